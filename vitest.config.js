@@ -1,0 +1,44 @@
+import { defineConfig } from 'vitest/config';
+
+const slowdown = Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
+
+/**
+ * One ring of tests. Rings run one after the other, so that a ring which measures shares the machine with nobody.
+ * @param {number} order
+ * @param {string} name
+ * @param {object} o
+ * @param {string[]} o.include
+ * @param {number} o.timeoutMs  For one test, in ms; scales with NCLUST_TEST_SLOWDOWN.
+ * @param {number} o.maxWorkers  Test files at once.
+ * @param {string[]} [o.globalSetup]
+ */
+const ring = (order, name, { include, timeoutMs, maxWorkers, globalSetup = [] }) => ({
+  test: {
+    name,
+    include,
+    environment: 'node',
+    pool: 'forks',
+    testTimeout: timeoutMs * slowdown,
+    hookTimeout: timeoutMs * slowdown,
+    teardownTimeout: timeoutMs * slowdown,
+    maxWorkers,
+    globalSetup,
+    retry: 0,
+    sequence: { groupOrder: order },
+  },
+});
+
+const frameworks = ['test/helpers/install-frameworks.js'];
+
+export default defineConfig({
+  test: {
+    passWithNoTests: true,
+    projects: [
+      ring(1, 'unit', { include: ['test/unit/**/*.test.js'], timeoutMs: 5_000, maxWorkers: 2 }),
+      ring(2, 'integration', { include: ['test/integration/**/*.test.js'], timeoutMs: 30_000, maxWorkers: 2 }),
+      ring(3, 'e2e', { include: ['test/e2e/*.test.js'], timeoutMs: 60_000, maxWorkers: 2 }),
+      ring(4, 'load', { include: ['test/e2e/load/*.test.js'], timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks }),
+      ring(5, 'soak', { include: ['test/e2e/soak/*.test.js'], timeoutMs: 1_800_000, maxWorkers: 1, globalSetup: frameworks }),
+    ],
+  },
+});
