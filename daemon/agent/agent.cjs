@@ -1,0 +1,48 @@
+// Preloaded into every Node program that nclust runs. It lets the keeper hold the listening sockets, keeps the last words of a
+// process from being lost, and finishes requests before the process ends. It must never throw into the app and leave no trace in
+// process.argv, process.execArgv, process.env or the app's own children.
+'use strict';
+
+const path = require('node:path');
+
+start();
+
+function start() {
+  hidePreload();
+  const settings = takeSettings();
+  delete require.cache[__filename];
+  // Worker threads preload what their process preloads, but the settings are gone by then, as they are for children of the app.
+  if (settings === null || typeof process.send !== 'function') return;
+  const { createChannel } = require('./channel.cjs');
+  const { holdSockets } = require('./sockets.cjs');
+  const { keepLastWords } = require('./output.cjs');
+
+  const channel = createChannel();
+  keepLastWords();
+  const sockets = holdSockets(channel, settings);
+  // What is not needed in the life of most processes is loaded when it is: every worker pays for what stands here.
+  channel.on('drain', ({ mode }) => require('./drain.cjs').drain(sockets, mode, () => channel.say({ act: 'drained', caught: caughtSignals() })));
+  channel.on('unlisten', () => {
+    sockets.closeListening();
+    channel.say({ act: 'unlistened' });
+  });
+  channel.say({ act: 'hello' });
+  for (const file of Object.keys(require.cache)) if (path.dirname(file) === __dirname) delete require.cache[file];
+}
+
+function caughtSignals() {
+  return ['SIGTERM', 'SIGINT'].filter((signal) => process.listenerCount(signal) > 0);
+}
+
+/** `node app.js` shows no --require: child_process.fork() of the app would hand it on. */
+function hidePreload() {
+  const at = process.execArgv.findIndex((arg, index) => arg === '--require' && process.execArgv[index + 1] === __filename);
+  if (at !== -1) process.execArgv.splice(at, 2);
+}
+
+/** @returns {{ isCluster?: boolean, sockets?: import('./sockets.cjs').Inherited[] } | null} */
+function takeSettings() {
+  const text = process.env.NCLUST_AGENT;
+  delete process.env.NCLUST_AGENT;
+  return text === undefined ? null : JSON.parse(text);
+}

@@ -1,0 +1,82 @@
+// The way to the keeper: the IPC channel, and when that keeper has died, the door of the next one.
+'use strict';
+
+// The prefix makes Node emit 'internalMessage' in place of 'message', so the app's own listeners never see ours, and listening to
+// it does not keep the process alive (lib/internal/child_process.js).
+const CMD = 'NODE_NCLUST';
+
+/**
+ * @typedef {{ act: string, [key: string]: any }} Message
+ * @typedef {object} Channel
+ * @property {(message: Message, handle?: object) => boolean} say  false when the keeper cannot be reached.
+ * @property {(act: string, listener: (message: Message, handle?: any) => void) => void} on
+ * @property {() => () => void} hold  Keeps the process alive until the returned function is called: an answer is on its way.
+ * @property {() => boolean} isOpen  Whether handles can be passed: not to a keeper that came later.
+ */
+
+/** @returns {Channel} */
+function createChannel() {
+  /** @type {Map<string, (message: Message, handle?: any) => void>} */
+  const listeners = new Map();
+  /** @type {{ say: (message: Message) => boolean } | null} */
+  let door = null;
+  /** @param {Message} message  @param {any} [handle] */
+  const receive = (message, handle) => listeners.get(message.act)?.(message, handle);
+
+  process.on('internalMessage', (message, handle) => {
+    if (message?.cmd === CMD) receive(message, handle);
+  });
+  whenDisconnected(() => {
+    const { findKeeper } = require('./orphan.cjs');
+    door = findKeeper(receive);
+  });
+
+  return {
+    say(message, handle) {
+      if (door) return door.say(message);
+      if (!process.connected) return false;
+      // The callback takes the error of a channel that closes at this moment; without it Node would emit it on process.
+      send?.({ cmd: CMD, ...message }, /** @type {any} */ (handle), { keepOpen: true }, () => {});
+      return true;
+    },
+    on: (act, listener) => void listeners.set(act, listener),
+    hold() {
+      const control = refCounter();
+      control?.refCounted?.();
+      return () => control?.unrefCounted?.();
+    },
+    isOpen: () => process.connected,
+  };
+}
+
+const send = process.send?.bind(process);
+
+/**
+ * A keeper that dies must not take the app along: a cluster worker exits by itself when its primary is gone, unless
+ * `exitedAfterDisconnect` is set by then (lib/internal/cluster/child.js), and an unguarded process.send() throws.
+ * @param {() => void} then
+ */
+function whenDisconnected(then) {
+  process.prependOnceListener('disconnect', () => {
+    const cluster = /** @type {import('node:cluster').Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
+    if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
+    process.send = sendNowhere;
+    then();
+  });
+  // A 'disconnect' listener counts as a reason to keep the process alive; the app did not ask for that.
+  refCounter()?.unrefCounted?.();
+}
+
+/** The counter with which Node itself decides whether the channel keeps the process alive; ref() and unref() would overrule the app. */
+function refCounter() {
+  return /** @type {{ refCounted?: () => void, unrefCounted?: () => void } | undefined} */ (/** @type {unknown} */ (process.channel));
+}
+
+/** @param {unknown[]} args */
+function sendNowhere(...args) {
+  const callback = args.find((arg) => typeof arg === 'function');
+  if (callback) process.nextTick(callback, null);
+  return false;
+}
+
+module.exports = { createChannel };

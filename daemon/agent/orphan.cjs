@@ -1,0 +1,65 @@
+// Life after the keeper's death: the process goes on serving, and looks for the next keeper, which will want to replace it.
+'use strict';
+
+const fs = require('node:fs');
+const net = require('node:net');
+const path = require('node:path');
+
+const LOOK_EVERY_MS = 200;
+
+/**
+ * @param {(message: any) => void} receive
+ * @returns {{ say: (message: object) => boolean }}
+ */
+function findKeeper(receive) {
+  const run = path.join(process.env.NCLUST_HOME ?? '', 'run');
+  const instanceId = process.env.NCLUST_INSTANCE;
+  /** @type {net.Socket | null} */
+  let socket = null;
+
+  const look = () => {
+    const door = newestDoor(run);
+    if (!door) return void lookLater();
+    const next = net.connect(door).unref();
+    next.setEncoding('utf8');
+    next.once('connect', () => {
+      socket = next;
+      next.write(JSON.stringify({ v: 1, orphan: instanceId }) + '\n');
+      next.write(JSON.stringify({ act: 'hello' }) + '\n');
+    });
+    let rest = '';
+    next.on('data', (text) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) receive(JSON.parse(line));
+    });
+    // No keeper yet, or it has died as well: 'close' follows, and the search goes on.
+    next.on('error', () => {});
+    next.once('close', () => {
+      socket = null;
+      lookLater();
+    });
+  };
+  // The keeper that comes cannot know us, so nothing tells us when it is there.
+  const lookLater = () => setTimeout(look, LOOK_EVERY_MS).unref();
+  look();
+  return { say: (message) => socket !== null && (socket.write(JSON.stringify(message) + '\n'), true) };
+}
+
+/** @param {string} run  @returns {string | null} */
+function newestDoor(run) {
+  const numbers = readNames(run).flatMap((name) => /^keeper\.(\d+)\.sock$/.exec(name)?.[1] ?? []);
+  return numbers.length === 0 ? null : path.join(run, `keeper.${Math.max(...numbers.map(Number))}.sock`);
+}
+
+/** @param {string} folder */
+function readNames(folder) {
+  try {
+    return fs.readdirSync(folder);
+  } catch {
+    // The home was removed, or the app gave up its rights (setuid): there is no keeper for us.
+    return [];
+  }
+}
+
+module.exports = { findKeeper };

@@ -1,0 +1,64 @@
+// Control may crash at any moment: it is started again at once, then at most once a second.
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describeError } from './log.js';
+
+const CONTROL = fileURLToPath(new URL('../control/main.js', import.meta.url));
+const MIN_INTERVAL_MS = 1_000;
+
+/**
+ * What both kinds of peers have in common: control as our child, or control as our parent (it started us when the keeper before us died).
+ * @typedef {Pick<NodeJS.Process, 'pid'> & {
+ *   send?: (message: unknown, handle?: unknown, options?: unknown, callback?: (error: Error | null) => void) => boolean,
+ *   connected?: boolean,
+ *   on: (event: string, listener: (...args: any[]) => void) => unknown,
+ *   once: (event: string, listener: (...args: any[]) => void) => unknown }} Peer
+ */
+
+/**
+ * @param {object} o
+ * @param {Record<string, string>} o.env  Control's whole environment.
+ * @param {(peer: Peer) => void} o.onStarted
+ * @param {(exit: { code: number | null, signal: string | null }) => void} o.onEnded
+ * @param {import('./log.js').Log} o.log
+ */
+export function createBabysitter({ env, onStarted, onEnded, log }) {
+  let lastStartMono = -Infinity;
+  let isStopped = false;
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+
+  const start = () => {
+    lastStartMono = performance.now();
+    const control = fork(CONTROL, [], { env, execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    let hasEnded = false;
+    /** @param {number | null} code  @param {string | null} signal */
+    const ended = (code, signal) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      log('control-ended', { pid: control.pid, code, signal });
+      onEnded({ code, signal });
+      restart();
+    };
+    control.on('exit', ended);
+    control.on('error', (error) => {
+      log('control-error', describeError(error));
+      // No pid: it could not be started, and no exit will follow.
+      if (control.pid === undefined) ended(null, null);
+    });
+    log('control-started', { pid: control.pid });
+    onStarted(/** @type {Peer} */ (/** @type {unknown} */ (control)));
+  };
+  const restart = () => {
+    if (isStopped) return;
+    timer = setTimeout(start, Math.max(0, lastStartMono + MIN_INTERVAL_MS - performance.now()));
+  };
+  return {
+    start,
+    restart,
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { AGENT_CMD } from './protocol.js';
+
+/**
+ * One process that the keeper started or adopted, and the facts about it. Decides nothing.
+ */
+export class Child {
+  /** @type {import('node:child_process').ChildProcess | null} null for an adopted one. */
+  #process;
+  /** @type {import('./door.js').OrphanLine | null} How an adopted one is reached, once its agent has found the door. */
+  #line = null;
+  /** @type {(exit: import('./protocol.js').Exit) => void} */
+  #resolveExited = () => {};
+  /** @type {() => void} */
+  #resolveAgentFound = () => {};
+
+  /** @type {import('./protocol.js').Address[]} */
+  addresses = [];
+  hasAgent = false;
+  isReady = false;
+  isGone = false;
+  /** @type {import('./protocol.js').Exit | null} */
+  exit = null;
+  /** @type {import('./retire.js').Retirement | null} */
+  retirement = null;
+
+  /**
+   * @param {object} o
+   * @param {string} o.instanceId
+   * @param {string} o.app
+   * @param {string} o.scope
+   * @param {unknown} o.label
+   * @param {import('./protocol.js').Mode} o.mode
+   * @param {number} o.pid
+   * @param {string | null} o.startTicks
+   * @param {number} o.startedAtMs
+   * @param {string | null} o.outPipe
+   * @param {string | null} o.errPipe
+   * @param {import('./pipes.js').Pipes | null} o.pipes  null for an adopted one, whose pipes another keeper opened.
+   * @param {import('node:child_process').ChildProcess | null} o.process
+   */
+  constructor(o) {
+    this.instanceId = o.instanceId;
+    this.app = o.app;
+    this.scope = o.scope;
+    this.label = o.label;
+    this.mode = o.mode;
+    this.pid = o.pid;
+    this.startTicks = o.startTicks;
+    this.startedAtMs = o.startedAtMs;
+    this.outPipe = o.outPipe;
+    this.errPipe = o.errPipe;
+    this.pipes = o.pipes;
+    this.#process = o.process;
+    /** Resolves when the main process has ended. Never rejects. @type {Promise<import('./protocol.js').Exit>} */
+    this.exited = new Promise((resolve) => { this.#resolveExited = resolve; });
+  }
+
+  /** Resolves when the agent of an adopted process has found the door. @type {Promise<void>} */
+  agentFound = new Promise((resolve) => { this.#resolveAgentFound = resolve; });
+
+  get isAdopted() {
+    return this.#process === null;
+  }
+
+  /** @param {import('./door.js').OrphanLine | null} line */
+  attach(line) {
+    this.#line = line;
+    this.hasAgent = line !== null;
+    if (line) this.#resolveAgentFound();
+  }
+
+  /**
+   * Says something to the agent in the process.
+   * @param {{ act: string, [key: string]: unknown }} message
+   * @param {import('./listeners.js').Handle} [handle]
+   * @returns {boolean}  false when there is no way to reach it.
+   */
+  tell(message, handle) {
+    if (this.#line) return this.#line.send(message);
+    if (!this.#process?.connected) return false;
+    // A failed write means that the process is ending, which its exit reports; without a callback Node would throw it at us.
+    const cast = /** @type {import('node:child_process').SendHandle | undefined} */ (/** @type {unknown} */ (handle));
+    this.#process.send({ cmd: AGENT_CMD, ...message }, cast, () => {});
+    return true;
+  }
+
+  /** @param {import('./protocol.js').Exit} exit */
+  ended(exit) {
+    if (this.exit) return;
+    this.exit = exit;
+    this.hasAgent = false;
+    this.#resolveExited(exit);
+  }
+
+  /** @returns {import('./protocol.js').ChildFact} */
+  fact() {
+    const { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isAdopted, exit, isGone } = this;
+    return { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isRetiring: this.retirement !== null, isAdopted, exit, isGone };
+  }
+}

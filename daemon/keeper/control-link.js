@@ -1,0 +1,72 @@
+// The conversation with control: requests come in, answers and events go out.
+import { describeError } from './log.js';
+import { KeeperError, PROTOCOL } from './protocol.js';
+
+/**
+ * @typedef {(params: any, handle: import('./listeners.js').Handle | undefined) => unknown | Promise<unknown>} Verb
+ * @typedef {import('./babysitter.js').Peer} Peer
+ */
+
+/**
+ * @param {object} o
+ * @param {Record<string, Verb>} o.verbs
+ * @param {(data: unknown) => void} o.onFatal  Control says why it cannot work, before it exits.
+ * @param {import('./log.js').Log} o.log
+ */
+export function createControlLink({ verbs, onFatal, log }) {
+  /** @type {Peer | null} */
+  let peer = null;
+  /** @type {Promise<void>} */
+  let lastSent = Promise.resolve();
+
+  /** @param {object} message  @param {import('./listeners.js').Handle} [handle] */
+  const send = (message, handle) => {
+    if (!peer?.connected || !peer.send) return;
+    const to = peer;
+    // What cannot be sent to a control that is dying is in the snapshot for the next one.
+    lastSent = new Promise((resolve) => void to.send?.({ v: PROTOCOL, ...message }, handle, undefined, () => resolve()));
+  };
+
+  /** @param {{ v?: unknown, id?: unknown, verb?: unknown, event?: unknown, data?: unknown, params?: unknown }} message  @param {import('./listeners.js').Handle} [handle] */
+  const receive = async (message, handle) => {
+    if (message?.event === 'fatal') return onFatal(message.data);
+    const { id } = message ?? {};
+    try {
+      send({ id, ok: (await answer(message, handle)) ?? {} });
+    } catch (error) {
+      const code = /** @type {NodeJS.ErrnoException} */ (error).code ?? 'EFAILED';
+      if (!(error instanceof KeeperError)) log('verb-failed', { verb: message.verb, ...describeError(error) });
+      send({ id, error: { code, message: error instanceof Error ? error.message : String(error) } });
+    }
+  };
+
+  /** @param {{ v?: unknown, verb?: unknown, params?: unknown }} message  @param {import('./listeners.js').Handle} [handle] */
+  const answer = (message, handle) => {
+    if (message?.v !== PROTOCOL) throw new KeeperError('EPROTO', `protocol version ${message?.v} is not spoken here, ${PROTOCOL} is`);
+    const verb = typeof message.verb === 'string' && Object.hasOwn(verbs, message.verb) ? verbs[message.verb] : null;
+    if (!verb) throw new KeeperError('ENOSYS', `unknown verb ${JSON.stringify(message.verb)}`);
+    return verb(message.params ?? {}, handle);
+  };
+
+  return {
+    /** @param {Peer} next */
+    connect(next) {
+      peer = next;
+      next.on('message', (message, handle) => {
+        if (peer === next) void receive(message, handle); // answers with its own failures
+      });
+    },
+    disconnect() {
+      peer = null;
+    },
+    /** @param {string} name  @param {object} data  @param {import('./listeners.js').Handle} [handle] */
+    event(name, data, handle) {
+      send({ event: name, data }, handle);
+    },
+    /** @returns {Promise<void>}  Resolves when what was said so far is on its way. */
+    flushed: () => lastSent,
+    get pid() {
+      return peer?.pid ?? null;
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// Who connects to the keeper's lock: launchers, who wait until control is ready, and agents of processes whose keeper died.
+import { readMessages } from './lines.js';
+import { PROTOCOL } from './protocol.js';
+
+/**
+ * @typedef {object} OrphanLine  The way to the agent of a process that an earlier keeper started.
+ * @property {string} instanceId
+ * @property {(message: object) => boolean} send
+ *
+ * @typedef {object} DoorEvents
+ * @property {(line: OrphanLine) => void} onOrphan
+ * @property {(instanceId: string, message: Record<string, unknown>) => void} onOrphanMessage
+ * @property {(instanceId: string) => void} onOrphanGone  The connection ended, and the process most likely with it.
+ */
+
+/**
+ * @param {import('node:net').Server} server  The lock.
+ * @param {string} version
+ * @param {DoorEvents} events
+ */
+export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanGone }) {
+  /** @type {Set<import('node:net').Socket>} */
+  const visitors = new Set();
+  /** @type {object | null} */
+  let news = null;
+
+  /** @param {import('node:net').Socket} socket */
+  const welcome = (socket) => {
+    visitors.add(socket);
+    /** @type {string | null} */
+    let instanceId = null;
+    socket.on('close', () => {
+      visitors.delete(socket);
+      if (instanceId !== null) onOrphanGone(instanceId);
+    });
+    // A visitor that disappears while we write to it is what 'close' is about.
+    socket.on('error', () => socket.destroy());
+    readMessages(socket, (message) => {
+      if (instanceId !== null) return onOrphanMessage(instanceId, message);
+      if (typeof message.orphan !== 'string') return void socket.destroy();
+      instanceId = message.orphan;
+      onOrphan({ instanceId, send: (answer) => socket.writable && (say(socket, answer), true) });
+    });
+    say(socket, { v: 1, keeper: { pid: process.pid, version, protocol: PROTOCOL } });
+    if (news) say(socket, news);
+  };
+  server.on('connection', welcome);
+
+  return {
+    /** @param {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }} latest  Told to everybody who waits, and to who comes later. */
+    announce(latest) {
+      news = { v: 1, ...latest };
+      for (const socket of visitors) say(socket, news);
+    },
+    /** Control is away: who comes now has to wait for the next announcement. */
+    hush() {
+      news = null;
+    },
+    close() {
+      for (const socket of visitors) socket.destroy();
+    },
+  };
+}
+
+/**
+ * @param {import('node:net').Socket} socket
+ * @param {object} message
+ */
+function say(socket, message) {
+  socket.write(JSON.stringify(message) + '\n');
+}

@@ -1,0 +1,238 @@
+import { watchForeign } from './adopted.js';
+import { createAgentDesk } from './agents.js';
+import { Child } from './child.js';
+import { Listeners } from './listeners.js';
+import { describeError } from './log.js';
+import { createProcessTable, readStat } from './processes.js';
+import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
+import { retire, sweep } from './retire.js';
+import { spawnProcess } from './spawn.js';
+
+/**
+ * @typedef {import('./protocol.js').SpawnParams} SpawnParams
+ * @typedef {import('./listeners.js').Handle} Handle
+ * @typedef {(name: string, data: object, handle?: Handle) => void} Emit
+ */
+
+/**
+ * Parent of every app process, holder of every listening socket and log pipe. Knows facts, has no wishes: what should run is
+ * control's business, and the verbs control asks for finish by themselves when it is gone.
+ */
+export class Keeper {
+  /** @type {Map<string, Child>} */
+  #children = new Map();
+  /** @type {Map<string, unknown>} */
+  #notes = new Map();
+  /** @type {Map<string, import('./door.js').OrphanLine>} Agents that found the door before control adopted their process. */
+  #orphanLines = new Map();
+  /** @type {Map<string, () => void>} */
+  #lookAfter = new Map();
+  #listeners = new Listeners();
+  #processTable = createProcessTable();
+  #startedAtMs = Date.now();
+  #isTerminating = false;
+  #isLeaving = false;
+  #desk;
+  #pipes;
+  #version;
+  #emit;
+  #log;
+  #onEmpty;
+
+  /**
+   * @param {object} o
+   * @param {ReturnType<typeof import('./pipes.js').createPipePool>} o.pipes
+   * @param {string} o.version
+   * @param {Emit} o.emit  To control.
+   * @param {import('./log.js').Log} o.log
+   * @param {() => void} o.onEmpty  `leave` was asked for and no process is left.
+   */
+  constructor({ pipes, version, emit, log, onEmpty }) {
+    this.#pipes = pipes;
+    this.#version = version;
+    this.#emit = emit;
+    this.#log = log;
+    this.#onEmpty = onEmpty;
+    this.#desk = createAgentDesk({ listeners: this.#listeners, children: () => this.#children.values(), emit });
+  }
+
+  /** @returns {Record<string, import('./control-link.js').Verb>} */
+  get verbs() {
+    return {
+      snapshot: () => this.snapshot(),
+      spawn: (params) => this.spawn(params),
+      retire: (params) => this.retire(params),
+      signal: ({ instanceId, signal }) => { process.kill(this.#running(instanceId).pid, signal); },
+      forget: ({ instanceId }) => this.forget(instanceId),
+      release: ({ app, scope }) => this.release(app, scope),
+      note: ({ key, value }) => { if (value === null) this.#notes.delete(key); else this.#notes.set(key, value); },
+      adopt: (params) => this.adopt(params),
+      inherit: ({ app, scope, claim }, handle) => { if (handle) this.#listeners.keep({ app, scope }, claim, handle); },
+      leave: () => this.leave(),
+    };
+  }
+
+  snapshot() {
+    // After the answer: every control keeps a copy of every socket, to hand it to the next keeper should this one be killed.
+    setImmediate(() => this.#listeners.all().forEach((one) => this.#desk.announce(one)));
+    return {
+      version: this.#version,
+      protocol: PROTOCOL,
+      pid: process.pid,
+      startedAtMs: this.#startedAtMs,
+      isTerminating: this.#isTerminating,
+      children: [...this.#children.values()].map((child) => child.fact()),
+      listeners: this.#listeners.all().map(({ key, app, scope, claim, bound }) => ({ key, app, scope, claim, address: bound.address, port: bound.port })),
+      notes: Object.fromEntries(this.#notes),
+    };
+  }
+
+  /** @param {SpawnParams} params */
+  async spawn(params) {
+    const { instanceId, app, scope = app, label, mode } = params;
+    if (this.#isTerminating || this.#isLeaving) throw new KeeperError('ELEAVING', 'the keeper is leaving');
+    if (this.#children.has(instanceId)) throw new KeeperError('EEXIST', `instance ${instanceId} exists`);
+    const pipes = await this.#pipes.acquire();
+    try {
+      const sockets = mode === 'fork' ? this.#listeners.ofScope(scope) : [];
+      const started = await spawnProcess(params, pipes, sockets);
+      const pid = started.pid ?? 0;
+      const child = new Child({ instanceId, app, scope, label, mode, pid, startTicks: readStat(pid)?.startTicks ?? null, startedAtMs: Date.now(), outPipe: pipes.outPipe, errPipe: pipes.errPipe, pipes, process: started });
+      this.#children.set(instanceId, child);
+      this.#follow(child, started);
+      return { pid, outPipe: pipes.outPipe, errPipe: pipes.errPipe, startedAtMs: child.startedAtMs };
+    } catch (error) {
+      this.#pipes.giveBack(pipes);
+      throw error;
+    }
+  }
+
+  /**
+   * @param {Child} child
+   * @param {import('node:child_process').ChildProcess} started
+   */
+  #follow(child, started) {
+    started.on('internalMessage', (message, handle) => {
+      if (message?.cmd === AGENT_CMD) this.#desk.receive(child, message, handle);
+    });
+    started.on('message', (message) => {
+      if (message !== 'ready' || child.isReady) return;
+      child.isReady = true;
+      this.#emit('ready', { instanceId: child.instanceId });
+    });
+    started.on('error', (error) => this.#log('child-error', { instanceId: child.instanceId, ...describeError(error) }));
+    if (started.exitCode !== null || started.signalCode !== null) this.#onExit(child, started.exitCode, started.signalCode);
+    else started.once('exit', (code, signal) => this.#onExit(child, code, signal));
+  }
+
+  /**
+   * @param {Child} child
+   * @param {number | null} code
+   * @param {string | null} signal
+   */
+  #onExit(child, code, signal) {
+    if (child.exit) return;
+    const exit = { code, signal, atMs: Date.now() };
+    child.ended(exit);
+    this.#lookAfter.delete(child.instanceId);
+    this.#emit('exited', { instanceId: child.instanceId, ...exit });
+    this.#desk.retryWaiting();
+    sweep(child, this.#processTable).then(
+      () => this.#emit('gone', { instanceId: child.instanceId }),
+      (error) => this.#log('sweep-failed', { instanceId: child.instanceId, ...describeError(error) }),
+    );
+  }
+
+  /** @param {import('./protocol.js').RetireParams} params */
+  retire(params) {
+    const child = this.#known(params.instanceId);
+    if (child.exit) return;
+    retire(child, params, this.#processTable).catch((error) => this.#log('retire-failed', { instanceId: params.instanceId, ...describeError(error) }));
+  }
+
+  /** @param {string} instanceId */
+  forget(instanceId) {
+    const child = this.#known(instanceId);
+    if (!child.isGone) throw new KeeperError('EBUSY', `instance ${instanceId} is not gone yet`);
+    this.#children.delete(instanceId);
+    if (child.pipes) this.#pipes.giveBack(child.pipes);
+    if (this.#isLeaving) this.#leaveIfEmpty();
+  }
+
+  /**
+   * @param {string} app
+   * @param {string} [scope]
+   */
+  release(app, scope) {
+    for (const key of this.#listeners.release((one) => one.app === app && (scope === undefined || one.scope === scope))) this.#emit('released', { key });
+  }
+
+  /** @param {import('./protocol.js').AdoptParams} params */
+  adopt(params) {
+    const { instanceId, app, scope = app, label, mode, pid, startTicks, startedAtMs = Date.now(), outPipe, errPipe } = params;
+    if (this.#children.has(instanceId)) throw new KeeperError('EEXIST', `instance ${instanceId} exists`);
+    const child = new Child({ instanceId, app, scope, label, mode, pid, startTicks, startedAtMs, outPipe, errPipe, pipes: null, process: null });
+    this.#children.set(instanceId, child);
+    child.attach(this.#orphanLines.get(instanceId) ?? null);
+    this.#lookAfter.set(instanceId, watchForeign(pid, startTicks, () => this.#onExit(child, null, null)));
+  }
+
+  /** @returns {import('./door.js').DoorEvents} */
+  get doorEvents() {
+    return {
+      onOrphan: (line) => {
+        this.#orphanLines.set(line.instanceId, line);
+        this.#children.get(line.instanceId)?.attach(line);
+      },
+      onOrphanMessage: (instanceId, message) => {
+        const child = this.#children.get(instanceId);
+        if (child?.isAdopted) this.#desk.receive(child, message);
+      },
+      onOrphanGone: (instanceId) => {
+        this.#orphanLines.delete(instanceId);
+        this.#children.get(instanceId)?.attach(null);
+        this.#lookAfter.get(instanceId)?.();
+      },
+    };
+  }
+
+  /** Ends the keeper once nothing is left to keep. */
+  leave() {
+    this.#isLeaving = true;
+    this.#leaveIfEmpty();
+  }
+
+  /** SIGTERM: control stops everything in order, with the grace of each app, and then asks us to leave. */
+  terminate() {
+    this.#isTerminating = true;
+    this.#emit('terminating', {});
+  }
+
+  /**
+   * What is done when control does not.
+   * @param {number} killTimeoutMs
+   */
+  async retireAll(killTimeoutMs) {
+    const alive = [...this.#children.values()].filter((child) => !child.exit);
+    for (const { instanceId } of alive) this.retire({ instanceId, killTimeoutMs, signal: null, drain: 'finish', tree: true });
+    await Promise.all(alive.map((child) => child.exited));
+  }
+
+  #leaveIfEmpty() {
+    if ([...this.#children.values()].every((child) => child.isGone)) this.#onEmpty();
+  }
+
+  /** @param {string} instanceId */
+  #known(instanceId) {
+    const child = this.#children.get(instanceId);
+    if (!child) throw new KeeperError('ESRCH', `no instance ${instanceId}`);
+    return child;
+  }
+
+  /** @param {string} instanceId */
+  #running(instanceId) {
+    const child = this.#known(instanceId);
+    if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has ended`);
+    return child;
+  }
+}

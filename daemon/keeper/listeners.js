@@ -1,0 +1,142 @@
+// The sockets that apps listen on. The keeper creates each one once, never polls it, and gives copies to the workers, who accept for
+// themselves from one kernel queue. As it keeps its own copy, what is queued outlives every worker.
+import net from 'node:net';
+import { getSystemErrorName } from 'node:util';
+import { KeeperError } from './protocol.js';
+
+/** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
+const REUSE_PORT = 2;
+/** UV_TCP_IPV6ONLY */
+const IPV6_ONLY = 1;
+
+/**
+ * @typedef {object} Handle  A libuv TCP handle, as node:cluster passes them around.
+ * @property {number} fd
+ * @property {() => void} close
+ * @property {(out: { address?: string, port?: number, family?: string }) => number} getsockname  Also reports an error of bind(2) that libuv put off.
+ *
+ * @typedef {object} Claim  What the app asked for.
+ * @property {string | null} address  null: all addresses.
+ * @property {number} port  0: any.
+ * @property {number} family  4 or 6.
+ * @property {number} flags  1: IPv6 only.
+ * @property {number} index  Counts the sockets of a process with port 0, which are all different.
+ *
+ * @typedef {object} Listener
+ * @property {string} key
+ * @property {string} app
+ * @property {string} scope
+ * @property {Claim} claim
+ * @property {import('./protocol.js').Address} bound
+ * @property {Handle} handle
+ *
+ * @typedef {(address: string | null, port: number, family: number, fd: undefined, flags: number) => Handle | number} CreateHandle
+ */
+
+// The call with which node:cluster creates the sockets of its workers (lib/internal/cluster/shared_handle.js); public API can only
+// create a socket by listening on it, and then the keeper would accept connections.
+const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))._createServerHandle;
+
+/** @param {string} scope  @param {Claim} claim */
+export const listenerKey = (scope, { address, port, family, flags, index }) => [scope, address ?? '*', port, family, flags, index].join('|');
+
+/** The table of held sockets. */
+export class Listeners {
+  /** @type {Map<string, Listener>} */
+  #table = new Map();
+
+  /** @param {string} scope  @param {Claim} claim */
+  get(scope, claim) {
+    return this.#table.get(listenerKey(scope, claim));
+  }
+
+  /** @param {string} scope */
+  ofScope(scope) {
+    return [...this.#table.values()].filter((one) => one.scope === scope);
+  }
+
+  all() {
+    return [...this.#table.values()];
+  }
+
+  /**
+   * Creates and keeps a socket.
+   * @param {{ app: string, scope: string }} owner
+   * @param {Claim} claim
+   * @param {object} [o]
+   * @param {boolean} [o.beside]  Share the address with a process that already listens there: an orphan of the same app.
+   * @returns {Listener}  Throws KeeperError with the system's code; the message names the app that holds the address.
+   */
+  bind({ app, scope }, claim, { beside = false } = {}) {
+    const holder = this.#holderOf(claim);
+    if (holder) throw new KeeperError('EADDRINUSE', `held by app "${holder.app}"`);
+    // SO_REUSEPORT is what lets a later keeper bind beside orphans of this one, but it also hides a real conflict. So first without.
+    if (!beside) bindOnce(claim, 0).close();
+    return this.keep({ app, scope }, claim, bindOnce(claim, REUSE_PORT));
+  }
+
+  /**
+   * @param {{ app: string, scope: string }} owner
+   * @param {Claim} claim
+   * @param {Handle} handle  Bound by the app itself, or handed over from the keeper before.
+   * @returns {Listener}
+   */
+  keep({ app, scope }, claim, handle) {
+    const key = listenerKey(scope, claim);
+    const out = /** @type {{ address: string, port: number, family: string }} */ ({});
+    handle.getsockname(out);
+    this.#table.get(key)?.handle.close();
+    const listener = { key, app, scope, claim, bound: { address: out.address, port: out.port, family: out.family }, handle };
+    this.#table.set(key, listener);
+    return listener;
+  }
+
+  /**
+   * @param {(listener: Listener) => boolean} isMeant
+   * @returns {string[]}  Keys of the closed ones. From now on connections there are refused.
+   */
+  release(isMeant) {
+    const meant = this.all().filter(isMeant);
+    for (const { key, handle } of meant) {
+      handle.close();
+      this.#table.delete(key);
+    }
+    return meant.map(({ key }) => key);
+  }
+
+  /** @param {Claim} claim */
+  #holderOf(claim) {
+    if (claim.port === 0) return undefined;
+    return this.all().find((one) => one.bound.port === claim.port && overlap(one, claim));
+  }
+}
+
+/**
+ * Two sockets that are bound but not yet listening do not conflict for the kernel (SO_REUSEADDR), so the table has to know.
+ * @param {Listener} held
+ * @param {Claim} wanted
+ */
+function overlap({ bound, claim }, wanted) {
+  if (claim.flags & IPV6_ONLY && wanted.family === 4 && wanted.address !== null) return false;
+  if (wanted.flags & IPV6_ONLY && bound.family === 'IPv4') return false;
+  return bound.address === wanted.address || [bound.address, wanted.address].some((one) => one === null || one === '::' || one === '0.0.0.0');
+}
+
+/**
+ * @param {Claim} claim
+ * @param {number} flags
+ * @returns {Handle}
+ */
+function bindOnce({ address, port, family, flags: own }, flags) {
+  const handle = createHandle(address, port, family, undefined, own | flags);
+  const errno = typeof handle === 'number' ? handle : handle.getsockname({});
+  if (errno === 0) return /** @type {Handle} */ (handle);
+  if (typeof handle !== 'number') handle.close();
+  throw systemError(errno);
+}
+
+/** @param {number} errno */
+function systemError(errno) {
+  const code = getSystemErrorName(errno);
+  return new KeeperError(code, code === 'EADDRINUSE' ? 'held by a program outside of nclust' : code);
+}

@@ -1,0 +1,159 @@
+// The keeper's entry. Started by a command when none lives (design: docs/architecture.md), or by a control whose keeper died.
+import { closeSync, fstatSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { createBabysitter } from './babysitter.js';
+import { createControlLink } from './control-link.js';
+import { openDoor } from './door.js';
+import { Keeper } from './keeper.js';
+import { claimHome } from './lock.js';
+import { describeError, log } from './log.js';
+import { createPipePool } from './pipes.js';
+import { lowerOomScore } from './spawn.js';
+
+const LAUNCHER_FD = 3;
+/** A control that was told to stop everything and does not is given this long beyond what apps get by default. */
+const TERMINATE_MS = 25_000;
+const DEFAULT_KILL_TIMEOUT_MS = 10_000;
+
+async function main() {
+  const home = process.env.NCLUST_HOME ?? '';
+  const isInherited = process.env.NCLUST_KEEPER_INHERIT === '1';
+  const env = takeEnvironment();
+  process.title = `nclust keeper (${home})`;
+  process.on('uncaughtException', (error) => log('uncaught', describeError(error)));
+  process.on('unhandledRejection', (error) => log('uncaught', describeError(error)));
+
+  const run = join(home, 'run');
+  const claim = await claimHome(run).catch((error) => failed(error));
+  if (!claim.owned) return answerLauncher({ held: true }, 0);
+  lowerOomScore();
+  keep({ env, isInherited, claim, run });
+}
+
+/**
+ * @param {object} o
+ * @param {Record<string, string>} o.env
+ * @param {boolean} o.isInherited  Control is our parent.
+ * @param {import('./lock.js').Claim} o.claim
+ * @param {string} o.run
+ */
+function keep({ env, isInherited, claim, run }) {
+  const version = readVersion();
+  const pipes = createPipePool(run, claim.epoch);
+  pipes.clearAway();
+  pipes.fill().catch((error) => log('mkfifo-failed', describeError(error)));
+
+  /** @type {string | null} */
+  let fatal = null;
+  const keeper = new Keeper({ pipes, version, log, emit: (...args) => link.event(...args), onEmpty: () => void leave() });
+  const door = openDoor(claim.server, version, keeper.doorEvents);
+  const controlReady = () => {
+    fatal = null;
+    door.announce({ event: 'control-ready', pid: link.pid ?? 0 });
+    answerLauncher({ ok: true });
+  };
+  const link = createControlLink({
+    verbs: { ...keeper.verbs, 'control-ready': controlReady },
+    onFatal: (data) => {
+      fatal = /** @type {{ message?: string }} */ (data)?.message ?? null;
+      answerLauncher({ error: data });
+    },
+    log,
+  });
+  const onEnded = () => {
+    link.disconnect();
+    door.hush();
+    if (fatal !== null) door.announce({ event: 'control-failed', message: fatal });
+  };
+  const babysitter = createBabysitter({ env, log, onStarted: (peer) => link.connect(peer), onEnded });
+  const leave = async () => {
+    babysitter.stop();
+    await new Promise((resolve) => setImmediate(resolve)); // the answer to the request to leave
+    await link.flushed();
+    log('keeper-left', {});
+    door.close();
+    pipes.clearAway();
+    claim.leave();
+    process.exit(0);
+  };
+  const terminate = () => {
+    keeper.terminate();
+    setTimeout(() => void keeper.retireAll(DEFAULT_KILL_TIMEOUT_MS).then(leave), TERMINATE_MS);
+  };
+  process.on('SIGTERM', terminate).on('SIGINT', terminate).on('SIGHUP', () => {});
+
+  log('keeper-started', { pid: process.pid, epoch: claim.epoch, version, node: process.version, isInherited });
+  if (!isInherited) return babysitter.start();
+  process.once('disconnect', () => {
+    onEnded();
+    babysitter.restart();
+  });
+  link.connect(/** @type {import('./babysitter.js').Peer} */ (/** @type {unknown} */ (withPid(process, process.ppid))));
+}
+
+/**
+ * @param {NodeJS.Process} channel
+ * @param {number} pid  Who is at the other end.
+ */
+function withPid(channel, pid) {
+  return {
+    pid,
+    get connected() { return channel.connected; },
+    send: channel.send?.bind(channel),
+    on: channel.on.bind(channel),
+    once: channel.once.bind(channel),
+  };
+}
+
+/**
+ * Empties the environment: node:cluster gives a worker everything the primary has, and an app's environment is what its user declared.
+ * @returns {Record<string, string>}  What control gets.
+ */
+function takeEnvironment() {
+  const kept = ['NCLUST_HOME', 'PATH', 'HOME', 'LANG', 'TZ'];
+  const env = Object.fromEntries(kept.flatMap((key) => (process.env[key] === undefined ? [] : [[key, process.env[key] ?? '']])));
+  for (const key of Object.keys(process.env)) if (key !== 'PATH') delete process.env[key];
+  return env;
+}
+
+/** Started by hand there is no launcher, and descriptor 3 belongs to Node itself. */
+let hasAnswered = !isPipe(LAUNCHER_FD);
+
+/** @param {number} fd */
+function isPipe(fd) {
+  const stat = fstatSync(fd);
+  return stat.isSocket() || stat.isFIFO();
+}
+
+/**
+ * @param {object} answer
+ * @param {number} [exitCode]  Ends the keeper when given.
+ */
+function answerLauncher(answer, exitCode) {
+  if (!hasAnswered) {
+    hasAnswered = true;
+    try {
+      writeSync(LAUNCHER_FD, JSON.stringify(answer) + '\n');
+      closeSync(LAUNCHER_FD);
+    } catch (error) {
+      log('launcher-gone', describeError(error));
+    }
+  }
+  if (exitCode !== undefined) process.exit(exitCode);
+}
+
+/**
+ * @param {NodeJS.ErrnoException} error
+ * @returns {never}
+ */
+function failed(error) {
+  log('keeper-failed', describeError(error));
+  answerLauncher({ error: { code: error.code, message: error.message } }, 1);
+  throw error;
+}
+
+function readVersion() {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+}
+
+await main();

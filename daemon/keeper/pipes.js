@@ -1,0 +1,115 @@
+// The named pipes that programs write to. The keeper holds both ends open, so nobody gets EPIPE when control dies, and what was
+// written stays in the kernel (64 KiB) until the next control reads it. Each instance has two of its own: lines of different
+// instances cannot mix, and a death record gets the right last lines.
+import { spawn } from 'node:child_process';
+import { closeSync, constants, openSync, readdirSync, readSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+
+const POOL_LOW = 16;
+const POOL_BATCH = 64;
+
+/**
+ * @typedef {object} Pipes
+ * @property {string} outPipe
+ * @property {string} errPipe
+ * @property {number} outFd  Open for reading and writing; the child gets a copy.
+ * @property {number} errFd
+ */
+
+/**
+ * Keeps named pipes ready: mkfifo(1) costs a process, which a start should not wait for.
+ * @param {string} run
+ * @param {number} epoch  Part of the names, so that pipes of an earlier keeper are never reused.
+ */
+export function createPipePool(run, epoch) {
+  /** @type {string[]} */
+  const free = [];
+  let made = 0;
+  /** @type {Promise<void> | null} */
+  let filling = null;
+
+  const fill = () => {
+    filling ??= makeFifos(nextNames()).then((paths) => void free.push(...paths)).finally(() => { filling = null; });
+    return filling;
+  };
+  const nextNames = () => Array.from({ length: POOL_BATCH }, () => join(run, `p-${epoch}-${(made += 1)}`));
+  const take = async () => {
+    while (free.length < 2) await fill();
+    const [outPipe, errPipe] = free.splice(0, 2);
+    // A failed fill is not lost: the next one who finds the pool empty runs it again and gets the error.
+    if (free.length < POOL_LOW) fill().catch(() => {});
+    return { outPipe, errPipe };
+  };
+
+  return {
+    fill,
+    /**
+     * @returns {Promise<Pipes>}  Open. `giveBack` closes them.
+     */
+    async acquire() {
+      const paths = await take();
+      const outFd = openBoth(paths.outPipe);
+      try {
+        return { ...paths, outFd, errFd: openBoth(paths.errPipe) };
+      } catch (error) {
+        closeSync(outFd);
+        free.push(paths.outPipe, paths.errPipe);
+        throw error;
+      }
+    },
+    /** @param {Pipes} pipes  Read to the end by control. */
+    giveBack({ outPipe, errPipe, outFd, errFd }) {
+      closeSync(outFd);
+      closeSync(errFd);
+      for (const path of [outPipe, errPipe]) {
+        if (hasWriter(path)) unlinkSync(path);
+        else free.push(path);
+      }
+    },
+    /** Removes the pipes that nobody can be writing to any more: at boot those of dead keepers, at the end one's own. */
+    clearAway() {
+      for (const name of readdirSync(run)) if (name.startsWith('p-') && !hasWriter(join(run, name))) unlinkSync(join(run, name));
+      free.length = 0;
+    },
+  };
+}
+
+/**
+ * Opened for both directions a FIFO never blocks in open(2), and its reader never sees the end of the file.
+ * It must be in blocking mode: shells and Python do not expect EAGAIN from their standard output.
+ * @param {string} path
+ */
+function openBoth(path) {
+  return openSync(path, constants.O_RDWR);
+}
+
+/**
+ * @param {string} path
+ * @returns {boolean}  Whether some process still has the pipe open for writing, or unread bytes are in it.
+ */
+function hasWriter(path) {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    return readSync(fd, Buffer.alloc(1)) > 0;
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EAGAIN') return true;
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * @param {string[]} paths
+ * @returns {Promise<string[]>}
+ */
+function makeFifos(paths) {
+  return new Promise((resolve, reject) => {
+    // Node has no mkfifo(3); the command is in POSIX.
+    const child = spawn('mkfifo', ['-m', '600', ...paths], { stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => { said += text; });
+    child.once('error', reject);
+    child.once('close', (code) => (code === 0 ? resolve(paths) : reject(new Error(`mkfifo: ${said.trim() || `exit code ${code}`}`))));
+  });
+}

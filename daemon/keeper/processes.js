@@ -1,0 +1,133 @@
+// Who runs on this machine, and which of them belong to an instance.
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { promisify } from 'node:util';
+
+const MARKER = 'NCLUST_INSTANCE=';
+
+/**
+ * @typedef {object} ProcessFact
+ * @property {number} pid
+ * @property {number} ppid
+ * @property {string | null} instanceId  From the marker in its environment, which children inherit.
+ */
+
+/**
+ * Finds the processes of an instance: descendants of its main process, and those that left the family (setsid, double fork) but
+ * still carry its marker in their environment. A program that leaves the family and empties its environment is not found.
+ * @param {ProcessFact[]} table
+ * @param {string} instanceId
+ * @param {number} pid  The main process, which is not part of the answer.
+ * @returns {number[]}
+ */
+export function relativesOf(table, instanceId, pid) {
+  const family = new Set([pid]);
+  let size = 0;
+  while (size !== family.size) {
+    size = family.size;
+    for (const one of table) if (family.has(one.ppid) || one.instanceId === instanceId) family.add(one.pid);
+  }
+  family.delete(pid);
+  return [...family];
+}
+
+/**
+ * One look at the process table serves everybody who asked in the same turn of the event loop: stopping 100 apps costs one scan.
+ * @returns {() => Promise<ProcessFact[]>}
+ */
+export function createProcessTable() {
+  /** @type {Promise<ProcessFact[]> | null} */
+  let next = null;
+  return () => {
+    next ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
+      next = null;
+      return process.platform === 'linux' ? fromProc() : fromPs();
+    });
+    return next;
+  };
+}
+
+/** @returns {ProcessFact[]} */
+function fromProc() {
+  const facts = [];
+  for (const entry of readdirSync('/proc')) {
+    const pid = Number(entry);
+    if (!Number.isInteger(pid)) continue;
+    const stat = readStat(pid);
+    if (stat && stat.state !== 'Z') facts.push({ pid, ppid: stat.ppid, instanceId: readMarker(pid) });
+  }
+  return facts;
+}
+
+/**
+ * @param {number} pid
+ * @returns {{ state: string, ppid: number, startTicks: string } | null}  null when there is no such process (any more), or no /proc.
+ */
+export function readStat(pid) {
+  const text = readProc(pid, 'stat');
+  if (text === null) return null;
+  // The name in parentheses may itself hold spaces and parentheses: proc(5).
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0], ppid: Number(fields[1]), startTicks: fields[19] };
+}
+
+/**
+ * @param {number} pid
+ * @param {'SigCgt' | 'SigIgn'} kind  The signals it has a handler for, or ignores.
+ * @param {'SIGTERM' | 'SIGINT'} signal
+ * @returns {boolean}  false where the system does not tell.
+ */
+export function hasSignal(pid, kind, signal) {
+  const mask = readProc(pid, 'status')?.match(new RegExp(`^${kind}:\\s*([0-9a-f]+)`, 'm'))?.[1];
+  return mask !== undefined && (BigInt(`0x${mask}`) >> BigInt(constants.signals[signal] - 1)) % 2n === 1n;
+}
+
+/** @param {number} pid */
+function readMarker(pid) {
+  const environ = readProc(pid, 'environ');
+  if (environ === null) return null;
+  const at = environ.startsWith(MARKER) ? 0 : environ.indexOf(`\0${MARKER}`) + 1;
+  if (at === 0 && !environ.startsWith(MARKER)) return null;
+  const end = environ.indexOf('\0', at);
+  return environ.slice(at + MARKER.length, end === -1 ? undefined : end);
+}
+
+/**
+ * @param {number} pid
+ * @param {string} file
+ */
+function readProc(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    // It ended meanwhile (ENOENT, ESRCH), or it is another user's (EACCES) and so not one of ours.
+    return null;
+  }
+}
+
+/** @returns {Promise<ProcessFact[]>} */
+async function fromPs() {
+  // -E appends the environment to the command line; only one's own processes show it.
+  const { stdout } = await promisify(execFile)('ps', ['-axwwE', '-o', 'pid=,ppid=,stat=,command='], { maxBuffer: 1 << 26 });
+  return stdout.split('\n').flatMap((line) => {
+    const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s(.*)$/.exec(line);
+    if (!match || match[3].startsWith('Z')) return [];
+    return [{ pid: Number(match[1]), ppid: Number(match[2]), instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[4])?.[1] ?? null }];
+  });
+}
+
+/**
+ * Sends a signal to a process that may already be gone.
+ * @param {number} pid
+ * @param {NodeJS.Signals | 0} signal
+ * @returns {boolean}  false when there is no such process.
+ */
+export function signalProcess(pid, signal) {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ESRCH') return false;
+    throw error;
+  }
+}

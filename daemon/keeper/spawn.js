@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process';
+import cluster from 'node:cluster';
+import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { KeeperError } from './protocol.js';
+
+const AGENT = fileURLToPath(new URL('../agent/agent.cjs', import.meta.url));
+const FIRST_SOCKET_FD = 4; // 0..2 are the usual ones, 3 is the IPC channel.
+
+/** @typedef {import('./protocol.js').SpawnParams} SpawnParams */
+
+/**
+ * Starts one process with its output in the given pipes.
+ * @param {SpawnParams} params
+ * @param {import('./pipes.js').Pipes} pipes
+ * @param {import('./listeners.js').Listener[]} sockets  What the app listened on before: a fork-mode process is born with them, so
+ *   that `listen()` succeeds synchronously, as it does without a process manager.
+ * @returns {Promise<import('node:child_process').ChildProcess>}  Running. Rejects with the system's code when it could not be started.
+ */
+export async function spawnProcess(params, pipes, sockets) {
+  checkCwd(params.cwd);
+  const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
+  const child = starts[params.mode](params, pipes, sockets);
+  await new Promise((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (/** @type {NodeJS.ErrnoException} */ error) => reject(new KeeperError(error.code ?? 'ESPAWN', error.message)));
+  });
+  child.removeAllListeners('error');
+  resetOomScore(child.pid ?? 0);
+  return child;
+}
+
+/**
+ * @param {SpawnParams} params
+ * @param {import('./pipes.js').Pipes} pipes
+ */
+function startProgram({ file, args, cwd, env, uid, gid }, { outFd, errFd }) {
+  return spawn(file, args, { cwd, env, uid, gid, detached: true, stdio: ['ignore', outFd, errFd] });
+}
+
+/**
+ * @param {SpawnParams} params
+ * @param {import('./pipes.js').Pipes} pipes
+ * @param {import('./listeners.js').Listener[]} sockets
+ */
+function startNode({ file, execArgv, script, args, cwd, env, uid, gid }, { outFd, errFd }, sockets) {
+  const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));
+  return spawn(file, [...execArgv, '--require', AGENT, script ?? '', ...args], {
+    cwd,
+    env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited }) },
+    uid,
+    gid,
+    detached: true,
+    stdio: ['ignore', outFd, errFd, 'ipc', ...sockets.map(({ handle }) => handle.fd)],
+  });
+}
+
+/**
+ * A node:cluster worker, so that `cluster.isWorker` is true in the app and its Unix sockets and UDP are shared as Node does it.
+ * @param {SpawnParams} params
+ * @param {import('./pipes.js').Pipes} pipes
+ */
+function startWorker({ file, execArgv, script, args, cwd, env, uid, gid }, { outFd, errFd }) {
+  // Nobody accepts on behalf of a worker.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  // setupPrimary merges with the call before: every key, every time.
+  cluster.setupPrimary({
+    exec: script, args, execArgv: [...execArgv, '--require', AGENT], cwd, uid, gid,
+    silent: false, serialization: 'json', stdio: ['ignore', outFd, errFd, 'ipc'],
+  });
+  // cluster.fork() has no option for the binary: child_process.fork() takes process.execPath at the time of the call.
+  const own = process.execPath;
+  process.execPath = file;
+  try {
+    return cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify({ isCluster: true }) }).process;
+  } finally {
+    process.execPath = own;
+  }
+}
+
+/**
+ * The system reports a missing folder as ENOENT of the program, which sends people looking in the wrong place.
+ * @param {string} cwd
+ */
+function checkCwd(cwd) {
+  try {
+    if (!statSync(cwd).isDirectory()) throw new KeeperError('ENOTDIR', `the working directory ${cwd} is not a directory`);
+    accessSync(cwd, constants.X_OK);
+  } catch (error) {
+    if (error instanceof KeeperError) throw error;
+    const { code = 'ENOENT' } = /** @type {NodeJS.ErrnoException} */ (error);
+    throw new KeeperError(code, `the working directory ${cwd} ${code === 'ENOENT' ? 'does not exist' : 'cannot be entered'}`);
+  }
+}
+
+/** Set once by main.js when the keeper could lower its own score, which its children inherit. */
+let hasLoweredScore = false;
+
+/**
+ * Makes the keeper the last to go when memory runs out: it holds everybody's sockets. Needs root.
+ * @returns {boolean}
+ */
+export function lowerOomScore() {
+  hasLoweredScore = tryWriteScore('self', '-900');
+  return hasLoweredScore;
+}
+
+/** @param {number} pid */
+function resetOomScore(pid) {
+  if (hasLoweredScore) tryWriteScore(String(pid), '0');
+}
+
+/**
+ * @param {string} who
+ * @param {string} score
+ */
+function tryWriteScore(who, score) {
+  try {
+    writeFileSync(`/proc/${who}/oom_score_adj`, score);
+    return true;
+  } catch {
+    // Not root, not Linux, or the process has ended: the score stays what it is.
+    return false;
+  }
+}

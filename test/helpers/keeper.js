@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { fixturePath } from './fixtures.js';
+import { processesOf } from './processes.js';
+import { waitFor } from './wait-for.js';
+
+const KEEPER = fileURLToPath(new URL('../../daemon/keeper/main.js', import.meta.url));
+
+/**
+ * A real keeper whose control is the test: the test is its parent and speaks its protocol.
+ * @typedef {Awaited<ReturnType<typeof realKeeper>>} RealKeeper
+ */
+
+/**
+ * @param {object} [o]
+ * @param {string} [o.home]  Default: a new one, removed after the test.
+ * @param {boolean} [o.expectHeld]  Another keeper owns the home: resolves when this one says so.
+ */
+export async function realKeeper({ home = temporaryHome(), expectHeld = false } = {}) {
+  const log = openSync(join(home, 'nclust.log'), 'a');
+  const env = { NCLUST_HOME: home, PATH: process.env.PATH, NCLUST_KEEPER_INHERIT: '1' };
+  const child = spawn(process.env.NCLUST_TEST_NODE ?? process.execPath, [KEEPER], { env, detached: true, stdio: ['ignore', log, log, 'pipe', 'ipc'] });
+  closeSync(log);
+  /** @type {{ event: string, data: any, handle?: any }[]} */
+  const events = [];
+  /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
+  const pending = new Map();
+  let lastId = 0;
+  let report = '';
+  /** @type {Map<string, string>} */
+  const output = new Map();
+  /** @type {NonNullable<typeof child.stdio[3]>} */ (child.stdio[3]).on('data', (text) => { report += text; });
+  child.on('message', (/** @type {any} */ message, handle) => {
+    if (message.event === 'released') for (const one of events) if (one.data.key === message.data.key) one.handle?.close();
+    if (message.id === undefined) return void events.push({ ...message, handle });
+    const { resolve, reject } = pending.get(message.id) ?? {};
+    pending.delete(message.id);
+    if (message.error) reject?.(Object.assign(new Error(message.error.message), message.error));
+    else resolve?.(message.ok);
+  });
+
+  /** @param {string} verb  @param {object} [params]  @param {any} [handle]  @returns {Promise<any>} */
+  const call = (verb, params = {}, handle = undefined) => new Promise((resolve, reject) => {
+    const id = (lastId += 1);
+    pending.set(id, { resolve, reject });
+    child.send({ v: 1, id, verb, params }, handle);
+  });
+  const context = () => readFileSync(join(home, 'nclust.log'), 'utf8') + [...output].map(([id, text]) => `${id}: ${text}`).join('\n');
+  /** @param {string} instanceId  @param {string} path */
+  const readPipe = (instanceId, path) => {
+    const socket = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK) });
+    socket.on('data', (text) => output.set(instanceId, (output.get(instanceId) ?? '') + text));
+    onTestFinished(() => void socket.destroy());
+  };
+
+  const keeper = {
+    home,
+    pid: child.pid ?? 0,
+    call,
+    events,
+    output: (/** @type {string} */ instanceId) => output.get(instanceId) ?? '',
+    report: () => report,
+    /** @param {string} instanceId  @param {{ read?: boolean, env?: Record<string, string>, [param: string]: unknown }} params */
+    async spawn(instanceId, { read = true, ...params } = {}) {
+      const env = { PATH: process.env.PATH, NCLUST_HOME: home, NCLUST_INSTANCE: instanceId, ...params.env };
+      const facts = await call('spawn', { instanceId, app: 'api', label: null, mode: 'exec', args: [], execArgv: [], cwd: home, ...params, env });
+      if (read) for (const path of [facts.outPipe, facts.errPipe]) readPipe(instanceId, path);
+      return facts;
+    },
+    /** @param {string} instanceId  @param {string} fixture  @param {object} [params] */
+    spawnNode: (instanceId, fixture, params = {}) => keeper.spawn(instanceId, { mode: 'cluster', file: process.env.NCLUST_TEST_NODE ?? process.execPath, script: fixturePath(fixture), ...params }),
+    /** @param {string} instanceId  @param {object} [params] */
+    retire: (instanceId, params = {}) => call('retire', { instanceId, killTimeoutMs: 10_000, signal: null, drain: 'finish', tree: true, ...params }),
+    /** @param {string} event  @param {string} instanceId */
+    event: (event, instanceId) => waitFor(`${event} of ${instanceId}`, () => events.find((one) => one.event === event && one.data.instanceId === instanceId), { context }),
+    /** @param {string} instanceId  @param {string} text */
+    says: (instanceId, text) => waitFor(`"${text}" from ${instanceId}`, () => keeper.output(instanceId).includes(text), { context }),
+    processes: () => processesOf(home).filter((one) => one.role === 'app'),
+    kill: () => { child.kill('SIGKILL'); return exited; },
+    /** Ends everything in this home and waits until it has. */
+    async close() {
+      for (const one of processesOf(home)) process.kill(one.pid, 'SIGKILL');
+      await waitFor('an empty home', () => processesOf(home).length === 0);
+    },
+  };
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  onTestFinished(() => keeper.close());
+  if (expectHeld) {
+    await exited;
+    return keeper;
+  }
+  await call('snapshot');
+  await call('control-ready');
+  return keeper;
+}
+
+/** @returns {string}  A new home, removed after the test. */
+export function temporaryHome() {
+  const home = mkdtempSync(join(tmpdir(), 'nclust-keeper-'));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}

@@ -1,0 +1,32 @@
+import { createServer } from 'node:net';
+
+// Below the range from which the kernel takes ports for outgoing connections: a load test uses up thousands of those.
+const LOWEST = 12_000;
+const HIGHEST = 32_000;
+
+/** @type {Set<number>} */
+const taken = new Set();
+
+/**
+ * @returns {Promise<number>}  A TCP port that nobody listens on, and that this process has not been given before.
+ */
+export async function takePort() {
+  for (;;) {
+    const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));
+    if (taken.has(port) || !(await isFree(port))) continue;
+    taken.add(port);
+    return port;
+  }
+}
+
+/**
+ * @param {number} port
+ * @returns {Promise<boolean>}
+ */
+export function isFree(port) {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,126 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/**
+ * What /proc says of one process that carries a sandbox's NCLUST_HOME in its environment.
+ * @typedef {object} HomeProcess
+ * @property {number} pid
+ * @property {number} ppid
+ * @property {string} startTicks  With the pid, the identity of a process.
+ * @property {string} command
+ * @property {string|null} instanceId
+ * @property {'keeper'|'control'|'app'|'other'} role  `app` is whatever carries an instance's marker, its children included.
+ */
+
+/**
+ * @param {string} home
+ * @returns {HomeProcess[]}  Zombies are not processes any more and left out.
+ */
+export function processesOf(home) {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .flatMap((entry) => {
+      const found = readProcess(Number(entry), home);
+      return found ? [found] : [];
+    });
+}
+
+/**
+ * The main process of each instance: the oldest that carries its marker.
+ * @param {string} home
+ * @returns {HomeProcess[]}
+ */
+export function instancesOf(home) {
+  /** @type {Map<string|null, HomeProcess>} */
+  const oldest = new Map();
+  for (const one of processesOf(home)) {
+    const other = oldest.get(one.instanceId);
+    if (one.role === 'app' && (!other || Number(one.startTicks) < Number(other.startTicks))) oldest.set(one.instanceId, one);
+  }
+  return [...oldest.values()];
+}
+
+/**
+ * @param {number} pid
+ * @returns {boolean}  Whether it runs: a zombie does not.
+ */
+export function isRunning(pid) {
+  const stat = readStat(pid);
+  return stat !== null && stat.state !== 'Z' && stat.state !== 'X';
+}
+
+/**
+ * @param {number} pid
+ * @returns {{state: string, ppid: number, cpuTicks: number, startTicks: string}|null}  null when there is no such process.
+ */
+export function readStat(pid) {
+  const text = readProc(pid, 'stat');
+  if (text === null) return null;
+  // The name in parentheses may hold spaces and parentheses itself.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0], ppid: Number(fields[1]), cpuTicks: Number(fields[11]) + Number(fields[12]), startTicks: fields[19] };
+}
+
+/**
+ * @param {number} pid
+ * @returns {number}  Private memory in bytes: what would be free again without this process. 0 when it is gone.
+ */
+export function privateBytes(pid) {
+  const text = readProc(pid, 'smaps_rollup') ?? '';
+  return [...text.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce((sum, match) => sum + Number(match[1]) * 1024, 0);
+}
+
+/**
+ * @param {number} pid
+ * @returns {number}  Resident memory in bytes. 0 when it is gone.
+ */
+export function residentBytes(pid) {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readProc(pid, 'status') ?? '')?.[1] ?? 0) * 1024;
+}
+
+/**
+ * @param {number} pid
+ * @returns {Record<string, string>}
+ */
+export function environmentOf(pid) {
+  const entries = (readProc(pid, 'environ') ?? '').split('\0').filter(Boolean);
+  return Object.fromEntries(entries.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]));
+}
+
+/**
+ * @param {number} pid
+ * @param {string} home
+ * @returns {HomeProcess|null}
+ */
+function readProcess(pid, home) {
+  const environ = readProc(pid, 'environ');
+  if (!environ || !`\0${environ}`.includes(`\0NCLUST_HOME=${home}\0`)) return null;
+  const stat = readStat(pid);
+  if (!stat || stat.state === 'Z' || stat.state === 'X') return null;
+  const command = (readProc(pid, 'cmdline') ?? '').replaceAll('\0', ' ').trim();
+  const instanceId = /(?:^|\0)NCLUST_INSTANCE=([^\0]*)/.exec(environ)?.[1] ?? null;
+  return { pid, ppid: stat.ppid, startTicks: stat.startTicks, command, instanceId, role: roleOf(command, instanceId) };
+}
+
+/**
+ * @param {string} command
+ * @param {string|null} instanceId
+ * @returns {HomeProcess['role']}
+ */
+function roleOf(command, instanceId) {
+  if (instanceId !== null) return 'app';
+  if (/daemon\/keeper\/main\.js/.test(command)) return 'keeper';
+  return /daemon\/control\/main\.js/.test(command) ? 'control' : 'other';
+}
+
+/**
+ * @param {number} pid
+ * @param {string} file
+ */
+function readProc(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    // It ended meanwhile, or it belongs to another user and so is none of ours.
+    return null;
+  }
+}

@@ -1,0 +1,70 @@
+import { performance } from 'node:perf_hooks';
+import { inspect } from 'node:util';
+
+const LOOK_EVERY_MS = 15;
+
+/** How much slower than the author's machine this one is: every deadline of the tests is multiplied by it. */
+export const slowdown = () => Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
+
+/**
+ * Waits until a predicate holds, against the monotonic clock. A predicate that throws does not hold yet; its error is the state.
+ * @template T
+ * @param {string} what  Completes the sentence "waited for ...".
+ * @param {() => T | Promise<T>} predicate
+ * @param {object} [o]
+ * @param {number} [o.deadlineMs]  Default 10 000; scales with NCLUST_TEST_SLOWDOWN.
+ * @param {() => string} [o.context]  Printed on timeout, such as the end of the daemon's log.
+ * @returns {Promise<NonNullable<T>>}  What the predicate returned when it first was truthy. Rejects at the deadline.
+ */
+export async function waitFor(what, predicate, { deadlineMs = 10_000, context } = {}) {
+  const allowedMs = deadlineMs * slowdown();
+  const startedMono = performance.now();
+  /** @type {unknown} */
+  let last;
+  do {
+    try {
+      const value = await predicate();
+      if (value) return value;
+      last = value;
+    } catch (error) {
+      last = error;
+    }
+    await pause(LOOK_EVERY_MS);
+  } while (performance.now() - startedMono < allowedMs);
+  const state = inspect(last, { depth: 6, breakLength: 140 });
+  throw new Error(`Waited ${allowedMs} ms for ${what}.\nLast state: ${state}\n${context?.() ?? ''}`);
+}
+
+/**
+ * Lets time pass. For load drivers and random operations only: a test that waits for something uses waitFor().
+ * @param {number} ms
+ * @returns {Promise<void>}
+ */
+export function pause(ms) {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
+
+/**
+ * Gives a promise a deadline, so that a test says what hung.
+ * @template T
+ * @param {string} what
+ * @param {Promise<T>} promise
+ * @param {number} deadlineMs  Scales with NCLUST_TEST_SLOWDOWN.
+ * @param {() => string} [context]
+ * @returns {Promise<T>}
+ */
+export async function within(what, promise, deadlineMs, context) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  /** @type {Promise<never>} */
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} took longer than ${deadlineMs * slowdown()} ms.\n${context?.() ?? ''}`)), deadlineMs * slowdown());
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,49 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { realKeeper, temporaryHome } from '../helpers/keeper.js';
+import { processesOf } from '../helpers/processes.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+test('a second keeper leaves the home to the first', async () => {
+  const first = await realKeeper();
+  const second = await realKeeper({ home: first.home, expectHeld: true });
+
+  expect(JSON.parse(second.report())).toEqual({ held: true });
+  expect(JSON.parse(first.report())).toEqual({ ok: true });
+  expect(processesOf(first.home).map((one) => one.pid)).toEqual([first.pid]);
+});
+
+test('of eight keepers that start at once over a dead one, one owns the home', async () => {
+  const home = temporaryHome();
+  const dead = await realKeeper({ home });
+  await dead.kill();
+
+  const all = await Promise.all(Array.from({ length: 8 }, () => Promise.race([realKeeper({ home }).catch(() => null), realKeeper({ home, expectHeld: true })])));
+  await waitFor('one keeper', () => processesOf(home).length === 1);
+
+  expect(all).toHaveLength(8);
+  expect(readdirSync(join(home, 'run')).filter((name) => name.startsWith('keeper.') || name.startsWith('claim.'))).toHaveLength(1);
+});
+
+test('the number of keepers never goes down, so that a slow contender cannot take an old number', async () => {
+  const home = temporaryHome();
+  for (const epoch of [1, 2, 3]) {
+    const keeper = await realKeeper({ home });
+    expect(readdirSync(join(home, 'run'))).toContain(`keeper.${epoch}.sock`);
+    await keeper.call('leave').catch(() => {});
+    await waitFor('the keeper to leave', () => processesOf(home).length === 0);
+    expect(readdirSync(join(home, 'run'))).toEqual([`keeper.${epoch}.left`]);
+  }
+});
+
+test('the lock and the pipes are private', async () => {
+  const keeper = await realKeeper();
+  await keeper.spawn('one', { file: '/bin/sleep', args: ['1000'] });
+
+  const run = join(keeper.home, 'run');
+  const modes = readdirSync(run).map((name) => statSync(join(run, name)).mode & 0o077);
+  expect(modes.length).toBeGreaterThan(2);
+  expect(new Set(modes)).toEqual(new Set([0]));
+  expect(statSync(run).mode & 0o777).toBe(0o700);
+});

@@ -1,0 +1,200 @@
+import { get } from 'node:http';
+import { expect, test } from 'vitest';
+import { fixturePath } from '../helpers/fixtures.js';
+import { realKeeper } from '../helpers/keeper.js';
+import { takePort } from '../helpers/ports.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+/** @param {number} port  @param {string} [path]  @returns {Promise<any>} */
+const ask = (port, path = '/') => new Promise((resolve, reject) => {
+  get({ port, path, agent: false }, (response) => {
+    let body = '';
+    response.setEncoding('utf8').on('data', (text) => { body += text; }).on('end', () => resolve({ headers: response.headers, ...JSON.parse(body) })).on('error', reject);
+  }).on('error', reject);
+});
+
+test.each(['cluster', 'fork'])('a connection that comes while no worker lives waits for the next one (%s)', async (mode) => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const { pid } = await keeper.spawnNode('one', 'http-echo', { mode, env: { PORT: String(port) } });
+  await keeper.event('listening', 'one');
+  process.kill(pid, 'SIGKILL');
+  await keeper.event('gone', 'one');
+
+  const answer = ask(port);
+  const next = await keeper.spawnNode('two', 'http-echo', { mode, env: { PORT: String(port) } });
+
+  expect(await answer).toMatchObject({ pid: next.pid });
+});
+
+test('in fork mode listen() has bound the address when it returns, at the first start and after', async () => {
+  const keeper = await realKeeper();
+  for (const id of ['one', 'two']) {
+    await keeper.spawnNode(id, 'port-zero', { mode: 'fork' });
+    await keeper.event('listening', id);
+    process.kill((await keeper.call('snapshot')).children.at(-1).pid, 'SIGKILL');
+    await keeper.event('gone', id);
+  }
+  const ports = keeper.events.filter((one) => one.event === 'listening').map((one) => one.data.port);
+  expect(ports[0]).toBeGreaterThan(0);
+  expect(ports[1]).toBe(ports[0]);
+});
+
+test.each(['cluster', 'fork'])('a second app on the same address gets EADDRINUSE with the name of the first (%s)', async (mode) => {
+  const keeper = await realKeeper();
+  const env = { PORT: String(await takePort()) };
+  await keeper.spawnNode('one', 'http-echo', { env, app: 'shop' });
+  await keeper.event('listening', 'one');
+
+  await keeper.spawnNode('two', 'http-echo', { mode, env, app: 'blog' });
+  await keeper.event('exited', 'two');
+  await keeper.says('two', 'EADDRINUSE');
+  expect(keeper.output('two')).toMatch(/address already in use .*held by app "shop"/);
+});
+
+test('a released address is refused', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'http-echo', { env: { PORT: String(port) } });
+  await keeper.event('listening', 'one');
+  await keeper.retire('one', { killTimeoutMs: 0 });
+  await keeper.event('gone', 'one');
+  await keeper.call('release', { app: 'api' });
+
+  await expect(ask(port)).rejects.toThrow('ECONNREFUSED');
+});
+
+test.each(['handover', 'finish'])('a retired worker finishes the request it has, and says that the connection ends (%s)', async (drain) => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'http-echo', { env: { PORT: String(port) } });
+  await keeper.event('listening', 'one');
+  const slow = ask(port, '/?delay=400');
+  await waitFor('the request to arrive', async () => (await ask(port, '/')).pid);
+
+  await keeper.retire('one', { drain });
+  expect((await slow).headers.connection).toBe('close');
+  await keeper.event('gone', 'one');
+});
+
+test('an app that handles SIGTERM gets SIGTERM after the drain, and its handler runs', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'http-says-goodbye', { env: { PORT: String(port) } });
+  await keeper.event('listening', 'one');
+  await ask(port);
+
+  await keeper.retire('one');
+  await keeper.says('one', 'got SIGTERM');
+  expect(await keeper.event('exited', 'one')).toMatchObject({ data: { code: 0, signal: null } });
+});
+
+test.each([
+  ['SIGTERM,SIGINT', null, 'SIGTERM'],
+  ['SIGINT', null, 'SIGINT'],
+  ['SIGTERM,SIGINT,SIGUSR2', 'SIGUSR2', 'SIGUSR2'],
+])('with handlers for %s and stop signal %s the program gets %s', async (handles, signal, expected) => {
+  const keeper = await realKeeper();
+  await keeper.spawnNode('one', 'names-the-signal', { env: { HANDLES: handles } });
+  await keeper.says('one', 'is there');
+  await keeper.retire('one', { signal });
+  await keeper.says('one', `got ${expected}`);
+  await keeper.event('gone', 'one');
+});
+
+test('what ignores its signal is killed at the deadline, and a second retire can only bring that forward', async () => {
+  const keeper = await realKeeper();
+  await keeper.spawnNode('one', 'ignores-sigterm');
+  await keeper.says('one', 'is there');
+  await keeper.retire('one', { killTimeoutMs: 60_000 });
+  await keeper.says('one', 'ignores SIGTERM');
+  await keeper.retire('one', { killTimeoutMs: 100 });
+  expect(await keeper.event('exited', 'one')).toMatchObject({ data: { code: null, signal: 'SIGKILL' } });
+});
+
+test('gone comes when the last of the tree is gone, double-forked ones included', async () => {
+  const keeper = await realKeeper();
+  await keeper.spawnNode('one', 'double-forks', { mode: 'fork' });
+  await keeper.says('one', 'has left one behind');
+  expect(keeper.processes()).toHaveLength(2);
+
+  await keeper.retire('one');
+  await keeper.event('gone', 'one');
+  expect(keeper.processes()).toEqual([]);
+});
+
+test('what a crashed program leaves behind is ended too', async () => {
+  const keeper = await realKeeper();
+  const { pid } = await keeper.spawnNode('one', 'double-forks', { mode: 'fork' });
+  await keeper.says('one', 'has left one behind');
+  process.kill(pid, 'SIGKILL');
+  await keeper.event('gone', 'one');
+  expect(keeper.processes()).toEqual([]);
+});
+
+test('what was written before control came is read by control', async () => {
+  const keeper = await realKeeper();
+  const facts = await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'echo early words'], read: false });
+  await keeper.event('gone', 'one');
+  const { constants, openSync, readSync, closeSync } = await import('node:fs');
+  const fd = openSync(facts.outPipe, constants.O_RDONLY | constants.O_NONBLOCK);
+  const text = Buffer.alloc(64);
+  expect(text.toString('utf8', 0, readSync(fd, text))).toBe('early words\n');
+  closeSync(fd);
+});
+
+test.each(['exit', 'throw', 'kill'])('100 000 lines before %s all arrive', async (end) => {
+  const keeper = await realKeeper();
+  await keeper.spawnNode('one', 'floods-stdout', { env: { LINES: '100000', END: end } });
+  await keeper.event('exited', 'one');
+  await keeper.says('one', 'floods-stdout out 100000\n');
+  const lines = keeper.output('one').split('\n').filter((line) => line.startsWith('floods-stdout out'));
+  expect(lines).toHaveLength(100_000);
+});
+
+test.each([
+  [{ file: '/no/such/program' }, 'ENOENT'],
+  [{ file: fixturePath('keeps-alive.js') }, 'EACCES'],
+  [{ file: '/bin/sleep', cwd: '/no/such/folder' }, 'ENOENT'],
+])('a program that cannot be started is an error with the code of the system: %o', async (params, code) => {
+  const keeper = await realKeeper();
+  await expect(keeper.spawn('one', params)).rejects.toMatchObject({ code });
+  expect((await keeper.call('snapshot')).children).toEqual([]);
+});
+
+test('an unknown verb, a wrong version and bad params are errors, and the keeper goes on', async () => {
+  const keeper = await realKeeper();
+  await expect(keeper.call('constructor')).rejects.toMatchObject({ code: 'ENOSYS' });
+  await expect(keeper.call('retire', { instanceId: 'nobody' })).rejects.toMatchObject({ code: 'ESRCH' });
+  await expect(keeper.call('spawn', { instanceId: 'one' })).rejects.toBeDefined();
+  expect(await keeper.call('snapshot')).toMatchObject({ pid: keeper.pid, protocol: 1 });
+});
+
+test('notes are kept for the next control', async () => {
+  const keeper = await realKeeper();
+  await keeper.call('note', { key: 'api/0', value: { restarts: 3 } });
+  await keeper.call('note', { key: 'api/1', value: 1 });
+  await keeper.call('note', { key: 'api/1', value: null });
+  expect((await keeper.call('snapshot')).notes).toEqual({ 'api/0': { restarts: 3 } });
+});
+
+test('the next keeper adopts what its predecessor left, with the sockets, and can retire it in order', async () => {
+  const first = await realKeeper();
+  const port = await takePort();
+  const orphan = await first.spawnNode('one', 'http-says-goodbye', { env: { PORT: String(port) } });
+  const { data, handle } = await waitFor('the socket', () => first.events.find((one) => one.event === 'listener'));
+  const facts = (await first.call('snapshot')).children[0];
+  await first.event('listening', 'one');
+  await first.kill();
+  expect(await ask(port)).toMatchObject({ pid: orphan.pid });
+
+  const second = await realKeeper({ home: first.home });
+  await second.call('inherit', { app: data.app, scope: data.scope, claim: data.claim }, handle);
+  await second.call('adopt', { ...facts, mode: 'cluster' });
+  const fresh = await second.spawnNode('two', 'http-says-goodbye', { env: { PORT: String(port) } });
+  await second.event('listening', 'two');
+  await second.retire('one', { drain: 'handover' });
+  await second.event('gone', 'one');
+  await first.says('one', 'got SIGTERM');
+  expect(await ask(port)).toMatchObject({ pid: fresh.pid });
+});
