@@ -1,0 +1,239 @@
+import { fromWire, NclustError } from './shared/errors.js';
+import { PROTOCOL, TO_CLIENT_MAX_BYTES } from './shared/protocol.js';
+import { createLineReader, parseLine, requestLine } from './shared/rpc.js';
+
+/** @typedef {import('node:net').Socket} Socket */
+/** @typedef {() => Promise<Socket|null>} Reach  Makes a connection; null when there is nobody to connect to. */
+/** @typedef {import('./shared/protocol.js').Method} Method */
+
+/**
+ * @typedef {object} Pending
+ * @property {string} line  Kept, to be sent again word for word.
+ * @property {number} sent  How many times.
+ * @property {(result: any) => void} resolve
+ * @property {(error: unknown) => void} reject
+ */
+
+/** A request that meets so many dying controls in a row is probably what kills them. */
+const MAX_SENDS = 5;
+
+/** These are answered from memory. A control that takes longer hangs, and a command must not hang with it. */
+const ANSWERED_AT_ONCE = new Set(['hello', 'list', 'reset', 'logs', 'unsubscribe']);
+const ANSWER_DEADLINE_MS = 10_000;
+
+/** Notifications waiting for a slow reader; above this the socket is not read, and the server drops lines for us. */
+const MAX_QUEUED = 256;
+
+/**
+ * Opens a client and greets the server.
+ * @param {Reach} reach
+ * @param {Reach} [reachAgain]  For a connection that broke. Default: the same.
+ * @returns {Promise<Client|null>}  Null when nobody was there. The caller closes it. Throws ERR_NCLUST_PROTOCOL_VERSION and what `reach` throws.
+ */
+export async function openClient(reach, reachAgain = reach) {
+  const socket = await reach();
+  if (!socket) return null;
+  const client = new Client(socket, reachAgain);
+  try {
+    client.hello = /** @type {import('./shared/protocol.js').Hello} */ (await client.request('hello'));
+    checkProtocol(client.hello);
+    return client;
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+/**
+ * One conversation with control. It survives control: a broken connection is made again and what is unanswered is asked again, with the same
+ * token, so that nothing is done twice.
+ */
+export class Client {
+  /** @type {import('./shared/protocol.js').Hello|null} */
+  hello = null;
+
+  /** @type {'open'|'broken'|'closed'} */
+  #state = 'open';
+
+  #nextId = 1;
+  #reachAgain;
+  #socket;
+
+  /** @type {Map<string|number, Pending>} */
+  #pending = new Map();
+
+  /** @type {import('./shared/rpc.js').RpcMessage[]} */
+  #notifications = [];
+
+  /** @type {(() => void)|null} */
+  #wakeReader = null;
+
+  /**
+   * @param {Socket} socket
+   * @param {Reach} reachAgain
+   */
+  constructor(socket, reachAgain) {
+    this.#socket = socket;
+    this.#reachAgain = reachAgain;
+    this.#listen(socket);
+  }
+
+  /**
+   * @param {Method} method
+   * @param {object} [params]  Mutations carry a `token`.
+   * @returns {Promise<any>}  The result. Rejects with the server's NclustError, ERR_NCLUST_CONNECTION_LOST, or ERR_NCLUST_DAEMON_UNREACHABLE
+   *   when a question is not answered within 10 s; what changes something may take as long as it needs.
+   */
+  request(method, params = {}) {
+    if (this.#state === 'closed') return Promise.reject(lost());
+    const id = this.#nextId++;
+    /** @type {Promise<any>} */
+    const answer = new Promise((resolve, reject) => {
+      this.#pending.set(id, { line: requestLine(id, method, params), sent: 0, resolve, reject });
+      if (this.#state === 'open') this.#send(id);
+      else void this.#reconnect(); // Settles every pending request itself.
+    });
+    return ANSWERED_AT_ONCE.has(method) ? this.#within(ANSWER_DEADLINE_MS, id, answer) : answer;
+  }
+
+  /**
+   * What the server says unasked, in order, until the connection breaks or closes. One reader at a time.
+   * @returns {AsyncGenerator<import('./shared/rpc.js').RpcMessage, void, void>}
+   */
+  async *notifications() {
+    for (;;) {
+      while (this.#notifications.length > 0) yield /** @type {import('./shared/rpc.js').RpcMessage} */ (this.#notifications.shift());
+      if (this.#state !== 'open') return;
+      this.#socket.resume();
+      await /** @type {Promise<void>} */ (new Promise((resolve) => { this.#wakeReader = resolve; }));
+    }
+  }
+
+  /** @returns {Promise<void>}  Idempotent. Unanswered requests reject with ERR_NCLUST_CONNECTION_LOST. */
+  async close() {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#socket.destroy();
+    this.#failAll(lost());
+    this.#wakeReader?.();
+  }
+
+  /**
+   * @param {number} ms
+   * @param {number} id
+   * @param {Promise<any>} answer
+   */
+  async #within(ms, id, answer) {
+    const timer = setTimeout(() => {
+      const error = new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `The manager is there and did not answer within ${ms / 1_000}s.`, {
+        hint: 'Its log is nclust.log in the home. Ending the process "nclust control" is safe: the keeper starts it again, and no app notices.',
+      });
+      this.#pending.get(id)?.reject(error);
+      this.#pending.delete(id);
+    }, ms);
+    try {
+      return await answer;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** @param {Socket} socket */
+  #listen(socket) {
+    const reader = createLineReader({
+      maxBytes: TO_CLIENT_MAX_BYTES,
+      onLine: (line) => this.#onLine(line),
+      onTooLong: () => {
+        this.#failAll(new NclustError('ERR_NCLUST_PROTOCOL', `The manager sent a message of more than ${TO_CLIENT_MAX_BYTES} bytes.`));
+        socket.destroy();
+      },
+    });
+    socket.on('data', reader.push);
+    socket.on('error', () => {}); // 'close' follows.
+    socket.on('close', () => this.#onBroken(socket));
+  }
+
+  /** @param {string} line */
+  #onLine(line) {
+    const parsed = parseLine(line);
+    if ('fault' in parsed) return this.#failAll(fromWire(parsed.fault));
+    const { message } = parsed;
+    if (message.method !== undefined) return this.#notify(message);
+    const pending = this.#pending.get(message.id ?? '');
+    // An error without an id is about the connection: the server did not understand what it was sent.
+    if (!pending) return message.error ? this.#failAll(fromWire(message.error)) : undefined;
+    this.#pending.delete(message.id ?? '');
+    if (message.error) pending.reject(fromWire(message.error));
+    else pending.resolve(message.result);
+  }
+
+  /** @param {import('./shared/rpc.js').RpcMessage} message */
+  #notify(message) {
+    this.#notifications.push(message);
+    if (this.#notifications.length > MAX_QUEUED) this.#socket.pause();
+    this.#wakeReader?.();
+    this.#wakeReader = null;
+  }
+
+  /** @param {Socket} socket */
+  #onBroken(socket) {
+    if (socket !== this.#socket || this.#state !== 'open') return;
+    this.#state = 'broken';
+    this.#wakeReader?.();
+    this.#wakeReader = null;
+    if (this.#pending.size > 0) void this.#reconnect();
+  }
+
+  #isReconnecting = false;
+
+  /** Never rejects: what goes wrong is told to the pending requests. */
+  async #reconnect() {
+    if (this.#isReconnecting) return;
+    this.#isReconnecting = true;
+    try {
+      const socket = await this.#reachAgain();
+      if (!socket) return this.#failAll(lost());
+      if (this.#state === 'closed') return socket.destroy();
+      this.#socket = socket;
+      this.#state = 'open';
+      this.#listen(socket);
+      for (const id of this.#pending.keys()) this.#send(id);
+    } catch (error) {
+      this.#failAll(error);
+    } finally {
+      this.#isReconnecting = false;
+    }
+  }
+
+  /** @param {string|number} id */
+  #send(id) {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    if (pending.sent === MAX_SENDS) {
+      this.#pending.delete(id);
+      pending.reject(lost());
+      return;
+    }
+    pending.sent += 1;
+    this.#socket.write(pending.line);
+  }
+
+  /** @param {unknown} error */
+  #failAll(error) {
+    const all = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { reject } of all) reject(error);
+  }
+}
+
+function lost() {
+  return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.', { hint: 'Run the command again.' });
+}
+
+/** @param {import('./shared/protocol.js').Hello} hello */
+function checkProtocol({ protocol, version }) {
+  if (protocol === PROTOCOL) return;
+  throw new NclustError('ERR_NCLUST_PROTOCOL_VERSION', `The running manager (nclust ${version}) speaks protocol ${protocol}, this command speaks ${PROTOCOL}.`, {
+    hint: 'Use the nclust that started it, or end it with that one\'s "nclust kill".',
+  });
+}

@@ -1,0 +1,177 @@
+/** @typedef {import('./context.js').Context} Context */
+/** @typedef {import('./render/list.js').View} View */
+
+/**
+ * A command and how its data becomes text.
+ * @typedef {object} Loaded
+ * @property {(context: Context, words: string[], options: Record<string, any>, args: string[]) => Promise<any> | AsyncIterable<any>} run
+ * @property {(data: any, view: View) => string} render
+ * @property {(data: any) => unknown} [json]  What --json prints. Default: the slots of the data, or the data itself.
+ */
+
+/**
+ * @typedef {object} Command
+ * @property {string} name
+ * @property {string[]} [aliases]
+ * @property {string} [words]  Its arguments, as commander writes them.
+ * @property {string} help
+ * @property {[flags: string, help: string][]} [options]
+ * @property {boolean} [takesStartOptions]  Those of config/options.js, and arguments for the app behind "--".
+ * @property {string[]} [examples]
+ * @property {boolean} [isPlain]  May run without the command-line parser when nothing stands behind its name: see program.js.
+ * @property {() => Promise<Loaded>} load  Imports what this command needs, and nothing else.
+ */
+
+/** @type {[string, string]} */
+const JSON_OPTION = ['--json', 'print the data as JSON'];
+/** @type {[string, string]} */
+const NO_WAIT = ['--no-wait', 'return at once instead of when it is done'];
+const TARGETS = '<id|name|namespace|script|/pattern/|all...>';
+
+/** @type {Command[]} */
+export const COMMANDS = [
+  {
+    name: 'start',
+    words: '[script|command|name|id|namespace...]',
+    help: 'start a script, a program or a shell command; or again what is in the list',
+    takesStartOptions: true,
+    options: [['-f, --force', 'start it once more although it is in the list'], ['--no-wait', 'return at once instead of when it is up'], JSON_OPTION],
+    examples: [
+      'nclust start app.js -i max                 one process per CPU, sharing the port',
+      'nclust start app.js --name api -- --port 3000',
+      'nclust start "npm run serve" --name web    a shell command',
+      'nclust start worker.py --interpreter python3.12',
+      'nclust start api                           again, after a stop',
+    ],
+    load: load(() => import('./commands/start.js'), 'start', changedList),
+  },
+  {
+    name: 'stop', words: TARGETS, help: 'stop apps, keep them in the list', options: [NO_WAIT, JSON_OPTION],
+    examples: ['nclust stop api worker', 'nclust stop /^web-/', 'nclust stop all'],
+    load: load(() => import('./commands/stop.js'), 'stop', changedList),
+  },
+  {
+    name: 'restart', words: TARGETS, help: 'end apps and start them again',
+    options: [['-a, --update-env', 'merge the variables of this shell over theirs'], NO_WAIT, JSON_OPTION],
+    examples: ['nclust restart api', 'PORT=4000 nclust restart api --update-env'],
+    load: load(() => import('./commands/restart.js'), 'restart', changedList),
+  },
+  {
+    name: 'delete', aliases: ['del'], words: TARGETS, help: 'stop apps and take them out of the list', options: [NO_WAIT, JSON_OPTION],
+    examples: ['nclust delete api', 'nclust delete all'],
+    load: load(() => import('./commands/delete.js'), 'deleteApps', changedList),
+  },
+  {
+    name: 'scale', words: '<app> <number>', help: 'change the number of instances: N, +N, -N, max or N%', options: [NO_WAIT, JSON_OPTION],
+    examples: ['nclust scale api 4', 'nclust scale api +2', 'nclust scale api -1', 'nclust scale api 50%'],
+    load: load(() => import('./commands/scale.js'), 'scale', changedList),
+  },
+  {
+    name: 'list', aliases: ['ls', 'l', 'ps', 'status'], help: 'show what runs', isPlain: true,
+    options: [['--sort <field>', 'name, namespace, pid, id, cpu, memory, uptime or status, with :asc or :desc'], ['-m, --mini-list', 'a few lines per process instead of a table'], JSON_OPTION],
+    examples: ['nclust list --sort memory:desc', 'nclust ls --json'],
+    load: load(() => import('./commands/list.js'), 'list', async () => (await import('./render/list.js')).renderList),
+  },
+  {
+    name: 'jlist', help: 'the list as JSON in the shape of PM2, on one line', isPlain: true,
+    load: load(() => import('./commands/list.js'), 'listDetailed', async () => (await import('./render/jlist.js')).renderJlist),
+  },
+  {
+    name: 'prettylist', help: 'the same for the eye; not JSON', isPlain: true,
+    load: load(() => import('./commands/list.js'), 'listDetailed', async () => (await import('./render/prettylist.js')).renderPrettylist),
+  },
+  {
+    name: 'describe', aliases: ['desc', 'info', 'show'], words: '<id|name|namespace|script|/pattern/...>', help: 'tell everything about an app, and why it last died', options: [JSON_OPTION],
+    examples: ['nclust describe api', 'nclust describe 0 --json'],
+    load: load(() => import('./commands/describe.js'), 'describe', async () => (await import('./render/describe.js')).renderDescribe),
+  },
+  {
+    name: 'pid', words: '[name]', help: 'print process ids, one a line', isPlain: true, options: [JSON_OPTION],
+    examples: ['kill -USR2 $(nclust pid api)'],
+    load: async () => {
+      const [{ slotsNamed }, { pidsOf, renderPids }] = await Promise.all([import('./commands/ids.js'), import('./render/ids.js')]);
+      return { run: slotsNamed, render: renderPids, json: pidsOf };
+    },
+  },
+  {
+    name: 'id', words: '<name>', help: 'print the ids of an app as a list', options: [JSON_OPTION],
+    load: async () => {
+      const [{ idsNamed }, { idsOf, renderIds }] = await Promise.all([import('./commands/ids.js'), import('./render/ids.js')]);
+      return { run: idsNamed, render: renderIds, json: idsOf };
+    },
+  },
+  {
+    name: 'env', words: '<id|name>', help: 'print the variables an instance was given', options: [JSON_OPTION],
+    load: async () => {
+      const [{ env }, { renderEnv }] = await Promise.all([import('./commands/env.js'), import('./render/env.js')]);
+      return { run: env, render: renderEnv, json: (data) => data.env };
+    },
+  },
+  {
+    name: 'logs', aliases: ['log'], words: '[id|name|namespace|/pattern/...]', help: 'show the last lines of apps and follow them until Ctrl-C', isPlain: true,
+    options: [
+      ['--lines <number>', 'lines to begin with (default: 15)'], ['--nostream', 'do not follow'], ['--out', 'only standard output'], ['--err', 'only standard error'],
+      ['--raw', 'the bare lines'], ['--json', 'one JSON record a line'],
+    ],
+    examples: ['nclust logs api --lines 200', 'nclust logs --err --nostream', 'nclust logs api --json | jq .message'],
+    load: load(() => import('./commands/logs.js'), 'logs', async () => (await import('./render/log-entries.js')).renderLogEntries),
+  },
+  {
+    name: 'reset', words: TARGETS, help: 'set the restart counters to zero', options: [JSON_OPTION],
+    load: load(() => import('./commands/reset.js'), 'reset', changedList),
+  },
+  {
+    name: 'sendSignal', words: '<signal> <id|name|namespace|/pattern/|all...>', help: 'send a signal to processes', options: [JSON_OPTION],
+    examples: ['nclust sendSignal SIGUSR2 api'],
+    load: load(() => import('./commands/send-signal.js'), 'sendSignal', changedList),
+  },
+  {
+    name: 'save', aliases: ['dump'], help: 'write the list to a file that resurrect reads', options: [['-f, --force', 'also when the list is empty'], JSON_OPTION],
+    load: load(() => import('./commands/save.js'), 'save', async () => ({ file }) => `${file}\n`),
+  },
+  {
+    name: 'resurrect', help: 'start what was saved and is not in the list', options: [NO_WAIT, JSON_OPTION],
+    load: load(() => import('./commands/resurrect.js'), 'resurrect', changedList),
+  },
+  {
+    name: 'ping', help: 'ask whether the manager answers', isPlain: true, options: [JSON_OPTION],
+    load: async () => {
+      const [{ ping }, { renderPing }] = await Promise.all([import('./commands/ping.js'), import('./render/ping.js')]);
+      return { run: ping, render: renderPing, json: ({ hello }) => hello };
+    },
+  },
+  {
+    name: 'kill', help: 'stop every app, then the manager', options: [JSON_OPTION],
+    load: load(() => import('./commands/kill.js'), 'kill', async () => () => ''),
+  },
+];
+
+/**
+ * @param {string} word
+ * @returns {Command|undefined}  By name or alias.
+ */
+export function findCommand(word) {
+  return COMMANDS.find(({ name, aliases = [] }) => name === word || aliases.includes(word));
+}
+
+/**
+ * @template {string} Name
+ * @param {() => Promise<Record<Name, Loaded['run']>>} module
+ * @param {Name} name
+ * @param {() => Promise<Loaded['render']>} renderer
+ * @returns {() => Promise<Loaded>}
+ */
+function load(module, name, renderer) {
+  return async () => {
+    const [found, render] = await Promise.all([module(), renderer()]);
+    return { run: found[name], render };
+  };
+}
+
+/** After a change people want to see the whole list, as in PM2. */
+async function changedList() {
+  const { renderList } = await import('./render/list.js');
+  /** @type {Loaded['render']} */
+  const render = ({ all }, view) => renderList({ slots: all }, view);
+  return render;
+}

@@ -1,0 +1,34 @@
+import { NclustError } from '../shared/errors.js';
+import { keptApps } from './not-running.js';
+import { newToken, outcome } from './outcome.js';
+
+/** @typedef {import('../client.js').Client} Client */
+
+/**
+ * Starts what dump.json has and the list has not. Where no manager runs, starting one brings back what ran under the last one, saved or not.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} _targets
+ * @param {Record<string, any>} options
+ * @returns {Promise<import('./outcome.js').Outcome>}  Throws ERR_NCLUST_DUMP_MISSING when there is neither.
+ */
+export async function resurrect(context, _targets, options) {
+  const isListKept = !(await context.running()) && keptApps(context.home) > 0;
+  const client = await context.manager();
+  const saved = await startSaved(client, options.wait, isListKept);
+  const slots = isListKept ? (await client.request('list')).slots : saved;
+  return outcome(context, client, slots, { done: 'Brought back', json: options.json });
+}
+
+/**
+ * @param {Client} client
+ * @param {boolean} wait
+ * @param {boolean} mayBeMissing
+ */
+async function startSaved(client, wait, mayBeMissing) {
+  try {
+    return (await client.request('resurrect', { wait, token: newToken() })).slots;
+  } catch (error) {
+    if (mayBeMissing && error instanceof NclustError && error.code === 'ERR_NCLUST_DUMP_MISSING') return [];
+    throw error;
+  }
+}

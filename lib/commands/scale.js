@@ -1,0 +1,15 @@
+import { reachListed } from './listed.js';
+import { newToken, outcome } from './outcome.js';
+
+/**
+ * Changes the number of instances of one app.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} words  The app and the number: "4", "+2", "-1", "max", "50%".
+ * @param {Record<string, any>} options
+ * @returns {Promise<import('./outcome.js').Outcome>}
+ */
+export async function scale(context, [word, instances], options) {
+  const { client, targets: [target] } = await reachListed(context, [word]);
+  const { slots } = await client.request('scale', { target, instances, wait: options.wait, token: newToken() });
+  return outcome(context, client, slots, { done: options.wait ? 'Scaled' : 'Scaling', json: options.json });
+}

@@ -1,0 +1,88 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { buildSpec } from '../config/app-spec.js';
+import { readStartOptions, separateExitCodes } from '../config/options.js';
+import { NclustError } from '../shared/errors.js';
+import { keptApps } from './not-running.js';
+import { newToken, outcome } from './outcome.js';
+
+/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+
+/**
+ * Starts new apps, and those that are in the list already by their name, id or namespace.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} targets
+ * @param {Record<string, any>} options
+ * @param {string[]} args  What stood behind "--": for the app.
+ * @returns {Promise<import('./outcome.js').Outcome>}
+ */
+export async function start(context, targets, options, args) {
+  const words = separateExitCodes(options.stopExitCodes ?? []);
+  const given = options.stopExitCodes ? { ...options, stopExitCodes: words.codes } : options;
+  const all = [...targets, ...words.rest];
+  if (all.length === 0) throw new NclustError('ERR_NCLUST_USAGE', 'start needs something to start.', { hint: 'For example: nclust start app.js -i max' });
+  const read = readStartOptions(given);
+
+  const reached = await reach(context);
+  const { slots: known } = reached ? await reached.request('list') : { slots: [] };
+  const { listed, fresh } = sort(all, known, context, Object.keys(read).length > 0 || args.length > 0);
+  if (fresh.length > 1 && read.name !== undefined) {
+    throw new NclustError('ERR_NCLUST_USAGE', `--name is "${read.name}" for ${fresh.length} things to start; accepted: one, because names are unique.`);
+  }
+  const specs = fresh.map((target) => buildSpec(target, args, read, context));
+
+  const client = reached ?? (await context.manager());
+  const { wait, force = false } = options;
+  const started = specs.length === 0 ? [] : (await client.request('start', { specs, wait, force, token: newToken() })).slots;
+  const again = listed.length === 0 ? [] : (await client.request('start', { targets: listed, wait, token: newToken() })).slots;
+  return outcome(context, client, [...started, ...again], { done: wait ? 'Started' : 'Starting', json: options.json });
+}
+
+/**
+ * A manager that runs, or one whose state has to be known to understand the targets. A mistyped script alone starts no daemon.
+ * @param {import('../context.js').Context} context
+ */
+async function reach(context) {
+  return (await context.running()) ?? (keptApps(context.home) > 0 ? context.manager() : null);
+}
+
+/**
+ * What is in the list is meant before what is on disk, as in PM2; but options or arguments describe a new app, so then a file comes first.
+ * @param {string[]} targets
+ * @param {SlotStatus[]} known
+ * @param {import('../context.js').Context} context
+ * @param {boolean} isDescribed
+ */
+function sort(targets, known, context, isDescribed) {
+  /** @type {string[]} */
+  const listed = [];
+  /** @type {string[]} */
+  const fresh = [];
+  for (const target of targets) {
+    if (!isListed(target, known) || (isDescribed && isFile(resolve(context.cwd, target)))) fresh.push(target);
+    else if (isDescribed) throw describedAgain(target);
+    else listed.push(target);
+  }
+  return { listed, fresh };
+}
+
+/**
+ * @param {string} target
+ * @param {SlotStatus[]} known
+ */
+function isListed(target, known) {
+  if (target === 'all' || /^\/.+\/[a-z]*$/.test(target)) return !isFile(target);
+  return known.some(({ id, name, namespace }) => name === target || namespace === target || String(id) === target);
+}
+
+/** @param {string} target */
+function describedAgain(target) {
+  return new NclustError('ERR_NCLUST_USAGE', `"${target}" is in the list already, and options or arguments are for a new app.`, {
+    hint: `Without them, "nclust start ${target}" starts it again; "nclust scale" changes its number; to change the rest, delete it and start it anew.`,
+  });
+}
+
+/** @param {string} file */
+function isFile(file) {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+}

@@ -1,0 +1,144 @@
+import { NclustError } from '../shared/errors.js';
+import { INSTANCES_FORMS } from '../shared/cpus.js';
+import { signalName } from '../shared/signals.js';
+import { DURATION_FORMS, parseDuration } from '../shared/units.js';
+import { splitWords } from './split-words.js';
+
+/** @typedef {import('../shared/spec.js').AppSpec} AppSpec */
+
+/**
+ * One option of `start`: how it is written, what it means, which field of the spec it fills.
+ * @typedef {object} StartOption
+ * @property {string} flags  As commander reads them.
+ * @property {string} key  Where commander puts the value.
+ * @property {string} help
+ * @property {keyof AppSpec} [field]  Options without one decide together with others; app-spec.js reads them.
+ * @property {(value: any, flag: string) => unknown} read  Throws ERR_NCLUST_USAGE naming the option, what was found and what is accepted.
+ */
+
+/** @type {StartOption[]} */
+export const START_OPTIONS = [
+  { flags: '-n, --name <name>', key: 'name', field: 'name', read: asText, help: 'name of the app (default: the script without its extension)' },
+  { flags: '--namespace <name>', key: 'namespace', field: 'namespace', read: asText, help: 'group the app belongs to (default: "default")' },
+  { flags: '-i, --instances <number>', key: 'instances', field: 'instances', read: asInstances, help: 'processes to run: N, max or 0 (one per CPU), -N (CPUs less N), N%; Node.js programs then run in cluster mode' },
+  { flags: '--cwd <folder>', key: 'cwd', read: asText, help: 'working directory (default: the current one)' },
+  { flags: '--interpreter <program>', key: 'interpreter', read: asText, help: 'what runs the script; "none" runs it by itself (default: by extension or first line)' },
+  { flags: '--interpreter-args <words>', key: 'interpreterArgs', read: asWords, help: 'options for the interpreter, in one quoted argument' },
+  { flags: '--node-args <words>', key: 'nodeArgs', read: asWords, help: 'the same as --interpreter-args' },
+  { flags: '--no-autorestart', key: 'autorestart', field: 'autorestart', read: (value) => value, help: 'let it end when it ends' },
+  { flags: '--max-restarts <number>', key: 'maxRestarts', field: 'maxRestarts', read: asWhole, help: 'unstable exits within 10 minutes before it is given up (default: 16)' },
+  { flags: '--restart-delay <time>', key: 'restartDelay', field: 'restartDelayMs', read: asDuration, help: 'wait before a restart (default: none)' },
+  { flags: '--exp-backoff-restart-delay <time>', key: 'expBackoffRestartDelay', field: 'backoffMs', read: asDuration, help: 'first wait after an unstable exit; doubles up to 15s (default: 100ms)' },
+  { flags: '--min-uptime <time>', key: 'minUptime', field: 'minUptimeMs', read: asDuration, help: 'an exit before this is unstable; a program that does not listen is up after it (default: 1s)' },
+  { flags: '--stop-exit-codes <codes...>', key: 'stopExitCodes', field: 'stopExitCodes', read: asExitCodes, help: 'exit codes after which it stays stopped' },
+  { flags: '-k, --kill-timeout <time>', key: 'killTimeout', field: 'killTimeoutMs', read: asDuration, help: 'from the request to stop until SIGKILL (default: 10s)' },
+  { flags: '--stop-signal <signal>', key: 'stopSignal', field: 'stopSignal', read: asSignal, help: 'signal that asks it to stop (default: SIGTERM when it listens to it, else SIGINT)' },
+  { flags: '--wait-ready', key: 'waitReady', field: 'waitReady', read: (value) => value, help: 'it is up when it calls process.send("ready")' },
+  { flags: '--listen-timeout <time>', key: 'listenTimeout', field: 'listenTimeoutMs', read: asDuration, help: 'how long to wait for that (default: 10s)' },
+  { flags: '--uid <user>', key: 'uid', read: asText, help: 'run as this user, name or number (root only)' },
+  { flags: '--gid <group>', key: 'gid', read: asText, help: 'run as this group, name or number (root only)' },
+];
+
+/**
+ * Reads the options that were given.
+ * @param {Record<string, unknown>} given  As commander returns them.
+ * @returns {Record<string, any>}  By key; absent ones are absent. Throws ERR_NCLUST_USAGE.
+ */
+export function readStartOptions(given) {
+  // commander says `true` for a --no- option that is not there.
+  const present = START_OPTIONS.filter(({ key, flags }) => given[key] !== undefined && !(flags.startsWith('--no-') && given[key] === true));
+  return Object.fromEntries(present.map(({ key, flags, read }) => [key, read(given[key], longFlag(flags))]));
+}
+
+/**
+ * `--stop-exit-codes 0 app.js`: the option takes every word up to the next option, the script too. What is no code is handed back.
+ * @param {string[]} words
+ * @returns {{codes: string[], rest: string[]}}
+ */
+export function separateExitCodes(words) {
+  const end = words.findIndex((word) => !/^[\d,\s]+$/.test(word));
+  return end === -1 ? { codes: words, rest: [] } : { codes: words.slice(0, end), rest: words.slice(end) };
+}
+
+/** @param {string} flags */
+function longFlag(flags) {
+  return /** @type {string} */ (/--[a-z-]+/.exec(flags)?.[0]);
+}
+
+/**
+ * @param {string} flag
+ * @param {unknown} found
+ * @param {string} accepted
+ */
+function badOption(flag, found, accepted) {
+  return new NclustError('ERR_NCLUST_USAGE', `${flag} is ${JSON.stringify(found)}; accepted: ${accepted}.`);
+}
+
+/**
+ * @param {string} value
+ * @param {string} flag
+ */
+function asText(value, flag) {
+  if (value.trim() === '') throw badOption(flag, value, 'a text that is not empty');
+  return value;
+}
+
+/**
+ * @param {string} value
+ * @param {string} flag
+ */
+function asWords(value, flag) {
+  return splitWords(value, flag);
+}
+
+/**
+ * @param {string} value
+ * @param {string} flag
+ */
+function asInstances(value, flag) {
+  const text = value.trim();
+  if (text === 'max' || text === '0') return 'max';
+  if (/^\d{1,5}$/.test(text)) return Number(text);
+  if (/^-\d{1,5}$/.test(text) && Number(text) !== 0) return text;
+  if (/^\d+(\.\d+)?%$/.test(text) && Number.parseFloat(text) > 0) return text;
+  throw badOption(flag, value, INSTANCES_FORMS);
+}
+
+/**
+ * @param {string} value
+ * @param {string} flag
+ */
+function asWhole(value, flag) {
+  if (/^\d+$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
+  throw badOption(flag, value, 'a whole number from 0');
+}
+
+/**
+ * @param {string} value
+ * @param {string} flag
+ */
+function asDuration(value, flag) {
+  const ms = parseDuration(value);
+  if (ms === null || ms > 2_147_483_647) throw badOption(flag, value, DURATION_FORMS);
+  return ms;
+}
+
+/**
+ * @param {string[]} values
+ * @param {string} flag
+ */
+function asExitCodes(values, flag) {
+  const codes = values.flatMap((value) => value.split(/[\s,]+/)).filter(Boolean).map(Number);
+  if (codes.length > 0 && codes.every((code) => Number.isInteger(code) && code >= 0 && code <= 255)) return codes;
+  throw badOption(flag, values.join(' '), 'exit codes from 0 to 255');
+}
+
+/**
+ * @param {string} value
+ * @param {string} flag
+ */
+function asSignal(value, flag) {
+  const name = signalName(value);
+  if (name) return name;
+  throw badOption(flag, value, 'a signal such as SIGTERM, or its number');
+}

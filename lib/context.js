@@ -1,0 +1,54 @@
+import { openClient } from './client.js';
+import { connectOnly, connectOrLaunch } from './launch.js';
+
+/** @typedef {import('./client.js').Client} Client */
+
+/**
+ * What a command gets besides its arguments.
+ * @typedef {object} Context
+ * @property {string} home
+ * @property {string} cwd
+ * @property {Record<string, string|undefined>} env
+ * @property {{file: string, version: string}} node  The Node.js that runs the command.
+ * @property {(sentence: string) => void} talk  To the person; never data.
+ * @property {() => Promise<Client>} manager  Starts the manager when none runs.
+ * @property {() => Promise<Client|null>} running  Null when none runs. Asked again, it gives the same connection.
+ * @property {() => Promise<void>} close  Closes the connections that were made. Idempotent.
+ */
+
+/**
+ * @param {Pick<Context, 'home'|'cwd'|'env'|'node'|'talk'>} given
+ * @returns {Context}
+ */
+export function createContext(given) {
+  /** @type {Set<Client>} */
+  const clients = new Set();
+
+  /**
+   * @template {Client|null} T
+   * @param {T} client
+   * @returns {T}
+   */
+  const keep = (client) => {
+    if (client) clients.add(client);
+    return client;
+  };
+
+  /** @type {Promise<Client|null>|null} */
+  let reached = null;
+
+  return {
+    ...given,
+    manager: async () => keep(/** @type {Client} */ (await openClient(() => connectOrLaunch(given.home)))),
+    running: async () => {
+      reached ??= openClient(() => connectOnly(given.home)).then(keep);
+      const client = await reached;
+      if (!client) reached = null;
+      return client;
+    },
+    close: async () => {
+      await Promise.all([...clients].map((client) => client.close()));
+      clients.clear();
+    },
+  };
+}

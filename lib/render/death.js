@@ -1,0 +1,28 @@
+import { formatDuration } from '../shared/units.js';
+
+/** @type {Record<import('../shared/protocol.js').DeathCause, string>} */
+const WORDS = {
+  crash: 'it ended by itself',
+  stop: 'stopped',
+  restart: 'restarted',
+  scale: 'scaled down',
+  delete: 'deleted',
+  'boot-timeout': 'it was not ready in time',
+  'out-of-memory': 'out of memory',
+  signal: 'ended by a signal from outside nclust',
+  orphan: 'left over from a manager that died, and replaced',
+  'spawn-failed': 'it could not be started',
+};
+
+/**
+ * One line about one death: "exited with code 1 after 0.4s: it ended by itself".
+ * @param {import('../shared/protocol.js').Death} death
+ * @returns {string}
+ */
+export function describeDeath(death) {
+  const by = death.by ? ` by ${death.by}` : '';
+  if (death.cause === 'spawn-failed') return `${WORDS[death.cause]}${by}`;
+  const how = death.signal ? `killed by ${death.signal}` : `exited with code ${death.code ?? '?'}`;
+  const before = death.wasReady ? '' : ', before it was up';
+  return `${how} after ${formatDuration(death.uptimeMs)}${before}: ${WORDS[death.cause] ?? death.cause}${by}`;
+}

@@ -1,0 +1,114 @@
+import { describeDeath } from './death.js';
+import { statusStyle, uptimeOf } from './list.js';
+import { renderTable } from './table.js';
+import { oneLine } from './text.js';
+import { formatDuration } from '../shared/units.js';
+
+/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('./table.js').Cell} Cell */
+
+/**
+ * @param {{slots: SlotStatus[]}} data  With detail.
+ * @param {import('./list.js').View} view
+ * @returns {string}
+ */
+export function renderDescribe({ slots }, view) {
+  return slots.map((slot) => renderSlot(slot, view)).join('\n');
+}
+
+/**
+ * @param {SlotStatus} slot
+ * @param {import('./list.js').View} view
+ */
+function renderSlot(slot, { paint, nowMs }) {
+  const parts = [
+    paint('bold', `Process ${slot.id}: ${oneLine(slot.name)}`),
+    renderTable({ rows: [...stateRows(slot, nowMs), ...programRows(slot), ...policyRows(slot)], paint }).trimEnd(),
+    ...deathLines(slot, paint),
+    paint('dim', `nclust logs ${slot.id} shows its output, nclust env ${slot.id} its environment.`),
+  ];
+  return `${parts.join('\n')}\n`;
+}
+
+/**
+ * @param {SlotStatus} slot
+ * @param {number} nowMs
+ * @returns {Cell[][]}
+ */
+function stateRows(slot, nowMs) {
+  const addresses = slot.addresses.map(({ address, port }) => (address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`));
+  return [
+    ['status', { text: slot.status, style: statusStyle(slot.status) }],
+    ...(slot.waitingFor ? [['waiting for', slot.waitingFor]] : []),
+    ['name', slot.name],
+    ['namespace', slot.namespace],
+    ['version', slot.version],
+    ['pid', slot.pid ? String(slot.pid) : 'N/A'],
+    ['restarts', String(slot.restarts)],
+    ['unstable restarts', String(slot.unstableRestarts)],
+    ['uptime', uptimeOf(slot, nowMs)],
+    ['created at', new Date(slot.createdAtMs).toISOString()],
+    ...(addresses.length > 0 ? [['listening on', addresses.join(', ')]] : []),
+  ];
+}
+
+/**
+ * @param {SlotStatus} slot
+ * @returns {Cell[][]}
+ */
+function programRows(slot) {
+  return [
+    ['script path', slot.script],
+    ['script args', slot.args.join(' ') || 'N/A'],
+    ['interpreter', slot.interpreter],
+    ['interpreter args', slot.interpreterArgs.join(' ') || 'N/A'],
+    ['exec cwd', slot.cwd],
+    ['exec mode', `${slot.mode}_mode`],
+    ['instance', `${slot.slot} (generation ${slot.generation})`],
+    ['script id', String(slot.id)],
+    ['user', slot.user],
+    ['node.js version', slot.nodeVersion?.replace(/^v/, '') ?? 'N/A'],
+    ['node env', slot.effectiveEnv?.NODE_ENV ?? 'N/A'],
+    ['out log path', slot.outFile],
+    ['error log path', slot.errorFile],
+  ];
+}
+
+/**
+ * @param {SlotStatus} slot
+ * @returns {Cell[][]}
+ */
+function policyRows({ spec }) {
+  if (!spec) return [];
+  return [
+    ['autorestart', spec.autorestart ? `yes, up to ${spec.maxRestarts} unstable exits in 10m` : 'no'],
+    ['restart delay', spec.restartDelayMs > 0 ? formatDuration(spec.restartDelayMs) : `back-off from ${formatDuration(spec.backoffMs)}`],
+    ['kill timeout', formatDuration(spec.killTimeoutMs)],
+    ['stop signal', spec.stopSignal ?? 'SIGTERM when the app listens to it, else SIGINT'],
+    ['ready when', spec.waitReady ? `it sends "ready", within ${formatDuration(spec.listenTimeoutMs)}` : `it listens, or has lived for ${formatDuration(spec.minUptimeMs)}`],
+  ];
+}
+
+/**
+ * @param {SlotStatus} slot
+ * @param {import('./paint.js').Paint} paint
+ */
+function deathLines(slot, paint) {
+  const deaths = slot.deaths ?? (slot.lastDeath ? [slot.lastDeath] : []);
+  if (deaths.length === 0) return [];
+  const newestFirst = [...deaths].reverse();
+  return [
+    paint('bold', 'Last deaths, newest first'),
+    ...newestFirst.map((death) => `  ${new Date(death.atMs).toISOString()}  pid ${death.pid}  ${oneLine(describeDeath(death))}`),
+    ...lastLines(newestFirst[0].lastLines, paint),
+  ];
+}
+
+/**
+ * @param {string[]} lines
+ * @param {import('./paint.js').Paint} paint
+ */
+function lastLines(lines, paint) {
+  if (lines.length === 0) return [];
+  return [paint('bold', 'Its last error lines'), ...lines.map((line) => paint('red', `  ${oneLine(line)}`))];
+}

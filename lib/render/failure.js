@@ -1,0 +1,46 @@
+import { oneLine } from './text.js';
+
+/** @typedef {import('../shared/errors.js').NclustError} NclustError */
+
+/**
+ * What a person reads on stderr: what happened, for which instance and why, its last lines, what to do next.
+ * @param {NclustError} error
+ * @param {import('./paint.js').Paint} paint
+ * @returns {string}
+ */
+export function renderFailure(error, paint) {
+  const { slots = [], lastLines = [] } = isRecord(error.data) ? /** @type {{slots?: import('../shared/protocol.js').NotUp[], lastLines?: string[]}} */ (error.data) : {};
+  const parts = [
+    `${paint('red', 'nclust:')} ${error.message}`,
+    ...quote(lastLines, paint),
+    ...slots.flatMap((slot) => [`  ${oneLine(slot.name)}, instance ${slot.slot} (id ${slot.id}): ${slot.reason}`, ...quote(slot.lastLines, paint)]),
+    ...(error.hint ? [`${paint('cyan', 'next:')} ${error.hint}`] : []),
+    ...(error.code === 'ERR_NCLUST_INTERNAL' && error.cause instanceof Error && error.cause.stack ? [paint('dim', error.cause.stack)] : []),
+  ];
+  return `${parts.join('\n')}\n`;
+}
+
+/**
+ * The same for programs, on one line.
+ * @param {NclustError} error
+ * @returns {string}
+ */
+export function failureJson({ code, message, hint, data, exitStatus }) {
+  return `${JSON.stringify({ error: { code, message, hint, data, exitStatus } })}\n`;
+}
+
+/**
+ * @param {string[]} lines
+ * @param {import('./paint.js').Paint} paint
+ */
+function quote(lines, paint) {
+  return lines.map((line) => `  ${paint('dim', '|')} ${oneLine(line)}`);
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is object}
+ */
+function isRecord(value) {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,121 @@
+/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+
+/**
+ * PM2's shape of a process: what scripts that parse `pm2 jlist` read.
+ * @typedef {object} Pm2Process
+ * @property {number} pid
+ * @property {string} name
+ * @property {number} pm_id
+ * @property {{memory: number, cpu: number}} monit  Bytes and percent.
+ * @property {Record<string, unknown>} pm2_env
+ */
+
+/**
+ * @param {SlotStatus} slot  With detail.
+ * @returns {Pm2Process}
+ */
+export function toPm2(slot) {
+  return {
+    pid: slot.pid,
+    name: slot.name,
+    pm_id: slot.id,
+    monit: { memory: slot.memoryBytes, cpu: Number(slot.cpu.toFixed(1)) },
+    pm2_env: pm2Env(slot),
+  };
+}
+
+/**
+ * @param {{slots: SlotStatus[]}} data
+ * @returns {string}  JSON on one line.
+ */
+export function renderJlist({ slots }) {
+  return `${JSON.stringify(slots.map(toPm2))}\n`;
+}
+
+/**
+ * The attributes lie next to the variables of the app, as in PM2; where a name is both, the attribute wins.
+ * @param {SlotStatus} slot
+ */
+function pm2Env(slot) {
+  const env = slot.effectiveEnv ?? slot.spec?.env ?? {};
+  return {
+    ...env,
+    ...identity(slot),
+    ...paths(slot),
+    ...state(slot),
+    ...settings(slot),
+    env,
+    axm_actions: [],
+    axm_monitor: {},
+    axm_options: {},
+    axm_dynamic: {},
+  };
+}
+
+/** @param {SlotStatus} slot */
+function identity(slot) {
+  return {
+    name: slot.name,
+    namespace: slot.namespace,
+    pm_id: slot.id,
+    unique_id: slot.instanceId ?? '',
+    version: slot.version,
+    username: slot.user,
+    instances: slot.spec?.instances,
+    instance_var: slot.spec?.instanceVar,
+    NODE_APP_INSTANCE: slot.slot,
+  };
+}
+
+/** @param {SlotStatus} slot */
+function paths(slot) {
+  return {
+    pm_exec_path: slot.script,
+    pm_cwd: slot.cwd,
+    pm_out_log_path: slot.outFile,
+    pm_err_log_path: slot.errorFile,
+    // PM2 says "node" for its default interpreter, and scripts compare with that word.
+    exec_interpreter: slot.spec?.kind === 'node' ? 'node' : slot.interpreter,
+    exec_mode: `${slot.mode}_mode`,
+    node_args: slot.interpreterArgs,
+    args: slot.args,
+  };
+}
+
+/** @param {SlotStatus} slot */
+function state(slot) {
+  return {
+    status: slot.status,
+    pm_uptime: slot.startedAtMs ?? slot.createdAtMs,
+    created_at: slot.createdAtMs,
+    restart_time: slot.restarts,
+    unstable_restarts: slot.unstableRestarts,
+    ...(slot.lastDeath === null ? {} : { exit_code: slot.lastDeath.code ?? 0 }),
+    node_version: slot.nodeVersion?.replace(/^v/, ''),
+    vizion_running: false,
+  };
+}
+
+/** @param {SlotStatus} slot */
+function settings({ spec, watching, autorestart }) {
+  return {
+    autostart: true,
+    autorestart,
+    watch: watching,
+    vizion: false,
+    ...(spec && {
+      merge_logs: spec.mergeLogs ?? (spec.mode === 'fork' && !spec.instancesGiven),
+      treekill: spec.treekill,
+      kill_timeout: spec.killTimeoutMs,
+      wait_ready: spec.waitReady,
+      listen_timeout: spec.listenTimeoutMs,
+      min_uptime: spec.minUptimeMs,
+      max_restarts: spec.maxRestarts,
+      restart_delay: spec.restartDelayMs,
+      exp_backoff_restart_delay: spec.backoffMs,
+      stop_exit_codes: spec.stopExitCodes,
+      uid: spec.uid ?? undefined,
+      gid: spec.gid ?? undefined,
+    }),
+  };
+}

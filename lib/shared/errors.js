@@ -1,0 +1,253 @@
+/**
+ * @typedef {object} ErrorRow
+ * @property {number} exitStatus  1 refused or failed, 2 usage, 3 daemon unreachable.
+ * @property {string} when
+ * @property {string} todo
+ */
+
+/** Every code there is. docs/errors.md shows the same rows; a test compares the two. */
+export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
+  ERR_NCLUST_APP_EXISTS: {
+    exitStatus: 1,
+    when: 'An app of this name is already in the list.',
+    todo: 'Restart it, choose another `--name`, or give `--force` to start it once more.',
+  },
+  ERR_NCLUST_APP_NOT_FOUND: {
+    exitStatus: 1,
+    when: 'No app, id, namespace, script or pattern in the list matches the target.',
+    todo: 'Look at `nclust list`; the message names the nearest matches.',
+  },
+  ERR_NCLUST_BAD_INSTANCES: {
+    exitStatus: 2,
+    when: 'The number of instances is not a number, `max`, `+N`, `-N` or `N%`, or it comes out below 1.',
+    todo: 'Give one of those forms; use `nclust stop` to have none.',
+  },
+  ERR_NCLUST_BAD_SELECTOR: {
+    exitStatus: 2,
+    when: 'A target is not usable, for example a `/pattern/` that is not a regular expression.',
+    todo: 'Give a name, an id, a namespace, a script path, `/pattern/` or `all`.',
+  },
+  ERR_NCLUST_BAD_SIGNAL: {
+    exitStatus: 2,
+    when: 'The signal has no meaning on this system.',
+    todo: 'Give a name such as `SIGUSR2` or its number.',
+  },
+  ERR_NCLUST_BAD_SPEC: {
+    exitStatus: 1,
+    when: 'A setting of an app has a wrong type or value.',
+    todo: 'The message names the key, what was found and what is accepted.',
+  },
+  ERR_NCLUST_CONNECTION_LOST: {
+    exitStatus: 3,
+    when: 'The manager went away before it answered and could not be reached again.',
+    todo: 'Run the command again; the reason is in `nclust.log` in the home.',
+  },
+  ERR_NCLUST_CWD_NOT_FOUND: {
+    exitStatus: 1,
+    when: 'The working directory of the app does not exist or is not a directory.',
+    todo: 'Create it or give another `--cwd`.',
+  },
+  ERR_NCLUST_DAEMON_NOT_RUNNING: {
+    exitStatus: 3,
+    when: 'The command needs a running manager, and it is one of those that never start it.',
+    todo: 'Start an app with `nclust start`; that starts the manager too.',
+  },
+  ERR_NCLUST_DAEMON_UNREACHABLE: {
+    exitStatus: 3,
+    when: 'The manager did not start or did not answer in time.',
+    todo: 'The message shows the end of `nclust.log` in the home, where the reason is.',
+  },
+  ERR_NCLUST_DUMP_BAD: {
+    exitStatus: 1,
+    when: '`dump.json` and its copy cannot be read as a saved list.',
+    todo: 'Move the file away, start the apps and `nclust save` again.',
+  },
+  ERR_NCLUST_DUMP_MISSING: {
+    exitStatus: 1,
+    when: 'There is no saved list to bring back.',
+    todo: 'Start the apps, then run `nclust save`.',
+  },
+  ERR_NCLUST_EMPTY_LIST: {
+    exitStatus: 1,
+    when: '`save` would replace the saved list by an empty one.',
+    todo: 'Give `--force` if that is what you want.',
+  },
+  ERR_NCLUST_HOME_FOREIGN: {
+    exitStatus: 1,
+    when: 'The home belongs to another user.',
+    todo: 'Run the command as that user, or point `NCLUST_HOME` at a folder of your own.',
+  },
+  ERR_NCLUST_HOME_NOT_DIRECTORY: {
+    exitStatus: 1,
+    when: 'The home is a file.',
+    todo: 'Move it away or point `NCLUST_HOME` elsewhere.',
+  },
+  ERR_NCLUST_HOME_OPEN: {
+    exitStatus: 1,
+    when: 'Other users may enter the home, and it holds files that are not of nclust.',
+    todo: 'Point `NCLUST_HOME` at a folder of its own, or `chmod 700` this one.',
+  },
+  ERR_NCLUST_HOME_TOO_LONG: {
+    exitStatus: 1,
+    when: 'The path of the home is too long for the sockets in it; systems allow 107 bytes (macOS: 103).',
+    todo: 'Point `NCLUST_HOME` at a shorter path.',
+  },
+  ERR_NCLUST_HOME_UNWRITABLE: {
+    exitStatus: 1,
+    when: 'The home cannot be created or written to.',
+    todo: 'Mend its permissions or point `NCLUST_HOME` at a folder you can write to.',
+  },
+  ERR_NCLUST_INTERNAL: {
+    exitStatus: 1,
+    when: 'Something happened that should be impossible: a fault in nclust.',
+    todo: 'Report it with the message and the end of `nclust.log`.',
+  },
+  ERR_NCLUST_INTERPRETER_NOT_FOUND: {
+    exitStatus: 1,
+    when: 'The program that should run the script is not in PATH or cannot be executed.',
+    todo: 'Install it or give its path with `--interpreter`.',
+  },
+  ERR_NCLUST_INTERPRETER_UNSUPPORTED: {
+    exitStatus: 1,
+    when: 'The interpreter cannot run this kind of script, or is written in a form nclust does not know.',
+    todo: 'The message says which interpreter can; give it with `--interpreter`.',
+  },
+  ERR_NCLUST_NOT_PERMITTED: {
+    exitStatus: 1,
+    when: 'Only root may do this, for example start an app as another user.',
+    todo: 'Run the command as root or leave the option out.',
+  },
+  ERR_NCLUST_NOT_UP: {
+    exitStatus: 1,
+    when: 'An app did not get up: it exited, was not ready in time or could not be started.',
+    todo: 'Read the last error lines in the message, then `nclust logs` and `nclust describe`.',
+  },
+  ERR_NCLUST_NO_PROCESS: {
+    exitStatus: 1,
+    when: 'The apps are in the list, and none of their processes runs.',
+    todo: 'Start them, or choose another target.',
+  },
+  ERR_NCLUST_PLATFORM: {
+    exitStatus: 1,
+    when: 'nclust does not run on this operating system.',
+    todo: 'Use Linux or macOS; on Windows, WSL.',
+  },
+  ERR_NCLUST_PROTOCOL: {
+    exitStatus: 1,
+    when: 'A message between the command and the manager was not understood.',
+    todo: 'Look whether another nclust version is installed; restart the manager with `nclust kill`.',
+  },
+  ERR_NCLUST_PROTOCOL_VERSION: {
+    exitStatus: 1,
+    when: 'The running manager speaks another version of the protocol than this command.',
+    todo: 'Use the nclust that started it, or restart the manager with that one\'s `nclust kill`.',
+  },
+  ERR_NCLUST_SCRIPT_NOT_FOUND: {
+    exitStatus: 1,
+    when: 'What should be started is no file, no program in PATH and no app in the list.',
+    todo: 'Check the path; a shell command needs quotes around the whole of it.',
+  },
+  ERR_NCLUST_SHUTTING_DOWN: {
+    exitStatus: 1,
+    when: 'The manager is being ended by `nclust kill` or a signal and takes no new work.',
+    todo: 'Run the command again in a moment.',
+  },
+  ERR_NCLUST_STATE_WRITE: {
+    exitStatus: 1,
+    when: 'The desired state could not be written to disk; nothing was changed.',
+    todo: 'Make room on the disk or mend the permissions of the home, then repeat the command.',
+  },
+  ERR_NCLUST_USAGE: {
+    exitStatus: 2,
+    when: 'The command line is not understood.',
+    todo: 'The message names the option or argument; see `nclust help <command>`.',
+  },
+});
+
+/** @typedef {keyof typeof ERRORS} ErrorCode */
+
+/**
+ * @typedef {object} WireError  An error as a JSON-RPC answer carries it.
+ * @property {number} code
+ * @property {string} message
+ * @property {unknown} [data]
+ */
+
+/** JSON-RPC's own number for "the server says why in `data`". */
+const SERVER_ERROR = -32000;
+
+/** The one class for everything nclust refuses or fails to do. */
+export class NclustError extends Error {
+  /**
+   * @param {ErrorCode} code
+   * @param {string} message  What happened, to what, why.
+   * @param {object} [options]
+   * @param {string|null} [options.hint]  What to do next, one sentence or command.
+   * @param {unknown} [options.data]  Plain JSON, for programs.
+   * @param {unknown} [options.cause]
+   * @param {number} [options.exitStatus]  Default: the table's.
+   */
+  constructor(code, message, { hint = null, data = null, cause, exitStatus } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'NclustError';
+    this.code = code;
+    this.hint = hint;
+    this.data = data;
+    this.exitStatus = exitStatus ?? ERRORS[code]?.exitStatus ?? 1;
+  }
+}
+
+/**
+ * What a JSON-RPC answer says about an error. Anything that is not a NclustError becomes ERR_NCLUST_INTERNAL.
+ * @param {unknown} error
+ * @returns {WireError}
+ */
+export function toWire(error) {
+  const known = asNclustError(error);
+  return {
+    code: SERVER_ERROR,
+    message: known.message,
+    data: { code: known.code, hint: known.hint, data: known.data, exitStatus: known.exitStatus },
+  };
+}
+
+/**
+ * The error a JSON-RPC answer stands for. Numbers of JSON-RPC itself (-32700 to -32600) become ERR_NCLUST_PROTOCOL.
+ * @param {WireError} wire
+ * @returns {NclustError}
+ */
+export function fromWire(wire) {
+  if (isRecord(wire.data) && typeof wire.data.code === 'string') return fromFields({ ...wire.data, message: wire.message });
+  return new NclustError('ERR_NCLUST_PROTOCOL', wire.message, { data: { rpcCode: wire.code } });
+}
+
+/**
+ * Builds the error from loose fields, as the keeper reports them. A code this version does not know keeps its name.
+ * @param {Record<string, unknown>} fields
+ * @returns {NclustError}
+ */
+export function fromFields({ code, message, hint, data, exitStatus }) {
+  return new NclustError(/** @type {ErrorCode} */ (code), String(message), {
+    hint: typeof hint === 'string' ? hint : null,
+    data: data ?? null,
+    exitStatus: typeof exitStatus === 'number' ? exitStatus : undefined,
+  });
+}
+
+/**
+ * @param {unknown} error
+ * @returns {NclustError}
+ */
+export function asNclustError(error) {
+  if (error instanceof NclustError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new NclustError('ERR_NCLUST_INTERNAL', message, { cause: error });
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is Record<string, unknown>}
+ */
+function isRecord(value) {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,55 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/**
+ * @typedef {object} HomePaths
+ * @property {string} home
+ * @property {string} sock  The client socket.
+ * @property {string} state
+ * @property {string} stateBackup
+ * @property {string} dump
+ * @property {string} daemonLog
+ * @property {string} logs
+ * @property {string} run
+ */
+
+/**
+ * Where everything lives. `home` is absolute.
+ * @param {string} home
+ * @returns {HomePaths}
+ */
+export function homePaths(home) {
+  return {
+    home,
+    sock: join(home, 'nclust.sock'),
+    state: join(home, 'state.json'),
+    stateBackup: join(home, 'state.json.bak'),
+    dump: join(home, 'dump.json'),
+    daemonLog: join(home, 'nclust.log'),
+    logs: join(home, 'logs'),
+    run: join(home, 'run'),
+  };
+}
+
+/**
+ * NCLUST_HOME, else `.nclust` in the user's home directory. A relative NCLUST_HOME counts from the current directory.
+ * @param {Record<string, string|undefined>} env
+ * @returns {string}  Absolute.
+ */
+export function resolveHome(env) {
+  return resolve(env.NCLUST_HOME || join(env.HOME || homedir(), '.nclust'));
+}
+
+/**
+ * The default log file of an app. Characters that have a meaning in paths become "-".
+ * @param {string} logs  The folder.
+ * @param {string} name
+ * @param {import('./protocol.js').LogStream} stream
+ * @param {number|null} id  Null when all instances share the file.
+ * @returns {string}
+ */
+export function logFile(logs, name, stream, id) {
+  const stem = name.replace(/[^\p{L}\p{N}._@-]/gu, '-');
+  const word = stream === 'out' ? 'out' : 'error';
+  return join(logs, id === null ? `${stem}-${word}.log` : `${stem}-${word}-${id}.log`);
+}

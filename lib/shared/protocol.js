@@ -1,0 +1,101 @@
+// What crosses the client socket. The shapes live here because both ends import this file; docs/protocol.md tells the same in prose.
+
+/** Raised when a message changes its meaning; a new field or method does not raise it. */
+export const PROTOCOL = 1;
+
+/** Longest line a client may send, in bytes without the newline. */
+export const TO_SERVER_MAX_BYTES = 8 * 1024 * 1024;
+
+/** Longest line the server may send, in bytes without the newline. Larger: a list with details carries every app's environment. */
+export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
+
+/** Every method a client may call. */
+export const METHODS = /** @type {const} */ ([
+  'hello', 'list', 'start', 'stop', 'restart', 'delete', 'scale', 'reset', 'signal',
+  'save', 'resurrect', 'kill', 'logs', 'unsubscribe',
+]);
+
+/** @typedef {typeof METHODS[number]} Method */
+
+/** @typedef {'launching'|'online'|'stopping'|'stopped'|'errored'|'waiting restart'} ShownStatus  The words people see, PM2's. */
+
+/** @typedef {'crash'|'stop'|'restart'|'scale'|'delete'|'boot-timeout'|'out-of-memory'|'signal'|'orphan'|'spawn-failed'} DeathCause */
+
+/** @typedef {'out'|'err'} LogStream */
+
+/**
+ * @typedef {object} Death
+ * @property {number} atMs  Wall clock.
+ * @property {number} pid  0 when the process never existed.
+ * @property {number|null} code
+ * @property {string|null} signal
+ * @property {DeathCause} cause
+ * @property {string|null} by  Who asked, null when nobody did.
+ * @property {number} uptimeMs
+ * @property {boolean} wasReady
+ * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
+ */
+
+/**
+ * @typedef {object} SlotStatus
+ * @property {number} id  The pm_id.
+ * @property {string} name
+ * @property {string} namespace
+ * @property {number} slot  Index inside the app.
+ * @property {string|null} instanceId
+ * @property {number} pid  0 when no process runs.
+ * @property {ShownStatus} status
+ * @property {number} generation
+ * @property {number} restarts
+ * @property {number} unstableRestarts
+ * @property {number|null} startedAtMs
+ * @property {number} createdAtMs
+ * @property {number} cpu  In percent of one core.
+ * @property {number} memoryBytes  Resident.
+ * @property {'cluster'|'fork'} mode
+ * @property {string} version  The app's own.
+ * @property {string} user
+ * @property {string} script
+ * @property {string[]} args
+ * @property {string} interpreter
+ * @property {string[]} interpreterArgs
+ * @property {string} cwd
+ * @property {string} outFile
+ * @property {string} errorFile
+ * @property {string|null} nodeVersion
+ * @property {boolean} watching
+ * @property {{address: string, port: number, family: string}[]} addresses
+ * @property {string|null} waitingFor
+ * @property {boolean} isReady
+ * @property {boolean} autorestart
+ * @property {Death|null} lastDeath
+ * @property {Death[]} [deaths]  Newest last, at most 10. Only with `detail`.
+ * @property {import('./spec.js').AppSpec} [spec]  Only with `detail`.
+ * @property {Record<string, string>} [effectiveEnv]  What the process was given. Only with `detail`.
+ */
+
+/**
+ * @typedef {object} LogEntry
+ * @property {number} id
+ * @property {string} name
+ * @property {LogStream} stream
+ * @property {string} line
+ * @property {number|null} atMs  Null for history that was read back from a file.
+ */
+
+/**
+ * @typedef {object} Hello
+ * @property {string} version
+ * @property {number} protocol
+ * @property {number} controlPid
+ * @property {number} keeperPid
+ * @property {string} keeperVersion
+ * @property {string} home
+ * @property {string} nodeVersion
+ * @property {number} startedAtMs
+ */
+
+/**
+ * One slot that did not get up, inside the data of ERR_NCLUST_NOT_UP.
+ * @typedef {{id: number, name: string, slot: number, reason: string, lastLines: string[]}} NotUp
+ */

@@ -1,0 +1,13 @@
+import { constants } from 'node:os';
+
+/**
+ * @param {string|number} value  "SIGTERM", "term" or 15.
+ * @returns {string|null}  The full name; null when this system has no such signal.
+ */
+export function signalName(value) {
+  const text = String(value).trim().toUpperCase();
+  const signals = Object.entries(constants.signals);
+  if (/^\d+$/.test(text)) return signals.find(([, number]) => number === Number(text))?.[0] ?? null;
+  const name = text.startsWith('SIG') ? text : `SIG${text}`;
+  return signals.some(([known]) => known === name) ? name : null;
+}

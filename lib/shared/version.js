@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * The version of this installation, from its package.json. Read when asked, not at import: most commands never show it.
+ * @returns {string}
+ */
+export function readVersion() {
+  const file = new URL('../../package.json', import.meta.url);
+  return JSON.parse(readFileSync(file, 'utf8')).version;
+}

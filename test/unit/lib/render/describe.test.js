@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { describeDeath } from '../../../../lib/render/death.js';
+import { renderDescribe } from '../../../../lib/render/describe.js';
+import { createPaint } from '../../../../lib/render/paint.js';
+import { checkSpec } from '../../../../lib/shared/spec.js';
+import { death, slotStatus } from '../slots.js';
+
+const view = { columns: null, paint: createPaint(false), nowMs: 1_065_000, options: {} };
+
+/** @param {string} text */
+const rowsOf = (text) => Object.fromEntries([...text.matchAll(/^│ (.+?) +│ (.*?) +│$/gm)].map(([, key, value]) => [key, value]));
+
+test('describe tells what runs, how, and by which rules', () => {
+  const spec = checkSpec({ name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' });
+  const text = renderDescribe({ slots: [slotStatus({ spec, effectiveEnv: { NODE_ENV: 'production' }, addresses: [{ address: '::', port: 80, family: 'IPv6' }, { address: '0.0.0.0', port: 81, family: 'IPv4' }], args: ['a', 'b'] })] }, view);
+  expect(rowsOf(text)).toMatchObject({
+    status: 'online', name: 'api', namespace: 'default', version: '1.2.3', pid: '4711', restarts: '0', uptime: '1m', 'listening on': '[::]:80, 0.0.0.0:81', 'script path': '/srv/app.js', 'script args': 'a b',
+    interpreter: '/usr/bin/node', 'exec cwd': '/srv', 'exec mode': 'fork_mode', 'node.js version': '20.11.0', 'node env': 'production', 'out log path': '/l/api-out.log', 'error log path': '/l/api-error.log',
+    autorestart: 'yes, up to 16 unstable exits in 10m', 'restart delay': 'back-off from 100ms', 'kill timeout': '10s',
+  });
+  expect(text).not.toMatch(/deaths/);
+});
+
+test('describe tells the last deaths, newest first, with the last lines of the newest', () => {
+  const text = renderDescribe({ slots: [slotStatus({
+    status: 'waiting restart', waitingFor: 'the next try in 1.6s',
+    deaths: [death({ pid: 1, cause: 'restart', by: 'nclust restart', wasReady: true, code: 0 }), death({ pid: 2, lastLines: ['Error: no database', 'at \u001b[2J'] })],
+  })] }, view);
+  expect(rowsOf(text)).toMatchObject({ 'waiting for': 'the next try in 1.6s' });
+  expect(text).toMatch(/pid 2 .*exited with code 1 after 350ms, before it was up: it ended by itself\n.*pid 1 .*restarted by nclust restart\n/);
+  expect(text).toContain('  Error: no database\n  at ?[2J');
+});
+
+test.each([
+  [{ code: 0, cause: 'crash', wasReady: true, uptimeMs: 90_000 }, 'exited with code 0 after 1m 30s: it ended by itself'],
+  [{ code: null, signal: 'SIGKILL', cause: 'out-of-memory', wasReady: true }, 'killed by SIGKILL after 350ms: out of memory'],
+  [{ code: null, signal: 'SIGKILL', cause: 'boot-timeout' }, 'killed by SIGKILL after 350ms, before it was up: it was not ready in time'],
+  [{ code: 0, cause: 'stop', by: 'nclust stop api', wasReady: true }, 'exited with code 0 after 350ms: stopped by nclust stop api'],
+  [{ code: null, signal: null, cause: 'orphan', wasReady: true }, 'exited with code ? after 350ms: left over from a manager that died, and replaced'],
+  [{ code: null, cause: 'spawn-failed', by: 'ENOENT' }, 'it could not be started by ENOENT'],
+])('a death: %j', (changes, text) => {
+  expect(describeDeath(death(/** @type {any} */ (changes)))).toBe(text);
+});

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { renderJlist, toPm2 } from '../../../../lib/render/jlist.js';
+import { renderPrettylist } from '../../../../lib/render/prettylist.js';
+import { checkSpec } from '../../../../lib/shared/spec.js';
+import { death, slotStatus } from '../slots.js';
+
+const spec = checkSpec({
+  name: 'api', kind: 'node', mode: 'cluster', instances: 2, instancesGiven: true, file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv', env: { PORT: '80' }, stopExitCodes: [3], maxRestarts: 5,
+});
+
+const slot = slotStatus({ mode: 'cluster', spec, effectiveEnv: { PORT: '80', status: 'mine', name: 'api' }, args: ['--flag'], interpreterArgs: ['--title=x'], cpu: 1.26, restarts: 2, unstableRestarts: 1 });
+
+test('a process has the shape that readers of pm2 jlist expect', () => {
+  expect(toPm2(slot)).toEqual({
+    pid: 4711,
+    name: 'api',
+    pm_id: 0,
+    monit: { memory: 47_300_000, cpu: 1.3 },
+    pm2_env: {
+      PORT: '80', env: { PORT: '80', status: 'mine', name: 'api' },
+      name: 'api', namespace: 'default', pm_id: 0, unique_id: 'i-0', version: '1.2.3', username: 'root', instances: 2, instance_var: 'NODE_APP_INSTANCE', NODE_APP_INSTANCE: 0,
+      pm_exec_path: '/srv/app.js', pm_cwd: '/srv', pm_out_log_path: '/l/api-out.log', pm_err_log_path: '/l/api-error.log', exec_interpreter: 'node', exec_mode: 'cluster_mode', node_args: ['--title=x'], args: ['--flag'],
+      status: 'online', pm_uptime: 1_000_000, created_at: 900_000, restart_time: 2, unstable_restarts: 1, node_version: '20.11.0', vizion_running: false,
+      autostart: true, autorestart: true, watch: false, vizion: false, merge_logs: false, treekill: true, kill_timeout: 10_000, wait_ready: false, listen_timeout: 10_000, min_uptime: 1_000, max_restarts: 5,
+      restart_delay: 0, exp_backoff_restart_delay: 100, stop_exit_codes: [3], axm_actions: [], axm_monitor: {}, axm_options: {}, axm_dynamic: {},
+    },
+  });
+});
+
+test('an attribute wins over a variable of the same name', () => {
+  expect(toPm2(slot).pm2_env.status).toBe('online');
+});
+
+test.each([[death({ code: 3 }), 3], [death({ code: null, signal: 'SIGKILL' }), 0]])('the exit code of %j is %d', (lastDeath, exitCode) => {
+  expect(toPm2({ ...slot, lastDeath }).pm2_env.exit_code).toBe(exitCode);
+});
+
+test('what is stopped has a start time all the same', () => {
+  expect(toPm2({ ...slot, pid: 0, startedAtMs: null, instanceId: null }).pm2_env).toMatchObject({ pm_uptime: 900_000, unique_id: '' });
+});
+
+test('jlist is one line of JSON, and [] for nothing', () => {
+  expect(renderJlist({ slots: [] })).toBe('[]\n');
+  const text = renderJlist({ slots: [slot, slot] });
+  expect(text.trimEnd()).not.toContain('\n');
+  expect(JSON.parse(text)).toHaveLength(2);
+});
+
+test('prettylist shows the same to the end of its depth', () => {
+  expect(renderPrettylist({ slots: [slot] })).toContain("exec_mode: 'cluster_mode'");
+  expect(renderPrettylist({ slots: [] })).toBe('[]\n');
+});

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { renderList } from '../../../../lib/render/list.js';
+import { createPaint } from '../../../../lib/render/paint.js';
+import { slotStatus } from '../slots.js';
+
+const NOW = 1_065_000;
+
+/**
+ * @param {import('../../../../lib/shared/protocol.js').SlotStatus[]} slots
+ * @param {object} [o]
+ * @param {number|null} [o.columns]
+ * @param {boolean} [o.hasColour]
+ * @param {Record<string, unknown>} [o.options]
+ */
+const render = (slots, { columns = null, hasColour = false, options = {} } = {}) => renderList({ slots }, { columns, paint: createPaint(hasColour), nowMs: NOW, options });
+
+const two = [
+  slotStatus({ id: 1, name: 'worker', status: 'waiting restart', pid: 0, memoryBytes: 0, restarts: 12 }),
+  slotStatus({ id: 0, name: 'api', mode: 'cluster', cpu: 12.34 }),
+];
+
+test('the table has the columns of PM2, sorted by name', () => {
+  expect(render(two)).toBe(`\
+┌────┬────────┬───────────┬─────────┬─────────┬──────┬────────┬────┬─────────────────┬───────┬────────┬──────┬──────────┐
+│ id │ name   │ namespace │ version │ mode    │ pid  │ uptime │ ↺  │ status          │ cpu   │ mem    │ user │ watching │
+├────┼────────┼───────────┼─────────┼─────────┼──────┼────────┼────┼─────────────────┼───────┼────────┼──────┼──────────┤
+│ 0  │ api    │ default   │ 1.2.3   │ cluster │ 4711 │ 1m     │ 0  │ online          │ 12.3% │ 45.1mb │ root │ disabled │
+│ 1  │ worker │ default   │ 1.2.3   │ fork    │ N/A  │ 0      │ 12 │ waiting restart │ 0%    │ 0b     │ root │ disabled │
+└────┴────────┴───────────┴─────────┴─────────┴──────┴────────┴────┴─────────────────┴───────┴────────┴──────┴──────────┘
+`);
+});
+
+test('an empty list is an empty table', () => {
+  expect(render([]).split('\n')).toHaveLength(5);
+});
+
+describe('on a terminal', () => {
+  test.each([[200, 'watching'], [121, 'watching'], [120, 'memory'], [70, 'memory'], [60, 'mem'], [10, 'mem']])('of %d columns the last column is %s', (columns, last) => {
+    const head = render(two, { columns }).split('\n')[1];
+    expect(head.split('│').at(-2)?.trim()).toBe(last);
+  });
+
+  test('colours change nothing but the colours', () => {
+    const painted = render(two, { hasColour: true, columns: 200 });
+    expect(painted).toContain('\u001b[32monline\u001b[39m');
+    expect(painted.replace(/\u001b\[\d+m/g, '')).toBe(render(two, { columns: 200 }));
+  });
+});
+
+test.each([
+  ['name', [0, 1]], ['name:desc', [1, 0]], ['id', [0, 1]], ['id:desc', [1, 0]], ['cpu', [1, 0]], ['cpu:desc', [0, 1]], ['memory', [1, 0]], ['uptime', [1, 0]], ['status', [0, 1]], ['pid:asc', [1, 0]], ['namespace', [0, 1]],
+])('--sort %s', (sort, ids) => {
+  const rows = render(two, { options: { sort } }).split('\n').slice(3, 5);
+  expect(rows.map((row) => Number(row.split('│')[1]))).toEqual(ids);
+});
+
+test.each([['colour'], ['name:up'], ['constructor']])('--sort %s is refused', (sort) => {
+  expect(() => render(two, { options: { sort } })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining(sort) }));
+});
+
+test('--mini-list is a block per process', () => {
+  const text = render(two, { options: { miniList: true } });
+  expect(text).toContain('+--- api\nnamespace : default\nversion : 1.2.3\npid : 4711\n');
+  expect(text).toContain('+--- worker\n');
+});
+
+test('a name cannot write on the terminal, and wide letters keep the frame straight', () => {
+  const lines = render([slotStatus({ name: 'a\u001b[2Jb' }), slotStatus({ id: 1, name: '日本' })]).split('\n');
+  expect(lines.join('')).not.toContain('\u001b');
+  expect(lines[3]).toContain('│ a?[2Jb │');
+  expect(lines[4]).toContain('│ 日本   │');
+});
+
+test('500 slots are laid out', () => {
+  const slots = Array.from({ length: 500 }, (_, id) => slotStatus({ id }));
+  expect(render(slots).split('\n')).toHaveLength(505);
+});

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { toWire } from '../../../lib/shared/errors.js';
+import { PROTOCOL } from '../../../lib/shared/protocol.js';
+import { createLineReader, errorLine, notificationLine, parseLine, resultLine } from '../../../lib/shared/rpc.js';
+
+/** @typedef {import('node:net').Socket} Socket */
+/** @typedef {{method: string, params: any, socket: Socket}} Call */
+
+const HELLO = { version: '0.1.0', protocol: PROTOCOL, controlPid: 1, keeperPid: 2, keeperVersion: '0.1.0', home: '/h', nodeVersion: 'v20.0.0', startedAtMs: 0 };
+
+/**
+ * A control that says what a test wants. Handlers return the result, throw a NclustError, or return `undefined` to leave a request unanswered.
+ * @param {Record<string, (params: any, socket: Socket) => unknown>} handlers
+ */
+export async function openServer(handlers) {
+  const home = mkdtempSync(join(tmpdir(), 'nclust-rpc-'));
+  const path = join(home, 'nclust.sock');
+  /** @type {Call[]} */
+  const calls = [];
+  /** @type {Set<Socket>} */
+  const sockets = new Set();
+
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    const reader = createLineReader({ maxBytes: 1_000_000, onTooLong: () => socket.destroy(), onLine: (line) => onLine(line, socket) });
+    socket.on('data', reader.push);
+  });
+
+  /**
+   * @param {string} line
+   * @param {Socket} socket
+   */
+  function onLine(line, socket) {
+    const parsed = parseLine(line);
+    if ('fault' in parsed) return socket.write(errorLine(parsed.id, parsed.fault));
+    const { id = null, method = '', params } = parsed.message;
+    calls.push({ method, params, socket });
+    try {
+      const result = (handlers[method] ?? (() => HELLO))(params, socket);
+      if (result !== undefined && !socket.destroyed) socket.write(resultLine(id, result));
+    } catch (error) {
+      socket.write(errorLine(id, toWire(error)));
+    }
+    return undefined;
+  }
+
+  const close = () => new Promise((resolve) => {
+    for (const socket of sockets) socket.destroy();
+    server.close(() => resolve(undefined));
+  });
+
+  await new Promise((resolve) => { server.listen(path, () => resolve(undefined)); });
+  onTestFinished(async () => {
+    await close();
+    rmSync(home, { recursive: true, force: true });
+  });
+  return {
+    home,
+    path,
+    calls,
+    sockets,
+    /** @param {string} method */
+    callsTo: (method) => calls.filter((call) => call.method === method),
+    /** @param {string} method @param {object} params */
+    notify: (method, params) => { for (const socket of sockets) socket.write(notificationLine(method, params)); },
+    /** @returns {Promise<Socket|null>} */
+    reach: () => new Promise((resolve) => {
+      const socket = connect({ path });
+      socket.once('connect', () => resolve(socket));
+      socket.once('error', () => resolve(null));
+    }),
+    close,
+  };
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { checkSpec, checkSpecChange } from '../../../../lib/shared/spec.js';
+
+const least = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };
+
+test('defaults are filled in', () => {
+  expect(checkSpec(least)).toEqual({
+    ...least, namespace: 'default', mode: 'fork', instances: 1, instancesGiven: false, interpreter: 'none', interpreterArgs: [], args: [], execArgs: [], env: {},
+    uid: null, gid: null, user: '', autorestart: true, maxRestarts: 16, restartDelayMs: 0, backoffMs: 100, minUptimeMs: 1_000, stopExitCodes: [], killTimeoutMs: 10_000,
+    stopSignal: null, waitReady: false, listenTimeoutMs: 10_000, treekill: true, outFile: '', errorFile: '', mergeLogs: null, instanceVar: 'NODE_APP_INSTANCE', version: 'N/A', nodeVersion: null,
+  });
+});
+
+test('defaults are not shared between specs', () => {
+  checkSpec(least).env.A = '1';
+  expect(checkSpec(least).env).toEqual({});
+});
+
+test('what this version does not know is dropped', () => {
+  expect(checkSpec({ ...least, colour: 'red' })).not.toHaveProperty('colour');
+});
+
+test.each([
+  ['nothing at all', null, 'spec', 'null'],
+  ['no name', { ...least, name: undefined }, 'spec.name', 'nothing'],
+  ['an empty name', { ...least, name: ' ' }, 'spec.name', '" "'],
+  ['the name all', { ...least, name: 'all' }, 'spec.name', '"all"'],
+  ['a name of two lines', { ...least, name: 'a\nb' }, 'spec.name', '"a\\nb"'],
+  ['a relative file', { ...least, file: 'node' }, 'spec.file', '"node"'],
+  ['an unknown mode', { ...least, mode: 'thread' }, 'spec.mode', '"cluster" or "fork"'],
+  ['cluster mode for a binary', { ...least, kind: 'exec', mode: 'cluster' }, 'spec.mode', 'Node.js'],
+  ['half an instance', { ...least, instances: 1.5 }, 'spec.instances', '1.5'],
+  ['instances in words', { ...least, instances: 'many' }, 'spec.instances', '"many"'],
+  ['a duration as text', { ...least, killTimeoutMs: '10s' }, 'spec.killTimeoutMs', '"10s"'],
+  ['a timer Node would turn into 1 ms', { ...least, killTimeoutMs: 2 ** 31 }, 'spec.killTimeoutMs', '2147483648'],
+  ['an exit code above 255', { ...least, stopExitCodes: [256] }, 'spec.stopExitCodes', '[256]'],
+  ['a signal without SIG', { ...least, stopSignal: 'TERM' }, 'spec.stopSignal', '"TERM"'],
+  ['numbers in env', { ...least, env: { PORT: 1 } }, 'spec.env', '{"PORT":1}'],
+  ['a NUL in an argument', { ...least, args: ['a\0b'] }, 'spec.args', 'a list of texts'],
+])('%s is refused, naming key, found and accepted', (_, spec, keyPath, found) => {
+  expect(() => checkSpec(spec)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringMatching(/^".*" is .*; accepted: .*\.$/s), data: { keyPath, accepted: expect.any(String) } }));
+  expect(() => checkSpec(spec)).toThrow(found);
+});
+
+test('a change holds only what was given, and is checked the same', () => {
+  expect(checkSpecChange({ maxRestarts: 3 })).toEqual({ maxRestarts: 3 });
+  expect(() => checkSpecChange({ maxRestarts: -3 }, 'specs[1]')).toThrow('"specs[1].maxRestarts" is -3');
+});

@@ -1,0 +1,22 @@
+/** @typedef {import('../../../lib/shared/protocol.js').SlotStatus} SlotStatus */
+
+/**
+ * A slot as the server tells it.
+ * @param {Partial<SlotStatus>} [changes]
+ * @returns {SlotStatus}
+ */
+export function slotStatus(changes = {}) {
+  return {
+    id: 0, name: 'api', namespace: 'default', slot: 0, instanceId: 'i-0', pid: 4711, status: 'online', generation: 0, restarts: 0, unstableRestarts: 0, startedAtMs: 1_000_000, createdAtMs: 900_000,
+    cpu: 0, memoryBytes: 47_300_000, mode: 'fork', version: '1.2.3', user: 'root', script: '/srv/app.js', args: [], interpreter: '/usr/bin/node', interpreterArgs: [], cwd: '/srv', outFile: '/l/api-out.log',
+    errorFile: '/l/api-error.log', nodeVersion: 'v20.11.0', watching: false, addresses: [], waitingFor: null, isReady: true, autorestart: true, lastDeath: null, ...changes,
+  };
+}
+
+/**
+ * @param {Partial<import('../../../lib/shared/protocol.js').Death>} [changes]
+ * @returns {import('../../../lib/shared/protocol.js').Death}
+ */
+export function death(changes = {}) {
+  return { atMs: 1_000_000, pid: 4700, code: 1, signal: null, cause: 'crash', by: null, uptimeMs: 350, wasReady: false, lastLines: [], ...changes };
+}

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { sourceFiles } from '../helpers/source-tree.js';
+
+// A signal sent before the drain loses requests, and one sent by two parties ends the wrong process. So there is one place.
+const ALLOWED = {
+  'daemon/keeper/retire.js': 'the one place that ends processes',
+  'daemon/keeper/processes.js': 'how a signal is sent',
+  'daemon/keeper/keeper.js': 'the verb `signal`: what a user asks for with sendSignal',
+  'daemon/keeper/adopted.js': 'signal 0: whether a process is there',
+};
+
+test('nothing but a retire sends a stop signal', () => {
+  const senders = sourceFiles('bin', 'lib', 'daemon')
+    .filter(({ code }) => /\.kill\(|\bsignalProcess\(/.test(code))
+    .map(({ path }) => path);
+  expect(senders.filter((path) => !(path in ALLOWED))).toEqual([]);
+});
