@@ -17,7 +17,7 @@ function start() {
   const { holdSockets } = require('./sockets.cjs');
   const { keepLastWords } = require('./output.cjs');
 
-  const channel = createChannel();
+  const channel = createChannel(settings.logFiles);
   keepLastWords();
   const sockets = holdSockets(channel, settings);
   // What is not needed in the life of most processes is loaded when it is: every worker pays for what stands here.
@@ -40,7 +40,7 @@ function hidePreload() {
   if (at !== -1) process.execArgv.splice(at, 2);
 }
 
-/** @returns {{ isCluster?: boolean, sockets?: import('./sockets.cjs').Inherited[] } | null} */
+/** @returns {{ isCluster?: boolean, sockets?: import('./sockets.cjs').Inherited[], logFiles?: import('./log-stand-in.cjs').LogFiles } | null} */
 function takeSettings() {
   const text = process.env.NCLUST_AGENT;
   delete process.env.NCLUST_AGENT;

@@ -14,8 +14,11 @@ const CMD = 'NODE_NCLUST';
  * @property {() => boolean} isOpen  Whether handles can be passed: not to a keeper that came later.
  */
 
-/** @returns {Channel} */
-function createChannel() {
+/**
+ * @param {import('./log-stand-in.cjs').LogFiles} [logFiles]
+ * @returns {Channel}
+ */
+function createChannel(logFiles) {
   /** @type {Map<string, (message: Message, handle?: any) => void>} */
   const listeners = new Map();
   /** @type {{ say: (message: Message) => boolean } | null} */
@@ -28,7 +31,7 @@ function createChannel() {
   });
   whenDisconnected(() => {
     const { findKeeper } = require('./orphan.cjs');
-    door = findKeeper(receive);
+    door = findKeeper(receive, logFiles);
   });
 
   return {

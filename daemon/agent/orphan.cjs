@@ -6,12 +6,18 @@ const net = require('node:net');
 const path = require('node:path');
 
 const LOOK_EVERY_MS = 200;
+/** A control that outlived the keeper reads our pipes, and has started the next keeper by then. */
+const UNREAD_AFTER_MS = 1_500;
 
 /**
  * @param {(message: any) => void} receive
+ * @param {import('./log-stand-in.cjs').LogFiles | undefined} logFiles
  * @returns {{ say: (message: object) => boolean }}
  */
-function findKeeper(receive) {
+function findKeeper(receive, logFiles) {
+  const lostMono = performance.now();
+  /** @type {(() => void) | null} Stops it. */
+  let standIn = null;
   const run = path.join(process.env.NCLUST_HOME ?? '', 'run');
   const instanceId = process.env.NCLUST_INSTANCE;
   /** @type {net.Socket | null} */
@@ -19,11 +25,13 @@ function findKeeper(receive) {
 
   const look = () => {
     const door = newestDoor(run);
-    if (!door) return void lookLater();
+    if (!door) return missed();
     const next = net.connect(door).unref();
     next.setEncoding('utf8');
     next.once('connect', () => {
       socket = next;
+      standIn?.();
+      standIn = null;
       next.write(JSON.stringify({ v: 1, orphan: instanceId }) + '\n');
       next.write(JSON.stringify({ act: 'hello' }) + '\n');
     });
@@ -37,8 +45,12 @@ function findKeeper(receive) {
     next.on('error', () => {});
     next.once('close', () => {
       socket = null;
-      lookLater();
+      missed();
     });
+  };
+  const missed = () => {
+    if (logFiles && process.platform === 'linux' && !standIn && performance.now() - lostMono > UNREAD_AFTER_MS) standIn = require('./log-stand-in.cjs').startStandIn(logFiles);
+    lookLater();
   };
   // The keeper that comes cannot know us, so nothing tells us when it is there.
   const lookLater = () => setTimeout(look, LOOK_EVERY_MS).unref();

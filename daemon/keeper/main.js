@@ -11,8 +11,8 @@ import { createPipePool } from './pipes.js';
 import { lowerOomScore } from './spawn.js';
 
 const LAUNCHER_FD = 3;
-/** A control that was told to stop everything and does not is given this long beyond what apps get by default. */
-const TERMINATE_MS = 25_000;
+/** After SIGTERM control stops everything, with the grace of each app. When there is no control by then, the keeper does it. */
+const TERMINATE_MS = 15_000;
 const DEFAULT_KILL_TIMEOUT_MS = 10_000;
 
 async function main() {
@@ -45,10 +45,12 @@ function keep({ env, isInherited, claim, run }) {
 
   /** @type {string | null} */
   let fatal = null;
+  let isControlReady = false;
   const keeper = new Keeper({ pipes, version, log, emit: (...args) => link.event(...args), onEmpty: () => void leave() });
   const door = openDoor(claim.server, version, keeper.doorEvents);
   const controlReady = () => {
     fatal = null;
+    isControlReady = true;
     door.announce({ event: 'control-ready', pid: link.pid ?? 0 });
     answerLauncher({ ok: true });
   };
@@ -61,6 +63,7 @@ function keep({ env, isInherited, claim, run }) {
     log,
   });
   const onEnded = () => {
+    isControlReady = false;
     link.disconnect();
     door.hush();
     if (fatal !== null) door.announce({ event: 'control-failed', message: fatal });
@@ -78,7 +81,9 @@ function keep({ env, isInherited, claim, run }) {
   };
   const terminate = () => {
     keeper.terminate();
-    setTimeout(() => void keeper.retireAll(DEFAULT_KILL_TIMEOUT_MS).then(leave), TERMINATE_MS);
+    setInterval(() => {
+      if (!isControlReady) void keeper.retireAll(DEFAULT_KILL_TIMEOUT_MS).then(leave);
+    }, TERMINATE_MS);
   };
   process.on('SIGTERM', terminate).on('SIGINT', terminate).on('SIGHUP', () => {});
 

@@ -23,6 +23,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {Record<string, string>} env  The whole environment.
  * @property {number} [uid]
  * @property {number} [gid]
+ * @property {{ out: string | null, err: string | null }} [logFiles]  Where the process itself puts its output while neither keeper nor control lives.
  *
  * @typedef {object} RetireParams
  * @property {string} instanceId

@@ -43,11 +43,11 @@ function startProgram({ file, args, cwd, env, uid, gid }, { outFd, errFd }) {
  * @param {import('./pipes.js').Pipes} pipes
  * @param {import('./listeners.js').Listener[]} sockets
  */
-function startNode({ file, execArgv, script, args, cwd, env, uid, gid }, { outFd, errFd }, sockets) {
+function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles }, { outFd, errFd }, sockets) {
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));
   return spawn(file, [...execArgv, '--require', AGENT, script ?? '', ...args], {
     cwd,
-    env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited }) },
+    env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited, logFiles }) },
     uid,
     gid,
     detached: true,
@@ -60,7 +60,7 @@ function startNode({ file, execArgv, script, args, cwd, env, uid, gid }, { outFd
  * @param {SpawnParams} params
  * @param {import('./pipes.js').Pipes} pipes
  */
-function startWorker({ file, execArgv, script, args, cwd, env, uid, gid }, { outFd, errFd }) {
+function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFiles }, { outFd, errFd }) {
   // Nobody accepts on behalf of a worker.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // setupPrimary merges with the call before: every key, every time.
@@ -72,7 +72,7 @@ function startWorker({ file, execArgv, script, args, cwd, env, uid, gid }, { out
   const own = process.execPath;
   process.execPath = file;
   try {
-    return cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify({ isCluster: true }) }).process;
+    return cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles }) }).process;
   } finally {
     process.execPath = own;
   }

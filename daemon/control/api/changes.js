@@ -1,0 +1,157 @@
+import { resolveInstances, resolveScale } from '../../../lib/shared/cpus.js';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { checkSpec, checkSpecChange } from '../../../lib/shared/spec.js';
+import { changeSpecs, findApp, merge, remove, renew, resize, startSpecs, stop } from '../desired.js';
+import { select } from '../selectors.js';
+import { deletedStatus } from '../status.js';
+import { hasProcess } from '../world.js';
+import { BadParams, flag, list, optional, readParams, record, text, texts, variables, withDefault } from './params.js';
+import { statuses } from './readings.js';
+
+/** @import { SlotStatus } from '../../../lib/shared/protocol.js' */
+/** @import { AppSpec } from '../../../lib/shared/spec.js' */
+/** @import { Change, Desired } from '../desired.js' */
+/** @import { Receipt } from '../requests.js' */
+/** @import { Client } from './connection.js' */
+/** @import { Desk, MethodBody } from './methods.js' */
+
+const WAITABLE = { wait: withDefault(flag, true), token: text };
+
+/** Methods that change what is wanted. @satisfies {Record<string, MethodBody>} */
+export const changes = {
+  /** @type {MethodBody} */
+  async start(desk, params, client) {
+    const given = readParams({ ...WAITABLE, specs: optional(list), targets: optional(texts), force: withDefault(flag, false) }, params);
+    if (!given.specs === !given.targets) throw new BadParams('specs', 'given, or "targets", but not both');
+    const receipt = desk.control.mutate('start', given.token, (desired) => about(given.specs ? startGiven(desk, desired, given.specs, given.force) : renew(desired, idsOf(desired, given.targets ?? []), 'start')));
+    const slots = await finish(desk, receipt, given.wait, client);
+    const names = [...new Set(slots.map((slot) => slot.name))];
+    return { slots, outcomes: names.map((name) => ({ name, outcome: 'started' })) };
+  },
+
+  /** @type {MethodBody} */
+  async stop(desk, params, client) {
+    const { targets, wait, token } = readParams({ ...WAITABLE, targets: texts }, params);
+    const receipt = desk.control.mutate('stop', token, (desired) => about(stop(desired, idsOf(desired, targets), 'stop')));
+    return { slots: await finish(desk, receipt, wait, client) };
+  },
+
+  /** @type {MethodBody} */
+  async restart(desk, params, client) {
+    const { targets, wait, token, env, spec } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record) }, params);
+    const change = spec ? checkSpecChange(spec) : {};
+    const receipt = desk.control.mutate('restart', token, (desired) => about(restarted(desk, desired, idsOf(desired, targets), { env: env ?? {}, change })));
+    return { slots: await finish(desk, receipt, wait, client) };
+  },
+
+  /** @type {MethodBody} */
+  async delete(desk, params, client) {
+    const { targets, wait, token } = readParams({ ...WAITABLE, targets: texts }, params);
+    /** @type {SlotStatus[]} */
+    let asTheyWere = [];
+    const receipt = desk.control.mutate('delete', token, (desired) => {
+      const ids = idsOf(desired, targets);
+      asTheyWere = statuses(desk, ids);
+      return { ...remove(desired, ids), about: placesOf(desired, ids) };
+    });
+    if (wait) await desk.control.settled(receipt, client.signal);
+    // A request that is sent again to a later control finds only what the receipt tells.
+    return { slots: asTheyWere.length > 0 ? asTheyWere : receipt.about.map(deletedStatus) };
+  },
+
+  /** @type {MethodBody} */
+  async scale(desk, params, client) {
+    const { target, instances, wait, token } = readParams({ ...WAITABLE, target: text, instances: text }, params);
+    /** @type {string[]} */
+    let names = [];
+    const receipt = desk.control.mutate('scale', token, (desired) => {
+      names = [...new Set(select(desired, [target]).map(({ app }) => app.spec.name))];
+      const change = names.reduce((sum, name) => merge(sum, scaled(desk, sum.desired, name, instances)), /** @type {Change} */ ({ desired, up: [], gone: [] }));
+      return { ...change, about: placesOf(change.desired, names.flatMap((name) => findApp(change.desired, name)?.slots.map((slot) => slot.id) ?? [])) };
+    });
+    return { slots: await finish(desk, receipt, wait, client) };
+  },
+};
+
+/**
+ * Waits, if that is wanted, and shows the slots a receipt is about.
+ * @param {Desk} desk
+ * @param {Receipt} receipt
+ * @param {boolean} isWaitedFor
+ * @param {Client} client
+ * @returns {Promise<SlotStatus[]>}
+ */
+export async function finish(desk, receipt, isWaitedFor, client) {
+  if (isWaitedFor) await desk.control.settled(receipt, client.signal);
+  return statuses(desk, receipt.about.map(({ id }) => id));
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Desired} desired
+ * @param {unknown[]} given
+ * @param {boolean} isForced
+ * @returns {Change}
+ */
+function startGiven({ control, parts }, desired, given, isForced) {
+  const specs = given.map((spec, at) => checkSpec(spec, `specs[${at}]`));
+  const isIdle = (/** @type {string} */ name) => (findApp(desired, name)?.slots ?? []).every((slot) => slot.want === 'down' || hasFailed(slot.id)) ;
+  const hasFailed = (/** @type {number} */ id) => !hasProcess(control.world, id) && [...control.world.seats.values()].some((seat) => seat.id === id && seat.life.state === 'failed');
+  return startSpecs(desired, specs, { isForced, isIdle, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @param {{env: Record<string, string>, change: Partial<AppSpec>}} o
+ * @returns {Change}
+ */
+function restarted({ parts }, desired, ids, { env, change }) {
+  const { instances, ...fields } = change;
+  const changed = changeSpecs(desired, ids, (spec) => {
+    if (fields.name !== undefined && fields.name !== spec.name) throw new NclustError('ERR_NCLUST_BAD_SPEC', `The name of an app cannot change; "${spec.name}" would become "${fields.name}".`, { hint: 'Start it under the new name and delete the old one.' });
+    return checkSpec({ ...spec, ...fields, env: { ...(fields.env ?? spec.env), ...env } });
+  });
+  if (instances === undefined) return renew(changed, ids, 'restart');
+  const apps = changed.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
+  const resized = apps.reduce((sum, app) => merge(sum, resize(sum.desired, app, resolveInstances(instances, parts.cpus()))), /** @type {Change} */ ({ desired: changed, up: [], gone: [] }));
+  return merge(resized, renew(resized.desired, [...ids.filter((id) => !resized.gone.includes(id)), ...resized.up.map(({ id }) => id)], 'restart'));
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Desired} desired
+ * @param {string} name
+ * @param {string} instances
+ * @returns {Change}
+ */
+function scaled({ parts }, desired, name, instances) {
+  const app = /** @type {import('../desired.js').AppWish} */ (findApp(desired, name));
+  return resize(desired, { ...app, by: 'scale' }, resolveScale(instances, app.slots.length, parts.cpus()));
+}
+
+/**
+ * @param {Desired} desired
+ * @param {string[]} targets
+ */
+function idsOf(desired, targets) {
+  return select(desired, targets).map(({ wish }) => wish.id);
+}
+
+/**
+ * @param {Change} change
+ * @returns {Change & {about: Receipt['about']}}
+ */
+export function about(change) {
+  return { ...change, about: placesOf(change.desired, [...change.up.map(({ id }) => id), ...change.gone]) };
+}
+
+/**
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @returns {Receipt['about']}
+ */
+function placesOf(desired, ids) {
+  return desired.apps.flatMap((app) => app.slots.filter((slot) => ids.includes(slot.id)).map(({ id, slot }) => ({ id, slot, name: app.spec.name })));
+}

@@ -1,0 +1,153 @@
+import { toWire } from '../../../lib/shared/errors.js';
+import { TO_SERVER_MAX_BYTES } from '../../../lib/shared/protocol.js';
+import { createLineReader, errorLine, notificationLine, parseLine, resultLine, RPC_ERROR } from '../../../lib/shared/rpc.js';
+import { BadParams } from './params.js';
+
+/** @import { LogEntry } from '../../../lib/shared/protocol.js' */
+/** @import { RpcMessage } from '../../../lib/shared/rpc.js' */
+/** @import { Socket } from 'node:net' */
+
+/** What may wait in memory for a client that does not read. */
+const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
+
+/** Requests of one client that may be open at once. */
+const OPEN_MAX = 1_000;
+
+/** How long a client that is being sent away has to read why, in ms. */
+const FAREWELL_MS = 1_000;
+
+/**
+ * What a method gets to know of its client.
+ * @typedef {object} Client
+ * @property {AbortSignal} signal  Aborted when the client is gone.
+ * @property {(subscription: number, entries: LogEntry[]) => void} notifyLog  Leaves lines out, with a notice, when the client reads too slowly.
+ * @property {Map<number, () => void>} subscriptions  What ends each.
+ */
+
+/** @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>} Answer  Rejects with BadParams, UnknownMethod or anything else. */
+
+/** There is no such method. */
+export class UnknownMethod extends Error {
+  /** @param {string} method */
+  constructor(method) {
+    super(`There is no method ${JSON.stringify(method.slice(0, 100))}.`);
+    this.name = 'UnknownMethod';
+    this.code = RPC_ERROR.methodNotFound;
+  }
+}
+
+/**
+ * One client. A client can harm nobody but itself: its lines are capped, its queue is capped, and nothing it sends is trusted.
+ * @param {Socket} socket
+ * @param {object} o
+ * @param {Answer} o.answer
+ * @param {import('../clock.js').Clock} o.clock
+ * @returns {{close: () => Promise<void>}}  close() waits for answers that are under way.
+ */
+export function serveConnection(socket, { answer, clock }) {
+  const gone = new AbortController();
+  /** @type {Set<Promise<void>>} */
+  const open = new Set();
+  let isClosing = false;
+  let leftOut = 0;
+
+  /** @type {Client} */
+  const client = { signal: gone.signal, notifyLog, subscriptions: new Map() };
+  const reader = createLineReader({ maxBytes: TO_SERVER_MAX_BYTES, onLine, onTooLong: () => sendAway(null, { code: RPC_ERROR.invalidRequest, message: `A line may have ${TO_SERVER_MAX_BYTES} bytes.` }) });
+
+  /** @param {string} line */
+  function onLine(line) {
+    if (isClosing) return;
+    const parsed = parseLine(line);
+    if ('fault' in parsed) return parsed.fault.code === RPC_ERROR.parse ? sendAway(parsed.id, parsed.fault) : send(errorLine(parsed.id, parsed.fault));
+    if (typeof parsed.message.method !== 'string') return; // An answer; nothing was asked of the client.
+    if (open.size >= OPEN_MAX) return sendAway(parsed.message.id ?? null, { code: RPC_ERROR.invalidRequest, message: `There are ${OPEN_MAX} unanswered requests on this connection.` });
+    const work = respond(parsed.message).finally(() => open.delete(work));
+    open.add(work);
+  }
+
+  /** @param {RpcMessage} message */
+  async function respond({ id = null, method = '', params = {} }) {
+    const isNotification = id === null;
+    try {
+      const result = await answer(method, params, client);
+      if (!isNotification) send(resultLine(id, result));
+    } catch (error) {
+      if (isNotification || gone.signal.aborted) return;
+      const isProtocol = error instanceof BadParams || error instanceof UnknownMethod;
+      send(errorLine(id, isProtocol ? { code: error.code, message: error.message } : toWire(error)));
+    }
+  }
+
+  /** @param {string} line */
+  function send(line) {
+    if (socket.destroyed || socket.writableEnded) return;
+    // Checked before this line is added, so that one large answer is no offence.
+    if (socket.writableLength > QUEUE_MAX_BYTES) return void socket.destroy();
+    socket.write(line);
+  }
+
+  /** @param {string|number|null} id @param {import('../../../lib/shared/errors.js').WireError} error */
+  function sendAway(id, error) {
+    if (isClosing) return;
+    isClosing = true;
+    send(errorLine(id, error));
+    leave();
+  }
+
+  function leave() {
+    socket.end();
+    socket.off('data', onData);
+    socket.resume();
+    const cancel = clock.after(FAREWELL_MS, () => socket.destroy());
+    socket.once('close', cancel);
+  }
+
+  /** @param {number} subscription @param {LogEntry[]} entries */
+  function notifyLog(subscription, entries) {
+    if (socket.writableLength > QUEUE_MAX_BYTES / 2) {
+      leftOut += entries.length;
+      return;
+    }
+    const notice = leftOut > 0 ? [{ ...entries[0], stream: /** @type {const} */ ('err'), line: `[nclust] ${leftOut} lines were left out here: this client reads too slowly` }] : [];
+    leftOut = 0;
+    send(notificationLine('log', { subscription, entries: [...notice, ...entries] }));
+  }
+
+  /** @param {Buffer} chunk */
+  function onData(chunk) {
+    reader.push(chunk);
+    // Who does not read its answers is not read either.
+    if (socket.writableLength > QUEUE_MAX_BYTES / 2) socket.pause();
+  }
+
+  socket.on('data', onData);
+  socket.on('drain', () => socket.resume());
+  socket.on('error', () => socket.destroy());
+  socket.on('close', () => {
+    gone.abort();
+    for (const end of client.subscriptions.values()) end();
+    client.subscriptions.clear();
+  });
+
+  return {
+    async close() {
+      isClosing = true;
+      for (const end of client.subscriptions.values()) end();
+      await Promise.all(open);
+      if (!socket.destroyed) leave();
+      await closedOf(socket);
+    },
+  };
+}
+
+/**
+ * @param {Socket} socket
+ * @returns {Promise<void>}
+ */
+function closedOf(socket) {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve();
+    else socket.once('close', () => resolve());
+  });
+}

@@ -1,0 +1,35 @@
+import { changes } from './changes.js';
+import { UnknownMethod } from './connection.js';
+import { saving } from './saving.js';
+import { followLogs } from './logs.js';
+import { readings } from './readings.js';
+import { METHODS } from '../../../lib/shared/protocol.js';
+
+/** @import { Answer, Client } from './connection.js' */
+/** @import { Method } from '../../../lib/shared/protocol.js' */
+
+/**
+ * What the methods work with.
+ * @typedef {object} Desk
+ * @property {import('../control.js').Control} control
+ * @property {import('../core.js').Parts} parts
+ * @property {import('../metrics/sampler.js').Sampler} sampler
+ * @property {import('../../../lib/shared/paths.js').HomePaths} paths
+ * @property {string} version
+ */
+
+/** @typedef {(desk: Desk, params: Record<string, unknown>, client: Client) => unknown} MethodBody */
+
+/** @type {Record<Method, MethodBody>} */
+const BODIES = { ...readings, ...changes, ...saving, ...followLogs };
+
+/**
+ * @param {Desk} desk
+ * @returns {Answer}
+ */
+export function createAnswer(desk) {
+  return async (method, params, client) => {
+    if (!METHODS.includes(/** @type {Method} */ (method))) throw new UnknownMethod(method);
+    return BODIES[/** @type {Method} */ (method)](desk, params, client);
+  };
+}

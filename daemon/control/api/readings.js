@@ -1,0 +1,87 @@
+import { constants } from 'node:os';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { PROTOCOL } from '../../../lib/shared/protocol.js';
+import { select } from '../selectors.js';
+import { slotStatus } from '../status.js';
+import { flag, optional, readParams, text, texts, withDefault } from './params.js';
+
+/** @import { Hello, SlotStatus } from '../../../lib/shared/protocol.js' */
+/** @import { Desk, MethodBody } from './methods.js' */
+
+/** Methods that change no wish. @satisfies {Record<string, MethodBody>} */
+export const readings = {
+  /** @type {(desk: Desk) => Hello} */
+  hello({ control, paths, version }) {
+    const keeper = control.keeper;
+    return {
+      version,
+      protocol: PROTOCOL,
+      controlPid: process.pid,
+      keeperPid: keeper?.pid ?? 0,
+      keeperVersion: keeper?.version ?? '',
+      home: paths.home,
+      nodeVersion: process.versions.node,
+      startedAtMs: keeper?.startedAtMs ?? 0,
+    };
+  },
+
+  /** @type {MethodBody} */
+  async list(desk, params) {
+    const { targets, detail } = readParams({ targets: optional(texts), detail: withDefault(flag, false) }, params);
+    await desk.sampler.lookAtNew(runningPids(desk));
+    const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
+    return { slots: statuses(desk, ids, { isDetailed: detail }), notices: [...desk.control.world.notices, ...desk.parts.logs.notices()] };
+  },
+
+  /** @type {MethodBody} */
+  reset(desk, params) {
+    const { targets } = readParams({ targets: texts }, params);
+    const ids = select(desk.control.world.desired, targets).map(({ wish }) => wish.id);
+    for (const id of ids) desk.control.reset(id);
+    return { slots: statuses(desk, ids) };
+  },
+
+  /** @type {MethodBody} */
+  async signal(desk, params) {
+    const { targets, signal } = readParams({ targets: texts, signal: text }, params);
+    const name = signalName(signal);
+    const ids = select(desk.control.world.desired, targets).map(({ wish }) => wish.id);
+    await Promise.all(ids.map((id) => desk.control.signal(id, name)));
+    return { slots: statuses(desk, ids) };
+  },
+};
+
+/** @param {Desk} desk */
+export function allIds({ control }) {
+  return control.world.desired.apps.flatMap((app) => app.slots.map((slot) => slot.id));
+}
+
+/** @param {Pick<Desk, 'control'>} desk */
+export function runningPids({ control }) {
+  return [...control.world.instances.values()].filter((instance) => instance.pid > 0 && !instance.exit).map((instance) => instance.pid);
+}
+
+/**
+ * @param {Desk} desk
+ * @param {number[]} ids
+ * @param {{isDetailed?: boolean}} [o]
+ * @returns {SlotStatus[]}  In the order of their ids.
+ */
+export function statuses({ control, parts, paths, sampler }, ids, { isDetailed = false } = {}) {
+  const { world } = control;
+  const wanted = new Set(ids);
+  const shown = { isDetailed, home: paths.home, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: sampler.usageOf };
+  const slots = world.desired.apps.flatMap((app) => app.slots.filter((slot) => wanted.has(slot.id)).map((slot) => slotStatus(world, app, slot, shown)));
+  return slots.sort((a, b) => a.id - b.id);
+}
+
+/**
+ * @param {string} given  A name, with or without SIG, or a number.
+ * @returns {string}
+ */
+function signalName(given) {
+  const byNumber = Object.entries(constants.signals).find(([, number]) => String(number) === given)?.[0];
+  const name = byNumber ?? (given.toUpperCase().startsWith('SIG') ? given.toUpperCase() : `SIG${given.toUpperCase()}`);
+  if (Object.hasOwn(constants.signals, name)) return name;
+  throw new NclustError('ERR_NCLUST_BAD_SIGNAL', `"${given}" is not a signal of this system.`, { hint: 'Give a name such as SIGUSR2 or its number.', data: { signal: given } });
+}

@@ -1,0 +1,73 @@
+import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { serveConnection } from './connection.js';
+
+/** Clients at once. Each may hold one line and one queue in memory. */
+const CLIENTS_MAX = 500;
+
+/** The client socket of control. */
+export class ApiServer {
+  #server;
+  /** @type {Map<import('node:net').Socket, {close: () => Promise<void>}>} */
+  #clients = new Map();
+  /** @type {{sock: string, inode: number}|null} */
+  #bound = null;
+  /** @type {Promise<void>|null} */
+  #closed = null;
+
+  /**
+   * @param {object} o
+   * @param {import('./connection.js').Answer} o.answer
+   * @param {import('../clock.js').Clock} o.clock
+   * @param {import('../journal.js').Journal} o.journal
+   */
+  constructor({ answer, clock, journal }) {
+    this.#server = createServer((socket) => {
+      this.#clients.set(socket, serveConnection(socket, { answer, clock }));
+      socket.once('close', () => this.#clients.delete(socket));
+    });
+    this.#server.maxConnections = CLIENTS_MAX;
+    this.#server.on('error', (error) => journal('socket-error', { message: error.message }));
+  }
+
+  /**
+   * Binds the socket: under a name of our own first, with no rights for others from its first instant, then in the place of whatever an earlier control
+   * left behind. libuv removes the name it bound when the server closes: so a control that closes late cannot remove the socket of its successor.
+   * @param {object} o
+   * @param {string} o.sock
+   * @param {string} o.run  A folder on the same file system.
+   * @returns {Promise<void>}  Rejects with what bind(2) or rename(2) say.
+   */
+  async listen({ sock, run }) {
+    const own = join(run, `c-${process.pid}.sock`);
+    rmSync(own, { force: true });
+    const mask = process.umask(0o177);
+    const listening = new Promise((resolve, reject) => {
+      this.#server.once('listening', () => resolve(undefined)).once('error', reject);
+    });
+    try {
+      this.#server.listen(own); // Binds before it returns.
+    } finally {
+      process.umask(mask);
+    }
+    await listening;
+    chmodSync(own, 0o600);
+    this.#bound = { sock, inode: statSync(own).ino };
+    renameSync(own, sock);
+  }
+
+  /** Answers what is under way, closes, and removes the socket. Idempotent. */
+  close() {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close() {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    await Promise.all([...this.#clients.values()].map((client) => client.close()));
+    await closed;
+    // Only our own: a successor may have put its socket there.
+    if (this.#bound && statSync(this.#bound.sock, { throwIfNoEntry: false })?.ino === this.#bound.inode) rmSync(this.#bound.sock, { force: true });
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * Where time comes from. Policy code never calls setTimeout: tests hand in a clock they turn by hand.
+ * @typedef {object} Clock
+ * @property {() => number} nowMs  Wall clock, in ms.
+ * @property {(ms: number, onTime: () => void) => Cancel} after  Calls once.
+ * @property {(ms: number, onTime: () => void) => Cancel} every  Calls again and again. Does not keep the process alive.
+ */
+
+/** Stops a timer; harmless when it has fired. @typedef {() => void} Cancel */
+
+/** @returns {Clock} */
+export function systemClock() {
+  return {
+    nowMs: () => Date.now(),
+    after(ms, onTime) {
+      const timer = setTimeout(onTime, ms);
+      return () => clearTimeout(timer);
+    },
+    every(ms, onTime) {
+      const timer = setInterval(onTime, ms).unref();
+      return () => clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { noteKey } from './memory.js';
+import { KeeperLost } from './keeper-link.js';
+import { memoryOf } from './world.js';
+
+/**
+ * What control is built from. Everything that touches the machine comes in here.
+ * @typedef {object} Parts
+ * @property {string} home
+ * @property {string} logsFolder
+ * @property {import('./clock.js').Clock} clock
+ * @property {import('./store.js').Store} store
+ * @property {import('./logs/log-keeper.js').LogKeeper} logs
+ * @property {import('./journal.js').Journal} journal
+ * @property {import('./oom.js').OomWatch} oom
+ * @property {() => string} newInstanceId
+ * @property {() => number} cpus
+ * @property {(known: import('./orphans.js').Known[]) => import('./orphans.js').Orphan[]} findOrphans
+ * @property {() => Promise<import('./keeper-link.js').Port>} launchKeeper  Rejects with a HomeHeld when another keeper owns the home.
+ * @property {(exitStatus: number) => void} leave  Ends this process.
+ */
+
+/**
+ * What the parts of the owner loop share.
+ * @typedef {object} Core
+ * @property {Parts} parts
+ * @property {import('./world.js').World} world
+ * @property {import('./keeper-link.js').KeeperLink|null} link  Null while there is no keeper.
+ * @property {(event: ControlEvent) => void} dispatch
+ */
+
+/**
+ * @typedef {{type: 'keeper', event: string, data: any, handle: unknown}
+ *   | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number, outPipe: string|null, errPipe: string|null}
+ *   | {type: 'refused', instanceId: string, message: string}
+ *   | {type: 'timer', key: string}
+ *   | {type: 'changed', names: string[]}
+ *   | {type: 'adopted', children: import('./keeper-link.js').ChildFact[], listeners: {app: string, scope?: string}[]}} ControlEvent
+ */
+
+/**
+ * Asks the keeper for something whose answer changes nothing here.
+ * @param {Core} core
+ * @param {string} verb
+ * @param {object} params
+ */
+export function tell(core, verb, params) {
+  core.link?.request(verb, params).catch((error) => {
+    if (!(error instanceof KeeperLost)) core.parts.journal('keeper-refused', { verb, params, message: error.message });
+  });
+}
+
+/**
+ * Puts what is remembered about a slot where the next control finds it.
+ * @param {Core} core
+ * @param {number} id
+ */
+export function writeNote(core, id) {
+  tell(core, 'note', { key: noteKey(id), value: memoryOf(core.world, id) });
+}

@@ -1,0 +1,113 @@
+import { findApp, stop } from './desired.js';
+import { KeeperLost } from './keeper-link.js';
+import { tell } from './core.js';
+import { labelFor, spawnParams } from './spawn-params.js';
+import { findSlot, memoryOf } from './world.js';
+
+/** @import { Core } from './core.js' */
+/** @import { Effect } from './lifecycle.js' */
+/** @import { Instance, Seat } from './world.js' */
+
+/** How each effect of the lifecycle table is brought about. @type {{[T in Effect['type']]: (core: Core, seat: Seat, effect: any) => void}} */
+export const EFFECTS = { spawn, retire, setTimer, clearTimer, ended, bug };
+
+/** @param {Core} core @param {Seat} seat */
+function spawn(core, seat) {
+  const { parts, world } = core;
+  const app = findSlot(world, seat.id)?.app;
+  if (!app) return; // The seat is not wanted any more: the next plan ends it.
+  const memory = memoryOf(world, seat.id);
+  memory.spawns += 1;
+  seat.spec = app.spec;
+  const instanceId = parts.newInstanceId();
+  const label = labelFor(app.spec, seat, { spawns: memory.spawns, logs: parts.logsFolder });
+  seat.instanceId = instanceId;
+  world.instances.set(instanceId, newInstance(instanceId, label));
+  world.openScopes.set(label.scope, label.name);
+  const params = spawnParams(app.spec, seat, { instanceId, home: parts.home, label });
+  core.link?.request('spawn', params).then(
+    (fact) => core.dispatch({ type: 'spawned', instanceId, ...fact }),
+    (error) => {
+      // The next keeper is asked anew, from the wishes.
+      if (!(error instanceof KeeperLost)) core.dispatch({ type: 'refused', instanceId, message: `${error.code}: ${error.message}` });
+    },
+  );
+}
+
+/**
+ * @param {string} instanceId
+ * @param {Instance['label']} label
+ * @returns {Instance}
+ */
+export function newInstance(instanceId, label) {
+  return {
+    instanceId,
+    label,
+    pid: 0,
+    startedAtMs: null,
+    addresses: [],
+    isReady: false,
+    isStray: false,
+    isOrphan: false,
+    exit: null,
+    outPipe: null,
+    errPipe: null,
+    signalledBy: null,
+  };
+}
+
+/** @param {Core} core @param {Seat} seat @param {Extract<Effect, {type: 'retire'}>} effect */
+function retire(core, seat, { drain }) {
+  const instance = core.world.instances.get(seat.instanceId ?? '');
+  if (instance) retireInstance(core, instance, drain);
+}
+
+/**
+ * The one place that asks the keeper to end something.
+ * @param {Core} core
+ * @param {Instance} instance
+ * @param {'handover'|'finish'} drain
+ */
+export function retireInstance(core, { instanceId, label }, drain) {
+  tell(core, 'retire', { instanceId, drain, ...label.stop });
+}
+
+/** @param {Core} core @param {Seat} seat @param {Extract<Effect, {type: 'setTimer'}>} effect */
+function setTimer(core, seat, { ms }) {
+  clearTimer(core, seat);
+  seat.untilMs = core.parts.clock.nowMs() + ms;
+  seat.cancelTimer = core.parts.clock.after(ms, () => core.dispatch({ type: 'timer', key: seat.key }));
+}
+
+/** @param {Core} core @param {Seat} seat */
+function clearTimer(core, seat) {
+  seat.cancelTimer();
+  seat.cancelTimer = () => {};
+  seat.untilMs = null;
+}
+
+/** @param {Core} core @param {Seat} seat */
+function ended(core, seat) {
+  fulfil(core, seat.id);
+}
+
+/**
+ * The work of a slot is done: from now on it is not wanted, after a reboot neither.
+ * @param {Core} core
+ * @param {number} id
+ */
+export function fulfil({ parts, world }, id) {
+  const name = findSlot(world, id)?.app.spec.name ?? '';
+  world.desired = stop(world.desired, [id], findApp(world.desired, name)?.by ?? '').desired;
+  try {
+    parts.store.save(world.desired);
+  } catch (error) {
+    // The note in the keeper says so too; the next change writes it.
+    parts.journal('state-write-failed', { message: /** @type {Error} */ (error).message });
+  }
+}
+
+/** @param {Core} core @param {Seat} seat @param {Extract<Effect, {type: 'bug'}>} effect */
+function bug({ parts }, seat, { state, event }) {
+  parts.journal('impossible', { app: seat.name, slot: seat.slot, generation: seat.generation, state, during: event });
+}

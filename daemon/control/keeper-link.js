@@ -1,0 +1,126 @@
+// The keeper's protocol seen from control: docs/protocol.md. Control may import nothing of the keeper, so the shapes are told again here.
+
+/**
+ * Either end of an IPC channel: `process` in a child, a ChildProcess in its parent.
+ * @typedef {object} Port
+ * @property {(message: object, handle?: any, options?: object, onSent?: (error: Error|null) => void) => unknown} send
+ * @property {(event: 'message'|'disconnect', listener: (...args: any[]) => void) => unknown} on
+ * @property {(event: 'message'|'disconnect', listener: (...args: any[]) => void) => unknown} off
+ */
+
+/**
+ * What the keeper knows about a process.
+ * @typedef {object} ChildFact
+ * @property {string} instanceId
+ * @property {string} app
+ * @property {unknown} label
+ * @property {number} pid
+ * @property {'cluster'|'fork'|'exec'} mode
+ * @property {number} startedAtMs
+ * @property {string|null} outPipe
+ * @property {string|null} errPipe
+ * @property {Address[]} addresses
+ * @property {boolean} isReady
+ * @property {boolean} isRetiring
+ * @property {boolean} isAdopted
+ * @property {Exit|null} exit
+ * @property {boolean} isGone
+ */
+
+/** @typedef {{address: string, port: number, family: string}} Address */
+/** @typedef {{code: number|null, signal: string|null, atMs: number}} Exit */
+
+/**
+ * @typedef {object} Snapshot
+ * @property {string} version
+ * @property {number} protocol
+ * @property {number} pid
+ * @property {number} startedAtMs
+ * @property {ChildFact[]} children
+ * @property {{app: string, scope?: string}[]} listeners
+ * @property {Record<string, unknown>} notes
+ * @property {boolean} [isTerminating]
+ */
+
+/**
+ * @typedef {object} KeeperLink
+ * @property {(verb: string, params: object, handle?: unknown) => Promise<any>} request  Rejects with a KeeperRefusal or, when the keeper is gone, a KeeperLost.
+ * @property {(event: string, data: object) => void} announce
+ * @property {() => void} close  Stops listening. Open requests stay unanswered.
+ */
+
+/** The keeper said no. */
+export class KeeperRefusal extends Error {
+  /** @param {{code?: string, message?: string}} error */
+  constructor({ code = 'EUNKNOWN', message = 'the keeper gave no reason' }) {
+    super(message);
+    this.name = 'KeeperRefusal';
+    this.code = code;
+  }
+}
+
+/** The keeper died before it answered. */
+export class KeeperLost extends Error {
+  constructor() {
+    super('The keeper is gone.');
+    this.name = 'KeeperLost';
+  }
+}
+
+const VERSION = 1;
+
+/**
+ * Requests and events over an IPC channel, whichever side started the other.
+ * @param {Port} port
+ * @param {object} o
+ * @param {(event: string, data: any, handle: unknown) => void} o.onEvent
+ * @param {() => void} o.onLost  Once, after all open requests were rejected.
+ * @returns {KeeperLink}
+ */
+export function createKeeperLink(port, { onEvent, onLost }) {
+  /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
+  const waiting = new Map();
+  let nextId = 1;
+  let isLost = false;
+
+  /** @param {any} message @param {unknown} handle */
+  function onMessage(message, handle) {
+    if (message?.v !== VERSION) return;
+    if (typeof message.event === 'string') return onEvent(message.event, message.data ?? {}, handle);
+    const request = waiting.get(message.id);
+    waiting.delete(message.id);
+    if (message.error) request?.reject(new KeeperRefusal(message.error));
+    else request?.resolve(message.ok);
+  }
+
+  function onDisconnect() {
+    if (isLost) return;
+    isLost = true;
+    for (const { reject } of waiting.values()) reject(new KeeperLost());
+    waiting.clear();
+    onLost();
+  }
+
+  /** A failed send means the channel is closed; 'disconnect' says so too and is what acts. */
+  const ignoreSendError = () => {};
+
+  port.on('message', onMessage);
+  port.on('disconnect', onDisconnect);
+  return {
+    request(verb, params, handle) {
+      if (isLost) return Promise.reject(new KeeperLost());
+      const id = nextId++;
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject });
+        port.send({ v: VERSION, id, verb, params }, handle, {}, ignoreSendError);
+      });
+    },
+    announce(event, data) {
+      if (!isLost) port.send({ v: VERSION, event, data }, undefined, {}, ignoreSendError);
+    },
+    close() {
+      port.off('message', onMessage);
+      port.off('disconnect', onDisconnect);
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** @import { Port } from './keeper-link.js' */
+
+const KEEPER = fileURLToPath(new URL('../keeper/main.js', import.meta.url));
+const REPORT_FD = 3;
+
+/**
+ * Starts the next keeper when the one before died under control. Requests may be sent at once; they wait in the channel until the keeper owns the home.
+ * @param {object} o
+ * @param {Record<string, string>} o.env  The whole environment.
+ * @param {number} o.logFd  nclust.log, open for appending.
+ * @param {() => void} o.onHeld  Another keeper owns the home.
+ * @param {(error: unknown) => void} o.onFailed  It could not take the home; its channel closes too.
+ * @returns {Promise<Port>}  Rejects when the process could not be created.
+ */
+export function launchKeeper({ env, logFd, onHeld, onFailed }) {
+  const child = spawn(process.execPath, [KEEPER], { detached: true, cwd: '/', env: { ...env, NCLUST_KEEPER_INHERIT: '1' }, stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'] });
+  let report = '';
+  const pipe = /** @type {import('node:stream').Readable} */ (child.stdio[REPORT_FD]);
+  pipe.setEncoding('utf8').on('data', (text) => {
+    report += text;
+  });
+  pipe.on('error', () => pipe.destroy()).on('close', () => {
+    const { held, error } = parse(report);
+    if (held) onHeld();
+    else if (error) onFailed(error);
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('spawn', () => resolve(/** @type {Port} */ (/** @type {unknown} */ (child))));
+  });
+}
+
+/**
+ * @param {string} report
+ * @returns {{ok?: true, held?: true, error?: unknown}}
+ */
+function parse(report) {
+  try {
+    return JSON.parse(report);
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,100 @@
+// Control's entry: started by the keeper, over whose IPC channel everything goes.
+import { randomUUID } from 'node:crypto';
+import { openSync, mkdirSync } from 'node:fs';
+import pidusage from 'pidusage';
+import { ApiServer } from './api/server.js';
+import { createAnswer } from './api/methods.js';
+import { runningPids } from './api/readings.js';
+import { systemClock } from './clock.js';
+import { Control } from './control.js';
+import { createJournal } from './journal.js';
+import { KeeperLost } from './keeper-link.js';
+import { launchKeeper } from './launch-keeper.js';
+import { createLogKeeper } from './logs/log-keeper.js';
+import { createSampler } from './metrics/sampler.js';
+import { watchOomKills } from './oom.js';
+import { findOrphans } from './orphans.js';
+import { createStore } from './store.js';
+import { availableCpus } from '../../lib/shared/cpus.js';
+import { homePaths, resolveHome } from '../../lib/shared/paths.js';
+import { readVersion } from '../../lib/shared/version.js';
+
+/** @import { Parts } from './core.js' */
+/** @import { Port } from './keeper-link.js' */
+
+const paths = homePaths(resolveHome(process.env));
+const clock = systemClock();
+const logFd = openSync(paths.daemonLog, 'a', 0o600);
+const journal = createJournal(logFd, clock.nowMs);
+
+process.title = `nclust control (${paths.home})`;
+// The next control finds everything in the keeper and in the state file; a fault that is carried along would not get better.
+process.on('uncaughtException', (error) => fail('control-crashed', error));
+process.on('unhandledRejection', (error) => fail('control-crashed', error));
+// Whatever is open is closed by the kernel; clients connect again and send their requests again.
+process.on('SIGTERM', () => process.exit(0));
+process.on('SIGINT', () => {}).on('SIGHUP', () => {}).on('SIGPIPE', () => {});
+
+await boot().catch((error) => {
+  const data = { code: error.code ?? 'ERR_NCLUST_INTERNAL', message: error.message, hint: error.hint ?? null };
+  const end = () => fail('control-boot-failed', error);
+  if (process.send) process.send({ v: 1, event: 'fatal', data }, end);
+  else end();
+});
+
+async function boot() {
+  mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
+  const parts = makeParts();
+  const control = new Control(parts, parts.store.load());
+  for (const notice of control.world.notices) journal('state-lost', { notice });
+  const sampler = createSampler({ clock, read: pidusage, pids: () => runningPids({ control }), onTick: parts.oom.refresh });
+  const api = new ApiServer({ answer: createAnswer({ control, parts, sampler, paths, version: readVersion() }), clock, journal });
+  parts.leave = (exitStatus) => void api.close().finally(() => process.exit(exitStatus));
+  await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process))).catch((error) => {
+    if (!(error instanceof KeeperLost)) throw error; // Control looks for the next one by itself.
+  });
+  await api.listen(paths);
+  control.announceReady();
+  journal('control-ready', { pid: process.pid, apps: control.world.desired.apps.length, instances: control.world.instances.size });
+}
+
+/** @returns {Parts} */
+function makeParts() {
+  return {
+    home: paths.home,
+    logsFolder: paths.logs,
+    clock,
+    store: createStore(paths, clock.nowMs),
+    logs: createLogKeeper(clock),
+    journal,
+    oom: watchOomKills(),
+    newInstanceId: randomUUID,
+    cpus: availableCpus,
+    findOrphans: () => findOrphans({ home: paths.home, run: paths.run }),
+    launchKeeper: () => launchKeeper({
+      env: keeperEnv(),
+      logFd,
+      onHeld: () => {
+        journal('home-held-by-another-keeper');
+        process.exit(0);
+      },
+      onFailed: (error) => journal('keeper-failed', { error }),
+    }),
+    leave: (exitStatus) => process.exit(exitStatus),
+  };
+}
+
+function keeperEnv() {
+  const kept = ['NCLUST_HOME', 'PATH', 'HOME', 'LANG', 'TZ'];
+  return Object.fromEntries(kept.flatMap((key) => (process.env[key] === undefined ? [] : [[key, process.env[key] ?? '']])));
+}
+
+/**
+ * @param {string} event
+ * @param {unknown} error
+ */
+function fail(event, error) {
+  const { message, code, stack } = /** @type {NodeJS.ErrnoException} */ (error instanceof Error ? error : new Error(String(error)));
+  journal(event, { message, code, stack: stack?.split('\n').slice(1, 8).map((line) => line.trim()) });
+  process.exit(1);
+}

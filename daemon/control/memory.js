@@ -1,0 +1,77 @@
+/** @import { Death } from '../../lib/shared/protocol.js' */
+/** @import { Asked, Life } from './lifecycle.js' */
+
+/** Deaths kept for each slot. */
+export const DEATHS_KEPT = 10;
+
+/**
+ * What is known about the past of a slot. It lives in a note in the keeper, so that it survives control.
+ * @typedef {object} Memory
+ * @property {number} spawns  Ever, for this slot.
+ * @property {number} resetAt  The value of `spawns` that counts as no restart yet.
+ * @property {RecordedDeath[]} deaths  Oldest first.
+ * @property {SeatMemory|null} seat  The seat that was last changed without a living instance to tell of it.
+ * @property {{generation: number, isOk: boolean}|null} ended  The generation whose program has done its work.
+ * @property {Record<string, Asked>} asked  By instanceId: instances that are being retired, and why.
+ */
+
+/** @typedef {Death & {instanceId: string}} RecordedDeath */
+
+/**
+ * @typedef {object} SeatMemory
+ * @property {number} generation
+ * @property {Life['state']} state
+ * @property {number} streak
+ * @property {number[]} unstableAtMs
+ * @property {boolean} hasFailed
+ * @property {number|null} untilMs  When the back-off ends, wall clock.
+ */
+
+/** @returns {Memory} */
+export function newMemory() {
+  return { spawns: 0, resetAt: 0, deaths: [], seat: null, ended: null, asked: {} };
+}
+
+/** @param {number} id */
+export function noteKey(id) {
+  return `slot:${id}`;
+}
+
+/**
+ * The slot a note is about, or null when it is about something else.
+ * @param {string} key
+ */
+export function slotOfNote(key) {
+  const match = /^slot:(\d+)$/.exec(key);
+  return match ? Number(match[1]) : null;
+}
+
+/**
+ * A note comes from whatever version of control wrote it: what is missing is filled in.
+ * @param {unknown} note
+ * @returns {Memory}
+ */
+export function readNote(note) {
+  return typeof note === 'object' && note !== null ? { ...newMemory(), ...note } : newMemory();
+}
+
+/**
+ * @param {Memory} memory
+ * @param {RecordedDeath} death
+ */
+export function recordDeath(memory, death) {
+  memory.deaths = [...memory.deaths, death].slice(-DEATHS_KEPT);
+}
+
+/**
+ * @param {Memory} memory
+ * @param {string} instanceId
+ */
+export function hasRecorded(memory, instanceId) {
+  return memory.deaths.some((death) => death.instanceId === instanceId);
+}
+
+/** Restarts, by the policy or by command, since the slot was made or reset. @param {Memory} memory */
+export function restartsOf(memory) {
+  return Math.max(0, memory.spawns - Math.max(1, memory.resetAt));
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * Watches how often the kernel has killed a process for memory.
+ * @typedef {object} OomWatch
+ * @property {() => boolean} hasGrown  Since it was last asked or refreshed.
+ * @property {() => void} refresh
+ */
+
+/**
+ * @param {object} [o]
+ * @param {(file: string) => string} [o.read]
+ * @returns {OomWatch}
+ */
+export function watchOomKills({ read = readText } = {}) {
+  const sources = [...cgroupFiles(read), { file: '/proc/vmstat', line: /^oom_kill (\d+)$/m }];
+  const count = () => sources.reduce((sum, { file, line }) => sum + Number(line.exec(read(file))?.[1] ?? 0), 0);
+  let last = count();
+  return {
+    hasGrown() {
+      const before = last;
+      last = count();
+      return last > before;
+    },
+    refresh() {
+      last = count();
+    },
+  };
+}
+
+/**
+ * The counters of our own memory cgroup, v2 and v1: in a container the host's /proc/vmstat may be hidden or zero.
+ * @param {(file: string) => string} read
+ */
+function cgroupFiles(read) {
+  const groups = read('/proc/self/cgroup');
+  const v2 = /^0::(.*)$/m.exec(groups)?.[1];
+  const v1 = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(groups)?.[1];
+  return [
+    ...(v2 === undefined ? [] : [{ file: `/sys/fs/cgroup${v2}/memory.events`, line: /^oom_kill (\d+)$/m }]),
+    ...(v1 === undefined ? [] : [{ file: `/sys/fs/cgroup/memory${v1}/memory.oom_control`, line: /^oom_kill (\d+)$/m }]),
+  ];
+}
+
+/** @param {string} file */
+function readText(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // Not Linux, or not mounted.
+  }
+}

@@ -1,0 +1,125 @@
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { join, sep } from 'node:path';
+
+/** Of the kernel's process times; fixed at 100 on every architecture Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/**
+ * A process that a keeper which is dead had started.
+ * @typedef {object} Orphan
+ * @property {string} instanceId
+ * @property {number} pid
+ * @property {string} startTicks  Field 22 of /proc/PID/stat: with the pid it is an identity.
+ * @property {number} startedAtMs
+ * @property {string} name  Of its app.
+ * @property {number} id  Of its slot.
+ * @property {string|null} outPipe
+ * @property {string|null} errPipe
+ */
+
+/** An instance this control has seen alive. @typedef {{instanceId: string, pid: number}} Known */
+
+/** @typedef {{pid: number, ppid: number, startTicks: string, env: Map<string, string>}} Process */
+
+/**
+ * Finds them by the marker every instance and all its children carry in their environment; a pid alone is no identity. The main process of an instance is
+ * the one whose parent does not carry the marker too.
+ * @param {object} o
+ * @param {string} o.home
+ * @param {string} o.run  The folder of the keeper's pipes.
+ * @param {string} [o.proc]
+ * @returns {Orphan[]}  Empty where there is no /proc.
+ */
+export function findOrphans({ home, run, proc = '/proc' }) {
+  const marked = list(proc).flatMap((pid) => readMarked(proc, pid, home) ?? []);
+  const byPid = new Map(marked.map((process) => [process.pid, process]));
+  const marker = (/** @type {Process|undefined} */ process) => process?.env.get('NCLUST_INSTANCE');
+  const mains = marked.filter((process) => marker(byPid.get(process.ppid)) !== marker(process));
+  const bootMs = readBootMs(proc);
+  /** @type {Map<string, Orphan>} */
+  const orphans = new Map();
+  for (const process of mains.sort((a, b) => Number(a.startTicks) - Number(b.startTicks))) {
+    const instanceId = marker(process) ?? '';
+    // Children whose parent has died are mains too; the keeper finds them by the marker when the first one is retired.
+    if (!orphans.has(instanceId)) orphans.set(instanceId, describe(process, { instanceId, bootMs, run, proc }));
+  }
+  return [...orphans.values()];
+}
+
+/**
+ * @param {Process} process
+ * @param {{instanceId: string, bootMs: number, run: string, proc: string}} o
+ * @returns {Orphan}
+ */
+function describe({ pid, startTicks, env }, { instanceId, bootMs, run, proc }) {
+  return {
+    instanceId,
+    pid,
+    startTicks,
+    startedAtMs: Math.round(bootMs + (Number(startTicks) / TICKS_PER_SECOND) * 1000),
+    name: env.get('name') ?? '',
+    id: Number(env.get('pm_id') ?? Number.NaN),
+    outPipe: readPipe(proc, pid, 1, run),
+    errPipe: readPipe(proc, pid, 2, run),
+  };
+}
+
+/** @param {string} proc */
+function list(proc) {
+  try {
+    return readdirSync(proc).filter((entry) => /^\d+$/.test(entry)).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * @param {string} proc
+ * @param {number} pid
+ * @param {string} home
+ * @returns {Process|null}  Null when it carries no marker of this home, is a zombie, or is not ours to look at.
+ */
+function readMarked(proc, pid, home) {
+  try {
+    const env = parseEnv(readFileSync(join(proc, String(pid), 'environ'), 'utf8'));
+    if (!env.has('NCLUST_INSTANCE') || env.get('NCLUST_HOME') !== home) return null;
+    const stat = readFileSync(join(proc, String(pid), 'stat'), 'utf8');
+    // The name in parentheses may hold spaces and parentheses itself.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? null : { pid, ppid: Number(fields[1]), startTicks: fields[19], env };
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} text */
+function parseEnv(text) {
+  return new Map(text.split('\0').filter((entry) => entry.includes('=')).map((entry) => {
+    const at = entry.indexOf('=');
+    return [entry.slice(0, at), entry.slice(at + 1)];
+  }));
+}
+
+/**
+ * @param {string} proc
+ * @param {number} pid
+ * @param {number} fd
+ * @param {string} run
+ */
+function readPipe(proc, pid, fd, run) {
+  try {
+    const target = readlinkSync(join(proc, String(pid), 'fd', String(fd)));
+    return target.startsWith(run + sep) ? target : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} proc */
+function readBootMs(proc) {
+  try {
+    return Number(/^btime (\d+)$/m.exec(readFileSync(join(proc, 'stat'), 'utf8'))?.[1] ?? 0) * 1000;
+  } catch {
+    return 0;
+  }
+}

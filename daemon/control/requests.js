@@ -1,0 +1,101 @@
+import { describeDeath } from './deaths.js';
+import { NclustError } from '../../lib/shared/errors.js';
+import { findSlot, hasProcess, memoryOf, seatKey } from './world.js';
+
+/** @import { NotUp } from '../../lib/shared/protocol.js' */
+/** @import { World } from './world.js' */
+
+/**
+ * What a mutation has promised. It is written into the state file with the change itself, so that a request that is sent again, to this control or to the
+ * next one, is waited for and not done twice.
+ * @typedef {object} Receipt
+ * @property {string} token
+ * @property {string} method
+ * @property {{id: number, generation: number}[]} up
+ * @property {number[]} gone
+ * @property {{id: number, name: string, slot: number}[]} about  The slots to show in the answer.
+ */
+
+/** @typedef {{state: 'pending'} | {state: 'done'} | {state: 'failed', notUp: NotUp[]}} Outcome */
+
+/** Receipts kept. A client sends again within seconds. */
+export const RECEIPTS_KEPT = 200;
+
+/**
+ * How far a mutation has come. Level-triggered: it looks at what is, not at what happened since.
+ * @param {World} world
+ * @param {Receipt} receipt
+ * @returns {Outcome}
+ */
+export function outcomeOf(world, { up, gone }) {
+  const outcomes = up.map(({ id, generation }) => slotOutcome(world, id, generation));
+  const notUp = outcomes.flatMap((outcome) => (outcome.state === 'failed' ? outcome.notUp : []));
+  if (notUp.length > 0) return { state: 'failed', notUp };
+  const isPending = outcomes.some((outcome) => outcome.state === 'pending') || gone.some((id) => isStillThere(world, id));
+  return { state: isPending ? 'pending' : 'done' };
+}
+
+/**
+ * A slot that should be gone and has been started again by somebody else is not waited for.
+ * @param {World} world
+ * @param {number} id
+ */
+function isStillThere(world, id) {
+  return findSlot(world, id)?.wish.want !== 'up' && hasProcess(world, id);
+}
+
+/**
+ * @param {World} world
+ * @param {number} id
+ * @param {number} generation  At least.
+ * @returns {Outcome}
+ */
+function slotOutcome(world, id, generation) {
+  const found = findSlot(world, id);
+  if (!found) return failure(world, id, 'was deleted by another command');
+  const { ended } = memoryOf(world, id);
+  if (ended && ended.generation >= generation) return ended.isOk ? { state: 'done' } : failure(world, id, lastDeath(world, id));
+  if (found.wish.want === 'down') return failure(world, id, 'was stopped by another command');
+  const life = world.seats.get(seatKey(id, found.wish.generation))?.life;
+  if (life?.state === 'up') return { state: 'done' };
+  const hasFailed = life && (life.hasFailed || life.state === 'backoff' || life.state === 'failed');
+  return hasFailed ? failure(world, id, lastDeath(world, id)) : { state: 'pending' };
+}
+
+/**
+ * @param {World} world
+ * @param {number} id
+ */
+function lastDeath(world, id) {
+  const death = memoryOf(world, id).deaths.at(-1);
+  return death ? describeDeath(death, findSlot(world, id)?.app.spec ?? null) : 'did not get up';
+}
+
+/**
+ * @param {World} world
+ * @param {number} id
+ * @param {string} reason
+ * @returns {Outcome}
+ */
+function failure(world, id, reason) {
+  const found = findSlot(world, id);
+  const lastLines = memoryOf(world, id).deaths.at(-1)?.lastLines ?? [];
+  return { state: 'failed', notUp: [{ id, name: found?.app.spec.name ?? '', slot: found?.wish.slot ?? 0, reason, lastLines }] };
+}
+
+/**
+ * @param {NotUp[]} notUp
+ * @param {object} o
+ * @param {number} o.wanted  How many slots the request is about.
+ * @param {string} o.method
+ * @returns {NclustError}
+ */
+export function notUpError(notUp, { wanted, method }) {
+  const [first] = notUp;
+  const name = first.name || `id ${first.id}`;
+  const others = notUp.length > 1 ? ` (and ${notUp.length - 1} more of ${wanted})` : '';
+  return new NclustError('ERR_NCLUST_NOT_UP', `The ${method} of "${name}" failed: instance ${first.slot} ${first.reason}${others}.`, {
+    hint: `See: nclust logs ${first.name || first.id} and nclust describe ${first.id}`,
+    data: { slots: notUp },
+  });
+}

@@ -1,0 +1,100 @@
+import { NclustError } from '../../lib/shared/errors.js';
+
+/** @import { AppWish, Desired, SlotWish } from './desired.js' */
+
+/** @typedef {{app: AppWish, wish: SlotWish}} Selected */
+
+/** A name further away than this is not what was meant. */
+const NEAR = 2;
+
+/**
+ * The slots that targets name: all of them once, in the order of the list. Order of meaning: `all`; a name or script path, a namespace, an id; /regex/.
+ * @param {Desired} desired
+ * @param {string[]} targets
+ * @returns {Selected[]}
+ * Throws ERR_NCLUST_APP_NOT_FOUND for a target that names nothing, ERR_NCLUST_BAD_SELECTOR for a pattern that is none.
+ */
+export function select(desired, targets) {
+  const all = desired.apps.flatMap((app) => app.slots.map((wish) => ({ app, wish })));
+  const chosen = new Set(targets.flatMap((target) => selectOne(all, target).map(({ wish }) => wish.id)));
+  return all.filter(({ wish }) => chosen.has(wish.id));
+}
+
+/**
+ * The same as a question, for log lines of apps that may not be in the list yet.
+ * @param {string[]} targets  Empty: everything.
+ * @returns {(desired: Desired, slot: {id: number, name: string}) => boolean}
+ */
+export function matcher(targets) {
+  return (desired, slot) => {
+    if (targets.length === 0 || targets.includes('all') || targets.includes(slot.name)) return true;
+    const all = desired.apps.flatMap((app) => app.slots.map((wish) => ({ app, wish })));
+    return targets.some((target) => matches(all, target).some(({ wish }) => wish.id === slot.id));
+  };
+}
+
+/**
+ * @param {Selected[]} all
+ * @param {string} target
+ * @returns {Selected[]}
+ */
+function selectOne(all, target) {
+  const found = matches(all, target);
+  if (found.length > 0) return found;
+  const message = target === 'all' ? 'There is no app in the list.' : `There is no app, namespace, script or id "${target}" in the list.`;
+  throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', message, { hint: nearMisses(all, target), data: { target } });
+}
+
+/**
+ * @param {Selected[]} all
+ * @param {string} target
+ * @returns {Selected[]}
+ */
+function matches(all, target) {
+  if (target === 'all') return all;
+  const meanings = /** @type {((one: Selected) => boolean)[]} */ ([
+    ({ app }) => app.spec.name === target || app.spec.script === target,
+    ({ app }) => app.spec.namespace === target,
+    ({ wish }) => String(wish.id) === target,
+  ]);
+  const meant = meanings.find((meaning) => all.some(meaning));
+  if (meant) return all.filter(meant);
+  const pattern = patternOf(target);
+  return pattern ? all.filter(({ app }) => pattern.test(app.spec.name)) : [];
+}
+
+/** @param {string} target */
+function patternOf(target) {
+  const match = /^\/(.+)\/([imsu]*)$/.exec(target);
+  if (!match) return null;
+  try {
+    return new RegExp(match[1], match[2]);
+  } catch (error) {
+    throw new NclustError('ERR_NCLUST_BAD_SELECTOR', `"${target}" is not a regular expression: ${/** @type {Error} */ (error).message}.`, { data: { target } });
+  }
+}
+
+/**
+ * @param {Selected[]} all
+ * @param {string} target
+ */
+function nearMisses(all, target) {
+  const names = [...new Set(all.flatMap(({ app }) => [app.spec.name, app.spec.namespace]))];
+  const near = names.filter((name) => name.includes(target) || target.includes(name) || distance(name.toLowerCase(), target.toLowerCase()) <= NEAR);
+  return near.length > 0 ? `Did you mean ${near.slice(0, 5).map((name) => `"${name}"`).join(' or ')}?` : 'See: nclust list';
+}
+
+/**
+ * Levenshtein's: edits between two words.
+ * @param {string} a
+ * @param {string} b
+ */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+    row = next;
+  }
+  return row[b.length];
+}

@@ -1,0 +1,103 @@
+import { logFile } from '../../lib/shared/paths.js';
+import { extname } from 'node:path';
+import { scopeOf } from './world.js';
+
+/** @import { AppSpec } from '../../lib/shared/spec.js' */
+/** @import { Label } from './world.js' */
+
+/**
+ * @typedef {object} Place  Where an instance belongs.
+ * @property {number} id
+ * @property {number} slot
+ * @property {number} generation
+ */
+
+/**
+ * What the keeper needs to start an instance.
+ * @param {AppSpec} spec
+ * @param {Place} place
+ * @param {object} o
+ * @param {string} o.instanceId
+ * @param {string} o.home
+ * @param {Label} o.label
+ */
+export function spawnParams(spec, place, { instanceId, home, label }) {
+  const isNode = spec.kind === 'node';
+  return {
+    instanceId,
+    app: spec.name,
+    scope: label.scope,
+    label,
+    mode: isNode ? spec.mode : 'exec',
+    file: spec.file,
+    ...(isNode ? { script: spec.script } : {}),
+    args: isNode ? spec.args : spec.execArgs,
+    execArgv: isNode ? spec.interpreterArgs : [],
+    cwd: spec.cwd,
+    env: { ...instanceEnv(spec, place, home), NCLUST_INSTANCE: instanceId },
+    logFiles: { out: label.outFile || null, err: label.errorFile || null },
+    ...(spec.uid === null ? {} : { uid: spec.uid }),
+    ...(spec.gid === null ? {} : { gid: spec.gid }),
+  };
+}
+
+/**
+ * The whole environment of an instance but for its marker: a function of what the user declared and of the slot, nothing else.
+ * @param {AppSpec} spec
+ * @param {Pick<Place, 'id'|'slot'>} place
+ * @param {string} home
+ * @returns {Record<string, string>}
+ */
+export function instanceEnv(spec, { id, slot }, home) {
+  return { ...spec.env, name: spec.name, pm_id: String(id), [spec.instanceVar]: String(slot), NCLUST_HOME: home, PM2_HOME: home };
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {Place} place
+ * @param {object} o
+ * @param {number} o.spawns
+ * @param {string} o.logs  The folder.
+ * @returns {Label}
+ */
+export function labelFor(spec, { id, slot, generation }, { spawns, logs }) {
+  return {
+    name: spec.name,
+    slot,
+    id,
+    generation,
+    spawns,
+    scope: scopeOf(spec, slot),
+    ...logFiles(spec, id, logs),
+    stop: { killTimeoutMs: spec.killTimeoutMs, signal: spec.stopSignal, tree: spec.treekill },
+  };
+}
+
+/**
+ * The files a slot writes to. An empty string means none.
+ * @param {AppSpec} spec
+ * @param {number} id
+ * @param {string} logs  The folder for default files.
+ * @returns {{outFile: string, errorFile: string}}
+ */
+export function logFiles(spec, id, logs) {
+  const isMerged = spec.mergeLogs ?? (spec.mode === 'fork' && !spec.instancesGiven);
+  const suffix = isMerged ? null : id;
+  return {
+    outFile: fileFor(spec.outFile, suffix, () => logFile(logs, spec.name, 'out', suffix)),
+    errorFile: fileFor(spec.errorFile, suffix, () => logFile(logs, spec.name, 'err', suffix)),
+  };
+}
+
+/**
+ * @param {string} given
+ * @param {number|null} suffix
+ * @param {() => string} byDefault
+ */
+function fileFor(given, suffix, byDefault) {
+  if (given === '') return byDefault();
+  if (given === 'NULL' || given === '/dev/null') return '';
+  if (suffix === null || given.startsWith('/dev/')) return given;
+  const extension = extname(given);
+  return `${given.slice(0, given.length - extension.length)}-${suffix}${extension}`;
+}

@@ -1,0 +1,54 @@
+import { next } from './lifecycle.js';
+import { EFFECTS } from './effects.js';
+import { checkSpec } from '../../lib/shared/spec.js';
+import { writeNote } from './core.js';
+import { isWanted, memoryOf } from './world.js';
+
+/** @import { Core } from './core.js' */
+/** @import { Effect, Life, LifeEvent } from './lifecycle.js' */
+/** @import { Seat } from './world.js' */
+
+/**
+ * Takes one seat one event further. What the next control would have to know is in the keeper before the effects are.
+ * @param {Core} core
+ * @param {Seat} seat
+ * @param {LifeEvent} event
+ */
+export function step(core, seat, event) {
+  const { parts, world } = core;
+  const policy = seat.spec ?? leftBehindPolicy();
+  const { life, effects } = next(seat.life, event, { policy, isWanted: isWanted(world, seat), nowMs: parts.clock.nowMs() });
+  const before = seat.life;
+  seat.life = life;
+  const hasNews = remember(core, seat, before, effects);
+  if (hasNews || event.type === 'exited' || event.type === 'refused') writeNote(core, seat.id);
+  if (life.state === 'down') world.seats.delete(seat.key);
+  for (const effect of effects) EFFECTS[effect.type](core, seat, effect);
+}
+
+/**
+ * @param {Core} core
+ * @param {Seat} seat
+ * @param {Life} before
+ * @param {Effect[]} effects
+ * @returns {boolean}  Whether there is anything new.
+ */
+function remember({ parts, world }, seat, before, effects) {
+  const memory = memoryOf(world, seat.id);
+  const { state, streak, unstableAtMs, hasFailed, asked } = seat.life;
+  const timer = effects.find((effect) => effect.type === 'setTimer');
+  const ended = effects.find((effect) => effect.type === 'ended');
+  if (asked && asked !== before.asked && seat.instanceId) memory.asked = { ...memory.asked, [seat.instanceId]: asked };
+  if (ended) memory.ended = { generation: seat.generation, isOk: ended.isOk };
+  const isJudged = unstableAtMs !== before.unstableAtMs;
+  if (isJudged) {
+    const untilMs = state === 'backoff' && timer ? parts.clock.nowMs() + timer.ms : null;
+    memory.seat = { generation: seat.generation, state, streak, unstableAtMs, hasFailed, untilMs };
+  }
+  return isJudged || state === 'down' || asked !== before.asked;
+}
+
+/** For what still runs of an app that is not in the list any more: the defaults. */
+function leftBehindPolicy() {
+  return checkSpec({ name: 'deleted', kind: 'exec', file: '/', script: '/', cwd: '/' });
+}

@@ -1,0 +1,99 @@
+import { KeeperRefusal } from './keeper-link.js';
+import { renew } from './desired.js';
+import { labelFor } from './spawn-params.js';
+import { findSlot } from './world.js';
+
+/** @import { Core } from './core.js' */
+/** @import { ChildFact } from './keeper-link.js' */
+/** @import { Orphan } from './orphans.js' */
+/** @import { Instance, Label } from './world.js' */
+
+/** The note that says: this keeper's control has looked for orphans of an earlier one. */
+const SOUGHT = 'orphans-sought';
+
+/**
+ * Hands the processes that a dead keeper left behind to this one, once in its life, and marks their apps for replacement.
+ * The wish is on disk before the first process changes hands: a control that dies in between leaves a next one that does the rest.
+ * @param {Core} core
+ * @param {object} o
+ * @param {Record<string, unknown>} o.notes  The keeper's.
+ * @param {ChildFact[]} o.children  The keeper's own.
+ * @param {Map<string, Instance>} o.known  What this control knew before its keeper died.
+ * @returns {Promise<ChildFact[]>}  Those that were taken over.
+ */
+export async function takeOverOrphans(core, { notes, children, known }) {
+  if (notes[SOUGHT]) return [];
+  const held = new Set(children.map((child) => child.instanceId));
+  const orphans = core.parts.findOrphans([...known.values()].filter((one) => one.pid > 0 && !one.exit)).filter((orphan) => !held.has(orphan.instanceId));
+  const labelled = orphans.map((orphan, nth) => ({ orphan, label: labelOf(core, orphan, known.get(orphan.instanceId), nth) }));
+  if (orphans.length > 0) core.parts.journal('orphans-found', { count: orphans.length, pids: orphans.map(({ pid }) => pid) });
+  replaceLater(core, labelled.map(({ label }) => label.id));
+  const taken = await Promise.all(labelled.map(({ orphan, label }) => take(core, orphan, label, known.get(orphan.instanceId))));
+  await core.link?.request('note', { key: SOUGHT, value: true });
+  return taken.flatMap((fact) => fact ?? []);
+}
+
+/**
+ * @param {Core} core
+ * @param {Orphan} orphan
+ * @param {Instance|undefined} known
+ * @param {number} nth
+ * @returns {Label}
+ */
+function labelOf({ parts, world }, orphan, known, nth) {
+  if (known) return known.label;
+  const found = findSlot(world, orphan.id);
+  // Older than any generation, and different for each: two orphans of one slot are two seats.
+  const generation = -nth;
+  if (found?.app.spec.name === orphan.name) return labelFor(found.app.spec, { ...found.wish, generation }, { spawns: 0, logs: parts.logsFolder });
+  return {
+    name: orphan.name,
+    slot: 0,
+    id: -1 - nth, // No slot's.
+    generation,
+    spawns: 0,
+    scope: orphan.name,
+    outFile: '',
+    errorFile: '',
+    stop: { killTimeoutMs: 10_000, signal: null, tree: true },
+  };
+}
+
+/**
+ * @param {Core} core
+ * @param {number[]} ids  Of the slots that have an orphan.
+ */
+function replaceLater({ parts, world }, ids) {
+  const apps = world.desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
+  const slots = apps.flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => slot.id));
+  if (slots.length === 0) return;
+  for (const app of apps) world.desired = renew(world.desired, slots.filter((id) => app.slots.some((slot) => slot.id === id)), app.by, 'orphan').desired;
+  try {
+    parts.store.save(world.desired);
+  } catch (error) {
+    parts.journal('state-write-failed', { message: /** @type {Error} */ (error).message });
+  }
+}
+
+/**
+ * @param {Core} core
+ * @param {Orphan} orphan
+ * @param {Label} label
+ * @param {Instance|undefined} known
+ * @returns {Promise<ChildFact|null>}  Null when it has died meanwhile.
+ */
+async function take(core, orphan, label, known) {
+  const { instanceId, pid, startTicks, startedAtMs, outPipe, errPipe } = orphan;
+  const spec = findSlot(core.world, label.id)?.app.spec;
+  /** @type {ChildFact['mode']} */
+  const mode = spec?.kind === 'node' ? spec.mode : 'exec';
+  const shared = { instanceId, app: label.name, label, mode, pid, startedAtMs: known?.startedAtMs ?? startedAtMs, outPipe, errPipe };
+  try {
+    await core.link?.request('adopt', { ...shared, scope: label.scope, startTicks });
+  } catch (error) {
+    if (!(error instanceof KeeperRefusal)) throw error;
+    core.parts.journal('adoption-refused', { instanceId, pid, message: error.message });
+    return null;
+  }
+  return { ...shared, addresses: known?.addresses ?? [], isReady: true, isRetiring: false, isAdopted: true, exit: null, isGone: false };
+}

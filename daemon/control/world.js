@@ -1,0 +1,163 @@
+import { newMemory } from './memory.js';
+
+/** @import { AppSpec } from '../../lib/shared/spec.js' */
+/** @import { Address, Exit } from './keeper-link.js' */
+/** @import { Life } from './lifecycle.js' */
+/** @import { AppWish, Desired, SlotWish } from './desired.js' */
+
+/**
+ * A slot in one generation.
+ * @typedef {object} Seat
+ * @property {string} key
+ * @property {number} id  Of the slot.
+ * @property {number} generation
+ * @property {Life} life
+ * @property {AppSpec|null} spec  What its instance was started with. Null when the app is not in the list any more.
+ * @property {string} name
+ * @property {number} slot
+ * @property {string|null} instanceId
+ * @property {number|null} untilMs  When the running timer ends, wall clock.
+ * @property {import('./clock.js').Cancel} cancelTimer
+ */
+
+/**
+ * One OS process, until the last process of its tree is gone.
+ * @typedef {object} Instance
+ * @property {string} instanceId
+ * @property {Label} label
+ * @property {number} pid  0 until the keeper says.
+ * @property {number|null} startedAtMs
+ * @property {Address[]} addresses
+ * @property {boolean} isReady  It said so.
+ * @property {boolean} isStray  Runs, and the list may have lost it: left alone.
+ * @property {boolean} isOrphan  An earlier keeper had started it.
+ * @property {Exit|null} exit
+ * @property {string|null} outPipe
+ * @property {string|null} errPipe
+ * @property {string|null} signalledBy  The command that last sent it a signal.
+ */
+
+/**
+ * What control writes on a process so that any later control knows what it is.
+ * @typedef {object} Label
+ * @property {string} name
+ * @property {number} slot
+ * @property {number} id
+ * @property {number} generation
+ * @property {number} spawns  Ever, for this slot, this one included.
+ * @property {string} scope  Who shares its listening sockets.
+ * @property {string} outFile
+ * @property {string} errorFile
+ * @property {{killTimeoutMs: number, signal: string|null, tree: boolean}} stop
+ */
+
+/**
+ * Everything control knows: wishes (`desired`) and facts (the rest).
+ * @typedef {object} World
+ * @property {Desired} desired
+ * @property {Map<string, Seat>} seats  By key. A seat that is down is not there.
+ * @property {Map<string, Instance>} instances
+ * @property {Map<number, import('./memory.js').Memory>} memories  By slot id.
+ * @property {Map<string, string>} openScopes  Scopes whose listening sockets the keeper may hold, with the app's name.
+ * @property {'kill'|'shutdown'|null} ending  Nothing is wanted any more, whatever `desired` says.
+ * @property {Set<string>} notices
+ */
+
+/**
+ * @param {Desired} desired
+ * @returns {World}
+ */
+export function newWorld(desired) {
+  return { desired, seats: new Map(), instances: new Map(), memories: new Map(), openScopes: new Map(), ending: null, notices: new Set() };
+}
+
+/**
+ * @param {number} id
+ * @param {number} generation
+ */
+export function seatKey(id, generation) {
+  return `${id}:${generation}`;
+}
+
+/**
+ * @param {World} world
+ * @param {number} id
+ * @returns {import('./memory.js').Memory}
+ */
+export function memoryOf(world, id) {
+  const known = world.memories.get(id);
+  if (known) return known;
+  const memory = newMemory();
+  world.memories.set(id, memory);
+  return memory;
+}
+
+/**
+ * @param {World} world
+ * @param {number} id
+ * @returns {{app: AppWish, wish: SlotWish}|null}
+ */
+export function findSlot(world, id) {
+  for (const app of world.desired.apps) {
+    const wish = app.slots.find((slot) => slot.id === id);
+    if (wish) return { app, wish };
+  }
+  return null;
+}
+
+/**
+ * Whether the slot of a seat should be up in the seat's generation.
+ * @param {World} world
+ * @param {Seat} seat
+ */
+export function isWanted(world, seat) {
+  const wish = findSlot(world, seat.id)?.wish;
+  return world.ending === null && wish?.want === 'up' && wish.generation === seat.generation;
+}
+
+/**
+ * @param {World} world
+ * @param {string} name
+ * @returns {Seat[]}
+ */
+export function seatsOf(world, name) {
+  return [...world.seats.values()].filter((seat) => seat.name === name);
+}
+
+/**
+ * @param {World} world
+ * @param {number} id
+ * @returns {Seat[]}  Oldest generation first.
+ */
+export function seatsOfSlot(world, id) {
+  return [...world.seats.values()].filter((seat) => seat.id === id).sort((a, b) => a.generation - b.generation);
+}
+
+/**
+ * The seat an instance is sitting in now, or null: it has been left behind, or is nobody's.
+ * @param {World} world
+ * @param {string} instanceId
+ * @returns {Seat|null}
+ */
+export function seatOfInstance(world, instanceId) {
+  const label = world.instances.get(instanceId)?.label;
+  const seat = label ? world.seats.get(seatKey(label.id, label.generation)) : undefined;
+  return seat?.instanceId === instanceId ? seat : null;
+}
+
+/**
+ * @param {World} world
+ * @param {number} id
+ */
+export function hasProcess(world, id) {
+  return [...world.instances.values()].some((instance) => instance.label.id === id);
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {number} slot
+ * @returns {string}  Instances with the same scope share their listening sockets. A tab is in no app's name, so that no two apps meet.
+ */
+export function scopeOf(spec, slot) {
+  return spec.mode === 'cluster' ? spec.name : `${spec.name}\t${slot}`;
+}
