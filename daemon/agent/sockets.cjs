@@ -17,6 +17,7 @@ const REUSE_PORT = 2;
  * @typedef {object} Listen  What the app passed to listen(), in one shape.
  * @property {net.ListenOptions & { reusePort?: boolean, fd?: number, _handle?: unknown, handle?: unknown }} options
  * @property {number | undefined} backlog
+ * @property {string} calledAt  Stack frames of the call: an error that comes later still shows where the app listens.
  */
 
 /**
@@ -65,8 +66,8 @@ function holdSockets(channel, { isCluster = false, sockets: inherited = [] }) {
     /** @type {(...args: unknown[]) => net.Server} */ (original).call(server, handle, backlog);
   };
 
-  /** The keeper creates the socket, so listen() completes later, as it does in every cluster worker. @param {net.Server} server  @param {Claim} claim  @param {number | undefined} backlog */
-  const ask = (server, claim, backlog) => {
+  /** The keeper creates the socket, so listen() completes later, as it does in every cluster worker. @param {net.Server} server  @param {Claim} claim  @param {Listen} wanted */
+  const ask = (server, claim, { backlog, calledAt }) => {
     const id = (seq += 1);
     const generation = /** @type {any} */ (server)._listeningId;
     const release = channel.hold();
@@ -77,7 +78,7 @@ function holdSockets(channel, { isCluster = false, sockets: inherited = [] }) {
         // close() was called meanwhile.
         if (/** @type {any} */ (server)._listeningId !== generation) return handle?.close();
         if (handle) listenOn(server, claim, handle, backlog);
-        else server.emit('error', listenError(refusal, claim));
+        else process.nextTick(() => server.emit('error', listenError(refusal, claim, calledAt)));
       },
     });
     if (!channel.say({ act: 'listen', seq: id, claim })) {
@@ -93,8 +94,9 @@ function holdSockets(channel, { isCluster = false, sockets: inherited = [] }) {
     original.call(server, { port: claim.port, host: claim.address ?? undefined, ipv6Only: (claim.flags & IPV6_ONLY) !== 0, backlog, exclusive: true });
   };
 
-  /** In fork mode listen() has done its work when it returns, as everywhere else. @param {net.Server} server  @param {Claim} claim  @param {number | undefined} backlog */
-  const listenAtOnce = (server, claim, backlog) => {
+  /** In fork mode listen() has done its work when it returns, as everywhere else. @param {net.Server} server  @param {Claim} claim  @param {Listen} wanted */
+  const listenAtOnce = (server, claim, wanted) => {
+    const { backlog } = wanted;
     const born = inherited.findIndex((one) => sameClaim(one, claim));
     if (born !== -1) {
       const [{ fd }] = inherited.splice(born, 1);
@@ -102,28 +104,30 @@ function holdSockets(channel, { isCluster = false, sockets: inherited = [] }) {
     }
     const handle = channel.isOpen() ? bindHandle(claim) : null;
     // Somebody has the address. The keeper knows who, and whether it is an orphan that can be asked to let go.
-    if (!handle) return ask(server, claim, backlog);
+    if (!handle) return ask(server, claim, wanted);
     listenOn(server, claim, handle, backlog);
     channel.say({ act: 'bound', claim }, handle);
   };
 
-  /** @param {net.Server} server  @param {Listen} listen  @param {string | null} address  @param {number} family */
-  const hold = (server, { options, backlog }, address, family) => {
+  /** @param {net.Server} server  @param {Listen} wanted  @param {string | null} address  @param {number} family */
+  const hold = (server, wanted, address, family) => {
+    const { options, backlog } = wanted;
     const port = Number(options.port);
     /** @type {Claim} */
     const claim = { address, port, family, flags: options.ipv6Only ? IPV6_ONLY : 0, index: port === 0 ? (anyPorts += 1) : 0 };
     if (inUse.has(JSON.stringify(claim))) bindAlone(server, claim, backlog);
-    else if (isCluster) ask(server, claim, backlog);
-    else listenAtOnce(server, claim, backlog);
+    else if (isCluster) ask(server, claim, wanted);
+    else listenAtOnce(server, claim, wanted);
   };
 
   /** @this {net.Server}  @param {any[]} args */
   function listen(...args) {
-    const wanted = readArguments(args);
-    if (!wanted || isBusy(this)) {
+    const read = readArguments(args);
+    if (!read || isBusy(this)) {
       this.once('listening', () => announce(this));
       return original.apply(this, /** @type {any} */ (args));
     }
+    const wanted = { ...read, calledAt: framesAbove(listen) };
     const callback = args.at(-1);
     if (typeof callback === 'function') this.once('listening', callback);
     closeOnAbort(this, wanted.options.signal);
@@ -153,7 +157,7 @@ function isBusy(server) {
 
 /**
  * @param {any[]} args
- * @returns {Listen | null}  null when this is none of our business: a pipe, a handle, `exclusive`, bad arguments that Node will refuse.
+ * @returns {Omit<Listen, 'calledAt'> | null}  null when this is none of our business: a pipe, a handle, `exclusive`, bad arguments that Node will refuse.
  */
 function readArguments(args) {
   const [first] = args;
@@ -227,11 +231,19 @@ function sameClaim(a, b) {
   return a.address === b.address && a.port === b.port && a.family === b.family && a.flags === b.flags && a.index === b.index;
 }
 
-/** The shape of Node's own error, with who holds the address. @param {{ code: string, message: string }} refusal  @param {Claim} claim */
-function listenError({ code, message }, { address, port }) {
+/** @param {Function} own  The innermost frame that is not shown. */
+function framesAbove(own) {
+  const here = { stack: '' };
+  Error.captureStackTrace(here, own);
+  return here.stack.split('\n').slice(1).join('\n');
+}
+
+/** The shape of Node's own error, with who holds the address. @param {{ code: string, message: string }} refusal  @param {Claim} claim  @param {string} calledAt */
+function listenError({ code, message }, { address, port }, calledAt) {
   const where = `${address ?? '::'}:${port}`;
   const meaning = code === 'EADDRINUSE' ? `address already in use ${where} (${message})` : `${message} ${where}`;
   const error = new Error(`listen ${code}: ${meaning}`);
+  error.stack = `Error: ${error.message}\n${calledAt}`;
   const { errno } = require('node:os').constants;
   return Object.assign(error, { code, errno: -(/** @type {any} */ (errno)[code] ?? 0), syscall: 'listen', address: address ?? '::', port });
 }

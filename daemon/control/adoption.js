@@ -1,7 +1,7 @@
 import { attachLogs, forgetSlot, retireSurplus } from './facts.js';
 import { BACKOFF_MAX_MS } from './backoff.js';
 import { EFFECTS, fulfil, newInstance } from './effects.js';
-import { hasRecorded } from './memory.js';
+import { forgetAsked, hasRecorded } from './memory.js';
 import { addSeat } from './reconcile.js';
 import { step } from './steps.js';
 import { findSlot, memoryOf, seatKey } from './world.js';
@@ -56,7 +56,8 @@ function instanceOf(core, fact, isExact) {
 function seatInstance(core, instance, fact) {
   const { world } = core;
   const memory = memoryOf(world, instance.label.id);
-  const asked = memory.asked[instance.instanceId] ?? null;
+  const asked = askedOf(memory, fact);
+  if (!asked) forgetAsked(memory, instance.instanceId);
   // It died, and that was dealt with: the seat has moved on without it.
   if (fact.exit && !asked && hasRecorded(memory, instance.instanceId)) return;
   if (instance.isStray) return;
@@ -69,6 +70,15 @@ function seatInstance(core, instance, fact) {
   const seat = addSeat(world, { id, generation, slot, name, spec: findSlot(world, id)?.app.spec ?? null });
   seat.instanceId = instance.instanceId;
   settleIn(core, seat, fact, asked);
+}
+
+/**
+ * Why an instance is being retired. A note without a retirement is the last act of a control that died between the two.
+ * @param {import('./memory.js').Memory} memory
+ * @param {ChildFact} fact
+ */
+function askedOf(memory, { instanceId, exit, isRetiring }) {
+  return exit || isRetiring ? memory.asked[instanceId] ?? null : null;
 }
 
 /** Whether a newer generation takes its place, so that "orphan" is the reason of a rollout and not of a process too many. @param {Core} core @param {Instance} instance */

@@ -1,7 +1,7 @@
 import { retireInstance } from './effects.js';
 import { causeOf } from './deaths.js';
 import { tell, writeNote } from './core.js';
-import { hasRecorded, recordDeath } from './memory.js';
+import { forgetAsked, hasRecorded, recordDeath } from './memory.js';
 import { step } from './steps.js';
 import { memoryOf, seatOfInstance, seatsOfSlot } from './world.js';
 
@@ -119,8 +119,7 @@ function gone(core, instance) {
   const memory = memoryOf(world, label.id);
   world.instances.delete(instanceId);
   // Before the step: its note has to go out before the spawn of a successor does.
-  const { [instanceId]: _, ...stillAsked } = memory.asked;
-  memory.asked = stillAsked;
+  forgetAsked(memory, instanceId);
   if (seat?.life.state === 'stopping') step(core, seat, { type: 'gone' });
   else writeNote(core, label.id);
   tell(core, 'forget', { instanceId });

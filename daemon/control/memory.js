@@ -75,3 +75,12 @@ export function hasRecorded(memory, instanceId) {
 export function restartsOf(memory) {
   return Math.max(0, memory.spawns - Math.max(1, memory.resetAt));
 }
+
+/**
+ * @param {Memory} memory
+ * @param {string} instanceId
+ */
+export function forgetAsked(memory, instanceId) {
+  const { [instanceId]: _, ...rest } = memory.asked;
+  memory.asked = rest;
+}

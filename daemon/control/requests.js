@@ -54,7 +54,10 @@ function slotOutcome(world, id, generation) {
   const found = findSlot(world, id);
   if (!found) return failure(world, id, 'was deleted by another command');
   const { ended } = memoryOf(world, id);
-  if (ended && ended.generation >= generation) return ended.isOk ? { state: 'done' } : failure(world, id, lastDeath(world, id));
+  if (ended && ended.generation >= generation) {
+    if (!ended.isOk) return failure(world, id, lastDeath(world, id));
+    return { state: hasProcess(world, id) ? 'pending' : 'done' };
+  }
   if (found.wish.want === 'down') return failure(world, id, 'was stopped by another command');
   const life = world.seats.get(seatKey(id, found.wish.generation))?.life;
   if (life?.state === 'up') return { state: 'done' };

@@ -56,9 +56,6 @@ export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanG
     hush() {
       news = null;
     },
-    close() {
-      for (const socket of visitors) socket.destroy();
-    },
   };
 }
 

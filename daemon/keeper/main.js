@@ -14,6 +14,7 @@ const LAUNCHER_FD = 3;
 /** After SIGTERM control stops everything, with the grace of each app. When there is no control by then, the keeper does it. */
 const TERMINATE_MS = 15_000;
 const DEFAULT_KILL_TIMEOUT_MS = 10_000;
+const CONTROL_EXIT_MS = 2_000;
 
 async function main() {
   const home = process.env.NCLUST_HOME ?? '';
@@ -62,7 +63,9 @@ function keep({ env, isInherited, claim, run }) {
     },
     log,
   });
+  let whenControlEnded = () => {};
   const onEnded = () => {
+    whenControlEnded();
     isControlReady = false;
     link.disconnect();
     door.hush();
@@ -73,12 +76,18 @@ function keep({ env, isInherited, claim, run }) {
     babysitter.stop();
     await new Promise((resolve) => setImmediate(resolve)); // the answer to the request to leave
     await link.flushed();
+    await controlEnded();
     log('keeper-left', {});
-    door.close();
     pipes.clearAway();
     claim.leave();
     process.exit(0);
   };
+  /** The keeper goes last: who waits at the door for the end of the manager is not to meet half of it. */
+  const controlEnded = () => new Promise((resolve) => {
+    whenControlEnded = () => resolve(undefined);
+    if (link.pid === null) whenControlEnded();
+    else setTimeout(whenControlEnded, CONTROL_EXIT_MS);
+  });
   const terminate = () => {
     keeper.terminate();
     setInterval(() => {

@@ -1,0 +1,260 @@
+import { EventEmitter } from 'node:events';
+
+/** @import { ChildFact, Port } from '../../daemon/control/keeper-link.js' */
+
+/**
+ * How a fake process behaves. Times in ms after its start; what is missing does not happen.
+ * @typedef {object} Behaviour
+ * @property {string} [refuses]  The error code of the spawn.
+ * @property {number} [listensAfterMs]
+ * @property {number} [readyAfterMs]
+ * @property {number} [exitsAfterMs]
+ * @property {number} [code]
+ * @property {string} [signal]
+ * @property {number} [stopsAfterMs]  After a retire. Default 5.
+ * @property {number} [goneAfterMs]  After the exit. Default 1.
+ */
+
+/** @typedef {Port & {cut: () => void, isCut: boolean}} FakePort */
+
+/** @typedef {ChildFact & {scope: string, startTicks: string, behaviour: Behaviour, env: Record<string, string>, timers: (() => void)[]}} FakeChild */
+
+/**
+ * Keeps fake processes as the keeper keeps real ones, and speaks its protocol over ports with the interface of an IPC channel.
+ * Messages arrive a microtask after they were sent, in order.
+ */
+export class FakeKeeper {
+  /** @type {Map<string, FakeChild>} */
+  children = new Map();
+  /** @type {Map<string, unknown>} */
+  notes = new Map();
+  /** @type {{verb: string, params: any}[]} */
+  requests = [];
+  /** @type {Set<string>} */
+  released = new Set();
+  isTerminating = false;
+  hasLeft = false;
+  /** @type {(params: any) => Behaviour} */
+  behave = () => ({ listensAfterMs: 10 });
+  #clock;
+  #nextPid;
+  /** @type {FakePort|null} */
+  #port = null;
+
+  /**
+   * @param {import('../../daemon/control/clock.js').Clock} clock
+   * @param {{firstPid?: number}} [o]
+   */
+  constructor(clock, { firstPid = 1000 } = {}) {
+    this.#clock = clock;
+    this.#nextPid = firstPid;
+  }
+
+  /** The processes that run. */
+  get alive() {
+    return [...this.children.values()].filter((child) => !child.exit);
+  }
+
+  /**
+   * A channel for the next control. The one before hears nothing any more, and nothing of it is heard.
+   * @param {object} [o]
+   * @param {(message: any) => boolean} [o.mayPass]  Asked for each message of control; once it says no, control is dead.
+   * @returns {FakePort}
+   */
+  connect({ mayPass = () => true } = {}) {
+    this.#port?.cut();
+    const emitter = new EventEmitter();
+    /** @type {FakePort} */
+    const port = {
+      isCut: false,
+      cut() {
+        port.isCut = true;
+      },
+      send: (message, _handle, _options, onSent) => {
+        if (!port.isCut && !mayPass(message)) port.cut();
+        if (port.isCut) return;
+        queueMicrotask(() => {
+          this.#receive(/** @type {any} */ (message), port);
+          onSent?.(null);
+        });
+      },
+      on: (event, listener) => emitter.on(event, (...args) => !port.isCut && listener(...args)),
+      off: (event) => emitter.removeAllListeners(event),
+    };
+    Object.assign(port, { emitter });
+    this.#port = port;
+    return port;
+  }
+
+  /** The keeper dies; its processes do not. */
+  die() {
+    const port = /** @type {any} */ (this.#port);
+    this.#port = null;
+    for (const child of this.children.values()) for (const cancel of child.timers) cancel();
+    port?.emitter.emit('disconnect');
+  }
+
+  /**
+   * @param {string} instanceId
+   * @param {{code?: number|null, signal?: string|null}} [how]
+   */
+  exit(instanceId, { code = null, signal = null } = {}) {
+    const child = this.children.get(instanceId);
+    if (!child || child.exit) return;
+    for (const cancel of child.timers) cancel();
+    child.exit = { code, signal, atMs: this.#clock.nowMs() };
+    this.#emit('exited', { instanceId, ...child.exit });
+    this.#later(child, child.behaviour.goneAfterMs ?? 1, () => {
+      child.isGone = true;
+      this.#emit('gone', { instanceId });
+    });
+  }
+
+  /** @param {string} instanceId @param {number} [port] */
+  listen(instanceId, port = 3000) {
+    const child = this.children.get(instanceId);
+    if (!child || child.exit) return;
+    const address = { address: '::', port, family: 'IPv6' };
+    child.addresses.push(address);
+    this.#emit('listening', { instanceId, ...address });
+  }
+
+  /** @param {string} instanceId */
+  ready(instanceId) {
+    const child = this.children.get(instanceId);
+    if (!child || child.exit) return;
+    child.isReady = true;
+    this.#emit('ready', { instanceId });
+  }
+
+  /** The keeper got SIGTERM. */
+  terminate() {
+    this.isTerminating = true;
+    this.#emit('terminating', {});
+  }
+
+  /** @param {any} message @param {FakePort} port */
+  #receive({ id, verb, params }, port) {
+    this.requests.push({ verb, params });
+    const answer = (/** @type {object} */ result) => this.#port === port && queueMicrotask(() => /** @type {any} */ (port).emitter.emit('message', { v: 1, id, ...result }));
+    try {
+      answer({ ok: structuredClone(this.#answer(verb, structuredClone(params))) ?? {} });
+    } catch (error) {
+      answer({ error: { code: /** @type {any} */ (error).code ?? 'EFAILED', message: /** @type {Error} */ (error).message } });
+    }
+  }
+
+  /** @param {string} verb @param {any} params @returns {any} */
+  #answer(verb, params) {
+    switch (verb) {
+      case 'snapshot':
+        return this.#snapshot();
+      case 'spawn':
+        return this.#spawn(params);
+      case 'retire':
+        return this.#retire(this.#known(params.instanceId));
+      case 'signal':
+        return this.exit(params.instanceId, { signal: params.signal });
+      case 'forget': {
+        if (!this.#known(params.instanceId).isGone) throw refusal('EBUSY');
+        return void this.children.delete(params.instanceId);
+      }
+      case 'release':
+        return void this.released.add(params.scope ?? params.app);
+      case 'note':
+        return void (params.value === null ? this.notes.delete(params.key) : this.notes.set(params.key, params.value));
+      case 'adopt':
+        return void this.children.set(params.instanceId, { ...this.#newChild(params, { stopsAfterMs: 5 }), ...params, isAdopted: true });
+      case 'leave':
+        this.hasLeft = true;
+        return {};
+      case 'control-ready':
+      case 'inherit':
+        return {};
+      default:
+        throw refusal('ENOSYS');
+    }
+  }
+
+  #snapshot() {
+    const children = [...this.children.values()].map(({ behaviour: _b, env: _e, timers: _t, ...fact }) => fact);
+    return { version: '0.0.0', protocol: 1, pid: 1, startedAtMs: 0, isTerminating: this.isTerminating, children, listeners: [], notes: Object.fromEntries(this.notes) };
+  }
+
+  /** @param {any} params */
+  #spawn(params) {
+    const behaviour = this.behave(params);
+    if (behaviour.refuses) throw refusal(behaviour.refuses);
+    if (this.isTerminating) throw refusal('ELEAVING');
+    const child = this.#newChild(params, behaviour);
+    this.children.set(params.instanceId, child);
+    const { instanceId } = params;
+    this.#later(child, behaviour.listensAfterMs, () => this.listen(instanceId));
+    this.#later(child, behaviour.readyAfterMs, () => this.ready(instanceId));
+    this.#later(child, behaviour.exitsAfterMs, () => this.exit(instanceId, { code: behaviour.signal ? null : behaviour.code ?? 1, signal: behaviour.signal ?? null }));
+    return { pid: child.pid, outPipe: child.outPipe, errPipe: child.errPipe, startedAtMs: child.startedAtMs };
+  }
+
+  /** @param {any} params @param {Behaviour} behaviour @returns {FakeChild} */
+  #newChild({ instanceId, app, scope = app, label, mode, env = {} }, behaviour) {
+    const pid = this.#nextPid++;
+    return {
+      instanceId,
+      app,
+      scope,
+      label,
+      mode,
+      env,
+      pid,
+      startTicks: String(pid),
+      startedAtMs: this.#clock.nowMs(),
+      outPipe: null,
+      errPipe: null,
+      addresses: [],
+      isReady: false,
+      isRetiring: false,
+      isAdopted: false,
+      exit: null,
+      isGone: false,
+      behaviour,
+      timers: [],
+    };
+  }
+
+  /** @param {FakeChild} child */
+  #retire(child) {
+    if (child.exit || child.isRetiring) return;
+    child.isRetiring = true;
+    this.#later(child, child.behaviour.stopsAfterMs ?? 5, () => this.exit(child.instanceId, { signal: 'SIGINT' }));
+  }
+
+  /** @param {FakeChild} child @param {number|undefined} ms @param {() => void} act */
+  #later(child, ms, act) {
+    if (ms !== undefined) child.timers.push(this.#clock.after(ms, act));
+  }
+
+  /** @param {string} instanceId */
+  #known(instanceId) {
+    const child = this.children.get(instanceId);
+    if (!child) throw refusal('ESRCH');
+    return child;
+  }
+
+  /** @param {string} event @param {object} data */
+  #emit(event, data) {
+    const port = /** @type {any} */ (this.#port);
+    if (port) queueMicrotask(() => port.emitter.emit('message', { v: 1, event, data: structuredClone(data) }));
+  }
+}
+
+/** @param {string} code */
+function refusal(code) {
+  return Object.assign(new Error(`refused with ${code}`), { code });
+}
+
+/** Lets every message that is on its way arrive. @returns {Promise<void>} */
+export function settle() {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../daemon/control/clock.js';
+import { createKeeperLink } from '../../daemon/control/keeper-link.js';
+import { FakeKeeper } from '../helpers/fake-keeper.js';
+import { fixturePath } from '../helpers/fixtures.js';
+import { realKeeper } from '../helpers/keeper.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+// The tests of control trust the fake keeper. Here it goes through the same conversation as the real one.
+
+/**
+ * @typedef {object} Speaker
+ * @property {(verb: string, params: object) => Promise<any>} call
+ * @property {{ event: string, data: any }[]} events
+ */
+
+/** @returns {Speaker} */
+function fakeSpeaker() {
+  const fake = new FakeKeeper(systemClock());
+  fake.behave = ({ file, script = '' }) => {
+    if (file === '/no/such/program') return { refuses: 'ENOENT' };
+    if (script.includes('sends-ready')) return { readyAfterMs: 5 };
+    return script.includes('exits-zero') ? { exitsAfterMs: 5, code: 0 } : { listensAfterMs: 5 };
+  };
+  /** @type {Speaker['events']} */
+  const events = [];
+  const link = createKeeperLink(fake.connect(), { onEvent: (event, data) => void events.push({ event, data }), onLost: () => {} });
+  return { call: (verb, params) => link.request(verb, params), events };
+}
+
+/** @returns {Promise<Speaker>} */
+async function realSpeaker() {
+  const { call, events } = await realKeeper();
+  return { call, events };
+}
+
+/**
+ * @param {Speaker} speaker
+ * @returns {Promise<unknown[]>}  What was said, without what differs by nature: pids, times, paths.
+ */
+async function converse({ call, events }) {
+  /** @type {unknown[]} */
+  const transcript = [];
+  /** @param {string} verb  @param {object} [params] */
+  const ask = async (verb, params = {}) => {
+    const answer = await call(verb, params).then((ok) => ({ ok: keysOf(ok) }), (error) => ({ error: error.code }));
+    transcript.push({ verb, ...answer });
+  };
+  /** @param {string} event  @param {string} instanceId */
+  const hear = async (event, instanceId) => {
+    const { data } = await waitFor(`${event} of ${instanceId}`, () => events.find((one) => one.event === event && one.data.instanceId === instanceId));
+    transcript.push({ event, keys: keysOf(data), code: data.code, signal: data.signal });
+  };
+  /** @param {string} instanceId  @param {object} [params] */
+  const spawn = (instanceId, params) => ask('spawn', {
+    instanceId, app: 'api', scope: 'api', label: { name: 'api' }, mode: 'fork', file: process.execPath, args: [], execArgv: [], cwd: '/', ...params,
+    env: { PATH: process.env.PATH, NCLUST_INSTANCE: instanceId, PORT: '0' },
+  });
+  const retire = { killTimeoutMs: 5_000, signal: null, drain: 'finish', tree: true };
+  const facts = async () => (await call('snapshot', {})).children.map((/** @type {any} */ one) => ({ keys: keysOf(one), isReady: one.isReady, isRetiring: one.isRetiring, isGone: one.isGone, hasExit: one.exit !== null, label: one.label }));
+
+  await ask('snapshot');
+  await ask('no-such-verb');
+  await ask('retire', { instanceId: 'nobody', ...retire });
+  await ask('forget', { instanceId: 'nobody' });
+  await spawn('refused', { mode: 'exec', file: '/no/such/program' });
+  await spawn('server', { script: fixturePath('http-echo') });
+  await hear('listening', 'server');
+  await spawn('announcer', { script: fixturePath('sends-ready') });
+  await hear('ready', 'announcer');
+  transcript.push(await facts());
+  await ask('forget', { instanceId: 'server' });
+  await ask('signal', { instanceId: 'announcer', signal: 'SIGKILL' });
+  await hear('exited', 'announcer');
+  await hear('gone', 'announcer');
+  await spawn('worker', { script: fixturePath('exits-zero') });
+  await hear('exited', 'worker');
+  await hear('gone', 'worker');
+  transcript.push(await facts());
+  await ask('retire', { instanceId: 'server', ...retire });
+  await ask('retire', { instanceId: 'server', ...retire });
+  await hear('gone', 'server');
+  for (const instanceId of ['announcer', 'worker', 'server']) await ask('forget', { instanceId });
+  await ask('note', { key: 'slot:1', value: { restarts: 2 } });
+  transcript.push(await facts(), (await call('snapshot', {})).notes);
+  await ask('release', { app: 'api' });
+  return transcript;
+}
+
+/** @param {object | undefined} value */
+function keysOf(value) {
+  return Object.keys(value ?? {}).sort();
+}
+
+test('the fake keeper says what the real one says', async () => {
+  expect(await converse(fakeSpeaker())).toEqual(await converse(await realSpeaker()));
+});
