@@ -12,7 +12,8 @@ import { connectOnly, connectOrLaunch } from './launch.js';
  * @property {{file: string, version: string}} node  The Node.js that runs the command.
  * @property {(sentence: string) => void} talk  To the person; never data.
  * @property {() => Promise<Client>} manager  Starts the manager when none runs.
- * @property {() => Promise<Client|null>} running  Null when none runs. Asked again, it gives the same connection.
+ * @property {() => Promise<Client|null>} running  Null when none runs. Never starts one. Asked again, it gives the same connection.
+ * @property {() => Promise<Client|null>} present  Null when none runs; but one that dies in the middle of a request is started again to finish it.
  * @property {() => Promise<void>} close  Closes the connections that were made. Idempotent.
  */
 
@@ -46,6 +47,7 @@ export function createContext(given) {
       if (!client) reached = null;
       return client;
     },
+    present: async () => keep(await openClient(() => connectOnly(given.home), () => connectOrLaunch(given.home))),
     close: async () => {
       await Promise.all([...clients].map((client) => client.close()));
       clients.clear();

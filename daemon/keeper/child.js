@@ -1,3 +1,4 @@
+import { readStat } from './processes.js';
 import { AGENT_CMD } from './protocol.js';
 
 /**
@@ -10,6 +11,8 @@ export class Child {
   #line = null;
   /** @type {(exit: import('./protocol.js').Exit) => void} */
   #resolveExited = () => {};
+  /** @type {string | null} */
+  #startTicks;
   /** @type {() => void} */
   #resolveAgentFound = () => {};
 
@@ -31,7 +34,7 @@ export class Child {
    * @param {unknown} o.label
    * @param {import('./protocol.js').Mode} o.mode
    * @param {number} o.pid
-   * @param {string | null} o.startTicks
+   * @param {string | null} [o.startTicks]  Of an adopted one.
    * @param {number} o.startedAtMs
    * @param {string | null} o.outPipe
    * @param {string | null} o.errPipe
@@ -45,7 +48,7 @@ export class Child {
     this.label = o.label;
     this.mode = o.mode;
     this.pid = o.pid;
-    this.startTicks = o.startTicks;
+    this.#startTicks = o.startTicks ?? null;
     this.startedAtMs = o.startedAtMs;
     this.outPipe = o.outPipe;
     this.errPipe = o.errPipe;
@@ -53,6 +56,12 @@ export class Child {
     this.#process = o.process;
     /** Resolves when the main process has ended. Never rejects. @type {Promise<import('./protocol.js').Exit>} */
     this.exited = new Promise((resolve) => { this.#resolveExited = resolve; });
+  }
+
+  /** Field 22 of /proc/PID/stat. Read when somebody asks: a start should not wait for it. */
+  get startTicks() {
+    if (!this.exit) this.#startTicks ??= readStat(this.pid)?.startTicks ?? null;
+    return this.#startTicks;
   }
 
   /** Resolves when the agent of an adopted process has found the door. @type {Promise<void>} */

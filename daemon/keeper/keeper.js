@@ -3,7 +3,7 @@ import { createAgentDesk } from './agents.js';
 import { Child } from './child.js';
 import { Listeners } from './listeners.js';
 import { describeError } from './log.js';
-import { createProcessTable, readStat } from './processes.js';
+import { createProcessTable } from './processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
 import { retire, sweep } from './retire.js';
 import { spawnProcess } from './spawn.js';
@@ -97,7 +97,7 @@ export class Keeper {
       const sockets = mode === 'fork' ? this.#listeners.ofScope(scope) : [];
       const started = await spawnProcess(params, pipes, sockets);
       const pid = started.pid ?? 0;
-      const child = new Child({ instanceId, app, scope, label, mode, pid, startTicks: readStat(pid)?.startTicks ?? null, startedAtMs: Date.now(), outPipe: pipes.outPipe, errPipe: pipes.errPipe, pipes, process: started });
+      const child = new Child({ instanceId, app, scope, label, mode, pid, startedAtMs: Date.now(), outPipe: pipes.outPipe, errPipe: pipes.errPipe, pipes, process: started });
       this.#children.set(instanceId, child);
       this.#follow(child, started);
       return { pid, outPipe: pipes.outPipe, errPipe: pipes.errPipe, startedAtMs: child.startedAtMs };

@@ -77,9 +77,13 @@ function keep({ env, isInherited, claim, run }) {
     await new Promise((resolve) => setImmediate(resolve)); // the answer to the request to leave
     await link.flushed();
     await controlEnded();
-    log('keeper-left', {});
-    pipes.clearAway();
-    claim.leave();
+    try {
+      pipes.clearAway();
+      claim.leave();
+      log('keeper-left', {});
+    } catch (error) {
+      log('keeper-left-untidily', describeError(error)); // The home was removed under us.
+    }
     process.exit(0);
   };
   /** The keeper goes last: who waits at the door for the end of the manager is not to meet half of it. */

@@ -18,12 +18,11 @@ const FIRST_SOCKET_FD = 4; // 0..2 are the usual ones, 3 is the IPC channel.
  * @returns {Promise<import('node:child_process').ChildProcess>}  Running. Rejects with the system's code when it could not be started.
  */
 export async function spawnProcess(params, pipes, sockets) {
-  checkCwd(params.cwd);
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
   const child = starts[params.mode](params, pipes, sockets);
   await new Promise((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (/** @type {NodeJS.ErrnoException} */ error) => reject(new KeeperError(error.code ?? 'ESPAWN', error.message)));
+    child.once('error', (error) => reject(explain(error, params.cwd)));
   });
   child.removeAllListeners('error');
   resetOomScore(child.pid ?? 0);
@@ -80,16 +79,15 @@ function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFile
 
 /**
  * The system reports a missing folder as ENOENT of the program, which sends people looking in the wrong place.
+ * @param {NodeJS.ErrnoException} error
  * @param {string} cwd
  */
-function checkCwd(cwd) {
+function explain({ code = 'ESPAWN', message }, cwd) {
   try {
-    if (!statSync(cwd).isDirectory()) throw new KeeperError('ENOTDIR', `the working directory ${cwd} is not a directory`);
     accessSync(cwd, constants.X_OK);
-  } catch (error) {
-    if (error instanceof KeeperError) throw error;
-    const { code = 'ENOENT' } = /** @type {NodeJS.ErrnoException} */ (error);
-    throw new KeeperError(code, `the working directory ${cwd} ${code === 'ENOENT' ? 'does not exist' : 'cannot be entered'}`);
+    return new KeeperError(code, statSync(cwd).isDirectory() ? message : `the working directory ${cwd} is not a directory`);
+  } catch {
+    return new KeeperError(code, `the working directory ${cwd} ${code === 'ENOENT' ? 'does not exist' : 'cannot be entered'}`);
   }
 }
 

@@ -1,6 +1,10 @@
 import { NclustError } from '../shared/errors.js';
+import { waitForEnd } from '../wait-for-end.js';
 import { keptApps } from './not-running.js';
 import { newToken } from './outcome.js';
+
+/** From the answer, when every app is gone, until both processes of the manager have to be gone. */
+const END_DEADLINE_MS = 10_000;
 
 /**
  * Stops every app, then the manager.
@@ -28,13 +32,18 @@ async function startAndLeave(context) {
 }
 
 /**
- * The answer is sent just before the end; a connection that breaks without anybody to return to means the same.
+ * The answer is sent just before the end, so the end itself is waited for: whoever starts something next must not meet the old manager.
+ * A connection that breaks without anybody to return to means the same as the answer.
  * @param {import('../client.js').Client} client
  */
 async function ask(client) {
+  const { keeperPid = 0, controlPid = 0 } = client.hello ?? {};
   try {
     await client.request('kill', { token: newToken() });
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_CONNECTION_LOST') throw error;
   }
+  await client.close();
+  const isOver = await waitForEnd([keeperPid, controlPid].filter((pid) => pid > 0), END_DEADLINE_MS);
+  if (!isOver) throw new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `Every app has ended, and the manager (pids ${keeperPid} and ${controlPid}) has not within ${END_DEADLINE_MS / 1_000}s.`);
 }

@@ -12,7 +12,7 @@ import { keptApps, nothingThere } from './not-running.js';
  * @returns {Promise<{client: Client, targets: string[]}>}  The targets as the manager understands them. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function reachListed(context, targets) {
-  const client = (await context.running()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
+  const client = (await context.present()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
   if (!client) throw nothingThere(context, targets);
   return { client, targets: await absoluteScripts(context, client, targets) };
 }

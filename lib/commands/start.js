@@ -43,7 +43,7 @@ export async function start(context, targets, options, args) {
  * @param {import('../context.js').Context} context
  */
 async function reach(context) {
-  return (await context.running()) ?? (keptApps(context.home) > 0 ? context.manager() : null);
+  return (await context.present()) ?? (keptApps(context.home) > 0 ? context.manager() : null);
 }
 
 /**

@@ -52,7 +52,7 @@ const MINI = [ID, NAME, STATUS, CPU, { title: 'mem', cell: ({ memoryBytes }) => 
  * The table: every column when it fits or when nobody looks (a pipe), else PM2's shorter ones.
  * @param {{slots: SlotStatus[]}} data
  * @param {View} view
- * @returns {string}  Throws ERR_NCLUST_USAGE for an unknown --sort.
+ * @returns {string}
  */
 export function renderList({ slots }, { columns, paint, nowMs, options }) {
   const sorted = sortSlots(slots, String(options.sort ?? 'name'), nowMs);

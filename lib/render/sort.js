@@ -1,9 +1,10 @@
-import { NclustError } from '../shared/errors.js';
-
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
 
-/** @type {Record<string, (slot: SlotStatus, nowMs: number) => string|number>} */
-const FIELDS = {
+/**
+ * What a list can be sorted by.
+ * @type {Record<string, (slot: SlotStatus, nowMs: number) => string|number>}
+ */
+export const SORT_FIELDS = {
   name: (slot) => slot.name,
   namespace: (slot) => slot.namespace,
   pid: (slot) => slot.pid,
@@ -16,19 +17,15 @@ const FIELDS = {
 
 /**
  * @param {SlotStatus[]} slots
- * @param {string} order  "field", "field:asc" or "field:desc". Equal ones are ordered by id.
+ * @param {string} order  "field", "field:asc" or "field:desc", checked before. Equal ones are ordered by id.
  * @param {number} nowMs
- * @returns {SlotStatus[]}  A new list. Throws ERR_NCLUST_USAGE.
+ * @returns {SlotStatus[]}  A new list.
  */
 export function sortSlots(slots, order, nowMs) {
-  const [field, direction = 'asc'] = order.split(':');
-  const read = Object.hasOwn(FIELDS, field) ? FIELDS[field] : null;
-  if (!read || (direction !== 'asc' && direction !== 'desc')) {
-    throw new NclustError('ERR_NCLUST_USAGE', `--sort is "${order}"; accepted: ${Object.keys(FIELDS).join(', ')}, each with :asc (the default) or :desc.`);
-  }
-  const sign = direction === 'asc' ? 1 : -1;
+  const [field, direction] = order.split(':');
+  const sign = direction === 'desc' ? -1 : 1;
   return slots
-    .map((slot) => ({ slot, key: read(slot, nowMs) }))
+    .map((slot) => ({ slot, key: SORT_FIELDS[field](slot, nowMs) }))
     .sort((a, b) => sign * compare(a.key, b.key) || a.slot.id - b.slot.id)
     .map(({ slot }) => slot);
 }

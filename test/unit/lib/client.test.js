@@ -18,7 +18,7 @@ test('a client greets first and keeps what the server said', async () => {
   const server = await openServer({});
   const client = await open(server);
   expect(server.calls.map(({ method }) => method)).toEqual(['hello']);
-  expect(client.hello).toMatchObject({ protocol: 1, keeperPid: 2 });
+  expect(client.hello).toMatchObject({ protocol: 1, home: '/h' });
 });
 
 test('with nobody to connect to there is no client', async () => {

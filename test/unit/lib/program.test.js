@@ -78,7 +78,7 @@ describe('usage', () => {
   test.each([
     [['lisst'], /unknown command 'lisst'[^]*list/], [['strat', 'app.js'], /start/], [['stop'], /missing required argument/], [['list', 'api'], /too many arguments/], [['list', '--colour'], /unknown option/],
     [['start'], /needs something/], [['start', 'app.js', '-i', 'many'], /--instances is "many"; accepted/], [['start', 'app.js', '--kill-timeout', 'x'], /--kill-timeout is "x"/], [['logs', '--lines', 'x'], /No nclust|--lines/],
-    [['sendSignal', 'SIGFOO', 'api'], /SIGFOO/], [['list', '--sort', 'colour'], /--sort is "colour"/],
+    [['sendSignal', 'SIGFOO', 'api'], /SIGFOO/], [['list', '--sort', 'colour'], /--sort is "colour"; accepted: name/], [['list', '--sort', 'name:up'], /--sort is/], [['list', '--sort', 'constructor'], /--sort is/],
   ])('%j is refused', async (argv, said) => {
     const result = await nclust(argv);
     expect([2, 3]).toContain(result.exitStatus);
@@ -235,7 +235,7 @@ describe('questions', () => {
   test.each([
     [['pid'], '4711\n4712\n'], [['pid', 'api'], '4711\n4712\n'], [['pid', 'worker'], ''], [['pid', 'nope'], ''], [['pid', 'api', '--json'], '[4711,4712]\n'],
     [['id', 'api'], '[ 0, 1 ]\n'], [['id', 'api', '--json'], '[0,1]\n'],
-    [['ping'], 'pong: nclust 0.1.0, keeper pid 2, control pid 1\n'],
+    [['ping'], 'pong: nclust 0.1.0, keeper pid 1073741826, control pid 1073741825\n'],
     [['env', '0'], 'PORT: 80\nA: b?c\n'], [['env', '0', '--json'], '{"PORT":"80","A":"b\\nc"}\n'],
   ])('%j is answered', async (argv, stdout) => {
     const slots = [slotStatus({ effectiveEnv: { PORT: '80', A: 'b\nc' } }), slotStatus({ id: 1, pid: 4712 }), slotStatus({ id: 2, name: 'worker', pid: 0 })];

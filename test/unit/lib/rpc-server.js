@@ -10,7 +10,8 @@ import { createLineReader, errorLine, notificationLine, parseLine, resultLine } 
 /** @typedef {import('node:net').Socket} Socket */
 /** @typedef {{method: string, params: any, socket: Socket}} Call */
 
-const HELLO = { version: '0.1.0', protocol: PROTOCOL, controlPid: 1, keeperPid: 2, keeperVersion: '0.1.0', home: '/h', nodeVersion: 'v20.0.0', startedAtMs: 0 };
+// Pids that no system gives out: nothing in these tests may look at a real process.
+const HELLO = { version: '0.1.0', protocol: PROTOCOL, controlPid: 2 ** 30 + 1, keeperPid: 2 ** 30 + 2, keeperVersion: '0.1.0', home: '/h', nodeVersion: 'v20.0.0', startedAtMs: 0 };
 
 /**
  * A control that says what a test wants. Handlers return the result, throw a NclustError, or return `undefined` to leave a request unanswered.

@@ -54,10 +54,6 @@ test.each([
   expect(rows.map((row) => Number(row.split('│')[1]))).toEqual(ids);
 });
 
-test.each([['colour'], ['name:up'], ['constructor']])('--sort %s is refused', (sort) => {
-  expect(() => render(two, { options: { sort } })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining(sort) }));
-});
-
 test('--mini-list is a block per process', () => {
   const text = render(two, { options: { miniList: true } });
   expect(text).toContain('+--- api\nnamespace : default\nversion : 1.2.3\npid : 4711\n');
