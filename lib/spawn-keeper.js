@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from './shared/daemon-node.js';
 import { fromFields, NclustError } from './shared/errors.js';
 import { createLineReader } from './shared/rpc.js';
 
@@ -20,7 +21,7 @@ const TAIL_LINES = 10;
 export async function spawnKeeper(paths, signal) {
   mkdirSync(paths.run, { recursive: true, mode: 0o700 });
   const log = openSync(paths.daemonLog, 'a', 0o600);
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../daemon/keeper/main.js', import.meta.url))], {
+  const child = spawn(process.execPath, [...DAEMON_NODE_ARGS, fileURLToPath(new URL('../daemon/keeper/main.js', import.meta.url))], {
     cwd: '/', // A daemon must not keep a file system busy.
     detached: true,
     env: keeperEnv(paths.home),
@@ -57,7 +58,7 @@ export function readTail(file) {
 /** @param {string} home */
 function keeperEnv(home) {
   const kept = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
-  return { ...Object.fromEntries(kept), NCLUST_HOME: home };
+  return { ...Object.fromEntries(kept), ...DAEMON_NODE_ENV, NCLUST_HOME: home };
 }
 
 /**

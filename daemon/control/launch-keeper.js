@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../../lib/shared/daemon-node.js';
 
 /** @import { Port } from './keeper-link.js' */
 
@@ -16,7 +17,7 @@ const REPORT_FD = 3;
  * @returns {Promise<Port>}  Rejects when the process could not be created.
  */
 export function launchKeeper({ env, logFd, onHeld, onFailed }) {
-  const child = spawn(process.execPath, [KEEPER], { detached: true, cwd: '/', env: { ...env, NCLUST_KEEPER_INHERIT: '1' }, stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'] });
+  const child = spawn(process.execPath, [...DAEMON_NODE_ARGS, KEEPER], { detached: true, cwd: '/', env: { ...env, ...DAEMON_NODE_ENV, NCLUST_KEEPER_INHERIT: '1' }, stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'] });
   let report = '';
   const pipe = /** @type {import('node:stream').Readable} */ (child.stdio[REPORT_FD]);
   pipe.setEncoding('utf8').on('data', (text) => {

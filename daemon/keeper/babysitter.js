@@ -30,7 +30,7 @@ export function createBabysitter({ env, onStarted, onEnded, log }) {
 
   const start = () => {
     lastStartMono = performance.now();
-    const control = fork(CONTROL, [], { env, execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const control = fork(CONTROL, [], { env, execArgv: process.execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     let hasEnded = false;
     /** @param {number | null} code  @param {string | null} signal */
     const ended = (code, signal) => {

@@ -128,7 +128,7 @@ function withPid(channel, pid) {
  * @returns {Record<string, string>}  What control gets.
  */
 function takeEnvironment() {
-  const kept = ['NCLUST_HOME', 'PATH', 'HOME', 'LANG', 'TZ'];
+  const kept = ['NCLUST_HOME', 'PATH', 'HOME', 'LANG', 'TZ', 'MALLOC_ARENA_MAX'];
   const env = Object.fromEntries(kept.flatMap((key) => (process.env[key] === undefined ? [] : [[key, process.env[key] ?? '']])));
   for (const key of Object.keys(process.env)) if (key !== 'PATH') delete process.env[key];
   return env;
