@@ -14,14 +14,19 @@ function start() {
   // Worker threads preload what their process preloads, but the settings are gone by then, as they are for children of the app.
   if (settings === null || typeof process.send !== 'function') return;
   const { createChannel } = require('./channel.cjs');
-  const { holdSockets } = require('./sockets.cjs');
+  const { HeldSockets } = require('./sockets.cjs');
   const { keepLastWords } = require('./output.cjs');
 
   const channel = createChannel(settings.logFiles);
   keepLastWords();
-  const sockets = holdSockets(channel, settings);
+  const sockets = new HeldSockets(channel, settings);
+  sockets.install();
   // What is not needed in the life of most processes is loaded when it is: every worker pays for what stands here.
-  channel.on('drain', ({ mode }) => require('./drain.cjs').drain(sockets, mode, () => channel.say({ act: 'drained', caught: caughtSignals() })));
+  channel.on('drain', ({ mode }) => {
+    // Said before as well: draining may take longer than the keeper waits.
+    channel.say({ act: 'draining', caught: caughtSignals() });
+    require('./drain.cjs').drain(sockets, mode, () => channel.say({ act: 'drained', caught: caughtSignals() }));
+  });
   channel.on('unlisten', () => {
     sockets.closeListening();
     channel.say({ act: 'unlistened' });

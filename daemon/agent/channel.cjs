@@ -11,6 +11,7 @@ const CMD = 'NODE_NCLUST';
  * @property {(message: Message, handle?: object) => boolean} say  false when the keeper cannot be reached.
  * @property {(act: string, listener: (message: Message, handle?: any) => void) => void} on
  * @property {() => () => void} hold  Keeps the process alive until the returned function is called: an answer is on its way.
+ * @property {(listener: () => void) => void} onLost  The keeper that started us is gone.
  * @property {() => boolean} isOpen  Whether handles can be passed: not to a keeper that came later.
  */
 
@@ -23,6 +24,10 @@ function createChannel(logFiles) {
   const listeners = new Map();
   /** @type {{ say: (message: Message) => boolean } | null} */
   let door = null;
+  /** @type {() => void} */
+  let lost = () => {};
+  // What the app does to its environment later is its own business.
+  const { NCLUST_HOME: home = '', NCLUST_INSTANCE: instanceId = '' } = process.env;
   /** @param {Message} message  @param {any} [handle] */
   const receive = (message, handle) => listeners.get(message.act)?.(message, handle);
 
@@ -31,7 +36,8 @@ function createChannel(logFiles) {
   });
   whenDisconnected(() => {
     const { findKeeper } = require('./orphan.cjs');
-    door = findKeeper(receive, logFiles);
+    door = findKeeper({ home, instanceId, logFiles, receive });
+    lost();
   });
 
   return {
@@ -46,7 +52,12 @@ function createChannel(logFiles) {
     hold() {
       const control = refCounter();
       control?.refCounted?.();
-      return () => control?.unrefCounted?.();
+      return () => {
+        if (process.connected) control?.unrefCounted?.();
+      };
+    },
+    onLost(listener) {
+      lost = listener;
     },
     isOpen: () => process.connected,
   };

@@ -1,4 +1,4 @@
-// Finishing what is in flight before the process ends, for HTTP/1.1 servers, without any code in the app.
+// Finishing what is in flight before the process ends, for HTTP servers (plain, TLS, HTTP/2), without any code in the app.
 //
 //   handover  others serve on: each response from now on says `Connection: close`, and the client's next connection goes to another
 //             worker. Idle connections are closed only after a pause, because closing at once is what makes clients see resets.
@@ -20,34 +20,40 @@ const SIGNAL_WAIT_MS = 5_000;
 
 /**
  * @typedef {net.Socket & { server?: net.Server, parser?: unknown, _httpMessage?: import('node:http').ServerResponse | null }} HttpSocket
+ * @typedef {{ destroyed: boolean, close: () => void }} Session  Of HTTP/2.
  */
 
 /**
- * @param {import('./sockets.cjs').Sockets} sockets
+ * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
  * @param {'handover' | 'finish'} mode
  * @param {() => void} onDrained
  */
 function drain(sockets, mode, onDrained) {
-  const servers = new Set(sockets.servers());
-  const open = () => httpSockets(servers);
+  const servers = new Set(sockets.servers);
+  const open = () => [...plainSockets(servers), ...[...sockets.wrapped].filter(isHttp)];
+  const sessions = () => [...sockets.wrapped].filter(isSession);
   sockets.closeListening();
   diagnostics.subscribe('http.server.request.start', (/** @type {any} */ { response }) => sayClose(response));
   for (const socket of open()) if (socket._httpMessage) sayClose(socket._httpMessage);
-  waitUntilEmpty(open, mode === 'handover' ? IDLE_PAUSE_MS : 0, onDrained);
+  // GOAWAY: streams that are open finish, and the session ends with the last of them.
+  for (const session of sessions()) session.close();
+  waitUntilEmpty({ open, sessions, idlePauseMs: mode === 'handover' ? IDLE_PAUSE_MS : 0, onDrained });
 }
 
 /**
- * @param {() => HttpSocket[]} open
- * @param {number} idlePauseMs
- * @param {() => void} onDrained
+ * @param {object} o
+ * @param {() => HttpSocket[]} o.open
+ * @param {() => Session[]} o.sessions
+ * @param {number} o.idlePauseMs
+ * @param {() => void} o.onDrained
  */
-function waitUntilEmpty(open, idlePauseMs, onDrained) {
+function waitUntilEmpty({ open, sessions, idlePauseMs, onDrained }) {
   const sinceMono = performance.now();
   const look = () => {
     const pastMs = performance.now() - sinceMono;
     const left = open();
     for (const socket of left) if (pastMs >= pauseFor(socket, idlePauseMs)) socket.destroySoon();
-    if (left.length > 0) return;
+    if (left.length + sessions().length > 0) return;
     clearInterval(timer);
     stayForSignal();
     onDrained();
@@ -78,19 +84,24 @@ function sayClose(response) {
 }
 
 /**
- * The connections of these servers that speak HTTP: an upgraded one has lost its parser.
+ * The connections of these servers that speak HTTP without TLS.
  * @param {Set<net.Server>} servers
  * @returns {HttpSocket[]}
  */
-function httpSockets(servers) {
+function plainSockets(servers) {
   // Keeping a list would cost every connection of every app; this is asked for once in the life of a process.
   const handles = /** @type {{ _getActiveHandles(): unknown[] }} */ (/** @type {unknown} */ (process))._getActiveHandles();
-  return handles.filter((one) => one instanceof net.Socket && isHttpOf(one, servers)).map((one) => /** @type {HttpSocket} */ (one));
+  return handles.map((one) => /** @type {HttpSocket} */ (one)).filter((one) => one instanceof net.Socket && one.server !== undefined && servers.has(one.server) && isHttp(one));
 }
 
-/** @param {HttpSocket} socket  @param {Set<net.Server>} servers */
-function isHttpOf(socket, servers) {
-  return socket.server !== undefined && servers.has(socket.server) && socket.parser !== null && socket.parser !== undefined && !socket.destroyed;
+/** An upgraded connection has lost its parser. @param {HttpSocket} socket */
+function isHttp(socket) {
+  return socket instanceof net.Socket && Boolean(socket.parser) && !socket.destroyed;
+}
+
+/** @param {any} one */
+function isSession(one) {
+  return !(one instanceof net.Socket) && !one.destroyed;
 }
 
 module.exports = { drain };

@@ -10,16 +10,18 @@ const LOOK_EVERY_MS = 200;
 const UNREAD_AFTER_MS = 1_500;
 
 /**
- * @param {(message: any) => void} receive
- * @param {import('./log-stand-in.cjs').LogFiles | undefined} logFiles
+ * @param {object} o
+ * @param {string} o.home  As it was when the process began.
+ * @param {string} o.instanceId
+ * @param {import('./log-stand-in.cjs').LogFiles} [o.logFiles]
+ * @param {(message: any) => void} o.receive
  * @returns {{ say: (message: object) => boolean }}
  */
-function findKeeper(receive, logFiles) {
+function findKeeper({ home, instanceId, logFiles, receive }) {
   const lostMono = performance.now();
   /** @type {(() => void) | null} Stops it. */
   let standIn = null;
-  const run = path.join(process.env.NCLUST_HOME ?? '', 'run');
-  const instanceId = process.env.NCLUST_INSTANCE;
+  const run = path.join(home, 'run');
   /** @type {net.Socket | null} */
   let socket = null;
 

@@ -10,176 +10,252 @@ const REUSE_PORT = 2;
 /**
  * @typedef {{ address: string | null, port: number, family: number, flags: number, index: number }} Claim  See daemon/keeper/listeners.js.
  * @typedef {Claim & { fd: number }} Inherited  A socket that this process was born with.
- * @typedef {object} Sockets
- * @property {() => Set<net.Server>} servers  Those that listen.
- * @property {() => void} closeListening  Stops accepting; open connections stay.
  *
- * @typedef {object} Listen  What the app passed to listen(), in one shape.
- * @property {net.ListenOptions & { reusePort?: boolean, fd?: number, _handle?: unknown, handle?: unknown }} options
+ * @typedef {object} Wanted  What the app passed to listen().
+ * @property {any} options
+ * @property {number} port
  * @property {number | undefined} backlog
  * @property {string} calledAt  Stack frames of the call: an error that comes later still shows where the app listens.
+ *
+ * @typedef {{ server: any, claim: Claim, wanted: Wanted }} Use  One server on one claim.
+ * @typedef {{ use: Use, generation: number, release: () => void }} Question
  */
 
-/**
- * @param {import('./channel.cjs').Channel} channel
- * @param {{ isCluster?: boolean, sockets?: Inherited[] }} settings
- * @returns {Sockets}
- */
-function holdSockets(channel, { isCluster = false, sockets: inherited = [] }) {
-  const original = net.Server.prototype.listen;
-  /** @type {Set<net.Server>} */
-  const servers = new Set();
-  /** @type {Set<string>} Claims of this process that are in use: a second listen() on one is a real EADDRINUSE. */
-  const inUse = new Set();
-  /** @type {Map<number, { server: net.Server, resolve: (handle: any, refusal?: any) => void }>} */
-  const asked = new Map();
-  let seq = 0;
-  let anyPorts = 0;
-  let isClosing = false;
+/** The servers of this process and the sockets they listen on. */
+class HeldSockets {
+  #channel;
+  #isCluster;
+  #inherited;
+  /** @type {Map<string, Use>} By claim: a second server on one claim is a real EADDRINUSE. */
+  #uses = new Map();
+  /** @type {Map<number, Question>} */
+  #asked = new Map();
+  #lastSeq = 0;
+  #isClosing = false;
+  /** @type {Set<any>} */
+  servers = new Set();
+  /** Connections that cannot be found from their descriptors: TLS sockets and HTTP/2 sessions. @type {Set<any>} */
+  wrapped = new Set();
 
-  channel.on('socket', (message, handle) => settle(message.seq, handle));
-  channel.on('refused', (message) => settle(message.seq, null, message));
-  /** @param {number} id  @param {any} handle  @param {any} [refusal] */
-  const settle = (id, handle, refusal) => {
-    asked.get(id)?.resolve(handle, refusal);
-    asked.delete(id);
-  };
+  /**
+   * @param {import('./channel.cjs').Channel} channel
+   * @param {{ isCluster?: boolean, sockets?: Inherited[] }} settings
+   */
+  constructor(channel, { isCluster = false, sockets = [] }) {
+    this.#channel = channel;
+    this.#isCluster = isCluster;
+    this.#inherited = sockets;
+    channel.on('socket', ({ seq }, handle) => this.#settle(seq, handle, null));
+    channel.on('refused', ({ seq, code, message }) => this.#settle(seq, null, { code, message }));
+    channel.on('conflict', (refusal) => this.#withdraw(refusal));
+    channel.on('released', ({ claim }) => this.#dropInherited(claim));
+    channel.onLost(() => this.#keeperLost());
+  }
 
-  /** @param {net.Server} server */
-  const announce = (server) => {
-    servers.add(server);
-    server.once('close', () => servers.delete(server));
-    const address = server.address();
-    if (typeof address === 'string') channel.say({ act: 'listening', address, port: 0, family: 'pipe' });
-    else if (address) channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
-  };
-
-  /** Listens on a handle that the keeper has a copy of. @param {net.Server} server  @param {Claim} claim  @param {any} handle  @param {number | undefined} backlog */
-  const listenOn = (server, claim, handle, backlog) => {
-    const key = JSON.stringify(claim);
-    inUse.add(key);
-    server.once('close', () => {
-      inUse.delete(key);
-      if (!isClosing) channel.say({ act: 'closed', claim });
-    });
-    server.once('listening', () => announce(server));
-    /** @type {(...args: unknown[]) => net.Server} */ (original).call(server, handle, backlog);
-  };
-
-  /** The keeper creates the socket, so listen() completes later, as it does in every cluster worker. @param {net.Server} server  @param {Claim} claim  @param {Listen} wanted */
-  const ask = (server, claim, { backlog, calledAt }) => {
-    const id = (seq += 1);
-    const generation = /** @type {any} */ (server)._listeningId;
-    const release = channel.hold();
-    asked.set(id, {
-      server,
-      resolve(handle, refusal) {
-        release();
-        // close() was called meanwhile.
-        if (/** @type {any} */ (server)._listeningId !== generation) return handle?.close();
-        if (handle) listenOn(server, claim, handle, backlog);
-        else process.nextTick(() => server.emit('error', listenError(refusal, claim, calledAt)));
-      },
-    });
-    if (!channel.say({ act: 'listen', seq: id, claim })) {
-      asked.delete(id);
-      release();
-      bindAlone(server, claim, backlog);
+  /** Takes the place of `listen` for TCP. */
+  install() {
+    const held = this;
+    const original = net.Server.prototype.listen;
+    this.original = /** @type {(...args: unknown[]) => net.Server} */ (original);
+    /** @this {net.Server}  @param {any[]} args */
+    function listen(...args) {
+      const [options, callback] = /** @type {any} */ (net)._normalizeArgs(args);
+      if (this.listening || !isOurs(args, options)) {
+        if (!this.listening) this.once('listening', () => held.#announce(this));
+        return original.apply(this, /** @type {any} */ (args));
+      }
+      if (callback !== null) this.once('listening', callback);
+      held.#listen(this, { options, port: isAnyPort(args, options) ? 0 : Number(options.port), backlog: backlogOf(args, options), calledAt: framesAbove(listen) });
+      return this;
     }
-  };
+    replaceMethod(net.Server.prototype, 'listen', listen);
+  }
 
-  /** No keeper at the moment: exclusive keeps node:cluster from asking a primary that is gone. @param {net.Server} server  @param {Claim} claim  @param {number | undefined} backlog */
-  const bindAlone = (server, claim, backlog) => {
-    server.once('listening', () => announce(server));
-    original.call(server, { port: claim.port, host: claim.address ?? undefined, ipv6Only: (claim.flags & IPV6_ONLY) !== 0, backlog, exclusive: true });
-  };
+  /**
+   * Stops accepting; open connections stay. The server object keeps its closed handle, so that the app's own close() works as ever:
+   * with a callback that gets no error, and 'close' when the last connection has ended. (http.Server.close() here would also end idle
+   * keep-alive connections and lose the requests on their way: 152 in 12 replacements.)
+   */
+  closeListening() {
+    this.#isClosing = true;
+    for (const server of this.servers) server._handle?.close();
+  }
 
-  /** In fork mode listen() has done its work when it returns, as everywhere else. @param {net.Server} server  @param {Claim} claim  @param {Listen} wanted */
-  const listenAtOnce = (server, claim, wanted) => {
-    const { backlog } = wanted;
-    const born = inherited.findIndex((one) => sameClaim(one, claim));
-    if (born !== -1) {
-      const [{ fd }] = inherited.splice(born, 1);
-      return listenOn(server, claim, openHandle(fd), backlog);
-    }
-    const handle = channel.isOpen() ? bindHandle(claim) : null;
-    // Somebody has the address. The keeper knows who, and whether it is an orphan that can be asked to let go.
-    if (!handle) return ask(server, claim, wanted);
-    listenOn(server, claim, handle, backlog);
-    channel.say({ act: 'bound', claim }, handle);
-  };
+  /** @param {any} server  @param {Wanted} wanted */
+  #listen(server, wanted) {
+    const { host, signal } = wanted.options;
+    closeOnAbort(server, signal);
+    server._listeningId = (server._listeningId ?? 0) + 1;
+    if (!host) return this.#hold(server, wanted, null, 4);
+    const generation = server._listeningId;
+    // As net.js does it: an address goes through lookup() too.
+    require('node:dns').lookup(host, (error, address, family) => {
+      if (server._listeningId !== generation) return;
+      if (error) server.emit('error', error);
+      else this.#hold(server, wanted, address, family === 6 ? 6 : 4);
+    });
+  }
 
-  /** @param {net.Server} server  @param {Listen} wanted  @param {string | null} address  @param {number} family */
-  const hold = (server, wanted, address, family) => {
-    const { options, backlog } = wanted;
-    const port = Number(options.port);
+  /** @param {any} server  @param {Wanted} wanted  @param {string | null} address  @param {number} family */
+  #hold(server, wanted, address, family) {
+    const { port } = wanted;
+    const index = port === 0 ? this.#nextIndex() : 0;
     /** @type {Claim} */
-    const claim = { address, port, family, flags: options.ipv6Only ? IPV6_ONLY : 0, index: port === 0 ? (anyPorts += 1) : 0 };
-    if (inUse.has(JSON.stringify(claim))) bindAlone(server, claim, backlog);
-    else if (isCluster) ask(server, claim, wanted);
-    else listenAtOnce(server, claim, wanted);
-  };
-
-  /** @this {net.Server}  @param {any[]} args */
-  function listen(...args) {
-    const read = readArguments(args);
-    if (!read || isBusy(this)) {
-      this.once('listening', () => announce(this));
-      return original.apply(this, /** @type {any} */ (args));
-    }
-    const wanted = { ...read, calledAt: framesAbove(listen) };
-    const callback = args.at(-1);
-    if (typeof callback === 'function') this.once('listening', callback);
-    closeOnAbort(this, wanted.options.signal);
-    const { host } = wanted.options;
-    const internals = /** @type {any} */ (this);
-    internals._listeningId = (internals._listeningId ?? 0) + 1;
-    if (!host) hold(this, wanted, null, 4);
-    else lookup(this, host, (address, family) => hold(this, wanted, address, family));
-    return this;
+    const claim = { address, port, family, flags: wanted.options.ipv6Only ? IPV6_ONLY : 0, index };
+    const use = { server, claim, wanted };
+    const other = this.#uses.get(keyOf(claim))?.server;
+    if (other && other !== server && this.#isAtWork(other)) return emitLater(use, { code: 'EADDRINUSE', message: 'by this very process' });
+    this.#uses.set(keyOf(claim), use);
+    if (this.#isCluster) this.#ask(use);
+    else this.#listenAtOnce(use);
   }
 
-  replaceMethod(net.Server.prototype, 'listen', listen);
-  return {
-    servers: () => servers,
-    closeListening() {
-      isClosing = true;
-      // http.Server.close() would also end idle keep-alive connections, and lose the requests on their way (152 in 12 replacements).
-      for (const server of servers) net.Server.prototype.close.call(server);
-    },
-  };
-}
+  /** Whether a server listens or is about to. @param {any} server */
+  #isAtWork(server) {
+    return server._handle !== null || [...this.#asked.values()].some(({ use }) => use.server === server);
+  }
 
-/** @param {net.Server} server  @returns {boolean}  A second listen(), or one while the first is under way: Node has the right error for it. */
-function isBusy(server) {
-  return server.listening;
+  /** The lowest number that no server with port 0 has: one that is closed and opened again gets its old port. */
+  #nextIndex() {
+    const taken = new Set([...this.#uses.values()].filter(({ server }) => this.#isAtWork(server)).map(({ claim }) => claim.index));
+    let index = 1;
+    while (taken.has(index)) index += 1;
+    return index;
+  }
+
+  /**
+   * The keeper creates the socket, so listen() completes later, as it does in every cluster worker.
+   * @param {Use} use
+   */
+  #ask(use) {
+    if (!this.#channel.isOpen()) return this.#bindBeside(use);
+    const seq = (this.#lastSeq += 1);
+    this.#asked.set(seq, { use, generation: use.server._listeningId, release: this.#channel.hold() });
+    this.#channel.say({ act: 'listen', seq, claim: use.claim });
+  }
+
+  /** @param {number} seq  @param {any} handle  @param {{ code: string, message: string } | null} refusal */
+  #settle(seq, handle, refusal) {
+    const question = this.#asked.get(seq);
+    this.#asked.delete(seq);
+    question?.release();
+    // Without a question, or with close() called meanwhile, nobody wants it.
+    if (!question || question.use.server._listeningId !== question.generation) return handle?.close();
+    if (handle) this.#listenOn(question.use, handle);
+    else if (refusal) this.#refuse(question.use, refusal);
+  }
+
+  /** @param {Use} use  @param {{ code: string, message: string }} refusal */
+  #refuse(use, refusal) {
+    this.#forget(use);
+    emitLater(use, refusal);
+  }
+
+  /**
+   * In fork mode listen() has done its work when it returns, as everywhere else.
+   * @param {Use} use
+   */
+  #listenAtOnce(use) {
+    const born = this.#inherited.findIndex((one) => keyOf(one) === keyOf(use.claim));
+    if (born !== -1) {
+      const [{ fd }] = this.#inherited.splice(born, 1);
+      this.#channel.say({ act: 'taken', claim: use.claim });
+      return this.#listenOn(use, openHandle(fd));
+    }
+    const handle = this.#channel.isOpen() ? bindAlone(use.claim) : null;
+    // Somebody has the address. The keeper knows who: another app, an orphan that can be asked to let go, or we ourselves before a close().
+    if (!handle) return this.#ask(use);
+    this.#listenOn(use, handle);
+    this.#channel.say({ act: 'bound', claim: use.claim }, handle);
+  }
+
+  /**
+   * Without a keeper: beside those who listen already, where the system can do that (Node 22.12). Where it cannot, the server stays
+   * silent until the next keeper replaces this process: an error would end it.
+   * @param {Use} use
+   */
+  #bindBeside(use) {
+    const handle = tryBind(use.claim, REUSE_PORT)?.handle;
+    if (handle) this.#listenOn(use, handle);
+  }
+
+  /** @param {Use} use  @param {any} handle */
+  #listenOn(use, handle) {
+    const { server, wanted } = use;
+    server.once('close', () => this.#forget(use));
+    server.once('listening', () => this.#announce(server));
+    this.original?.call(server, handle, wanted.backlog);
+  }
+
+  /** @param {Use} use */
+  #forget(use) {
+    if (this.#uses.get(keyOf(use.claim)) !== use) return;
+    this.#uses.delete(keyOf(use.claim));
+    if (!this.#isClosing) this.#channel.say({ act: 'closed', claim: use.claim });
+  }
+
+  /** Two apps bound one address at the same instant, and the keeper heard of the other one first. @param {any} refusal */
+  #withdraw(refusal) {
+    const use = this.#uses.get(keyOf(refusal.claim));
+    if (!use) return;
+    net.Server.prototype.close.call(use.server);
+    this.#refuse(use, refusal);
+  }
+
+  /** Nobody of this app listens there any more. @param {Claim} claim */
+  #dropInherited(claim) {
+    const at = this.#inherited.findIndex((one) => keyOf(one) === keyOf(claim));
+    if (at !== -1) openHandle(this.#inherited.splice(at, 1)[0].fd).close();
+  }
+
+  #keeperLost() {
+    for (const [seq, question] of this.#asked) {
+      this.#asked.delete(seq);
+      question.release();
+      this.#bindBeside(question.use);
+    }
+  }
+
+  /** @param {any} server */
+  #announce(server) {
+    this.servers.add(server);
+    server.once('close', () => this.servers.delete(server));
+    const keep = (/** @type {any} */ one) => {
+      this.wrapped.add(one);
+      one.once('close', () => this.wrapped.delete(one));
+    };
+    if (typeof server.setSecureContext === 'function') server.prependListener('secureConnection', keep);
+    if (typeof server.updateSettings === 'function') server.prependListener('session', keep);
+    const address = server.address();
+    if (typeof address === 'string') this.#channel.say({ act: 'listening', address, port: 0, family: 'pipe' });
+    else if (address) this.#channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
+  }
 }
 
 /**
+ * Whether a listen() is for a TCP port and nothing else. A pipe, a handle, `exclusive` and bad arguments go to Node.
  * @param {any[]} args
- * @returns {Omit<Listen, 'calledAt'> | null}  null when this is none of our business: a pipe, a handle, `exclusive`, bad arguments that Node will refuse.
+ * @param {any} options  As net normalizes them.
  */
-function readArguments(args) {
-  const [first] = args;
-  const backlog = [args[1], args[2]].find((one) => typeof one === 'number');
-  if (args.length === 0 || typeof first === 'function' || first === undefined || first === null) return { options: { port: 0 }, backlog };
-  if (typeof first === 'object') {
-    const { port, path, exclusive, fd, reusePort, _handle, handle } = first;
-    if (path !== undefined || exclusive || reusePort || fd !== undefined || _handle || handle || 'fd' in first || !isPort(port)) return null;
-    return { options: first, backlog: first.backlog ?? backlog };
-  }
-  if (!isPort(first)) return null;
-  return { options: { port: Number(first), host: typeof args[1] === 'string' ? args[1] : undefined }, backlog };
+function isOurs(args, options) {
+  const { path, exclusive, fd, reusePort, _handle, handle, port } = options;
+  if (path !== undefined || exclusive || reusePort || fd !== undefined || 'fd' in options || _handle || handle) return false;
+  if (isAnyPort(args, options)) return true;
+  if (typeof port !== 'number' && (typeof port !== 'string' || port.trim() === '')) return false;
+  return Number.isInteger(Number(port)) && Number(port) >= 0 && Number(port) <= 65535;
 }
 
-/** @param {unknown} value */
-function isPort(value) {
-  if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return false;
-  const port = Number(value);
-  return Number.isInteger(port) && port >= 0 && port <= 65535;
+/** As net.js sees it: listen(), listen(callback), listen(undefined, host), listen({ port: undefined }). @param {any[]} args  @param {any} options */
+function isAnyPort(args, { port }) {
+  return args.length === 0 || typeof args[0] === 'function' || port === null || (port === undefined && (typeof args[0] !== 'object' || args[0] === null || 'port' in args[0]));
 }
 
-/** @param {net.Server} server  @param {AbortSignal | undefined} signal */
+/** @param {any[]} args  @param {any} options  @returns {number | undefined} */
+function backlogOf(args, options) {
+  return options.backlog ?? [args[1], args[2]].find((one) => typeof one === 'number');
+}
+
+/** @param {any} server  @param {AbortSignal | undefined} signal */
 function closeOnAbort(server, signal) {
   if (!signal) return;
   const abort = () => void server.close();
@@ -188,35 +264,24 @@ function closeOnAbort(server, signal) {
   server.once('close', () => signal.removeEventListener('abort', abort));
 }
 
-/** As net.js does it. @param {net.Server} server  @param {string} host  @param {(address: string, family: number) => void} then */
-function lookup(server, host, then) {
-  const internals = /** @type {any} */ (server);
-  const generation = internals._listeningId;
-  require('node:dns').lookup(host, (error, address, family) => {
-    if (internals._listeningId !== generation) return;
-    if (error) server.emit('error', error);
-    else then(address, family === 6 ? 6 : 4);
-  });
-}
-
 /**
+ * A bound handle, or null when the address is taken. SO_REUSEPORT comes second because it hides conflicts (daemon/keeper/listeners.js).
  * @param {Claim} claim
- * @returns {any}  A bound handle, or null when the address is taken. SO_REUSEPORT, see daemon/keeper/listeners.js, comes second because it hides conflicts.
  */
-function bindHandle(claim) {
+function bindAlone(claim) {
   const probe = tryBind(claim, 0);
   if (!probe) return null;
-  const { port } = probe.out;
   probe.handle.close();
-  return tryBind({ ...claim, port }, REUSE_PORT)?.handle ?? null;
+  return tryBind({ ...claim, port: probe.port }, REUSE_PORT)?.handle ?? null;
 }
 
 /** @param {Claim} claim  @param {number} flags */
 function tryBind({ address, port, family, flags: own }, flags) {
   const handle = /** @type {any} */ (net)._createServerHandle(address, port, family, undefined, own | flags);
   if (typeof handle === 'number') return null;
-  const out = { port };
-  if (handle.getsockname(out) === 0) return { handle, out };
+  const bound = { port };
+  // Also reports an error of bind(2) that libuv has put off.
+  if (handle.getsockname(bound) === 0) return { handle, port: bound.port };
   handle.close();
   return null;
 }
@@ -226,9 +291,9 @@ function openHandle(fd) {
   return /** @type {any} */ (net)._createServerHandle(null, 0, 4, fd);
 }
 
-/** @param {Claim} a  @param {Claim} b */
-function sameClaim(a, b) {
-  return a.address === b.address && a.port === b.port && a.family === b.family && a.flags === b.flags && a.index === b.index;
+/** @param {Claim} claim */
+function keyOf({ address, port, family, flags, index }) {
+  return [address ?? '*', port, family, flags, index].join('|');
 }
 
 /** @param {Function} own  The innermost frame that is not shown. */
@@ -236,6 +301,11 @@ function framesAbove(own) {
   const here = { stack: '' };
   Error.captureStackTrace(here, own);
   return here.stack.split('\n').slice(1).join('\n');
+}
+
+/** @param {Use} use  @param {{ code: string, message: string }} refusal */
+function emitLater({ server, claim, wanted }, refusal) {
+  process.nextTick(() => server.emit('error', listenError(refusal, claim, wanted.calledAt)));
 }
 
 /** The shape of Node's own error, with who holds the address. @param {{ code: string, message: string }} refusal  @param {Claim} claim  @param {string} calledAt */
@@ -255,4 +325,4 @@ function replaceMethod(owner, name, replacement) {
   owner[name] = replacement;
 }
 
-module.exports = { holdSockets };
+module.exports = { HeldSockets };

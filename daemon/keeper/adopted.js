@@ -24,7 +24,7 @@ export function watchForeign(pid, startTicks, onGone) {
  * @param {string | null} startTicks
  */
 function isAlive(pid, startTicks) {
-  if (startTicks === null || process.platform !== 'linux') return signalProcess(pid, 0);
+  if (startTicks === null || process.platform !== 'linux') return signalProcess(pid, 0) !== 'gone';
   const stat = readStat(pid);
   return stat !== null && stat.startTicks === startTicks && stat.state !== 'Z';
 }

@@ -1,92 +1,200 @@
 // What agents tell the keeper, and what it answers.
+import { claimKey } from './listeners.js';
+
+/** A socket that no instance of a running app uses is closed this long after the app began to listen elsewhere. */
+const UNUSED_AFTER_MS = 5_000;
+const GIVE_WAY_LOOK_MS = 20;
+const GIVE_WAY_LOOKS = 100;
 
 /**
  * @typedef {import('./child.js').Child} Child
+ * @typedef {import('./listeners.js').Claim} Claim
+ * @typedef {import('./listeners.js').Handle} Handle
+ * @typedef {import('./listeners.js').Listener} Listener
  * @typedef {{ act?: string, [key: string]: any }} AgentMessage
  */
 
-/**
- * @param {object} o
- * @param {import('./listeners.js').Listeners} o.listeners
- * @param {() => Iterable<Child>} o.children
- * @param {(name: string, data: object, handle?: import('./listeners.js').Handle) => void} o.emit  To control.
- */
-export function createAgentDesk({ listeners, children, emit }) {
-  /** Sockets that wait for an orphan of the same app to let go of the address. @type {(() => void)[]} */
-  let waiting = [];
+/** The desk at which agents ask for sockets and tell what became of them. */
+export class AgentDesk {
+  #listeners;
+  #children;
+  #emit;
+  /** Questions that wait for an orphan of the same app to let go of the address. @type {(() => void)[]} */
+  #waiting = [];
+  /** By scope. @type {Map<string, NodeJS.Timeout>} */
+  #tidyTimers = new Map();
 
-  /** @param {import('./listeners.js').Listener} listener */
-  const announce = ({ key, app, scope, claim, bound, handle }) => emit('listener', { key, app, scope, claim, address: bound.address, port: bound.port }, handle);
+  /** @type {Record<string, (child: Child, message: AgentMessage, handle?: Handle) => void>} */
+  #acts = {
+    hello: (child) => child.agentArrived(),
+    listen: (child, message) => this.#giveSocket(child, message),
+    bound: (child, message, handle) => this.#takeCopy(child, message.claim, handle),
+    taken: (child, { claim }) => this.#listeners.get(child.scope, claim)?.users.add(child.instanceId),
+    listening: (child, message) => this.#listening(child, message),
+    closed: (child, { claim }) => this.#closed(child, claim),
+    draining: (child, { caught }) => child.retirement?.caughtSignals(caught),
+    drained: (child, { caught }) => child.retirement?.drained(caught),
+    unlistened: (child) => {
+      child.hasUnlistened = true;
+      this.retryWaiting();
+    },
+  };
 
-  /** @param {Child} child */
-  const orphansBeside = (child) => [...children()].filter((one) => one.isAdopted && !one.exit && one.scope === child.scope && one !== child);
+  /**
+   * @param {object} o
+   * @param {import('./listeners.js').Listeners} o.listeners
+   * @param {() => Iterable<Child>} o.children
+   * @param {(name: string, data: object, handle?: Handle) => void} o.emit  To control.
+   */
+  constructor({ listeners, children, emit }) {
+    this.#listeners = listeners;
+    this.#children = children;
+    this.#emit = emit;
+  }
 
-  /** @param {Child} child  @param {AgentMessage} message */
-  const giveSocket = (child, { seq, claim }) => {
-    if (child.exit || child.retirement) return;
+  /**
+   * @param {Child} child
+   * @param {AgentMessage} message
+   * @param {Handle} [handle]
+   */
+  receive(child, message, handle) {
+    const act = typeof message?.act === 'string' && Object.hasOwn(this.#acts, message.act) ? this.#acts[message.act] : null;
+    // What a process said before it ended may be read after its end.
+    if (act && !child.exit) act(child, message, handle);
+    else handle?.close();
+  }
+
+  /** Gives control its copy. @param {Listener} listener */
+  announce({ key, app, scope, claim, bound, handle }) {
+    this.#emit('listener', { key, app, scope, claim, address: bound.address, port: bound.port }, handle);
+  }
+
+  /** An orphan let go, ended or found the door: who waits for it asks again. */
+  retryWaiting() {
+    const retries = this.#waiting;
+    this.#waiting = [];
+    for (const retry of retries) retry();
+  }
+
+  /** @param {Child} child  It has ended. */
+  ended(child) {
+    for (const { users } of this.#listeners.all()) users.delete(child.instanceId);
+    this.retryWaiting();
+  }
+
+  /**
+   * @param {(listener: Listener) => boolean} isMeant
+   */
+  release(isMeant) {
+    for (const { key, scope, claim } of this.#listeners.release(isMeant)) {
+      this.#emit('released', { key });
+      // Fork-mode processes were born with a copy of it.
+      for (const child of this.#children()) if (child.scope === scope && child.mode === 'fork') child.tell({ act: 'released', claim });
+    }
+  }
+
+  /**
+   * @param {Child} child
+   * @param {AgentMessage} message
+   * @param {number} [retries]  How often to try again while others still close their copies of an address the app has moved away from.
+   */
+  #giveSocket(child, message, retries = 0) {
+    const { seq, claim } = message;
+    // Handles cannot be passed to an orphan, and one that leaves needs none.
+    if (child.exit || child.retirement || child.isAdopted) return;
+    // An address that the app has moved away from must not be in the way of the one it moves to.
+    const inTheWay = this.#listeners.inTheWay(child, claim);
+    if (inTheWay.length > 0) return this.#giveWay(child, message, inTheWay);
     try {
-      const held = listeners.get(child.scope, claim);
-      const listener = held ?? bindFor(child, claim);
-      if (!held) announce(listener);
+      const listener = this.#listeners.get(child.scope, claim) ?? this.#bindFor(child, claim);
+      listener.users.add(child.instanceId);
       child.tell({ act: 'socket', seq }, listener.handle);
     } catch (error) {
-      const { code, message } = /** @type {import('./protocol.js').KeeperError} */ (error);
-      if (code === 'EADDRINUSE' && message.includes('outside') && askOrphans(child)) waiting.push(() => giveSocket(child, { seq, claim }));
-      else child.tell({ act: 'refused', seq, code, message });
+      const { code, message: text, isForeign } = /** @type {import('./listeners.js').BindError} */ (error);
+      if (isForeign && retries > 0) setTimeout(() => this.#giveSocket(child, message, retries - 1), GIVE_WAY_LOOK_MS);
+      else if (isForeign && this.#askOrphans(child)) this.#waiting.push(() => this.#giveSocket(child, message));
+      else child.tell({ act: 'refused', seq, code, message: text });
     }
-  };
+  }
 
-  /** @param {Child} child  @param {import('./listeners.js').Claim} claim */
-  const bindFor = (child, claim) => {
+  /**
+   * Control and the processes born with it have copies too, and close them when they hear of it. Nobody reports that.
+   * @param {Child} child
+   * @param {AgentMessage} message
+   * @param {Listener[]} unused
+   */
+  #giveWay(child, message, unused) {
+    this.release((one) => unused.includes(one));
+    this.#giveSocket(child, message, GIVE_WAY_LOOKS);
+  }
+
+  /** @param {Child} child  @param {Claim} claim */
+  #bindFor(child, claim) {
+    const listener = this.#bindBeside(child, claim);
+    this.announce(listener);
+    return listener;
+  }
+
+  /** @param {Child} child  @param {Claim} claim */
+  #bindBeside(child, claim) {
     try {
-      return listeners.bind(child, claim);
+      return this.#listeners.bind(child, claim);
     } catch (error) {
-      if (/** @type {import('./protocol.js').KeeperError} */ (error).code !== 'EADDRINUSE' || orphansBeside(child).length === 0) throw error;
-      return listeners.bind(child, claim, { beside: true });
+      if (!(/** @type {import('./listeners.js').BindError} */ (error).isForeign) || this.#orphansOf(child).length === 0) throw error;
+      return this.#listeners.bind(child, claim, { beside: true });
     }
-  };
+  }
 
-  /** @param {Child} child  @returns {boolean}  Whether somebody was asked. */
-  const askOrphans = (child) => orphansBeside(child).filter((orphan) => orphan.tell({ act: 'unlisten' })).length > 0;
+  /** @param {Child} child */
+  #orphansOf(child) {
+    return [...this.#children()].filter((one) => one.isAdopted && !one.exit && one.mode !== 'exec' && one.scope === child.scope && one !== child);
+  }
 
-  const retryWaiting = () => {
-    const retries = waiting;
-    waiting = [];
-    for (const retry of retries) retry();
-  };
+  /**
+   * Each orphan is asked once. One that has not found the door yet will be.
+   * @param {Child} child
+   * @returns {boolean}  Whether one may still let go.
+   */
+  #askOrphans(child) {
+    const orphans = this.#orphansOf(child).filter((orphan) => !orphan.hasUnlistened);
+    for (const orphan of orphans) if (!orphan.isAskedToUnlisten) orphan.isAskedToUnlisten = orphan.tell({ act: 'unlisten' });
+    return orphans.length > 0;
+  }
 
-  /** @type {Record<string, (child: Child, message: AgentMessage, handle?: import('./listeners.js').Handle) => void>} */
-  const acts = {
-    hello: (child) => { child.hasAgent = true; },
-    listen: giveSocket,
-    bound(child, { claim }, handle) {
-      if (handle) announce(listeners.keep(child, claim, handle));
-    },
-    listening(child, { address, port, family }) {
-      child.addresses.push({ address, port, family });
-      emit('listening', { instanceId: child.instanceId, address, port, family });
-    },
-    closed(child, { claim }) {
-      const others = [...children()].some((one) => one !== child && one.scope === child.scope && !one.exit);
-      if (child.retirement || others) return;
-      const held = listeners.get(child.scope, claim);
-      for (const key of listeners.release((one) => one === held)) emit('released', { key });
-    },
-    drained(child, { caught }) {
-      if (!child.retirement) return;
-      child.retirement.caught = caught;
-      child.retirement.drained();
-    },
-    unlistened: retryWaiting,
-  };
+  /** @param {Child} child  @param {Claim} claim  @param {Handle} [handle] */
+  #takeCopy(child, claim, handle) {
+    if (!handle) return;
+    const holder = this.#listeners.holderOf(child.scope, claim);
+    if (holder) {
+      handle.close();
+      return void child.tell({ act: 'conflict', claim, code: 'EADDRINUSE', message: `held by app "${holder.app}"` });
+    }
+    const listener = this.#listeners.keep(child, claim, handle);
+    listener.users.add(child.instanceId);
+    this.announce(listener);
+  }
 
-  return {
-    announce,
-    retryWaiting,
-    /** @param {Child} child  @param {AgentMessage} message  @param {import('./listeners.js').Handle} [handle] */
-    receive(child, message, handle) {
-      const act = typeof message?.act === 'string' && Object.hasOwn(acts, message.act) ? acts[message.act] : null;
-      act?.(child, message, handle);
-    },
-  };
+  /** @param {Child} child  @param {AgentMessage} message */
+  #listening(child, { address, port, family }) {
+    const isKnown = child.addresses.some((one) => one.address === address && one.port === port);
+    if (!isKnown) child.addresses.push({ address, port, family });
+    this.#emit('listening', { instanceId: child.instanceId, address, port, family });
+    clearTimeout(this.#tidyTimers.get(child.scope));
+    this.#tidyTimers.set(child.scope, setTimeout(() => this.#tidy(child.scope), UNUSED_AFTER_MS).unref());
+  }
+
+  /** An app that came back on another port: on the old one clients would wait for ever instead of being refused. @param {string} scope */
+  #tidy(scope) {
+    this.#tidyTimers.delete(scope);
+    const held = this.#listeners.ofScope(scope);
+    if (held.some(({ users }) => users.size > 0)) this.release((one) => one.scope === scope && one.users.size === 0);
+  }
+
+  /** The app itself stopped listening. The last one to do so takes the socket along. @param {Child} child  @param {Claim} claim */
+  #closed(child, claim) {
+    const held = this.#listeners.get(child.scope, claim);
+    if (!held || !held.users.delete(child.instanceId)) return;
+    child.addresses = child.addresses.filter(({ address, port }) => address !== held.bound.address || port !== held.bound.port);
+    if (held.users.size === 0 && !child.retirement) this.release((one) => claimKey(one.scope, one.claim) === held.key);
+  }
 }

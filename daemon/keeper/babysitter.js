@@ -30,7 +30,20 @@ export function createBabysitter({ env, onStarted, onEnded, log }) {
 
   const start = () => {
     lastStartMono = performance.now();
-    const control = fork(CONTROL, [], { env, execArgv: process.execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const control = tryFork();
+    if (!control) return restart();
+    follow(control);
+  };
+  const tryFork = () => {
+    try {
+      return fork(CONTROL, [], { env, execArgv: process.execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    } catch (error) {
+      log('control-not-started', describeError(error)); // Out of memory: in a second it may be different.
+      return null;
+    }
+  };
+  /** @param {import('node:child_process').ChildProcess} control */
+  const follow = (control) => {
     let hasEnded = false;
     /** @param {number | null} code  @param {string | null} signal */
     const ended = (code, signal) => {

@@ -11,6 +11,8 @@ export class Child {
   #line = null;
   /** @type {(exit: import('./protocol.js').Exit) => void} */
   #resolveExited = () => {};
+  /** @type {() => void} */
+  #resolveWentAway = () => {};
   /** @type {string | null} */
   #startTicks;
   /** @type {() => void} */
@@ -21,6 +23,9 @@ export class Child {
   hasAgent = false;
   isReady = false;
   isGone = false;
+  /** Of an orphan: it was asked to stop listening, and it has. */
+  isAskedToUnlisten = false;
+  hasUnlistened = false;
   /** @type {import('./protocol.js').Exit | null} */
   exit = null;
   /** @type {import('./retire.js').Retirement | null} */
@@ -67,6 +72,9 @@ export class Child {
   /** Resolves when the agent of an adopted process has found the door. @type {Promise<void>} */
   agentFound = new Promise((resolve) => { this.#resolveAgentFound = resolve; });
 
+  /** Resolves when the last process of the tree is gone. Never rejects. @type {Promise<void>} */
+  wentAway = new Promise((resolve) => { this.#resolveWentAway = resolve; });
+
   get isAdopted() {
     return this.#process === null;
   }
@@ -78,6 +86,11 @@ export class Child {
     if (line) this.#resolveAgentFound();
   }
 
+  /** The agent in the process has said its first word. */
+  agentArrived() {
+    this.hasAgent = true;
+  }
+
   /**
    * Says something to the agent in the process.
    * @param {{ act: string, [key: string]: unknown }} message
@@ -85,12 +98,18 @@ export class Child {
    * @returns {boolean}  false when there is no way to reach it.
    */
   tell(message, handle) {
-    if (this.#line) return this.#line.send(message);
+    if (this.#line) return handle === undefined && this.#line.send(message); // Only an IPC channel carries handles.
     if (!this.#process?.connected) return false;
     // A failed write means that the process is ending, which its exit reports; without a callback Node would throw it at us.
     const cast = /** @type {import('node:child_process').SendHandle | undefined} */ (/** @type {unknown} */ (handle));
     this.#process.send({ cmd: AGENT_CMD, ...message }, cast, () => {});
     return true;
+  }
+
+  /** The last process of the tree is gone. */
+  gone() {
+    this.isGone = true;
+    this.#resolveWentAway();
   }
 
   /** @param {import('./protocol.js').Exit} exit */

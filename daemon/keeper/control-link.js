@@ -16,15 +16,12 @@ import { KeeperError, PROTOCOL } from './protocol.js';
 export function createControlLink({ verbs, onFatal, log }) {
   /** @type {Peer | null} */
   let peer = null;
-  /** @type {Promise<void>} */
-  let lastSent = Promise.resolve();
 
   /** @param {object} message  @param {import('./listeners.js').Handle} [handle] */
   const send = (message, handle) => {
     if (!peer?.connected || !peer.send) return;
-    const to = peer;
     // What cannot be sent to a control that is dying is in the snapshot for the next one.
-    lastSent = new Promise((resolve) => void to.send?.({ v: PROTOCOL, ...message }, handle, undefined, () => resolve()));
+    peer.send({ v: PROTOCOL, ...message }, handle, undefined, () => {});
   };
 
   /** @param {{ v?: unknown, id?: unknown, verb?: unknown, event?: unknown, data?: unknown, params?: unknown }} message  @param {import('./listeners.js').Handle} [handle] */
@@ -63,8 +60,6 @@ export function createControlLink({ verbs, onFatal, log }) {
     event(name, data, handle) {
       send({ event: name, data }, handle);
     },
-    /** @returns {Promise<void>}  Resolves when what was said so far is on its way. */
-    flushed: () => lastSent,
     get pid() {
       return peer?.pid ?? null;
     },

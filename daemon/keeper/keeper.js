@@ -1,5 +1,5 @@
 import { watchForeign } from './adopted.js';
-import { createAgentDesk } from './agents.js';
+import { AgentDesk } from './agents.js';
 import { Child } from './child.js';
 import { Listeners } from './listeners.js';
 import { describeError } from './log.js';
@@ -28,11 +28,13 @@ export class Keeper {
   /** @type {Map<string, () => void>} */
   #lookAfter = new Map();
   #listeners = new Listeners();
-  #processTable = createProcessTable();
+  /** @type {Set<Promise<unknown>>} Spawns whose process is not in the table yet. */
+  #inFlight = new Set();
   #startedAtMs = Date.now();
   #isTerminating = false;
   #isLeaving = false;
   #desk;
+  #tools;
   #pipes;
   #version;
   #emit;
@@ -52,8 +54,9 @@ export class Keeper {
     this.#version = version;
     this.#emit = emit;
     this.#log = log;
+    this.#tools = { processTable: createProcessTable(), log };
     this.#onEmpty = onEmpty;
-    this.#desk = createAgentDesk({ listeners: this.#listeners, children: () => this.#children.values(), emit });
+    this.#desk = new AgentDesk({ listeners: this.#listeners, children: () => this.#children.values(), emit });
   }
 
   /** @returns {Record<string, import('./control-link.js').Verb>} */
@@ -72,7 +75,9 @@ export class Keeper {
     };
   }
 
-  snapshot() {
+  async snapshot() {
+    // A control that died while we started a process for it must not leave one that nobody knows.
+    await Promise.allSettled(this.#inFlight);
     // After the answer: every control keeps a copy of every socket, to hand it to the next keeper should this one be killed.
     setImmediate(() => this.#listeners.all().forEach((one) => this.#desk.announce(one)));
     return {
@@ -89,6 +94,17 @@ export class Keeper {
 
   /** @param {SpawnParams} params */
   async spawn(params) {
+    const spawning = this.#spawn(params);
+    this.#inFlight.add(spawning);
+    try {
+      return await spawning;
+    } finally {
+      this.#inFlight.delete(spawning);
+    }
+  }
+
+  /** @param {SpawnParams} params */
+  async #spawn(params) {
     const { instanceId, app, scope = app, label, mode } = params;
     if (this.#isTerminating || this.#isLeaving) throw new KeeperError('ELEAVING', 'the keeper is leaving');
     if (this.#children.has(instanceId)) throw new KeeperError('EEXIST', `instance ${instanceId} exists`);
@@ -115,7 +131,9 @@ export class Keeper {
     started.on('internalMessage', (message, handle) => {
       if (message?.cmd === AGENT_CMD) this.#desk.receive(child, message, handle);
     });
-    started.on('message', (message) => {
+    started.on('message', (message, handle) => {
+      // An app that sends us a socket would leave a copy open here.
+      if (handle) closeHandle(/** @type {{ close?: () => void, destroy?: () => void }} */ (handle));
       if (message !== 'ready' || child.isReady) return;
       child.isReady = true;
       this.#emit('ready', { instanceId: child.instanceId });
@@ -136,8 +154,8 @@ export class Keeper {
     child.ended(exit);
     this.#lookAfter.delete(child.instanceId);
     this.#emit('exited', { instanceId: child.instanceId, ...exit });
-    this.#desk.retryWaiting();
-    sweep(child, this.#processTable).then(
+    this.#desk.ended(child);
+    sweep(child, this.#tools).then(
       () => this.#emit('gone', { instanceId: child.instanceId }),
       (error) => this.#log('sweep-failed', { instanceId: child.instanceId, ...describeError(error) }),
     );
@@ -147,7 +165,7 @@ export class Keeper {
   retire(params) {
     const child = this.#known(params.instanceId);
     if (child.exit) return;
-    retire(child, params, this.#processTable).catch((error) => this.#log('retire-failed', { instanceId: params.instanceId, ...describeError(error) }));
+    retire(child, params, this.#tools).catch((error) => this.#log('retire-failed', { instanceId: params.instanceId, ...describeError(error) }));
   }
 
   /** @param {string} instanceId */
@@ -156,6 +174,7 @@ export class Keeper {
     if (!child.isGone) throw new KeeperError('EBUSY', `instance ${instanceId} is not gone yet`);
     this.#children.delete(instanceId);
     if (child.pipes) this.#pipes.giveBack(child.pipes);
+    else this.#pipes.remove([child.outPipe, child.errPipe]);
     if (this.#isLeaving) this.#leaveIfEmpty();
   }
 
@@ -164,7 +183,7 @@ export class Keeper {
    * @param {string} [scope]
    */
   release(app, scope) {
-    for (const key of this.#listeners.release((one) => one.app === app && (scope === undefined || one.scope === scope))) this.#emit('released', { key });
+    this.#desk.release((one) => one.app === app && (scope === undefined || one.scope === scope));
   }
 
   /** @param {import('./protocol.js').AdoptParams} params */
@@ -183,10 +202,11 @@ export class Keeper {
       onOrphan: (line) => {
         this.#orphanLines.set(line.instanceId, line);
         this.#children.get(line.instanceId)?.attach(line);
+        this.#desk.retryWaiting();
       },
       onOrphanMessage: (instanceId, message) => {
         const child = this.#children.get(instanceId);
-        if (child?.isAdopted) this.#desk.receive(child, message);
+        if (child) this.#desk.receive(child, message);
       },
       onOrphanGone: (instanceId) => {
         this.#orphanLines.delete(instanceId);
@@ -215,7 +235,12 @@ export class Keeper {
   async retireAll(killTimeoutMs) {
     const alive = [...this.#children.values()].filter((child) => !child.exit);
     for (const { instanceId } of alive) this.retire({ instanceId, killTimeoutMs, signal: null, drain: 'finish', tree: true });
-    await Promise.all(alive.map((child) => child.exited));
+    await Promise.all(alive.map((child) => child.wentAway));
+  }
+
+  /** Paths that processes of this keeper write to, or of an earlier one that were adopted. */
+  get pipesInUse() {
+    return new Set([...this.#children.values()].flatMap(({ outPipe, errPipe }) => [outPipe, errPipe]));
   }
 
   #leaveIfEmpty() {
@@ -235,4 +260,10 @@ export class Keeper {
     if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has ended`);
     return child;
   }
+}
+
+/** @param {{ close?: () => void, destroy?: () => void }} handle  A socket or a server. */
+function closeHandle(handle) {
+  if (handle.destroy) handle.destroy();
+  else handle.close?.();
 }

@@ -2,7 +2,6 @@
 // themselves from one kernel queue. As it keeps its own copy, what is queued outlives every worker.
 import net from 'node:net';
 import { getSystemErrorName } from 'node:util';
-import { KeeperError } from './protocol.js';
 
 /** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
 const REUSE_PORT = 2;
@@ -29,6 +28,7 @@ const IPV6_ONLY = 1;
  * @property {Claim} claim
  * @property {import('./protocol.js').Address} bound
  * @property {Handle} handle
+ * @property {Set<string>} users  Instances that listen on it. Empty while the last one is being replaced.
  *
  * @typedef {(address: string | null, port: number, family: number, fd: undefined, flags: number) => Handle | number} CreateHandle
  */
@@ -38,7 +38,7 @@ const IPV6_ONLY = 1;
 const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))._createServerHandle;
 
 /** @param {string} scope  @param {Claim} claim */
-export const listenerKey = (scope, { address, port, family, flags, index }) => [scope, address ?? '*', port, family, flags, index].join('|');
+export const claimKey = (scope, { address, port, family, flags, index }) => [scope, address ?? '*', port, family, flags, index].join('|');
 
 /** The table of held sockets. */
 export class Listeners {
@@ -47,7 +47,7 @@ export class Listeners {
 
   /** @param {string} scope  @param {Claim} claim */
   get(scope, claim) {
-    return this.#table.get(listenerKey(scope, claim));
+    return this.#table.get(claimKey(scope, claim));
   }
 
   /** @param {string} scope */
@@ -65,11 +65,11 @@ export class Listeners {
    * @param {Claim} claim
    * @param {object} [o]
    * @param {boolean} [o.beside]  Share the address with a process that already listens there: an orphan of the same app.
-   * @returns {Listener}  Throws KeeperError with the system's code; the message names the app that holds the address.
+   * @returns {Listener}  Throws BindError; the message names the app that holds the address.
    */
   bind({ app, scope }, claim, { beside = false } = {}) {
-    const holder = this.#holderOf(claim);
-    if (holder) throw new KeeperError('EADDRINUSE', `held by app "${holder.app}"`);
+    const holder = this.holderOf(scope, claim);
+    if (holder) throw new BindError('EADDRINUSE', `held by app "${holder.app}"`);
     // SO_REUSEPORT is what lets a later keeper bind beside orphans of this one, but it also hides a real conflict. So first without.
     if (!beside) bindOnce(claim, 0).close();
     return this.keep({ app, scope }, claim, bindOnce(claim, REUSE_PORT));
@@ -82,18 +82,18 @@ export class Listeners {
    * @returns {Listener}
    */
   keep({ app, scope }, claim, handle) {
-    const key = listenerKey(scope, claim);
+    const key = claimKey(scope, claim);
     const out = /** @type {{ address: string, port: number, family: string }} */ ({});
     handle.getsockname(out);
     this.#table.get(key)?.handle.close();
-    const listener = { key, app, scope, claim, bound: { address: out.address, port: out.port, family: out.family }, handle };
+    const listener = { key, app, scope, claim, bound: { address: out.address, port: out.port, family: out.family }, handle, users: new Set() };
     this.#table.set(key, listener);
     return listener;
   }
 
   /**
    * @param {(listener: Listener) => boolean} isMeant
-   * @returns {string[]}  Keys of the closed ones. From now on connections there are refused.
+   * @returns {Listener[]}  Closed: from now on connections there are refused.
    */
   release(isMeant) {
     const meant = this.all().filter(isMeant);
@@ -101,13 +101,27 @@ export class Listeners {
       handle.close();
       this.#table.delete(key);
     }
-    return meant.map(({ key }) => key);
+    return meant;
   }
 
-  /** @param {Claim} claim */
-  #holderOf(claim) {
+  /**
+   * @param {string} scope
+   * @param {Claim} claim
+   * @returns {Listener | undefined}  Of another app. Within an app the kernel knows best.
+   */
+  holderOf(scope, claim) {
     if (claim.port === 0) return undefined;
-    return this.all().find((one) => one.bound.port === claim.port && overlap(one, claim));
+    return this.all().find((one) => one.scope !== scope && one.bound.port === claim.port && overlap(one, claim));
+  }
+
+  /**
+   * @param {{ scope: string }} owner
+   * @param {Claim} claim
+   * @returns {Listener[]}  Other addresses of the app itself on this port, which nobody uses.
+   */
+  inTheWay({ scope }, claim) {
+    const key = claimKey(scope, claim);
+    return this.ofScope(scope).filter((one) => one.key !== key && one.users.size === 0 && claim.port !== 0 && one.bound.port === claim.port && overlap(one, claim));
   }
 }
 
@@ -117,9 +131,11 @@ export class Listeners {
  * @param {Claim} wanted
  */
 function overlap({ bound, claim }, wanted) {
-  if (claim.flags & IPV6_ONLY && wanted.family === 4 && wanted.address !== null) return false;
-  if (wanted.flags & IPV6_ONLY && bound.family === 'IPv4') return false;
-  return bound.address === wanted.address || [bound.address, wanted.address].some((one) => one === null || one === '::' || one === '0.0.0.0');
+  const spansBoth = (/** @type {Claim} */ one, /** @type {string | null} */ address) => (address === null || address === '::') && !(one.flags & IPV6_ONLY);
+  const isSix = (/** @type {string | null} */ address) => address === null || address.includes(':');
+  if (isSix(bound.address) !== isSix(wanted.address)) return spansBoth(claim, bound.address) || spansBoth(wanted, wanted.address);
+  const any = isSix(bound.address) ? '::' : '0.0.0.0';
+  return (wanted.address ?? '::') === bound.address || bound.address === any || (wanted.address ?? '::') === any;
 }
 
 /**
@@ -138,5 +154,20 @@ function bindOnce({ address, port, family, flags: own }, flags) {
 /** @param {number} errno */
 function systemError(errno) {
   const code = getSystemErrorName(errno);
-  return new KeeperError(code, code === 'EADDRINUSE' ? 'held by a program outside of nclust' : code);
+  return new BindError(code, code === 'EADDRINUSE' ? 'held by a program outside of nclust' : code, code === 'EADDRINUSE');
+}
+
+/** Why an address could not be had. */
+export class BindError extends Error {
+  /**
+   * @param {string} code  The system's.
+   * @param {string} message
+   * @param {boolean} [isForeign]  A process that the table does not know has it: a stranger, or an orphan.
+   */
+  constructor(code, message, isForeign = false) {
+    super(message);
+    this.name = 'BindError';
+    this.code = code;
+    this.isForeign = isForeign;
+  }
 }

@@ -30,7 +30,8 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 export async function claimHome(run) {
   mkdirSync(run, { recursive: true, mode: 0o700 });
   const server = createServer();
-  const own = join(run, `claim.${process.pid}.sock`);
+  // A pid alone is not enough: in a container it is the same at each boot, and a contender may have been killed here.
+  const own = join(run, `claim.${process.pid}-${Date.now().toString(36)}.sock`);
   await listenPrivately(server, own);
   for (;;) {
     const highest = entries(run).at(-1);
@@ -42,7 +43,7 @@ export async function claimHome(run) {
     const path = join(run, `keeper.${epoch}.sock`);
     if (!tryLink(own, path)) continue;
     if (entries(run).at(-1)?.number !== epoch) {
-      unlinkSync(path);
+      unlinkIfThere(path);
       continue;
     }
     clearAway(run, epoch);
@@ -78,17 +79,20 @@ function listenPrivately(server, path) {
 
 /**
  * @param {string} path
- * @returns {Promise<boolean>}  Whether a process accepts connections there.
+ * @returns {Promise<boolean>}  Whether a process accepts connections there. Rejects when that cannot be told.
  */
 function accepts(path) {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const socket = connect(path);
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);
     });
-    // ECONNREFUSED and ENOENT mean that nobody is there. EAGAIN means a full backlog, and only the living have one.
-    socket.once('error', (/** @type {NodeJS.ErrnoException} */ error) => resolve(error.code === 'EAGAIN'));
+    socket.once('error', (/** @type {NodeJS.ErrnoException} */ error) => {
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
+      else if (error.code === 'EAGAIN') resolve(true); // A full backlog: only the living have one.
+      else reject(error); // Out of descriptors or memory: that says nothing about the other one.
+    });
   });
 }
 

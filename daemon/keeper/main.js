@@ -41,7 +41,6 @@ async function main() {
 function keep({ env, isInherited, claim, run }) {
   const version = readVersion();
   const pipes = createPipePool(run, claim.epoch);
-  pipes.clearAway();
   pipes.fill().catch((error) => log('mkfifo-failed', describeError(error)));
 
   /** @type {string | null} */
@@ -52,6 +51,7 @@ function keep({ env, isInherited, claim, run }) {
   const controlReady = () => {
     fatal = null;
     isControlReady = true;
+    pipes.clearAway(keeper.pipesInUse);
     door.announce({ event: 'control-ready', pid: link.pid ?? 0 });
     answerLauncher({ ok: true });
   };
@@ -72,13 +72,15 @@ function keep({ env, isInherited, claim, run }) {
     if (fatal !== null) door.announce({ event: 'control-failed', message: fatal });
   };
   const babysitter = createBabysitter({ env, log, onStarted: (peer) => link.connect(peer), onEnded });
+  let isLeaving = false;
   const leave = async () => {
+    if (isLeaving) return;
+    isLeaving = true;
     babysitter.stop();
-    await new Promise((resolve) => setImmediate(resolve)); // the answer to the request to leave
-    await link.flushed();
+    await new Promise((resolve) => setImmediate(resolve)); // The answer to the request to leave.
     await controlEnded();
     try {
-      pipes.clearAway();
+      pipes.removeAll();
       claim.leave();
       log('keeper-left', {});
     } catch (error) {
@@ -92,8 +94,11 @@ function keep({ env, isInherited, claim, run }) {
     if (link.pid === null) whenControlEnded();
     else setTimeout(whenControlEnded, CONTROL_EXIT_MS);
   });
+  let isTerminating = false;
   const terminate = () => {
     keeper.terminate();
+    if (isTerminating) return;
+    isTerminating = true;
     setInterval(() => {
       if (!isControlReady) void keeper.retireAll(DEFAULT_KILL_TIMEOUT_MS).then(leave);
     }, TERMINATE_MS);
@@ -102,6 +107,8 @@ function keep({ env, isInherited, claim, run }) {
 
   log('keeper-started', { pid: process.pid, epoch: claim.epoch, version, node: process.version, isInherited });
   if (!isInherited) return babysitter.start();
+  // Control may have died before there was a listener for it.
+  if (!process.connected) return babysitter.start();
   process.once('disconnect', () => {
     onEnded();
     babysitter.restart();

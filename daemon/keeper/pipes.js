@@ -2,7 +2,7 @@
 // written stays in the kernel (64 KiB) until the next control reads it. Each instance has two of its own: lines of different
 // instances cannot mix, and a death record gets the right last lines.
 import { spawn } from 'node:child_process';
-import { closeSync, constants, openSync, readdirSync, readSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const POOL_LOW = 16;
@@ -53,7 +53,6 @@ export function createPipePool(run, epoch) {
         return { ...paths, outFd, errFd: openBoth(paths.errPipe) };
       } catch (error) {
         closeSync(outFd);
-        free.push(paths.outPipe, paths.errPipe);
         throw error;
       }
     },
@@ -62,14 +61,27 @@ export function createPipePool(run, epoch) {
       closeSync(outFd);
       closeSync(errFd);
       for (const path of [outPipe, errPipe]) {
-        if (hasWriter(path)) unlinkSync(path);
-        else free.push(path);
+        if (isFree(path)) free.push(path);
+        else removePipe(path);
       }
     },
-    /** Removes the pipes that nobody can be writing to any more: at boot those of dead keepers, at the end one's own. */
-    clearAway() {
-      for (const name of readdirSync(run)) if (name.startsWith('p-') && !hasWriter(join(run, name))) unlinkSync(join(run, name));
-      free.length = 0;
+    /** @param {(string | null)[]} paths  Of an adopted process that is gone. */
+    remove(paths) {
+      for (const path of paths) if (path !== null) removePipe(path);
+    },
+    /**
+     * Removes what earlier keepers left. An unread pipe that is in use must stay: control opens it by its name.
+     * @param {Set<string | null>} inUse
+     */
+    clearAway(inUse) {
+      for (const name of readdirSync(run)) {
+        const path = join(run, name);
+        if (name.startsWith('p-') && !name.startsWith(`p-${epoch}-`) && !inUse.has(path)) removePipe(path);
+      }
+    },
+    /** The keeper leaves: nothing of its pipes stays behind. */
+    removeAll() {
+      for (const name of readdirSync(run)) if (name.startsWith('p-')) removePipe(join(run, name));
     },
   };
 }
@@ -84,19 +96,26 @@ function openBoth(path) {
 }
 
 /**
- * @param {string} path
- * @returns {boolean}  Whether some process still has the pipe open for writing, or unread bytes are in it.
+ * @param {string} path  Of a pipe whose unread bytes nobody will miss.
+ * @returns {boolean}  Whether no process has it open for writing any more, so that the next one has it for itself.
  */
-function hasWriter(path) {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+function isFree(path) {
   try {
-    return readSync(fd, Buffer.alloc(1)) > 0;
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EAGAIN') return true;
-    throw error;
-  } finally {
-    closeSync(fd);
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      return readSync(fd, Buffer.alloc(1)) === 0;
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // EAGAIN: a writer. ENOENT: somebody has removed it.
+    return false;
   }
+}
+
+/** @param {string} path */
+function removePipe(path) {
+  rmSync(path, { force: true });
 }
 
 /**

@@ -10,26 +10,26 @@ const MARKER = 'NCLUST_INSTANCE=';
  * @typedef {object} ProcessFact
  * @property {number} pid
  * @property {number} ppid
+ * @property {string | null} startTicks  With the pid, an identity. null where the system does not tell.
  * @property {string | null} instanceId  From the marker in its environment, which children inherit.
  */
 
 /**
- * Finds the processes of an instance: descendants of its main process, and those that left the family (setsid, double fork) but
- * still carry its marker in their environment. A program that leaves the family and empties its environment is not found.
+ * Finds the processes of an instance: those that carry its marker in their environment, which outlasts setsid and a double fork, and
+ * the descendants of the ones already known. A program that leaves the family unseen and has emptied its environment is not found.
  * @param {ProcessFact[]} table
  * @param {string} instanceId
- * @param {number} pid  The main process, which is not part of the answer.
- * @returns {number[]}
+ * @param {ProcessFact[]} known  From an earlier look. A pid that belongs to another process by now does not count.
+ * @returns {ProcessFact[]}
  */
-export function relativesOf(table, instanceId, pid) {
-  const family = new Set([pid]);
-  let size = 0;
-  while (size !== family.size) {
+export function relativesOf(table, instanceId, known) {
+  const before = new Map(known.map(({ pid, startTicks }) => [pid, startTicks]));
+  const family = new Set(table.filter((one) => one.instanceId === instanceId || (before.has(one.pid) && before.get(one.pid) === one.startTicks)).map(({ pid }) => pid));
+  for (let size = -1; size !== family.size;) {
     size = family.size;
-    for (const one of table) if (family.has(one.ppid) || one.instanceId === instanceId) family.add(one.pid);
+    for (const one of table) if (family.has(one.ppid)) family.add(one.pid);
   }
-  family.delete(pid);
-  return [...family];
+  return table.filter(({ pid }) => family.has(pid));
 }
 
 /**
@@ -55,7 +55,7 @@ function fromProc() {
     const pid = Number(entry);
     if (!Number.isInteger(pid)) continue;
     const stat = readStat(pid);
-    if (stat && stat.state !== 'Z') facts.push({ pid, ppid: stat.ppid, instanceId: readMarker(pid) });
+    if (stat && stat.state !== 'Z') facts.push({ pid, ppid: stat.ppid, startTicks: stat.startTicks, instanceId: readMarker(pid) });
   }
   return facts;
 }
@@ -113,21 +113,24 @@ async function fromPs() {
   return stdout.split('\n').flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s(.*)$/.exec(line);
     if (!match || match[3].startsWith('Z')) return [];
-    return [{ pid: Number(match[1]), ppid: Number(match[2]), instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[4])?.[1] ?? null }];
+    return [{ pid: Number(match[1]), ppid: Number(match[2]), startTicks: null, instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[4])?.[1] ?? null }];
   });
 }
 
 /**
- * Sends a signal to a process that may already be gone.
+ * Sends a signal to a process that may already be gone, or may have become another user's (sudo).
  * @param {number} pid
  * @param {NodeJS.Signals | 0} signal
- * @returns {boolean}  false when there is no such process.
+ * @returns {'sent' | 'gone' | 'forbidden'}
  */
 export function signalProcess(pid, signal) {
   try {
-    return process.kill(pid, signal);
+    process.kill(pid, signal);
+    return 'sent';
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ESRCH') return false;
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code === 'ESRCH') return 'gone';
+    if (code === 'EPERM') return 'forbidden';
     throw error;
   }
 }
