@@ -63,6 +63,9 @@ function statOrCreate(home) {
   }
 }
 
+/** The files of a home, those included that stand beside them for a moment or were set aside. */
+const OURS = /^(state\.json|dump\.json|nclust\.log|nclust\.sock|run|logs)(\.\S+)?$/;
+
 /**
  * A home that is ours alone is closed silently; a folder with other things in it (/tmp, a project) is never touched.
  * @param {string} home
@@ -70,9 +73,8 @@ function statOrCreate(home) {
  */
 function closeToOthers(home, mode) {
   if ((mode & 0o077) === 0) return;
-  const entries = readdirSync(home);
-  const isOurs = entries.length === 0 || entries.some((entry) => entry === 'state.json' || entry === 'nclust.log' || entry === 'run');
-  if (isOurs) return chmodSync(home, 0o700);
+  // Every entry has to be of ours: / and /var have a `run` too.
+  if (readdirSync(home).every((entry) => OURS.test(entry))) return chmodSync(home, 0o700);
   throw new NclustError('ERR_NCLUST_HOME_OPEN', `The nclust home "${home}" can be entered by other users and holds files that are not of nclust.`, {
     hint: `Point NCLUST_HOME at a folder of its own, for example "${join(home, '.nclust')}".`,
   });

@@ -15,12 +15,10 @@ import { findSlot, memoryOf, seatKey } from './world.js';
  * orphans of a dead one. What has happened meanwhile is then told as events, in `news`.
  * @param {Core} core
  * @param {ChildFact[]} children
- * @param {object} o
- * @param {boolean} o.isExact  False: the list may have lost apps, so what is not in it is left alone.
  * @returns {{news: {event: 'exited'|'gone', instanceId: string, data: object}[], names: Set<string>}}
  */
-export function adopt(core, children, { isExact }) {
-  const known = children.flatMap((fact) => instanceOf(core, fact, isExact) ?? []);
+export function adopt(core, children) {
+  const known = children.flatMap((fact) => instanceOf(core, fact) ?? []);
   known.sort((a, b) => a.instance.label.spawns - b.instance.label.spawns || a.fact.startedAtMs - b.fact.startedAtMs);
   for (const { instance, fact } of known) seatInstance(core, instance, fact);
   restore(core);
@@ -31,14 +29,13 @@ export function adopt(core, children, { isExact }) {
 /**
  * @param {Core} core
  * @param {ChildFact} fact
- * @param {boolean} isExact
  * @returns {{instance: Instance, fact: ChildFact}|null}
  */
-function instanceOf(core, fact, isExact) {
+function instanceOf(core, fact) {
   const label = /** @type {Label|null} */ (fact.label);
   if (core.world.instances.has(fact.instanceId) || typeof label?.id !== 'number') return null;
   const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = fact;
-  const isStray = !isExact && !findSlot(core.world, label.id);
+  const isStray = !core.isExact && !findSlot(core.world, label.id);
   const instance = { ...newInstance(fact.instanceId, label), pid, startedAtMs, addresses, isReady, isStray, isOrphan: isAdopted, outPipe, errPipe };
   core.world.instances.set(fact.instanceId, instance);
   core.world.openScopes.set(label.scope, label.name);

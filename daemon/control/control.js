@@ -1,15 +1,13 @@
-import { adopt } from './adoption.js';
 import { tell } from './core.js';
-import { FACTS, forgetSlot, refused, spawned } from './facts.js';
-import { createKeeperLink, KeeperLost } from './keeper-link.js';
-import { noteKey, readNote, slotOfNote } from './memory.js';
-import { NclustError } from '../../lib/shared/errors.js';
-import { notUpError, outcomeOf, RECEIPTS_KEPT } from './requests.js';
-import { reconcile } from './reconcile.js';
-import { retireInstance } from './effects.js';
-import { step } from './steps.js';
+import { allNames, EVENTS } from './events.js';
+import { FACTS } from './facts.js';
 import { createHandleKeep } from './handle-keep.js';
-import { takeOverOrphans } from './takeover.js';
+import { introduce } from './introduction.js';
+import { createKeeperLink, KeeperLost } from './keeper-link.js';
+import { noteKey } from './memory.js';
+import { NclustError } from '../../lib/shared/errors.js';
+import { RECEIPTS_KEPT } from './requests.js';
+import { createWaiters } from './waiters.js';
 import { memoryOf, newWorld } from './world.js';
 
 /** @import { Change, Desired } from './desired.js' */
@@ -18,20 +16,19 @@ import { memoryOf, newWorld } from './world.js';
 /** @import { Receipt } from './requests.js' */
 /** @import { World } from './world.js' */
 
-/** @typedef {{receipt: Receipt, resolve: () => void, reject: (error: Error) => void}} Waiter */
+/** After a keeper could not be launched the next attempt is this much later, in ms. */
+const RELAUNCH_MS = 1_000;
 
 /** The owner loop: takes events one at a time, updates the records, plans, and has the effects carried out. Nothing else changes them. */
 export class Control {
   /** @type {Core} */
   #core;
-  #isExact;
   /** @type {ControlEvent[]} */
   #queue = [];
   #isBusy = false;
   /** Events wait while the records of one keeper are exchanged for those of the next. */
   #isHeld = true;
-  /** @type {Set<Waiter>} */
-  #waiters = new Set();
+  #waiters;
   #handles = createHandleKeep();
   /** @type {Snapshot|null} */
   #keeper = null;
@@ -48,10 +45,10 @@ export class Control {
    * @param {Parts} parts
    * @param {import('./store.js').Loaded} loaded
    */
-  constructor(parts, loaded) {
-    this.#core = { parts, world: newWorld(loaded.desired), link: null, dispatch: (event) => this.dispatch(event) };
-    this.#isExact = loaded.isExact;
-    for (const notice of loaded.notices) this.#core.world.notices.add(notice);
+  constructor(parts, { desired, isExact, notices }) {
+    this.#core = { parts, world: newWorld(desired), isExact, link: null, dispatch: (event) => this.dispatch(event) };
+    this.#waiters = createWaiters(this.world);
+    for (const notice of notices) this.world.notices.add(notice);
   }
 
   /** The records, for reading. @returns {World} */
@@ -66,23 +63,17 @@ export class Control {
 
   /**
    * Meets a keeper: learns what runs, and begins to bring about what is wanted.
-   * Rejects with KeeperLost when it died meanwhile.
    * @param {Port} port
+   * @returns {Promise<void>}  Rejects with KeeperLost when it died meanwhile; the next one is then on its way.
    */
   async meet(port) {
-    const core = this.#core;
-    const link = createKeeperLink(port, {
-      onEvent: (event, data, handle) => this.dispatch({ type: 'keeper', event, data, handle }),
+    this.#core.link = createKeeperLink(port, {
+      onEvent: (event, data, handle) => this.#onKeeperEvent(event, data, handle),
       onLost: () => void this.#meetNext(),
     });
-    core.link = link;
-    const known = new Map(core.world.instances);
-    const snapshot = /** @type {Snapshot} */ (await link.request('snapshot', {}));
+    const { snapshot, orphans } = await introduce(this.#core);
     this.#keeper = snapshot;
-    this.#readNotes(snapshot.notes);
-    const orphans = await takeOverOrphans(core, { notes: snapshot.notes, children: snapshot.children, known });
-    this.#dropRecords([...snapshot.children, ...orphans].map((fact) => fact.instanceId));
-    if (snapshot.isTerminating) core.world.ending ??= 'shutdown';
+    if (snapshot.isTerminating) this.world.ending ??= 'shutdown';
     this.#isHeld = false;
     this.#queue.unshift({ type: 'adopted', children: [...snapshot.children, ...orphans], listeners: snapshot.listeners });
     this.#drain();
@@ -101,11 +92,11 @@ export class Control {
 
   /**
    * Changes what is wanted. On disk before anything acts on it. A token that was seen changes nothing.
-   * Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and what `change` throws; then nothing has changed.
    * @param {string} method
    * @param {string} token
    * @param {(desired: Desired) => Change & {about: Receipt['about']}} change
    * @returns {Receipt}
+   * Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and what `change` throws; then nothing has changed.
    */
   mutate(method, token, change) {
     const { parts, world } = this.#core;
@@ -124,19 +115,15 @@ export class Control {
   }
 
   /**
-   * Waits until a mutation has come about. Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed.
+   * Waits until a mutation has come about.
    * @param {Receipt} receipt
    * @param {AbortSignal} [signal]  Ends the waiting: resolves then.
-   * @returns {Promise<void>}
+   * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed.
    */
   settled(receipt, signal) {
-    return new Promise((resolve, reject) => {
-      /** @type {Waiter} */
-      const waiter = { receipt, resolve, reject };
-      this.#waiters.add(waiter);
-      signal?.addEventListener('abort', () => this.#waiters.delete(waiter) && resolve(), { once: true });
-      this.#answer();
-    });
+    const outcome = this.#waiters.add(receipt, signal);
+    if (!this.#isHeld) this.#waiters.answer();
+    return outcome;
   }
 
   /**
@@ -146,13 +133,13 @@ export class Control {
    */
   end(by) {
     this.world.ending ??= by;
-    this.dispatch({ type: 'changed', names: this.#allNames() });
+    this.dispatch({ type: 'changed', names: allNames(this.world) });
     return this.#ended;
   }
 
   /** Zeroes the restart counters of a slot. @param {number} id */
   reset(id) {
-    const memory = memoryOf(this.#core.world, id);
+    const memory = memoryOf(this.world, id);
     memory.resetAt = memory.spawns;
     tell(this.#core, 'note', { key: noteKey(id), value: memory });
   }
@@ -184,133 +171,28 @@ export class Control {
     if (this.#isBusy || this.#isHeld) return;
     this.#isBusy = true;
     try {
-      for (let event = this.#queue.shift(); event && !this.#isHeld; event = this.#queue.shift()) this.#handle(event);
+      for (let event = this.#queue.shift(); event; event = this.#queue.shift()) EVENTS[event.type](this.#core, event);
     } finally {
       this.#isBusy = false;
     }
-    this.#answer();
+    this.#waiters.answer();
     this.#leaveWhenDone();
   }
 
-  /** @param {ControlEvent} event */
-  #handle(event) {
-    const core = this.#core;
-    switch (event.type) {
-      case 'keeper':
-        return this.#onKeeperEvent(event);
-      case 'spawned': {
-        const instance = core.world.instances.get(event.instanceId);
-        if (!instance) return undefined;
-        spawned(core, instance, event);
-        return reconcile(core, instance.label.name);
-      }
-      case 'refused': {
-        const instance = core.world.instances.get(event.instanceId);
-        if (!instance) return undefined;
-        refused(core, instance, event.message);
-        return reconcile(core, instance.label.name);
-      }
-      case 'timer': {
-        const seat = core.world.seats.get(event.key);
-        if (!seat) return undefined;
-        seat.untilMs = null;
-        step(core, seat, { type: 'timer' });
-        return reconcile(core, seat.name);
-      }
-      case 'changed':
-        return this.#onChanged(event.names);
-      case 'adopted':
-        return this.#onAdopted(event);
-      default:
-        return undefined;
-    }
+  /** @param {string} event @param {any} data @param {unknown} handle */
+  #onKeeperEvent(event, data, handle) {
+    if (event === 'listener') this.#handles.keep(data, handle);
+    else if (event === 'released') this.#handles.drop(data.key);
+    else if (event === 'terminating') void this.end('shutdown'); // Leaving is what follows.
+    else if (Object.hasOwn(FACTS, event)) this.dispatch({ type: 'fact', event, data });
   }
 
-  /** @param {Extract<ControlEvent, {type: 'keeper'}>} event */
-  #onKeeperEvent({ event, data, handle }) {
-    const core = this.#core;
-    if (event === 'listener') return this.#handles.keep(data, handle);
-    if (event === 'released') return this.#handles.drop(data.key);
-    if (event === 'terminating') return void this.end('shutdown'); // Leaving is what follows.
-    const fact = FACTS[event];
-    if (!fact) return undefined;
-    const instance = core.world.instances.get(data.instanceId);
-    if (!instance) return this.#lookAgain(event, data.instanceId);
-    fact(core, instance, data);
-    return reconcile(core, instance.label.name);
-  }
-
-  /**
-   * An instance nobody here has asked for: the last act of a control that died. It is adopted, and the plan says what becomes of it.
-   * @param {string} event
-   * @param {string} instanceId
-   */
-  #lookAgain(event, instanceId) {
-    const { link, parts } = this.#core;
-    parts.journal('unknown-instance', { event, instanceId });
-    if (event === 'gone') return;
-    const look = async () => {
-      const { children, listeners } = /** @type {Snapshot} */ (await link?.request('snapshot', {}));
-      this.dispatch({ type: 'adopted', children, listeners });
-    };
-    look().catch(() => {}); // The keeper died: the next one is asked anyway.
-  }
-
-  /** @param {string[]} names */
-  #onChanged(names) {
-    const core = this.#core;
-    for (const name of names) reconcile(core, name);
-    if (core.world.ending) for (const instance of core.world.instances.values()) if (instance.isStray && !instance.exit) retireInstance(core, instance, 'finish');
-    for (const id of [...core.world.memories.keys()]) forgetSlot(core, id);
-  }
-
-  /** @param {Extract<ControlEvent, {type: 'adopted'}>} event */
-  #onAdopted({ children, listeners }) {
-    const core = this.#core;
-    for (const { app, scope } of listeners) core.world.openScopes.set(scope ?? app, app);
-    const { news, names } = adopt(core, children, { isExact: this.#isExact });
-    for (const { event, instanceId, data } of news) {
-      const instance = core.world.instances.get(instanceId);
-      if (instance) FACTS[event](core, instance, data);
-    }
-    this.#onChanged([...new Set([...names, ...this.#allNames()])]);
-  }
-
-  /** @returns {string[]} */
-  #allNames() {
-    const { world } = this.#core;
-    const listed = world.desired.apps.map((app) => app.spec.name);
-    const seated = [...world.seats.values()].map((seat) => seat.name);
-    return [...new Set([...listed, ...seated, ...world.openScopes.values()])];
-  }
-
-  /** A keeper that has notes knows the past of the slots; one that has none is told. @param {Record<string, unknown>} notes */
-  #readNotes(notes) {
-    const { world } = this.#core;
-    for (const [key, note] of Object.entries(notes)) {
-      const id = slotOfNote(key);
-      if (id !== null) world.memories.set(id, readNote(note));
-    }
-    for (const [id, memory] of world.memories) if (!(noteKey(id) in notes)) tell(this.#core, 'note', { key: noteKey(id), value: memory });
-  }
-
-  /**
-   * Empties the records before they are made anew from facts. Pipes of what lives on stay open.
-   * @param {string[]} alive  Instance ids.
-   */
-  #dropRecords(alive) {
-    const { parts, world } = this.#core;
-    for (const seat of world.seats.values()) seat.cancelTimer();
-    for (const instanceId of world.instances.keys()) if (!alive.includes(instanceId)) parts.logs.detach(instanceId);
-    world.seats.clear();
-    world.instances.clear();
-  }
-
-  /** The keeper died: its children live on. The next one gets the sockets first, so that they are refused to nobody. */
+  /** The keeper died: its children live on. The next one gets the sockets first, so that connections are refused to nobody. */
   async #meetNext() {
     const { parts } = this.#core;
     this.#isHeld = true;
     this.#core.link = null;
+    // Wishes count on; facts about the old keeper's instances are found anew.
     this.#queue = this.#queue.filter((event) => event.type === 'changed');
     if (this.#isClosed || this.#isLeaving) return;
     parts.journal('keeper-lost');
@@ -322,27 +204,13 @@ export class Control {
     } catch (error) {
       if (error instanceof KeeperLost) return; // Its own onLost has begun again.
       parts.journal('keeper-launch-failed', { message: /** @type {Error} */ (error).message });
-      parts.clock.after(1_000, () => void this.#meetNext());
-    }
-  }
-
-  #answer() {
-    if (this.#isHeld) return;
-    for (const waiter of this.#waiters) {
-      const { receipt, resolve, reject } = waiter;
-      const outcome = outcomeOf(this.world, receipt);
-      const isCutShort = this.world.ending !== null && receipt.up.length > 0;
-      if (outcome.state === 'pending' && !isCutShort) continue;
-      this.#waiters.delete(waiter);
-      if (outcome.state === 'failed') reject(notUpError(outcome.notUp, { wanted: receipt.up.length, method: receipt.method }));
-      else if (isCutShort && outcome.state === 'pending') reject(new NclustError('ERR_NCLUST_SHUTTING_DOWN', 'The manager is being ended.'));
-      else resolve();
+      parts.clock.after(RELAUNCH_MS, () => void this.#meetNext());
     }
   }
 
   #leaveWhenDone() {
     const { world, parts, link } = this.#core;
-    if (!world.ending || world.instances.size > 0 || this.#isHeld || this.#isLeaving) return;
+    if (!world.ending || world.instances.size > 0 || this.#isLeaving) return;
     this.#isLeaving = true;
     const leave = () => {
       this.#sayEnded();

@@ -24,12 +24,13 @@ import { memoryOf } from './world.js';
  * @typedef {object} Core
  * @property {Parts} parts
  * @property {import('./world.js').World} world
+ * @property {boolean} isExact  False: the list may have lost its last changes, so what runs and is not in it is left alone.
  * @property {import('./keeper-link.js').KeeperLink|null} link  Null while there is no keeper.
  * @property {(event: ControlEvent) => void} dispatch
  */
 
 /**
- * @typedef {{type: 'keeper', event: string, data: any, handle: unknown}
+ * @typedef {{type: 'fact', event: string, data: any}
  *   | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number, outPipe: string|null, errPipe: string|null}
  *   | {type: 'refused', instanceId: string, message: string}
  *   | {type: 'timer', key: string}

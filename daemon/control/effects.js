@@ -1,4 +1,5 @@
-import { findApp, stop } from './desired.js';
+import { findApp } from './desired.js';
+import { stop } from './wishes.js';
 import { KeeperLost } from './keeper-link.js';
 import { tell } from './core.js';
 import { labelFor, spawnParams } from './spawn-params.js';
@@ -59,7 +60,8 @@ export function newInstance(instanceId, label) {
 /** @param {Core} core @param {Seat} seat @param {Extract<Effect, {type: 'retire'}>} effect */
 function retire(core, seat, { drain }) {
   const instance = core.world.instances.get(seat.instanceId ?? '');
-  if (instance) retireInstance(core, instance, drain);
+  // One that is just being created is retired when the keeper has said its pid.
+  if (instance && instance.pid > 0) retireInstance(core, instance, drain);
 }
 
 /**

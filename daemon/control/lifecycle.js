@@ -70,7 +70,7 @@ export const TABLE = {
   down:     { start: spawn, stop: stay,        spawned: bug,       refused: bug,     ready: bug,   exited: bug,      gone: bug,     timer: bug },
   starting: { start: stay,  stop: retire,      spawned: setBootTimer, refused: crashed, ready: beUp, exited: crashed, gone: bug,    timer: overdue },
   up:       { start: stay,  stop: retire,      spawned: stay,      refused: bug,     ready: stay,  exited: crashed,  gone: bug,     timer: bug },
-  stopping: { start: stay,  stop: askAgain,    spawned: stay,      refused: settle,  ready: stay,  exited: stay,     gone: settle,  timer: bug },
+  stopping: { start: stay,  stop: askAgain,    spawned: retireAtLast,     refused: settle,  ready: stay,  exited: stay,     gone: settle,  timer: bug },
   backoff:  { start: stay,  stop: rest,        spawned: bug,       refused: bug,     ready: bug,   exited: bug,      gone: bug,     timer: spawn },
   failed:   { start: spawn, stop: rest,        spawned: bug,       refused: bug,     ready: bug,   exited: bug,      gone: bug,     timer: bug },
 };
@@ -140,6 +140,12 @@ function askAgain(life, event, context) {
 /** @type {Cell} */
 function rest(life) {
   return { life: { ...life, state: 'down', asked: null }, effects: [{ type: 'clearTimer' }] };
+}
+
+/** The wish to stop came while the process was being created, when the keeper could not yet be asked to end it. @type {Cell} */
+function retireAtLast(life) {
+  const asked = /** @type {Asked} */ (life.asked);
+  return { life, effects: [{ type: 'retire', asked, drain: 'finish' }] };
 }
 
 /** The last process is gone. @type {Cell} */

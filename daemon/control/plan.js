@@ -30,23 +30,36 @@
 export function plan(wished, seats) {
   const slots = new Map(wished.slots.map((slot) => [slot.id, slot]));
   const unwanted = seats.filter((seat) => slots.get(seat.id)?.want !== 'up' && mayStop(seat));
-  const views = wished.slots.filter((slot) => slot.want === 'up').map((slot) => viewOf(slot, seats));
+  const bySlot = groupBySlot(seats);
+  const views = wished.slots.filter((slot) => slot.want === 'up').map((slot) => viewOf(slot, bySlot.get(slot.id) ?? []));
   const replaced = rollOut(views, wished.rollout);
   const stops = [...unwanted, ...replaced.stops];
   // A new instance that asks for a socket which a leaving one still holds would get EADDRINUSE.
   const starts = seats.some((seat) => seat.isClosing) ? [] : replaced.starts;
-  return [...stops.map((seat) => stopOf(seat, seats, stops)), ...starts.map(({ id, generation }) => /** @type {Action} */ ({ do: 'start', id, generation }))];
+  const stopping = new Set(stops);
+  const isServedOn = seats.some((seat) => isUp(seat) && !stopping.has(seat));
+  return [...stops.map((seat) => stopOf(seat, isServedOn)), ...starts.map(({ id, generation }) => /** @type {Action} */ ({ do: 'start', id, generation }))];
 }
 
 /** @typedef {{id: number, generation: number, current: SeatFact|null, old: SeatFact[]}} View  One slot that should be up. */
 
 /**
- * @param {Wished['slots'][number]} slot
  * @param {SeatFact[]} seats
+ * @returns {Map<number, SeatFact[]>}
+ */
+function groupBySlot(seats) {
+  /** @type {Map<number, SeatFact[]>} */
+  const groups = new Map();
+  for (const seat of seats) groups.set(seat.id, [...(groups.get(seat.id) ?? []), seat]);
+  return groups;
+}
+
+/**
+ * @param {Wished['slots'][number]} slot
+ * @param {SeatFact[]} mine
  * @returns {View}
  */
-function viewOf({ id, generation }, seats) {
-  const mine = seats.filter((seat) => seat.id === id);
+function viewOf({ id, generation }, mine) {
   return {
     id,
     generation,
@@ -99,13 +112,11 @@ function takesLeft(views, { maxSurge, maxUnavailable }) {
 
 /**
  * @param {SeatFact} seat
- * @param {SeatFact[]} seats
- * @param {SeatFact[]} stops
+ * @param {boolean} isServedOn  By another seat of the app.
  * @returns {Action}
  */
-function stopOf(seat, seats, stops) {
-  const isServedOn = seats.some((other) => isUp(other) && !stops.includes(other));
-  return { do: 'stop', id: seat.id, generation: seat.generation, drain: isServedOn ? 'handover' : 'finish' };
+function stopOf({ id, generation }, isServedOn) {
+  return { do: 'stop', id, generation, drain: isServedOn ? 'handover' : 'finish' };
 }
 
 /** @param {SeatFact} seat */

@@ -112,11 +112,13 @@ function askedFor(world, app, seat) {
  */
 function releaseSockets(core, name) {
   const { world } = core;
+  const owned = [...world.openScopes].filter(([, owner]) => owner === name);
+  if (owned.length === 0) return;
   const app = findApp(world.desired, name);
   const hasFailed = (/** @type {SlotWish} */ slot) => world.seats.get(seatKey(slot.id, slot.generation))?.life.state === 'failed';
-  const needed = app ? app.slots.filter((slot) => asWanted(world, slot).want === 'up' && !hasFailed(slot)).map((slot) => scopeOf(app.spec, slot.slot)) : [];
-  for (const [scope, owner] of world.openScopes) {
-    if (owner !== name || needed.includes(scope)) continue;
+  const needed = new Set(app?.slots.filter((slot) => asWanted(world, slot).want === 'up' && !hasFailed(slot)).map((slot) => scopeOf(app.spec, slot.slot)));
+  for (const [scope] of owned) {
+    if (needed.has(scope)) continue;
     world.openScopes.delete(scope);
     tell(core, 'release', { app: name, scope });
   }

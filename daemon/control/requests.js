@@ -1,6 +1,6 @@
 import { describeDeath } from './deaths.js';
 import { NclustError } from '../../lib/shared/errors.js';
-import { findSlot, hasProcess, memoryOf, seatKey } from './world.js';
+import { findSlot, hasProcess, memoryOf, occupiedSlots, seatKey } from './world.js';
 
 /** @import { NotUp } from '../../lib/shared/protocol.js' */
 /** @import { World } from './world.js' */
@@ -31,17 +31,11 @@ export function outcomeOf(world, { up, gone }) {
   const outcomes = up.map(({ id, generation }) => slotOutcome(world, id, generation));
   const notUp = outcomes.flatMap((outcome) => (outcome.state === 'failed' ? outcome.notUp : []));
   if (notUp.length > 0) return { state: 'failed', notUp };
-  const isPending = outcomes.some((outcome) => outcome.state === 'pending') || gone.some((id) => isStillThere(world, id));
+  const occupied = gone.length > 0 ? occupiedSlots(world) : null;
+  // A slot that should be gone and has been started again by somebody else is not waited for.
+  const isStillThere = (/** @type {number} */ id) => occupied?.has(id) && findSlot(world, id)?.wish.want !== 'up';
+  const isPending = outcomes.some((outcome) => outcome.state === 'pending') || gone.some(isStillThere);
   return { state: isPending ? 'pending' : 'done' };
-}
-
-/**
- * A slot that should be gone and has been started again by somebody else is not waited for.
- * @param {World} world
- * @param {number} id
- */
-function isStillThere(world, id) {
-  return findSlot(world, id)?.wish.want !== 'up' && hasProcess(world, id);
 }
 
 /**

@@ -1,8 +1,8 @@
 import { restartsOf } from './memory.js';
 import { instanceEnv, logFiles } from './spawn-params.js';
-import { hasProcess, memoryOf, seatsOfSlot } from './world.js';
+import { memoryOf } from './world.js';
 
-/** @import { Death, ShownStatus, SlotStatus } from '../../lib/shared/protocol.js' */
+/** @import { BriefStatus, Death, ShownStatus, SlotStatus } from '../../lib/shared/protocol.js' */
 /** @import { AppWish, SlotWish } from './desired.js' */
 /** @import { State } from './lifecycle.js' */
 /** @import { Seat, World } from './world.js' */
@@ -16,13 +16,35 @@ const RANK = { up: 5, starting: 4, backoff: 3, failed: 2, stopping: 1, down: 0 }
 /** @typedef {(pid: number) => {cpu: number, memoryBytes: number}} UsageOf */
 
 /**
+ * @typedef {object} Overview
+ * @property {Map<number, Seat>} seats  By slot id: the one that is shown.
+ * @property {Set<number>} withProcess  Ids of slots that have a process, or the remains of one.
+ */
+
+/**
  * @typedef {object} ShowOptions
  * @property {boolean} isDetailed
  * @property {string} home
  * @property {string} logsFolder
  * @property {number} nowMs
  * @property {UsageOf} usageOf
+ * @property {Overview} overview  Of now.
  */
+
+/**
+ * What is found out once for a list of slots. Looked for again for each, it was most of the time that 500 of them take.
+ * @param {World} world
+ * @returns {Overview}
+ */
+export function overviewOf(world) {
+  /** @type {Overview['seats']} */
+  const seats = new Map();
+  for (const seat of world.seats.values()) {
+    const other = seats.get(seat.id);
+    if (!other || RANK[seat.life.state] - RANK[other.life.state] > 0 || (RANK[seat.life.state] === RANK[other.life.state] && seat.generation > other.generation)) seats.set(seat.id, seat);
+  }
+  return { seats, withProcess: new Set([...world.instances.values()].map((instance) => instance.label.id)) };
+}
 
 /**
  * One slot as clients see it.
@@ -35,26 +57,16 @@ const RANK = { up: 5, starting: 4, backoff: 3, failed: 2, stopping: 1, down: 0 }
 export function slotStatus(world, app, wish, o) {
   const { spec } = app;
   const memory = memoryOf(world, wish.id);
-  const seat = seatsOfSlot(world, wish.id).sort((a, b) => RANK[b.life.state] - RANK[a.life.state] || b.generation - a.generation)[0];
-  const instance = world.instances.get(seat?.instanceId ?? '');
-  const isAlive = Boolean(instance && instance.pid > 0 && !instance.exit);
+  const seat = o.overview.seats.get(wish.id);
+  const instance = livingInstance(world, seat);
   return {
-    id: wish.id,
-    name: spec.name,
-    namespace: spec.namespace,
+    // Not the spread first: Node 20 takes 12 ms for 500 objects that begin with one, and 0.4 for these.
     slot: wish.slot,
-    instanceId: isAlive ? instance?.instanceId ?? null : null,
-    pid: isAlive ? instance?.pid ?? 0 : 0,
-    status: seat ? SHOWN[seat.life.state] : withoutSeat(world, wish),
+    ...briefStatus(world, app, wish, o),
+    instanceId: instance?.instanceId ?? null,
     generation: seat?.generation ?? wish.generation,
-    restarts: restartsOf(memory),
     unstableRestarts: seat?.life.unstableAtMs.length ?? memory.seat?.unstableAtMs.length ?? 0,
-    startedAtMs: isAlive ? instance?.startedAtMs ?? null : null,
     createdAtMs: app.createdAtMs,
-    ...(isAlive && instance ? o.usageOf(instance.pid) : { cpu: 0, memoryBytes: 0 }),
-    mode: spec.mode,
-    version: spec.version,
-    user: spec.user,
     script: spec.script,
     args: spec.args,
     interpreter: spec.interpreter,
@@ -62,8 +74,7 @@ export function slotStatus(world, app, wish, o) {
     cwd: spec.cwd,
     ...logFiles(spec, wish.id, o.logsFolder),
     nodeVersion: spec.nodeVersion,
-    watching: false,
-    addresses: isAlive ? instance?.addresses ?? [] : [],
+    addresses: instance?.addresses ?? [],
     waitingFor: waitingFor(seat, wish, o.nowMs),
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
@@ -73,13 +84,52 @@ export function slotStatus(world, app, wish, o) {
 }
 
 /**
+ * The same for a table of many.
+ * @param {World} world
+ * @param {AppWish} app
+ * @param {SlotWish} wish
+ * @param {Pick<ShowOptions, 'overview'|'usageOf'>} o
+ * @returns {BriefStatus}
+ */
+export function briefStatus(world, { spec }, wish, { overview, usageOf }) {
+  const seat = overview.seats.get(wish.id);
+  const instance = livingInstance(world, seat);
+  const usage = instance ? usageOf(instance.pid) : null;
+  return {
+    id: wish.id,
+    name: spec.name,
+    namespace: spec.namespace,
+    version: spec.version,
+    mode: spec.mode,
+    pid: instance?.pid ?? 0,
+    status: seat ? SHOWN[seat.life.state] : withoutSeat(world, wish, overview),
+    restarts: restartsOf(memoryOf(world, wish.id)),
+    startedAtMs: instance?.startedAtMs ?? null,
+    cpu: usage?.cpu ?? 0,
+    memoryBytes: usage?.memoryBytes ?? 0,
+    user: spec.user,
+    watching: false,
+  };
+}
+
+/**
+ * @param {World} world
+ * @param {Seat|undefined} seat
+ */
+function livingInstance(world, seat) {
+  const instance = world.instances.get(seat?.instanceId ?? '');
+  return instance && instance.pid > 0 && !instance.exit ? instance : undefined;
+}
+
+/**
  * Its process is over, but perhaps not the whole tree of it; or its turn to start has not come.
  * @param {World} world
  * @param {SlotWish} wish
+ * @param {Overview} overview
  * @returns {ShownStatus}
  */
-function withoutSeat(world, wish) {
-  if (hasProcess(world, wish.id)) return 'stopping';
+function withoutSeat(world, wish, { withProcess }) {
+  if (withProcess.has(wish.id)) return 'stopping';
   return wish.want === 'up' && !world.ending ? 'launching' : 'stopped';
 }
 

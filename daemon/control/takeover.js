@@ -1,5 +1,5 @@
 import { KeeperRefusal } from './keeper-link.js';
-import { renew } from './desired.js';
+import { renew } from './wishes.js';
 import { labelFor } from './spawn-params.js';
 import { findSlot } from './world.js';
 

@@ -92,17 +92,23 @@ export function memoryOf(world, id) {
   return memory;
 }
 
+/** @typedef {{app: AppWish, wish: SlotWish}} Found */
+
+/** A Desired is never changed in place, so an index of it stays true. @type {WeakMap<Desired, Map<number, Found>>} */
+const indexes = new WeakMap();
+
 /**
  * @param {World} world
  * @param {number} id
- * @returns {{app: AppWish, wish: SlotWish}|null}
+ * @returns {Found|null}
  */
-export function findSlot(world, id) {
-  for (const app of world.desired.apps) {
-    const wish = app.slots.find((slot) => slot.id === id);
-    if (wish) return { app, wish };
+export function findSlot({ desired }, id) {
+  let index = indexes.get(desired);
+  if (!index) {
+    index = new Map(desired.apps.flatMap((app) => app.slots.map((wish) => [wish.id, { app, wish }])));
+    indexes.set(desired, index);
   }
-  return null;
+  return index.get(id) ?? null;
 }
 
 /**
@@ -143,6 +149,15 @@ export function seatOfInstance(world, instanceId) {
   const label = world.instances.get(instanceId)?.label;
   const seat = label ? world.seats.get(seatKey(label.id, label.generation)) : undefined;
   return seat?.instanceId === instanceId ? seat : null;
+}
+
+/**
+ * The slots that have a process, or the rest of one.
+ * @param {World} world
+ * @returns {Set<number>}
+ */
+export function occupiedSlots(world) {
+  return new Set([...world.instances.values()].map((instance) => instance.label.id));
 }
 
 /**

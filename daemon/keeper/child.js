@@ -79,6 +79,11 @@ export class Child {
     return this.#process === null;
   }
 
+  /** Whether a word to the agent would arrive. */
+  get isReachable() {
+    return this.#line !== null || this.#process?.connected === true;
+  }
+
   /** @param {import('./door.js').OrphanLine | null} line */
   attach(line) {
     this.#line = line;

@@ -31,7 +31,7 @@ export async function claimHome(run) {
   mkdirSync(run, { recursive: true, mode: 0o700 });
   const server = createServer();
   // A pid alone is not enough: in a container it is the same at each boot, and a contender may have been killed here.
-  const own = join(run, `claim.${process.pid}-${Date.now().toString(36)}.sock`);
+  const own = join(run, `c.${process.pid}.${Date.now().toString(36).slice(-4)}`);
   await listenPrivately(server, own);
   for (;;) {
     const highest = entries(run).at(-1);

@@ -3,7 +3,7 @@
 // instances cannot mix, and a death record gets the right last lines.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, openSync, readdirSync, readSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const POOL_LOW = 16;
 const POOL_BATCH = 64;
@@ -29,7 +29,7 @@ export function createPipePool(run, epoch) {
   let filling = null;
 
   const fill = () => {
-    filling ??= makeFifos(nextNames()).then((paths) => void free.push(...paths)).finally(() => { filling = null; });
+    filling ??= makeFifos(nextNames(), dirname(run)).then((paths) => void free.push(...paths)).finally(() => { filling = null; });
     return filling;
   };
   const nextNames = () => Array.from({ length: POOL_BATCH }, () => join(run, `p-${epoch}-${(made += 1)}`));
@@ -120,12 +120,13 @@ function removePipe(path) {
 
 /**
  * @param {string[]} paths
+ * @param {string} home  Whose process it is, for people who look.
  * @returns {Promise<string[]>}
  */
-function makeFifos(paths) {
+function makeFifos(paths, home) {
   return new Promise((resolve, reject) => {
     // Node has no mkfifo(3); the command is in POSIX.
-    const child = spawn('mkfifo', ['-m', '600', ...paths], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn('mkfifo', ['-m', '600', ...paths], { env: { PATH: process.env.PATH, NCLUST_HOME: home }, stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text) => { said += text; });
     child.once('error', reject);

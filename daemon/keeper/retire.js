@@ -73,7 +73,8 @@ export async function retire(child, params, tools) {
  */
 async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutMs }) {
   if (killTimeoutMs === 0) return;
-  if (child.isAdopted && child.mode !== 'exec') await atMost(ORPHAN_CALL_MS, [child.agentFound, child.exited, deadline.passed]);
+  // An orphan, or an app that called process.disconnect(): its agent looks for the door.
+  if (child.mode !== 'exec' && !child.isReachable) await atMost(ORPHAN_CALL_MS, [child.agentFound, child.exited, deadline.passed]);
   if (!child.hasAgent || !child.tell({ act: 'drain', mode })) return;
   await atMost(killTimeoutMs * DRAIN_SHARE, [isDrained, child.exited, deadline.passed]);
 }

@@ -21,10 +21,12 @@ export async function spawnProcess(params, pipes, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
   const child = starts[params.mode](params, pipes, sockets);
   await new Promise((resolve, reject) => {
-    child.once('spawn', resolve);
-    child.once('error', (error) => reject(explain(error, params.cwd)));
+    const failed = (/** @type {NodeJS.ErrnoException} */ error) => reject(explain(error, params.cwd));
+    child.once('error', failed).once('spawn', () => {
+      child.removeListener('error', failed);
+      resolve(undefined);
+    });
   });
-  child.removeAllListeners('error');
   resetOomScore(child.pid ?? 0);
   return child;
 }
@@ -71,7 +73,9 @@ function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFile
   const own = process.execPath;
   process.execPath = file;
   try {
-    return cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles }) }).process;
+    const worker = cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles }) });
+    worker.on('error', () => {}); // The same error comes to the process, which is where it is looked at.
+    return worker.process;
   } finally {
     process.execPath = own;
   }

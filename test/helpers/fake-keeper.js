@@ -6,6 +6,7 @@ import { EventEmitter } from 'node:events';
  * How a fake process behaves. Times in ms after its start; what is missing does not happen.
  * @typedef {object} Behaviour
  * @property {string} [refuses]  The error code of the spawn.
+ * @property {number} [spawnsAfterMs]  Until then the keeper knows no such instance. Default: at once.
  * @property {number} [listensAfterMs]
  * @property {number} [readyAfterMs]
  * @property {number} [exitsAfterMs]
@@ -40,6 +41,12 @@ export class FakeKeeper {
   #nextPid;
   /** @type {FakePort|null} */
   #port = null;
+  /** @type {Map<string, Behaviour>} */
+  #behaviours = new Map();
+  /** Processes that are being created. */
+  #spawning = 0;
+  /** @type {(() => void)[]} Snapshots that wait for them. */
+  #afterSpawning = [];
 
   /**
    * @param {import('../../daemon/control/clock.js').Clock} clock
@@ -134,8 +141,29 @@ export class FakeKeeper {
   }
 
   /** @param {any} message @param {FakePort} port */
-  #receive({ id, verb, params }, port) {
+  #receive(message, port) {
+    const { verb, params } = message;
     this.requests.push({ verb, params });
+    if (verb === 'snapshot' && this.#spawning > 0) return void this.#afterSpawning.push(() => this.#respond(message, port));
+    const spawnMs = verb === 'spawn' ? this.#behaviourOf(params).spawnsAfterMs ?? 0 : 0;
+    if (spawnMs === 0) return this.#respond(message, port);
+    this.#spawning += 1;
+    this.#clock.after(spawnMs, () => {
+      this.#respond(message, port);
+      this.#spawning -= 1;
+      if (this.#spawning === 0) for (const respond of this.#afterSpawning.splice(0)) respond();
+    });
+  }
+
+  /** @param {any} params @returns {Behaviour} */
+  #behaviourOf(params) {
+    const known = this.#behaviours.get(params.instanceId) ?? this.behave(params);
+    this.#behaviours.set(params.instanceId, known);
+    return known;
+  }
+
+  /** @param {any} message @param {FakePort} port */
+  #respond({ id, verb, params }, port) {
     const answer = (/** @type {object} */ result) => this.#port === port && queueMicrotask(() => /** @type {any} */ (port).emitter.emit('message', { v: 1, id, ...result }));
     try {
       answer({ ok: structuredClone(this.#answer(verb, structuredClone(params))) ?? {} });
@@ -183,7 +211,7 @@ export class FakeKeeper {
 
   /** @param {any} params */
   #spawn(params) {
-    const behaviour = this.behave(params);
+    const behaviour = this.#behaviourOf(params);
     if (behaviour.refuses) throw refusal(behaviour.refuses);
     if (this.isTerminating) throw refusal('ELEAVING');
     const child = this.#newChild(params, behaviour);

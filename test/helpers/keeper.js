@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { fixturePath } from './fixtures.js';
@@ -19,12 +19,15 @@ const KEEPER = fileURLToPath(new URL('../../daemon/keeper/main.js', import.meta.
 /**
  * @param {object} [o]
  * @param {string} [o.home]  Default: a new one, removed after the test.
+ * @param {object[]} [o.adopt]  Orphans, as `snapshot` told of them.
+ * @param {number} [o.uid]  Whom the keeper runs as.
  * @param {boolean} [o.expectHeld]  Another keeper owns the home: resolves when this one says so.
  */
-export async function realKeeper({ home = temporaryHome(), expectHeld = false } = {}) {
+export async function realKeeper({ home = temporaryHome(), expectHeld = false, uid = undefined, adopt = [] } = {}) {
+  if (uid !== undefined) chownSync(home, uid, uid);
   const log = openSync(join(home, 'nclust.log'), 'a');
   const env = { NCLUST_HOME: home, PATH: process.env.PATH, NCLUST_KEEPER_INHERIT: '1' };
-  const child = spawn(process.env.NCLUST_TEST_NODE ?? process.execPath, [KEEPER], { env, detached: true, stdio: ['ignore', log, log, 'pipe', 'ipc'] });
+  const child = spawn(process.env.NCLUST_TEST_NODE ?? process.execPath, [KEEPER], { env, uid, detached: true, stdio: ['ignore', log, log, 'pipe', 'ipc'] });
   closeSync(log);
   /** @type {{ event: string, data: any, handle?: any }[]} */
   const events = [];
@@ -36,6 +39,7 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false } 
   const output = new Map();
   /** @type {NonNullable<typeof child.stdio[3]>} */ (child.stdio[3]).on('data', (text) => { report += text; });
   child.on('message', (/** @type {any} */ message, handle) => {
+    if (message.data?.instanceId) message.data.instanceId = shortId(message.data.instanceId);
     if (message.event === 'released') for (const one of events) if (one.data.key === message.data.key) one.handle?.close();
     if (message.id === undefined) return void events.push({ ...message, handle });
     const { resolve, reject } = pending.get(message.id) ?? {};
@@ -44,11 +48,17 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false } 
     else resolve?.(message.ok);
   });
 
+  // A keeper ends whatever carries the marker of an instance, so an instance of one test must not have the name of another test's.
+  const ending = `.${basename(home)}`;
+  const shortId = (/** @type {string} */ id) => (id.endsWith(ending) ? id.slice(0, -ending.length) : id);
+  const fullId = (/** @type {string} */ id) => shortId(id) + ending;
+
   /** @param {string} verb  @param {object} [params]  @param {any} [handle]  @returns {Promise<any>} */
   const call = (verb, params = {}, handle = undefined) => new Promise((resolve, reject) => {
     const id = (lastId += 1);
     pending.set(id, { resolve, reject });
-    child.send({ v: 1, id, verb, params }, handle);
+    const { instanceId } = /** @type {{ instanceId?: string }} */ (params);
+    child.send({ v: 1, id, verb, params: instanceId === undefined ? params : { ...params, instanceId: fullId(instanceId) } }, handle);
   });
   const context = () => readFileSync(join(home, 'nclust.log'), 'utf8') + [...output].map(([id, text]) => `${id}: ${text}`).join('\n');
   /** @param {string} instanceId  @param {string} path */
@@ -67,7 +77,7 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false } 
     report: () => report,
     /** @param {string} instanceId  @param {{ read?: boolean, env?: Record<string, string>, [param: string]: unknown }} params */
     async spawn(instanceId, { read = true, ...params } = {}) {
-      const env = { PATH: process.env.PATH, NCLUST_HOME: home, NCLUST_INSTANCE: instanceId, ...params.env };
+      const env = { PATH: process.env.PATH, NCLUST_HOME: home, NCLUST_INSTANCE: fullId(instanceId), ...params.env };
       const facts = await call('spawn', { instanceId, app: 'api', label: null, mode: 'exec', args: [], execArgv: [], cwd: home, ...params, env });
       if (read) for (const path of [facts.outPipe, facts.errPipe]) readPipe(instanceId, path);
       return facts;
@@ -80,21 +90,24 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false } 
     event: (event, instanceId) => waitFor(`${event} of ${instanceId}`, () => events.find((one) => one.event === event && one.data.instanceId === instanceId), { context }),
     /** @param {string} instanceId  @param {string} text */
     says: (instanceId, text) => waitFor(`"${text}" from ${instanceId}`, () => keeper.output(instanceId).includes(text), { context }),
+    fullId,
     processes: () => processesOf(home).filter((one) => one.role === 'app'),
     kill: () => { child.kill('SIGKILL'); return exited; },
     /** Ends everything in this home and waits until it has. */
     async close() {
-      for (const one of processesOf(home)) process.kill(one.pid, 'SIGKILL');
+      for (const one of processesOf(home)) killIfThere(one.pid);
       await waitFor('an empty home', () => processesOf(home).length === 0);
     },
   };
   const exited = new Promise((resolve) => child.once('exit', resolve));
+  void exited.then(() => { for (const { reject } of pending.values()) reject(new Error('the keeper has ended')); });
   onTestFinished(() => keeper.close());
   if (expectHeld) {
     await exited;
     return keeper;
   }
   await call('snapshot');
+  for (const orphan of adopt) await call('adopt', orphan);
   await call('control-ready');
   return keeper;
 }
@@ -104,4 +117,13 @@ export function temporaryHome() {
   const home = mkdtempSync(join(tmpdir(), 'nclust-keeper-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   return home;
+}
+
+/** @param {number} pid */
+function killIfThere(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error;
+  }
 }

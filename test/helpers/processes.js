@@ -108,8 +108,9 @@ function readProcess(pid, home) {
  */
 function roleOf(command, instanceId) {
   if (instanceId !== null) return 'app';
-  if (/daemon\/keeper\/main\.js/.test(command)) return 'keeper';
-  return /daemon\/control\/main\.js/.test(command) ? 'control' : 'other';
+  // A process has its script in its command line until it has set its title.
+  if (/daemon\/keeper\/main\.js|^nclust keeper \(/.test(command)) return 'keeper';
+  return /daemon\/control\/main\.js|^nclust control \(/.test(command) ? 'control' : 'other';
 }
 
 /**

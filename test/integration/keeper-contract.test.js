@@ -54,7 +54,7 @@ async function converse({ call, events }) {
   /** @param {string} instanceId  @param {object} [params] */
   const spawn = (instanceId, params) => ask('spawn', {
     instanceId, app: 'api', scope: 'api', label: { name: 'api' }, mode: 'fork', file: process.execPath, args: [], execArgv: [], cwd: '/', ...params,
-    env: { PATH: process.env.PATH, NCLUST_INSTANCE: instanceId, PORT: '0' },
+    env: { PATH: process.env.PATH, NCLUST_INSTANCE: `${instanceId}.${process.pid}`, PORT: '0' },
   });
   const retire = { killTimeoutMs: 5_000, signal: null, drain: 'finish', tree: true };
   const facts = async () => (await call('snapshot', {})).children.map((/** @type {any} */ one) => ({ keys: keysOf(one), isReady: one.isReady, isRetiring: one.isRetiring, isGone: one.isGone, hasExit: one.exit !== null, label: one.label }));

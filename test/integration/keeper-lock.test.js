@@ -19,11 +19,11 @@ test('of eight keepers that start at once over a dead one, one owns the home', a
   const dead = await realKeeper({ home });
   await dead.kill();
 
-  const all = await Promise.all(Array.from({ length: 8 }, () => Promise.race([realKeeper({ home }).catch(() => null), realKeeper({ home, expectHeld: true })])));
+  const all = await Promise.all(Array.from({ length: 8 }, () => realKeeper({ home }).catch(() => null)));
   await waitFor('one keeper', () => processesOf(home).length === 1);
 
-  expect(all).toHaveLength(8);
-  expect(readdirSync(join(home, 'run')).filter((name) => name.startsWith('keeper.') || name.startsWith('claim.'))).toHaveLength(1);
+  expect(all.filter((one) => one !== null)).toHaveLength(1);
+  expect(readdirSync(join(home, 'run')).filter((name) => name.startsWith('keeper.') || name.startsWith('c.'))).toHaveLength(1);
 });
 
 test('the number of keepers never goes down, so that a slow contender cannot take an old number', async () => {

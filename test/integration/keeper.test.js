@@ -1,8 +1,13 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { get } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
-import { realKeeper } from '../helpers/keeper.js';
+import { realKeeper, temporaryHome } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
+import { isRunning, processesOf } from '../helpers/processes.js';
 import { waitFor } from '../helpers/wait-for.js';
 
 /** @param {number} port  @param {string} [path]  @returns {Promise<any>} */
@@ -136,7 +141,6 @@ test('what was written before control came is read by control', async () => {
   const keeper = await realKeeper();
   const facts = await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'echo early words'], read: false });
   await keeper.event('gone', 'one');
-  const { constants, openSync, readSync, closeSync } = await import('node:fs');
   const fd = openSync(facts.outPipe, constants.O_RDONLY | constants.O_NONBLOCK);
   const text = Buffer.alloc(64);
   expect(text.toString('utf8', 0, readSync(fd, text))).toBe('early words\n');
@@ -153,12 +157,15 @@ test.each(['exit', 'throw', 'kill'])('100 000 lines before %s all arrive', async
 });
 
 test.each([
-  [{ file: '/no/such/program' }, 'ENOENT'],
-  [{ file: fixturePath('keeps-alive.js') }, 'EACCES'],
-  [{ file: '/bin/sleep', cwd: '/no/such/folder' }, 'ENOENT'],
-])('a program that cannot be started is an error with the code of the system: %o', async (params, code) => {
+  [{ mode: 'exec', file: '/no/such/program' }, 'ENOENT', /no.such.program/],
+  [{ mode: 'exec', file: fixturePath('keeps-alive.js') }, 'EACCES', /keeps-alive/],
+  [{ mode: 'exec', file: '/bin/sleep', cwd: '/no/such/folder' }, 'ENOENT', /working directory .no.such.folder does not exist/],
+  [{ mode: 'fork', file: '/no/such/node', script: 'x.js' }, 'ENOENT', /no.such.node/],
+  [{ mode: 'cluster', file: '/no/such/node', script: 'x.js' }, 'ENOENT', /no.such.node/],
+  [{ mode: 'cluster', file: process.execPath, script: 'x.js', cwd: '/no/such/folder' }, 'ENOENT', /working directory .no.such.folder does not exist/],
+])('a program that cannot be started is an error with the code of the system: %o', async (params, code, message) => {
   const keeper = await realKeeper();
-  await expect(keeper.spawn('one', params)).rejects.toMatchObject({ code });
+  await expect(keeper.spawn('one', params)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   expect((await keeper.call('snapshot')).children).toEqual([]);
 });
 
@@ -197,4 +204,57 @@ test('the next keeper adopts what its predecessor left, with the sockets, and ca
   await second.event('gone', 'one');
   await first.says('one', 'got SIGTERM');
   expect(await ask(port)).toMatchObject({ pid: fresh.pid });
+});
+
+test('a keeper whose control died at once starts one of its own', async () => {
+  const home = temporaryHome();
+  const control = spawn(process.execPath, ['-e', `
+    const { spawn } = require('node:child_process');
+    const { openSync } = require('node:fs');
+    const log = openSync(process.env.NCLUST_HOME + '/nclust.log', 'a');
+    spawn(process.execPath, [process.env.KEEPER], { detached: true, env: { ...process.env, NCLUST_KEEPER_INHERIT: '1' }, stdio: ['ignore', log, log, 'pipe', 'ipc'] });
+    process.exit(0);`], { env: { PATH: process.env.PATH, NCLUST_HOME: home, KEEPER: fileURLToPath(new URL('../../daemon/keeper/main.js', import.meta.url)) } });
+  await once(control, 'exit');
+  const { pid } = await waitFor('a control', () => processesOf(home).find((one) => one.role === 'control'));
+  expect(pid).toBeGreaterThan(0);
+  for (const one of processesOf(home)) process.kill(one.pid, 'SIGKILL');
+  await waitFor('an empty home', () => processesOf(home).length === 0);
+});
+
+test('an app that calls process.disconnect() is still stopped in order', async () => {
+  const keeper = await realKeeper();
+  const code = `
+    process.on('SIGTERM', () => { say('SIGTERM'); process.exit(0); });
+    http.createServer(answer).listen(0, () => { process.on('disconnect', () => say('alone')); process.disconnect(); });`;
+  await keeper.spawnNode('one', 'runs-code', { mode: 'fork', env: { CODE: code } });
+  await keeper.says('one', 'alone');
+  await keeper.retire('one', { killTimeoutMs: 4_000 });
+  await keeper.says('one', 'SIGTERM');
+  await keeper.event('gone', 'one');
+});
+
+test('unread output of an orphan is whole after the next keeper has begun', async () => {
+  const first = await realKeeper();
+  const facts = await first.spawn('one', { file: '/bin/sh', args: ['-c', 'echo hello; sleep 1000'], read: false });
+  await waitFor('the line in the pipe', () => first.processes().some((one) => one.command.includes('sleep')));
+  const orphans = (await first.call('snapshot')).children;
+  await first.kill();
+  await realKeeper({ home: first.home, adopt: orphans });
+  const fd = openSync(facts.outPipe, constants.O_RDONLY | constants.O_NONBLOCK);
+  const text = Buffer.alloc(64);
+  expect(text.toString('utf8', 0, readSync(fd, text))).toBe('hello\n');
+  closeSync(fd);
+});
+
+test.runIf(process.getuid?.() === 0)('a relative of another user does not keep the rest from ending', async () => {
+  const keeper = await realKeeper({ uid: 65_534 });
+  const code = `process.on('SIGINT', () => {}); process.on('SIGTERM', () => {}); say('ready'); setInterval(() => {}, 1000);`;
+  const { pid } = await keeper.spawnNode('one', 'runs-code', { mode: 'fork', env: { CODE: code } });
+  await keeper.says('one', 'ready');
+  const stranger = spawn('sleep', ['1000'], { env: { NCLUST_INSTANCE: keeper.fullId('one'), NCLUST_HOME: keeper.home } });
+  await once(stranger, 'spawn');
+  await keeper.retire('one', { killTimeoutMs: 300 });
+  await keeper.event('gone', 'one');
+  expect(isRunning(pid)).toBe(false);
+  stranger.kill('SIGKILL');
 });

@@ -6,6 +6,7 @@ const ALLOWED = {
   'daemon/keeper/retire.js': 'the one place that ends processes',
   'daemon/keeper/processes.js': 'how a signal is sent',
   'daemon/keeper/keeper.js': 'the verb `signal`: what a user asks for with sendSignal',
+  'lib/wait-for-end.js': 'signal 0: whether a process is there',
   'daemon/keeper/adopted.js': 'signal 0: whether a process is there',
 };
 

@@ -1,10 +1,10 @@
 import { resolveInstances, resolveScale } from '../../../lib/shared/cpus.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec, checkSpecChange } from '../../../lib/shared/spec.js';
-import { changeSpecs, findApp, merge, remove, renew, resize, startSpecs, stop } from '../desired.js';
+import { findApp, merge } from '../desired.js';
+import { changeSpecs, remove, renew, resize, startSpecs, stop } from '../wishes.js';
 import { select } from '../selectors.js';
 import { deletedStatus } from '../status.js';
-import { hasProcess } from '../world.js';
 import { BadParams, flag, list, optional, readParams, record, text, texts, variables, withDefault } from './params.js';
 import { statuses } from './readings.js';
 
@@ -95,8 +95,8 @@ export async function finish(desk, receipt, isWaitedFor, client) {
  */
 function startGiven({ control, parts }, desired, given, isForced) {
   const specs = given.map((spec, at) => checkSpec(spec, `specs[${at}]`));
-  const isIdle = (/** @type {string} */ name) => (findApp(desired, name)?.slots ?? []).every((slot) => slot.want === 'down' || hasFailed(slot.id)) ;
-  const hasFailed = (/** @type {number} */ id) => !hasProcess(control.world, id) && [...control.world.seats.values()].some((seat) => seat.id === id && seat.life.state === 'failed');
+  const failed = new Set([...control.world.seats.values()].filter((seat) => seat.life.state === 'failed').map((seat) => seat.id));
+  const isIdle = (/** @type {string} */ name) => (findApp(desired, name)?.slots ?? []).every((slot) => slot.want === 'down' || failed.has(slot.id));
   return startSpecs(desired, specs, { isForced, isIdle, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
 }
 

@@ -2,10 +2,11 @@ import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/protocol.js';
 import { select } from '../selectors.js';
-import { slotStatus } from '../status.js';
+import { briefStatus, overviewOf, slotStatus } from '../status.js';
 import { flag, optional, readParams, text, texts, withDefault } from './params.js';
 
-/** @import { Hello, SlotStatus } from '../../../lib/shared/protocol.js' */
+/** @import { BriefStatus, Hello, SlotStatus } from '../../../lib/shared/protocol.js' */
+/** @import { World } from '../world.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 /** Methods that change no wish. @satisfies {Record<string, MethodBody>} */
@@ -27,10 +28,11 @@ export const readings = {
 
   /** @type {MethodBody} */
   async list(desk, params) {
-    const { targets, detail } = readParams({ targets: optional(texts), detail: withDefault(flag, false) }, params);
+    const { targets, brief, detail } = readParams({ targets: optional(texts), brief: withDefault(flag, false), detail: withDefault(flag, false) }, params);
     await desk.sampler.lookAtNew(runningPids(desk));
     const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
-    return { slots: statuses(desk, ids, { isDetailed: detail }), notices: [...desk.control.world.notices, ...desk.parts.logs.notices()] };
+    const slots = brief && !detail ? briefStatuses(desk, ids) : statuses(desk, ids, { isDetailed: detail });
+    return { slots, notices: [...desk.control.world.notices, ...desk.parts.logs.notices()] };
   },
 
   /** @type {MethodBody} */
@@ -69,10 +71,28 @@ export function runningPids({ control }) {
  */
 export function statuses({ control, parts, paths, sampler }, ids, { isDetailed = false } = {}) {
   const { world } = control;
+  const shown = { isDetailed, home: paths.home, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: sampler.usageOf, overview: overviewOf(world) };
+  return wishesOf(world, ids).map(({ app, wish }) => slotStatus(world, app, wish, shown));
+}
+
+/**
+ * @param {Desk} desk
+ * @param {number[]} ids
+ * @returns {BriefStatus[]}  In the order of their ids.
+ */
+function briefStatuses({ control, sampler }, ids) {
+  const { world } = control;
+  const shown = { usageOf: sampler.usageOf, overview: overviewOf(world) };
+  return wishesOf(world, ids).map(({ app, wish }) => briefStatus(world, app, wish, shown));
+}
+
+/**
+ * @param {World} world
+ * @param {number[]} ids
+ */
+function wishesOf({ desired }, ids) {
   const wanted = new Set(ids);
-  const shown = { isDetailed, home: paths.home, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: sampler.usageOf };
-  const slots = world.desired.apps.flatMap((app) => app.slots.filter((slot) => wanted.has(slot.id)).map((slot) => slotStatus(world, app, slot, shown)));
-  return slots.sort((a, b) => a.id - b.id);
+  return desired.apps.flatMap((app) => app.slots.filter(({ id }) => wanted.has(id)).map((wish) => ({ app, wish }))).sort((a, b) => a.wish.id - b.wish.id);
 }
 
 /**

@@ -1,7 +1,8 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec } from '../../../lib/shared/spec.js';
-import { findApp, merge, nothingDesired, startSpecs, stop } from '../desired.js';
-import { readSealed, writeSealed } from '../store.js';
+import { findApp, merge, nothingDesired } from '../desired.js';
+import { startSpecs, stop } from '../wishes.js';
+import { readSealed, writeSealed } from '../sealed-file.js';
 import { about, finish } from './changes.js';
 import { flag, readParams, text, withDefault } from './params.js';
 

@@ -32,7 +32,7 @@ const REOPEN_MS = 500;
  * @property {() => string[]} notices
  */
 
-/** @typedef {{source: Source, pipe: string|null, file: string, reader: FifoReader|null, lastLines: LastLines|null}} Stream */
+/** @typedef {{source: Source, pipe: string|null, file: string, reader: FifoReader|null, isWaiting: boolean, lastLines: LastLines|null}} Stream */
 
 /**
  * @param {import('../clock.js').Clock} clock
@@ -44,7 +44,6 @@ export function createLogKeeper(clock) {
   const files = createFileTable(clock.nowMs);
   /** @type {Map<string, Stream[]>} */
   const attached = new Map();
-  const openNotices = new Set();
 
   /** @param {Stream} stream @param {Buffer} chunk */
   function take(stream, chunk) {
@@ -56,14 +55,12 @@ export function createLogKeeper(clock) {
   /** @param {string} instanceId @param {Stream} stream */
   function open(instanceId, stream) {
     if (stream.pipe === null || stream.reader?.isOpen() || !attached.get(instanceId)?.includes(stream)) return;
-    const notice = `The output of "${stream.source.slot.name}" waits: its pipe cannot be opened`;
+    stream.isWaiting = false;
     try {
       stream.reader = openFifo(stream.pipe, (chunk) => take(stream, chunk));
-      openNotices.delete(notice);
     } catch (error) {
-      const { code } = /** @type {NodeJS.ErrnoException} */ (error);
-      if (code === 'ENOENT') return; // Its keeper is gone and nobody writes there.
-      openNotices.add(notice);
+      if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return; // Its keeper is gone and nobody writes there.
+      stream.isWaiting = true;
       clock.after(REOPEN_MS, () => open(instanceId, stream));
     }
   }
@@ -92,7 +89,11 @@ export function createLogKeeper(clock) {
       attached.delete(instanceId);
     },
     follow: followers.add,
-    notices: () => [...openNotices, ...files.notices()],
+    notices() {
+      const waiting = [...attached.values()].flat().filter((stream) => stream.isWaiting);
+      const names = [...new Set(waiting.map((stream) => stream.source.slot.name))];
+      return [...names.map((name) => `The output of "${name}" waits: its pipe cannot be opened.`), ...files.notices()];
+    },
   };
 }
 
@@ -103,8 +104,8 @@ export function createLogKeeper(clock) {
 function streamsOf({ id, name, outPipe, errPipe, outFile, errorFile }) {
   const source = (/** @type {LogStream} */ stream) => ({ slot: { id, name }, stream, splitter: null });
   return [
-    { source: source('out'), pipe: outPipe, file: outFile, reader: null, lastLines: null },
-    { source: source('err'), pipe: errPipe, file: errorFile, reader: null, lastLines: createLastLines() },
+    { source: source('out'), pipe: outPipe, file: outFile, reader: null, isWaiting: false, lastLines: null },
+    { source: source('err'), pipe: errPipe, file: errorFile, reader: null, isWaiting: false, lastLines: createLastLines() },
   ];
 }
 

@@ -26,7 +26,7 @@ test('a home that is fine is left alone', () => {
 });
 
 describe('a home that is open to others', () => {
-  test.each([['is empty', []], ['holds our state', ['state.json', 'x']], ['holds our log', ['nclust.log']], ['holds our run folder', ['run']]])('is closed when it %s', (_, entries) => {
+  test.each([['is empty', []], ['holds our state', ['state.json', 'state.json.bak', 'logs']], ['holds our log', ['nclust.log']], ['holds our run folder', ['run']]])('is closed when it %s', (_, entries) => {
     cleanUp();
     for (const entry of entries) writeFileSync(join(root, entry), '');
     chmodSync(root, 0o755);
@@ -34,9 +34,9 @@ describe('a home that is open to others', () => {
     expect(modeOf(root)).toBe(0o700);
   });
 
-  test('is refused and not touched when it holds other things', () => {
+  test.each([[['thesis.txt']], [['run', 'usr']], [['state.json', 'package.json']]])('is refused and not touched when it holds other things: %o', (entries) => {
     cleanUp();
-    writeFileSync(join(root, 'thesis.txt'), '');
+    for (const entry of entries) writeFileSync(join(root, entry), '');
     chmodSync(root, 0o755);
     expect(() => checkHome(root)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_HOME_OPEN', message: expect.stringContaining(root) }));
     expect(modeOf(root)).toBe(0o755);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeDeath } from '../../../../lib/render/death.js';
 import { renderDescribe } from '../../../../lib/render/describe.js';
-import { createPaint } from '../../../../lib/render/paint.js';
+import { createPaint } from '../../../../lib/render/paint.cjs';
 import { checkSpec } from '../../../../lib/shared/spec.js';
 import { death, slotStatus } from '../slots.js';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { failureJson, renderFailure } from '../../../../lib/render/failure.js';
-import { createPaint } from '../../../../lib/render/paint.js';
+import { createPaint } from '../../../../lib/render/paint.cjs';
 import { NclustError } from '../../../../lib/shared/errors.js';
 
 const plain = createPaint(false);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { renderList } from '../../../../lib/render/list.js';
-import { createPaint } from '../../../../lib/render/paint.js';
+import { createPaint } from '../../../../lib/render/paint.cjs';
 import { slotStatus } from '../slots.js';
 
 const NOW = 1_065_000;

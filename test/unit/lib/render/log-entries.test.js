@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { renderLogEntries } from '../../../../lib/render/log-entries.js';
-import { createPaint } from '../../../../lib/render/paint.js';
+import { createPaint } from '../../../../lib/render/paint.cjs';
 
 const entries = [
   { id: 0, name: 'api', stream: /** @type {const} */ ('out'), line: 'listens', atMs: 0 },

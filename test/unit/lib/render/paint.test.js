@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPaint, wantsColour } from '../../../../lib/render/paint.js';
+import { createPaint, wantsColour } from '../../../../lib/render/paint.cjs';
 
 test.each([
   ['a terminal', { isTTY: true }, {}, true],

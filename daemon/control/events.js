@@ -1,0 +1,92 @@
+import { adopt } from './adoption.js';
+import { retireInstance } from './effects.js';
+import { FACTS, forgetSlot, refused, spawned } from './facts.js';
+import { reconcile } from './reconcile.js';
+import { step } from './steps.js';
+
+/** @import { ControlEvent, Core } from './core.js' */
+/** @import { Snapshot } from './keeper-link.js' */
+/** @import { World } from './world.js' */
+
+/** What each event of the owner loop does: change the records, then plan. @type {{[T in ControlEvent['type']]: (core: Core, event: any) => void}} */
+export const EVENTS = { fact: onFact, spawned: onSpawned, refused: onRefused, timer: onTimer, changed: onChanged, adopted: onAdopted };
+
+/** @param {Core} core @param {Extract<ControlEvent, {type: 'fact'}>} event */
+function onFact(core, { event, data }) {
+  const instance = core.world.instances.get(data.instanceId);
+  if (!instance) return lookAgain(core, event, data.instanceId);
+  FACTS[event](core, instance, data);
+  reconcile(core, instance.label.name);
+}
+
+/** @param {Core} core @param {Extract<ControlEvent, {type: 'spawned'}>} event */
+function onSpawned(core, event) {
+  const instance = core.world.instances.get(event.instanceId);
+  if (!instance) return lookAgain(core, 'spawned', event.instanceId);
+  // Sets a timer and no more: there is nothing to plan. With five hundred instances that halves the work of their start.
+  spawned(core, instance, event);
+}
+
+/** @param {Core} core @param {Extract<ControlEvent, {type: 'refused'}>} event */
+function onRefused(core, { instanceId, message }) {
+  const instance = core.world.instances.get(instanceId);
+  if (!instance) return;
+  refused(core, instance, message);
+  reconcile(core, instance.label.name);
+}
+
+/** @param {Core} core @param {Extract<ControlEvent, {type: 'timer'}>} event */
+function onTimer(core, { key }) {
+  const seat = core.world.seats.get(key);
+  if (!seat) return;
+  seat.untilMs = null;
+  step(core, seat, { type: 'timer' });
+  reconcile(core, seat.name);
+}
+
+/** @param {Core} core @param {{names: string[]}} event */
+function onChanged(core, { names }) {
+  const { world } = core;
+  for (const name of names) reconcile(core, name);
+  if (world.ending) for (const instance of world.instances.values()) if (instance.isStray && !instance.exit) retireInstance(core, instance, 'finish');
+  for (const id of [...world.memories.keys()]) forgetSlot(core, id);
+}
+
+/** @param {Core} core @param {Extract<ControlEvent, {type: 'adopted'}>} event */
+function onAdopted(core, { children, listeners }) {
+  const { world } = core;
+  for (const { app, scope } of listeners) world.openScopes.set(scope ?? app, app);
+  const { news, names } = adopt(core, children);
+  for (const { event, instanceId, data } of news) {
+    const instance = world.instances.get(instanceId);
+    if (instance) FACTS[event](core, instance, data);
+  }
+  onChanged(core, { names: [...new Set([...names, ...allNames(world)])] });
+}
+
+/**
+ * An instance nobody here has asked for: the last act of a control that died. It is adopted, and the plan says what becomes of it.
+ * @param {Core} core
+ * @param {string} event
+ * @param {string} instanceId
+ */
+function lookAgain(core, event, instanceId) {
+  core.parts.journal('unknown-instance', { event, instanceId });
+  if (event === 'gone') return;
+  const look = async () => {
+    const { children, listeners } = /** @type {Partial<Snapshot>} */ ((await core.link?.request('snapshot', {})) ?? {});
+    core.dispatch({ type: 'adopted', children: children ?? [], listeners: listeners ?? [] });
+  };
+  look().catch(() => {}); // The keeper died: the next one is asked anyway.
+}
+
+/**
+ * The apps there is anything to do about, in the list or not.
+ * @param {World} world
+ * @returns {string[]}
+ */
+export function allNames(world) {
+  const listed = world.desired.apps.map((app) => app.spec.name);
+  const seated = [...world.seats.values()].map((seat) => seat.name);
+  return [...new Set([...listed, ...seated, ...world.openScopes.values()])];
+}

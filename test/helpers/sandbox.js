@@ -1,0 +1,210 @@
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { fixturePath, placeFixture } from './fixtures.js';
+import { takePort } from './ports.js';
+import { processesOf } from './processes.js';
+import { runProgram } from './run-program.js';
+import { createApp } from './sandbox-app.js';
+import { waitFor } from './wait-for.js';
+import { openWire } from './wire.js';
+
+const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
+
+/** The Node binary that nclust runs on in the tests. */
+export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execPath;
+
+/**
+ * How a command is run, where the defaults do not do.
+ * @typedef {object} RunOptions
+ * @property {string} [cwd]  Default: the sandbox's work folder.
+ * @property {Record<string, string|undefined>} [env]  Merged over the sandbox's.
+ * @property {string} [input]
+ * @property {number} [timeoutMs]
+ * @property {number} [uid]
+ * @property {number} [gid]
+ */
+
+/**
+ * How an app is started.
+ * @typedef {object} AppOptions
+ * @property {string} [name]  Default: the fixture's.
+ * @property {number|string} [instances]  Given as -i.
+ * @property {string[]} [flags]  More options of `nclust start`.
+ * @property {string[]} [args]  Of the app, after --.
+ * @property {Record<string, string>} [env]  Of the app; PORT is set.
+ * @property {boolean} [inPlace]  Run the fixture where it is, because it needs the files around it.
+ */
+
+/**
+ * A home of its own, in a folder of its own.
+ * @typedef {object} Sandbox
+ * @property {string} home  NCLUST_HOME.
+ * @property {string} work  Where commands run; fixtures are copied there.
+ * @property {Record<string, string|undefined>} env
+ * @property {(...args: (string|RunOptions)[]) => Promise<import('./run-program.js').Result>} nclust  Runs bin/nclust.js; the last argument may be RunOptions.
+ * @property {(...args: (string|RunOptions)[]) => import('./run-program.js').Running} follow  The same for a command that does not end by itself.
+ * @property {(fixture: string, o?: AppOptions) => Promise<import('./sandbox-app.js').App>} app  Starts a fixture; throws when `nclust start` fails.
+ * @property {(fixture: string, as?: string) => string} place  Copies a fixture into `work`; returns its path.
+ * @property {() => Promise<import('./wire.js').Wire>} wire  A raw client, closed after the test.
+ * @property {() => Promise<any>} connect  A client through the package's own API, closed after the test.
+ * @property {() => Promise<import('../../lib/shared/protocol.js').SlotStatus[]>} list
+ * @property {() => Promise<{keeperPid: number, controlPid: number}>} daemon
+ * @property {() => import('./processes.js').HomeProcess[]} processes
+ * @property {<T>(what: string, predicate: () => T | Promise<T>, o?: {deadlineMs?: number}) => Promise<NonNullable<T>>} waitFor
+ * @property {() => string} logTail
+ * @property {() => Promise<void>} close  Kills the daemon and throws when anything is left of it. Idempotent.
+ */
+
+/**
+ * A sandbox that is closed when the test has finished; a test whose sandbox does not close cleanly fails.
+ * @param {SandboxOptions} [o]
+ * @returns {Promise<Sandbox>}
+ */
+export async function sandbox(o) {
+  const home = openSandbox(o);
+  onTestFinished(() => home.close());
+  return home;
+}
+
+/**
+ * @typedef {object} SandboxOptions
+ * @property {string} [bin]  Another nclust.
+ * @property {string} [home]  Another NCLUST_HOME than a fresh one; not removed at the end.
+ * @property {Record<string, string|undefined>} [env]
+ */
+
+/**
+ * The same outside a test. The caller closes it.
+ * @param {SandboxOptions} [o]
+ * @returns {Sandbox}
+ */
+export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {} } = {}) {
+  const root = mkdtempSync(join(tmpdir(), 'nclust-test-'));
+  const home = givenHome ?? join(root, 'home');
+  const work = join(root, 'work');
+  mkdirSync(work);
+  const env = { PATH: process.env.PATH, HOME: root, LANG: 'C.UTF-8', NCLUST_HOME: home, ...moreEnv };
+  /** @type {(() => void | Promise<void>)[]} */
+  const closers = [];
+  /** @type {Promise<void>|undefined} */
+  let closing;
+
+  /** @type {Sandbox['follow']} */
+  function follow(...args) {
+    const last = args.at(-1);
+    const o = typeof last === 'object' ? last : {};
+    const words = /** @type {string[]} */ (typeof last === 'object' ? args.slice(0, -1) : args);
+    return runProgram(nodeUnderTest(), [bin, ...words], { ...o, cwd: o.cwd ?? work, env: { ...env, ...o.env } });
+  }
+
+  /** @type {Sandbox['nclust']} */
+  const nclust = (...args) => follow(...args).done;
+
+  const logTail = () => tailOf(join(home, 'nclust.log'));
+
+  async function wire() {
+    const opened = await openWire(join(home, 'nclust.sock'));
+    closers.push(opened.close);
+    return opened;
+  }
+
+  /**
+   * @param {string} method
+   * @param {object} params
+   */
+  async function ask(method, params) {
+    const once = await openWire(join(home, 'nclust.sock'));
+    try {
+      return await once.request(method, params);
+    } finally {
+      once.close();
+    }
+  }
+
+  async function close() {
+    for (const closer of closers) await closer();
+    const problems = await leave({ home, nclust });
+    const tail = problems.length > 0 ? logTail() : '';
+    rmSync(root, { recursive: true, force: true });
+    if (problems.length > 0) throw new Error(`The sandbox was not left clean:\n${problems.join('\n')}\n${tail}`);
+  }
+
+  /** @type {Sandbox} */
+  const self = {
+    home,
+    work,
+    env,
+    nclust,
+    follow,
+    wire,
+    logTail,
+    place: (fixture, as) => placeFixture(fixture, work, as),
+    async app(fixture, o = {}) {
+      const port = await takePort();
+      const name = o.name ?? basename(fixture, extname(fixture));
+      const script = o.inPlace ? fixturePath(fixture) : placeFixture(fixture, work);
+      const { instances, flags = [], args = [] } = o;
+      const words = ['start', script, '--name', name, ...(instances === undefined ? [] : ['-i', String(instances)]), ...flags, ...(args.length > 0 ? ['--', ...args] : [])];
+      const result = await nclust(...words, { env: { PORT: String(port), ...o.env } });
+      if (result.exitStatus !== 0) throw new Error(`nclust ${words.join(' ')} exited with ${result.exitStatus}.\n${result.stdout}${result.stderr}\n${logTail()}`);
+      return createApp(self, { name, script, port });
+    },
+    async connect() {
+      const { connect } = await import('../../lib/index.js');
+      const client = await connect({ home });
+      closers.push(() => client.close());
+      return client;
+    },
+    list: async () => (await ask('list', {})).slots,
+    daemon: () => ask('hello', {}),
+    processes: () => processesOf(home),
+    waitFor: (what, predicate, o) => waitFor(what, predicate, { ...o, context: logTail }),
+    close: () => (closing ??= close()),
+  };
+  return self;
+}
+
+/**
+ * Ends what runs in the home and reports what should not have been there any more.
+ * @param {Pick<Sandbox, 'home'|'nclust'>} o
+ * @returns {Promise<string[]>}
+ */
+async function leave({ home, nclust }) {
+  const problems = [];
+  if (processesOf(home).some((one) => one.role !== 'other')) {
+    const killed = await nclust('kill', { timeoutMs: 20_000 }).catch((/** @type {Error} */ error) => ({ exitStatus: null, stderr: error.message }));
+    if (killed.exitStatus !== 0) problems.push(`nclust kill exited with ${killed.exitStatus}: ${killed.stderr}`);
+  }
+  for (const one of processesOf(home)) {
+    problems.push(`still running: pid ${one.pid} (${one.role}) ${one.command}`);
+    endProcess(one.pid);
+  }
+  return [...problems, ...leftFiles(home)];
+}
+
+/** @param {number} pid */
+function endProcess(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended in this very moment.
+  }
+}
+
+/** @param {string} folder */
+function leftFiles(folder) {
+  if (!existsSync(folder) || !lstatSync(folder).isDirectory()) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isSocket() || entry.isFIFO() || /\.tmp|^claim\./.test(entry.name))
+    .map((entry) => `left behind: ${join(entry.parentPath, entry.name)}`);
+}
+
+/** @param {string} file */
+function tailOf(file) {
+  if (!existsSync(file)) return '(no nclust.log)';
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  return ['--- the end of nclust.log', ...lines.slice(-25).map((line) => line.slice(0, 600))].join('\n');
+}

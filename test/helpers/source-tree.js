@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, extname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SPECIFIER = /\bfrom\s+'([^']+)'|\bimport\s+'([^']+)'|\bimport\('([^']+)'\)|\brequire\('([^']+)'\)/g;
+
+/**
+ * @typedef {object} SourceFile
+ * @property {string} path  From the root of the project, such as "lib/client.js".
+ * @property {string} code  Without comments.
+ */
+
+/**
+ * @param {...string} folders
+ * @returns {SourceFile[]}
+ */
+export function sourceFiles(...folders) {
+  return folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /^\.[cm]?js$/.test(extname(entry.name)))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((file) => ({ path: relative(ROOT, file), code: withoutComments(readFileSync(file, 'utf8')) })),
+  );
+}
+
+/**
+ * @param {SourceFile} file
+ * @returns {string[]}  What it imports: paths from the root of the project for our own files, names for packages and `node:`.
+ */
+export function importsOf({ path, code }) {
+  return [...code.matchAll(SPECIFIER)]
+    .map((match) => /** @type {string} */ (match.slice(1).find(Boolean)))
+    .map((name) => (name.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(path), name)) : name));
+}
+
+/**
+ * Types are imported in comments, and a type is no dependency. Only comments that fill whole lines are taken out.
+ * @param {string} text
+ */
+function withoutComments(text) {
+  return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '').replace(/^\s*\/\/.*$/gm, '');
+}

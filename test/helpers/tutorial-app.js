@@ -1,0 +1,36 @@
+import { cpSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
+
+/**
+ * Copies an app of the tutorials away from the project and gives it its framework.
+ * @param {string} folder
+ * @param {string} file
+ * @returns {string}  The path of the copy.
+ */
+export function placeTutorialApp(folder, file) {
+  cpSync(join(FRAMEWORKS, file), join(folder, file));
+  symlinkSync(join(FRAMEWORKS, 'node_modules'), join(folder, 'node_modules'));
+  return join(folder, file);
+}
+
+/**
+ * How much work the slow route has to do (its WORK) so that one core would be 1.2 times as busy as it can be: one process falls behind, two do not, whatever the machine.
+ * @param {number} ratePerSecond
+ * @returns {number}
+ */
+export function workForOneCoreAndABit(ratePerSecond) {
+  const wantedMs = (1000 / ratePerSecond) * 1.2;
+  const rounds = 1_000_000;
+  let sum = 0;
+  let tookMs = Infinity;
+  for (let attempt = 0; attempt < 4; attempt += 1) {
+    const started = performance.now();
+    for (let i = rounds; i >= 0; i -= 1) sum += Math.atan(i) * Math.tan(i);
+    tookMs = Math.min(tookMs, performance.now() - started);
+  }
+  // The sum is used so that the loop is not optimised away.
+  return Math.round((rounds * wantedMs) / tookMs) + (sum === 0.5 ? 1 : 0);
+}

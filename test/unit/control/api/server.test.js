@@ -1,0 +1,178 @@
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ApiServer } from '../../../../daemon/control/api/server.js';
+import { UnknownMethod } from '../../../../daemon/control/api/connection.js';
+import { readParams, text } from '../../../../daemon/control/api/params.js';
+import { NclustError } from '../../../../lib/shared/errors.js';
+import { createFakeClock } from '../../../helpers/fake-clock.js';
+import { createRandom } from '../../../helpers/random.js';
+import { openWire } from '../../../helpers/wire.js';
+
+let folder;
+let sock;
+let server;
+let clock;
+let client;
+const wires = [];
+
+/** What the server's methods do in these tests. */
+async function answer(method, params, from) {
+  client = from;
+  if (method === 'echo') return params;
+  if (method === 'text') return readParams({ text }, params);
+  if (method === 'refuse') throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'no such app', { hint: 'look', data: { target: 'x' } });
+  if (method === 'break') throw new TypeError('a fault');
+  if (method === 'wait') return once(from.signal, 'abort');
+  if (method === 'large') return 'x'.repeat(6 * 1024 * 1024);
+  throw new UnknownMethod(method);
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-api-'));
+  mkdirSync(join(folder, 'run'));
+  sock = join(folder, 'nclust.sock');
+  clock = createFakeClock();
+  server = new ApiServer({ answer, clock, journal: () => {} });
+  await server.listen({ sock, run: join(folder, 'run') });
+});
+afterEach(async () => {
+  for (const wire of wires.splice(0)) wire.close();
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const open = async () => {
+  const wire = await openWire(sock);
+  wires.push(wire);
+  return wire;
+};
+
+test('only the owner may connect', () => {
+  expect(statSync(sock).mode & 0o777).toBe(0o600);
+});
+
+test('the socket takes the place of a stale one, and is gone after close', async () => {
+  await server.close();
+  writeFileSync(sock, '');
+  server = new ApiServer({ answer, clock, journal: () => {} });
+  await server.listen({ sock, run: join(folder, 'run') });
+  expect(await (await open()).request('echo', { a: 1 })).toEqual({ a: 1 });
+  wires.pop().close();
+  await server.close();
+  expect(statSync(sock, { throwIfNoEntry: false })).toBeUndefined();
+});
+
+test('a server that closes late leaves the socket of its successor alone', async () => {
+  const next = new ApiServer({ answer, clock, journal: () => {} });
+  mkdirSync(join(folder, 'run2'));
+  await next.listen({ sock, run: join(folder, 'run2') });
+  await server.close();
+  expect(await (await open()).request('echo', { a: 2 })).toEqual({ a: 2 });
+  wires.pop().close();
+  await next.close();
+});
+
+test.each([
+  ['nothing', {}, -32601, 'There is no method "nothing".'],
+  ['text', {}, -32602, '"text" has to be a text that is not empty.'],
+  ['refuse', {}, -32000, 'no such app'],
+  ['break', {}, -32000, 'a fault'],
+])('"%s" with %j is answered with %i', async (method, params, code, message) => {
+  await expect((await open()).request(method, params)).rejects.toMatchObject({ code, message });
+});
+
+test('an error of nclust travels with its code, hint, data and exit status', async () => {
+  await expect((await open()).request('refuse')).rejects.toMatchObject({ data: { code: 'ERR_NCLUST_APP_NOT_FOUND', hint: 'look', data: { target: 'x' }, exitStatus: 1 } });
+});
+
+test('a line that is no JSON is answered with -32700, and the connection is closed', async () => {
+  const wire = await open();
+  wire.write('{"jsonrpc":"2.0",\n');
+  expect(JSON.parse(await wire.nextLine())).toMatchObject({ id: null, error: { code: -32700 } });
+  await wire.closed;
+});
+
+test.each([['{"id":1,"method":"echo"}', 1], ['{"jsonrpc":"1.0","id":1,"method":"echo"}', 1], ['[]', null], ['null', null], ['{"jsonrpc":"2.0","id":2,"method":5}', 2]])('%s is answered with -32600, and the connection stays', async (line, id) => {
+  const wire = await open();
+  wire.write(`${line}\n`);
+  expect(JSON.parse(await wire.nextLine())).toMatchObject({ id, error: { code: -32600 } });
+  expect(await wire.request('echo', { still: true })).toEqual({ still: true });
+});
+
+test('a line that is too long is refused before it is in memory', async () => {
+  const wire = await open();
+  wire.write('x'.repeat(8 * 1024 * 1024 + 1));
+  expect(JSON.parse(await wire.nextLine())).toMatchObject({ error: { code: -32600 } });
+  await wire.closed;
+});
+
+test('a request is ended when its client goes away', async () => {
+  const wire = await open();
+  void wire.request('wait').catch(() => {});
+  await wire.request('echo');
+  wire.close();
+  await once(client.signal, 'abort');
+});
+
+test('one large answer is no offence, but who asks and never reads is not read either', async () => {
+  const greedy = await open();
+  greedy.stopReading();
+  for (let at = 0; at < 8; at++) greedy.write(`{"jsonrpc":"2.0","id":${1000 + at},"method":"large"}\n`);
+  const other = await open();
+  expect(await other.request('echo', { fine: 1 })).toEqual({ fine: 1 });
+  expect((await other.request('large')).length).toBe(6 * 1024 * 1024);
+});
+
+test('log lines are left out, with a notice, for a client that reads too slowly', async () => {
+  const socket = connect(sock);
+  socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
+  await once(socket, 'readable');
+  const entry = { id: 0, name: 'api', stream: 'out', line: 'x'.repeat(60_000), atMs: 1 };
+  for (let at = 0; at < 200; at++) client.notifyLog(7, [entry]);
+  let received = '';
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    received += chunk;
+  });
+  await untilQuiet(socket);
+  client.notifyLog(7, [{ ...entry, line: 'back' }]);
+  while (!received.endsWith('}\n') || !received.includes('"back"')) await once(socket, 'data');
+  const entries = received.trim().split('\n').map((line) => JSON.parse(line)).flatMap((message) => message.params?.entries ?? []);
+  expect(entries.length).toBeLessThan(150);
+  expect(entries.at(-2).line).toMatch(/^\[nclust\] \d+ lines were left out here/);
+  socket.destroy();
+});
+
+/** All that was queued has arrived when an answer that was asked for afterwards has. */
+async function untilQuiet(socket) {
+  socket.write('{"jsonrpc":"2.0","id":"mark","method":"echo"}\n');
+  for (;;) {
+    const [chunk] = await once(socket, 'data');
+    if (chunk.includes('"mark"')) return;
+  }
+}
+
+test('garbage of every kind harms nobody else', async () => {
+  const random = createRandom(7);
+  const calm = await open();
+  for (let round = 0; round < 60; round++) {
+    const wire = await open();
+    const junk = Buffer.from(Array.from({ length: 1 + Math.floor(random() * 300) }, () => Math.floor(random() * 256)));
+    wire.write(random() < 0.5 ? junk : Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'), junk, Buffer.from('"}\n')]));
+    if (random() < 0.7) wire.close();
+  }
+  expect(await calm.request('echo', { ok: 1 })).toEqual({ ok: 1 });
+});
+
+test('close answers what is under way', async () => {
+  const wire = await open();
+  const request = wire.request('echo', { last: 1 });
+  await wire.request('echo');
+  const closing = server.close();
+  expect(await request).toEqual({ last: 1 });
+  await wire.closed;
+  await closing;
+});

@@ -1,0 +1,139 @@
+import { createAnswer } from '../../../daemon/control/api/methods.js';
+import { Control } from '../../../daemon/control/control.js';
+import { nothingDesired } from '../../../daemon/control/desired.js';
+import { homePaths } from '../../../lib/shared/paths.js';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { createFakeClock } from '../../helpers/fake-clock.js';
+import { FakeKeeper, settle } from '../../helpers/fake-keeper.js';
+import { makeSpec } from './make-spec.js';
+
+/** A state file in memory. */
+export function memoryStore() {
+  let text = JSON.stringify(nothingDesired());
+  return {
+    isFull: false,
+    isExact: true,
+    saves: 0,
+    /** Asked before each save; once it says no, control is dead. */
+    mayPass: () => true,
+    load() {
+      return { desired: JSON.parse(text), isExact: this.isExact, notices: [] };
+    },
+    save(desired) {
+      if (this.isFull) throw new NclustError('ERR_NCLUST_STATE_WRITE', 'full');
+      if (!this.mayPass()) throw new Error('control is dead');
+      this.saves += 1;
+      text = JSON.stringify(desired);
+    },
+    forget() {
+      text = JSON.stringify(nothingDesired());
+    },
+  };
+}
+
+/** A whole control over a fake keeper, called through its API. */
+export function createRig({ seed = 0 } = {}) {
+  const clock = createFakeClock();
+  const store = memoryStore();
+  const paths = homePaths('/home/nclust');
+  const events = [];
+  let nextInstance = 0;
+  let nextToken = 0;
+  const rig = {
+    clock,
+    store,
+    events,
+    keeper: new FakeKeeper(clock),
+    control: /** @type {Control} */ (/** @type {unknown} */ (null)),
+    orphans: [],
+    left: null,
+    lastLines: [],
+    drained: [],
+    detached: [],
+    oomKilled: false,
+    /** Control will die, or has died, in the middle of something. */
+    isDoomed: false,
+    token: () => `token-${seed}-${nextToken++}`,
+
+    /** Starts a control; the one before is dead from then on. */
+    async boot(mayPass) {
+      rig.control?.close();
+      rig.isDoomed = mayPass !== undefined;
+      const parts = {
+        home: paths.home,
+        logsFolder: paths.logs,
+        clock,
+        store,
+        logs: {
+          attach: () => {},
+          drain: (id) => (rig.drained.push(id), rig.lastLines),
+          detach: (id) => void rig.detached.push(id),
+          follow: () => () => {},
+          notices: () => [],
+        },
+        journal: (event, fields) => void events.push({ event, ...fields }),
+        oom: { hasGrown: () => rig.oomKilled, refresh: () => {} },
+        newInstanceId: () => `i${seed}-${nextInstance++}`,
+        cpus: () => 4,
+        findOrphans: () => rig.orphans,
+        launchKeeper: async () => {
+          rig.keeper = new FakeKeeper(clock, { firstPid: 5000 });
+          return rig.keeper.connect();
+        },
+        leave: (status) => {
+          rig.left = status;
+        },
+      };
+      rig.control = new Control(parts, store.load());
+      const sampler = { usageOf: () => ({ cpu: 0, memoryBytes: 0 }), lookAtNew: async () => {}, close: () => {} };
+      rig.answer = createAnswer({ control: rig.control, parts, sampler, paths, version: '0.0.0' });
+      const meeting = rig.control.meet(rig.keeper.connect({ mayPass }));
+      meeting.catch(() => {});
+      await settle();
+      await settle();
+    },
+
+    /** One request. @returns {Promise<any>} */
+    call(method, params = {}) {
+      const client = { signal: new AbortController().signal, notifyLog: () => {}, subscriptions: new Map() };
+      return rig.answer(method, { token: rig.token(), ...params }, client);
+    },
+
+    start: (fields, more = {}) => rig.call('start', { specs: [makeSpec(fields)], ...more }),
+
+    /** Lets time pass, and every message arrive in between. */
+    async turn(ms = 1_000) {
+      await settle();
+      for (let left = ms; left > 0; ) {
+        const stepMs = Math.min(left, Math.max(0, clock.untilNextMs()));
+        clock.advance(stepMs);
+        left -= stepMs;
+        await settle();
+        if (stepMs === Infinity) break;
+      }
+    },
+
+    async list(more = {}) {
+      return (await rig.call('list', more)).slots;
+    },
+
+    /** Of the processes that run: name and slot of each. */
+    running: () => rig.keeper.alive.filter((child) => !child.isRetiring).map((child) => `${child.label.name}/${child.label.slot}`).sort(),
+
+    /** What should run. */
+    wanted: () => rig.control.world.desired.apps.flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => `${app.spec.name}/${slot.slot}`)).sort(),
+
+    spawned: () => rig.keeper.requests.filter(({ verb }) => verb === 'spawn'),
+  };
+  return rig;
+}
+
+/** What a request came to, once it has: its result or its error. */
+export function watch(promise) {
+  const seen = { state: 'pending', result: null, error: null };
+  promise.then(
+    (result) => Object.assign(seen, { state: 'done', result }),
+    (error) => Object.assign(seen, { state: 'failed', error }),
+  );
+  return seen;
+}

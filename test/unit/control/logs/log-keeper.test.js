@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process';
+import { constants, mkdtempSync, openSync, readFileSync, closeSync, rmSync, statSync, writeSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createFakeClock } from '../../../helpers/fake-clock.js';
+import { createLogKeeper } from '../../../../daemon/control/logs/log-keeper.js';
+
+let folder;
+let place;
+let clock;
+let keeper;
+let out;
+let err;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-logs-'));
+  const pipes = [join(folder, 'p-out'), join(folder, 'p-err')];
+  execFileSync('mkfifo', pipes);
+  // As the keeper does: open for both directions, so that the reader never sees an end.
+  [out, err] = pipes.map((pipe) => openSync(pipe, constants.O_RDWR));
+  place = { instanceId: 'i', id: 3, name: 'api', outPipe: pipes[0], errPipe: pipes[1], outFile: join(folder, 'logs/api-out.log'), errorFile: join(folder, 'logs/api-error.log') };
+  clock = createFakeClock();
+  keeper = createLogKeeper(clock);
+});
+afterEach(() => {
+  keeper.detach('i');
+  closeSync(out);
+  closeSync(err);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const outText = () => readFileSync(place.outFile, 'utf8');
+
+test('what is in the pipes at the end of an instance is in the files, byte for byte, for the owner only', () => {
+  keeper.attach(place);
+  const bytes = Buffer.from([0xff, 0x00, 0x1b, 0x0a, 0xc3]);
+  writeSync(out, bytes);
+  keeper.detach('i');
+  expect(readFileSync(place.outFile)).toEqual(bytes);
+  expect(statSync(place.outFile).mode & 0o777).toBe(0o600);
+  expect(statSync(join(folder, 'logs')).mode & 0o777).toBe(0o700);
+});
+
+test('what was written before control came is read too', () => {
+  writeSync(out, 'early\n');
+  keeper.attach(place);
+  keeper.drain('i');
+  expect(outText()).toBe('early\n');
+});
+
+test('lines arrive by themselves and go to those who follow, cut at line ends and not inside characters', async () => {
+  keeper.attach(place);
+  const entries = [];
+  const arrived = new Promise((resolve) => {
+    keeper.follow({ wants: (slot, stream) => slot.name === 'api' && stream === 'out', take: (more) => entries.push(...more) > 2 && resolve() });
+  });
+  writeSync(err, 'not wanted\n');
+  for (const part of [Buffer.from('one\r\ntw'), Buffer.from('ö\nthr').subarray(0, 1)]) {
+    writeSync(out, part);
+    keeper.drain('i');
+  }
+  writeSync(out, Buffer.concat([Buffer.from('ö\nthr').subarray(1), Buffer.from('ee\n')]));
+  await arrived;
+  expect(entries).toEqual(['one', 'twö', 'three'].map((line) => ({ id: 3, name: 'api', stream: 'out', line, atMs: clock.nowMs() })));
+});
+
+test('a line without an end is told when the instance is gone', () => {
+  keeper.attach(place);
+  const lines = [];
+  keeper.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
+  writeSync(out, 'no end');
+  keeper.detach('i');
+  expect(lines).toEqual(['no end']);
+});
+
+test('who has stopped following gets nothing', () => {
+  keeper.attach(place);
+  const lines = [];
+  const end = keeper.follow({ wants: () => true, take: (more) => lines.push(...more) });
+  end();
+  writeSync(out, 'x\n');
+  keeper.drain('i');
+  expect(lines).toEqual([]);
+});
+
+test('drain returns the last lines of stderr: at most 20, of at most 4 KiB', () => {
+  keeper.attach(place);
+  writeSync(err, Array.from({ length: 30 }, (_, at) => `line ${at}\n`).join(''));
+  expect(keeper.drain('i')).toEqual(Array.from({ length: 20 }, (_, at) => `line ${at + 10}`));
+  writeSync(err, `${'x'.repeat(5_000)}\nlast`);
+  const lines = keeper.drain('i');
+  expect(lines).toEqual(['last']);
+});
+
+test('two instances can share a file', () => {
+  keeper.attach(place);
+  keeper.attach({ ...place, instanceId: 'j', outPipe: place.errPipe, errPipe: null });
+  writeSync(out, 'a\n');
+  keeper.drain('i');
+  keeper.detach('i');
+  writeSync(err, 'b\n');
+  keeper.detach('j');
+  expect(outText()).toContain('a\n');
+  expect(outText()).toContain('b\n');
+});
+
+test('what cannot be written is lost, counted and told, and writing goes on by itself', () => {
+  const blocked = join(folder, 'blocked');
+  writeFileAsFolder(blocked);
+  keeper.attach({ ...place, outFile: blocked });
+  writeSync(out, 'one\ntwo\n');
+  keeper.drain('i');
+  expect(keeper.notices()).toEqual([expect.stringMatching(/2 lines \(8 bytes\).*EISDIR.*goes on as soon as it can/)]);
+  rmSync(blocked, { recursive: true });
+  clock.advance(1_001);
+  writeSync(out, 'three\n');
+  keeper.drain('i');
+  expect(readFileSync(blocked, 'utf8')).toBe('three\n');
+  expect(keeper.notices()).toEqual([expect.stringContaining('is being written again')]);
+});
+
+test('a full device costs lines and nothing else', () => {
+  keeper.attach({ ...place, outFile: '/dev/full' });
+  writeSync(out, 'one\n');
+  expect(keeper.drain('i')).toEqual([]);
+  expect(keeper.notices()[0]).toContain('ENOSPC');
+});
+
+test('an app without a log file is read all the same, or it would wait', () => {
+  keeper.attach({ ...place, outFile: '' });
+  const lines = [];
+  keeper.follow({ wants: () => true, take: (more) => lines.push(...more) });
+  writeSync(out, 'x\n');
+  keeper.drain('i');
+  expect(lines).toHaveLength(1);
+});
+
+test('a pipe that cannot be opened is tried again until it can', () => {
+  const late = join(folder, 'loop/late');
+  // A part of the path is no folder: ENOTDIR, as good as EMFILE for this purpose.
+  closeSync(openSync(join(folder, 'loop'), 'w'));
+  keeper.attach({ ...place, outPipe: late });
+  expect(keeper.notices()).toEqual([expect.stringContaining('cannot be opened')]);
+  rmSync(join(folder, 'loop'));
+  mkdirSync(join(folder, 'loop'));
+  execFileSync('mkfifo', [late]);
+  clock.advance(600);
+  expect(keeper.notices()).toEqual([]);
+});
+
+function writeFileAsFolder(path) {
+  mkdirSync(path);
+}

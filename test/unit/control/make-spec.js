@@ -1,0 +1,9 @@
+import { checkSpec } from '../../../lib/shared/spec.js';
+
+/**
+ * A complete spec of a small app.
+ * @param {Partial<import('../../../lib/shared/spec.js').AppSpec>} [fields]
+ */
+export function makeSpec(fields = {}) {
+  return checkSpec({ name: 'api', kind: 'node', mode: 'cluster', file: '/usr/bin/node', script: '/srv/api.js', cwd: '/srv', ...fields });
+}

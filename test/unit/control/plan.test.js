@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { createRandom, pickOne } from '../../helpers/random.js';
+import { plan } from '../../../daemon/control/plan.js';
+
+const seat = (id, generation, state, more = {}) => ({ id, generation, state, hasFailed: false, isClosing: false, comesBack: false, ...more });
+const slots = (count, generation, want = 'up') => Array.from({ length: count }, (_, id) => ({ id, want, generation }));
+const stopFirst = (count) => ({ maxSurge: 0, maxUnavailable: Math.ceil(count / 2) });
+const besides = { maxSurge: 1, maxUnavailable: 0 };
+const ids = (actions, what) => actions.filter((action) => action.do === what).map(({ id }) => id);
+
+test('what is wanted and not there is started, all of it at once', () => {
+  const actions = plan({ slots: slots(3, 1), rollout: besides }, []);
+  expect(ids(actions, 'start')).toEqual([0, 1, 2]);
+});
+
+test.each(['starting', 'up', 'backoff', 'failed'])('what is %s and not wanted is stopped', (state) => {
+  expect(plan({ slots: [], rollout: besides }, [seat(9, 1, state)])).toEqual([{ do: 'stop', id: 9, generation: 1, drain: 'finish' }]);
+  expect(ids(plan({ slots: slots(1, 1, 'down'), rollout: besides }, [seat(0, 1, state)]), 'stop')).toEqual([0]);
+});
+
+test('what is stopping is left alone, unless it would come back', () => {
+  expect(plan({ slots: [], rollout: besides }, [seat(0, 1, 'stopping')])).toEqual([]);
+  expect(ids(plan({ slots: [], rollout: besides }, [seat(0, 1, 'stopping', { comesBack: true })]), 'stop')).toEqual([0]);
+});
+
+test('a restart takes half of the instances down at a time, and hands their clients to those that stay', () => {
+  const actions = plan({ slots: slots(4, 2), rollout: stopFirst(4) }, [0, 1, 2, 3].map((id) => seat(id, 1, 'up')));
+  expect(actions).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'handover' }, { do: 'stop', id: 1, generation: 1, drain: 'handover' }]);
+});
+
+test('a restart of a single instance stops first and starts when the old one is gone', () => {
+  const wished = { slots: slots(1, 2), rollout: stopFirst(1) };
+  expect(plan(wished, [seat(0, 1, 'up')])).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'finish' }]);
+  expect(plan(wished, [seat(0, 1, 'stopping')])).toEqual([]);
+  expect(plan(wished, [])).toEqual([{ do: 'start', id: 0, generation: 2 }]);
+});
+
+test('nothing more is taken down while a new one is not up', () => {
+  const wished = { slots: slots(4, 2), rollout: stopFirst(4) };
+  for (const state of ['starting', 'backoff', 'failed']) {
+    expect(plan(wished, [seat(0, 2, 'up'), seat(1, 2, state), seat(2, 1, 'up'), seat(3, 1, 'up')])).toEqual([]);
+  }
+});
+
+test('a replacement is started beside the old one, which leaves when the new one is up', () => {
+  const wished = { slots: slots(2, 2), rollout: besides };
+  const old = [seat(0, 1, 'up'), seat(1, 1, 'up')];
+  expect(plan(wished, old)).toEqual([{ do: 'start', id: 0, generation: 2 }]);
+  expect(plan(wished, [...old, seat(0, 2, 'starting')])).toEqual([]);
+  expect(plan(wished, [...old, seat(0, 2, 'up')])).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'handover' }, { do: 'start', id: 1, generation: 2 }]);
+});
+
+test('a replacement that fails stops the rollout and leaves the old ones serving', () => {
+  const wished = { slots: slots(2, 2), rollout: besides };
+  const old = [seat(0, 1, 'up'), seat(1, 1, 'up')];
+  for (const failing of [seat(0, 2, 'backoff', { hasFailed: true }), seat(0, 2, 'failed'), seat(0, 2, 'starting', { hasFailed: true })]) expect(plan(wished, [...old, failing])).toEqual([]);
+});
+
+test('old seats that serve nobody are replaced at no charge', () => {
+  const actions = plan({ slots: slots(3, 2), rollout: besides }, [seat(0, 1, 'backoff'), seat(1, 1, 'failed'), seat(2, 1, 'starting')]);
+  expect(ids(actions, 'stop')).toEqual([0, 1, 2]);
+  expect(ids(actions, 'start')).toEqual([0, 1]);
+});
+
+test('nothing starts while a seat that takes the sockets with it is still there', () => {
+  expect(plan({ slots: slots(1, 2), rollout: besides }, [seat(7, 1, 'stopping', { isClosing: true })])).toEqual([]);
+});
+
+const below = (random, limit) => Math.floor(random() * limit);
+
+/** A world in which actions take effect, seats get up or fail, and now and then something crashes. */
+function simulate(random, { count, rollout, failsAlways = false, crashes = true }) {
+  const wished = { slots: slots(count, 2), rollout };
+  let seats = wished.slots.map(({ id }) => seat(id, 1, 'up'));
+  const upSlots = () => new Set(seats.filter(({ state }) => state === 'up').map(({ id }) => id)).size;
+  let fewest = count;
+  let most = count;
+  for (let round = 0; round < 400; round++) {
+    for (const action of plan(wished, seats)) {
+      const found = seats.find(({ id, generation }) => id === action.id && generation === action.generation);
+      if (action.do === 'start') {
+        expect(found).toBeUndefined();
+        seats.push(seat(action.id, action.generation, 'starting'));
+      } else if (found.state === 'backoff' || found.state === 'failed') seats = seats.filter((one) => one !== found);
+      else found.state = 'stopping';
+    }
+    fewest = Math.min(fewest, upSlots());
+    most = Math.max(most, seats.length);
+    const one = pickOne(random, seats);
+    if (!one) continue;
+    if (one.state === 'stopping') seats = seats.filter((other) => other !== one);
+    else if (one.state === 'backoff') one.state = 'starting';
+    else if (one.state === 'starting') Object.assign(one, failsAlways || (crashes && below(random, 4) === 0) ? { state: 'backoff', hasFailed: true } : { state: 'up', hasFailed: false });
+  }
+  return { seats, fewest, most };
+}
+
+test.each(Array.from({ length: 60 }, (_, seed) => seed))('rollouts converge within their numbers, whatever the order of events (seed %i)', (seed) => {
+  const random = createRandom(seed);
+  const count = 1 + below(random, 6);
+  const maxSurge = below(random, 3);
+  const maxUnavailable = below(random, count + 1);
+  const { seats, fewest, most } = simulate(random, { count, rollout: { maxSurge, maxUnavailable } });
+  expect(seats.map(({ id, generation, state }) => [id, generation, state]).sort()).toEqual(slots(count, 2).map(({ id }) => [id, 2, 'up']));
+  expect(fewest).toBeGreaterThanOrEqual(count - (maxSurge === 0 ? Math.max(1, maxUnavailable) : maxUnavailable));
+  expect(most).toBeLessThanOrEqual(count * 2);
+});
+
+test.each(Array.from({ length: 30 }, (_, seed) => seed))('a rollout of what never gets up stops where it is (seed %i)', (seed) => {
+  const random = createRandom(1_000 + seed);
+  const count = 1 + below(random, 6);
+  const maxSurge = below(random, 2);
+  const maxUnavailable = maxSurge === 1 ? 0 : Math.ceil(count / 2);
+  const { seats } = simulate(random, { count, rollout: { maxSurge, maxUnavailable }, failsAlways: true });
+  expect(seats.filter(({ generation, state }) => generation === 1 && state === 'up')).toHaveLength(count - maxUnavailable);
+});
