@@ -56,10 +56,11 @@ export default [
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   { files: ['**/*.{js,cjs,mjs}'], rules: mistakes },
   {
-    files: ['bin/**', 'lib/**/*.js', 'daemon/**'],
+    files: ['bin/**', 'lib/**', 'daemon/**'],
     rules: { 'no-console': 'error', 'no-restricted-syntax': ['error', namedExportsOnly] },
   },
   { files: ['bin/**', 'lib/render/**'], rules: { 'no-console': 'off' } },
+  { files: ['bin/**/*.js'], languageOptions: { sourceType: 'commonjs' } },
   {
     files: ['test/**/*.js'],
     ignores: ['test/helpers/**', 'test/fixtures/**', 'test/frameworks/**', 'test/bench/**', 'test/nodes/**'],

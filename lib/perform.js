@@ -1,5 +1,5 @@
 import { createContext } from './context.js';
-import { createPaint, wantsColour } from './render/paint.js';
+import { createPaint, wantsColour } from './render/paint.cjs';
 import { resolveHome } from './shared/paths.js';
 
 /**

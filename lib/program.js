@@ -1,8 +1,5 @@
 /** @typedef {import('./perform.js').Io} Io */
 
-/** The names of `list`, for the one command line that is worth a way of its own. */
-const LIST_WORDS = ['list', 'ls', 'l', 'ps', 'status'];
-
 /**
  * Runs a command line.
  * @param {string[]} argv  Without node and the script.
@@ -19,14 +16,13 @@ export async function runProgram(argv, io) {
 }
 
 /**
- * The quick way for `nclust ls`; a short one for read-only commands with nothing behind their name, where there is nothing to parse; the
- * command-line parser for the rest.
+ * A short way for read-only commands with nothing behind their name, where there is nothing to parse; the command-line parser for the rest.
+ * (bin/nclust.js has a still shorter one for `nclust ls`.)
  * @param {string[]} argv
  * @param {Io} io
  */
 async function dispatch(argv, io) {
   if (argv.length === 1) {
-    if (LIST_WORDS.includes(argv[0]) && (await (await import('./quick-list.js')).quickList(io))) return 0;
     const [{ findCommand }, { perform }] = await Promise.all([import('./command-table.js'), import('./perform.js')]);
     const command = findCommand(argv[0]);
     if (command?.isPlain) {
@@ -45,7 +41,7 @@ async function dispatch(argv, io) {
  */
 async function fail(thrown, argv, io) {
   const [{ asNclustError }, { failureJson, renderFailure }, { createPaint, wantsColour }] = await Promise.all([
-    import('./shared/errors.js'), import('./render/failure.js'), import('./render/paint.js'),
+    import('./shared/errors.js'), import('./render/failure.js'), import('./render/paint.cjs'),
   ]);
   const error = asNclustError(thrown);
   const ours = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;

@@ -1,5 +1,6 @@
 import { attachLogs, forgetSlot, retireSurplus } from './facts.js';
 import { BACKOFF_MAX_MS } from './backoff.js';
+import { writeNote } from './core.js';
 import { EFFECTS, fulfil, newInstance } from './effects.js';
 import { forgetAsked, hasRecorded } from './memory.js';
 import { addSeat } from './reconcile.js';
@@ -35,7 +36,7 @@ function instanceOf(core, fact) {
   const label = /** @type {Label|null} */ (fact.label);
   if (core.world.instances.has(fact.instanceId) || typeof label?.id !== 'number') return null;
   const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = fact;
-  const isStray = !core.isExact && !findSlot(core.world, label.id);
+  const isStray = isLost(core, label.id);
   const instance = { ...newInstance(fact.instanceId, label), pid, startedAtMs, addresses, isReady, isStray, isOrphan: isAdopted, outPipe, errPipe };
   core.world.instances.set(fact.instanceId, instance);
   core.world.openScopes.set(label.scope, label.name);
@@ -43,6 +44,21 @@ function instanceOf(core, fact) {
   memory.spawns = Math.max(memory.spawns, label.spawns);
   attachLogs(core, instance);
   return { instance, fact };
+}
+
+/**
+ * Whether the list may have lost the slot of something that runs. Nothing new may get its id then, or two apps would share one past.
+ * @param {Core} core
+ * @param {number} id
+ */
+function isLost(core, id) {
+  const { world } = core;
+  const memory = memoryOf(world, id);
+  const wasStray = memory.isStray;
+  memory.isStray = !findSlot(world, id) && (wasStray || !core.isExact);
+  if (memory.isStray !== wasStray) writeNote(core, id);
+  if (id >= world.desired.nextId) world.desired = { ...world.desired, nextId: id + 1 };
+  return memory.isStray;
 }
 
 /**

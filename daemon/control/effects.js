@@ -30,7 +30,7 @@ function spawn(core, seat) {
     (fact) => core.dispatch({ type: 'spawned', instanceId, ...fact }),
     (error) => {
       // The next keeper is asked anew, from the wishes.
-      if (!(error instanceof KeeperLost)) core.dispatch({ type: 'refused', instanceId, message: `${error.code}: ${error.message}` });
+      if (!(error instanceof KeeperLost)) core.dispatch({ type: 'refused', instanceId, message: error.message.startsWith(error.code) ? error.message : `${error.code}: ${error.message}` });
     },
   );
 }

@@ -13,6 +13,7 @@ export const DEATHS_KEPT = 10;
  * @property {SeatMemory|null} seat  The seat that was last changed without a living instance to tell of it.
  * @property {{generation: number, isOk: boolean}|null} ended  The generation whose program has done its work.
  * @property {Record<string, Asked>} asked  By instanceId: instances that are being retired, and why.
+ * @property {boolean} isStray  The list had lost the slot while its process ran: it is left alone by later controls too, whose list is whole again.
  */
 
 /** @typedef {Death & {instanceId: string}} RecordedDeath */
@@ -29,7 +30,7 @@ export const DEATHS_KEPT = 10;
 
 /** @returns {Memory} */
 export function newMemory() {
-  return { spawns: 0, resetAt: 0, deaths: [], seat: null, ended: null, asked: {} };
+  return { spawns: 0, resetAt: 0, deaths: [], seat: null, ended: null, asked: {}, isStray: false };
 }
 
 /** @param {number} id */

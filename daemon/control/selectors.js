@@ -4,8 +4,11 @@ import { NclustError } from '../../lib/shared/errors.js';
 
 /** @typedef {{app: AppWish, wish: SlotWish}} Selected */
 
-/** A name further away than this is not what was meant. */
+/** A name further away than this, or one that shares nothing with the word, is not what was meant. */
 const NEAR = 2;
+
+/** A part of a word that is shorter than this says nothing. */
+const PART_MIN = 3;
 
 /**
  * The slots that targets name: all of them once, in the order of the list. Order of meaning: `all`; a name or script path, a namespace, an id; /regex/.
@@ -80,7 +83,9 @@ function patternOf(target) {
  */
 function nearMisses(all, target) {
   const names = [...new Set(all.flatMap(({ app }) => [app.spec.name, app.spec.namespace]))];
-  const near = names.filter((name) => name.includes(target) || target.includes(name) || distance(name.toLowerCase(), target.toLowerCase()) <= NEAR);
+  const isPart = (/** @type {string} */ part, /** @type {string} */ word) => part.length >= PART_MIN && word.includes(part);
+  const isClose = (/** @type {string} */ name) => distance(name.toLowerCase(), target.toLowerCase()) <= Math.min(NEAR, target.length - 1);
+  const near = names.filter((name) => isPart(target, name) || isPart(name, target) || isClose(name));
   return near.length > 0 ? `Did you mean ${near.slice(0, 5).map((name) => `"${name}"`).join(' or ')}?` : 'See: nclust list';
 }
 

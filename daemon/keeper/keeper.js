@@ -28,8 +28,8 @@ export class Keeper {
   /** @type {Map<string, () => void>} */
   #lookAfter = new Map();
   #listeners = new Listeners();
-  /** @type {Set<Promise<unknown>>} Spawns whose process is not in the table yet. */
-  #inFlight = new Set();
+  /** @type {Map<string, Promise<unknown>>} Spawns whose process is not in the table yet. */
+  #inFlight = new Map();
   #startedAtMs = Date.now();
   #isTerminating = false;
   #isLeaving = false;
@@ -65,7 +65,7 @@ export class Keeper {
       snapshot: () => this.snapshot(),
       spawn: (params) => this.spawn(params),
       retire: (params) => this.retire(params),
-      signal: ({ instanceId, signal }) => { process.kill(this.#running(instanceId).pid, signal); },
+      signal: (params) => this.signal(params),
       forget: ({ instanceId }) => this.forget(instanceId),
       release: ({ app, scope }) => this.release(app, scope),
       note: ({ key, value }) => { if (value === null) this.#notes.delete(key); else this.#notes.set(key, value); },
@@ -77,7 +77,7 @@ export class Keeper {
 
   async snapshot() {
     // A control that died while we started a process for it must not leave one that nobody knows.
-    await Promise.allSettled(this.#inFlight);
+    await Promise.allSettled(this.#inFlight.values());
     // After the answer: every control keeps a copy of every socket, to hand it to the next keeper should this one be killed.
     setImmediate(() => this.#listeners.all().forEach((one) => this.#desk.announce(one)));
     return {
@@ -94,12 +94,14 @@ export class Keeper {
 
   /** @param {SpawnParams} params */
   async spawn(params) {
+    const { instanceId } = params;
+    if (this.#children.has(instanceId) || this.#inFlight.has(instanceId)) throw new KeeperError('EEXIST', `instance ${instanceId} exists`);
     const spawning = this.#spawn(params);
-    this.#inFlight.add(spawning);
+    this.#inFlight.set(instanceId, spawning);
     try {
       return await spawning;
     } finally {
-      this.#inFlight.delete(spawning);
+      this.#inFlight.delete(instanceId);
     }
   }
 
@@ -107,7 +109,6 @@ export class Keeper {
   async #spawn(params) {
     const { instanceId, app, scope = app, label, mode } = params;
     if (this.#isTerminating || this.#isLeaving) throw new KeeperError('ELEAVING', 'the keeper is leaving');
-    if (this.#children.has(instanceId)) throw new KeeperError('EEXIST', `instance ${instanceId} exists`);
     const pipes = await this.#pipes.acquire();
     try {
       const sockets = mode === 'fork' ? this.#listeners.ofScope(scope) : [];
@@ -162,15 +163,22 @@ export class Keeper {
   }
 
   /** @param {import('./protocol.js').RetireParams} params */
-  retire(params) {
-    const child = this.#known(params.instanceId);
+  async retire(params) {
+    const child = await this.#known(params.instanceId);
     if (child.exit) return;
     retire(child, params, this.#tools).catch((error) => this.#log('retire-failed', { instanceId: params.instanceId, ...describeError(error) }));
   }
 
+  /** @param {{ instanceId: string, signal: NodeJS.Signals }} params */
+  async signal({ instanceId, signal }) {
+    const child = await this.#known(instanceId);
+    if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has ended`);
+    process.kill(child.pid, signal);
+  }
+
   /** @param {string} instanceId */
-  forget(instanceId) {
-    const child = this.#known(instanceId);
+  async forget(instanceId) {
+    const child = await this.#known(instanceId);
     if (!child.isGone) throw new KeeperError('EBUSY', `instance ${instanceId} is not gone yet`);
     this.#children.delete(instanceId);
     if (child.pipes) this.#pipes.giveBack(child.pipes);
@@ -234,7 +242,7 @@ export class Keeper {
    */
   async retireAll(killTimeoutMs) {
     const alive = [...this.#children.values()].filter((child) => !child.exit);
-    for (const { instanceId } of alive) this.retire({ instanceId, killTimeoutMs, signal: null, drain: 'finish', tree: true });
+    for (const { instanceId } of alive) void this.retire({ instanceId, killTimeoutMs, signal: null, drain: 'finish', tree: true });
     await Promise.all(alive.map((child) => child.wentAway));
   }
 
@@ -247,17 +255,14 @@ export class Keeper {
     if ([...this.#children.values()].every((child) => child.isGone)) this.#onEmpty();
   }
 
-  /** @param {string} instanceId */
-  #known(instanceId) {
+  /**
+   * A request may follow the spawn of its instance closely: it waits until that is through.
+   * @param {string} instanceId
+   */
+  async #known(instanceId) {
+    await this.#inFlight.get(instanceId)?.catch(() => {}); // Its failure is the answer to the spawn.
     const child = this.#children.get(instanceId);
     if (!child) throw new KeeperError('ESRCH', `no instance ${instanceId}`);
-    return child;
-  }
-
-  /** @param {string} instanceId */
-  #running(instanceId) {
-    const child = this.#known(instanceId);
-    if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has ended`);
     return child;
   }
 }

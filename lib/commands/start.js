@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { buildSpec } from '../config/app-spec.js';
 import { readStartOptions, separateExitCodes } from '../config/options.js';
@@ -71,7 +71,9 @@ function sort(targets, known, context, isDescribed) {
  * @param {SlotStatus[]} known
  */
 function isListed(target, known) {
-  if (target === 'all' || /^\/.+\/[a-z]*$/.test(target)) return !isFile(target);
+  if (target === 'all') return !isFile(target);
+  // A path from the root looks like a pattern, too.
+  if (/^\/.+\/[imsu]*$/.test(target)) return !existsSync(target);
   return known.some(({ id, name, namespace }) => name === target || namespace === target || String(id) === target);
 }
 

@@ -1,11 +1,11 @@
 import { describeDeath } from './death.js';
-import { statusStyle, uptimeOf } from './list.js';
-import { renderTable } from './table.js';
-import { oneLine } from './text.js';
+import { statusStyle, uptimeOf } from './slots.cjs';
+import { renderTable } from './table.cjs';
+import { oneLine } from './text.cjs';
 import { formatDuration } from '../shared/units.js';
 
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('./table.js').Cell} Cell */
+/** @typedef {import('./table.cjs').Cell} Cell */
 
 /**
  * @param {{slots: SlotStatus[]}} data  With detail.
@@ -91,7 +91,7 @@ function policyRows({ spec }) {
 
 /**
  * @param {SlotStatus} slot
- * @param {import('./paint.js').Paint} paint
+ * @param {import('./paint.cjs').Paint} paint
  */
 function deathLines(slot, paint) {
   const deaths = slot.deaths ?? (slot.lastDeath ? [slot.lastDeath] : []);
@@ -106,7 +106,7 @@ function deathLines(slot, paint) {
 
 /**
  * @param {string[]} lines
- * @param {import('./paint.js').Paint} paint
+ * @param {import('./paint.cjs').Paint} paint
  */
 function lastLines(lines, paint) {
   if (lines.length === 0) return [];

@@ -1,4 +1,4 @@
-import { oneLine } from './text.js';
+import { oneLine } from './text.cjs';
 
 /**
  * @param {{env: Record<string, string>}} data

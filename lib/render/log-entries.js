@@ -1,4 +1,4 @@
-import { oneLine, padEnd } from './text.js';
+import { oneLine, padEnd } from './text.cjs';
 
 /** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
 

@@ -1,5 +1,7 @@
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { socketPath } from './socket.cjs';
+
+export { resolveHome } from './socket.cjs';
 
 /**
  * @typedef {object} HomePaths
@@ -21,7 +23,7 @@ import { join, resolve } from 'node:path';
 export function homePaths(home) {
   return {
     home,
-    sock: join(home, 'nclust.sock'),
+    sock: socketPath(home),
     state: join(home, 'state.json'),
     stateBackup: join(home, 'state.json.bak'),
     dump: join(home, 'dump.json'),
@@ -29,15 +31,6 @@ export function homePaths(home) {
     logs: join(home, 'logs'),
     run: join(home, 'run'),
   };
-}
-
-/**
- * NCLUST_HOME, else `.nclust` in the user's home directory. A relative NCLUST_HOME counts from the current directory.
- * @param {Record<string, string|undefined>} env
- * @returns {string}  Absolute.
- */
-export function resolveHome(env) {
-  return resolve(env.NCLUST_HOME || join(env.HOME || homedir(), '.nclust'));
 }
 
 /**

@@ -1,7 +1,6 @@
 // What crosses the client socket. The shapes live here because both ends import this file; docs/protocol.md tells the same in prose.
 
-/** Raised when a message changes its meaning; a new field or method does not raise it. */
-export const PROTOCOL = 1;
+export { PROTOCOL } from './socket.cjs';
 
 /** Longest line a client may send, in bytes without the newline. */
 export const TO_SERVER_MAX_BYTES = 8 * 1024 * 1024;
@@ -73,6 +72,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {import('./spec.js').AppSpec} [spec]  Only with `detail`.
  * @property {Record<string, string>} [effectiveEnv]  What the process was given. Only with `detail`.
  */
+
+/** @typedef {Pick<SlotStatus, 'id'|'name'|'namespace'|'version'|'mode'|'pid'|'startedAtMs'|'restarts'|'status'|'cpu'|'memoryBytes'|'user'|'watching'>} BriefStatus  What a table of many slots shows. */
 
 /**
  * @typedef {object} LogEntry

@@ -46,30 +46,6 @@ export function formatDuration(ms) {
 }
 
 /**
- * For the table, PM2's short form: "12s", "5m", "3h", "2D".
- * @param {number} ms
- * @returns {string}
- */
-export function formatUptime(ms) {
-  if (ms < MS.m) return `${Math.max(0, Math.floor(ms / MS.s))}s`;
-  if (ms < MS.h) return `${Math.floor(ms / MS.m)}m`;
-  if (ms < MS.d) return `${Math.floor(ms / MS.h)}h`;
-  return `${Math.floor(ms / MS.d)}D`;
-}
-
-/**
- * PM2's form: "0b", "12.3kb", "45.1mb", "1.2gb".
- * @param {number} bytes
- * @returns {string}
- */
-export function formatBytes(bytes) {
-  if (bytes < BYTES.k) return `${Math.round(bytes)}b`;
-  if (bytes < BYTES.m) return `${(bytes / BYTES.k).toFixed(1)}kb`;
-  if (bytes < BYTES.g) return `${(bytes / BYTES.m).toFixed(1)}mb`;
-  return `${(bytes / BYTES.g).toFixed(1)}gb`;
-}
-
-/**
  * @param {string} number
  * @param {number} unit
  */

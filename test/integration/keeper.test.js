@@ -177,6 +177,16 @@ test('an unknown verb, a wrong version and bad params are errors, and the keeper
   expect(await keeper.call('snapshot')).toMatchObject({ pid: keeper.pid, protocol: 1 });
 });
 
+test('a retire that follows its spawn at once is not lost', async () => {
+  const keeper = await realKeeper();
+  const ids = Array.from({ length: 20 }, (_, index) => `s${index}`);
+  const spawns = ids.map((id) => keeper.spawn(id, { file: '/bin/sleep', args: ['1000'], read: false }));
+  await Promise.all(ids.map((id) => keeper.retire(id)));
+  await Promise.all(spawns);
+  for (const id of ids) await keeper.event('gone', id);
+  expect(keeper.processes()).toEqual([]);
+});
+
 test('notes are kept for the next control', async () => {
   const keeper = await realKeeper();
   await keeper.call('note', { key: 'api/0', value: { restarts: 3 } });

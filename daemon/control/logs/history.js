@@ -1,10 +1,13 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
 /** What is looked at, from the end: a file without line ends must not fill the memory. */
 const LOOK_MAX_BYTES = 8 * 1024 * 1024;
+
+/** Not blocking: where somebody has put a pipe, open(2) would wait for a writer and all of control with it. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * The last lines of a file, read from its end.
@@ -16,7 +19,7 @@ export function lastLinesOf(path, count) {
   if (count <= 0 || path === '') return [];
   let fd;
   try {
-    fd = openSync(path, 'r');
+    fd = openSync(path, FLAGS);
   } catch {
     return [];
   }

@@ -5,6 +5,9 @@ import { dirname } from 'node:path';
 const RETRY_MS = 1_000;
 const NEWLINE = 0x0a;
 
+/** How long a loss is told about after the last of it, in ms: every command shows it. */
+const TOLD_MS = 3_600_000;
+
 /** Not blocking, so that a path that is a pipe without a reader is an error and not a halt of everything. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
@@ -28,11 +31,14 @@ export function createLogFile(path, nowMs) {
   let lostLines = 0;
   let lostBytes = 0;
   let reason = '';
+  let lostAtMs = 0;
   let isFailing = false;
+  let isClosed = false;
 
   /** @param {Buffer} rest @param {unknown} error */
   function lose(rest, error) {
     isFailing = true;
+    lostAtMs = nowMs();
     reason = /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
     lostBytes += rest.length;
     lostLines += countLines(rest);
@@ -52,6 +58,7 @@ export function createLogFile(path, nowMs) {
 
   return {
     write(chunk) {
+      isClosed = false;
       let from = 0;
       try {
         fd ??= open();
@@ -62,13 +69,15 @@ export function createLogFile(path, nowMs) {
       }
     },
     notice() {
-      if (lostBytes === 0) return null;
+      if (lostBytes === 0 || nowMs() - lostAtMs > TOLD_MS) return null;
       const lost = `${lostLines} lines (${lostBytes} bytes) could not be written to the log file "${path}" (${reason}) and are lost`;
+      if (isClosed) return `${lost}.`;
       return isFailing ? `${lost}; it goes on as soon as it can.` : `${lost}; it is being written again.`;
     },
     close() {
       if (fd !== null) closeSync(fd);
       fd = null;
+      isClosed = true;
       retryAtMs = 0;
     },
   };

@@ -138,6 +138,9 @@ function createFileTable(nowMs) {
     write(path, chunk) {
       table.get(path)?.file.write(chunk);
     },
-    notices: () => [...table.values()].flatMap(({ file }) => file.notice() ?? []),
+    notices() {
+      for (const [path, { file, holders }] of table) if (holders === 0 && file.notice() === null) table.delete(path);
+      return [...table.values()].flatMap(({ file }) => file.notice() ?? []);
+    },
   };
 }

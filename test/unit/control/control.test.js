@@ -433,6 +433,26 @@ describe('the next control', () => {
     expect(rig.left).toBe(0);
   });
 
+  test('leaves it alone when the list is whole again, and gives its id to no new app', async () => {
+    void rig.start({ instances: 2 });
+    await rig.turn();
+    const strays = rig.keeper.alive.map(({ instanceId }) => instanceId);
+    rig.store.forget();
+    rig.store.isExact = false;
+    await rig.boot();
+    await rig.turn();
+    void rig.start({ name: 'new', instances: 1 });
+    await rig.turn();
+    expect((await rig.list()).map(({ id }) => id)).toEqual([2]);
+    rig.store.isExact = true;
+    await rig.boot();
+    await rig.turn(60_000);
+    expect(rig.keeper.alive.map(({ instanceId }) => instanceId)).toEqual(expect.arrayContaining(strays));
+    void rig.control.end('kill');
+    await rig.turn();
+    expect(rig.keeper.alive).toEqual([]);
+  });
+
   test('adopts an instance that the last act of a dead control has started', async () => {
     void rig.start({ instances: 1 });
     await rig.turn();

@@ -32,6 +32,12 @@ test('a target that names nothing is refused with the names that are near', () =
   expect(() => select(nothingDesired(), ['all'])).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_APP_NOT_FOUND' }));
 });
 
+test.each([['x'], ['nosuch'], ['nosuchfront']])('%j: a word that is merely short is near to nothing', (target) => {
+  const expected = target.includes('front') ? 'Did you mean "front"?' : 'See: nclust list';
+  const only = startSpecs(nothingDesired(), [makeSpec({ name: 's', namespace: 'front' })], { isForced: false, isIdle: () => true, cpus: 1, nowMs: 0 }).desired;
+  expect(() => select(only, [target])).toThrow(expect.objectContaining({ hint: expected }));
+});
+
 test('a pattern that is none is refused', () => {
   expect(() => select(desired, ['/(/'])).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SELECTOR' }));
 });

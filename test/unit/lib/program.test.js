@@ -103,9 +103,9 @@ describe('usage', () => {
 describe('list', () => {
   test('is the same with and without options', async () => {
     const { home } = await manager();
-    const [quick, plain, parsed] = [await nclust(['ls'], { home }), await nclust(['list', '--sort', 'name'], { home }), await nclust(['status', '--no-color'], { home })];
-    expect(quick).toMatchObject({ exitStatus: 0, stderr: '', stdout: expect.stringContaining('worker') });
-    expect([plain.stdout, parsed.stdout]).toEqual([quick.stdout, quick.stdout]);
+    const [short, plain, parsed] = [await nclust(['ls'], { home }), await nclust(['list', '--sort', 'name'], { home }), await nclust(['status', '--no-color'], { home })];
+    expect(short).toMatchObject({ exitStatus: 0, stderr: '', stdout: expect.stringContaining('worker') });
+    expect([plain.stdout, parsed.stdout]).toEqual([short.stdout, short.stdout]);
   });
 
   test('has colours on a terminal only', async () => {

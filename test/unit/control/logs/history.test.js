@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,4 +42,9 @@ test('no file and no regular file have no history', () => {
   expect(lastLinesOf(join(folder, 'none'), 5)).toEqual([]);
   expect(lastLinesOf('/dev/null', 5)).toEqual([]);
   expect(lastLinesOf('', 5)).toEqual([]);
+});
+
+test('a pipe in the place of the file has no history, and is not waited for', () => {
+  execFileSync('mkfifo', [file]);
+  expect(lastLinesOf(file, 5)).toEqual([]);
 });

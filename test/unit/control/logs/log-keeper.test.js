@@ -120,6 +120,17 @@ test('what cannot be written is lost, counted and told, and writing goes on by i
   expect(keeper.notices()).toEqual([expect.stringContaining('is being written again')]);
 });
 
+test('what was lost is told for an hour, and not as if it went on when the instance is gone', () => {
+  const blocked = join(folder, 'blocked');
+  writeFileAsFolder(blocked);
+  keeper.attach({ ...place, outFile: blocked });
+  writeSync(out, 'one\n');
+  keeper.detach('i');
+  expect(keeper.notices()).toEqual([expect.stringMatching(/1 lines \(4 bytes\).*are lost\.$/)]);
+  clock.advance(3_600_001);
+  expect(keeper.notices()).toEqual([]);
+});
+
 test('a full device costs lines and nothing else', () => {
   keeper.attach({ ...place, outFile: '/dev/full' });
   writeSync(out, 'one\n');

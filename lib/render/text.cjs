@@ -1,9 +1,11 @@
+'use strict';
+
 /**
  * Makes a text safe for one line of a terminal: control characters (an app may be named with escape codes) are shown as "?".
  * @param {string} text
  * @returns {string}
  */
-export function oneLine(text) {
+function oneLine(text) {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
 }
 
@@ -12,8 +14,7 @@ export function oneLine(text) {
  * @param {string} text  Without escape codes.
  * @returns {number}
  */
-export function textWidth(text) {
-  if (/^[\u0020-\u007e\u00a0-\u02ff\u2190-\u23ff\u2500-\u259f]*$/.test(text)) return text.length;
+function textWidth(text) {
   let width = 0;
   for (const character of text) width += characterWidth(/** @type {number} */ (character.codePointAt(0)));
   return width;
@@ -24,7 +25,7 @@ export function textWidth(text) {
  * @param {number} width
  * @returns {string}
  */
-export function padEnd(text, width) {
+function padEnd(text, width) {
   return text + ' '.repeat(Math.max(0, width - textWidth(text)));
 }
 
@@ -39,3 +40,5 @@ function characterWidth(code) {
     || (code >= 0xffe0 && code <= 0xffe6) || (code >= 0x1f300 && code <= 0x1faff) || (code >= 0x20000 && code <= 0x3fffd);
   return isWide ? 2 : 1;
 }
+
+module.exports = { oneLine, textWidth, padEnd };

@@ -1,0 +1,132 @@
+'use strict';
+
+const { renderTable } = require('./table.cjs');
+
+/** @typedef {import('../shared/protocol.js').BriefStatus} BriefStatus */
+/** @typedef {import('./table.cjs').Cell} Cell */
+/** @typedef {{title: string, cell: (slot: BriefStatus, nowMs: number) => Cell}} Column */
+
+/**
+ * @typedef {object} View  What a renderer has to know about where its text goes.
+ * @property {number|null} columns  Width of the terminal; null when it is none.
+ * @property {import('./paint.cjs').Paint} paint
+ * @property {number} nowMs
+ */
+
+/** @type {Column} */
+const ID = { title: 'id', cell: ({ id }) => ({ text: String(id), style: 'cyan' }) };
+/** @type {Column} */
+const NAME = { title: 'name', cell: ({ name }) => ({ text: name, style: 'bold' }) };
+/** @type {Column} */
+const MODE = { title: 'mode', cell: ({ mode }) => ({ text: mode, style: mode === 'cluster' ? 'blue' : null }) };
+/** @type {Column} */
+const RESTARTS = { title: '↺', cell: ({ restarts }) => String(restarts) };
+/** @type {Column} */
+const STATUS = { title: 'status', cell: ({ status }) => ({ text: status, style: statusStyle(status) }) };
+/** @type {Column} */
+const CPU = { title: 'cpu', cell: ({ cpu }) => `${Number(cpu.toFixed(1))}%` };
+
+/** @type {Column[]} */
+const FULL = [
+  ID, NAME,
+  { title: 'namespace', cell: ({ namespace }) => namespace },
+  { title: 'version', cell: ({ version }) => version },
+  MODE,
+  { title: 'pid', cell: ({ pid }) => (pid ? String(pid) : 'N/A') },
+  { title: 'uptime', cell: (slot, nowMs) => uptimeOf(slot, nowMs) },
+  RESTARTS, STATUS, CPU,
+  { title: 'mem', cell: ({ memoryBytes }) => formatBytes(memoryBytes) },
+  { title: 'user', cell: ({ user }) => user },
+  { title: 'watching', cell: ({ watching }) => ({ text: watching ? 'enabled' : 'disabled', style: watching ? 'green' : 'grey' }) },
+];
+
+/** @type {Column[]} */
+const CONDENSED = [ID, NAME, MODE, RESTARTS, STATUS, CPU, { title: 'memory', cell: ({ memoryBytes }) => formatBytes(memoryBytes) }];
+
+/** @type {Column[]} */
+const MINI = [ID, NAME, STATUS, CPU, { title: 'mem', cell: ({ memoryBytes }) => formatBytes(memoryBytes) }];
+
+/**
+ * The table of slots: every column when it fits or when nobody looks (a pipe), else PM2's shorter ones.
+ * @param {BriefStatus[]} slots
+ * @param {View} view
+ * @returns {string}
+ */
+function renderSlots(slots, { columns, paint, nowMs }) {
+  const tables = [FULL, CONDENSED, MINI];
+  for (const table of tables) {
+    const text = renderTable({ head: table.map(({ title }) => title), rows: slots.map((slot) => table.map(({ cell }) => cell(slot, nowMs))), paint });
+    if (columns === null || table === MINI || widthOf(text) <= columns) return text;
+  }
+  return '';
+}
+
+/**
+ * The usual order.
+ * @param {Pick<BriefStatus, 'name'|'id'>} a
+ * @param {Pick<BriefStatus, 'name'|'id'>} b
+ */
+function byName(a, b) {
+  if (a.name === b.name) return a.id - b.id;
+  return a.name < b.name ? -1 : 1;
+}
+
+/**
+ * @param {Pick<BriefStatus, 'pid'|'startedAtMs'>} slot
+ * @param {number} nowMs
+ * @returns {string}
+ */
+function uptimeOf({ pid, startedAtMs }, nowMs) {
+  return pid && startedAtMs !== null ? formatUptime(nowMs - startedAtMs) : '0';
+}
+
+/**
+ * @param {import('../shared/protocol.js').ShownStatus} status
+ * @returns {import('./paint.cjs').Style}
+ */
+function statusStyle(status) {
+  if (status === 'online') return 'green';
+  return status === 'stopped' || status === 'errored' ? 'red' : 'yellow';
+}
+
+/**
+ * PM2's short form: "12s", "5m", "3h", "2D".
+ * @param {number} ms
+ * @returns {string}
+ */
+function formatUptime(ms) {
+  if (ms < MINUTE_MS) return `${Math.max(0, Math.floor(ms / 1_000))}s`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)}m`;
+  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)}h`;
+  return `${Math.floor(ms / DAY_MS)}D`;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * PM2's form: "0b", "12.3kb", "45.1mb", "1.2gb".
+ * @param {number} bytes
+ * @returns {string}
+ */
+function formatBytes(bytes) {
+  if (bytes < KB) return `${Math.round(bytes)}b`;
+  if (bytes < MB) return `${(bytes / KB).toFixed(1)}kb`;
+  if (bytes < GB) return `${(bytes / MB).toFixed(1)}mb`;
+  return `${(bytes / GB).toFixed(1)}gb`;
+}
+
+const KB = 1024;
+const MB = 1024 ** 2;
+const GB = 1024 ** 3;
+
+/**
+ * The border is all box characters, each one column wide.
+ * @param {string} table
+ */
+function widthOf(table) {
+  return table.slice(0, table.indexOf('\n')).replace(/\u001b\[\d+m/g, '').length;
+}
+
+module.exports = { renderSlots, byName, uptimeOf, statusStyle, formatUptime, formatBytes };
