@@ -1,23 +1,48 @@
 // When keeper and control are both gone nobody reads our pipes, and after 64 KiB every write would wait for ever: a service that
-// logs would hang. So a thread of the process itself reads them and appends to the log files until the next keeper is there.
+// logs would hang. So a thread of the process itself reads them and appends to the log files, as long as no control answers.
 'use strict';
 
 const fs = require('node:fs');
 const net = require('node:net');
+const path = require('node:path');
 const { isMainThread, parentPort, Worker, workerData } = require('node:worker_threads');
+
+const LOOK_EVERY_MS = 200;
 
 /** @typedef {{ out: string | null, err: string | null }} LogFiles  null: output that is not wanted. */
 
 /**
- * @param {LogFiles} logFiles
+ * @param {{ logFiles: LogFiles, home: string }} o
  * @returns {() => void}  Ends the thread.
  */
-function startStandIn(logFiles) {
-  const worker = new Worker(__filename, { workerData: logFiles, execArgv: [], env: {}, stdout: false, stderr: false });
-  // A thread that fails must not end the app; the pipe is then as it was without it.
+function startStandIn(o) {
+  const worker = new Worker(__filename, { workerData: o, execArgv: [], env: {}, stdout: false, stderr: false });
+  // A thread that fails must not end the app; the pipes are then as they were without it.
   worker.on('error', () => {});
   worker.unref();
-  return () => worker.postMessage('stop');
+  return () => worker.postMessage('end');
+}
+
+/** The thread: reads while no control lives. */
+function main() {
+  const { logFiles, home } = workerData;
+  /** @type {net.Socket[]} */
+  let readers = [];
+  const read = () => {
+    if (readers.length === 0) readers = [copy(1, logFiles.out), copy(2, logFiles.err)];
+  };
+  const rest = () => {
+    for (const reader of readers) reader.destroy();
+    readers = [];
+  };
+  const look = () => {
+    const control = net.connect(path.join(home, 'nclust.sock'));
+    control.on('connect', rest);
+    control.on('error', read); // Nobody is there.
+    control.on('close', () => void setTimeout(look, LOOK_EVERY_MS));
+  };
+  look();
+  parentPort?.on('message', () => process.exit());
 }
 
 /**
@@ -26,13 +51,21 @@ function startStandIn(logFiles) {
  */
 function copy(fd, logFile) {
   // Through /proc the pipe is opened anew: the descriptor itself is in blocking mode, for the app.
-  const reader = fs.openSync(`/proc/self/fd/${fd}`, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
-  const socket = new net.Socket({ fd: reader });
-  const target = logFile === null ? null : fs.openSync(logFile, 'a', 0o600);
+  const socket = new net.Socket({ fd: fs.openSync(`/proc/self/fd/${fd}`, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK) });
+  const target = logFile === null ? null : openLog(logFile);
   socket.on('data', (chunk) => {
     if (target !== null) append(target, chunk);
   });
+  socket.on('close', () => {
+    if (target !== null) fs.closeSync(target);
+  });
   return socket;
+}
+
+/** @param {string} file */
+function openLog(file) {
+  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  return fs.openSync(file, 'a', 0o600);
 }
 
 /** @param {number} target  @param {Buffer} chunk */
@@ -42,14 +75,6 @@ function append(target, chunk) {
   } catch {
     // A full disk costs lines, never the app. Nobody is there to count them.
   }
-}
-
-function main() {
-  const sockets = [copy(1, workerData.out), copy(2, workerData.err)];
-  parentPort?.on('message', () => {
-    for (const socket of sockets) socket.destroy();
-    parentPort?.close();
-  });
 }
 
 if (isMainThread) module.exports = { startStandIn };

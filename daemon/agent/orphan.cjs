@@ -6,8 +6,6 @@ const net = require('node:net');
 const path = require('node:path');
 
 const LOOK_EVERY_MS = 200;
-/** A control that outlived the keeper reads our pipes, and has started the next keeper by then. */
-const UNREAD_AFTER_MS = 1_500;
 
 /**
  * @param {object} o
@@ -18,22 +16,23 @@ const UNREAD_AFTER_MS = 1_500;
  * @returns {{ say: (message: object) => boolean }}
  */
 function findKeeper({ home, instanceId, logFiles, receive }) {
-  const lostMono = performance.now();
-  /** @type {(() => void) | null} Stops it. */
-  let standIn = null;
+  // At once: an app that fills its pipe is blocked in write(2) from then on, and no timer of this thread would ever fire.
+  const begin = () => (logFiles && process.platform === 'linux' ? require('./log-stand-in.cjs').startStandIn({ logFiles, home }) : null);
+  /** @type {(() => void) | null} Ends the stand-in. */
+  let endStandIn = begin();
   const run = path.join(home, 'run');
   /** @type {net.Socket | null} */
   let socket = null;
 
   const look = () => {
     const door = newestDoor(run);
-    if (!door) return missed();
+    if (!door) return void lookLater();
     const next = net.connect(door).unref();
     next.setEncoding('utf8');
     next.once('connect', () => {
       socket = next;
-      standIn?.();
-      standIn = null;
+      endStandIn?.();
+      endStandIn = null;
       next.write(JSON.stringify({ v: 1, orphan: instanceId }) + '\n');
       next.write(JSON.stringify({ act: 'hello' }) + '\n');
     });
@@ -46,13 +45,10 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
     // No keeper yet, or it has died as well: 'close' follows, and the search goes on.
     next.on('error', () => {});
     next.once('close', () => {
+      if (socket === next) endStandIn = begin();
       socket = null;
-      missed();
+      lookLater();
     });
-  };
-  const missed = () => {
-    if (logFiles && process.platform === 'linux' && !standIn && performance.now() - lostMono > UNREAD_AFTER_MS) standIn = require('./log-stand-in.cjs').startStandIn(logFiles);
-    lookLater();
   };
   // The keeper that comes cannot know us, so nothing tells us when it is there.
   const lookLater = () => setTimeout(look, LOOK_EVERY_MS).unref();

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { get } from 'node:http';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
@@ -185,6 +186,23 @@ test('a retire that follows its spawn at once is not lost', async () => {
   await Promise.all(spawns);
   for (const id of ids) await keeper.event('gone', id);
   expect(keeper.processes()).toEqual([]);
+});
+
+test('with keeper and control gone an app that logs much goes on, and every line is in its log file', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const out = join(keeper.home, 'logs', 'app-out.log');
+  const code = `let line = 0; http.createServer((request, response) => { for (let i = 0; i < 500; i++) say('line', line += 1, 'x'.repeat(80)); answer(request, response); }).listen(${port});`;
+  await keeper.spawnNode('one', 'runs-code', { env: { CODE: code }, logFiles: { out, err: null }, read: false });
+  await keeper.event('listening', 'one');
+  await keeper.kill();
+  for (let round = 0; round < 6; round += 1) await ask(port);
+
+  const lines = await waitFor('all lines', () => {
+    const found = readFileSync(out, 'utf8').trimEnd().split('\n');
+    return found.length === 3_000 && found;
+  });
+  expect(lines.map((line) => Number(line.split(' ')[2]))).toEqual(Array.from({ length: 3_000 }, (_, index) => index + 1));
 });
 
 test('notes are kept for the next control', async () => {

@@ -35,9 +35,31 @@ export function createLineSplitter() {
       }
       if (from < chunk.length) parts.push(Buffer.from(chunk.subarray(from)));
       heldBytes += chunk.length - from;
-      if (heldBytes > LINE_MAX_BYTES) lines.push(finish(Buffer.alloc(0)));
+      if (heldBytes > LINE_MAX_BYTES) {
+        const held = Buffer.concat(parts);
+        const end = endOfCharacters(held);
+        parts = [];
+        lines.push(finish(held.subarray(0, end)));
+        if (end < held.length) parts.push(held.subarray(end));
+        heldBytes = held.length - end;
+      }
       return lines;
     },
     end: () => (heldBytes > 0 ? [finish(Buffer.alloc(0))] : []),
   };
+}
+
+/**
+ * @param {Buffer} bytes
+ * @returns {number}  Where the last whole character of UTF-8 ends; the length when it is no UTF-8.
+ */
+function endOfCharacters(bytes) {
+  const { length } = bytes;
+  for (let back = 1; back <= Math.min(3, length); back++) {
+    const byte = bytes[length - back];
+    if ((byte & 0xc0) === 0x80) continue;
+    const size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return size > back ? length - back : length;
+  }
+  return length;
 }
