@@ -14,7 +14,7 @@ const io = {
   isTTY: isatty(1),
   get isTalkTTY() { return isatty(2); },
   get columns() { return process.stdout.columns ?? null; },
-  cwd: process.cwd(),
+  get cwd() { return process.cwd(); },
   env: process.env,
   platform: process.platform,
   node: { file: process.execPath, version: process.version },

@@ -55,6 +55,26 @@ export function waitForControl(door, signal, onFailure) {
   });
 }
 
+/**
+ * Waits until the keeper of a home has left. It goes last, and its end closes the door.
+ * @param {string} run
+ * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
+ * @returns {Promise<void>}
+ */
+export async function waitUntilLeft(run, signal) {
+  const door = await findKeeper(run, signal);
+  if (door === null || door === 'busy') return;
+  await new Promise((resolve, reject) => {
+    const onAbort = () => {
+      door.destroy();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    door.on('error', () => {}); // 'close' follows.
+    door.on('close', resolve).resume();
+  });
+}
+
 /** @param {string} run */
 function highestDoor(run) {
   /** @type {string[]} */

@@ -1,3 +1,4 @@
+import { NclustError } from './shared/errors.js';
 import { createContext } from './context.js';
 import { createPaint, wantsColour } from './render/paint.cjs';
 import { resolveHome } from './shared/paths.js';
@@ -28,7 +29,7 @@ import { resolveHome } from './shared/paths.js';
 export async function perform(command, words, options, args, io) {
   const context = createContext({
     home: resolveHome(io.env),
-    cwd: io.cwd,
+    cwd: currentFolder(io),
     env: io.env,
     node: io.node,
     talk: (sentence) => io.talk(`${sentence}\n`),
@@ -47,6 +48,18 @@ export async function perform(command, words, options, args, io) {
     await io.print(options.json ? `${JSON.stringify(json ? json(data) : data.slots ?? data)}\n` : render(data, view));
   } finally {
     await context.close();
+  }
+}
+
+/**
+ * A shell can stand in a folder that no longer exists.
+ * @param {Io} io
+ */
+function currentFolder(io) {
+  try {
+    return io.cwd;
+  } catch (cause) {
+    throw new NclustError('ERR_NCLUST_NO_FOLDER', 'The folder you are in has been removed.', { hint: 'Go to another one (cd) and run the command again.', cause });
   }
 }
 

@@ -3,6 +3,7 @@
 /**
  * Either end of an IPC channel: `process` in a child, a ChildProcess in its parent.
  * @typedef {object} Port
+ * @property {boolean} [connected]
  * @property {(message: object, handle?: any, options?: object, onSent?: (error: Error|null) => void) => unknown} send
  * @property {(event: 'message'|'disconnect', listener: (...args: any[]) => void) => unknown} on
  * @property {(event: 'message'|'disconnect', listener: (...args: any[]) => void) => unknown} off
@@ -106,6 +107,8 @@ export function createKeeperLink(port, { onEvent, onLost }) {
 
   port.on('message', onMessage);
   port.on('disconnect', onDisconnect);
+  // It died before we met: the event is past. What is asked in this turn is rejected with the rest.
+  if (port.connected === false) queueMicrotask(onDisconnect);
   return {
     request(verb, params, handle) {
       if (isLost) return Promise.reject(new KeeperLost());

@@ -28,6 +28,8 @@ export function launchKeeper({ env, logFd, onHeld, onFailed }) {
     if (held) onHeld();
     else if (error) onFailed(error);
   });
+  // A channel that closes while a handle waits to be acknowledged never says 'disconnect' (Node 20 to 26). The exit is the same news.
+  child.once('exit', () => child.emit('disconnect'));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('spawn', () => resolve(/** @type {Port} */ (/** @type {unknown} */ (child))));

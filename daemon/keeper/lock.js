@@ -9,7 +9,7 @@
 //   4. look again: a higher number appeared (we were slow, and numbers below it are cleared away) -> take ours back, back to 2
 //
 // Only a dead holder is ever succeeded, death is final, and two contenders cannot create the same name.
-import { linkSync, mkdirSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -20,6 +20,7 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
  * @property {true} owned
  * @property {number} epoch  The number of this keeper in the life of the home.
  * @property {import('node:net').Server} server  Accepts whoever connects to the lock: the door.
+ * @property {() => boolean} isHeld  false when the lock was removed: the home is no longer ours, and nobody can reach us.
  * @property {() => void} leave  Gives the home back. The number stays taken.
  */
 
@@ -48,7 +49,7 @@ export async function claimHome(run) {
     }
     clearAway(run, epoch);
     unlinkSync(own);
-    return { owned: true, epoch, server, leave: () => leave(run, epoch, server) };
+    return { owned: true, epoch, server, isHeld: () => existsSync(path), leave: () => leave(run, epoch, server) };
   }
 }
 

@@ -15,6 +15,8 @@ const LAUNCHER_FD = 3;
 const TERMINATE_MS = 15_000;
 const DEFAULT_KILL_TIMEOUT_MS = 10_000;
 const CONTROL_EXIT_MS = 2_000;
+const HOME_LOOK_MS = 3_000;
+const CONTROL_LOOK_MS = 100;
 
 async function main() {
   const home = process.env.NCLUST_HOME ?? '';
@@ -103,16 +105,25 @@ function keep({ env, isInherited, claim, run }) {
       if (!isControlReady) void keeper.retireAll(DEFAULT_KILL_TIMEOUT_MS).then(leave);
     }, TERMINATE_MS);
   };
+  // Somebody removed the home. The next command would begin a new one beside us, and nobody could ever stop what we keep.
+  const watch = setInterval(() => {
+    if (claim.isHeld()) return;
+    clearInterval(watch);
+    log('home-removed', {});
+    terminate();
+  }, HOME_LOOK_MS).unref();
   process.on('SIGTERM', terminate).on('SIGINT', terminate).on('SIGHUP', () => {});
 
   log('keeper-started', { pid: process.pid, epoch: claim.epoch, version, node: process.version, isInherited });
   if (!isInherited) return babysitter.start();
-  // Control may have died before there was a listener for it.
-  if (!process.connected) return babysitter.start();
-  process.once('disconnect', () => {
+  // Control may have died before there was a listener for it, and a channel that closes while a handle waits to be acknowledged never
+  // says 'disconnect' (Node 20 to 26).
+  const look = setInterval(() => {
+    if (process.connected) return;
+    clearInterval(look);
     onEnded();
     babysitter.restart();
-  });
+  }, CONTROL_LOOK_MS);
   link.connect(/** @type {import('./babysitter.js').Peer} */ (/** @type {unknown} */ (withPid(process, process.ppid))));
 }
 

@@ -122,6 +122,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'An app did not get up: it exited, was not ready in time or could not be started.',
     todo: 'Read the last error lines in the message, then `nclust logs` and `nclust describe`.',
   },
+  ERR_NCLUST_NO_FOLDER: {
+    exitStatus: 1,
+    when: 'The folder in which the command runs has been removed.',
+    todo: 'Go to another folder and run the command again.',
+  },
   ERR_NCLUST_NO_PROCESS: {
     exitStatus: 1,
     when: 'The apps are in the list, and none of their processes runs.',

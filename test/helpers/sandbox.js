@@ -178,10 +178,9 @@ async function leave({ home, nclust }) {
     const killed = await nclust('kill', { timeoutMs: 20_000 }).catch((/** @type {Error} */ error) => ({ exitStatus: null, stderr: error.message }));
     if (killed.exitStatus !== 0) problems.push(`nclust kill exited with ${killed.exitStatus}: ${killed.stderr}`);
   }
-  for (const one of processesOf(home)) {
-    problems.push(`still running: pid ${one.pid} (${one.role}) ${one.command}`);
-    endProcess(one.pid);
-  }
+  for (const one of processesOf(home)) problems.push(`still running: pid ${one.pid} (${one.role}) ${one.command}`);
+  // Keeper and control start each other again: once is not enough.
+  for (let left = processesOf(home); left.length > 0; left = processesOf(home)) for (const one of left) endProcess(one.pid);
   return [...problems, ...leftFiles(home)];
 }
 

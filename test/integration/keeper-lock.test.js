@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { realKeeper, temporaryHome } from '../helpers/keeper.js';
@@ -46,4 +46,11 @@ test('the lock and the pipes are private', async () => {
   expect(modes.length).toBeGreaterThan(2);
   expect(new Set(modes)).toEqual(new Set([0]));
   expect(statSync(run).mode & 0o777).toBe(0o700);
+});
+
+test('a keeper whose home was removed asks control to end everything: nobody could ever reach it', async () => {
+  const keeper = await realKeeper();
+  renameSync(join(keeper.home, 'run'), join(keeper.home, 'elsewhere'));
+  await waitFor('the wish to end', () => keeper.events.some((one) => one.event === 'terminating'));
+  expect((await keeper.call('snapshot')).isTerminating).toBe(true);
 });

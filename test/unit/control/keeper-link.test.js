@@ -54,6 +54,14 @@ test('copies of sockets are closed when they are replaced or released, and hande
   keep.drop('b');
   expect(handles.map(({ close }) => close.mock.calls.length)).toEqual([1, 0, 1]);
   const sent = [];
-  await keep.handOver({ send: (message, handle, _options, onSent) => (sent.push([message.verb, message.params, handle]), onSent(null)) });
+  await keep.handOver({ on: () => {}, send: (message, handle, _options, onSent) => (sent.push([message.verb, message.params, handle]), onSent(null)) });
   expect(sent).toEqual([['inherit', { key: 'a' }, handles[1]]]);
+});
+
+test('a keeper that dies while it is given the sockets does not hold anybody up', async () => {
+  const keep = createHandleKeep();
+  keep.keep({ key: 'a' }, { close: vi.fn() });
+  const port = { send: () => {}, on: (_event, listener) => queueMicrotask(listener) };
+  await keep.handOver(port);
+  await keep.handOver({ ...port, connected: false, on: () => {} });
 });

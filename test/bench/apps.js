@@ -1,0 +1,38 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '../helpers/wait-for.js';
+
+// An idle web server that leaves a file named after its pid when it listens, so that no manager's own word is needed.
+const IDLE_SERVER = `
+const http = require('node:http');
+const fs = require('node:fs');
+const server = http.createServer((request, response) => {
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify({ pid: process.pid }));
+});
+server.listen(Number(process.env.PORT), () => fs.writeFileSync(process.env.ARRIVALS + '/' + process.pid, ''));
+`;
+
+/**
+ * @param {string} folder
+ * @returns {string}  The path of the script.
+ */
+export function placeIdleServer(folder) {
+  const script = join(folder, 'idle-server.js');
+  writeFileSync(script, IDLE_SERVER);
+  return script;
+}
+
+/**
+ * Where idle servers report.
+ * @param {string} folder
+ */
+export function openArrivals(folder) {
+  const path = join(folder, `arrivals-${Math.random().toString(36).slice(2)}`);
+  mkdirSync(path);
+  return {
+    path,
+    pids: () => readdirSync(path).map(Number),
+    until: (/** @type {number} */ count) => waitFor(`${count} processes to listen`, () => readdirSync(path).length >= count, { deadlineMs: 300_000 }),
+  };
+}

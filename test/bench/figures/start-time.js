@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { takePort } from '../../helpers/ports.js';
+import { waitFor } from '../../helpers/wait-for.js';
+import { openArrivals, placeIdleServer } from '../apps.js';
+import { median } from '../measure.js';
+import { openRival, timed } from '../rivals.js';
+
+const COUNT = 100;
+const SLEEP_SECONDS = '123456';
+
+/**
+ * 100 idle web servers and 100 sleeps, from the command to the moment when all are there and the command has returned.
+ * @param {{runs: number}} o
+ * @returns {Promise<import('../run.js').Row[]>}
+ */
+export async function measureStartTime({ runs }) {
+  /** @type {Record<string, number[]>} */
+  const servers = { nclust: [], PM2: [], bare: [] };
+  /** @type {Record<string, number[]>} */
+  const sleeps = { nclust: [], PM2: [], bare: [] };
+  for (let run = 0; run < runs; run += 1) {
+    servers.bare.push(await bareServers());
+    sleeps.bare.push(await bareSleeps());
+    for (const name of /** @type {const} */ (['nclust', 'PM2'])) {
+      const rival = openRival(name);
+      try {
+        await rival.run(['start', 'sleep', '--name', 'first', '--', '100000']);
+        servers[name].push(await startServers(rival));
+        sleeps[name].push(await startSleeps(rival));
+      } finally {
+        await rival.close();
+      }
+    }
+  }
+  const bare = median(servers.bare);
+  const pm2 = median(servers.PM2);
+  return [
+    { what: `${COUNT} idle Node servers started`, unit: 'ms', nclust: median(servers.nclust), pm2, bound: pm2 * 0.7, boundIs: "0.7 x PM2's" },
+    { what: `the same beside ${COUNT} bare starts`, unit: 'ms', nclust: median(servers.nclust), pm2, bound: bare, boundIs: 'bare starts (information)', isInformation: true },
+    { what: `${COUNT} \`sleep\` processes running after \`start --no-wait\` (PM2 never waits)`, unit: 'ms', nclust: median(sleeps.nclust), pm2: median(sleeps.PM2), bound: median(sleeps.PM2) * 0.3, boundIs: "0.3 x PM2's" },
+    { what: `the same beside ${COUNT} bare child_process.spawn`, unit: 'ms', nclust: median(sleeps.nclust), pm2: median(sleeps.PM2), bound: median(sleeps.bare), boundIs: 'bare spawns (information)', isInformation: true },
+  ];
+}
+
+/** @param {import('../rivals.js').Rival} rival */
+async function startServers(rival) {
+  const arrivals = openArrivals(rival.folder);
+  const env = { PORT: String(await takePort()), ARRIVALS: arrivals.path };
+  const script = placeIdleServer(rival.folder);
+  const tookMs = await timed(() => Promise.all([rival.run(['start', script, '--name', 'servers', '-i', String(COUNT)], { env }), arrivals.until(COUNT)]));
+  await rival.run(['delete', 'servers']);
+  return tookMs;
+}
+
+/**
+ * Until the command is back and all of them run, by the process table's word. nclust waits for programs that do not listen until they have
+ * lived for min_uptime; PM2 does not wait at all, so that here neither does.
+ * @param {import('../rivals.js').Rival} rival
+ */
+async function startSleeps(rival) {
+  const noWait = rival.name === 'nclust' ? ['--no-wait'] : [];
+  const allRun = () => waitFor('all sleeps to run', () => countSleeps() === COUNT, { deadlineMs: 60_000 });
+  const tookMs = await timed(() => Promise.all([rival.run(['start', 'sleep', '--name', 'sleeps', '-i', String(COUNT), ...noWait, '--', SLEEP_SECONDS]), allRun()]));
+  await rival.run(['delete', 'sleeps']);
+  return tookMs;
+}
+
+/** What is left when there is no manager: one Node process that spawns. */
+async function bareSleeps() {
+  /** @type {import('node:child_process').ChildProcess[]} */
+  let children = [];
+  const tookMs = await timed(async () => {
+    children = Array.from({ length: COUNT }, () => spawn('sleep', [SLEEP_SECONDS], { stdio: 'ignore' }));
+    await waitFor('all sleeps to run', () => countSleeps() === COUNT);
+  });
+  await Promise.all(children.map((child) => new Promise((resolve) => {
+    child.once('exit', resolve);
+    child.kill('SIGKILL');
+  })));
+  return tookMs;
+}
+
+function countSleeps() {
+  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && commandOf(entry) === `sleep\0${SLEEP_SECONDS}\0`).length;
+}
+
+/** @param {string} pid */
+function commandOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replace(/^.*\//, '');
+  } catch {
+    // It ended meanwhile.
+    return '';
+  }
+}
+
+async function bareServers() {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-bare-'));
+  const arrivals = openArrivals(folder);
+  const script = placeIdleServer(folder);
+  /** @type {import('node:child_process').ChildProcess[]} */
+  let children = [];
+  const tookMs = await timed(() => {
+    children = Array.from({ length: COUNT }, () => spawn(process.execPath, [script], { env: { PATH: process.env.PATH, PORT: '0', ARRIVALS: arrivals.path }, stdio: 'ignore' }));
+    return arrivals.until(COUNT);
+  });
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+  return tookMs;
+}

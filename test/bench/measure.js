@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { readStat } from '../helpers/processes.js';
+
+/** Ticks in a second: USER_HZ is 100 on every Linux that Node runs on. */
+export const TICKS_PER_SECOND = 100;
+
+/**
+ * @param {number[]} values
+ * @returns {number}
+ */
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/**
+ * @param {string} variable
+ * @param {string} value
+ * @returns {{pid: number, command: string}[]}  Processes that have it in their environment.
+ */
+export function processesWith(variable, value) {
+  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).flatMap((entry) => {
+    try {
+      const environ = `\0${readFileSync(`/proc/${entry}/environ`, 'utf8')}`;
+      const command = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+      return environ.includes(`\0${variable}=${value}\0`) ? [{ pid: Number(entry), command }] : [];
+    } catch {
+      // It ended meanwhile.
+      return [];
+    }
+  });
+}
+
+/**
+ * @param {number[]} pids
+ * @returns {number}  CPU they have used so far, in ticks.
+ */
+export const cpuTicks = (pids) => pids.reduce((sum, pid) => sum + (readStat(pid)?.cpuTicks ?? 0), 0);

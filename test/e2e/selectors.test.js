@@ -1,0 +1,57 @@
+import { beforeAll, afterAll, expect, test } from 'vitest';
+import { openSandbox } from '../helpers/sandbox.js';
+
+// Reading only: one home for the whole table.
+/** @type {import('../helpers/sandbox.js').Sandbox} */
+let home;
+
+beforeAll(async () => {
+  home = openSandbox();
+  const script = home.place('keeps-alive');
+  const other = home.place('keeps-alive', 'other.js');
+  const start = (/** @type {string[]} */ ...words) => home.nclust('start', ...words, '--no-wait');
+  await start(script, '--name', 'api', '-i', '2', '--namespace', 'shop'); // 0 and 1
+  await start(script, '--name', 'api-admin', '--namespace', 'shop'); // 2
+  await start(other, '--name', 'worker'); // 3
+  await start(other, '--name', '7', '--namespace', 'jobs'); // 4
+  await start(other, '--name', 'late', '--namespace', 'api'); // 5
+});
+
+afterAll(() => home.close());
+
+test.each([
+  ['a name', ['worker'], [3]],
+  ['a name before a namespace of the same word', ['api'], [0, 1]],
+  ['a namespace', ['shop'], [0, 1, 2]],
+  ['a number that is the name of an app', ['7'], [4]],
+  ['a number that is an id', ['2'], [2]],
+  ['a regular expression', ['/^api/'], [0, 1, 2]],
+  ['a regular expression that ignores case', ['/ADMIN/i'], [2]],
+  ['the path of a script', ['./other.js'], [3, 4, 5]],
+  ['all', ['all'], [0, 1, 2, 3, 4, 5]],
+  ['several', ['worker', '0', 'jobs'], [0, 3, 4]],
+  ['several that overlap', ['api', '1'], [0, 1]],
+])('%s', async (_, words, ids) => {
+  const result = await home.nclust('describe', ...words, '--json');
+  expect(result).toMatchObject({ exitStatus: 0 });
+  expect(result.json().map((/** @type {{id: number}} */ slot) => slot.id).sort()).toEqual(ids);
+});
+
+test.each([['an unknown name', 'wroker'], ['an unknown id', '99'], ['a regular expression that matches nothing', '/zzz/']])('%s exits 1', async (_, word) => {
+  const result = await home.nclust('restart', word);
+  expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
+  expect(result.stderr).toContain(word);
+});
+
+test('an unknown name is answered with the near misses', async () => {
+  expect((await home.nclust('describe', 'wroker')).stderr).toMatch(/worker/);
+});
+
+test('all with nothing to act on exits 1, as in PM2', async () => {
+  const empty = openSandbox();
+  try {
+    expect(await empty.nclust('stop', 'all')).toMatchObject({ exitStatus: 1 });
+  } finally {
+    await empty.close();
+  }
+});

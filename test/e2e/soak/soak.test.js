@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { fuzzFrames } from '../../helpers/fuzz.js';
+import { residentBytes } from '../../helpers/processes.js';
+import { doRandomOperations } from '../../helpers/random-operations.js';
+import { sandbox } from '../../helpers/sandbox.js';
+
+const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
+const seed = Number(process.env.NCLUST_SOAK_SEED ?? Date.now() % 1_000_000);
+
+test(`1,000 random operations, each compared with the processes that really run (seed ${seed})`, async () => {
+  const home = await sandbox();
+  const operations = Math.ceil(1_000 * scale);
+  const done = await doRandomOperations(home, { operations, seed, tell: (line) => process.stdout.write(`${line}\n`) });
+  process.stdout.write(`${JSON.stringify(done)}\n`);
+  expect(Object.values(done).reduce((sum, count) => sum + count, 0)).toBe(operations);
+});
+
+test(`100,000 hostile frames on the client socket (seed ${seed})`, async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo');
+  const { controlPid } = await home.daemon();
+  const rounds = 10;
+  const frames = Math.ceil((100_000 * scale) / rounds);
+  const memory = [];
+  for (let round = 0; round < rounds; round += 1) {
+    await fuzzFrames(`${home.home}/nclust.sock`, { frames, seed: seed + round });
+    memory.push(Math.round(residentBytes(controlPid) / 2 ** 20));
+  }
+  process.stdout.write(`resident memory of control after each tenth, in MB: ${memory.join(' ')}\n`);
+  expect(await home.daemon()).toMatchObject({ controlPid });
+  expect(memory.at(-1)).toBeLessThan(Math.max(memory[1], 60) * 1.4);
+  expect(await app.get()).toMatchObject({ slot: '0' });
+});

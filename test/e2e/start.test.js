@@ -1,0 +1,193 @@
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { takePort } from '../helpers/ports.js';
+import { environmentOf, instancesOf } from '../helpers/processes.js';
+import { sandbox } from '../helpers/sandbox.js';
+import { fetchOnce } from '../helpers/sandbox-app.js';
+
+describe('start returns when the app is up', () => {
+  test('a server is up when it listens: the next command can use it', async () => {
+    const home = await sandbox();
+    const port = await takePort();
+    const result = await home.nclust('start', home.place('listens-late'), { env: { PORT: String(port), LATE_MS: '600' } });
+
+    expect(result).toMatchObject({ exitStatus: 0 });
+    expect(await fetchOnce(`http://127.0.0.1:${port}/`)).toContain('pid');
+    expect(result.durationMs).toBeGreaterThan(600);
+    expect(await home.list()).toMatchObject([{ id: 0, name: 'listens-late', status: 'online', restarts: 0, mode: 'fork', isReady: true }]);
+  });
+
+  test('with --wait-ready it is up when it says so', async () => {
+    const home = await sandbox();
+    const result = await home.nclust('start', home.place('sends-ready'), '--wait-ready', { env: { READY_AFTER_MS: '500' } });
+
+    expect(result).toMatchObject({ exitStatus: 0 });
+    expect(result.durationMs).toBeGreaterThan(500);
+    expect(await home.list()).toMatchObject([{ status: 'online', isReady: true }]);
+  });
+
+  test('a program that does not listen is up when it has lived for --min-uptime', async () => {
+    const home = await sandbox();
+    const result = await home.nclust('start', home.place('keeps-alive'), '--min-uptime', '700');
+
+    expect(result).toMatchObject({ exitStatus: 0 });
+    expect(result.durationMs).toBeGreaterThan(700);
+    expect(await home.list()).toMatchObject([{ status: 'online' }]);
+  });
+
+  test('a program that has done its work is done, not failed', async () => {
+    const home = await sandbox();
+    const result = await home.nclust('start', home.place('exits-zero'), '--no-autorestart');
+
+    expect(result).toMatchObject({ exitStatus: 0 });
+    expect(await home.list()).toMatchObject([{ status: 'stopped', pid: 0, restarts: 0 }]);
+  });
+
+  test('--no-wait returns while the app still starts', async () => {
+    const home = await sandbox();
+    const port = await takePort();
+    const result = await home.nclust('start', home.place('listens-late'), '--no-wait', { env: { PORT: String(port), LATE_MS: '3000' } });
+
+    expect(result).toMatchObject({ exitStatus: 0 });
+    expect(await home.list()).toMatchObject([{ status: 'launching', isReady: false }]);
+  });
+});
+
+describe('start exits 1 and says why', () => {
+  test('when the app crashes at boot: with its last error lines', async () => {
+    const home = await sandbox();
+    const result = await home.nclust('start', home.place('crashes-at-boot'), '--max-restarts', '1');
+
+    expect(result.exitStatus).toBe(1);
+    expect(result.stderr).toContain('crashes-at-boot: the database is not there');
+    expect(result.stderr).toContain('"crashes-at-boot"');
+    await home.waitFor('the slot to be given up', async () => (await home.list())[0].status === 'errored');
+  });
+
+  test('when the app is not ready by its deadline', async () => {
+    const home = await sandbox();
+    const result = await home.nclust('start', home.place('never-ready'), '--wait-ready', '--listen-timeout', '600', '--kill-timeout', '500', '--max-restarts', '0');
+
+    expect(result.exitStatus).toBe(1);
+    expect(result.stderr).toContain('never-ready: waits for a migration that never ends');
+    await home.waitFor('the slot to be given up', async () => (await home.list())[0].status === 'errored');
+    expect(instancesOf(home.home)).toEqual([]);
+    expect((await home.list())[0].lastDeath).toMatchObject({ cause: 'boot-timeout', wasReady: false });
+  });
+
+  test.each([
+    ['a script that is not there', ['start', './no-such-file.js'], /no-such-file\.js/],
+    ['an interpreter that is not there', ['start', './app.js', '--interpreter', 'no-such-interpreter'], /no-such-interpreter/],
+    ['a directory', ['start', './folder'], /folder/],
+  ])('%s', async (_, words, message) => {
+    const home = await sandbox();
+    home.place('keeps-alive', 'app.js');
+    mkdirSync(join(home.work, 'folder'));
+    const result = await home.nclust(...words);
+
+    expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(result.stderr).toMatch(message);
+  });
+
+  test.each([
+    ['an unknown option', ['start', 'app.js', '--no-such-option']],
+    ['a number that is none', ['start', 'app.js', '-i', 'many']],
+    ['a duration that is none', ['start', 'app.js', '--kill-timeout', 'soon']],
+    ['an unknown command', ['strat', 'app.js']],
+    ['a missing argument', ['scale', 'api']],
+  ])('%s is a usage error: exit status 2, and nothing is started', async (_, words) => {
+    const home = await sandbox();
+    home.place('keeps-alive', 'app.js');
+    const result = await home.nclust(...words);
+
+    expect(result).toMatchObject({ exitStatus: 2, stdout: '' });
+    expect(result.stderr).not.toBe('');
+    expect(home.processes()).toEqual([]);
+  });
+
+  test('when an app of that name runs already; --force starts it all the same', async () => {
+    const home = await sandbox();
+    const app = await home.app('http-echo');
+    const second = await home.nclust('start', app.script);
+    expect(second).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(second.stderr).toMatch(/http-echo/);
+
+    const port = await takePort();
+    const forced = await home.nclust('start', app.script, '--force', { env: { PORT: String(port) } });
+    expect(forced).toMatchObject({ exitStatus: 0 });
+    expect(instancesOf(home.home)).toHaveLength(2);
+  });
+});
+
+describe('what the app gets', () => {
+  test('its arguments, its directory, its name, its number and the environment of the shell, and nothing of nclust', async () => {
+    const home = await sandbox();
+    const folder = join(home.work, 'elsewhere');
+    mkdirSync(folder);
+    const app = await home.app('http-echo', { name: 'api', instances: 2, args: ['--verbose', '-x', 'two words'], env: { COLOUR: 'blue' }, flags: ['--namespace', 'shop', '--cwd', folder] });
+
+    const slots = await app.instances();
+    expect(slots).toMatchObject([{ id: 0, slot: 0, namespace: 'shop', mode: 'cluster', cwd: folder }, { id: 1, slot: 1, namespace: 'shop', mode: 'cluster', cwd: folder }]);
+    const { argv } = await app.get('/');
+    expect(argv).toEqual(['--verbose', '-x', 'two words']);
+    for (const { pid, slot, id } of slots) {
+      const env = environmentOf(pid);
+      expect(env).toMatchObject({ COLOUR: 'blue', PORT: String(app.port), name: 'api', pm_id: String(id), NODE_APP_INSTANCE: String(slot), NCLUST_HOME: home.home, PM2_HOME: home.home });
+      expect(realpathSync(`/proc/${pid}/cwd`)).toBe(folder);
+    }
+    const own = (await app.get('/?env=1')).env;
+    const inherited = Object.keys(own).filter((key) => !(key in home.env));
+    expect(inherited.sort()).toEqual(['COLOUR', 'NCLUST_INSTANCE', 'NODE_APP_INSTANCE', 'PM2_HOME', 'PORT', 'name', 'pm_id'].sort());
+  });
+
+  test('a shell command with arguments and a variable', async () => {
+    const home = await sandbox();
+    const result = await home.nclust('start', 'echo "hello $WHOM" && sleep 86400', '--name', 'shell', '--min-uptime', '200', { env: { WHOM: 'world' } });
+
+    expect(result).toMatchObject({ exitStatus: 0 });
+    const logs = await home.nclust('logs', 'shell', '--nostream', '--raw');
+    expect(logs.stdout).toContain('hello world');
+  });
+
+  test('a binary found in PATH', async () => {
+    const home = await sandbox();
+    expect(await home.nclust('start', 'sleep', '--min-uptime', '200', '--', '86400')).toMatchObject({ exitStatus: 0 });
+    expect(instancesOf(home.home)).toMatchObject([{ command: expect.stringContaining('sleep 86400') }]);
+  });
+});
+
+test('start <name> starts what is stopped and restarts what runs', async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo');
+  const [first] = await app.pids();
+  await home.nclust('stop', 'http-echo');
+  expect(await app.pids()).toEqual([0]);
+
+  expect(await home.nclust('start', 'http-echo')).toMatchObject({ exitStatus: 0 });
+  const [second] = await app.pids();
+  expect(second).not.toBe(0);
+  expect(second).not.toBe(first);
+
+  expect(await home.nclust('start', 'http-echo')).toMatchObject({ exitStatus: 0 });
+  const [third] = await app.pids();
+  expect(third).not.toBe(second);
+});
+
+test('a path that is not there is not taken for a pattern, though apps are in the list', async () => {
+  const home = await sandbox();
+  await home.app('keeps-alive');
+  for (const path of ['/usr/bin/nope', '/tmp/']) {
+    const result = await home.nclust('start', path);
+    expect(result).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('there is no file') });
+  }
+});
+
+test('a start that fails leaves nothing behind: the home is closed and can be used again', async () => {
+  const home = await sandbox();
+  expect(await home.nclust('start', './missing.js')).toMatchObject({ exitStatus: 1 });
+  expect(home.processes().filter((one) => one.role === 'app')).toEqual([]);
+  const app = await home.app('http-echo');
+  expect(await app.get()).toMatchObject({ pid: (await app.pids())[0] });
+  expect(existsSync(join(home.home, 'state.json'))).toBe(true);
+});

@@ -1,0 +1,35 @@
+// The core end-to-end tests once more, with nclust and its apps on other Node versions. `node test/nodes/run.js [22 24 ...]`
+import { spawnSync } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+const CORE = ['start', 'stop', 'cluster', 'interpreters', 'logs', 'worker-death', 'control-death', 'keeper-death'];
+
+const versions = process.argv.length > 2 ? process.argv.slice(2) : ['22', '24', '26'];
+let failed = 0;
+
+if (!existsSync(`${HERE}node_modules`)) run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: HERE });
+for (const version of versions) {
+  const node = `${HERE}node_modules/node${version}-${process.platform}-${process.arch}/bin/node`;
+  if (!existsSync(node)) {
+    process.stdout.write(`No Node ${version} for ${process.platform}-${process.arch} here. Name one with NCLUST_TEST_NODE and run: npx vitest run --project e2e --project load\n`);
+    failed += 1;
+    continue;
+  }
+  process.stdout.write(`\nNode ${version}\n`);
+  const status = run('npx', ['vitest', 'run', '--project', 'e2e', '--project', 'load', ...CORE.map((name) => `/${name}.test.js`)], { cwd: ROOT, env: { ...process.env, NCLUST_TEST_NODE: realpathSync(node) } });
+  failed += status === 0 ? 0 : 1;
+}
+process.exitCode = failed === 0 ? 0 : 1;
+
+/**
+ * @param {string} file
+ * @param {string[]} args
+ * @param {import('node:child_process').SpawnSyncOptions} o
+ * @returns {number|null}
+ */
+function run(file, args, o) {
+  return spawnSync(file, args, { stdio: 'inherit', ...o }).status;
+}
