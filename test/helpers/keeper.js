@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { fixturePath } from './fixtures.js';
-import { processesOf } from './processes.js';
+import { killIfThere, processesOf } from './processes.js';
 import { waitFor } from './wait-for.js';
 
 const KEEPER = fileURLToPath(new URL('../../daemon/keeper/main.js', import.meta.url));
@@ -117,13 +117,4 @@ export function temporaryHome() {
   const home = mkdtempSync(join(tmpdir(), 'nclust-keeper-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   return home;
-}
-
-/** @param {number} pid */
-function killIfThere(pid) {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error;
-  }
 }

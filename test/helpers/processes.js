@@ -40,6 +40,18 @@ export function instancesOf(home) {
 }
 
 /**
+ * Ends a process that may have ended since it was listed.
+ * @param {number} pid
+ */
+export function killIfThere(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error;
+  }
+}
+
+/**
  * @param {number} pid
  * @returns {boolean}  Whether it runs: a zombie does not.
  */

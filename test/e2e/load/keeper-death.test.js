@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ledgerLine, startLoad } from '../../helpers/load.js';
-import { instancesOf, isRunning } from '../../helpers/processes.js';
+import { killIfThere, instancesOf, isRunning } from '../../helpers/processes.js';
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
@@ -86,7 +86,7 @@ test('two keepers never own one home: killed ten times in a row, one is left', a
   for (let kill = 0; kill < 10; kill += 1) {
     const keepers = home.processes().filter((one) => one.role === 'keeper');
     expect(keepers.length).toBeLessThanOrEqual(1);
-    for (const keeper of keepers) killIfThere(keeper.pid);
+    for (const keeper of keepers) killIfThere(keeper.pid); // The one killed last may be listed in its last instant.
     await home.waitFor('a keeper', () => home.processes().some((one) => one.role === 'keeper'), { deadlineMs: 20_000 });
   }
   await home.waitFor('one keeper, one control, two workers', async () => {
@@ -107,12 +107,3 @@ test('programs that do not listen are replaced, not doubled', async () => {
   process.kill(keeperPid, 'SIGKILL');
   await untilReplaced(home, old);
 });
-
-/** The one that was killed last may have been listed in its last instant. @param {number} pid */
-function killIfThere(pid) {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error;
-  }
-}
