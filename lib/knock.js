@@ -3,6 +3,9 @@ import { NclustError } from './shared/errors.js';
 
 /** @typedef {import('node:net').Socket} Socket */
 
+/** Nobody listens there, or somebody did and died with us in its queue (ECONNRESET). */
+const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
+
 /**
  * Connects to a Unix socket. A refused or missing one is an answer (null), not an error.
  * @param {string} path
@@ -24,7 +27,7 @@ export function knock(path, signal) {
     });
     socket.once('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       signal.removeEventListener('abort', onAbort);
-      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT' || error.code === 'ENOTDIR') return resolve(null);
+      if (NOBODY.has(error.code ?? '')) return resolve(null);
       if (error.code === 'EAGAIN') return resolve('busy');
       reject(new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `The socket "${path}" cannot be connected to (${error.code}).`, {
         hint: error.code === 'EACCES' || error.code === 'EPERM' ? 'It belongs to another user: run the command as its owner, or set NCLUST_HOME.' : null,

@@ -28,8 +28,7 @@ function start() {
     require('./drain.cjs').drain(sockets, mode, () => channel.say({ act: 'drained', caught: caughtSignals() }));
   });
   channel.on('unlisten', () => {
-    sockets.closeListening();
-    channel.say({ act: 'unlistened' });
+    sockets.closeListening(() => channel.say({ act: 'unlistened' }));
   });
   channel.say({ act: 'hello' });
   for (const file of Object.keys(require.cache)) if (path.dirname(file) === __dirname) delete require.cache[file];

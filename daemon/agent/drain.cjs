@@ -32,12 +32,11 @@ function drain(sockets, mode, onDrained) {
   const servers = new Set(sockets.servers);
   const open = () => [...plainSockets(servers), ...[...sockets.wrapped].filter(isHttp)];
   const sessions = () => [...sockets.wrapped].filter(isSession);
-  sockets.closeListening();
   diagnostics.subscribe('http.server.request.start', (/** @type {any} */ { response }) => sayClose(response));
   for (const socket of open()) if (socket._httpMessage) sayClose(socket._httpMessage);
   // GOAWAY: streams that are open finish, and the session ends with the last of them.
   for (const session of sessions()) session.close();
-  waitUntilEmpty({ open, sessions, idlePauseMs: mode === 'handover' ? IDLE_PAUSE_MS : 0, onDrained });
+  sockets.closeListening(() => waitUntilEmpty({ open, sessions, idlePauseMs: mode === 'handover' ? IDLE_PAUSE_MS : 0, onDrained }));
 }
 
 /**

@@ -7,6 +7,9 @@ const net = require('node:net');
 const IPV6_ONLY = 1;
 const REUSE_PORT = 2;
 
+/** A flood of connections never leaves an empty queue. */
+const TURNS_MAX = 1_000;
+
 /**
  * @typedef {{ address: string | null, port: number, family: number, flags: number, index: number }} Claim  See daemon/keeper/listeners.js.
  * @typedef {Claim & { fd: number }} Inherited  A socket that this process was born with.
@@ -75,10 +78,16 @@ class HeldSockets {
    * Stops accepting; open connections stay. The server object keeps its closed handle, so that the app's own close() works as ever:
    * with a callback that gets no error, and 'close' when the last connection has ended. (http.Server.close() here would also end idle
    * keep-alive connections and lose the requests on their way: 152 in 12 replacements.)
+   * @param {() => void} then  Called when it has come about.
    */
-  closeListening() {
+  closeListening(then) {
     this.#isClosing = true;
-    for (const server of this.servers) server._handle?.close();
+    const close = () => {
+      for (const server of this.servers) server._handle?.close();
+      then();
+    };
+    if (this.#channel.isOpen()) close();
+    else whenQueueIsEmpty(this.servers, close);
   }
 
   /** @param {any} server  @param {Wanted} wanted */
@@ -284,6 +293,28 @@ function tryBind({ address, port, family, flags: own }, flags) {
   if (handle.getsockname(bound) === 0) return { handle, port: bound.port };
   handle.close();
   return null;
+}
+
+/**
+ * The keeper is dead and ours may be the last copy of a socket: the kernel resets what waits in its queue when that is closed. libuv accepts
+ * one connection in a turn of the loop (since 1.45), so a turn that brought none has found the queue empty.
+ * @param {Set<any>} servers
+ * @param {() => void} then
+ */
+function whenQueueIsEmpty(servers, then) {
+  let accepted = 0;
+  const count = () => void (accepted += 1);
+  for (const server of servers) server.prependListener('connection', count);
+  const look = (/** @type {number} */ turns) => {
+    if (accepted > 0 && turns < TURNS_MAX) {
+      accepted = 0;
+      return void setImmediate(look, turns + 1);
+    }
+    for (const server of servers) server.removeListener('connection', count);
+    then();
+  };
+  // The first turn ends the one we are in; its count may be of connections that came before.
+  setImmediate(() => setImmediate(look, 0));
 }
 
 /** @param {number} fd */

@@ -13,6 +13,8 @@ import { existsSync, linkSync, mkdirSync, readdirSync, unlinkSync, writeFileSync
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
+/** Nobody listens there, or somebody did and died with us in its queue (ECONNRESET). */
+const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
 const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 
 /**
@@ -90,7 +92,7 @@ function accepts(path) {
       resolve(true);
     });
     socket.once('error', (/** @type {NodeJS.ErrnoException} */ error) => {
-      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
+      if (NOBODY.has(error.code ?? '')) resolve(false);
       else if (error.code === 'EAGAIN') resolve(true); // A full backlog: only the living have one.
       else reject(error); // Out of descriptors or memory: that says nothing about the other one.
     });

@@ -1,8 +1,11 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { knock } from '../../../lib/knock.js';
 import { connectOnly, connectOrLaunch } from '../../../lib/launch.js';
 
 /** @type {string} */
@@ -34,6 +37,26 @@ async function listen(name, onSocket = () => {}) {
   closers.push(() => new Promise((resolve) => { server.close(resolve); }));
   return server;
 }
+
+/** A process that has a socket and is stopped: connections wait in its queue. */
+async function stoppedListener() {
+  const path = join(home, 'nclust.sock');
+  const child = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => process.send('listens'))`], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  await once(child, 'message');
+  process.kill(child.pid ?? 0, 'SIGSTOP');
+  const exited = once(child, 'exit');
+  // Blocks this process, whose connection is therefore in the queue of the dying one.
+  return { path, exited, killNow: () => execFileSync('sh', ['-c', `kill -9 ${child.pid}; while [ "$(ps -o stat= -p ${child.pid} | cut -c1)" != Z ]; do :; done`]) };
+}
+
+test('a listener that dies with the connection in its queue is nobody, not an error', async () => {
+  cleanUp();
+  const listener = await stoppedListener();
+  const answer = knock(listener.path, AbortSignal.timeout(5_000));
+  listener.killNow();
+  expect(await answer).toBeNull();
+  await listener.exited;
+});
 
 /** @param {object[]} lines */
 const saying = (...lines) => (/** @type {import('node:net').Socket} */ socket) => socket.write(lines.map((line) => `${JSON.stringify({ v: 1, ...line })}\n`).join(''));
