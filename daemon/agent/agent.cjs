@@ -21,17 +21,41 @@ function start() {
   keepLastWords();
   const sockets = new HeldSockets(channel, settings);
   sockets.install();
-  // What is not needed in the life of most processes is loaded when it is: every worker pays for what stands here.
-  channel.on('drain', ({ mode }) => {
+  obey(channel, sockets);
+  channel.say({ act: 'hello' });
+  for (const file of Object.keys(require.cache)) if (path.dirname(file) === __dirname) delete require.cache[file];
+}
+
+/**
+ * What the keeper asks for. What is not needed in the life of most processes is loaded when it is: every worker pays for what stands here.
+ * @param {import('./channel.cjs').Channel} channel
+ * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
+ */
+function obey(channel, sockets) {
+  /** Ends the draining of a process that is parked. */
+  let takeBack = () => {};
+  channel.on('drain', ({ mode, byMessage }) => {
+    takeBack();
     // Said before as well: draining may take longer than the keeper waits.
     channel.say({ act: 'draining', caught: caughtSignals() });
-    require('./drain.cjs').drain(sockets, mode, () => channel.say({ act: 'drained', caught: caughtSignals() }));
+    require('./drain.cjs').drain(sockets, { mode, byMessage }, () => channel.say({ act: 'drained', caught: caughtSignals() }));
   });
+  channel.on('park', () => {
+    takeBack = require('./drain.cjs').park(sockets);
+  });
+  channel.on('unpark', ({ seq }) => {
+    takeBack();
+    sockets.listenAgain((refusal) => channel.say({ act: 'answer', seq, refusal }));
+  });
+  channel.on('admit', ({ seq }) => {
+    sockets.admit();
+    channel.say({ act: 'answer', seq });
+  });
+  channel.on('ask', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
+  channel.on('watch', ({ everyMs }) => require('./vitals.cjs').watch(everyMs, (vitals) => channel.say({ act: 'vitals', ...vitals, connections: sockets.servers.open })));
   channel.on('unlisten', () => {
     sockets.closeListening(() => channel.say({ act: 'unlistened' }));
   });
-  channel.say({ act: 'hello' });
-  for (const file of Object.keys(require.cache)) if (path.dirname(file) === __dirname) delete require.cache[file];
 }
 
 function caughtSignals() {
@@ -44,7 +68,7 @@ function hidePreload() {
   if (at !== -1) process.execArgv.splice(at, 2);
 }
 
-/** @returns {{ isCluster?: boolean, sockets?: import('./sockets.cjs').Inherited[], logFiles?: import('./log-stand-in.cjs').LogFiles } | null} */
+/** @returns {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: import('./sockets.cjs').Inherited[], logFiles?: import('./log-stand-in.cjs').LogFiles } | null} */
 function takeSettings() {
   const text = process.env.NCLUST_AGENT;
   delete process.env.NCLUST_AGENT;

@@ -8,7 +8,7 @@ const CMD = 'NODE_NCLUST';
 /**
  * @typedef {{ act: string, [key: string]: any }} Message
  * @typedef {object} Channel
- * @property {(message: Message, handle?: object) => boolean} say  false when the keeper cannot be reached.
+ * @property {(message: Message, handle?: object, onSent?: (error: Error | null) => void) => boolean} say  false when the keeper cannot be reached.
  * @property {(act: string, listener: (message: Message, handle?: any) => void) => void} on
  * @property {() => () => void} hold  Keeps the process alive until the returned function is called: an answer is on its way.
  * @property {(listener: () => void) => void} onLost  The keeper that started us is gone.
@@ -41,11 +41,11 @@ function createChannel(logFiles) {
   });
 
   return {
-    say(message, handle) {
+    // The callback takes the error of a channel that closes at this moment; without it Node would emit it on process.
+    say(message, handle, onSent = () => {}) {
       if (door) return door.say(message);
       if (!process.connected) return false;
-      // The callback takes the error of a channel that closes at this moment; without it Node would emit it on process.
-      send?.({ cmd: CMD, ...message }, /** @type {any} */ (handle), { keepOpen: true }, () => {});
+      send?.({ cmd: CMD, ...message }, /** @type {any} */ (handle), { keepOpen: true }, onSent);
       return true;
     },
     on: (act, listener) => void listeners.set(act, listener),

@@ -15,6 +15,7 @@ const IDLE_PAUSE_MS = 1_000;
 /** A connection on which nothing has come by then is an idle one of a client that connects in advance. */
 const SILENT_PAUSE_MS = 1_500;
 const LOOK_EVERY_MS = 50;
+const REQUEST = 'http.server.request.start';
 /** The keeper signals at once; this is for a machine under load. */
 const SIGNAL_WAIT_MS = 5_000;
 
@@ -24,51 +25,85 @@ const SIGNAL_WAIT_MS = 5_000;
  */
 
 /**
- * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
- * @param {'handover' | 'finish'} mode
+ * @typedef {InstanceType<typeof import('./sockets.cjs').HeldSockets>} HeldSockets
+ */
+
+/**
+ * @param {HeldSockets} sockets
+ * @param {{ mode: 'handover' | 'finish', byMessage?: boolean }} o  byMessage: the app gets 'shutdown' in place of its signal.
  * @param {() => void} onDrained
  */
-function drain(sockets, mode, onDrained) {
-  const servers = new Set(sockets.servers);
-  const open = () => [...plainSockets(servers), ...[...sockets.wrapped].filter(isHttp)];
-  const sessions = () => [...sockets.wrapped].filter(isSession);
-  diagnostics.subscribe('http.server.request.start', (/** @type {any} */ { response }) => sayClose(response));
-  for (const socket of open()) if (socket._httpMessage) sayClose(socket._httpMessage);
-  // GOAWAY: streams that are open finish, and the session ends with the last of them.
-  for (const session of sessions()) session.close();
-  sockets.closeListening(() => waitUntilEmpty({ open, sessions, idlePauseMs: mode === 'handover' ? IDLE_PAUSE_MS : 0, onDrained }));
+function drain(sockets, { mode, byMessage = false }, onDrained) {
+  const words = byMessage ? ['message'] : ['SIGTERM', 'SIGINT'];
+  begin(sockets, mode === 'handover' ? IDLE_PAUSE_MS : 0, () => {
+    stayFor(words);
+    require('./farewell.cjs').sayFarewell(sockets.servers.webSockets, words, onDrained);
+  });
 }
 
 /**
- * @param {object} o
- * @param {() => HttpSocket[]} o.open
- * @param {() => Session[]} o.sessions
- * @param {number} o.idlePauseMs
- * @param {() => void} o.onDrained
+ * Out of rotation, but ready to come back: connections are handed over, and the process stays.
+ * @param {HeldSockets} sockets
+ * @returns {() => void}  Ends it.
  */
-function waitUntilEmpty({ open, sessions, idlePauseMs, onDrained }) {
-  const sinceMono = performance.now();
-  const look = () => {
-    const pastMs = performance.now() - sinceMono;
-    const left = open();
-    for (const socket of left) if (pastMs >= pauseFor(socket, idlePauseMs)) socket.destroySoon();
-    if (left.length + sessions().length > 0) return;
-    clearInterval(timer);
-    stayForSignal();
-    onDrained();
+function park(sockets) {
+  // Without a socket that is listened on, a process may have nothing left to do and would exit.
+  const stay = setInterval(() => {}, 2 ** 30);
+  const end = begin(sockets, IDLE_PAUSE_MS, () => {});
+  return () => {
+    clearInterval(stay);
+    end();
   };
-  // Connections end in many ways, upgrades among them; looking at them is cheaper than listening to each from its first day.
-  const timer = setInterval(look, LOOK_EVERY_MS);
-  look();
+}
+
+/**
+ * @param {HeldSockets} sockets
+ * @param {number} idlePauseMs
+ * @param {() => void} onEmpty
+ * @returns {() => void}  Ends it.
+ */
+function begin(sockets, idlePauseMs, onEmpty) {
+  const servers = new Set(sockets.servers.all);
+  const open = () => [...plainSockets(servers), ...[...sockets.servers.wrapped].filter(isHttp)];
+  const sessions = () => [...sockets.servers.wrapped].filter(isSession);
+  const isEmpty = () => open().length + sessions().length === 0 && !sockets.balance?.isPassing;
+  const onRequest = (/** @type {any} */ { response }) => sayClose(response);
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  let isEnded = false;
+  diagnostics.subscribe(REQUEST, onRequest);
+  for (const socket of open()) if (socket._httpMessage) sayClose(socket._httpMessage);
+  // GOAWAY: streams that are open finish, and the session ends with the last of them.
+  for (const session of sessions()) session.close();
+  sockets.closeListening(() => {
+    if (isEnded) return;
+    const sinceMono = performance.now();
+    const look = () => {
+      const pastMs = performance.now() - sinceMono;
+      for (const socket of open()) if (pastMs >= pauseFor(socket, idlePauseMs)) socket.destroySoon();
+      if (!isEmpty()) return;
+      clearInterval(timer);
+      onEmpty();
+    };
+    // Connections end in many ways, upgrades among them; looking at them is cheaper than listening to each from its first day.
+    timer = setInterval(look, LOOK_EVERY_MS);
+    look();
+  });
+  return () => {
+    isEnded = true;
+    clearInterval(timer);
+    diagnostics.unsubscribe(REQUEST, onRequest);
+  };
 }
 
 /**
  * A process whose servers are closed may have nothing left to do and would exit before the signal comes, and the app's handler for
  * it, which may write to a database, would never run.
+ * @param {string[]} words
  */
-function stayForSignal() {
+function stayFor(words) {
   const stay = setTimeout(() => {}, SIGNAL_WAIT_MS);
-  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) if (process.listenerCount(signal) > 0) process.prependOnceListener(signal, () => clearTimeout(stay));
+  for (const word of words) if (process.listenerCount(word) > 0) process.prependOnceListener(/** @type {NodeJS.Signals} */ (word), () => clearTimeout(stay));
 }
 
 /** @param {HttpSocket} socket  @param {number} idlePauseMs */
@@ -103,4 +138,4 @@ function isSession(one) {
   return !(one instanceof net.Socket) && !one.destroyed;
 }
 
-module.exports = { drain };
+module.exports = { drain, park };

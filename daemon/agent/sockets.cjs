@@ -2,16 +2,13 @@
 'use strict';
 
 const net = require('node:net');
-
-/** Flags of uv_tcp_bind. */
-const IPV6_ONLY = 1;
-const REUSE_PORT = 2;
-
-/** A flood of connections never leaves an empty queue. */
-const TURNS_MAX = 1_000;
+const path = require('node:path');
+const { bindAlone, bindBeside, IPV6_ONLY, keyOf, openHandle } = require('./bind.cjs');
+const { Servers } = require('./servers.cjs');
+const { backlogOf, closeOnAbort, framesAbove, kindOf, portOf, replaceMethod } = require('./listen-args.cjs');
 
 /**
- * @typedef {{ address: string | null, port: number, family: number, flags: number, index: number }} Claim  See daemon/keeper/listeners.js.
+ * @typedef {import('./bind.cjs').Claim} Claim
  * @typedef {Claim & { fd: number }} Inherited  A socket that this process was born with.
  *
  * @typedef {object} Wanted  What the app passed to listen().
@@ -21,7 +18,8 @@ const TURNS_MAX = 1_000;
  * @property {string} calledAt  Stack frames of the call: an error that comes later still shows where the app listens.
  *
  * @typedef {{ server: any, claim: Claim, wanted: Wanted }} Use  One server on one claim.
- * @typedef {{ use: Use, generation: number, release: () => void }} Question
+ * @typedef {{ use: Use, generation: number, release: () => void, then: (handle: any) => void, otherwise: (refusal: Refusal) => void }} Question
+ * @typedef {{ code: string, message: string }} Refusal
  */
 
 /** The servers of this process and the sockets they listen on. */
@@ -35,27 +33,30 @@ class HeldSockets {
   #asked = new Map();
   #lastSeq = 0;
   #isClosing = false;
-  /** @type {Set<any>} */
-  servers = new Set();
-  /** Connections that cannot be found from their descriptors: TLS sockets and HTTP/2 sessions. @type {Set<any>} */
-  wrapped = new Set();
+  /** @type {import('./gate.cjs').Gate | null} */
+  #gate;
+  /** Shares connections with the other workers of the app. @type {InstanceType<typeof import('./balance.cjs').Balance> | null} */
+  balance = null;
+  servers = new Servers();
 
   /**
    * @param {import('./channel.cjs').Channel} channel
-   * @param {{ isCluster?: boolean, sockets?: Inherited[] }} settings
+   * @param {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: Inherited[] }} settings
    */
-  constructor(channel, { isCluster = false, sockets = [] }) {
+  constructor(channel, { isCluster = false, isGated = false, scheduling = 'os', sockets = [] }) {
     this.#channel = channel;
     this.#isCluster = isCluster;
     this.#inherited = sockets;
+    this.#gate = isGated ? require('./gate.cjs').createGate(channel.hold) : null;
     channel.on('socket', ({ seq }, handle) => this.#settle(seq, handle, null));
     channel.on('refused', ({ seq, code, message }) => this.#settle(seq, null, { code, message }));
     channel.on('conflict', (refusal) => this.#withdraw(refusal));
     channel.on('released', ({ claim }) => this.#dropInherited(claim));
     channel.onLost(() => this.#keeperLost());
+    if (isCluster && scheduling !== 'os') this.balance = new (require('./balance.cjs').Balance)(channel, this, scheduling);
   }
 
-  /** Takes the place of `listen` for TCP. */
+  /** Takes the place of `listen`. */
   install() {
     const held = this;
     const original = net.Server.prototype.listen;
@@ -63,12 +64,15 @@ class HeldSockets {
     /** @this {net.Server}  @param {any[]} args */
     function listen(...args) {
       const [options, callback] = /** @type {any} */ (net)._normalizeArgs(args);
-      if (this.listening || !isOurs(args, options)) {
+      const kind = this.listening ? null : kindOf(args, options);
+      if (kind === null) {
         if (!this.listening) this.once('listening', () => held.#announce(this));
         return original.apply(this, /** @type {any} */ (args));
       }
       if (callback !== null) this.once('listening', callback);
-      held.#listen(this, { options, port: isAnyPort(args, options) ? 0 : Number(options.port), backlog: backlogOf(args, options), calledAt: framesAbove(listen) });
+      const wanted = { options, port: kind === 'tcp' ? portOf(args, options) : 0, backlog: backlogOf(args, options), calledAt: framesAbove(listen) };
+      if (kind === 'tcp') held.#listen(this, wanted);
+      else held.#listenOnPath(this, wanted);
       return this;
     }
     replaceMethod(net.Server.prototype, 'listen', listen);
@@ -83,11 +87,41 @@ class HeldSockets {
   closeListening(then) {
     this.#isClosing = true;
     const close = () => {
-      for (const server of this.servers) server._handle?.close();
+      for (const server of this.servers.all) server._handle?.close();
       then();
     };
     if (this.#channel.isOpen()) close();
-    else whenQueueIsEmpty(this.servers, close);
+    else require('./quiet.cjs').whenQuiet(close);
+  }
+
+  /**
+   * Takes closeListening() back: the sockets come from the keeper anew.
+   * @param {(refusal: Refusal | null) => void} then  Called when all of them are listened on, or one cannot be had.
+   */
+  listenAgain(then) {
+    this.#isClosing = false;
+    const closed = [...this.#uses.values()].filter(({ server }) => server._handle !== null);
+    let left = closed.length;
+    if (left === 0) then(null);
+    for (const use of closed) {
+      this.#question(use, (handle) => {
+        reattach(use, handle);
+        left -= 1;
+        if (left === 0) then(null);
+      }, then);
+    }
+  }
+
+  /** Begins to accept what was bound behind the gate. */
+  admit() {
+    this.#gate?.open();
+    this.#gate = null;
+  }
+
+  /** @param {Claim} claim  @returns {any}  The handle that is listened on there. */
+  handleOf(claim) {
+    const use = this.#uses.get(keyOf(claim));
+    return this.#isClosing || this.#gate ? null : use?.server._handle ?? null;
   }
 
   /** @param {any} server  @param {Wanted} wanted */
@@ -105,10 +139,18 @@ class HeldSockets {
     });
   }
 
+  /** @param {any} server  @param {Wanted} wanted */
+  #listenOnPath(server, wanted) {
+    closeOnAbort(server, wanted.options.signal);
+    server._listeningId = (server._listeningId ?? 0) + 1;
+    server._pipeName = wanted.options.path;
+    this.#hold(server, wanted, path.resolve(wanted.options.path), 0);
+  }
+
   /** @param {any} server  @param {Wanted} wanted  @param {string | null} address  @param {number} family */
   #hold(server, wanted, address, family) {
     const { port } = wanted;
-    const index = port === 0 ? this.#nextIndex() : 0;
+    const index = port === 0 && family !== 0 ? this.#nextIndex() : 0;
     /** @type {Claim} */
     const claim = { address, port, family, flags: wanted.options.ipv6Only ? IPV6_ONLY : 0, index };
     const use = { server, claim, wanted };
@@ -137,9 +179,14 @@ class HeldSockets {
    * @param {Use} use
    */
   #ask(use) {
-    if (!this.#channel.isOpen()) return this.#bindBeside(use);
+    if (this.#channel.isOpen()) this.#question(use, (handle) => this.#listenOn(use, handle));
+    else this.#listenBeside(use);
+  }
+
+  /** @param {Use} use  @param {(handle: any) => void} then  @param {(refusal: Refusal) => void} [otherwise] */
+  #question(use, then, otherwise = (refusal) => this.#refuse(use, refusal)) {
     const seq = (this.#lastSeq += 1);
-    this.#asked.set(seq, { use, generation: use.server._listeningId, release: this.#channel.hold() });
+    this.#asked.set(seq, { use, generation: use.server._listeningId, release: this.#channel.hold(), then, otherwise });
     this.#channel.say({ act: 'listen', seq, claim: use.claim });
   }
 
@@ -150,8 +197,8 @@ class HeldSockets {
     question?.release();
     // Without a question, or with close() called meanwhile, nobody wants it.
     if (!question || question.use.server._listeningId !== question.generation) return handle?.close();
-    if (handle) this.#listenOn(question.use, handle);
-    else if (refusal) this.#refuse(question.use, refusal);
+    if (handle) question.then(handle);
+    else if (refusal) question.otherwise(refusal);
   }
 
   /** @param {Use} use  @param {{ code: string, message: string }} refusal */
@@ -169,6 +216,7 @@ class HeldSockets {
     if (born !== -1) {
       const [{ fd }] = this.#inherited.splice(born, 1);
       this.#channel.say({ act: 'taken', claim: use.claim });
+      if (use.claim.family === 0) require('./bind-path.cjs').restorePath(use.claim.address ?? '');
       return this.#listenOn(use, openHandle(fd));
     }
     const handle = this.#channel.isOpen() ? bindAlone(use.claim) : null;
@@ -183,17 +231,24 @@ class HeldSockets {
    * silent until the next keeper replaces this process: an error would end it.
    * @param {Use} use
    */
-  #bindBeside(use) {
-    const handle = tryBind(use.claim, REUSE_PORT)?.handle;
+  #listenBeside(use) {
+    const handle = bindBeside(use.claim);
     if (handle) this.#listenOn(use, handle);
   }
 
   /** @param {Use} use  @param {any} handle */
   #listenOn(use, handle) {
-    const { server, wanted } = use;
+    const { server, claim, wanted } = use;
     server.once('close', () => this.#forget(use));
     server.once('listening', () => this.#announce(server));
-    this.original?.call(server, handle, wanted.backlog);
+    this.#gate?.shut(handle, server);
+    if (claim.family !== 0) this.original?.call(server, handle, wanted.backlog);
+    else {
+      // listen() takes a handle of TCP only; this is what it does with one (lib/net.js).
+      server._handle = handle;
+      server._listen2(claim.address, -1, -1, wanted.backlog);
+    }
+    this.balance?.wrap(handle, claim);
   }
 
   /** @param {Use} use */
@@ -218,142 +273,43 @@ class HeldSockets {
   }
 
   #keeperLost() {
+    // Better to serve too early than never: nobody is left to open it.
+    this.admit();
+    this.balance?.lost();
     for (const [seq, question] of this.#asked) {
       this.#asked.delete(seq);
       question.release();
-      this.#bindBeside(question.use);
+      this.#listenBeside(question.use);
     }
   }
 
   /** @param {any} server */
   #announce(server) {
     this.servers.add(server);
-    server.once('close', () => this.servers.delete(server));
-    const keep = (/** @type {any} */ one) => {
-      this.wrapped.add(one);
-      one.once('close', () => this.wrapped.delete(one));
-    };
-    if (typeof server.setSecureContext === 'function') server.prependListener('secureConnection', keep);
-    if (typeof server.updateSettings === 'function') server.prependListener('session', keep);
     const address = server.address();
     if (typeof address === 'string') this.#channel.say({ act: 'listening', address, port: 0, family: 'pipe' });
     else if (address) this.#channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
   }
 }
 
-/**
- * Whether a listen() is for a TCP port and nothing else. A pipe, a handle, `exclusive` and bad arguments go to Node.
- * @param {any[]} args
- * @param {any} options  As net normalizes them.
- */
-function isOurs(args, options) {
-  const { path, exclusive, fd, reusePort, _handle, handle, port } = options;
-  if (path !== undefined || exclusive || reusePort || fd !== undefined || 'fd' in options || _handle || handle) return false;
-  if (isAnyPort(args, options)) return true;
-  if (typeof port !== 'number' && (typeof port !== 'string' || port.trim() === '')) return false;
-  return Number.isInteger(Number(port)) && Number(port) >= 0 && Number(port) <= 65535;
+/** Gives a server another handle in place of the one that was closed. @param {Use} use  @param {any} handle */
+function reattach({ server, wanted }, handle) {
+  const closed = server._handle;
+  const owner = Object.getOwnPropertySymbols(closed).find((symbol) => closed[symbol] === server);
+  if (owner) handle[owner] = server;
+  handle.onconnection = closed.onconnection;
+  handle.accept = closed.accept;
+  server._handle = handle;
+  if (server._unref) handle.unref();
+  handle.listen(wanted.backlog ?? DEFAULT_BACKLOG);
 }
 
-/** As net.js sees it: listen(), listen(callback), listen(undefined, host), listen({ port: undefined }). @param {any[]} args  @param {any} options */
-function isAnyPort(args, { port }) {
-  return args.length === 0 || typeof args[0] === 'function' || port === null || (port === undefined && (typeof args[0] !== 'object' || args[0] === null || 'port' in args[0]));
-}
-
-/** @param {any[]} args  @param {any} options  @returns {number | undefined} */
-function backlogOf(args, options) {
-  return options.backlog ?? [args[1], args[2]].find((one) => typeof one === 'number');
-}
-
-/** @param {any} server  @param {AbortSignal | undefined} signal */
-function closeOnAbort(server, signal) {
-  if (!signal) return;
-  const abort = () => void server.close();
-  if (signal.aborted) return process.nextTick(abort);
-  signal.addEventListener('abort', abort, { once: true });
-  server.once('close', () => signal.removeEventListener('abort', abort));
-}
-
-/**
- * A bound handle, or null when the address is taken. SO_REUSEPORT comes second because it hides conflicts (daemon/keeper/listeners.js).
- * @param {Claim} claim
- */
-function bindAlone(claim) {
-  const probe = tryBind(claim, 0);
-  if (!probe) return null;
-  probe.handle.close();
-  return tryBind({ ...claim, port: probe.port }, REUSE_PORT)?.handle ?? null;
-}
-
-/** @param {Claim} claim  @param {number} flags */
-function tryBind({ address, port, family, flags: own }, flags) {
-  const handle = /** @type {any} */ (net)._createServerHandle(address, port, family, undefined, own | flags);
-  if (typeof handle === 'number') return null;
-  const bound = { port };
-  // Also reports an error of bind(2) that libuv has put off.
-  if (handle.getsockname(bound) === 0) return { handle, port: bound.port };
-  handle.close();
-  return null;
-}
-
-/**
- * The keeper is dead and ours may be the last copy of a socket: the kernel resets what waits in its queue when that is closed. libuv accepts
- * one connection in a turn of the loop (since 1.45), so a turn that brought none has found the queue empty.
- * @param {Set<any>} servers
- * @param {() => void} then
- */
-function whenQueueIsEmpty(servers, then) {
-  let accepted = 0;
-  const count = () => void (accepted += 1);
-  for (const server of servers) server.prependListener('connection', count);
-  const look = (/** @type {number} */ turns) => {
-    if (accepted > 0 && turns < TURNS_MAX) {
-      accepted = 0;
-      return void setImmediate(look, turns + 1);
-    }
-    for (const server of servers) server.removeListener('connection', count);
-    then();
-  };
-  // The first turn ends the one we are in; its count may be of connections that came before.
-  setImmediate(() => setImmediate(look, 0));
-}
-
-/** @param {number} fd */
-function openHandle(fd) {
-  return /** @type {any} */ (net)._createServerHandle(null, 0, 4, fd);
-}
-
-/** @param {Claim} claim */
-function keyOf({ address, port, family, flags, index }) {
-  return [address ?? '*', port, family, flags, index].join('|');
-}
-
-/** @param {Function} own  The innermost frame that is not shown. */
-function framesAbove(own) {
-  const here = { stack: '' };
-  Error.captureStackTrace(here, own);
-  return here.stack.split('\n').slice(1).join('\n');
-}
+/** Of lib/net.js. */
+const DEFAULT_BACKLOG = 511;
 
 /** @param {Use} use  @param {{ code: string, message: string }} refusal */
 function emitLater({ server, claim, wanted }, refusal) {
-  process.nextTick(() => server.emit('error', listenError(refusal, claim, wanted.calledAt)));
-}
-
-/** The shape of Node's own error, with who holds the address. @param {{ code: string, message: string }} refusal  @param {Claim} claim  @param {string} calledAt */
-function listenError({ code, message }, { address, port }, calledAt) {
-  const where = `${address ?? '::'}:${port}`;
-  const meaning = code === 'EADDRINUSE' ? `address already in use ${where} (${message})` : `${message} ${where}`;
-  const error = new Error(`listen ${code}: ${meaning}`);
-  error.stack = `Error: ${error.message}\n${calledAt}`;
-  const { errno } = require('node:os').constants;
-  return Object.assign(error, { code, errno: -(/** @type {any} */ (errno)[code] ?? 0), syscall: 'listen', address: address ?? '::', port });
-}
-
-/** @param {any} owner  @param {string} name  @param {Function} replacement */
-function replaceMethod(owner, name, replacement) {
-  const { length, name: shown } = owner[name];
-  Object.defineProperties(replacement, { name: { value: shown, configurable: true }, length: { value: length, configurable: true } });
-  owner[name] = replacement;
+  process.nextTick(() => server.emit('error', require('./listen-error.cjs').listenError(refusal, claim, wanted.calledAt)));
 }
 
 module.exports = { HeldSockets };

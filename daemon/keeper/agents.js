@@ -1,5 +1,6 @@
 // What agents tell the keeper, and what it answers.
 import { claimKey } from './listeners.js';
+import { Rotation } from './rotation.js';
 
 /** A socket that no instance of a running app uses is closed this long after the app began to listen elsewhere. */
 const UNUSED_AFTER_MS = 5_000;
@@ -19,6 +20,7 @@ export class AgentDesk {
   #listeners;
   #children;
   #emit;
+  #rotation;
   /** Questions that wait for an orphan of the same app to let go of the address. @type {(() => void)[]} */
   #waiting = [];
   /** By scope. @type {Map<string, NodeJS.Timeout>} */
@@ -34,6 +36,11 @@ export class AgentDesk {
     closed: (child, { claim }) => this.#closed(child, claim),
     draining: (child, { caught }) => child.retirement?.caughtSignals(caught),
     drained: (child, { caught }) => child.retirement?.drained(caught),
+    answer: (child, message) => child.answered(message),
+    overflow: (child, { claim, open }, handle) => { if (handle) this.#rotation.overflow(child, claim, open, handle); },
+    took: (_, { seq }) => this.#rotation.took(seq),
+    declined: (_, { seq }) => this.#rotation.declined(seq),
+    vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) => this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections }),
     unlistened: (child) => {
       child.hasUnlistened = true;
       this.retryWaiting();
@@ -50,6 +57,7 @@ export class AgentDesk {
     this.#listeners = listeners;
     this.#children = children;
     this.#emit = emit;
+    this.#rotation = new Rotation({ listeners, children });
   }
 
   /**
@@ -59,14 +67,19 @@ export class AgentDesk {
    */
   receive(child, message, handle) {
     const act = typeof message?.act === 'string' && Object.hasOwn(this.#acts, message.act) ? this.#acts[message.act] : null;
-    // What a process said before it ended may be read after its end.
-    if (act && !child.exit) act(child, message, handle);
+    // What a process said before it ended may be read after its end. Connections that it passed on have lost nothing but their way.
+    if (act && (!child.exit || message.act === 'overflow' || message.act === 'took')) act(child, message, handle);
     else handle?.close();
   }
 
   /** Gives control its copy. @param {Listener} listener */
   announce({ key, app, scope, claim, bound, handle }) {
     this.#emit('listener', { key, app, scope, claim, address: bound.address, port: bound.port }, handle);
+  }
+
+  /** It entered the rotation or left it. @param {Child} child */
+  rotationChanged(child) {
+    this.#rotation.changed(child.scope);
   }
 
   /** An orphan let go, ended or found the door: who waits for it asks again. */
@@ -79,6 +92,7 @@ export class AgentDesk {
   /** @param {Child} child  It has ended. */
   ended(child) {
     for (const { users } of this.#listeners.all()) users.delete(child.instanceId);
+    this.#rotation.ended(child);
     this.retryWaiting();
   }
 
@@ -88,6 +102,7 @@ export class AgentDesk {
   release(isMeant) {
     for (const { key, scope, claim } of this.#listeners.release(isMeant)) {
       this.#emit('released', { key });
+      this.#rotation.released(scope, (one) => claimKey(scope, one) === key);
       // Fork-mode processes were born with a copy of it.
       for (const child of this.#children()) if (child.scope === scope && child.mode === 'fork') child.tell({ act: 'released', claim });
     }
@@ -108,6 +123,7 @@ export class AgentDesk {
     try {
       const listener = this.#listeners.get(child.scope, claim) ?? this.#bindFor(child, claim);
       listener.users.add(child.instanceId);
+      this.#listeners.refresh(listener);
       child.tell({ act: 'socket', seq }, listener.handle);
     } catch (error) {
       const { code, message: text, isForeign } = /** @type {import('./listeners.js').BindError} */ (error);
@@ -179,6 +195,7 @@ export class AgentDesk {
     const isKnown = child.addresses.some((one) => one.address === address && one.port === port);
     if (!isKnown) child.addresses.push({ address, port, family });
     this.#emit('listening', { instanceId: child.instanceId, address, port, family });
+    this.#rotation.changed(child.scope);
     clearTimeout(this.#tidyTimers.get(child.scope));
     this.#tidyTimers.set(child.scope, setTimeout(() => this.#tidy(child.scope), UNUSED_AFTER_MS).unref());
   }

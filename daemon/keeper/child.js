@@ -1,6 +1,9 @@
 import { readStat } from './processes.js';
 import { AGENT_CMD } from './protocol.js';
 
+/** Numbers the questions to agents. */
+let lastSeq = 0;
+
 /**
  * One process that the keeper started or adopted, and the facts about it. Decides nothing.
  */
@@ -23,6 +26,16 @@ export class Child {
   hasAgent = false;
   isReady = false;
   isGone = false;
+  /** Out of rotation, because its gate is shut or because it is parked. */
+  isGated;
+  isParked = false;
+  /** Connections that it has open, as it last said, and those that are on their way to it. */
+  open = 0;
+  coming = 0;
+  /** The fair share that it was last told; null while it is alone. @type {number | null | undefined} */
+  share;
+  /** Questions that its agent has not answered. @type {Map<number, (message: Record<string, any>) => void>} */
+  #questions = new Map();
   /** Of an orphan: it was asked to stop listening, and it has. */
   isAskedToUnlisten = false;
   hasUnlistened = false;
@@ -43,6 +56,9 @@ export class Child {
    * @param {number} o.startedAtMs
    * @param {string | null} o.outPipe
    * @param {string | null} o.errPipe
+   * @param {number} [o.slot]
+   * @param {import('./protocol.js').Scheduling} [o.scheduling]
+   * @param {boolean} [o.isGated]
    * @param {import('./pipes.js').Pipes | null} o.pipes  null for an adopted one, whose pipes another keeper opened.
    * @param {import('node:child_process').ChildProcess | null} o.process
    */
@@ -57,6 +73,9 @@ export class Child {
     this.startedAtMs = o.startedAtMs;
     this.outPipe = o.outPipe;
     this.errPipe = o.errPipe;
+    this.slot = o.slot ?? 0;
+    this.scheduling = o.scheduling ?? 'os';
+    this.isGated = o.isGated ?? false;
     this.pipes = o.pipes;
     this.#process = o.process;
     /** Resolves when the main process has ended. Never rejects. @type {Promise<import('./protocol.js').Exit>} */
@@ -111,6 +130,38 @@ export class Child {
     return true;
   }
 
+  /**
+   * Says something to the app itself.
+   * @param {string} message
+   * @returns {boolean}  false when there is no way to reach it.
+   */
+  message(message) {
+    if (!this.#process?.connected) return false;
+    this.#process.send(message, () => {}); // As above.
+    return true;
+  }
+
+  /**
+   * Asks the agent something that it answers from its event loop.
+   * @param {{ act: string, [key: string]: unknown }} message
+   * @param {(answer: Record<string, any>) => void} onAnswer
+   * @returns {boolean}  false when there is no way to reach it.
+   */
+  ask(message, onAnswer) {
+    lastSeq += 1;
+    if (!this.tell({ ...message, seq: lastSeq })) return false;
+    this.#questions.set(lastSeq, onAnswer);
+    return true;
+  }
+
+  /** @param {Record<string, any>} answer */
+  answered(answer) {
+    const onAnswer = this.#questions.get(answer.seq);
+    this.#questions.delete(answer.seq);
+    if (typeof answer.open === 'number') this.open = answer.open;
+    onAnswer?.(answer);
+  }
+
   /** The last process of the tree is gone. */
   gone() {
     this.isGone = true;
@@ -127,7 +178,7 @@ export class Child {
 
   /** @returns {import('./protocol.js').ChildFact} */
   fact() {
-    const { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isAdopted, exit, isGone } = this;
-    return { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isRetiring: this.retirement !== null, isAdopted, exit, isGone };
+    const { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isGated, isParked, isAdopted, exit, isGone } = this;
+    return { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isRetiring: this.retirement !== null, isGated, isParked, isAdopted, exit, isGone };
   }
 }

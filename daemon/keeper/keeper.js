@@ -6,6 +6,7 @@ import { describeError } from './log.js';
 import { createProcessTable } from './processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
 import { retire, sweep } from './retire.js';
+import { inRotation } from './rotation-verbs.js';
 import { spawnProcess } from './spawn.js';
 
 /**
@@ -72,6 +73,7 @@ export class Keeper {
       adopt: (params) => this.adopt(params),
       inherit: ({ app, scope, claim }, handle) => { if (handle) this.#listeners.keep({ app, scope }, claim, handle); },
       leave: () => this.leave(),
+      ...inRotation({ known: (instanceId) => this.#known(instanceId), onChanged: (child) => this.#desk.rotationChanged(child) }),
     };
   }
 
@@ -107,14 +109,14 @@ export class Keeper {
 
   /** @param {SpawnParams} params */
   async #spawn(params) {
-    const { instanceId, app, scope = app, label, mode } = params;
+    const { instanceId, app, scope = app, label, mode, slot, scheduling, isGated } = params;
     if (this.#isTerminating || this.#isLeaving) throw new KeeperError('ELEAVING', 'the keeper is leaving');
     const pipes = await this.#pipes.acquire();
     try {
       const sockets = mode === 'fork' ? this.#listeners.ofScope(scope) : [];
       const started = await spawnProcess(params, pipes, sockets);
       const pid = started.pid ?? 0;
-      const child = new Child({ instanceId, app, scope, label, mode, pid, startedAtMs: Date.now(), outPipe: pipes.outPipe, errPipe: pipes.errPipe, pipes, process: started });
+      const child = new Child({ instanceId, app, scope, label, mode, slot, scheduling, isGated, pid, startedAtMs: Date.now(), outPipe: pipes.outPipe, errPipe: pipes.errPipe, pipes, process: started });
       this.#children.set(instanceId, child);
       this.#follow(child, started);
       return { pid, outPipe: pipes.outPipe, errPipe: pipes.errPipe, startedAtMs: child.startedAtMs };
@@ -166,7 +168,9 @@ export class Keeper {
   async retire(params) {
     const child = await this.#known(params.instanceId);
     if (child.exit) return;
-    retire(child, params, this.#tools).catch((error) => this.#log('retire-failed', { instanceId: params.instanceId, ...describeError(error) }));
+    const isDone = retire(child, params, this.#tools);
+    this.#desk.rotationChanged(child);
+    isDone.catch((error) => this.#log('retire-failed', { instanceId: params.instanceId, ...describeError(error) }));
   }
 
   /** @param {{ instanceId: string, signal: NodeJS.Signals }} params */

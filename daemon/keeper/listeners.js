@@ -2,6 +2,7 @@
 // themselves from one kernel queue. As it keeps its own copy, what is queued outlives every worker.
 import net from 'node:net';
 import { getSystemErrorName } from 'node:util';
+import { bindPath, removePath, restorePath } from './socket-path.js';
 
 /** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
 const REUSE_PORT = 2;
@@ -12,12 +13,13 @@ const IPV6_ONLY = 1;
  * @typedef {object} Handle  A libuv TCP handle, as node:cluster passes them around.
  * @property {number} fd
  * @property {() => void} close
- * @property {(out: { address?: string, port?: number, family?: string }) => number} getsockname  Also reports an error of bind(2) that libuv put off.
+ * @property {(out: { address?: string }) => number} [getpeername]  Of a connection.
+ * @property {(out: { address?: string, port?: number, family?: string }) => number} [getsockname]  Of TCP. Also reports an error of bind(2) that libuv put off.
  *
  * @typedef {object} Claim  What the app asked for.
- * @property {string | null} address  null: all addresses.
+ * @property {string | null} address  null: all addresses. Of a Unix socket its absolute path.
  * @property {number} port  0: any.
- * @property {number} family  4 or 6.
+ * @property {number} family  4, 6, or 0 for a Unix socket.
  * @property {number} flags  1: IPv6 only.
  * @property {number} index  Counts the sockets of a process with port 0, which are all different.
  *
@@ -50,6 +52,11 @@ export class Listeners {
     return this.#table.get(claimKey(scope, claim));
   }
 
+  /** An app is about to listen there again. @param {Listener} listener */
+  refresh({ claim }) {
+    if (claim.family === 0) restorePath(claim.address ?? '');
+  }
+
   /** @param {string} scope */
   ofScope(scope) {
     return [...this.#table.values()].filter((one) => one.scope === scope);
@@ -71,6 +78,7 @@ export class Listeners {
     const holder = this.holderOf(scope, claim);
     if (holder) throw new BindError('EADDRINUSE', `held by app "${holder.app}"`);
     // SO_REUSEPORT is what lets a later keeper bind beside orphans of this one, but it also hides a real conflict. So first without.
+    if (claim.family === 0) return this.keep({ app, scope }, claim, bindToPath(claim, beside));
     if (!beside) bindOnce(claim, 0).close();
     return this.keep({ app, scope }, claim, bindOnce(claim, REUSE_PORT));
   }
@@ -83,8 +91,8 @@ export class Listeners {
    */
   keep({ app, scope }, claim, handle) {
     const key = claimKey(scope, claim);
-    const out = /** @type {{ address: string, port: number, family: string }} */ ({});
-    handle.getsockname(out);
+    const out = { address: claim.address ?? '', port: 0, family: 'pipe' };
+    handle.getsockname?.(out);
     this.#table.get(key)?.handle.close();
     const listener = { key, app, scope, claim, bound: { address: out.address, port: out.port, family: out.family }, handle, users: new Set() };
     this.#table.set(key, listener);
@@ -97,8 +105,9 @@ export class Listeners {
    */
   release(isMeant) {
     const meant = this.all().filter(isMeant);
-    for (const { key, handle } of meant) {
+    for (const { key, claim, handle } of meant) {
       handle.close();
+      if (claim.family === 0) removePath(claim.address ?? '');
       this.#table.delete(key);
     }
     return meant;
@@ -110,6 +119,7 @@ export class Listeners {
    * @returns {Listener | undefined}  Of another app. Within an app the kernel knows best.
    */
   holderOf(scope, claim) {
+    if (claim.family === 0) return this.all().find((one) => one.scope !== scope && one.claim.family === 0 && one.claim.address === claim.address);
     if (claim.port === 0) return undefined;
     return this.all().find((one) => one.scope !== scope && one.bound.port === claim.port && overlap(one, claim));
   }
@@ -140,12 +150,26 @@ function overlap({ bound, claim }, wanted) {
 
 /**
  * @param {Claim} claim
+ * @param {boolean} isTakenOver
+ */
+function bindToPath(claim, isTakenOver) {
+  try {
+    return bindPath(claim.address ?? '', (name) => bindOnce({ ...claim, address: name }, 0), { isTakenOver });
+  } catch (error) {
+    // As bind(2) calls it.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') throw new BindError('EADDRINUSE', 'the path exists', true);
+    throw error;
+  }
+}
+
+/**
+ * @param {Claim} claim
  * @param {number} flags
  * @returns {Handle}
  */
 function bindOnce({ address, port, family, flags: own }, flags) {
-  const handle = createHandle(address, port, family, undefined, own | flags);
-  const errno = typeof handle === 'number' ? handle : handle.getsockname({});
+  const handle = family === 0 ? createHandle(address, -1, -1, undefined, 0) : createHandle(address, port, family, undefined, own | flags);
+  const errno = typeof handle === 'number' ? handle : handle.getsockname?.({}) ?? 0;
   if (errno === 0) return /** @type {Handle} */ (handle);
   if (typeof handle !== 'number') handle.close();
   throw systemError(errno);

@@ -23,6 +23,9 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {Record<string, string>} env  The whole environment.
  * @property {number} [uid]
  * @property {number} [gid]
+ * @property {number} [slot]  Sticky scheduling chooses among slots, so that a client comes back to the same one after a reload. Default: 0.
+ * @property {Scheduling} [scheduling]  Of a cluster worker. Default: `os`.
+ * @property {boolean} [isGated]  Its sockets are bound, and nothing is accepted until `admit`.
  * @property {{ out: string | null, err: string | null }} [logFiles]  Where the process itself puts its output while neither keeper nor control lives.
  *
  * @typedef {object} RetireParams
@@ -31,6 +34,9 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {NodeJS.Signals | null} signal  null: the one the program listens to.
  * @property {'handover' | 'finish'} drain  Whether other instances take over the clients.
  * @property {boolean} tree  Whether descendants are ended too.
+ * @property {boolean} [message]  Whether 'shutdown' is sent over the app's own channel in place of the signal.
+ *
+ * @typedef {'least-connections' | 'sticky' | 'os'} Scheduling  Who accepts a connection: docs/balancing.md.
  *
  * @typedef {object} AdoptParams
  * @property {string} instanceId
@@ -68,6 +74,8 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {Address[]} addresses
  * @property {boolean} isReady  The app sent 'ready'.
  * @property {boolean} isRetiring
+ * @property {boolean} isGated
+ * @property {boolean} isParked
  * @property {boolean} isAdopted
  * @property {Exit | null} exit
  * @property {boolean} isGone  The last process of its tree is gone.

@@ -60,7 +60,7 @@ export async function retire(child, params, tools) {
   const retirement = new Retirement(params);
   child.retirement = retirement;
   await drain(child, retirement, params);
-  if (!child.exit) await signalTree(child, params.killTimeoutMs === 0 ? 'SIGKILL' : chooseSignal(child, retirement, params.signal), tools);
+  if (!child.exit) await askToEnd(child, retirement, params, tools);
   await Promise.race([child.exited, retirement.deadline.passed]);
   if (!child.exit) await signalTree(child, 'SIGKILL', tools);
   await child.exited;
@@ -70,12 +70,24 @@ export async function retire(child, params, tools) {
  * @param {import('./child.js').Child} child
  * @param {Retirement} retirement
  * @param {import('./protocol.js').RetireParams} params
+ * @param {Tools} tools
  */
-async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutMs }) {
+async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, tools) {
+  if (killTimeoutMs === 0) return signalTree(child, 'SIGKILL', tools);
+  if (message && child.message('shutdown')) return;
+  await signalTree(child, chooseSignal(child, retirement, signal), tools);
+}
+
+/**
+ * @param {import('./child.js').Child} child
+ * @param {Retirement} retirement
+ * @param {import('./protocol.js').RetireParams} params
+ */
+async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutMs, message: byMessage }) {
   if (killTimeoutMs === 0) return;
   // An orphan, or an app that called process.disconnect(): its agent looks for the door.
   if (child.mode !== 'exec' && !child.isReachable) await atMost(ORPHAN_CALL_MS, [child.agentFound, child.exited, deadline.passed]);
-  if (!child.hasAgent || !child.tell({ act: 'drain', mode })) return;
+  if (!child.hasAgent || !child.tell({ act: 'drain', mode, byMessage })) return;
   await atMost(killTimeoutMs * DRAIN_SHARE, [isDrained, child.exited, deadline.passed]);
 }
 

@@ -44,11 +44,11 @@ function startProgram({ file, args, cwd, env, uid, gid }, { outFd, errFd }) {
  * @param {import('./pipes.js').Pipes} pipes
  * @param {import('./listeners.js').Listener[]} sockets
  */
-function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles }, { outFd, errFd }, sockets) {
+function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated }, { outFd, errFd }, sockets) {
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));
   return spawn(file, [...execArgv, '--require', AGENT, script ?? '', ...args], {
     cwd,
-    env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited, logFiles }) },
+    env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited, logFiles, isGated }) },
     uid,
     gid,
     detached: true,
@@ -61,7 +61,7 @@ function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles 
  * @param {SpawnParams} params
  * @param {import('./pipes.js').Pipes} pipes
  */
-function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFiles }, { outFd, errFd }) {
+function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, scheduling }, { outFd, errFd }) {
   // Nobody accepts on behalf of a worker.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // setupPrimary merges with the call before: every key, every time.
@@ -73,7 +73,7 @@ function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFile
   const own = process.execPath;
   process.execPath = file;
   try {
-    const worker = cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles }) });
+    const worker = cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles, isGated, scheduling }) });
     worker.on('error', () => {}); // The same error comes to the process, which is where it is looked at.
     return worker.process;
   } finally {

@@ -14,6 +14,8 @@ import { EventEmitter } from 'node:events';
  * @property {string} [signal]
  * @property {number} [stopsAfterMs]  After a retire. Default 5.
  * @property {number} [goneAfterMs]  After the exit. Default 1.
+ * @property {number[]} [ports]  Where it listens. Default: 3000.
+ * @property {boolean} [isHung]  Its event loop does not answer.
  */
 
 /** @typedef {Port & {cut: () => void, isCut: boolean}} FakePort */
@@ -33,6 +35,8 @@ export class FakeKeeper {
   requests = [];
   /** @type {Set<string>} */
   released = new Set();
+  /** @type {Map<string, number>} How often each tells its vitals, in ms. */
+  watched = new Map();
   isTerminating = false;
   hasLeft = false;
   /** @type {(params: any) => Behaviour} */
@@ -134,6 +138,16 @@ export class FakeKeeper {
     this.#emit('ready', { instanceId });
   }
 
+  /**
+   * What an instance has been doing since it last told.
+   * @param {string} instanceId
+   * @param {{responses?: number, errors?: number, delayP99Ms?: number, connections?: number}} vitals
+   */
+  tellVitals(instanceId, { responses = 0, errors = 0, delayP99Ms = 1, connections = 0 }) {
+    if (!this.watched.get(instanceId)) throw new Error(`nobody watches ${instanceId}`);
+    this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections });
+  }
+
   /** The keeper got SIGTERM. */
   terminate() {
     this.isTerminating = true;
@@ -145,6 +159,7 @@ export class FakeKeeper {
     const { verb, params } = message;
     this.requests.push({ verb, params });
     if (verb === 'snapshot' && this.#spawning > 0) return void this.#afterSpawning.push(() => this.#respond(message, port));
+    if (verb === 'ask' && this.#isHung(params.instanceId)) return void this.#clock.after(params.timeoutMs, () => this.#refuse(message, port, 'ETIMEDOUT'));
     const spawnMs = verb === 'spawn' ? this.#behaviourOf(params).spawnsAfterMs ?? 0 : 0;
     if (spawnMs === 0) return this.#respond(message, port);
     this.#spawning += 1;
@@ -153,6 +168,16 @@ export class FakeKeeper {
       this.#spawning -= 1;
       if (this.#spawning === 0) for (const respond of this.#afterSpawning.splice(0)) respond();
     });
+  }
+
+  /** @param {string} instanceId */
+  #isHung(instanceId) {
+    return this.children.get(instanceId)?.behaviour.isHung === true;
+  }
+
+  /** @param {any} message @param {FakePort} port @param {string} code */
+  #refuse({ id }, port, code) {
+    if (this.#port === port) queueMicrotask(() => /** @type {any} */ (port).emitter.emit('message', { v: 1, id, error: { code, message: `refused with ${code}` } }));
   }
 
   /** @param {any} params @returns {Behaviour} */
@@ -196,6 +221,16 @@ export class FakeKeeper {
       case 'leave':
         this.hasLeft = true;
         return {};
+      case 'ask':
+        return void this.#living(params.instanceId);
+      case 'admit':
+        return void (this.#living(params.instanceId).isGated = false);
+      case 'park':
+        return void (this.#living(params.instanceId).isParked = true);
+      case 'unpark':
+        return void (this.#living(params.instanceId).isParked = false);
+      case 'watch':
+        return void this.watched.set(this.#living(params.instanceId).instanceId, params.everyMs);
       case 'control-ready':
       case 'inherit':
         return {};
@@ -217,14 +252,14 @@ export class FakeKeeper {
     const child = this.#newChild(params, behaviour);
     this.children.set(params.instanceId, child);
     const { instanceId } = params;
-    this.#later(child, behaviour.listensAfterMs, () => this.listen(instanceId));
+    this.#later(child, behaviour.listensAfterMs, () => (behaviour.ports ?? [3000]).forEach((port) => this.listen(instanceId, port)));
     this.#later(child, behaviour.readyAfterMs, () => this.ready(instanceId));
     this.#later(child, behaviour.exitsAfterMs, () => this.exit(instanceId, { code: behaviour.signal ? null : behaviour.code ?? 1, signal: behaviour.signal ?? null }));
     return { pid: child.pid, outPipe: child.outPipe, errPipe: child.errPipe, startedAtMs: child.startedAtMs };
   }
 
   /** @param {any} params @param {Behaviour} behaviour @returns {FakeChild} */
-  #newChild({ instanceId, app, scope = app, label, mode, env = {} }, behaviour) {
+  #newChild({ instanceId, app, scope = app, label, mode, env = {}, isGated = false }, behaviour) {
     const pid = this.#nextPid++;
     return {
       instanceId,
@@ -242,6 +277,8 @@ export class FakeKeeper {
       isReady: false,
       isRetiring: false,
       isAdopted: false,
+      isGated,
+      isParked: false,
       exit: null,
       isGone: false,
       behaviour,
@@ -265,6 +302,13 @@ export class FakeKeeper {
   #known(instanceId) {
     const child = this.children.get(instanceId);
     if (!child) throw refusal('ESRCH');
+    return child;
+  }
+
+  /** @param {string} instanceId */
+  #living(instanceId) {
+    const child = this.#known(instanceId);
+    if (child.exit) throw refusal('ESRCH');
     return child;
   }
 

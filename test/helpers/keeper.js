@@ -91,6 +91,7 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
     /** @param {string} instanceId  @param {string} text */
     says: (instanceId, text) => waitFor(`"${text}" from ${instanceId}`, () => keeper.output(instanceId).includes(text), { context }),
     fullId,
+    shortId,
     processes: () => processesOf(home).filter((one) => one.role === 'app'),
     kill: () => { child.kill('SIGKILL'); return exited; },
     /** Ends everything in this home and waits until it has. */

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as requestHttps } from 'node:https';
 import { join } from 'node:path';
@@ -53,4 +54,87 @@ test.each([
   await keeper.retire('one');
   expect(await answer).toBe('whole');
   await keeper.event('gone', 'one');
+});
+
+/**
+ * A WebSocket client without a library.
+ * @param {number} port
+ * @returns {Promise<{received: () => Buffer, ended: Promise<string>, socket: import('node:net').Socket}>}  `ended`: how the connection ended.
+ */
+const webSocket = (port) => new Promise((resolve, reject) => {
+  const request = get({ port, headers: { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' } });
+  request.on('error', reject).on('upgrade', (_, socket, head) => {
+    let all = head;
+    socket.on('data', (chunk) => { all = Buffer.concat([all, chunk]); });
+    const ended = new Promise((done) => { socket.once('end', () => done('end')).once('error', (/** @type {NodeJS.ErrnoException} */ error) => done(error.code)); });
+    resolve({ received: () => all, ended: /** @type {Promise<string>} */ (ended), socket });
+  });
+});
+
+const ACCEPTS = `
+  const server = http.createServer(answer);
+  server.on('upgrade', (request, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n');
+    socket.on('data', () => {});
+    sockets.push(socket);
+    say('upgraded');
+  });`;
+
+test('a WebSocket client of an app that does not care gets a clean close: 1001, going away', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `const sockets = []; ${ACCEPTS} server.listen(${port}, () => say('listens'));` } });
+  await keeper.says('one', 'listens');
+  const client = await webSocket(port);
+  await keeper.retire('one', { drain: 'handover' });
+  expect(await client.ended).toBe('end');
+  expect([...client.received()]).toEqual([0x88, 0x02, 0x03, 0xe9]);
+  await keeper.event('gone', 'one');
+});
+
+test('an app with a handler for its signal closes its WebSockets itself', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `
+    const sockets = []; ${ACCEPTS} server.listen(${port}, () => say('listens'));
+    process.on('SIGTERM', () => { for (const socket of sockets) socket.end('bye'); server.close(() => process.exit(0)); });` } });
+  await keeper.says('one', 'listens');
+  const client = await webSocket(port);
+  await keeper.says('one', 'upgraded');
+  await keeper.retire('one', { drain: 'handover' });
+  expect(await client.ended).toBe('end');
+  expect(client.received().toString()).toBe('bye');
+  expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 0, signal: null });
+});
+
+test('a server without an upgrade handler still answers 200 to a request for an upgrade', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `http.createServer(answer).listen(${port}, () => say('listens'));` } });
+  await keeper.says('one', 'listens');
+  const status = await new Promise((resolve, reject) => {
+    get({ port, agent: false, headers: { connection: 'Upgrade', upgrade: 'websocket' } }, (response) => { response.resume(); resolve(response.statusCode); }).on('error', reject);
+  });
+  expect(status).toBe(200);
+});
+
+test.each(['cluster', 'fork'])('%s: the message "shutdown" takes the place of the signal', async (mode) => {
+  const keeper = await realKeeper();
+  await keeper.spawnNode('one', 'runs-code', { mode, env: { CODE: `
+    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => { say(signal); process.exit(1); });
+    process.on('message', (message) => { say('message', message); if (message === 'shutdown') process.exit(7); });
+    say('waits');` } });
+  await keeper.says('one', 'waits');
+  await keeper.retire('one', { message: true });
+  expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 7 });
+  expect(keeper.output('one')).toContain('message shutdown');
+  expect(keeper.output('one')).not.toContain('SIG');
+});
+
+test('who does not care for the message "shutdown" is killed at the deadline', async () => {
+  const keeper = await realKeeper();
+  await keeper.spawnNode('one', 'keeps-alive');
+  await keeper.says('one', 'keeps-alive');
+  await keeper.retire('one', { message: true, killTimeoutMs: 200 });
+  expect((await keeper.event('exited', 'one')).data).toMatchObject({ signal: 'SIGKILL' });
 });

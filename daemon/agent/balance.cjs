@@ -1,0 +1,113 @@
+// Connections go to the worker that can take them. Workers accept for themselves; one that has more than its share passes the connection
+// it has just accepted, and not read, to the keeper, who gives it to the least loaded. (docs/balancing.md)
+'use strict';
+
+/** Above the fair share: at least so many, and this part of the share. Passing on costs more than a small difference. */
+const SLACK = 2;
+const SLACK_PART = 0.25;
+/**
+ * Connections that end at once need no balance, and passing one on costs more than serving it: who has closed many lately may have more. With a
+ * client that opens a connection for each request, 4 workers passed on every third.
+ */
+const CHURN_SPAN_MS = 100;
+const CHURN_SLACK_MAX = 32;
+
+/** @typedef {import('./bind.cjs').Claim} Claim */
+
+/** One worker's view. */
+class Balance {
+  #channel;
+  #sockets;
+  #isSticky;
+  /** The most connections to keep. Until the keeper has said so, nobody knows that there are no others. */
+  #limit = SLACK;
+  /** Connections accepted in the span that began then, and those that were open at its beginning. */
+  #span = { sinceMono: 0, accepted: 0, open: 0 };
+  #churnSlack = 0;
+  /** Connections on their way to the keeper, and how to keep them after all. @type {Map<any, () => void>} */
+  #passing = new Map();
+
+  /**
+   * @param {import('./channel.cjs').Channel} channel
+   * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
+   * @param {string} scheduling
+   */
+  constructor(channel, sockets, scheduling) {
+    this.#channel = channel;
+    this.#sockets = sockets;
+    this.#isSticky = scheduling === 'sticky';
+    channel.on('share', ({ share }) => this.#setShare(share));
+    channel.on('connection', ({ seq, claim }, handle) => this.#take(seq, claim, handle));
+  }
+
+  /** Whether a connection is on its way to the keeper. */
+  get isPassing() {
+    return this.#passing.size > 0;
+  }
+
+  /** The keeper has died. What it has not taken is ours: a channel that closes while a handle waits to be acknowledged calls nobody back. */
+  lost() {
+    for (const client of [...this.#passing.keys()]) this.#settle(client, new Error('the keeper is gone'));
+  }
+
+  /** @param {any} listening  The handle of a server. @param {Claim} claim */
+  wrap(listening, claim) {
+    const accept = listening.onconnection;
+    const balance = this;
+    /** @this {any}  @param {number} status  @param {any} [client] */
+    function onconnection(status, client) {
+      if (client && balance.#isTooMuch()) balance.#passOn(client, claim, () => accept.call(this, 0, client));
+      else accept.call(this, status, client);
+    }
+    listening.accept = accept;
+    listening.onconnection = onconnection;
+  }
+
+  /** @param {number | null} share  null: there is nobody to share with. */
+  #setShare(share) {
+    if (share === null) this.#limit = Infinity;
+    else this.#limit = this.#isSticky ? 0 : share + Math.max(SLACK, Math.floor(share * SLACK_PART));
+  }
+
+  #isTooMuch() {
+    if (this.#limit === Infinity) return false;
+    const { open } = this.#sockets.servers;
+    this.#measureChurn(open);
+    return open >= this.#limit + this.#churnSlack && this.#channel.isOpen();
+  }
+
+  /** @param {number} open */
+  #measureChurn(open) {
+    const span = this.#span;
+    span.accepted += 1;
+    const nowMono = performance.now();
+    if (this.#isSticky || nowMono - span.sinceMono < CHURN_SPAN_MS) return;
+    const closed = span.accepted - (open - span.open);
+    this.#churnSlack = nowMono - span.sinceMono < 2 * CHURN_SPAN_MS ? Math.min(CHURN_SLACK_MAX, Math.floor(closed / 2)) : 0;
+    this.#span = { sinceMono: nowMono, accepted: 0, open };
+  }
+
+  /** @param {any} client  @param {Claim} claim  @param {() => void} keep */
+  #passOn(client, claim, keep) {
+    this.#passing.set(client, keep);
+    this.#channel.say({ act: 'overflow', claim, open: this.#sockets.servers.open }, client, (error) => this.#settle(client, error));
+  }
+
+  /** @param {any} client  @param {Error | null} error */
+  #settle(client, error) {
+    const keep = this.#passing.get(client);
+    this.#passing.delete(client);
+    if (error) keep?.();
+    else client.close(); // Node does not close raw handles that it has sent, and a client waits as long as one copy is open.
+  }
+
+  /** @param {number} seq  @param {Claim} claim  @param {any} client */
+  #take(seq, claim, client) {
+    const listening = this.#sockets.handleOf(claim);
+    this.#channel.say({ act: listening ? 'took' : 'declined', seq });
+    if (listening) listening.accept.call(listening, 0, client);
+    else client?.close();
+  }
+}
+
+module.exports = { Balance };

@@ -1,0 +1,46 @@
+// A Unix socket whose path outlives the process that bound it.
+'use strict';
+
+const fs = require('node:fs');
+const net = require('node:net');
+const path = require('node:path');
+
+/** sun_path of Linux and macOS less its end. */
+const PATH_MAX_BYTES = 103;
+
+/**
+ * libuv removes the name it has bound when the handle is closed, and clients of the next life would find nothing. So a name of our own is
+ * bound and renamed, and the wanted one is a second link to the same socket (daemon/keeper/socket-path.js).
+ * @param {string} wanted  Absolute.
+ * @returns {any}  A handle, or null when the path is taken or cannot be bound: the keeper tells why.
+ */
+function bindPath(wanted) {
+  const own = path.join(path.dirname(wanted), `.${process.pid.toString(36)}${Date.now().toString(36)}`);
+  if (Buffer.byteLength(own) > PATH_MAX_BYTES) return null;
+  const handle = /** @type {any} */ (net)._createServerHandle(own, -1, -1);
+  if (typeof handle === 'number') return null;
+  try {
+    fs.linkSync(own, wanted); // Fails when the path exists, as bind(2) would.
+    fs.renameSync(own, spareOf(wanted));
+    return handle;
+  } catch {
+    handle.close(); // Removes the private name.
+    return null;
+  }
+}
+
+/** An app that clears "stale" sockets away before it listens has removed the path of a living one. @param {string} wanted */
+function restorePath(wanted) {
+  try {
+    fs.linkSync(spareOf(wanted), wanted);
+  } catch {
+    // It is there, as it should be; or its folder is gone, which the app will notice.
+  }
+}
+
+/** @param {string} wanted */
+function spareOf(wanted) {
+  return path.join(path.dirname(wanted), `.${path.basename(wanted)}.nclust`);
+}
+
+module.exports = { bindPath, restorePath };

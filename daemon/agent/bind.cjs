@@ -1,0 +1,60 @@
+// Sockets that are bound and not yet listened on.
+'use strict';
+
+const net = require('node:net');
+
+/** Flags of uv_tcp_bind. */
+const IPV6_ONLY = 1;
+const REUSE_PORT = 2;
+
+/**
+ * @typedef {object} Claim  See daemon/keeper/listeners.js.
+ * @property {string | null} address  Of a Unix socket its absolute path.
+ * @property {number} port
+ * @property {number} family  4, 6, or 0 for a Unix socket.
+ * @property {number} flags
+ * @property {number} index
+ */
+
+/**
+ * A bound handle, or null when the address is taken. SO_REUSEPORT comes second because it hides conflicts (daemon/keeper/listeners.js).
+ * @param {Claim} claim
+ */
+function bindAlone(claim) {
+  if (claim.family === 0) return require('./bind-path.cjs').bindPath(claim.address ?? '');
+  const probe = tryBind(claim, 0);
+  if (!probe) return null;
+  probe.handle.close();
+  return tryBind({ ...claim, port: probe.port }, REUSE_PORT)?.handle ?? null;
+}
+
+/**
+ * Beside those who listen on the address already, where the system can do that (Node 22.12).
+ * @param {Claim} claim
+ */
+function bindBeside(claim) {
+  return claim.family === 0 ? null : tryBind(claim, REUSE_PORT)?.handle ?? null;
+}
+
+/** @param {Claim} claim  @param {number} flags */
+function tryBind({ address, port, family, flags: own }, flags) {
+  const handle = /** @type {any} */ (net)._createServerHandle(address, port, family, undefined, own | flags);
+  if (typeof handle === 'number') return null;
+  const bound = { port };
+  // Also reports an error of bind(2) that libuv has put off.
+  if (handle.getsockname(bound) === 0) return { handle, port: bound.port };
+  handle.close();
+  return null;
+}
+
+/** @param {number} fd */
+function openHandle(fd) {
+  return /** @type {any} */ (net)._createServerHandle(null, 0, 4, fd);
+}
+
+/** @param {Claim} claim */
+function keyOf({ address, port, family, flags, index }) {
+  return [address ?? '*', port, family, flags, index].join('|');
+}
+
+module.exports = { bindAlone, bindBeside, openHandle, keyOf, IPV6_ONLY };

@@ -1,0 +1,62 @@
+// What an app means by the arguments of listen(), as lib/net.js reads them.
+'use strict';
+
+/**
+ * What of a listen() is ours: a TCP port or the path of a Unix socket, and nothing else. A handle, `exclusive` and bad arguments go to Node.
+ * @param {any[]} args
+ * @param {any} options  As net normalizes them.
+ * @returns {'tcp' | 'pipe' | null}
+ */
+function kindOf(args, options) {
+  const { path, exclusive, fd, reusePort, _handle, handle, port } = options;
+  if (exclusive || reusePort || fd !== undefined || 'fd' in options || _handle || handle) return null;
+  if (path !== undefined) return isPath(options) ? 'pipe' : null;
+  if (isAnyPort(args, options)) return 'tcp';
+  if (typeof port !== 'number' && (typeof port !== 'string' || port.trim() === '')) return null;
+  return Number.isInteger(Number(port)) && Number(port) >= 0 && Number(port) <= 65535 ? 'tcp' : null;
+}
+
+/** Abstract sockets have no path to keep, and the mode bits are set by Node on the name it has bound. @param {any} options */
+function isPath({ path, readableAll, writableAll }) {
+  return typeof path === 'string' && path !== '' && !path.includes('\0') && !readableAll && !writableAll;
+}
+
+/** As net.js sees it: listen(), listen(callback), listen(undefined, host), listen({ port: undefined }). @param {any[]} args  @param {any} options */
+function isAnyPort(args, { port }) {
+  return args.length === 0 || typeof args[0] === 'function' || port === null || (port === undefined && (typeof args[0] !== 'object' || args[0] === null || 'port' in args[0]));
+}
+
+/** @param {any[]} args  @param {any} options */
+function portOf(args, options) {
+  return isAnyPort(args, options) ? 0 : Number(options.port);
+}
+
+/** @param {any[]} args  @param {any} options  @returns {number | undefined} */
+function backlogOf(args, options) {
+  return options.backlog ?? [args[1], args[2]].find((one) => typeof one === 'number');
+}
+
+/** @param {any} server  @param {AbortSignal | undefined} signal */
+function closeOnAbort(server, signal) {
+  if (!signal) return;
+  const abort = () => void server.close();
+  if (signal.aborted) return process.nextTick(abort);
+  signal.addEventListener('abort', abort, { once: true });
+  server.once('close', () => signal.removeEventListener('abort', abort));
+}
+
+/** @param {Function} own  The innermost frame that is not shown. */
+function framesAbove(own) {
+  const here = { stack: '' };
+  Error.captureStackTrace(here, own);
+  return here.stack.split('\n').slice(1).join('\n');
+}
+
+/** @param {any} owner  @param {string} name  @param {Function} replacement */
+function replaceMethod(owner, name, replacement) {
+  const { length, name: shown } = owner[name];
+  Object.defineProperties(replacement, { name: { value: shown, configurable: true }, length: { value: length, configurable: true } });
+  owner[name] = replacement;
+}
+
+module.exports = { kindOf, portOf, backlogOf, closeOnAbort, framesAbove, replaceMethod };

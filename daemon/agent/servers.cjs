@@ -1,0 +1,52 @@
+// The servers of this process that listen, and those of their connections that cannot be found from their descriptors.
+'use strict';
+
+class Servers {
+  /** @type {Set<any>} */
+  all = new Set();
+  /** TLS sockets and HTTP/2 sessions. @type {Set<any>} */
+  wrapped = new Set();
+  /** Connections that were upgraded to WebSocket. @type {Set<import('node:net').Socket>} */
+  webSockets = new Set();
+
+  /** Connections that are open. */
+  get open() {
+    let open = 0;
+    for (const server of this.all) open += server._connections;
+    return open;
+  }
+
+  /** @param {any} server  It listens. */
+  add(server) {
+    this.all.add(server);
+    server.once('close', () => this.all.delete(server));
+    const keep = (/** @type {any} */ one) => remember(this.wrapped, one);
+    if (typeof server.setSecureContext === 'function') server.prependListener('secureConnection', keep);
+    if (typeof server.updateSettings === 'function') server.prependListener('session', keep);
+    if (server.headersTimeout !== undefined) this.#watchUpgrades(server);
+  }
+
+  /** A listener of ours alone would make Node believe that the app upgrades connections. @param {any} server  Of HTTP/1. */
+  #watchUpgrades(server) {
+    const keep = (/** @type {any} */ request, /** @type {import('node:net').Socket} */ socket) => {
+      if (request.headers.upgrade?.toLowerCase() === 'websocket') remember(this.webSockets, socket);
+    };
+    const watch = () => {
+      if (!server.listeners('upgrade').includes(keep)) server.prependListener('upgrade', keep);
+    };
+    if (server.listenerCount('upgrade') > 0) return watch();
+    server.on('newListener', function look(/** @type {string} */ event) {
+      if (event !== 'upgrade') return;
+      server.removeListener('newListener', look);
+      process.nextTick(watch);
+    });
+  }
+}
+
+/** @param {Set<any>} set  @param {import('node:events').EventEmitter} one */
+function remember(set, one) {
+  set.add(one);
+  one.once('close', () => set.delete(one));
+}
+
+module.exports = { Servers };

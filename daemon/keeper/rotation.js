@@ -1,0 +1,233 @@
+// Who gets a connection that a worker has too many of. Workers accept for themselves (daemon/agent/balance.cjs); only what is above the fair
+// share of one comes here, so that the keeper is not in the way of the rest. No message is sent as long as nobody overflows:
+//
+//   overflow ----> queue -> ask the others how many they have -> who answers and has less than the mean gets it -> "took": close our copy
+//                              (50 ms; one that is blocked does not answer, and gets nothing until it does)
+
+import { stickyTarget } from './sticky.js';
+
+/** One that has not answered for this long is blocked, and nobody waits for it any more. */
+const BLOCKED_MS = 50;
+/** A share that was higher a moment ago is believed for a while: connections of one request come and go in between. */
+const SHARE_HALVES_MS = 200;
+const CHANNEL_LOOK_MS = 5;
+
+/**
+ * @typedef {import('./child.js').Child} Child
+ * @typedef {import('./listeners.js').Claim} Claim
+ * @typedef {import('./listeners.js').Handle} Handle
+ * @typedef {{ scope: string, claim: Claim, handle: Handle, isSticky: boolean }} Waiting  A connection without a worker.
+ * @typedef {{ answered: Set<Child>, missing: Set<Child>, timer: NodeJS.Timeout }} Round
+ */
+
+export class Rotation {
+  #children;
+  #listeners;
+  /** @type {Waiting[]} */
+  #queue = [];
+  /** Given, and not yet taken: our copy lives until it is. @type {Map<number, Waiting & { to: Child }>} */
+  #given = new Map();
+  #lastSeq = 0;
+  /** By scope, while connections wait for somebody to answer. @type {Map<string, Round>} */
+  #rounds = new Map();
+  /** Questions that are open, and since when. @type {Map<Child, number>} */
+  #asked = new Map();
+  /** By scope. @type {Map<string, { share: number | null, atMono: number }>} */
+  #shares = new Map();
+
+  /**
+   * @param {object} o
+   * @param {import('./listeners.js').Listeners} o.listeners
+   * @param {() => Iterable<Child>} o.children
+   */
+  constructor({ listeners, children }) {
+    this.#listeners = listeners;
+    this.#children = children;
+  }
+
+  /** @param {Child} child  @param {Claim} claim  @param {number} open  @param {Handle} handle */
+  overflow(child, claim, open, handle) {
+    child.open = open;
+    const { scope, scheduling } = child;
+    this.#place({ scope, claim, handle, isSticky: scheduling === 'sticky' }, isInRotation(child) ? child : null);
+  }
+
+  /** @param {number} seq */
+  took(seq) {
+    const given = this.#arrived(seq);
+    given?.handle.close();
+    if (given) given.to.open += 1;
+  }
+
+  /** It left the rotation while the connection was on its way. @param {number} seq */
+  declined(seq) {
+    const given = this.#arrived(seq);
+    if (given) this.#place(given, null);
+  }
+
+  /** @param {number} seq */
+  #arrived(seq) {
+    const given = this.#given.get(seq);
+    this.#given.delete(seq);
+    if (given) given.to.coming -= 1;
+    return given;
+  }
+
+  /** Who is in rotation may have changed. @param {string} scope */
+  changed(scope) {
+    const members = this.#members(scope);
+    this.#tellShare(scope, members, members.length > 1 ? 0 : null);
+    const waiting = this.#queue.filter((one) => one.scope === scope);
+    this.#queue = this.#queue.filter((one) => one.scope !== scope);
+    for (const one of waiting) this.#place(one, null);
+  }
+
+  /** @param {Child} child  It has ended. */
+  ended(child) {
+    this.#asked.delete(child);
+    this.#heard(child);
+    this.changed(child.scope);
+    // What it said before its end may not be read yet: who has taken a connection has perhaps answered it.
+    const look = () => {
+      if (child.isReachable) return void setTimeout(look, CHANNEL_LOOK_MS);
+      for (const [seq, { to }] of this.#given) if (to === child) this.declined(seq);
+    };
+    look();
+  }
+
+  /** Nobody listens there any more. @param {string} scope  @param {(claim: Claim) => boolean} isMeant */
+  released(scope, isMeant) {
+    const isGone = (/** @type {Waiting} */ one) => one.scope === scope && isMeant(one.claim);
+    for (const one of this.#queue.filter(isGone)) one.handle.close();
+    this.#queue = this.#queue.filter((one) => !isGone(one));
+  }
+
+  /** @param {string} scope  @returns {Child[]}  Those that accept connections. */
+  #members(scope) {
+    return [...this.#children()].filter((one) => one.scope === scope && one.mode === 'cluster' && isInRotation(one));
+  }
+
+  /** @param {Waiting} waiting  @param {Child | null} sender  Who has it, and answers: it has just spoken. */
+  #place(waiting, sender) {
+    const { scope, claim, handle, isSticky } = waiting;
+    if (!this.#listeners.get(scope, claim)) return handle.close(); // Released: as if it had come a moment later.
+    if (isSticky) return this.#hand(stickyTarget(this.#able(this.#members(scope), waiting), handle), waiting);
+    this.#queue.push(waiting);
+    const round = this.#rounds.get(scope) ?? this.#begin(scope, sender);
+    if (sender) this.#note(round, sender);
+    this.#settle(scope, round);
+  }
+
+  /** @param {string} scope  @param {Child | null} sender  @returns {Round} */
+  #begin(scope, sender) {
+    const missing = new Set(this.#members(scope).filter((one) => one !== sender && this.#ask(one)));
+    const round = { answered: new Set(), missing, timer: setTimeout(() => this.#giveUp(scope), BLOCKED_MS) };
+    this.#rounds.set(scope, round);
+    return round;
+  }
+
+  /** @param {Child} child  @returns {boolean}  Whether its answer may come soon. */
+  #ask(child) {
+    const sinceMono = this.#asked.get(child);
+    if (sinceMono !== undefined) return performance.now() - sinceMono < BLOCKED_MS;
+    this.#asked.set(child, performance.now());
+    return child.ask({ act: 'ask' }, () => {
+      this.#asked.delete(child);
+      const round = this.#rounds.get(child.scope);
+      if (!round) return;
+      this.#note(round, child);
+      this.#settle(child.scope, round);
+    });
+  }
+
+  /** @param {Round} round  @param {Child} child */
+  #note(round, child) {
+    round.answered.add(child);
+    round.missing.delete(child);
+  }
+
+  /** @param {Child} child  It will not answer any more. */
+  #heard(child) {
+    const round = this.#rounds.get(child.scope);
+    if (!round) return;
+    round.answered.delete(child);
+    round.missing.delete(child);
+    this.#settle(child.scope, round);
+  }
+
+  /** Those that have not answered are blocked. @param {string} scope */
+  #giveUp(scope) {
+    const round = this.#rounds.get(scope);
+    if (!round) return;
+    round.missing.clear();
+    this.#settle(scope, round);
+  }
+
+  /**
+   * Gives away what can be given now: to one that has less than the mean, or, when nobody is left to wait for, to the least loaded.
+   * @param {string} scope
+   * @param {Round} round
+   */
+  #settle(scope, round) {
+    const members = this.#members(scope);
+    const mine = this.#queue.filter((one) => one.scope === scope);
+    const mean = (members.reduce((sum, one) => sum + loadOf(one), 0) + mine.length) / members.length;
+    const given = new Set();
+    for (const waiting of mine) {
+      const target = leastLoaded(this.#able([...round.answered], waiting));
+      if (!target || (round.missing.size > 0 && loadOf(target) >= mean)) break;
+      given.add(waiting);
+      this.#hand(target, waiting);
+    }
+    this.#queue = this.#queue.filter((one) => !given.has(one));
+    // Whom nobody can take waits for the next one to enter the rotation, or for a blocked one to answer.
+    if (given.size < mine.length && (round.missing.size > 0 || members.some((one) => this.#asked.has(one)))) return;
+    clearTimeout(round.timer);
+    this.#rounds.delete(scope);
+    if (members.length > 1) this.#tellShare(scope, members, members.reduce((sum, one) => sum + loadOf(one), 0) / members.length);
+  }
+
+  /** @param {Child[]} children  @param {Waiting} waiting */
+  #able(children, { scope, claim }) {
+    const users = this.#listeners.get(scope, claim)?.users;
+    return children.filter((one) => isInRotation(one) && users?.has(one.instanceId));
+  }
+
+  /** @param {Child | null} target  @param {Waiting} waiting */
+  #hand(target, waiting) {
+    const seq = (this.#lastSeq += 1);
+    if (!target?.tell({ act: 'connection', seq, claim: waiting.claim }, waiting.handle)) return void this.#queue.push(waiting);
+    target.coming += 1;
+    this.#given.set(seq, { ...waiting, to: target });
+  }
+
+  /** @param {string} scope  @param {Child[]} members  @param {number | null} now */
+  #tellShare(scope, members, now) {
+    const before = this.#shares.get(scope);
+    const atMono = performance.now();
+    const faded = before?.share ? before.share * 0.5 ** ((atMono - before.atMono) / SHARE_HALVES_MS) : 0;
+    const share = now === null ? null : Math.ceil(Math.max(now, faded));
+    this.#shares.set(scope, { share, atMono });
+    for (const one of members) {
+      if (one.share === share || one.scheduling === 'os') continue;
+      one.share = share;
+      one.tell({ act: 'share', share });
+    }
+    if (members.length === 0) this.#shares.delete(scope);
+  }
+}
+
+/** @param {Child} child */
+function isInRotation({ exit, retirement, isGated, isParked, addresses, isAdopted }) {
+  return !exit && !retirement && !isGated && !isParked && !isAdopted && addresses.length > 0;
+}
+
+/** Connections that it has, and those on their way to it. @param {Child} child */
+function loadOf({ open, coming }) {
+  return open + coming;
+}
+
+/** @param {Child[]} children */
+function leastLoaded(children) {
+  return children.reduce((/** @type {Child | null} */ least, one) => (least === null || loadOf(one) < loadOf(least) ? one : least), null);
+}

@@ -1,0 +1,29 @@
+// Which slot a client belongs to.
+
+/**
+ * @typedef {import('./child.js').Child} Child
+ */
+
+/**
+ * The slot with the highest hash of client and slot (rendezvous hashing): when a slot comes or goes, only its own clients move.
+ * @param {Child[]} children
+ * @param {import('./listeners.js').Handle} handle  The connection.
+ */
+export function stickyTarget(children, handle) {
+  /** @type {{ address?: string }} */
+  const peer = {};
+  handle.getpeername?.(peer);
+  const client = (peer.address ?? '').replace(/^::ffff:/, '');
+  const score = (/** @type {Child} */ one) => hash(`${client}|${one.slot}`);
+  // Of two instances in one slot, as in a reload, the newer one.
+  return children.reduce((/** @type {Child | null} */ best, one) => (best === null || score(one) >= score(best) ? one : best), null);
+}
+
+/** FNV-1a, with the last step of MurmurHash3 so that one digit changes all bits. @param {string} text */
+function hash(text) {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);
+  return (value ^ (value >>> 16)) >>> 0;
+}

@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import { ask, busiest, openConnections } from '../helpers/connections.js';
+import { realKeeper } from '../helpers/keeper.js';
+import { takePort } from '../helpers/ports.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+const IDS = ['a', 'b', 'c', 'd'];
+
+/**
+ * @param {string} code  Of the request handler; `answer` answers.
+ * @param {object} [params]
+ */
+async function cluster(code, params = {}) {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const server = `http.createServer((request, response) => { ${code} }).listen(${port}, () => say('listens'));`;
+  const start = async (/** @type {string} */ id, slot = IDS.indexOf(id)) => {
+    const { pid } = await keeper.spawnNode(id, 'runs-code', { scheduling: 'least-connections', slot, ...params, env: { CODE: server } });
+    await keeper.says(id, 'listens');
+    return pid;
+  };
+  const pids = [];
+  for (const id of IDS) pids.push(await start(id));
+  return { keeper, port, pids, start };
+}
+
+test.each([
+  [64, 'burst', 1.25],
+  [64, 'one by one', 1.25],
+  [16, 'burst', 1.5],
+  [16, 'one by one', 1.5],
+])('%i keep-alive connections %s: the busiest of four workers has at most %f times the mean', async (count, how, bound) => {
+  const { port } = await cluster('answer(request, response);');
+  const byPid = await openConnections({ port }, count, /** @type {'burst'|'one by one'} */ (how));
+  expect(byPid.size).toBe(4);
+  expect(busiest(byPid, 4), JSON.stringify([...byPid.values()])).toBeLessThanOrEqual(bound);
+});
+
+test('a worker that blocks its event loop is given nothing, and gets its share again when it answers', async () => {
+  const { keeper, port, pids } = await cluster(`
+    if (request.url !== '/block') return answer(request, response);
+    response.write(' ');
+    setImmediate(() => { say('blocks'); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000); answer(request, response); });`);
+  const blocking = ask({ port, path: '/block' });
+  await waitFor('the block', () => IDS.some((id) => keeper.output(id).includes('blocks')));
+  // Held open, so that the others have more than their share and pass connections on.
+  const held = await openConnections({ port }, 12, 'one by one');
+  const meanwhile = [];
+  for (let nth = 0; nth < 60; nth += 1) meanwhile.push(await ask({ port }));
+  const { pid: blocked } = await blocking;
+  expect(Math.max(...meanwhile.map(({ ms }) => ms))).toBeLessThan(200);
+  expect(meanwhile.map(({ pid }) => pid)).not.toContain(blocked);
+  expect([...held.keys()]).not.toContain(blocked);
+  const after = await openConnections({ port }, 20, 'one by one');
+  expect(after.get(blocked)).toBeGreaterThan(0);
+  expect(pids).toContain(blocked);
+});
+
+test('a connection on its way to a worker that dies is given to another', async () => {
+  const { keeper, port, pids } = await cluster('answer(request, response);');
+  await openConnections({ port }, 40, 'burst');
+  // Stopped, they take nothing, and what comes to the fourth is above its share.
+  for (const pid of pids.slice(1)) process.kill(pid, 'SIGSTOP');
+  const asked = Promise.all(Array.from({ length: 20 }, () => ask({ port })));
+  for (const pid of pids.slice(1)) process.kill(pid, 'SIGKILL');
+  expect((await asked).map(({ pid }) => pid)).toEqual(Array.from({ length: 20 }, () => pids[0]));
+  for (const id of IDS.slice(1)) await keeper.event('exited', id);
+});
+
+test('with one worker left nothing is passed on, and a new one takes its share at once', async () => {
+  const { keeper, port, pids, start } = await cluster('answer(request, response);');
+  for (const id of IDS.slice(1)) await keeper.retire(id);
+  for (const id of IDS.slice(1)) await keeper.event('gone', id);
+  expect([...(await openConnections({ port }, 16, 'burst')).keys()]).toEqual([pids[0]]);
+  const next = await start('e', 1);
+  const byPid = await openConnections({ port }, 16, 'one by one');
+  expect(byPid.get(next)).toBeGreaterThanOrEqual(14);
+});
+
+test('sticky: every connection of a client goes to one slot, whoever is in it', async () => {
+  const { keeper, port, start } = await cluster('answer(request, response);', { scheduling: 'sticky' });
+  const addresses = Array.from({ length: 12 }, (_, nth) => `127.0.0.${nth + 1}`);
+  const homeOf = async (/** @type {string} */ localAddress) => {
+    const pids = new Set();
+    for (let nth = 0; nth < 4; nth += 1) pids.add((await ask({ port, host: '127.0.0.1', localAddress })).pid);
+    expect([...pids]).toHaveLength(1);
+    return [...pids][0];
+  };
+  const before = new Map();
+  for (const address of addresses) before.set(address, await homeOf(address));
+  expect(new Set(before.values()).size).toBeGreaterThan(1);
+
+  const old = before.get(addresses[0]);
+  const { children } = await keeper.call('snapshot');
+  const leaving = keeper.shortId(children.find((/** @type {any} */ child) => child.pid === old).instanceId);
+  const next = await start('e', IDS.indexOf(leaving));
+  await keeper.retire(leaving, { drain: 'handover' });
+  await keeper.event('gone', leaving);
+  for (const address of addresses) expect(await homeOf(address)).toBe(before.get(address) === old ? next : before.get(address));
+});
+
+test('os: the kernel alone decides', async () => {
+  const { keeper, port } = await cluster('answer(request, response);', { scheduling: 'os' });
+  const byPid = await openConnections({ port }, 32, 'burst');
+  expect([...byPid.values()].reduce((sum, one) => sum + one, 0)).toBe(32);
+  expect((await keeper.call('snapshot')).children).toHaveLength(4);
+});
+
+test('a worker that drains passes on what it is given', async () => {
+  const { keeper, port, pids } = await cluster('answer(request, response);');
+  const asked = [];
+  const retired = [];
+  for (const [nth, id] of IDS.slice(1).entries()) {
+    asked.push(...Array.from({ length: 15 }, () => ask({ port })));
+    retired.push(keeper.retire(id, { drain: 'handover' }));
+    await waitFor('an answer', () => Promise.race(asked.slice(nth * 15)).then(() => true));
+  }
+  const answers = await Promise.all(asked);
+  await Promise.all(retired);
+  expect(answers).toHaveLength(45);
+  expect(pids).toEqual(expect.arrayContaining([...new Set(answers.map(({ pid }) => pid))]));
+});

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { ask, openConnections } from '../helpers/connections.js';
+import { realKeeper } from '../helpers/keeper.js';
+import { takePort } from '../helpers/ports.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+// A new instance that serves nobody until it is admitted, and an old one that serves nobody any more and can be taken back.
+
+/** @param {string} mode */
+async function beside(mode) {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const start = async (/** @type {string} */ id, params = {}) => {
+    const { pid } = await keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: `http.createServer(answer).listen(${port}, () => say('listens'));` } });
+    await keeper.says(id, 'listens');
+    return pid;
+  };
+  const answering = async (count = 40) => [...(await openConnections({ port }, count, 'one by one')).keys()];
+  const fact = async (/** @type {string} */ id) => (await keeper.call('snapshot')).children.find((/** @type {any} */ child) => keeper.shortId(child.instanceId) === id);
+  return { keeper, port, start, answering, fact };
+}
+
+const MODES = ['cluster', 'fork'];
+
+test.each(MODES)('%s: a gated instance believes that it listens and is given no connection until it is admitted', async (mode) => {
+  const { keeper, start, answering, fact } = await beside(mode);
+  const old = await start('old');
+  const next = await start('next', { isGated: true });
+  await keeper.event('listening', 'next');
+  expect(await fact('next')).toMatchObject({ isGated: true, addresses: [{}] });
+  expect(await answering()).toEqual([old]);
+
+  await keeper.call('admit', { instanceId: 'next' });
+  await keeper.call('admit', { instanceId: 'next' });
+  expect(await fact('next')).toMatchObject({ isGated: false });
+  await keeper.retire('old', { drain: 'handover' });
+  await keeper.event('gone', 'old');
+  expect(await answering(4)).toEqual([next]);
+});
+
+test.each(MODES)('%s: connections that come while the only instance is gated wait', async (mode) => {
+  const { keeper, port, start } = await beside(mode);
+  const old = await start('old');
+  const next = await start('next', { isGated: true });
+  process.kill(old, 'SIGKILL');
+  await keeper.event('gone', 'old');
+  const asked = ask({ port });
+  await keeper.call('admit', { instanceId: 'next' });
+  expect(await asked).toMatchObject({ pid: next });
+});
+
+test.each(MODES)('%s: a parked instance lives, serves nobody, and serves again when it is taken back', async (mode) => {
+  const { keeper, start, answering, fact } = await beside(mode);
+  const old = await start('old');
+  const next = await start('next');
+  await keeper.call('park', { instanceId: 'old' });
+  expect(await fact('old')).toMatchObject({ isParked: true, isRetiring: false });
+  await waitFor('nothing new to come to the parked one', async () => (await answering(10)).every((pid) => pid === next));
+
+  await keeper.call('unpark', { instanceId: 'old' });
+  expect(await fact('old')).toMatchObject({ isParked: false, exit: null });
+  await keeper.retire('next', { drain: 'handover' });
+  await keeper.event('gone', 'next');
+  expect(await answering(4)).toEqual([old]);
+  expect(keeper.output('old').match(/listens/g)).toHaveLength(1);
+});
+
+test.each(MODES)('%s: a parked instance can be retired', async (mode) => {
+  const { keeper, start } = await beside(mode);
+  await start('old');
+  await keeper.call('park', { instanceId: 'old' });
+  await keeper.retire('old');
+  await keeper.event('gone', 'old');
+});
+
+test('a keeper that dies leaves no gate shut', async () => {
+  const { keeper, port, start } = await beside('cluster');
+  const pid = await start('one', { isGated: true });
+  await keeper.kill();
+  await waitFor('an answer', () => ask({ port }).then((answer) => answer.pid === pid));
+});
+
+test('ask is answered by an event loop that turns, and by no other', async () => {
+  const keeper = await realKeeper();
+  await keeper.spawnNode('turns', 'keeps-alive');
+  await keeper.spawnNode('hangs', 'runs-code', { env: { CODE: 'say("hangs"); for (;;);' } });
+  await keeper.says('hangs', 'hangs');
+  expect(await keeper.call('ask', { instanceId: 'turns', timeoutMs: 5_000 })).toEqual({});
+  await expect(keeper.call('ask', { instanceId: 'hangs', timeoutMs: 100 })).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+  await keeper.retire('hangs', { killTimeoutMs: 0 });
+  await keeper.event('gone', 'hangs');
+  await expect(keeper.call('ask', { instanceId: 'hangs', timeoutMs: 100 })).rejects.toMatchObject({ code: 'ESRCH' });
+});
+
+test('vitals count responses and errors while they are watched, and the delay of the event loop', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const block = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);';
+  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `http.createServer((request, response) => {
+    if (request.url === '/block') { ${block} }
+    response.statusCode = request.url === '/bad' ? 503 : 200;
+    answer(request, response);
+  }).listen(${port}, () => say('listens'));` } });
+  await keeper.says('one', 'listens');
+  await keeper.call('watch', { instanceId: 'one', everyMs: 50 });
+  for (const path of ['/', '/bad', '/bad', '/block']) await ask({ port, path });
+  const told = () => keeper.events.filter(({ event }) => event === 'vitals').map(({ data }) => data);
+  await waitFor('all four', () => told().reduce((sum, { responses }) => sum + responses, 0) === 4);
+  expect(told().reduce((sum, { errors }) => sum + errors, 0)).toBe(2);
+  await waitFor('the block', () => told().some(({ delayP99Ms }) => delayP99Ms > 200));
+
+  await keeper.call('watch', { instanceId: 'one', everyMs: 0 });
+  await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 });
+  const before = told().length;
+  await ask({ port, path: '/block' });
+  await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 });
+  expect(told()).toHaveLength(before);
+});

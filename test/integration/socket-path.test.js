@@ -1,0 +1,84 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ask } from '../helpers/connections.js';
+import { realKeeper } from '../helpers/keeper.js';
+
+// Unix sockets: held by the keeper like ports, so that their path leads somewhere as long as the app is wanted.
+
+describe.each(['cluster', 'fork'])('%s', (mode) => {
+  const begin = async () => {
+    const keeper = await realKeeper();
+    const path = join(keeper.home, 'app.sock');
+    const start = async (/** @type {string} */ id, before = '', params = {}) => {
+      const { pid } = await keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: `${before}
+        const server = http.createServer(answer).on('error', (error) => say('failed', error.code, error.message));
+        server.listen(${JSON.stringify(path)}, () => say('listens', server.address()));` } });
+      return pid;
+    };
+    return { keeper, path, start };
+  };
+
+  test('the next instance listens on the same path beside the old one, and clients never find nobody', async () => {
+    const { keeper, path, start } = await begin();
+    await start('old');
+    await keeper.says('old', `listens ${path}`);
+    const pids = new Set();
+    let isDone = false;
+    const client = (async () => { while (!isDone) pids.add((await ask({ socketPath: path })).pid); })();
+    const next = await start('next', '', { isGated: true });
+    await keeper.says('next', `listens ${path}`);
+    expect(pids).not.toContain(next);
+    await keeper.call('admit', { instanceId: 'next' });
+    await keeper.retire('old', { drain: 'handover' });
+    await keeper.event('gone', 'old');
+    expect(await ask({ socketPath: path })).toMatchObject({ pid: next });
+    isDone = true;
+    await client;
+  });
+
+  test('an app that clears its old socket away before it listens has not cut itself off', async () => {
+    const { keeper, path, start } = await begin();
+    const clears = `require('node:fs').rmSync(${JSON.stringify(path)}, { force: true });`;
+    await start('old', clears);
+    await keeper.says('old', 'listens');
+    const next = await start('next', clears);
+    await keeper.says('next', 'listens');
+    await keeper.retire('old', { drain: 'handover' });
+    await keeper.event('gone', 'old');
+    expect(await ask({ socketPath: path })).toMatchObject({ pid: next });
+  });
+
+  test('the path goes with the app, and nothing of it stays', async () => {
+    const { keeper, path, start } = await begin();
+    await start('one');
+    await keeper.says('one', 'listens');
+    await keeper.retire('one');
+    await keeper.event('gone', 'one');
+    expect(existsSync(path)).toBe(true);
+    await keeper.call('release', { app: 'api' });
+    expect(readdirSync(dirname(path)).filter((name) => name.includes(basename(path)))).toEqual([]);
+  });
+
+  test('a path that is taken is EADDRINUSE, and whoever has it keeps it', async () => {
+    const { keeper, path, start } = await begin();
+    const other = createServer().listen(path);
+    await start('one');
+    await keeper.says('one', 'failed EADDRINUSE');
+    other.close();
+    writeFileSync(path, 'a file');
+    await start('two');
+    await keeper.says('two', 'failed EADDRINUSE');
+    expect(readdirSync(keeper.home).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  test('close() and listen() again', async () => {
+    const { keeper, path } = await begin();
+    await keeper.spawnNode('one', 'runs-code', { mode, env: { CODE: `
+      const server = http.createServer(answer);
+      server.listen(${JSON.stringify(path)}, () => server.close(() => server.listen(${JSON.stringify(path)}, () => say('again'))));` } });
+    await keeper.says('one', 'again');
+    expect(await ask({ socketPath: path })).toMatchObject({ pid: expect.any(Number) });
+  });
+});
