@@ -4,7 +4,7 @@
 
 /** Above the fair share: at least so many, and this part of the share. Passing on costs more than a small difference. */
 const SLACK = 2;
-const SLACK_PART = 0.25;
+const SLACK_PART = 0.2;
 /**
  * Connections that end at once need no balance, and passing one on costs more than serving it: who has closed many lately may have more. With a
  * client that opens a connection for each request, 4 workers passed on every third.
@@ -89,6 +89,7 @@ class Balance {
 
   /** @param {any} client  @param {Claim} claim  @param {() => void} keep */
   #passOn(client, claim, keep) {
+    this.#span.accepted -= 1;
     this.#passing.set(client, keep);
     this.#channel.say({ act: 'overflow', claim, open: this.#sockets.servers.open }, client, (error) => this.#settle(client, error));
   }
