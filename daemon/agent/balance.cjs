@@ -20,7 +20,7 @@ class Balance {
   #sockets;
   #isSticky;
   /** The most connections to keep. Until the keeper has said so, nobody knows that there are no others. */
-  #limit = SLACK;
+  #limit;
   /** Connections accepted in the span that began then, and those that were open at its beginning. */
   #span = { sinceMono: 0, accepted: 0, open: 0 };
   #churnSlack = 0;
@@ -36,6 +36,7 @@ class Balance {
     this.#channel = channel;
     this.#sockets = sockets;
     this.#isSticky = scheduling === 'sticky';
+    this.#limit = this.#isSticky ? 0 : SLACK;
     channel.on('share', ({ share }) => this.#setShare(share));
     channel.on('connection', ({ seq, claim }, handle) => this.#take(seq, claim, handle));
   }
