@@ -19,8 +19,8 @@ class Balance {
   #channel;
   #sockets;
   #isSticky;
-  /** The most connections to keep. Until the keeper has said so, nobody knows that there are no others. */
-  #limit;
+  /** The fair share, Infinity for one that is alone. Until the keeper has said so, nobody knows that there are no others. */
+  #share = 0;
   /** Connections accepted in the span that began then, and those that were open at its beginning. */
   #span = { sinceMono: 0, accepted: 0, open: 0 };
   #churnSlack = 0;
@@ -36,7 +36,6 @@ class Balance {
     this.#channel = channel;
     this.#sockets = sockets;
     this.#isSticky = scheduling === 'sticky';
-    this.#limit = this.#isSticky ? 0 : SLACK;
     channel.on('share', ({ share }) => this.#setShare(share));
     channel.on('connection', ({ seq, claim }, handle) => this.#take(seq, claim, handle));
   }
@@ -66,15 +65,17 @@ class Balance {
 
   /** @param {number | null} share  null: there is nobody to share with. */
   #setShare(share) {
-    if (share === null) this.#limit = Infinity;
-    else this.#limit = this.#isSticky ? 0 : share + Math.max(SLACK, Math.floor(share * SLACK_PART));
+    this.#share = share ?? Infinity;
   }
 
   #isTooMuch() {
-    if (this.#limit === Infinity) return false;
+    if (this.#share === Infinity || !this.#channel.isOpen()) return false;
+    if (this.#isSticky) return true;
     const { open } = this.#sockets.servers;
     this.#measureChurn(open);
-    return open >= this.#limit + this.#churnSlack && this.#channel.isOpen();
+    // Its connections have ended; nobody tells what the share is now until somebody has too many.
+    if (open < this.#share / 2) this.#share = open;
+    return open >= this.#share + Math.max(SLACK, Math.floor(this.#share * SLACK_PART), this.#churnSlack);
   }
 
   /** @param {number} open */
@@ -82,7 +83,7 @@ class Balance {
     const span = this.#span;
     span.accepted += 1;
     const nowMono = performance.now();
-    if (this.#isSticky || nowMono - span.sinceMono < CHURN_SPAN_MS) return;
+    if (nowMono - span.sinceMono < CHURN_SPAN_MS) return;
     const closed = span.accepted - (open - span.open);
     this.#churnSlack = nowMono - span.sinceMono < 2 * CHURN_SPAN_MS ? Math.min(CHURN_SLACK_MAX, Math.floor(closed / 2)) : 0;
     this.#span = { sinceMono: nowMono, accepted: 0, open };

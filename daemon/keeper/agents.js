@@ -82,6 +82,11 @@ export class AgentDesk {
     this.#rotation.changed(child.scope);
   }
 
+  /** Connections that are on their way through us arrive, and no new ones come. */
+  settle() {
+    return this.#rotation.settle();
+  }
+
   /** An orphan let go, ended or found the door: who waits for it asks again. */
   retryWaiting() {
     const retries = this.#waiting;

@@ -228,6 +228,12 @@ export class Keeper {
     };
   }
 
+  /** Before it makes way for another keeper: what is being started is there, and connections on their way through us have arrived. */
+  async settle() {
+    await Promise.allSettled(this.#inFlight.values());
+    await this.#desk.settle();
+  }
+
   /** Ends the keeper once nothing is left to keep. */
   leave() {
     this.#isLeaving = true;

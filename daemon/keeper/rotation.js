@@ -8,9 +8,9 @@ import { stickyTarget } from './sticky.js';
 
 /** One that has not answered for this long is blocked, and nobody waits for it any more. */
 const BLOCKED_MS = 50;
-/** A share that was higher a moment ago is believed for a while: connections of one request come and go in between. */
-const SHARE_HALVES_MS = 200;
 const CHANNEL_LOOK_MS = 5;
+/** How long a keeper that makes way waits for connections to arrive. One that a blocked worker has to take may take longer. */
+const SETTLE_MS = 1_000;
 
 /**
  * @typedef {import('./child.js').Child} Child
@@ -32,8 +32,7 @@ export class Rotation {
   #rounds = new Map();
   /** Questions that are open, and since when. @type {Map<Child, number>} */
   #asked = new Map();
-  /** By scope. @type {Map<string, { share: number | null, atMono: number }>} */
-  #shares = new Map();
+  #isClosing = false;
 
   /**
    * @param {object} o
@@ -48,6 +47,7 @@ export class Rotation {
   /** @param {Child} child  @param {Claim} claim  @param {number} open  @param {Handle} handle */
   overflow(child, claim, open, handle) {
     child.open = open;
+    child.share = undefined; // It may have forgotten what it was told, and did not know better.
     const { scope, scheduling } = child;
     this.#place({ scope, claim, handle, isSticky: scheduling === 'sticky' }, isInRotation(child) ? child : null);
   }
@@ -76,10 +76,20 @@ export class Rotation {
   /** Who is in rotation may have changed. @param {string} scope */
   changed(scope) {
     const members = this.#members(scope);
-    this.#tellShare(scope, members, members.length > 1 ? 0 : null);
+    this.#tellShare(members, members.length > 1 ? 0 : null);
     const waiting = this.#queue.filter((one) => one.scope === scope);
     this.#queue = this.#queue.filter((one) => one.scope !== scope);
     for (const one of waiting) this.#place(one, null);
+  }
+
+  /** From now on every worker keeps what it accepts. @returns {Promise<void>}  Resolves when what is here has found one. */
+  async settle() {
+    this.#isClosing = true;
+    this.#tellShare([...this.#children()].filter((one) => one.mode === 'cluster' && isInRotation(one)), null);
+    const endMono = performance.now() + SETTLE_MS;
+    while (this.#queue.length + this.#given.size > 0 && performance.now() < endMono) {
+      await new Promise((resolve) => { setTimeout(resolve, CHANNEL_LOOK_MS); });
+    }
   }
 
   /** @param {Child} child  It has ended. */
@@ -184,7 +194,7 @@ export class Rotation {
     if (given.size < mine.length && (round.missing.size > 0 || members.some((one) => this.#asked.has(one)))) return;
     clearTimeout(round.timer);
     this.#rounds.delete(scope);
-    if (members.length > 1) this.#tellShare(scope, members, members.reduce((sum, one) => sum + loadOf(one), 0) / members.length);
+    if (members.length > 1) this.#tellShare(members, members.reduce((sum, one) => sum + loadOf(one), 0) / members.length);
   }
 
   /** @param {Child[]} children  @param {Waiting} waiting */
@@ -201,19 +211,14 @@ export class Rotation {
     this.#given.set(seq, { ...waiting, to: target });
   }
 
-  /** @param {string} scope  @param {Child[]} members  @param {number | null} now */
-  #tellShare(scope, members, now) {
-    const before = this.#shares.get(scope);
-    const atMono = performance.now();
-    const faded = before?.share ? before.share * 0.5 ** ((atMono - before.atMono) / SHARE_HALVES_MS) : 0;
-    const share = now === null ? null : Math.ceil(Math.max(now, faded));
-    this.#shares.set(scope, { share, atMono });
+  /** @param {Child[]} members  @param {number | null} mean  Of their connections; null for one that is alone. */
+  #tellShare(members, mean) {
+    const share = mean === null || this.#isClosing ? null : Math.ceil(mean);
     for (const one of members) {
       if (one.share === share || one.scheduling === 'os') continue;
       one.share = share;
       one.tell({ act: 'share', share });
     }
-    if (members.length === 0) this.#shares.delete(scope);
   }
 }
 
