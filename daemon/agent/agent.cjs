@@ -14,6 +14,7 @@ function start() {
   // Worker threads preload what their process preloads, but the settings are gone by then, as they are for children of the app.
   if (settings === null || typeof process.send !== 'function') return;
   const { createChannel } = require('./channel.cjs');
+  const { later } = require('./later.cjs');
   const { HeldSockets } = require('./sockets.cjs');
   const { keepLastWords } = require('./output.cjs');
 
@@ -21,27 +22,28 @@ function start() {
   keepLastWords();
   const sockets = new HeldSockets(channel, settings);
   sockets.install();
-  obey(channel, sockets);
+  obey(channel, sockets, later);
   channel.say({ act: 'hello' });
   for (const file of Object.keys(require.cache)) if (path.dirname(file) === __dirname) delete require.cache[file];
 }
 
 /**
- * What the keeper asks for. What is not needed in the life of most processes is loaded when it is: every worker pays for what stands here.
+ * What the keeper asks for.
  * @param {import('./channel.cjs').Channel} channel
  * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
+ * @param {typeof import('./later.cjs').later} later
  */
-function obey(channel, sockets) {
+function obey(channel, sockets, later) {
   /** Ends the draining of a process that is parked. */
   let takeBack = () => {};
   channel.on('drain', ({ mode, byMessage }) => {
     takeBack();
     // Said before as well: draining may take longer than the keeper waits.
     channel.say({ act: 'draining', caught: caughtSignals() });
-    require('./drain.cjs').drain(sockets, { mode, byMessage }, () => channel.say({ act: 'drained', caught: caughtSignals() }));
+    later('./drain.cjs').drain(sockets, { mode, byMessage }, () => channel.say({ act: 'drained', caught: caughtSignals() }));
   });
   channel.on('park', () => {
-    takeBack = require('./drain.cjs').park(sockets);
+    takeBack = later('./drain.cjs').park(sockets);
   });
   channel.on('unpark', ({ seq }) => {
     takeBack();
@@ -52,7 +54,7 @@ function obey(channel, sockets) {
     channel.say({ act: 'answer', seq });
   });
   channel.on('ask', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
-  channel.on('watch', ({ everyMs }) => require('./vitals.cjs').watch(everyMs, (vitals) => channel.say({ act: 'vitals', ...vitals, connections: sockets.servers.open })));
+  channel.on('watch', ({ everyMs }) => later('./vitals.cjs').watch(everyMs, (/** @type {object} */ vitals) => channel.say({ act: 'vitals', ...vitals, connections: sockets.servers.open })));
   channel.on('unlisten', () => {
     sockets.closeListening(() => channel.say({ act: 'unlistened' }));
   });

@@ -1,6 +1,8 @@
 // The way to the keeper: the IPC channel, and when that keeper has died, the door of the next one.
 'use strict';
 
+const { later } = require('./later.cjs');
+
 // The prefix makes Node emit 'internalMessage' in place of 'message', so the app's own listeners never see ours, and listening to
 // it does not keep the process alive (lib/internal/child_process.js).
 const CMD = 'NODE_NCLUST';
@@ -35,8 +37,7 @@ function createChannel(logFiles) {
     if (message?.cmd === CMD) receive(message, handle);
   });
   whenDisconnected(() => {
-    const { findKeeper } = require('./orphan.cjs');
-    door = findKeeper({ home, instanceId, logFiles, receive });
+    door = later('./orphan.cjs').findKeeper({ home, instanceId, logFiles, receive });
     lost();
   });
 

@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 200;
  * @returns {() => void}  Ends the thread.
  */
 function startStandIn(o) {
-  const worker = new Worker(__filename, { workerData: o, execArgv: [], env: {}, stdout: false, stderr: false });
+  const worker = new Worker(require('./later.cjs').textOf('./log-stand-in.cjs'), { eval: true, workerData: o, execArgv: [], env: {}, stdout: false, stderr: false });
   // A thread that fails must not end the app; the pipes are then as they were without it.
   worker.on('error', () => {});
   worker.unref();

@@ -4,6 +4,7 @@
 const net = require('node:net');
 const path = require('node:path');
 const { bindAlone, bindBeside, IPV6_ONLY, keyOf, openHandle } = require('./bind.cjs');
+const { later } = require('./later.cjs');
 const { Servers } = require('./servers.cjs');
 const { backlogOf, closeOnAbort, framesAbove, kindOf, portOf, replaceMethod } = require('./listen-args.cjs');
 
@@ -91,7 +92,7 @@ class HeldSockets {
       then();
     };
     if (this.#channel.isOpen()) close();
-    else require('./quiet.cjs').whenQuiet(close);
+    else later('./quiet.cjs').whenQuiet(close);
   }
 
   /**
@@ -216,7 +217,7 @@ class HeldSockets {
     if (born !== -1) {
       const [{ fd }] = this.#inherited.splice(born, 1);
       this.#channel.say({ act: 'taken', claim: use.claim });
-      if (use.claim.family === 0) require('./bind-path.cjs').restorePath(use.claim.address ?? '');
+      if (use.claim.family === 0) later('./bind-path.cjs').restorePath(use.claim.address ?? '');
       return this.#listenOn(use, openHandle(fd));
     }
     const handle = this.#channel.isOpen() ? bindAlone(use.claim) : null;
@@ -309,7 +310,7 @@ const DEFAULT_BACKLOG = 511;
 
 /** @param {Use} use  @param {{ code: string, message: string }} refusal */
 function emitLater({ server, claim, wanted }, refusal) {
-  process.nextTick(() => server.emit('error', require('./listen-error.cjs').listenError(refusal, claim, wanted.calledAt)));
+  process.nextTick(() => server.emit('error', later('./listen-error.cjs').listenError(refusal, claim, wanted.calledAt)));
 }
 
 module.exports = { HeldSockets };
