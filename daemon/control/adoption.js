@@ -1,10 +1,12 @@
 import { attachLogs, forgetSlot, retireSurplus } from './facts.js';
-import { BACKOFF_MAX_MS } from './backoff.js';
+import { specOf } from './desired.js';
 import { writeNote } from './core.js';
-import { EFFECTS, fulfil, newInstance } from './effects.js';
+import { newInstance } from './effects.js';
 import { forgetAsked, hasRecorded } from './memory.js';
 import { addSeat } from './reconcile.js';
+import { restore } from './restoring.js';
 import { step } from './steps.js';
+import { hasShownUp } from './trial.js';
 import { findSlot, memoryOf, seatKey } from './world.js';
 
 /** @import { Core } from './core.js' */
@@ -21,7 +23,10 @@ import { findSlot, memoryOf, seatKey } from './world.js';
 export function adopt(core, children) {
   const known = children.flatMap((fact) => instanceOf(core, fact) ?? []);
   known.sort((a, b) => a.instance.label.spawns - b.instance.label.spawns || a.fact.startedAtMs - b.fact.startedAtMs);
-  for (const { instance, fact } of known) seatInstance(core, instance, fact);
+  const seated = known.flatMap(({ instance, fact }) => seatInstance(core, instance, fact) ?? []);
+  // What a new instance has to show is measured by the old ones, so these come first.
+  seated.sort((a, b) => a.seat.generation - b.seat.generation);
+  for (const one of seated) settleIn(core, one);
   restore(core);
   for (const id of [...core.world.memories.keys()]) forgetSlot(core, id);
   return { news: known.flatMap(({ fact }) => newsOf(fact)), names: new Set(known.map(({ instance }) => instance.label.name)) };
@@ -37,7 +42,8 @@ function instanceOf(core, fact) {
   if (core.world.instances.has(fact.instanceId) || typeof label?.id !== 'number') return null;
   const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = fact;
   const isStray = isLost(core, label.id);
-  const instance = { ...newInstance(fact.instanceId, label), pid, startedAtMs, addresses, isReady, isStray, isOrphan: isAdopted, outPipe, errPipe };
+  const { isGated = false, isParked = false } = fact;
+  const instance = { ...newInstance(fact.instanceId, label), pid, startedAtMs, addresses, isReady, isStray, isOrphan: isAdopted, isGated, isParked, outPipe, errPipe };
   core.world.instances.set(fact.instanceId, instance);
   core.world.openScopes.set(label.scope, label.name);
   const memory = memoryOf(core.world, label.id);
@@ -61,10 +67,13 @@ function isLost(core, id) {
   return memory.isStray;
 }
 
+/** @typedef {{seat: Seat, instance: Instance, fact: ChildFact, asked: import('./lifecycle.js').Asked|null}} Seated */
+
 /**
  * @param {Core} core
  * @param {Instance} instance
  * @param {ChildFact} fact
+ * @returns {Seated|null}  Null when it sits nowhere.
  */
 function seatInstance(core, instance, fact) {
   const { world } = core;
@@ -72,17 +81,18 @@ function seatInstance(core, instance, fact) {
   const asked = askedOf(memory, fact);
   if (!asked) forgetAsked(memory, instance.instanceId);
   // It died, and that was dealt with: the seat has moved on without it.
-  if (fact.exit && !asked && hasRecorded(memory, instance.instanceId)) return;
-  if (instance.isStray) return;
-  if (asked?.cause === 'orphan' && !isOld(core, instance)) return;
+  if (fact.exit && !asked && hasRecorded(memory, instance.instanceId)) return null;
+  if (instance.isStray) return null;
+  if (asked?.cause === 'orphan' && !isOld(core, instance)) return null;
   const { id, slot, name, generation } = instance.label;
   if (world.seats.has(seatKey(id, generation))) {
     if (!fact.exit) retireSurplus(core, instance);
-    return;
+    return null;
   }
-  const seat = addSeat(world, { id, generation, slot, name, spec: findSlot(world, id)?.app.spec ?? null });
+  const seat = addSeat(world, { id, generation, slot, name, spec: specFor(world, id, generation) });
   seat.instanceId = instance.instanceId;
-  settleIn(core, seat, fact, asked);
+  seat.life = { ...seat.life, state: standingOf(instance, fact) };
+  return { seat, instance, fact, asked };
 }
 
 /**
@@ -100,21 +110,36 @@ function isOld({ world }, { label }) {
 }
 
 /**
- * @param {Core} core
- * @param {Seat} seat
- * @param {ChildFact} fact
- * @param {import('./lifecycle.js').Asked|null} asked
+ * @param {import('./world.js').World} world
+ * @param {number} id
+ * @param {number} generation
  */
-function settleIn(core, seat, fact, asked) {
+function specFor(world, id, generation) {
+  const app = findSlot(world, id)?.app;
+  return app ? specOf(app, generation) : null;
+}
+
+/** @param {Core} core @param {Seated} seated */
+function settleIn(core, { seat, fact, asked }) {
   if (asked || fact.isRetiring) {
     seat.life = { ...seat.life, state: 'stopping', asked: asked ?? { cause: 'stop', by: null } };
     return;
   }
-  seat.life = { ...seat.life, state: 'starting' };
-  const hasSaidSo = seat.spec?.waitReady ? fact.isReady : fact.addresses.length > 0;
+  if (seat.life.state !== 'starting') return;
   // An orphan was serving before its keeper died; it will not say it again.
-  if (hasSaidSo || fact.isAdopted || wasOldEnough(seat, fact)) step(core, seat, { type: 'ready' });
+  if (hasShownUp(core.world, seat) || fact.isAdopted || wasOldEnough(seat, fact)) step(core, seat, { type: 'ready' });
   else step(core, seat, { type: 'spawned', startedAtMs: fact.startedAtMs });
+}
+
+/**
+ * One that was started behind a gate and is not there any more has been let in: it has passed.
+ * @param {Instance} instance
+ * @param {ChildFact} fact
+ * @returns {'starting'|'up'|'parked'}
+ */
+function standingOf({ label }, { isParked, isGated }) {
+  if (isParked) return 'parked';
+  return label.isGated && isGated === false ? 'up' : 'starting';
 }
 
 /**
@@ -123,38 +148,6 @@ function settleIn(core, seat, fact, asked) {
  */
 function wasOldEnough({ spec }, { exit, startedAtMs }) {
   return spec !== null && !spec.waitReady && exit !== null && exit.atMs - startedAtMs >= spec.minUptimeMs;
-}
-
-/**
- * Seats that have no process: those in back-off go on waiting, those that failed stay so, and work that is done stays done.
- * @param {Core} core
- */
-function restore(core) {
-  const { world, parts } = core;
-  for (const app of world.desired.apps) {
-    for (const wish of app.slots.filter((slot) => slot.want === 'up')) {
-      const memory = memoryOf(world, wish.id);
-      const past = memory.seat;
-      if (memory.ended?.generation === wish.generation) fulfil(core, wish.id);
-      else if (past?.generation === wish.generation && !world.seats.has(seatKey(wish.id, wish.generation))) {
-        if (past.state !== 'backoff' && past.state !== 'failed') continue;
-        const seat = addSeat(world, { id: wish.id, generation: wish.generation, slot: wish.slot, name: app.spec.name, spec: app.spec });
-        seat.life = { ...seat.life, state: past.state };
-        if (past.state === 'backoff') wait(core, seat, (past.untilMs ?? 0) - parts.clock.nowMs());
-      }
-    }
-  }
-}
-
-/**
- * @param {Core} core
- * @param {Seat} seat
- * @param {number} leftMs
- */
-function wait(core, seat, leftMs) {
-  // No longer than the policy could have asked for, should the wall clock have been set back.
-  const ms = Math.min(Math.max(0, leftMs), Math.max(BACKOFF_MAX_MS, seat.spec?.restartDelayMs ?? 0));
-  EFFECTS.setTimer(core, seat, { type: 'setTimer', ms });
 }
 
 /**

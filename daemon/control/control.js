@@ -13,6 +13,7 @@ import { memoryOf, newWorld } from './world.js';
 /** @import { Change, Desired } from './desired.js' */
 /** @import { ControlEvent, Core, Parts } from './core.js' */
 /** @import { Port, Snapshot } from './keeper-link.js' */
+/** @import { Installation } from './installation.js' */
 /** @import { Receipt } from './requests.js' */
 /** @import { World } from './world.js' */
 
@@ -40,6 +41,12 @@ export class Control {
     this.#sayEnded = resolve;
   });
   #isClosed = false;
+  /** From where the next keeper is started, when it is to be another one. @type {Installation|null} */
+  #successor = null;
+  /** @type {() => void} */
+  #sayMet = () => {};
+  /** One at a time. @type {Promise<void>|null} */
+  #exchange = null;
 
   /**
    * @param {Parts} parts
@@ -100,7 +107,7 @@ export class Control {
    */
   mutate(method, token, change) {
     const { parts, world } = this.#core;
-    const seen = world.desired.tokens.find((receipt) => receipt.token === token);
+    const seen = this.#find(token);
     if (seen) return seen;
     if (world.ending) throw new NclustError('ERR_NCLUST_SHUTTING_DOWN', `The manager is being ended and does not take "${method}".`, { hint: 'Run the command again in a moment.' });
     const before = world.desired;
@@ -114,14 +121,20 @@ export class Control {
     return receipt;
   }
 
+  /** Whether a request was taken already. @param {string} token */
+  hasSeen(token) {
+    return this.#find(token) !== undefined;
+  }
+
   /**
    * Waits until a mutation has come about.
    * @param {Receipt} receipt
    * @param {AbortSignal} [signal]  Ends the waiting: resolves then.
+   * @param {() => void} [onLook]  Called whenever something may have changed meanwhile.
    * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed.
    */
-  settled(receipt, signal) {
-    const outcome = this.#waiters.add(receipt, signal);
+  settled(receipt, signal, onLook) {
+    const outcome = this.#waiters.add(receipt, signal, onLook);
     if (!this.#isHeld) this.#waiters.answer();
     return outcome;
   }
@@ -159,12 +172,59 @@ export class Control {
     }
   }
 
+  /**
+   * A request to the keeper that changes no records.
+   * @param {string} verb
+   * @param {object} params
+   * @returns {Promise<any>}  Rejects with a KeeperRefusal or a KeeperLost.
+   */
+  async askKeeper(verb, params) {
+    return this.#core.link?.request(verb, params);
+  }
+
+  /**
+   * Has the keeper make way for one of another installation, which takes over as after a death: nothing is refused, and every process is replaced.
+   * @param {Installation} successor  When its keeper does not come up, one of our own does.
+   * @returns {Promise<void>}  Resolves when control works with the next keeper. Rejects with a KeeperRefusal when this one does not make way.
+   */
+  exchangeKeeper(successor) {
+    this.#exchange ??= this.#exchangeKeeper(successor).finally(() => {
+      this.#exchange = null;
+    });
+    return this.#exchange;
+  }
+
+  /** @param {Installation} successor */
+  async #exchangeKeeper(successor) {
+    /** @type {Promise<void>} */
+    const met = new Promise((resolve) => {
+      this.#sayMet = resolve;
+    });
+    this.#successor = successor;
+    this.#isHeld = true; // What is asked of a keeper that is about to leave is lost.
+    try {
+      await this.#core.link?.request('abdicate', {});
+    } catch (error) {
+      if (error instanceof KeeperLost) return met;
+      this.#successor = null;
+      this.#isHeld = false;
+      this.#drain();
+      throw error;
+    }
+    return met;
+  }
+
   /** Stops looking and acting. Whatever runs goes on. Idempotent. */
   close() {
     this.#isClosed = true;
     this.#isHeld = true;
     this.#core.link?.close();
     for (const seat of this.world.seats.values()) seat.cancelTimer();
+  }
+
+  /** @param {string} token */
+  #find(token) {
+    return this.world.desired.tokens.find((receipt) => receipt.token === token);
   }
 
   #drain() {
@@ -197,10 +257,13 @@ export class Control {
     if (this.#isClosed || this.#isLeaving) return;
     parts.journal('keeper-lost');
     try {
-      const port = await parts.launchKeeper();
+      const successor = this.#successor;
+      this.#successor = null;
+      const port = await parts.launchKeeper(successor);
       await this.#handles.handOver(port);
       await this.meet(port);
       this.announceReady();
+      this.#sayMet();
     } catch (error) {
       if (error instanceof KeeperLost) return; // Its own onLost has begun again.
       parts.journal('keeper-launch-failed', { message: /** @type {Error} */ (error).message });

@@ -15,8 +15,12 @@ import { memoryOf } from './world.js';
  * @property {() => string} newInstanceId
  * @property {() => number} cpus
  * @property {(known: import('./orphans.js').Known[]) => import('./orphans.js').Orphan[]} findOrphans
- * @property {() => Promise<import('./keeper-link.js').Port>} launchKeeper  Rejects with a HomeHeld when another keeper owns the home.
+ * @property {(from: import('./installation.js').Installation|null) => Promise<import('./keeper-link.js').Port>} launchKeeper  Null: from our own installation. Rejects when the process could not be created.
+ * @property {(specs: import('../../lib/shared/spec.js').AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
  * @property {(exitStatus: number) => void} leave  Ends this process.
+ * @property {() => void} makeWay  Ends it at once; clients ask the next control what was not answered.
+ * @property {import('./installation.js').Own} own  What this process runs from.
+ * @property {typeof import('./installation.js').probe} probe
  */
 
 /**
@@ -33,6 +37,7 @@ import { memoryOf } from './world.js';
  * @typedef {{type: 'fact', event: string, data: any}
  *   | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number, outPipe: string|null, errPipe: string|null}
  *   | {type: 'refused', instanceId: string, message: string}
+ *   | {type: 'answered'|'silent'|'admitted', instanceId: string}
  *   | {type: 'timer', key: string}
  *   | {type: 'changed', names: string[]}
  *   | {type: 'adopted', children: import('./keeper-link.js').ChildFact[], listeners: {app: string, scope?: string}[]}} ControlEvent

@@ -45,7 +45,7 @@ export function causeOf(c) {
 export function describeDeath(death, spec) {
   const after = ` after ${seconds(death.uptimeMs)}`;
   if (death.cause === 'spawn-failed') return `could not be started: ${death.lastLines.join(' ')}`;
-  if (death.cause === 'boot-timeout') return `was not ready in ${spec ? seconds(spec.listenTimeoutMs) : 'time'}`;
+  if (death.cause === 'boot-timeout') return `was not ready in ${spec ? seconds(spec.listenTimeoutMs) : 'time'}${death.by ? ` (${death.by})` : ''}`;
   if (death.cause === 'out-of-memory') return `ran out of memory${after} (${death.by})`;
   if (death.signal !== null) return `was ended by ${death.signal}${after}`;
   return death.code === null ? `ended${after}` : `exited with code ${death.code}${after}`;

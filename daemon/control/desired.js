@@ -1,4 +1,5 @@
 /** @import { AppSpec } from '../../lib/shared/spec.js' */
+/** @import { NotUp } from '../../lib/shared/protocol.js' */
 
 /**
  * What should run. This, and nothing else, is in state.json. Values are never changed in place: every change is a new Desired.
@@ -11,7 +12,8 @@
 
 /**
  * @typedef {object} AppWish
- * @property {AppSpec} spec
+ * @property {AppSpec} spec  Of the newest generation.
+ * @property {PastSpec[]} [previous]  What older generations run with, oldest first. Missing: the same.
  * @property {number} generation  The highest one a slot has been given.
  * @property {Rollout} rollout  How seats of older generations are replaced.
  * @property {string} by  The last command that changed it.
@@ -19,8 +21,40 @@
  * @property {number} createdAtMs
  */
 
-/** @typedef {{maxSurge: number, maxUnavailable: number, cause: 'restart'|'orphan'}} Rollout */
-/** @typedef {{slot: number, id: number, want: 'up'|'down', generation: number}} SlotWish */
+/** The spec of every generation up to this one, and above that of the entry before. @typedef {{generation: number, spec: AppSpec}} PastSpec */
+
+/**
+ * @typedef {object} Rollout
+ * @property {number} maxSurge
+ * @property {number} maxUnavailable
+ * @property {'restart'|'orphan'|'reload'} cause
+ * @property {boolean} [isGuarded]  It is under way, and the first instance that fails ends it.
+ * @property {boolean} [isStrict]  A new instance has to listen where the old ones do; otherwise anywhere will do.
+ * @property {number} [windowMs]  How long old instances stay parked. 0: they are retired at once.
+ * @property {number|null} [windowEndsAtMs]  Wall clock; null until the last slot has been cut over.
+ * @property {Failure|null} [failure]
+ */
+
+/**
+ * Why a rollout did not come about.
+ * @typedef {object} Failure
+ * @property {'halted'|'rolled-back'} kind  halted: what was replaced by then stays so.
+ * @property {number} generation  The one that failed.
+ * @property {string} reason  In words that follow the name of the app.
+ * @property {NotUp[]} slots
+ * @property {number} atMs
+ */
+
+/**
+ * @typedef {object} SlotWish
+ * @property {number} slot
+ * @property {number} id
+ * @property {'up'|'down'} want
+ * @property {number} generation
+ * @property {Former} [former]  Only while a guarded rollout is under way: what becomes of the slot should it fail.
+ */
+
+/** new: the slot was added meanwhile. @typedef {{want: 'up'|'down'|'new', generation: number}} Former */
 
 /**
  * What a change did: which slots have to get up, in which generation at least, and which have to be gone.
@@ -73,12 +107,43 @@ export function replaceApp(desired, app) {
 }
 
 /**
+ * What an instance of some generation is started with.
+ * @param {AppWish} app
+ * @param {number} generation
+ * @returns {AppSpec}
+ */
+export function specOf(app, generation) {
+  return app.previous?.find((past) => past.generation >= generation)?.spec ?? app.spec;
+}
+
+/**
+ * Specs of generations that none of the slots is in any more, or may be in again, are dropped.
  * @param {AppWish} app
  * @param {SlotWish[]} slots
  * @returns {AppWish}
  */
 export function withSlots(app, slots) {
-  return { ...app, slots, spec: { ...app.spec, instances: slots.length } };
+  const used = slots.flatMap((slot) => [slot.generation, ...(slot.former ? [slot.former.generation] : [])]);
+  const newest = used.length > 0 ? Math.max(...used) : Infinity;
+  const previous = neededOf(app.previous ?? [], used).filter((past) => past.generation < newest);
+  return { ...app, slots, spec: { ...specOf(app, newest), instances: slots.length }, previous };
+}
+
+/**
+ * @param {PastSpec[]} previous
+ * @param {number[]} used  Generations.
+ */
+function neededOf(previous, used) {
+  return previous.filter((past, at) => used.some((generation) => generation <= past.generation && generation > (previous[at - 1]?.generation ?? -Infinity)));
+}
+
+/**
+ * As it is wanted once and for all.
+ * @param {SlotWish} slot
+ * @returns {SlotWish}
+ */
+export function settled({ former: _, ...slot }) {
+  return slot;
 }
 
 /**

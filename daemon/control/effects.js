@@ -1,8 +1,10 @@
-import { findApp } from './desired.js';
+import { findApp, specOf } from './desired.js';
 import { stop } from './wishes.js';
+import { admit, ask, park, unpark } from './door.js';
 import { KeeperLost } from './keeper-link.js';
 import { tell } from './core.js';
 import { labelFor, spawnParams } from './spawn-params.js';
+import { isOnTrial } from './trial.js';
 import { findSlot, memoryOf } from './world.js';
 
 /** @import { Core } from './core.js' */
@@ -10,7 +12,7 @@ import { findSlot, memoryOf } from './world.js';
 /** @import { Instance, Seat } from './world.js' */
 
 /** How each effect of the lifecycle table is brought about. @type {{[T in Effect['type']]: (core: Core, seat: Seat, effect: any) => void}} */
-export const EFFECTS = { spawn, retire, setTimer, clearTimer, ended, bug };
+export const EFFECTS = { spawn, retire, setTimer, clearTimer, ask, admit, park, unpark, ended, bug };
 
 /** @param {Core} core @param {Seat} seat */
 function spawn(core, seat) {
@@ -19,13 +21,15 @@ function spawn(core, seat) {
   if (!app) return; // The seat is not wanted any more: the next plan ends it.
   const memory = memoryOf(world, seat.id);
   memory.spawns += 1;
-  seat.spec = app.spec;
+  const spec = specOf(app, seat.generation);
+  seat.spec = spec;
   const instanceId = parts.newInstanceId();
-  const label = labelFor(app.spec, seat, { spawns: memory.spawns, logs: parts.logsFolder });
+  const isGated = spec.kind === 'node' && isOnTrial(world, seat);
+  const label = { ...labelFor(spec, seat, { spawns: memory.spawns, logs: parts.logsFolder }), ...(isGated ? { isGated } : {}) };
   seat.instanceId = instanceId;
-  world.instances.set(instanceId, newInstance(instanceId, label));
+  world.instances.set(instanceId, { ...newInstance(instanceId, label), isGated });
   world.openScopes.set(label.scope, label.name);
-  const params = spawnParams(app.spec, seat, { instanceId, home: parts.home, label });
+  const params = spawnParams(spec, seat, { instanceId, home: parts.home, label });
   core.link?.request('spawn', params).then(
     (fact) => core.dispatch({ type: 'spawned', instanceId, ...fact }),
     (error) => {
@@ -50,6 +54,8 @@ export function newInstance(instanceId, label) {
     isReady: false,
     isStray: false,
     isOrphan: false,
+    isGated: false,
+    isParked: false,
     exit: null,
     outPipe: null,
     errPipe: null,

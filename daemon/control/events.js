@@ -3,13 +3,14 @@ import { retireInstance } from './effects.js';
 import { FACTS, forgetSlot, refused, spawned } from './facts.js';
 import { reconcile } from './reconcile.js';
 import { step } from './steps.js';
+import { seatOfInstance } from './world.js';
 
 /** @import { ControlEvent, Core } from './core.js' */
 /** @import { Snapshot } from './keeper-link.js' */
 /** @import { World } from './world.js' */
 
 /** What each event of the owner loop does: change the records, then plan. @type {{[T in ControlEvent['type']]: (core: Core, event: any) => void}} */
-export const EVENTS = { fact: onFact, spawned: onSpawned, refused: onRefused, timer: onTimer, changed: onChanged, adopted: onAdopted };
+export const EVENTS = { fact: onFact, spawned: onSpawned, refused: onRefused, answered: onDoor, silent: onDoor, admitted: onDoor, timer: onTimer, changed: onChanged, adopted: onAdopted };
 
 /** @param {Core} core @param {Extract<ControlEvent, {type: 'fact'}>} event */
 function onFact(core, { event, data }) {
@@ -33,6 +34,17 @@ function onRefused(core, { instanceId, message }) {
   if (!instance) return;
   refused(core, instance, message);
   reconcile(core, instance.label.name);
+}
+
+/** @param {Core} core @param {Extract<ControlEvent, {type: 'answered'|'silent'|'admitted'}>} event */
+function onDoor(core, { type, instanceId }) {
+  const instance = core.world.instances.get(instanceId);
+  if (!instance) return;
+  if (type === 'admitted') Object.assign(instance, { isGated: false, isParked: false });
+  const seat = seatOfInstance(core.world, instanceId);
+  if (!seat) return;
+  step(core, seat, { type });
+  reconcile(core, seat.name);
 }
 
 /** @param {Core} core @param {Extract<ControlEvent, {type: 'timer'}>} event */

@@ -3,6 +3,8 @@ import { causeOf } from './deaths.js';
 import { tell, writeNote } from './core.js';
 import { forgetAsked, hasRecorded, recordDeath } from './memory.js';
 import { step } from './steps.js';
+import { hasShownUp } from './trial.js';
+import { vitals } from './vitals.js';
 import { memoryOf, seatOfInstance, seatsOfSlot } from './world.js';
 
 /** @import { Core } from './core.js' */
@@ -13,21 +15,21 @@ import { memoryOf, seatOfInstance, seatsOfSlot } from './world.js';
  * What each event from the keeper changes. Every one returns the name of the app to look at again, or null.
  * @type {Record<string, (core: Core, instance: Instance, data: any) => void>}
  */
-export const FACTS = { listening, ready, exited, gone };
+export const FACTS = { listening, ready, exited, gone, vitals };
 
 /** @param {Core} core @param {Instance} instance @param {import('./keeper-link.js').Address} data */
 function listening(core, instance, { address, port, family }) {
   const isKnown = instance.addresses.some((known) => known.address === address && known.port === port);
   if (!isKnown) instance.addresses = [...instance.addresses, { address, port, family }];
   const seat = seatOfInstance(core.world, instance.instanceId);
-  if (seat && !seat.spec?.waitReady) step(core, seat, { type: 'ready' });
+  if (seat && hasShownUp(core.world, seat)) step(core, seat, { type: 'ready' });
 }
 
 /** @param {Core} core @param {Instance} instance */
 function ready(core, instance) {
   instance.isReady = true;
   const seat = seatOfInstance(core.world, instance.instanceId);
-  if (seat?.spec?.waitReady) step(core, seat, { type: 'ready' });
+  if (seat && hasShownUp(core.world, seat)) step(core, seat, { type: 'ready' });
 }
 
 /**

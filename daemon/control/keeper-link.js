@@ -24,6 +24,8 @@
  * @property {boolean} isReady
  * @property {boolean} isRetiring
  * @property {boolean} isAdopted
+ * @property {boolean} [isGated]  Missing: an earlier version of the keeper, which has no gate.
+ * @property {boolean} [isParked]
  * @property {Exit|null} exit
  * @property {boolean} isGone
  */
@@ -41,6 +43,9 @@
  * @property {{app: string, scope?: string}[]} listeners
  * @property {Record<string, unknown>} notes
  * @property {boolean} [isTerminating]
+ * @property {string} [digest]  Of its code.
+ * @property {string} [root]  The installation that control is started from.
+ * @property {string|null} [refusedRoot]  One that control was to be started from, and did not get ready.
  */
 
 /**

@@ -1,23 +1,23 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../../lib/shared/daemon-node.js';
 
 /** @import { Port } from './keeper-link.js' */
 
-const KEEPER = fileURLToPath(new URL('../keeper/main.js', import.meta.url));
 const REPORT_FD = 3;
 
 /**
- * Starts the next keeper when the one before died under control. Requests may be sent at once; they wait in the channel until the keeper owns the home.
+ * Starts the next keeper when the one before died under control.
  * @param {object} o
+ * @param {import('./installation.js').Installation} o.from
  * @param {Record<string, string>} o.env  The whole environment.
  * @param {number} o.logFd  nclust.log, open for appending.
  * @param {() => void} o.onHeld  Another keeper owns the home.
  * @param {(error: unknown) => void} o.onFailed  It could not take the home; its channel closes too.
- * @returns {Promise<Port>}  Rejects when the process could not be created.
+ * @returns {Promise<Port>}  Resolves when it owns the home and listens to us. Rejects when the process could not be created or ended before.
  */
-export function launchKeeper({ env, logFd, onHeld, onFailed }) {
-  const child = spawn(process.execPath, [...DAEMON_NODE_ARGS, KEEPER], { detached: true, cwd: '/', env: { ...env, ...DAEMON_NODE_ENV, NCLUST_KEEPER_INHERIT: '1' }, stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'] });
+export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
+  const child = spawn(from.node, [...DAEMON_NODE_ARGS, join(from.root, 'daemon/keeper/main.js')], { detached: true, cwd: '/', env: { ...env, ...DAEMON_NODE_ENV, NCLUST_KEEPER_INHERIT: '1' }, stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'] });
   let report = '';
   const pipe = /** @type {import('node:stream').Readable} */ (child.stdio[REPORT_FD]);
   pipe.setEncoding('utf8').on('data', (text) => {
@@ -32,7 +32,10 @@ export function launchKeeper({ env, logFd, onHeld, onFailed }) {
   child.once('exit', () => child.emit('disconnect'));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('spawn', () => resolve(/** @type {Port} */ (/** @type {unknown} */ (child))));
+    child.once('exit', (code, signal) => reject(new Error(`The keeper ended at once (${signal ?? code}).`)));
+    // Not before it says so: Node reads a channel while modules are still being loaded. Should we be killed then, a socket that was sent would be open
+    // in that keeper and belong to nobody, and its address could not be bound again.
+    child.once('message', () => resolve(/** @type {Port} */ (/** @type {unknown} */ (child))));
   });
 }
 

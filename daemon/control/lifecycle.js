@@ -9,14 +9,20 @@ import { judgeExit } from './backoff.js';
 //      |               v              |         ^              | stop
 //      +---- gone -- stopping <-------|---------|--------------+
 //      +--------------- stop ---------+    (boot timeout: stopping, then as after an exit)
+//
+// Through a door that is kept shut (a guarded rollout):
+//
+//     starting --ready--> soaking --answered--> entering --admitted--> up --park--> parked
+//                            (the first one only)  ^                                  | takeBack
+//                                                  +----------------------------------+
 
-/** @typedef {'down'|'starting'|'up'|'stopping'|'backoff'|'failed'} State */
+/** @typedef {'down'|'starting'|'soaking'|'entering'|'up'|'parked'|'stopping'|'backoff'|'failed'} State */
 
 /**
  * Why a seat is being retired, and who asked.
  * @typedef {object} Asked
- * @property {'stop'|'restart'|'scale'|'delete'|'orphan'|'boot-timeout'} cause
- * @property {string|null} by
+ * @property {'stop'|'restart'|'scale'|'delete'|'reload'|'orphan'|'boot-timeout'} cause
+ * @property {string|null} by  Of a boot timeout: what was missing.
  */
 
 /**
@@ -34,9 +40,16 @@ import { judgeExit } from './backoff.js';
  *   | {type: 'spawned', startedAtMs: number}
  *   | {type: 'refused'}
  *   | {type: 'ready'}
+ *   | {type: 'answered'}
+ *   | {type: 'silent'}
+ *   | {type: 'admitted'}
+ *   | {type: 'park'}
+ *   | {type: 'takeBack'}
  *   | {type: 'exited', code: number|null, uptimeMs: number}
  *   | {type: 'gone'}
  *   | {type: 'timer'}} LifeEvent
+ *
+ * answered, silent: whether its event loop did, when asked. admitted: connections come to it.
  */
 
 /**
@@ -44,6 +57,10 @@ import { judgeExit } from './backoff.js';
  *   | {type: 'retire', asked: Asked, drain: 'handover'|'finish'}
  *   | {type: 'setTimer', ms: number}
  *   | {type: 'clearTimer'}
+ *   | {type: 'ask'}
+ *   | {type: 'admit'}
+ *   | {type: 'park'}
+ *   | {type: 'unpark'}
  *   | {type: 'ended', isOk: boolean}
  *   | {type: 'bug', state: State, event: string}} Effect
  *
@@ -55,25 +72,46 @@ import { judgeExit } from './backoff.js';
  * @typedef {object} Context
  * @property {import('./backoff.js').Policy} policy
  * @property {boolean} isWanted  The slot should be up, in this seat's generation.
+ * @property {Trial} trial
  * @property {number} nowMs
+ */
+
+/**
+ * How much a guarded rollout asks of an instance before connections come to it.
+ * @typedef {object} Trial
+ * @property {boolean} isOn  The first mistake is the last.
+ * @property {'open'|'gated'|'canary'} door  canary: it has to live for a while and to answer before it is let in. gated: it is let in when it is ready.
+ * @property {string|null} missing  What it has to do besides living. Null: nothing.
+ * @property {number|null} startedAtMs
  */
 
 /** @typedef {{life: Life, effects: Effect[]}} Step */
 /** @typedef {(life: Life, event: any, context: Context) => Step} Cell */
 
-export const STATES = /** @type {const} */ (['down', 'starting', 'up', 'stopping', 'backoff', 'failed']);
-export const EVENTS = /** @type {const} */ (['start', 'stop', 'spawned', 'refused', 'ready', 'exited', 'gone', 'timer']);
+export const STATES = /** @type {const} */ (['down', 'starting', 'soaking', 'entering', 'up', 'parked', 'stopping', 'backoff', 'failed']);
+export const EVENTS = /** @type {const} */ (['start', 'stop', 'spawned', 'refused', 'ready', 'exited', 'gone', 'timer', 'answered', 'silent', 'admitted', 'park', 'takeBack']);
 
 /** @type {Record<State, Record<LifeEvent['type'], Cell>>} */
 export const TABLE = {
-  //          start         stop               spawned             refused           ready         exited            gone           timer
-  down:     { start: spawn, stop: stay,        spawned: bug,       refused: bug,     ready: bug,   exited: bug,      gone: bug,     timer: bug },
-  starting: { start: stay,  stop: retire,      spawned: setBootTimer, refused: crashed, ready: beUp, exited: crashed, gone: bug,    timer: overdue },
-  up:       { start: stay,  stop: retire,      spawned: stay,      refused: bug,     ready: stay,  exited: crashed,  gone: bug,     timer: bug },
-  stopping: { start: stay,  stop: askAgain,    spawned: retireAtLast,     refused: settle,  ready: stay,  exited: stay,     gone: settle,  timer: bug },
-  backoff:  { start: stay,  stop: rest,        spawned: bug,       refused: bug,     ready: bug,   exited: bug,      gone: bug,     timer: spawn },
-  failed:   { start: spawn, stop: rest,        spawned: bug,       refused: bug,     ready: bug,   exited: bug,      gone: bug,     timer: bug },
+  //          start         stop            spawned                refused            ready         exited           gone          timer
+  down:     { start: spawn, stop: stay,     spawned: bug,          refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: bug,     ...notAsked(bug) },
+  starting: { start: stay,  stop: retire,   spawned: setBootTimer, refused: crashed,  ready: letIn, exited: crashed, gone: bug,    timer: overdue, ...notAsked(bug) },
+  soaking:  { start: stay,  stop: retire,   spawned: stay,         refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: ask,     ...notAsked(bug), answered: enter, silent: expel },
+  entering: { start: stay,  stop: retire,   spawned: stay,         refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: expel,   ...notAsked(stay), admitted: beUp },
+  up:       { start: stay,  stop: retire,   spawned: stay,         refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: bug,     ...notAsked(stay), park },
+  parked:   { start: stay,  stop: retire,   spawned: stay,         refused: bug,      ready: stay,  exited: rest,    gone: bug,    timer: bug,     ...notAsked(stay), takeBack },
+  stopping: { start: stay,  stop: askAgain, spawned: retireAtLast, refused: settle,   ready: stay,  exited: stay,    gone: settle, timer: bug,     ...notAsked(stay) },
+  backoff:  { start: stay,  stop: rest,     spawned: bug,          refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: spawn,   ...notAsked(bug) },
+  failed:   { start: spawn, stop: rest,     spawned: bug,          refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: bug,     ...notAsked(bug) },
 };
+
+/**
+ * The events of the door, where no door is: an answer may come late, when the seat has moved on.
+ * @param {Cell} late
+ */
+function notAsked(late) {
+  return { answered: late, silent: late, admitted: late, park: bug, takeBack: bug };
+}
 
 /** @returns {Life}  A seat nothing has happened to. */
 export function newLife() {
@@ -106,12 +144,39 @@ function spawn(life) {
   return { life: { ...life, state: 'starting' }, effects: [{ type: 'clearTimer' }, { type: 'spawn' }] };
 }
 
-/** The first deadline of an instance: to say that it is ready, or, when it need not say so, the age at which it counts as up. @type {Cell} */
-function setBootTimer(life, event, { policy, nowMs }) {
-  const allowedMs = policy.waitReady ? policy.listenTimeoutMs : policy.minUptimeMs;
-  // Bounded from above too: after a wall clock that was set back, an adopted instance would have its deadline in the far future.
-  const leftMs = Math.min(allowedMs, Math.max(0, event.startedAtMs + allowedMs - nowMs));
-  return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
+/** The first deadline of an instance: to be ready, or, when it need not say so, the age at which it counts as up. @type {Cell} */
+function setBootTimer(life, event, { policy, trial, nowMs }) {
+  const allowedMs = trial.missing === null ? policy.minUptimeMs : policy.listenTimeoutMs;
+  return { life, effects: [{ type: 'setTimer', ms: leftOf(allowedMs, event.startedAtMs, nowMs) }] };
+}
+
+/**
+ * Bounded from above too: after a wall clock that was set back, an adopted instance would have its deadline in the far future.
+ * @param {number} allowedMs
+ * @param {number} sinceMs
+ * @param {number} nowMs
+ */
+function leftOf(allowedMs, sinceMs, nowMs) {
+  return Math.min(allowedMs, Math.max(0, sinceMs + allowedMs - nowMs));
+}
+
+/** Ready, or old enough to count as ready. @type {Cell} */
+function letIn(life, event, context) {
+  const { policy, trial, nowMs } = context;
+  if (trial.door === 'open') return beUp(life, event, context);
+  if (trial.door === 'gated') return enter(life, event, context);
+  const leftMs = leftOf(policy.minUptimeMs, trial.startedAtMs ?? nowMs, nowMs);
+  return { life: { ...life, state: 'soaking' }, effects: leftMs > 0 ? [{ type: 'setTimer', ms: leftMs }] : [{ type: 'clearTimer' }, { type: 'ask' }] };
+}
+
+/** It has lived long enough. @type {Cell} */
+function ask(life) {
+  return { life, effects: [{ type: 'ask' }] };
+}
+
+/** @type {Cell} */
+function enter(life, _event, { policy }) {
+  return { life: { ...life, state: 'entering' }, effects: [{ type: 'setTimer', ms: policy.listenTimeoutMs }, { type: 'admit' }] };
 }
 
 /** @type {Cell} */
@@ -120,10 +185,29 @@ function beUp(life) {
 }
 
 /** @type {Cell} */
+function park(life) {
+  return { life: { ...life, state: 'parked' }, effects: [{ type: 'park' }] };
+}
+
+/** @type {Cell} */
+function takeBack(life, _event, { policy }) {
+  return { life: { ...life, state: 'entering' }, effects: [{ type: 'setTimer', ms: policy.listenTimeoutMs }, { type: 'unpark' }] };
+}
+
+/** @type {Cell} */
 function overdue(life, event, context) {
-  if (!context.policy.waitReady) return beUp(life, event, context);
-  const asked = /** @type {Asked} */ ({ cause: 'boot-timeout', by: null });
-  return { life: { ...life, state: 'stopping', asked }, effects: [{ type: 'retire', asked, drain: 'finish' }] };
+  const { policy, trial, nowMs } = context;
+  if (trial.missing === null) return letIn(life, event, context);
+  // The others may have begun to listen meanwhile, and then so must this one.
+  const ageMs = nowMs - (trial.startedAtMs ?? 0);
+  const leftMs = ageMs < 0 ? 0 : policy.listenTimeoutMs - ageMs;
+  return leftMs > 0 ? { life, effects: [{ type: 'setTimer', ms: leftMs }] } : expel(life, event, context);
+}
+
+/** @type {Cell} */
+function expel(life, _event, { trial }) {
+  const asked = /** @type {Asked} */ ({ cause: 'boot-timeout', by: life.state === 'starting' ? trial.missing : 'its event loop did not answer' });
+  return { life: { ...life, state: 'stopping', asked }, effects: [{ type: 'clearTimer' }, { type: 'retire', asked, drain: 'finish' }] };
 }
 
 /** @type {Cell} */
@@ -168,14 +252,14 @@ function crashed(life, event, context) {
  * @param {Context} context
  * @returns {Step}
  */
-function judge(life, exit, { policy, nowMs }) {
+function judge(life, exit, { policy, trial, nowMs }) {
   const verdict = judgeExit(policy, life, exit, nowMs);
-  const after = { ...life, ...verdict.record, hasFailed: life.hasFailed || !exit.wasUp };
-  if (verdict.what === 'failed') return { life: { ...after, state: 'failed' }, effects: [{ type: 'clearTimer' }] };
-  if (verdict.what === 'done') {
-    const isOk = exit.wasUp || exit.code === 0 || (exit.code !== null && policy.stopExitCodes.includes(exit.code));
-    return { life: { ...after, state: 'down' }, effects: [{ type: 'clearTimer' }, { type: 'ended', isOk }] };
-  }
+  const isOk = exit.wasUp || exit.code === 0 || (exit.code !== null && policy.stopExitCodes.includes(exit.code));
+  const isDone = verdict.what === 'done' && (isOk || !trial.isOn);
+  const after = { ...life, ...verdict.record, hasFailed: life.hasFailed || !exit.wasUp || trial.isOn };
+  if (isDone) return { life: { ...after, state: 'down' }, effects: [{ type: 'clearTimer' }, { type: 'ended', isOk }] };
+  // On trial nothing is tried twice: the rollout decides what follows.
+  if (verdict.what === 'failed' || (trial.isOn && !exit.wasUp)) return { life: { ...after, state: 'failed' }, effects: [{ type: 'clearTimer' }] };
   if (verdict.delayMs === 0) return { life: { ...after, state: 'starting' }, effects: [{ type: 'clearTimer' }, { type: 'spawn' }] };
   return { life: { ...after, state: 'backoff' }, effects: [{ type: 'setTimer', ms: verdict.delayMs }] };
 }

@@ -1,6 +1,6 @@
 // Control's entry: started by the keeper, over whose IPC channel everything goes.
 import { randomUUID } from 'node:crypto';
-import { openSync, mkdirSync } from 'node:fs';
+import { openSync, mkdirSync, writeSync } from 'node:fs';
 import pidusage from 'pidusage';
 import { ApiServer } from './api/server.js';
 import { createAnswer } from './api/methods.js';
@@ -8,12 +8,14 @@ import { runningPids } from './api/readings.js';
 import { systemClock } from './clock.js';
 import { Control } from './control.js';
 import { createJournal } from './journal.js';
+import { controlDigest, ownInstallation, probe, PROBE } from './installation.js';
 import { KeeperLost } from './keeper-link.js';
 import { launchKeeper } from './launch-keeper.js';
 import { createLogKeeper } from './logs/log-keeper.js';
 import { createSampler } from './metrics/sampler.js';
 import { watchOomKills } from './oom.js';
 import { findOrphans } from './orphans.js';
+import { preflight } from './preflight.js';
 import { createStore } from './store.js';
 import { availableCpus } from '../../lib/shared/cpus.js';
 import { homePaths, resolveHome } from '../../lib/shared/paths.js';
@@ -22,6 +24,12 @@ import { readVersion } from '../../lib/shared/version.js';
 /** @import { Parts } from './core.js' */
 /** @import { Port } from './keeper-link.js' */
 
+const own = { ...ownInstallation(), digest: controlDigest(ownInstallation().root) };
+// Another version asks what this one is, before it makes way.
+if (process.argv[2] === PROBE) {
+  writeSync(1, `${JSON.stringify({ version: readVersion(), digest: own.digest })}\n`);
+  process.exit(0);
+}
 const paths = homePaths(resolveHome(process.env));
 const clock = systemClock();
 const logFd = openSync(paths.daemonLog, 'a', 0o600);
@@ -71,7 +79,8 @@ function makeParts() {
     newInstanceId: randomUUID,
     cpus: availableCpus,
     findOrphans: () => findOrphans({ home: paths.home, run: paths.run }),
-    launchKeeper: () => launchKeeper({
+    launchKeeper: (from) => launchKeeper({
+      from: from ?? own,
       env: keeperEnv(),
       logFd,
       onHeld: () => {
@@ -80,7 +89,11 @@ function makeParts() {
       },
       onFailed: (error) => journal('keeper-failed', { error }),
     }),
+    preflight,
     leave: (exitStatus) => process.exit(exitStatus),
+    makeWay: () => process.exit(0),
+    own,
+    probe,
   };
 }
 

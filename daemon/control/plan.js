@@ -1,9 +1,14 @@
+import { replaceGuarded } from './canary.js';
+import { isUp, mayStop, replace } from './replacing.js';
+
 /**
  * What is wanted of one app.
  * @typedef {object} Wished
- * @property {{id: number, want: 'up'|'down', generation: number}[]} slots
- * @property {{maxSurge: number, maxUnavailable: number}} rollout
+ * @property {WishedSlot[]} slots
+ * @property {{maxSurge: number, maxUnavailable: number, isGuarded?: boolean, windowMs?: number}} rollout
  */
+
+/** @typedef {{id: number, want: 'up'|'down', generation: number, former?: {want: 'up'|'down'|'new', generation: number}}} WishedSlot */
 
 /**
  * What there is: every seat of the app that is not down.
@@ -16,13 +21,22 @@
  * @property {boolean} comesBack  It is stopping only to be tried again (boot timeout).
  */
 
-/** @typedef {{do: 'start', id: number, generation: number} | {do: 'stop', id: number, generation: number, drain: 'handover'|'finish'}} Action */
+/**
+ * @typedef {{do: 'start', id: number, generation: number}
+ *   | {do: 'stop', id: number, generation: number, drain: 'handover'|'finish'}
+ *   | {do: 'park', id: number, generation: number}
+ *   | {do: 'takeBack', id: number, generation: number}} Action
+ */
+
+/** @typedef {{id: number, generation: number, former: WishedSlot['former'], current: SeatFact|null, old: SeatFact[]}} View  One slot that should be up. */
+/** @typedef {{stops: SeatFact[], starts: {id: number, generation: number}[], parks?: SeatFact[]}} Moves */
 
 /**
  * The steps that bring what is closer to what is wanted. Pure and level-triggered: called again after every change, it goes on from wherever things stand.
  *
  * A slot is available while one of its seats is up. A seat of an older generation that is up is taken down first (maxUnavailable) or replaced first
  * (maxSurge), within these numbers, and never while a seat of the new generation is not up. Seats that serve nobody are replaced at no charge.
+ * A guarded rollout touches nothing before the first seat of the new generation, its canary, is up.
  * @param {Wished} wished
  * @param {SeatFact[]} seats
  * @returns {Action[]}
@@ -32,16 +46,28 @@ export function plan(wished, seats) {
   const unwanted = seats.filter((seat) => slots.get(seat.id)?.want !== 'up' && mayStop(seat));
   const bySlot = groupBySlot(seats);
   const views = wished.slots.filter((slot) => slot.want === 'up').map((slot) => viewOf(slot, bySlot.get(slot.id) ?? []));
-  const replaced = rollOut(views, wished.rollout);
-  const stops = [...unwanted, ...replaced.stops];
+  const moves = movesFor(views, wished.rollout);
+  const parks = moves.parks ?? [];
+  const stops = [...unwanted, ...moves.stops];
   // A new instance that asks for a socket which a leaving one still holds would get EADDRINUSE.
-  const starts = seats.some((seat) => seat.isClosing) ? [] : replaced.starts;
-  const stopping = new Set(stops);
-  const isServedOn = seats.some((seat) => isUp(seat) && !stopping.has(seat));
-  return [...stops.map((seat) => stopOf(seat, isServedOn)), ...starts.map(({ id, generation }) => /** @type {Action} */ ({ do: 'start', id, generation }))];
+  const starts = seats.some((seat) => seat.isClosing) ? [] : moves.starts;
+  const leaving = new Set([...stops, ...parks]);
+  const isServedOn = seats.some((seat) => isUp(seat) && !leaving.has(seat));
+  const back = views.flatMap(({ current }) => (current?.state === 'parked' ? current : []));
+  return [...back.map(actionOf('takeBack')), ...parks.map(actionOf('park')), ...stops.map((seat) => stopOf(seat, isServedOn)), ...starts.map(actionOf('start'))];
 }
 
-/** @typedef {{id: number, generation: number, current: SeatFact|null, old: SeatFact[]}} View  One slot that should be up. */
+/**
+ * @param {View[]} views
+ * @param {Wished['rollout']} rollout
+ * @returns {Moves}
+ */
+function movesFor(views, rollout) {
+  if (!rollout.isGuarded) return replace(views, rollout);
+  const others = replace(views.filter((view) => !view.former), rollout);
+  const mine = replaceGuarded(views.filter((view) => view.former), rollout);
+  return { stops: [...others.stops, ...mine.stops], starts: [...others.starts, ...mine.starts], parks: mine.parks };
+}
 
 /**
  * @param {SeatFact[]} seats
@@ -55,59 +81,26 @@ function groupBySlot(seats) {
 }
 
 /**
- * @param {Wished['slots'][number]} slot
+ * @param {WishedSlot} slot
  * @param {SeatFact[]} mine
  * @returns {View}
  */
-function viewOf({ id, generation }, mine) {
+function viewOf({ id, generation, former }, mine) {
   return {
     id,
     generation,
+    former,
     current: mine.find((seat) => seat.generation === generation) ?? null,
     old: mine.filter((seat) => seat.generation !== generation),
   };
 }
 
 /**
- * @param {View[]} views
- * @param {Wished['rollout']} rollout
- * @returns {{stops: SeatFact[], starts: View[]}}
+ * @template {'start'|'park'|'takeBack'} What
+ * @param {What} what
  */
-function rollOut(views, rollout) {
-  const free = views.filter((view) => !view.current && !view.old.some(isUp));
-  const serving = views.filter((view) => !view.current && view.old.some(isUp));
-  const idle = free.flatMap((view) => view.old.filter(mayStop));
-  const relieved = views.filter((view) => view.current && isUp(view.current)).flatMap((view) => view.old.filter(mayStop));
-  const surge = serving.slice(0, surgeLeft(views, rollout));
-  const taken = serving.slice(surge.length).slice(0, takesLeft(views, rollout)).flatMap((view) => view.old.filter(mayStop));
-  // A slot whose older seats are still ending waits for them: stop first means that the old one is gone.
-  const vacant = free.filter((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
-  return { stops: [...idle, ...relieved, ...taken], starts: [...vacant, ...surge] };
-}
-
-/**
- * How many replacements may be started beside a serving seat.
- * @param {View[]} views
- * @param {Wished['rollout']} rollout
- */
-function surgeLeft(views, { maxSurge }) {
-  const current = views.flatMap((view) => view.current ?? []);
-  if (current.some((seat) => !isUp(seat) && (seat.hasFailed || seat.state !== 'starting'))) return 0;
-  const beside = views.filter((view) => view.current && !isUp(view.current) && view.old.some(isUp)).length;
-  return Math.max(0, maxSurge - beside);
-}
-
-/**
- * How many serving seats may be taken down before their replacement is there.
- * @param {View[]} views
- * @param {Wished['rollout']} rollout
- */
-function takesLeft(views, { maxSurge, maxUnavailable }) {
-  if (views.some((view) => view.current && !isUp(view.current))) return 0;
-  const unavailable = views.filter((view) => !(view.current && isUp(view.current)) && !view.old.some(isUp)).length;
-  // With neither surge nor absence allowed nothing could ever be replaced.
-  const allowed = maxSurge === 0 ? Math.max(1, maxUnavailable) : maxUnavailable;
-  return Math.max(0, allowed - unavailable);
+function actionOf(what) {
+  return (/** @type {{id: number, generation: number}} */ { id, generation }) => /** @type {Action} */ ({ do: what, id, generation });
 }
 
 /**
@@ -117,14 +110,4 @@ function takesLeft(views, { maxSurge, maxUnavailable }) {
  */
 function stopOf({ id, generation }, isServedOn) {
   return { do: 'stop', id, generation, drain: isServedOn ? 'handover' : 'finish' };
-}
-
-/** @param {SeatFact} seat */
-function isUp(seat) {
-  return seat.state === 'up';
-}
-
-/** @param {SeatFact} seat */
-function mayStop(seat) {
-  return seat.state !== 'stopping' || seat.comesBack;
 }

@@ -1,8 +1,10 @@
 import { tell } from './core.js';
-import { findApp } from './desired.js';
+import { findApp, specOf } from './desired.js';
+import { guard } from './guard.js';
 import { newLife } from './lifecycle.js';
 import { plan } from './plan.js';
 import { step } from './steps.js';
+import { watchVitals } from './vitals.js';
 import { memoryOf, scopeOf, seatKey, seatsOf } from './world.js';
 
 /** @import { Core } from './core.js' */
@@ -20,8 +22,12 @@ const MAX_ROUNDS = 10;
  * @param {string} name
  */
 export function reconcile(core, name) {
-  for (let round = 0; round < MAX_ROUNDS && act(core, name); round++);
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    guard(core, name);
+    if (!act(core, name)) break;
+  }
   releaseSockets(core, name);
+  watchVitals(core, name);
 }
 
 /**
@@ -38,7 +44,7 @@ function act(core, name) {
     if (action.do === 'start') step(core, openSeat(world, app, action.id, action.generation), { type: 'start' });
     else {
       const seat = world.seats.get(seatKey(action.id, action.generation));
-      if (seat) step(core, seat, { type: 'stop', asked: askedFor(world, app, seat), drain: action.drain });
+      if (seat) step(core, seat, action.do === 'stop' ? { type: 'stop', asked: askedFor(world, app, seat), drain: action.drain } : { type: action.do });
     }
   }
   return actions.length > 0;
@@ -72,20 +78,20 @@ function factOf({ id, generation, life, spec }) {
  */
 function openSeat(world, app, id, generation) {
   const slot = app?.slots.find((wish) => wish.id === id)?.slot ?? 0;
-  return addSeat(world, { id, generation, slot, name: app?.spec.name ?? '', spec: app?.spec ?? null });
+  return addSeat(world, { id, generation, slot, name: app?.spec.name ?? '', spec: app ? specOf(app, generation) : null });
 }
 
 /**
  * @param {World} world
  * @param {Pick<Seat, 'id'|'generation'|'slot'|'name'|'spec'>} place
- * @returns {Seat}
+ * @returns {Seat}  Down, and not for long.
  */
 export function addSeat(world, place) {
   const key = seatKey(place.id, place.generation);
   const memory = memoryOf(world, place.id).seat;
   const past = memory?.generation === place.generation ? { streak: memory.streak, unstableAtMs: memory.unstableAtMs, hasFailed: memory.hasFailed } : {};
   /** @type {Seat} */
-  const seat = { ...place, key, life: { ...newLife(), ...past }, instanceId: null, untilMs: null, cancelTimer: () => {} };
+  const seat = { ...place, key, life: { ...newLife(), ...past }, instanceId: null, sinceMs: 0, untilMs: null, cancelTimer: () => {} };
   world.seats.set(key, seat);
   return seat;
 }

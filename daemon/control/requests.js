@@ -1,8 +1,9 @@
 import { describeDeath } from './deaths.js';
 import { NclustError } from '../../lib/shared/errors.js';
-import { findSlot, hasProcess, memoryOf, occupiedSlots, seatKey } from './world.js';
+import { findSlot, hasProcess, memoryOf, occupiedSlots, seatKey, seatsOfSlot } from './world.js';
 
 /** @import { NotUp } from '../../lib/shared/protocol.js' */
+/** @import { AppWish } from './desired.js' */
 /** @import { World } from './world.js' */
 
 /**
@@ -16,7 +17,7 @@ import { findSlot, hasProcess, memoryOf, occupiedSlots, seatKey } from './world.
  * @property {{id: number, name: string, slot: number}[]} about  The slots to show in the answer.
  */
 
-/** @typedef {{state: 'pending'} | {state: 'done'} | {state: 'failed', notUp: NotUp[]}} Outcome */
+/** `failure` when a rollout did not come about. @typedef {{state: 'pending'} | {state: 'done'} | {state: 'failed', notUp: NotUp[], failed?: AppWish}} Outcome */
 
 /** Receipts kept. A client sends again within seconds. */
 export const RECEIPTS_KEPT = 200;
@@ -27,8 +28,10 @@ export const RECEIPTS_KEPT = 200;
  * @param {Receipt} receipt
  * @returns {Outcome}
  */
-export function outcomeOf(world, { up, gone }) {
-  const outcomes = up.map(({ id, generation }) => slotOutcome(world, id, generation));
+export function outcomeOf(world, { up, gone, method }) {
+  const halted = up.map(({ id, generation }) => haltedApp(world, id, generation)).find((app) => app !== null);
+  if (halted) return isAtRest(world, halted) ? { state: 'failed', notUp: halted.rollout.failure?.slots ?? [], failed: halted } : { state: 'pending' };
+  const outcomes = up.map(({ id, generation }) => slotOutcome(world, id, generation, method));
   const notUp = outcomes.flatMap((outcome) => (outcome.state === 'failed' ? outcome.notUp : []));
   if (notUp.length > 0) return { state: 'failed', notUp };
   const occupied = gone.length > 0 ? occupiedSlots(world) : null;
@@ -39,12 +42,37 @@ export function outcomeOf(world, { up, gone }) {
 }
 
 /**
+ * The app of a slot that has been given back an older generation than was asked for.
+ * @param {World} world
+ * @param {number} id
+ * @param {number} generation
+ * @returns {AppWish|null}
+ */
+function haltedApp(world, id, generation) {
+  const found = findSlot(world, id);
+  return found && found.wish.generation < generation && found.app.rollout.failure ? found.app : null;
+}
+
+/**
+ * Whether all that should serve does again, or cannot: until then it cannot be said what runs.
+ * @param {World} world
+ * @param {AppWish} app
+ */
+function isAtRest(world, { slots }) {
+  return slots.filter((slot) => slot.want === 'up').every((slot) => {
+    const life = world.seats.get(seatKey(slot.id, slot.generation))?.life;
+    return life !== undefined && (life.state === 'up' || life.state === 'failed' || life.hasFailed);
+  });
+}
+
+/**
  * @param {World} world
  * @param {number} id
  * @param {number} generation  At least.
+ * @param {string} method
  * @returns {Outcome}
  */
-function slotOutcome(world, id, generation) {
+function slotOutcome(world, id, generation, method) {
   const found = findSlot(world, id);
   if (!found) return failure(world, id, 'was deleted by another command');
   const { ended } = memoryOf(world, id);
@@ -54,9 +82,21 @@ function slotOutcome(world, id, generation) {
   }
   if (found.wish.want === 'down') return failure(world, id, 'was stopped by another command');
   const life = world.seats.get(seatKey(id, found.wish.generation))?.life;
-  if (life?.state === 'up') return { state: 'done' };
+  if (life?.state === 'up') return { state: isReplacing(world, found.wish, method) ? 'pending' : 'done' };
   const hasFailed = life && (life.hasFailed || life.state === 'backoff' || life.state === 'failed');
   return hasFailed ? failure(world, id, lastDeath(world, id)) : { state: 'pending' };
+}
+
+/**
+ * A reload is over when the old ones are gone: parked until the rollback window closes, or with their last clients. An update of the manager replaces only
+ * the processes of a keeper that made way.
+ * @param {World} world
+ * @param {import('./desired.js').SlotWish} wish
+ * @param {string} method
+ */
+function isReplacing(world, { id, former }, method) {
+  if (method === 'reload') return Boolean(former) || seatsOfSlot(world, id).length > 1;
+  return method === 'update' && [...world.instances.values()].some((instance) => instance.label.id === id && instance.isOrphan);
 }
 
 /**

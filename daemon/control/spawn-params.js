@@ -33,6 +33,9 @@ export function spawnParams(spec, place, { instanceId, home, label }) {
     ...(isNode ? { script: spec.script } : {}),
     args: isNode ? spec.args : spec.execArgs,
     execArgv: isNode ? spec.interpreterArgs : [],
+    slot: place.slot,
+    ...(label.isGated ? { isGated: true } : {}),
+    ...(isNode && spec.mode === 'cluster' ? { scheduling: spec.scheduling } : {}),
     cwd: spec.cwd,
     env: { ...instanceEnv(spec, place, home), NCLUST_INSTANCE: instanceId },
     logFiles: { out: label.outFile || null, err: label.errorFile || null },
@@ -69,7 +72,7 @@ export function labelFor(spec, { id, slot, generation }, { spawns, logs }) {
     spawns,
     scope: scopeOf(spec, slot),
     ...logFiles(spec, id, logs),
-    stop: { killTimeoutMs: spec.killTimeoutMs, signal: spec.stopSignal, tree: spec.treekill },
+    stop: { killTimeoutMs: spec.killTimeoutMs, signal: spec.stopSignal, tree: spec.treekill, ...(spec.shutdownWithMessage && spec.kind === 'node' ? { message: true } : {}) },
   };
 }
 

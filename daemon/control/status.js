@@ -8,10 +8,10 @@ import { memoryOf } from './world.js';
 /** @import { Seat, World } from './world.js' */
 
 /** @type {Record<State, ShownStatus>} */
-const SHOWN = { down: 'stopped', starting: 'launching', up: 'online', stopping: 'stopping', backoff: 'waiting restart', failed: 'errored' };
+const SHOWN = { down: 'stopped', starting: 'launching', soaking: 'launching', entering: 'launching', up: 'online', parked: 'stopping', stopping: 'stopping', backoff: 'waiting restart', failed: 'errored' };
 
 /** Of two seats in a slot the one that serves is shown. */
-const RANK = { up: 5, starting: 4, backoff: 3, failed: 2, stopping: 1, down: 0 };
+const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 3, parked: 2, stopping: 1, down: 0 };
 
 /** @typedef {(pid: number) => {cpu: number, memoryBytes: number}} UsageOf */
 
@@ -143,6 +143,9 @@ function waitingFor(seat, wish, nowMs) {
   const left = seat.untilMs === null ? '' : `${(Math.max(0, seat.untilMs - nowMs) / 1000).toFixed(1)}s`;
   if (seat.life.state === 'backoff') return `the next attempt in ${left}`;
   if (seat.life.state === 'stopping') return 'the end of its last process';
+  if (seat.life.state === 'soaking') return left === '' ? 'an answer of its event loop' : `${left} of life, then its first connections`;
+  if (seat.life.state === 'entering') return 'its first connections';
+  if (seat.life.state === 'parked') return 'the end of the rollback window';
   if (seat.life.state !== 'starting') return null;
   if (left === '') return 'the process to be created';
   return seat.spec?.waitReady ? `"ready" from the app, ${left} left` : `a listening socket, or ${left} of life`;

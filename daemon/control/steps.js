@@ -2,6 +2,7 @@ import { next } from './lifecycle.js';
 import { EFFECTS } from './effects.js';
 import { checkSpec } from '../../lib/shared/spec.js';
 import { writeNote } from './core.js';
+import { trialOf } from './trial.js';
 import { isWanted, memoryOf } from './world.js';
 
 /** @import { Core } from './core.js' */
@@ -17,9 +18,10 @@ import { isWanted, memoryOf } from './world.js';
 export function step(core, seat, event) {
   const { parts, world } = core;
   const policy = seat.spec ?? leftBehindPolicy();
-  const { life, effects } = next(seat.life, event, { policy, isWanted: isWanted(world, seat), nowMs: parts.clock.nowMs() });
+  const { life, effects } = next(seat.life, event, { policy, isWanted: isWanted(world, seat), trial: trialOf(world, seat), nowMs: parts.clock.nowMs() });
   const before = seat.life;
   seat.life = life;
+  if (life.state !== before.state || seat.sinceMs === 0) seat.sinceMs = parts.clock.nowMs();
   const hasNews = remember(core, seat, before, effects);
   if (hasNews || event.type === 'exited' || event.type === 'refused') writeNote(core, seat.id);
   if (life.state === 'down') world.seats.delete(seat.key);

@@ -1,4 +1,6 @@
+import { isUp } from './guard.js';
 import { KeeperRefusal } from './keeper-link.js';
+import { reload } from './rollout.js';
 import { renew } from './wishes.js';
 import { labelFor } from './spawn-params.js';
 import { findSlot } from './world.js';
@@ -67,12 +69,27 @@ function replaceLater({ parts, world }, ids) {
   const apps = world.desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
   const slots = apps.flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => slot.id));
   if (slots.length === 0) return;
-  for (const app of apps) world.desired = renew(world.desired, slots.filter((id) => app.slots.some((slot) => slot.id === id)), app.by, 'orphan').desired;
+  for (const app of apps) world.desired = renewed(world, app, slots.filter((id) => app.slots.some((slot) => slot.id === id)));
   try {
     parts.store.save(world.desired);
   } catch (error) {
     parts.journal('state-write-failed', { message: /** @type {Error} */ (error).message });
   }
+}
+
+/**
+ * A reload that was under way is begun again, guarded as it was: its new code may be bad.
+ * @param {import('./world.js').World} world
+ * @param {import('./desired.js').AppWish} app
+ * @param {number[]} ids
+ */
+function renewed(world, app, ids) {
+  if (!app.rollout.isGuarded) return renew(world.desired, ids, app.by, 'orphan').desired;
+  return reload(world.desired, ids, app.by, {
+    change: (spec) => spec,
+    isUp: (id, generation) => isUp(world, id, generation),
+    isBeside: ({ spec }) => spec.kind === 'node',
+  }).desired;
 }
 
 /**

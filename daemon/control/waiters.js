@@ -1,15 +1,16 @@
 import { NclustError } from '../../lib/shared/errors.js';
+import { reloadError } from './reload-error.js';
 import { notUpError, outcomeOf } from './requests.js';
 
 /** @import { Receipt } from './requests.js' */
 /** @import { World } from './world.js' */
 
-/** @typedef {{receipt: Receipt, resolve: () => void, reject: (error: Error) => void}} Waiter */
+/** @typedef {{receipt: Receipt, onLook: () => void, resolve: () => void, reject: (error: Error) => void}} Waiter */
 
 /**
  * Requests whose outcome is waited for.
  * @typedef {object} Waiters
- * @property {(receipt: Receipt, signal?: AbortSignal) => Promise<void>} add  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed; resolves when the signal ends the waiting.
+ * @property {(receipt: Receipt, signal?: AbortSignal, onLook?: () => void) => Promise<void>} add  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed; resolves when the signal ends the waiting.
  * @property {() => void} answer  Looks at all of them; called whenever something has changed.
  */
 
@@ -26,18 +27,18 @@ export function createWaiters(world) {
     const { receipt, resolve, reject } = waiter;
     const outcome = outcomeOf(world, receipt);
     const isCutShort = outcome.state === 'pending' && world.ending !== null && receipt.up.length > 0;
-    if (outcome.state === 'pending' && !isCutShort) return;
+    if (outcome.state === 'pending' && !isCutShort) return waiter.onLook();
     waiters.delete(waiter);
     if (isCutShort) reject(new NclustError('ERR_NCLUST_SHUTTING_DOWN', 'The manager is being ended.'));
-    else if (outcome.state === 'failed') reject(notUpError(outcome.notUp, { wanted: receipt.up.length, method: receipt.method }));
+    else if (outcome.state === 'failed') reject(outcome.failed ? reloadError(world, outcome.failed) : notUpError(outcome.notUp, { wanted: receipt.up.length, method: receipt.method }));
     else resolve();
   }
 
   return {
-    add(receipt, signal) {
+    add(receipt, signal, onLook = () => {}) {
       return new Promise((resolve, reject) => {
         /** @type {Waiter} */
-        const waiter = { receipt, resolve, reject };
+        const waiter = { receipt, onLook, resolve, reject };
         waiters.add(waiter);
         signal?.addEventListener('abort', () => waiters.delete(waiter) && resolve(), { once: true });
       });

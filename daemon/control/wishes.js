@@ -1,6 +1,6 @@
 import { NclustError } from '../../lib/shared/errors.js';
 import { resolveInstances } from '../../lib/shared/cpus.js';
-import { changeApps, findApp, hasSlot, merge, replaceApp, withSlots } from './desired.js';
+import { changeApps, findApp, hasSlot, merge, replaceApp, settled, withSlots } from './desired.js';
 
 /** @import { AppSpec } from '../../lib/shared/spec.js' */
 /** @import { AppWish, Change, Desired, Rollout, SlotWish } from './desired.js' */
@@ -61,9 +61,9 @@ export function renew(desired, ids, by, cause = 'restart') {
     const slots = app.slots.map((slot) => {
       if (!ids.includes(slot.id)) return slot;
       up.push({ id: slot.id, generation });
-      return { ...slot, want: /** @type {const} */ ('up'), generation };
+      return { ...settled(slot), want: /** @type {const} */ ('up'), generation };
     });
-    return { ...app, generation, slots, by, rollout: rolloutFor(app, slots, cause) };
+    return withSlots({ ...app, generation, by, rollout: rolloutFor(app, slots, cause) }, slots);
   });
   return { desired: next, up, gone: [] };
 }
@@ -88,9 +88,14 @@ export function stop(desired, ids, by) {
   const next = changeApps(desired, ids, (app) => ({
     ...app,
     by,
-    slots: app.slots.map((slot) => (ids.includes(slot.id) ? { ...slot, want: /** @type {const} */ ('down') } : slot)),
+    slots: app.slots.map((slot) => (ids.includes(slot.id) ? stopped(slot) : slot)),
   }));
   return { desired: next, up: [], gone: ids };
+}
+
+/** Should a rollout that is under way fail, it stays stopped. @param {SlotWish} slot @returns {SlotWish} */
+function stopped(slot) {
+  return { ...slot, want: 'down', ...(slot.former ? { former: { ...slot.former, want: 'down' } } : {}) };
 }
 
 /**
@@ -116,17 +121,31 @@ export function resize(desired, app, count) {
   const kept = ordered.slice(0, count);
   const want = ordered.length === 0 || ordered.some((slot) => slot.want === 'up') ? 'up' : 'down';
   const used = new Set(kept.map((slot) => slot.slot));
+  const place = placeOfNew(app, want);
   /** @type {SlotWish[]} */
   const added = [];
   for (let index = 0; kept.length + added.length < count; index++) {
-    if (!used.has(index)) added.push({ slot: index, id: desired.nextId + added.length, want, generation: Math.max(1, app.generation) });
+    if (!used.has(index)) added.push({ slot: index, id: desired.nextId + added.length, want, ...place });
   }
   const next = withSlots({ ...app, generation: Math.max(1, app.generation) }, [...kept, ...added]);
   return {
     desired: { ...replaceApp(desired, next), nextId: desired.nextId + added.length },
-    up: want === 'up' ? added.map(({ id, generation }) => ({ id, generation })) : [],
+    // Should a rollout that is under way fail, they get up in the generation before.
+    up: want === 'up' ? added.map(({ id, generation, former }) => ({ id, generation: former?.generation ?? generation })) : [],
     gone: ordered.slice(count).map((slot) => slot.id),
   };
+}
+
+/**
+ * A new slot begins in the newest generation there is, and while a guarded rollout is under way it is part of that.
+ * @param {AppWish} app
+ * @param {SlotWish['want']} want
+ * @returns {Pick<SlotWish, 'generation'|'former'>}
+ */
+function placeOfNew({ slots, generation, rollout }, want) {
+  const formers = slots.flatMap((slot) => slot.former?.generation ?? []);
+  if (rollout.isGuarded && formers.length > 0) return { generation, former: { want: want === 'up' ? 'new' : 'down', generation: Math.max(...formers) } };
+  return { generation: slots.length > 0 ? Math.max(...slots.map((slot) => slot.generation)) : Math.max(1, generation) };
 }
 
 /**
@@ -150,6 +169,8 @@ function restartAll(change, name, by) {
  * @returns {Rollout}
  */
 function rolloutFor(app, slots, cause) {
+  // The others go on with their reload.
+  if (app.rollout.isGuarded && slots.some((slot) => slot.former)) return app.rollout;
   if (cause === 'orphan' && app.spec.kind === 'node') return { maxSurge: 1, maxUnavailable: 0, cause };
   return { ...restartRollout(slots.filter((slot) => slot.want === 'up').length), cause };
 }

@@ -16,6 +16,7 @@ import { newMemory } from './memory.js';
  * @property {string} name
  * @property {number} slot
  * @property {string|null} instanceId
+ * @property {number} sinceMs  When it came into its state, wall clock.
  * @property {number|null} untilMs  When the running timer ends, wall clock.
  * @property {import('./clock.js').Cancel} cancelTimer
  */
@@ -31,6 +32,8 @@ import { newMemory } from './memory.js';
  * @property {boolean} isReady  It said so.
  * @property {boolean} isStray  Runs, and the list may have lost it: left alone.
  * @property {boolean} isOrphan  An earlier keeper had started it.
+ * @property {boolean} isGated  It listens, and no connection comes to it yet.
+ * @property {boolean} isParked
  * @property {Exit|null} exit
  * @property {string|null} outPipe
  * @property {string|null} errPipe
@@ -48,7 +51,8 @@ import { newMemory } from './memory.js';
  * @property {string} scope  Who shares its listening sockets.
  * @property {string} outFile
  * @property {string} errorFile
- * @property {{killTimeoutMs: number, signal: string|null, tree: boolean}} stop
+ * @property {boolean} [isGated]  It was started behind a gate.
+ * @property {{killTimeoutMs: number, signal: string|null, tree: boolean, message?: boolean}} stop
  */
 
 /**
@@ -59,6 +63,8 @@ import { newMemory } from './memory.js';
  * @property {Map<string, Instance>} instances
  * @property {Map<number, import('./memory.js').Memory>} memories  By slot id.
  * @property {Map<string, string>} openScopes  Scopes whose listening sockets the keeper may hold, with the app's name.
+ * @property {Map<string, import('./guard.js').Window>} windows  Rollback windows that are open, by the name of the app.
+ * @property {Map<string, import('./vitals.js').Pulse>} pulses  By instance: those that are watched, and the old ones they are measured by.
  * @property {'kill'|'shutdown'|null} ending  Nothing is wanted any more, whatever `desired` says.
  * @property {Set<string>} notices
  */
@@ -68,7 +74,7 @@ import { newMemory } from './memory.js';
  * @returns {World}
  */
 export function newWorld(desired) {
-  return { desired, seats: new Map(), instances: new Map(), memories: new Map(), openScopes: new Map(), ending: null, notices: new Set() };
+  return { desired, seats: new Map(), instances: new Map(), memories: new Map(), openScopes: new Map(), windows: new Map(), pulses: new Map(), ending: null, notices: new Set() };
 }
 
 /**
@@ -112,13 +118,15 @@ export function findSlot({ desired }, id) {
 }
 
 /**
- * Whether the slot of a seat should be up in the seat's generation.
+ * Whether the slot of a seat should be up in the seat's generation; or in the one before, as long as a guarded rollout has not replaced it.
  * @param {World} world
- * @param {Seat} seat
+ * @param {Pick<Seat, 'id'|'generation'>} seat
  */
 export function isWanted(world, seat) {
   const wish = findSlot(world, seat.id)?.wish;
-  return world.ending === null && wish?.want === 'up' && wish.generation === seat.generation;
+  if (world.ending !== null || wish?.want !== 'up') return false;
+  if (wish.generation === seat.generation) return true;
+  return wish.former?.generation === seat.generation && world.seats.get(seatKey(seat.id, wish.generation))?.life.state !== 'up';
 }
 
 /**

@@ -1,10 +1,11 @@
 // Control may crash at any moment: it is started again at once, then at most once a second.
 import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { describeError } from './log.js';
 
-const CONTROL = fileURLToPath(new URL('../control/main.js', import.meta.url));
 const MIN_INTERVAL_MS = 1_000;
+/** A control of another installation that has been started so often without having got ready will not get so. */
+const TRIES = 3;
 
 /**
  * What both kinds of peers have in common: control as our child, or control as our parent (it started us when the keeper before us died).
@@ -18,11 +19,16 @@ const MIN_INTERVAL_MS = 1_000;
 /**
  * @param {object} o
  * @param {Record<string, string>} o.env  Control's whole environment.
+ * @param {string} o.root  Of the installation that control is started from.
  * @param {(peer: Peer) => void} o.onStarted
  * @param {(exit: { code: number | null, signal: string | null }) => void} o.onEnded
  * @param {import('./log.js').Log} o.log
  */
-export function createBabysitter({ env, onStarted, onEnded, log }) {
+export function createBabysitter({ env, root, onStarted, onEnded, log }) {
+  /** The installation that is on trial, and what was in its place. @type {{ before: string, triesLeft: number } | null} */
+  let trial = null;
+  /** @type {string | null} */
+  let refusedRoot = null;
   let lastStartMono = -Infinity;
   let isStopped = false;
   /** @type {NodeJS.Timeout | undefined} */
@@ -30,13 +36,14 @@ export function createBabysitter({ env, onStarted, onEnded, log }) {
 
   const start = () => {
     lastStartMono = performance.now();
+    if (trial && (trial.triesLeft -= 1) < 0) goBack(trial.before);
     const control = tryFork();
     if (!control) return restart();
     follow(control);
   };
   const tryFork = () => {
     try {
-      return fork(CONTROL, [], { env, execArgv: process.execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+      return fork(join(root, 'daemon/control/main.js'), [], { env, execArgv: process.execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     } catch (error) {
       log('control-not-started', describeError(error)); // Out of memory: in a second it may be different.
       return null;
@@ -62,6 +69,12 @@ export function createBabysitter({ env, onStarted, onEnded, log }) {
     log('control-started', { pid: control.pid });
     onStarted(/** @type {Peer} */ (/** @type {unknown} */ (control)));
   };
+  const goBack = (/** @type {string} */ before) => {
+    log('control-refused', { root, instead: before });
+    refusedRoot = root;
+    root = before;
+    trial = null;
+  };
   const restart = () => {
     if (isStopped) return;
     timer = setTimeout(start, Math.max(0, lastStartMono + MIN_INTERVAL_MS - performance.now()));
@@ -69,6 +82,20 @@ export function createBabysitter({ env, onStarted, onEnded, log }) {
   return {
     start,
     restart,
+    /** Where control is started from. */
+    get root() { return root; },
+    /** An installation whose control would not run. */
+    get refusedRoot() { return refusedRoot; },
+    /** @param {string} next  The next control is started from there; if it does not get ready, the one after that from where it was. */
+    move(next) {
+      if (next !== root) trial = { before: trial?.before ?? root, triesLeft: TRIES };
+      refusedRoot = null;
+      root = next;
+    },
+    /** Control is ready. */
+    proven() {
+      trial = null;
+    },
     stop() {
       isStopped = true;
       clearTimeout(timer);

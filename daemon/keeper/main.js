@@ -1,14 +1,16 @@
 // The keeper's entry. Started by a command when none lives (design: docs/architecture.md), or by a control whose keeper died.
 import { closeSync, fstatSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createBabysitter } from './babysitter.js';
 import { createControlLink } from './control-link.js';
+import { keeperDigest } from './digest.js';
 import { openDoor } from './door.js';
 import { Keeper } from './keeper.js';
 import { claimHome } from './lock.js';
 import { describeError, log } from './log.js';
 import { createPipePool } from './pipes.js';
-import { lowerOomScore } from './spawn.js';
+import { lowerOomScore, takeAgentFrom } from './spawn.js';
 
 const LAUNCHER_FD = 3;
 /** After SIGTERM control stops everything, with the grace of each app. When there is no control by then, the keeper does it. */
@@ -18,7 +20,12 @@ const CONTROL_EXIT_MS = 2_000;
 const HOME_LOOK_MS = 3_000;
 const CONTROL_LOOK_MS = 100;
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+
 async function main() {
+  // Another version asks what this one is, before it makes way.
+  if (process.argv[2] === '--probe') return void writeSync(1, `${JSON.stringify({ version: readVersion(), digest: keeperDigest() })}\n`);
+  const digest = keeperDigest();
   const home = process.env.NCLUST_HOME ?? '';
   const isInherited = process.env.NCLUST_KEEPER_INHERIT === '1';
   const env = takeEnvironment();
@@ -30,7 +37,7 @@ async function main() {
   const claim = await claimHome(run).catch((error) => failed(error));
   if (!claim.owned) return answerLauncher({ held: true }, 0);
   lowerOomScore();
-  keep({ env, isInherited, claim, run });
+  keep({ env, isInherited, claim, run, digest });
 }
 
 /**
@@ -39,8 +46,9 @@ async function main() {
  * @param {boolean} o.isInherited  Control is our parent.
  * @param {import('./lock.js').Claim} o.claim
  * @param {string} o.run
+ * @param {string} o.digest  Of the code that runs.
  */
-function keep({ env, isInherited, claim, run }) {
+function keep({ env, isInherited, claim, run, digest }) {
   const version = readVersion();
   const pipes = createPipePool(run, claim.epoch);
   pipes.fill().catch((error) => log('mkfifo-failed', describeError(error)));
@@ -53,12 +61,22 @@ function keep({ env, isInherited, claim, run }) {
   const controlReady = () => {
     fatal = null;
     isControlReady = true;
+    babysitter.proven();
     pipes.clearAway(keeper.pipesInUse);
     door.announce({ event: 'control-ready', pid: link.pid ?? 0 });
     answerLauncher({ ok: true });
   };
   const link = createControlLink({
-    verbs: { ...keeper.verbs, 'control-ready': controlReady },
+    verbs: {
+      ...keeper.verbs,
+      snapshot: async () => ({ ...(await keeper.snapshot()), digest, root: babysitter.root, refusedRoot: babysitter.refusedRoot }),
+      'control-ready': controlReady,
+      move: ({ root }) => {
+        babysitter.move(root);
+        takeAgentFrom(root);
+      },
+      abdicate: () => abdicate(),
+    },
     onFatal: (data) => {
       fatal = /** @type {{ message?: string }} */ (data)?.message ?? null;
       answerLauncher({ error: data });
@@ -73,7 +91,7 @@ function keep({ env, isInherited, claim, run }) {
     door.hush();
     if (fatal !== null) door.announce({ event: 'control-failed', message: fatal });
   };
-  const babysitter = createBabysitter({ env, log, onStarted: (peer) => link.connect(peer), onEnded });
+  const babysitter = createBabysitter({ env, root: ROOT, log, onStarted: (peer) => link.connect(peer), onEnded });
   let isLeaving = false;
   const leave = async () => {
     if (isLeaving) return;
@@ -96,6 +114,13 @@ function keep({ env, isInherited, claim, run }) {
     if (link.pid === null) whenControlEnded();
     else setTimeout(whenControlEnded, CONTROL_EXIT_MS);
   });
+  /** Makes way for another keeper. To everybody else it is as if we had been killed; but what is on its way to a worker arrives first. */
+  const abdicate = async () => {
+    babysitter.stop();
+    await keeper.settle();
+    log('keeper-abdicated', {});
+    process.exit(0);
+  };
   let isTerminating = false;
   const terminate = () => {
     keeper.terminate();
@@ -125,6 +150,7 @@ function keep({ env, isInherited, claim, run }) {
     babysitter.restart();
   }, CONTROL_LOOK_MS);
   link.connect(/** @type {import('./babysitter.js').Peer} */ (/** @type {unknown} */ (withPid(process, process.ppid))));
+  link.event('here', {});
 }
 
 /**

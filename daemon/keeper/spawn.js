@@ -1,13 +1,23 @@
 import { spawn } from 'node:child_process';
 import cluster from 'node:cluster';
 import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { KeeperError } from './protocol.js';
 
-const AGENT = fileURLToPath(new URL('../agent/agent.cjs', import.meta.url));
+/** Where the agent of whatever is started from now on is. */
+let agent = fileURLToPath(new URL('../agent/agent.cjs', import.meta.url));
 const FIRST_SOCKET_FD = 4; // 0..2 are the usual ones, 3 is the IPC channel.
 
 /** @typedef {import('./protocol.js').SpawnParams} SpawnParams */
+
+/**
+ * The installation has moved, with the same agent in it; the folder of the old one may be removed at any time.
+ * @param {string} root
+ */
+export function takeAgentFrom(root) {
+  agent = join(root, 'daemon/agent/agent.cjs');
+}
 
 /**
  * Starts one process with its output in the given pipes.
@@ -46,7 +56,7 @@ function startProgram({ file, args, cwd, env, uid, gid }, { outFd, errFd }) {
  */
 function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated }, { outFd, errFd }, sockets) {
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));
-  return spawn(file, [...execArgv, '--require', AGENT, script ?? '', ...args], {
+  return spawn(file, [...execArgv, '--require', agent, script ?? '', ...args], {
     cwd,
     env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited, logFiles, isGated }) },
     uid,
@@ -66,7 +76,7 @@ function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFile
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // setupPrimary merges with the call before: every key, every time.
   cluster.setupPrimary({
-    exec: script, args, execArgv: [...execArgv, '--require', AGENT], cwd, uid, gid,
+    exec: script, args, execArgv: [...execArgv, '--require', agent], cwd, uid, gid,
     silent: false, serialization: 'json', stdio: ['ignore', outFd, errFd, 'ipc'],
   });
   // cluster.fork() has no option for the binary: child_process.fork() takes process.execPath at the time of the call.

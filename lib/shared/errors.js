@@ -112,6 +112,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'The interpreter cannot run this kind of script, or is written in a form nclust does not know.',
     todo: 'The message says which interpreter can; give it with `--interpreter`.',
   },
+  ERR_NCLUST_INTERRUPTED: {
+    exitStatus: 130,
+    when: 'Ctrl-C ended a command that was waiting. What it asked for goes on in the manager.',
+    todo: 'See how far it is with `nclust list`.',
+  },
   ERR_NCLUST_NOT_PERMITTED: {
     exitStatus: 1,
     when: 'Only root may do this, for example start an app as another user.',
@@ -137,6 +142,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'nclust does not run on this operating system.',
     todo: 'Use Linux or macOS; on Windows, WSL.',
   },
+  ERR_NCLUST_PREFLIGHT: {
+    exitStatus: 1,
+    when: 'A reload was not begun, because it could not have come to a good end: the script is missing or does not parse, the interpreter or the folder is missing, or `PORT` is no port.',
+    todo: 'The message says what; mend it and reload again. Nothing was touched.',
+  },
   ERR_NCLUST_PROTOCOL: {
     exitStatus: 1,
     when: 'A message between the command and the manager was not understood.',
@@ -146,6 +156,16 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     exitStatus: 1,
     when: 'The running manager speaks another version of the protocol than this command.',
     todo: 'Use the nclust that started it, or restart the manager with that one\'s `nclust kill`.',
+  },
+  ERR_NCLUST_RELOAD_FAILED: {
+    exitStatus: 1,
+    when: 'A new instance crashed, hung or was not ready in time, and the reload stopped there. The message says what is serving.',
+    todo: 'Read its last error lines in the message, mend the code and reload again.',
+  },
+  ERR_NCLUST_ROLLED_BACK: {
+    exitStatus: 1,
+    when: 'Within the rollback window the new instances did worse than the old ones, which took the traffic back.',
+    todo: 'The message says what tripped it; `nclust logs` has the output of the new instances.',
   },
   ERR_NCLUST_SCRIPT_NOT_FOUND: {
     exitStatus: 1,
@@ -161,6 +181,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     exitStatus: 1,
     when: 'The desired state could not be written to disk; nothing was changed.',
     todo: 'Make room on the disk or mend the permissions of the home, then repeat the command.',
+  },
+  ERR_NCLUST_UPDATE_FAILED: {
+    exitStatus: 1,
+    when: 'The manager could not be replaced by the version of the command: its files are not usable, or it did not get ready. The one that ran before goes on.',
+    todo: 'The message says why; install nclust again and repeat `nclust update`.',
   },
   ERR_NCLUST_USAGE: {
     exitStatus: 2,

@@ -11,14 +11,14 @@ export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
 /** Every method a client may call. */
 export const METHODS = /** @type {const} */ ([
   'hello', 'list', 'start', 'stop', 'restart', 'delete', 'scale', 'reset', 'signal',
-  'save', 'resurrect', 'kill', 'logs', 'unsubscribe',
+  'reload', 'save', 'resurrect', 'kill', 'logs', 'unsubscribe', 'update',
 ]);
 
 /** @typedef {typeof METHODS[number]} Method */
 
 /** @typedef {'launching'|'online'|'stopping'|'stopped'|'errored'|'waiting restart'} ShownStatus  The words people see, PM2's. */
 
-/** @typedef {'crash'|'stop'|'restart'|'scale'|'delete'|'boot-timeout'|'out-of-memory'|'signal'|'orphan'|'spawn-failed'} DeathCause */
+/** @typedef {'crash'|'stop'|'restart'|'scale'|'delete'|'reload'|'boot-timeout'|'out-of-memory'|'signal'|'orphan'|'spawn-failed'} DeathCause */
 
 /** @typedef {'out'|'err'} LogStream */
 
@@ -94,6 +94,29 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} home
  * @property {string} nodeVersion
  * @property {number} startedAtMs
+ */
+
+/** @typedef {'starting'|'soaking'|'draining'|'parked'|'backing off'} WaitingPhase */
+
+/**
+ * What one instance of a request that is waited for is doing.
+ * @typedef {object} Waiting
+ * @property {number} id
+ * @property {string} name
+ * @property {number} slot
+ * @property {WaitingPhase} phase
+ * @property {number} forMs
+ * @property {number|null} leftMs  Until what it waits for comes by itself. Null: it is not a matter of time.
+ * @property {string|null} detail  In words: what is missing.
+ */
+
+/**
+ * The parameters of the notification `progress`.
+ * @typedef {object} Progress
+ * @property {string} token  Of the request.
+ * @property {number} done  Slots that are as the request wants them.
+ * @property {number} total
+ * @property {Waiting[]} waiting
  */
 
 /**

@@ -38,6 +38,11 @@ import { INSTANCES_FORMS } from './cpus.js';
  * @property {string} instanceVar
  * @property {string} version  Of the app, or "N/A".
  * @property {string|null} nodeVersion
+ * @property {'least-connections'|'sticky'|'os'} scheduling  Who gets a new connection, in cluster mode.
+ * @property {number} maxSurge  New instances a reload starts beside those that serve.
+ * @property {number} maxUnavailable  Serving instances a reload may take down before their replacements are there.
+ * @property {number} rollbackWindowMs  How long a reload keeps the old instances, parked. 0: not at all.
+ * @property {boolean} shutdownWithMessage  The app is told to end by the message 'shutdown' in place of a signal.
  */
 
 /**
@@ -83,6 +88,11 @@ export const SPEC_RULES = {
   instanceVar: { accepts: isVariable, accepted: 'the name of a variable', fallback: 'NODE_APP_INSTANCE' },
   version: { accepts: isText, accepted: 'a text', fallback: 'N/A' },
   nodeVersion: { accepts: (value) => value === null || isText(value), accepted: 'a text or null', fallback: null },
+  scheduling: oneOf(['least-connections', 'sticky', 'os'], 'least-connections'),
+  maxSurge: whole(1),
+  maxUnavailable: whole(0),
+  rollbackWindowMs: whole(0),
+  shutdownWithMessage: flag(false),
 };
 
 /**

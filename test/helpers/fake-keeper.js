@@ -41,6 +41,8 @@ export class FakeKeeper {
   hasLeft = false;
   /** @type {(params: any) => Behaviour} */
   behave = () => ({ listensAfterMs: 10 });
+  /** Called when a request has been carried out. @type {(verb: string, params: any) => void} */
+  onDone = () => {};
   #clock;
   #nextPid;
   /** @type {FakePort|null} */
@@ -192,6 +194,7 @@ export class FakeKeeper {
     const answer = (/** @type {object} */ result) => this.#port === port && queueMicrotask(() => /** @type {any} */ (port).emitter.emit('message', { v: 1, id, ...result }));
     try {
       answer({ ok: structuredClone(this.#answer(verb, structuredClone(params))) ?? {} });
+      this.onDone(verb, params);
     } catch (error) {
       answer({ error: { code: /** @type {any} */ (error).code ?? 'EFAILED', message: /** @type {Error} */ (error).message } });
     }

@@ -6,6 +6,7 @@ import { changeSpecs, remove, renew, resize, startSpecs, stop } from '../wishes.
 import { select } from '../selectors.js';
 import { deletedStatus } from '../status.js';
 import { BadParams, flag, list, optional, readParams, record, text, texts, variables, withDefault } from './params.js';
+import { createTeller } from './progress.js';
 import { statuses } from './readings.js';
 
 /** @import { SlotStatus } from '../../../lib/shared/protocol.js' */
@@ -15,7 +16,8 @@ import { statuses } from './readings.js';
 /** @import { Client } from './connection.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
-const WAITABLE = { wait: withDefault(flag, true), token: text };
+/** What every change may be told. */
+export const WAITABLE = { wait: withDefault(flag, true), progress: withDefault(flag, false), token: text };
 
 /** Methods that change what is wanted. @satisfies {Record<string, MethodBody>} */
 export const changes = {
@@ -24,29 +26,29 @@ export const changes = {
     const given = readParams({ ...WAITABLE, specs: optional(list), targets: optional(texts), force: withDefault(flag, false) }, params);
     if (!given.specs === !given.targets) throw new BadParams('specs', 'given, or "targets", but not both');
     const receipt = desk.control.mutate('start', given.token, (desired) => about(given.specs ? startGiven(desk, desired, given.specs, given.force) : renew(desired, idsOf(desired, given.targets ?? []), 'start')));
-    const slots = await finish(desk, receipt, given.wait, client);
+    const slots = await finish(desk, receipt, given.wait, client, given.progress);
     const names = [...new Set(slots.map((slot) => slot.name))];
     return { slots, outcomes: names.map((name) => ({ name, outcome: 'started' })) };
   },
 
   /** @type {MethodBody} */
   async stop(desk, params, client) {
-    const { targets, wait, token } = readParams({ ...WAITABLE, targets: texts }, params);
+    const { targets, wait, progress, token } = readParams({ ...WAITABLE, targets: texts }, params);
     const receipt = desk.control.mutate('stop', token, (desired) => about(stop(desired, idsOf(desired, targets), 'stop')));
-    return { slots: await finish(desk, receipt, wait, client) };
+    return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 
   /** @type {MethodBody} */
   async restart(desk, params, client) {
-    const { targets, wait, token, env, spec } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record) }, params);
+    const { targets, wait, progress, token, env, spec } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record) }, params);
     const change = spec ? checkSpecChange(spec) : {};
     const receipt = desk.control.mutate('restart', token, (desired) => about(restarted(desk, desired, idsOf(desired, targets), { env: env ?? {}, change })));
-    return { slots: await finish(desk, receipt, wait, client) };
+    return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 
   /** @type {MethodBody} */
   async delete(desk, params, client) {
-    const { targets, wait, token } = readParams({ ...WAITABLE, targets: texts }, params);
+    const { targets, wait, progress, token } = readParams({ ...WAITABLE, targets: texts }, params);
     /** @type {SlotStatus[]} */
     let asTheyWere = [];
     const receipt = desk.control.mutate('delete', token, (desired) => {
@@ -54,14 +56,14 @@ export const changes = {
       asTheyWere = statuses(desk, ids);
       return { ...remove(desired, ids), about: placesOf(desired, ids) };
     });
-    if (wait) await desk.control.settled(receipt, client.signal);
+    if (wait) await waitFor(desk, receipt, client, progress);
     // A request that is sent again to a later control finds only what the receipt tells.
     return { slots: asTheyWere.length > 0 ? asTheyWere : receipt.about.map(deletedStatus) };
   },
 
   /** @type {MethodBody} */
   async scale(desk, params, client) {
-    const { target, instances, wait, token } = readParams({ ...WAITABLE, target: text, instances: text }, params);
+    const { target, instances, wait, progress, token } = readParams({ ...WAITABLE, target: text, instances: text }, params);
     /** @type {string[]} */
     let names = [];
     const receipt = desk.control.mutate('scale', token, (desired) => {
@@ -69,7 +71,7 @@ export const changes = {
       const change = names.reduce((sum, name) => merge(sum, scaled(desk, sum.desired, name, instances)), /** @type {Change} */ ({ desired, up: [], gone: [] }));
       return { ...change, about: placesOf(change.desired, names.flatMap((name) => findApp(change.desired, name)?.slots.map((slot) => slot.id) ?? [])) };
     });
-    return { slots: await finish(desk, receipt, wait, client) };
+    return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 };
 
@@ -79,11 +81,27 @@ export const changes = {
  * @param {Receipt} receipt
  * @param {boolean} isWaitedFor
  * @param {Client} client
+ * @param {boolean} [isTold]  Whether the client is told of the progress meanwhile.
  * @returns {Promise<SlotStatus[]>}
  */
-export async function finish(desk, receipt, isWaitedFor, client) {
-  if (isWaitedFor) await desk.control.settled(receipt, client.signal);
+export async function finish(desk, receipt, isWaitedFor, client, isTold = false) {
+  if (isWaitedFor) await waitFor(desk, receipt, client, isTold);
   return statuses(desk, receipt.about.map(({ id }) => id));
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Receipt} receipt
+ * @param {Client} client
+ * @param {boolean} isTold  Of the progress.
+ */
+async function waitFor(desk, receipt, client, isTold) {
+  const teller = isTold ? createTeller(desk, receipt, client) : null;
+  try {
+    await desk.control.settled(receipt, client.signal, teller?.look);
+  } finally {
+    teller?.close();
+  }
 }
 
 /**
@@ -109,14 +127,22 @@ function startGiven({ control, parts }, desired, given, isForced) {
  */
 function restarted({ parts }, desired, ids, { env, change }) {
   const { instances, ...fields } = change;
-  const changed = changeSpecs(desired, ids, (spec) => {
-    if (fields.name !== undefined && fields.name !== spec.name) throw new NclustError('ERR_NCLUST_BAD_SPEC', `The name of an app cannot change; "${spec.name}" would become "${fields.name}".`, { hint: 'Start it under the new name and delete the old one.' });
-    return checkSpec({ ...spec, ...fields, env: { ...(fields.env ?? spec.env), ...env } });
-  });
+  const changed = changeSpecs(desired, ids, changer({ env, fields }));
   if (instances === undefined) return renew(changed, ids, 'restart');
   const apps = changed.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
   const resized = apps.reduce((sum, app) => merge(sum, resize(sum.desired, app, resolveInstances(instances, parts.cpus()))), /** @type {Change} */ ({ desired: changed, up: [], gone: [] }));
   return merge(resized, renew(resized.desired, [...ids.filter((id) => !resized.gone.includes(id)), ...resized.up.map(({ id }) => id)], 'restart'));
+}
+
+/**
+ * @param {{env: Record<string, string>, fields: Partial<AppSpec>}} o  `env` is merged over what the app has.
+ * @returns {(spec: AppSpec) => AppSpec}  Throws ERR_NCLUST_BAD_SPEC.
+ */
+export function changer({ env, fields }) {
+  return (spec) => {
+    if (fields.name !== undefined && fields.name !== spec.name) throw new NclustError('ERR_NCLUST_BAD_SPEC', `The name of an app cannot change; "${spec.name}" would become "${fields.name}".`, { hint: 'Start it under the new name and delete the old one.' });
+    return checkSpec({ ...spec, ...fields, env: { ...(fields.env ?? spec.env), ...env } });
+  };
 }
 
 /**
@@ -135,7 +161,7 @@ function scaled({ parts }, desired, name, instances) {
  * @param {Desired} desired
  * @param {string[]} targets
  */
-function idsOf(desired, targets) {
+export function idsOf(desired, targets) {
   return select(desired, targets).map(({ wish }) => wish.id);
 }
 

@@ -20,6 +20,7 @@ const FAREWELL_MS = 1_000;
  * What a method gets to know of its client.
  * @typedef {object} Client
  * @property {AbortSignal} signal  Aborted when the client is gone.
+ * @property {(method: string, params: object) => void} notify  Left out when the client reads too slowly: only for what the next one makes worthless.
  * @property {(subscription: number, entries: LogEntry[]) => void} notifyLog  Leaves lines out, with a notice, when the client reads too slowly.
  * @property {Map<number, () => void>} subscriptions  What ends each.
  */
@@ -52,7 +53,7 @@ export function serveConnection(socket, { answer, clock }) {
   let leftOut = 0;
 
   /** @type {Client} */
-  const client = { signal: gone.signal, notifyLog, subscriptions: new Map() };
+  const client = { signal: gone.signal, notify, notifyLog, subscriptions: new Map() };
   const reader = createLineReader({ maxBytes: TO_SERVER_MAX_BYTES, onLine, onTooLong: () => sendAway(null, { code: RPC_ERROR.invalidRequest, message: `A line may have ${TO_SERVER_MAX_BYTES} bytes.` }) });
 
   /** @param {string} line */
@@ -101,6 +102,11 @@ export function serveConnection(socket, { answer, clock }) {
     socket.resume();
     const cancel = clock.after(FAREWELL_MS, () => socket.destroy());
     socket.once('close', cancel);
+  }
+
+  /** @param {string} method @param {object} params */
+  function notify(method, params) {
+    if (socket.writableLength <= QUEUE_MAX_BYTES / 2) send(notificationLine(method, params));
   }
 
   /** @param {number} subscription @param {LogEntry[]} entries */

@@ -3,6 +3,8 @@ import { UnknownMethod } from './connection.js';
 import { saving } from './saving.js';
 import { followLogs } from './logs.js';
 import { readings } from './readings.js';
+import { reloading } from './reloading.js';
+import { updating } from './updating.js';
 import { METHODS } from '../../../lib/shared/protocol.js';
 
 /** @import { Answer, Client } from './connection.js' */
@@ -21,7 +23,7 @@ import { METHODS } from '../../../lib/shared/protocol.js';
 /** @typedef {(desk: Desk, params: Record<string, unknown>, client: Client) => unknown} MethodBody */
 
 /** @type {Record<Method, MethodBody>} */
-const BODIES = { ...readings, ...changes, ...saving, ...followLogs };
+const BODIES = { ...readings, ...changes, ...reloading, ...saving, ...followLogs, ...updating };
 
 /**
  * @param {Desk} desk

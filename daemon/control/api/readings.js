@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/protocol.js';
+import { describeRollback } from '../reload-error.js';
 import { select } from '../selectors.js';
 import { briefStatus, overviewOf, slotStatus } from '../status.js';
 import { flag, optional, readParams, text, texts, withDefault } from './params.js';
@@ -32,7 +33,7 @@ export const readings = {
     await desk.sampler.lookAtNew(runningPids(desk));
     const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
     const slots = brief && !detail ? briefStatuses(desk, ids) : statuses(desk, ids, { isDetailed: detail });
-    return { slots, notices: [...desk.control.world.notices, ...desk.parts.logs.notices()] };
+    return { slots, notices: [...desk.control.world.notices, ...rollbacks(desk.control.world), ...desk.parts.logs.notices()] };
   },
 
   /** @type {MethodBody} */
@@ -52,6 +53,11 @@ export const readings = {
     return { slots: statuses(desk, ids) };
   },
 };
+
+/** Until the next reload or restart: perhaps nobody was waiting when it happened. @param {World} world */
+function rollbacks({ desired }) {
+  return desired.apps.flatMap((app) => describeRollback(app) ?? []);
+}
 
 /** @param {Desk} desk */
 export function allIds({ control }) {

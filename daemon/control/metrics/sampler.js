@@ -1,9 +1,12 @@
 /** How often all processes are looked at, in ms. */
 const TICK_MS = 2_000;
 
+/** How long what was read of a pid is kept for the next reading, in ms. With it pidusage keeps /proc/PID/stat open: after a thousand crashes a minute of that was a thousand descriptors. */
+const KEPT_MS = 5_000;
+
 /** @typedef {{cpu: number, memoryBytes: number}} Usage  Percent of one core, and bytes resident. */
 
-/** Reads all pids in one call; one that is gone is null or missing. @typedef {(pids: number[]) => Promise<Record<string, {cpu: number, memory: number}|null>>} ReadUsage */
+/** Reads all pids in one call; one that is gone is null or missing. @typedef {(pids: number[], o: {maxage: number}) => Promise<Record<string, {cpu: number, memory: number}|null>>} ReadUsage */
 
 /**
  * Knows what each process uses.
@@ -28,7 +31,7 @@ export function createSampler({ clock, read, pids, onTick }) {
 
   /** @param {number[]} wanted */
   async function look(wanted) {
-    const stats = wanted.length === 0 ? {} : await read(wanted);
+    const stats = wanted.length === 0 ? {} : await read(wanted, { maxage: KEPT_MS });
     return new Map(Object.entries(stats).flatMap(([pid, stat]) => (stat ? [[Number(pid), { cpu: round(stat.cpu), memoryBytes: stat.memory }]] : [])));
   }
 

@@ -17,6 +17,13 @@ const OPERATIONS = {
     running: ['api/0', 'api/1', 'api/2'],
     spawns: 6,
   },
+  reload: {
+    begin: (rig) => rig.start({ instances: 3 }),
+    request: (rig, token) => rig.call('reload', { targets: ['api'], token }),
+    running: ['api/0', 'api/1', 'api/2'],
+    spawns: 6,
+    takesMs: 1_100,
+  },
   'scale up': {
     begin: (rig) => rig.start({ instances: 1 }),
     request: (rig, token) => rig.call('scale', { target: 'api', instances: '+2', token }),
@@ -64,7 +71,7 @@ async function run(operation, steps) {
   rig.store.mayPass = count.mayPass;
   const token = rig.token();
   watch(operation.request(rig, token));
-  await rig.turn(40);
+  await rig.turn(operation.takesMs ?? 40);
   rig.store.mayPass = () => true;
   return { rig, token, passed: count.passed() };
 }
@@ -83,6 +90,71 @@ test.each(Object.entries(OPERATIONS))('%s comes about exactly once when control 
     expect([step, rig.spawned().length]).toEqual([step, operation.spawns]);
     expect([step, rig.events.filter(({ event }) => event === 'impossible')]).toEqual([step, []]);
     expect([step, [...rig.keeper.children.values()].filter((child) => child.exit)]).toEqual([step, []]);
+  }
+});
+
+/** What accepts connections. */
+const serving = (rig) => rig.keeper.alive.filter((child) => child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring);
+const isBad = ({ env }) => env.V === '2';
+
+/** Each is run with control killed at every one of its steps, and has to end the same. */
+const RELOADS = {
+  'to good code': { behave: () => ({ listensAfterMs: 10 }), error: null, versions: ['2', '2', '2'] },
+  'to code that crashes': { behave: (params) => (isBad(params) ? { exitsAfterMs: 5, code: 1 } : { listensAfterMs: 10 }), error: 'ERR_NCLUST_RELOAD_FAILED', versions: ['1', '1', '1'] },
+  'to code that never listens': { behave: (params) => (isBad(params) ? {} : { listensAfterMs: 10 }), error: 'ERR_NCLUST_RELOAD_FAILED', versions: ['1', '1', '1'] },
+  'to code that fails in the third instance': { behave: (params) => (isBad(params) && params.label.slot === 2 ? { exitsAfterMs: 5, code: 1 } : { listensAfterMs: 10 }), error: 'ERR_NCLUST_RELOAD_FAILED', versions: ['2', '2', '1'] },
+  'with a rollback window': { spec: { rollbackWindowMs: 500 }, behave: () => ({ listensAfterMs: 10 }), error: null, versions: ['2', '2', '2'] },
+  'to code that crashes inside the rollback window': {
+    spec: { rollbackWindowMs: 9_000 },
+    behave: (params) => (isBad(params) && params.label.slot === 1 ? { listensAfterMs: 10, exitsAfterMs: 600, code: 1 } : { listensAfterMs: 10 }),
+    error: 'ERR_NCLUST_ROLLED_BACK',
+    versions: ['1', '1', '1'],
+    fewest: 2,
+  },
+};
+
+async function reloadUntil(scene, steps) {
+  const rig = createRig();
+  await rig.boot();
+  void rig.start({ instances: 3, minUptimeMs: 100, listenTimeoutMs: 300, env: { V: '1' } });
+  await rig.turn();
+  rig.keeper.behave = scene.behave;
+  const seen = watchServing(rig);
+  const count = countdown(steps);
+  await rig.boot(count.mayPass);
+  rig.store.mayPass = count.mayPass;
+  const token = rig.token();
+  const request = () => watch(rig.call('reload', { targets: ['api'], token, env: { V: '2' }, spec: scene.spec }));
+  request();
+  await rig.turn(2_000);
+  rig.store.mayPass = () => true;
+  return { rig, request, seen, passed: count.passed() };
+}
+
+/** The fewest that were left by anything control has asked for. */
+function watchServing(rig) {
+  const seen = { fewest: Infinity };
+  rig.keeper.onDone = () => {
+    seen.fewest = Math.min(seen.fewest, serving(rig).length);
+  };
+  return seen;
+}
+
+test.each(Object.entries(RELOADS))('a reload %s ends the same when control is killed at any step of it, and always as many instances serve', async (_name, scene) => {
+  const { passed } = await reloadUntil(scene, 1_000);
+  expect(passed).toBeGreaterThan(5);
+  for (let step = 0; step <= passed; step++) {
+    const { rig, request, seen } = await reloadUntil(scene, step);
+    await rig.boot();
+    const again = request();
+    await rig.turn(13_000);
+    expect([step, again.state, again.error?.code ?? null]).toEqual([step, scene.error ? 'failed' : 'done', scene.error]);
+    expect([step, serving(rig).sort((a, b) => a.label.slot - b.label.slot).map(({ env }) => env.V)]).toEqual([step, scene.versions]);
+    expect([step, rig.keeper.alive.length, rig.control.world.seats.size]).toEqual([step, 3, 3]);
+    expect([step, (await rig.list()).map(({ status }) => status)]).toEqual([step, Array(3).fill('online')]);
+    expect([step, rig.control.world.desired.apps[0].rollout.isGuarded, rig.control.world.desired.apps[0].spec.env.V]).toEqual([step, false, scene.versions[0]]);
+    expect([step, seen.fewest >= (scene.fewest ?? 3)]).toEqual([step, true]);
+    expect([step, rig.events.filter(({ event }) => event === 'impossible' || event === 'keeper-refused')]).toEqual([step, []]);
   }
 });
 

@@ -14,14 +14,19 @@ function behaviour(random) {
   if (chance < 0.2) return { listensAfterMs: 5, exitsAfterMs: 1_500, signal: 'SIGSEGV' };
   if (chance < 0.25) return { stopsAfterMs: 200 };
   if (chance < 0.35) return { spawnsAfterMs: 30, listensAfterMs: 5 };
+  if (chance < 0.4) return { listensAfterMs: 5, readyAfterMs: 5, isHung: true };
+  if (chance < 0.45) return { listensAfterMs: 5, readyAfterMs: 5, ports: [4000] };
   return { listensAfterMs: Math.floor(random() * 40), readyAfterMs: 20, stopsAfterMs: Math.floor(random() * 60), goneAfterMs: Math.floor(random() * 30) };
 }
 
 /** What a person, the machine and bad luck do. */
 const DEEDS = [
-  (rig, random) => rig.start({ name: pickOne(random, NAMES), instances: 1 + Math.floor(random() * 4), waitReady: random() < 0.3, listenTimeoutMs: 100, mode: random() < 0.5 ? 'cluster' : 'fork', autorestart: random() < 0.9 }, { force: random() < 0.1 }),
+  (rig, random) => rig.start({ name: pickOne(random, NAMES), instances: 1 + Math.floor(random() * 4), waitReady: random() < 0.3, listenTimeoutMs: 100, minUptimeMs: pickOne(random, [30, 1_000]), mode: random() < 0.5 ? 'cluster' : 'fork', autorestart: random() < 0.9 }, { force: random() < 0.1 }),
   (rig, random) => rig.call('restart', { targets: [pickOne(random, NAMES)] }),
   (rig, random) => rig.call('start', { targets: [pickOne(random, NAMES)] }),
+  (rig, random) => reload(rig, random, pickOne(random, NAMES)),
+  (rig, random) => reload(rig, random, pickOne(random, NAMES)),
+  (rig, random) => reload(rig, random, String(Math.floor(random() * 20))),
   (rig, random) => rig.call('stop', { targets: [pickOne(random, NAMES)] }),
   (rig, random) => rig.call('stop', { targets: [String(Math.floor(random() * 20))] }),
   (rig, random) => rig.call('delete', { targets: [pickOne(random, NAMES)] }),
@@ -33,6 +38,11 @@ const DEEDS = [
   (rig) => bothDie(rig),
   (rig, random) => rig.boot(dyingAfter(Math.floor(random() * 12))),
 ];
+
+function reload(rig, random, target) {
+  const spec = { rollbackWindowMs: pickOne(random, [0, 0, 300]), maxSurge: pickOne(random, [0, 1, 1, 2]), maxUnavailable: pickOne(random, [0, 0, 1]) };
+  return rig.call('reload', { targets: [target], env: random() < 0.5 ? { V: String(random()) } : {}, spec });
+}
 
 async function crash(rig, random) {
   const victim = pickOne(random, rig.keeper.alive);
@@ -76,7 +86,9 @@ test.each(Array.from({ length: 6 }, (_, seed) => seed))('after any operations wh
     if (step % 50 !== 49) continue;
     await calmDown(rig);
     expect([step, rig.running()]).toEqual([step, rig.wanted()]);
-    expect([step, rig.keeper.alive.length]).toEqual([step, rig.wanted().length]);
+    expect([step, rig.keeper.alive.length, rig.control.world.seats.size]).toEqual([step, rig.wanted().length, rig.wanted().length]);
+    expect([step, rig.keeper.alive.filter(({ isGated, isParked }) => isGated || isParked)]).toEqual([step, []]);
+    expect([step, rig.control.world.desired.apps.filter(({ rollout, previous = [], slots }) => rollout.isGuarded || previous.length >= slots.length || slots.some((slot) => slot.former))]).toEqual([step, []]);
     expect([step, (await rig.list()).filter(({ status }) => status !== 'online' && status !== 'stopped')]).toEqual([step, []]);
   }
   expect(rig.events.filter(({ event }) => event === 'impossible' || event === 'keeper-refused')).toEqual([]);

@@ -50,6 +50,11 @@ export function createRig({ seed = 0 } = {}) {
     lastLines: [],
     drained: [],
     detached: [],
+    preflight: () => {},
+    /** How processes of the next keeper behave. */
+    behaveNext: null,
+    /** Notifications. */
+    told: [],
     oomKilled: false,
     /** Control will die, or has died, in the middle of something. */
     isDoomed: false,
@@ -78,8 +83,10 @@ export function createRig({ seed = 0 } = {}) {
         findOrphans: () => rig.orphans,
         launchKeeper: async () => {
           rig.keeper = new FakeKeeper(clock, { firstPid: 5000 });
+          if (rig.behaveNext) rig.keeper.behave = rig.behaveNext;
           return rig.keeper.connect();
         },
+        preflight: async (specs) => rig.preflight(specs),
         leave: (status) => {
           rig.left = status;
         },
@@ -95,7 +102,7 @@ export function createRig({ seed = 0 } = {}) {
 
     /** One request. @returns {Promise<any>} */
     call(method, params = {}) {
-      const client = { signal: new AbortController().signal, notifyLog: () => {}, subscriptions: new Map() };
+      const client = { signal: new AbortController().signal, notify: (kind, told) => void rig.told.push({ kind, ...told }), notifyLog: () => {}, subscriptions: new Map() };
       return rig.answer(method, { token: rig.token(), ...params }, client);
     },
 

@@ -5,14 +5,16 @@ import { settle } from '../../../helpers/fake-keeper.js';
 
 let clock;
 let reads;
+let kept;
 let answer;
 let sampler;
 
 beforeEach(() => {
   clock = createFakeClock();
   reads = [];
+  kept = [];
   answer = async (pids) => Object.fromEntries(pids.map((pid) => [pid, { cpu: 12.345, memory: pid * 1000 }]));
-  sampler = createSampler({ clock, pids: () => [1, 2], read: (pids) => (reads.push(pids), answer(pids)), onTick: () => {} });
+  sampler = createSampler({ clock, pids: () => [1, 2], read: (pids, o) => (reads.push(pids), kept.push(o.maxage), answer(pids)), onTick: () => {} });
 });
 
 test('all processes are read in one call per tick, and asking costs nothing', async () => {
@@ -22,6 +24,11 @@ test('all processes are read in one call per tick, and asking costs nothing', as
   expect(sampler.usageOf(2)).toEqual({ cpu: 12.3, memoryBytes: 2_000 });
   await sampler.lookAtNew([1, 2]);
   expect(reads).toHaveLength(1);
+});
+
+test('what belongs to a process that has died is kept open for a few ticks only', async () => {
+  await sampler.lookAtNew([7]);
+  expect(kept).toEqual([5_000]);
 });
 
 test('a process no tick has seen is read when somebody looks', async () => {

@@ -4,13 +4,13 @@ import { asNclustError, ERRORS, fromFields, fromWire, NclustError, toWire } from
 
 test('docs/errors.md has the rows of the table, in its order', () => {
   const page = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
-  const rows = [...page.matchAll(/^\| `(ERR_\w+)` \| (\d) \| (.+) \| (.+) \|$/gm)].map(([, code, exitStatus, when, todo]) => [code, { exitStatus: Number(exitStatus), when, todo }]);
+  const rows = [...page.matchAll(/^\| `(ERR_\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)].map(([, code, exitStatus, when, todo]) => [code, { exitStatus: Number(exitStatus), when, todo }]);
   expect(rows).toEqual(Object.entries(ERRORS));
 });
 
 test('the table is sorted, and its exit statuses are the three of failure', () => {
   expect(Object.keys(ERRORS)).toEqual(Object.keys(ERRORS).sort());
-  for (const row of Object.values(ERRORS)) expect([1, 2, 3]).toContain(row.exitStatus);
+  for (const row of Object.values(ERRORS)) expect([1, 2, 3, 130]).toContain(row.exitStatus);
 });
 
 test('an error is the same on the other side of the wire', () => {

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { extname } from 'node:path';
+import { NclustError } from '../../lib/shared/errors.js';
+
+/** @import { AppSpec } from '../../lib/shared/spec.js' */
+
+/** What parses slower than this is not checked, in ms. */
+const PARSE_MS = 5_000;
+
+const PARSED = new Set(['.js', '.cjs', '.mjs']);
+
+/** Arguments of Node that may make a program of what would not parse. */
+const CHANGES_LOADING = /^(-r|--require|--import|--loader|--experimental-(loader|strip-types|transform-types|default-type|detect-module))(=|$)/;
+
+/** Some versions of Node take every `.js` for CommonJS when they only check it, and run it as a module all the same. */
+const MAYBE_MODULE = /Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside a module|await is only valid/;
+
+/** Each check is a process. */
+const AT_ONCE = 4;
+
+/**
+ * Finds out before anything is touched what would keep new instances from starting.
+ * @param {AppSpec[]} specs
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first that is found.
+ */
+export async function preflight(specs) {
+  for (let at = 0; at < specs.length; at += AT_ONCE) await Promise.all(specs.slice(at, at + AT_ONCE).map(checkOne));
+}
+
+/** @param {AppSpec} spec */
+async function checkOne(spec) {
+  const fault = faultOf(spec) ?? (await syntaxErrorOf(spec));
+  if (!fault) return;
+  throw new NclustError('ERR_NCLUST_PREFLIGHT', `Reload of "${spec.name}" was not begun: ${fault}. Nothing was touched.`, { hint: `Mend it, then: nclust reload ${spec.name}`, data: { name: spec.name } });
+}
+
+/**
+ * @param {AppSpec} spec
+ * @returns {string|null}
+ */
+function faultOf({ kind, script, file, cwd, env }) {
+  const port = env.PORT;
+  if (!isDirectory(cwd)) return `its working directory "${cwd}" is not there`;
+  if (!isExecutable(file)) return `"${file}", which should run it, is missing or cannot be executed`;
+  if (kind === 'node' && !isFile(script)) return `its script "${script}" is missing or is no file`;
+  if (port !== undefined && /^\d+$/.test(port) && Number(port) > 65_535) return `PORT is ${port}, and the highest port is 65535`;
+  return null;
+}
+
+/**
+ * @param {AppSpec} spec
+ * @returns {Promise<string|null>}
+ */
+function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs }) {
+  if (kind !== 'node' || !PARSED.has(extname(script)) || interpreterArgs.some((arg) => CHANGES_LOADING.test(arg))) return Promise.resolve(null);
+  return new Promise((resolve) => {
+    execFile(file, ['--check', script], { cwd, env: {}, timeout: PARSE_MS, killSignal: 'SIGKILL' }, (error, _stdout, stderr) => {
+      const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
+      // Whatever else goes wrong here says nothing about the script.
+      resolve(error && line && !MAYBE_MODULE.test(line) ? `"${script}" does not parse: ${line}${whereIn(stderr, script)}` : null);
+    });
+  });
+}
+
+/**
+ * @param {string} stderr  Begins with "file:line".
+ * @param {string} script
+ */
+function whereIn(stderr, script) {
+  const [first] = stderr.split('\n');
+  const line = first.startsWith(script) || first.startsWith(`file://${script}`) ? /:(\d+)$/.exec(first)?.[1] : undefined;
+  return line ? ` (line ${line})` : '';
+}
+
+/** @param {string} path */
+function isDirectory(path) {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** @param {string} path */
+function isFile(path) {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+/** @param {string} path */
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return isFile(path);
+  } catch {
+    return false; // Whatever the reason, it cannot be executed.
+  }
+}

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { preflight } from '../../../daemon/control/preflight.js';
+import { createRig, watch } from './control-rig.js';
+import { makeSpec } from './make-spec.js';
+
+let folder;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'preflight-'));
+  writeFileSync(join(folder, 'good.js'), 'require("node:http");\nprocess.exit(9);\n');
+  writeFileSync(join(folder, 'module.js'), 'import fs from "node:fs";\nexport const one = await fs.promises.stat("/");\n');
+  writeFileSync(join(folder, 'bad.js'), 'const a = 1;\nfunction (\n');
+  writeFileSync(join(folder, 'bad.mjs'), 'import fs from "node:fs";\nconst x = ;\n');
+  writeFileSync(join(folder, 'typed.ts'), 'const a: number = 1;\n');
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const spec = (script, more = {}) => makeSpec({ file: process.execPath, script: join(folder, script), cwd: folder, ...more });
+
+test.each([
+  ['a script that parses, without running it', 'good.js', {}],
+  ['a module in a .js file', 'module.js', {}],
+  ['what Node cannot check', 'typed.ts', {}],
+  ['a script that something else makes parse', 'bad.js', { interpreterArgs: ['--import', 'tsx'] }],
+  ['a port that is no number', 'good.js', { env: { PORT: '/run/api.sock' } }],
+  ['the highest port', 'good.js', { env: { PORT: '65535' } }],
+])('lets through %s', async (_what, script, more) => {
+  await expect(preflight([spec(script, more)])).resolves.toBe(undefined);
+});
+
+test.each([
+  ['a script that does not parse', 'bad.js', {}, /bad\.js" does not parse: SyntaxError: .* \(line 2\)\. Nothing was touched/],
+  ['a module that does not parse', 'bad.mjs', {}, /bad\.mjs" does not parse: SyntaxError: .* \(line 2\)/],
+  ['a script that is missing', 'none.js', {}, /script ".*none\.js" is missing/],
+  ['a script that is a folder', '.', {}, /is no file/],
+  ['an interpreter that is missing', 'good.js', { file: '/no/node' }, /"\/no\/node", which should run it/],
+  ['an interpreter that cannot be executed', 'good.js', { file: '/etc/passwd' }, /cannot be executed/],
+  ['a working directory that is missing', 'good.js', { cwd: '/no/folder' }, /working directory "\/no\/folder"/],
+  ['a port that is none', 'good.js', { env: { PORT: '65536' } }, /PORT is 65536/],
+])('stops %s', async (_what, script, more, message) => {
+  const error = await preflight([spec(script, more)]).catch((caught) => caught);
+  expect(error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', exitStatus: 1 });
+  expect(error.message).toMatch(message);
+});
+
+test('a reload is looked at with its changes before anything is touched, and only once', async () => {
+  const rig = createRig();
+  await rig.boot();
+  void rig.start({ instances: 2 });
+  await rig.turn(2_000);
+  const before = rig.keeper.requests.length;
+  const looked = [];
+  rig.preflight = (specs) => {
+    looked.push(specs.map(({ name, env }) => [name, env.PORT]));
+    throw new Error('no');
+  };
+  const request = watch(rig.call('reload', { targets: ['api'], env: { PORT: '1' } }));
+  await rig.turn(10);
+  expect([request.state, looked, rig.keeper.requests.length]).toEqual(['failed', [[['api', '1']]], before]);
+  expect(await rig.list()).toMatchObject([{ generation: 1 }, { generation: 1 }]);
+  rig.preflight = () => {};
+  const token = rig.token();
+  watch(rig.call('reload', { targets: ['api'], token }));
+  await rig.turn(10);
+  rig.preflight = () => {
+    throw new Error('looked again');
+  };
+  const again = watch(rig.call('reload', { targets: ['api'], token }));
+  await rig.turn(3_000);
+  expect(again.state).toBe('done');
+});

@@ -1,0 +1,365 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createRig, watch } from './control-rig.js';
+
+let rig;
+
+beforeEach(async () => {
+  rig = createRig();
+  await rig.boot();
+});
+
+/** An app that is up, in its first generation. */
+async function running(fields = {}) {
+  void rig.start({ instances: 4, ...fields });
+  await rig.turn(5_000);
+  return rig.keeper.alive.map(({ pid }) => pid);
+}
+
+const reload = (more = {}) => watch(rig.call('reload', { targets: ['api'], ...more }));
+const generations = async () => (await rig.list()).map(({ generation }) => generation);
+const statuses = async () => (await rig.list()).map(({ status }) => status);
+/** What accepts connections. */
+const serving = () => rig.keeper.alive.filter((child) => child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring);
+const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb).map(({ params }) => params);
+
+describe('reload', () => {
+  test('replaces every instance, the first one gated until it has lived for minUptime and answered', async () => {
+    const old = await running();
+    const request = reload();
+    await rig.turn(999);
+    expect(rig.keeper.alive.map(({ pid, isGated }) => [pid, isGated])).toEqual([...old.map((pid) => [pid, false]), [1004, true]]);
+    expect(asked('ask')).toEqual([]);
+    await rig.turn(1);
+    expect([asked('ask').length, rig.keeper.children.get('i0-4').isGated]).toEqual([1, false]);
+    await rig.turn(100);
+    expect(request.result.slots).toMatchObject([{ generation: 2, status: 'online', restarts: 1 }, { generation: 2 }, { generation: 2 }, { generation: 2 }]);
+    expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual([1004, 1005, 1006, 1007]);
+    expect(rig.keeper.alive.every(({ isGated }) => !isGated)).toBe(true);
+  });
+
+  test('never has fewer instances serving than before, nor more than maxSurge beside them', async () => {
+    await running({ maxSurge: 2 });
+    const counts = { serving: [], beside: [] };
+    rig.keeper.behave = () => {
+      counts.serving.push(serving().length);
+      counts.beside.push(rig.keeper.alive.filter((child) => child.isGated).length);
+      return { listensAfterMs: 10, stopsAfterMs: 500 };
+    };
+    const request = reload();
+    await rig.turn(3_000);
+    expect(request.state).toBe('done');
+    expect(Math.min(...counts.serving)).toBe(4);
+    expect(Math.max(...counts.beside)).toBe(1); // One is being started when there is one.
+  });
+
+  test('drains of old instances overlap', async () => {
+    rig.keeper.behave = () => ({ listensAfterMs: 10, stopsAfterMs: 3_000 });
+    await running();
+    const request = reload();
+    await rig.turn(1_000 + 3 * 10 + 3_000);
+    expect(request.state).toBe('pending');
+    await rig.turn(20);
+    expect(request.state).toBe('done');
+  });
+
+  test('waits for the ready message of an app that sends one before connections come to it', async () => {
+    rig.keeper.behave = () => ({ listensAfterMs: 5, readyAfterMs: 300 });
+    await running({ waitReady: true, instances: 2, minUptimeMs: 100 });
+    const request = reload();
+    await rig.turn(299);
+    expect(asked('admit')).toEqual([]);
+    await rig.turn(1);
+    expect(asked('admit')).toHaveLength(1);
+    await rig.turn(299);
+    expect(asked('admit')).toHaveLength(1);
+    await rig.turn(10);
+    expect([asked('admit').length, request.state]).toEqual([2, 'done']);
+  });
+
+  test('takes a new environment and new settings; they are those of the next start as well', async () => {
+    await running({ env: { A: '1', B: '1' } });
+    const request = reload({ env: { A: '2' }, spec: { interpreterArgs: ['--x'] } });
+    await rig.turn(2_000);
+    expect(request.state).toBe('done');
+    expect(rig.keeper.alive.map(({ env }) => [env.A, env.B])).toEqual(Array(4).fill(['2', '1']));
+    expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], rollout: { isGuarded: false }, slots: [{ generation: 2 }, {}, {}, {}] });
+    expect(rig.control.world.desired.apps[0].slots.some((slot) => 'former' in slot)).toBe(false);
+  });
+
+  test('of one instance leaves the others alone', async () => {
+    const old = await running();
+    const request = watch(rig.call('reload', { targets: ['2'] }));
+    await rig.turn(2_000);
+    expect([request.state, await generations()]).toEqual(['done', [1, 1, 2, 1]]);
+    expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual([...old.filter((pid) => pid !== 1002), 1004]);
+  });
+
+  test('of an app that is stopped starts it, all of it at once', async () => {
+    await running();
+    void rig.call('stop', { targets: ['api'] });
+    await rig.turn();
+    const request = reload();
+    await rig.turn(15);
+    expect([request.state, await statuses()]).toEqual(['done', Array(4).fill('online')]);
+  });
+
+  test('of an app that has failed starts it', async () => {
+    rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
+    void rig.start({ maxRestarts: 0 }).catch(() => {});
+    await rig.turn(1_000);
+    expect(await statuses()).toEqual(['errored']);
+    rig.keeper.behave = () => ({ listensAfterMs: 1 });
+    const request = reload();
+    await rig.turn(10);
+    expect(request.state).toBe('done');
+  });
+
+  test('of an app in fork mode that listens goes one beside the other', async () => {
+    await running({ mode: 'fork', instances: 1 });
+    let atSpawn = 0;
+    rig.keeper.behave = () => ((atSpawn = serving().length), { listensAfterMs: 10 });
+    const request = reload();
+    await rig.turn(2_000);
+    expect([request.state, atSpawn]).toEqual(['done', 1]);
+  });
+
+  test.each([['in fork mode that does not listen', { mode: 'fork' }], ['that is no Node program', { mode: 'fork', kind: 'exec' }]])('of an app %s stops first', async (_what, fields) => {
+    rig.keeper.behave = () => ({});
+    await running({ ...fields, instances: 2 });
+    let most = 0;
+    rig.keeper.behave = () => ((most = Math.max(most, rig.keeper.alive.length + 1)), {});
+    const request = reload();
+    await rig.turn(5_000);
+    expect([request.state, most, await generations()]).toEqual(['done', 2, [2, 2]]);
+  });
+});
+
+describe('a bad deploy', () => {
+  test.each([
+    ['exits at once', { exitsAfterMs: 5, code: 1 }, 'exited with code 1'],
+    ['exits with 0', { listensAfterMs: 2, exitsAfterMs: 5, code: 0 }, 'exited with code 0'],
+    ['crashes while it is on trial', { listensAfterMs: 10, exitsAfterMs: 900, code: 1 }, 'exited with code 1 after 0.9s'],
+    ['cannot be started', { refuses: 'ENOENT' }, 'could not be started: ENOENT'],
+    ['never listens', {}, 'was not ready in 10s (it did not listen on [::]:3000)'],
+    ['listens elsewhere', { listensAfterMs: 10, ports: [4000] }, 'was not ready in 10s (it did not listen on [::]:3000, but on [::]:4000)'],
+    ['hangs', { listensAfterMs: 10, isHung: true }, 'was not ready in 10s (its event loop did not answer)'],
+  ])('that %s changes nothing', async (_what, behaviour, reason) => {
+    const old = await running();
+    rig.lastLines = ['boom'];
+    rig.keeper.behave = () => behaviour;
+    const request = reload({ spec: { killTimeoutMs: 7 } });
+    await rig.turn(20_000);
+    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED', exitStatus: 1, data: { slots: [{ slot: 0 }], running: [0, 1, 2, 3].map((slot) => ({ slot, generation: 1 })) } });
+    expect(request.error.message).toContain(reason);
+    expect(request.error.message).toContain('The 4 old instances are still serving.');
+    if (!behaviour.refuses) expect(request.error.data.slots[0].lastLines).toEqual(['boom']);
+    expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(old);
+    expect(rig.spawned()).toHaveLength(5);
+    expect([await statuses(), await generations()]).toEqual([Array(4).fill('online'), Array(4).fill(1)]);
+    expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], spec: { killTimeoutMs: 10_000 } });
+    expect(rig.control.world.seats.size).toBe(4);
+  });
+
+  test('with an environment that moves it listens where it likes', async () => {
+    await running();
+    rig.keeper.behave = () => ({ listensAfterMs: 10, ports: [4000] });
+    const request = reload({ env: { PORT: '4000' } });
+    await rig.turn(3_000);
+    expect(request.state).toBe('done');
+  });
+
+  test('that fails later stops there, and says which instances run what', async () => {
+    await running();
+    let count = 0;
+    rig.keeper.behave = () => (++count <= 2 ? { listensAfterMs: 10 } : { exitsAfterMs: 5, code: 3 });
+    const request = reload({ env: { NEW: '1' } });
+    await rig.turn(3_000);
+    expect(request.error.message).toContain('instance 2 exited with code 3');
+    expect(request.error.message).toContain('Instances 0, 1 run the new code, Instances 2, 3 run the old.');
+    expect(await generations()).toEqual([2, 2, 1, 1]);
+    expect(await statuses()).toEqual(Array(4).fill('online'));
+    // Each comes back as what it was.
+    rig.keeper.behave = () => ({ listensAfterMs: 10 });
+    for (const child of rig.keeper.alive) rig.keeper.exit(child.instanceId, { code: 1 });
+    await rig.turn(3_000);
+    expect(rig.keeper.alive.map(({ env, label }) => [label.slot, env.NEW]).sort()).toEqual([[0, '1'], [1, '1'], [2, undefined], [3, undefined]]);
+    const second = reload();
+    await rig.turn(3_000);
+    expect([second.state, await generations()]).toEqual(['done', [3, 3, 3, 3]]);
+    expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], spec: { env: { NEW: '1' } } });
+  });
+
+  test('that crashes after it was let in, while others are being replaced, stops there too', async () => {
+    await running();
+    rig.keeper.behave = ({ label }) => (label.slot === 0 ? { listensAfterMs: 10, exitsAfterMs: 1_100, code: 7 } : { listensAfterMs: 200 });
+    const request = reload();
+    await rig.turn(3_000);
+    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED' });
+    expect(request.error.message).toContain('exited with code 7');
+    expect([await statuses(), await generations()]).toEqual([Array(4).fill('online'), [1, 1, 1, 1]]);
+  });
+
+  test('of an app that stops first comes back as it was', async () => {
+    rig.keeper.behave = () => ({});
+    await running({ mode: 'fork', instances: 1 });
+    rig.keeper.behave = ({ env }) => (env.BAD ? { exitsAfterMs: 5, code: 1 } : {});
+    const request = reload({ env: { BAD: '1' } });
+    await rig.turn(3_000);
+    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED' });
+    expect([await statuses(), await generations()]).toEqual([['online'], [1]]);
+    expect(rig.keeper.alive[0].env.BAD).toBe(undefined);
+  });
+
+  test('leaves an instance stopped that was', async () => {
+    await running();
+    void rig.call('stop', { targets: ['3'] });
+    await rig.turn();
+    rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 1 });
+    const request = reload();
+    await rig.turn(3_000);
+    expect([request.state, await statuses()]).toEqual(['failed', ['online', 'online', 'online', 'stopped']]);
+  });
+});
+
+describe('while a reload is under way', () => {
+  test('an old instance that crashes comes back as what it was', async () => {
+    await running({ env: { V: '1' } });
+    const request = reload({ env: { V: '2' } });
+    await rig.turn(500);
+    rig.keeper.exit(rig.keeper.alive[2].instanceId, { code: 1 });
+    await rig.turn(50);
+    expect(rig.keeper.alive.map(({ env, label }) => [label.slot, env.V])).toEqual([[0, '1'], [1, '1'], [3, '1'], [0, '2'], [2, '1']]);
+    await rig.turn(3_000);
+    expect([request.state, await generations()]).toEqual(['done', [2, 2, 2, 2]]);
+  });
+
+  test('a second one takes its place, and both are answered by its end', async () => {
+    await running({ env: { V: '1' } });
+    rig.keeper.behave = ({ env }) => (env.V === '2' ? {} : { listensAfterMs: 10 });
+    const first = reload({ env: { V: '2' } });
+    await rig.turn(500);
+    const second = reload({ env: { V: '3' } });
+    await rig.turn(50);
+    expect(rig.keeper.alive.filter(({ env }) => env.V === '2')).toEqual([]);
+    await rig.turn(3_000);
+    expect([first.state, second.state, await generations()]).toEqual(['done', 'done', [3, 3, 3, 3]]);
+    expect(rig.keeper.alive.map(({ env }) => env.V)).toEqual(Array(4).fill('3'));
+  });
+
+  test('a second one that is bad takes both back to where they began', async () => {
+    await running({ env: { V: '1' } });
+    const first = reload({ env: { V: '2' } });
+    await rig.turn(500);
+    rig.keeper.behave = ({ env }) => (env.V === '3' ? { exitsAfterMs: 1, code: 1 } : { listensAfterMs: 10 });
+    const second = reload({ env: { V: '3' } });
+    await rig.turn(3_000);
+    expect([first.state, second.state, await generations()]).toEqual(['failed', 'failed', [1, 1, 1, 1]]);
+    expect(rig.control.world.desired.apps[0].spec.env.V).toBe('1');
+  });
+
+  test('a second one in the middle of the first goes back to what was up', async () => {
+    await running({ env: { V: '1' } });
+    rig.keeper.behave = ({ env }) => (env.V === '3' ? { exitsAfterMs: 1, code: 1 } : { listensAfterMs: 100 });
+    const first = reload({ env: { V: '2' } });
+    await rig.turn(1_150); // Two have been replaced.
+    const second = reload({ env: { V: '3' } });
+    await rig.turn(3_000);
+    expect([first.state, second.state, await generations()]).toEqual(['failed', 'failed', [2, 2, 1, 1]]);
+    for (const child of rig.keeper.alive) rig.keeper.exit(child.instanceId, { code: 1 });
+    await rig.turn(3_000);
+    expect(rig.keeper.alive.map(({ env, label }) => [label.slot, env.V]).sort()).toEqual([[0, '2'], [1, '2'], [2, '1'], [3, '1']]);
+  });
+
+  test.each(['stop', 'delete'])('%s ends old and new', async (method) => {
+    await running();
+    const request = reload();
+    await rig.turn(500);
+    const end = watch(rig.call(method, { targets: ['api'] }));
+    await rig.turn(1_000);
+    expect([request.state, end.state, rig.keeper.alive.length]).toEqual(['failed', 'done', 0]);
+  });
+
+  test('restart goes on without a guard', async () => {
+    await running();
+    const request = reload();
+    await rig.turn(500);
+    const restart = watch(rig.call('restart', { targets: ['api'] }));
+    await rig.turn(1_000);
+    expect([request.state, restart.state, await generations()]).toEqual(['done', 'done', [3, 3, 3, 3]]);
+    expect(rig.keeper.alive.some(({ isGated }) => isGated)).toBe(false);
+  });
+
+  test('scale up waits for the first new instance, and is in the new generation', async () => {
+    await running();
+    const request = reload();
+    await rig.turn(500);
+    const scale = watch(rig.call('scale', { target: 'api', instances: '6' }));
+    await rig.turn(400);
+    expect([rig.keeper.alive.length, scale.state]).toEqual([5, 'pending']);
+    await rig.turn(2_000);
+    expect([request.state, scale.state, await generations()]).toEqual(['done', 'done', Array(6).fill(2)]);
+  });
+
+  test('scale up ends with the old code when the new one is bad', async () => {
+    await running();
+    rig.keeper.behave = ({ env }) => (env.BAD ? { listensAfterMs: 5, exitsAfterMs: 800, code: 1 } : { listensAfterMs: 5 });
+    const request = reload({ env: { BAD: '1' } });
+    await rig.turn(500);
+    const scale = watch(rig.call('scale', { target: 'api', instances: '6' }));
+    await rig.turn(1_000);
+    expect([request.state, scale.state, await generations()]).toEqual(['failed', 'done', Array(6).fill(1)]);
+    expect(rig.keeper.alive.every(({ env }) => !env.BAD)).toBe(true);
+  });
+
+  test('scale down ends with the number that is wanted', async () => {
+    await running();
+    const request = reload();
+    await rig.turn(1_020);
+    const scale = watch(rig.call('scale', { target: 'api', instances: '1' }));
+    await rig.turn(2_000);
+    expect([scale.state, await generations(), rig.keeper.alive.length]).toEqual(['done', [2], 1]);
+    expect(request.state).toBe('failed'); // Its other instances are not there any more.
+  });
+});
+
+describe('when the keeper dies while a reload is under way', () => {
+  beforeEach(async () => {
+    await running({ instances: 2, env: { V: '1' } });
+  });
+
+  /** Its processes live on, and the next keeper gets them. */
+  async function loseKeeper(behave) {
+    rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: label.name, id: label.id, outPipe: null, errPipe: null }));
+    rig.behaveNext = behave;
+    rig.keeper.die();
+    await rig.turn(5_000);
+  }
+
+  test('good code comes to replace all orphans, and the command is answered', async () => {
+    const request = reload({ env: { V: '2' } });
+    await rig.turn(500);
+    await loseKeeper(() => ({ listensAfterMs: 10 }));
+    expect([request.state, rig.keeper.alive.map(({ env, isAdopted }) => [env.V, isAdopted])]).toEqual(['done', [['2', false], ['2', false]]]);
+    expect(await statuses()).toEqual(['online', 'online']);
+  });
+
+  test('bad code is still guarded against: the orphans that served go on', async () => {
+    const pids = rig.keeper.alive.map(({ pid }) => pid);
+    const request = reload({ env: { V: '2' } });
+    await rig.turn(500);
+    await loseKeeper(() => ({ exitsAfterMs: 5, code: 1 }));
+    expect([request.error?.code, await statuses(), (await rig.list()).map(({ pid }) => pid)]).toEqual(['ERR_NCLUST_RELOAD_FAILED', ['online', 'online'], pids]);
+    expect(rig.keeper.alive.map(({ instanceId }) => instanceId)).toEqual(['i0-0', 'i0-1']);
+    expect(rig.control.world.desired.apps[0].spec.env.V).toBe('1');
+  });
+});
+
+test('an instance may take until listenTimeout to listen, however short minUptime is and whenever the others have begun to', async () => {
+  rig.keeper.behave = ({ label }) => ({ listensAfterMs: label.slot === 0 ? 100 : 500 });
+  void rig.start({ instances: 2, minUptimeMs: 300 });
+  await rig.turn(400); // One of the two does not listen yet, so no place is known where all do.
+  rig.keeper.behave = () => ({ listensAfterMs: 800 });
+  const request = reload();
+  await rig.turn(3_000);
+  expect([request.error, request.state]).toEqual([null, 'done']);
+});

@@ -1,0 +1,164 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createRig, watch } from './control-rig.js';
+
+let rig;
+
+beforeEach(async () => {
+  rig = createRig();
+  await rig.boot();
+  void rig.start({ instances: 2, rollbackWindowMs: 30_000, env: { V: '1' } });
+  await rig.turn(5_000);
+});
+
+const reload = () => watch(rig.call('reload', { targets: ['api'], env: { V: '2' } }));
+const of = (version) => rig.keeper.alive.filter(({ env, isRetiring }) => env.V === version && !isRetiring);
+const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb).map(({ params }) => params);
+const generations = async () => (await rig.list()).map(({ generation, status }) => [generation, status]);
+/** Every half second, each that is watched tells what it has done. */
+async function live(ms, vitalsOf) {
+  for (let left = ms; left > 0; left -= 500) {
+    for (const child of rig.keeper.alive) if (rig.keeper.watched.get(child.instanceId) > 0) rig.keeper.tellVitals(child.instanceId, vitalsOf(child));
+    await rig.turn(500);
+  }
+}
+const healthy = () => ({ responses: 50 });
+
+test('old instances are parked at cut-over and retired when the window has closed; only then the reload is done', async () => {
+  const request = reload();
+  await rig.turn(1_100);
+  expect(of('1').map(({ isParked }) => isParked)).toEqual([true, true]);
+  expect(of('2').map(({ isGated }) => isGated)).toEqual([false, false]);
+  expect(await generations()).toEqual([[2, 'online'], [2, 'online']]);
+  await live(29_500, healthy);
+  expect([request.state, of('1').length, asked('retire').length]).toEqual(['pending', 2, 0]);
+  await live(1_000, healthy);
+  expect([request.state, rig.keeper.alive.map(({ env }) => env.V)]).toEqual(['done', ['2', '2']]);
+  expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], rollout: { isGuarded: false, failure: null } });
+});
+
+test('nobody is watched before a reload with a window, nor after it, nor once parked', async () => {
+  expect(rig.keeper.watched.size).toBe(0);
+  const request = reload();
+  await rig.turn(500);
+  expect([...rig.keeper.watched.values()]).toEqual([500, 500]);
+  await rig.turn(600);
+  expect([...rig.keeper.watched.entries()].filter(([, everyMs]) => everyMs > 0).map(([id]) => rig.keeper.children.get(id).env.V)).toEqual(['2', '2']);
+  await live(31_000, healthy);
+  expect(request.state).toBe('done');
+  expect(rig.keeper.alive.map(({ instanceId }) => rig.keeper.watched.get(instanceId))).toEqual([0, 0]);
+  expect(rig.control.world.pulses.size).toBe(0);
+});
+
+test('when a new instance crashes inside the window the parked ones take the traffic back, and all new ones go', async () => {
+  const pids = rig.keeper.alive.map(({ pid }) => pid);
+  const request = reload();
+  await rig.turn(5_000);
+  rig.lastLines = ['boom'];
+  const order = rig.keeper.requests.length;
+  rig.keeper.exit(of('2')[1].instanceId, { code: 9 });
+  await rig.turn(100);
+  expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(pids);
+  expect(rig.keeper.alive.every(({ isParked }) => !isParked)).toBe(true);
+  expect(rig.keeper.requests.slice(order).map(({ verb }) => verb).filter((verb) => verb === 'unpark' || verb === 'retire').slice(0, 2)).toEqual(['unpark', 'unpark']);
+  expect(request.error).toMatchObject({ code: 'ERR_NCLUST_ROLLED_BACK', exitStatus: 1, data: { slots: [{ slot: 1, lastLines: ['boom'] }], running: [{ slot: 0, generation: 1 }, { slot: 1, generation: 1 }] } });
+  expect(request.error.message).toContain('instance 1 exited with code 9 after 4s. The 2 old instances are serving again.');
+  expect(await generations()).toEqual([[1, 'online'], [1, 'online']]);
+  expect(rig.control.world.desired.apps[0].spec.env.V).toBe('1');
+  // Whoever was not waiting learns of it too, until the next reload.
+  expect((await rig.call('list')).notices).toEqual([expect.stringMatching(/^The reload of "api" of 20.* was rolled back: instance 1 exited with code 9/)]);
+  rig.keeper.behave = () => ({ listensAfterMs: 10 });
+  reload();
+  await rig.turn(100);
+  expect((await rig.call('list')).notices).toEqual([]);
+});
+
+test.each([
+  ['errors, when the old ones had none', { responses: 50 }, { responses: 4, errors: 1 }, true],
+  ['errors, when the old ones had nearly as many', { responses: 50, errors: 5 }, { responses: 10, errors: 2 }, false],
+  ['a few errors', { responses: 50 }, { responses: 50, errors: 2 }, false],
+  ['errors in too few responses', { responses: 50 }, { responses: 0, errors: 0 }, false],
+  ['an event loop that is held up', { responses: 50, delayP99Ms: 10 }, { responses: 50, delayP99Ms: 250 }, true],
+  ['an event loop that was no better before', { responses: 50, delayP99Ms: 100 }, { responses: 50, delayP99Ms: 250 }, false],
+])('new instances with %s', async (_what, before, after, isBad) => {
+  const request = reload();
+  await live(1_500, ({ env }) => (env.V === '1' ? before : healthy()));
+  await live(6_000, ({ env }) => (env.V === '1' ? before : after));
+  expect(request.state).toBe(isBad ? 'failed' : 'pending');
+  if (isBad) expect(request.error.code).toBe('ERR_NCLUST_ROLLED_BACK');
+  expect(await generations()).toEqual(Array(2).fill([isBad ? 1 : 2, 'online']));
+});
+
+test('a trip while old ones are still being replaced takes all of it back', async () => {
+  rig.keeper.behave = ({ env, label }) => ({ listensAfterMs: env.V === '2' && label.slot === 1 ? 8_000 : 10 });
+  const request = reload();
+  await live(1_500, healthy);
+  expect(of('1').map(({ isParked }) => isParked)).toEqual([true, false]);
+  await live(2_000, ({ env }) => (env.V === '1' ? healthy() : { responses: 50, errors: 25 }));
+  expect(request.error).toMatchObject({ code: 'ERR_NCLUST_ROLLED_BACK' });
+  expect(request.error.message).toMatch(/\d+ of their last \d+ requests/);
+  expect([of('1').length, of('2').length, of('1').some(({ isParked }) => isParked)]).toEqual([2, 0, false]);
+});
+
+test('a canary that fails is no rollback: nothing had been touched', async () => {
+  rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 1 });
+  const request = reload();
+  await rig.turn(1_000);
+  expect(request.error.code).toBe('ERR_NCLUST_RELOAD_FAILED');
+  expect(asked('park')).toEqual([]);
+});
+
+test('a parked instance that has died is started again when it is needed, and until it is up the new one serves', async () => {
+  const request = reload();
+  await rig.turn(3_000);
+  rig.keeper.exit(of('1')[0].instanceId, { signal: 'SIGKILL' });
+  await rig.turn(100);
+  expect([of('1').length, of('2').length]).toEqual([1, 2]);
+  rig.keeper.behave = () => ({ listensAfterMs: 300 });
+  rig.keeper.exit(of('2')[1].instanceId, { code: 1 });
+  await rig.turn(200);
+  expect([of('2').length, request.state]).toEqual([1, 'pending']);
+  await rig.turn(200);
+  expect([of('1').length, of('2').length, request.state]).toEqual([2, 0, 'failed']);
+});
+
+test('the next control goes on with the window, and closes it in time', async () => {
+  const request = reload();
+  await rig.turn(10_000);
+  await rig.boot();
+  await rig.turn(100);
+  expect(of('1').map(({ isParked }) => isParked)).toEqual([true, true]);
+  expect(of('2').map(({ instanceId }) => rig.keeper.watched.get(instanceId))).toEqual([500, 500]);
+  await rig.turn(20_500);
+  expect(of('1').length).toBe(2);
+  await rig.turn(500);
+  expect([of('1').length, request.state, await generations()]).toEqual([0, 'pending', [[2, 'online'], [2, 'online']]]);
+});
+
+test('the next control takes back what the last one could not', async () => {
+  reload();
+  await rig.turn(5_000);
+  rig.control.close();
+  rig.keeper.connect();
+  rig.keeper.exit(of('2')[0].instanceId, { code: 1 });
+  await rig.boot();
+  await rig.turn(100);
+  expect([of('1').length, of('2').length, of('1').some(({ isParked }) => isParked)]).toEqual([2, 0, false]);
+});
+
+test('a second reload closes the window: what was parked goes, what serves is the old one now', async () => {
+  const first = reload();
+  await rig.turn(5_000);
+  const second = watch(rig.call('reload', { targets: ['api'], env: { V: '3' }, spec: { rollbackWindowMs: 0 } }));
+  await rig.turn(50);
+  expect([of('1').length, of('2').length]).toEqual([0, 2]);
+  await rig.turn(2_000);
+  expect([first.state, second.state, of('3').length, rig.keeper.alive.length]).toEqual(['done', 'done', 2, 2]);
+});
+
+test.each(['stop', 'delete', 'restart'])('%s inside the window ends what is parked', async (method) => {
+  reload();
+  await rig.turn(5_000);
+  const request = watch(rig.call(method, { targets: ['api'] }));
+  await rig.turn(1_000);
+  expect([request.state, rig.keeper.alive.filter(({ isParked }) => isParked).length, rig.keeper.alive.length]).toEqual(['done', 0, method === 'restart' ? 2 : 0]);
+});
