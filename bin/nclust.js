@@ -14,6 +14,8 @@ const io = {
   isTTY: isatty(1),
   get isTalkTTY() { return isatty(2); },
   get columns() { return process.stdout.columns ?? null; },
+  talkSize: () => ({ columns: process.stderr.columns || 80, rows: process.stderr.rows || 24 }),
+  onInterrupt,
   get cwd() { return process.cwd(); },
   env: process.env,
   platform: process.platform,
@@ -81,6 +83,14 @@ function talk(text) {
   if (!hasTalked) process.stderr.on('error', () => {});
   hasTalked = true;
   process.stderr.write(text);
+}
+
+/**
+ * @param {() => void} listener
+ */
+function onInterrupt(listener) {
+  process.on('SIGINT', listener);
+  return () => process.off('SIGINT', listener);
 }
 
 /**

@@ -28,15 +28,17 @@ const MAX_QUEUED = 256;
  * Opens a client and greets the server.
  * @param {Reach} reach
  * @param {Reach} [reachAgain]  For a connection that broke. Default: the same.
+ * @param {object} [o]
+ * @param {boolean} [o.isAnyVersion]  Whether a server with another protocol will do.
  * @returns {Promise<Client|null>}  Null when nobody was there. The caller closes it. Throws ERR_NCLUST_PROTOCOL_VERSION and what `reach` throws.
  */
-export async function openClient(reach, reachAgain = reach) {
+export async function openClient(reach, reachAgain = reach, { isAnyVersion = false } = {}) {
   const socket = await reach();
   if (!socket) return null;
   const client = new Client(socket, reachAgain);
   try {
     client.hello = /** @type {import('./shared/protocol.js').Hello} */ (await client.request('hello'));
-    checkProtocol(client.hello);
+    if (!isAnyVersion) checkProtocol(client.hello);
     return client;
   } catch (error) {
     await client.close();
@@ -67,6 +69,9 @@ export class Client {
 
   /** @type {(() => void)|null} */
   #wakeReader = null;
+
+  /** @type {((message: import('./shared/rpc.js').RpcMessage) => void)|null} */
+  #listener = null;
 
   /**
    * @param {Socket} socket
@@ -107,6 +112,16 @@ export class Client {
       this.#socket.resume();
       await /** @type {Promise<void>} */ (new Promise((resolve) => { this.#wakeReader = resolve; }));
     }
+  }
+
+  /**
+   * Hands what the server says unasked to a listener, in place of keeping it for notifications(). One at a time.
+   * @param {(message: import('./shared/rpc.js').RpcMessage) => void} listener
+   * @returns {() => void}  Ends that.
+   */
+  onNotification(listener) {
+    this.#listener = listener;
+    return () => { this.#listener = null; };
   }
 
   /** @returns {Promise<void>}  Idempotent. Unanswered requests reject with ERR_NCLUST_CONNECTION_LOST. */
@@ -169,6 +184,7 @@ export class Client {
 
   /** @param {import('./shared/rpc.js').RpcMessage} message */
   #notify(message) {
+    if (this.#listener) return this.#listener(message);
     this.#notifications.push(message);
     if (this.#notifications.length > MAX_QUEUED) this.#socket.pause();
     this.#wakeReader?.();

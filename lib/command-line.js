@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { COMMANDS } from './command-table.js';
-import { START_OPTIONS } from './config/options.js';
+import { RELOAD_OPTIONS, START_OPTIONS } from './config/options.js';
 import { perform } from './perform.js';
 import { readVersion } from './shared/version.js';
 
@@ -74,7 +74,7 @@ function addCommand(program, row, args, io) {
       const { words, options } = splitGiven(given);
       await perform(row, words, { ...options, ...program.opts() }, args, io);
     });
-  if (row.takesStartOptions) for (const { flags, help } of START_OPTIONS) command.addOption(new Option(flags, help));
+  for (const { flags, help } of row.takesStartOptions ? START_OPTIONS : row.takesReloadOptions ? RELOAD_OPTIONS : []) command.addOption(new Option(flags, help));
   for (const [flags, help] of row.options ?? []) command.option(flags, help);
   command.addOption(new Option('--no-color').hideHelp());
   if (row.takesStartOptions) command.usage('[options] <script|command|name|id|namespace...> [-- arguments for the app]');
@@ -99,9 +99,9 @@ Examples:
   nclust start app.js -i max      start one process per CPU
   nclust list                     see what runs
   nclust logs api                 follow its output
-  nclust restart api              after a change
+  nclust reload api               after a change, without losing a request
   nclust stop all                 stop everything, keep the list
 
-Exit status: 0 done, 1 refused or failed, 2 usage, 3 the manager cannot be reached.
+Exit status: 0 done, 1 refused or failed, 2 usage, 3 the manager cannot be reached, 130 Ctrl-C.
 Everything is kept in $NCLUST_HOME (default ~/.nclust).
 `;

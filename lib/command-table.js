@@ -17,6 +17,7 @@
  * @property {string} help
  * @property {[flags: string, help: string][]} [options]
  * @property {boolean} [takesStartOptions]  Those of config/options.js, and arguments for the app behind "--".
+ * @property {boolean} [takesReloadOptions]  Those of them that can change later.
  * @property {string[]} [examples]
  * @property {boolean} [isPlain]  May run without the command-line parser when nothing stands behind its name: see program.js.
  * @property {() => Promise<Loaded>} load  Imports what this command needs, and nothing else.
@@ -55,6 +56,12 @@ export const COMMANDS = [
     options: [['-a, --update-env', 'merge the variables of this shell over theirs'], NO_WAIT, JSON_OPTION],
     examples: ['nclust restart api', 'PORT=4000 nclust restart api --update-env'],
     load: load(() => import('./commands/restart.js'), 'restart', changedList),
+  },
+  {
+    name: 'reload', words: TARGETS, help: 'replace apps by new instances, without losing a request; what is set here stays set', takesReloadOptions: true,
+    options: [['-a, --update-env', 'merge the variables of this shell over theirs'], NO_WAIT, JSON_OPTION],
+    examples: ['nclust reload api', 'nclust reload all --max-surge 2', 'nclust reload api --rollback-window 30s', 'nclust reload api --interpreter "$(nvm which 24)"'],
+    load: load(() => import('./commands/reload.js'), 'reload', changedList),
   },
   {
     name: 'delete', aliases: ['del'], words: TARGETS, help: 'stop apps and take them out of the list', options: [NO_WAIT, JSON_OPTION],
@@ -139,6 +146,11 @@ export const COMMANDS = [
       const [{ ping }, { renderPing }] = await Promise.all([import('./commands/ping.js'), import('./render/ping.js')]);
       return { run: ping, render: renderPing, json: ({ hello }) => hello };
     },
+  },
+  {
+    name: 'update', help: 'replace the running manager by the version of this command, without an interruption', options: [NO_WAIT, JSON_OPTION],
+    examples: ['npm install -g nclust@latest && nclust update'],
+    load: load(() => import('./commands/update.js'), 'update', async () => () => ''),
   },
   {
     name: 'kill', help: 'stop every app, then the manager', options: [JSON_OPTION],

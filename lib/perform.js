@@ -11,6 +11,8 @@ import { resolveHome } from './shared/paths.js';
  * @property {boolean} isTTY  Whether stdout is a terminal.
  * @property {boolean} isTalkTTY  Whether stderr is one.
  * @property {number|null} columns  Width of stdout's terminal.
+ * @property {() => {columns: number, rows: number}} talkSize  Of stderr's terminal.
+ * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C; returns what undoes it.
  * @property {string} cwd
  * @property {Record<string, string|undefined>} env
  * @property {string} platform
@@ -33,6 +35,8 @@ export async function perform(command, words, options, args, io) {
     env: io.env,
     node: io.node,
     talk: (sentence) => io.talk(`${sentence}\n`),
+    screen: screenOf(options, io),
+    onInterrupt: io.onInterrupt,
   });
   // The connection is made while the modules are read. Whoever asks for it meets its failure too.
   if (command.isPlain) context.running().catch(() => {});
@@ -61,6 +65,17 @@ function currentFolder(io) {
   } catch (cause) {
     throw new NclustError('ERR_NCLUST_NO_FOLDER', 'The folder you are in has been removed.', { hint: 'Go to another one (cd) and run the command again.', cause });
   }
+}
+
+/**
+ * @param {Record<string, any>} options
+ * @param {Io} io
+ * @returns {import('./board.js').Screen|null}
+ */
+function screenOf(options, io) {
+  if (!io.isTalkTTY || io.env.TERM === 'dumb' || options.json) return null;
+  const hasColour = wantsColour({ isTTY: true, isAllowed: options.color !== false, env: io.env });
+  return { size: io.talkSize, write: io.talk, paint: createPaint(hasColour) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { carryOut } from '../carry-out.js';
 import { reachListed } from './listed.js';
 import { newToken, outcome } from './outcome.js';
 
@@ -10,6 +11,6 @@ import { newToken, outcome } from './outcome.js';
  */
 export async function deleteApps(context, words, options) {
   const { client, targets } = await reachListed(context, words);
-  const { slots } = await client.request('delete', { targets, wait: options.wait, token: newToken() });
+  const { slots } = await carryOut(context, client, 'delete', { targets, wait: options.wait, token: newToken() }, `Deleting ${words.join(', ')}`);
   return outcome(context, client, slots, { done: options.wait ? 'Deleted' : 'Deleting', json: options.json });
 }

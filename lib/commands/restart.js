@@ -1,4 +1,5 @@
 import { snapshot } from '../config/app-spec.js';
+import { carryOut } from '../carry-out.js';
 import { reachListed } from './listed.js';
 import { newToken, outcome } from './outcome.js';
 
@@ -12,6 +13,6 @@ import { newToken, outcome } from './outcome.js';
 export async function restart(context, words, options) {
   const { client, targets } = await reachListed(context, words);
   const env = options.updateEnv ? { env: snapshot(context.env) } : {};
-  const { slots } = await client.request('restart', { targets, wait: options.wait, ...env, token: newToken() });
+  const { slots } = await carryOut(context, client, 'restart', { targets, wait: options.wait, ...env, token: newToken() }, `Restarting ${words.join(', ')}`);
   return outcome(context, client, slots, { done: options.wait ? 'Restarted' : 'Restarting', json: options.json });
 }

@@ -1,3 +1,4 @@
+import { carryOut } from '../carry-out.js';
 import { NclustError } from '../shared/errors.js';
 import { keptApps } from './not-running.js';
 import { newToken, outcome } from './outcome.js';
@@ -14,19 +15,20 @@ import { newToken, outcome } from './outcome.js';
 export async function resurrect(context, _targets, options) {
   const isListKept = !(await context.running()) && keptApps(context.home) > 0;
   const client = await context.manager();
-  const saved = await startSaved(client, options.wait, isListKept);
+  const saved = await startSaved(context, client, options.wait, isListKept);
   const slots = isListKept ? (await client.request('list')).slots : saved;
   return outcome(context, client, slots, { done: 'Brought back', json: options.json });
 }
 
 /**
+ * @param {import('../context.js').Context} context
  * @param {Client} client
  * @param {boolean} wait
  * @param {boolean} mayBeMissing
  */
-async function startSaved(client, wait, mayBeMissing) {
+async function startSaved(context, client, wait, mayBeMissing) {
   try {
-    return (await client.request('resurrect', { wait, token: newToken() })).slots;
+    return (await carryOut(context, client, 'resurrect', { wait, token: newToken() }, 'Bringing back the saved apps')).slots;
   } catch (error) {
     if (mayBeMissing && error instanceof NclustError && error.code === 'ERR_NCLUST_DUMP_MISSING') return [];
     throw error;

@@ -1,3 +1,4 @@
+import { carryOut } from '../carry-out.js';
 import { reachListed } from './listed.js';
 import { newToken, outcome } from './outcome.js';
 
@@ -10,6 +11,6 @@ import { newToken, outcome } from './outcome.js';
  */
 export async function scale(context, [word, instances], options) {
   const { client, targets: [target] } = await reachListed(context, [word]);
-  const { slots } = await client.request('scale', { target, instances, wait: options.wait, token: newToken() });
+  const { slots } = await carryOut(context, client, 'scale', { target, instances, wait: options.wait, token: newToken() }, `Scaling ${word}`);
   return outcome(context, client, slots, { done: options.wait ? 'Scaled' : 'Scaling', json: options.json });
 }

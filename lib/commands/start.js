@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { carryOut } from '../carry-out.js';
 import { buildSpec } from '../config/app-spec.js';
 import { readStartOptions, separateExitCodes } from '../config/options.js';
 import { NclustError } from '../shared/errors.js';
@@ -33,8 +34,8 @@ export async function start(context, targets, options, args) {
 
   const client = reached ?? (await context.manager());
   const { wait, force = false } = options;
-  const started = specs.length === 0 ? [] : (await client.request('start', { specs, wait, force, token: newToken() })).slots;
-  const again = listed.length === 0 ? [] : (await client.request('start', { targets: listed, wait, token: newToken() })).slots;
+  const started = specs.length === 0 ? [] : (await carryOut(context, client, 'start', { specs, wait, force, token: newToken() }, `Starting ${specs.map(({ name }) => name).join(', ')}`)).slots;
+  const again = listed.length === 0 ? [] : (await carryOut(context, client, 'start', { targets: listed, wait, token: newToken() }, `Starting ${listed.join(', ')}`)).slots;
   return outcome(context, client, [...started, ...again], { done: wait ? 'Started' : 'Starting', json: options.json });
 }
 

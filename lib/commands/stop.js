@@ -1,3 +1,4 @@
+import { carryOut } from '../carry-out.js';
 import { reachListed } from './listed.js';
 import { newToken, outcome } from './outcome.js';
 
@@ -10,6 +11,6 @@ import { newToken, outcome } from './outcome.js';
  */
 export async function stop(context, words, options) {
   const { client, targets } = await reachListed(context, words);
-  const { slots } = await client.request('stop', { targets, wait: options.wait, token: newToken() });
+  const { slots } = await carryOut(context, client, 'stop', { targets, wait: options.wait, token: newToken() }, `Stopping ${words.join(', ')}`);
   return outcome(context, client, slots, { done: options.wait ? 'Stopped' : 'Stopping', json: options.json });
 }

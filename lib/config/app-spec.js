@@ -5,7 +5,7 @@ import { checkSpec } from '../shared/spec.js';
 import { appVersion } from './app-version.js';
 import { findProgram } from './find-program.js';
 import { resolveProgram } from './interpreter.js';
-import { START_OPTIONS } from './options.js';
+import { specFields } from './options.js';
 import { resolveOwner } from './owner.js';
 
 /** @typedef {import('../shared/spec.js').AppSpec} AppSpec */
@@ -40,7 +40,7 @@ export function buildSpec(target, args, options, surroundings) {
   const instancesGiven = options.instances !== undefined;
   return checkSpec({
     name: defaultName(target, what),
-    ...fieldsOf(options),
+    ...specFields(options),
     ...run.fields,
     script: what.script,
     args,
@@ -63,15 +63,6 @@ export function buildSpec(target, args, options, surroundings) {
 export function snapshot(env) {
   const kept = Object.entries(env).filter(([key, value]) => value !== undefined && !NOT_INHERITED.includes(key));
   return /** @type {Record<string, string>} */ (Object.fromEntries(kept));
-}
-
-/**
- * @param {Record<string, any>} options
- * @returns {Partial<AppSpec>}
- */
-function fieldsOf(options) {
-  const given = START_OPTIONS.filter(({ key, field }) => field && options[key] !== undefined);
-  return Object.fromEntries(given.map(({ key, field }) => [field, options[key]]));
 }
 
 /**

@@ -6,6 +6,8 @@ import { splitWords } from './split-words.js';
 
 /** @typedef {import('../shared/spec.js').AppSpec} AppSpec */
 
+const SCHEDULINGS = ['least-connections', 'sticky', 'os'];
+
 /**
  * One option of `start`: how it is written, what it means, which field of the spec it fills.
  * @typedef {object} StartOption
@@ -35,18 +37,56 @@ export const START_OPTIONS = [
   { flags: '--stop-signal <signal>', key: 'stopSignal', field: 'stopSignal', read: asSignal, help: 'signal that asks it to stop (default: SIGTERM when it listens to it, else SIGINT)' },
   { flags: '--wait-ready', key: 'waitReady', field: 'waitReady', read: (value) => value, help: 'it is up when it calls process.send("ready")' },
   { flags: '--listen-timeout <time>', key: 'listenTimeout', field: 'listenTimeoutMs', read: asDuration, help: 'how long to wait for that (default: 10s)' },
+  { flags: '--shutdown-with-message', key: 'shutdownWithMessage', field: 'shutdownWithMessage', read: (value) => value, help: 'ask it to stop by the message "shutdown" in place of a signal' },
+  { flags: '--scheduling <how>', key: 'scheduling', field: 'scheduling', read: asScheduling, help: 'who gets a connection in cluster mode: least-connections, sticky (by client address) or os (default: least-connections)' },
+  { flags: '--max-surge <number>', key: 'maxSurge', field: 'maxSurge', read: asWhole, help: 'new instances that a reload starts at once beside the old ones (default: 1)' },
+  { flags: '--max-unavailable <number>', key: 'maxUnavailable', field: 'maxUnavailable', read: asWhole, help: 'old instances that a reload may end before new ones are there (default: 0)' },
+  { flags: '--rollback-window <time>', key: 'rollbackWindow', field: 'rollbackWindowMs', read: asDuration, help: 'how long a reload keeps the old instances at hand, to go back to them when the new ones do worse (default: none)' },
   { flags: '--uid <user>', key: 'uid', read: asText, help: 'run as this user, name or number (root only)' },
   { flags: '--gid <group>', key: 'gid', read: asText, help: 'run as this group, name or number (root only)' },
 ];
 
+/** Those that mean something for an app that is in the list, too. */
+const CHANGEABLE = ['interpreter', 'interpreterArgs', 'nodeArgs', 'scheduling', 'maxSurge', 'maxUnavailable', 'rollbackWindow'];
+
+/** @type {StartOption[]} */
+export const RELOAD_OPTIONS = START_OPTIONS.filter(({ key }) => CHANGEABLE.includes(key));
+
 /**
- * Reads the options that were given.
+ * Reads the options of `start` that were given.
  * @param {Record<string, unknown>} given  As commander returns them.
  * @returns {Record<string, any>}  By key; absent ones are absent. Throws ERR_NCLUST_USAGE.
  */
 export function readStartOptions(given) {
+  return readOptions(START_OPTIONS, given);
+}
+
+/**
+ * The same for those of `reload`.
+ * @param {Record<string, unknown>} given
+ * @returns {Record<string, any>}
+ */
+export function readReloadOptions(given) {
+  return readOptions(RELOAD_OPTIONS, given);
+}
+
+/**
+ * @param {Record<string, any>} options  By key.
+ * @returns {Partial<AppSpec>}  Those that are a field of the spec.
+ */
+export function specFields(options) {
+  const given = START_OPTIONS.filter(({ key, field }) => field && options[key] !== undefined);
+  return Object.fromEntries(given.map(({ key, field }) => [field, options[key]]));
+}
+
+/**
+ * @param {StartOption[]} table
+ * @param {Record<string, unknown>} given
+ * @returns {Record<string, any>}
+ */
+function readOptions(table, given) {
   // commander says `true` for a --no- option that is not there.
-  const present = START_OPTIONS.filter(({ key, flags }) => given[key] !== undefined && !(flags.startsWith('--no-') && given[key] === true));
+  const present = table.filter(({ key, flags }) => given[key] !== undefined && !(flags.startsWith('--no-') && given[key] === true));
   return Object.fromEntries(present.map(({ key, flags, read }) => [key, read(given[key], longFlag(flags))]));
 }
 
@@ -121,6 +161,15 @@ function asDuration(value, flag) {
   const ms = parseDuration(value);
   if (ms === null || ms > 2_147_483_647) throw badOption(flag, value, DURATION_FORMS);
   return ms;
+}
+
+/**
+ * @param {string} value
+ * @param {string} flag
+ */
+function asScheduling(value, flag) {
+  if (SCHEDULINGS.includes(value)) return value;
+  throw badOption(flag, value, SCHEDULINGS.join(', '));
 }
 
 /**

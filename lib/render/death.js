@@ -5,6 +5,7 @@ const WORDS = {
   crash: 'it ended by itself',
   stop: 'stopped',
   restart: 'restarted',
+  reload: 'replaced by a reload',
   scale: 'scaled down',
   delete: 'deleted',
   'boot-timeout': 'it was not ready in time',
@@ -20,7 +21,7 @@ const WORDS = {
  * @returns {string}
  */
 export function describeDeath(death) {
-  const by = death.by ? ` by ${death.by}` : '';
+  const by = death.by ? (death.cause === 'boot-timeout' ? `: ${death.by}` : ` by ${death.by}`) : '';
   if (death.cause === 'spawn-failed') return `${WORDS[death.cause]}${by}`;
   const how = death.signal ? `killed by ${death.signal}` : `exited with code ${death.code ?? '?'}`;
   const before = death.wasReady ? '' : ', before it was up';

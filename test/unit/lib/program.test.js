@@ -5,6 +5,7 @@ import { beforeAll, afterAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../lib/command-table.js';
 import { runProgram } from '../../../lib/program.js';
 import { NclustError } from '../../../lib/shared/errors.js';
+import { checkSpec } from '../../../lib/shared/spec.js';
 import { openServer } from './rpc-server.js';
 import { slotStatus } from './slots.js';
 
@@ -30,7 +31,7 @@ async function nclust(argv, { home = join(cwd, 'no-home'), env = {}, platform = 
   const exitStatus = await runProgram(argv, {
     print: async (text) => { stdout += text; },
     talk: (text) => { stderr += text; },
-    isTTY, isTalkTTY: isTTY, columns: isTTY ? 200 : null, cwd, env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home, ...env }, platform, node: { file: process.execPath, version: process.version },
+    isTTY, isTalkTTY: isTTY, columns: isTTY ? 200 : null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd, env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home, ...env }, platform, node: { file: process.execPath, version: process.version },
   });
   return { exitStatus, stdout, stderr };
 }
@@ -39,13 +40,13 @@ async function nclust(argv, { home = join(cwd, 'no-home'), env = {}, platform = 
 function manager(handlers = {}) {
   const slots = [slotStatus(), slotStatus({ id: 1, slot: 1, pid: 4712 }), slotStatus({ id: 2, name: 'worker', namespace: 'jobs', pid: 0, status: 'stopped' })];
   const changed = () => ({ slots: slots.slice(0, 2) });
-  return openServer({ list: () => ({ slots, notices: [] }), start: changed, stop: changed, restart: changed, delete: changed, scale: changed, reset: changed, signal: changed, resurrect: changed, ...handlers });
+  return openServer({ list: () => ({ slots, notices: [] }), start: changed, stop: changed, restart: changed, reload: changed, delete: changed, scale: changed, reset: changed, signal: changed, resurrect: changed, ...handlers });
 }
 
 describe('without a manager', () => {
   test.each([
     [['list'], 0, /^┌[^]*┘\n$/], [['ls'], 0, /┘\n$/], [['list', '--json'], 0, /^\[\]\n$/], [['jlist'], 0, /^\[\]\n$/], [['prettylist'], 0, /^\[\]\n$/], [['pid'], 0, /^$/], [['pid', 'x'], 0, /^$/], [['kill'], 0, /^$/],
-    [['describe', 'x'], 1, /^$/], [['id', 'x'], 1, /^$/], [['env', '0'], 1, /^$/], [['stop', 'x'], 1, /^$/], [['restart', 'all'], 1, /^$/], [['delete', 'x'], 1, /^$/], [['scale', 'x', '2'], 1, /^$/], [['reset', 'x'], 1, /^$/],
+    [['describe', 'x'], 1, /^$/], [['id', 'x'], 1, /^$/], [['env', '0'], 1, /^$/], [['stop', 'x'], 1, /^$/], [['restart', 'all'], 1, /^$/], [['reload', 'all'], 1, /^$/], [['update'], 0, /^$/], [['delete', 'x'], 1, /^$/], [['scale', 'x', '2'], 1, /^$/], [['reset', 'x'], 1, /^$/],
     [['ping'], 3, /^$/], [['logs'], 3, /^$/],
   ])('%j exits %d and starts nothing', async (argv, exitStatus, stdout) => {
     const result = await nclust(argv);
@@ -78,7 +79,7 @@ describe('usage', () => {
   test.each([
     [['lisst'], /unknown command 'lisst'[^]*list/], [['strat', 'app.js'], /start/], [['stop'], /missing required argument/], [['list', 'api'], /too many arguments/], [['list', '--colour'], /unknown option/],
     [['start'], /needs something/], [['start', 'app.js', '-i', 'many'], /--instances is "many"; accepted/], [['start', 'app.js', '--kill-timeout', 'x'], /--kill-timeout is "x"/], [['logs', '--lines', 'x'], /No nclust|--lines/],
-    [['sendSignal', 'SIGFOO', 'api'], /SIGFOO/], [['list', '--sort', 'colour'], /--sort is "colour"; accepted: name/], [['list', '--sort', 'name:up'], /--sort is/], [['list', '--sort', 'constructor'], /--sort is/],
+    [['sendSignal', 'SIGFOO', 'api'], /SIGFOO/], [['reload', 'api', '--max-surge', 'x'], /--max-surge is "x"/], [['reload', 'api', '--scheduling', 'fair'], /--scheduling is "fair"; accepted: least-connections, sticky, os/], [['list', '--sort', 'colour'], /--sort is "colour"; accepted: name/], [['list', '--sort', 'name:up'], /--sort is/], [['list', '--sort', 'constructor'], /--sort is/],
   ])('%j is refused', async (argv, said) => {
     const result = await nclust(argv);
     expect([2, 3]).toContain(result.exitStatus);
@@ -189,6 +190,9 @@ describe('commands that change something', () => {
     [['restart', '/^a/'], 'restart', { targets: ['/^a/'], wait: true, token }],
     [['restart', 'api', '-a'], 'restart', { targets: ['api'], wait: true, token, env: expect.objectContaining({ B: '2' }) }],
     [['restart', 'api', '--update-env'], 'restart', { targets: ['api'], wait: true, token, env: expect.objectContaining({ B: '2' }) }],
+    [['reload', 'api', '1'], 'reload', { targets: ['api', '1'], wait: true, token }],
+    [['reload', 'all', '--no-wait', '-a'], 'reload', { targets: ['all'], wait: false, token, env: expect.objectContaining({ B: '2' }) }],
+    [['reload', 'api', '--max-surge', '2', '--max-unavailable', '1', '--rollback-window', '30s', '--scheduling', 'sticky'], 'reload', { targets: ['api'], wait: true, token, spec: { maxSurge: 2, maxUnavailable: 1, rollbackWindowMs: 30_000, scheduling: 'sticky' } }],
     [['del', 'api'], 'delete', { targets: ['api'], wait: true, token }],
     [['scale', 'api', '4'], 'scale', { target: 'api', instances: '4', wait: true, token }],
     [['scale', 'api', '+2'], 'scale', { target: 'api', instances: '+2', wait: true, token }],
@@ -200,6 +204,20 @@ describe('commands that change something', () => {
     const server = await manager();
     expect(await nclust(argv, { home: server.home, env: { B: '2' } })).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('┌'), stderr: expect.stringContaining('"api" (2 instances).') });
     expect(server.callsTo(method).map((call) => call.params)).toEqual([params]);
+  });
+
+  test('reload with another interpreter asks for each app by itself, where it means something else for each', async () => {
+    const detailed = (/** @type {object} */ fields, /** @type {object} */ spec) => slotStatus({ ...fields, spec: checkSpec({ kind: 'node', file: '/old/node', interpreter: '/old/node', script: join(cwd, 'app.js'), cwd, ...spec }) });
+    const slots = [detailed({ id: 0 }, { name: 'api', mode: 'cluster' }), detailed({ id: 1, slot: 1 }, { name: 'api', mode: 'cluster' }), detailed({ id: 2, name: 'worker' }, { name: 'worker', interpreterArgs: ['--trace-gc'] })];
+    const server = await manager({ list: () => ({ slots, notices: [] }) });
+    expect(await nclust(['reload', 'api', 'worker', '--interpreter', process.execPath, '--max-surge', '3'], { home: server.home })).toMatchObject({ exitStatus: 0 });
+    const spec = { kind: 'node', file: process.execPath, interpreter: process.execPath, nodeVersion: process.version, execArgs: [], maxSurge: 3 };
+    expect(server.callsTo('reload').map(({ params }) => params)).toEqual([
+      { targets: ['0', '1'], wait: true, token, spec: { ...spec, interpreterArgs: [] } },
+      { targets: ['2'], wait: true, token, spec: { ...spec, interpreterArgs: ['--trace-gc'] } },
+    ]);
+    await nclust(['reload', 'all', '--node-args', '--trace-warnings'], { home: server.home });
+    expect(server.callsTo('list').map(({ params }) => params)).toContainEqual({ targets: ['all'], detail: true });
   });
 
   test('a signal that reached nobody is a failure', async () => {

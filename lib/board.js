@@ -1,0 +1,54 @@
+import { renderProgress } from './render/progress.js';
+
+/** Seconds are counted on by ourselves; the manager speaks only when something has changed. */
+const TICK_MS = 250;
+
+/**
+ * The terminal that talk goes to.
+ * @typedef {object} Screen
+ * @property {() => {columns: number, rows: number}} size
+ * @property {(text: string) => void} write
+ * @property {import('./render/paint.cjs').Paint} paint
+ */
+
+/**
+ * A few lines that are rewritten in place while a command waits. The cursor stays visible and behind the last of them, so that there is nothing to
+ * put right when the command is killed.
+ * @param {Screen} screen
+ * @param {string} doing  "Reloading api".
+ * @returns {{show: (progress: import('./shared/protocol.js').Progress) => void, close: () => void}}  close() takes the lines away. Idempotent.
+ */
+export function createBoard(screen, doing) {
+  const startedMono = performance.now();
+  let height = 0;
+  /** @type {import('./shared/protocol.js').Progress|null} */
+  let latest = null;
+  let latestMono = startedMono;
+
+  function draw() {
+    const nowMono = performance.now();
+    const lines = renderProgress({ doing, forMs: nowMono - startedMono, progress: latest, ageMs: nowMono - latestMono }, { ...screen.size(), paint: screen.paint });
+    // In one piece, line by line over what is there: nothing flickers.
+    screen.write(`${back(height)}${lines.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`);
+    height = lines.length;
+  }
+
+  const timer = setInterval(draw, TICK_MS);
+  return {
+    show(progress) {
+      latest = progress;
+      latestMono = performance.now();
+      draw();
+    },
+    close() {
+      clearInterval(timer);
+      if (height > 0) screen.write(`${back(height)}\u001b[J`);
+      height = 0;
+    },
+  };
+}
+
+/** @param {number} lines */
+function back(lines) {
+  return lines === 0 ? '' : `\r\u001b[${lines}A`;
+}

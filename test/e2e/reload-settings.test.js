@@ -1,0 +1,53 @@
+import { existsSync, readlinkSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { startLoad } from '../helpers/load.js';
+import { isRunning } from '../helpers/processes.js';
+import { sandbox } from '../helpers/sandbox.js';
+
+const NODE_24 = fileURLToPath(new URL('../nodes/node_modules/node24-linux-x64/bin/node', import.meta.url));
+const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
+
+/** @param {import('../helpers/sandbox.js').Sandbox} home @param {string} name */
+const specOf = async (home, name) => (await home.nclust('describe', name, '--json')).json()[0].spec;
+
+test.runIf(existsSync(NODE_24))('--interpreter: the new workers run on that Node.js, the list says so, and no request fails', async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { instances: 2, flags: ['--node-args', '--trace-warnings'] });
+  const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+
+  const result = await home.nclust('reload', app.name, '--interpreter', NODE_24);
+
+  expect(result).toMatchObject({ exitStatus: 0, stderr: 'Reloaded "http-echo" (2 instances).\n' });
+  expect(await load.stop()).toMatchObject(LOST_NOTHING);
+  for (const { pid, nodeVersion, interpreterArgs } of await app.instances()) {
+    expect(readlinkSync(`/proc/${pid}/exe`)).toBe(NODE_24);
+    expect(nodeVersion).toMatch(/^v?24\./);
+    expect(interpreterArgs).toEqual(['--trace-warnings']);
+  }
+  await home.nclust('restart', app.name);
+  for (const pid of await app.pids()) expect(readlinkSync(`/proc/${pid}/exe`)).toBe(NODE_24);
+});
+
+test('what a reload sets stays set', async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { instances: 1, flags: ['--max-surge', '2'], env: { COLOUR: 'red' } });
+  await home.nclust('reload', app.name, '--scheduling', 'sticky', '--max-unavailable', '1', '--update-env', { env: { COLOUR: 'blue', PORT: String(app.port) } });
+  expect(await specOf(home, app.name)).toMatchObject({ scheduling: 'sticky', maxSurge: 2, maxUnavailable: 1, rollbackWindowMs: 0, env: { COLOUR: 'blue' } });
+  await home.nclust('reload', app.name);
+  expect(await specOf(home, app.name)).toMatchObject({ scheduling: 'sticky', maxSurge: 2, maxUnavailable: 1, env: { COLOUR: 'blue' } });
+});
+
+test('Ctrl-C ends the command, and the reload comes to its end', async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '1500'] });
+  const old = await app.pids();
+  const command = home.follow('reload', app.name);
+  await home.waitFor('the first new worker', async () => home.processes().filter((one) => one.role === 'app').length > 2);
+
+  command.child.kill('SIGINT');
+
+  expect(await command.done).toMatchObject({ exitStatus: 130, stdout: '', stderr: 'nclust: Reloading http-echo goes on in the manager; "nclust list" shows how far it is.\n' });
+  await home.waitFor('the old workers to be gone', () => !old.some(isRunning), { deadlineMs: 20_000 });
+  await home.waitFor('two new ones', async () => (await app.instances()).every((slot) => slot.status === 'online' && !old.includes(slot.pid)));
+});

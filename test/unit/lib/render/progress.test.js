@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { renderProgress } from '../../../../lib/render/progress.js';
+
+const view = { columns: 80, rows: 24, paint: (/** @type {string} */ _style, /** @type {string} */ text) => text };
+const shown = { doing: 'Reloading api', forMs: 12_400, ageMs: 0 };
+
+/** @param {Partial<import('../../../../lib/shared/protocol.js').Waiting>} [fields] */
+const waiting = (fields) => ({ id: 0, name: 'api', slot: 0, phase: /** @type {const} */ ('starting'), forMs: 0, detail: null, leftMs: null, ...fields });
+
+/** @param {import('../../../../lib/shared/protocol.js').Waiting[]} list */
+const progress = (list) => ({ token: 't', done: 1, total: 4, waiting: list });
+
+test('each worker that is not there yet: which, waiting for what, how long', () => {
+  const list = [waiting({ slot: 2, forMs: 4_200, detail: 'it does not listen on port 3000' }), waiting({ slot: 10, phase: 'soaking', forMs: 300, leftMs: 700 }), waiting({ slot: 1, phase: 'draining', forMs: 61_000 })];
+  expect(renderProgress({ ...shown, progress: progress(list) }, view)).toEqual([
+    'Reloading api: 1 of 4 done, 12s',
+    '  api 2   starting       4s  it does not listen on port 3000',
+    '  api 10  soaking        0s  1s left',
+    '  api 1   draining    1m01s',
+  ]);
+});
+
+test('before the manager has said anything it says what is being done', () => {
+  expect(renderProgress({ ...shown, progress: null }, view)).toEqual(['Reloading api, 12s']);
+});
+
+test('time goes on between two messages', () => {
+  const list = [waiting({ phase: 'parked', forMs: 4_200, leftMs: 20_000 })];
+  expect(renderProgress({ ...shown, ageMs: 5_000, progress: progress(list) }, view)[1]).toBe('  api 0  parked         9s  15s left');
+});
+
+test.each([20, 40, 80])('no line is as wide as a terminal of %d columns', (columns) => {
+  const list = [waiting({ name: 'a-service-with-a-very-long-name-日本語', detail: 'x'.repeat(200) }), waiting({ name: 'b' })];
+  for (const line of renderProgress({ ...shown, doing: `Reloading ${'app, '.repeat(40)}`, progress: progress(list) }, { ...view, columns })) expect(line.length).toBeLessThan(columns);
+});
+
+test('what does not fit is counted, and the block is lower than the terminal', () => {
+  const list = Array.from({ length: 30 }, (_, slot) => waiting({ slot }));
+  const lines = renderProgress({ ...shown, progress: progress(list) }, { ...view, rows: 10 });
+  expect(lines).toHaveLength(8);
+  expect(lines.at(-1)).toBe('  and 24 more');
+  expect(renderProgress({ ...shown, progress: progress(list) }, { ...view, rows: 60 })).toHaveLength(13);
+});
+
+test('a name cannot write to the terminal', () => {
+  expect(renderProgress({ ...shown, doing: 'Reloading \u001b[2J', progress: progress([waiting({ name: '\u001b[31m', detail: '\u0007' })]) }, view).join('')).not.toMatch(/[\u0000-\u001f]/);
+});
