@@ -2,12 +2,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
+import { measureBalance } from './figures/balance.js';
 import { measureIdleCpu } from './figures/idle-cpu.js';
 import { measureKillToServing } from './figures/kill-to-serving.js';
 import { measureListTime, measureLongList } from './figures/list-time.js';
 import { measureMemory } from './figures/memory.js';
+import { measureReloadLosses } from './figures/reload-losses.js';
+import { measureReloadTime } from './figures/reload-time.js';
 import { measureSlowRoute } from './figures/slow-route.js';
 import { measureStartTime } from './figures/start-time.js';
+import { measureThroughput } from './figures/throughput.js';
 
 /**
  * One line of the table. nclust has to be at most `bound`, or at least that with `isAtLeast`.
@@ -16,13 +20,26 @@ import { measureStartTime } from './figures/start-time.js';
  * @property {string} unit
  * @property {number} nclust
  * @property {number|null} pm2
+ * @property {number|null} [cluster]  Bare node:cluster, where it can do that.
  * @property {number} bound
  * @property {string} boundIs
  * @property {boolean} [isAtLeast]
  * @property {boolean} [isInformation]  Shown, not judged.
  */
 
-const FIGURES = { memory: measureMemory, list: measureListTime, 'long-list': measureLongList, start: measureStartTime, 'idle-cpu': measureIdleCpu, kill: measureKillToServing, 'slow-route': measureSlowRoute };
+const FIGURES = {
+  memory: measureMemory,
+  list: measureListTime,
+  'long-list': measureLongList,
+  start: measureStartTime,
+  'idle-cpu': measureIdleCpu,
+  kill: measureKillToServing,
+  'slow-route': measureSlowRoute,
+  'reload-losses': measureReloadLosses,
+  'reload-time': measureReloadTime,
+  balance: measureBalance,
+  throughput: measureThroughput,
+};
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' }, only: { type: 'string', multiple: true }, write: { type: 'boolean', default: false } } });
 
@@ -49,11 +66,12 @@ function heading() {
 
 /** @param {Row[]} lines */
 function table(lines) {
-  const number = (/** @type {number|null} */ value) => (value === null ? '-' : value.toFixed(Math.abs(value) < 10 ? 2 : 0));
+  const number = (/** @type {number} */ value) => (Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 10 ? 2 : 0));
+  const cell = (/** @type {number|null|undefined} */ value, /** @type {string} */ unit) => (value === null || value === undefined ? '-' : `${number(value)} ${unit}`.trim());
   return [
-    '| figure | nclust | PM2 | bound | verdict |',
-    '| --- | ---: | ---: | --- | --- |',
-    ...lines.map((row) => `| ${row.what} | ${number(row.nclust)} ${row.unit} | ${row.pm2 === null ? '-' : `${number(row.pm2)} ${row.unit}`} | ${row.boundIs} (${number(row.bound)} ${row.unit}) | ${verdict(row)} |`),
+    '| figure | nclust | PM2 | node:cluster | bound | verdict |',
+    '| --- | ---: | ---: | ---: | --- | --- |',
+    ...lines.map((row) => `| ${row.what} | ${cell(row.nclust, row.unit)} | ${cell(row.pm2, row.unit)} | ${cell(row.cluster, row.unit)} | ${row.boundIs} (${cell(row.bound, row.unit)}) | ${verdict(row)} |`),
   ];
 }
 

@@ -1,0 +1,92 @@
+import { Agent } from 'node:http';
+import { enter, openLedger, percentileMs } from '../../helpers/ledger.js';
+import { exchange } from '../../helpers/traffic/exchange.js';
+import { addressOf } from '../../helpers/traffic/target.js';
+import { pause } from '../../helpers/wait-for.js';
+import { median } from '../measure.js';
+import { openService } from '../services.js';
+
+const WORKERS = 4;
+const BLOCK_MS = 3_000;
+const ASK_EVERY_MS = 10;
+
+/**
+ * How evenly long-lived connections are spread, and what new ones notice of a worker that is blocked.
+ * @param {{runs: number}} o
+ * @returns {Promise<import('../run.js').Row[]>}
+ */
+export async function measureBalance({ runs }) {
+  const rows = [];
+  for (const [count, bound] of [[64, 1.25], [16, 1.5]]) {
+    for (const how of /** @type {const} */ (['burst', 'one by one'])) {
+      const busiest = async (/** @type {import('../services.js').ServiceName} */ name) => worst(await withService(name, (url) => repeat(runs, () => spread(url, { count, how }))));
+      rows.push({ what: `${count} keep-alive connections on ${WORKERS} workers, ${how}: busiest over mean (worst run)`, unit: '', nclust: await busiest('nclust'), pm2: await busiest('PM2'), cluster: await busiest('cluster'), bound, boundIs: `${bound}` });
+    }
+  }
+  const wait = async (/** @type {import('../services.js').ServiceName} */ name) => median(await withService(name, (url) => repeat(runs, () => longestWaitMs(url))));
+  rows.push({ what: `one of ${WORKERS} workers blocked for ${BLOCK_MS / 1000} s: longest wait of a new request`, unit: 'ms', nclust: await wait('nclust'), pm2: await wait('PM2'), cluster: await wait('cluster'), bound: 200, boundIs: '200 ms' });
+  return rows;
+}
+
+const worst = (/** @type {number[]} */ values) => Math.max(...values);
+
+/**
+ * @param {import('../services.js').ServiceName} name
+ * @param {(url: string) => Promise<number[]>} measure
+ */
+async function withService(name, measure) {
+  const service = await openService(name, { workers: WORKERS });
+  try {
+    return await measure(service.url);
+  } finally {
+    await service.close();
+  }
+}
+
+/**
+ * @param {number} times
+ * @param {() => Promise<number>} measure
+ */
+async function repeat(times, measure) {
+  const found = [];
+  for (let run = 0; run < times; run += 1) found.push(await measure());
+  return found;
+}
+
+/**
+ * @param {string} url
+ * @param {{count: number, how: 'burst'|'one by one'}} o
+ * @returns {Promise<number>}  Connections of the busiest worker over the mean.
+ */
+export async function spread(url, { count, how }) {
+  const address = addressOf({ url });
+  const agents = Array.from({ length: count }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const ledger = openLedger();
+  const ask = async (/** @type {Agent} */ agent) => enter(ledger, 'keep-alive', await exchange(address, { agent, path: '/', timeoutMs: 10_000 }), performance.now());
+  if (how === 'burst') await Promise.all(agents.map(ask));
+  else for (const agent of agents) await ask(agent);
+  for (const agent of agents) agent.destroy();
+  // The servers have to notice that these are gone before the next run.
+  await pause(200);
+  if (ledger.ok !== count) throw new Error(`${ledger.ok} of ${count} connections were answered`);
+  return (Math.max(...ledger.byPid.values()) * WORKERS) / count;
+}
+
+/** @param {string} url */
+async function longestWaitMs(url) {
+  const address = addressOf({ url });
+  const ledger = openLedger();
+  const blocked = exchange(address, { agent: false, path: `/block?ms=${BLOCK_MS}`, timeoutMs: BLOCK_MS * 3 });
+  // Long enough for the request to have reached its worker.
+  await pause(100);
+  const asked = [];
+  for (const until = performance.now() + BLOCK_MS - 300; performance.now() < until;) {
+    const sentMono = performance.now();
+    asked.push(exchange(address, { agent: false, path: '/', timeoutMs: BLOCK_MS * 3 }).then((outcome) => enter(ledger, 'one-shot', outcome, sentMono)));
+    await pause(ASK_EVERY_MS);
+  }
+  await Promise.all(asked);
+  const { bucket } = await blocked;
+  if (bucket !== 'ok' || ledger.ok !== ledger.requests) throw new Error(`the blocked request was ${bucket}, ${ledger.ok} of ${ledger.requests} others were ok`);
+  return percentileMs(ledger, 1);
+}

@@ -1,0 +1,38 @@
+import { median } from '../measure.js';
+import { timed } from '../rivals.js';
+import { openService } from '../services.js';
+
+const BOOT_MS = 100;
+const WORKERS = 4;
+
+/**
+ * How long `reload` takes on four workers of an app that boots in 100 ms. nclust watches the first new worker for min_uptime before any old
+ * one goes; PM2 watches nothing, which is what nclust does with `--min-uptime 0`.
+ * @param {{runs: number}} o
+ * @returns {Promise<import('../run.js').Row[]>}
+ */
+export async function measureReloadTime({ runs }) {
+  const theirs = await reloadMs('PM2', runs);
+  const what = `reload of ${WORKERS} workers that boot in ${BOOT_MS} ms`;
+  const bound = { pm2: theirs, cluster: await reloadMs('cluster', runs), unit: 'ms', bound: theirs * 0.6, boundIs: "0.6 x PM2's" };
+  return [
+    { what, nclust: await reloadMs('nclust', runs), ...bound },
+    { what: `${what}, --min-uptime 0 --max-surge 3`, nclust: await reloadMs('nclust', runs, ['--min-uptime', '0', '--max-surge', '3']), ...bound },
+  ];
+}
+
+/**
+ * @param {import('../services.js').ServiceName} name
+ * @param {number} runs
+ * @param {string[]} [flags]
+ */
+async function reloadMs(name, runs, flags) {
+  const service = await openService(name, { workers: WORKERS, env: { BOOT_MS: String(BOOT_MS) }, flags });
+  try {
+    const times = [];
+    for (let run = 0; run <= runs; run += 1) times.push(await timed(service.reload));
+    return median(times.slice(1));
+  } finally {
+    await service.close();
+  }
+}

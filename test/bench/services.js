@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { takePort } from '../helpers/ports.js';
+import { fetchOnce } from '../helpers/sandbox-app.js';
+import { waitFor } from '../helpers/wait-for.js';
+import { processesWith } from './measure.js';
+import { openRival } from './rivals.js';
+
+/** @typedef {'nclust'|'PM2'|'cluster'} ServiceName  `cluster` is bare node:cluster. */
+
+/**
+ * A web app on several workers under one of those.
+ * @typedef {object} Service
+ * @property {ServiceName} name
+ * @property {string} url
+ * @property {() => Promise<void>} reload  Until it says that it is done.
+ * @property {() => number[]} pids  Of the manager's processes and the workers.
+ * @property {() => Promise<void>} close
+ */
+
+/** Plain, without any signal handler. */
+export const PLAIN_APP = fileURLToPath(new URL('../fixtures/serves-all.js', import.meta.url));
+
+/**
+ * @param {ServiceName} name
+ * @param {object} o
+ * @param {number} o.workers
+ * @param {string} [o.script]  Default: PLAIN_APP.
+ * @param {Record<string, string>} [o.env]  Of the app; PORT is set.
+ * @param {string[]} [o.flags]  Of `start`, for nclust.
+ * @returns {Promise<Service>}  When it answers. The caller closes it.
+ */
+export async function openService(name, { workers, script = PLAIN_APP, env = {}, flags = [] }) {
+  const port = await takePort();
+  const url = `http://127.0.0.1:${port}/`;
+  const given = { ...env, PORT: String(port) };
+  const service = name === 'cluster' ? await openBare({ script, workers, env: given }) : await openManaged(name, { script, workers, env: given, flags });
+  await waitFor(`${name} to answer`, () => fetchOnce(url));
+  return { name, url, ...service };
+}
+
+/**
+ * @param {'nclust'|'PM2'} name
+ * @param {{script: string, workers: number, env: Record<string, string>, flags: string[]}} o
+ */
+async function openManaged(name, { script, workers, env, flags }) {
+  const rival = openRival(name);
+  try {
+    await rival.run(['start', script, '--name', 'service', '-i', String(workers), ...(name === 'nclust' ? flags : [])], { env });
+  } catch (error) {
+    await rival.close();
+    throw error;
+  }
+  return {
+    reload: async () => void (await rival.run(['reload', 'service'])),
+    pids: () => [...rival.managerPids(), ...processesWith('PORT', env.PORT).map(({ pid }) => pid)],
+    close: rival.close,
+  };
+}
+
+/** @param {{script: string, workers: number, env: Record<string, string>}} o */
+async function openBare({ script, workers, env }) {
+  const primary = spawn(process.execPath, [fileURLToPath(new URL('./bare-cluster.js', import.meta.url))], {
+    env: { PATH: process.env.PATH, ...env, SCRIPT: script, WORKERS: String(workers) },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let told = '';
+  primary.stdout.setEncoding('utf8').on('data', (text) => (told += text));
+  const reloads = () => told.split('reloaded\n').length - 1;
+  await waitFor('the bare cluster to listen', () => told.includes('listening\n'));
+  return {
+    async reload() {
+      const before = reloads();
+      primary.kill('SIGUSR2');
+      await waitFor('the bare cluster to have reloaded', () => reloads() > before, { deadlineMs: 120_000 });
+    },
+    // Their primary has the app's environment as well.
+    pids: () => processesWith('PORT', env.PORT).map(({ pid }) => pid),
+    async close() {
+      primary.kill('SIGKILL');
+      await once(primary, 'exit');
+      await waitFor('its workers to have ended', () => processesWith('PORT', env.PORT).length === 0);
+    },
+  };
+}

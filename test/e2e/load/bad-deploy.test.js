@@ -1,0 +1,133 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { fixturePath } from '../../helpers/fixtures.js';
+import { ledgerTable } from '../../helpers/ledger-table.js';
+import { NOTHING_LOST } from '../../helpers/ledger.js';
+import { loseNothing, untilNothingIsLeftOver } from '../../helpers/reloads.js';
+import { sandbox } from '../../helpers/sandbox.js';
+import { startTraffic } from '../../helpers/traffic/traffic.js';
+
+const CLIENTS = { 'one-shot': 2, 'keep-alive': 2, slow: 1 };
+
+/**
+ * Puts other code in the place of the app's, which says that it was tried before it does anything else.
+ * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {import('../../helpers/sandbox-app.js').App} app
+ * @param {string} code
+ * @returns {{tried: () => number}}  How many processes have run it.
+ */
+function deploy(home, app, code) {
+  const file = join(home.work, 'tried');
+  writeFileSync(app.script, `require('node:fs').appendFileSync(${JSON.stringify(file)}, '.');\n${code}`);
+  return { tried: () => (existsSync(file) ? readFileSync(file, 'utf8').length : 0) };
+}
+
+const fixtureCode = (/** @type {string} */ fixture) => readFileSync(fixturePath(fixture), 'utf8');
+
+describe('a bad deploy changes nothing', () => {
+  test.each([
+    ['throws at load', 'crashes-at-boot', /the database is not there/],
+    ['throws after 200 ms', 'throws-after-200ms', /throws-after-200ms did/],
+    ['exits with 0', 'exits-by-itself', /code 0/],
+    ['never listens', 'keeps-alive', /1\.5s|not listen/],
+    ['listens on another port', 'listens-elsewhere', /listens-elsewhere listens somewhere/],
+    ['loops before it listens', 'loops-at-boot', /loops-at-boot begins/],
+    ['loops after it listens', 'loops-after-listening', /loops-after-listening begins to loop/],
+  ])('code that %s: one worker tries it, the old ones serve on, and the command says why', async (_, fixture, reason) => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 3, flags: ['--listen-timeout', '1500', '--kill-timeout', '1000'] });
+    const before = await app.pids();
+    const { tried } = deploy(home, app, fixtureCode(fixture));
+    const ledger = await loseNothing(app, CLIENTS, async () => {
+      const result = await home.nclust('reload', app.name);
+      expect(result.exitStatus, result.stdout + result.stderr).toBe(1);
+      expect(result.stderr).toMatch(reason);
+      expect(result.stderr).toMatch(/3 old instances are still serving/);
+    });
+    expect(tried()).toBe(1);
+    expect(await app.pids()).toEqual(before);
+    expect([...ledger.byPid.keys()].filter((pid) => !before.includes(pid)), 'who else has answered').toEqual([]);
+    await untilNothingIsLeftOver(home);
+  });
+
+  test('with --max-surge 2, two at most try it', async () => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 3 });
+    const before = await app.pids();
+    const { tried } = deploy(home, app, fixtureCode('crashes-at-boot'));
+    await loseNothing(app, CLIENTS, async () => expect((await home.nclust('reload', app.name, '--max-surge', '2')).exitStatus).toBe(1));
+    expect(tried()).toBeLessThanOrEqual(2);
+    expect(await app.pids()).toEqual(before);
+  });
+
+  test.each([
+    ['code that does not parse', (/** @type {string} */ script) => writeFileSync(script, 'const = 1;\n'), [], /was not begun: .* does not parse: SyntaxError/],
+    ['a script that is gone', (/** @type {string} */ script) => rmSync(script), [], /was not begun: its script .* is missing/],
+    ['an interpreter that is not there', () => {}, ['--interpreter', '/nowhere/node'], /"\/nowhere\/node"/],
+    ['a port that is none', () => {}, ['--update-env', { env: { PORT: '99999' } }], /was not begun: PORT is 99999/],
+  ])('%s is found before anything is touched', async (_, spoil, words, reason) => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 2 });
+    const facts = async () => (await app.instances()).map(({ pid, generation, restarts, lastDeath }) => ({ pid, generation, restarts, lastDeath }));
+    const before = await facts();
+    spoil(app.script);
+    expect(await home.nclust('reload', app.name, ...words)).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(reason) });
+    expect(await facts()).toEqual(before);
+  });
+
+  test('the next reload, to good code, succeeds', async () => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 2, flags: ['--min-uptime', '100'] });
+    const good = readFileSync(app.script, 'utf8');
+    const before = await app.pids();
+    await loseNothing(app, CLIENTS, async () => {
+      deploy(home, app, fixtureCode('crashes-at-boot'));
+      expect((await home.nclust('reload', app.name)).exitStatus).toBe(1);
+      writeFileSync(app.script, good);
+      expect((await home.nclust('reload', app.name)).exitStatus).toBe(0);
+    });
+    expect((await app.pids()).some((pid) => before.includes(pid))).toBe(false);
+  });
+});
+
+test('with a rollback window, code that answers 500 from its third second on gives the traffic back to the old workers', async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
+  const before = await app.pids();
+  deploy(home, app, fixtureCode('fails-from-third-second'));
+  const traffic = startTraffic(app, { 'one-shot': 2, 'keep-alive': 2 }, { pauseMs: 5 });
+  const result = await home.nclust('reload', app.name, '--rollback-window', '20s');
+  await untilNothingIsLeftOver(home);
+  const answered = traffic.ledger.ok;
+  await home.waitFor('the old workers to answer', () => traffic.ledger.ok > answered + 20);
+  const ledger = await traffic.stop();
+  console.log(ledgerTable(ledger));
+
+  expect(result.exitStatus, result.stdout + result.stderr).toBe(1);
+  expect(result.stderr).toMatch(/rolled back|took the traffic back/i);
+  expect(await app.pids()).toEqual(before);
+  // The 500s are what the new code says. Beside them nothing failed, and they end soon.
+  expect(ledger.status).toBeGreaterThan(0);
+  expect(ledger).toMatchObject({ ...NOTHING_LOST, status: ledger.status });
+  const times = ledger.failures.map(({ atMs }) => atMs);
+  expect(Math.max(...times) - Math.min(...times)).toBeLessThan(5_000);
+});
+
+test('with a rollback window, a new worker that crashes after the cut-over gives the traffic back to the old workers', async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
+  const before = await app.pids();
+  deploy(home, app, `${fixtureCode('http-echo')}\nsetTimeout(() => { throw new Error('out of luck'); }, 2500);\n`);
+  // One connection for each request: what the crash itself breaks off is at most what was inside that worker.
+  const traffic = startTraffic(app, { 'one-shot': 2 }, { pauseMs: 5 });
+  const result = await home.nclust('reload', app.name, '--rollback-window', '20s');
+  await untilNothingIsLeftOver(home);
+  const ledger = await traffic.stop();
+  console.log(ledgerTable(ledger));
+
+  expect(result.exitStatus, result.stdout + result.stderr).toBe(1);
+  expect(await app.pids()).toEqual(before);
+  expect(ledger).toMatchObject({ refused: 0, hung: 0, wrong: 0, status: 0 });
+  expect(ledger.reset + ledger.truncated).toBeLessThanOrEqual(4);
+});

@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { EVERY_REQUEST, loseNothing, otherNode, reload, untilNothingIsLeftOver } from '../../helpers/reloads.js';
+import { sandbox } from '../../helpers/sandbox.js';
+import { tlsEnv } from '../../helpers/traffic/target.js';
+import { pause } from '../../helpers/wait-for.js';
+
+// The app is plain everywhere: it has no code for being replaced. test/e2e/soak has the long forms.
+const QUICK = ['--min-uptime', '100'];
+
+/** @param {number} times  @param {() => Promise<unknown>} act */
+async function repeat(times, act) {
+  for (let n = 0; n < times; n += 1) await act();
+}
+
+describe('a reload loses nothing', () => {
+  test('cluster mode: 3 reloads of 4 workers', async () => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 4, flags: QUICK });
+    await loseNothing(app, EVERY_REQUEST, () => repeat(3, () => reload(home, app)));
+    await untilNothingIsLeftOver(home);
+  });
+
+  test('fork mode: 3 reloads of the only process', async () => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { flags: QUICK });
+    await loseNothing(app, EVERY_REQUEST, () => repeat(3, () => reload(home, app)));
+    await untilNothingIsLeftOver(home);
+  });
+
+  test.each([
+    ['TLS', 'https', EVERY_REQUEST],
+    ['HTTP/2 with TLS', 'h2', { http2: 2, 'keep-alive': 1, 'one-shot': 1 }],
+  ])('%s: 2 reloads of 2 workers', async (_, PROTOCOL, clients) => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 2, flags: QUICK, env: { ...tlsEnv, PROTOCOL } });
+    await loseNothing({ url: app.url.replace('http:', 'https:') }, clients, () => repeat(2, () => reload(home, app)));
+  });
+
+  test.each([
+    ['fork mode', undefined],
+    ['cluster mode', 2],
+  ])('Unix socket, %s: 2 reloads', async (_, instances) => {
+    const home = await sandbox();
+    const socketPath = join(home.work, 'app.sock');
+    const app = await home.app('serves-all', { instances, flags: QUICK, env: { SOCKET: socketPath } });
+    await loseNothing({ socketPath }, EVERY_REQUEST, () => repeat(2, () => reload(home, app)));
+  });
+
+  test('several options at once: all new workers beside all old ones', async () => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 3, flags: QUICK });
+    await loseNothing(app, EVERY_REQUEST, async () => {
+      await reload(home, app, '--max-surge', '3');
+      await reload(home, app, '--max-unavailable', '1');
+    });
+  });
+
+  test('reloads that overlap: both commands succeed, and one generation is left', async () => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 3, flags: QUICK });
+    const before = await app.pids();
+    await loseNothing(app, { 'one-shot': 2, 'keep-alive': 2, slow: 2 }, async (traffic) => {
+      const first = home.nclust('reload', app.name);
+      await home.waitFor('the first to have replaced somebody', () => [...traffic.ledger.byPid.keys()].some((pid) => !before.includes(pid)));
+      const both = await Promise.all([first, home.nclust('reload', app.name)]);
+      expect(both).toMatchObject([{ exitStatus: 0 }, { exitStatus: 0 }]);
+    });
+    expect(new Set((await app.instances()).map(({ generation }) => generation)).size).toBe(1);
+    await untilNothingIsLeftOver(home);
+  });
+
+  test.skipIf(!otherNode(24))('to another Node, while serving', async () => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 2, flags: QUICK });
+    const interpreter = /** @type {string} */ (otherNode(24));
+    await loseNothing(app, EVERY_REQUEST, async () => void (await reload(home, app, '--interpreter', interpreter)));
+    expect((await app.instances()).map((slot) => slot.nodeVersion)).toEqual([expect.stringMatching(/24\./), expect.stringMatching(/24\./)]);
+  });
+});
+
+describe('WebSocket clients get a clean close', () => {
+  test.each([
+    ['from nclust, when the app does nothing', {}, [], 'closed with 1001'],
+    ['from the app, on its signal', { CLOSES_WEBSOCKETS: '1' }, [], 'closed with 1001 on SIGTERM'],
+    ['from the app, on the message', { CLOSES_WEBSOCKETS: '1' }, ['--shutdown-with-message'], 'closed with 1001 on shutdown'],
+  ])('%s', async (_, env, flags, close) => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 2, flags: [...QUICK, ...flags], env });
+    const ledger = await loseNothing(app, { websocket: 4, 'one-shot': 1 }, async (traffic) => {
+      const sessions = () => [...traffic.ledger.byPid.values()].reduce((sum, count) => sum + count, 0);
+      await home.waitFor('some traffic', () => sessions() > 20);
+      await reload(home, app);
+    });
+    expect(Object.fromEntries(ledger.notes)).toEqual({ [`websocket: ${close} by the server`]: expect.any(Number) });
+    expect(ledger.notes.get(`websocket: ${close} by the server`)).toBeGreaterThanOrEqual(4);
+  });
+});
+
+test('scale 1 -> 8 -> 2 loses nothing', async () => {
+  const home = await sandbox();
+  const app = await home.app('serves-all', { instances: 1, flags: QUICK });
+  await loseNothing(app, EVERY_REQUEST, async ({ ledger }) => {
+    for (const instances of [8, 2]) {
+      const before = ledger.kinds.get('slow')?.requests ?? 0;
+      await home.waitFor('slow requests between', () => (ledger.kinds.get('slow')?.requests ?? 0) > before + 2);
+      expect(await home.nclust('scale', app.name, String(instances))).toMatchObject({ exitStatus: 0 });
+      expect(await app.pids()).toHaveLength(instances);
+    }
+  });
+  await untilNothingIsLeftOver(home);
+});
+
+test('SIGKILL of control in the middle of a reload: the command succeeds, everything is replaced, nothing is lost', async () => {
+  const home = await sandbox();
+  const app = await home.app('serves-all', { instances: 3, flags: ['--min-uptime', '300'] });
+  await loseNothing(app, { 'one-shot': 2, 'keep-alive': 2, slow: 1 }, async () => {
+    for (const afterMs of [0, 150, 500, 1_000]) {
+      const { controlPid } = await home.waitFor('control', () => home.daemon());
+      const before = await app.pids();
+      const command = home.nclust('reload', app.name);
+      await pause(afterMs);
+      process.kill(controlPid, 'SIGKILL');
+      expect(await command, `killed after ${afterMs} ms`).toMatchObject({ exitStatus: 0 });
+      // The next control comes back at most once a second.
+      const after = await home.waitFor('all to be new', async () => {
+        const slots = await app.instances();
+        return slots.every(({ isReady, pid }) => isReady && !before.includes(pid)) && slots;
+      });
+      expect(new Set(after.map(({ generation }) => generation)).size).toBe(1);
+      await untilNothingIsLeftOver(home);
+    }
+  });
+});

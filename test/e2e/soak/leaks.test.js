@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { countDescriptors, footprintLine, footprintOf } from '../../helpers/footprint.js';
+import { killIfThere } from '../../helpers/processes.js';
+import { untilNothingIsLeftOver } from '../../helpers/reloads.js';
+import { sandbox } from '../../helpers/sandbox.js';
+
+const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
+const ROUNDS = 10;
+/** The first rounds fill caches and let the heap find its size. */
+const WARM_UP = 3;
+const TOLERANCE = 1.02;
+
+/**
+ * Does something over and over, and compares what keeper and control hold after the warm-up with what they hold at the end.
+ * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {() => Promise<void>} round
+ */
+async function expectNoGrowth(home, round) {
+  const { keeperPid, controlPid } = await home.daemon();
+  const fdsAtFirst = countDescriptors(controlPid) + countDescriptors(keeperPid);
+  const found = [];
+  for (let n = 0; n < ROUNDS; n += 1) {
+    await round();
+    await untilNothingIsLeftOver(home);
+    const now = { keeper: await footprintOf(keeperPid), control: await footprintOf(controlPid) };
+    process.stdout.write(`round ${n + 1}: ${footprintLine(now)}\n`);
+    found.push(now);
+  }
+  expect(await home.daemon()).toMatchObject({ keeperPid, controlPid });
+  // The least of several: code that has not run for a while is thrown away with its compiled form, and comes back with the next round.
+  const least = (/** @type {typeof found} */ rounds, /** @type {'keeper'|'control'} */ who) => Math.min(...rounds.map((one) => one[who].heapBytes));
+  for (const who of /** @type {const} */ (['keeper', 'control'])) {
+    expect(least(found.slice(-WARM_UP), who) / least(found.slice(WARM_UP, 2 * WARM_UP), who), `heap of ${who}`).toBeLessThanOrEqual(TOLERANCE);
+  }
+  // A few are kept open for some seconds, because the same file is read again and again.
+  await home.waitFor(`keeper and control to have ${fdsAtFirst} descriptors again`, () => {
+    const fds = countDescriptors(controlPid) + countDescriptors(keeperPid);
+    if (fds > fdsAtFirst) throw new Error(`${fds} descriptors`);
+    return true;
+  }, { deadlineMs: 20_000 });
+}
+
+describe('keeper and control are after', () => {
+  test('1,000 reloads where they were', async () => {
+    const home = await sandbox();
+    const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
+    await expectNoGrowth(home, async () => {
+      for (let n = 0; n < Math.ceil((1_000 * scale) / ROUNDS); n += 1) expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
+    });
+  });
+
+  test('10,000 crashes where they were', async () => {
+    const home = await sandbox();
+    // Whatever ends is stable, so that it comes back at once.
+    await home.nclust('start', 'sleep', '-i', '20', '--min-uptime', '0', '--', '100000');
+    await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
+    const crashes = Math.ceil((10_000 * scale) / ROUNDS);
+    await expectNoGrowth(home, async () => {
+      for (let done = 0; done < crashes;) {
+        const before = (await home.list()).filter((slot) => slot.pid > 0);
+        for (const { pid } of before) killIfThere(pid);
+        done += before.length;
+        const dead = new Set(before.map(({ pid }) => pid));
+        await home.waitFor('all of them to be replaced', async () => (await home.list()).every((slot) => slot.status === 'online' && !dead.has(slot.pid)));
+      }
+    });
+  });
+});

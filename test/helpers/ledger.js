@@ -1,0 +1,85 @@
+import { performance } from 'node:perf_hooks';
+
+/**
+ * What can become of a request. `hung`: no answer in time. `truncated`: the answer began and broke off. `wrong`: an answer that is
+ * not what the app says. `status`: an answer with a status other than 200.
+ * @typedef {'ok'|'refused'|'reset'|'hung'|'truncated'|'wrong'|'status'} Bucket
+ */
+
+/** @type {readonly Bucket[]} */
+export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 'status'];
+
+/**
+ * @typedef {object} Outcome
+ * @property {Bucket} bucket
+ * @property {string} detail
+ * @property {number} [pid]  Of the worker that answered.
+ * @property {string} [note]  What is worth counting although nothing is wrong with it.
+ */
+
+/**
+ * @typedef {object} Failure
+ * @property {Bucket} bucket
+ * @property {number} atMs  Since the ledger was opened.
+ * @property {string} detail
+ * @property {string} kind
+ */
+
+/**
+ * Every request is in exactly one bucket.
+ * @typedef {Record<Bucket, number> & {requests: number, latenciesMs: number[], longestGapMs: number, lastOkMono: number}} Counts  `latenciesMs` of those that are ok.
+ * @typedef {Counts & {startedMono: number, kinds: Map<string, Counts>, failures: Failure[], byPid: Map<number, number>, notes: Map<string, number>}} Ledger
+ */
+
+/** A ledger of which nothing was lost, for toMatchObject(). */
+export const NOTHING_LOST = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
+
+/** @returns {Ledger} */
+export function openLedger() {
+  const startedMono = performance.now();
+  return { ...emptyCounts(startedMono), startedMono, kinds: new Map(), failures: [], byPid: new Map(), notes: new Map() };
+}
+
+/**
+ * @param {Ledger} ledger
+ * @param {string} kind  Of traffic.
+ * @param {Outcome} outcome
+ * @param {number} sentMono  When the request was sent, performance.now().
+ */
+export function enter(ledger, kind, { bucket, detail, pid, note }, sentMono) {
+  const counts = ledger.kinds.get(kind) ?? emptyCounts(sentMono);
+  ledger.kinds.set(kind, counts);
+  const nowMono = performance.now();
+  for (const one of [ledger, counts]) {
+    one.requests += 1;
+    one[bucket] += 1;
+    if (bucket !== 'ok') continue;
+    one.latenciesMs.push(nowMono - sentMono);
+    one.longestGapMs = Math.max(one.longestGapMs, nowMono - one.lastOkMono);
+    one.lastOkMono = nowMono;
+  }
+  if (bucket !== 'ok') ledger.failures.push({ bucket, atMs: sentMono - ledger.startedMono, detail, kind });
+  if (pid !== undefined) ledger.byPid.set(pid, (ledger.byPid.get(pid) ?? 0) + 1);
+  if (note !== undefined) ledger.notes.set(`${kind}: ${note}`, (ledger.notes.get(`${kind}: ${note}`) ?? 0) + 1);
+}
+
+/**
+ * @param {Counts} counts
+ * @returns {number}  Requests that were not answered as they should.
+ */
+export const lost = (counts) => counts.requests - counts.ok;
+
+/**
+ * @param {Counts} counts
+ * @param {number} share  0..1
+ * @returns {number}  Within so many ms that share of the good answers came. 0 when there are none.
+ */
+export function percentileMs({ latenciesMs }, share) {
+  const times = [...latenciesMs].sort((a, b) => a - b);
+  return times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
+}
+
+/** @param {number} startedMono @returns {Counts} */
+function emptyCounts(startedMono) {
+  return { requests: 0, ok: 0, refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0, latenciesMs: [], longestGapMs: 0, lastOkMono: startedMono };
+}

@@ -1,0 +1,72 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import { ledgerTable } from './ledger-table.js';
+import { NOTHING_LOST } from './ledger.js';
+import { instancesOf } from './processes.js';
+import { startTraffic } from './traffic/traffic.js';
+
+/** What the promise of a reload is measured with: clients that use connections again, that do not, and that are busy for long. */
+export const EVERY_REQUEST = { 'one-shot': 3, 'keep-alive': 3, pipelined: 1, slow: 2, upload: 2, download: 2 };
+
+/**
+ * Runs `nclust reload` and expects that every process of the app was replaced.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @param {import('./sandbox-app.js').App} app
+ * @param {...string} words  More of the command.
+ * @returns {Promise<number>}  How long it took, in ms.
+ */
+export async function reload(home, app, ...words) {
+  const before = await app.pids();
+  const result = await home.nclust('reload', app.name, ...words);
+  expect(result, `${result.stdout}${result.stderr}${home.logTail()}`).toMatchObject({ exitStatus: 0 });
+  const after = await app.instances();
+  expect(after.map(({ status, isReady }) => ({ status, isReady }))).toEqual(before.map(() => ({ status: 'online', isReady: true })));
+  expect(after.filter(({ pid }) => before.includes(pid)), 'processes that are still the old ones').toEqual([]);
+  return result.durationMs;
+}
+
+/**
+ * Does something to an app under traffic, and expects that no request was lost.
+ * @param {import('./traffic/target.js').Target} target
+ * @param {Parameters<typeof startTraffic>[1]} clients
+ * @param {(traffic: import('./traffic/traffic.js').Traffic) => Promise<void>} act
+ * @param {Parameters<typeof startTraffic>[2]} [o]
+ * @returns {Promise<import('./ledger.js').Ledger>}
+ */
+export async function loseNothing(target, clients, act, o) {
+  const traffic = startTraffic(target, clients, o);
+  let ledger;
+  try {
+    await act(traffic);
+  } finally {
+    // Clients that outlive a failed test would go on for ever.
+    ledger = await traffic.stop();
+    console.log(`${expect.getState().currentTestName}\n${ledgerTable(ledger)}`);
+  }
+  expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, ok: ledger.requests });
+  for (const kind of Object.keys(clients)) expect(ledger.kinds.get(kind)?.ok, `${kind} requests`).toBeGreaterThan(0);
+  return ledger;
+}
+
+/**
+ * Expects that the processes which run are those that are listed, once what was replaced has ended.
+ * @param {import('./sandbox.js').Sandbox} home
+ */
+export function untilNothingIsLeftOver(home) {
+  return home.waitFor('the processes that run to be those that are listed', async () => {
+    const listed = (await home.list()).map((slot) => slot.pid).filter(Boolean).sort();
+    const running = instancesOf(home.home).map(({ pid }) => pid).sort();
+    if (JSON.stringify(listed) !== JSON.stringify(running)) throw new Error(JSON.stringify({ listed, running }));
+    return true;
+  });
+}
+
+/**
+ * @param {number} major
+ * @returns {string|null}  Another Node binary, null when `npm run test:nodes` has not fetched it.
+ */
+export function otherNode(major) {
+  const path = fileURLToPath(new URL(`../nodes/node_modules/node${major}-${process.platform}-${process.arch}/bin/node`, import.meta.url));
+  return existsSync(path) ? realpathSync(path) : null;
+}

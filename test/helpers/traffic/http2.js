@@ -1,0 +1,81 @@
+import { connect, constants } from 'node:http2';
+import { judgeJson, judgeStatus } from './exchange.js';
+import { openSocket, trusted, unanswered } from './target.js';
+
+/** @typedef {import('../ledger.js').Outcome} Outcome */
+/** @typedef {import('node:http2').ClientHttp2Session} Session */
+
+const ATTEMPTS = 5;
+
+/**
+ * Three streams at once on one session, one of them slow. A stream that the server says it has not processed (it came after GOAWAY) is sent again
+ * on the next session, as every HTTP/2 client does it; that is noted.
+ * @type {import('./kinds.js').OpenClient}
+ */
+export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
+  /** @type {Session|undefined} */
+  let session;
+  /** @type {Error|undefined} */
+  let sessionError;
+
+  /** @param {string} path @returns {Promise<Outcome>} */
+  async function send(path) {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const outcome = await sendOn(currentSession(), path, { timeoutMs: timeoutMs + slowMs, sessionError: () => sessionError });
+      if (outcome) return attempt === 0 ? outcome : { ...outcome, note: 'sent again after GOAWAY' };
+    }
+    return { bucket: 'refused', detail: `${ATTEMPTS} sessions in a row ended before they took the stream` };
+  }
+
+  function currentSession() {
+    if (session && !session.closed && !session.destroyed) return session;
+    sessionError = undefined;
+    session = connect(`${address.isTls ? 'https' : 'http'}://localhost`, { ca: trusted(), createConnection: () => openSocket(address, { ALPNProtocols: ['h2'] }) });
+    session.on('error', (error) => (sessionError = error));
+    return session;
+  }
+
+  return {
+    one: () => Promise.all([send(address.path), send(address.path), send(`/slow?ms=${slowMs}`)]),
+    close: () => session?.destroy(),
+  };
+}
+
+/**
+ * @param {Session} session
+ * @param {string} path
+ * @param {{timeoutMs: number, sessionError: () => Error|undefined}} o
+ * @returns {Promise<Outcome|null>}  null when the server has promised not to have touched it.
+ */
+function sendOn(session, path, { timeoutMs, sessionError }) {
+  return new Promise((resolve) => {
+    const stream = session.request({ ':path': path });
+    let status = 0;
+    /** @type {Buffer[]} */
+    const chunks = [];
+    let isWhole = false;
+    const timer = setTimeout(() => {
+      finish({ bucket: 'hung', detail: `no end of ${path} after ${timeoutMs} ms, ${status ? 'headers came' : 'no headers'}` });
+      // Its sisters hang as well and say so themselves, in this very turn.
+      setImmediate(() => session.destroy());
+    }, timeoutMs);
+    /** @param {Outcome|null} outcome */
+    function finish(outcome) {
+      clearTimeout(timer);
+      resolve(outcome);
+    }
+    stream.on('response', (headers) => (status = Number(headers[':status'])));
+    stream.on('data', (chunk) => chunks.push(chunk));
+    stream.on('end', () => (isWhole = true));
+    /** @type {Error|undefined} */
+    let failure;
+    stream.on('error', (error) => (failure = error));
+    // The session's own error, which says more, comes after that of the stream.
+    stream.on('close', () => setImmediate(() => {
+      if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) finish(null);
+      else if (isWhole && status && stream.rstCode === constants.NGHTTP2_NO_ERROR) finish(judgeStatus(status, Buffer.concat(chunks), judgeJson));
+      else finish(status ? { bucket: 'truncated', detail: failure?.message ?? `closed with ${stream.rstCode}` } : unanswered(sessionError() ?? failure ?? new Error(`closed with ${stream.rstCode}`)));
+    }));
+    stream.end();
+  });
+}

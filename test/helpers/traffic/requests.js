@@ -1,0 +1,87 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { exchange, judgeJson } from './exchange.js';
+import { pause } from '../wait-for.js';
+
+/** @typedef {import('./kinds.js').OpenClient} OpenClient */
+
+/** What the fixture sends in a download, over and over. */
+const PATTERN = Buffer.from(Array.from({ length: 251 * 64 }, (_, i) => i % 251));
+const PARTS = 10;
+const PART_BYTES = 20_000;
+
+/** A connection for each request. @type {OpenClient} */
+export const openOneShot = (address, { timeoutMs }) => ({
+  one: () => exchange(address, { agent: false, path: address.path, timeoutMs }),
+  close() {},
+});
+
+/**
+ * A connection that is used again, as node:http's own agent does it: a request that dies because the server has closed an idle connection
+ * is not sent again.
+ * @type {OpenClient}
+ */
+export const openKeepAlive = (address, { timeoutMs }) => withAgent(address, (agent) => exchange(address, { agent, path: address.path, timeoutMs }));
+
+/** An answer that takes its time, on a connection that is used again. @type {OpenClient} */
+export const openSlow = (address, { timeoutMs, slowMs: [fromMs, toMs] }) =>
+  withAgent(address, (agent) => {
+    const ms = Math.round(fromMs + Math.random() * (toMs - fromMs));
+    return exchange(address, { agent, path: `/slow?ms=${ms}`, timeoutMs: timeoutMs + ms });
+  });
+
+/** A body that is sent in parts over `transferMs`; the app says what arrived. @type {OpenClient} */
+export const openUpload = (address, { timeoutMs, transferMs }) =>
+  withAgent(address, (agent) => {
+    const parts = Array.from({ length: PARTS }, () => randomBytes(PART_BYTES));
+    const sha1 = createHash('sha1').update(Buffer.concat(parts)).digest('hex');
+    return exchange(address, {
+      agent,
+      path: '/upload',
+      method: 'POST',
+      timeoutMs: timeoutMs + transferMs,
+      write: (request) => void sendParts(request, parts, transferMs),
+      judge: (body) => (body.toString().includes(sha1) ? judgeJson(body) : { bucket: 'wrong', detail: body.toString('utf8', 0, 100) }),
+    });
+  });
+
+/** A body that arrives in parts over `transferMs`. @type {OpenClient} */
+export const openDownload = (address, { timeoutMs, transferMs }) =>
+  withAgent(address, (agent) =>
+    exchange(address, {
+      agent,
+      path: `/download?chunks=${PARTS}&ms=${transferMs}`,
+      timeoutMs: timeoutMs + transferMs,
+      judge: (body, headers) => (isPattern(body) ? { bucket: 'ok', detail: '', pid: Number(headers['x-pid']) } : { bucket: 'wrong', detail: `${body.length} bytes, and not the right ones` }),
+    }));
+
+/**
+ * @param {import('./target.js').Address} address
+ * @param {(agent: import('node:http').Agent) => Promise<import('../ledger.js').Outcome>} one
+ * @returns {import('./kinds.js').Client}
+ */
+function withAgent({ isTls }, one) {
+  const agent = new (isTls ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
+  return { one: () => one(agent), close: () => agent.destroy() };
+}
+
+/**
+ * @param {import('node:http').ClientRequest} request
+ * @param {Buffer[]} parts
+ * @param {number} overMs
+ */
+async function sendParts(request, parts, overMs) {
+  for (const part of parts) {
+    // Whoever waits for the answer learns of the failure; there is nobody left to send the rest to.
+    if (request.destroyed) return;
+    request.write(part);
+    await pause(overMs / parts.length);
+  }
+  request.end();
+}
+
+/** @param {Buffer} body */
+function isPattern(body) {
+  return body.length === PARTS * PATTERN.length && Array.from({ length: PARTS }, (_, i) => body.subarray(i * PATTERN.length, (i + 1) * PATTERN.length)).every((part) => part.equals(PATTERN));
+}

@@ -1,0 +1,167 @@
+import { createServer } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
+import { createServer as createTcpServer } from 'node:net';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { fixturePath } from '../helpers/fixtures.js';
+import { ledgerTable } from '../helpers/ledger-table.js';
+import { NOTHING_LOST } from '../helpers/ledger.js';
+import { takePort } from '../helpers/ports.js';
+import { tlsEnv } from '../helpers/traffic/target.js';
+import { startTraffic } from '../helpers/traffic/traffic.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+// Each kind of traffic is held against servers that keep the promise and against servers that break it on purpose.
+
+const EVERY_KIND = { 'one-shot': 1, 'keep-alive': 1, pipelined: 1, slow: 1, upload: 1, download: 1, websocket: 1 };
+const QUICK = { timeoutMs: 300, slowMs: /** @type {[number, number]} */ ([20, 40]), transferMs: 30, sessionMs: 50 };
+
+/**
+ * @param {import('node:net').Server} server
+ * @returns {Promise<{url: string}>}
+ */
+async function listen(server) {
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/` };
+}
+
+/**
+ * @param {import('../helpers/traffic/target.js').Target} target
+ * @param {Parameters<typeof startTraffic>[1]} clients
+ * @param {number} [requests]
+ */
+async function ledgerOf(target, clients, requests = 6) {
+  const traffic = startTraffic(target, clients, QUICK);
+  await waitFor('a few requests of each kind', () => Object.keys(clients).every((kind) => (traffic.ledger.kinds.get(kind)?.requests ?? 0) >= requests));
+  return traffic.stop();
+}
+
+/** @param {Record<string, string>} env */
+async function serveAll(env) {
+  const child = spawn(process.execPath, [fixturePath('serves-all')], { env: { ...tlsEnv, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+}
+
+describe('a server that keeps the promise', () => {
+  test.each([
+    ['http', 'http', EVERY_KIND],
+    ['https', 'https', EVERY_KIND],
+    ['h2', 'https', { http2: 1, 'one-shot': 1 }],
+    ['h2c', 'http', { http2: 1 }],
+  ])('%s: all is ok', async (PROTOCOL, scheme, clients) => {
+    const port = await takePort();
+    await serveAll({ PORT: String(port), PROTOCOL });
+    const ledger = await ledgerOf({ url: `${scheme}://127.0.0.1:${port}/` }, clients);
+    expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, ok: ledger.requests });
+  });
+
+  test('Unix socket: all is ok, and when it is gone, refused', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nclust-test-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const socketPath = join(folder, 'app.sock');
+    await serveAll({ SOCKET: socketPath });
+    const ledger = await ledgerOf({ socketPath }, EVERY_KIND);
+    expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, ok: ledger.requests });
+    rmSync(socketPath);
+    const gone = await ledgerOf({ socketPath }, EVERY_KIND);
+    expect(gone.refused, ledgerTable(gone)).toBe(gone.requests);
+  });
+});
+
+describe('a server that breaks it', () => {
+  test.each(Object.keys(EVERY_KIND).concat('http2'))('%s: refused, and reset by one that hangs up', async (kind) => {
+    const refused = await ledgerOf({ url: `http://127.0.0.1:${await takePort()}/` }, { [kind]: 1 });
+    expect(refused.refused, ledgerTable(refused)).toBe(refused.requests);
+    const hangsUp = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.resetAndDestroy());
+    });
+    const reset = await ledgerOf(await listen(hangsUp), { [kind]: 1 });
+    expect(reset.reset, ledgerTable(reset)).toBe(reset.requests);
+  });
+
+  test.each(Object.keys(EVERY_KIND).concat('http2'))('%s: hung, when nothing comes back', async (kind) => {
+    const silent = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.resume();
+    });
+    const ledger = await ledgerOf(await listen(silent), { [kind]: 1 }, 2);
+    expect(ledger.hung, ledgerTable(ledger)).toBe(ledger.requests);
+  });
+
+  test('upload and download: wrong, when other bytes arrive, truncated, when fewer do', async () => {
+    const forger = createServer((request, response) => response.end(JSON.stringify({ pid: 1, sha1: 'other' })));
+    const wrong = await ledgerOf(await listen(forger), { upload: 1, download: 1 });
+    expect(wrong.wrong, ledgerTable(wrong)).toBe(wrong.requests);
+    const miser = createServer((request, response) => response.writeHead(200, { 'content-length': '160640' }).write('x', () => response.destroy()));
+    const truncated = await ledgerOf(await listen(miser), { download: 1 });
+    expect(truncated.truncated, ledgerTable(truncated)).toBe(truncated.requests);
+  });
+});
+
+describe('pipelined', () => {
+  test('after an announced close the rest is sent again, and noted', async () => {
+    const url = await listen(createServer((request, response) => response.setHeader('connection', 'close').end('{"pid":1}')));
+    const ledger = await ledgerOf(url, { pipelined: 1 }, 12);
+    expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, ok: ledger.requests });
+    expect(ledger.notes.get('pipelined: sent again after an announced close')).toBeGreaterThan(0);
+  });
+
+  test('a close without a word is a reset', async () => {
+    let served = 0;
+    const url = await listen(createServer((request, response) => ((served += 1) % 6 === 0 ? request.socket.destroy() : response.end('{"pid":1}'))));
+    const ledger = await ledgerOf(url, { pipelined: 1 }, 12);
+    expect(ledger.reset + ledger.truncated, ledgerTable(ledger)).toBeGreaterThan(0);
+  });
+});
+
+describe('http2', () => {
+  test('a stream that the server has not touched is sent again, and noted; one that broke off is truncated', async () => {
+    let streams = 0;
+    const server = createHttp2Server();
+    server.on('stream', (stream) => {
+      streams += 1;
+      stream.on('error', () => {});
+      if (streams === 2) return stream.close(7); // REFUSED_STREAM
+      stream.respond({ ':status': 200 });
+      if (streams === 5) return stream.write('{"p', () => stream.destroy(new Error('breaks off')));
+      return stream.end('{"pid":1}');
+    });
+    const ledger = await ledgerOf(await listen(server), { http2: 1 });
+    expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, truncated: 1 });
+    expect(ledger.notes.get('http2: sent again after GOAWAY')).toBe(1);
+  });
+});
+
+describe('websocket', () => {
+  /**
+   * @param {Buffer} frame
+   * @returns {Promise<{url: string}>}  Of a server that sends this after the handshake, and ends.
+   */
+  function says(frame) {
+    const server = createServer();
+    server.on('upgrade', (request, socket) => {
+      const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+      socket.on('error', () => {});
+      socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`), frame]));
+    });
+    return listen(server);
+  }
+
+  test.each([
+    ['1001 is a clean close', [0x88, 2, 0x03, 0xe9], 'ok'],
+    ['1000 is a clean close', [0x88, 2, 0x03, 0xe8], 'ok'],
+    ['1011 is not', [0x88, 2, 0x03, 0xf3], 'reset'],
+    ['nor is an end without a frame', [], 'reset'],
+    ['an echo of something else is wrong', [0x81, 2, 0x39, 0x39], 'wrong'],
+  ])('%s', async (_, frame, bucket) => {
+    const ledger = await ledgerOf(await says(Buffer.from(frame)), { websocket: 1 });
+    expect(ledger, ledgerTable(ledger)).toMatchObject({ [bucket]: ledger.requests });
+  });
+});
