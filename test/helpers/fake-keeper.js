@@ -244,7 +244,19 @@ export class FakeKeeper {
 
   #snapshot() {
     const children = [...this.children.values()].map(({ behaviour: _b, env: _e, timers: _t, ...fact }) => fact);
-    return { version: '0.0.0', protocol: 1, pid: 1, startedAtMs: 0, isTerminating: this.isTerminating, children, listeners: [], notes: Object.fromEntries(this.notes) };
+    return {
+      version: '0.0.0',
+      protocol: 1,
+      pid: 1,
+      startedAtMs: 0,
+      digest: 'fake',
+      root: '/fake',
+      refusedRoot: null,
+      isTerminating: this.isTerminating,
+      children,
+      listeners: [],
+      notes: Object.fromEntries(this.notes),
+    };
   }
 
   /** @param {any} params */
