@@ -77,10 +77,15 @@ function begin(sockets, idlePauseMs, onEmpty) {
   for (const session of sessions()) session.close();
   sockets.closeListening(() => {
     if (isEnded) return;
-    const sinceMono = performance.now();
+    /** From when on a connection was seen to be idle: an answer that had begun before may end it at any time. @type {WeakMap<HttpSocket, number>} */
+    const idleSince = new WeakMap();
     const look = () => {
-      const pastMs = performance.now() - sinceMono;
-      for (const socket of open()) if (pastMs >= pauseFor(socket, idlePauseMs)) socket.destroySoon();
+      const nowMono = performance.now();
+      for (const socket of open()) {
+        if (socket._httpMessage) idleSince.delete(socket);
+        else if (!idleSince.has(socket)) idleSince.set(socket, nowMono);
+        if (nowMono - (idleSince.get(socket) ?? nowMono) >= pauseFor(socket, idlePauseMs)) socket.destroySoon();
+      }
       if (!isEmpty()) return;
       clearInterval(timer);
       onEmpty();

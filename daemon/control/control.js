@@ -220,6 +220,7 @@ export class Control {
     this.#isHeld = true;
     this.#core.link?.close();
     for (const seat of this.world.seats.values()) seat.cancelTimer();
+    for (const window of this.world.windows.values()) window.cancel();
   }
 
   /** @param {string} token */

@@ -41,6 +41,7 @@ function exchangeNotes(core, notes) {
 function dropRecords({ parts, world }, alive) {
   for (const seat of world.seats.values()) seat.cancelTimer();
   for (const instanceId of world.instances.keys()) if (!alive.has(instanceId)) parts.logs.detach(instanceId);
+  world.pulses.clear();
   world.seats.clear();
   world.instances.clear();
 }

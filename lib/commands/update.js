@@ -49,11 +49,14 @@ export async function update(context, _words, { wait, json }) {
  * @param {boolean} isWaitedFor
  */
 function describe({ before, after, replaced, workers }, isWaitedFor) {
-  const [from, to] = [before?.version, after?.version];
+  const to = after?.version;
+  // Where the files were overwritten, a control that died meanwhile has come back as the new version.
+  const from = before?.version === to && replaced.length > 1 ? before?.keeperVersion : before?.version;
   if (replaced.length === 0) return `nclust ${to} runs already; nothing was replaced.`;
   const what = from === to ? `nclust ${to} was replaced by the one in ${ROOT}` : `nclust ${from} was replaced by ${to}`;
   if (replaced.length === 1) return `${what}: control only, no worker noticed.`;
-  const those = workers === 0 ? 'there were no workers to replace' : `${workers === 1 ? 'one worker was' : `${workers} workers ${isWaitedFor ? 'were' : 'are being'}`} replaced, one by one`;
+  const many = `${workers} workers ${isWaitedFor ? 'were' : 'are being'} replaced one by one`;
+  const those = ['there were no workers', `one worker ${isWaitedFor ? 'was' : 'is being'} replaced`][workers] ?? many;
   return `${what}: keeper and control; ${those}.`;
 }
 

@@ -37,6 +37,8 @@ export class FakeKeeper {
   released = new Set();
   /** @type {Map<string, number>} How often each tells its vitals, in ms. */
   watched = new Map();
+  /** Verbs this version does not know. @type {Set<string>} */
+  lacks = new Set();
   isTerminating = false;
   hasLeft = false;
   /** @type {(params: any) => Behaviour} */
@@ -202,6 +204,7 @@ export class FakeKeeper {
 
   /** @param {string} verb @param {any} params @returns {any} */
   #answer(verb, params) {
+    if (this.lacks.has(verb)) throw refusal('ENOSYS');
     switch (verb) {
       case 'snapshot':
         return this.#snapshot();

@@ -47,6 +47,16 @@ describe('a reload loses nothing', () => {
     await loseNothing({ socketPath }, EVERY_REQUEST, () => repeat(2, () => reload(home, app)));
   });
 
+  // Their headers promised to keep the connection before there was anything to announce: it becomes idle late, and its client uses it again.
+  test('downloads that take longer than idle connections are given', async () => {
+    const home = await sandbox();
+    const app = await home.app('serves-all', { instances: 2, flags: QUICK });
+    await loseNothing(app, { download: 120, 'one-shot': 1 }, async ({ ledger }) => {
+      await home.waitFor('the downloads to have begun', () => ledger.ok >= 10);
+      await reload(home, app);
+    }, { transferMs: 1_300, pauseMs: 0 });
+  });
+
   test('several options at once: all new workers beside all old ones', async () => {
     const home = await sandbox();
     const app = await home.app('serves-all', { instances: 3, flags: QUICK });

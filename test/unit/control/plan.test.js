@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createRandom, pickOne } from '../../helpers/random.js';
 import { plan } from '../../../daemon/control/plan.js';
 
@@ -113,4 +113,61 @@ test.each(Array.from({ length: 30 }, (_, seed) => seed))('a rollout of what neve
   const maxUnavailable = maxSurge === 1 ? 0 : Math.ceil(count / 2);
   const { seats } = simulate(random, { count, rollout: { maxSurge, maxUnavailable }, failsAlways: true });
   expect(seats.filter(({ generation, state }) => generation === 1 && state === 'up')).toHaveLength(count - maxUnavailable);
+});
+
+describe('a guarded rollout', () => {
+  const guarded = { ...besides, isGuarded: true };
+  const renewed = (count) => slots(count, 2).map((slot) => ({ ...slot, former: { want: 'up', generation: 1 } }));
+  const old = (count) => Array.from({ length: count }, (_, id) => seat(id, 1, 'up'));
+
+  test('begins with one new seat, whatever its numbers', () => {
+    const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 3, maxUnavailable: 3 } }, old(4));
+    expect(actions).toEqual([{ do: 'start', id: 0, generation: 2 }]);
+  });
+
+  test('touches nothing while that one is on trial', () => {
+    for (const state of ['starting', 'soaking', 'entering', 'stopping', 'failed']) expect(plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 3 } }, [...old(4), seat(0, 2, state)])).toEqual([]);
+  });
+
+  test('goes on within its numbers when it is up', () => {
+    const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 2 } }, [...old(4), seat(0, 2, 'up')]);
+    expect(actions).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'handover' }, { do: 'start', id: 1, generation: 2 }, { do: 'start', id: 2, generation: 2 }]);
+  });
+
+  test('with no room beside takes one down for it, and one only', () => {
+    const rollout = { maxSurge: 0, maxUnavailable: 3, isGuarded: true };
+    expect(plan({ slots: renewed(4), rollout }, old(4))).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'handover' }]);
+    expect(plan({ slots: renewed(4), rollout }, [seat(0, 1, 'stopping'), ...old(4).slice(1)])).toEqual([]);
+    expect(plan({ slots: renewed(4), rollout }, old(4).slice(1))).toEqual([{ do: 'start', id: 0, generation: 2 }]);
+  });
+
+  test('brings back an old seat that was lost meanwhile', () => {
+    expect(plan({ slots: renewed(3), rollout: guarded }, [...old(2), seat(0, 2, 'starting')])).toEqual([{ do: 'start', id: 2, generation: 1 }]);
+  });
+
+  test('leaves old seats that crash to their restart policy', () => {
+    for (const state of ['starting', 'backoff', 'failed']) expect(plan({ slots: renewed(2), rollout: guarded }, [seat(0, 1, 'up'), seat(1, 1, state), seat(0, 2, 'starting')])).toEqual([]);
+  });
+
+  test('parks what it replaces while a rollback window is wanted, and nothing else', () => {
+    const seats = [...old(2), seat(0, 2, 'up'), seat(0, 0, 'parked')];
+    expect(plan({ slots: renewed(2), rollout: { ...guarded, windowMs: 1 } }, seats)).toEqual([
+      { do: 'park', id: 0, generation: 1 },
+      { do: 'stop', id: 0, generation: 0, drain: 'handover' },
+      { do: 'start', id: 1, generation: 2 },
+    ]);
+  });
+
+  test('that was rolled back takes back what is parked before the new ones go', () => {
+    const wished = { slots: slots(2, 1), rollout: { ...besides, maxSurge: 2 } };
+    const renewedSeats = [seat(0, 2, 'up'), seat(1, 2, 'up')];
+    expect(plan(wished, [seat(0, 1, 'parked'), seat(1, 1, 'parked'), ...renewedSeats])).toEqual([{ do: 'takeBack', id: 0, generation: 1 }, { do: 'takeBack', id: 1, generation: 1 }]);
+    expect(plan(wished, [seat(0, 1, 'entering'), seat(1, 1, 'entering'), ...renewedSeats])).toEqual([]);
+    expect(ids(plan(wished, [seat(0, 1, 'up'), seat(1, 1, 'entering'), ...renewedSeats]), 'stop')).toEqual([0]);
+  });
+
+  test('that was given up leaves nothing of itself behind that is not up', () => {
+    const wished = { slots: slots(1, 1), rollout: besides };
+    for (const state of ['starting', 'soaking', 'entering']) expect(plan(wished, [seat(0, 1, 'starting'), seat(0, 2, state)])).toEqual([{ do: 'stop', id: 0, generation: 2, drain: 'finish' }]);
+  });
 });

@@ -134,6 +134,34 @@ describe('reload', () => {
   });
 });
 
+test('an instance in fork mode has to listen where the one of its own slot does', async () => {
+  rig.keeper.behave = ({ label }) => ({ listensAfterMs: 10, ports: [3000 + label.slot] });
+  await running({ mode: 'fork', instances: 2 });
+  const request = reload();
+  await rig.turn(3_000);
+  expect([request.error, request.state]).toEqual([null, 'done']);
+  rig.keeper.behave = () => ({ listensAfterMs: 10, ports: [5000] });
+  const bad = reload();
+  await rig.turn(12_000);
+  expect(bad.error.message).toContain('it did not listen on [::]:3000, but on [::]:5000');
+});
+
+test('a keeper of an earlier version, which knows of no gate, is worked with as far as it goes', async () => {
+  await running();
+  rig.keeper.lacks = new Set(['ask', 'admit', 'watch']);
+  const request = reload();
+  await rig.turn(3_000);
+  expect([request.state, await generations()]).toEqual(['done', [2, 2, 2, 2]]);
+});
+
+test('what is no Node program is never gated', async () => {
+  rig.keeper.behave = () => ({});
+  await running({ mode: 'fork', kind: 'exec', instances: 1 });
+  const request = reload();
+  await rig.turn(3_000);
+  expect([request.state, rig.spawned().some(({ params }) => params.isGated)]).toEqual(['done', false]);
+});
+
 describe('a bad deploy', () => {
   test.each([
     ['exits at once', { exitsAfterMs: 5, code: 1 }, 'exited with code 1'],
@@ -210,6 +238,71 @@ describe('a bad deploy', () => {
     expect(rig.keeper.alive[0].env.BAD).toBe(undefined);
   });
 
+  test('right after a start that nobody waited for is guarded against too', async () => {
+    rig.keeper.behave = ({ env }) => (env.BAD ? { exitsAfterMs: 5, code: 1 } : { listensAfterMs: 200 });
+    void rig.start({ instances: 2 });
+    await rig.turn(100);
+    const request = reload({ env: { BAD: '1' } });
+    await rig.turn(3_000);
+    expect([request.error.code, await generations()]).toEqual(['ERR_NCLUST_RELOAD_FAILED', [1, 1]]);
+  });
+
+  test('is told of by the death of the new instance, whatever the old one in its slot dies of', async () => {
+    await running();
+    rig.keeper.behave = ({ label }) => (label.generation === 2 ? { goneAfterMs: 100 } : { listensAfterMs: 10 });
+    const request = reload();
+    await rig.turn(10_050);
+    rig.keeper.exit(rig.keeper.alive[0].instanceId, { signal: 'SIGKILL' });
+    await rig.turn(3_000);
+    expect(request.error.message).toContain('instance 0 was not ready in 10s');
+  });
+
+  test('leaves an instance stopped that is stopped meanwhile', async () => {
+    await running();
+    rig.keeper.behave = () => ({ listensAfterMs: 5, exitsAfterMs: 800, code: 1 });
+    const request = reload();
+    await rig.turn(500);
+    void rig.call('stop', { targets: ['3'] });
+    await rig.turn(3_000);
+    expect([request.state, await statuses()]).toEqual(['failed', ['online', 'online', 'online', 'stopped']]);
+    expect(rig.control.world.desired.apps[0].slots.map(({ generation }) => generation)).toEqual([1, 1, 1, 1]);
+  });
+
+  test('is guarded against while one instance is restarted', async () => {
+    await running();
+    rig.keeper.behave = ({ label }) => (label.generation === 2 ? { listensAfterMs: 5, exitsAfterMs: 800, code: 1 } : { listensAfterMs: 5 });
+    const request = reload();
+    await rig.turn(500);
+    const restart = watch(rig.call('restart', { targets: ['3'] }));
+    await rig.turn(3_000);
+    expect([request.state, restart.state, await generations()]).toEqual(['failed', 'done', [1, 1, 1, 3]]);
+  });
+
+  test('that moves is judged by the next one that does not: it is compared with what serves', async () => {
+    await running();
+    const first = reload({ env: { PORT: '4000' } });
+    rig.keeper.behave = () => ({ listensAfterMs: 10, ports: [4000] });
+    await rig.turn(500);
+    const second = reload();
+    await rig.turn(3_000);
+    expect([first.state, second.state, await generations()]).toEqual(['done', 'done', [3, 3, 3, 3]]);
+  });
+
+  test('that listens elsewhere is found out by the next control too', async () => {
+    await running();
+    for (let crash = 0; crash < 3; crash++) {
+      for (const child of rig.keeper.alive.filter(({ label }) => label.slot > 0)) rig.keeper.exit(child.instanceId, { code: 1 });
+      await rig.turn(2_000);
+    }
+    rig.keeper.behave = ({ label }) => (label.generation === 2 ? { listensAfterMs: 10, ports: [4000] } : { exitsAfterMs: 1, code: 1 });
+    reload();
+    rig.keeper.exit(rig.keeper.alive.find(({ label }) => label.slot === 0).instanceId, { code: 1 });
+    await rig.turn(500);
+    await rig.boot();
+    await rig.turn(3_000);
+    expect(asked('admit')).toEqual([]);
+  });
+
   test('leaves an instance stopped that was', async () => {
     await running();
     void rig.call('stop', { targets: ['3'] });
@@ -231,6 +324,20 @@ describe('while a reload is under way', () => {
     expect(rig.keeper.alive.map(({ env, label }) => [label.slot, env.V])).toEqual([[0, '1'], [1, '1'], [3, '1'], [0, '2'], [2, '1']]);
     await rig.turn(3_000);
     expect([request.state, await generations()]).toEqual(['done', [2, 2, 2, 2]]);
+  });
+
+  test('an old instance that keeps crashing is waited for longer each time, by the next control too', async () => {
+    await running({ instances: 2 });
+    rig.keeper.behave = ({ label }) => (label.generation === 2 ? { listensAfterMs: 9_000 } : { exitsAfterMs: 1, code: 1 });
+    reload();
+    rig.keeper.exit(rig.keeper.alive[1].instanceId, { code: 1 });
+    await rig.turn(900); // Attempts at 0, 101, 302, 703.
+    expect(rig.spawned().length).toBe(3 + 4);
+    await rig.boot();
+    await rig.turn(500);
+    expect(rig.spawned().length).toBe(3 + 4);
+    await rig.turn(300); // 1504.
+    expect(rig.spawned().length).toBe(3 + 5);
   });
 
   test('a second one takes its place, and both are answered by its end', async () => {

@@ -162,3 +162,42 @@ test.each(['stop', 'delete', 'restart'])('%s inside the window ends what is park
   await rig.turn(1_000);
   expect([request.state, rig.keeper.alive.filter(({ isParked }) => isParked).length, rig.keeper.alive.length]).toEqual(['done', 0, method === 'restart' ? 2 : 0]);
 });
+
+test('when several parked instances have died, all of them are started at once', async () => {
+  reload();
+  await rig.turn(3_000);
+  for (const { instanceId } of of('1')) rig.keeper.exit(instanceId, { signal: 'SIGKILL' });
+  await rig.turn(100);
+  rig.keeper.behave = () => ({ listensAfterMs: 800 });
+  const before = rig.spawned().length;
+  await live(500, ({ env }) => (env.V === '1' ? healthy() : { responses: 50, errors: 50 }));
+  expect([rig.spawned().length, of('2').length]).toEqual([before + 2, 2]);
+  await rig.turn(500);
+  expect([of('1').length, of('2').length]).toEqual([2, 0]);
+});
+
+test('the window is no longer than it is when the wall clock has been set back', async () => {
+  const request = reload();
+  await rig.turn(5_000);
+  rig.clock.setBack(3_600_000);
+  await rig.boot();
+  await rig.turn(30_500);
+  expect([request.state, of('1').length]).toEqual(['pending', 0]);
+});
+
+test('what one that nobody asks any more tells is not wanted', async () => {
+  const [{ instanceId }] = rig.keeper.alive;
+  rig.keeper.watched.set(instanceId, 500);
+  rig.keeper.tellVitals(instanceId, { responses: 1 });
+  await rig.turn(10);
+  expect(rig.keeper.watched.get(instanceId)).toBe(0);
+});
+
+test('errors that are older than five seconds are forgiven', async () => {
+  const request = reload();
+  await live(2_000, ({ env }) => (env.V === '1' ? healthy() : { responses: 0 }));
+  await live(500, ({ env }) => (env.V === '1' ? healthy() : { responses: 9, errors: 9 }));
+  await live(5_500, () => ({ responses: 0 }));
+  await live(1_000, () => ({ responses: 10 }));
+  expect(request.state).toBe('pending');
+});

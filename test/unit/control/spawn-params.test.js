@@ -43,3 +43,14 @@ test.each([
 ])('log files: %s', (_what, fields, outFile, errorFile) => {
   expect(logFiles(makeSpec(fields), 7, '/h/logs')).toEqual({ outFile, errorFile });
 });
+
+test('who gets new connections is said for cluster mode, and the slot always', () => {
+  expect(params(makeSpec({ scheduling: 'sticky' }))).toMatchObject({ scheduling: 'sticky', slot: 2 });
+  expect(params(makeSpec({ mode: 'fork' }))).not.toHaveProperty('scheduling');
+});
+
+test('a program is told to end by a message only if it is one of Node', () => {
+  expect(params(makeSpec({ shutdownWithMessage: true })).label.stop.message).toBe(true);
+  expect(params(makeSpec()).label.stop).not.toHaveProperty('message');
+  expect(params(makeSpec({ kind: 'exec', mode: 'fork', shutdownWithMessage: true })).label.stop).not.toHaveProperty('message');
+});
