@@ -24,8 +24,9 @@ class Balance {
   /** Connections accepted in the span that began then, and those that were open at its beginning. */
   #span = { sinceMono: 0, accepted: 0, open: 0 };
   #churnSlack = 0;
-  /** Connections on their way to the keeper, and how to keep them after all. @type {Map<any, () => void>} */
+  /** Connections on their way to another worker, by number, and how to keep them after all. @type {Map<number, { client: any, keep: () => void }>} */
   #passing = new Map();
+  #lastSeq = 0;
 
   /**
    * @param {import('./channel.cjs').Channel} channel
@@ -37,17 +38,18 @@ class Balance {
     this.#sockets = sockets;
     this.#isSticky = scheduling === 'sticky';
     channel.on('share', ({ share }) => this.#setShare(share));
+    channel.on('placed', ({ seq }) => this.#settle(seq, true));
     channel.on('connection', ({ seq, claim }, handle) => this.#take(seq, claim, handle));
   }
 
-  /** Whether a connection is on its way to the keeper. */
+  /** Whether a connection is on its way to another worker. */
   get isPassing() {
     return this.#passing.size > 0;
   }
 
-  /** The keeper has died. What it has not taken is ours: a channel that closes while a handle waits to be acknowledged calls nobody back. */
+  /** The keeper has died, and what it had not placed was closed with it: but our copies are open. */
   lost() {
-    for (const client of [...this.#passing.keys()]) this.#settle(client, new Error('the keeper is gone'));
+    for (const seq of [...this.#passing.keys()]) this.#settle(seq, false);
   }
 
   /** @param {any} listening  The handle of a server. @param {Claim} claim */
@@ -92,16 +94,19 @@ class Balance {
   /** @param {any} client  @param {Claim} claim  @param {() => void} keep */
   #passOn(client, claim, keep) {
     this.#span.accepted -= 1;
-    this.#passing.set(client, keep);
-    this.#channel.say({ act: 'overflow', claim, open: this.#sockets.servers.open }, client, (error) => this.#settle(client, error));
+    const seq = (this.#lastSeq += 1);
+    this.#passing.set(seq, { client, keep });
+    const { open } = this.#sockets.servers;
+    this.#channel.say({ act: 'overflow', seq, claim, open }, client, (error) => { if (error) this.#settle(seq, false); });
   }
 
-  /** @param {any} client  @param {Error | null} error */
-  #settle(client, error) {
-    const keep = this.#passing.get(client);
-    this.#passing.delete(client);
-    if (error) keep?.();
-    else client.close(); // Node does not close raw handles that it has sent, and a client waits as long as one copy is open.
+  /** @param {number} seq  @param {boolean} isPlaced */
+  #settle(seq, isPlaced) {
+    const { client, keep } = this.#passing.get(seq) ?? {};
+    this.#passing.delete(seq);
+    // Node does not close raw handles that it has sent, and a client waits as long as one copy is open.
+    if (isPlaced) client?.close();
+    else keep?.();
   }
 
   /** @param {number} seq  @param {Claim} claim  @param {any} client */

@@ -36,7 +36,7 @@ function createChannel(logFiles) {
   process.on('internalMessage', (message, handle) => {
     if (message?.cmd === CMD) receive(message, handle);
   });
-  whenDisconnected(() => {
+  const lose = whenDisconnected(() => {
     door = later('./orphan.cjs').findKeeper({ home, instanceId, logFiles, receive });
     lost();
   });
@@ -46,6 +46,7 @@ function createChannel(logFiles) {
     say(message, handle, onSent = () => {}) {
       if (door) return door.say(message);
       if (!process.connected) return false;
+      if (handle) watchChannel(lose);
       send?.({ cmd: CMD, ...message }, /** @type {any} */ (handle), { keepOpen: true }, onSent);
       return true;
     },
@@ -66,20 +67,44 @@ function createChannel(logFiles) {
 
 const send = process.send?.bind(process);
 
+const LOOK_EVERY_MS = 100;
+/** @type {NodeJS.Timeout | null} */
+let watch = null;
+
+/**
+ * A channel that closes while a handle waits to be acknowledged never says 'disconnect' (Node 20 to 26).
+ * @param {() => void} lose
+ */
+function watchChannel(lose) {
+  watch ??= setInterval(() => {
+    const isWaiting = Boolean(/** @type {any} */ (process)._handleQueue);
+    if (process.connected && isWaiting) return;
+    clearInterval(watch ?? undefined);
+    watch = null;
+    if (!process.connected) lose();
+  }, LOOK_EVERY_MS).unref();
+}
+
 /**
  * A keeper that dies must not take the app along: a cluster worker exits by itself when its primary is gone, unless
  * `exitedAfterDisconnect` is set by then (lib/internal/cluster/child.js), and an unguarded process.send() throws.
- * @param {() => void} then
+ * @param {() => void} then  Once.
+ * @returns {() => void}  For who notices it otherwise.
  */
 function whenDisconnected(then) {
-  process.prependOnceListener('disconnect', () => {
+  let isLost = false;
+  const lose = () => {
+    if (isLost) return;
+    isLost = true;
     const cluster = /** @type {import('node:cluster').Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
     if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
     process.send = sendNowhere;
     then();
-  });
+  };
+  process.prependOnceListener('disconnect', lose);
   // A 'disconnect' listener counts as a reason to keep the process alive; the app did not ask for that.
   refCounter()?.unrefCounted?.();
+  return lose;
 }
 
 /** The counter with which Node itself decides whether the channel keeps the process alive; ref() and unref() would overrule the app. */

@@ -57,8 +57,7 @@ function faultOf({ world, parts }, app, slots) {
 
 /** @param {World} world @param {SlotWish} slot */
 function hasFailed(world, { id, generation }) {
-  const life = world.seats.get(seatKey(id, generation))?.life;
-  return life !== undefined && (life.hasFailed || life.state === 'failed');
+  return world.seats.get(seatKey(id, generation))?.life.state === 'failed';
 }
 
 /**

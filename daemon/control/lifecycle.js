@@ -256,10 +256,10 @@ function judge(life, exit, { policy, trial, nowMs }) {
   const verdict = judgeExit(policy, life, exit, nowMs);
   const isOk = exit.wasUp || exit.code === 0 || (exit.code !== null && policy.stopExitCodes.includes(exit.code));
   const isDone = verdict.what === 'done' && (isOk || !trial.isOn);
-  const after = { ...life, ...verdict.record, hasFailed: life.hasFailed || !exit.wasUp || trial.isOn };
+  const after = { ...life, ...verdict.record, hasFailed: life.hasFailed || !exit.wasUp };
   if (isDone) return { life: { ...after, state: 'down' }, effects: [{ type: 'clearTimer' }, { type: 'ended', isOk }] };
   // On trial nothing is tried twice: the rollout decides what follows.
-  if (verdict.what === 'failed' || (trial.isOn && !exit.wasUp)) return { life: { ...after, state: 'failed' }, effects: [{ type: 'clearTimer' }] };
+  if (verdict.what === 'failed' || trial.isOn) return { life: { ...after, state: 'failed' }, effects: [{ type: 'clearTimer' }] };
   if (verdict.delayMs === 0) return { life: { ...after, state: 'starting' }, effects: [{ type: 'clearTimer' }, { type: 'spawn' }] };
   return { life: { ...after, state: 'backoff' }, effects: [{ type: 'setTimer', ms: verdict.delayMs }] };
 }

@@ -37,7 +37,7 @@ export class AgentDesk {
     draining: (child, { caught }) => child.retirement?.caughtSignals(caught),
     drained: (child, { caught }) => child.retirement?.drained(caught),
     answer: (child, message) => child.answered(message),
-    overflow: (child, { claim, open }, handle) => { if (handle) this.#rotation.overflow(child, claim, open, handle); },
+    overflow: (child, message, handle) => { if (handle) this.#rotation.overflow(child, /** @type {any} */ (message), handle); },
     took: (_, { seq }) => this.#rotation.took(seq),
     declined: (_, { seq }) => this.#rotation.declined(seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) => this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections }),

@@ -119,14 +119,15 @@ export class Child {
    * Says something to the agent in the process.
    * @param {{ act: string, [key: string]: unknown }} message
    * @param {import('./listeners.js').Handle} [handle]
+   * @param {() => void} [onSent]  Called when it is on its way, or cannot be sent any more.
    * @returns {boolean}  false when there is no way to reach it.
    */
-  tell(message, handle) {
+  tell(message, handle, onSent = () => {}) {
     if (this.#line) return handle === undefined && this.#line.send(message); // Only an IPC channel carries handles.
     if (!this.#process?.connected) return false;
     // A failed write means that the process is ending, which its exit reports; without a callback Node would throw it at us.
     const cast = /** @type {import('node:child_process').SendHandle | undefined} */ (/** @type {unknown} */ (handle));
-    this.#process.send({ cmd: AGENT_CMD, ...message }, cast, () => {});
+    this.#process.send({ cmd: AGENT_CMD, ...message }, cast, onSent);
     return true;
   }
 

@@ -3,6 +3,8 @@
 //
 //   overflow ----> queue -> ask the others how many they have -> who answers and has less than the mean gets it -> "took": close our copy
 //                              (50 ms; one that is blocked does not answer, and gets nothing until it does)
+//
+// The sender closes its copy when it hears that the connection is on its way to somebody ("placed"): should we be killed, it keeps what we had.
 
 import { stickyTarget } from './sticky.js';
 
@@ -16,7 +18,13 @@ const SETTLE_MS = 1_000;
  * @typedef {import('./child.js').Child} Child
  * @typedef {import('./listeners.js').Claim} Claim
  * @typedef {import('./listeners.js').Handle} Handle
- * @typedef {{ scope: string, claim: Claim, handle: Handle, isSticky: boolean }} Waiting  A connection without a worker.
+ * @typedef {object} Waiting  A connection without a worker.
+ * @property {string} scope
+ * @property {Claim} claim
+ * @property {Handle} handle
+ * @property {boolean} isSticky
+ * @property {() => void} placed  Tells the sender, once.
+ *
  * @typedef {{ answered: Set<Child>, missing: Set<Child>, timer: NodeJS.Timeout }} Round
  */
 
@@ -44,12 +52,13 @@ export class Rotation {
     this.#children = children;
   }
 
-  /** @param {Child} child  @param {Claim} claim  @param {number} open  @param {Handle} handle */
-  overflow(child, claim, open, handle) {
+  /** @param {Child} child  @param {{ seq: number, claim: Claim, open: number }} message  @param {Handle} handle */
+  overflow(child, { seq, claim, open }, handle) {
     child.open = open;
     child.share = undefined; // It may have forgotten what it was told, and did not know better.
     const { scope, scheduling } = child;
-    this.#place({ scope, claim, handle, isSticky: scheduling === 'sticky' }, isInRotation(child) ? child : null);
+    const placed = once(() => void child.tell({ act: 'placed', seq }));
+    this.#place({ scope, claim, handle, isSticky: scheduling === 'sticky', placed }, isInRotation(child) ? child : null);
   }
 
   /** @param {number} seq */
@@ -108,7 +117,7 @@ export class Rotation {
   /** Nobody listens there any more. @param {string} scope  @param {(claim: Claim) => boolean} isMeant */
   released(scope, isMeant) {
     const isGone = (/** @type {Waiting} */ one) => one.scope === scope && isMeant(one.claim);
-    for (const one of this.#queue.filter(isGone)) one.handle.close();
+    for (const one of this.#queue.filter(isGone)) drop(one);
     this.#queue = this.#queue.filter((one) => !isGone(one));
   }
 
@@ -120,7 +129,7 @@ export class Rotation {
   /** @param {Waiting} waiting  @param {Child | null} sender  Who has it, and answers: it has just spoken. */
   #place(waiting, sender) {
     const { scope, claim, handle, isSticky } = waiting;
-    if (!this.#listeners.get(scope, claim)) return handle.close(); // Released: as if it had come a moment later.
+    if (!this.#listeners.get(scope, claim)) return drop(waiting); // Released: as if it had come a moment later.
     if (isSticky) return this.#hand(stickyTarget(this.#able(this.#members(scope), waiting), handle), waiting);
     this.#queue.push(waiting);
     const round = this.#rounds.get(scope) ?? this.#begin(scope, sender);
@@ -206,7 +215,7 @@ export class Rotation {
   /** @param {Child | null} target  @param {Waiting} waiting */
   #hand(target, waiting) {
     const seq = (this.#lastSeq += 1);
-    if (!target?.tell({ act: 'connection', seq, claim: waiting.claim }, waiting.handle)) return void this.#queue.push(waiting);
+    if (!target?.tell({ act: 'connection', seq, claim: waiting.claim }, waiting.handle, waiting.placed)) return void this.#queue.push(waiting);
     target.coming += 1;
     this.#given.set(seq, { ...waiting, to: target });
   }
@@ -225,6 +234,21 @@ export class Rotation {
 /** @param {Child} child */
 function isInRotation({ exit, retirement, isGated, isParked, addresses, isAdopted }) {
   return !exit && !retirement && !isGated && !isParked && !isAdopted && addresses.length > 0;
+}
+
+/** @param {Waiting} waiting */
+function drop({ handle, placed }) {
+  handle.close();
+  placed();
+}
+
+/** @param {() => void} action */
+function once(action) {
+  let isDone = false;
+  return () => {
+    if (!isDone) action();
+    isDone = true;
+  };
 }
 
 /** Connections that it has, and those on their way to it. @param {Child} child */

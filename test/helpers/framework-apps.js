@@ -51,6 +51,8 @@ export async function reloadFrameworks(home, { apps, times }) {
   symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
   const started = await Promise.all(apps.map((app) => startApp(home, app)));
   for (const { result } of started) expect(result, `${result.stdout}${result.stderr}`).toMatchObject({ exitStatus: 0 });
+  // On a busy machine an app may need more than min_uptime to boot, and counts as one that does not listen until it does.
+  await home.waitFor('all to listen', async () => (await home.list()).every((slot) => slot.addresses.length > 0), { deadlineMs: 30_000 });
   const traffics = apps.map(({ clients }, i) => startTraffic(started[i], clients, { pauseMs: 10 }));
   try {
     for (let reload = 0; reload < times; reload += 1) {

@@ -10,6 +10,19 @@ import { startTraffic } from './traffic/traffic.js';
 export const EVERY_REQUEST = { 'one-shot': 3, 'keep-alive': 3, pipelined: 1, slow: 2, upload: 2, download: 2 };
 
 /**
+ * Starts an app and waits until all of it listens: on a busy machine it may need more than min_uptime to boot, and counts as one that does not
+ * listen until it does.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @param {string} fixture
+ * @param {import('./sandbox.js').AppOptions} [o]
+ */
+export async function serve(home, fixture, o) {
+  const app = await home.app(fixture, o);
+  await home.waitFor('all to listen', async () => (await app.instances()).every(({ addresses }) => addresses.length > 0));
+  return app;
+}
+
+/**
  * Runs `nclust reload` and expects that every process of the app was replaced.
  * @param {import('./sandbox.js').Sandbox} home
  * @param {import('./sandbox-app.js').App} app

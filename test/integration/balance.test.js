@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { ask, busiest, openConnections } from '../helpers/connections.js';
 import { realKeeper } from '../helpers/keeper.js';
@@ -16,7 +20,7 @@ async function cluster(code, params = {}) {
   const server = `http.createServer((request, response) => { ${code} }).listen(${port}, () => say('listens'));`;
   const start = async (/** @type {string} */ id, slot = IDS.indexOf(id)) => {
     const { pid } = await keeper.spawnNode(id, 'runs-code', { scheduling: 'least-connections', slot, ...params, env: { CODE: server } });
-    await keeper.says(id, 'listens');
+    await keeper.event('listening', id); // In rotation.
     return pid;
   };
   const pids = [];
@@ -120,3 +124,23 @@ test('a worker that drains passes on what it is given', async () => {
   expect(answers).toHaveLength(45);
   expect(pids).toEqual(expect.arrayContaining([...new Set(answers.map(({ pid }) => pid))]));
 });
+
+test('SIGKILL of the keeper while connections are on their way through it loses none of them', async () => {
+  const { keeper, port } = await cluster('answer(request, response);');
+  await openConnections({ port }, 40, 'burst');
+  process.kill(keeper.pid, 'SIGSTOP'); // What is above the shares of all four waits in its channels.
+  const sockets = Array.from({ length: 20 }, () => connect(port));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  await waitFor('all of them to be accepted', () => queuedOn(port) === 0);
+  await keeper.kill();
+  const answers = sockets.map((socket) => text(socket));
+  for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+  for (const answer of await Promise.all(answers)) expect(answer).toContain('200 OK');
+});
+
+/** @param {number} port  @returns {number}  Connections that nobody has accepted yet. */
+function queuedOn(port) {
+  const local = port.toString(16).toUpperCase().padStart(4, '0');
+  const line = readFileSync('/proc/net/tcp6', 'utf8').split('\n').find((one) => new RegExp(`^ *\\d+: \\S+:${local} \\S+ 0A`).test(one)) ?? '';
+  return Number.parseInt(/ 0A [0-9A-F]+:([0-9A-F]+)/.exec(line)?.[1] ?? '', 16);
+}

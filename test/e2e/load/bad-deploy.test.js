@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { fixturePath } from '../../helpers/fixtures.js';
 import { ledgerTable } from '../../helpers/ledger-table.js';
 import { NOTHING_LOST } from '../../helpers/ledger.js';
-import { loseNothing, untilNothingIsLeftOver } from '../../helpers/reloads.js';
+import { loseNothing, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { startTraffic } from '../../helpers/traffic/traffic.js';
 
@@ -36,7 +36,7 @@ describe('a bad deploy changes nothing', () => {
     ['loops after it listens', 'loops-after-listening', /loops-after-listening begins to loop/],
   ])('code that %s: one worker tries it, the old ones serve on, and the command says why', async (_, fixture, reason) => {
     const home = await sandbox();
-    const app = await home.app('serves-all', { instances: 3, flags: ['--listen-timeout', '1500', '--kill-timeout', '1000'] });
+    const app = await serve(home, 'serves-all', { instances: 3, flags: ['--listen-timeout', '1500', '--kill-timeout', '1000'] });
     const before = await app.pids();
     const { tried } = deploy(home, app, fixtureCode(fixture));
     const ledger = await loseNothing(app, CLIENTS, async () => {
@@ -53,7 +53,7 @@ describe('a bad deploy changes nothing', () => {
 
   test('with --max-surge 2, two at most try it', async () => {
     const home = await sandbox();
-    const app = await home.app('serves-all', { instances: 3 });
+    const app = await serve(home, 'serves-all', { instances: 3 });
     const before = await app.pids();
     const { tried } = deploy(home, app, fixtureCode('crashes-at-boot'));
     await loseNothing(app, CLIENTS, async () => expect((await home.nclust('reload', app.name, '--max-surge', '2')).exitStatus).toBe(1));
@@ -68,7 +68,7 @@ describe('a bad deploy changes nothing', () => {
     ['a port that is none', () => {}, ['--update-env', { env: { PORT: '99999' } }], /was not begun: PORT is 99999/],
   ])('%s is found before anything is touched', async (_, spoil, words, reason) => {
     const home = await sandbox();
-    const app = await home.app('serves-all', { instances: 2 });
+    const app = await serve(home, 'serves-all', { instances: 2 });
     const facts = async () => (await app.instances()).map(({ pid, generation, restarts, lastDeath }) => ({ pid, generation, restarts, lastDeath }));
     const before = await facts();
     spoil(app.script);
@@ -78,7 +78,7 @@ describe('a bad deploy changes nothing', () => {
 
   test('the next reload, to good code, succeeds', async () => {
     const home = await sandbox();
-    const app = await home.app('serves-all', { instances: 2, flags: ['--min-uptime', '100'] });
+    const app = await serve(home, 'serves-all', { instances: 2, flags: ['--min-uptime', '100'] });
     const good = readFileSync(app.script, 'utf8');
     const before = await app.pids();
     await loseNothing(app, CLIENTS, async () => {
@@ -93,7 +93,7 @@ describe('a bad deploy changes nothing', () => {
 
 test('with a rollback window, code that answers 500 from its third second on gives the traffic back to the old workers', async () => {
   const home = await sandbox();
-  const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
+  const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
   const before = await app.pids();
   deploy(home, app, fixtureCode('fails-from-third-second'));
   const traffic = startTraffic(app, { 'one-shot': 2, 'keep-alive': 2 }, { pauseMs: 5 });
@@ -116,7 +116,7 @@ test('with a rollback window, code that answers 500 from its third second on giv
 
 test('with a rollback window, a new worker that crashes after the cut-over gives the traffic back to the old workers', async () => {
   const home = await sandbox();
-  const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
+  const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
   const before = await app.pids();
   deploy(home, app, `${fixtureCode('http-echo')}\nsetTimeout(() => { throw new Error('out of luck'); }, 2500);\n`);
   // One connection for each request: what the crash itself breaks off is at most what was inside that worker.

@@ -4,7 +4,7 @@ import { ask, busiest, openConnections } from '../../helpers/connections.js';
 import { ledgerTable } from '../../helpers/ledger-table.js';
 import { NOTHING_LOST, percentileMs } from '../../helpers/ledger.js';
 import { startLoad } from '../../helpers/load.js';
-import { reload } from '../../helpers/reloads.js';
+import { reload, serve } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
 const WORKERS = 4;
@@ -18,7 +18,7 @@ describe('least-connections, the default', () => {
     [16, /** @type {const} */ ('one by one'), 1.5],
   ])('%i keep-alive connections, %s: the busiest worker has at most %d times the mean', async (count, how, bound) => {
     const home = await sandbox();
-    const app = await home.app('http-echo', { instances: WORKERS });
+    const app = await serve(home, 'http-echo', { instances: WORKERS });
     const byPid = await openConnections({ port: app.port }, count, how);
     console.log(`${count} connections, ${how}: ${[...byPid.values()].join('/')}`);
     expect([...byPid.values()].reduce((sum, one) => sum + one, 0)).toBe(count);
@@ -27,7 +27,7 @@ describe('least-connections, the default', () => {
 
   test('while a worker is blocked for 3 s, no new request waits for it', async () => {
     const home = await sandbox();
-    const app = await home.app('http-echo', { instances: WORKERS });
+    const app = await serve(home, 'http-echo', { instances: WORKERS });
     const blocked = ask({ port: app.port, path: '/?block=3000' });
     const outFiles = (await app.instances()).map(({ outFile }) => outFile);
     await home.waitFor('a worker to be blocked', () => outFiles.some((file) => readFileSync(file, 'utf8').includes('blocks')));
@@ -43,7 +43,7 @@ describe('least-connections, the default', () => {
 
 test('sticky: a client address stays with its slot, across a reload too', async () => {
   const home = await sandbox();
-  const app = await home.app('http-echo', { instances: WORKERS, flags: [...QUICK, '--scheduling', 'sticky'] });
+  const app = await serve(home, 'http-echo', { instances: WORKERS, flags: [...QUICK, '--scheduling', 'sticky'] });
   const addresses = Array.from({ length: 12 }, (_, i) => `127.0.0.${10 + i}`);
   const slotsOf = async () => {
     /** @type {Record<string, string[]>} */

@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { countDescriptors, footprintLine, footprintOf } from '../../helpers/footprint.js';
 import { killIfThere } from '../../helpers/processes.js';
-import { untilNothingIsLeftOver } from '../../helpers/reloads.js';
+import { serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
 const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
 const ROUNDS = 10;
 /** The first rounds fill caches and let the heap find its size. */
 const WARM_UP = 3;
-const TOLERANCE = 1.02;
+/** A shortened run is over before the warm-up is. */
+const TOLERANCE = scale < 1 ? 1.1 : 1.02;
 
 /**
  * Does something over and over, and compares what keeper and control hold after the warm-up with what they hold at the end.
@@ -17,6 +18,8 @@ const TOLERANCE = 1.02;
  */
 async function expectNoGrowth(home, round) {
   const { keeperPid, controlPid } = await home.daemon();
+  // An inspector that has been open once leaves a few descriptors behind.
+  for (const pid of [keeperPid, controlPid]) await footprintOf(pid);
   const fdsAtFirst = countDescriptors(controlPid) + countDescriptors(keeperPid);
   const found = [];
   for (let n = 0; n < ROUNDS; n += 1) {
@@ -43,7 +46,7 @@ async function expectNoGrowth(home, round) {
 describe('keeper and control are after', () => {
   test('1,000 reloads where they were', async () => {
     const home = await sandbox();
-    const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
+    const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
     await expectNoGrowth(home, async () => {
       for (let n = 0; n < Math.ceil((1_000 * scale) / ROUNDS); n += 1) expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
     });
@@ -53,7 +56,7 @@ describe('keeper and control are after', () => {
     const home = await sandbox();
     // Whatever ends is stable, so that it comes back at once.
     await home.nclust('start', 'sleep', '-i', '20', '--min-uptime', '0', '--', '100000');
-    await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
+    await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
     const crashes = Math.ceil((10_000 * scale) / ROUNDS);
     await expectNoGrowth(home, async () => {
       for (let done = 0; done < crashes;) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { frameworkApps, reloadFrameworks } from '../../helpers/framework-apps.js';
-import { EVERY_REQUEST, loseNothing, otherNode, reload, untilNothingIsLeftOver } from '../../helpers/reloads.js';
+import { EVERY_REQUEST, loseNothing, otherNode, reload, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { tlsEnv } from '../../helpers/traffic/target.js';
 
@@ -24,7 +24,7 @@ describe.each(/** @type {[string, string|null][]} */ (nodes))('Node %s', (_, nod
     if (node) process.env.NCLUST_TEST_NODE = node;
     try {
       const home = await sandbox();
-      const app = await home.app('serves-all', { instances, env: { ...tlsEnv, PROTOCOL } });
+      const app = await serve(home, 'serves-all', { instances, env: { ...tlsEnv, PROTOCOL } });
       const url = PROTOCOL === 'http' ? app.url : app.url.replace('http:', 'https:');
       const times = Math.ceil(REPLACEMENTS / (instances ?? 1));
       await loseNothing({ url }, clients, async () => {

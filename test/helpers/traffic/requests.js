@@ -31,9 +31,10 @@ export const openSlow = (address, { timeoutMs, slowMs: [fromMs, toMs] }) =>
     return exchange(address, { agent, path: `/slow?ms=${ms}`, timeoutMs: timeoutMs + ms });
   });
 
-/** A body that is sent in parts over `transferMs`; the app says what arrived. @type {OpenClient} */
-export const openUpload = (address, { timeoutMs, transferMs }) =>
+/** A body that is sent in parts over about `transferMs`; the app says what arrived. @type {OpenClient} */
+export const openUpload = (address, { timeoutMs, transferMs: aboutMs }) =>
   withAgent(address, (agent) => {
+    const transferMs = around(aboutMs);
     const parts = Array.from({ length: PARTS }, () => randomBytes(PART_BYTES));
     const sha1 = createHash('sha1').update(Buffer.concat(parts)).digest('hex');
     return exchange(address, {
@@ -46,15 +47,22 @@ export const openUpload = (address, { timeoutMs, transferMs }) =>
     });
   });
 
-/** A body that arrives in parts over `transferMs`. @type {OpenClient} */
-export const openDownload = (address, { timeoutMs, transferMs }) =>
-  withAgent(address, (agent) =>
-    exchange(address, {
+/** A body that arrives in parts over about `transferMs`. @type {OpenClient} */
+export const openDownload = (address, { timeoutMs, transferMs: aboutMs }) =>
+  withAgent(address, (agent) => {
+    const transferMs = around(aboutMs);
+    return exchange(address, {
       agent,
       path: `/download?chunks=${PARTS}&ms=${transferMs}`,
       timeoutMs: timeoutMs + transferMs,
       judge: (body, headers) => (isPattern(body) ? { bucket: 'ok', detail: '', pid: Number(headers['x-pid']) } : { bucket: 'wrong', detail: `${body.length} bytes, and not the right ones` }),
-    }));
+    });
+  });
+
+/** Clients that began together shall not end together: what goes wrong for an instant would hit all of them or none. @param {number} ms */
+function around(ms) {
+  return Math.round(ms * (0.75 + Math.random() / 2));
+}
 
 /**
  * @param {import('./target.js').Address} address

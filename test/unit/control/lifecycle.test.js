@@ -123,8 +123,9 @@ describe('behind a door', () => {
     expect(exited(1).life.state).toBe('failed');
   });
 
-  test('one that was let in and crashes comes back, and the rollout knows that it crashed', () => {
-    expect(through('up', 'exited')(canary).life).toMatchObject({ hasFailed: true });
+  test('one that was let in and crashes while the rollout is under way has failed too', () => {
+    expect(through('up', 'exited')(canary).life.state).toBe('failed');
+    expect(through('up', 'exited')(open).life.state).toBe('backoff');
   });
 
   test('what serves can be parked and taken back; what is parked and ends, rests', () => {

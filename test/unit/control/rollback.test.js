@@ -58,6 +58,7 @@ test('when a new instance crashes inside the window the parked ones take the tra
   rig.keeper.exit(of('2')[1].instanceId, { code: 9 });
   await rig.turn(100);
   expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(pids);
+  expect(rig.spawned()).toHaveLength(4); // None in the place of what crashed.
   expect(rig.keeper.alive.every(({ isParked }) => !isParked)).toBe(true);
   expect(rig.keeper.requests.slice(order).map(({ verb }) => verb).filter((verb) => verb === 'unpark' || verb === 'retire').slice(0, 2)).toEqual(['unpark', 'unpark']);
   expect(request.error).toMatchObject({ code: 'ERR_NCLUST_ROLLED_BACK', exitStatus: 1, data: { slots: [{ slot: 1, lastLines: ['boom'] }], running: [{ slot: 0, generation: 1 }, { slot: 1, generation: 1 }] } });
