@@ -54,6 +54,8 @@ test('sticky: a client address stays with its slot, across a reload too', async 
     }
     return slots;
   };
+  // A slot whose worker does not listen yet is in nobody's choice.
+  await home.waitFor('all of them to listen', async () => (await app.instances()).every((slot) => slot.addresses.length > 0));
   const before = await slotsOf();
   expect(Object.values(before).map((slots) => slots.length)).toEqual(addresses.map(() => 1));
   expect(new Set(Object.values(before).flat()).size).toBeGreaterThan(1);

@@ -20,7 +20,8 @@ test('SIGKILL of a worker, 20 times: only requests inside that worker fail, and 
     const victim = pids[Math.floor(random() * pids.length)];
     process.kill(victim, 'SIGKILL');
     await home.waitFor(`replacement ${kill + 1}`, () => isReplaced(app, victim));
-    await pause(120);
+    const { ok } = load.ledger;
+    await home.waitFor('more answers', () => load.ledger.ok > ok + 50);
   }
   const ledger = await load.stop();
   console.log(ledgerLine(ledger));
@@ -28,7 +29,6 @@ test('SIGKILL of a worker, 20 times: only requests inside that worker fail, and 
   expect(ledger).toMatchObject({ refused: 0, hung: 0, wrong: 0, status: 0 });
   // A connection that the dead worker had accepted is reset; four connections, so at most four each time.
   expect(ledger.reset + ledger.truncated).toBeLessThanOrEqual(20 * 4);
-  expect(ledger.ok).toBeGreaterThan(1_000);
   expect((await app.instances()).reduce((sum, slot) => sum + slot.restarts, 0)).toBe(20);
 });
 
