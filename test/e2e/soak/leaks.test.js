@@ -25,6 +25,12 @@ async function expectNoGrowth(home, round) {
   for (let n = 0; n < ROUNDS; n += 1) {
     await round();
     await untilNothingIsLeftOver(home);
+    // What was read of a dead process is kept for some seconds, with a descriptor.
+    await home.waitFor(`keeper and control to have ${fdsAtFirst} descriptors again`, () => {
+      const fds = countDescriptors(controlPid) + countDescriptors(keeperPid);
+      if (fds > fdsAtFirst) throw new Error(`${fds} descriptors`);
+      return true;
+    }, { deadlineMs: 20_000 });
     const now = { keeper: await footprintOf(keeperPid), control: await footprintOf(controlPid) };
     process.stdout.write(`round ${n + 1}: ${footprintLine(now)}\n`);
     found.push(now);
@@ -35,12 +41,6 @@ async function expectNoGrowth(home, round) {
   for (const who of /** @type {const} */ (['keeper', 'control'])) {
     expect(least(found.slice(-WARM_UP), who) / least(found.slice(WARM_UP, 2 * WARM_UP), who), `heap of ${who}`).toBeLessThanOrEqual(TOLERANCE);
   }
-  // A few are kept open for some seconds, because the same file is read again and again.
-  await home.waitFor(`keeper and control to have ${fdsAtFirst} descriptors again`, () => {
-    const fds = countDescriptors(controlPid) + countDescriptors(keeperPid);
-    if (fds > fdsAtFirst) throw new Error(`${fds} descriptors`);
-    return true;
-  }, { deadlineMs: 20_000 });
 }
 
 describe('keeper and control are after', () => {
