@@ -64,7 +64,7 @@ function park(sockets) {
  */
 function begin(sockets, idlePauseMs, onEmpty) {
   const servers = new Set(sockets.servers.all);
-  const open = () => [...plainSockets(servers), ...[...sockets.servers.wrapped].filter(isHttp)];
+  const open = () => [...rawSockets(servers).filter(isHttp), ...[...sockets.servers.wrapped].filter(isHttp), ...handshakes(servers, sockets.servers.wrapped)];
   const sessions = () => [...sockets.servers.wrapped].filter(isSession);
   const isEmpty = () => open().length + sessions().length === 0 && !sockets.balance?.isPassing;
   const onRequest = (/** @type {any} */ { response }) => sayClose(response);
@@ -114,7 +114,7 @@ function stayFor(words) {
 /** @param {HttpSocket} socket  @param {number} idlePauseMs */
 function pauseFor(socket, idlePauseMs) {
   if (socket._httpMessage) return Infinity;
-  return socket.bytesRead === 0 ? SILENT_PAUSE_MS : idlePauseMs;
+  return socket.bytesRead === 0 || !isHttp(socket) ? SILENT_PAUSE_MS : idlePauseMs;
 }
 
 /** @param {import('node:http').ServerResponse} response */
@@ -123,14 +123,26 @@ function sayClose(response) {
 }
 
 /**
- * The connections of these servers that speak HTTP without TLS.
+ * The TCP connections of these servers.
  * @param {Set<net.Server>} servers
  * @returns {HttpSocket[]}
  */
-function plainSockets(servers) {
+function rawSockets(servers) {
   // Keeping a list would cost every connection of every app; this is asked for once in the life of a process.
   const handles = /** @type {{ _getActiveHandles(): unknown[] }} */ (/** @type {unknown} */ (process))._getActiveHandles();
-  return handles.map((one) => /** @type {HttpSocket} */ (one)).filter((one) => one instanceof net.Socket && one.server !== undefined && servers.has(one.server) && isHttp(one));
+  return handles.map((one) => /** @type {HttpSocket} */ (one)).filter((one) => one instanceof net.Socket && one.server !== undefined && servers.has(one.server) && !one.destroyed);
+}
+
+/**
+ * Connections of TLS servers that have not got as far as a request: a client far away needs a while for its handshake.
+ * @param {Set<any>} servers
+ * @param {Set<any>} wrapped
+ */
+function handshakes(servers, wrapped) {
+  const secured = new Set([...servers].filter((server) => typeof server.setSecureContext === 'function'));
+  if (secured.size === 0) return [];
+  const done = new Set([...wrapped].map((one) => one._parent));
+  return rawSockets(secured).filter((one) => !done.has(one));
 }
 
 /** An upgraded connection has lost its parser. @param {HttpSocket} socket */

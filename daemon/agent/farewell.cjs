@@ -23,7 +23,7 @@ function sayFarewell(webSockets, words, then) {
   };
   for (const socket of webSockets) {
     socket.once('close', one);
-    socket.end(CLOSE_FRAME);
+    if (socket.writable) socket.end(CLOSE_FRAME);
   }
 }
 

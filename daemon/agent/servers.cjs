@@ -16,10 +16,15 @@ class Servers {
     return open;
   }
 
+  /** Those whose connections are watched: a server may listen and close many times. @type {WeakSet<any>} */
+  #watched = new WeakSet();
+
   /** @param {any} server  It listens. */
   add(server) {
     this.all.add(server);
     server.once('close', () => this.all.delete(server));
+    if (this.#watched.has(server)) return;
+    this.#watched.add(server);
     const keep = (/** @type {any} */ one) => remember(this.wrapped, one);
     if (typeof server.setSecureContext === 'function') server.prependListener('secureConnection', keep);
     if (typeof server.updateSettings === 'function') server.prependListener('session', keep);

@@ -280,7 +280,8 @@ class HeldSockets {
     for (const [seq, question] of this.#asked) {
       this.#asked.delete(seq);
       question.release();
-      this.#listenBeside(question.use);
+      const handle = bindBeside(question.use.claim);
+      if (handle) question.then(handle);
     }
   }
 

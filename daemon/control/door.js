@@ -43,8 +43,8 @@ function request({ link, parts, dispatch }, { instanceId }, verb, more, done) {
     () => dispatch({ type: done, instanceId }),
     (error) => {
       if (error instanceof KeeperLost || error.code === 'ESRCH') return;
-      if (error.code === 'ETIMEDOUT') return dispatch({ type: 'silent', instanceId });
       // An earlier version of the keeper has no gates: there everything is let in that lives.
+      if (error.code !== 'ENOSYS') return dispatch({ type: 'silent', instanceId });
       parts.journal('keeper-refused', { verb, params: { instanceId }, message: error.message });
       return dispatch({ type: done, instanceId });
     },

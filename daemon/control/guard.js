@@ -1,12 +1,15 @@
 import { describeDeath } from './deaths.js';
 import { findApp, replaceApp, specOf } from './desired.js';
 import { finished, halted, rolledBack } from './rollout.js';
-import { complaintOf } from './vitals.js';
+import { askAround, complaintOf } from './vitals.js';
 import { memoryOf, seatKey } from './world.js';
 
 /** @import { Core } from './core.js' */
 /** @import { AppWish, Failure, SlotWish } from './desired.js' */
 /** @import { World } from './world.js' */
+
+/** How often new instances are asked whether they still answer while a window is open, in ms. */
+const ASK_EVERY_MS = 1_000;
 
 /**
  * A rollback window that is open.
@@ -117,14 +120,20 @@ function isWindowOpen(core, app, slots) {
  * @param {number} endsAtMs
  * @param {number} windowMs
  */
-function openWindow({ world, parts, dispatch }, name, endsAtMs, windowMs) {
+function openWindow(core, name, endsAtMs, windowMs) {
+  const { world, parts, dispatch } = core;
   closeWindow(world, name);
   // No longer than it is, should the wall clock have been set back.
   const leftMs = Math.min(windowMs, Math.max(0, endsAtMs - parts.clock.nowMs()));
-  const cancel = parts.clock.after(leftMs, () => {
+  const cancelAsking = parts.clock.every(ASK_EVERY_MS, () => askAround(core, name));
+  const cancelEnd = parts.clock.after(leftMs, () => {
     window.isOver = true;
     dispatch({ type: 'changed', names: [name] });
   });
+  const cancel = () => {
+    cancelAsking();
+    cancelEnd();
+  };
   const window = { endsAtMs, isOver: false, cancel };
   world.windows.set(name, window);
 }

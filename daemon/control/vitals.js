@@ -20,6 +20,8 @@ import { seatsOf } from './world.js';
  * @property {number} slot
  * @property {number} generation
  * @property {boolean} isWatched
+ * @property {boolean} isAsked  Whether its event loop turns; it has not answered yet.
+ * @property {boolean} isSilent  It has not answered in time.
  * @property {(Vitals & {atMs: number})[]} spans
  */
 
@@ -38,9 +40,18 @@ const FACTOR = 3;
 /** and more than this, as a share of the responses, */
 const ERROR_SHARE_MIN = 0.05;
 
+/** (who answered every second request with an error cannot do so three times as often: then it is half of the way to all), */
+const WORSE_PART = 0.5;
+
+/** or this, where too little is known of the old ones, because few came or the control that watched them has died; */
+const UNMEASURED_SHARE = 0.5;
+
 /** or this, in ms, in so many spans in a row. */
 const DELAY_MIN_MS = 200;
 const DELAY_SPANS = 3;
+
+/** A new one whose event loop does not turn tells nothing at all: it is asked, and has so long to answer, in ms. */
+const SILENT_MS = 3_000;
 
 /** Spans kept of an old instance, as the measure: a minute. */
 const SPANS_KEPT = 120;
@@ -58,7 +69,7 @@ export function watchVitals(core, name) {
   const serving = new Map(isNeeded ? seatsOf(world, name).filter((seat) => seat.life.state === 'up').map((seat) => [seat.instanceId ?? '', seat]) : []);
   for (const [instanceId, { slot, generation }] of serving) {
     if (world.pulses.has(instanceId)) continue;
-    world.pulses.set(instanceId, { name, slot, generation, isWatched: true, spans: [] });
+    world.pulses.set(instanceId, { name, slot, generation, isWatched: true, isAsked: false, isSilent: false, spans: [] });
     tell(core, 'watch', { instanceId, everyMs: EVERY_MS });
   }
   for (const [instanceId, pulse] of world.pulses) {
@@ -83,6 +94,24 @@ export function vitals(core, { instanceId }, { responses, errors, delayP99Ms }) 
   return undefined;
 }
 
+/**
+ * Asks all watched instances of an app whether their event loops turn.
+ * @param {Core} core
+ * @param {string} name
+ */
+export function askAround(core, name) {
+  for (const [instanceId, pulse] of core.world.pulses) {
+    if (pulse.name !== name || !pulse.isWatched || pulse.isAsked) continue;
+    pulse.isAsked = true;
+    const heard = (/** @type {boolean} */ isSilent) => {
+      Object.assign(pulse, { isAsked: false, isSilent });
+      if (isSilent) core.dispatch({ type: 'changed', names: [name] });
+    };
+    // Any other refusal means that it has ended, which is told in another way.
+    core.link?.request('ask', { instanceId, timeoutMs: SILENT_MS }).then(() => heard(false), (error) => heard(error.code === 'ETIMEDOUT'));
+  }
+}
+
 /** @param {Core} core @param {string} instanceId */
 function unwatch(core, instanceId) {
   const instance = core.world.instances.get(instanceId);
@@ -101,7 +130,13 @@ export function complaintOf(world, app, nowMs) {
   const mine = [...world.pulses.values()].filter((pulse) => pulse.name === app.spec.name);
   const old = mine.filter((pulse) => !generations.has(pulse.generation));
   const renewed = mine.filter((pulse) => generations.has(pulse.generation));
-  return errorsOf(renewed, old, nowMs) ?? delaysOf(renewed, old);
+  return silenceOf(renewed) ?? errorsOf(renewed, old, nowMs) ?? delaysOf(renewed, old);
+}
+
+/** @param {Pulse[]} renewed */
+function silenceOf(renewed) {
+  const silent = renewed.find((pulse) => pulse.isWatched && pulse.isSilent);
+  return silent ? `the event loop of instance ${silent.slot} has not answered for ${SILENT_MS / 1_000}s` : null;
 }
 
 /**
@@ -113,9 +148,11 @@ function errorsOf(renewed, old, nowMs) {
   const recent = sum(renewed.flatMap((pulse) => pulse.spans.filter((span) => span.atMs > nowMs - RECENT_MS)));
   const before = sum(old.flatMap((pulse) => pulse.spans));
   const share = recent.errors / recent.responses;
-  const shareBefore = before.responses > 0 ? before.errors / before.responses : 0;
-  if (recent.responses < RESPONSES_MIN || share <= Math.max(ERROR_SHARE_MIN, FACTOR * shareBefore)) return null;
-  return `the new instances answered ${recent.errors} of their last ${recent.responses} requests with a status of 500 or more (${percent(share)}; the old ones: ${percent(shareBefore)})`;
+  const isMeasured = before.responses >= RESPONSES_MIN;
+  const shareBefore = isMeasured ? before.errors / before.responses : 0;
+  const limit = isMeasured ? Math.max(ERROR_SHARE_MIN, Math.min(FACTOR * shareBefore, shareBefore + WORSE_PART * (1 - shareBefore))) : UNMEASURED_SHARE;
+  if (recent.responses < RESPONSES_MIN || share <= limit) return null;
+  return `the new instances answered ${recent.errors} of their last ${recent.responses} requests with a status of 500 or more (${percent(share)}; the old ones: ${isMeasured ? percent(shareBefore) : 'not known'})`;
 }
 
 /**

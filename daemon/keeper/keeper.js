@@ -141,6 +141,7 @@ export class Keeper {
       child.isReady = true;
       this.#emit('ready', { instanceId: child.instanceId });
     });
+    started.once('disconnect', () => this.#desk.rotationChanged(child));
     started.on('error', (error) => this.#log('child-error', { instanceId: child.instanceId, ...describeError(error) }));
     if (started.exitCode !== null || started.signalCode !== null) this.#onExit(child, started.exitCode, started.signalCode);
     else started.once('exit', (code, signal) => this.#onExit(child, code, signal));

@@ -106,9 +106,9 @@ export class Listeners {
   release(isMeant) {
     const meant = this.all().filter(isMeant);
     for (const { key, claim, handle } of meant) {
+      this.#table.delete(key);
       handle.close();
       if (claim.family === 0) removePath(claim.address ?? '');
-      this.#table.delete(key);
     }
     return meant;
   }

@@ -134,7 +134,15 @@ export class Rotation {
     this.#queue.push(waiting);
     const round = this.#rounds.get(scope) ?? this.#begin(scope, sender);
     if (sender) this.#note(round, sender);
+    this.#askNew(scope, round);
     this.#settle(scope, round);
+  }
+
+  /** Those that entered the rotation after the round began. @param {string} scope  @param {Round} round */
+  #askNew(scope, round) {
+    const fresh = this.#members(scope).filter((one) => !round.answered.has(one) && !round.missing.has(one) && !this.#asked.has(one));
+    for (const one of fresh) if (this.#ask(one)) round.missing.add(one);
+    if (fresh.length > 0) round.timer.refresh();
   }
 
   /** @param {string} scope  @param {Child | null} sender  @returns {Round} */
@@ -195,10 +203,11 @@ export class Rotation {
     for (const waiting of mine) {
       const target = leastLoaded(this.#able([...round.answered], waiting));
       if (!target || (round.missing.size > 0 && loadOf(target) >= mean)) break;
+      // Taken out first: what cannot be handed over is put back.
+      this.#queue = this.#queue.filter((one) => one !== waiting);
       given.add(waiting);
       this.#hand(target, waiting);
     }
-    this.#queue = this.#queue.filter((one) => !given.has(one));
     // Whom nobody can take waits for the next one to enter the rotation, or for a blocked one to answer.
     if (given.size < mine.length && (round.missing.size > 0 || members.some((one) => this.#asked.has(one)))) return;
     clearTimeout(round.timer);
@@ -232,8 +241,9 @@ export class Rotation {
 }
 
 /** @param {Child} child */
-function isInRotation({ exit, retirement, isGated, isParked, addresses, isAdopted }) {
-  return !exit && !retirement && !isGated && !isParked && !isAdopted && addresses.length > 0;
+function isInRotation({ exit, retirement, isGated, isParked, addresses, isAdopted, isReachable }) {
+  // One that called process.disconnect() accepts, but nothing can be given to it.
+  return !exit && !retirement && !isGated && !isParked && !isAdopted && isReachable && addresses.length > 0;
 }
 
 /** @param {Waiting} waiting */

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as requestHttps } from 'node:https';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { expect, test } from 'vitest';
 import { realKeeper, temporaryHome } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
@@ -137,4 +139,22 @@ test('who does not care for the message "shutdown" is killed at the deadline', a
   await keeper.says('one', 'keeps-alive');
   await keeper.retire('one', { message: true, killTimeoutMs: 200 });
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ signal: 'SIGKILL' });
+});
+
+test('a client whose TLS handshake comes after the drain began is served', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const { key, cert } = certificate();
+  const tls = `{ key: ${JSON.stringify(readFileSync(key, 'utf8'))}, cert: ${JSON.stringify(readFileSync(cert, 'utf8'))} }`;
+  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `
+    const server = require('node:https').createServer(${tls}, answer).on('connection', () => say('connected')).listen(${port}, () => say('listens'));` } });
+  await keeper.says('one', 'listens');
+  const socket = connect(port);
+  await keeper.says('one', 'connected');
+  await keeper.retire('one', { drain: 'handover' });
+  await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 }); // It has begun to drain.
+  const answer = new Promise((resolve, reject) => {
+    requestHttps({ createConnection: () => connectTls({ socket, rejectUnauthorized: false }) }, (response) => collect(response, resolve, reject)).on('error', reject).end();
+  });
+  expect(JSON.parse(/** @type {string} */ (await answer))).toMatchObject({ pid: expect.any(Number) });
 });

@@ -36,6 +36,17 @@ test('old instances are parked at cut-over and retired when the window has close
   expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], rollout: { isGuarded: false, failure: null } });
 });
 
+test('when the event loop of a new instance stops turning inside the window the parked ones take the traffic back', async () => {
+  const request = reload();
+  await rig.turn(5_000);
+  expect(request.state).toBe('pending');
+  of('2')[0].behaviour.isHung = true;
+  await rig.turn(6_000);
+  expect(request.state).toBe('failed');
+  expect(request.error.message).toContain('has not answered for 3s');
+  expect(of('1').map(({ isParked }) => isParked)).toEqual([false, false]);
+});
+
 test('nobody is watched before a reload with a window, nor after it, nor once parked', async () => {
   expect(rig.keeper.watched.size).toBe(0);
   const request = reload();
@@ -76,6 +87,9 @@ test('when a new instance crashes inside the window the parked ones take the tra
 test.each([
   ['errors, when the old ones had none', { responses: 50 }, { responses: 4, errors: 1 }, true],
   ['errors, when the old ones had nearly as many', { responses: 50, errors: 5 }, { responses: 10, errors: 2 }, false],
+  ['errors, when too little is known of the old ones', { responses: 2 }, { responses: 10, errors: 3 }, false],
+  ['errors in most responses, when too little is known of the old ones', { responses: 2 }, { responses: 10, errors: 8 }, true],
+  ['nothing but errors, when the old ones had many', { responses: 50, errors: 25 }, { responses: 50, errors: 50 }, true],
   ['a few errors', { responses: 50 }, { responses: 50, errors: 2 }, false],
   ['errors in too few responses', { responses: 50 }, { responses: 0, errors: 0 }, false],
   ['an event loop that is held up', { responses: 50, delayP99Ms: 10 }, { responses: 50, delayP99Ms: 250 }, true],
