@@ -52,7 +52,8 @@ export function inRotation({ known, onChanged }) {
  * @param {Child} child
  * @param {{ act: string }} question
  * @param {number} [timeoutMs]  Default: as long as it lives.
- * @returns {Promise<void>}  Resolves at once where there is no agent. Rejects with ETIMEDOUT, or ESRCH when it ends.
+ * @returns {Promise<void>}  Resolves at once where there is no agent. One that has not said its first word yet will read the question when it has.
+ *   Rejects with ETIMEDOUT, or ESRCH when it ends.
  */
 async function answered(child, question, timeoutMs) {
   const deadline = timeoutMs === undefined ? null : createDeadline(timeoutMs);
@@ -60,7 +61,7 @@ async function answered(child, question, timeoutMs) {
     await new Promise((resolve, reject) => {
       /** @param {Record<string, any>} answer */
       const onAnswer = ({ refusal }) => (refusal ? reject(new KeeperError(refusal.code, refusal.message)) : resolve(undefined));
-      if (!child.hasAgent || !child.ask(question, onAnswer)) return resolve(undefined);
+      if (child.mode === 'exec' || !child.ask(question, onAnswer)) return resolve(undefined);
       void child.exited.then(() => reject(new KeeperError('ESRCH', `instance ${child.instanceId} has ended`)));
       void deadline?.passed.then(() => reject(new KeeperError('ETIMEDOUT', `instance ${child.instanceId} did not answer within ${timeoutMs} ms`)));
     });

@@ -38,6 +38,15 @@ test.each(MODES)('%s: a gated instance believes that it listens and is given no 
   expect(await answering(4)).toEqual([next]);
 });
 
+test.each(MODES)('%s: an instance that is admitted before its agent has said a word serves as soon as it listens', async (mode) => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const { pid } = await keeper.spawnNode('one', 'runs-code', { mode, isGated: true, env: { CODE: `http.createServer(answer).listen(${port}, () => say('listens'));` } });
+  await keeper.call('admit', { instanceId: 'one' });
+  await keeper.says('one', 'listens');
+  expect(await ask({ port })).toMatchObject({ pid });
+});
+
 test.each(MODES)('%s: connections that come while the only instance is gated wait', async (mode) => {
   const { keeper, port, start } = await beside(mode);
   const old = await start('old');
