@@ -5,9 +5,6 @@ const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
 
-/** sun_path of Linux and macOS less its end. */
-const PATH_MAX_BYTES = 103;
-
 /**
  * libuv removes the name it has bound when the handle is closed, and clients of the next life would find nothing. So a name of our own is
  * bound and renamed, and the wanted one is a second link to the same socket (daemon/keeper/socket-path.js).
@@ -15,8 +12,7 @@ const PATH_MAX_BYTES = 103;
  * @returns {any}  A handle, or null when the path is taken or cannot be bound: the keeper tells why.
  */
 function bindPath(wanted) {
-  const own = path.join(path.dirname(wanted), `.${process.pid.toString(36)}${Date.now().toString(36)}`);
-  if (Buffer.byteLength(own) > PATH_MAX_BYTES) return null;
+  const own = privateNameFor(wanted);
   const handle = /** @type {any} */ (net)._createServerHandle(own, -1, -1);
   if (typeof handle === 'number') return null;
   try {
@@ -36,6 +32,12 @@ function restorePath(wanted) {
   } catch {
     // It is there, as it should be; or its folder is gone, which the app will notice.
   }
+}
+
+/** No longer than the wanted one, which may be as long as the name of a socket can be. @param {string} wanted */
+function privateNameFor(wanted) {
+  const length = Math.min(8, Math.max(1, path.basename(wanted).length - 1));
+  return path.join(path.dirname(wanted), `.${Math.random().toString(36).slice(2, 2 + length)}`);
 }
 
 /** @param {string} wanted */

@@ -106,10 +106,11 @@ export class Rotation {
     this.#asked.delete(child);
     this.#heard(child);
     this.changed(child.scope);
-    // What it said before its end may not be read yet: who has taken a connection has perhaps answered it.
+    // What it said before its end may not be read yet: who has taken a connection has perhaps answered it. Its channel may close without a word.
     const look = () => {
-      if (child.isReachable) return void setTimeout(look, CHANNEL_LOOK_MS);
-      for (const [seq, { to }] of this.#given) if (to === child) this.declined(seq);
+      const lost = [...this.#given].filter(([, { to }]) => to === child).map(([seq]) => seq);
+      if (lost.length > 0 && child.isReachable) return void setTimeout(look, CHANNEL_LOOK_MS);
+      for (const seq of lost) this.declined(seq);
     };
     look();
   }
@@ -132,25 +133,24 @@ export class Rotation {
     if (!this.#listeners.get(scope, claim)) return drop(waiting); // Released: as if it had come a moment later.
     if (isSticky) return this.#hand(stickyTarget(this.#able(this.#members(scope), waiting), handle), waiting);
     this.#queue.push(waiting);
-    const round = this.#rounds.get(scope) ?? this.#begin(scope, sender);
+    const round = this.#rounds.get(scope) ?? this.#begin(scope);
     if (sender) this.#note(round, sender);
-    this.#askNew(scope, round);
+    this.#askOthers(scope, round);
     this.#settle(scope, round);
   }
 
-  /** Those that entered the rotation after the round began. @param {string} scope  @param {Round} round */
-  #askNew(scope, round) {
-    const fresh = this.#members(scope).filter((one) => !round.answered.has(one) && !round.missing.has(one) && !this.#asked.has(one));
-    for (const one of fresh) if (this.#ask(one)) round.missing.add(one);
-    if (fresh.length > 0) round.timer.refresh();
-  }
-
-  /** @param {string} scope  @param {Child | null} sender  @returns {Round} */
-  #begin(scope, sender) {
-    const missing = new Set(this.#members(scope).filter((one) => one !== sender && this.#ask(one)));
-    const round = { answered: new Set(), missing, timer: setTimeout(() => this.#giveUp(scope), BLOCKED_MS) };
+  /** @param {string} scope  @returns {Round} */
+  #begin(scope) {
+    const round = { answered: new Set(), missing: new Set(), timer: setTimeout(() => this.#giveUp(scope), BLOCKED_MS) };
     this.#rounds.set(scope, round);
     return round;
+  }
+
+  /** Those that have entered the rotation since the round began, too. @param {string} scope  @param {Round} round */
+  #askOthers(scope, round) {
+    const others = this.#members(scope).filter((one) => !round.answered.has(one) && !round.missing.has(one) && this.#ask(one));
+    for (const one of others) round.missing.add(one);
+    if (others.length > 0) round.timer.refresh();
   }
 
   /** @param {Child} child  @returns {boolean}  Whether its answer may come soon. */

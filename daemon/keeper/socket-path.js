@@ -8,6 +8,12 @@ import { basename, dirname, join } from 'node:path';
 const spareOf = (path) => join(dirname(path), `.${basename(path)}.nclust`);
 
 /**
+ * No longer than the wanted one, which may be as long as the name of a socket can be.
+ * @param {string} path
+ */
+const privateNameFor = (path) => join(dirname(path), `.${Math.random().toString(36).slice(2, 2 + Math.min(8, Math.max(1, basename(path).length - 1)))}`);
+
+/**
  * @param {string} path  Absolute.
  * @param {(name: string) => import('./listeners.js').Handle} bind  Throws when the name cannot be bound.
  * @param {object} o
@@ -15,7 +21,7 @@ const spareOf = (path) => join(dirname(path), `.${basename(path)}.nclust`);
  * @returns {import('./listeners.js').Handle}  Throws what link(2) says: EEXIST when something is there.
  */
 export function bindPath(path, bind, { isTakenOver }) {
-  const own = join(dirname(path), `.${process.pid.toString(36)}${Date.now().toString(36)}`);
+  const own = privateNameFor(path);
   const handle = bind(own);
   try {
     if (isTakenOver) tryTo(() => unlinkSync(path), ['ENOENT']);

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -71,6 +71,20 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     await start('two');
     await keeper.says('two', 'failed EADDRINUSE');
     expect(readdirSync(keeper.home).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  test('a path as long as the system allows', async () => {
+    const keeper = await realKeeper();
+    const longest = process.platform === 'linux' ? 107 : 103;
+    const path = join(keeper.home, 'd'.repeat(longest - keeper.home.length - '/'.length - '/a.sock'.length), 'a.sock');
+    mkdirSync(dirname(path));
+    const code = `http.createServer(answer).on('error', (error) => say('failed', error.code)).listen(${JSON.stringify(path)}, () => say('listens'));`;
+    for (const id of ['old', 'next']) {
+      const { pid } = await keeper.spawnNode(id, 'runs-code', { mode, env: { CODE: code } });
+      await keeper.says(id, 'listens');
+      if (id === 'next') await keeper.retire('old', { drain: 'handover' }).then(() => keeper.event('gone', 'old'));
+      expect(await ask({ socketPath: path })).toMatchObject({ pid });
+    }
   });
 
   test('close() and listen() again', async () => {
