@@ -21,7 +21,7 @@ const ASK_EVERY_MS = 1_000;
 
 /**
  * Watches over the guarded rollout of an app: called before every plan, it changes what is wanted when an instance has failed, or when all is done. It looks
- * only at how things stand, so the next control comes to the same conclusion.
+ * only at how things stand, so the next control comes to the same conclusion; but for how the old instances did, which only the one that watched them knows.
  * @param {Core} core
  * @param {string} name
  */

@@ -75,12 +75,21 @@ function whereIn(stderr, script) {
 
 /** @param {string} path */
 function isDirectory(path) {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return statOf(path)?.isDirectory() ?? false;
 }
 
 /** @param {string} path */
 function isFile(path) {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  return statOf(path)?.isFile() ?? false;
+}
+
+/** @param {string} path */
+function statOf(path) {
+  try {
+    return statSync(path);
+  } catch {
+    return null; // Missing, a link to itself, behind a closed door: it cannot be used.
+  }
 }
 
 /** @param {string} path */

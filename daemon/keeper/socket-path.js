@@ -24,7 +24,7 @@ export function bindPath(path, bind, { isTakenOver }) {
   const own = privateNameFor(path);
   const handle = bind(own);
   try {
-    if (isTakenOver) tryTo(() => unlinkSync(path), ['ENOENT']);
+    if (isTakenOver) removePath(path);
     linkSync(own, path);
     renameSync(own, spareOf(path));
     return handle;

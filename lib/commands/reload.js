@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { carryOut } from '../carry-out.js';
 import { snapshot } from '../config/app-spec.js';
 import { interpreterChange } from '../config/interpreter-change.js';
@@ -22,32 +21,35 @@ export async function reload(context, words, options) {
   const read = readReloadOptions(options);
   const { client, targets } = await reachListed(context, words);
   const env = options.updateEnv ? { env: snapshot(context.env) } : {};
-  const changes = await specChanges(context, client, targets, read);
   const { wait, json } = options;
-  const doing = `Reloading ${words.join(', ')}`;
-  const answers = [];
-  for (const change of changes) answers.push(await carryOut(context, client, 'reload', { ...change, wait, ...env, token: newToken() }, doing));
-  return outcome(context, client, answers.flatMap(({ slots }) => slots), { done: wait ? 'Reloaded' : 'Reloading', json });
+  const changes = { ...unlessEmpty('spec', specFields(read)), ...unlessEmpty('specs', await ownChanges(context, client, targets, read)) };
+  const request = { targets, ...changes, wait, ...env, token: newToken() };
+  const { slots } = await carryOut(context, client, 'reload', request, `Reloading ${words.join(', ')}`);
+  return outcome(context, client, slots, { done: wait ? 'Reloaded' : 'Reloading', json });
 }
 
 /**
- * What to ask for. An interpreter means something else for each script, so that apps may have to be asked for one by one.
+ * What changes in each app by itself: an interpreter means something else for each script.
  * @param {Context} context
  * @param {Client} client
  * @param {string[]} targets
  * @param {Record<string, any>} read
- * @returns {Promise<{targets: string[], spec?: Partial<AppSpec>}[]>}
+ * @returns {Promise<Record<string, Partial<AppSpec>>>}  By name.
  */
-async function specChanges(context, client, targets, read) {
-  const fields = specFields(read);
-  const interpreterArgs = read.interpreterArgs ?? read.nodeArgs;
-  if (read.interpreter === undefined && interpreterArgs === undefined) return [Object.keys(fields).length > 0 ? { targets, spec: fields } : { targets }];
+async function ownChanges(context, client, targets, read) {
+  const { interpreter, interpreterArgs = read.nodeArgs } = read;
+  if (interpreter === undefined && interpreterArgs === undefined) return {};
   /** @type {{slots: SlotStatus[]}} */
   const { slots } = await client.request('list', { targets, detail: true });
-  const apps = [...new Set(slots.map(({ name }) => name))].map((name) => slots.filter((slot) => slot.name === name));
-  const changes = apps.map((own) => ({
-    targets: own.map(({ id }) => String(id)),
-    spec: { ...fields, ...interpreterChange(/** @type {AppSpec} */ (own[0].spec), { interpreter: read.interpreter, interpreterArgs }, { path: context.env.PATH, node: context.node }) },
-  }));
-  return changes.every(({ spec }) => isDeepStrictEqual(spec, changes[0].spec)) ? [{ targets, spec: changes[0].spec }] : changes;
+  const specs = new Map(slots.map((slot) => [slot.name, /** @type {AppSpec} */ (slot.spec)]));
+  const where = { path: context.env.PATH, node: context.node };
+  return Object.fromEntries([...specs].map(([name, spec]) => [name, interpreterChange(spec, { interpreter, interpreterArgs }, where)]));
+}
+
+/**
+ * @param {string} key
+ * @param {object} value
+ */
+function unlessEmpty(key, value) {
+  return Object.keys(value).length > 0 ? { [key]: value } : {};
 }

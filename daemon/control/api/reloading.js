@@ -18,16 +18,28 @@ import { BadParams, optional, readParams, record, texts, variables } from './par
 export const reloading = {
   /** @type {MethodBody} */
   async reload(desk, params, client) {
-    const { targets, wait, progress, token, env, spec } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record) }, params);
-    const fields = spec ? checkSpecChange(spec) : {};
-    if (fields.instances !== undefined) throw new BadParams('spec.instances', 'left out here; "scale" changes it');
-    const change = changer({ env: env ?? {}, fields });
+    const { targets, wait, progress, token, env, spec, specs } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record), specs: optional(record) }, params);
+    const common = fieldsOf(spec ?? {}, 'spec');
+    // An interpreter means something else for each script.
+    const own = new Map(Object.entries(specs ?? {}).map(([name, given]) => [name, fieldsOf(given, `specs.${name}`)]));
+    const change = (/** @type {AppSpec} */ one) => changer({ env: env ?? {}, fields: { ...common, ...own.get(one.name) } })(one);
     // A request that is sent again has been looked at.
     if (!desk.control.hasSeen(token)) await desk.parts.preflight(specsOf(desk.control.world.desired, targets).map(change));
     const receipt = desk.control.mutate('reload', token, (desired) => about(reloaded(desk.control, desired, idsOf(desired, targets), change)));
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 };
+
+/**
+ * @param {unknown} given
+ * @param {string} keyPath
+ * @returns {Partial<AppSpec>}
+ */
+function fieldsOf(given, keyPath) {
+  const fields = checkSpecChange(given, keyPath);
+  if (fields.instances !== undefined) throw new BadParams(`${keyPath}.instances`, 'left out here; "scale" changes it');
+  return fields;
+}
 
 /**
  * @param {Desired} desired

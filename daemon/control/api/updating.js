@@ -30,8 +30,7 @@ export const updating = {
    */
   async update(desk, params, client) {
     const wanted = readParams(UPDATE, params);
-    const isAskedAgain = desk.control.world.desired.tokens.some((receipt) => receipt.token === wanted.token);
-    if (isAskedAgain) refuseAnotherTry(desk, wanted);
+    if (desk.control.hasSeen(wanted.token)) refuseAnotherTry(desk, wanted);
     const told = await desk.parts.probe(wanted);
     const stale = await whatIsStale(desk, wanted, told);
     const receipt = desk.control.mutate('update', wanted.token, (desired) => whatIsUp(desk.control.world, desired));

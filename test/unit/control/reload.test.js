@@ -94,6 +94,27 @@ describe('reload', () => {
     expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual([...old.filter((pid) => pid !== 1002), 1004]);
   });
 
+  test('changes what is given for all, and for each app what is given by its name', async () => {
+    await running();
+    void rig.start({ name: 'worker', instances: 1 });
+    await rig.turn(2_000);
+    const request = watch(rig.call('reload', { targets: ['all'], spec: { maxSurge: 4 }, specs: { api: { nodeVersion: 'v22.1.0' }, worker: { nodeVersion: 'v24.1.0' } } }));
+    await rig.turn(3_000);
+    expect([request.state, rig.control.world.desired.apps.map(({ spec }) => [spec.name, spec.maxSurge, spec.nodeVersion])]).toEqual(['done', [['api', 4, 'v22.1.0'], ['worker', 4, 'v24.1.0']]]);
+  });
+
+  test.each([
+    ['spec.instances', { spec: { instances: 2 } }],
+    ['specs.api.instances', { specs: { api: { instances: 2 } } }],
+    ['specs.api.maxSurge', { specs: { api: { maxSurge: 'x' } } }],
+  ])('with a bad %s says so and changes nothing', async (keyPath, params) => {
+    await running();
+    const request = reload(params);
+    await rig.turn();
+    expect([request.state, request.error.message]).toEqual(['failed', expect.stringContaining(keyPath)]);
+    expect(await generations()).toEqual([1, 1, 1, 1]);
+  });
+
   test('of an app that is stopped starts it, all of it at once', async () => {
     await running();
     void rig.call('stop', { targets: ['api'] });
