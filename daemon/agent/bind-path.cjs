@@ -25,19 +25,28 @@ function bindPath(wanted) {
   }
 }
 
-/** An app that clears "stale" sockets away before it listens has removed the path of a living one. @param {string} wanted */
+/**
+ * An app that clears "stale" sockets away before it listens has removed the path of a living one.
+ * @param {string} wanted
+ * @returns {boolean}  false when the socket has lost all its names: its folder was removed.
+ */
 function restorePath(wanted) {
   try {
     fs.linkSync(spareOf(wanted), wanted);
-  } catch {
-    // It is there, as it should be; or its folder is gone, which the app will notice.
+    return true;
+  } catch (error) {
+    // EEXIST: it is there, as it should be.
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST';
   }
 }
 
 /** No longer than the wanted one, which may be as long as the name of a socket can be. @param {string} wanted */
 function privateNameFor(wanted) {
-  const length = Math.min(8, Math.max(1, path.basename(wanted).length - 1));
-  return path.join(path.dirname(wanted), `.${Math.random().toString(36).slice(2, 2 + length)}`);
+  const length = path.basename(wanted).length;
+  const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
+  // One letter has no room for a dot; the other one of these two cannot be the wanted name.
+  const name = length > 1 ? `.${letters.slice(0, length - 1)}` : ['~', '_'].find((one) => one !== path.basename(wanted)) ?? '';
+  return path.join(path.dirname(wanted), name);
 }
 
 /** @param {string} wanted */
@@ -45,4 +54,4 @@ function spareOf(wanted) {
   return path.join(path.dirname(wanted), `.${path.basename(wanted)}.nclust`);
 }
 
-module.exports = { bindPath, restorePath };
+module.exports = { bindPath, restorePath, privateNameFor, spareOf };

@@ -37,6 +37,16 @@ function bindBeside(claim) {
   return claim.family === 0 ? null : tryBind(claim, REUSE_PORT)?.handle ?? null;
 }
 
+/**
+ * One that nobody holds but this process.
+ * @param {Claim} claim
+ * @param {{ reusePort?: boolean }} options  Of listen().
+ * @returns {{ handle: any, port: number } | null}
+ */
+function bindOwn(claim, { reusePort }) {
+  return tryBind(claim, reusePort ? REUSE_PORT : 0);
+}
+
 /** @param {Claim} claim  @param {number} flags */
 function tryBind({ address, port, family, flags: own }, flags) {
   const handle = /** @type {any} */ (net)._createServerHandle(address, port, family, undefined, own | flags);
@@ -58,4 +68,4 @@ function keyOf({ address, port, family, flags, index }) {
   return [address ?? '*', port, family, flags, index].join('|');
 }
 
-module.exports = { bindAlone, bindBeside, openHandle, keyOf, IPV6_ONLY };
+module.exports = { bindAlone, bindBeside, bindOwn, openHandle, keyOf, IPV6_ONLY };

@@ -2,15 +2,16 @@
 'use strict';
 
 /**
- * What of a listen() is ours: a TCP port or the path of a Unix socket, and nothing else. A handle, `exclusive` and bad arguments go to Node.
+ * What of a listen() is ours: a TCP port or the path of a Unix socket, and nothing else. A handle, an `exclusive` path and bad arguments go to Node.
  * @param {any[]} args
  * @param {any} options  As net normalizes them.
  * @returns {'tcp' | 'pipe' | null}
  */
 function kindOf(args, options) {
-  const { path, exclusive, fd, reusePort, _handle, handle, port } = options;
-  if (exclusive || reusePort || fd !== undefined || 'fd' in options || _handle || handle) return null;
-  if (path !== undefined) return isPath(options) ? 'pipe' : null;
+  const { path, fd, _handle, handle, port } = options;
+  if (fd !== undefined || 'fd' in options || _handle || handle) return null;
+  if (path !== undefined) return isPath(options) && !isAlone(options) ? 'pipe' : null;
+  if (options.reusePort && !knowsReusePort()) return null;
   if (isAnyPort(args, options)) return 'tcp';
   if (typeof port !== 'number' && (typeof port !== 'string' || port.trim() === '')) return null;
   return Number.isInteger(Number(port)) && Number(port) >= 0 && Number(port) <= 65535 ? 'tcp' : null;
@@ -19,6 +20,17 @@ function kindOf(args, options) {
 /** Abstract sockets have no path to keep, and the mode bits are set by Node on the name it has bound. @param {any} options */
 function isPath({ path, readableAll, writableAll }) {
   return typeof path === 'string' && path !== '' && !path.includes('\0') && !readableAll && !writableAll;
+}
+
+/** Whether the socket is to be this process's own, and nobody else is to hold it. @param {any} options */
+function isAlone({ exclusive, reusePort }) {
+  return Boolean(exclusive || reusePort);
+}
+
+/** Since Node 22.12. Older ones do not look at it. */
+function knowsReusePort() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  return major > 22 || (major === 22 && minor >= 12);
 }
 
 /** As net.js sees it: listen(), listen(callback), listen(undefined, host), listen({ port: undefined }). @param {any[]} args  @param {any} options */
@@ -59,4 +71,4 @@ function replaceMethod(owner, name, replacement) {
   owner[name] = replacement;
 }
 
-module.exports = { kindOf, portOf, backlogOf, closeOnAbort, framesAbove, replaceMethod };
+module.exports = { kindOf, isAlone, portOf, backlogOf, closeOnAbort, framesAbove, replaceMethod };

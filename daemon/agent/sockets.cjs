@@ -3,10 +3,10 @@
 
 const net = require('node:net');
 const path = require('node:path');
-const { bindAlone, bindBeside, IPV6_ONLY, keyOf, openHandle } = require('./bind.cjs');
+const { bindAlone, bindBeside, bindOwn, IPV6_ONLY, keyOf, openHandle } = require('./bind.cjs');
 const { later } = require('./later.cjs');
 const { Servers } = require('./servers.cjs');
-const { backlogOf, closeOnAbort, framesAbove, kindOf, portOf, replaceMethod } = require('./listen-args.cjs');
+const { backlogOf, closeOnAbort, framesAbove, isAlone, kindOf, portOf, replaceMethod } = require('./listen-args.cjs');
 
 /**
  * @typedef {import('./bind.cjs').Claim} Claim
@@ -18,7 +18,7 @@ const { backlogOf, closeOnAbort, framesAbove, kindOf, portOf, replaceMethod } = 
  * @property {number | undefined} backlog
  * @property {string} calledAt  Stack frames of the call: an error that comes later still shows where the app listens.
  *
- * @typedef {{ server: any, claim: Claim, wanted: Wanted }} Use  One server on one claim.
+ * @typedef {{ server: any, claim: Claim, wanted: Wanted, ownPort?: number }} Use  One server on one claim. ownPort: of a socket that the keeper does not hold.
  * @typedef {{ use: Use, generation: number, release: () => void, then: (handle: any) => void, otherwise: (refusal: Refusal) => void }} Question
  * @typedef {{ code: string, message: string }} Refusal
  */
@@ -52,7 +52,8 @@ class HeldSockets {
     channel.on('socket', ({ seq }, handle) => this.#settle(seq, handle, null));
     channel.on('refused', ({ seq, code, message }) => this.#settle(seq, null, { code, message }));
     channel.on('conflict', (refusal) => this.#withdraw(refusal));
-    channel.on('released', ({ claim }) => this.#dropInherited(claim));
+    channel.on('released', ({ claim }) => this.#takeInherited(claim)?.close());
+    channel.on('rebound', ({ claim }, handle) => this.#moveTo(claim, handle));
     channel.onLost(() => this.#keeperLost());
     if (isCluster && scheduling !== 'os') this.balance = new (require('./balance.cjs').Balance)(channel, this, scheduling);
   }
@@ -105,11 +106,13 @@ class HeldSockets {
     let left = closed.length;
     if (left === 0) then(null);
     for (const use of closed) {
-      this.#question(use, (handle) => {
+      const again = (/** @type {any} */ handle) => {
         reattach(use, handle);
         left -= 1;
         if (left === 0) then(null);
-      }, then);
+      };
+      if (use.ownPort === undefined) this.#question(use, again, then);
+      else listenAgainAlone(use, use.ownPort, again, then);
     }
   }
 
@@ -158,8 +161,25 @@ class HeldSockets {
     const other = this.#uses.get(keyOf(claim))?.server;
     if (other && other !== server && this.#isAtWork(other)) return emitLater(use, { code: 'EADDRINUSE', message: 'by this very process' });
     this.#uses.set(keyOf(claim), use);
-    if (this.#isCluster) this.#ask(use);
+    if (isAlone(wanted.options)) this.#listenAlone(use);
+    else if (this.#isCluster) this.#ask(use);
     else this.#listenAtOnce(use);
+  }
+
+  /**
+   * `exclusive` and `reusePort`: nobody holds the socket for a successor, but a parked process can listen on it again.
+   * @param {Use} use
+   */
+  #listenAlone(use) {
+    const { server, claim, wanted } = use;
+    const bound = bindOwn(claim, wanted.options);
+    if (bound) {
+      use.ownPort = bound.port;
+      return this.#listenOn(use, bound.handle);
+    }
+    this.#uses.delete(keyOf(claim));
+    server.once('listening', () => this.#announce(server));
+    this.original?.call(server, { ...wanted.options, signal: undefined }); // Fails, and says why in Node's own words.
   }
 
   /** Whether a server listens or is about to. @param {any} server */
@@ -213,18 +233,19 @@ class HeldSockets {
    * @param {Use} use
    */
   #listenAtOnce(use) {
-    const born = this.#inherited.findIndex((one) => keyOf(one) === keyOf(use.claim));
-    if (born !== -1) {
-      const [{ fd }] = this.#inherited.splice(born, 1);
+    const inherited = this.#takeInherited(use.claim);
+    const handle = this.#channel.isOpen() && (!inherited || isLost(use.claim)) ? bindAlone(use.claim) : null;
+    if (handle) {
+      inherited?.close();
+      this.#listenOn(use, handle);
+      this.#channel.say({ act: 'bound', claim: use.claim }, handle);
+    } else if (inherited) {
       this.#channel.say({ act: 'taken', claim: use.claim });
-      if (use.claim.family === 0) later('./bind-path.cjs').restorePath(use.claim.address ?? '');
-      return this.#listenOn(use, openHandle(fd));
+      this.#listenOn(use, inherited);
+    } else {
+      // Somebody has the address. The keeper knows who: another app, an orphan that can be asked to let go, or we ourselves before a close().
+      this.#ask(use);
     }
-    const handle = this.#channel.isOpen() ? bindAlone(use.claim) : null;
-    // Somebody has the address. The keeper knows who: another app, an orphan that can be asked to let go, or we ourselves before a close().
-    if (!handle) return this.#ask(use);
-    this.#listenOn(use, handle);
-    this.#channel.say({ act: 'bound', claim: use.claim }, handle);
   }
 
   /**
@@ -242,14 +263,15 @@ class HeldSockets {
     const { server, claim, wanted } = use;
     server.once('close', () => this.#forget(use));
     server.once('listening', () => this.#announce(server));
-    this.#gate?.shut(handle, server);
+    // Nobody else can take the connections of an exclusive socket: shut, it would refuse them.
+    if (!wanted.options.exclusive) this.#gate?.shut(handle, server);
     if (claim.family !== 0) this.original?.call(server, handle, wanted.backlog);
     else {
       // listen() takes a handle of TCP only; this is what it does with one (lib/net.js).
       server._handle = handle;
       server._listen2(claim.address, -1, -1, wanted.backlog);
     }
-    this.balance?.wrap(handle, claim);
+    if (use.ownPort === undefined) this.balance?.wrap(handle, claim);
   }
 
   /** @param {Use} use */
@@ -267,10 +289,21 @@ class HeldSockets {
     this.#refuse(use, refusal);
   }
 
-  /** Nobody of this app listens there any more. @param {Claim} claim */
-  #dropInherited(claim) {
+  /** What this process was born with for a claim, once. @param {Claim} claim  @returns {any} */
+  #takeInherited(claim) {
     const at = this.#inherited.findIndex((one) => keyOf(one) === keyOf(claim));
-    if (at !== -1) openHandle(this.#inherited.splice(at, 1)[0].fd).close();
+    return at === -1 ? null : openHandle(this.#inherited.splice(at, 1)[0].fd);
+  }
+
+  /** The socket we listen on has lost its path, and this one has it. @param {Claim} claim  @param {any} handle */
+  #moveTo(claim, handle) {
+    const use = this.#uses.get(keyOf(claim));
+    const lost = use?.server._handle;
+    if (!use || !lost || this.#isClosing) return handle?.close();
+    this.#gate?.shut(handle, use.server);
+    reattach(use, handle);
+    // Who is in its queue gets an answer.
+    later('./quiet.cjs').whenQuiet(() => lost.close());
   }
 
   #keeperLost() {
@@ -292,6 +325,18 @@ class HeldSockets {
     if (typeof address === 'string') this.#channel.say({ act: 'listening', address, port: 0, family: 'pipe' });
     else if (address) this.#channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
   }
+}
+
+/** @param {Use} use  @param {number} port  @param {(handle: any) => void} then  @param {(refusal: Refusal) => void} otherwise */
+function listenAgainAlone({ claim, wanted }, port, then, otherwise) {
+  const bound = bindOwn({ ...claim, port }, wanted.options);
+  if (bound) then(bound.handle);
+  else otherwise({ code: 'EADDRINUSE', message: `port ${port} was taken meanwhile` });
+}
+
+/** Whether nobody can reach a socket any more. @param {Claim} claim */
+function isLost({ family, address }) {
+  return family === 0 && !later('./bind-path.cjs').restorePath(address ?? '');
 }
 
 /** Gives a server another handle in place of the one that was closed. @param {Use} use  @param {any} handle */

@@ -128,7 +128,7 @@ export class AgentDesk {
     try {
       const listener = this.#listeners.get(child.scope, claim) ?? this.#bindFor(child, claim);
       listener.users.add(child.instanceId);
-      this.#listeners.refresh(listener);
+      if (this.#listeners.refresh(listener)) this.#rebound(listener, child);
       child.tell({ act: 'socket', seq }, listener.handle);
     } catch (error) {
       const { code, message: text, isForeign } = /** @type {import('./listeners.js').BindError} */ (error);
@@ -182,6 +182,16 @@ export class AgentDesk {
     return orphans.length > 0;
   }
 
+  /**
+   * Those that listen on the one before get the new one; a process that was only born with it drops it.
+   * @param {Listener} listener
+   * @param {Child} child  Who has the new one, or is about to get it.
+   */
+  #rebound(listener, child) {
+    this.announce(listener);
+    for (const one of this.#children()) if (one !== child && one.scope === listener.scope && !one.exit) one.tell({ act: 'rebound', claim: listener.claim }, listener.handle);
+  }
+
   /** @param {Child} child  @param {Claim} claim  @param {Handle} [handle] */
   #takeCopy(child, claim, handle) {
     if (!handle) return;
@@ -190,9 +200,12 @@ export class AgentDesk {
       handle.close();
       return void child.tell({ act: 'conflict', claim, code: 'EADDRINUSE', message: `held by app "${holder.app}"` });
     }
-    const listener = this.#listeners.keep(child, claim, handle);
+    const held = claim.family === 0 ? this.#listeners.get(child.scope, claim) : undefined;
+    if (held) this.#listeners.replace(held, handle);
+    const listener = held ?? this.#listeners.keep(child, claim, handle);
     listener.users.add(child.instanceId);
-    this.announce(listener);
+    if (held) this.#rebound(held, child);
+    else this.announce(listener);
   }
 
   /** @param {Child} child  @param {AgentMessage} message */

@@ -52,9 +52,23 @@ export class Listeners {
     return this.#table.get(claimKey(scope, claim));
   }
 
-  /** An app is about to listen there again. @param {Listener} listener */
-  refresh({ claim }) {
-    if (claim.family === 0) restorePath(claim.address ?? '');
+  /**
+   * An app is about to listen there again.
+   * @param {Listener} listener
+   * @returns {boolean}  Whether it has another handle now: the folder of a Unix socket was removed with all its names, and it was bound anew.
+   */
+  refresh(listener) {
+    const { claim } = listener;
+    if (claim.family !== 0 || restorePath(claim.address ?? '')) return false;
+    const handle = bindAgain(claim);
+    if (handle) this.replace(listener, handle);
+    return handle !== null;
+  }
+
+  /** Another socket takes the place of one that nobody can reach any more. @param {Listener} listener  @param {Handle} handle */
+  replace(listener, handle) {
+    listener.handle.close();
+    listener.handle = handle;
   }
 
   /** @param {string} scope */
@@ -159,6 +173,15 @@ function bindToPath(claim, isTakenOver) {
     // As bind(2) calls it.
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') throw new BindError('EADDRINUSE', 'the path exists', true);
     throw error;
+  }
+}
+
+/** @param {Claim} claim  @returns {Handle | null} */
+function bindAgain(claim) {
+  try {
+    return bindToPath(claim, false);
+  } catch {
+    return null; // Somebody else has the path by now, or its folder is not there: what is held serves those that are connected.
   }
 }
 

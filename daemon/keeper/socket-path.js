@@ -5,13 +5,19 @@ import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /** @param {string} path */
-const spareOf = (path) => join(dirname(path), `.${basename(path)}.nclust`);
+export const spareOf = (path) => join(dirname(path), `.${basename(path)}.nclust`);
 
 /**
  * No longer than the wanted one, which may be as long as the name of a socket can be.
  * @param {string} path
  */
-const privateNameFor = (path) => join(dirname(path), `.${Math.random().toString(36).slice(2, 2 + Math.min(8, Math.max(1, basename(path).length - 1)))}`);
+export function privateNameFor(path) {
+  const length = basename(path).length;
+  const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
+  // One letter has no room for a dot; the other one of these two cannot be the wanted name.
+  const name = length > 1 ? `.${letters.slice(0, length - 1)}` : ['~', '_'].find((one) => one !== basename(path)) ?? '';
+  return join(dirname(path), name);
+}
 
 /**
  * @param {string} path  Absolute.
@@ -34,9 +40,13 @@ export function bindPath(path, bind, { isTakenOver }) {
   }
 }
 
-/** Brings the path of a held socket back, if it is gone. @param {string} path */
+/**
+ * Brings the path of a held socket back, if it is gone.
+ * @param {string} path
+ * @returns {boolean}  false when the socket has lost all its names: its folder was removed.
+ */
 export function restorePath(path) {
-  tryTo(() => linkSync(spareOf(path), path), ['EEXIST', 'ENOENT']);
+  return tryTo(() => linkSync(spareOf(path), path), ['EEXIST', 'ENOENT']) !== 'ENOENT';
 }
 
 /** Removes the path, unless it leads to another socket by now. @param {string} path */
@@ -50,11 +60,15 @@ export function removePath(path) {
 /**
  * @param {() => void} action
  * @param {string[]} expected  Codes that are an answer, too.
+ * @returns {string | null}  The code.
  */
 function tryTo(action, expected) {
   try {
     action();
+    return null;
   } catch (error) {
-    if (!expected.includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
+    const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (!expected.includes(code)) throw error;
+    return code;
   }
 }

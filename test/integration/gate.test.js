@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { ask, openConnections } from '../helpers/connections.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
@@ -80,6 +82,64 @@ test.each(MODES)('%s: a parked instance can be retired', async (mode) => {
   await keeper.call('park', { instanceId: 'old' });
   await keeper.retire('old');
   await keeper.event('gone', 'old');
+});
+
+/** @param {string} mode  @param {object} options  Of listen().  @param {object} [params] */
+async function alone(mode, options, params = {}) {
+  const keeper = await realKeeper();
+  const start = async (/** @type {string} */ id, more = {}) => {
+    const { pid } = await keeper.spawnNode(id, 'runs-code', { mode, ...params, ...more, env: { CODE: `
+      const server = http.createServer(answer).on('error', (error) => say(error.message));
+      server.listen(${JSON.stringify(options)}, () => say('listens on', server.address().port, 'alone'));` } });
+    await keeper.says(id, 'alone');
+    return { pid, port: Number(/listens on (\d+)/.exec(keeper.output(id))?.[1]) };
+  };
+  return { keeper, start };
+}
+
+const refusesAt = (/** @type {number} */ port) => () => ask({ port }).then(() => false, (error) => error.code === 'ECONNREFUSED');
+
+test.each(MODES)('%s: an exclusive socket refuses while its instance is parked, and is listened on again when that is taken back', async (mode) => {
+  const { keeper, start } = await alone(mode, { port: 0, exclusive: true });
+  const { pid, port } = await start('old');
+  await keeper.call('park', { instanceId: 'old' });
+  await waitFor('the parked one to refuse', refusesAt(port));
+  await keeper.call('unpark', { instanceId: 'old' });
+  expect(await ask({ port })).toMatchObject({ pid });
+  expect(keeper.output('old').match(/listens/g)).toHaveLength(1);
+});
+
+test('a parked instance whose exclusive port was taken meanwhile cannot be taken back', async () => {
+  const { keeper, start } = await alone('cluster', { port: 0, exclusive: true });
+  const { port } = await start('old');
+  await keeper.call('park', { instanceId: 'old' });
+  await waitFor('the parked one to refuse', refusesAt(port));
+  const stranger = createServer().listen(port);
+  onTestFinished(() => void stranger.close());
+  await expect(keeper.call('unpark', { instanceId: 'old' })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});
+
+test.each(MODES)('%s: an exclusive socket, which nobody else could serve, is open from the start', async (mode) => {
+  const { start } = await alone(mode, { port: 0, exclusive: true }, { isGated: true });
+  const { pid, port } = await start('one');
+  expect(await ask({ port })).toMatchObject({ pid });
+});
+
+const { stdout: version } = spawnSync(process.env.NCLUST_TEST_NODE ?? process.execPath, ['-p', 'parseFloat(process.versions.node)']);
+
+test.skipIf(Number(version) < 22.12).each(MODES)('%s: sockets with reusePort are gated and parked as others are', async (mode) => {
+  const { keeper, start } = await alone(mode, { port: await takePort(), reusePort: true });
+  const { pid: old, port } = await start('old');
+  const answering = async () => [...(await openConnections({ port }, 20, 'one by one')).keys()];
+  const { pid: next } = await start('next', { isGated: true });
+  expect(await answering()).toEqual([old]);
+  await keeper.call('admit', { instanceId: 'next' });
+  await keeper.call('park', { instanceId: 'old' });
+  await waitFor('nothing new to come to the parked one', async () => (await answering()).every((pid) => pid === next));
+  await keeper.call('unpark', { instanceId: 'old' });
+  await keeper.retire('next', { drain: 'handover' });
+  await keeper.event('gone', 'next');
+  expect(await answering()).toEqual([old]);
 });
 
 test('a keeper that dies leaves no gate shut', async () => {

@@ -43,6 +43,15 @@ describe.each(MODES)('%s', (mode) => {
     expect(keeper.output('one')).not.toContain('b listens');
   });
 
+  test('an exclusive port that is taken is the EADDRINUSE of Node', async () => {
+    const keeper = await realKeeper();
+    const port = await takePort();
+    const stranger = createServer().listen(port);
+    await run(keeper, 'one', `http.createServer(answer).on('error', (error) => say(error.message, error.port)).listen({ port: ${port}, exclusive: true }, () => say('listens'));`);
+    await keeper.says('one', `listen EADDRINUSE: address already in use :::${port} ${port}`);
+    stranger.close();
+  });
+
   test('listen(undefined, host) listens on that host alone', async () => {
     const keeper = await realKeeper();
     await run(keeper, 'one', `const server = http.createServer(answer).listen(undefined, '127.0.0.1', () => say('at', server.address().address));`);

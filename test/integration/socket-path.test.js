@@ -1,16 +1,19 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ask } from '../helpers/connections.js';
 import { realKeeper } from '../helpers/keeper.js';
+import { waitFor } from '../helpers/wait-for.js';
 
 // Unix sockets: held by the keeper like ports, so that their path leads somewhere as long as the app is wanted.
 
 describe.each(['cluster', 'fork'])('%s', (mode) => {
   const begin = async () => {
     const keeper = await realKeeper();
-    const path = join(keeper.home, 'app.sock');
+    const path = join(keeper.home, 'sockets', 'app.sock');
+    mkdirSync(dirname(path));
     const start = async (/** @type {string} */ id, before = '', params = {}) => {
       const { pid } = await keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: `${before}
         const server = http.createServer(answer).on('error', (error) => say('failed', error.code, error.message));
@@ -70,7 +73,52 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     writeFileSync(path, 'a file');
     await start('two');
     await keeper.says('two', 'failed EADDRINUSE');
-    expect(readdirSync(keeper.home).filter((name) => name.startsWith('.'))).toEqual([]);
+    expect(readdirSync(dirname(path)).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  test('a folder that was removed and made again: the next instance makes the path lead to the app again, to those that listen already as well', async () => {
+    const { keeper, path, start } = await begin();
+    const old = await start('old');
+    await keeper.event('listening', 'old');
+    rmSync(dirname(path), { recursive: true });
+    mkdirSync(dirname(path));
+    const next = await start('next', '', { isGated: true });
+    await keeper.says('next', `listens ${path}`);
+    await waitFor('the old one to have heard of it', () => ask({ socketPath: path }).then(({ pid }) => pid === old));
+    await keeper.call('admit', { instanceId: 'next' });
+    await keeper.retire('old', { drain: 'handover' });
+    await keeper.event('gone', 'old');
+    expect(await ask({ socketPath: path })).toMatchObject({ pid: next });
+    await keeper.retire('next');
+    await keeper.event('gone', 'next');
+    await keeper.call('release', { app: 'api' });
+    expect(readdirSync(dirname(path))).toEqual([]);
+  });
+
+  test('a parked instance is taken back to a path whose folder was made again meanwhile', async () => {
+    const { keeper, path, start } = await begin();
+    const old = await start('old');
+    await keeper.event('listening', 'old');
+    await keeper.call('park', { instanceId: 'old' });
+    rmSync(dirname(path), { recursive: true });
+    mkdirSync(dirname(path));
+    await start('next', '', { isGated: true });
+    await keeper.says('next', `listens ${path}`);
+    await keeper.call('unpark', { instanceId: 'old' });
+    expect(await ask({ socketPath: path })).toMatchObject({ pid: old });
+  });
+
+  test('a stranger who listens at the path since its folder was made again keeps it', async () => {
+    const { keeper, path, start } = await begin();
+    await start('old');
+    await keeper.event('listening', 'old');
+    rmSync(dirname(path), { recursive: true });
+    mkdirSync(dirname(path));
+    const stranger = createServer((socket) => socket.end('stranger')).listen(path);
+    onTestFinished(() => void stranger.close());
+    await start('next');
+    await keeper.says('next', `listens ${path}`);
+    expect(await text(connect(path))).toBe('stranger');
   });
 
   test('a path as long as the system allows', async () => {

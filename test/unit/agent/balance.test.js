@@ -1,0 +1,203 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Balance } from '../../../daemon/agent/balance.cjs';
+
+// What one worker keeps, and what it passes on. The real thing is in test/integration/balance.test.js.
+
+const CLAIM = { address: null, port: 3000, family: 4, flags: 0, index: 0 };
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A worker with one server. @param {string} [scheduling] */
+function createRig(scheduling = 'least-connections') {
+  /** @type {Map<string, (message: any, handle?: any) => void>} */
+  const listeners = new Map();
+  let isOpen = true;
+  const rig = {
+    /** What the keeper was told. @type {any[]} */
+    said: [],
+    /** What the app was given. @type {any[]} */
+    accepted: [],
+    servers: { open: 0 },
+    hear: (/** @type {any} */ message, /** @type {any} */ handle = undefined) => listeners.get(message.act)?.(message, handle),
+    /** @param {number} count  @returns {any[]}  Of new connections. */
+    connect: (count = 1) => Array.from({ length: count }, () => {
+      const client = { isClosed: false, close: () => { client.isClosed = true; } };
+      server.onconnection(0, client);
+      return client;
+    }),
+    fail: (/** @type {number} */ status) => server.onconnection(status),
+    end: (/** @type {number} */ count) => { rig.servers.open -= count; },
+    /** The channel is closed. */
+    disconnect: () => { isOpen = false; },
+    isListening: true,
+    balance: /** @type {any} */ (null),
+  };
+  const channel = {
+    on: (/** @type {string} */ act, /** @type {any} */ listener) => void listeners.set(act, listener),
+    say: (/** @type {any} */ message, /** @type {any} */ handle, /** @type {any} */ onSent) => void rig.said.push({ ...message, handle, onSent }),
+    isOpen: () => isOpen,
+  };
+  /** @type {any} */
+  const server = {
+    onconnection(/** @type {number} */ status, /** @type {any} */ client) {
+      rig.accepted.push(client ?? status);
+      if (client) rig.servers.open += 1;
+    },
+  };
+  rig.balance = new Balance(/** @type {any} */ (channel), /** @type {any} */ ({ servers: rig.servers, handleOf: () => (rig.isListening ? server : null) }), scheduling);
+  rig.balance.wrap(server, CLAIM);
+  return rig;
+}
+
+describe('share', () => {
+  test('before the keeper has said anything two are kept: there may be others', () => {
+    const rig = createRig();
+    const [, , third] = rig.connect(3);
+    expect(rig.accepted).toHaveLength(2);
+    expect(rig.said).toMatchObject([{ act: 'overflow', seq: 1, claim: CLAIM, open: 2, handle: third }]);
+  });
+
+  test('one that is alone keeps everything', () => {
+    const rig = createRig();
+    rig.hear({ act: 'share', share: null });
+    rig.connect(1_000);
+    expect([rig.accepted.length, rig.said]).toEqual([1_000, []]);
+  });
+
+  test.each([
+    [0, 2],
+    [5, 7],
+    [10, 12],
+    [16, 19],
+    [100, 120],
+  ])('with a share of %i it keeps %i: a fifth more, at least two', (share, kept) => {
+    const rig = createRig();
+    rig.servers.open = share;
+    rig.hear({ act: 'share', share });
+    rig.connect(kept - share + 3);
+    expect([rig.servers.open, rig.said.length]).toEqual([kept, 3]);
+  });
+
+  test('whose connections have ended has a smaller share until the keeper knows better', () => {
+    const rig = createRig();
+    rig.servers.open = 10;
+    rig.hear({ act: 'share', share: 100 });
+    rig.connect(4);
+    expect([rig.servers.open, rig.said.length]).toEqual([12, 2]);
+    rig.hear({ act: 'share', share: 12 });
+    rig.connect(4);
+    expect([rig.servers.open, rig.said.length]).toEqual([14, 4]);
+  });
+
+  test('an error of accept(2) goes to the app as it is', () => {
+    const rig = createRig('sticky');
+    rig.fail(-24);
+    expect([rig.accepted, rig.said]).toEqual([[-24], []]);
+  });
+});
+
+describe('churn', () => {
+  /** Connections that end at once. @param {ReturnType<typeof createRig>} rig  @param {number} count  @param {number} everyMs */
+  const churn = (rig, count, everyMs) => {
+    for (let nth = 0; nth < count; nth += 1) {
+      const before = rig.accepted.length;
+      rig.connect(1);
+      if (rig.accepted.length > before) rig.end(1);
+      vi.advanceTimersByTime(everyMs);
+    }
+  };
+
+  test('who closes many connections may have more: half of what ended in the last 100 ms', () => {
+    const rig = createRig();
+    rig.hear({ act: 'share', share: 0 });
+    churn(rig, 60, 5);
+    rig.connect(30);
+    expect([rig.servers.open, rig.said.length]).toEqual([10, 20]);
+  });
+
+  test('at most 32 more', () => {
+    const rig = createRig();
+    rig.hear({ act: 'share', share: 0 });
+    churn(rig, 1_000, 0.5);
+    rig.connect(100);
+    expect(rig.servers.open).toBe(32);
+  });
+
+  test('what is passed on has not ended', () => {
+    const rig = createRig();
+    rig.hear({ act: 'share', share: 0 });
+    for (let nth = 0; nth < 60; nth += 1) {
+      rig.connect();
+      vi.advanceTimersByTime(5);
+    }
+    expect(rig.servers.open).toBe(2);
+  });
+
+  test('not any more when that is a while ago', () => {
+    const rig = createRig();
+    rig.hear({ act: 'share', share: 0 });
+    churn(rig, 60, 5);
+    vi.advanceTimersByTime(1_000);
+    rig.connect(30);
+    expect(rig.servers.open).toBe(2);
+  });
+});
+
+describe('passing on', () => {
+  test('a connection that is placed is closed here, and the app never sees it', () => {
+    const rig = createRig('sticky');
+    const [client] = rig.connect();
+    expect(rig.balance.isPassing).toBe(true);
+    rig.hear({ act: 'placed', seq: rig.said[0].seq });
+    expect([client.isClosed, rig.accepted, rig.balance.isPassing]).toEqual([true, [], false]);
+  });
+
+  test.each([
+    ['cannot be sent', (/** @type {any} */ rig) => rig.said[0].onSent(new Error('closed'))],
+    ['was not placed when the keeper died', (/** @type {any} */ rig) => rig.balance.lost()],
+  ])('a connection that %s is kept, once', (_what, happen) => {
+    const rig = createRig('sticky');
+    const [client] = rig.connect();
+    rig.said[0].onSent(null);
+    expect(rig.accepted).toEqual([]);
+    happen(rig);
+    rig.balance.lost();
+    rig.hear({ act: 'placed', seq: rig.said[0].seq });
+    expect([rig.accepted, client.isClosed, rig.balance.isPassing]).toEqual([[client], false, false]);
+  });
+
+  test('without a keeper everything is kept', () => {
+    const rig = createRig('sticky');
+    rig.disconnect();
+    rig.connect(5);
+    expect([rig.accepted.length, rig.said]).toEqual([5, []]);
+  });
+
+  test('sticky: the keeper decides about each, unless there is only one worker', () => {
+    const rig = createRig('sticky');
+    rig.connect(2);
+    expect([rig.said.length, rig.accepted]).toEqual([2, []]);
+    rig.hear({ act: 'share', share: null });
+    rig.connect(2);
+    expect([rig.said.length, rig.accepted.length]).toEqual([2, 2]);
+  });
+});
+
+describe('being given one', () => {
+  test('it is taken, however many there are', () => {
+    const rig = createRig();
+    rig.connect(2);
+    const client = { close: () => {} };
+    rig.hear({ act: 'connection', seq: 7, claim: CLAIM }, client);
+    expect([rig.accepted.at(-1), rig.said]).toMatchObject([client, [{ act: 'took', seq: 7 }]]);
+  });
+
+  test('who does not listen there any more declines, and closes its copy', () => {
+    const rig = createRig();
+    rig.isListening = false;
+    let isClosed = false;
+    rig.hear({ act: 'connection', seq: 7, claim: CLAIM }, { close: () => { isClosed = true; } });
+    expect([isClosed, rig.accepted, rig.said]).toMatchObject([true, [], [{ act: 'declined', seq: 7 }]]);
+  });
+});
