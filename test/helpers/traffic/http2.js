@@ -17,11 +17,13 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   let session;
   /** @type {Error|undefined} */
   let sessionError;
+  /** The last stream that the server has processed, as its GOAWAY says. */
+  let lastStreamId = Infinity;
 
   /** @param {string} path @returns {Promise<Outcome>} */
   async function send(path) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const outcome = await sendOn(currentSession(), path, { timeoutMs: timeoutMs + slowMs, sessionError: () => sessionError });
+      const outcome = await sendOn(currentSession(), path, { timeoutMs: timeoutMs + slowMs, sessionError: () => sessionError, isUntouched: (id = Infinity) => id > lastStreamId });
       if (outcome) return attempt === 0 ? outcome : { ...outcome, note: 'sent again after GOAWAY' };
     }
     return { bucket: 'refused', detail: `${ATTEMPTS} sessions in a row ended before they took the stream` };
@@ -30,8 +32,10 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   function currentSession() {
     if (session && !session.closed && !session.destroyed) return session;
     sessionError = undefined;
+    lastStreamId = Infinity;
     session = connect(`${address.isTls ? 'https' : 'http'}://localhost`, { ca: trusted(), createConnection: () => openSocket(address, { ALPNProtocols: ['h2'] }) });
     session.on('error', (error) => (sessionError = error));
+    session.on('goaway', (code, last) => (lastStreamId = last));
     return session;
   }
 
@@ -44,10 +48,10 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
 /**
  * @param {Session} session
  * @param {string} path
- * @param {{timeoutMs: number, sessionError: () => Error|undefined}} o
+ * @param {{timeoutMs: number, sessionError: () => Error|undefined, isUntouched: (id: number|undefined) => boolean}} o  `id`: undefined when it was never sent.
  * @returns {Promise<Outcome|null>}  null when the server has promised not to have touched it.
  */
-function sendOn(session, path, { timeoutMs, sessionError }) {
+function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
   return new Promise((resolve) => {
     const stream = session.request({ ':path': path });
     let status = 0;
@@ -72,7 +76,8 @@ function sendOn(session, path, { timeoutMs, sessionError }) {
     stream.on('error', (error) => (failure = error));
     // The session's own error, which says more, comes after that of the stream.
     stream.on('close', () => setImmediate(() => {
-      if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) finish(null);
+      // RFC 9113, 6.8: a stream above the one that GOAWAY names was not processed, and may be sent again.
+      if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || (!status && isUntouched(stream.id))) finish(null);
       else if (isWhole && status && stream.rstCode === constants.NGHTTP2_NO_ERROR) finish(judgeStatus(status, Buffer.concat(chunks), judgeJson));
       else finish(status ? { bucket: 'truncated', detail: failure?.message ?? `closed with ${stream.rstCode}` } : unanswered(sessionError() ?? failure ?? new Error(`closed with ${stream.rstCode}`)));
     }));
