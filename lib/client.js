@@ -1,4 +1,4 @@
-import { fromWire, NclustError } from './shared/errors.js';
+import { fromWire, NclustError, toWire } from './shared/errors.js';
 import { PROTOCOL, TO_CLIENT_MAX_BYTES } from './shared/protocol.js';
 import { createLineReader, parseLine, requestLine } from './shared/rpc.js';
 
@@ -10,6 +10,7 @@ import { createLineReader, parseLine, requestLine } from './shared/rpc.js';
  * @typedef {object} Pending
  * @property {string} line  Kept, to be sent again word for word.
  * @property {number} sent  How many times.
+ * @property {number} maxSends
  * @property {(result: any) => void} resolve
  * @property {(error: unknown) => void} reject
  */
@@ -17,12 +18,16 @@ import { createLineReader, parseLine, requestLine } from './shared/rpc.js';
 /** A request that meets so many dying controls in a row is probably what kills them. */
 const MAX_SENDS = 5;
 
+/** But an update is meant to outlive controls: the one that is replaced, and three that crash before that is taken back. A dying one may be met twice. */
+const MAX_SENDS_OF_UPDATE = 10;
+
 /** These are answered from memory. A control that takes longer hangs, and a command must not hang with it. */
-const ANSWERED_AT_ONCE = new Set(['hello', 'list', 'reset', 'logs', 'unsubscribe']);
+const ANSWERED_AT_ONCE = new Set(['hello', 'list', 'reset', 'unsubscribe']);
 const ANSWER_DEADLINE_MS = 10_000;
 
-/** Notifications waiting for a slow reader; above this the socket is not read, and the server drops lines for us. */
+/** What waits for a slow reader; above either of these the socket is not read, and the server drops lines for us. */
 const MAX_QUEUED = 256;
+const MAX_QUEUED_CHARS = 1024 * 1024;
 
 /**
  * Opens a client and greets the server.
@@ -64,8 +69,13 @@ export class Client {
   /** @type {Map<string|number, Pending>} */
   #pending = new Map();
 
-  /** @type {import('./shared/rpc.js').RpcMessage[]} */
+  /** @type {{message: import('./shared/rpc.js').RpcMessage, chars: number}[]} */
   #notifications = [];
+
+  #queuedChars = 0;
+
+  /** Requests whose answer is handed out in its place among the notifications. @type {Set<string|number>} */
+  #conversations = new Set();
 
   /** @type {(() => void)|null} */
   #wakeReader = null;
@@ -94,7 +104,7 @@ export class Client {
     const id = this.#nextId++;
     /** @type {Promise<any>} */
     const answer = new Promise((resolve, reject) => {
-      this.#pending.set(id, { line: requestLine(id, method, params), sent: 0, resolve, reject });
+      this.#pending.set(id, { line: requestLine(id, method, params), sent: 0, maxSends: method === 'update' ? MAX_SENDS_OF_UPDATE : MAX_SENDS, resolve, reject });
       if (this.#state === 'open') this.#send(id);
       else void this.#reconnect(); // Settles every pending request itself.
     });
@@ -107,10 +117,35 @@ export class Client {
    */
   async *notifications() {
     for (;;) {
-      while (this.#notifications.length > 0) yield /** @type {import('./shared/rpc.js').RpcMessage} */ (this.#notifications.shift());
+      for (let next = this.#notifications.shift(); next; next = this.#notifications.shift()) {
+        this.#queuedChars -= next.chars;
+        yield next.message;
+      }
       if (this.#state !== 'open') return;
       this.#socket.resume();
       await /** @type {Promise<void>} */ (new Promise((resolve) => { this.#wakeReader = resolve; }));
+    }
+  }
+
+  /**
+   * Asks what is answered in many pieces: notifications, the answer in its place among them, and more notifications, until the connection breaks or
+   * closes. It is not asked again then: the caller knows what it has got already. One reader at a time.
+   * @param {Method} method
+   * @param {object} [params]
+   * @returns {AsyncGenerator<import('./shared/rpc.js').RpcMessage, void, void>}  Ends at once on a connection that is broken. Throws the server's NclustError.
+   */
+  async *converse(method, params = {}) {
+    if (this.#state !== 'open') return;
+    const id = this.#nextId++;
+    this.#conversations.add(id);
+    this.#socket.write(requestLine(id, method, params));
+    try {
+      for await (const message of this.notifications()) {
+        if (message.error) throw fromWire(message.error);
+        yield message;
+      }
+    } finally {
+      this.#conversations.delete(id);
     }
   }
 
@@ -159,7 +194,7 @@ export class Client {
       maxBytes: TO_CLIENT_MAX_BYTES,
       onLine: (line) => this.#onLine(line),
       onTooLong: () => {
-        this.#failAll(new NclustError('ERR_NCLUST_PROTOCOL', `The manager sent a message of more than ${TO_CLIENT_MAX_BYTES} bytes.`));
+        this.#onFault(toWire(new NclustError('ERR_NCLUST_PROTOCOL', `The manager sent a message of more than ${TO_CLIENT_MAX_BYTES} bytes.`)));
         socket.destroy();
       },
     });
@@ -171,22 +206,35 @@ export class Client {
   /** @param {string} line */
   #onLine(line) {
     const parsed = parseLine(line);
-    if ('fault' in parsed) return this.#failAll(fromWire(parsed.fault));
+    if ('fault' in parsed) return this.#onFault(parsed.fault);
     const { message } = parsed;
-    if (message.method !== undefined) return this.#notify(message);
+    if (message.method !== undefined || this.#conversations.has(message.id ?? '')) return this.#notify(message, line.length);
     const pending = this.#pending.get(message.id ?? '');
     // An error without an id is about the connection: the server did not understand what it was sent.
-    if (!pending) return message.error ? this.#failAll(fromWire(message.error)) : undefined;
+    if (!pending) return message.error ? this.#onFault(message.error) : undefined;
     this.#pending.delete(message.id ?? '');
     if (message.error) pending.reject(fromWire(message.error));
     else pending.resolve(message.result);
   }
 
-  /** @param {import('./shared/rpc.js').RpcMessage} message */
-  #notify(message) {
+  /**
+   * What concerns the connection and no request of its own.
+   * @param {import('./shared/errors.js').WireError} error
+   */
+  #onFault(error) {
+    this.#failAll(fromWire(error));
+    if (this.#conversations.size > 0) this.#notify({ jsonrpc: '2.0', error }, 0);
+  }
+
+  /**
+   * @param {import('./shared/rpc.js').RpcMessage} message
+   * @param {number} chars
+   */
+  #notify(message, chars) {
     if (this.#listener) return this.#listener(message);
-    this.#notifications.push(message);
-    if (this.#notifications.length > MAX_QUEUED) this.#socket.pause();
+    this.#notifications.push({ message, chars });
+    this.#queuedChars += chars;
+    if (this.#notifications.length > MAX_QUEUED || this.#queuedChars > MAX_QUEUED_CHARS) this.#socket.pause();
     this.#wakeReader?.();
     this.#wakeReader = null;
   }
@@ -225,7 +273,7 @@ export class Client {
   #send(id) {
     const pending = this.#pending.get(id);
     if (!pending) return;
-    if (pending.sent === MAX_SENDS) {
+    if (pending.sent === pending.maxSends) {
       this.#pending.delete(id);
       pending.reject(lost());
       return;

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { COMMANDS } from './command-table.js';
-import { RELOAD_OPTIONS, START_OPTIONS } from './config/options.js';
+import { RELOAD_OPTIONS, RESTART_OPTIONS, START_OPTIONS } from './config/options.js';
 import { perform } from './perform.js';
 import { readVersion } from './shared/version.js';
 
@@ -74,11 +74,20 @@ function addCommand(program, row, args, io) {
       const { words, options } = splitGiven(given);
       await perform(row, words, { ...options, ...program.opts() }, args, io);
     });
-  for (const { flags, help } of row.takesStartOptions ? START_OPTIONS : row.takesReloadOptions ? RELOAD_OPTIONS : []) command.addOption(new Option(flags, help));
+  for (const option of OPTIONS_OF[row.takesOptionsOf ?? 'none']) command.addOption(asOption(option));
   for (const [flags, help] of row.options ?? []) command.option(flags, help);
   command.addOption(new Option('--no-color').hideHelp());
-  if (row.takesStartOptions) command.usage('[options] <script|command|name|id|namespace...> [-- arguments for the app]');
+  if (row.takesOptionsOf === 'start') command.usage('[options] <script|command|name|id|namespace...> [-- arguments for the app]');
   if (row.examples) command.addHelpText('after', `\nExamples:\n${row.examples.map((line) => `  ${line}\n`).join('')}`);
+}
+
+const OPTIONS_OF = { start: START_OPTIONS, reload: RELOAD_OPTIONS, restart: RESTART_OPTIONS, none: [] };
+
+/** @param {import('./config/options.js').StartOption} option */
+function asOption({ flags, help, isRepeatable }) {
+  const option = new Option(flags, help);
+  // Not a variadic one: that would take the script behind it, too.
+  return isRepeatable ? option.argParser((value, /** @type {string[]|undefined} */ before) => [...(before ?? []), value]) : option;
 }
 
 /**

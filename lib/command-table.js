@@ -16,8 +16,7 @@
  * @property {string} [words]  Its arguments, as commander writes them.
  * @property {string} help
  * @property {[flags: string, help: string][]} [options]
- * @property {boolean} [takesStartOptions]  Those of config/options.js, and arguments for the app behind "--".
- * @property {boolean} [takesReloadOptions]  Those of them that can change later.
+ * @property {'start'|'restart'|'reload'} [takesOptionsOf]  Those of config/options.js; all of them, and arguments for the app behind "--", or what can change later.
  * @property {string[]} [examples]
  * @property {boolean} [isPlain]  May run without the command-line parser when nothing stands behind its name: see program.js.
  * @property {() => Promise<Loaded>} load  Imports what this command needs, and nothing else.
@@ -35,13 +34,14 @@ export const COMMANDS = [
     name: 'start',
     words: '[script|command|name|id|namespace...]',
     help: 'start a script, a program or a shell command; or again what is in the list',
-    takesStartOptions: true,
+    takesOptionsOf: 'start',
     options: [['-f, --force', 'start it once more although it is in the list'], ['--no-wait', 'return at once instead of when it is up'], JSON_OPTION],
     examples: [
       'nclust start app.js -i max                 one process per CPU, sharing the port',
       'nclust start app.js --name api -- --port 3000',
       'nclust start "npm run serve" --name web    a shell command',
       'nclust start worker.py --interpreter python3.12',
+      'nclust start api.js --time --log-max-size 50M --log-ship syslog+tcp://logs.example.com:601',
       'nclust start api                           again, after a stop',
     ],
     load: load(() => import('./commands/start.js'), 'start', changedList),
@@ -52,13 +52,13 @@ export const COMMANDS = [
     load: load(() => import('./commands/stop.js'), 'stop', changedList),
   },
   {
-    name: 'restart', words: TARGETS, help: 'end apps and start them again',
+    name: 'restart', words: TARGETS, help: 'end apps and start them again; what is set here stays set', takesOptionsOf: 'restart',
     options: [['-a, --update-env', 'merge the variables of this shell over theirs'], NO_WAIT, JSON_OPTION],
-    examples: ['nclust restart api', 'PORT=4000 nclust restart api --update-env'],
+    examples: ['nclust restart api', 'PORT=4000 nclust restart api --update-env', 'nclust restart api --log-type json'],
     load: load(() => import('./commands/restart.js'), 'restart', changedList),
   },
   {
-    name: 'reload', words: TARGETS, help: 'replace apps by new instances, without losing a request; what is set here stays set', takesReloadOptions: true,
+    name: 'reload', words: TARGETS, help: 'replace apps by new instances, without losing a request; what is set here stays set', takesOptionsOf: 'reload',
     options: [['-a, --update-env', 'merge the variables of this shell over theirs'], NO_WAIT, JSON_OPTION],
     examples: ['nclust reload api', 'nclust reload all --max-surge 2', 'nclust reload api --rollback-window 30s', 'nclust reload api --interpreter "$(nvm which 24)"'],
     load: load(() => import('./commands/reload.js'), 'reload', changedList),
@@ -117,11 +117,49 @@ export const COMMANDS = [
   {
     name: 'logs', aliases: ['log'], words: '[id|name|namespace|/pattern/...]', help: 'show the last lines of apps and follow them until Ctrl-C', isPlain: true,
     options: [
-      ['--lines <number>', 'lines to begin with (default: 15)'], ['--nostream', 'do not follow'], ['--out', 'only standard output'], ['--err', 'only standard error'],
-      ['--raw', 'the bare lines'], ['--json', 'one JSON record a line'],
+      ['--lines <number>', 'lines of each file to begin with; with --grep or --level, of all together (default: 15; with --since all)'],
+      ['--follow', 'then the new ones, until Ctrl-C (default)'], ['--nostream', 'do not follow'],
+      ['--out', 'only standard output'], ['--err', 'only standard error'],
+      ['--grep <pattern>', 'only lines that match, as "text" or "/pattern/i"'],
+      ['--level <level>', 'only JSON lines of this level or above: trace, debug, info, warn, error or fatal'],
+      ['--since <time>', 'from then on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'], ['--until <time>', 'up to then, and do not follow'],
+      ['--timestamp [format]', 'when it was written, before each line (default: YYYY-MM-DD-HH:mm:ss)'],
+      ['--highlight [text]', 'mark a text; without one, what --grep has found'],
+      ['--raw', 'the bare lines'], ['--json', 'one JSON record a line'], ['--format', 'timestamp=... app=... id=... type=... message=... a line'],
     ],
-    examples: ['nclust logs api --lines 200', 'nclust logs --err --nostream', 'nclust logs api --json | jq .message'],
-    load: load(() => import('./commands/logs.js'), 'logs', async () => (await import('./render/log-entries.js')).renderLogEntries),
+    examples: [
+      'nclust logs api --lines 200', 'nclust logs --err --nostream', 'nclust logs api --since 2h --grep "/time.?out/i" --highlight', 'nclust logs --level warn --timestamp HH:mm:ss',
+      'nclust logs api --json | jq .message',
+    ],
+    load: async () => {
+      const [{ logs }, { createLogRenderer }] = await Promise.all([import('./commands/logs.js'), import('./render/log-entries.js')]);
+      return { run: logs, render: createLogRenderer() };
+    },
+  },
+  {
+    name: 'flush', words: '[id|name|namespace|script|/pattern/|all...]', help: 'empty log files and remove rotated ones; without a target those of all apps and of the manager', options: [JSON_OPTION],
+    examples: ['nclust flush api', 'nclust flush'],
+    load: async () => {
+      const [{ flush }, { renderFlushed }] = await Promise.all([import('./commands/flush.js'), import('./render/flushed.js')]);
+      return { run: flush, render: renderFlushed, json: ({ files }) => files };
+    },
+  },
+  {
+    name: 'reloadLogs', help: 'open every log file anew, after another program has rotated them', options: [JSON_OPTION],
+    load: load(() => import('./commands/reload-logs.js'), 'reloadLogs', async () => () => ''),
+  },
+  {
+    name: 'set', words: '<key> <value>', help: 'change a setting of the whole home', options: [JSON_OPTION],
+    examples: ['nclust set logs.max_size 50M', 'nclust set logs.max_total 10G'],
+    load: loadSetting(() => import('./commands/set.js'), 'set', async () => () => ''),
+  },
+  {
+    name: 'get', words: '[key]', help: 'print a setting, or all of them', options: [JSON_OPTION],
+    load: loadSetting(() => import('./commands/get.js'), 'get', async () => (await import('./render/settings.js')).renderSettings),
+  },
+  {
+    name: 'unset', words: '<key>', help: 'go back to the default of a setting', options: [JSON_OPTION],
+    load: loadSetting(() => import('./commands/unset.js'), 'unset', async () => () => ''),
   },
   {
     name: 'reset', words: TARGETS, help: 'set the restart counters to zero', options: [JSON_OPTION],
@@ -178,6 +216,14 @@ function load(module, name, renderer) {
     const [found, render] = await Promise.all([module(), renderer()]);
     return { run: found[name], render };
   };
+}
+
+/**
+ * As JSON, every command about settings prints those it was about.
+ * @type {typeof load}
+ */
+function loadSetting(module, name, renderer) {
+  return async () => ({ ...(await load(module, name, renderer)()), json: ({ settings }) => settings });
 }
 
 /** After a change people want to see the whole list, as in PM2. */

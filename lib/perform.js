@@ -36,6 +36,7 @@ export async function perform(command, words, options, args, io) {
     node: io.node,
     talk: (sentence) => io.talk(`${sentence}\n`),
     screen: screenOf(options, io),
+    isTerminal: io.isTTY,
     onInterrupt: io.onInterrupt,
   });
   // The connection is made while the modules are read. Whoever asks for it meets its failure too.
@@ -85,5 +86,5 @@ function screenOf(options, io) {
  */
 function viewOf(options, io) {
   const hasColour = wantsColour({ isTTY: io.isTTY, isAllowed: options.color !== false, env: io.env });
-  return { columns: io.isTTY ? io.columns : null, paint: createPaint(hasColour), nowMs: Date.now(), options };
+  return { columns: io.isTTY ? io.columns : null, isTerminal: io.isTTY, paint: createPaint(hasColour), nowMs: Date.now(), options };
 }

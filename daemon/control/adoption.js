@@ -84,9 +84,14 @@ function seatInstance(core, instance, fact) {
   if (fact.exit && !asked && hasRecorded(memory, instance.instanceId)) return null;
   if (instance.isStray) return null;
   if (asked?.cause === 'orphan' && !isOld(core, instance)) return null;
+  if (fact.isAdopted && instance.isParked && !fact.exit && !asked) {
+    // It cannot be taken back: no socket can be passed to an orphan.
+    retireSurplus(core, instance, 'handover');
+    return null;
+  }
   const { id, slot, name, generation } = instance.label;
   if (world.seats.has(seatKey(id, generation))) {
-    if (!fact.exit) retireSurplus(core, instance);
+    if (!fact.exit) retireSurplus(core, instance, 'finish');
     return null;
   }
   const seat = addSeat(world, { id, generation, slot, name, spec: specFor(world, id, generation) });

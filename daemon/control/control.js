@@ -43,8 +43,8 @@ export class Control {
   #isClosed = false;
   /** From where the next keeper is started, when it is to be another one. @type {Installation|null} */
   #successor = null;
-  /** @type {() => void} */
-  #sayMet = () => {};
+  /** Who waits for the next keeper. @type {{resolve: () => void, reject: (error: unknown) => void}[]} */
+  #expecting = [];
   /** One at a time. @type {Promise<void>|null} */
   #exchange = null;
 
@@ -94,14 +94,14 @@ export class Control {
 
   /** Tells the keeper that clients can connect. */
   announceReady() {
-    tell(this.#core, 'control-ready', {});
+    tell(this.#core, 'control-ready', { isAnswering: true });
   }
 
   /**
    * Changes what is wanted. On disk before anything acts on it. A token that was seen changes nothing.
    * @param {string} method
    * @param {string} token
-   * @param {(desired: Desired) => Change & {about: Receipt['about']}} change
+   * @param {(desired: Desired) => Change & Pick<Receipt, 'about'|'root'>} change
    * @returns {Receipt}
    * Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and what `change` throws; then nothing has changed.
    */
@@ -111,9 +111,9 @@ export class Control {
     if (seen) return seen;
     if (world.ending) throw new NclustError('ERR_NCLUST_SHUTTING_DOWN', `The manager is being ended and does not take "${method}".`, { hint: 'Run the command again in a moment.' });
     const before = world.desired;
-    const { desired, up, gone, about } = change(before);
+    const { desired, up, gone, about, root } = change(before);
     /** @type {Receipt} */
-    const receipt = { token, method, up, gone, about };
+    const receipt = { token, method, up, gone, about, ...(root === undefined ? {} : { root }) };
     const next = { ...desired, tokens: [...before.tokens, receipt].slice(-RECEIPTS_KEPT) };
     parts.store.save(next);
     world.desired = next;
@@ -179,13 +179,21 @@ export class Control {
    * @returns {Promise<any>}  Rejects with a KeeperRefusal or a KeeperLost.
    */
   async askKeeper(verb, params) {
-    return this.#core.link?.request(verb, params);
+    if (!this.#core.link) throw new KeeperLost();
+    return this.#core.link.request(verb, params);
+  }
+
+  /** @returns {Promise<void>}  Resolves when control works with its next keeper. Rejects when none can be started from its own installation; it goes on trying. */
+  meetsNext() {
+    return new Promise((resolve, reject) => {
+      this.#expecting.push({ resolve, reject });
+    });
   }
 
   /**
    * Has the keeper make way for one of another installation, which takes over as after a death: nothing is refused, and every process is replaced.
    * @param {Installation} successor  When its keeper does not come up, one of our own does.
-   * @returns {Promise<void>}  Resolves when control works with the next keeper. Rejects with a KeeperRefusal when this one does not make way.
+   * @returns {Promise<void>}  Resolves when control works with the next keeper. Rejects with a KeeperRefusal when this one does not make way, with a KeeperLost when there is none just now.
    */
   exchangeKeeper(successor) {
     this.#exchange ??= this.#exchangeKeeper(successor).finally(() => {
@@ -196,22 +204,20 @@ export class Control {
 
   /** @param {Installation} successor */
   async #exchangeKeeper(successor) {
-    /** @type {Promise<void>} */
-    const met = new Promise((resolve) => {
-      this.#sayMet = resolve;
-    });
+    const { link } = this.#core;
+    if (!link) throw new KeeperLost();
     this.#successor = successor;
     this.#isHeld = true; // What is asked of a keeper that is about to leave is lost.
     try {
-      await this.#core.link?.request('abdicate', {});
+      await link.request('abdicate', {});
     } catch (error) {
-      if (error instanceof KeeperLost) return met;
+      if (error instanceof KeeperLost) return this.meetsNext();
       this.#successor = null;
       this.#isHeld = false;
       this.#drain();
       throw error;
     }
-    return met;
+    return this.meetsNext();
   }
 
   /** Stops looking and acting. Whatever runs goes on. Idempotent. */
@@ -244,6 +250,7 @@ export class Control {
   #onKeeperEvent(event, data, handle) {
     if (event === 'listener') this.#handles.keep(data, handle);
     else if (event === 'released') this.#handles.drop(data.key);
+    else if (event === 'ask') tell(this.#core, 'answer', {});
     else if (event === 'terminating') void this.end('shutdown'); // Leaving is what follows.
     else if (Object.hasOwn(FACTS, event)) this.dispatch({ type: 'fact', event, data });
   }
@@ -257,18 +264,19 @@ export class Control {
     this.#queue = this.#queue.filter((event) => event.type === 'changed');
     if (this.#isClosed || this.#isLeaving) return;
     parts.journal('keeper-lost');
+    const successor = this.#successor;
+    this.#successor = null;
     try {
-      const successor = this.#successor;
-      this.#successor = null;
       const port = await parts.launchKeeper(successor);
       await this.#handles.handOver(port);
       await this.meet(port);
       this.announceReady();
-      this.#sayMet();
+      for (const { resolve } of this.#expecting.splice(0)) resolve();
     } catch (error) {
       if (error instanceof KeeperLost) return; // Its own onLost has begun again.
       parts.journal('keeper-launch-failed', { message: /** @type {Error} */ (error).message });
       parts.clock.after(RELAUNCH_MS, () => void this.#meetNext());
+      if (!successor) for (const { reject } of this.#expecting.splice(0)) reject(error);
     }
   }
 

@@ -11,12 +11,15 @@ import { memoryOf } from './world.js';
  * @property {import('./store.js').Store} store
  * @property {import('./logs/log-keeper.js').LogKeeper} logs
  * @property {import('./journal.js').Journal} journal
+ * @property {import('./settings.js').Settings} settings
+ * @property {Pick<import('./own-log.js').OwnLog, 'reopen'>} ownLog
  * @property {import('./oom.js').OomWatch} oom
  * @property {() => string} newInstanceId
  * @property {() => number} cpus
  * @property {(known: import('./orphans.js').Known[]) => import('./orphans.js').Orphan[]} findOrphans
  * @property {(from: import('./installation.js').Installation|null) => Promise<import('./keeper-link.js').Port>} launchKeeper  Null: from our own installation. Rejects when the process could not be created.
  * @property {(specs: import('../../lib/shared/spec.js').AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
+ * @property {(keeperPid: number) => import('./system-limits.js').SystemLimits} systemLimits
  * @property {(exitStatus: number) => void} leave  Ends this process.
  * @property {() => void} makeWay  Ends it at once; clients ask the next control what was not answered.
  * @property {import('./installation.js').Own} own  What this process runs from.
@@ -38,7 +41,7 @@ import { memoryOf } from './world.js';
  *   | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number, outPipe: string|null, errPipe: string|null}
  *   | {type: 'refused', instanceId: string, message: string}
  *   | {type: 'answered'|'silent'|'admitted', instanceId: string}
- *   | {type: 'timer', key: string}
+ *   | {type: 'timer', seat: import('./world.js').Seat}
  *   | {type: 'changed', names: string[]}
  *   | {type: 'adopted', children: import('./keeper-link.js').ChildFact[], listeners: {app: string, scope?: string}[]}} ControlEvent
  */

@@ -84,7 +84,7 @@ export function retireInstance(core, { instanceId, label }, drain) {
 function setTimer(core, seat, { ms }) {
   clearTimer(core, seat);
   seat.untilMs = core.parts.clock.nowMs() + ms;
-  seat.cancelTimer = core.parts.clock.after(ms, () => core.dispatch({ type: 'timer', key: seat.key }));
+  seat.cancelTimer = core.parts.clock.after(ms, () => core.dispatch({ type: 'timer', seat }));
 }
 
 /** @param {Core} core @param {Seat} seat */

@@ -48,9 +48,9 @@ function onDoor(core, { type, instanceId }) {
 }
 
 /** @param {Core} core @param {Extract<ControlEvent, {type: 'timer'}>} event */
-function onTimer(core, { key }) {
-  const seat = core.world.seats.get(key);
-  if (!seat) return;
+function onTimer(core, { seat }) {
+  // It may have been made anew from the facts of the next keeper since.
+  if (core.world.seats.get(seat.key) !== seat) return;
   seat.untilMs = null;
   step(core, seat, { type: 'timer' });
   reconcile(core, seat.name);
@@ -83,13 +83,10 @@ function onAdopted(core, { children, listeners }) {
  * @param {string} instanceId
  */
 function lookAgain(core, event, instanceId) {
-  core.parts.journal('unknown-instance', { event, instanceId });
+  core.parts.journal('unknown-instance', { said: event, instanceId });
   if (event === 'gone') return;
-  const look = async () => {
-    const { children, listeners } = /** @type {Partial<Snapshot>} */ ((await core.link?.request('snapshot', {})) ?? {});
-    core.dispatch({ type: 'adopted', children: children ?? [], listeners: listeners ?? [] });
-  };
-  look().catch(() => {}); // The keeper died: the next one is asked anyway.
+  // In its place: what is gone since would be taken for something that is there, and nobody would ever say again that it is not.
+  core.link?.ask('snapshot', {}, (/** @type {Snapshot} */ { children, listeners }) => core.dispatch({ type: 'adopted', children, listeners }));
 }
 
 /**

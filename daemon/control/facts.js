@@ -1,9 +1,10 @@
 import { retireInstance } from './effects.js';
 import { causeOf } from './deaths.js';
+import { logPlaceOf } from './log-place.js';
 import { tell, writeNote } from './core.js';
-import { forgetAsked, hasRecorded, recordDeath } from './memory.js';
+import { discount, forgetAsked, hasRecorded, recordDeath } from './memory.js';
 import { step } from './steps.js';
-import { hasShownUp } from './trial.js';
+import { hasShownUp, isKeptOut } from './trial.js';
 import { vitals } from './vitals.js';
 import { memoryOf, seatOfInstance, seatsOfSlot } from './world.js';
 
@@ -65,6 +66,7 @@ export function refused(core, instance, message) {
     wasReady: false,
     lastLines: [message],
   });
+  if (isKeptOut(core.world, instance)) discount(memoryOf(core.world, instance.label.id), instance.label.spawns);
   core.world.instances.delete(instance.instanceId);
   core.parts.journal('spawn-failed', { app: instance.label.name, slot: instance.label.slot, message });
   if (seat) step(core, seat, { type: 'refused' });
@@ -98,6 +100,7 @@ function noteDeath(core, instance, seat, lastLines, uptimeMs) {
   const circumstances = { code, signal, asked: memory.asked[instanceId] ?? null, signalledBy, isOrphan, lastLines, hasOomKillGrown: parts.oom.hasGrown };
   const death = { instanceId, atMs, pid, code, signal, ...causeOf(circumstances), uptimeMs, wasReady: isServing(instance, seat), lastLines };
   recordDeath(memory, death);
+  if (isKeptOut(world, instance)) discount(memory, label.spawns);
   // Only what nobody asked for: a stop of five hundred processes is not news.
   if (!circumstances.asked) parts.journal('died', { app: label.name, slot: label.slot, ...death, lastLines: lastLines.slice(-3) });
   // For one that sits in a seat, the seat's step writes the note.
@@ -141,18 +144,19 @@ export function forgetSlot(core, id) {
  * @param {Core} core
  * @param {Instance} instance
  */
-export function attachLogs(core, { instanceId, label, outPipe, errPipe }) {
-  core.parts.logs.attach({ instanceId, id: label.id, name: label.name, outPipe, errPipe, outFile: label.outFile, errorFile: label.errorFile });
+export function attachLogs({ parts, world }, instance) {
+  parts.logs.attach(logPlaceOf(world, instance));
 }
 
 /**
  * One process too many for its seat.
  * @param {Core} core
  * @param {Instance} instance
+ * @param {'handover'|'finish'} drain
  */
-export function retireSurplus(core, instance) {
+export function retireSurplus(core, instance, drain) {
   const memory = memoryOf(core.world, instance.label.id);
   memory.asked = { ...memory.asked, [instance.instanceId]: { cause: 'orphan', by: null } };
   writeNote(core, instance.label.id);
-  retireInstance(core, instance, 'finish');
+  retireInstance(core, instance, drain);
 }

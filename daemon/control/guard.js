@@ -2,7 +2,7 @@ import { describeDeath } from './deaths.js';
 import { findApp, replaceApp, specOf } from './desired.js';
 import { finished, halted, rolledBack } from './rollout.js';
 import { askAround, complaintOf } from './vitals.js';
-import { memoryOf, seatKey } from './world.js';
+import { memoryOf, seatKey, seatsOfSlot } from './world.js';
 
 /** @import { Core } from './core.js' */
 /** @import { AppWish, Failure, SlotWish } from './desired.js' */
@@ -71,7 +71,7 @@ function hasFailed(world, { id, generation }) {
  */
 function giveUp(core, app, slots, fault) {
   const { world, parts } = core;
-  const isBackWanted = (app.rollout.windowMs ?? 0) > 0 && slots.some((slot) => isUp(world, slot.id, slot.generation));
+  const isBackWanted = (app.rollout.windowMs ?? 0) > 0 && slots.some((slot) => hasReplaced(world, slot));
   /** @type {Failure} */
   const failure = {
     kind: isBackWanted ? 'rolled-back' : 'halted',
@@ -81,6 +81,15 @@ function giveUp(core, app, slots, fault) {
   };
   const next = isBackWanted ? rolledBack(app, failure) : halted(app, failure, (id, generation) => isUp(world, id, generation));
   conclude(core, app, next, isBackWanted ? 'rollout-rolled-back' : 'rollout-halted');
+}
+
+/**
+ * Whether a newer instance serves in the place of the one that was there: one of this rollout, or of its beginning, when the keeper died since.
+ * @param {World} world
+ * @param {SlotWish} slot
+ */
+function hasReplaced(world, { id, former }) {
+  return seatsOfSlot(world, id).some((seat) => seat.life.state === 'up' && former !== undefined && seat.generation > former.generation);
 }
 
 /**

@@ -45,12 +45,14 @@
  * @property {boolean} [isTerminating]
  * @property {string} [digest]  Of its code.
  * @property {string} [root]  The installation that control is started from.
- * @property {string|null} [refusedRoot]  One that control was to be started from, and did not get ready.
+ * @property {string|null} [refusedRoot]  One that control was to be started from, and did not run.
+ * @property {'unready'|'crashed'|'silent'|null} [refusedWhy]
  */
 
 /**
  * @typedef {object} KeeperLink
  * @property {(verb: string, params: object, handle?: unknown) => Promise<any>} request  Rejects with a KeeperRefusal or, when the keeper is gone, a KeeperLost.
+ * @property {(verb: string, params: object, onAnswer: (answer: any) => void) => void} ask  The same, where the answer must keep its place among the events: a promise comes after those that arrived with it. Silent when the keeper refuses or is gone.
  * @property {(event: string, data: object) => void} announce
  * @property {() => void} close  Stops listening. Open requests stay unanswered.
  */
@@ -84,7 +86,8 @@ const VERSION = 1;
  * @returns {KeeperLink}
  */
 export function createKeeperLink(port, { onEvent, onLost }) {
-  /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
+  /** @typedef {{resolve: (value: any) => void, reject: (error: Error) => void}} Waiting */
+  /** @type {Map<number, Waiting>} */
   const waiting = new Map();
   let nextId = 1;
   let isLost = false;
@@ -110,6 +113,13 @@ export function createKeeperLink(port, { onEvent, onLost }) {
   /** A failed send means the channel is closed; 'disconnect' says so too and is what acts. */
   const ignoreSendError = () => {};
 
+  /** @param {string} verb @param {object} params @param {Waiting} answer @param {unknown} [handle] */
+  function send(verb, params, answer, handle) {
+    const id = nextId++;
+    waiting.set(id, answer);
+    port.send({ v: VERSION, id, verb, params }, handle, {}, ignoreSendError);
+  }
+
   port.on('message', onMessage);
   port.on('disconnect', onDisconnect);
   // It died before we met: the event is past. What is asked in this turn is rejected with the rest.
@@ -117,11 +127,10 @@ export function createKeeperLink(port, { onEvent, onLost }) {
   return {
     request(verb, params, handle) {
       if (isLost) return Promise.reject(new KeeperLost());
-      const id = nextId++;
-      return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject });
-        port.send({ v: VERSION, id, verb, params }, handle, {}, ignoreSendError);
-      });
+      return new Promise((resolve, reject) => send(verb, params, { resolve, reject }, handle));
+    },
+    ask(verb, params, onAnswer) {
+      if (!isLost) send(verb, params, { resolve: onAnswer, reject: () => {} });
     },
     announce(event, data) {
       if (!isLost) port.send({ v: VERSION, event, data }, undefined, {}, ignoreSendError);

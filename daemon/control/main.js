@@ -1,8 +1,10 @@
 // Control's entry: started by the keeper, over whose IPC channel everything goes.
 import { randomUUID } from 'node:crypto';
-import { openSync, mkdirSync, writeSync } from 'node:fs';
+import { mkdirSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import pidusage from 'pidusage';
 import { ApiServer } from './api/server.js';
+import { reopenLogs } from './api/log-files.js';
 import { createAnswer } from './api/methods.js';
 import { runningPids } from './api/readings.js';
 import { systemClock } from './clock.js';
@@ -11,12 +13,17 @@ import { createJournal } from './journal.js';
 import { controlDigest, ownInstallation, probe, PROBE } from './installation.js';
 import { KeeperLost } from './keeper-link.js';
 import { launchKeeper } from './launch-keeper.js';
+import { createArchive } from './logs/archive.js';
 import { createLogKeeper } from './logs/log-keeper.js';
+import { createFleet } from './logs/shipping/fleet.js';
 import { createSampler } from './metrics/sampler.js';
 import { watchOomKills } from './oom.js';
 import { findOrphans } from './orphans.js';
+import { openOwnLog, OWN_LOG_LIMITS } from './own-log.js';
 import { preflight } from './preflight.js';
+import { createSettings } from './settings.js';
 import { createStore } from './store.js';
+import { systemLimits } from './system-limits.js';
 import { availableCpus } from '../../lib/shared/cpus.js';
 import { homePaths, resolveHome } from '../../lib/shared/paths.js';
 import { readVersion } from '../../lib/shared/version.js';
@@ -32,8 +39,13 @@ if (process.argv[2] === PROBE) {
 }
 const paths = homePaths(resolveHome(process.env));
 const clock = systemClock();
-const logFd = openSync(paths.daemonLog, 'a', 0o600);
-const journal = createJournal(logFd, clock.nowMs);
+const ownLog = openOwnLog(paths.daemonLog, { nowMs: clock.nowMs, onRotated: (segment) => archive.rotated(paths.daemonLog, segment) });
+const journal = createJournal(ownLog, clock.nowMs);
+const settings = createSettings(paths.settings, clock.nowMs);
+const timesFolder = join(paths.logs, '.times');
+const archive = createArchive({ clock, journal, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
+archive.hold(paths.daemonLog, OWN_LOG_LIMITS, 'nclust');
+const fleet = createFleet({ clock, journal });
 
 process.title = `nclust control (${paths.home})`;
 // The next control finds everything in the keeper and in the state file; a fault that is carried along would not get better.
@@ -41,6 +53,8 @@ process.on('uncaughtException', (error) => fail('control-crashed', error));
 process.on('unhandledRejection', (error) => fail('control-crashed', error));
 // Whatever is open is closed by the kernel; clients connect again and send their requests again.
 process.on('SIGTERM', () => process.exit(0));
+// A compression that is cut off leaves nothing behind.
+process.on('exit', () => void archive.close());
 process.on('SIGINT', () => {}).on('SIGHUP', () => {}).on('SIGPIPE', () => {});
 
 await boot().catch((error) => {
@@ -57,7 +71,9 @@ async function boot() {
   for (const notice of control.world.notices) journal('state-lost', { notice });
   const sampler = createSampler({ clock, read: pidusage, pids: () => runningPids({ control }), onTick: parts.oom.refresh });
   const api = new ApiServer({ answer: createAnswer({ control, parts, sampler, paths, version: readVersion() }), clock, journal });
-  parts.leave = (exitStatus) => void api.close().finally(() => process.exit(exitStatus));
+  // What PM2's users send after they have rotated log files.
+  process.on('SIGUSR2', () => reopenLogs(parts));
+  parts.leave = (exitStatus) => void Promise.all([api.close(), fleet.close()]).finally(() => process.exit(exitStatus));
   await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process))).catch((error) => {
     if (!(error instanceof KeeperLost)) throw error; // Control looks for the next one by itself.
   });
@@ -73,8 +89,10 @@ function makeParts() {
     logsFolder: paths.logs,
     clock,
     store: createStore(paths, clock.nowMs),
-    logs: createLogKeeper(clock),
+    logs: createLogKeeper({ clock, archive, limitsOf: settings.limitsOf, timesFolder, fleet }),
     journal,
+    settings,
+    ownLog,
     oom: watchOomKills(),
     newInstanceId: randomUUID,
     cpus: availableCpus,
@@ -82,7 +100,7 @@ function makeParts() {
     launchKeeper: (from) => launchKeeper({
       from: from ?? own,
       env: keeperEnv(),
-      logFd,
+      logFd: ownLog.fd(),
       onHeld: () => {
         journal('home-held-by-another-keeper');
         process.exit(0);
@@ -90,6 +108,7 @@ function makeParts() {
       onFailed: (error) => journal('keeper-failed', { error }),
     }),
     preflight,
+    systemLimits,
     leave: (exitStatus) => process.exit(exitStatus),
     makeWay: () => process.exit(0),
     own,

@@ -8,7 +8,7 @@ export const DEATHS_KEPT = 10;
  * What is known about the past of a slot. It lives in a note in the keeper, so that it survives control.
  * @typedef {object} Memory
  * @property {number} spawns  Ever, for this slot.
- * @property {number} resetAt  The value of `spawns` that counts as no restart yet.
+ * @property {number} resetAt  The value of `spawns` that counts as no restart yet. It grows with each instance of a reload that never served.
  * @property {RecordedDeath[]} deaths  Oldest first.
  * @property {SeatMemory|null} seat  The seat that was last changed without a living instance to tell of it.
  * @property {{generation: number, isOk: boolean}|null} ended  The generation whose program has done its work.
@@ -72,9 +72,22 @@ export function hasRecorded(memory, instanceId) {
   return memory.deaths.some((death) => death.instanceId === instanceId);
 }
 
-/** Restarts, by the policy or by command, since the slot was made or reset. @param {Memory} memory */
-export function restartsOf(memory) {
-  return Math.max(0, memory.spawns - Math.max(1, memory.resetAt));
+/**
+ * What ended without ever having served was no restart: what served in its slot did so all along. Called once for each instance.
+ * @param {Memory} memory
+ * @param {number} spawns  As its label says: a counter that was reset since does not count it.
+ */
+export function discount(memory, spawns) {
+  if (memory.resetAt < spawns) memory.resetAt = Math.max(1, memory.resetAt) + 1;
+}
+
+/**
+ * Restarts, by the policy or by command, since the slot was made or reset.
+ * @param {Memory} memory
+ * @param {number} keptOut  Instances that run and do not serve yet, beside what they may replace.
+ */
+export function restartsOf(memory, keptOut) {
+  return Math.max(0, memory.spawns - Math.max(1, memory.resetAt) - keptOut);
 }
 
 /**

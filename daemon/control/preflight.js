@@ -44,8 +44,13 @@ function faultOf({ kind, script, file, cwd, env }) {
   if (!isDirectory(cwd)) return `its working directory "${cwd}" is not there`;
   if (!isExecutable(file)) return `"${file}", which should run it, is missing or cannot be executed`;
   if (kind === 'node' && !isFile(script)) return `its script "${script}" is missing or is no file`;
-  if (port !== undefined && /^\d+$/.test(port) && Number(port) > 65_535) return `PORT is ${port}, and the highest port is 65535`;
+  if (port !== undefined && isImpossiblePort(port)) return `PORT is ${port}, and ports are numbers from 0 to 65535`;
   return null;
+}
+
+/** What is no number may be the path of a Unix socket, and an empty one often means the default. @param {string} port */
+function isImpossiblePort(port) {
+  return /^\s*[+-]?\d+\s*$/.test(port) && (Number(port) < 0 || Number(port) > 65_535);
 }
 
 /**

@@ -1,23 +1,36 @@
 import { NclustError } from '../../lib/shared/errors.js';
 import { seatsOfSlot } from './world.js';
 
-/** @import { AppWish, Failure } from './desired.js' */
+/** @import { AppWish, Failure, SlotWish } from './desired.js' */
+/** @import { Receipt } from './requests.js' */
 /** @import { World } from './world.js' */
+
+/**
+ * One that serves in the place of those that failed.
+ * @typedef {object} Running
+ * @property {number} slot
+ * @property {number} generation
+ * @property {boolean} isNew  It runs what was asked for.
+ * @property {boolean} isAnew  It was started when the reload had failed.
+ */
 
 /**
  * Why a reload did not come about, and what runs instead.
  * @param {World} world
  * @param {AppWish} app  With its failure.
+ * @param {Receipt['up']} asked  What the request wanted. The generation that failed may be a later one.
  * @returns {NclustError}
  */
-export function reloadError(world, app) {
+export function reloadError(world, app, asked) {
   const { name } = app.spec;
   const { kind, reason, slots } = /** @type {Failure} */ (app.rollout.failure);
-  const running = app.slots.flatMap(({ id, slot }) => servingIn(world, id).map(({ generation }) => ({ slot, generation })));
+  const serving = app.slots.flatMap((slot) => servingIn(world, app, slot, asked));
+  const running = serving.map(({ slot, generation }) => ({ slot, generation }));
+  const missing = app.slots.filter(({ slot, want }) => want === 'up' && !serving.some((one) => one.slot === slot));
   const hint = `See: nclust logs ${name}${slots.length > 0 ? ` and nclust describe ${slots[0].id}` : ''}`;
   const what = kind === 'rolled-back' ? 'was rolled back' : 'stopped';
   const code = kind === 'rolled-back' ? 'ERR_NCLUST_ROLLED_BACK' : 'ERR_NCLUST_RELOAD_FAILED';
-  return new NclustError(code, `Reload of "${name}" ${what}: ${reason}. ${describeRunning(app, running)}`, { hint, data: { slots, running, kind } });
+  return new NclustError(code, `Reload of "${name}" ${what}: ${reason}. ${describeRunning(serving, missing, kind)}`, { hint, data: { slots, running, kind } });
 }
 
 /**
@@ -31,24 +44,48 @@ export function describeRollback({ spec, rollout: { failure } }) {
 
 /**
  * @param {World} world
- * @param {number} id
+ * @param {AppWish} app
+ * @param {SlotWish} wish
+ * @param {Receipt['up']} asked
+ * @returns {Running[]}  One, or none.
  */
-function servingIn(world, id) {
-  return seatsOfSlot(world, id).filter((seat) => seat.life.state === 'up').slice(-1);
+function servingIn(world, { rollout }, { id, slot }, asked) {
+  const { generation: failed, atMs } = /** @type {Failure} */ (rollout.failure);
+  const newest = asked.find((one) => one.id === id)?.generation ?? failed;
+  const seats = seatsOfSlot(world, id).filter((seat) => seat.life.state === 'up').slice(-1);
+  return seats.map(({ generation, instanceId }) => {
+    const startedAtMs = world.instances.get(instanceId ?? '')?.startedAtMs ?? 0;
+    return { slot, generation, isNew: generation >= newest, isAnew: startedAtMs >= atMs };
+  });
 }
 
 /**
- * @param {AppWish} app
- * @param {{slot: number, generation: number}[]} running
+ * @param {Running[]} serving
+ * @param {{slot: number}[]} missing  That should serve as well.
+ * @param {Failure['kind']} kind
  */
-function describeRunning({ rollout }, running) {
-  const failed = rollout.failure?.generation ?? Infinity;
-  const still = rollout.failure?.kind === 'rolled-back' ? 'serving again' : 'still serving';
-  const old = running.filter(({ generation }) => generation < failed);
-  const renewed = running.filter(({ generation }) => generation >= failed);
-  if (running.length === 0) return 'No instance is serving now.';
-  if (renewed.length === 0) return old.length === 1 ? `The old instance is ${still}.` : `The ${old.length} old instances are ${still}.`;
-  return `${slotsOf(renewed)} the new code, ${slotsOf(old)} the old.`.replace(', no instance runs the old', '');
+function describeRunning(serving, missing, kind) {
+  if (serving.length === 0) return 'No instance is serving now.';
+  const renewed = serving.filter(({ isNew }) => isNew);
+  const old = serving.filter(({ isNew }) => !isNew);
+  const what = renewed.length === 0 ? describeOld(old, kind) : `${slotsOf(renewed)} the new code, ${slotsOf(old)} the old.`.replace(', no instance runs the old', '');
+  if (missing.length === 0) return what;
+  return `${what} ${missing.length === 1 ? `Instance ${missing[0].slot} is` : `Instances ${missing.map(({ slot }) => slot).join(', ')} are`} not up.`;
+}
+
+/**
+ * An old instance may have died while it was parked or become an orphan, or was stopped first: what serves in its place is another process.
+ * @param {Running[]} old
+ * @param {Failure['kind']} kind
+ */
+function describeOld(old, kind) {
+  const still = kind === 'rolled-back' ? 'serving again' : 'still serving';
+  const anew = old.filter(({ isAnew }) => isAnew).length;
+  const kept = old.length - anew;
+  const [all, are, were] = old.length === 1 ? ['The old instance', 'is', 'was'] : [`The ${old.length} old instances`, 'are', 'were'];
+  if (anew === 0) return `${all} ${are} ${still}.`;
+  if (kept === 0) return `${all} had ended and ${were} started anew.`;
+  return `${kept} of the ${old.length} old instances ${kept === 1 ? 'is' : 'are'} ${still}, ${anew} had ended and ${anew === 1 ? 'was' : 'were'} started anew.`;
 }
 
 /** @param {{slot: number}[]} slots */

@@ -15,6 +15,7 @@ import { findSlot, hasProcess, memoryOf, occupiedSlots, seatKey, seatsOfSlot } f
  * @property {{id: number, generation: number}[]} up
  * @property {number[]} gone
  * @property {{id: number, name: string, slot: number}[]} about  The slots to show in the answer.
+ * @property {string} [root]  Of an update: the installation that was asked for.
  */
 
 /** `failure` when a rollout did not come about. @typedef {{state: 'pending'} | {state: 'done'} | {state: 'failed', notUp: NotUp[], failed?: AppWish}} Outcome */
@@ -22,23 +23,36 @@ import { findSlot, hasProcess, memoryOf, occupiedSlots, seatKey, seatsOfSlot } f
 /** Receipts kept. A client sends again within seconds. */
 export const RECEIPTS_KEPT = 200;
 
+const DELETED = 'was deleted by another command';
+
 /**
  * How far a mutation has come. Level-triggered: it looks at what is, not at what happened since.
  * @param {World} world
  * @param {Receipt} receipt
  * @returns {Outcome}
  */
-export function outcomeOf(world, { up, gone, method }) {
+export function outcomeOf(world, { up, gone, method, about }) {
   const halted = up.map(({ id, generation }) => haltedApp(world, id, generation)).find((app) => app !== null);
   if (halted) return isAtRest(world, halted) ? { state: 'failed', notUp: halted.rollout.failure?.slots ?? [], failed: halted } : { state: 'pending' };
   const outcomes = up.map(({ id, generation }) => slotOutcome(world, id, generation, method));
-  const notUp = outcomes.flatMap((outcome) => (outcome.state === 'failed' ? outcome.notUp : []));
+  const notUp = outcomes.flatMap((outcome) => (outcome.state === 'failed' ? outcome.notUp.map((one) => asAsked(one, about)) : []));
   if (notUp.length > 0) return { state: 'failed', notUp };
   const occupied = gone.length > 0 ? occupiedSlots(world) : null;
   // A slot that should be gone and has been started again by somebody else is not waited for.
   const isStillThere = (/** @type {number} */ id) => occupied?.has(id) && findSlot(world, id)?.wish.want !== 'up';
   const isPending = outcomes.some((outcome) => outcome.state === 'pending') || gone.some(isStillThere);
   return { state: isPending ? 'pending' : 'done' };
+}
+
+/**
+ * A slot that is not in the list any more has the name it had.
+ * @param {NotUp} notUp
+ * @param {Receipt['about']} about
+ * @returns {NotUp}
+ */
+function asAsked(notUp, about) {
+  const place = about.find(({ id }) => id === notUp.id);
+  return notUp.name === '' && place ? { ...notUp, name: place.name, slot: place.slot } : notUp;
 }
 
 /**
@@ -74,7 +88,7 @@ function isAtRest(world, { slots }) {
  */
 function slotOutcome(world, id, generation, method) {
   const found = findSlot(world, id);
-  if (!found) return failure(world, id, 'was deleted by another command');
+  if (!found) return failure(world, id, DELETED);
   const { ended } = memoryOf(world, id);
   if (ended && ended.generation >= generation) {
     if (!ended.isOk) return failure(world, id, lastDeath(world, id));
@@ -132,7 +146,7 @@ export function notUpError(notUp, { wanted, method }) {
   const name = first.name || `id ${first.id}`;
   const others = notUp.length > 1 ? ` (and ${notUp.length - 1} more of ${wanted})` : '';
   return new NclustError('ERR_NCLUST_NOT_UP', `The ${method} of "${name}" failed: instance ${first.slot} ${first.reason}${others}.`, {
-    hint: `See: nclust logs ${first.name || first.id} and nclust describe ${first.id}`,
+    hint: first.reason === DELETED ? 'See: nclust list' : `See: nclust logs ${first.name || first.id} and nclust describe ${first.id}`,
     data: { slots: notUp },
   });
 }

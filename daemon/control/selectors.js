@@ -1,14 +1,9 @@
 import { NclustError } from '../../lib/shared/errors.js';
+import { nearWords } from '../../lib/shared/near-words.js';
 
 /** @import { AppWish, Desired, SlotWish } from './desired.js' */
 
 /** @typedef {{app: AppWish, wish: SlotWish}} Selected */
-
-/** A name further away than this, or one that shares nothing with the word, is not what was meant. */
-const NEAR = 2;
-
-/** A part of a word that is shorter than this says nothing. */
-const PART_MIN = 3;
 
 /**
  * The slots that targets name: all of them once, in the order of the list. Order of meaning: `all`; a name or script path, a namespace, an id; /regex/.
@@ -83,23 +78,6 @@ function patternOf(target) {
  */
 function nearMisses(all, target) {
   const names = [...new Set(all.flatMap(({ app }) => [app.spec.name, app.spec.namespace]))];
-  const isPart = (/** @type {string} */ part, /** @type {string} */ word) => part.length >= PART_MIN && word.includes(part);
-  const isClose = (/** @type {string} */ name) => distance(name.toLowerCase(), target.toLowerCase()) <= Math.min(NEAR, target.length - 1);
-  const near = names.filter((name) => isPart(target, name) || isPart(name, target) || isClose(name));
+  const near = nearWords(target, names);
   return near.length > 0 ? `Did you mean ${near.slice(0, 5).map((name) => `"${name}"`).join(' or ')}?` : 'See: nclust list';
-}
-
-/**
- * Levenshtein's: edits between two words.
- * @param {string} a
- * @param {string} b
- */
-function distance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
-    row = next;
-  }
-  return row[b.length];
 }

@@ -81,14 +81,16 @@ export function labelFor(spec, { id, slot, generation }, { spawns, logs }) {
  * @param {AppSpec} spec
  * @param {number} id
  * @param {string} logs  The folder for default files.
- * @returns {{outFile: string, errorFile: string}}
+ * @returns {{outFile: string, errorFile: string, logFile: string}}
  */
 export function logFiles(spec, id, logs) {
+  if (spec.disableLogs) return { outFile: '', errorFile: '', logFile: '' };
   const isMerged = spec.mergeLogs ?? (spec.mode === 'fork' && !spec.instancesGiven);
   const suffix = isMerged ? null : id;
   return {
     outFile: fileFor(spec.outFile, suffix, () => logFile(logs, spec.name, 'out', suffix)),
     errorFile: fileFor(spec.errorFile, suffix, () => logFile(logs, spec.name, 'err', suffix)),
+    logFile: spec.logFile === '' ? '' : fileFor(spec.logFile === 'default' ? '' : spec.logFile, suffix, () => logFile(logs, spec.name, null, suffix)),
   };
 }
 

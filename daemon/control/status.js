@@ -1,6 +1,7 @@
 import { restartsOf } from './memory.js';
 import { instanceEnv, logFiles } from './spawn-params.js';
-import { memoryOf } from './world.js';
+import { isKeptOut } from './trial.js';
+import { memoryOf, occupiedSlots } from './world.js';
 
 /** @import { BriefStatus, Death, ShownStatus, SlotStatus } from '../../lib/shared/protocol.js' */
 /** @import { AppWish, SlotWish } from './desired.js' */
@@ -19,6 +20,7 @@ const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 
  * @typedef {object} Overview
  * @property {Map<number, Seat>} seats  By slot id: the one that is shown.
  * @property {Set<number>} withProcess  Ids of slots that have a process, or the remains of one.
+ * @property {Map<number, number>} keptOut  By slot id: instances of a reload that do not serve yet.
  */
 
 /**
@@ -28,6 +30,7 @@ const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 
  * @property {string} logsFolder
  * @property {number} nowMs
  * @property {UsageOf} usageOf
+ * @property {import('./logs/log-keeper.js').LogKeeper['shown']} logsOf
  * @property {Overview} overview  Of now.
  */
 
@@ -43,7 +46,10 @@ export function overviewOf(world) {
     const other = seats.get(seat.id);
     if (!other || RANK[seat.life.state] - RANK[other.life.state] > 0 || (RANK[seat.life.state] === RANK[other.life.state] && seat.generation > other.generation)) seats.set(seat.id, seat);
   }
-  return { seats, withProcess: new Set([...world.instances.values()].map((instance) => instance.label.id)) };
+  /** @type {Overview['keptOut']} */
+  const keptOut = new Map();
+  for (const instance of world.instances.values()) if (!instance.exit && isKeptOut(world, instance)) keptOut.set(instance.label.id, (keptOut.get(instance.label.id) ?? 0) + 1);
+  return { seats, withProcess: occupiedSlots(world), keptOut };
 }
 
 /**
@@ -79,7 +85,7 @@ export function slotStatus(world, app, wish, o) {
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
     lastDeath: memory.deaths.length > 0 ? shownDeath(memory.deaths[memory.deaths.length - 1]) : null,
-    ...(o.isDetailed ? { deaths: memory.deaths.map(shownDeath), spec, effectiveEnv: instanceEnv(seat?.spec ?? spec, wish, o.home) } : {}),
+    ...(o.isDetailed ? { ...o.logsOf(instance?.instanceId ?? '', spec.name), deaths: memory.deaths.map(shownDeath), spec, effectiveEnv: instanceEnv(seat?.spec ?? spec, wish, o.home) } : {}),
   };
 }
 
@@ -103,7 +109,7 @@ export function briefStatus(world, { spec }, wish, { overview, usageOf }) {
     mode: spec.mode,
     pid: instance?.pid ?? 0,
     status: seat ? SHOWN[seat.life.state] : withoutSeat(world, wish, overview),
-    restarts: restartsOf(memoryOf(world, wish.id)),
+    restarts: restartsOf(memoryOf(world, wish.id), overview.keptOut.get(wish.id) ?? 0),
     startedAtMs: instance?.startedAtMs ?? null,
     cpu: usage?.cpu ?? 0,
     memoryBytes: usage?.memoryBytes ?? 0,

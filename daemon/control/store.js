@@ -1,9 +1,10 @@
 import { renameSync } from 'node:fs';
 import { NclustError } from '../../lib/shared/errors.js';
+import { completeSpec } from '../../lib/shared/spec.js';
 import { nothingDesired } from './desired.js';
 import { readSealed, writeSealed } from './sealed-file.js';
 
-/** @import { Desired } from './desired.js' */
+/** @import { Desired, PastSpec } from './desired.js' */
 /** @import { Reading } from './sealed-file.js' */
 
 /**
@@ -46,9 +47,15 @@ export function createStore({ state, stateBackup }, nowMs) {
   };
 }
 
-/** The checksum vouches for the shape: nobody but nclust seals a file. @param {Record<string, unknown>} value */
+/**
+ * The checksum vouches for the shape: nobody but nclust seals a file. An earlier version may have.
+ * @param {Record<string, unknown>} value
+ * @returns {Desired}
+ */
 function asDesired(value) {
-  return /** @type {Desired} */ (/** @type {unknown} */ (value));
+  const desired = /** @type {Desired} */ (/** @type {unknown} */ (value));
+  const complete = (/** @type {PastSpec} */ past) => ({ ...past, spec: completeSpec(past.spec) });
+  return { ...desired, apps: desired.apps.map((app) => ({ ...app, spec: completeSpec(app.spec), ...(app.previous ? { previous: app.previous.map(complete) } : {}) })) };
 }
 
 /**

@@ -87,7 +87,8 @@ function renewed(world, app, ids) {
   if (!app.rollout.isGuarded) return renew(world.desired, ids, app.by, 'orphan').desired;
   return reload(world.desired, ids, app.by, {
     change: (spec) => spec,
-    isUp: (id, generation) => isUp(world, id, generation),
+    // With a rollback window it is still on trial what has come up of it: what the slots were before is wanted again, should the next ones fail.
+    isUp: (id, generation) => !app.rollout.windowMs && isUp(world, id, generation),
     isBeside: ({ spec }) => spec.kind === 'node',
   }).desired;
 }
@@ -112,5 +113,5 @@ async function take(core, orphan, label, known) {
     core.parts.journal('adoption-refused', { instanceId, pid, message: error.message });
     return null;
   }
-  return { ...shared, addresses: known?.addresses ?? [], isReady: true, isRetiring: false, isAdopted: true, exit: null, isGone: false };
+  return { ...shared, addresses: known?.addresses ?? [], isReady: true, isRetiring: false, isAdopted: true, isParked: known?.isParked ?? false, exit: null, isGone: false };
 }

@@ -1,4 +1,5 @@
-import { findSlot, isWanted, seatsOf } from './world.js';
+import { COMING } from './replacing.js';
+import { findSlot, isWanted, seatOfInstance, seatsOf } from './world.js';
 
 /** @import { Address } from './keeper-link.js' */
 /** @import { Trial } from './lifecycle.js' */
@@ -24,6 +25,18 @@ export function trialOf(world, seat) {
 export function isOnTrial(world, { id, generation }) {
   const found = findSlot(world, id);
   return Boolean(found?.app.rollout.isGuarded && found.wish.former && found.wish.want === 'up' && found.wish.generation === generation);
+}
+
+/**
+ * Whether an instance of a reload has not been let in (yet).
+ * @param {World} world
+ * @param {Instance} instance
+ */
+export function isKeptOut(world, { instanceId, label, isGated }) {
+  if (isGated || label.isGated) return isGated;
+  // What has no gate is let in when it is up.
+  const seat = seatOfInstance(world, instanceId);
+  return seat !== null && isOnTrial(world, seat) && (COMING.has(seat.life.state) || seat.life.asked?.cause === 'boot-timeout');
 }
 
 /**

@@ -30,7 +30,7 @@ export function createWaiters(world) {
     if (outcome.state === 'pending' && !isCutShort) return waiter.onLook();
     waiters.delete(waiter);
     if (isCutShort) reject(new NclustError('ERR_NCLUST_SHUTTING_DOWN', 'The manager is being ended.'));
-    else if (outcome.state === 'failed') reject(outcome.failed ? reloadError(world, outcome.failed) : notUpError(outcome.notUp, { wanted: receipt.up.length, method: receipt.method }));
+    else if (outcome.state === 'failed') reject(outcome.failed ? reloadError(world, outcome.failed, receipt.up) : notUpError(outcome.notUp, { wanted: receipt.up.length, method: receipt.method }));
     else resolve();
   }
 

@@ -51,6 +51,7 @@ import { newMemory } from './memory.js';
  * @property {string} scope  Who shares its listening sockets.
  * @property {string} outFile
  * @property {string} errorFile
+ * @property {string} [logFile]  Both streams. Empty, or missing where an earlier version wrote the label: none.
  * @property {boolean} [isGated]  It was started behind a gate.
  * @property {{killTimeoutMs: number, signal: string|null, tree: boolean, message?: boolean}} stop
  */

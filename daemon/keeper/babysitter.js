@@ -1,11 +1,25 @@
 // Control may crash at any moment: it is started again at once, then at most once a second.
 import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeError } from './log.js';
+import { watchTrial } from './trial.js';
 
 const MIN_INTERVAL_MS = 1_000;
-/** A control of another installation that has been started so often without having got ready will not get so. */
+/** A control of another installation that has been started so often, and is not proven, will not be. */
 const TRIES = 3;
+
+/** Why control was taken back: it never got ready, it ended soon after it had, or it did not answer. @typedef {'unready' | 'crashed' | 'silent'} Reason */
+
+/**
+ * An installation that control is started from and that has yet to show that its control runs.
+ * @typedef {object} Trial
+ * @property {string} before  What was in its place.
+ * @property {boolean} isNewKeeper  We came with it: what was before has another agent.
+ * @property {Trial | null} earlier  That was on trial itself.
+ * @property {number} triesLeft
+ * @property {boolean} wasReady
+ */
 
 /**
  * What both kinds of peers have in common: control as our child, or control as our parent (it started us when the keeper before us died).
@@ -22,28 +36,34 @@ const TRIES = 3;
  * @param {string} o.root  Of the installation that control is started from.
  * @param {(peer: Peer) => void} o.onStarted
  * @param {(exit: { code: number | null, signal: string | null }) => void} o.onEnded
+ * @param {(root: string) => void} o.onMoved  Control is started from there from now on, and the same agent is there.
+ * @param {() => void} o.ask  Asks control whether it is there.
  * @param {import('./log.js').Log} o.log
  */
-export function createBabysitter({ env, root, onStarted, onEnded, log }) {
-  /** The installation that is on trial, and what was in its place. @type {{ before: string, triesLeft: number } | null} */
+export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, log }) {
+  /** @type {Trial | null} */
   let trial = null;
-  /** @type {string | null} */
-  let refusedRoot = null;
+  /** @type {ReturnType<typeof watchTrial> | null} */
+  let watch = null;
+  /** An installation whose control would not run. @type {{ root: string, why: Reason } | null} */
+  let refused = null;
   let lastStartMono = -Infinity;
   let isStopped = false;
+  /** @type {import('node:child_process').ChildProcess | null} */
+  let control = null;
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
 
   const start = () => {
     lastStartMono = performance.now();
-    if (trial && (trial.triesLeft -= 1) < 0) goBack(trial.before);
-    const control = tryFork();
+    if (trial && (trial.triesLeft -= 1) < 0) goBack(trial, trial.wasReady ? 'crashed' : 'unready');
+    control = tryFork();
     if (!control) return restart();
     follow(control);
   };
   const tryFork = () => {
     try {
-      return fork(join(root, 'daemon/control/main.js'), [], { env, execArgv: process.execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+      return fork(mainOf(root), [], { env, execArgv: process.execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     } catch (error) {
       log('control-not-started', describeError(error)); // Out of memory: in a second it may be different.
       return null;
@@ -56,6 +76,7 @@ export function createBabysitter({ env, root, onStarted, onEnded, log }) {
     const ended = (code, signal) => {
       if (hasEnded) return;
       hasEnded = true;
+      watch?.end();
       log('control-ended', { pid: control.pid, code, signal });
       onEnded({ code, signal });
       restart();
@@ -69,11 +90,17 @@ export function createBabysitter({ env, root, onStarted, onEnded, log }) {
     log('control-started', { pid: control.pid });
     onStarted(/** @type {Peer} */ (/** @type {unknown} */ (control)));
   };
-  const goBack = (/** @type {string} */ before) => {
-    log('control-refused', { root, instead: before });
-    refusedRoot = root;
+  const goBack = (/** @type {Trial} */ { before, earlier, isNewKeeper }, /** @type {Reason} */ why) => {
+    trial = earlier;
+    if (!existsSync(mainOf(before))) return log('control-cannot-be-taken-back', { root, why, gone: before });
+    log('control-refused', { root, why, instead: before });
+    refused = { root, why };
     root = before;
-    trial = null;
+    if (!isNewKeeper) onMoved(before);
+  };
+  const onSilent = () => {
+    if (trial) goBack(trial, 'silent');
+    control?.kill('SIGKILL');
   };
   const restart = () => {
     if (isStopped) return;
@@ -84,21 +111,43 @@ export function createBabysitter({ env, root, onStarted, onEnded, log }) {
     restart,
     /** Where control is started from. */
     get root() { return root; },
-    /** An installation whose control would not run. */
-    get refusedRoot() { return refusedRoot; },
-    /** @param {string} next  The next control is started from there; if it does not get ready, the one after that from where it was. */
-    move(next) {
-      if (next !== root) trial = { before: trial?.before ?? root, triesLeft: TRIES };
-      refusedRoot = null;
+    get refused() { return refused; },
+    /**
+     * The next control is started from another installation; if it does not run, the one after it from where it was.
+     * @param {string} next
+     * @param {string} [before]  Where the control was started from that has started us.
+     */
+    move(next, before = root) {
+      watch?.end();
+      if (next !== before) trial = { before, isNewKeeper: before !== root, earlier: trial, triesLeft: TRIES, wasReady: false };
+      refused = null;
       root = next;
+      onMoved(next);
     },
-    /** Control is ready. */
-    proven() {
-      trial = null;
+    /** Control is ready. @param {boolean} isAnswering  Whether it knows the question: an earlier version does not. */
+    ready(isAnswering) {
+      if (!trial) return;
+      trial.wasReady = true;
+      watch?.end();
+      watch = watchTrial({
+        ask: () => (isAnswering ? ask() : watch?.answered()),
+        onProven: () => { trial = null; },
+        onSilent,
+      });
+    },
+    /** To the question whether it is there. */
+    answered() {
+      watch?.answered();
     },
     stop() {
       isStopped = true;
+      watch?.end();
       clearTimeout(timer);
     },
   };
+}
+
+/** @param {string} root */
+function mainOf(root) {
+  return join(root, 'daemon/control/main.js');
 }

@@ -1,21 +1,47 @@
-import { writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 
 /** @typedef {(event: string, data?: Record<string, unknown>) => void} Log */
 
+const STDERR_FD = 2;
+
 let lostLines = 0;
+/** @type {string | null} */
+let path = null;
 
 /**
- * Writes one JSON line to stderr, which the launcher has pointed at `nclust.log`.
+ * From now on lines go to the file of this name: control gives a full one another name. Not where stderr leads elsewhere, as for a keeper started by hand.
+ * @param {string} file  Absolute.
+ */
+export function logTo(file) {
+  const [ours, named] = [fstatSync(STDERR_FD), statSync(file, { throwIfNoEntry: false })];
+  if (ours.ino === named?.ino && ours.dev === named.dev) path = file;
+}
+
+/**
+ * Writes one JSON line to `nclust.log`.
  * A disk that is full must not end the keeper, so what cannot be written is counted and the count goes with the next line that can.
  * @type {Log}
  */
 export function log(event, data = {}) {
   const line = JSON.stringify({ at: new Date().toISOString(), from: 'keeper', event, ...(lostLines > 0 ? { lostLines } : {}), ...data });
   try {
-    writeSync(2, line + '\n');
+    append(line + '\n');
     lostLines = 0;
   } catch {
     lostLines += 1;
+  }
+}
+
+/**
+ * Opened for each line: there are few, and nobody has to tell the keeper that the file is another one.
+ * @param {string} text
+ */
+function append(text) {
+  const fd = path === null ? STDERR_FD : openSync(path, 'a', 0o600);
+  try {
+    writeSync(fd, text);
+  } finally {
+    if (fd !== STDERR_FD) closeSync(fd);
   }
 }
 

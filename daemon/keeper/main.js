@@ -8,7 +8,7 @@ import { keeperDigest } from './digest.js';
 import { openDoor } from './door.js';
 import { Keeper } from './keeper.js';
 import { claimHome } from './lock.js';
-import { describeError, log } from './log.js';
+import { describeError, log, logTo } from './log.js';
 import { createPipePool } from './pipes.js';
 import { lowerOomScore, takeAgentFrom } from './spawn.js';
 
@@ -30,6 +30,7 @@ async function main() {
   const isInherited = process.env.NCLUST_KEEPER_INHERIT === '1';
   const env = takeEnvironment();
   process.title = `nclust keeper (${home})`;
+  logTo(join(home, 'nclust.log'));
   process.on('uncaughtException', (error) => log('uncaught', describeError(error)));
   process.on('unhandledRejection', (error) => log('uncaught', describeError(error)));
 
@@ -58,10 +59,10 @@ function keep({ env, isInherited, claim, run, digest }) {
   let isControlReady = false;
   const keeper = new Keeper({ pipes, version, log, emit: (...args) => link.event(...args), onEmpty: () => void leave() });
   const door = openDoor(claim.server, version, keeper.doorEvents);
-  const controlReady = () => {
+  const controlReady = ({ isAnswering = false } = {}) => {
     fatal = null;
     isControlReady = true;
-    babysitter.proven();
+    babysitter.ready(isAnswering);
     pipes.clearAway(keeper.pipesInUse);
     door.announce({ event: 'control-ready', pid: link.pid ?? 0 });
     answerLauncher({ ok: true });
@@ -69,12 +70,10 @@ function keep({ env, isInherited, claim, run, digest }) {
   const link = createControlLink({
     verbs: {
       ...keeper.verbs,
-      snapshot: async () => ({ ...(await keeper.snapshot()), digest, root: babysitter.root, refusedRoot: babysitter.refusedRoot }),
+      snapshot: async () => ({ ...(await keeper.snapshot()), digest, root: babysitter.root, refusedRoot: babysitter.refused?.root ?? null, refusedWhy: babysitter.refused?.why ?? null }),
       'control-ready': controlReady,
-      move: ({ root }) => {
-        babysitter.move(root);
-        takeAgentFrom(root);
-      },
+      answer: () => babysitter.answered(),
+      move: ({ root, before }) => babysitter.move(root, before),
       abdicate: () => abdicate(),
     },
     onFatal: (data) => {
@@ -91,7 +90,7 @@ function keep({ env, isInherited, claim, run, digest }) {
     door.hush();
     if (fatal !== null) door.announce({ event: 'control-failed', message: fatal });
   };
-  const babysitter = createBabysitter({ env, root: ROOT, log, onStarted: (peer) => link.connect(peer), onEnded });
+  const babysitter = createBabysitter({ env, root: ROOT, log, onStarted: (peer) => link.connect(peer), onEnded, onMoved: takeAgentFrom, ask: () => link.event('ask', {}) });
   let isLeaving = false;
   const leave = async () => {
     if (isLeaving) return;
@@ -137,7 +136,7 @@ function keep({ env, isInherited, claim, run, digest }) {
     log('home-removed', {});
     terminate();
   }, HOME_LOOK_MS).unref();
-  process.on('SIGTERM', terminate).on('SIGINT', terminate).on('SIGHUP', () => {});
+  process.on('SIGTERM', terminate).on('SIGINT', terminate).on('SIGHUP', () => {}).on('SIGUSR2', () => {}); // The latter is for control: log files are to be opened anew.
 
   log('keeper-started', { pid: process.pid, epoch: claim.epoch, version, node: process.version, isInherited });
   if (!isInherited) return babysitter.start();

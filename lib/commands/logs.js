@@ -1,3 +1,6 @@
+import { readLogOptions } from '../config/log-wishes.js';
+import { streamLogs } from '../log-stream.js';
+import { sayBefore, sayNothing } from '../render/log-notes.js';
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts } from './listed.js';
 import { notRunning } from './not-running.js';
@@ -9,55 +12,49 @@ import { notRunning } from './not-running.js';
  * @param {import('../context.js').Context} context
  * @param {string[]} targets  None: all.
  * @param {Record<string, any>} options
- * @returns {AsyncGenerator<{entries: LogEntry[]}, void, void>}  Throws ERR_NCLUST_DAEMON_NOT_RUNNING and ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {AsyncGenerator<{entries: LogEntry[]}, void, void>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_INTERRUPTED.
  */
 export async function* logs(context, targets, options) {
+  const wishes = readLogOptions(options, Date.now());
   const client = await context.running();
   if (!client) throw notRunning(context);
-  const request = { ...(targets.length > 0 ? { targets: await absoluteScripts(context, client, targets) } : {}), ...streamsOf(options), follow: options.nostream !== true };
-  const first = await client.request('logs', { ...request, lines: linesOf(options) });
-  if (first.entries.length > 0) yield { entries: first.entries };
-  let { subscription } = first;
-  while (subscription !== undefined) {
-    yield* follow(client, subscription);
-    context.talk('The manager went away; waiting for it to come back. What is written meanwhile is in the log files.');
-    subscription = await subscribeAgain(context, client, request);
-  }
-}
+  const named = targets.length > 0 ? { targets: await absoluteScripts(context, client, targets) } : {};
+  const { slots } = await client.request('list', { ...named, brief: true });
+  const before = sayBefore(slots, { follow: wishes.follow, isChosen: targets.length > 0 });
+  if (before) context.talk(before);
+  if (slots.length === 0 && !wishes.follow) return;
 
-/**
- * @param {import('../client.js').Client} client
- * @param {unknown} subscription
- */
-async function* follow(client, subscription) {
-  for await (const { method, params } of client.notifications()) {
-    if (method === 'log' && params?.subscription === subscription) yield /** @type {{entries: LogEntry[]}} */ (/** @type {unknown} */ (params));
-  }
-}
-
-/**
- * @param {import('../context.js').Context} context
- * @param {import('../client.js').Client} client
- * @param {object} request
- */
-async function subscribeAgain(context, client, request) {
+  let isCaughtUp = false;
+  /** @param {number} lines */
+  const onCaughtUp = (lines) => {
+    isCaughtUp = true;
+    if (lines === 0 && wishes.lines !== 0 && slots.length > 0) context.talk(sayNothing(slots, { follow: wishes.follow, isFiltered: isFiltered(wishes) }));
+  };
+  const stop = new AbortController();
+  const release = onCtrlC(context, () => {
+    stop.abort();
+    void client.close();
+  });
   try {
-    return (await client.request('logs', { ...request, lines: 0 })).subscription;
-  } catch (error) {
-    if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_CONNECTION_LOST') throw error;
-    context.talk('The manager has ended.');
-    return undefined;
+    yield* streamLogs(client, { ...named, ...wishes }, { talk: context.talk, signal: stop.signal, onCaughtUp });
+  } finally {
+    release();
   }
+  // Who followed has seen what there was to see; who did not has a part of it.
+  if (stop.signal.aborted && !isCaughtUp) throw new NclustError('ERR_NCLUST_INTERRUPTED', 'There were more lines.');
 }
 
-/** @param {Record<string, any>} options */
-function streamsOf({ out, err }) {
-  if (out === err) return {};
-  return { streams: [out ? 'out' : 'err'] };
+/**
+ * On a terminal, Ctrl-C lets the line that is being written come to its end, with the colours it has set. Elsewhere it ends the command as it ends any
+ * other: a reader that does not read would hold it up.
+ * @param {import('../context.js').Context} context
+ * @param {() => void} listener
+ */
+function onCtrlC({ isTerminal, onInterrupt }, listener) {
+  return isTerminal ? onInterrupt(listener) : () => {};
 }
 
-/** @param {Record<string, any>} options */
-function linesOf({ lines = '15' }) {
-  if (/^\d{1,6}$/.test(lines)) return Number(lines);
-  throw new NclustError('ERR_NCLUST_USAGE', `--lines is "${lines}"; accepted: a whole number from 0.`);
+/** @param {import('../config/log-wishes.js').LogWishes} wishes */
+function isFiltered({ streams, since, until, grep, level }) {
+  return [streams, since, until, grep, level].some((wish) => wish !== undefined);
 }

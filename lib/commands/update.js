@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { carryOut } from '../carry-out.js';
+import { untilItHangs } from '../hang.js';
 import { NclustError } from '../shared/errors.js';
 import { sayNotRunning } from './not-running.js';
 import { newToken } from './outcome.js';
@@ -32,9 +33,10 @@ export async function update(context, _words, { wait, json }) {
     return { before: null, after: null, replaced: [], workers: 0 };
   }
   const { file, version } = context.node;
-  const { slots } = await carryOut(context, client, 'update', { root: ROOT, node: file, nodeVersion: version, wait, token: newToken() }, 'Updating nclust').catch(explain);
-  /** @type {Hello} */
-  const after = await client.request('hello');
+  const answered = new AbortController();
+  const answer = carryOut(context, client, 'update', { root: ROOT, node: file, nodeVersion: version, wait, token: newToken() }, 'Updating nclust');
+  /** @type {{slots: unknown[], manager: Hello}} */
+  const { slots, manager: after } = await Promise.race([answer, untilItHangs(client, answered.signal)]).catch(explain).finally(() => answered.abort());
   const isNewKeeper = after.keeperPid !== before.keeperPid;
   /** @type {Update['replaced']} */
   const replaced = isNewKeeper ? ['control', 'keeper'] : after.controlPid !== before.controlPid ? ['control'] : [];

@@ -102,7 +102,7 @@ function ofScript(script, args, interpreter, interpreterArgs, { cwd, env, node }
     throw new NclustError('ERR_NCLUST_USAGE', `--interpreter-args was given, and "${script}" runs without an interpreter; accepted: arguments for the program itself, behind "--".`);
   }
   const { kind, file, nodeVersion } = program;
-  return { fields: { kind, file, nodeVersion, interpreter: program.interpreter, interpreterArgs: flags, execArgs }, env: program.env };
+  return { fields: { kind, file, nodeVersion, interpreter: program.interpreter, interpreterGiven: interpreter ?? null, interpreterArgs: flags, execArgs }, env: program.env };
 }
 
 /**

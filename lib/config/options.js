@@ -1,18 +1,14 @@
-import { NclustError } from '../shared/errors.js';
-import { INSTANCES_FORMS } from '../shared/cpus.js';
-import { signalName } from '../shared/signals.js';
-import { DURATION_FORMS, parseDuration } from '../shared/units.js';
-import { splitWords } from './split-words.js';
+import { LOG_OPTIONS } from './log-options.js';
+import { asDuration, asExitCodes, asInstances, asSignal, asText, asWhole, asWords, oneOf } from './option-readers.js';
 
 /** @typedef {import('../shared/spec.js').AppSpec} AppSpec */
-
-const SCHEDULINGS = ['least-connections', 'sticky', 'os'];
 
 /**
  * One option of `start`: how it is written, what it means, which field of the spec it fills.
  * @typedef {object} StartOption
  * @property {string} flags  As commander reads them.
  * @property {string} key  Where commander puts the value.
+ * @property {boolean} [isRepeatable]  The value is a list of what was given.
  * @property {string} help
  * @property {keyof AppSpec} [field]  Options without one decide together with others; app-spec.js reads them.
  * @property {(value: any, flag: string) => unknown} read  Throws ERR_NCLUST_USAGE naming the option, what was found and what is accepted.
@@ -38,19 +34,23 @@ export const START_OPTIONS = [
   { flags: '--wait-ready', key: 'waitReady', field: 'waitReady', read: (value) => value, help: 'it is up when it calls process.send("ready")' },
   { flags: '--listen-timeout <time>', key: 'listenTimeout', field: 'listenTimeoutMs', read: asDuration, help: 'how long to wait for that (default: 10s)' },
   { flags: '--shutdown-with-message', key: 'shutdownWithMessage', field: 'shutdownWithMessage', read: (value) => value, help: 'ask it to stop by the message "shutdown" in place of a signal' },
-  { flags: '--scheduling <how>', key: 'scheduling', field: 'scheduling', read: asScheduling, help: 'who gets a connection in cluster mode: least-connections, sticky (by client address) or os (default: least-connections)' },
+  { flags: '--scheduling <how>', key: 'scheduling', field: 'scheduling', read: oneOf(['least-connections', 'sticky', 'os']), help: 'who gets a connection in cluster mode: least-connections, sticky (by client address) or os (default: least-connections)' },
   { flags: '--max-surge <number>', key: 'maxSurge', field: 'maxSurge', read: asWhole, help: 'new instances that a reload starts at once beside the old ones (default: 1)' },
   { flags: '--max-unavailable <number>', key: 'maxUnavailable', field: 'maxUnavailable', read: asWhole, help: 'old instances that a reload may end before new ones are there (default: 0)' },
   { flags: '--rollback-window <time>', key: 'rollbackWindow', field: 'rollbackWindowMs', read: asDuration, help: 'how long a reload keeps the old instances at hand, to go back to them when the new ones do worse (default: none)' },
   { flags: '--uid <user>', key: 'uid', read: asText, help: 'run as this user, name or number (root only)' },
   { flags: '--gid <group>', key: 'gid', read: asText, help: 'run as this group, name or number (root only)' },
+  ...LOG_OPTIONS,
 ];
 
 /** Those that mean something for an app that is in the list, too. */
 const CHANGEABLE = ['interpreter', 'interpreterArgs', 'nodeArgs', 'scheduling', 'maxSurge', 'maxUnavailable', 'rollbackWindow'];
 
 /** @type {StartOption[]} */
-export const RELOAD_OPTIONS = START_OPTIONS.filter(({ key }) => CHANGEABLE.includes(key));
+export const RELOAD_OPTIONS = [...START_OPTIONS.filter(({ key }) => CHANGEABLE.includes(key)), ...LOG_OPTIONS];
+
+/** @type {StartOption[]} */
+export const RESTART_OPTIONS = LOG_OPTIONS;
 
 /**
  * Reads the options of `start` that were given.
@@ -68,6 +68,15 @@ export function readStartOptions(given) {
  */
 export function readReloadOptions(given) {
   return readOptions(RELOAD_OPTIONS, given);
+}
+
+/**
+ * The same for those of `restart`.
+ * @param {Record<string, unknown>} given
+ * @returns {Record<string, any>}
+ */
+export function readRestartOptions(given) {
+  return readOptions(RESTART_OPTIONS, given);
 }
 
 /**
@@ -103,91 +112,4 @@ export function separateExitCodes(words) {
 /** @param {string} flags */
 function longFlag(flags) {
   return /** @type {string} */ (/--[a-z-]+/.exec(flags)?.[0]);
-}
-
-/**
- * @param {string} flag
- * @param {unknown} found
- * @param {string} accepted
- */
-function badOption(flag, found, accepted) {
-  return new NclustError('ERR_NCLUST_USAGE', `${flag} is ${JSON.stringify(found)}; accepted: ${accepted}.`);
-}
-
-/**
- * @param {string} value
- * @param {string} flag
- */
-function asText(value, flag) {
-  if (value.trim() === '') throw badOption(flag, value, 'a text that is not empty');
-  return value;
-}
-
-/**
- * @param {string} value
- * @param {string} flag
- */
-function asWords(value, flag) {
-  return splitWords(value, flag);
-}
-
-/**
- * @param {string} value
- * @param {string} flag
- */
-function asInstances(value, flag) {
-  const text = value.trim();
-  if (text === 'max' || text === '0') return 'max';
-  if (/^\d{1,5}$/.test(text)) return Number(text);
-  if (/^-\d{1,5}$/.test(text) && Number(text) !== 0) return text;
-  if (/^\d+(\.\d+)?%$/.test(text) && Number.parseFloat(text) > 0) return text;
-  throw badOption(flag, value, INSTANCES_FORMS);
-}
-
-/**
- * @param {string} value
- * @param {string} flag
- */
-function asWhole(value, flag) {
-  if (/^\d+$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
-  throw badOption(flag, value, 'a whole number from 0');
-}
-
-/**
- * @param {string} value
- * @param {string} flag
- */
-function asDuration(value, flag) {
-  const ms = parseDuration(value);
-  if (ms === null || ms > 2_147_483_647) throw badOption(flag, value, DURATION_FORMS);
-  return ms;
-}
-
-/**
- * @param {string} value
- * @param {string} flag
- */
-function asScheduling(value, flag) {
-  if (SCHEDULINGS.includes(value)) return value;
-  throw badOption(flag, value, SCHEDULINGS.join(', '));
-}
-
-/**
- * @param {string[]} values
- * @param {string} flag
- */
-function asExitCodes(values, flag) {
-  const codes = values.flatMap((value) => value.split(/[\s,]+/)).filter(Boolean).map(Number);
-  if (codes.length > 0 && codes.every((code) => Number.isInteger(code) && code >= 0 && code <= 255)) return codes;
-  throw badOption(flag, values.join(' '), 'exit codes from 0 to 255');
-}
-
-/**
- * @param {string} value
- * @param {string} flag
- */
-function asSignal(value, flag) {
-  const name = signalName(value);
-  if (name) return name;
-  throw badOption(flag, value, 'a signal such as SIGTERM, or its number');
 }

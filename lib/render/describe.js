@@ -1,4 +1,5 @@
 import { describeDeath } from './death.js';
+import { logRows } from './log-rows.js';
 import { statusStyle, uptimeOf } from './slots.cjs';
 import { renderTable } from './table.cjs';
 import { oneLine } from './text.cjs';
@@ -23,7 +24,7 @@ export function renderDescribe({ slots }, view) {
 function renderSlot(slot, { paint, nowMs }) {
   const parts = [
     paint('bold', `Process ${slot.id}: ${oneLine(slot.name)}`),
-    renderTable({ rows: [...stateRows(slot, nowMs), ...programRows(slot), ...policyRows(slot)], paint }).trimEnd(),
+    renderTable({ rows: [...stateRows(slot, nowMs), ...programRows(slot), ...logRows(slot), ...policyRows(slot)], paint }).trimEnd(),
     ...deathLines(slot, paint),
     paint('dim', `nclust logs ${slot.id} shows its output, nclust env ${slot.id} its environment.`),
   ];
@@ -69,8 +70,6 @@ function programRows(slot) {
     ['user', slot.user],
     ['node.js version', slot.nodeVersion?.replace(/^v/, '') ?? 'N/A'],
     ['node env', slot.effectiveEnv?.NODE_ENV ?? 'N/A'],
-    ['out log path', slot.outFile],
-    ['error log path', slot.errorFile],
   ];
 }
 

@@ -74,8 +74,9 @@ function paths(slot) {
     pm_cwd: slot.cwd,
     pm_out_log_path: slot.outFile,
     pm_err_log_path: slot.errorFile,
-    // PM2 says "node" for its default interpreter, and scripts compare with that word.
-    exec_interpreter: slot.spec?.kind === 'node' ? 'node' : slot.interpreter,
+    ...(slot.logFile ? { pm_log_path: slot.logFile } : {}),
+    // As it was given; PM2 says "node" for its default interpreter, and scripts compare with that word.
+    exec_interpreter: slot.spec?.interpreterGiven ?? (slot.spec?.kind === 'node' ? 'node' : slot.interpreter),
     exec_mode: `${slot.mode}_mode`,
     node_args: slot.interpreterArgs,
     args: slot.args,
@@ -105,6 +106,10 @@ function settings({ spec, watching, autorestart }) {
     vizion: false,
     ...(spec && {
       merge_logs: spec.mergeLogs ?? (spec.mode === 'fork' && !spec.instancesGiven),
+      // As in PM2, what was not asked for is not there.
+      ...(spec.logDateFormat ? { log_date_format: spec.logDateFormat } : {}),
+      ...(spec.logType === 'json' ? { log_type: spec.logType } : {}),
+      ...(spec.disableLogs ? { disable_logs: true } : {}),
       treekill: spec.treekill,
       kill_timeout: spec.killTimeoutMs,
       wait_ready: spec.waitReady,

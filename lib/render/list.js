@@ -4,7 +4,7 @@ import { oneLine } from './text.cjs';
 
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
 
-/** @typedef {import('./slots.cjs').View & {options: Record<string, unknown>}} View  With the options of the command. */
+/** @typedef {import('./slots.cjs').View & {options: Record<string, unknown>, isTerminal?: boolean}} View  With the options of the command. */
 
 /**
  * What the list command prints.

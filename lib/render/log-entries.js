@@ -1,26 +1,50 @@
-import { oneLine, padEnd } from './text.cjs';
+import { readGrep } from '../config/log-wishes.js';
+import { createLabels } from './log-label.js';
+import { prettyRecord } from './log-pretty.js';
+import { formattedRecord, jsonRecord } from './log-record.js';
+import { forTerminal, mark, markerOf } from './log-text.js';
+import { formatTime, TIMESTAMP_FORMAT } from './log-time.js';
 
 /** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
-
-/** As wide as PM2's column, so that short names stand below each other without knowing all of them. */
-const LABEL_WIDTH = 10;
+/** @typedef {import('./list.js').View} View */
 
 /**
- * Lines as people read them: "0|api      | text". With `raw` the bare line; with `json` PM2's record, one a line.
- * @param {{entries: LogEntry[]}} data
- * @param {import('./list.js').View} view
- * @returns {string}
+ * Lines as people read them: "0|api      | text"; on a terminal with the records of loggers made readable. With `raw` the bare line; with `json` and `format` PM2's records.
+ * @returns {(data: {entries: LogEntry[]}, view: View) => string}  Remembers how wide its column has become.
  */
-export function renderLogEntries({ entries }, { paint, options }) {
-  if (options.json) return entries.map((entry) => `${JSON.stringify(toRecord(entry))}\n`).join('');
-  if (options.raw) return entries.map(({ line }) => `${line}\n`).join('');
-  return entries.map(({ id, name, stream, line }) => {
-    const label = padEnd(`${id}|${oneLine(name)}`, LABEL_WIDTH);
-    return `${paint(stream === 'err' ? 'red' : 'green', `${label} | `)}${line}\n`;
-  }).join('');
+export function createLogRenderer() {
+  /** @type {((entry: LogEntry) => string)|null} */
+  let toText = null;
+  return ({ entries }, view) => {
+    const text = (toText ??= textOf(view));
+    return entries.map(text).join('');
+  };
 }
 
-/** @param {LogEntry} entry */
-function toRecord({ id, name, stream, line, atMs }) {
-  return { message: line, timestamp: atMs === null ? null : new Date(atMs).toISOString(), type: stream, process_id: id, app_name: name };
+/**
+ * @param {View} view
+ * @returns {(entry: LogEntry) => string}
+ */
+function textOf(view) {
+  const { json, format, raw, timestamp } = view.options;
+  if (json) return (entry) => `${jsonRecord(entry)}\n`;
+  if (format) return (entry) => `${formattedRecord(entry, typeof timestamp === 'string' ? timestamp : undefined)}\n`;
+  if (raw) return ({ line }) => `${line}\n`;
+  return labelled(view);
+}
+
+/**
+ * @param {View} view
+ * @returns {(entry: LogEntry) => string}
+ */
+function labelled({ paint, isTerminal = false, options: { timestamp, highlight, grep } }) {
+  const labelOf = createLabels(paint);
+  const timeFormat = timestamp === undefined ? null : typeof timestamp === 'string' ? timestamp : TIMESTAMP_FORMAT;
+  const marker = markerOf(/** @type {{highlight?: string|true, grep?: string}} */ ({ highlight, grep }), readGrep);
+  return (entry) => {
+    const time = timeFormat === null ? '' : `${paint('grey', formatTime(entry.atMs, timeFormat))} `;
+    const label = labelOf(entry);
+    const lines = isTerminal ? (prettyRecord(entry, { paint, hasTime: timeFormat !== null }) ?? [entry.line]).map(forTerminal) : [entry.line];
+    return lines.map((line) => `${time}${label}${marker ? mark(line, marker, paint) : line}\n`).join('');
+  };
 }

@@ -27,6 +27,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'A target is not usable, for example a `/pattern/` that is not a regular expression.',
     todo: 'Give a name, an id, a namespace, a script path, `/pattern/` or `all`.',
   },
+  ERR_NCLUST_BAD_SETTING: {
+    exitStatus: 2,
+    when: 'There is no setting of this name, or it cannot have this value.',
+    todo: 'The message names the nearest keys, or what is accepted; `nclust get` shows all of them.',
+  },
   ERR_NCLUST_BAD_SIGNAL: {
     exitStatus: 2,
     when: 'The signal has no meaning on this system.',
@@ -144,8 +149,8 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_PREFLIGHT: {
     exitStatus: 1,
-    when: 'A reload was not begun, because it could not have come to a good end: the script is missing or does not parse, the interpreter or the folder is missing, or `PORT` is no port.',
-    todo: 'The message says what; mend it and reload again. Nothing was touched.',
+    when: 'A reload was not begun, because it could not have come to a good end: the script is missing or does not parse, the interpreter or the folder is missing, or `PORT` is above 65535 or below 0. Or a reload, start or scaling was not, because the open files of the manager (`ulimit -n`) or the processes of its control group (`pids.max`) are fewer than so many instances need.',
+    todo: 'The message says what; mend it and repeat the command. Nothing was touched.',
   },
   ERR_NCLUST_PROTOCOL: {
     exitStatus: 1,
@@ -172,6 +177,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'What should be started is no file, no program in PATH and no app in the list.',
     todo: 'Check the path; a shell command needs quotes around the whole of it.',
   },
+  ERR_NCLUST_SETTINGS_FILE: {
+    exitStatus: 1,
+    when: '`settings.json` in the home cannot be read as settings, or cannot be written; nothing was changed.',
+    todo: 'Mend the file or move it away; the message says what is wrong with it.',
+  },
   ERR_NCLUST_SHUTTING_DOWN: {
     exitStatus: 1,
     when: 'The manager is being ended by `nclust kill` or a signal and takes no new work.',
@@ -182,9 +192,14 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'The desired state could not be written to disk; nothing was changed.',
     todo: 'Make room on the disk or mend the permissions of the home, then repeat the command.',
   },
+  ERR_NCLUST_UPDATE_BUSY: {
+    exitStatus: 1,
+    when: 'Another `nclust update`, to another installation, is under way or came after this one.',
+    todo: 'See with `nclust ping` which version runs, and update again if it is not the one you want.',
+  },
   ERR_NCLUST_UPDATE_FAILED: {
     exitStatus: 1,
-    when: 'The manager could not be replaced by the version of the command: its files are not usable, or it did not get ready. The one that ran before goes on.',
+    when: 'The manager could not be replaced by the version of the command: its files are not usable, it did not get ready, or it crashed or hung soon after. The one that ran before goes on.',
     todo: 'The message says why; install nclust again and repeat `nclust update`.',
   },
   ERR_NCLUST_USAGE: {

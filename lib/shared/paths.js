@@ -10,6 +10,7 @@ export { resolveHome } from './socket.cjs';
  * @property {string} state
  * @property {string} stateBackup
  * @property {string} dump
+ * @property {string} settings
  * @property {string} daemonLog
  * @property {string} logs
  * @property {string} run
@@ -27,6 +28,7 @@ export function homePaths(home) {
     state: join(home, 'state.json'),
     stateBackup: join(home, 'state.json.bak'),
     dump: join(home, 'dump.json'),
+    settings: join(home, 'settings.json'),
     daemonLog: join(home, 'nclust.log'),
     logs: join(home, 'logs'),
     run: join(home, 'run'),
@@ -37,12 +39,12 @@ export function homePaths(home) {
  * The default log file of an app. Characters that have a meaning in paths become "-".
  * @param {string} logs  The folder.
  * @param {string} name
- * @param {import('./protocol.js').LogStream} stream
+ * @param {import('./protocol.js').LogStream|null} stream  Null: of both streams.
  * @param {number|null} id  Null when all instances share the file.
  * @returns {string}
  */
 export function logFile(logs, name, stream, id) {
   const stem = name.replace(/[^\p{L}\p{N}._@-]/gu, '-');
-  const word = stream === 'out' ? 'out' : 'error';
-  return join(logs, id === null ? `${stem}-${word}.log` : `${stem}-${word}-${id}.log`);
+  const word = stream === null ? [] : [stream === 'out' ? 'out' : 'error'];
+  return join(logs, `${[stem, ...word, ...(id === null ? [] : [id])].join('-')}.log`);
 }

@@ -11,7 +11,7 @@ export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
 /** Every method a client may call. */
 export const METHODS = /** @type {const} */ ([
   'hello', 'list', 'start', 'stop', 'restart', 'delete', 'scale', 'reset', 'signal',
-  'reload', 'save', 'resurrect', 'kill', 'logs', 'unsubscribe', 'update',
+  'reload', 'save', 'resurrect', 'kill', 'logs', 'unsubscribe', 'flush', 'reloadLogs', 'settings', 'set', 'unset', 'update',
 ]);
 
 /** @typedef {typeof METHODS[number]} Method */
@@ -33,6 +33,15 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} uptimeMs
  * @property {boolean} wasReady
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
+ */
+
+/**
+ * The lines of an app, all its instances together, and one of its targets.
+ * @typedef {object} Shipped
+ * @property {string} target
+ * @property {number} sent  Lines that the system has taken.
+ * @property {number} dropped  Lines that were lost because the target was too slow or away.
+ * @property {string|null} problem  Why it cannot be reached now.
  */
 
 /**
@@ -61,6 +70,9 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} cwd
  * @property {string} outFile
  * @property {string} errorFile
+ * @property {string} [logFile]  With the lines of both. Empty or absent: none.
+ * @property {{lines: number, bytes: number, reason: string}|null} [logLost]  What its log files have not kept in the last hour. Only with `detail`.
+ * @property {Shipped[]} [shipping]  What became of the lines that are sent elsewhere, one for each target. Only with `detail`.
  * @property {string|null} nodeVersion
  * @property {boolean} watching
  * @property {{address: string, port: number, family: string}[]} addresses
@@ -81,7 +93,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} name
  * @property {LogStream} stream
  * @property {string} line
- * @property {number|null} atMs  Null for history that was read back from a file.
+ * @property {number|null} atMs  Null: of a file whose times are not known.
  */
 
 /**

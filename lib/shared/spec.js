@@ -1,9 +1,15 @@
 import { NclustError } from './errors.js';
 import { INSTANCES_FORMS } from './cpus.js';
+import { LOG_RULES, settleLogPaths } from './log-spec.js';
+import { flag, isFilled, isText, isWhole, oneOf, texts, whole } from './rules.js';
+
+/** @typedef {import('./rules.js').Rule} Rule */
+
+/** Everything the manager needs to know about one app: complete, checked, in plain units. @typedef {ProgramSpec & import('./log-spec.js').LogSpec} AppSpec */
 
 /**
- * Everything the manager needs to know about one app: complete, checked, in plain units.
- * @typedef {object} AppSpec
+ * What runs, and by which rules.
+ * @typedef {object} ProgramSpec
  * @property {string} name
  * @property {string} namespace
  * @property {'node'|'exec'} kind  node: the agent is preloaded. exec: anything else.
@@ -13,6 +19,7 @@ import { INSTANCES_FORMS } from './cpus.js';
  * @property {string} file  Absolute path of the program that is executed.
  * @property {string} script  Absolute path, or the shell command as the user wrote it.
  * @property {string} interpreter  Absolute path or "none".
+ * @property {string|null} interpreterGiven  As the user wrote it. Null: found by the extension or the first line of the script.
  * @property {string[]} interpreterArgs
  * @property {string[]} args  For the app.
  * @property {string[]} execArgs  What `file` is really given, for kind exec.
@@ -32,9 +39,6 @@ import { INSTANCES_FORMS } from './cpus.js';
  * @property {boolean} waitReady
  * @property {number} listenTimeoutMs
  * @property {boolean} treekill
- * @property {string} outFile  Empty: the default path. "/dev/null" or "NULL": no file.
- * @property {string} errorFile
- * @property {boolean|null} mergeLogs  Null: the default rule.
  * @property {string} instanceVar
  * @property {string} version  Of the app, or "N/A".
  * @property {string|null} nodeVersion
@@ -43,13 +47,6 @@ import { INSTANCES_FORMS } from './cpus.js';
  * @property {number} maxUnavailable  Serving instances a reload may take down before their replacements are there.
  * @property {number} rollbackWindowMs  How long a reload keeps the old instances, parked. 0: not at all.
  * @property {boolean} shutdownWithMessage  The app is told to end by the message 'shutdown' in place of a signal.
- */
-
-/**
- * @typedef {object} Rule
- * @property {(value: unknown) => boolean} accepts
- * @property {string} accepted  In words, for the message.
- * @property {unknown} [fallback]  The default. Without one the field is required.
  */
 
 /** @type {{[K in keyof AppSpec]: Rule}} */
@@ -63,6 +60,7 @@ export const SPEC_RULES = {
   file: { accepts: isAbsolute, accepted: 'an absolute path' },
   script: { accepts: isFilled, accepted: 'a path or a shell command' },
   interpreter: { accepts: (value) => value === 'none' || isAbsolute(value), accepted: 'an absolute path or "none"', fallback: 'none' },
+  interpreterGiven: { accepts: (value) => value === null || isFilled(value), accepted: 'a text or null', fallback: null },
   interpreterArgs: texts(),
   args: texts(),
   execArgs: texts(),
@@ -82,9 +80,6 @@ export const SPEC_RULES = {
   waitReady: flag(false),
   listenTimeoutMs: whole(10_000),
   treekill: flag(true),
-  outFile: { accepts: isText, accepted: 'a path, or "" for the default one', fallback: '' },
-  errorFile: { accepts: isText, accepted: 'a path, or "" for the default one', fallback: '' },
-  mergeLogs: { accepts: (value) => value === null || typeof value === 'boolean', accepted: 'true, false or null', fallback: null },
   instanceVar: { accepts: isVariable, accepted: 'the name of a variable', fallback: 'NODE_APP_INSTANCE' },
   version: { accepts: isText, accepted: 'a text', fallback: 'N/A' },
   nodeVersion: { accepts: (value) => value === null || isText(value), accepted: 'a text or null', fallback: null },
@@ -93,6 +88,7 @@ export const SPEC_RULES = {
   maxUnavailable: whole(0),
   rollbackWindowMs: whole(0),
   shutdownWithMessage: flag(false),
+  ...LOG_RULES,
 };
 
 /**
@@ -118,6 +114,16 @@ export function checkSpecChange(value, keyPath = 'spec') {
   const given = checkObject(value, keyPath);
   const known = Object.entries(SPEC_RULES).filter(([key]) => given[key] !== undefined);
   return Object.fromEntries(known.map(([key, rule]) => [key, checkField(given, key, rule, keyPath)]));
+}
+
+/**
+ * A spec that an earlier version has checked, with the defaults of the fields it did not know.
+ * @param {Partial<AppSpec>} spec
+ * @returns {AppSpec}
+ */
+export function completeSpec(spec) {
+  const missing = Object.entries(SPEC_RULES).filter(([key, { fallback }]) => !(key in spec) && fallback !== undefined);
+  return /** @type {AppSpec} */ ({ ...spec, ...Object.fromEntries(missing.map(([key, { fallback }]) => [key, fallback])) });
 }
 
 /**
@@ -149,7 +155,7 @@ function checkField(given, key, rule, keyPath) {
  */
 function checkTogether(spec, keyPath) {
   if (spec.mode === 'cluster' && spec.kind !== 'node') throw badSpec(`${keyPath}.mode`, spec.mode, '"fork", because only Node.js programs can share a socket through cluster mode');
-  return spec;
+  return settleLogPaths(spec);
 }
 
 /**
@@ -160,62 +166,6 @@ function checkTogether(spec, keyPath) {
 function badSpec(keyPath, found, accepted) {
   const shown = found === undefined ? 'nothing' : JSON.stringify(found)?.slice(0, 120) ?? typeof found;
   return new NclustError('ERR_NCLUST_BAD_SPEC', `"${keyPath}" is ${shown}; accepted: ${accepted}.`, { data: { keyPath, accepted } });
-}
-
-/**
- * @param {string[]} words
- * @param {string} [fallback]
- * @returns {Rule}
- */
-function oneOf(words, fallback) {
-  return { accepts: (value) => words.includes(/** @type {string} */ (value)), accepted: words.map((word) => `"${word}"`).join(' or '), fallback };
-}
-
-/**
- * @param {boolean} fallback
- * @returns {Rule}
- */
-function flag(fallback) {
-  return { accepts: (value) => typeof value === 'boolean', accepted: 'true or false', fallback };
-}
-
-/**
- * @param {number} fallback
- * @returns {Rule}
- */
-function whole(fallback) {
-  // Node turns a timer above 2^31-1 ms into one of 1 ms, so this is a real limit and not taste.
-  return { accepts: (value) => isWhole(value) && value <= 2_147_483_647, accepted: 'a whole number from 0 to 2147483647', fallback };
-}
-
-/** @returns {Rule} */
-function texts() {
-  return { accepts: (value) => Array.isArray(value) && value.every(isText), accepted: 'a list of texts', fallback: [] };
-}
-
-/**
- * @param {unknown} value
- * @returns {value is number}
- */
-function isWhole(value) {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
-
-/**
- * No NUL: execve would cut the text there.
- * @param {unknown} value
- * @returns {value is string}
- */
-function isText(value) {
-  return typeof value === 'string' && !value.includes('\0');
-}
-
-/**
- * @param {unknown} value
- * @returns {value is string}
- */
-function isFilled(value) {
-  return isText(value) && value.trim() !== '';
 }
 
 /** @param {unknown} value */

@@ -6,6 +6,7 @@ import { measureBalance } from './figures/balance.js';
 import { measureIdleCpu } from './figures/idle-cpu.js';
 import { measureKillToServing } from './figures/kill-to-serving.js';
 import { measureListTime, measureLongList } from './figures/list-time.js';
+import { measureLogs } from './figures/logs.js';
 import { measureMemory } from './figures/memory.js';
 import { measureReloadLosses } from './figures/reload-losses.js';
 import { measureReloadTime } from './figures/reload-time.js';
@@ -39,6 +40,7 @@ const FIGURES = {
   'reload-time': measureReloadTime,
   balance: measureBalance,
   throughput: measureThroughput,
+  logs: measureLogs,
 };
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' }, only: { type: 'string', multiple: true }, write: { type: 'boolean', default: false } } });

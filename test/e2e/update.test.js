@@ -60,6 +60,112 @@ describe('control only, where the keeper is the same', () => {
   });
 });
 
+describe('a control that does not run on after it was ready', () => {
+  test.each([
+    ['crashes', 'setTimeout(() => process.exit(7), 100);', 'ended again and again soon after it was ready'],
+    ['hangs', 'for (;;);', 'did not answer any more soon after it was ready'],
+  ])('%s: the one from before is taken back, and the command says so', async (_, code, text) => {
+    const home = await sandbox();
+    const app = await home.app('http-echo', { instances: 2 });
+    const [pids, before] = [await app.pids(), await home.daemon()];
+    const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+    const bad = install(home, '1.2.3', { 'daemon/control/main.js': `\n${code}\n` });
+
+    const result = await bad.nclust('update');
+
+    const message = `The manager of "${bad.root}" ${text}, so the one that ran before goes on.`;
+    expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect(await home.daemon()).toMatchObject({ version: before.version, keeperPid: before.keeperPid });
+    expect((await home.nclust('list')).stderr).toBe(`${message}\n`);
+    expect(await app.pids()).toEqual(pids);
+    expect(await load.stop()).toMatchObject(LOST_NOTHING);
+    // The folder of the refused one is needed by nobody.
+    rmSync(bad.root, { recursive: true });
+    expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
+  });
+
+  test('hangs when the command has gone: the list says so', async () => {
+    const home = await sandbox();
+    await home.app('http-echo');
+    const before = await home.daemon();
+    const bad = install(home, '1.2.3', { 'daemon/control/main.js': '\nprocess.once("SIGCONT", () => { for (;;); });\n' });
+    expect(await bad.nclust('update')).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('control only') });
+    const { controlPid } = await home.daemon();
+
+    process.kill(controlPid, 'SIGCONT');
+    await home.waitFor('it to be ended', () => !isRunning(controlPid), { deadlineMs: 15_000 });
+
+    expect((await home.nclust('list')).stderr).toContain(`The manager of "${bad.root}" did not answer any more soon after it was ready`);
+    expect(await home.daemon()).toMatchObject({ version: before.version, keeperPid: before.keeperPid });
+  });
+
+  test('crashes, and came with a new keeper: the control from before works with that one', async () => {
+    const home = await sandbox();
+    const app = await home.app('http-echo', { instances: 2 });
+    const [pids, before] = [await app.pids(), await home.daemon()];
+    const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+    const bad = install(home, '2.0.0', { ...NEW_KEEPER, 'daemon/control/main.js': '\nprocess.exit(7);\n' });
+
+    const result = await bad.nclust('update');
+
+    expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining('ended again and again soon after it was ready')]);
+    expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: '2.0.0' });
+    await home.waitFor('the old workers to be gone', () => !pids.some(isRunning));
+    expect(await app.instances()).toMatchObject([{ status: 'online' }, { status: 'online' }]);
+    expect(await load.stop()).toMatchObject(LOST_NOTHING);
+    // Keeper and agent belong together.
+    expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
+    for (const { command } of home.processes().filter(({ role }) => role === 'app')) expect(command).toContain(`${bad.root}/daemon/agent`);
+  });
+
+  test('crashes, where the one from before is on trial itself: that one is taken back', async () => {
+    const home = await sandbox();
+    await install(home, '1.0.0').nclust('start', home.place('keeps-alive.js'), '--min-uptime', '100');
+    expect(await install(home, '1.0.1').nclust('update')).toMatchObject({ exitStatus: 0 });
+
+    const result = await install(home, '1.0.2', { 'daemon/control/main.js': '\nprocess.exit(7);\n' }).nclust('update');
+
+    expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining('ended again and again')]);
+    expect(await home.daemon()).toMatchObject({ version: '1.0.1' });
+  });
+
+  test('crashes, and there is nothing left to go back to: the keeper goes on starting it', async () => {
+    const home = await sandbox();
+    const old = install(home, '1.0.0');
+    await old.nclust('start', home.place('keeps-alive.js'), '--min-uptime', '100');
+    expect(await install(home, '1.2.3').nclust('update')).toMatchObject({ exitStatus: 0 });
+    rmSync(old.root, { recursive: true });
+    for (let time = 0; time < 4; time++) {
+      const { controlPid } = await home.daemon();
+      process.kill(controlPid, 'SIGKILL');
+      await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
+    }
+    expect(await home.daemon()).toMatchObject({ version: '1.2.3' });
+    expect(await home.list()).toMatchObject([{ status: 'online', restarts: 0 }]);
+  });
+});
+
+describe('two updates at once', () => {
+  test.each([['control only', {}], ['keeper too', NEW_KEEPER]])('to the same installation (%s): both succeed', async (_, edits) => {
+    const home = await sandbox();
+    await home.app('http-echo', { instances: 2 });
+    const next = install(home, '2.0.0', edits);
+    const results = await Promise.all([next.nclust('update'), next.nclust('update')]);
+    expect(results.map(({ exitStatus, stderr }) => [exitStatus, stderr])).toEqual([0, 1].map(() => [0, expect.stringContaining('was replaced by 2.0.0')]));
+    expect(await home.daemon()).toMatchObject({ version: '2.0.0' });
+  });
+
+  test('to two installations: each succeeds or is told of the other, and one of them runs', async () => {
+    const home = await sandbox();
+    await home.app('http-echo', { instances: 2 });
+    const both = [install(home, '2.0.0', NEW_KEEPER), install(home, '3.0.0')];
+    const results = await Promise.all(both.map((one) => one.nclust('update')));
+    for (const { exitStatus, stderr } of results) expect([exitStatus, stderr]).toEqual(exitStatus === 0 ? [0, expect.any(String)] : [1, expect.stringMatching(/Another update, to ".*", (is under way|came after this one)\./)]);
+    expect(results.map(({ exitStatus }) => exitStatus)).toContain(0);
+    expect(['2.0.0', '3.0.0']).toContain((await home.daemon()).version);
+  });
+});
+
 describe.each([
   ['cluster mode', 3],
   ['fork mode', undefined],
@@ -226,6 +332,24 @@ test('a keeper that does not come up: one of the version that ran takes over, an
 
   expect(result.exitStatus).toBe(1);
   expect(result.stderr).toContain('did not get ready, so the one that ran before goes on.');
+  await home.waitFor('two workers of the next keeper', async () => (await app.instances()).every((slot) => slot.status === 'online' && isRunning(slot.pid)));
+  expect(await load.stop()).toMatchObject(LOST_NOTHING);
+  expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: before.version, controlPid: before.controlPid });
+});
+
+test.each([
+  ['before it listens', 'daemon/keeper/door.js'],
+  ['when it is there', 'daemon/keeper/main.js'],
+])('a keeper that hangs %s: it is ended, and one of the version that ran takes over', async (_, file) => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { instances: 2 });
+  const before = await home.daemon();
+  const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+  const bad = install(home, '2.0.0', { [file]: '\nif (process.argv[2] !== "--probe") for (;;);\n' });
+
+  const result = await bad.nclust('update');
+
+  expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining('did not get ready, so the one that ran before goes on.')]);
   await home.waitFor('two workers of the next keeper', async () => (await app.instances()).every((slot) => slot.status === 'online' && isRunning(slot.pid)));
   expect(await load.stop()).toMatchObject(LOST_NOTHING);
   expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: before.version, controlPid: before.controlPid });

@@ -41,6 +41,16 @@ export class FakeKeeper {
   lacks = new Set();
   isTerminating = false;
   hasLeft = false;
+  /** Of its code. */
+  digest = 'fake';
+  /** Where control is started from, and what it was started from in vain. */
+  root = '/fake';
+  /** @type {string|null} */
+  refusedRoot = null;
+  /** @type {'unready'|'crashed'|'silent'|null} */
+  refusedWhy = null;
+  /** Dies when it is asked for this, before it has done it. @type {string|null} */
+  diesAt = null;
   /** @type {(params: any) => Behaviour} */
   behave = () => ({ listensAfterMs: 10 });
   /** Called when a request has been carried out. @type {(verb: string, params: any) => void} */
@@ -152,6 +162,11 @@ export class FakeKeeper {
     this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections });
   }
 
+  /** Asks control whether it is there. */
+  ask() {
+    this.#emit('ask', {});
+  }
+
   /** The keeper got SIGTERM. */
   terminate() {
     this.isTerminating = true;
@@ -162,6 +177,7 @@ export class FakeKeeper {
   #receive(message, port) {
     const { verb, params } = message;
     this.requests.push({ verb, params });
+    if (verb === this.diesAt) return this.die();
     if (verb === 'snapshot' && this.#spawning > 0) return void this.#afterSpawning.push(() => this.#respond(message, port));
     if (verb === 'ask' && this.#isHung(params.instanceId)) return void this.#clock.after(params.timeoutMs, () => this.#refuse(message, port, 'ETIMEDOUT'));
     const spawnMs = verb === 'spawn' ? this.#behaviourOf(params).spawnsAfterMs ?? 0 : 0;
@@ -237,7 +253,14 @@ export class FakeKeeper {
         return void (this.#living(params.instanceId).isParked = false);
       case 'watch':
         return void this.watched.set(this.#living(params.instanceId).instanceId, params.everyMs);
+      case 'move':
+        this.root = params.root;
+        this.refusedRoot = null;
+        return {};
+      case 'abdicate':
+        return this.die();
       case 'control-ready':
+      case 'answer':
       case 'inherit':
         return {};
       default:
@@ -252,9 +275,10 @@ export class FakeKeeper {
       protocol: 1,
       pid: 1,
       startedAtMs: 0,
-      digest: 'fake',
-      root: '/fake',
-      refusedRoot: null,
+      digest: this.digest,
+      root: this.root,
+      refusedRoot: this.refusedRoot,
+      refusedWhy: this.refusedWhy,
       isTerminating: this.isTerminating,
       children,
       listeners: [],

@@ -6,6 +6,9 @@ const ALLOWED = {
   'daemon/keeper/retire.js': 'the one place that ends processes',
   'daemon/keeper/processes.js': 'how a signal is sent',
   'daemon/keeper/keeper.js': 'the verb `signal`: what a user asks for with sendSignal',
+  'daemon/keeper/babysitter.js': 'a control on trial that does not answer: no app',
+  'daemon/control/launch-keeper.js': 'a keeper that hangs before it has taken over: no app',
+  'daemon/control/logs/shipping/process-link.js': 'a command that logs go to and that does not end with its input: no app',
   'lib/wait-for-end.js': 'signal 0: whether a process is there',
 };
 

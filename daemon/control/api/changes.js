@@ -2,6 +2,8 @@ import { resolveInstances, resolveScale } from '../../../lib/shared/cpus.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec, checkSpecChange } from '../../../lib/shared/spec.js';
 import { findApp, merge } from '../desired.js';
+import { checkCompression } from '../logs/compression.js';
+import { withRoom } from '../room.js';
 import { changeSpecs, remove, renew, resize, startSpecs, stop } from '../wishes.js';
 import { select } from '../selectors.js';
 import { deletedStatus } from '../status.js';
@@ -25,7 +27,7 @@ export const changes = {
   async start(desk, params, client) {
     const given = readParams({ ...WAITABLE, specs: optional(list), targets: optional(texts), force: withDefault(flag, false) }, params);
     if (!given.specs === !given.targets) throw new BadParams('specs', 'given, or "targets", but not both');
-    const receipt = desk.control.mutate('start', given.token, (desired) => about(given.specs ? startGiven(desk, desired, given.specs, given.force) : renew(desired, idsOf(desired, given.targets ?? []), 'start')));
+    const receipt = desk.control.mutate('start', given.token, (desired) => withRoom(about(given.specs ? startGiven(desk, desired, given.specs, given.force) : renew(desired, idsOf(desired, given.targets ?? []), 'start')), roomOf('Start', desk)));
     const slots = await finish(desk, receipt, given.wait, client, given.progress);
     const names = [...new Set(slots.map((slot) => slot.name))];
     return { slots, outcomes: names.map((name) => ({ name, outcome: 'started' })) };
@@ -69,7 +71,7 @@ export const changes = {
     const receipt = desk.control.mutate('scale', token, (desired) => {
       names = [...new Set(select(desired, [target]).map(({ app }) => app.spec.name))];
       const change = names.reduce((sum, name) => merge(sum, scaled(desk, sum.desired, name, instances)), /** @type {Change} */ ({ desired, up: [], gone: [] }));
-      return { ...change, about: placesOf(change.desired, names.flatMap((name) => findApp(change.desired, name)?.slots.map((slot) => slot.id) ?? [])) };
+      return { ...withRoom(change, roomOf('Scaling', desk)), about: placesOf(change.desired, names.flatMap((name) => findApp(change.desired, name)?.slots.map((slot) => slot.id) ?? [])) };
     });
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
@@ -112,7 +114,7 @@ async function waitFor(desk, receipt, client, isTold) {
  * @returns {Change}
  */
 function startGiven({ control, parts }, desired, given, isForced) {
-  const specs = given.map((spec, at) => checkSpec(spec, `specs[${at}]`));
+  const specs = given.map((spec, at) => possible(checkSpec(spec, `specs[${at}]`)));
   const failed = new Set([...control.world.seats.values()].filter((seat) => seat.life.state === 'failed').map((seat) => seat.id));
   const isIdle = (/** @type {string} */ name) => (findApp(desired, name)?.slots ?? []).every((slot) => slot.want === 'down' || failed.has(slot.id));
   return startSpecs(desired, specs, { isForced, isIdle, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
@@ -141,8 +143,14 @@ function restarted({ parts }, desired, ids, { env, change }) {
 export function changer({ env, fields }) {
   return (spec) => {
     if (fields.name !== undefined && fields.name !== spec.name) throw new NclustError('ERR_NCLUST_BAD_SPEC', `The name of an app cannot change; "${spec.name}" would become "${fields.name}".`, { hint: 'Start it under the new name and delete the old one.' });
-    return checkSpec({ ...spec, ...fields, env: { ...(fields.env ?? spec.env), ...env } });
+    return possible(checkSpec({ ...spec, ...fields, env: { ...(fields.env ?? spec.env), ...env } }));
   };
+}
+
+/** @param {AppSpec} spec  Throws ERR_NCLUST_BAD_SETTING where this manager cannot do what it asks for. */
+function possible(spec) {
+  if (spec.logCompress !== null) checkCompression(spec.logCompress);
+  return spec;
 }
 
 /**
@@ -155,6 +163,11 @@ export function changer({ env, fields }) {
 function scaled({ parts }, desired, name, instances) {
   const app = /** @type {import('../desired.js').AppWish} */ (findApp(desired, name));
   return resize(desired, { ...app, by: 'scale' }, resolveScale(instances, app.slots.length, parts.cpus()));
+}
+
+/** For withRoom(). @param {string} what  @param {Desk} desk */
+export function roomOf(what, { control: { world, keeper }, parts }) {
+  return { what, world, limits: parts.systemLimits(keeper?.pid ?? 0) };
 }
 
 /**

@@ -4,11 +4,16 @@ import { createLineReader, errorLine, notificationLine, parseLine, resultLine, R
 import { BadParams } from './params.js';
 
 /** @import { LogEntry } from '../../../lib/shared/protocol.js' */
+/** @import { Cursor } from '../logs/mark.js' */
+/** @import { Page } from '../logs/pages.js' */
 /** @import { RpcMessage } from '../../../lib/shared/rpc.js' */
 /** @import { Socket } from 'node:net' */
 
 /** What may wait in memory for a client that does not read. */
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
+
+/** Above this history waits for its reader. */
+const HISTORY_MAX_BYTES = 512 * 1024;
 
 /** Requests of one client that may be open at once. */
 const OPEN_MAX = 1_000;
@@ -21,8 +26,10 @@ const FAREWELL_MS = 1_000;
  * @typedef {object} Client
  * @property {AbortSignal} signal  Aborted when the client is gone.
  * @property {(method: string, params: object) => void} notify  Left out when the client reads too slowly: only for what the next one makes worthless.
- * @property {(subscription: number, entries: LogEntry[]) => void} notifyLog  Leaves lines out, with a notice, when the client reads too slowly.
- * @property {Map<number, () => void>} subscriptions  What ends each.
+ * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog  Leaves lines out, and tells how many, when the client reads too slowly.
+ * @property {(subscription: string, page: Page) => Promise<void>} tellLog  Waits until the client has read enough, or is gone, or is to go.
+ * @property {(subscription: string, page: Page) => void} sendLog  Does not wait: only for a little.
+ * @property {Map<string, () => void>} subscriptions  What ends each.
  */
 
 /** @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>} Answer  Rejects with BadParams, UnknownMethod or anything else. */
@@ -50,10 +57,13 @@ export function serveConnection(socket, { answer, clock }) {
   /** @type {Set<Promise<void>>} */
   const open = new Set();
   let isClosing = false;
-  let leftOut = 0;
+  /** Lines that were left out, by subscription. @type {Map<string, number>} */
+  const leftOut = new Map();
+  /** Who waits for the client to read. @type {Set<() => void>} */
+  const waiting = new Set();
 
   /** @type {Client} */
-  const client = { signal: gone.signal, notify, notifyLog, subscriptions: new Map() };
+  const client = { signal: gone.signal, notify, notifyLog, tellLog, sendLog, subscriptions: new Map() };
   const reader = createLineReader({ maxBytes: TO_SERVER_MAX_BYTES, onLine, onTooLong: () => sendAway(null, { code: RPC_ERROR.invalidRequest, message: `A line may have ${TO_SERVER_MAX_BYTES} bytes.` }) });
 
   /** @param {string} line */
@@ -109,15 +119,35 @@ export function serveConnection(socket, { answer, clock }) {
     if (socket.writableLength <= QUEUE_MAX_BYTES / 2) send(notificationLine(method, params));
   }
 
-  /** @param {number} subscription @param {LogEntry[]} entries */
-  function notifyLog(subscription, entries) {
-    if (socket.writableLength > QUEUE_MAX_BYTES / 2) {
-      leftOut += entries.length;
-      return;
-    }
-    const notice = leftOut > 0 ? [{ ...entries[0], stream: /** @type {const} */ ('err'), line: `[nclust] ${leftOut} lines were left out here: this client reads too slowly` }] : [];
-    leftOut = 0;
-    send(notificationLine('log', { subscription, entries: [...notice, ...entries] }));
+  /** @param {string} subscription @param {LogEntry[]} entries @param {Cursor} [cursor] */
+  function notifyLog(subscription, entries, cursor) {
+    const missed = leftOut.get(subscription) ?? 0;
+    if (socket.writableLength > QUEUE_MAX_BYTES / 2) return void leftOut.set(subscription, missed + entries.length);
+    leftOut.delete(subscription);
+    send(notificationLine('log', { subscription, entries, cursor, ...(missed > 0 ? { missed } : {}) }));
+  }
+
+  /** @param {string} subscription @param {Page} page */
+  function sendLog(subscription, page) {
+    send(notificationLine('log', { subscription, ...page }));
+  }
+
+  /** @param {string} subscription @param {Page} page */
+  async function tellLog(subscription, page) {
+    while (socket.writableLength > HISTORY_MAX_BYTES && !gone.signal.aborted && !isClosing) await new Promise((resolve) => waiting.add(() => resolve(undefined)));
+    if (!isClosing) sendLog(subscription, page);
+  }
+
+  function wake() {
+    for (const resume of waiting) resume();
+    waiting.clear();
+  }
+
+  function onDrain() {
+    socket.resume();
+    for (const [subscription, missed] of leftOut) send(notificationLine('log', { subscription, entries: [], missed }));
+    leftOut.clear();
+    wake();
   }
 
   /** @param {Buffer} chunk */
@@ -128,18 +158,20 @@ export function serveConnection(socket, { answer, clock }) {
   }
 
   socket.on('data', onData);
-  socket.on('drain', () => socket.resume());
+  socket.on('drain', onDrain);
   socket.on('error', () => socket.destroy());
   socket.on('close', () => {
     gone.abort();
     for (const end of client.subscriptions.values()) end();
     client.subscriptions.clear();
+    wake();
   });
 
   return {
     async close() {
       isClosing = true;
       for (const end of client.subscriptions.values()) end();
+      wake();
       await Promise.all(open);
       if (!socket.destroyed) leave();
       await closedOf(socket);

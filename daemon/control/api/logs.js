@@ -1,40 +1,63 @@
-import { lastLinesOf } from '../logs/history.js';
+import { join } from 'node:path';
+import { tellHistory } from '../logs/history.js';
 import { matcher, select } from '../selectors.js';
 import { logFiles } from '../spawn-params.js';
-import { flag, optional, readParams, someOf, texts, wholeUpTo, withDefault } from './params.js';
+import { readLogQuery, subscriptionName } from './log-query.js';
+import { readParams } from './params.js';
 
 /** @import { LogEntry, LogStream } from '../../../lib/shared/protocol.js' */
+/** @import { Follower } from '../logs/followers.js' */
+/** @import { HistoryParts, Query } from '../logs/history.js' */
+/** @import { KeptFile } from '../logs/path-reader.js' */
+/** @import { Client } from './connection.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
-const STREAMS = /** @type {const} */ (['out', 'err']);
-const LINES_MAX = 100_000;
-
-/** More would not fit into one line of the protocol. */
-const HISTORY_MAX_BYTES = 8 * 1024 * 1024;
+/** @typedef {{id: number, name: string}} Slot */
 
 let lastSubscription = 0;
 
 /** What apps have written and write. @satisfies {Record<string, MethodBody>} */
 export const followLogs = {
   /** @type {MethodBody} */
-  logs(desk, params, client) {
-    const given = readParams({ targets: optional(texts), lines: withDefault(wholeUpTo(LINES_MAX), 15), streams: withDefault(someOf(STREAMS), [...STREAMS]), follow: withDefault(flag, false) }, params);
-    const entries = history(desk, given.targets ?? null, given.streams, given.lines);
-    if (!given.follow) return { entries };
-    const subscription = ++lastSubscription;
-    const isMeant = matcher(given.targets ?? []);
-    // In the same turn of the loop as the history was read: files are written to synchronously, so no line is missed or told twice.
-    const end = desk.parts.logs.follow({
-      wants: (slot, stream) => given.streams.includes(stream) && isMeant(desk.control.world.desired, slot),
-      take: (lines) => client.notifyLog(subscription, lines),
-    });
+  async logs(desk, params, client) {
+    const { targets, streams, isFollowing, query, ...given } = readLogQuery(params);
+    const subscription = given.subscription ?? String(++lastSubscription);
+    // Says it when there is no such app; later ones may come and go.
+    if (targets) select(desk.control.world.desired, targets);
+    const isMeant = matcher(targets ?? []);
+    const files = () => writtenFiles(desk, isMeant, streams);
+    const isLost = query.cursor !== null && files().some(({ path }) => path === '');
+    const stop = new AbortController();
+    let stopFollowing = () => stop.abort();
+    const end = () => stopFollowing();
+    client.subscriptions.get(subscription)?.();
     client.subscriptions.set(subscription, end);
-    return { subscription, entries };
+    /** @type {HistoryParts['attach']} */
+    const attach = (tails) => {
+      const wants = (/** @type {Slot} */ slot, /** @type {LogStream} */ stream) => streams.includes(stream) && isMeant(desk.control.world.desired, slot);
+      stopFollowing = desk.parts.logs.follow(followerFor(client, subscription, { query, wants }), tails);
+      isAttached = true;
+    };
+    let isAttached = false;
+    const told = await tellHistory({
+      query,
+      files: () => uniqueFiles(files()),
+      shelf: { timesFolder: join(desk.paths.logs, '.times'), positionOf: desk.parts.logs.positionOf },
+      heldPaths: () => heldPaths(desk),
+      nowMs: desk.parts.clock.nowMs(),
+      send: (page) => client.tellLog(subscription, page),
+      sendNow: (page) => client.sendLog(subscription, page),
+      signal: stop.signal,
+      attach: isFollowing ? attach : null,
+    }).finally(() => {
+      if (!isAttached && client.subscriptions.get(subscription) === end) client.subscriptions.delete(subscription);
+    });
+    return { subscription, cursor: told.cursor, ...(told.isGap || isLost ? { gap: true } : {}) };
   },
 
   /** @type {MethodBody} */
   unsubscribe(_desk, params, client) {
-    const { subscription } = readParams({ subscription: wholeUpTo(Number.MAX_SAFE_INTEGER) }, params);
+    const { subscription } = readParams({ subscription: subscriptionName }, params);
     client.subscriptions.get(subscription)?.();
     client.subscriptions.delete(subscription);
     return {};
@@ -42,43 +65,50 @@ export const followLogs = {
 };
 
 /**
- * The last lines of each file, files that several slots share once.
- * @param {Desk} desk
- * @param {string[]|null} targets  Null: all, even when there is none.
- * @param {LogStream[]} streams
- * @param {number} lines
- * @returns {LogEntry[]}
+ * @param {Client} client
+ * @param {string} subscription
+ * @param {object} o
+ * @param {Query} o.query
+ * @param {Follower['wants']} o.wants
+ * @returns {Follower}
  */
-function history({ control, paths }, targets, streams, lines) {
-  const { desired } = control.world;
-  const slots = targets ? select(desired, targets) : desired.apps.flatMap((app) => app.slots.map((wish) => ({ app, wish })));
-  /** @type {LogEntry[]} */
-  const entries = [];
-  const seen = new Set();
-  let leftBytes = HISTORY_MAX_BYTES;
-  for (const { app, wish } of slots) {
-    const files = logFiles(app.spec, wish.id, paths.logs);
-    for (const stream of streams) {
-      const file = stream === 'out' ? files.outFile : files.errorFile;
-      if (seen.has(file)) continue;
-      seen.add(file);
-      const kept = fitting(lastLinesOf(file, lines), leftBytes);
-      leftBytes -= kept.bytes;
-      for (const line of kept.lines) entries.push({ id: wish.id, name: app.spec.name, stream, line, atMs: null });
-    }
-  }
-  return entries;
+function followerFor(client, subscription, { query: { isWanted, untilMs }, wants }) {
+  const passes = (/** @type {LogEntry} */ { line, atMs }) => (atMs ?? 0) <= untilMs && (isWanted === null || isWanted(line));
+  return {
+    wants,
+    take(entries, mark) {
+      const passed = isWanted === null && untilMs === Infinity ? entries : entries.filter(passes);
+      if (passed.length === 0) return;
+      client.notifyLog(subscription, passed, mark ? { [mark.path]: { startedAtMs: mark.startedAtMs, offset: mark.offset } } : undefined);
+    },
+  };
 }
 
 /**
- * The newest lines that have room.
- * @param {string[]} lines
- * @param {number} maxBytes
+ * The files of slots as they are wanted now, and those that processes of an earlier spec still write to.
+ * @param {Desk} desk
+ * @param {ReturnType<typeof matcher>} isMeant
+ * @param {LogStream[]} streams
+ * @returns {KeptFile[]}  With an empty path where nothing is kept.
  */
-function fitting(lines, maxBytes) {
-  let bytes = 0;
-  let from = lines.length;
-  // 200 for the fields around a line; control characters grow when they are escaped, six times at most, and are rare.
-  while (from > 0 && bytes + Buffer.byteLength(lines[from - 1]) + 200 <= maxBytes) bytes += Buffer.byteLength(lines[--from]) + 200;
-  return { lines: lines.slice(from), bytes };
+function writtenFiles({ control, paths }, isMeant, streams) {
+  const { desired, instances } = control.world;
+  const slots = desired.apps.flatMap(({ spec, slots: wishes }) => wishes.map(({ id }) => ({ id, name: spec.name, ...logFiles(spec, id, paths.logs) })));
+  const labels = [...instances.values()].map(({ label: { id, name, outFile, errorFile } }) => ({ id, name, outFile, errorFile }));
+  return [...slots, ...labels]
+    .filter((slot) => isMeant(desired, slot))
+    .flatMap(({ id, name, outFile, errorFile }) => streams.map((stream) => ({ id, name, stream, path: stream === 'out' ? outFile : errorFile })));
+}
+
+/** @param {KeptFile[]} files */
+function uniqueFiles(files) {
+  /** @type {Map<string, KeptFile>} */
+  const byPath = new Map();
+  for (const file of files) if (file.path !== '' && !byPath.has(file.path)) byPath.set(file.path, file);
+  return [...byPath.values()];
+}
+
+/** @param {Desk} desk */
+function heldPaths({ control }) {
+  return new Set([...control.world.instances.values()].flatMap(({ label }) => [label.outFile, label.errorFile]));
 }

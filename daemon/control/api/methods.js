@@ -1,9 +1,11 @@
 import { changes } from './changes.js';
 import { UnknownMethod } from './connection.js';
 import { saving } from './saving.js';
+import { tendLogFiles } from './log-files.js';
 import { followLogs } from './logs.js';
 import { readings } from './readings.js';
 import { reloading } from './reloading.js';
+import { settings } from './settings.js';
 import { updating } from './updating.js';
 import { METHODS } from '../../../lib/shared/protocol.js';
 
@@ -23,7 +25,7 @@ import { METHODS } from '../../../lib/shared/protocol.js';
 /** @typedef {(desk: Desk, params: Record<string, unknown>, client: Client) => unknown} MethodBody */
 
 /** @type {Record<Method, MethodBody>} */
-const BODIES = { ...readings, ...changes, ...reloading, ...saving, ...followLogs, ...updating };
+const BODIES = { ...readings, ...changes, ...reloading, ...saving, ...followLogs, ...tendLogFiles, ...settings, ...updating };
 
 /**
  * @param {Desk} desk

@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/protocol.js';
+import { describeRefusal } from '../refusal.js';
 import { describeRollback } from '../reload-error.js';
 import { select } from '../selectors.js';
 import { briefStatus, overviewOf, slotStatus } from '../status.js';
@@ -33,7 +34,7 @@ export const readings = {
     await desk.sampler.lookAtNew(runningPids(desk));
     const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
     const slots = brief && !detail ? briefStatuses(desk, ids) : statuses(desk, ids, { isDetailed: detail });
-    return { slots, notices: [...desk.control.world.notices, ...rollbacks(desk.control.world), ...desk.parts.logs.notices()] };
+    return { slots, notices: [...desk.control.world.notices, ...rollbacks(desk.control.world), ...refusals(desk.control), ...desk.parts.settings.notices(), ...desk.parts.logs.notices()] };
   },
 
   /** @type {MethodBody} */
@@ -59,6 +60,11 @@ function rollbacks({ desired }) {
   return desired.apps.flatMap((app) => describeRollback(app) ?? []);
 }
 
+/** Until the next update, for the same reason. @param {Desk['control']} control */
+function refusals({ keeper }) {
+  return keeper?.refusedRoot ? [describeRefusal(keeper.refusedRoot, keeper.refusedWhy)] : [];
+}
+
 /** @param {Desk} desk */
 export function allIds({ control }) {
   return control.world.desired.apps.flatMap((app) => app.slots.map((slot) => slot.id));
@@ -77,7 +83,7 @@ export function runningPids({ control }) {
  */
 export function statuses({ control, parts, paths, sampler }, ids, { isDetailed = false } = {}) {
   const { world } = control;
-  const shown = { isDetailed, home: paths.home, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: sampler.usageOf, overview: overviewOf(world) };
+  const shown = { isDetailed, home: paths.home, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: sampler.usageOf, logsOf: parts.logs.shown, overview: overviewOf(world) };
   return wishesOf(world, ids).map(({ app, wish }) => slotStatus(world, app, wish, shown));
 }
 

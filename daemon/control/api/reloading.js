@@ -3,10 +3,11 @@ import { merge } from '../desired.js';
 import { isUp } from '../guard.js';
 import { COMING } from '../replacing.js';
 import { reload } from '../rollout.js';
+import { withRoom } from '../room.js';
 import { select } from '../selectors.js';
 import { changeSpecs, renew } from '../wishes.js';
 import { seatsOf } from '../world.js';
-import { about, changer, finish, idsOf, WAITABLE } from './changes.js';
+import { about, changer, finish, idsOf, roomOf, WAITABLE } from './changes.js';
 import { BadParams, optional, readParams, record, texts, variables } from './params.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec.js' */
@@ -25,7 +26,7 @@ export const reloading = {
     const change = (/** @type {AppSpec} */ one) => changer({ env: env ?? {}, fields: { ...common, ...own.get(one.name) } })(one);
     // A request that is sent again has been looked at.
     if (!desk.control.hasSeen(token)) await desk.parts.preflight(specsOf(desk.control.world.desired, targets).map(change));
-    const receipt = desk.control.mutate('reload', token, (desired) => about(reloaded(desk.control, desired, idsOf(desired, targets), change)));
+    const receipt = desk.control.mutate('reload', token, (desired) => withRoom(about(reloaded(desk.control, desired, idsOf(desired, targets), change)), roomOf('Reload', desk)));
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 };

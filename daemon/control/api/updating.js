@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
-import { KeeperRefusal } from '../keeper-link.js';
+import { KeeperLost, KeeperRefusal } from '../keeper-link.js';
+import { describeRefusal } from '../refusal.js';
 import { seatsOfSlot } from '../world.js';
 import { finish, WAITABLE } from './changes.js';
 import { readParams, text } from './params.js';
+import { readings } from './readings.js';
+import { busy, failed, noKeeper, refuseWhatWasTakenBack, refuseWhenOvertaken } from './update-refusals.js';
 
 /** @import { Change, Desired } from '../desired.js' */
 /** @import { Receipt } from '../requests.js' */
 /** @import { World } from '../world.js' */
-/** @import { Client } from './connection.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 const UPDATE = { ...WAITABLE, root: text, node: text, nodeVersion: text };
@@ -16,6 +18,9 @@ const UPDATE = { ...WAITABLE, root: text, node: text, nodeVersion: text };
 /** @typedef {{root: string, node: string, nodeVersion: string, token: string}} Wanted */
 
 /** Which parts of the manager are not what they should be. @typedef {'none'|'control'|'keeper'} Stale  `keeper`: both. */
+
+/** The update that is under way in a control. @type {WeakMap<Desk['control'], {wanted: Wanted, done: Promise<void>}>} */
+const underWay = new WeakMap();
 
 /** Replacing the manager itself. @satisfies {Record<string, MethodBody>} */
 export const updating = {
@@ -30,25 +35,64 @@ export const updating = {
    */
   async update(desk, params, client) {
     const wanted = readParams(UPDATE, params);
-    if (desk.control.hasSeen(wanted.token)) refuseAnotherTry(desk, wanted);
-    const told = await desk.parts.probe(wanted);
-    const stale = await whatIsStale(desk, wanted, told);
-    const receipt = desk.control.mutate('update', wanted.token, (desired) => whatIsUp(desk.control.world, desired));
-    if (stale === 'none') return { slots: await finish(desk, receipt, wanted.wait, client, wanted.progress) };
-    desk.parts.journal('update-begun', { version: told.control.version, root: wanted.root, replaces: stale });
-    await (stale === 'keeper' ? replaceBoth(desk, wanted, told.keeper.digest) : replaceControl(desk, wanted));
-    desk.parts.makeWay();
-    return {};
+    // A control that has met no keeper yet knows of nothing that is up.
+    if (!desk.control.keeper) await nextKeeper(desk);
+    refuseWhatWasTakenBack(desk, wanted);
+    refuseBesideAnother(desk, wanted);
+    const receipt = desk.control.mutate('update', wanted.token, (desired) => ({ ...whatIsUp(desk.control.world, desired), root: wanted.root }));
+    await inTurn(desk, wanted);
+    // Said together: the next control may be one that was taken back.
+    return { slots: await finish(desk, receipt, wanted.wait, client, wanted.progress), manager: readings.hello(desk) };
   },
 };
+
+/**
+ * One update at a time. A second one of the same installation waits for the first: it finds the manager replaced, or fails with it.
+ * @param {Desk} desk
+ * @param {Wanted} wanted
+ */
+async function inTurn(desk, wanted) {
+  const { control } = desk;
+  for (let first = underWay.get(control); first; first = underWay.get(control)) await first.done;
+  const done = replace(desk, wanted).finally(() => underWay.delete(control));
+  underWay.set(control, { wanted, done });
+  await done;
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Wanted} wanted
+ * @returns {Promise<void>}  Resolves when there is nothing to replace; never, when there was.
+ */
+async function replace(desk, wanted) {
+  const { control, parts } = desk;
+  for (;;) {
+    const told = await parts.probe(wanted);
+    const stale = whatIsStale(desk, wanted, told);
+    if (stale === 'none') return;
+    refuseWhenOvertaken(desk, wanted);
+    parts.journal('update-begun', { version: told.control.version, root: wanted.root, replaces: stale });
+    try {
+      if (stale === 'keeper') await replaceKeeper(desk, wanted, told.keeper.digest);
+      // With a new keeper this is only about what to go back to.
+      await control.askKeeper('move', { root: wanted.root, ...(stale === 'keeper' ? { before: parts.own.root } : {}) });
+      parts.makeWay();
+      return await new Promise(() => {});
+    } catch (error) {
+      if (!(error instanceof KeeperLost)) throw error;
+    }
+    // The keeper died before it could do its part. Control starts one of the version that runs, and begins again with that.
+    await nextKeeper(desk);
+  }
+}
 
 /**
  * @param {Desk} desk
  * @param {Wanted} wanted
  * @param {{keeper: {digest: string}, control: {digest: string}}} told  By the code that is installed there.
- * @returns {Promise<Stale>}
+ * @returns {Stale}
  */
-async function whatIsStale({ control, parts }, { root, node, nodeVersion }, told) {
+function whatIsStale({ control, parts }, { root, node, nodeVersion }, told) {
   const isOtherNode = nodeVersion !== process.version || (node !== parts.own.node && !existsSync(parts.own.node));
   if (isOtherNode || told.keeper.digest !== control.keeper?.digest) return 'keeper';
   return told.control.digest !== parts.own.digest || root !== parts.own.root ? 'control' : 'none';
@@ -57,41 +101,32 @@ async function whatIsStale({ control, parts }, { root, node, nodeVersion }, told
 /**
  * @param {Desk} desk
  * @param {Wanted} wanted
- */
-async function replaceControl({ control }, { root }) {
-  await control.askKeeper('move', { root });
-}
-
-/**
- * @param {Desk} desk
- * @param {Wanted} wanted
  * @param {string} digest  Of the keeper that is to come.
  */
-async function replaceBoth({ control, paths }, { root, node }, digest) {
+async function replaceKeeper(desk, { root, node }, digest) {
+  const { control } = desk;
   try {
     await control.exchangeKeeper({ root, node });
   } catch (error) {
-    if (!(error instanceof KeeperRefusal)) throw error;
+    if (error instanceof KeeperLost) throw error;
+    if (!(error instanceof KeeperRefusal)) throw noKeeper(desk, /** @type {Error} */ (error));
     throw new NclustError('ERR_NCLUST_UPDATE_FAILED', `Nothing was replaced: the keeper does not make way (${error.message}).`, { hint: 'Replace the manager with: nclust kill && nclust resurrect', cause: error });
   }
-  if (control.keeper?.digest !== digest) throw failed(root, paths.daemonLog);
+  if (control.keeper?.digest !== digest) throw failed(desk, describeRefusal(root));
 }
 
 /**
- * A control that was asked before, and still is not the one that was asked for: was that one tried and did not get ready?
  * @param {Desk} desk
  * @param {Wanted} wanted
  */
-function refuseAnotherTry({ control, paths }, { root }) {
-  if (control.keeper?.refusedRoot === root) throw failed(root, paths.daemonLog);
+function refuseBesideAnother({ control }, { root, node }) {
+  const first = underWay.get(control)?.wanted;
+  if (first && (first.root !== root || first.node !== node)) throw busy(`Another update, to "${first.root}", is under way.`);
 }
 
-/**
- * @param {string} root
- * @param {string} log
- */
-function failed(root, log) {
-  return new NclustError('ERR_NCLUST_UPDATE_FAILED', `The manager of "${root}" did not get ready, so the one that ran before goes on.`, { hint: `The reason is in ${log}` });
+/** @param {Desk} desk */
+async function nextKeeper(desk) {
+  await desk.control.meetsNext().catch((error) => { throw noKeeper(desk, error); });
 }
 
 /**

@@ -2,14 +2,21 @@ const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /** A longer line is shown in parts. */
-const LINE_MAX_BYTES = 64 * 1024;
+export const LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * Cuts chunks into lines, across chunks and without breaking characters.
+ * Cuts chunks into lines, across chunks and without breaking characters. Where a line that is too long is cut depends on the line alone, not on the chunks it came in.
  * @typedef {object} LineSplitter
  * @property {(chunk: Buffer) => string[]} push  Copies what it keeps.
+ * @property {(chunk: Buffer, take: TakeLine) => void} cut  The same, line by line.
+ * @property {(chunk: Buffer) => void} skip  The same for lines that nobody wants; cheap.
  * @property {() => string[]} end  The line that has no end.
+ * @property {() => number} heldBytes  Of that line.
+ * @property {() => Buffer} held
+ * @property {(bytes: Buffer) => void} precede  That line has begun with these bytes.
  */
+
+/** `bytes` are valid until it returns. `to` is where the next line begins, from the beginning of the chunk. @typedef {(bytes: Buffer, to: number) => void} TakeLine */
 
 /** @returns {LineSplitter} */
 export function createLineSplitter() {
@@ -17,35 +24,66 @@ export function createLineSplitter() {
   let parts = [];
   let heldBytes = 0;
 
+  /** @param {Buffer} bytes */
+  function hold(bytes) {
+    if (bytes.length > 0) parts.push(Buffer.from(bytes));
+    heldBytes += bytes.length;
+  }
+
   /** @param {Buffer} end */
   function finish(end) {
     const bytes = parts.length === 0 ? end : Buffer.concat([...parts, end]);
     parts = [];
     heldBytes = 0;
-    return bytes.toString('utf8', 0, bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length);
+    return bytes;
+  }
+
+  /** @param {Buffer} chunk @param {TakeLine} take */
+  function cut(chunk, take) {
+    let from = 0;
+    for (;;) {
+      const at = chunk.indexOf(NEWLINE, from);
+      const to = at === -1 ? chunk.length : at;
+      while (heldBytes + to - from > LINE_MAX_BYTES) {
+        const until = from + LINE_MAX_BYTES - heldBytes;
+        const bytes = finish(chunk.subarray(from, until));
+        const end = endOfCharacters(bytes);
+        hold(bytes.subarray(end));
+        take(bytes.subarray(0, end), until - heldBytes);
+        from = until;
+      }
+      if (at === -1) return hold(chunk.subarray(from));
+      const bytes = finish(chunk.subarray(from, at));
+      take(bytes.at(-1) === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes, at + 1);
+      from = at + 1;
+    }
   }
 
   return {
+    cut,
     push(chunk) {
+      /** @type {string[]} */
       const lines = [];
-      let from = 0;
-      for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
-        lines.push(finish(chunk.subarray(from, at)));
-        from = at + 1;
-      }
-      if (from < chunk.length) parts.push(Buffer.from(chunk.subarray(from)));
-      heldBytes += chunk.length - from;
-      if (heldBytes > LINE_MAX_BYTES) {
-        const held = Buffer.concat(parts);
-        const end = endOfCharacters(held);
-        parts = [];
-        lines.push(finish(held.subarray(0, end)));
-        if (end < held.length) parts.push(held.subarray(end));
-        heldBytes = held.length - end;
-      }
+      cut(chunk, (bytes) => void lines.push(bytes.toString('utf8')));
       return lines;
     },
-    end: () => (heldBytes > 0 ? [finish(Buffer.alloc(0))] : []),
+    skip(chunk) {
+      const newline = chunk.lastIndexOf(NEWLINE);
+      if (newline !== -1) finish(chunk.subarray(0, 0));
+      const rest = chunk.subarray(newline + 1);
+      if (rest.length > 0) cut(rest, () => {});
+    },
+    end() {
+      if (heldBytes === 0) return [];
+      const bytes = finish(Buffer.alloc(0));
+      return [bytes.toString('utf8', 0, bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length)];
+    },
+    heldBytes: () => heldBytes,
+    held: () => Buffer.concat(parts),
+    precede(bytes) {
+      parts.unshift(Buffer.from(bytes));
+      heldBytes += bytes.length;
+    },
   };
 }
 
@@ -53,7 +91,7 @@ export function createLineSplitter() {
  * @param {Buffer} bytes
  * @returns {number}  Where the last whole character of UTF-8 ends; the length when it is no UTF-8.
  */
-function endOfCharacters(bytes) {
+export function endOfCharacters(bytes) {
   const { length } = bytes;
   for (let back = 1; back <= Math.min(3, length); back++) {
     const byte = bytes[length - back];

@@ -1,91 +1,170 @@
-import { closeSync, constants, mkdirSync, openSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { createLosses } from './losses.js';
+import { createOpenFile } from './open-file.js';
 
-/** How long a file that could not be opened is left alone, in ms. */
-const RETRY_MS = 1_000;
+/** @import { Disk } from './disk.js' */
+/** @import { Losses } from './losses.js' */
+/** @import { Position } from './open-file.js' */
+
+/** What waits for a slow disk, when the app is not to wait with it. */
+const PENDING_MAX_BYTES = 1024 * 1024;
+
 const NEWLINE = 0x0a;
-
-/** How long a loss is told about after the last of it, in ms: every command shows it. */
-const TOLD_MS = 3_600_000;
-
-/** Not blocking, so that a path that is a pipe without a reader is an error and not a halt of everything. */
-const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+const LINE_END = Buffer.from('\n');
 
 /**
- * A log file. Appends are on the way to the disk when write() returns; what cannot be written is lost, counted and told, because the app must not wait for it.
+ * A log file. What cannot be written is lost, counted and told, because the app must not wait for it.
  * @typedef {object} LogFile
- * @property {(chunk: Buffer) => void} write  Never throws.
+ * @property {(chunk: Buffer, told: Told) => Promise<void>|null} append  Null: it is written. A promise: it will be, and there should be no more before. Never throws, never rejects.
+ * @property {() => Position|null} position  Where the next byte will be. Null before the first one, and when the file is no regular one.
+ * @property {() => Promise<void>} truncate  Rejects with what the system says.
+ * @property {() => void} reopen  The next append opens the path anew.
  * @property {() => string|null} notice  What went wrong, for people.
- * @property {() => void} close  Idempotent; a later write opens it again.
+ * @property {Losses} losses
+ * @property {() => void} close  Idempotent; a later append opens it again.
  */
 
+/** Where a part of a chunk has come to lie. Null: nowhere, it is lost. @typedef {(part: Buffer, at: Position|null) => void} Told */
+
+/** @typedef {{chunk: Buffer, told: Told}} Pending */
+
 /**
- * @param {string} path
- * @param {() => number} nowMs
+ * @param {object} o
+ * @param {Disk} o.disk
+ * @param {() => boolean} o.isDropping  Whether lines are to be lost before the app has to wait for the disk.
+ * @param {Parameters<typeof createOpenFile>[0]} o.place
  * @returns {LogFile}
  */
-export function createLogFile(path, nowMs) {
-  /** @type {number|null} */
-  let fd = null;
-  let retryAtMs = 0;
-  let lostLines = 0;
-  let lostBytes = 0;
-  let reason = '';
-  let lostAtMs = 0;
-  let isFailing = false;
+export function createLogFile({ disk, isDropping, place }) {
+  const { path, nowMs } = place;
+  const file = createOpenFile(place);
+  const losses = createLosses(nowMs);
   let isClosed = false;
+  let mustReopen = false;
+  /** Something was lost in the middle of a line: the next must not be taken for its end. */
+  let isTorn = false;
+  /** @type {Pending[]} */
+  const pending = [];
+  let pendingBytes = 0;
+  /** @type {Promise<void>|null} */
+  let pumping = null;
 
-  /** @param {Buffer} rest @param {unknown} error */
-  function lose(rest, error) {
-    isFailing = true;
-    lostAtMs = nowMs();
-    reason = /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
-    lostBytes += rest.length;
-    lostLines += countLines(rest);
+  /** @param {Buffer} chunk @param {Told} told */
+  function writeNow(chunk, told) {
+    let from = 0;
+    try {
+      const cut = begin(chunk);
+      while (from < chunk.length) from = took(chunk, from, disk.writeNow(file.ready(), rest(chunk, from, cut)), cut, told);
+      losses.recovered();
+    } catch (error) {
+      lose(chunk, from, error, told);
+    }
   }
 
-  function open() {
-    if (nowMs() < retryAtMs) throw Object.assign(new Error(reason), { code: reason });
-    retryAtMs = nowMs() + RETRY_MS;
+  /** The same for a slow disk. @param {Buffer} chunk @param {Told} told */
+  async function writeSlowly(chunk, told) {
+    let from = 0;
     try {
-      return openSync(path, FLAGS, 0o600);
+      const cut = begin(chunk);
+      while (from < chunk.length) from = took(chunk, from, await disk.writeLater(file.ready(), rest(chunk, from, cut)), cut, told);
+      losses.recovered();
     } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
+      lose(chunk, from, error, told);
     }
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    return openSync(path, FLAGS, 0o600);
+  }
+
+  /** @param {Buffer} chunk @returns {number}  Where the next file begins. */
+  function begin(chunk) {
+    const fd = file.ready();
+    if (isTorn) file.noteWritten(disk.writeNow(fd, LINE_END));
+    isTorn = false;
+    return file.cutOf(chunk);
+  }
+
+  /**
+   * @param {Buffer} chunk
+   * @param {number} from
+   * @param {number} written
+   * @param {number} cut
+   * @param {Told} told
+   * @returns {number}  What to go on from.
+   */
+  function took(chunk, from, written, cut, told) {
+    const next = from + written;
+    told(chunk.subarray(from, next), file.noteWritten(written));
+    if (next === cut) file.rotate();
+    return next;
+  }
+
+  /** @param {Buffer} chunk @param {number} from @param {unknown} error @param {Told} told */
+  function lose(chunk, from, error, told) {
+    const lost = chunk.subarray(from);
+    isTorn ||= from > 0 && chunk[from - 1] !== NEWLINE;
+    losses.add(lost, /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error));
+    told(lost, null);
+  }
+
+  /** @param {Buffer} chunk @param {Told} told @returns {Promise<void>|null} */
+  function queue(chunk, told) {
+    if (pendingBytes > PENDING_MAX_BYTES && isDropping()) {
+      losses.add(chunk, 'the disk is slow');
+      told(chunk, null);
+      return null;
+    }
+    pending.push({ chunk: Buffer.from(chunk), told });
+    pendingBytes += chunk.length;
+    pumping ??= pump();
+    return isDropping() ? null : pumping;
+  }
+
+  async function pump() {
+    for (let next = pending.shift(); next; next = pending.shift()) {
+      await writeSlowly(next.chunk, next.told);
+      pendingBytes -= next.chunk.length;
+    }
+    pumping = null;
+    if (isClosed || mustReopen) file.close();
+    mustReopen = false;
+  }
+
+  /** A descriptor that another thread writes to stays open until it has. */
+  function closeWhenIdle() {
+    if (pumping) mustReopen = true;
+    else file.close();
   }
 
   return {
-    write(chunk) {
+    losses,
+    append(chunk, told) {
       isClosed = false;
-      let from = 0;
-      try {
-        fd ??= open();
-        while (from < chunk.length) from += writeSync(fd, chunk, from);
-        isFailing = false;
-      } catch (error) {
-        lose(chunk.subarray(from), error);
-      }
+      if (pumping || disk.isSlow()) return queue(chunk, told);
+      writeNow(chunk, told);
+      return null;
     },
+    position: file.position,
+    async truncate() {
+      await pumping;
+      file.truncate();
+    },
+    reopen: closeWhenIdle,
     notice() {
-      if (lostBytes === 0 || nowMs() - lostAtMs > TOLD_MS) return null;
-      const lost = `${lostLines} lines (${lostBytes} bytes) could not be written to the log file "${path}" (${reason}) and are lost`;
-      if (isClosed) return `${lost}.`;
-      return isFailing ? `${lost}; it goes on as soon as it can.` : `${lost}; it is being written again.`;
+      const lost = losses.told();
+      if (!lost) return file.problem();
+      const said = `${lost.lines} lines (${lost.bytes} bytes) could not be written to the log file "${path}" (${lost.reason}) and are lost`;
+      if (isClosed) return `${said}.`;
+      return losses.isLosing() ? `${said}; it goes on as soon as it can.` : `${said}; it is being written again.`;
     },
     close() {
-      if (fd !== null) closeSync(fd);
-      fd = null;
       isClosed = true;
-      retryAtMs = 0;
+      closeWhenIdle();
     },
   };
 }
 
-/** @param {Buffer} bytes */
-function countLines(bytes) {
-  let count = 0;
-  for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) count++;
-  return count;
+/**
+ * @param {Buffer} chunk
+ * @param {number} from
+ * @param {number} cut
+ */
+function rest(chunk, from, cut) {
+  return from < cut ? chunk.subarray(from, cut) : chunk.subarray(from);
 }

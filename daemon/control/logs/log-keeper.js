@@ -1,12 +1,15 @@
-import { createFifoOpener } from './fifo-reader.js';
+import { truncateSync } from 'node:fs';
+import { createFileTable } from './file-table.js';
 import { createFollowers } from './followers.js';
-import { createLastLines } from './last-lines.js';
-import { createLogFile } from './log-file.js';
+import { createLogStream } from './log-stream.js';
+import { createPipeOpener } from './pipe-reader.js';
+import { createTimes } from './times.js';
 
-/** @import { LogStream } from '../../../lib/shared/protocol.js' */
-/** @import { FifoReader } from './fifo-reader.js' */
-/** @import { Follower, Source } from './followers.js' */
-/** @import { LastLines } from './last-lines.js' */
+/** @import { Shipped } from '../../../lib/shared/protocol.js' */
+/** @import { GivenLimits, LogLimits } from '../settings.js' */
+/** @import { Followers } from './followers.js' */
+/** @import { LogStream } from './log-stream.js' */
+/** @import { PipeReader } from './pipe-reader.js' */
 
 /** How long after a pipe could not be opened (too many open files) it is tried again, in ms. */
 const REOPEN_MS = 500;
@@ -20,6 +23,14 @@ const REOPEN_MS = 500;
  * @property {string|null} errPipe
  * @property {string} outFile  Empty: nothing is kept.
  * @property {string} errorFile
+ * @property {string} logFile  Both streams. Empty: none.
+ * @property {'raw'|'json'} logType
+ * @property {string|null} logDateFormat
+ * @property {boolean} isMuted  Nobody may follow.
+ * @property {'block'|'drop'} overflow
+ * @property {number} rateLimitBytes  Per second. 0: no limit.
+ * @property {string[]} ship
+ * @property {GivenLimits} limits
  */
 
 /**
@@ -28,119 +39,130 @@ const REOPEN_MS = 500;
  * @property {(place: LogPlace) => void} attach  Idempotent.
  * @property {(instanceId: string) => string[]} drain  Reads what is in the pipes now; returns the last lines of stderr.
  * @property {(instanceId: string) => void} detach  Reads the rest and closes.
- * @property {(follower: Follower) => () => void} follow
+ * @property {Followers['add']} follow
+ * @property {(path: string) => import('./open-file.js').Position|null} positionOf  Where the next byte of a file will be. Null when nobody writes there.
+ * @property {(paths: string[]) => Promise<void>} flush  Empties files and removes their segments. Rejects with what the system says.
+ * @property {() => void} reopen  Opens all files by their names again.
+ * @property {(instanceId: string, name: string) => {logLost: {lines: number, bytes: number, reason: string}|null, shipping: Shipped[]}} shown  What an instance has lost in the last hour, and what of its app went where.
  * @property {() => string[]} notices
  */
 
-/** @typedef {{source: Source, pipe: string|null, file: string, reader: FifoReader|null, isWaiting: boolean, lastLines: LastLines|null}} Stream */
+/** @typedef {{stream: LogStream, reader: PipeReader|null, isWaiting: boolean}} Tap */
 
 /**
- * @param {import('../clock.js').Clock} clock
+ * @param {object} o
+ * @param {import('../clock.js').Clock} o.clock
+ * @param {import('./archive.js').Archive} o.archive
+ * @param {(given: GivenLimits|null) => LogLimits} o.limitsOf
+ * @param {string} o.timesFolder
+ * @param {import('./shipping/fleet.js').Fleet} o.fleet
  * @returns {LogKeeper}
  */
-export function createLogKeeper(clock) {
-  const openFifo = createFifoOpener();
-  const followers = createFollowers(clock.nowMs);
-  const files = createFileTable(clock.nowMs);
-  /** @type {Map<string, Stream[]>} */
+export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet }) {
+  const { nowMs } = clock;
+  const openPipe = createPipeOpener(clock);
+  const followers = createFollowers(nowMs);
+  const files = createFileTable({ nowMs, openTimes: (path) => createTimes(timesFolder, path, { nowMs }), archive, limitsOf });
+  /** @type {Map<string, {place: LogPlace, taps: Tap[]}>} */
   const attached = new Map();
 
-  /** @param {Stream} stream @param {Buffer} chunk */
-  function take(stream, chunk) {
-    files.write(stream.file, chunk);
-    stream.lastLines?.push(chunk);
-    followers.push(stream.source, chunk);
+  /** @param {LogPlace} place @returns {Tap[]} */
+  function tapsOf(place) {
+    return /** @type {const} */ (['out', 'err']).map((name) => {
+      const ship = (/** @type {Buffer} */ chunk) => fleet.take(place, name, chunk);
+      const stream = createLogStream(place, name, { files, followers, nowMs, ship });
+      for (const path of stream.files) files.hold(path, place);
+      return { stream, reader: null, isWaiting: false };
+    });
   }
 
-  /** @param {string} instanceId @param {Stream} stream */
-  function open(instanceId, stream) {
-    if (stream.pipe === null || stream.reader?.isOpen() || !attached.get(instanceId)?.includes(stream)) return;
-    stream.isWaiting = false;
+  /** @param {string} instanceId @param {Tap} tap */
+  function open(instanceId, tap) {
+    const { pipe, take } = tap.stream;
+    if (pipe === null || tap.reader?.isOpen() || !attached.get(instanceId)?.taps.includes(tap)) return;
+    tap.isWaiting = false;
     try {
-      stream.reader = openFifo(stream.pipe, (chunk) => take(stream, chunk));
+      tap.reader = openPipe(pipe, take);
     } catch (error) {
       if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return; // Its keeper is gone and nobody writes there.
-      stream.isWaiting = true;
-      clock.after(REOPEN_MS, () => open(instanceId, stream));
+      tap.isWaiting = true;
+      clock.after(REOPEN_MS, () => open(instanceId, tap));
     }
   }
 
   return {
     attach(place) {
-      const streams = attached.get(place.instanceId) ?? streamsOf(place);
-      if (!attached.has(place.instanceId)) for (const { file } of streams) files.hold(file);
-      attached.set(place.instanceId, streams);
-      for (const stream of streams) open(place.instanceId, stream);
+      const { instanceId } = place;
+      const { taps } = attached.get(instanceId) ?? { taps: tapsOf(place) };
+      attached.set(instanceId, { place, taps });
+      for (const tap of taps) open(instanceId, tap);
     },
     drain(instanceId) {
-      const streams = attached.get(instanceId) ?? [];
-      for (const stream of streams) stream.reader?.drain();
-      return streams.flatMap((stream) => stream.lastLines?.lines() ?? []);
+      const taps = attached.get(instanceId)?.taps ?? [];
+      for (const { reader } of taps) reader?.drain();
+      return taps.flatMap(({ stream }) => stream.lastLines());
     },
     detach(instanceId) {
-      for (const stream of attached.get(instanceId) ?? []) {
+      for (const tap of attached.get(instanceId)?.taps ?? []) {
         // A pipe that could not be opened until now is read at last.
-        if (!stream.reader) open(instanceId, stream);
-        stream.reader?.drain();
-        stream.reader?.close();
-        followers.end(stream.source);
-        files.letGo(stream.file);
+        if (!tap.reader) open(instanceId, tap);
+        tap.reader?.drain();
+        tap.reader?.close();
+        tap.stream.end();
+        for (const path of tap.stream.files) files.letGo(path);
       }
       attached.delete(instanceId);
+      fleet.letGo(instanceId);
     },
     follow: followers.add,
+    positionOf: (path) => files.fileAt(path)?.position() ?? null,
+    async flush(paths) {
+      for (const path of paths) await (files.fileAt(path)?.truncate() ?? empty(path));
+      archive.flush(paths);
+    },
+    reopen: files.reopen,
+    shown(instanceId, name) {
+      const streams = attached.get(instanceId)?.taps.map(({ stream }) => stream) ?? [];
+      const paths = new Set(streams.flatMap((stream) => stream.files));
+      const losses = [...[...paths].map((path) => files.fileAt(path)?.losses), ...streams.map((stream) => stream.refused())];
+      return { logLost: together(losses.flatMap((one) => one?.told() ?? [])), shipping: fleet.countersOf(name) };
+    },
     notices() {
-      const waiting = [...attached.values()].flat().filter((stream) => stream.isWaiting);
-      const names = [...new Set(waiting.map((stream) => stream.source.slot.name))];
-      return [...names.map((name) => `The output of "${name}" waits: its pipe cannot be opened.`), ...files.notices()];
+      const taps = [...attached.values()].flatMap(({ place, taps: own }) => own.map((tap) => ({ name: place.name, tap })));
+      const waiting = new Set(taps.filter(({ tap }) => tap.isWaiting).map(({ name }) => name));
+      return [...[...waiting].map((name) => `The output of "${name}" waits: its pipe cannot be opened.`), ...rateNotices(taps), ...files.notices(), ...fleet.notices()];
     },
   };
 }
 
 /**
- * @param {LogPlace} place
- * @returns {Stream[]}
+ * @param {{name: string, tap: Tap}[]} taps
+ * @returns {string[]}
  */
-function streamsOf({ id, name, outPipe, errPipe, outFile, errorFile }) {
-  const source = (/** @type {LogStream} */ stream) => ({ slot: { id, name }, stream, splitter: null });
-  return [
-    { source: source('out'), pipe: outPipe, file: outFile, reader: null, isWaiting: false, lastLines: null },
-    { source: source('err'), pipe: errPipe, file: errorFile, reader: null, isWaiting: false, lastLines: createLastLines() },
-  ];
+function rateNotices(taps) {
+  const names = [...new Set(taps.map(({ name }) => name))];
+  return names.flatMap((name) => {
+    const lost = taps.filter((one) => one.name === name).flatMap(({ tap }) => tap.stream.refused()?.told() ?? []);
+    const all = together(lost);
+    return all ? [`${all.lines} lines (${all.bytes} bytes) of "${name}" were above its log rate limit and are lost.`] : [];
+  });
 }
 
 /**
- * Files that are written to, each open once however many instances share it.
- * @param {() => number} nowMs
+ * @param {{lines: number, bytes: number, reason: string}[]} lost
+ * @returns {{lines: number, bytes: number, reason: string}|null}
  */
-function createFileTable(nowMs) {
-  /** @type {Map<string, {file: import('./log-file.js').LogFile, holders: number}>} */
-  const table = new Map();
-  return {
-    /** @param {string} path */
-    hold(path) {
-      if (path === '') return;
-      const entry = table.get(path) ?? { file: createLogFile(path, nowMs), holders: 0 };
-      entry.holders += 1;
-      table.set(path, entry);
-    },
-    /** @param {string} path */
-    letGo(path) {
-      const entry = table.get(path);
-      if (!entry) return;
-      entry.holders -= 1;
-      if (entry.holders > 0) return;
-      entry.file.close();
-      // What it lost is still to be told.
-      if (entry.file.notice() === null) table.delete(path);
-    },
-    /** @param {string} path @param {Buffer} chunk */
-    write(path, chunk) {
-      table.get(path)?.file.write(chunk);
-    },
-    notices() {
-      for (const [path, { file, holders }] of table) if (holders === 0 && file.notice() === null) table.delete(path);
-      return [...table.values()].flatMap(({ file }) => file.notice() ?? []);
-    },
-  };
+function together(lost) {
+  if (lost.length === 0) return null;
+  const sum = (/** @type {'lines'|'bytes'} */ key) => lost.reduce((total, one) => total + one[key], 0);
+  return { lines: sum('lines'), bytes: sum('bytes'), reason: [...new Set(lost.map(({ reason }) => reason))].join(', ') };
+}
+
+/** @param {string} path */
+function empty(path) {
+  try {
+    truncateSync(path);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
+  }
 }

@@ -50,9 +50,25 @@ export function createRig({ seed = 0 } = {}) {
     lastLines: [],
     drained: [],
     detached: [],
+    /** Log files that were emptied. */
+    flushed: [],
+    /** Those that were opened anew. */
+    reopened: [],
+    settings: { given: () => ({}), set: () => {}, unset: () => false, limitsOf: () => ({}), notices: () => [] },
     preflight: () => {},
+    systemLimits: { files: Infinity, tasks: Infinity, tasksFile: '' },
     /** How processes of the next keeper behave. */
     behaveNext: null,
+    /** What control runs from. */
+    own: { root: '/fake', node: process.execPath, digest: 'control' },
+    /** What is installed where: what its two processes say they are, or why it cannot be run. */
+    installed: {},
+    /** From where keepers were started after the first. Null: from control's own installation. */
+    launched: [],
+    /** The digest of the keeper that comes up. Throws when none does. */
+    nextKeeper: () => 'fake',
+    /** Control has ended itself for the next one. */
+    hasMadeWay: false,
     /** Notifications. */
     told: [],
     oomKilled: false,
@@ -63,6 +79,7 @@ export function createRig({ seed = 0 } = {}) {
     /** Starts a control; the one before is dead from then on. */
     async boot(mayPass) {
       rig.control?.close();
+      rig.hasMadeWay = false;
       rig.isDoomed = mayPass !== undefined;
       const parts = {
         home: paths.home,
@@ -75,20 +92,38 @@ export function createRig({ seed = 0 } = {}) {
           detach: (id) => void rig.detached.push(id),
           follow: () => () => {},
           notices: () => [],
+          shown: () => ({ logLost: null, shipping: [] }),
+          flush: async (files) => void rig.flushed.push(...files),
+          reopen: () => void rig.reopened.push('apps'),
         },
+        settings: rig.settings,
+        ownLog: { reopen: () => void rig.reopened.push('own') },
         journal: (event, fields) => void events.push({ event, ...fields }),
         oom: { hasGrown: () => rig.oomKilled, refresh: () => {} },
         newInstanceId: () => `i${seed}-${nextInstance++}`,
         cpus: () => 4,
         findOrphans: () => rig.orphans,
-        launchKeeper: async () => {
-          rig.keeper = new FakeKeeper(clock, { firstPid: 5000 });
+        launchKeeper: async (from) => {
+          rig.launched.push(from?.root ?? null);
+          const digest = rig.nextKeeper(from);
+          rig.keeper = Object.assign(new FakeKeeper(clock, { firstPid: 5000 }), { digest, root: from?.root ?? rig.own.root });
           if (rig.behaveNext) rig.keeper.behave = rig.behaveNext;
           return rig.keeper.connect();
         },
         preflight: async (specs) => rig.preflight(specs),
+        systemLimits: () => rig.systemLimits,
         leave: (status) => {
           rig.left = status;
+        },
+        makeWay: () => {
+          rig.hasMadeWay = true;
+          rig.control.close();
+        },
+        own: rig.own,
+        probe: async ({ root }) => {
+          await settle();
+          if (rig.installed[root] instanceof Error) throw rig.installed[root];
+          return rig.installed[root];
         },
       };
       rig.control = new Control(parts, store.load());

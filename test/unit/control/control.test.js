@@ -303,6 +303,19 @@ describe('stop, delete, restart, scale', () => {
     expect(rig.running()).toHaveLength(count);
   });
 
+  test.each(['scale', 'start'])('%s of what is deleted meanwhile names the app and the instance that were asked for', async (method) => {
+    rig.keeper.behave = () => ({ listensAfterMs: 800 });
+    const started = watch(rig.start({ instances: 2 }));
+    if (method === 'scale') await rig.turn();
+    const request = method === 'scale' ? watch(rig.call('scale', { target: 'api', instances: '3' })) : started;
+    await rig.turn(100);
+    void rig.call('delete', { targets: ['api'] });
+    await rig.turn();
+    const slot = method === 'scale' ? 2 : 0;
+    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_NOT_UP', hint: 'See: nclust list', data: { slots: [{ name: 'api', slot, id: slot }, ...(method === 'scale' ? [] : [{ slot: 1 }])] } });
+    expect(request.error.message).toContain(`The ${method} of "api" failed: instance ${slot} was deleted by another command`);
+  });
+
   test('scale up and down during a restart ends with the last number', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 50, stopsAfterMs: 50 });
     void rig.start({ instances: 4 });

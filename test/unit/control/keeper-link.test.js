@@ -20,6 +20,21 @@ test('a request is answered by the message with its id', async () => {
   await expect(second).rejects.toThrow(expect.objectContaining({ constructor: KeeperRefusal, code: 'EBUSY' }));
 });
 
+test('an answer can be had in its place among the events', async () => {
+  const { port, seen, link } = open();
+  link.ask('snapshot', {}, (answer) => seen.events.push(answer));
+  link.ask('snapshot', {}, () => seen.events.push('refused'));
+  void link.request('snapshot', {}).then(() => seen.events.push('a promise'));
+  for (const id of [1, 3]) port.emit('message', { v: 1, id, ok: { children: [] } });
+  port.emit('message', { v: 1, id: 2, error: { code: 'EFAILED' } });
+  port.emit('message', { v: 1, event: 'gone', data: {} });
+  await Promise.resolve();
+  expect(seen.events).toEqual([{ children: [] }, ['gone', {}, undefined], 'a promise']);
+  port.emit('disconnect');
+  link.ask('snapshot', {}, () => seen.events.push('lost'));
+  expect(port.send).toHaveBeenCalledTimes(3);
+});
+
 test('events come with their handle; messages of another version and of nobody are ignored', () => {
   const { port, seen } = open();
   port.emit('message', { v: 1, event: 'listener', data: { key: 'k' } }, 'handle');

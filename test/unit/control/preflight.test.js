@@ -28,6 +28,9 @@ test.each([
   ['a script that something else makes parse', 'bad.js', { interpreterArgs: ['--import', 'tsx'] }],
   ['a port that is no number', 'good.js', { env: { PORT: '/run/api.sock' } }],
   ['the highest port', 'good.js', { env: { PORT: '65535' } }],
+  ['a port that the system chooses', 'good.js', { env: { PORT: '0' } }],
+  ['an empty port, for which many apps have a default', 'good.js', { env: { PORT: '' } }],
+  ['the name of a pipe', 'good.js', { env: { PORT: '\\\\.\\pipe\\2f6c' } }],
 ])('lets through %s', async (_what, script, more) => {
   await expect(preflight([spec(script, more)])).resolves.toBe(undefined);
 });
@@ -40,7 +43,8 @@ test.each([
   ['an interpreter that is missing', 'good.js', { file: '/no/node' }, /"\/no\/node", which should run it/],
   ['an interpreter that cannot be executed', 'good.js', { file: '/etc/passwd' }, /cannot be executed/],
   ['a working directory that is missing', 'good.js', { cwd: '/no/folder' }, /working directory "\/no\/folder"/],
-  ['a port that is none', 'good.js', { env: { PORT: '65536' } }, /PORT is 65536/],
+  ['a port that is none', 'good.js', { env: { PORT: '65536' } }, /PORT is 65536, and ports are numbers from 0 to 65535\. Nothing was touched/],
+  ['a negative port', 'good.js', { env: { PORT: '-80' } }, /PORT is -80/],
 ])('stops %s', async (_what, script, more, message) => {
   const error = await preflight([spec(script, more)]).catch((caught) => caught);
   expect(error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', exitStatus: 1 });

@@ -456,8 +456,9 @@ describe('when the keeper dies while a reload is under way', () => {
   });
 
   /** Its processes live on, and the next keeper gets them. */
-  async function loseKeeper(behave) {
-    rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: label.name, id: label.id, outPipe: null, errPipe: null }));
+  async function loseKeeper(behave, meanwhile = () => {}) {
+    const orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: label.name, id: label.id, outPipe: null, errPipe: null }));
+    Object.defineProperty(rig, 'orphans', { get: () => (meanwhile(), orphans) });
     rig.behaveNext = behave;
     rig.keeper.die();
     await rig.turn(5_000);
@@ -479,6 +480,22 @@ describe('when the keeper dies while a reload is under way', () => {
     expect([request.error?.code, await statuses(), (await rig.list()).map(({ pid }) => pid)]).toEqual(['ERR_NCLUST_RELOAD_FAILED', ['online', 'online'], pids]);
     expect(rig.keeper.alive.map(({ instanceId }) => instanceId)).toEqual(['i0-0', 'i0-1']);
     expect(rig.control.world.desired.apps[0].spec.env.V).toBe('1');
+  });
+
+  test('a deadline that passes while there is no keeper is nobody\'s', async () => {
+    const request = reload({ env: { V: '2' } });
+    await rig.turn(500);
+    await loseKeeper(() => ({ listensAfterMs: 10 }), () => rig.clock.advance(600)); // Until the canary has lived long enough.
+    expect([request.state, rig.events.filter(({ event }) => event === 'impossible')]).toEqual(['done', []]);
+  });
+
+  test('code that fails at its second start stays where it is up, and the command does not call it the old one', async () => {
+    rig.keeper.behave = ({ label }) => ({ listensAfterMs: label.slot === 1 ? 5_000 : 10 });
+    const request = reload({ env: { V: '2' } });
+    await rig.turn(1_500);
+    await loseKeeper(() => ({ exitsAfterMs: 5, code: 1 }));
+    expect([request.state, await generations()]).toEqual(['failed', [2, 1]]);
+    expect(request.error.message).toContain('Instance 0 runs the new code, Instance 1 runs the old.');
   });
 });
 

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 
 let rig;
@@ -215,4 +215,90 @@ test('errors that are older than five seconds are forgiven', async () => {
   await live(5_500, () => ({ responses: 0 }));
   await live(1_000, () => ({ responses: 10 }));
   expect(request.state).toBe('pending');
+});
+
+describe('what was parked and has died is started anew, and the command says so', () => {
+  const kill = (children) => children.forEach(({ instanceId }) => rig.keeper.exit(instanceId, { signal: 'SIGKILL' }));
+
+  test.each([
+    ['all of it', 2, 'The 2 old instances had ended and were started anew.'],
+    ['some of it', 1, '1 of the 2 old instances is serving again, 1 had ended and was started anew.'],
+    ['none of it', 0, 'The 2 old instances are serving again.'],
+  ])('%s', async (_what, dead, message) => {
+    const request = reload();
+    await rig.turn(3_000);
+    kill(of('1').slice(0, dead));
+    await rig.turn(100);
+    rig.keeper.exit(of('2')[1].instanceId, { code: 9 });
+    await rig.turn(1_000);
+    expect(request.error.message).toBe(`Reload of "api" was rolled back: instance 1 exited with code 9 after 2.1s. ${message}`);
+    expect([of('1').length, of('2').length]).toEqual([2, 0]);
+  });
+
+  test('and one that does not get up is named', async () => {
+    const request = reload();
+    await rig.turn(3_000);
+    kill(of('1').slice(0, 1));
+    rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 1 });
+    rig.keeper.exit(of('2')[1].instanceId, { code: 9 });
+    await rig.turn(1_000);
+    // Until the old one is up the new one goes on.
+    expect(request.error.message).toContain('Instance 0 runs the new code, Instance 1 runs the old.');
+    rig.keeper.exit(of('2')[0].instanceId, { code: 9 });
+    await rig.turn(100);
+    const second = watch(rig.call('reload', { targets: ['api'], env: { V: '3' } }));
+    await rig.turn(1_000);
+    expect(second.error.message).toContain('The old instance is still serving. Instance 0 is not up.');
+  });
+});
+
+describe('when the keeper dies inside the window', () => {
+  /** Its processes live on, and the next keeper gets them. */
+  async function loseKeeper(behave) {
+    rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: label.name, id: label.id, outPipe: null, errPipe: null }));
+    rig.behaveNext = behave;
+    rig.keeper.die();
+    await rig.turn(100);
+  }
+
+  const orphans = () => rig.keeper.alive.filter(({ isAdopted, isRetiring }) => isAdopted && !isRetiring).length;
+
+  test('what is parked cannot be taken back any more and ends; the new ones are replaced and have a window of their own', async () => {
+    const request = reload();
+    await rig.turn(5_000);
+    const parked = of('1').map(({ instanceId }) => instanceId);
+    await loseKeeper(() => ({ listensAfterMs: 10 }));
+    expect(asked('retire')).toEqual(parked.map((instanceId) => expect.objectContaining({ instanceId, drain: 'handover' })));
+    expect([orphans(), of('2').length, asked('unpark')]).toEqual([2, 1, []]);
+    await rig.turn(30_000);
+    expect(request.state).toBe('pending');
+    await rig.turn(2_000);
+    expect([request.state, rig.keeper.alive.map(({ env }) => env.V)]).toEqual(['done', ['2', '2']]);
+    expect((await rig.call('list')).notices).toEqual([]);
+  });
+
+  test.each([
+    ['crash', { listensAfterMs: 10, exitsAfterMs: 3_000, code: 7 }, 'exited with code 7 after 3s'],
+    ['do not get up', { exitsAfterMs: 5, code: 7 }, 'exited with code 7 after 0s'],
+  ])('and their replacements %s, the reload was rolled back, by a new start of the old ones', async (_what, behaviour, reason) => {
+    const request = reload();
+    await rig.turn(5_000);
+    await loseKeeper(({ env }) => (env.V === '2' ? behaviour : { listensAfterMs: 10 }));
+    await rig.turn(8_000);
+    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_ROLLED_BACK', exitStatus: 1 });
+    expect(request.error.message).toBe(`Reload of "api" was rolled back: instance 0 ${reason}. The 2 old instances had ended and were started anew.`);
+    expect(rig.keeper.alive.map(({ env, isAdopted }) => [env.V, isAdopted])).toEqual([['1', false], ['1', false]]);
+    expect((await rig.call('list')).notices).toEqual([expect.stringContaining('was rolled back')]);
+    expect(rig.control.world.desired.apps[0]).toMatchObject({ spec: { env: { V: '1' } }, previous: [], rollout: { isGuarded: false } });
+    expect(rig.events.filter(({ event }) => event === 'impossible')).toEqual([]);
+  });
+
+  test('and nothing of the old code gets up, what serves goes on', async () => {
+    const request = reload();
+    await rig.turn(5_000);
+    await loseKeeper(() => ({ exitsAfterMs: 5, code: 7 }));
+    await rig.turn(8_000);
+    expect([request.error.code, orphans()]).toEqual(['ERR_NCLUST_ROLLED_BACK', 2]);
+    expect(request.error.message).toContain('Instances 0, 1 run the new code.');
+  });
 });

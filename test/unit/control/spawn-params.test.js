@@ -40,8 +40,11 @@ test.each([
   ['own files', { outFile: '/var/log/x.out.log', errorFile: '/var/log/x' }, '/var/log/x.out-7.log', '/var/log/x-7'],
   ['no files', { outFile: '/dev/null', errorFile: 'NULL' }, '', ''],
   ['a device', { outFile: '/dev/stdout' }, '/dev/stdout', '/h/logs/api-error-7.log'],
-])('log files: %s', (_what, fields, outFile, errorFile) => {
-  expect(logFiles(makeSpec(fields), 7, '/h/logs')).toEqual({ outFile, errorFile });
+  ['a file for both streams', { mergeLogs: true, logFile: 'default' }, '/h/logs/api-out.log', '/h/logs/api-error.log', '/h/logs/api.log'],
+  ['a file for both streams, of each instance', { logFile: '/var/log/api.txt' }, '/h/logs/api-out-7.log', '/h/logs/api-error-7.log', '/var/log/api-7.txt'],
+  ['logs disabled', { disableLogs: true, outFile: '/var/log/x', logFile: 'default' }, '', ''],
+])('log files: %s', (_what, fields, outFile, errorFile, logFile = '') => {
+  expect(logFiles(makeSpec(fields), 7, '/h/logs')).toEqual({ outFile, errorFile, logFile });
 });
 
 test('who gets new connections is said for cluster mode, and the slot always', () => {

@@ -32,6 +32,14 @@ test('what was saved is loaded, by its owner only', () => {
   expect(readdirSync(folder)).toEqual(['state.json']);
 });
 
+test('a state of an earlier version gets the defaults of what that one did not know', () => {
+  const desired = withApps('api');
+  const { logShip, maxSurge, ...earlier } = desired.apps[0].spec;
+  store.save({ ...desired, apps: [{ ...desired.apps[0], spec: earlier, previous: [{ generation: 0, spec: earlier }] }] });
+  const [app] = store.load().desired.apps;
+  expect([app.spec, app.previous[0].spec]).toEqual([{ ...earlier, logShip, maxSurge }, { ...earlier, logShip, maxSurge }]);
+});
+
 test('the state before is kept', () => {
   store.save(withApps('api'));
   store.save(withApps('api', 'web'));

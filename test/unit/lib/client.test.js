@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../../lib/client.js';
 import { NclustError } from '../../../lib/shared/errors.js';
+import { resultLine } from '../../../lib/shared/rpc.js';
 import { openServer } from './rpc-server.js';
 
 /**
@@ -79,6 +80,12 @@ describe('a connection that breaks', () => {
     expect(server.callsTo('start')).toHaveLength(5);
   });
 
+  test('by an update is met with more patience: it may take three controls that crash until the one from before is back', async () => {
+    const server = await openServer({ update: (_params, socket) => (server.callsTo('update').length <= 8 ? void socket.destroy() : { slots: [] }) });
+    const client = await open(server);
+    expect(await client.request('update')).toEqual({ slots: [] });
+  });
+
   test('hands on why it could not be made again', async () => {
     const server = await openServer({ start: (_params, socket) => { socket.destroy(); } });
     const client = await open(server, async () => { throw new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', 'It does not start.'); });
@@ -152,4 +159,37 @@ test('a closed client refuses, and closing twice is fine', async () => {
   await client.close();
   await unanswered;
   await expect(client.request('list')).rejects.toMatchObject({ code: 'ERR_NCLUST_CONNECTION_LOST' });
+});
+
+describe('a conversation', () => {
+  test('gives the answer in its place among the notifications, and goes on', async () => {
+    const server = await openServer({ logs: (_params, socket) => {
+      server.notify('log', { n: 1 });
+      socket.write(resultLine(socket.lastId, { n: 2 }));
+      server.notify('log', { n: 3 });
+      socket.end();
+    } });
+    const client = await open(server);
+    const seen = [];
+    for await (const { params, result } of client.converse('logs')) seen.push(params ?? result);
+    expect(seen).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  });
+
+  test('is not held again when the connection breaks, and ends at once on one that is broken', async () => {
+    const server = await openServer({ logs: (_params, socket) => void socket.destroy() });
+    const client = await open(server);
+    for (let round = 0; round < 2; round++) for await (const message of client.converse('logs')) expect(message).toBeUndefined();
+    expect(server.callsTo('logs')).toHaveLength(1);
+    expect(await client.request('hello')).toMatchObject({ version: '0.1.0' });
+  });
+
+  test('ends with what the server refuses, and with what it says about the connection', async () => {
+    const server = await openServer({ logs: ({ isUnknown }, socket) => {
+      if (isUnknown) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is none.');
+      socket.write('this is no JSON\n');
+    } });
+    const client = await open(server);
+    await expect(client.converse('logs', { isUnknown: true }).next()).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
+    await expect(client.converse('logs', {}).next()).rejects.toMatchObject({ code: 'ERR_NCLUST_PROTOCOL' });
+  });
 });

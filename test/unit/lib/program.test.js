@@ -5,6 +5,7 @@ import { beforeAll, afterAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../lib/command-table.js';
 import { runProgram } from '../../../lib/program.js';
 import { NclustError } from '../../../lib/shared/errors.js';
+import { notificationLine, resultLine } from '../../../lib/shared/rpc.js';
 import { checkSpec } from '../../../lib/shared/spec.js';
 import { openServer } from './rpc-server.js';
 import { slotStatus } from './slots.js';
@@ -173,6 +174,12 @@ describe('start', () => {
     expect(server.callsTo('start')[0].params.specs).toMatchObject([{ name: 'app', stopExitCodes: [0, 2, 3] }]);
   });
 
+  test('--log without a path and a repeated --log-ship do not swallow the script', async () => {
+    const server = await manager();
+    await nclust(['start', '--log-ship', 'exec:a', '--log-ship', 'exec:b', 'app.js', '--log', '-o', 'out/x.log'], { home: server.home });
+    expect(server.callsTo('start')[0].params.specs).toMatchObject([{ name: 'app', logFile: 'default', logShip: ['exec:a', 'exec:b'], outFile: join(cwd, 'out/x.log') }]);
+  });
+
   test('that fails shows the last lines of the app and exits 1', async () => {
     const data = { slots: [{ id: 3, name: 'app', slot: 0, reason: 'exited with code 1', lastLines: ['Error: no database'] }] };
     const { home } = await manager({ start: () => { throw new NclustError('ERR_NCLUST_NOT_UP', 'The start of "app" failed.', { data, hint: 'See: nclust logs app' }); } });
@@ -190,6 +197,8 @@ describe('commands that change something', () => {
     [['restart', '/^a/'], 'restart', { targets: ['/^a/'], wait: true, token }],
     [['restart', 'api', '-a'], 'restart', { targets: ['api'], wait: true, token, env: expect.objectContaining({ B: '2' }) }],
     [['restart', 'api', '--update-env'], 'restart', { targets: ['api'], wait: true, token, env: expect.objectContaining({ B: '2' }) }],
+    [['restart', 'api', '--log-type', 'json', '--no-merge-logs', '--log-ship', 'exec:a', '--log-ship', 'exec:b'], 'restart', { targets: ['api'], wait: true, token, spec: { logType: 'json', mergeLogs: false, logShip: ['exec:a', 'exec:b'] } }],
+    [['reload', 'api', '--time', '--log-max-size', '1M'], 'reload', { targets: ['api'], wait: true, token, spec: { logDateFormat: 'YYYY-MM-DDTHH:mm:ss', logMaxSizeBytes: 1_048_576 } }],
     [['reload', 'api', '1'], 'reload', { targets: ['api', '1'], wait: true, token }],
     [['reload', 'all', '--no-wait', '-a'], 'reload', { targets: ['all'], wait: false, token, env: expect.objectContaining({ B: '2' }) }],
     [['reload', 'api', '--max-surge', '2', '--max-unavailable', '1', '--rollback-window', '30s', '--scheduling', 'sticky'], 'reload', { targets: ['api'], wait: true, token, spec: { maxSurge: 2, maxUnavailable: 1, rollbackWindowMs: 30_000, scheduling: 'sticky' } }],
@@ -211,7 +220,7 @@ describe('commands that change something', () => {
     const slots = [detailed({ id: 0 }, { name: 'api', mode: 'cluster' }), detailed({ id: 1, slot: 1 }, { name: 'api', mode: 'cluster' }), detailed({ id: 2, name: 'worker' }, { name: 'worker', interpreterArgs: ['--trace-gc'] })];
     const server = await manager({ list: () => ({ slots, notices: [] }) });
     expect(await nclust(['reload', 'api', 'worker', '--interpreter', process.execPath, '--max-surge', '3'], { home: server.home })).toMatchObject({ exitStatus: 0 });
-    const spec = { kind: 'node', file: process.execPath, interpreter: process.execPath, nodeVersion: process.version, execArgs: [] };
+    const spec = { kind: 'node', file: process.execPath, interpreter: process.execPath, interpreterGiven: process.execPath, nodeVersion: process.version, execArgs: [] };
     const specs = { api: { ...spec, interpreterArgs: [] }, worker: { ...spec, interpreterArgs: ['--trace-gc'] } };
     expect(server.callsTo('reload').map(({ params }) => params)).toEqual([{ targets: ['api', 'worker'], wait: true, token, spec: { maxSurge: 3 }, specs }]);
     await nclust(['reload', 'all', '--node-args', '--trace-warnings'], { home: server.home });
@@ -287,20 +296,26 @@ describe('kill', () => {
 
 describe('logs', () => {
   const entry = (/** @type {string} */ line) => ({ id: 0, name: 'api', stream: 'out', line, atMs: null });
+  const subscription = 'logs';
 
   test.each([
-    [['--nostream'], { lines: 15, follow: false }],
+    [['--nostream'], { follow: false }],
+    [['--until', '0'], { follow: false, until: expect.any(Number) }],
     [['api', '--nostream', '--lines', '3'], { targets: ['api'], lines: 3, follow: false }],
-    [['--nostream', '--out'], { lines: 15, follow: false, streams: ['out'] }],
-    [['--nostream', '--err'], { lines: 15, follow: false, streams: ['err'] }],
-    [['--nostream', '--err', '--out'], { lines: 15, follow: false }],
+    [['--nostream', '--out'], { follow: false, streams: ['out'] }],
+    [['--nostream', '--err'], { follow: false, streams: ['err'] }],
+    [['--nostream', '--err', '--out'], { follow: false }],
+    [['--nostream', '--grep', '/a.b/i', '--level', 'WARN', '--since', '2h'], { follow: false, grep: { source: 'a.b', flags: 'i' }, level: 'warn', since: expect.any(Number) }],
   ])('%j asks for what is meant', async (words, params) => {
-    const server = await manager({ logs: () => ({ entries: [entry('one')] }) });
+    const server = await manager({ logs: (_params, socket) => {
+      socket.write(notificationLine('log', { subscription, entries: [entry('one')], cursor: {} }));
+      return { subscription, cursor: {} };
+    } });
     expect(await nclust(['logs', ...words, '--raw'], { home: server.home })).toEqual({ exitStatus: 0, stdout: 'one\n', stderr: '' });
-    expect(server.callsTo('logs').map((call) => call.params)).toEqual([params]);
+    expect(server.callsTo('logs').map((call) => call.params)).toEqual([{ ...params, subscription }]);
   });
 
-  test('follow over the death of control, and end with the manager', async () => {
+  test('follow over the death of control where they were, and end with the manager', async () => {
     let round = 0;
     const server = await manager({
       logs: (_params, socket) => {
@@ -309,16 +324,16 @@ describe('logs', () => {
           void server.close();
           return undefined;
         }
-        const subscription = round;
-        socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 2 + round - 1, result: { subscription, entries: [entry(`history ${round}`)] } })}\n`);
-        server.notify('log', { subscription: 99, entries: [entry('of somebody else')] });
-        server.notify('log', { subscription, entries: [entry(`news ${round}`)] });
+        socket.write(notificationLine('log', { subscription: 'another', entries: [entry('of somebody else')] }));
+        socket.write(notificationLine('log', { subscription, entries: [entry(`history ${round}`)], cursor: { '/a': { offset: round } } }));
+        socket.write(resultLine(socket.lastId, { subscription, cursor: { '/a': { offset: round }, '/b': { offset: 7 } } }));
+        socket.write(notificationLine('log', { subscription, entries: [entry(`news ${round}`)], cursor: { '/a': { offset: 10 * round } } }));
         socket.end();
         return undefined;
       },
     });
     const result = await nclust(['logs', '--raw'], { home: server.home });
-    expect(result).toMatchObject({ exitStatus: 0, stdout: 'history 1\nnews 1\nnews 2\n', stderr: expect.stringMatching(/went away[^]*went away[^]*has ended/) });
-    expect(server.callsTo('logs').map(({ params }) => params.lines)).toEqual([15, 0, 0]);
+    expect(result).toEqual({ exitStatus: 0, stdout: 'history 1\nnews 1\nhistory 2\nnews 2\n', stderr: 'The manager has ended.\n' });
+    expect(server.callsTo('logs').map(({ params }) => params.cursor)).toEqual([undefined, { '/a': { offset: 10 }, '/b': { offset: 7 } }, { '/a': { offset: 20 }, '/b': { offset: 7 } }]);
   });
 });

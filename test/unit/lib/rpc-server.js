@@ -7,14 +7,14 @@ import { toWire } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/protocol.js';
 import { createLineReader, errorLine, notificationLine, parseLine, resultLine } from '../../../lib/shared/rpc.js';
 
-/** @typedef {import('node:net').Socket} Socket */
+/** @typedef {import('node:net').Socket & {lastId?: any}} Socket */
 /** @typedef {{method: string, params: any, socket: Socket}} Call */
 
 // Pids that no system gives out: nothing in these tests may look at a real process.
 const HELLO = { version: '0.1.0', protocol: PROTOCOL, controlPid: 2 ** 30 + 1, keeperPid: 2 ** 30 + 2, keeperVersion: '0.1.0', home: '/h', nodeVersion: 'v20.0.0', startedAtMs: 0 };
 
 /**
- * A control that says what a test wants. Handlers return the result, throw a NclustError, or return `undefined` to leave a request unanswered.
+ * A control that says what a test wants. Handlers find the id of the request in `socket.lastId`; they return the result, throw a NclustError, or return `undefined` to leave a request unanswered.
  * @param {Record<string, (params: any, socket: Socket) => unknown>} handlers
  */
 export async function openServer(handlers) {
@@ -42,6 +42,7 @@ export async function openServer(handlers) {
     if ('fault' in parsed) return socket.write(errorLine(parsed.id, parsed.fault));
     const { id = null, method = '', params } = parsed.message;
     calls.push({ method, params, socket });
+    socket.lastId = id;
     try {
       const result = (handlers[method] ?? (() => HELLO))(params, socket);
       if (result !== undefined && !socket.destroyed) socket.write(resultLine(id, result));

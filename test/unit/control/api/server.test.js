@@ -127,22 +127,60 @@ test('one large answer is no offence, but who asks and never reads is not read e
   expect((await other.request('large')).length).toBe(6 * 1024 * 1024);
 });
 
+const entry = { id: 0, name: 'api', stream: 'out', line: 'x'.repeat(60_000), atMs: 1 };
+
 test('log lines are left out, with a notice, for a client that reads too slowly', async () => {
   const socket = connect(sock);
   socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
   await once(socket, 'readable');
-  const entry = { id: 0, name: 'api', stream: 'out', line: 'x'.repeat(60_000), atMs: 1 };
-  for (let at = 0; at < 200; at++) client.notifyLog(7, [entry]);
+  for (let at = 0; at < 200; at++) client.notifyLog('7', [entry], { '/a.log': { startedAtMs: 1, offset: at } });
   let received = '';
   socket.setEncoding('utf8').on('data', (chunk) => {
     received += chunk;
   });
   await untilQuiet(socket);
-  client.notifyLog(7, [{ ...entry, line: 'back' }]);
+  client.notifyLog('7', [{ ...entry, line: 'back' }]);
   while (!received.endsWith('}\n') || !received.includes('"back"')) await once(socket, 'data');
-  const entries = received.trim().split('\n').map((line) => JSON.parse(line)).flatMap((message) => message.params?.entries ?? []);
+  const news = received.trim().split('\n').map((line) => JSON.parse(line).params).filter(Boolean);
+  const entries = news.flatMap((params) => params.entries);
+  const missed = news.reduce((sum, params) => sum + (params.missed ?? 0), 0);
   expect(entries.length).toBeLessThan(150);
-  expect(entries.at(-2).line).toMatch(/^\[nclust\] \d+ lines were left out here/);
+  expect(entries.length + missed).toBe(201);
+  // It is told before the line that comes after it, whether there is one or not.
+  expect(news.findIndex((params) => params.missed > 0)).toBeLessThan(news.findIndex((params) => params.entries[0]?.line === 'back'));
+  expect(news[3].cursor).toEqual({ '/a.log': { startedAtMs: 1, offset: 3 } });
+  socket.destroy();
+});
+
+test('history waits for a client that reads slowly, and nothing of it is left out', async () => {
+  const socket = connect(sock);
+  socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
+  await once(socket, 'readable');
+  let told = 0;
+  const telling = (async () => {
+    for (; told < 100; told++) await client.tellLog('h', { entries: [{ ...entry, atMs: told }] });
+  })();
+  // As much as the buffers take, and not all of it.
+  for (let before = -1; before < told; await new Promise(setImmediate)) before = told;
+  expect(told).toBeLessThan(60);
+  let received = '';
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    received += chunk;
+  });
+  await telling;
+  while (received.split('"entries"').length <= 100 || !received.endsWith('}\n')) await once(socket, 'data');
+  const lines = received.trim().split('\n').map((line) => JSON.parse(line).params).filter(Boolean);
+  expect(lines.map((params) => params.entries[0].atMs)).toEqual(Array.from({ length: 100 }, (_, at) => at));
+  socket.destroy();
+});
+
+test.each([['is gone', (socket) => socket.destroy()], ['is sent away', () => void server.close()]])('history does not wait for a client that %s', async (_, end) => {
+  const socket = connect(sock);
+  socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
+  await once(socket, 'readable');
+  const telling = Promise.all(Array.from({ length: 100 }, () => client.tellLog('h', { entries: [entry] })));
+  end(socket);
+  await telling;
   socket.destroy();
 });
 

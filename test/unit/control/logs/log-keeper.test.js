@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { constants, mkdtempSync, openSync, readFileSync, closeSync, rmSync, statSync, writeSync, mkdirSync } from 'node:fs';
+import { constants, mkdtempSync, openSync, readFileSync, closeSync, rmSync, statSync, writeFileSync, writeSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -10,6 +10,9 @@ let folder;
 let place;
 let clock;
 let keeper;
+let archive;
+let limits;
+let shipped;
 let out;
 let err;
 
@@ -19,9 +22,16 @@ beforeEach(() => {
   execFileSync('mkfifo', pipes);
   // As the keeper does: open for both directions, so that the reader never sees an end.
   [out, err] = pipes.map((pipe) => openSync(pipe, constants.O_RDWR));
-  place = { instanceId: 'i', id: 3, name: 'api', outPipe: pipes[0], errPipe: pipes[1], outFile: join(folder, 'logs/api-out.log'), errorFile: join(folder, 'logs/api-error.log') };
+  place = {
+    instanceId: 'i', id: 3, name: 'api', outPipe: pipes[0], errPipe: pipes[1], outFile: join(folder, 'logs/api-out.log'), errorFile: join(folder, 'logs/api-error.log'),
+    logFile: '', logType: 'raw', logDateFormat: null, isMuted: false, overflow: 'block', rateLimitBytes: 0, ship: [], limits: {},
+  };
   clock = createFakeClock();
-  keeper = createLogKeeper(clock);
+  shipped = [];
+  limits = { maxSizeBytes: 1_000_000, interval: 'never' };
+  archive = { held: new Map(), rotations: 0, hold: (path, given, app) => archive.held.set(path, { given, app }), letGo: (path) => archive.held.delete(path), rotated: () => (archive.rotations += 1), grew() {}, flushed: [], flush: (paths) => archive.flushed.push(...paths) };
+  const fleet = { take: ({ id }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}`), letGo() {}, countersOf: () => [], notices: () => [] };
+  keeper = createLogKeeper({ clock, archive, limitsOf: () => limits, timesFolder: join(folder, 'times'), fleet });
 });
 afterEach(() => {
   keeper.detach('i');
@@ -163,3 +173,84 @@ test('a pipe that cannot be opened is tried again until it can', () => {
 function writeFileAsFolder(path) {
   mkdirSync(path);
 }
+
+test('the combined file has whole lines of both streams', () => {
+  keeper.attach({ ...place, logFile: join(folder, 'logs/api.log') });
+  writeSync(out, 'half of ');
+  keeper.drain('i');
+  writeSync(err, 'an error\n');
+  keeper.drain('i');
+  writeSync(out, 'a line\nno end');
+  keeper.detach('i');
+  expect(readFileSync(join(folder, 'logs/api.log'), 'utf8')).toBe('an error\nhalf of a line\nno end\n');
+  expect(outText()).toBe('half of a line\nno end');
+});
+
+test('lines are dated, or records, where the app wants that; who follows gets them as they were written', () => {
+  const lines = [];
+  keeper.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
+  keeper.attach({ ...place, logDateFormat: 'YYYY' });
+  keeper.attach({ ...place, instanceId: 'j', outPipe: place.errPipe, errPipe: null, outFile: join(folder, 'logs/json.log'), logType: 'json' });
+  writeSync(out, 'dated\n');
+  keeper.drain('i');
+  writeSync(err, 'record\n');
+  keeper.drain('j');
+  expect(outText()).toMatch(/^\d{4}: dated\n$/);
+  expect(JSON.parse(readFileSync(join(folder, 'logs/json.log'), 'utf8'))).toMatchObject({ message: 'record', type: 'out', process_id: 3, app_name: 'api' });
+  expect(lines).toEqual(['dated', 'record']);
+});
+
+test('what is muted is read, and nobody gets it', () => {
+  const lines = [];
+  keeper.follow({ wants: () => true, take: (more) => lines.push(...more) });
+  keeper.attach({ ...place, outFile: '', errorFile: '', isMuted: true });
+  writeSync(out, 'x\n');
+  keeper.drain('i');
+  expect(lines).toEqual([]);
+});
+
+test('lines above the rate limit are lost, counted and told', () => {
+  keeper.attach({ ...place, rateLimitBytes: 1024 });
+  writeSync(out, `${'x'.repeat(1_000)}\ntoo much, too much, too much\n`);
+  keeper.drain('i');
+  expect(outText()).toBe(`${'x'.repeat(1_000)}\n`);
+  expect([keeper.shown('i', 'api'), keeper.notices()]).toEqual([{ logLost: { lines: 1, bytes: 29, reason: 'the rate limit' }, shipping: [] }, ['1 lines (29 bytes) of "api" were above its log rate limit and are lost.']]);
+});
+
+test('every chunk goes to those who ship it', () => {
+  keeper.attach({ ...place, ship: ['exec:cat'] });
+  writeSync(out, 'x\n');
+  writeSync(err, 'y\n');
+  keeper.drain('i');
+  expect(shipped).toEqual(['3 out x\n', '3 err y\n']);
+});
+
+test('a file that is full is rotated, and the archive hears of it', () => {
+  limits.maxSizeBytes = 8;
+  keeper.attach({ ...place, limits: { maxFiles: 2 } });
+  expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 2 }, app: 'api' });
+  writeSync(out, 'one\ntwo\nthree\n');
+  keeper.drain('i');
+  expect([archive.rotations, keeper.positionOf(place.outFile)?.offset, keeper.positionOf(place.errorFile)]).toEqual([1, 0, null]);
+  keeper.detach('i');
+  expect(archive.held.size).toBe(0);
+});
+
+test('flush empties files, also those that nobody writes to, and the archive removes what they were', async () => {
+  const other = join(folder, 'logs/other.log');
+  keeper.attach(place);
+  writeSync(out, 'old\n');
+  keeper.drain('i');
+  writeFileSync(other, 'old');
+  await keeper.flush([place.outFile, other, join(folder, 'logs/none.log')]);
+  writeSync(out, 'new\n');
+  keeper.drain('i');
+  expect([outText(), readFileSync(other, 'utf8'), archive.flushed]).toEqual(['new\n', '', [place.outFile, other, join(folder, 'logs/none.log')]]);
+});
+
+test('a new instance changes how the file they share is kept', () => {
+  keeper.attach(place);
+  keeper.attach({ ...place, instanceId: 'j', outPipe: null, errPipe: null, limits: { maxFiles: 1 } });
+  keeper.detach('j');
+  expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 1 }, app: 'api' });
+});

@@ -57,6 +57,11 @@ describe('what runs the script', () => {
     expect(build(target, options, ['-v'])).toMatchObject({ kind: 'exec', file: join(cwd, target), interpreter: 'none', execArgs: ['-v'], name: target });
   });
 
+  test.each([[undefined, null], ['python3', 'python3'], ['none', 'none']])('that the interpreter was given as %s is kept', (interpreter, given) => {
+    chmodSync(join(cwd, 'no-extension'), 0o755);
+    expect(build('no-extension', interpreter === undefined ? {} : { interpreter })).toMatchObject({ interpreterGiven: given });
+  });
+
   test('a program in PATH runs by its full path', () => {
     expect(build('hello', {}, ['100'])).toMatchObject({ kind: 'exec', file: join(bin, 'hello'), script: join(bin, 'hello'), name: 'hello', execArgs: ['100'] });
   });

@@ -28,7 +28,7 @@ describe('another interpreter', () => {
   test('by its path: its version is looked up, and the arguments stay', () => {
     const node = fakeNode('node', 'v24.1.0');
     expect(interpreterChange(spec('a.js', { interpreterArgs: ['--max-old-space-size=100'] }), { interpreter: node }, where)).toEqual({
-      kind: 'node', file: node, interpreter: node, nodeVersion: 'v24.1.0', interpreterArgs: ['--max-old-space-size=100'], execArgs: [],
+      kind: 'node', file: node, interpreter: node, interpreterGiven: node, nodeVersion: 'v24.1.0', interpreterArgs: ['--max-old-space-size=100'], execArgs: [],
     });
   });
 
@@ -52,7 +52,9 @@ describe('another interpreter', () => {
 
 test('other arguments for the one it has', () => {
   const node = fakeNode('node', 'v24.1.0');
-  expect(interpreterChange(spec('a.js', { file: node, interpreter: node, interpreterArgs: ['--trace-gc'] }), { interpreterArgs: ['--trace-warnings'] }, where)).toMatchObject({ file: node, interpreterArgs: ['--trace-warnings'] });
+  const change = interpreterChange(spec('a.js', { file: node, interpreter: node, interpreterArgs: ['--trace-gc'] }), { interpreterArgs: ['--trace-warnings'] }, where);
+  expect(change).toMatchObject({ file: node, interpreterArgs: ['--trace-warnings'] });
+  expect(change).not.toHaveProperty('interpreterGiven');
 });
 
 test.each([

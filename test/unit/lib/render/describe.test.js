@@ -21,6 +21,22 @@ test('describe tells what runs, how, and by which rules', () => {
   expect(text).not.toMatch(/deaths/);
 });
 
+test('describe tells what becomes of the output, as far as it was asked for', () => {
+  const plain = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };
+  expect(Object.keys(rowsOf(renderDescribe({ slots: [slotStatus({ spec: checkSpec(plain) })] }, view))).filter((title) => /log/.test(title))).toEqual(['out log path', 'error log path']);
+  const spec = checkSpec({
+    ...plain, logType: 'json', logDateFormat: 'HH:mm', disableLogs: true, logMaxSizeBytes: 52_428_800, logInterval: 'daily', logMaxFiles: 0, logMaxAgeMs: 0, logMaxTotalBytes: 1024 ** 3, logCompress: 'none', logOverflow: 'drop',
+    logRateLimitBytes: 1024 ** 2, logShip: ['exec:cat'],
+  });
+  const shipping = [{ target: 'exec:cat', sent: 12, dropped: 3, problem: 'the command ended with code 1' }];
+  const rows = rowsOf(renderDescribe({ slots: [slotStatus({ spec, shipping, logFile: '/l/api.log' })] }, view));
+  expect(rows).toMatchObject({
+    'entire log path': '/l/api.log', 'disable logs': expect.stringContaining('yes'), 'log type': 'json, a record per line', 'log date format': 'HH:mm', 'log max size': '50.0mb', 'log interval': 'daily', 'log max files': '0',
+    'log max age': 'none', 'log max total': '1.0gb', 'log compress': 'none', 'log overflow': expect.stringContaining('drop'), 'log rate limit': '1.0mb a second and instance',
+    'logs go to': 'exec:cat (12 lines sent, 3 lost; the command ended with code 1)',
+  });
+});
+
 test('describe tells the last deaths, newest first, with the last lines of the newest', () => {
   const text = renderDescribe({ slots: [slotStatus({
     status: 'waiting restart', waitingFor: 'the next try in 1.6s',

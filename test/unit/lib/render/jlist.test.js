@@ -27,6 +27,11 @@ test('a process has the shape that readers of pm2 jlist expect', () => {
   });
 });
 
+test('log attributes that were asked for have the names of PM2', () => {
+  const given = { ...spec, logDateFormat: 'HH:mm', logType: /** @type {const} */ ('json'), disableLogs: true, mergeLogs: true };
+  expect(toPm2({ ...slot, spec: given, logFile: '/l/api.log' }).pm2_env).toMatchObject({ pm_log_path: '/l/api.log', log_date_format: 'HH:mm', log_type: 'json', disable_logs: true, merge_logs: true });
+});
+
 test('an attribute wins over a variable of the same name', () => {
   expect(toPm2(slot).pm2_env.status).toBe('online');
 });
@@ -37,6 +42,15 @@ test.each([[death({ code: 3 }), 3], [death({ code: null, signal: 'SIGKILL' }), 0
 
 test('what is stopped has a start time all the same', () => {
   expect(toPm2({ ...slot, pid: 0, startedAtMs: null, instanceId: null }).pm2_env).toMatchObject({ pm_uptime: 900_000, unique_id: '' });
+});
+
+test.each([
+  ['was given', { interpreterGiven: '/opt/node24/bin/node' }, '/opt/node24/bin/node'],
+  ['was given by its name', { kind: 'exec', mode: 'fork', interpreterGiven: 'python3' }, 'python3'],
+  ['was found for a Node program', {}, 'node'],
+  ['was found for another program', { kind: 'exec', mode: 'fork' }, '/usr/bin/ruby'],
+])('the interpreter that %s', (_what, fields, shown) => {
+  expect(toPm2({ ...slot, interpreter: '/usr/bin/ruby', spec: { ...spec, ...fields } }).pm2_env.exec_interpreter).toBe(shown);
 });
 
 test('jlist is one line of JSON, and [] for nothing', () => {

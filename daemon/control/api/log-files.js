@@ -1,0 +1,66 @@
+import { readSegmentsOf, sizeOf } from '../logs/segments.js';
+import { select } from '../selectors.js';
+import { logFiles } from '../spawn-params.js';
+import { optional, readParams, texts } from './params.js';
+import { allIds } from './readings.js';
+
+/** @import { Parts } from '../core.js' */
+/** @import { Desk, MethodBody } from './methods.js' */
+
+/** Methods about the files that apps and the manager write to. @satisfies {Record<string, MethodBody>} */
+export const tendLogFiles = {
+  /** @type {MethodBody} */
+  async flush(desk, params) {
+    const { targets } = readParams({ targets: optional(texts) }, params);
+    const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
+    const paths = [...filesOf(desk, new Set(ids)), ...(targets ? [] : [desk.paths.daemonLog])];
+    const files = weighed(paths);
+    await desk.parts.logs.flush(files.map(({ path }) => path));
+    return { files };
+  },
+
+  /** @type {MethodBody} */
+  reloadLogs(desk) {
+    reopenLogs(desk.parts);
+    return {};
+  },
+};
+
+/**
+ * Opens every log file by its name again: somebody else has rotated them.
+ * @param {Pick<Parts, 'logs'|'ownLog'|'journal'>} parts
+ */
+export function reopenLogs({ logs, ownLog, journal }) {
+  logs.reopen();
+  try {
+    ownLog.reopen();
+  } catch (error) {
+    journal('own-log-not-reopened', { message: /** @type {Error} */ (error).message }); // The one that is open is written on.
+  }
+}
+
+/**
+ * The files that slots write to, and those that processes of an earlier spec still do.
+ * @param {Desk} desk
+ * @param {Set<number>} ids
+ * @returns {Set<string>}
+ */
+function filesOf({ control, paths }, ids) {
+  const { desired, instances } = control.world;
+  const wanted = desired.apps.flatMap((app) => app.slots.filter(({ id }) => ids.has(id)).flatMap(({ id }) => Object.values(logFiles(app.spec, id, paths.logs))));
+  const written = [...instances.values()].filter(({ label }) => ids.has(label.id)).flatMap(({ label }) => [label.outFile, label.errorFile]);
+  return new Set([...wanted, ...written].filter((path) => path !== ''));
+}
+
+/**
+ * @param {string[]} paths
+ * @returns {{path: string, bytes: number}[]}  Those that are files or have been, with what they and their segments take. A device or a pipe has nothing to empty.
+ */
+function weighed(paths) {
+  const segments = readSegmentsOf(paths);
+  return paths.flatMap((path) => {
+    const sizes = (segments.get(path) ?? []).map(({ sizeBytes }) => sizeBytes);
+    const activeBytes = sizeOf(path);
+    return activeBytes === null && sizes.length === 0 ? [] : [{ path, bytes: sizes.reduce((sum, bytes) => sum + bytes, activeBytes ?? 0) }];
+  });
+}

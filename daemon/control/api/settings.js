@@ -1,0 +1,25 @@
+import { describeSettings } from '../../../lib/shared/settings.js';
+import { readParams, text } from './params.js';
+
+/** @import { MethodBody } from './methods.js' */
+
+/** Settings of the whole home. @satisfies {Record<string, MethodBody>} */
+export const settings = {
+  /** @type {MethodBody} */
+  settings(desk) {
+    return { settings: describeSettings(desk.parts.settings.given()) };
+  },
+
+  /** @type {MethodBody} */
+  set(desk, params) {
+    const { key, value } = readParams({ key: text, value: text }, params);
+    desk.parts.settings.set(key, value);
+    return { settings: describeSettings(desk.parts.settings.given()) };
+  },
+
+  /** @type {MethodBody} */
+  unset(desk, params) {
+    const { key } = readParams({ key: text }, params);
+    return { wasSet: desk.parts.settings.unset(key), settings: describeSettings(desk.parts.settings.given()) };
+  },
+};

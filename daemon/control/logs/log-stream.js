@@ -1,0 +1,85 @@
+import { createLastLines } from './last-lines.js';
+import { createLineFormat, createPlainFormat } from './line-format.js';
+import { createLosses } from './losses.js';
+import { createRateLimit } from './rate-limit.js';
+
+/** @import { LogStream as StreamName } from '../../../lib/shared/protocol.js' */
+/** @import { Followers, Source } from './followers.js' */
+/** @import { LineFormat } from './line-format.js' */
+/** @import { FileTable } from './file-table.js' */
+/** @import { LogPlace } from './log-keeper.js' */
+/** @import { Losses } from './losses.js' */
+
+/**
+ * One stream of one instance, on its way from the pipe to all who want it.
+ * @typedef {object} LogStream
+ * @property {string|null} pipe
+ * @property {string[]} files
+ * @property {(chunk: Buffer) => Promise<void>|null} take  What is returned is to be waited for before the next chunk.
+ * @property {() => string[]} lastLines  Of stderr; empty for stdout.
+ * @property {() => Losses|null} refused  What was above the rate limit.
+ * @property {() => void} end  Nothing will come any more: a line without an end is ended.
+ */
+
+/**
+ * @param {LogPlace} place
+ * @param {StreamName} name
+ * @param {object} o
+ * @param {FileTable} o.files
+ * @param {Followers} o.followers
+ * @param {() => number} o.nowMs
+ * @param {(lines: Buffer) => void} o.ship
+ * @returns {LogStream}
+ */
+export function createLogStream(place, name, { files, followers, nowMs, ship }) {
+  const path = name === 'out' ? place.outFile : place.errorFile;
+  const { logFile: combined, rateLimitBytes } = place;
+  const format = createLineFormat({ ...place, stream: name, nowMs });
+  // Lines of two streams in one file must not mix.
+  const toCombined = combined === '' ? null : (createLineFormat({ ...place, stream: name, nowMs }) ?? createPlainFormat());
+  const limit = rateLimitBytes === 0 ? null : createRateLimit(rateLimitBytes, () => performance.now());
+  const refused = limit && createLosses(nowMs);
+  const lastLines = name === 'err' ? createLastLines() : null;
+  /** @type {Source} */
+  const source = { slot: { id: place.id, name: place.name }, stream: name, splitter: null };
+
+  /** @param {Buffer} chunk */
+  function follow(chunk, at = /** @type {import('./open-file.js').Position|null} */ (null)) {
+    if (!place.isMuted) followers.push(source, chunk, at && { path, atMs: nowMs(), ...at });
+  }
+
+  /** @param {Buffer} chunk */
+  function write(chunk) {
+    if (!format) return files.append(path, chunk, follow);
+    const written = append(path, format.push(chunk, nowMs()));
+    follow(chunk);
+    return written;
+  }
+
+  /** @param {string} to @param {Buffer} lines */
+  function append(to, lines) {
+    return lines.length === 0 ? null : files.append(to, lines, () => {});
+  }
+
+  return {
+    pipe: name === 'out' ? place.outPipe : place.errPipe,
+    files: [path, combined],
+    take(chunk) {
+      const { passed, refused: above } = limit ? limit.admit(chunk) : { passed: chunk, refused: null };
+      if (above && above.length > 0) refused?.add(above, 'the rate limit');
+      if (passed.length === 0) return null;
+      const written = write(passed);
+      const alsoWritten = toCombined && append(combined, toCombined.push(passed, nowMs()));
+      lastLines?.push(passed);
+      ship(passed);
+      return written && alsoWritten ? Promise.all([written, alsoWritten]).then(() => {}) : written ?? alsoWritten;
+    },
+    lastLines: () => lastLines?.lines() ?? [],
+    refused: () => refused,
+    end() {
+      if (format) append(path, format.end());
+      if (toCombined) append(combined, toCombined.end());
+      followers.end(source);
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { rotationDue } from './interval.js';
+import { segmentName } from './segments.js';
+
+/** @import { LogInterval } from './interval.js' */
+/** @import { Times } from './times.js' */
+
+/** How long a file that could not be opened or rotated is left alone, in ms. */
+const RETRY_MS = 1_000;
+
+/** How often a file that is written to is looked at, in ms: somebody may have removed it or cut it short. */
+const LOOK_EVERY_MS = 1_000;
+
+/** A file without line ends is cut anywhere when it is as many times as large as it should be. */
+const ENDLESS_FACTOR = 2;
+
+const NEWLINE = 0x0a;
+
+/** Not blocking, so that a path that is a pipe without a reader is an error and not a halt of everything. */
+const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+
+/** `startedAtMs` tells contents of one path apart. @typedef {{startedAtMs: number, offset: number}} Position */
+
+/**
+ * The path of a log file, open for appending, and its rotation. Verbs throw what the system says, unless they say otherwise.
+ * @typedef {object} OpenFile
+ * @property {() => number} ready  Opens the path if it is not open, looks after it now and then, rotates when the time for it has come. Returns the descriptor, for one write.
+ * @property {(bytes: number) => Position|null} noteWritten  Where they are. Null when the file is no regular one.
+ * @property {(chunk: Buffer) => number} cutOf  Of a chunk: where this file should end and the next begin. 0: not in this chunk.
+ * @property {() => void} rotate  Never throws: a file that grows is better than lines that are lost.
+ * @property {() => Position|null} position  Where the next byte will be.
+ * @property {() => void} truncate
+ * @property {() => string|null} problem  Why it is not rotated.
+ * @property {() => void} close  Idempotent; it opens again by itself.
+ */
+
+/**
+ * @param {object} o
+ * @param {string} o.path
+ * @param {() => number} o.nowMs
+ * @param {() => {maxSizeBytes: number, interval: LogInterval}} o.limits
+ * @param {() => Times} o.openTimes
+ * @param {(path: string, segment: string) => void} o.onRotated
+ * @returns {OpenFile}
+ */
+export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
+  /** @type {{fd: number, sizeBytes: number, times: Times|null}|null} */
+  let file = null;
+  /** @type {{error: unknown, untilMs: number}|null} */
+  let refused = null;
+  let lookAtMs = 0;
+  let dueAtMs = Infinity;
+  let rotateAtMs = 0;
+  let problem = '';
+
+  function opened() {
+    if (file) return file;
+    if (refused && nowMs() < refused.untilMs) throw refused.error;
+    try {
+      const fd = openOrMake(path);
+      const stat = fstatSync(fd);
+      file = { fd, sizeBytes: stat.size, times: stat.isFile() ? openTimes() : null };
+      refused = null;
+    } catch (error) {
+      refused = { error, untilMs: nowMs() + RETRY_MS };
+      throw error;
+    }
+    lookAtMs = nowMs() + LOOK_EVERY_MS;
+    dueAtMs = file.times ? rotationDue(limits().interval, file.times.startedAtMs) : Infinity;
+    return file;
+  }
+
+  function close() {
+    refused = null;
+    if (!file) return;
+    file.times?.close();
+    closeSync(file.fd);
+    file = null;
+  }
+
+  /** Who removes a log file wants its space back, and who cuts it short its size. */
+  function look() {
+    const { fd } = opened();
+    const stat = fstatSync(fd);
+    lookAtMs = nowMs() + LOOK_EVERY_MS;
+    if (stat.nlink === 0) close();
+    else if (file) file.sizeBytes = stat.size;
+    if (file?.times) dueAtMs = rotationDue(limits().interval, file.times.startedAtMs);
+  }
+
+  function rotate() {
+    const now = opened();
+    if (!now.times || now.sizeBytes === 0) return;
+    const segment = segmentName(path, nowMs());
+    try {
+      renameSync(path, segment);
+    } catch (error) {
+      problem = /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
+      rotateAtMs = nowMs() + RETRY_MS;
+      return;
+    }
+    problem = '';
+    now.times.moveTo(segment);
+    close();
+    onRotated(path, segment);
+    begin();
+  }
+
+  /** The path is there at all times, for who looks or tails. */
+  function begin() {
+    try {
+      opened();
+    } catch {
+      // The next write says so.
+    }
+  }
+
+  return {
+    ready() {
+      if (nowMs() >= lookAtMs) look();
+      opened();
+      if (nowMs() >= dueAtMs && nowMs() >= rotateAtMs) rotate();
+      return opened().fd;
+    },
+    noteWritten(bytes) {
+      const now = opened();
+      const at = positionOf(now);
+      if (at) now.times?.note(at.offset, nowMs());
+      now.sizeBytes += bytes;
+      return at;
+    },
+    cutOf(chunk) {
+      const { sizeBytes, times } = opened();
+      const { maxSizeBytes } = limits();
+      if (!times || nowMs() < rotateAtMs || sizeBytes + chunk.length < maxSizeBytes) return 0;
+      const afterLine = chunk.lastIndexOf(NEWLINE) + 1;
+      return afterLine > 0 || sizeBytes < ENDLESS_FACTOR * maxSizeBytes ? afterLine : chunk.length;
+    },
+    rotate,
+    position() {
+      // Whoever asks is about to read what is there, and when it was written.
+      file?.times?.flush();
+      return file ? positionOf(file) : null;
+    },
+    truncate() {
+      const now = opened();
+      ftruncateSync(now.fd, 0);
+      now.sizeBytes = 0;
+      now.times?.discard();
+      now.times = now.times && openTimes();
+    },
+    problem: () => (problem ? `The log file "${path}" cannot be rotated (${problem}) and grows beyond its limit.` : null),
+    close,
+  };
+}
+
+/**
+ * @param {{sizeBytes: number, times: Times|null}} file
+ * @returns {Position|null}
+ */
+function positionOf({ sizeBytes, times }) {
+  return times ? { startedAtMs: times.startedAtMs, offset: sizeBytes } : null;
+}
+
+/**
+ * @param {string} path
+ * @returns {number}
+ */
+function openOrMake(path) {
+  try {
+    return openSync(path, FLAGS, 0o600);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
+  }
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return openSync(path, FLAGS, 0o600);
+}

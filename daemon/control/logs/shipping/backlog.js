@@ -1,0 +1,81 @@
+/** @import { LogStream } from '../../../../lib/shared/protocol.js' */
+
+/** A line on its way. @typedef {{line: string, stream: LogStream, atMs: number, id: number}} ShippedLine  `id` is that of the slot. */
+
+/** What a line takes besides its characters: also a million empty ones fill the memory. */
+const LINE_BYTES = 64;
+
+/**
+ * Lines that wait for their target. When it is full the oldest are dropped.
+ * @typedef {object} Backlog
+ * @property {(stream: LogStream, lines: string[], atMs: number, id: number) => number} add  Returns how many lines it has dropped for them.
+ * @property {(maxBytes: number) => ShippedLine[]} take  The oldest; at least one, if there is one.
+ * @property {(lines: ShippedLine[]) => void} putBack  Those that were taken last.
+ * @property {() => number} clear  Returns how many lines it had.
+ * @property {() => boolean} isEmpty
+ */
+
+/**
+ * @param {number} maxBytes  Of all that waits, about: a character counts for one.
+ * @returns {Backlog}
+ */
+export function createBacklog(maxBytes) {
+  /** @type {ShippedLine[]} */
+  let lines = [];
+  let from = 0;
+  let bytes = 0;
+
+  function shift() {
+    const first = lines[from++];
+    bytes -= sizeOf(first);
+    // Not with every line: that would move all the others.
+    if (from > 1_000 && from * 2 > lines.length) {
+      lines = lines.slice(from);
+      from = 0;
+    }
+    return first;
+  }
+
+  const isEmpty = () => from === lines.length;
+
+  return {
+    add(stream, added, atMs, id) {
+      let dropped = 0;
+      for (const line of added) {
+        const entry = { line, stream, atMs, id };
+        lines.push(entry);
+        bytes += sizeOf(entry);
+      }
+      for (; bytes > maxBytes && !isEmpty(); dropped++) shift();
+      return dropped;
+    },
+    take(maxTaken) {
+      /** @type {ShippedLine[]} */
+      const taken = [];
+      for (let size = 0; !isEmpty(); ) {
+        size += sizeOf(lines[from]);
+        if (size > maxTaken && taken.length > 0) break;
+        taken.push(shift());
+      }
+      return taken;
+    },
+    putBack(taken) {
+      lines = [...taken, ...lines.slice(from)];
+      from = 0;
+      bytes += taken.reduce((sum, entry) => sum + sizeOf(entry), 0);
+    },
+    clear() {
+      const count = lines.length - from;
+      lines = [];
+      from = 0;
+      bytes = 0;
+      return count;
+    },
+    isEmpty,
+  };
+}
+
+/** @param {ShippedLine} entry */
+function sizeOf({ line }) {
+  return line.length + LINE_BYTES;
+}

@@ -1,0 +1,54 @@
+import { hostname } from 'node:os';
+import { createProcessLink } from './process-link.js';
+import { createStreamLink } from './stream-link.js';
+import { createSyslogMessage, printable, priorityOf } from './syslog-message.js';
+import { createUdpLink } from './udp-link.js';
+
+/** @import { ShipTarget } from '../../../../lib/shared/ship-target.js' */
+/** @import { Link, LinkParts } from './link.js' */
+
+/** What connect(2) says of a Unix socket that takes datagrams, as /dev/log mostly does. */
+const DATAGRAMS_ONLY = 'EPROTOTYPE';
+
+/** Connects to a target. @typedef {(parts: LinkParts) => Link} Connect */
+
+/**
+ * @param {ShipTarget} target
+ * @param {string} name  Of the app.
+ * @returns {Connect}
+ */
+export function connectorFor(target, name) {
+  if (target.kind === 'exec') return (parts) => createProcessLink({ file: '/bin/sh', args: ['-c', target.command], env: { ...process.env, name } }, ({ line }) => line, parts);
+  const message = createSyslogMessage({ facility: target.facility, hostname: hostname(), name });
+  if (target.kind === 'udp') return (parts) => createUdpLink(target, message, parts);
+  if (target.kind === 'unix') return (parts) => connectToUnix(target, name, (line) => `${message(line)}\n`, parts);
+  return (parts) => createStreamLink({ host: target.host, port: target.port }, (line) => octetCounted(message(line)), parts);
+}
+
+/** RFC 6587, 3.4.1: a line may hold anything. @param {string} message */
+function octetCounted(message) {
+  return `${Buffer.byteLength(message)} ${message}`;
+}
+
+/**
+ * Node.js has no datagrams over Unix sockets. logger(1), which is part of every Linux, has; and it knows the form in which local daemons expect them.
+ * @param {{path: string, facility: number}} target
+ * @param {string} name
+ * @param {(line: import('./backlog.js').ShippedLine) => string} frame
+ * @param {LinkParts} parts
+ * @returns {Link}
+ */
+function connectToUnix({ path, facility }, name, frame, parts) {
+  const logger = { file: 'logger', args: ['--socket', path, '--tag', printable(name, 32), '--size', '65536', '--prio-prefix'], env: process.env };
+  let link = createStreamLink({ path }, frame, {
+    ...parts,
+    events: {
+      ...parts.events,
+      onDown(reason) {
+        if (reason === DATAGRAMS_ONLY) link = createProcessLink(logger, ({ line, stream }) => `<${priorityOf(facility, stream)}>${line}`, parts);
+        else parts.events.onDown(reason);
+      },
+    },
+  });
+  return { write: (lines) => link.write(lines), close: () => link.close() };
+}

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { onceOnly, PARTING_MS, reasonOf } from './link.js';
+
+/** @import { ShippedLine } from './backlog.js' */
+/** @import { Link, LinkParts } from './link.js' */
+
+/**
+ * Into the standard input of a process, a line for each line.
+ * @param {{file: string, args: string[], env: Record<string, string|undefined>}} program
+ * @param {(line: ShippedLine) => string} textOf  Without the line end.
+ * @param {LinkParts} parts
+ * @returns {Link}
+ */
+export function createProcessLink({ file, args, env }, textOf, { clock, events }) {
+  const told = onceOnly(events);
+  // A group of its own: Ctrl-C in the terminal of the manager is not for it.
+  const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'ignore'], env, detached: true });
+  const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+  child.on('spawn', told.onOpen);
+  child.on('error', (error) => told.onDown(reasonOf(error)));
+  child.on('exit', (code, signal) => told.onDown(signal ? `the command was ended by ${signal}` : `the command ended with code ${code}`));
+  // Without descriptors there is no pipe either. EPIPE is no end yet: there must not be a second one beside it.
+  child.stdin?.on('error', () => {});
+
+  return {
+    write(lines) {
+      child.stdin.write(lines.map((line) => `${textOf(line)}\n`).join(''), (error) => {
+        if (!error) told.onTaken(lines.length);
+      });
+    },
+    close() {
+      told.mute();
+      child.stdin?.end();
+      if (hasEnded()) return Promise.resolve();
+      return new Promise((resolve) => {
+        const cancel = clock.after(PARTING_MS, () => {
+          // It goes on without its input: nobody else knows of it.
+          child.kill('SIGTERM');
+          resolve();
+        });
+        child.on('exit', () => {
+          cancel();
+          resolve();
+        });
+      });
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import { parseShipTarget } from '../../../../lib/shared/ship-target.js';
+import { backoffMs } from '../../backoff.js';
+import { createBacklog } from './backlog.js';
+import { PARTING_MS, reasonOf } from './link.js';
+import { connectorFor } from './links.js';
+
+/** @import { LogStream, Shipped } from '../../../../lib/shared/protocol.js' */
+/** @import { ShippedLine } from './backlog.js' */
+/** @import { Link } from './link.js' */
+
+/** Written at once. */
+const BATCH_BYTES = 64 * 1024;
+
+/** With the batch that is being written a MiB. */
+const BACKLOG_BYTES = 1024 * 1024 - BATCH_BYTES;
+
+/** The pause before the second attempt; doubles up to 15 s. */
+const RETRY_MS = 500;
+
+/** A link that has lived for so long was a good one. */
+const GOOD_MS = 10_000;
+
+/** How long a loss is told about after the last of it, in ms. */
+const TOLD_MS = 3_600_000;
+
+/**
+ * Sends the lines of an app to one target, and never makes anybody wait: what the target does not take is dropped, oldest first, and counted.
+ * @typedef {object} Shipper
+ * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} take  Lines without their ends. `id`: of the slot, if it is not the shipper's.
+ * @property {() => Shipped} counters
+ * @property {() => string|null} notice  What was lost in the last hour, for people.
+ * @property {() => Promise<void>} close  Sends what it has, for a second at most. Idempotent; never rejects.
+ */
+
+/**
+ * @param {string} target
+ * @param {object} o
+ * @param {string} o.name  Of the app.
+ * @param {number} o.id  Of its first slot.
+ * @param {import('../../clock.js').Clock} o.clock
+ * @param {import('../../journal.js').Journal} o.journal
+ * @param {import('./links.js').Connect} [o.connect]
+ * @returns {Shipper}
+ */
+export function createShipper(target, { name, id: ownId, clock, journal, connect = connectorTo(target, name) }) {
+  const backlog = createBacklog(BACKLOG_BYTES);
+  /** @type {Link|null} */
+  let link = null;
+  let isOpen = false;
+  let openedAtMs = 0;
+  let failures = 0;
+  /** @type {ShippedLine[]} */
+  let written = [];
+  let takenOfWritten = 0;
+  let sent = 0;
+  let dropped = 0;
+  let droppedAtMs = 0;
+  /** @type {string|null} */
+  let problem = null;
+  let cancelRetry = () => {};
+  /** @type {Promise<void>|null} */
+  let closing = null;
+  let onIdle = () => {};
+
+  function open() {
+    try {
+      link = connect({ clock, events: { onOpen, onTaken, onDown } });
+    } catch (error) {
+      onDown(reasonOf(error)); // No descriptors, no processes: there will be some again.
+    }
+  }
+
+  function onOpen() {
+    isOpen = true;
+    openedAtMs = clock.nowMs();
+    problem = null;
+    pump();
+  }
+
+  /** @param {number} count */
+  function onTaken(count) {
+    sent += count;
+    takenOfWritten += count;
+    if (takenOfWritten < written.length) return;
+    written = [];
+    pump();
+  }
+
+  /** @param {string} reason */
+  function onDown(reason) {
+    failures = isOpen && clock.nowMs() - openedAtMs >= GOOD_MS ? 1 : failures + 1;
+    // Once: UDP, and a command that ends at once, come and go all the time.
+    if (failures === 1) journal('shipping-failed', { app: name, target, reason });
+    isOpen = false;
+    link = null;
+    // Again, to the next link: some of it may arrive twice, which is better than not at all.
+    backlog.putBack(untaken());
+    problem = reason;
+    if (closing) onIdle();
+    else cancelRetry = clock.after(backoffMs(failures, RETRY_MS), open);
+  }
+
+  function untaken() {
+    const lines = written.slice(takenOfWritten);
+    written = [];
+    return lines;
+  }
+
+  function pump() {
+    if (!isOpen || written.length > 0) return;
+    written = backlog.take(BATCH_BYTES);
+    takenOfWritten = 0;
+    if (written.length > 0) link?.write(written);
+    else onIdle();
+  }
+
+  /** @param {number} count */
+  function lose(count) {
+    dropped += count;
+    if (count > 0) droppedAtMs = clock.nowMs();
+  }
+
+  async function part() {
+    cancelRetry();
+    const isBusy = written.length > 0 || !backlog.isEmpty();
+    // While it is resting there is nobody who would take anything.
+    if (link && isBusy) await /** @type {Promise<void>} */ (new Promise((resolve) => {
+      const cancel = clock.after(PARTING_MS, resolve);
+      onIdle = () => {
+        cancel();
+        resolve();
+      };
+    }));
+    isOpen = false;
+    lose(untaken().length + backlog.clear());
+    await link?.close();
+  }
+
+  open();
+  return {
+    take(stream, lines, atMs, id = ownId) {
+      if (closing) return lose(lines.length);
+      lose(backlog.add(stream, lines, atMs, id));
+      pump();
+    },
+    counters: () => ({ target, sent, dropped, problem }),
+    notice() {
+      if (dropped === 0 || clock.nowMs() - droppedAtMs > TOLD_MS) return null;
+      return `${dropped} lines of "${name}" could not be sent to "${target}" (${problem ?? 'it was too slow'}) and are lost there.`;
+    },
+    close: () => (closing ??= part()),
+  };
+}
+
+/**
+ * @param {string} target
+ * @param {string} name
+ */
+function connectorTo(target, name) {
+  const parsed = parseShipTarget(target);
+  if (!parsed) throw new Error(`"${target}" was checked with the spec.`);
+  return connectorFor(parsed, name);
+}

@@ -1,0 +1,47 @@
+/** @import { ShippedLine } from './backlog.js' */
+
+/** Severities of RFC 5424, 6.2.1: informational and error. */
+const SEVERITY = { out: 6, err: 3 };
+
+const MSGID = { out: 'stdout', err: 'stderr' };
+
+const HOSTNAME_MAX = 255;
+const APP_NAME_MAX = 48;
+
+/** Makes a message of RFC 5424 of a line. @typedef {(line: ShippedLine) => string} SyslogMessage */
+
+/**
+ * The app is the APP-NAME, the id of the slot the PROCID, and the stream decides on severity and MSGID.
+ * @param {object} o
+ * @param {number} o.facility
+ * @param {string} o.hostname
+ * @param {string} o.name
+ * @returns {SyslogMessage}
+ */
+export function createSyslogMessage({ facility, hostname, name }) {
+  const from = `${printable(hostname, HOSTNAME_MAX)} ${printable(name, APP_NAME_MAX)}`;
+  let lastMs = NaN;
+  let timestamp = '';
+  return ({ line, stream, atMs, id }) => {
+    if (atMs !== lastMs) timestamp = new Date(atMs).toISOString();
+    lastMs = atMs;
+    return `<${priorityOf(facility, stream)}>1 ${timestamp} ${from} ${id} ${MSGID[stream]} - ${line}`;
+  };
+}
+
+/**
+ * @param {number} facility
+ * @param {keyof typeof SEVERITY} stream
+ */
+export function priorityOf(facility, stream) {
+  return facility * 8 + SEVERITY[stream];
+}
+
+/**
+ * Fields of the header hold printable ASCII without spaces, and "-" for nothing.
+ * @param {string} text
+ * @param {number} max
+ */
+export function printable(text, max) {
+  return text.replace(/[^\u0021-\u007e]/g, '_').slice(0, max) || '-';
+}

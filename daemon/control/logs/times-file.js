@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createVarintReader } from './varint.js';
+
+// The form of a times file: one line of text, then pairs of numbers: how many ms and how many bytes later than the pair before.
+
+const HEADER = /^nclust-times 1 (\d{1,15}) "/;
+
+/** A path has at most 4096 bytes, and quoted not more than six times as many. */
+const HEADER_MAX_BYTES = 32 * 1024;
+
+const NEWLINE = 0x0a;
+
+/** Not blocking: whatever somebody has put there. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/** From this offset on, until that of the next, was written at that moment. @typedef {{atMs: number, offset: number}} Moment */
+
+/**
+ * @param {string} folder
+ * @param {string} path  Of the active file, or the plain path of a segment.
+ * @returns {string}
+ */
+export function timesFileOf(folder, path) {
+  return join(folder, createHash('sha1').update(resolve(path)).digest('hex').slice(0, 16));
+}
+
+/**
+ * @param {number} startedAtMs
+ * @param {string} path  For people who wonder what this is.
+ * @returns {Buffer}
+ */
+export function headerOf(startedAtMs, path) {
+  return Buffer.from(`nclust-times 1 ${startedAtMs} ${JSON.stringify(path)}\n`);
+}
+
+/**
+ * @param {Buffer} bytes
+ * @returns {{startedAtMs: number, headerBytes: number}|null}  Null when it is no times file.
+ */
+export function parseHeader(bytes) {
+  const end = bytes.subarray(0, HEADER_MAX_BYTES).indexOf(NEWLINE);
+  const match = end === -1 ? null : HEADER.exec(bytes.toString('latin1', 0, end));
+  return match ? { startedAtMs: Number(match[1]), headerBytes: end + 1 } : null;
+}
+
+/**
+ * @param {string} file
+ * @returns {Buffer|null}  Null when it cannot be read.
+ */
+export function readTimesFile(file) {
+  try {
+    return readFileSync(file);
+  } catch {
+    return null; // Whatever is the matter with it: then times are not known.
+  }
+}
+
+/**
+ * @param {string} file
+ * @returns {number|null}  Only the identity of what it is about. Null when there is no such file or it is none.
+ */
+export function readStartedAt(file) {
+  let fd;
+  try {
+    fd = openSync(file, READ);
+  } catch {
+    return null;
+  }
+  try {
+    const head = Buffer.alloc(64);
+    const bytes = readSync(fd, head, 0, head.length, 0);
+    const match = HEADER.exec(head.toString('latin1', 0, bytes));
+    return match ? Number(match[1]) : null;
+  } catch {
+    return null; // No file that can be read.
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Walks over the moments of a times file. What is torn at its end is left out.
+ * @param {Buffer} bytes
+ * @param {{startedAtMs: number, headerBytes: number}} header
+ */
+export function createMoments(bytes, { startedAtMs, headerBytes }) {
+  const reader = createVarintReader(bytes, headerBytes);
+  let atMs = startedAtMs;
+  let offset = 0;
+  let wholeBytes = headerBytes;
+  return {
+    /** How much of the file is in order. */
+    wholeBytes: () => wholeBytes,
+    /** @returns {Moment|null} */
+    next() {
+      const deltaMs = reader.next();
+      const deltaBytes = deltaMs === null ? null : reader.next();
+      if (deltaMs === null || deltaBytes === null) return null;
+      wholeBytes = reader.at();
+      atMs += deltaMs;
+      offset += deltaBytes;
+      return { atMs, offset };
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { NclustError } from '../../lib/shared/errors.js';
+import { checkKey, checkSetting, readSettings } from '../../lib/shared/settings.js';
+import { canCompress, checkCompression } from './logs/compression.js';
+
+/** @import { LogInterval } from './logs/interval.js' */
+/** @import { ReadSettings } from '../../lib/shared/settings.js' */
+
+/** A person may edit the file: how often it is looked at, in ms. */
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * How log files are kept. `Infinity` is no limit.
+ * @typedef {object} LogLimits
+ * @property {number} maxSizeBytes  Of the file that is written to.
+ * @property {LogInterval} interval
+ * @property {number} maxFiles  Segments of each file; with 0 none is kept.
+ * @property {number} maxAgeMs
+ * @property {number} maxTotalBytes  Of all files of the app.
+ * @property {'gzip'|'zstd'|'none'} compress
+ * @property {number} homeMaxTotalBytes  Of all files in the home's folder.
+ */
+
+/** What one app says about it; what it leaves out, or null, is as in the home. 0 is no limit, as in the options. @typedef {{[K in keyof LogLimits]?: LogLimits[K]|null}} GivenLimits */
+
+/**
+ * What holds for the whole home: settings.json, which belongs to its user.
+ * @typedef {object} Settings
+ * @property {() => Record<string, string>} given  As it was written.
+ * @property {(key: string, text: string) => void} set  On disk when it returns. Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @property {(key: string) => boolean} unset  Whether it was set. Throws the same.
+ * @property {(given: GivenLimits|null) => LogLimits} limitsOf  What holds now for an app. Cheap: may be asked for each chunk.
+ * @property {() => string[]} notices  What of the file cannot be used, for people.
+ */
+
+/**
+ * @param {string} file
+ * @param {() => number} nowMs
+ * @returns {Settings}
+ */
+export function createSettings(file, nowMs) {
+  let read = readSettings(null);
+  let stamp = '';
+  let lookedAtMs = -Infinity;
+
+  function look() {
+    if (Math.abs(nowMs() - lookedAtMs) < LOOK_EVERY_MS) return read;
+    lookedAtMs = nowMs();
+    const now = stampOf(file);
+    if (now !== stamp) read = readFile(file);
+    stamp = now;
+    return read;
+  }
+
+  /** @returns {Record<string, unknown>}  Everything in the file, what is no setting too: it is not ours to remove. */
+  function contents() {
+    lookedAtMs = -Infinity;
+    const { broken } = look();
+    if (broken === null) return stamp === '' ? {} : JSON.parse(readFileSync(file, 'utf8'));
+    throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings in "${file}" cannot be changed: ${broken}.`, { hint: 'Mend the file or move it away; nothing was changed.' });
+  }
+
+  /** @param {Record<string, unknown>} record */
+  function write(record) {
+    try {
+      replaceFile(file, `${JSON.stringify(record, null, 2)}\n`);
+    } catch (error) {
+      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+      throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`, { hint: 'Make room on the disk or mend the permissions of the home, then repeat the command.', cause: error });
+    }
+    lookedAtMs = -Infinity;
+  }
+
+  return {
+    given: () => look().given,
+    set(key, text) {
+      checkSetting(key, text);
+      if (key === 'logs.compress') checkCompression(text);
+      write({ ...contents(), [key]: text });
+    },
+    unset(key) {
+      const { [key]: was, ...rest } = contents();
+      if (was === undefined) checkKey(key);
+      else write(rest);
+      return was !== undefined;
+    },
+    limitsOf(given) {
+      const { values } = look();
+      return {
+        maxSizeBytes: limit(given?.maxSizeBytes) ?? values['logs.max_size'],
+        interval: given?.interval ?? values['logs.interval'],
+        maxFiles: given?.maxFiles ?? values['logs.max_files'],
+        maxAgeMs: limit(given?.maxAgeMs) ?? values['logs.max_age'],
+        maxTotalBytes: limit(given?.maxTotalBytes) ?? values['logs.max_app_total'],
+        compress: possible(given?.compress ?? values['logs.compress']),
+        homeMaxTotalBytes: values['logs.max_total'],
+      };
+    },
+    notices() {
+      const { broken, problems } = look();
+      if (broken !== null) return [`The settings in "${file}" are not used, because ${broken}; the defaults are.`];
+      return problems.map((problem) => `In the settings "${file}" ${problem}.`);
+    },
+  };
+}
+
+/**
+ * Atomically. Mode 0600. Throws what the file system says.
+ * @param {string} file
+ * @param {string} text
+ */
+function replaceFile(file, text) {
+  const temp = `${file}.new`;
+  try {
+    const fd = openSync(temp, 'w', 0o600);
+    try {
+      writeFileSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temp, file);
+  } catch (error) {
+    rmSync(temp, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * @param {string} file
+ * @returns {ReadSettings}
+ */
+function readFile(file) {
+  const isPossible = (/** @type {string} */ key, /** @type {unknown} */ value) => key !== 'logs.compress' || canCompress(String(value));
+  try {
+    return readSettings(readFileSync(file, 'utf8'), isPossible);
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    const read = readSettings(null);
+    return code === 'ENOENT' ? read : { ...read, broken: `it cannot be read (${code ?? error})` };
+  }
+}
+
+/**
+ * @param {string} file
+ * @returns {string}  Another one when the file is another one. Empty: there is none.
+ */
+function stampOf(file) {
+  try {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    return stat ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : '';
+  } catch (error) {
+    return String(error); // Reading it says why.
+  }
+}
+
+/** @param {number|null|undefined} given */
+function limit(given) {
+  return given === 0 ? Infinity : given;
+}
+
+/**
+ * An app that was started when the manager ran on a later Node.js.
+ * @param {'gzip'|'zstd'|'none'} compress
+ */
+function possible(compress) {
+  return canCompress(compress) ? compress : 'gzip';
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/**
+ * What the system allows the keeper, and so whatever it starts.
+ * @typedef {object} SystemLimits
+ * @property {number} files  Open descriptors of the keeper itself. Infinity: none is known.
+ * @property {number} tasks  Processes and threads of its control group.
+ * @property {string} tasksFile  Where that is set.
+ */
+
+/**
+ * @param {number} keeperPid
+ * @param {object} [o]
+ * @param {string} [o.root]  Where /proc and /sys are looked for.
+ * @returns {SystemLimits}
+ */
+export function systemLimits(keeperPid, { root = '/' } = {}) {
+  const groups = read(join(root, `proc/${keeperPid}/cgroup`));
+  const [v2, v1] = [/^0::(.*)$/m.exec(groups)?.[1], /^\d+:(?:[^:]*,)?pids(?:,[^:]*)?:(.*)$/m.exec(groups)?.[1]];
+  const files = [...filesOf('sys/fs/cgroup', v2), ...filesOf('sys/fs/cgroup/pids', v1)];
+  const found = files.map((file) => ({ tasks: numberIn(read(join(root, file))), tasksFile: `/${file}` }));
+  const least = found.reduce((one, other) => (other.tasks < one.tasks ? other : one), { tasks: Infinity, tasksFile: '' });
+  return { ...least, files: numberIn(/^Max open files\s+(\d+)/m.exec(read(join(root, `proc/${keeperPid}/limits`)))?.[1] ?? '') };
+}
+
+/**
+ * A limit of any parent counts too. In a container the path may be the host's; then only the mount's own root exists.
+ * @param {string} mount
+ * @param {string} [path]
+ */
+function filesOf(mount, path) {
+  const files = [];
+  for (let folder = path; folder !== undefined; folder = folder === '/' || folder === '.' || folder === '' ? undefined : dirname(folder)) files.push(join(mount, folder, 'pids.max'));
+  return files;
+}
+
+/** @param {string} text  "max", or nothing: no limit. */
+function numberIn(text) {
+  return /^\d+$/.test(text.trim()) ? Number(text) : Infinity;
+}
+
+/** @param {string} file */
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // Not Linux, or not mounted: no limit known.
+  }
+}

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { homePaths } from '../shared/paths.js';
+import { checkKey, describeSettings, readSettings, withKey } from '../shared/settings.js';
+
+/**
+ * A setting of the whole home, or all of them. Needs no manager.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} words  The key, or nothing.
+ * @returns {Promise<{settings: import('../shared/settings.js').ShownSetting[], key: string|null}>}  Throws ERR_NCLUST_BAD_SETTING.
+ */
+export async function get(context, [key]) {
+  if (key !== undefined) checkKey(key);
+  const file = homePaths(context.home).settings;
+  const { given, problems, broken } = readSettings(readText(file));
+  if (broken !== null) context.talk(`The settings in "${file}" are not used, because ${broken}; the defaults are.`);
+  for (const problem of problems) context.talk(`In the settings "${file}" ${problem}.`);
+  const all = describeSettings(given);
+  return { settings: key === undefined ? all : withKey(all, key), key: key ?? null };
+}
+
+/** @param {string} file */
+function readText(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
+    throw error;
+  }
+}

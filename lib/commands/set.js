@@ -1,0 +1,16 @@
+import { checkSetting, withKey } from '../shared/settings.js';
+
+/**
+ * Changes a setting of the whole home.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} words  Key and value.
+ * @param {Record<string, any>} options
+ * @returns {Promise<{settings: import('../shared/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ */
+export async function set(context, [key, value], { json }) {
+  checkSetting(key, value); // Before a manager is started for it.
+  const client = await context.manager();
+  const { settings } = await client.request('set', { key, value });
+  if (!json) context.talk(`"${key}" is ${value} now.`);
+  return { settings: withKey(settings, key) };
+}

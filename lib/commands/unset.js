@@ -1,0 +1,16 @@
+import { withKey } from '../shared/settings.js';
+
+/**
+ * Goes back to the default of a setting.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} words  The key.
+ * @param {Record<string, any>} options
+ * @returns {Promise<{settings: import('../shared/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ */
+export async function unset(context, [key], { json }) {
+  const client = await context.manager();
+  const { settings, wasSet } = await client.request('unset', { key });
+  const [shown] = withKey(settings, key);
+  if (!json) context.talk(`"${key}" ${wasSet ? 'is not set any more' : 'was not set'}${shown ? `; the default is ${shown.value}` : ''}.`);
+  return { settings: shown ? [shown] : [] };
+}

@@ -1,0 +1,106 @@
+import { levelOfRecord, recordOf } from '../shared/log-level.js';
+import { timeOfDay } from './log-time.js';
+
+/** @typedef {import('../shared/log-level.js').Level} Level */
+/** @typedef {import('./paint.cjs').Paint} Paint */
+
+const VALUE_MAX_CHARS = 80;
+const FIELDS_MAX = 12;
+
+/** Of a number of seconds no more than this can be meant, and of milliseconds no less: the year 5138 and 1973. */
+const SECONDS_MAX = 1e11;
+
+const TIME_KEYS = ['time', 'timestamp', '@timestamp', 'ts'];
+
+/** Shown in another form, or the same in every line of an app. */
+const HIDDEN = new Set([...TIME_KEYS, 'level', 'severity', 'log.level', 'msg', 'message', 'pid', 'hostname', 'v', 'ecs.version', 'stack']);
+
+/** @type {Record<Level, (paint: Paint, word: string) => string>} */
+const LEVEL_STYLES = {
+  trace: (paint, word) => paint('grey', word),
+  debug: (paint, word) => paint('blue', word),
+  info: (paint, word) => paint('green', word),
+  warn: (paint, word) => paint('yellow', word),
+  error: (paint, word) => paint('red', word),
+  fatal: (paint, word) => paint('inverse', paint('red', word)),
+};
+
+/**
+ * A record of pino, bunyan, winston or their like as people read it: time, level, message, the other fields short; below it the stack of an error.
+ * @param {import('../shared/protocol.js').LogEntry} entry
+ * @param {{paint: Paint, hasTime: boolean}} o  hasTime: the line has one in front of it already.
+ * @returns {string[]|null}  Its lines. Null when the line is no such record.
+ */
+export function prettyRecord({ line, name, atMs }, { paint, hasTime }) {
+  const record = recordOf(line);
+  const level = record && levelOfRecord(record);
+  if (!record || !level) return null;
+  const [message, ...more] = asText(record.msg ?? record.message).split(/\r?\n/);
+  const time = hasTime ? '' : paint('grey', shownTime(timeOf(record) ?? atMs));
+  const fields = paint('grey', fieldsOf(record, name).join(' '));
+  const head = [time, LEVEL_STYLES[level](paint, level.toUpperCase().padEnd(5)), message, fields].filter((part) => part !== '').join(' ');
+  const stack = stackOf(record);
+  return [head, ...more.map((text) => `    ${text}`), ...stack.map((text) => paint('grey', `    ${text}`))];
+}
+
+/** @param {Record<string, unknown>} record */
+function timeOf(record) {
+  for (const key of TIME_KEYS) {
+    const ms = readTime(record[key]);
+    if (ms !== null) return ms;
+  }
+  return null;
+}
+
+/** @param {unknown} value */
+function readTime(value) {
+  const number = typeof value === 'number' ? value : typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : null;
+  const ms = number === null ? Date.parse(String(value)) : number < SECONDS_MAX ? number * 1_000 : number;
+  return Number.isNaN(new Date(ms).getTime()) ? null : ms;
+}
+
+/** @param {number|null} ms */
+function shownTime(ms) {
+  return ms === null ? '' : timeOfDay(ms);
+}
+
+/**
+ * @param {Record<string, unknown>} record
+ * @param {string} appName  Stands before the line.
+ */
+function fieldsOf(record, appName) {
+  const shown = Object.entries(record).filter(([key, value]) => !HIDDEN.has(key) && !(key === 'name' && value === appName) && value !== undefined);
+  const fields = shown.slice(0, FIELDS_MAX).map(([key, value]) => `${key}=${short(fieldText(value))}`);
+  return shown.length > FIELDS_MAX ? [...fields, `and ${shown.length - FIELDS_MAX} more`] : fields;
+}
+
+/** @param {unknown} value */
+function fieldText(value) {
+  if (isError(value)) return `${value.type ?? value.name ?? 'Error'}: ${value.message ?? ''}`;
+  if (typeof value === 'string') return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+  return asText(value);
+}
+
+/** @param {Record<string, unknown>} record */
+function stackOf(record) {
+  const [error] = [record.err, record.error, record].filter(isError);
+  return error ? error.stack.split(/\r?\n/) : [];
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is {stack: string, type?: unknown, name?: unknown, message?: unknown}}
+ */
+function isError(value) {
+  return typeof value === 'object' && value !== null && 'stack' in value && typeof value.stack === 'string';
+}
+
+/** @param {unknown} value */
+function asText(value) {
+  return value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** @param {string} text */
+function short(text) {
+  return text.length > VALUE_MAX_CHARS ? `${text.slice(0, VALUE_MAX_CHARS - 1)}…` : text;
+}

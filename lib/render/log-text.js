@@ -1,0 +1,42 @@
+/** Colours, then everything else that makes a terminal do something: other escape sequences, and control characters but for the tab. */
+const CONTROLS = /(\u001b\[[\d;:]*m)|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
+
+const COLOURS = /(\u001b\[[\d;:]*m)/;
+const RESET = '\u001b[0m';
+
+/** A pattern of the user's is tried again and again along a line; on a longer one that could take seconds. */
+const MARKED_MAX_CHARS = 1_000;
+
+/**
+ * What an app wrote, for a terminal: it keeps its colours, and cannot move the cursor, clear the screen or leave its colours behind.
+ * @param {string} line
+ * @returns {string}
+ */
+export function forTerminal(line) {
+  const text = line.endsWith('\r') ? line.slice(0, -1) : line;
+  const shown = text.replace(CONTROLS, (control, colour) => colour ?? (control[0] === '\u001b' ? '' : '?'));
+  return COLOURS.test(shown) ? shown + RESET : shown;
+}
+
+/**
+ * @param {{highlight?: string|true, grep?: string}} options
+ * @param {(text: string) => import('../shared/grep-pattern.js').Grep} readGrep
+ * @returns {RegExp|null}  What to mark: the given text, or what --grep has found.
+ */
+export function markerOf({ highlight, grep }, readGrep) {
+  if (typeof highlight === 'string' && highlight !== '') return new RegExp(highlight.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'g');
+  if (highlight === undefined || grep === undefined) return null;
+  const { source, flags } = readGrep(grep);
+  return new RegExp(source, `${flags}g`);
+}
+
+/**
+ * @param {string} line
+ * @param {RegExp} marker  Global.
+ * @param {import('./paint.cjs').Paint} paint
+ * @returns {string}  With every place marked; colours in the line are not looked into.
+ */
+export function mark(line, marker, paint) {
+  if (line.length > MARKED_MAX_CHARS) return line;
+  return line.split(COLOURS).map((part, at) => (at % 2 === 1 ? part : part.replace(marker, (found) => paint('inverse', found)))).join('');
+}

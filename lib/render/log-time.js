@@ -1,0 +1,33 @@
+import { createRequire } from 'node:module';
+
+/** PM2's. */
+export const TIMESTAMP_FORMAT = 'YYYY-MM-DD-HH:mm:ss';
+
+/** @type {typeof import('dayjs')|null} */
+let dayjs = null;
+
+/**
+ * @param {number|null} atMs  Null: not known.
+ * @param {string} format  In dayjs' signs.
+ * @returns {string}  Local time.
+ */
+export function formatTime(atMs, format) {
+  if (atMs === null) return '-';
+  // Read here, because most commands print no time.
+  dayjs ??= /** @type {typeof import('dayjs')} */ (createRequire(import.meta.url)('dayjs'));
+  return dayjs(atMs).format(format);
+}
+
+/**
+ * @param {number} atMs
+ * @returns {string}  Local time of day, to the millisecond.
+ */
+export function timeOfDay(atMs) {
+  const at = new Date(atMs);
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}`;
+}
+
+/** @param {number} number */
+function two(number) {
+  return String(number).padStart(2, '0');
+}

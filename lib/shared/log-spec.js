@@ -1,0 +1,99 @@
+import { isAbsolute, resolve } from 'node:path';
+import { flag, isFilled, isText, isWhole, oneOf, orNull } from './rules.js';
+import { parseShipTarget, SHIP_TARGET_FORMS, SHIP_TARGETS_MAX } from './ship-target.js';
+
+/**
+ * What becomes of an app's output. The fields that say null leave it to the defaults of the home (`nclust set`).
+ * @typedef {object} LogSpec
+ * @property {string} outFile  Empty: the default path. "/dev/null" or "NULL": no file. A relative path counts from `cwd`.
+ * @property {string} errorFile
+ * @property {string} logFile  One more file with the lines of both streams. Empty, "/dev/null" or "NULL": none. "default": <name>.log.
+ * @property {boolean|null} mergeLogs  Null: the default rule.
+ * @property {'raw'|'json'} logType
+ * @property {string|null} logDateFormat  In front of each line, in the words of dayjs. Null: nothing.
+ * @property {boolean} disableLogs  No files, and nothing to follow.
+ * @property {string[]} logShip  Where lines are sent besides: syslog+udp://, syslog+tcp://, syslog+unix:// or exec:
+ * @property {'block'|'drop'} logOverflow  What a slow disk does: the app waits, or lines are lost.
+ * @property {number} logRateLimitBytes  Per second and instance; lines above it are lost. 0: no limit.
+ * @property {number|null} logMaxSizeBytes  A file this big is rotated. 0: no limit.
+ * @property {'hourly'|'daily'|'weekly'|'never'|null} logInterval  How often it is rotated whatever its size.
+ * @property {number|null} logMaxFiles  Rotated files kept of each log file. 0: none.
+ * @property {number|null} logMaxAgeMs  How long they are kept. 0: no limit.
+ * @property {number|null} logMaxTotalBytes  Of all log files of the app. 0: no limit.
+ * @property {'gzip'|'zstd'|'none'|null} logCompress
+ */
+
+/** What is no path in `outFile` and `errorFile`. */
+const NO_PATHS = ['', 'NULL'];
+
+const HOME_DEFAULT = 'the default of the home';
+
+/** Less would be a rotation with every other line: 10 typed for "10M". */
+const SIZE_MIN_BYTES = 1024;
+
+const SIZE_FORMS = `0 for no limit, or a whole number from ${SIZE_MIN_BYTES}`;
+
+const FILES_MAX = 10_000;
+
+/** What `time: true` stands for, in PM2 too. */
+export const TIME_FORMAT = 'YYYY-MM-DDTHH:mm:ss';
+
+export const LOG_TYPES = ['raw', 'json'];
+export const LOG_OVERFLOWS = ['block', 'drop'];
+export const LOG_INTERVALS = ['hourly', 'daily', 'weekly', 'never'];
+export const LOG_COMPRESSIONS = ['gzip', 'zstd', 'none'];
+const DATE_FORMAT_MAX = 100;
+
+/** @type {{[K in keyof LogSpec]: import('./rules.js').Rule}} */
+export const LOG_RULES = {
+  outFile: { accepts: isText, accepted: 'a path, "" for the default one, or "/dev/null" for none', fallback: '' },
+  errorFile: { accepts: isText, accepted: 'a path, "" for the default one, or "/dev/null" for none', fallback: '' },
+  logFile: { accepts: isText, accepted: 'a path, "default" for <name>.log, or "" for none', fallback: '' },
+  mergeLogs: { accepts: (value) => value === null || typeof value === 'boolean', accepted: 'true, false or null', fallback: null },
+  logType: oneOf(LOG_TYPES, 'raw'),
+  logDateFormat: orNull({ accepts: isDateFormat, accepted: `a format such as "YYYY-MM-DDTHH:mm:ss", of 1 to ${DATE_FORMAT_MAX} characters on one line` }, 'no dates'),
+  disableLogs: flag(false),
+  logShip: { accepts: areShipTargets, accepted: `a list of at most ${SHIP_TARGETS_MAX} targets, each ${SHIP_TARGET_FORMS}`, fallback: [] },
+  logOverflow: oneOf(LOG_OVERFLOWS, 'block'),
+  logRateLimitBytes: { accepts: isSize, accepted: SIZE_FORMS, fallback: 0 },
+  logMaxSizeBytes: orNull({ accepts: isSize, accepted: SIZE_FORMS }, HOME_DEFAULT),
+  logInterval: orNull(oneOf(LOG_INTERVALS), HOME_DEFAULT),
+  logMaxFiles: orNull({ accepts: (value) => isWhole(value) && value <= FILES_MAX, accepted: `a whole number from 0 to ${FILES_MAX}` }, HOME_DEFAULT),
+  logMaxAgeMs: orNull({ accepts: isWhole, accepted: 'a whole number from 0' }, HOME_DEFAULT),
+  logMaxTotalBytes: orNull({ accepts: isSize, accepted: SIZE_FORMS }, HOME_DEFAULT),
+  logCompress: orNull(oneOf(LOG_COMPRESSIONS), HOME_DEFAULT),
+};
+
+/**
+ * Relative paths of log files count from where the app runs, wherever they were written.
+ * @template {LogSpec & {cwd: string}} Spec
+ * @param {Spec} spec
+ * @returns {Spec}
+ */
+export function settleLogPaths(spec) {
+  const { cwd, outFile, errorFile, logFile } = spec;
+  return { ...spec, outFile: settled(outFile, cwd), errorFile: settled(errorFile, cwd), logFile: logFile === 'default' ? logFile : settled(logFile, cwd) };
+}
+
+/**
+ * @param {string} path
+ * @param {string} cwd
+ */
+function settled(path, cwd) {
+  return NO_PATHS.includes(path) || isAbsolute(path) ? path : resolve(cwd, path);
+}
+
+/** @param {unknown} value */
+function isSize(value) {
+  return isWhole(value) && (value === 0 || value >= SIZE_MIN_BYTES);
+}
+
+/** @param {unknown} value */
+function isDateFormat(value) {
+  return isFilled(value) && value.length <= DATE_FORMAT_MAX && !/[\u0000-\u001f\u007f]/.test(value);
+}
+
+/** @param {unknown} value */
+function areShipTargets(value) {
+  return Array.isArray(value) && value.length <= SHIP_TARGETS_MAX && value.every((item) => isText(item) && parseShipTarget(item) !== null);
+}

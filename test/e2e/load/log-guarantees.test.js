@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readSegments } from '../../../daemon/control/logs/segments.js';
+import { install } from '../../helpers/installation.js';
+import { nextWrite, wholeLog, wholeLogLines } from '../../helpers/log-files.js';
+import { killIfThere } from '../../helpers/processes.js';
+import { sandbox } from '../../helpers/sandbox.js';
+
+const LINES = 100_000;
+
+/** @param {string} word @param {number} count */
+const numbered = (word, count) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
+
+/**
+ * The first difference: a diff of a hundred thousand lines helps nobody.
+ * @param {string[]} found
+ * @param {string[]} expected
+ */
+function expectLines(found, expected) {
+  const at = expected.findIndex((line, index) => found[index] !== line);
+  expect({ count: found.length, at, found: found.slice(Math.max(0, at), at + 3) }).toMatchObject({ count: expected.length, at: -1 });
+}
+
+/**
+ * Runs a program that ends by itself, and waits for that.
+ * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {string} fixture
+ * @param {string} end
+ * @param {string[]} [flags]
+ */
+async function runToItsEnd(home, fixture, end, flags = []) {
+  await home.nclust('start', home.place(fixture), '--no-wait', '--no-autorestart', ...flags, { env: { LINES: String(LINES), END: end } });
+  return home.waitFor('the end of the program', async () => (await home.list()).find((one) => one.status === 'stopped'), { deadlineMs: 60_000 });
+}
+
+describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: every one is there, in order, once`, (end) => {
+  test.each([['fork mode', []], ['cluster mode', ['-i', '1']]])('%s', async (_, flags) => {
+    const home = await sandbox();
+    const slot = await runToItsEnd(home, 'floods-stdout', end, flags);
+    expectLines(wholeLogLines(slot.outFile), numbered('floods-stdout out', LINES));
+    expectLines(wholeLogLines(slot.errorFile).filter((line) => line.startsWith('floods-stdout err')), numbered('floods-stdout err', LINES / 10).map((line, at) => line.replace(/\d+$/, String((at + 1) * 10))));
+    if (end === 'throw') expect(readFileSync(slot.errorFile, 'utf8')).toMatch(/floods-stdout is done\n +at /);
+  });
+
+  test.each(['floods-python.py', 'floods-shell.sh'])('%s', async (fixture) => {
+    const home = await sandbox();
+    const slot = await runToItsEnd(home, fixture, end);
+    expectLines(wholeLogLines(slot.outFile), numbered('floods out', LINES));
+    if (end === 'throw' && fixture.endsWith('.py')) expect(readFileSync(slot.errorFile, 'utf8')).toContain('RuntimeError: floods is done');
+  });
+});
+
+describe('a program that writes 1,000 lines a second', () => {
+  /**
+   * @param {import('../../helpers/sandbox.js').Sandbox} home
+   * @param {string[]} [flags]
+   */
+  async function start(home, flags = []) {
+    await home.nclust('start', home.place('ticks'), '--no-wait', '--no-autorestart', ...flags);
+    return (await home.list())[0].outFile;
+  }
+
+  /** @param {import('../../helpers/sandbox.js').Sandbox} home @param {string} outFile */
+  async function expectAll(home, outFile) {
+    const { pid } = (await home.list())[0];
+    process.kill(pid, 'SIGINT');
+    const count = await home.waitFor('the last line', () => Number(/ticks ended after (\d+)\n$/.exec(wholeLog(outFile))?.[1]));
+    expectLines(wholeLogLines(outFile).slice(0, -1), numbered('ticks', count));
+  }
+
+  test('loses none and doubles none while control is killed twenty times, fifty files are rotated, and nclust is updated', async () => {
+    const home = await sandbox();
+    const outFile = await start(home, ['--log-max-size', '1k', '--log-max-files', '10000']);
+    for (let kills = 0; kills < 20; kills += 1) {
+      const { controlPid } = await home.daemon();
+      await nextWrite(outFile);
+      process.kill(controlPid, 'SIGKILL');
+      await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
+    }
+    expect(await install(home, '9.9.9').nclust('update')).toMatchObject({ exitStatus: 0 });
+    await home.waitFor('fifty rotated files', () => readSegments(outFile).length >= 50);
+    await expectAll(home, outFile);
+  });
+
+  test('loses none when the keeper is killed', async () => {
+    const home = await sandbox();
+    const outFile = await start(home);
+    const { keeperPid } = await home.daemon();
+    await nextWrite(outFile);
+    process.kill(keeperPid, 'SIGKILL');
+    await home.waitFor('the next keeper', async () => (await home.daemon()).keeperPid !== keeperPid);
+    await nextWrite(outFile);
+    const written = await home.waitFor('the process that was adopted, or its successor', () => (existsSync(outFile) ? wholeLogLines(outFile) : null));
+    // Where it has been replaced, its successor counts from 1 again.
+    const lives = written.join('\n').split(/\n(?=ticks 1\n)/).map((life) => life.split('\n').filter((line) => /^ticks \d+$/.test(line)));
+    for (const life of lives) expectLines(life, numbered('ticks', life.length));
+    for (const { pid } of await home.list()) killIfThere(pid);
+  });
+});
+
+test('what a full disk has not kept is counted and shown, the app goes on, and writing resumes by itself', async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { flags: ['-o', '/dev/full'] });
+  await home.nclust('restart', app.name);
+  expect((await fetch(app.url)).status).toBe(200);
+  expect((await home.nclust('list')).stderr).toMatch(/lines \(\d+ bytes\) could not be written to the log file "\/dev\/full" \(ENOSPC\)/);
+  const described = await home.nclust('describe', app.name);
+  expect(described.stdout + described.stderr).toContain('ENOSPC');
+  await home.nclust('restart', app.name, '-o', join(home.work, 'kept.log'));
+  await home.waitFor('the line of the new process', () => existsSync(join(home.work, 'kept.log')) && readFileSync(join(home.work, 'kept.log'), 'utf8').includes('listens'));
+});

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { readSegments } from '../../../daemon/control/logs/segments.js';
+import { residentBytes } from '../../helpers/processes.js';
+import { sandbox } from '../../helpers/sandbox.js';
+
+const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
+const MB = 1024 * 1024;
+
+/** The digest of everything a log file has ever held. @param {string} path */
+async function digestOf(path) {
+  const hash = createHash('sha256');
+  const take = async (/** @type {AsyncIterable<Buffer>} */ bytes) => {
+    for await (const chunk of bytes) hash.update(chunk);
+  };
+  for (const { path: segment, compression } of readSegments(path)) await (compression ? pipeline(createReadStream(segment), createGunzip(), take) : pipeline(createReadStream(segment), take));
+  await pipeline(createReadStream(path), take);
+  return hash.digest('hex');
+}
+
+/** @param {string} folder */
+function bytesIn(folder) {
+  let bytes = 0;
+  for (const name of readdirSync(folder)) {
+    // Rotation renames and compression removes while we look.
+    const stat = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (stat?.isFile()) bytes += stat.size;
+  }
+  return bytes;
+}
+
+test(`${1_000 * scale} MB through process.stdout, with back-pressure, arrive byte for byte`, async () => {
+  const home = await sandbox();
+  const keepAll = ['--log-max-files', '10000', '--log-max-total', '0'];
+  await home.nclust('set', 'logs.max_total', '0');
+  await home.nclust('start', home.place('pumps-bytes'), '--no-wait', '--no-autorestart', ...keepAll, { env: { TOTAL: String(Math.ceil(1_000 * scale) * MB) } });
+  const slot = await home.waitFor('the end of the program', async () => (await home.list()).find((one) => one.status === 'stopped'), { deadlineMs: 600_000 });
+  const digest = /pumps-bytes digest (\w+)/.exec(readFileSync(slot.errorFile, 'utf8'))?.[1];
+  expect(digest).toMatch(/^\w{64}$/);
+  await home.waitFor('everything to be compressed', () => readSegments(slot.outFile).every(({ compression }) => compression !== null), { deadlineMs: 120_000 });
+  expect(await digestOf(slot.outFile)).toBe(digest);
+});
+
+test(`100 MB/s for ${60 * scale} s under a limit of 100 MB: the disk never holds more than that and one file, and control stays below 80 MB`, async () => {
+  const home = await sandbox();
+  await home.nclust('set', 'logs.max_total', '0');
+  const seconds = Math.ceil(60 * scale);
+  await home.nclust('start', home.place('pumps-bytes'), '--no-wait', '--no-autorestart', '--log-max-total', '100M', '--log-max-files', '10000', { env: { TOTAL: String(seconds * 100 * MB), RATE: String(100 * MB) } });
+  const [{ outFile }] = await home.list();
+  const { controlPid } = await home.daemon();
+  let mostBytes = 0;
+  let mostResident = 0;
+  await home.waitFor('the end of the program', async () => {
+    mostBytes = Math.max(mostBytes, bytesIn(join(outFile, '..')));
+    mostResident = Math.max(mostResident, residentBytes(controlPid));
+    return (await home.list()).find((one) => one.status === 'stopped');
+  }, { deadlineMs: 600_000 });
+  process.stdout.write(`at most ${(mostBytes / MB).toFixed(1)} MB on the disk, control ${(mostResident / MB).toFixed(1)} MB\n`);
+  expect(mostBytes).toBeLessThanOrEqual((100 + 10) * MB);
+  expect(mostResident).toBeLessThan(80 * MB);
+});

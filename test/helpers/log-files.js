@@ -1,0 +1,49 @@
+import { existsSync, readFileSync, watch } from 'node:fs';
+import { dirname } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { readSegments } from '../../daemon/control/logs/segments.js';
+
+/**
+ * Everything that a log file has ever held, from its segments on.
+ * @param {string} path
+ * @returns {string}
+ */
+export function wholeLog(path) {
+  // The active file first: what is rotated while we read is then there twice, and not missing.
+  const active = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
+  return Buffer.concat([...readSegments(path).map(contentOf), active]).toString('utf8');
+}
+
+/**
+ * @param {import('../../daemon/control/logs/segments.js').Segment} segment
+ * @returns {Buffer}
+ */
+function contentOf({ path, compression }) {
+  if (compression === 'gzip') return gunzipSync(readFileSync(path));
+  // It may have been compressed since it was listed.
+  return existsSync(path) ? readFileSync(path) : gunzipSync(readFileSync(`${path}.gz`));
+}
+
+/**
+ * @param {string} path
+ * @returns {string[]}
+ */
+export function wholeLogLines(path) {
+  return wholeLog(path).split('\n').slice(0, -1);
+}
+
+/**
+ * Waits until something in the folder of a log file is written.
+ * @param {string} path
+ * @returns {Promise<void>}
+ */
+export function nextWrite(path) {
+  return new Promise((resolve, reject) => {
+    const watcher = watch(dirname(path), (event) => {
+      if (event !== 'change') return;
+      watcher.close();
+      resolve();
+    });
+    watcher.once('error', reject);
+  });
+}

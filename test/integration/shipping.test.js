@@ -1,0 +1,268 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../daemon/control/clock.js';
+import { createShipper } from '../../daemon/control/logs/shipping/shipper.js';
+import { fixturePath } from '../helpers/fixtures.js';
+import { takePort } from '../helpers/ports.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+const atMs = Date.UTC(2026, 10, 21, 14, 3, 9, 45);
+
+/** @type {(() => unknown)[]} */
+let endings = [];
+/** @type {string} */
+let folder;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-ship-'));
+});
+afterEach(async () => {
+  for (const end of endings.reverse()) await end();
+  endings = [];
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** @param {string} target */
+function ship(target) {
+  const shipper = createShipper(target, { name: 'api', id: 7, clock: systemClock(), journal: () => {} });
+  endings.push(() => shipper.close());
+  return shipper;
+}
+
+/** @param {string} line @param {'out'|'err'} [stream] */
+const message = (line, stream = 'out') => `<${stream === 'out' ? 14 : 11}>1 2026-11-21T14:03:09.045Z ${hostname()} api 7 std${stream} - ${line}`;
+
+/** @param {number} count @param {string} [text] */
+const numbered = (count, text = 'line') => Array.from({ length: count }, (_, at) => `${text} ${at}`);
+
+/**
+ * A server that collects what comes, in one text for each connection.
+ * @param {number|string} where
+ */
+async function listen(where) {
+  /** @type {import('node:net').Socket[]} */
+  const sockets = [];
+  /** @type {string[]} */
+  const received = [];
+  const server = createServer((socket) => {
+    const at = sockets.push(socket) - 1;
+    received[at] = '';
+    socket.setEncoding('utf8').on('data', (text) => { received[at] += text; });
+    socket.on('error', () => {}); // Its end is what some tests are about.
+  });
+  server.listen(where, typeof where === 'number' ? '127.0.0.1' : undefined);
+  await once(server, 'listening');
+  const close = async () => {
+    for (const socket of sockets) socket.destroy();
+    if (server.listening) await /** @type {Promise<void>} */ (new Promise((resolve) => void server.close(() => resolve())));
+  };
+  endings.push(close);
+  const address = server.address();
+  return { port: typeof address === 'object' && address ? address.port : 0, sockets, received, close };
+}
+
+/** Messages of RFC 6587 with their lengths in front. @param {string} text */
+function octetCounted(text) {
+  const messages = [];
+  const bytes = Buffer.from(text);
+  for (let from = 0; from < bytes.length; ) {
+    const space = bytes.indexOf(' ', from);
+    const end = space + 1 + Number(bytes.toString('latin1', from, space));
+    messages.push(bytes.toString('utf8', space + 1, end));
+    from = end;
+  }
+  return messages;
+}
+
+describe('over TCP', () => {
+  test('each line arrives as a message of RFC 5424 with its length', async () => {
+    const server = await listen(0);
+    const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
+    shipper.take('out', ['one', 'zwölf €'], atMs);
+    shipper.take('err', ['', 'oh'], atMs);
+    await waitFor('four lines to be sent', () => shipper.counters().sent === 4);
+    const expected = [message('one'), message('zwölf €'), message('', 'err'), message('oh', 'err')];
+    await waitFor('four messages', () => octetCounted(server.received[0]).length === 4);
+    expect(octetCounted(server.received[0])).toEqual(expected);
+  });
+
+  test('what is written before the receiver is there arrives when it is', async () => {
+    const port = await takePort();
+    const shipper = ship(`syslog+tcp://127.0.0.1:${port}`);
+    shipper.take('out', numbered(100), atMs);
+    await waitFor('the refusal', () => shipper.counters().problem === 'ECONNREFUSED');
+    const server = await listen(port);
+    await waitFor('all lines', () => server.received[0] && octetCounted(server.received[0]).length === 100);
+    expect(octetCounted(server.received[0])).toEqual(numbered(100).map((line) => message(line)));
+    expect(shipper.counters()).toMatchObject({ sent: 100, dropped: 0, problem: null });
+  });
+
+  test('a receiver that ends is connected to again', async () => {
+    const server = await listen(0);
+    const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
+    shipper.take('out', ['one'], atMs);
+    await waitFor('the first', () => server.received[0]?.includes('one'));
+    server.sockets[0].end();
+    await waitFor('the end to be noticed', () => shipper.counters().problem);
+    shipper.take('out', ['two'], atMs);
+    await waitFor('the second', () => server.received[1]?.includes('two'));
+    expect(octetCounted(server.received[1])).toEqual([message('two')]);
+    expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0 });
+  });
+
+  test('a receiver that does not read costs lines and no memory, and gets the newest when it does', async () => {
+    const server = await listen(0);
+    const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
+    await waitFor('the connection', () => server.sockets.length === 1);
+    server.sockets[0].pause();
+    const line = 'x'.repeat(1_000);
+    let taken = 0;
+    // The system keeps some MB by itself.
+    await waitFor('lines to be dropped', () => {
+      for (let at = 0; at < 2_000; at++, taken++) shipper.take('out', [`${line}${taken}`], atMs);
+      return shipper.counters().dropped > 5_000;
+    });
+    const { dropped } = shipper.counters();
+    server.sockets[0].resume();
+    await waitFor('the rest', () => shipper.counters().sent === taken - dropped);
+    await waitFor('the last line', () => server.received[0].endsWith(`x${taken - 1}`), { deadlineMs: 30_000 });
+    expect(octetCounted(server.received[0])).toHaveLength(taken - dropped);
+    expect(shipper.notice()).toContain(`${dropped} lines of "api"`);
+  });
+
+  test('what waits when it is closed is sent', async () => {
+    const server = await listen(0);
+    const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
+    shipper.take('out', numbered(5_000), atMs);
+    await shipper.close();
+    await waitFor('the last line', () => server.received[0].endsWith('line 4999'));
+    expect(octetCounted(server.received[0])).toHaveLength(5_000);
+    expect(shipper.counters()).toMatchObject({ sent: 5_000, dropped: 0 });
+  });
+});
+
+describe('over UDP', () => {
+  /** @param {number} [port] */
+  async function bind(port = 0) {
+    const socket = createSocket('udp4');
+    /** @type {string[]} */
+    const received = [];
+    socket.on('message', (bytes) => void received.push(bytes.toString()));
+    socket.bind(port, '127.0.0.1');
+    await once(socket, 'listening');
+    endings.push(() => void socket.close());
+    return { port: socket.address().port, received };
+  }
+
+  test('each line is a datagram, and a long one several', async () => {
+    const { port, received } = await bind();
+    const shipper = ship(`syslog+udp://127.0.0.1:${port}?facility=local0`);
+    shipper.take('err', ['one', '𝄞'.repeat(1_500), 'end'], atMs);
+    await waitFor('the last one', () => received.at(-1)?.endsWith('- end'));
+    const texts = received.map((text) => text.slice(text.indexOf(' - ') + 3));
+    expect(texts).toEqual(['one', '𝄞'.repeat(1_000), '𝄞'.repeat(500), 'end']);
+    expect(received[0]).toBe(message('one', 'err').replace('<11>', '<131>'));
+    expect(shipper.counters()).toMatchObject({ sent: 3, dropped: 0 });
+  });
+
+  test('where nobody listens it is noticed, and most lines wait until somebody does', async () => {
+    const { port, received } = await bind();
+    endings.pop()?.();
+    const shipper = ship(`syslog+udp://127.0.0.1:${port}`);
+    await waitFor('the refusal', () => {
+      shipper.take('out', ['lost'], atMs);
+      return shipper.counters().problem === 'ECONNREFUSED';
+    });
+    shipper.take('out', ['kept'], atMs);
+    const second = await bind(port);
+    await waitFor('the line that waited', () => second.received.some((text) => text.endsWith('kept')));
+    expect(received).toEqual([]);
+  });
+
+  test('a host that nobody knows is told', async () => {
+    const shipper = ship('syslog+udp://no-such-host.invalid:514');
+    await waitFor('the reason', () => /ENOTFOUND|EAI_AGAIN/.test(shipper.counters().problem ?? ''));
+  });
+});
+
+describe('over a Unix socket', () => {
+  test('that takes streams, lines end with a line end', async () => {
+    const path = join(folder, 'log.sock');
+    const server = await listen(path);
+    const shipper = ship(`syslog+unix://${path}`);
+    shipper.take('out', ['one', 'two'], atMs);
+    await waitFor('both', () => server.received[0] === `${message('one')}\n${message('two')}\n`);
+    expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0 });
+  });
+
+  test('that is not there is waited for', async () => {
+    const path = join(folder, 'later.sock');
+    const shipper = ship(`syslog+unix://${path}`);
+    shipper.take('out', ['one'], atMs);
+    await waitFor('the reason', () => shipper.counters().problem === 'ENOENT');
+    const server = await listen(path);
+    await waitFor('the line', () => server.received[0] === `${message('one')}\n`);
+  });
+
+  test.runIf(existsSync('/usr/bin/logger'))('that takes datagrams, as /dev/log does, logger(1) sends them', async () => {
+    const path = join(folder, 'dgram.sock');
+    const receiver = spawn('python3', [fixturePath('unix-datagrams.py'), path], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let printed = '';
+    receiver.stdout.setEncoding('utf8').on('data', (text) => { printed += text; });
+    endings.push(async () => {
+      const ended = once(receiver, 'exit');
+      receiver.kill();
+      await ended;
+    });
+    await waitFor('the receiver', () => printed.startsWith('listening'));
+    const shipper = ship(`syslog+unix://${path}?facility=local0`);
+    shipper.take('out', ['one'], atMs);
+    shipper.take('err', ['x'.repeat(5_000)], atMs);
+    await waitFor('both', () => printed.split('\n').length === 4);
+    const [, first, second] = printed.split('\n');
+    expect(first).toMatch(/^<134>.* api: one$/);
+    expect(second).toMatch(/^<131>.* api: x{5000}$/);
+    expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0, problem: null });
+  });
+});
+
+describe('into a command', () => {
+  test('lines come as they are, in order, and it ends with its input', async () => {
+    const file = join(folder, 'out.txt');
+    const shipper = ship(`exec:cat > ${file}; echo "end of $name" >> ${file}`);
+    shipper.take('out', numbered(10_000), atMs);
+    shipper.take('err', ['', '"€"'], atMs);
+    await waitFor('all to be taken', () => shipper.counters().sent === 10_002);
+    await shipper.close();
+    expect(readFileSync(file, 'utf8')).toBe(`${numbered(10_000).join('\n')}\n\n"€"\nend of api\n`);
+  });
+
+  test('one that ends is started again, and its exit code is told', async () => {
+    const file = join(folder, 'out.txt');
+    const shipper = ship(`exec:head -n 1 >> ${file}; exit 3`);
+    shipper.take('out', ['one'], atMs);
+    await waitFor('its end', () => shipper.counters().problem === 'the command ended with code 3');
+    await waitFor('the next to live', () => shipper.counters().problem === null);
+    shipper.take('out', ['two'], atMs);
+    await waitFor('the second line', () => readFileSync(file, 'utf8') === 'one\ntwo\n');
+  });
+
+  test('one that does not read costs lines and not more than one process', async () => {
+    const pidFile = join(folder, 'pid');
+    const shipper = ship(`exec:echo $$ >> ${pidFile}; exec sleep 1000`);
+    endings.push(() => execFileSync('kill', readFileSync(pidFile, 'utf8').trim().split('\n')));
+    const line = 'x'.repeat(1_000);
+    await waitFor('lines to be dropped', () => {
+      for (let at = 0; at < 500; at++) shipper.take('out', [line], atMs);
+      return shipper.counters().dropped > 1_000;
+    });
+    expect(shipper.counters().sent).toBeLessThan(200);
+    await shipper.close();
+    expect(readFileSync(pidFile, 'utf8').trim().split('\n')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,50 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createRig } from '../control-rig.js';
+
+let rig;
+let logs;
+
+beforeEach(async () => {
+  logs = mkdtempSync(join(tmpdir(), 'nclust-log-files-'));
+  rig = createRig();
+  await rig.boot();
+  for (const name of ['api', 'web']) void rig.start({ name, outFile: join(logs, `${name}-out.log`), errorFile: join(logs, `${name}-error.log`), mergeLogs: true }).catch(() => {});
+  await rig.turn(2_000);
+});
+afterEach(() => rmSync(logs, { recursive: true, force: true }));
+
+const put = (name, text) => writeFileSync(join(logs, name), text);
+
+test('flush empties the files of its targets, and tells how much room they took with what was rotated', async () => {
+  put('api-out.log', '12345');
+  put('api-out__2026-11-21T14-30-00-123Z.log.gz', '123');
+  put('web-out.log', '12345');
+  expect(await rig.call('flush', { targets: ['api'] })).toEqual({ files: [{ path: join(logs, 'api-out.log'), bytes: 8 }] });
+  expect(rig.flushed).toEqual([join(logs, 'api-out.log')]);
+});
+
+test('without targets it is every app', async () => {
+  for (const name of ['api-out.log', 'web-out.log', 'web-error.log']) put(name, 'x');
+  await rig.call('flush');
+  expect(rig.flushed.sort()).toEqual(['api-out.log', 'web-error.log', 'web-out.log'].map((name) => join(logs, name)));
+});
+
+test('a file that has just been rotated is flushed too, and what is no file is left alone', async () => {
+  put('api-error__2026-11-21T14-30-00-123Z.log', '123');
+  mkdirSync(join(logs, 'api-out.log'));
+  expect(await rig.call('flush', { targets: ['api'] })).toEqual({ files: [{ path: join(logs, 'api-error.log'), bytes: 3 }] });
+});
+
+test('an app that is not there is an error, and nothing is flushed', async () => {
+  put('api-out.log', 'x');
+  await expect(rig.call('flush', { targets: ['api', 'nope'] })).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
+  expect(rig.flushed).toEqual([]);
+});
+
+test('reloadLogs opens every file anew, and the manager\'s own', async () => {
+  expect(await rig.call('reloadLogs')).toEqual({});
+  expect(rig.reopened).toEqual(['apps', 'own']);
+});

@@ -1,0 +1,127 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createAnswer } from '../../../../daemon/control/api/methods.js';
+import { createFollowers } from '../../../../daemon/control/logs/followers.js';
+import { homePaths } from '../../../../lib/shared/paths.js';
+import { createFakeClock } from '../../../helpers/fake-clock.js';
+import { makeSpec } from '../make-spec.js';
+
+let home;
+let world;
+let followers;
+let answer;
+let client;
+let told;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'nclust-api-logs-'));
+  const paths = homePaths(home);
+  mkdirSync(paths.logs);
+  const clock = createFakeClock(Date.now());
+  followers = createFollowers(clock.nowMs);
+  world = { desired: { apps: [] }, instances: new Map() };
+  const logs = { follow: followers.add, positionOf: () => null };
+  answer = createAnswer({ control: { world }, parts: { clock, logs }, paths });
+  told = [];
+  const tell = (subscription, page) => void told.push({ subscription, ...page });
+  client = { subscriptions: new Map(), notifyLog: (subscription, entries, cursor) => tell(subscription, { entries, cursor }), tellLog: async (...page) => tell(...page), sendLog: tell };
+  app('api', 0);
+  app('web', 1);
+  write('api', 'out', 'api says one\napi says two\n');
+  write('api', 'error', '{"level":50,"msg":"bad"}\n{"level":30,"msg":"fine"}\n');
+  write('web', 'out', 'web says one\n');
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+/** An app of one slot that is up. */
+function app(name, id, fields = {}) {
+  world.desired.apps.push({ spec: makeSpec({ name, mode: 'fork', script: `/srv/${name}.js`, ...fields }), slots: [{ id, slot: 0 }] });
+}
+const write = (name, word, text) => writeFileSync(join(home, 'logs', `${name}-${word}.log`), text, { flag: 'a' });
+const source = (name, id, stream) => ({ slot: { id, name }, stream, splitter: null });
+const logs = (params = {}) => answer('logs', params, client);
+const lines = () => told.flatMap(({ entries }) => entries.map(({ name, stream, line }) => `${name} ${stream} ${line}`)).sort();
+
+test('the last lines come as notifications, then the answer says how far they go', async () => {
+  const result = await logs({ subscription: 'mine', targets: ['web'] });
+  expect(told).toMatchObject([{ subscription: 'mine', entries: [{ id: 1, name: 'web', stream: 'out', line: 'web says one', atMs: null }] }]);
+  expect(result).toMatchObject({ subscription: 'mine', cursor: { [join(home, 'logs/web-out.log')]: { offset: 13 } } });
+  expect(client.subscriptions.size).toBe(0);
+});
+
+test('without targets all apps are meant, and streams and patterns choose among their lines', async () => {
+  await logs({ streams: ['out'] });
+  expect(lines()).toEqual(['api out api says one', 'api out api says two', 'web out web says one']);
+  told = [];
+  await logs({ grep: { source: 'ONE$', flags: 'i' } });
+  expect(lines()).toEqual(['api out api says one', 'web out web says one']);
+  told = [];
+  await logs({ level: 'error' });
+  expect(lines()).toEqual(['api err {"level":50,"msg":"bad"}']);
+});
+
+test('who follows gets what is new, as far as it was asked for, and goes on there later', async () => {
+  const { cursor } = await logs({ subscription: 'f', follow: true, lines: 0, streams: ['out'], grep: { source: 'new' } });
+  const api = source('api', 0, 'out');
+  followers.push(api, Buffer.from('old\nnew 1\n'), { path: join(home, 'logs/api-out.log'), startedAtMs: 0, offset: 26 });
+  followers.push(source('api', 0, 'err'), Buffer.from('new but an error\n'));
+  followers.push(source('late', 7, 'out'), Buffer.from('new app\n'));
+  expect(lines()).toEqual(['api out new 1', 'late out new app']);
+  write('api', 'out', 'old\nnew 1\nnew 2\n');
+  await answer('unsubscribe', { subscription: 'f' }, client);
+  followers.push(api, Buffer.from('new 2\n'));
+  const merged = told.reduce((sum, page) => ({ ...sum, ...page.cursor }), cursor);
+  told = [];
+  await logs({ follow: true, streams: ['out'], grep: { source: 'new' }, cursor: JSON.parse(JSON.stringify(merged)) });
+  expect(lines()).toEqual(['api out new 2']);
+});
+
+test('a second subscription of the same name takes the place of the first', async () => {
+  await logs({ subscription: 'f', follow: true, lines: 0 });
+  await logs({ subscription: 'f', follow: true, lines: 0 });
+  followers.push(source('api', 0, 'out'), Buffer.from('once\n'));
+  expect(lines()).toEqual(['api out once']);
+});
+
+test('a client that goes away while history is read does not follow', async () => {
+  client.tellLog = async () => {
+    for (const end of client.subscriptions.values()) end();
+  };
+  await logs({ follow: true });
+  followers.push(source('api', 0, 'out'), Buffer.from('nobody\n'));
+  expect(told).toEqual([]);
+});
+
+test('what no file keeps cannot be gone on with, and that is said', async () => {
+  app('quiet', 2, { outFile: 'NULL' });
+  expect(await logs({ cursor: {}, targets: ['web'] })).not.toHaveProperty('gap');
+  expect(await logs({ cursor: {}, targets: ['quiet'] })).toMatchObject({ gap: true });
+  expect(await logs({ targets: ['quiet'] })).not.toHaveProperty('gap');
+});
+
+test('an instance of an earlier spec writes elsewhere: that is read too', async () => {
+  writeFileSync(join(home, 'before.log'), 'still here\n');
+  world.instances.set('i', { label: { id: 1, name: 'web', outFile: join(home, 'before.log'), errorFile: '' } });
+  await logs({ targets: ['web'] });
+  expect(lines()).toEqual(['web out still here', 'web out web says one']);
+});
+
+test('no such app: the answer says so, and nothing is left behind', async () => {
+  await expect(logs({ targets: ['nothing'], follow: true })).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
+  expect(client.subscriptions.size).toBe(0);
+});
+
+test.each([
+  [{ lines: -1 }, '"lines" has to be a whole number from 0 to 100000.'],
+  [{ level: 'loud' }, '"level" has to be one of trace, debug, info, warn, error, fatal.'],
+  [{ grep: { flags: 'i' } }, '"grep.source" has to be a text that is not empty.'],
+  [{ cursor: { '/a': { startedAtMs: 'x', offset: 0 } } }, '"cursor./a.startedAtMs" has to be a whole number.'],
+  [{ cursor: { '/a': { startedAtMs: 1, offset: -1 } } }, /^"cursor.\/a.offset" has to be a whole number/],
+  [{ subscription: 'x'.repeat(201) }, '"subscription" has to be a text of at most 200 characters.'],
+  [{ since: 'yesterday' }, /^"since" has to be a whole number/],
+  [{ grep: { source: '(' } }, /cannot be used: it is not a regular expression/],
+])('%j: %s', async (params, message) => {
+  await expect(logs(params)).rejects.toThrow(message);
+});

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createSettings } from '../../../../daemon/control/settings.js';
+import { createRig } from '../control-rig.js';
+
+let rig;
+let folder;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-api-settings-'));
+  rig = createRig();
+  rig.settings = createSettings(join(folder, 'settings.json'), rig.clock.nowMs);
+  await rig.boot();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const shown = ({ settings }, wanted) => settings.find(({ key }) => key === wanted);
+
+test('settings shows all of them, with their defaults', async () => {
+  expect(shown(await rig.call('settings'), 'logs.max_size')).toEqual({ key: 'logs.max_size', value: '10M', isSet: false, help: expect.any(String) });
+});
+
+test('set and unset answer with what counts then', async () => {
+  expect(shown(await rig.call('set', { key: 'logs.max_files', value: '3' }), 'logs.max_files')).toMatchObject({ value: '3', isSet: true });
+  const unset = await rig.call('unset', { key: 'logs.max_files' });
+  expect(unset.wasSet).toBe(true);
+  expect(shown(unset, 'logs.max_files')).toMatchObject({ value: '10', isSet: false });
+});
+
+test('what is wrong is refused', async () => {
+  await expect(rig.call('set', { key: 'logs.max_files', value: 'x' })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SETTING' });
+  await expect(rig.call('set', { key: 'logs.max_files' })).rejects.toThrow('"value" has to be a text');
+});
+
+test('a broken file is a notice of the list', async () => {
+  writeFileSync(join(folder, 'settings.json'), '{');
+  expect((await rig.call('list')).notices).toEqual([expect.stringContaining('settings.json')]);
+});

@@ -1,0 +1,99 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createFollowers } from '../../../../daemon/control/logs/followers.js';
+
+const PATH = '/logs/a.log';
+let followers;
+let source;
+let offset;
+
+beforeEach(() => {
+  followers = createFollowers(() => 7);
+  source = sourceOf(0);
+  offset = 0;
+});
+
+const sourceOf = (id) => ({ slot: { id, name: 'a' }, stream: 'out', splitter: null });
+
+/** The next bytes of the file. */
+function push(text, from = source, startedAtMs = 1) {
+  const chunk = Buffer.from(text);
+  followers.push(from, chunk, { path: PATH, startedAtMs, offset, atMs: 5 });
+  offset += chunk.length;
+}
+
+function follower() {
+  const told = [];
+  const end = (tails) => followers.add({ wants: () => true, take: (entries, mark) => void told.push([entries.map(({ line }) => line), mark?.offset ?? null]) }, tails);
+  return { told, add: (tails) => end(tails) };
+}
+
+const tail = (from, bytes) => ({ path: PATH, from: { startedAtMs: 1, offset: from }, end: { startedAtMs: 1, offset: from + bytes.length }, to: { startedAtMs: 1, offset: from + bytes.length }, bytes: Buffer.from(bytes), entry: { id: 0, name: 'a', stream: 'out', atMs: null } });
+
+test('with lines comes where the first one stands that has not come yet', () => {
+  const { told, add } = follower();
+  add();
+  push('one\ntwo\nth');
+  push('re');
+  push('e\n');
+  expect(told).toEqual([[['one', 'two'], 8], [['three'], 14]]);
+});
+
+test('what is in no file has no place', () => {
+  const { told, add } = follower();
+  add();
+  followers.push(source, Buffer.from('one\n'));
+  followers.push(source, Buffer.from('two\n'), null);
+  expect(told).toEqual([[['one'], null], [['two'], null]]);
+});
+
+test('who comes in the middle of a line gets the whole of it, and not what was before', () => {
+  push('one\ntw');
+  const { told, add } = follower();
+  add([tail(4, 'tw')]);
+  push('o\n');
+  expect(told).toEqual([[['two'], 8]]);
+});
+
+test('so does who comes before its source has said a word: an earlier control has read the beginning', () => {
+  offset = 6;
+  const { told, add } = follower();
+  add([tail(4, 'tw')]);
+  push('o\n');
+  expect(told).toEqual([[['two'], 8]]);
+});
+
+test('and who comes when its source began in the middle, but that one alone', () => {
+  offset = 5;
+  push('wo ');
+  const { told, add } = follower();
+  add([tail(4, 'two ')]);
+  push('three\n');
+  expect(told).toEqual([[['two three'], 14]]);
+});
+
+test('a beginning that has been overtaken is nobody\'s', () => {
+  offset = 9;
+  const { told, add } = follower();
+  add([tail(4, 'tw')]);
+  push('new\n');
+  expect(told).toEqual([[['new'], 13]]);
+});
+
+test('a line that goes on in the next file begins in the one before', () => {
+  const { told, add } = follower();
+  add();
+  push('one\ntw');
+  offset = 0;
+  push('o', source, 2);
+  push('\nthree\n', source, 2);
+  expect(told).toEqual([[['one'], 4], [['two', 'three'], 8]]);
+  push('x\ny', source, 2);
+  expect(told[2]).toEqual([['x'], 10]);
+});
+
+test('while nobody follows only half lines are kept', () => {
+  push('one\ntwo');
+  expect(source.splitter.heldBytes()).toBe(3);
+  push(' three\n');
+  expect(source.splitter).toBeNull();
+});

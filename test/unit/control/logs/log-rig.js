@@ -1,0 +1,115 @@
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { createDisk } from '../../../../daemon/control/logs/disk.js';
+import { createFollowers } from '../../../../daemon/control/logs/followers.js';
+import { tellHistory } from '../../../../daemon/control/logs/history.js';
+import { createLogFile } from '../../../../daemon/control/logs/log-file.js';
+import { readSegments } from '../../../../daemon/control/logs/segments.js';
+import { createTimes } from '../../../../daemon/control/logs/times.js';
+
+const EVERYTHING = { lines: null, sinceMs: 0, untilMs: Infinity, isWanted: null, cursor: null };
+
+/** A folder of log files, those who write them and those who read: what control has of it, without processes and sockets. */
+export function createLogRig() {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-history-'));
+  const timesFolder = join(folder, '.times');
+  const rig = {
+    folder,
+    timesFolder,
+    nowMs: Date.now() - 3_600_000,
+    maxSizeBytes: 10 * 1024 * 1024,
+    followers: createFollowers(() => rig.nowMs),
+    files: new Map(),
+    sources: new Map(),
+    shelf: { timesFolder, positionOf: (path) => rig.files.get(path)?.position() ?? null },
+
+    path: (name) => join(folder, `${name}.log`),
+    kept: (name) => ({ path: rig.path(name), id: 0, name, stream: 'out' }),
+
+    fileAt(path) {
+      const place = { path, nowMs: () => rig.nowMs, limits: () => ({ maxSizeBytes: rig.maxSizeBytes, interval: 'never' }), openTimes: () => createTimes(timesFolder, path, { nowMs: () => rig.nowMs }), onRotated: () => {} };
+      if (!rig.files.has(path)) rig.files.set(path, createLogFile({ disk: createDisk(() => 0), isDropping: () => false, place }));
+      return rig.files.get(path);
+    },
+
+    /** What one instance writes, as it comes out of its pipe. */
+    write(name, bytes, writer = name) {
+      const path = rig.path(name);
+      const source = rig.sources.get(writer) ?? { slot: { id: 0, name }, stream: 'out', splitter: null };
+      rig.sources.set(writer, source);
+      rig.fileAt(path).append(Buffer.from(bytes), (part, at) => rig.followers.push(source, part, at && { path, atMs: rig.nowMs, ...at }));
+    },
+
+    segments: (name) => readSegments(rig.path(name)),
+
+    /** As the archive does it: a whole one under a new name, then the plain one goes. */
+    compress({ path }, toBytes = gzipSync) {
+      writeFileSync(`${path}.gz.tmp`, toBytes(readFileSync(path)));
+      renameSync(`${path}.gz.tmp`, `${path}.gz`);
+      rmSync(path);
+    },
+
+    /** SIGKILL: what was in memory is gone. */
+    restart() {
+      rig.files.clear();
+      rig.sources.clear();
+      rig.followers = createFollowers(() => rig.nowMs);
+    },
+
+    /** Somebody who looks: what it was told, and how far it is. `onPage` happens while the server waits for it. */
+    reader(names, onPage = async () => {}) {
+      let end = () => {};
+      let stop = new AbortController();
+      const client = {
+        entries: [],
+        cursor: null,
+        missed: 0,
+        gaps: 0,
+        lines: (name) => client.entries.filter((entry) => entry.name === name).map(({ line }) => line),
+        /** Goes on where it was, if it has been somewhere. */
+        async look(query = {}, { follow = true } = {}) {
+          stop = new AbortController();
+          const told = await tellHistory({
+            files: () => names.map(rig.kept),
+            query: { ...EVERYTHING, ...query, cursor: client.cursor && JSON.parse(JSON.stringify(client.cursor)) },
+            shelf: rig.shelf,
+            heldPaths: () => new Set(names.map(rig.path)),
+            nowMs: rig.nowMs,
+            signal: stop.signal,
+            send: async (page) => {
+              take(page);
+              await onPage(client);
+            },
+            sendNow: take,
+            attach: !follow ? null : (tails) => {
+              end = rig.followers.add({ wants: () => true, take: (entries, mark) => take({ entries, cursor: mark && { [mark.path]: mark } }) }, tails);
+            },
+          });
+          if (!stop.signal.aborted) client.cursor = { ...client.cursor, ...told.cursor };
+          return told;
+        },
+        /** The connection breaks. */
+        leave() {
+          stop.abort();
+          end();
+        },
+      };
+      function take({ entries, cursor, missed = 0, gap = false }) {
+        if (stop.signal.aborted) return;
+        client.entries.push(...entries);
+        client.cursor = { ...client.cursor, ...cursor };
+        client.missed += missed;
+        client.gaps += gap ? 1 : 0;
+      }
+      return client;
+    },
+
+    close() {
+      for (const file of rig.files.values()) file.close();
+      if (existsSync(folder)) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return rig;
+}

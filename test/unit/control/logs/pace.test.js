@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { createPace } from '../../../../daemon/control/logs/pace.js';
+
+/** The pauses after chunks of a size that come every so many ms, the first after a silence. */
+function pausesOf(sizeBytes, everyMs, count) {
+  const pace = createPace();
+  return Array.from({ length: count }, (_, at) => pace(sizeBytes, 1_000 + at * everyMs));
+}
+
+test('what comes after a silence is read on at once', () => {
+  expect(pausesOf(30, 101, 3)).toEqual([0, 0, 0]);
+});
+
+test('a trickle is left alone for longer and longer, but not for more than 20 ms', () => {
+  expect(pausesOf(30, 1, 8)).toEqual([0, 2, 4, 8, 16, 20, 20, 20]);
+});
+
+test('a flood is read every millisecond, and at once where the writer is ahead', () => {
+  expect(pausesOf(16 * 1024, 1, 4)).toEqual([0, 1, 1, 1]);
+  expect(pausesOf(32 * 1024, 1, 3)).toEqual([0, 0, 0]);
+});
+
+test('a flood that follows a trickle ends the long pauses', () => {
+  const pace = createPace();
+  for (let at = 0; at < 10; at++) pace(30, at * 20);
+  expect([pace(64 * 1024, 220), pace(8 * 1024, 221)]).toEqual([0, 1]);
+});

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { createBacklog } from '../../../../../daemon/control/logs/shipping/backlog.js';
+
+/** @param {import('../../../../../daemon/control/logs/shipping/backlog.js').ShippedLine[]} lines */
+const texts = (lines) => lines.map(({ line }) => line);
+
+test('lines come out in the order they went in, with what belongs to them', () => {
+  const backlog = createBacklog(10_000);
+  expect(backlog.isEmpty()).toBe(true);
+  expect(backlog.add('out', ['a', 'b'], 5, 3) + backlog.add('err', ['c'], 6, 4)).toBe(0);
+  expect(backlog.take(10_000)).toEqual([{ line: 'a', stream: 'out', atMs: 5, id: 3 }, { line: 'b', stream: 'out', atMs: 5, id: 3 }, { line: 'c', stream: 'err', atMs: 6, id: 4 }]);
+  expect(backlog.isEmpty()).toBe(true);
+});
+
+test('so much is taken at once, and a line that is longer by itself', () => {
+  const backlog = createBacklog(10_000);
+  backlog.add('out', ['x'.repeat(500), 'y'.repeat(36), 'z'.repeat(36), '!'], 0, 0);
+  expect([backlog.take(200), backlog.take(200), backlog.take(200)].map((lines) => texts(lines).map((line) => line[0]))).toEqual([['x'], ['y', 'z'], ['!']]);
+});
+
+test('when it is full the oldest go, and are counted', () => {
+  const backlog = createBacklog(1_000);
+  expect(backlog.add('out', Array.from({ length: 20 }, (_, at) => `${at}`.padStart(36, '0')), 0, 0)).toBe(10);
+  expect(texts(backlog.take(10_000)).map(Number)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
+});
+
+test('empty lines fill it, too', () => {
+  const backlog = createBacklog(6_400);
+  expect(backlog.add('out', Array(1_000).fill(''), 0, 0)).toBe(900);
+});
+
+test('what is put back comes out first, and counts', () => {
+  const backlog = createBacklog(200);
+  backlog.add('out', ['a', 'b'], 0, 0);
+  const taken = backlog.take(1);
+  backlog.add('out', ['c'], 0, 0);
+  backlog.putBack(taken);
+  expect(backlog.add('out', ['d'], 0, 0)).toBe(1);
+  expect(texts(backlog.take(1_000))).toEqual(['b', 'c', 'd']);
+});
+
+test('over a long time nothing is kept of what is gone', () => {
+  const backlog = createBacklog(100_000);
+  for (let at = 0; at < 10_000; at++) {
+    backlog.add('out', [`${at}`, `${at}b`], 0, 0);
+    if (at >= 100) expect(texts(backlog.take(1)).length + texts(backlog.take(1)).length).toBe(2);
+  }
+  expect(texts(backlog.take(1))).toEqual(['9900']);
+  expect([backlog.clear(), backlog.clear(), backlog.isEmpty()]).toEqual([199, 0, true]);
+});

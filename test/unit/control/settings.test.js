@@ -1,0 +1,129 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as zlib from 'node:zlib';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createSettings } from '../../../daemon/control/settings.js';
+import { createFakeClock } from '../../helpers/fake-clock.js';
+
+const DEFAULTS = { maxSizeBytes: 10 * 1024 ** 2, interval: 'never', maxFiles: 10, maxAgeMs: Infinity, maxTotalBytes: 200 * 1024 ** 2, compress: 'gzip', homeMaxTotalBytes: 2 * 1024 ** 3 };
+
+let folder;
+let file;
+let clock;
+let settings;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-settings-'));
+  file = join(folder, 'settings.json');
+  clock = createFakeClock();
+  settings = createSettings(file, clock.nowMs);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('without a file the defaults count', () => {
+  expect(settings.limitsOf(null)).toEqual(DEFAULTS);
+  expect(settings.limitsOf({})).toEqual(DEFAULTS);
+  expect([settings.given(), settings.notices()]).toEqual([{}, []]);
+});
+
+test('what is set counts at once, is kept as it was written, and is closed to others', () => {
+  settings.set('logs.max_size', '1.5mb');
+  settings.set('logs.max_files', '3');
+  expect(settings.limitsOf(null)).toEqual({ ...DEFAULTS, maxSizeBytes: 1.5 * 1024 ** 2, maxFiles: 3 });
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ 'logs.max_size': '1.5mb', 'logs.max_files': '3' });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(folder)).toEqual(['settings.json']);
+  expect(createSettings(file, clock.nowMs).limitsOf(null).maxFiles).toBe(3);
+});
+
+test('what is unset has its default again', () => {
+  settings.set('logs.interval', 'daily');
+  expect(settings.unset('logs.interval')).toBe(true);
+  expect(settings.unset('logs.interval')).toBe(false);
+  expect(settings.limitsOf(null)).toEqual(DEFAULTS);
+});
+
+test('an app may say otherwise; what it says with 0 is no limit, and null nothing', () => {
+  settings.set('logs.max_files', '3');
+  settings.set('logs.max_size', '0');
+  expect(settings.limitsOf({ maxFiles: 7, maxAgeMs: 0, maxTotalBytes: 5_000, maxSizeBytes: null, interval: null, compress: 'none' })).toEqual({
+    ...DEFAULTS, maxFiles: 7, maxAgeMs: Infinity, maxTotalBytes: 5_000, maxSizeBytes: Infinity, compress: 'none',
+  });
+  expect(settings.limitsOf({ maxFiles: 0 }).maxFiles).toBe(0);
+});
+
+test.each([
+  ['logs.max_size', 'big', /"logs.max_size" cannot be "big"; accepted: 0 \(no limit\)/],
+  ['logs.max_size', '-1', /accepted/],
+  ['logs.max_size', '10', /from 1K/],
+  ['logs.max_files', '1.5', /whole number/],
+  ['logs.max_files', '99999', /10000/],
+  ['logs.max_age', '7 days', /accepted/],
+  ['logs.interval', 'yearly', /hourly, daily, weekly, never/],
+  ['logs.compress', 'bzip2', /gzip/],
+  ['logs.size', '1M', /no setting "logs.size"/],
+  ['constructor', '1', /no setting/],
+])('%s = %j is refused, and nothing is changed', (key, value, message) => {
+  expect(() => settings.set(key, value)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING', exitStatus: 2, message: expect.stringMatching(message) }));
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('unset refuses a key that is none, unless it is in the file', () => {
+  expect(() => settings.unset('logs.colour')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING' }));
+  writeFileSync(file, '{"logs.colour":"red"}');
+  expect(settings.unset('logs.colour')).toBe(true);
+  expect(readFileSync(file, 'utf8')).toBe('{}\n');
+});
+
+test.each([
+  ['{"logs.max_size": ', /it is no JSON/],
+  ['[]', /it holds no object/],
+  ['null', /it holds no object/],
+  ['', /it is no JSON/],
+])('a file that holds %j is a notice, the defaults count, and it is left alone', (text, why) => {
+  writeFileSync(file, text);
+  expect(settings.notices()).toEqual([expect.stringMatching(why)]);
+  expect(settings.limitsOf(null)).toEqual(DEFAULTS);
+  for (const change of [() => settings.set('logs.max_files', '3'), () => settings.unset('logs.max_files')]) {
+    expect(change).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_SETTINGS_FILE' }));
+  }
+  expect(readFileSync(file, 'utf8')).toBe(text);
+});
+
+test('of a file that is partly wrong the rest counts; what is wrong is told, and stays when something is set', () => {
+  writeFileSync(file, JSON.stringify({ 'logs.max_files': 4, 'logs.max_size': 'much', 'logs.max_sice': '5M', 'logs.interval': ['daily'], note: null }));
+  expect(settings.limitsOf(null)).toEqual({ ...DEFAULTS, maxFiles: 4 });
+  expect(settings.notices()).toHaveLength(4);
+  expect(settings.notices().join('\n')).toMatch(/"logs.max_size" cannot be "much".*\n.*no setting "logs.max_sice" \(Did you mean "logs.max_size"\?\).*\n.*"logs.interval" cannot be \["daily"\].*\n.*no setting "note"/);
+  settings.set('logs.max_age', '7d');
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ 'logs.max_files': 4, 'logs.max_size': 'much', 'logs.max_sice': '5M', 'logs.interval': ['daily'], note: null, 'logs.max_age': '7d' });
+});
+
+test('what a person writes into the file counts a second later', () => {
+  expect(settings.limitsOf(null).maxFiles).toBe(10);
+  writeFileSync(file, '{"logs.max_files": 2}');
+  clock.advance(1_000);
+  expect(settings.limitsOf(null).maxFiles).toBe(2);
+  rmSync(file);
+  clock.advance(1_000);
+  expect(settings.limitsOf(null).maxFiles).toBe(10);
+});
+
+test('a file that cannot be read or written is told, and never thrown at who only asks', () => {
+  mkdirSync(file);
+  expect(settings.limitsOf(null)).toEqual(DEFAULTS);
+  expect(settings.notices()).toEqual([expect.stringContaining('EISDIR')]);
+  rmSync(folder, { recursive: true });
+  clock.advance(1_000);
+  expect(settings.limitsOf(null)).toEqual(DEFAULTS);
+  expect(() => settings.set('logs.max_files', '3')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_SETTINGS_FILE', message: expect.stringContaining('ENOENT') }));
+});
+
+test.runIf(!zlib.createZstdCompress)('zstd is refused where Node.js does not have it, and in the file it is a notice', () => {
+  expect(() => settings.set('logs.compress', 'zstd')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING', message: expect.stringContaining(process.versions.node) }));
+  writeFileSync(file, '{"logs.compress":"zstd"}');
+  clock.advance(1_000);
+  expect(settings.notices()).toEqual([expect.stringContaining('logs.compress')]);
+  expect([settings.limitsOf(null).compress, settings.limitsOf({ compress: 'zstd' }).compress]).toEqual(['gzip', 'gzip']);
+});

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { watchTrial } from '../../../daemon/keeper/trial.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** @param {(nth: number) => boolean} doesAnswer  The question of this number, from 1. */
+function watched(doesAnswer) {
+  /** @type {string[]} */
+  const said = [];
+  let asked = 0;
+  const trial = watchTrial({
+    ask: () => {
+      asked += 1;
+      if (doesAnswer(asked)) trial.answered();
+    },
+    onProven: () => said.push('proven'),
+    onSilent: () => said.push('silent'),
+  });
+  return { said, trial };
+}
+
+test('a control that answers is proven after 10 s, and is asked no more', () => {
+  const { said } = watched(() => true);
+  vi.advanceTimersByTime(9_900);
+  expect(said).toEqual([]);
+  vi.advanceTimersByTime(60_000);
+  expect(said).toEqual(['proven']);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([[0, 6_000], [3, 9_000], [9, 15_000]])('one that does not answer any more after %d questions hangs: five more are asked, and then it is silent', (answered, silentAtMs) => {
+  const { said } = watched((nth) => nth <= answered);
+  vi.advanceTimersByTime(silentAtMs - 100);
+  expect(said).toEqual([]);
+  vi.advanceTimersByTime(60_000);
+  expect(said).toEqual(['silent']);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('one that answers late is there', () => {
+  const { said, trial } = watched((nth) => nth > 4);
+  vi.advanceTimersByTime(4_900);
+  trial.answered();
+  vi.advanceTimersByTime(60_000);
+  expect(said).toEqual(['proven']);
+});
+
+test('ended, nothing is said', () => {
+  const { said, trial } = watched(() => false);
+  trial.end();
+  vi.advanceTimersByTime(60_000);
+  expect(said).toEqual([]);
+});

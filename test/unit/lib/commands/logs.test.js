@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runProgram } from '../../../../lib/program.js';
+import { NclustError } from '../../../../lib/shared/errors.js';
+import { PROTOCOL } from '../../../../lib/shared/protocol.js';
+import { notificationLine, resultLine } from '../../../../lib/shared/rpc.js';
+import { waitFor } from '../../../helpers/wait-for.js';
+import { openServer } from '../rpc-server.js';
+import { slotStatus } from '../slots.js';
+
+/** @type {string} */
+let cwd;
+beforeAll(() => { cwd = mkdtempSync(join(tmpdir(), 'nclust-logs-')); });
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+const entry = (/** @type {string} */ line, more = {}) => ({ id: 0, name: 'api', stream: 'out', line, atMs: null, ...more });
+const subscription = 'logs';
+
+/**
+ * @param {string} home
+ * @param {string[]} words
+ * @param {{isTTY?: boolean, print?: (text: string) => Promise<void>}} [o]
+ */
+function logs(home, words, { isTTY = false, print = async () => {} } = {}) {
+  const said = { stdout: '', stderr: '' };
+  const listeners = new Set();
+  const exitStatus = runProgram(['logs', ...words], /** @type {any} */ ({
+    print: async (/** @type {string} */ text) => { said.stdout += text; await print(text); },
+    talk: (/** @type {string} */ text) => { said.stderr += text; },
+    isTTY, isTalkTTY: isTTY, columns: isTTY ? 100 : null, talkSize: () => ({ columns: 80, rows: 24 }),
+    onInterrupt: (/** @type {() => void} */ listener) => { listeners.add(listener); return () => listeners.delete(listener); },
+    cwd, env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home }, platform: 'linux', node: { file: process.execPath, version: process.version },
+  }));
+  return { said, exitStatus, listeners, interrupt: () => { for (const listener of listeners) listener(); } };
+}
+
+/** @param {any[]} slots @param {(params: any, socket: any) => unknown} [onLogs] */
+const manager = (slots, onLogs = () => ({ subscription })) => openServer({ list: () => ({ slots, notices: [] }), logs: onLogs });
+
+/** @param {number} count */
+const apps = (count) => Array.from({ length: count }, (_, id) => slotStatus({ id, name: `app-${id}` }));
+
+/** @param {any} socket @param {object[]} entries */
+const tell = (socket, entries, more = {}) => socket.write(notificationLine('log', { subscription, entries, ...more }));
+
+describe('says what is the case', () => {
+  test.each([
+    ['no app', 0, ['--nostream'], 'There is no app in the list.\n'],
+    ['an app that is silent', 1, ['--nostream'], '"app-0" has written nothing.\n'],
+    ['apps that are silent', 3, ['--nostream'], 'None of the 3 apps has written anything.\n'],
+    ['nothing that matches', 3, ['--nostream', '--grep', 'x'], 'No line of the 3 apps is like that.\n'],
+    ['nothing that was asked for', 1, ['--nostream', '--lines', '0'], ''],
+    ['500 apps that are silent', 500, ['--nostream'], 'These are the lines of all 500 apps; for those of one: nclust logs <name>\nNone of the 500 apps has written anything.\n'],
+    ['500 apps that were named', 500, ['all', '--nostream', '--lines', '0'], ''],
+  ])('%s', async (_what, count, words, stderr) => {
+    const { home } = await manager(apps(count));
+    const run = logs(home, words);
+    expect(await run.exitStatus).toBe(0);
+    expect(run.said).toEqual({ stdout: '', stderr });
+  });
+
+  test('an unknown app, before anything is read', async () => {
+    const server = await openServer({ list: () => { throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "wroker".', { hint: 'Did you mean "worker"?' }); } });
+    const run = logs(server.home, ['wroker']);
+    expect(await run.exitStatus).toBe(1);
+    expect(run.said).toEqual({ stdout: '', stderr: 'nclust: There is no "wroker".\nnext: Did you mean "worker"?\n' });
+    expect(server.callsTo('logs')).toEqual([]);
+  });
+
+  test('no manager', async () => {
+    const run = logs(join(cwd, 'none'), []);
+    expect(await run.exitStatus).toBe(3);
+    expect(run.said.stderr).toMatch(/No nclust runs in .*\nnext: Start an app/);
+  });
+
+  test('no app yet, and follows the first', async () => {
+    const { home } = await manager([], (_params, socket) => {
+      socket.write(resultLine(socket.lastId, { subscription }));
+      tell(socket, [entry('born')]);
+    });
+    const run = logs(home, [], { isTTY: true });
+    await waitFor('the line', () => run.said.stdout.includes('born'));
+    expect(run.said.stderr).toBe('There is no app in the list yet; what the first one writes will be shown here. Ctrl-C ends this.\n');
+    run.interrupt();
+    expect(await run.exitStatus).toBe(0);
+  });
+});
+
+test('a wrong option is told at once, and leaves no connection behind that is made later', async () => {
+  /** @type {() => void} */
+  let greet = () => {};
+  const server = await openServer({ hello: (_params, socket) => { greet = () => socket.write(resultLine(socket.lastId, { version: '0.1.0', protocol: PROTOCOL })); } });
+  const run = logs(server.home, ['--nostream', '--lines', 'x']);
+  expect(await run.exitStatus).toBe(2);
+  expect(run.said.stderr).toContain('--lines is "x"');
+  await waitFor('the greeting', () => server.callsTo('hello').length > 0);
+  greet();
+  await waitFor('the connection to be closed', () => server.sockets.size === 0, { deadlineMs: 3_000 });
+});
+
+describe('Ctrl-C on a terminal', () => {
+  test('ends what follows, and takes its listener away', async () => {
+    const { home } = await manager(apps(1), (_params, socket) => {
+      tell(socket, [entry('old')]);
+      socket.write(resultLine(socket.lastId, { subscription }));
+    });
+    const run = logs(home, [], { isTTY: true });
+    await waitFor('the line', () => run.said.stdout.includes('old'));
+    await waitFor('the answer', () => run.listeners.size === 1);
+    run.interrupt();
+    expect(await run.exitStatus).toBeOneOf([0, 130]);
+    expect(run.listeners.size).toBe(0);
+    expect(run.said.stdout).toMatch(/old\n$/);
+  });
+
+  test('cuts a history short: exit 130', async () => {
+    const { home } = await manager(apps(1), (_params, socket) => void tell(socket, [entry('1')]));
+    const run = logs(home, ['--nostream'], { isTTY: true });
+    await waitFor('the line', () => run.said.stdout.includes('1'));
+    run.interrupt();
+    expect(await run.exitStatus).toBe(130);
+    expect(run.said.stderr).toContain('There were more lines.');
+  });
+
+  test('is left to the system where nobody has a terminal', async () => {
+    const { home } = await manager(apps(1), (_params, socket) => void tell(socket, [entry('1')]));
+    const run = logs(home, []);
+    await waitFor('the line', () => run.said.stdout.includes('1'));
+    expect(run.listeners.size).toBe(0);
+  });
+});
+
+test('a history that takes long is waited for; what the manager says then is its failure', async () => {
+  const { home } = await manager(apps(1), (_params, socket) => {
+    tell(socket, [entry('1')]);
+    throw new NclustError('ERR_NCLUST_BAD_SELECTOR', 'It went wrong.');
+  });
+  const run = logs(home, ['--raw']);
+  expect(await run.exitStatus).toBe(2);
+  expect(run.said).toEqual({ stdout: '1\n', stderr: 'nclust: It went wrong.\n' });
+});
+
+test('while the reader does not read, neither does the command', async () => {
+  const page = Array.from({ length: 64 }, () => entry('x'.repeat(1_000)));
+  const PAGES = 1_000;
+  let sent = 0;
+  const { home } = await manager(apps(1), (_params, socket) => {
+    const { lastId } = socket;
+    const more = () => {
+      while (sent < PAGES) if (sent++, !tell(socket, page)) return void socket.once('drain', more);
+      socket.write(resultLine(lastId, { subscription }));
+    };
+    more();
+  });
+  /** @type {() => void} */
+  let release = () => {};
+  /** @type {Promise<void>} */
+  const reading = new Promise((resolve) => { release = resolve; });
+  let bytes = 0;
+  const run = logs(home, ['--raw', '--nostream'], { print: async (text) => { bytes += text.length; await reading; } });
+  let before = -1;
+  // 64 MB are on their way; what stands between the two is the buffers of the socket and of the command.
+  await waitFor('the pages to stop', async () => {
+    const hasStopped = sent === before && bytes > 0;
+    before = sent;
+    return hasStopped;
+  });
+  expect(sent).toBeLessThan(100);
+  release();
+  expect(await run.exitStatus).toBe(0);
+  expect(bytes).toBe(PAGES * 64 * 1_001);
+});
