@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, watch } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { readSegments } from '../../daemon/control/logs/segments.js';
 
@@ -33,14 +33,14 @@ export function wholeLogLines(path) {
 }
 
 /**
- * Waits until something in the folder of a log file is written.
+ * Waits until a log file is written to; it may be rotated meanwhile.
  * @param {string} path
  * @returns {Promise<void>}
  */
 export function nextWrite(path) {
   return new Promise((resolve, reject) => {
-    const watcher = watch(dirname(path), (event) => {
-      if (event !== 'change') return;
+    const watcher = watch(dirname(path), (event, name) => {
+      if (event !== 'change' || name !== basename(path)) return;
       watcher.close();
       resolve();
     });

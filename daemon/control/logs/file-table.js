@@ -54,6 +54,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf }) {
       entry.wishes = wishes;
       table.set(path, entry);
       archive.hold(path, wishes.limits, wishes.name);
+      entry.file.prepare();
     },
     /** @param {string} path */
     letGo(path) {

@@ -14,6 +14,7 @@ const LINE_END = Buffer.from('\n');
 /**
  * A log file. What cannot be written is lost, counted and told, because the app must not wait for it.
  * @typedef {object} LogFile
+ * @property {() => void} prepare  Opens the file if it is there: what is read from a pipe should not have to wait for that. Never throws.
  * @property {(chunk: Buffer, told: Told) => Promise<void>|null} append  Null: it is written. A promise: it will be, and there should be no more before. Never throws, never rejects.
  * @property {() => Position|null} position  Where the next byte will be. Null before the first one, and when the file is no regular one.
  * @property {() => Promise<void>} truncate  Rejects with what the system says.
@@ -134,6 +135,7 @@ export function createLogFile({ disk, isDropping, place }) {
 
   return {
     losses,
+    prepare: file.prepare,
     append(chunk, told) {
       isClosed = false;
       if (pumping || disk.isSlow()) return queue(chunk, told);

@@ -48,17 +48,14 @@ export function createLogStream(place, name, { files, followers, nowMs, ship }) 
     if (!place.isMuted) followers.push(source, chunk, at && { path, atMs: nowMs(), ...at });
   }
 
-  /** @param {Buffer} chunk */
-  function write(chunk) {
-    if (!format) return files.append(path, chunk, follow);
-    const written = append(path, format.push(chunk, nowMs()));
-    follow(chunk);
-    return written;
+  /** Who follows sees what is in the file, and where: so that it can go on there. @param {Buffer} lines */
+  function write(lines) {
+    return lines.length === 0 ? null : files.append(path, lines, follow);
   }
 
-  /** @param {string} to @param {Buffer} lines */
-  function append(to, lines) {
-    return lines.length === 0 ? null : files.append(to, lines, () => {});
+  /** @param {Buffer} lines */
+  function combine(lines) {
+    return lines.length === 0 ? null : files.append(combined, lines, () => {});
   }
 
   return {
@@ -68,8 +65,8 @@ export function createLogStream(place, name, { files, followers, nowMs, ship }) 
       const { passed, refused: above } = limit ? limit.admit(chunk) : { passed: chunk, refused: null };
       if (above && above.length > 0) refused?.add(above, 'the rate limit');
       if (passed.length === 0) return null;
-      const written = write(passed);
-      const alsoWritten = toCombined && append(combined, toCombined.push(passed, nowMs()));
+      const written = write(format ? format.push(passed, nowMs()) : passed);
+      const alsoWritten = toCombined && combine(toCombined.push(passed, nowMs()));
       lastLines?.push(passed);
       ship(passed);
       return written && alsoWritten ? Promise.all([written, alsoWritten]).then(() => {}) : written ?? alsoWritten;
@@ -77,8 +74,8 @@ export function createLogStream(place, name, { files, followers, nowMs, ship }) 
     lastLines: () => lastLines?.lines() ?? [],
     refused: () => refused,
     end() {
-      if (format) append(path, format.end());
-      if (toCombined) append(combined, toCombined.end());
+      if (format) write(format.end());
+      if (toCombined) combine(toCombined.end());
       followers.end(source);
     },
   };

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { rotationDue } from './interval.js';
 import { segmentName } from './segments.js';
@@ -25,6 +25,7 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
 /**
  * The path of a log file, open for appending, and its rotation. Verbs throw what the system says, unless they say otherwise.
  * @typedef {object} OpenFile
+ * @property {() => void} prepare  Opens a file that is there. Never throws.
  * @property {() => number} ready  Opens the path if it is not open, looks after it now and then, rotates when the time for it has come. Returns the descriptor, for one write.
  * @property {(bytes: number) => Position|null} noteWritten  Where they are. Null when the file is no regular one.
  * @property {(chunk: Buffer) => number} cutOf  Of a chunk: where this file should end and the next begin. 0: not in this chunk.
@@ -104,11 +105,11 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
     now.times.moveTo(segment);
     close();
     onRotated(path, segment);
-    begin();
+    // The path is there at all times, for who looks or tails.
+    tryToOpen();
   }
 
-  /** The path is there at all times, for who looks or tails. */
-  function begin() {
+  function tryToOpen() {
     try {
       opened();
     } catch {
@@ -117,6 +118,9 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
   }
 
   return {
+    prepare() {
+      if (!file && existsSync(path)) tryToOpen();
+    },
     ready() {
       if (nowMs() >= lookAtMs) look();
       opened();

@@ -10,7 +10,7 @@ const SILENCE_MS = 100;
 /** In a flood, in ms. Longer, and the writer fills the pipe and waits: two to three times as long, for 300,000 lines. */
 const PAUSE_MIN_MS = 1;
 
-/** How long a line may wait in the pipe, in ms. */
+/** How long a line may wait in the pipe, in ms; the first of a trickle half as long. */
 const PAUSE_MAX_MS = 20;
 
 /**
@@ -26,7 +26,8 @@ export function createPace() {
     const sinceMs = nowMs - lastMs;
     lastMs = nowMs;
     const isFlood = sizeBytes > FLOOD_RATE * sinceMs;
-    pauseMs = isFlood || sinceMs > SILENCE_MS ? PAUSE_MIN_MS : Math.min(PAUSE_MAX_MS, pauseMs * 2);
+    if (isFlood || sinceMs > SILENCE_MS) pauseMs = PAUSE_MIN_MS;
+    else pauseMs = pauseMs === PAUSE_MIN_MS ? PAUSE_MAX_MS / 2 : PAUSE_MAX_MS;
     return sizeBytes >= LARGE_BYTES || sinceMs > SILENCE_MS ? 0 : pauseMs;
   };
 }

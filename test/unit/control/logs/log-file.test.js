@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, truncateSync, unlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, statSync, truncateSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -185,11 +186,17 @@ test('a line that a full disk has cut off is not glued to the next one', () => {
 });
 
 test('a FIFO that nobody reads costs lines and does not wait', () => {
-  file.close();
-  path = '/dev/full';
-  file = create();
-  append('x\n');
-  expect(file.losses.told()).toMatchObject({ lines: 1, reason: 'ENOSPC' });
+  execFileSync('mkfifo', [path]);
+  append('nobody\n');
+  expect(file.losses.told()).toMatchObject({ lines: 1, reason: 'ENXIO' });
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    nowMs += 1_001;
+    append(`${'x'.repeat(200_000)}\n`);
+    expect(file.losses.told()).toMatchObject({ lines: 2, reason: 'EAGAIN' });
+  } finally {
+    closeSync(reader);
+  }
 });
 
 describe('while the disk is slow', () => {

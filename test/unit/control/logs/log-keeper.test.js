@@ -186,9 +186,10 @@ test('the combined file has whole lines of both streams', () => {
   expect(outText()).toBe('half of a line\nno end');
 });
 
-test('lines are dated, or records, where the app wants that; who follows gets them as they were written', () => {
+test('lines are dated, or records, where the app wants that; who follows gets what is in the file, with its place', () => {
   const lines = [];
-  keeper.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
+  const marks = [];
+  keeper.follow({ wants: () => true, take: (more, mark) => (lines.push(...more.map(({ line }) => line)), marks.push(mark)) });
   keeper.attach({ ...place, logDateFormat: 'YYYY' });
   keeper.attach({ ...place, instanceId: 'j', outPipe: place.errPipe, errPipe: null, outFile: join(folder, 'logs/json.log'), logType: 'json' });
   writeSync(out, 'dated\n');
@@ -197,7 +198,8 @@ test('lines are dated, or records, where the app wants that; who follows gets th
   keeper.drain('j');
   expect(outText()).toMatch(/^\d{4}: dated\n$/);
   expect(JSON.parse(readFileSync(join(folder, 'logs/json.log'), 'utf8'))).toMatchObject({ message: 'record', type: 'out', process_id: 3, app_name: 'api' });
-  expect(lines).toEqual(['dated', 'record']);
+  expect(lines).toEqual([expect.stringMatching(/: dated$/), expect.stringContaining('"record"')]);
+  expect(marks.at(0)).toMatchObject({ path: place.outFile, offset: outText().length });
 });
 
 test('what is muted is read, and nobody gets it', () => {
@@ -223,6 +225,13 @@ test('every chunk goes to those who ship it', () => {
   writeSync(err, 'y\n');
   keeper.drain('i');
   expect(shipped).toEqual(['3 out x\n', '3 err y\n']);
+});
+
+test('a file that is there is open before anything is read: what has been read is to be written at once', () => {
+  mkdirSync(join(folder, 'logs'));
+  writeFileSync(place.outFile, 'old\n');
+  keeper.attach(place);
+  expect([keeper.positionOf(place.outFile)?.offset, keeper.positionOf(place.errorFile)]).toEqual([4, null]);
 });
 
 test('a file that is full is rotated, and the archive hears of it', () => {

@@ -11,8 +11,8 @@ test('what comes after a silence is read on at once', () => {
   expect(pausesOf(30, 101, 3)).toEqual([0, 0, 0]);
 });
 
-test('a trickle is left alone for longer and longer, but not for more than 20 ms', () => {
-  expect(pausesOf(30, 1, 8)).toEqual([0, 2, 4, 8, 16, 20, 20, 20]);
+test('a trickle is left alone for 10 ms, and then for 20', () => {
+  expect(pausesOf(30, 1, 5)).toEqual([0, 10, 20, 20, 20]);
 });
 
 test('a flood is read every millisecond, and at once where the writer is ahead', () => {
