@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { NclustError } from '../../lib/shared/errors.js';
 import { checkKey, checkSetting, readSettings } from '../../lib/shared/settings.js';
+import { readSettingsFile, readSettingsText } from '../../lib/shared/settings-file.js';
 import { canCompress, checkCompression } from './logs/compression.js';
 
 /** @import { LogInterval } from './logs/interval.js' */
@@ -56,7 +57,7 @@ export function createSettings(file, nowMs) {
   function contents() {
     lookedAtMs = -Infinity;
     const { broken } = look();
-    if (broken === null) return stamp === '' ? {} : JSON.parse(readFileSync(file, 'utf8'));
+    if (broken === null) return JSON.parse(readSettingsText(file) ?? '{}');
     throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings in "${file}" cannot be changed: ${broken}.`, { hint: 'Mend the file or move it away; nothing was changed.' });
   }
 
@@ -79,10 +80,11 @@ export function createSettings(file, nowMs) {
       write({ ...contents(), [key]: text });
     },
     unset(key) {
-      const { [key]: was, ...rest } = contents();
-      if (was === undefined) checkKey(key);
-      else write(rest);
-      return was !== undefined;
+      const record = contents();
+      const wasSet = Object.hasOwn(record, key);
+      if (wasSet) write(Object.fromEntries(Object.entries(record).filter(([other]) => other !== key)));
+      else checkKey(key);
+      return wasSet;
     },
     limitsOf(given) {
       const { values } = look();
@@ -132,13 +134,7 @@ function replaceFile(file, text) {
  */
 function readFile(file) {
   const isPossible = (/** @type {string} */ key, /** @type {unknown} */ value) => key !== 'logs.compress' || canCompress(String(value));
-  try {
-    return readSettings(readFileSync(file, 'utf8'), isPossible);
-  } catch (error) {
-    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
-    const read = readSettings(null);
-    return code === 'ENOENT' ? read : { ...read, broken: `it cannot be read (${code ?? error})` };
-  }
+  return readSettingsFile(file, isPossible);
 }
 
 /**

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { homePaths } from '../shared/paths.js';
-import { checkKey, describeSettings, readSettings, withKey } from '../shared/settings.js';
+import { checkKey, describeSettings, withKey } from '../shared/settings.js';
+import { readSettingsFile } from '../shared/settings-file.js';
 
 /**
  * A setting of the whole home, or all of them. Needs no manager.
@@ -11,19 +11,9 @@ import { checkKey, describeSettings, readSettings, withKey } from '../shared/set
 export async function get(context, [key]) {
   if (key !== undefined) checkKey(key);
   const file = homePaths(context.home).settings;
-  const { given, problems, broken } = readSettings(readText(file));
+  const { given, problems, broken } = readSettingsFile(file);
   if (broken !== null) context.talk(`The settings in "${file}" are not used, because ${broken}; the defaults are.`);
   for (const problem of problems) context.talk(`In the settings "${file}" ${problem}.`);
   const all = describeSettings(given);
   return { settings: key === undefined ? all : withKey(all, key), key: key ?? null };
-}
-
-/** @param {string} file */
-function readText(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
-    throw error;
-  }
 }

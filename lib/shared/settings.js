@@ -60,12 +60,15 @@ export function readSettings(text, isPossible = () => true) {
 /** @typedef {{key: string, value: string, isSet: boolean, help: string}} ShownSetting */
 
 /**
- * All settings, for people.
+ * All settings, for people. One whose text cannot be used has its default, as if it were not set.
  * @param {Record<string, string>} given  What the file says.
  * @returns {ShownSetting[]}
  */
 export function describeSettings(given) {
-  return Object.entries(SETTINGS).map(([key, { fallback, help }]) => ({ key, value: given[key] ?? fallback, isSet: Object.hasOwn(given, key), help }));
+  return Object.entries(SETTINGS).map(([key, { fallback, help }]) => {
+    const isSet = Object.hasOwn(given, key) && parse(key, given[key]) !== null;
+    return { key, value: isSet ? given[key] : fallback, isSet, help };
+  });
 }
 
 /**

@@ -48,7 +48,7 @@ export function reopenLogs({ logs, ownLog, journal }) {
 function filesOf({ control, paths }, ids) {
   const { desired, instances } = control.world;
   const wanted = desired.apps.flatMap((app) => app.slots.filter(({ id }) => ids.has(id)).flatMap(({ id }) => Object.values(logFiles(app.spec, id, paths.logs))));
-  const written = [...instances.values()].filter(({ label }) => ids.has(label.id)).flatMap(({ label }) => [label.outFile, label.errorFile]);
+  const written = [...instances.values()].filter(({ label }) => ids.has(label.id)).flatMap(({ label }) => [label.outFile, label.errorFile, label.logFile ?? '']);
   return new Set([...wanted, ...written].filter((path) => path !== ''));
 }
 

@@ -40,9 +40,9 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf }) {
     return { holders: 0, wishes, file };
   }
 
-  /** What nobody holds stays until what it lost has been told for an hour. */
+  /** What nobody holds stays until it has written what waits for the disk, because there must not be two who write to a path; and until what it lost has been told for an hour. */
   function forgetOld() {
-    for (const [path, { file, holders }] of table) if (holders === 0 && file.notice() === null) table.delete(path);
+    for (const [path, { file, holders }] of table) if (holders === 0 && file.isIdle() && file.notice() === null) table.delete(path);
   }
 
   return {
@@ -73,9 +73,11 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf }) {
         told(chunk, null);
         return null;
       }
-      const written = entry.file.append(chunk, told);
-      archive.grew(path, chunk.length);
-      return written;
+      return entry.file.append(chunk, (part, at) => {
+        told(part, at);
+        // What is lost, or went into a pipe or a device, takes no room.
+        if (at) archive.grew(path, part.length);
+      });
     },
     /** @param {string} path */
     fileAt: (path) => table.get(path)?.file ?? null,

@@ -54,6 +54,7 @@ export async function tellHistory(parts) {
     let meanwhileBytes = 0;
     for (let round = 0; !signal.aborted; round++) {
       await table.addNew(files());
+      if (signal.aborted) break;
       const leftBytes = table.setLimits();
       if (attach && round > 0 && leftBytes <= LAST_BYTES) {
         mergeLinesNow(table.all(), (reader, line) => void pages.add(reader, line));

@@ -18,7 +18,8 @@ const LINE_END = Buffer.from('\n');
  * @property {(chunk: Buffer, told: Told) => Promise<void>|null} append  Null: it is written. A promise: it will be, and there should be no more before. Never throws, never rejects.
  * @property {() => Position|null} position  Where the next byte will be. Null before the first one, and when the file is no regular one.
  * @property {() => Promise<void>} truncate  Rejects with what the system says.
- * @property {() => void} reopen  The next append opens the path anew.
+ * @property {() => void} reopen  The next write opens the path anew.
+ * @property {() => boolean} isIdle  Nothing of it waits for the disk.
  * @property {() => string|null} notice  What went wrong, for people.
  * @property {Losses} losses
  * @property {() => void} close  Idempotent; a later append opens it again.
@@ -40,7 +41,6 @@ export function createLogFile({ disk, isDropping, place }) {
   const file = createOpenFile(place);
   const losses = createLosses(nowMs);
   let isClosed = false;
-  let mustReopen = false;
   /** Something was lost in the middle of a line: the next must not be taken for its end. */
   let isTorn = false;
   /** @type {Pending[]} */
@@ -48,6 +48,8 @@ export function createLogFile({ disk, isDropping, place }) {
   let pendingBytes = 0;
   /** @type {Promise<void>|null} */
   let pumping = null;
+  /** What is to be done to the file while no other thread writes to it. @type {(() => void)[]} */
+  const inBetween = [];
 
   /** @param {Buffer} chunk @param {Told} told */
   function writeNow(chunk, told) {
@@ -121,16 +123,16 @@ export function createLogFile({ disk, isDropping, place }) {
     for (let next = pending.shift(); next; next = pending.shift()) {
       await writeSlowly(next.chunk, next.told);
       pendingBytes -= next.chunk.length;
+      for (const act of inBetween.splice(0)) act();
     }
     pumping = null;
-    if (isClosed || mustReopen) file.close();
-    mustReopen = false;
+    if (isClosed) file.close();
   }
 
-  /** A descriptor that another thread writes to stays open until it has. */
-  function closeWhenIdle() {
-    if (pumping) mustReopen = true;
-    else file.close();
+  /** Not when all is written: in a flood that is never. @param {() => void} act  Must not throw. */
+  function betweenWrites(act) {
+    if (pumping) inBetween.push(act);
+    else act();
   }
 
   return {
@@ -143,11 +145,18 @@ export function createLogFile({ disk, isDropping, place }) {
       return null;
     },
     position: file.position,
-    async truncate() {
-      await pumping;
-      file.truncate();
-    },
-    reopen: closeWhenIdle,
+    truncate: () => new Promise((resolve, reject) => {
+      betweenWrites(() => {
+        try {
+          resolve(file.truncate());
+          if (isClosed) file.close();
+        } catch (error) {
+          reject(error);
+        }
+      });
+    }),
+    reopen: () => betweenWrites(file.close),
+    isIdle: () => pumping === null,
     notice() {
       const lost = losses.told();
       if (!lost) return file.problem();
@@ -157,7 +166,7 @@ export function createLogFile({ disk, isDropping, place }) {
     },
     close() {
       isClosed = true;
-      closeWhenIdle();
+      betweenWrites(file.close);
     },
   };
 }

@@ -22,6 +22,7 @@ export function createLosses(nowMs) {
   return {
     add(bytes, reason) {
       isLosing = true;
+      if (nowMs() - sum.atMs > TOLD_MS) Object.assign(sum, { lines: 0, bytes: 0 });
       sum.lines += countLines(bytes);
       sum.bytes += bytes.length;
       sum.reason = reason;

@@ -46,13 +46,14 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  * @returns {OpenFile}
  */
 export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
-  /** @type {{fd: number, sizeBytes: number, times: Times|null}|null} */
+  /** `begunAtMs`: when its first line was written. @type {{fd: number, sizeBytes: number, times: Times|null, begunAtMs: number}|null} */
   let file = null;
   /** @type {{error: unknown, untilMs: number}|null} */
   let refused = null;
   let lookAtMs = 0;
   let dueAtMs = Infinity;
   let rotateAtMs = 0;
+  let isInsideLine = false;
   let problem = '';
 
   function opened() {
@@ -61,19 +62,26 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
     try {
       const fd = openOrMake(path);
       const stat = fstatSync(fd);
-      file = { fd, sizeBytes: stat.size, times: stat.isFile() ? openTimes() : null };
+      const times = stat.isFile() ? openTimes() : null;
+      file = { fd, sizeBytes: stat.size, times, begunAtMs: times?.startedAtMs ?? 0 };
       refused = null;
     } catch (error) {
       refused = { error, untilMs: nowMs() + RETRY_MS };
       throw error;
     }
     lookAtMs = nowMs() + LOOK_EVERY_MS;
-    dueAtMs = file.times ? rotationDue(limits().interval, file.times.startedAtMs) : Infinity;
+    dueAtMs = dueOf(file);
     return file;
+  }
+
+  /** @param {NonNullable<typeof file>} of */
+  function dueOf({ times, begunAtMs }) {
+    return times ? rotationDue(limits().interval, begunAtMs) : Infinity;
   }
 
   function close() {
     refused = null;
+    problem = '';
     if (!file) return;
     file.times?.close();
     closeSync(file.fd);
@@ -87,7 +95,7 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
     lookAtMs = nowMs() + LOOK_EVERY_MS;
     if (stat.nlink === 0) close();
     else if (file) file.sizeBytes = stat.size;
-    if (file?.times) dueAtMs = rotationDue(limits().interval, file.times.startedAtMs);
+    if (file) dueAtMs = dueOf(file);
   }
 
   function rotate() {
@@ -101,7 +109,6 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
       rotateAtMs = nowMs() + RETRY_MS;
       return;
     }
-    problem = '';
     now.times.moveTo(segment);
     close();
     onRotated(path, segment);
@@ -117,6 +124,8 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
     }
   }
 
+  const isDue = () => nowMs() >= dueAtMs && nowMs() >= rotateAtMs;
+
   return {
     prepare() {
       if (!file && existsSync(path)) tryToOpen();
@@ -124,19 +133,28 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
     ready() {
       if (nowMs() >= lookAtMs) look();
       opened();
-      if (nowMs() >= dueAtMs && nowMs() >= rotateAtMs) rotate();
+      if (isDue() && !isInsideLine) rotate();
       return opened().fd;
     },
     noteWritten(bytes) {
       const now = opened();
+      if (now.sizeBytes === 0) {
+        now.begunAtMs = nowMs();
+        dueAtMs = dueOf(now);
+      }
+      // Where somebody has cut the file short, another content begins with this.
+      now.times?.note(now.sizeBytes, nowMs());
       const at = positionOf(now);
-      if (at) now.times?.note(at.offset, nowMs());
       now.sizeBytes += bytes;
       return at;
     },
     cutOf(chunk) {
       const { sizeBytes, times } = opened();
       const { maxSizeBytes } = limits();
+      // The time for it came in the middle of a line.
+      const lineEnd = isInsideLine && isDue() ? chunk.indexOf(NEWLINE) + 1 : 0;
+      isInsideLine = chunk[chunk.length - 1] !== NEWLINE;
+      if (lineEnd > 0) return lineEnd;
       if (!times || nowMs() < rotateAtMs || sizeBytes + chunk.length < maxSizeBytes) return 0;
       const afterLine = chunk.lastIndexOf(NEWLINE) + 1;
       return afterLine > 0 || sizeBytes < ENDLESS_FACTOR * maxSizeBytes ? afterLine : chunk.length;

@@ -54,18 +54,31 @@ setInterval(() => {
  * @returns {Promise<import('../run.js').Row[]>}
  */
 export async function measureLogs({ runs }) {
+  return [
+    ...(await timeRows(runs, 'fork mode', [])),
+    ...(await timeRows(runs, 'cluster mode', ['-i', '1'])),
+    ...(await cpuRows()),
+    ...(await flowRows(runs)),
+  ];
+}
+
+/**
+ * @param {number} runs
+ * @param {string} mode
+ * @param {string[]} flags
+ * @returns {Promise<import('../run.js').Row[]>}
+ */
+async function timeRows(runs, mode, flags) {
   /** @type {Record<string, number[]>} */
   const times = { nclust: [], PM2: [], file: [] };
   for (let run = 0; run < runs; run += 1) {
-    for (const name of /** @type {const} */ (['nclust', 'PM2'])) times[name].push((await write(name, { COUNT: String(LINES) })).tookMs);
+    for (const name of /** @type {const} */ (['nclust', 'PM2'])) times[name].push((await write(name, { COUNT: String(LINES) }, flags)).tookMs);
     times.file.push(await writeToFile());
   }
   const [ours, theirs, file] = [times.nclust, times.PM2, times.file].map(median);
   return [
-    { what: `${LINES.toLocaleString('en')} lines: the app's time`, unit: 'ms', nclust: ours, pm2: theirs, bound: theirs * 0.45, boundIs: "0.45 x PM2's" },
+    { what: `${LINES.toLocaleString('en')} lines in ${mode}: the app's time`, unit: 'ms', nclust: ours, pm2: theirs, bound: theirs * 0.45, boundIs: "0.45 x PM2's" },
     { what: `the same, beside a plain file (${file.toFixed(0)} ms)`, unit: 'ms', nclust: ours, pm2: theirs, bound: file, boundIs: 'a plain file' },
-    ...(await cpuRows()),
-    ...(await flowRows(runs)),
   ];
 }
 
@@ -86,17 +99,19 @@ async function cpuRows() {
 /**
  * @param {'nclust'|'PM2'} name
  * @param {Record<string, string>} env
+ * @param {string[]} [flags]
  * @returns {Promise<{tookMs: number, bytes: number, cpuMs: number}>}
  */
-async function write(name, env) {
+async function write(name, env, flags = []) {
   const rival = openRival(name);
   const report = join(rival.folder, 'report');
   try {
-    await rival.run(['ping']);
+    await rival.run(['start', 'sleep', '--', '100000']);
+    await waitForQuiet(rival.managerPids());
     const before = cpuTicks(rival.managerPids());
     const script = placeScript(rival.folder, WRITER);
     // Nothing is rotated: PM2 does not do that.
-    await rival.run(['start', script, '--no-autorestart', ...(name === 'nclust' ? ['--no-wait', '--log-max-size', '0'] : [])], { env: { ...env, REPORT: report } });
+    await rival.run(['start', script, '--no-autorestart', ...flags, ...(name === 'nclust' ? ['--no-wait', '--log-max-size', '0'] : [])], { env: { ...env, REPORT: report } });
     await waitFor('the end of the flood', () => existsSync(report), { deadlineMs: 300_000 });
     await waitForQuiet(rival.managerPids());
     const cpuMs = ((cpuTicks(rival.managerPids()) - before) / TICKS_PER_SECOND) * 1_000;

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,7 +71,7 @@ test.each([
 });
 
 test('unset refuses a key that is none, unless it is in the file', () => {
-  expect(() => settings.unset('logs.colour')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING' }));
+  for (const key of ['logs.colour', '__proto__', 'constructor']) expect(() => settings.unset(key)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING' }));
   writeFileSync(file, '{"logs.colour":"red"}');
   expect(settings.unset('logs.colour')).toBe(true);
   expect(readFileSync(file, 'utf8')).toBe('{}\n');
@@ -126,4 +127,10 @@ test.runIf(!zlib.createZstdCompress)('zstd is refused where Node.js does not hav
   clock.advance(1_000);
   expect(settings.notices()).toEqual([expect.stringContaining('logs.compress')]);
   expect([settings.limitsOf(null).compress, settings.limitsOf({ compress: 'zstd' }).compress]).toEqual(['gzip', 'gzip']);
+});
+
+test('a FIFO in the place of the file is told, and nobody waits for a writer', { timeout: 10_000 }, () => {
+  execFileSync('mkfifo', [file]);
+  const script = `import(${JSON.stringify(new URL('../../../daemon/control/settings.js', import.meta.url).href)}).then(({ createSettings }) => console.log(createSettings(${JSON.stringify(file)}, Date.now).notices().join()))`;
+  expect(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8', timeout: 8_000 })).toMatch(/cannot be read \(it is no file\)/);
 });

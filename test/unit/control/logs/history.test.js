@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, stat
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { tellHistory } from '../../../../daemon/control/logs/history.js';
 import { timesFileOf } from '../../../../daemon/control/logs/times-file.js';
 import { createLogRig } from './log-rig.js';
 
@@ -279,4 +280,33 @@ test('the times files are no history of their own', () => {
   later(0, 'a', 'one\n');
   expect(readdirSync(rig.timesFolder)).toEqual([timesFileOf('', file)]);
   expect(readFileSync(join(rig.timesFolder, timesFileOf('', file)), 'utf8')).toContain(JSON.stringify(file));
+});
+
+test('a file that was cut short by somebody else is no gap, and nothing is told twice', async () => {
+  const client = rig.reader(['a']);
+  rig.write('a', 'one\n');
+  await client.look();
+  later(2_000, 'a', 'two\n');
+  truncateSync(file);
+  later(2_000, 'a', 'three\n');
+  client.leave();
+  await client.look();
+  expect([client.lines('a'), client.gaps]).toEqual([['one', 'two', 'three'], 0]);
+});
+
+test('who leaves while a new app comes is not told what it writes', async () => {
+  const stop = new AbortController();
+  let looks = 0;
+  let isAttached = false;
+  const files = () => {
+    looks += 1;
+    if (looks === 3) stop.abort();
+    return looks < 3 ? [] : [rig.kept('a')];
+  };
+  const query = { lines: null, sinceMs: 0, untilMs: Infinity, isWanted: null, cursor: null };
+  const attach = () => {
+    isAttached = true;
+  };
+  await tellHistory({ files, query, shelf: rig.shelf, heldPaths: () => new Set(), nowMs: rig.nowMs, signal: stop.signal, send: async () => {}, sendNow() {}, attach });
+  expect([looks, isAttached]).toEqual([3, false]);
 });

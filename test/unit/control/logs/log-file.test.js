@@ -94,6 +94,35 @@ describe('rotation', () => {
     expect(readSegments(path)[0].endedAtMs).toBe(nowMs);
   });
 
+  test('at a time that comes in the middle of a line waits for its end', () => {
+    limits.interval = 'hourly';
+    append('one\ntw');
+    nowMs += 60 * 60_000;
+    append('o');
+    append('\nthree\n');
+    expect([segments(), active()]).toEqual([['one\ntwo\n'], 'three\n']);
+  });
+
+  test('at a time counts from the first line, however long the file was empty before', async () => {
+    limits.interval = 'hourly';
+    append('old\n');
+    await file.truncate();
+    nowMs += 5 * 60 * 60_000;
+    append('one\n');
+    append('two\n');
+    expect([segments(), active()]).toEqual([[], 'one\ntwo\n']);
+  });
+
+  test('that was impossible is no news any more when the file is another one, or nobody writes to it', () => {
+    limits.maxSizeBytes = 10;
+    append('one two three\n');
+    unlinkSync(path);
+    append('four five six\n');
+    const said = file.notice();
+    file.close();
+    expect([said, file.notice()]).toEqual([expect.stringContaining('ENOENT'), null]);
+  });
+
   test('that is impossible is told, and the file grows', () => {
     limits.maxSizeBytes = 10;
     append('begin\n');
@@ -146,6 +175,13 @@ test('reopen writes to the path, wherever the old file has been moved', () => {
   file.reopen();
   append('new\n');
   expect([readFileSync(`${path}.1`, 'utf8'), active()]).toEqual(['old\nstill old\n', 'new\n']);
+});
+
+test('a file that nobody holds is not left open by emptying it', async () => {
+  append('old\n');
+  file.close();
+  await file.truncate();
+  expect([active(), file.position()]).toEqual(['', null]);
 });
 
 test('truncate empties the file', async () => {
@@ -230,6 +266,24 @@ describe('while the disk is slow', () => {
     writes[0].end();
     await waits;
     expect([active(), file.position()]).toEqual(['one\n', null]);
+  });
+
+  test('a flood does not put off who opens or empties the file anew', async () => {
+    const writes = slowDisk();
+    append('one\n');
+    append('two\n');
+    append('three\n');
+    const isEmpty = file.truncate();
+    writes[0].end();
+    await isEmpty;
+    expect([active(), writes.length]).toEqual(['', 2]);
+    renameSync(path, `${path}.1`);
+    file.reopen();
+    writes[1].end();
+    await expect.poll(() => writes.length).toBe(3);
+    writes[2].end();
+    await expect.poll(() => file.isIdle()).toBe(true);
+    expect([readFileSync(`${path}.1`, 'utf8'), active()]).toEqual(['two\n', 'three\n']);
   });
 
   test('a write that fails is a loss', async () => {

@@ -49,8 +49,12 @@ describe('get', () => {
   test('tells what cannot be used', async () => {
     writeFileSync(join(home, 'settings.json'), '{"logs.max_files":"many","logs.interval":"daily"}');
     expect(await nclust('get', 'logs.interval')).toMatchObject({ exitStatus: 0, stdout: 'daily\n', stderr: expect.stringContaining('"logs.max_files" cannot be "many"') });
+    expect(await nclust('get', 'logs.max_files')).toMatchObject({ stdout: '10\n' });
     writeFileSync(join(home, 'settings.json'), 'x');
     expect(await nclust('get', 'logs.interval')).toMatchObject({ exitStatus: 0, stdout: 'never\n', stderr: expect.stringContaining('are not used') });
+    rmSync(join(home, 'settings.json'));
+    mkdirSync(join(home, 'settings.json'));
+    expect(await nclust('get', 'logs.interval')).toMatchObject({ exitStatus: 0, stdout: 'never\n', stderr: expect.stringContaining('EISDIR') });
   });
 });
 
