@@ -46,6 +46,7 @@ const timesFolder = join(paths.logs, '.times');
 const archive = createArchive({ clock, journal, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
 archive.hold(paths.daemonLog, OWN_LOG_LIMITS, 'nclust');
 const fleet = createFleet({ clock, journal });
+const logs = createLogKeeper({ clock, archive, limitsOf: settings.limitsOf, timesFolder, fleet });
 
 process.title = `nclust control (${paths.home})`;
 // The next control finds everything in the keeper and in the state file; a fault that is carried along would not get better.
@@ -53,8 +54,11 @@ process.on('uncaughtException', (error) => fail('control-crashed', error));
 process.on('unhandledRejection', (error) => fail('control-crashed', error));
 // Whatever is open is closed by the kernel; clients connect again and send their requests again.
 process.on('SIGTERM', () => process.exit(0));
-// A compression that is cut off leaves nothing behind.
-process.on('exit', () => void archive.close());
+// What has been read is in no pipe any more. A compression that is cut off leaves nothing behind.
+process.on('exit', () => {
+  logs.close();
+  void archive.close();
+});
 process.on('SIGINT', () => {}).on('SIGHUP', () => {}).on('SIGPIPE', () => {});
 
 await boot().catch((error) => {
@@ -89,7 +93,7 @@ function makeParts() {
     logsFolder: paths.logs,
     clock,
     store: createStore(paths, clock.nowMs),
-    logs: createLogKeeper({ clock, archive, limitsOf: settings.limitsOf, timesFolder, fleet }),
+    logs,
     journal,
     settings,
     ownLog,

@@ -56,7 +56,7 @@ export function createSettings(file, nowMs) {
   /** @returns {Record<string, unknown>}  Everything in the file, what is no setting too: it is not ours to remove. */
   function contents() {
     lookedAtMs = -Infinity;
-    const { broken } = look();
+    const { broken } = readFile(file);
     if (broken === null) return JSON.parse(readSettingsText(file) ?? '{}');
     throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings in "${file}" cannot be changed: ${broken}.`, { hint: 'Mend the file or move it away; nothing was changed.' });
   }
@@ -67,7 +67,7 @@ export function createSettings(file, nowMs) {
       replaceFile(file, `${JSON.stringify(record, null, 2)}\n`);
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-      throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`, { hint: 'Make room on the disk or mend the permissions of the home, then repeat the command.', cause: error });
+      throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`, { hint: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.', cause: error });
     }
     lookedAtMs = -Infinity;
   }

@@ -93,7 +93,7 @@ function describeLoss(file, reading, aside, backup) {
 function stateWrite(file, error) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
   return new NclustError('ERR_NCLUST_STATE_WRITE', `The desired state could not be written to "${file}" (${code ?? message}); nothing was changed.`, {
-    hint: 'Make room on the disk or mend the permissions of the home, then repeat the command.',
+    hint: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.',
     cause: error,
   });
 }

@@ -190,7 +190,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_STATE_WRITE: {
     exitStatus: 1,
     when: 'The desired state could not be written to disk; nothing was changed.',
-    todo: 'Make room on the disk or mend the permissions of the home, then repeat the command.',
+    todo: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.',
   },
   ERR_NCLUST_UPDATE_BUSY: {
     exitStatus: 1,

@@ -50,7 +50,10 @@ function writeDump({ paths }, apps) {
     writeSealed(paths.dump, { v: 1, apps }, `${paths.dump}.bak`);
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-    throw new NclustError('ERR_NCLUST_STATE_WRITE', `The list could not be saved to "${paths.dump}" (${code ?? message}).`, { cause: error });
+    throw new NclustError('ERR_NCLUST_STATE_WRITE', `The list could not be saved to "${paths.dump}" (${code ?? message}).`, {
+      hint: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.',
+      cause: error,
+    });
   }
 }
 

@@ -81,6 +81,9 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf }) {
     },
     /** @param {string} path */
     fileAt: (path) => table.get(path)?.file ?? null,
+    finish() {
+      for (const { file } of table.values()) file.finish();
+    },
     reopen() {
       for (const { file } of table.values()) file.reopen();
     },

@@ -22,6 +22,7 @@ const LINE_END = Buffer.from('\n');
  * @property {() => boolean} isIdle  Nothing of it waits for the disk.
  * @property {() => string|null} notice  What went wrong, for people.
  * @property {Losses} losses
+ * @property {() => void} finish  Writes at once what waits for a slow disk: this process ends. Never throws.
  * @property {() => void} close  Idempotent; a later append opens it again.
  */
 
@@ -48,6 +49,8 @@ export function createLogFile({ disk, isDropping, place }) {
   let pendingBytes = 0;
   /** @type {Promise<void>|null} */
   let pumping = null;
+  /** What another thread is writing. @type {(Pending & {from: number})|null} */
+  let writing = null;
   /** What is to be done to the file while no other thread writes to it. @type {(() => void)[]} */
   const inBetween = [];
 
@@ -68,17 +71,23 @@ export function createLogFile({ disk, isDropping, place }) {
     let from = 0;
     try {
       const cut = begin(chunk);
-      while (from < chunk.length) from = took(chunk, from, await disk.writeLater(file.ready(), rest(chunk, from, cut)), cut, told);
+      while (from < chunk.length) {
+        writing = { chunk, told, from };
+        from = took(chunk, from, await disk.writeLater(file.ready(), rest(chunk, from, cut)), cut, told);
+      }
       losses.recovered();
     } catch (error) {
       lose(chunk, from, error, told);
+    } finally {
+      writing = null;
     }
   }
 
   /** @param {Buffer} chunk @returns {number}  Where the next file begins. */
   function begin(chunk) {
-    const fd = file.ready();
-    if (isTorn) file.noteWritten(disk.writeNow(fd, LINE_END));
+    file.ready();
+    file.rotateWhenDue();
+    if (isTorn) file.noteWritten(disk.writeNow(file.ready(), LINE_END));
     isTorn = false;
     return file.cutOf(chunk);
   }
@@ -157,6 +166,11 @@ export function createLogFile({ disk, isDropping, place }) {
     }),
     reopen: () => betweenWrites(file.close),
     isIdle: () => pumping === null,
+    finish() {
+      // The other thread may have been quicker.
+      if (writing) writeNow(writing.chunk.subarray(Math.min(writing.chunk.length, writing.from + file.catchUp())), writing.told);
+      for (const { chunk, told } of pending.splice(0)) writeNow(chunk, told);
+    },
     notice() {
       const lost = losses.told();
       if (!lost) return file.problem();

@@ -41,7 +41,8 @@ const REOPEN_MS = 500;
  * @property {(instanceId: string) => void} detach  Reads the rest and closes.
  * @property {Followers['add']} follow
  * @property {(path: string) => import('./open-file.js').Position|null} positionOf  Where the next byte of a file will be. Null when nobody writes there.
- * @property {(paths: string[]) => Promise<void>} flush  Empties files and removes their segments. Rejects with what the system says.
+ * @property {(paths: string[]) => Promise<void>} flush  Empties files and removes their segments. Rejects with what the system says of one that cannot be emptied, when the others are.
+ * @property {() => void} close  Nothing is read any more, and what is in hand is written before it returns: half lines, too. Idempotent.
  * @property {() => void} reopen  Opens all files by their names again.
  * @property {(instanceId: string, name: string) => {logLost: {lines: number, bytes: number, reason: string}|null, shipping: Shipped[]}} shown  What an instance has lost in the last hour, and what of its app went where.
  * @property {() => string[]} notices
@@ -117,8 +118,20 @@ export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet }
     follow: followers.add,
     positionOf: (path) => files.fileAt(path)?.position() ?? null,
     async flush(paths) {
-      for (const path of paths) await (files.fileAt(path)?.truncate() ?? empty(path));
-      archive.flush(paths);
+      const emptied = await Promise.allSettled(paths.map(async (path) => files.fileAt(path)?.truncate() ?? empty(path)));
+      archive.flush(paths.filter((_, at) => emptied[at].status === 'fulfilled'));
+      const failed = emptied.find((one) => one.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
+    close() {
+      for (const { taps } of attached.values()) {
+        for (const { reader, stream } of taps) {
+          reader?.close();
+          stream.end();
+        }
+      }
+      attached.clear();
+      files.finish();
     },
     reopen: files.reopen,
     shown(instanceId, name) {

@@ -26,9 +26,11 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  * The path of a log file, open for appending, and its rotation. Verbs throw what the system says, unless they say otherwise.
  * @typedef {object} OpenFile
  * @property {() => void} prepare  Opens a file that is there. Never throws.
- * @property {() => number} ready  Opens the path if it is not open, looks after it now and then, rotates when the time for it has come. Returns the descriptor, for one write.
+ * @property {() => number} ready  Opens the path if it is not open and looks after it now and then. Returns the descriptor, for one write.
+ * @property {() => void} rotateWhenDue  When the time for it has come, unless that was in the middle of a line.
  * @property {(bytes: number) => Position|null} noteWritten  Where they are. Null when the file is no regular one.
  * @property {(chunk: Buffer) => number} cutOf  Of a chunk: where this file should end and the next begin. 0: not in this chunk.
+ * @property {() => number} catchUp  How many bytes are in the file that were not noted yet.
  * @property {() => void} rotate  Never throws: a file that grows is better than lines that are lost.
  * @property {() => Position|null} position  Where the next byte will be.
  * @property {() => void} truncate
@@ -132,9 +134,10 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
     },
     ready() {
       if (nowMs() >= lookAtMs) look();
-      opened();
-      if (isDue() && !isInsideLine) rotate();
       return opened().fd;
+    },
+    rotateWhenDue() {
+      if (isDue() && !isInsideLine) rotate();
     },
     noteWritten(bytes) {
       const now = opened();
@@ -158,6 +161,13 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
       if (!times || nowMs() < rotateAtMs || sizeBytes + chunk.length < maxSizeBytes) return 0;
       const afterLine = chunk.lastIndexOf(NEWLINE) + 1;
       return afterLine > 0 || sizeBytes < ENDLESS_FACTOR * maxSizeBytes ? afterLine : chunk.length;
+    },
+    catchUp() {
+      const now = opened();
+      const before = now.sizeBytes;
+      const stat = fstatSync(now.fd);
+      if (stat.isFile()) now.sizeBytes = stat.size;
+      return Math.max(0, now.sizeBytes - before);
     },
     rotate,
     position() {

@@ -4,8 +4,8 @@ import { VARINT_MAX_BYTES, writeVarint } from './varint.js';
 
 /** @import { Moment } from './times-file.js' */
 
-/** As exact as times are, in ms. */
-const STEP_MS = 10;
+/** As exact as times are, in ms, while their file has up to so many bytes: a log file that is never rotated must not have times without end, and they are read as a whole. */
+const STEPS = [{ upToBytes: 256 * 1024, stepMs: 10 }, { upToBytes: 1024 * 1024, stepMs: 1_000 }, { upToBytes: Infinity, stepMs: 60_000 }];
 
 /** How old what is not in the file yet may become, in ms, while there is more to note. */
 const FLUSH_MS = 1_000;
@@ -71,7 +71,7 @@ export function createTimes(folder, path, { nowMs }) {
     },
     note(offset, atMs) {
       // A clock that was set back stands still here: times have to be in order.
-      if (last && offset >= last.offset && atMs - last.atMs < STEP_MS) return;
+      if (last && offset >= last.offset && atMs - last.atMs < stepAt(kept.bytes)) return;
       // Somebody has cut the file short.
       if (last && offset < last.offset) beginAt(later());
       const before = last ?? { atMs: startedAtMs, offset: 0 };
@@ -90,6 +90,11 @@ export function createTimes(folder, path, { nowMs }) {
     discard: () => beginAt(later()),
     close: flush,
   };
+}
+
+/** @param {number} bytes */
+function stepAt(bytes) {
+  return /** @type {typeof STEPS[number]} */ (STEPS.find(({ upToBytes }) => bytes <= upToBytes)).stepMs;
 }
 
 /**

@@ -134,3 +134,12 @@ test('a FIFO in the place of the file is told, and nobody waits for a writer', {
   const script = `import(${JSON.stringify(new URL('../../../daemon/control/settings.js', import.meta.url).href)}).then(({ createSettings }) => console.log(createSettings(${JSON.stringify(file)}, Date.now).notices().join()))`;
   expect(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8', timeout: 8_000 })).toMatch(/cannot be read \(it is no file\)/);
 });
+
+test('a file that was closed since it was looked at is told to who wants to change something', () => {
+  settings.set('logs.max_files', '3');
+  expect(settings.notices()).toEqual([]);
+  rmSync(file);
+  mkdirSync(file);
+  utimesSync(file, 0, 0);
+  expect(() => settings.set('logs.max_files', '4')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_SETTINGS_FILE' }));
+});

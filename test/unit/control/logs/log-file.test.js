@@ -286,6 +286,15 @@ describe('while the disk is slow', () => {
     expect([readFileSync(`${path}.1`, 'utf8'), active()]).toEqual(['two\n', 'three\n']);
   });
 
+  test('what waits is written at once when control ends, and what the other thread has written meanwhile not twice', () => {
+    const writes = slowDisk();
+    append('one\ntwo\n');
+    append('three\n');
+    createDisk().writeNow(writes[0].fd, Buffer.from('one\n'));
+    file.finish();
+    expect(active()).toBe('one\ntwo\nthree\n');
+  });
+
   test('a write that fails is a loss', async () => {
     const writes = slowDisk();
     const { waits, told } = append('one\n');

@@ -202,6 +202,15 @@ test('lines are dated, or records, where the app wants that; who follows gets wh
   expect(marks.at(0)).toMatchObject({ path: place.outFile, offset: outText().length });
 });
 
+test('when control ends the half line that waits for its end is written', () => {
+  keeper.attach({ ...place, logType: 'json', logFile: join(folder, 'logs/api.log') });
+  writeSync(out, 'half');
+  keeper.drain('i');
+  keeper.close();
+  keeper.close();
+  expect([JSON.parse(outText()).message, readFileSync(join(folder, 'logs/api.log'), 'utf8').split('\n').length]).toEqual(['half', 2]);
+});
+
 test('what is muted is read, and nobody gets it', () => {
   const lines = [];
   keeper.follow({ wants: () => true, take: (more) => lines.push(...more) });
@@ -262,4 +271,14 @@ test('a new instance changes how the file they share is kept', () => {
   keeper.attach({ ...place, instanceId: 'j', outPipe: null, errPipe: null, limits: { maxFiles: 1 } });
   keeper.detach('j');
   expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 1 }, app: 'api' });
+});
+
+test('one file that cannot be emptied does not keep the others from it', async () => {
+  const blocked = join(folder, 'blocked');
+  writeFileAsFolder(blocked);
+  keeper.attach(place);
+  writeSync(out, 'one\n');
+  keeper.drain('i');
+  await expect(keeper.flush([blocked, place.outFile])).rejects.toMatchObject({ code: 'EISDIR' });
+  expect([outText(), archive.flushed]).toEqual(['', [place.outFile]]);
 });

@@ -50,6 +50,19 @@ test('moments are 10 ms apart, so that a flood costs nothing', () => {
   expect(read().atOf(799_920) - nowMs).toBeGreaterThan(-10);
 });
 
+test('the longer a file is not rotated, the coarser its times: a month of a steady trickle has room in two megabytes', () => {
+  const month = 30 * 24 * 3_600_000;
+  let offset = 0;
+  // Every 20 ms until the first limits are behind it, and then every second, which is enough.
+  for (let at = 0; at < 3_000_000; at += 20) note((offset += 30), 20);
+  const early = readFileSync(timesFileOf(folder, path)).length;
+  for (let at = 3_000_000; at < month; at += 1_000) note((offset += 1_500), 1_000);
+  times.flush();
+  expect(early).toBeGreaterThan(256 * 1024);
+  expect(readFileSync(timesFileOf(folder, path)).length).toBeLessThan(2 * 1024 * 1024);
+  expect(Math.abs(read().atOf(offset) - nowMs)).toBeLessThanOrEqual(60_000);
+});
+
 test('of what is written now and then nothing is lost when control is killed; of a flood, at most a second', () => {
   for (let at = 0; at < 5; at++) note(at * 10, 1_000);
   expect(read().atOf(40)).toBe(nowMs);
