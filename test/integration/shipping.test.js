@@ -252,6 +252,16 @@ describe('into a command', () => {
     await waitFor('the second line', () => readFileSync(file, 'utf8') === 'one\ntwo\n');
   });
 
+  test('one that goes on without its input ends with all that its shell runs', async () => {
+    const pidFile = join(folder, 'pid');
+    const shipper = ship(`exec:sleep 1000 & echo $! > ${pidFile}; wait; true`);
+    shipper.take('out', ['one'], atMs);
+    await waitFor('it to run', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
+    await shipper.close();
+    const status = `/proc/${readFileSync(pidFile, 'utf8').trim()}/stat`;
+    await waitFor('its child to end', () => !existsSync(status) || readFileSync(status, 'utf8').includes(') Z '));
+  });
+
   test('one that does not read costs lines and not more than one process', async () => {
     const pidFile = join(folder, 'pid');
     const shipper = ship(`exec:echo $$ >> ${pidFile}; exec sleep 1000`);

@@ -3,6 +3,7 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec, checkSpecChange } from '../../../lib/shared/spec.js';
 import { findApp, merge } from '../desired.js';
 import { checkCompression } from '../logs/compression.js';
+import { keepOffOwnFiles } from '../own-files.js';
 import { withRoom } from '../room.js';
 import { changeSpecs, remove, renew, resize, startSpecs, stop } from '../wishes.js';
 import { select } from '../selectors.js';
@@ -113,8 +114,8 @@ async function waitFor(desk, receipt, client, isTold) {
  * @param {boolean} isForced
  * @returns {Change}
  */
-function startGiven({ control, parts }, desired, given, isForced) {
-  const specs = given.map((spec, at) => possible(checkSpec(spec, `specs[${at}]`)));
+function startGiven({ control, parts, paths }, desired, given, isForced) {
+  const specs = given.map((spec, at) => possible(checkSpec(spec, `specs[${at}]`), paths));
   const failed = new Set([...control.world.seats.values()].filter((seat) => seat.life.state === 'failed').map((seat) => seat.id));
   const isIdle = (/** @type {string} */ name) => (findApp(desired, name)?.slots ?? []).every((slot) => slot.want === 'down' || failed.has(slot.id));
   return startSpecs(desired, specs, { isForced, isIdle, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
@@ -127,9 +128,9 @@ function startGiven({ control, parts }, desired, given, isForced) {
  * @param {{env: Record<string, string>, change: Partial<AppSpec>}} o
  * @returns {Change}
  */
-function restarted({ parts }, desired, ids, { env, change }) {
+function restarted({ parts, paths }, desired, ids, { env, change }) {
   const { instances, ...fields } = change;
-  const changed = changeSpecs(desired, ids, changer({ env, fields }));
+  const changed = changeSpecs(desired, ids, changer({ env, fields, paths }));
   if (instances === undefined) return renew(changed, ids, 'restart');
   const apps = changed.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
   const resized = apps.reduce((sum, app) => merge(sum, resize(sum.desired, app, resolveInstances(instances, parts.cpus()))), /** @type {Change} */ ({ desired: changed, up: [], gone: [] }));
@@ -137,20 +138,23 @@ function restarted({ parts }, desired, ids, { env, change }) {
 }
 
 /**
- * @param {{env: Record<string, string>, fields: Partial<AppSpec>}} o  `env` is merged over what the app has.
+ * @param {{env: Record<string, string>, fields: Partial<AppSpec>, paths: Desk['paths']}} o  `env` is merged over what the app has.
  * @returns {(spec: AppSpec) => AppSpec}  Throws ERR_NCLUST_BAD_SPEC.
  */
-export function changer({ env, fields }) {
+export function changer({ env, fields, paths }) {
   return (spec) => {
     if (fields.name !== undefined && fields.name !== spec.name) throw new NclustError('ERR_NCLUST_BAD_SPEC', `The name of an app cannot change; "${spec.name}" would become "${fields.name}".`, { hint: 'Start it under the new name and delete the old one.' });
-    return possible(checkSpec({ ...spec, ...fields, env: { ...(fields.env ?? spec.env), ...env } }));
+    return possible(checkSpec({ ...spec, ...fields, env: { ...(fields.env ?? spec.env), ...env } }), paths);
   };
 }
 
-/** @param {AppSpec} spec  Throws ERR_NCLUST_BAD_SETTING where this manager cannot do what it asks for. */
-function possible(spec) {
+/**
+ * @param {AppSpec} spec  Throws ERR_NCLUST_BAD_SETTING where this manager cannot do what it asks for, ERR_NCLUST_BAD_SPEC where it would harm it.
+ * @param {Desk['paths']} paths
+ */
+function possible(spec, paths) {
   if (spec.logCompress !== null) checkCompression(spec.logCompress);
-  return spec;
+  return keepOffOwnFiles(spec, paths);
 }
 
 /**

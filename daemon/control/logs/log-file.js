@@ -158,6 +158,7 @@ export function createLogFile({ disk, isDropping, place }) {
       betweenWrites(() => {
         try {
           resolve(file.truncate());
+          isTorn = false;
           if (isClosed) file.close();
         } catch (error) {
           reject(error);

@@ -35,7 +35,7 @@ export function createProcessLink({ file, args, env }, textOf, { clock, events }
       return new Promise((resolve) => {
         const cancel = clock.after(PARTING_MS, () => {
           // It goes on without its input: nobody else knows of it.
-          child.kill('SIGTERM');
+          if (child.pid !== undefined) endGroup(child.pid);
           resolve();
         });
         child.on('exit', () => {
@@ -45,4 +45,16 @@ export function createProcessLink({ file, args, env }, textOf, { clock, events }
       });
     },
   };
+}
+
+/**
+ * The shell, and what it runs.
+ * @param {number} pid  Of who leads the group.
+ */
+function endGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGTERM');
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error; // It has just ended.
+  }
 }

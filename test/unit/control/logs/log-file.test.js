@@ -202,7 +202,7 @@ test('what cannot be written is lost, counted and told; what comes later begins 
   expect([active(), file.losses.told()?.lines, file.notice()]).toEqual(['three\n', 3, expect.stringContaining('is being written again')]);
 });
 
-test('a line that a full disk has cut off is not glued to the next one', () => {
+test('a line that a full disk has cut off is not glued to the next one, and nothing is put before the first of an emptied file', async () => {
   const real = createDisk();
   let roomBytes = 6;
   disk = {
@@ -219,6 +219,12 @@ test('a line that a full disk has cut off is not glued to the next one', () => {
   roomBytes = Infinity;
   append('four\n');
   expect(active()).toBe('one\ntw\nfour\n');
+  roomBytes = 3;
+  append('five\n');
+  await file.truncate();
+  roomBytes = Infinity;
+  append('six\n');
+  expect(active()).toBe('six\n');
 });
 
 test('a FIFO that nobody reads costs lines and does not wait', () => {
