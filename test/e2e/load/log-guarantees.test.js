@@ -1,26 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readSegments } from '../../../daemon/control/logs/segments.js';
-import { install } from '../../helpers/installation.js';
-import { nextWrite, wholeLog, wholeLogLines } from '../../helpers/log-files.js';
+import { nextWrite, wholeLogLines } from '../../helpers/log-files.js';
 import { killIfThere } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
+import { expectLines, numbered, startTicks, writeThroughKills } from '../../helpers/ticks.js';
 
 const LINES = 100_000;
-
-/** @param {string} word @param {number} count */
-const numbered = (word, count) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
-
-/**
- * The first difference: a diff of a hundred thousand lines helps nobody.
- * @param {string[]} found
- * @param {string[]} expected
- */
-function expectLines(found, expected) {
-  const at = expected.findIndex((line, index) => found[index] !== line);
-  expect({ count: found.length, at, found: found.slice(Math.max(0, at), at + 3) }).toMatchObject({ count: expected.length, at: -1 });
-}
 
 /**
  * Runs a program that ends by itself, and waits for that.
@@ -52,40 +38,14 @@ describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: every one 
 });
 
 describe('a program that writes 1,000 lines a second', () => {
-  /**
-   * @param {import('../../helpers/sandbox.js').Sandbox} home
-   * @param {string[]} [flags]
-   */
-  async function start(home, flags = []) {
-    await home.nclust('start', home.place('ticks'), '--no-wait', '--no-autorestart', ...flags);
-    return (await home.list())[0].outFile;
-  }
-
-  /** @param {import('../../helpers/sandbox.js').Sandbox} home @param {string} outFile */
-  async function expectAll(home, outFile) {
-    const { pid } = (await home.list())[0];
-    process.kill(pid, 'SIGINT');
-    const count = await home.waitFor('the last line', () => Number(/ticks ended after (\d+)\n$/.exec(wholeLog(outFile))?.[1]));
-    expectLines(wholeLogLines(outFile).slice(0, -1), numbered('ticks', count));
-  }
-
-  test('loses none and doubles none while control is killed twenty times, fifty files are rotated, and nclust is updated', async () => {
-    const home = await sandbox();
-    const outFile = await start(home, ['--log-max-size', '1k', '--log-max-files', '10000']);
-    for (let kills = 0; kills < 20; kills += 1) {
-      const { controlPid } = await home.daemon();
-      await nextWrite(outFile);
-      process.kill(controlPid, 'SIGKILL');
-      await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
-    }
-    expect(await install(home, '9.9.9').nclust('update')).toMatchObject({ exitStatus: 0 });
-    await home.waitFor('fifty rotated files', () => readSegments(outFile).length >= 50);
-    await expectAll(home, outFile);
+  test('loses none and doubles none while control is killed five times, fifty files are rotated, and nclust is updated', async () => {
+    const { found, expected } = await writeThroughKills(await sandbox(), { kills: 5, rotations: 50 });
+    expectLines(found, expected);
   });
 
   test('loses none when the keeper is killed', async () => {
     const home = await sandbox();
-    const outFile = await start(home);
+    const outFile = await startTicks(home);
     const { keeperPid } = await home.daemon();
     await nextWrite(outFile);
     process.kill(keeperPid, 'SIGKILL');

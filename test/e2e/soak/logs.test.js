@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { readSegments } from '../../../daemon/control/logs/segments.js';
 import { residentBytes } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
+import { expectLines, writeThroughKills } from '../../helpers/ticks.js';
 
 const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
 const MB = 1024 * 1024;
@@ -62,4 +63,9 @@ test(`100 MB/s for ${60 * scale} s under a limit of 100 MB: the disk never holds
   process.stdout.write(`at most ${(mostBytes / MB).toFixed(1)} MB on the disk, control ${(mostResident / MB).toFixed(1)} MB\n`);
   expect(mostBytes).toBeLessThanOrEqual((100 + 10) * MB);
   expect(mostResident).toBeLessThan(80 * MB);
+});
+
+test(`1,000 lines a second: control killed ${Math.ceil(20 * scale)} times, fifty rotations and an update lose none and double none`, async () => {
+  const { found, expected } = await writeThroughKills(await sandbox(), { kills: Math.ceil(20 * scale), rotations: 50 });
+  expectLines(found, expected);
 });
