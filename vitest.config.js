@@ -35,8 +35,8 @@ export default defineConfig({
     passWithNoTests: true,
     projects: [
       ring(1, 'unit', { include: ['test/unit/**/*.test.js'], timeoutMs: 5_000, maxWorkers: 2 }),
-      ring(2, 'integration', { include: ['test/integration/**/*.test.js'], timeoutMs: 30_000, maxWorkers: 2 }),
-      ring(3, 'e2e', { include: ['test/e2e/*.test.js'], timeoutMs: 60_000, maxWorkers: 2 }),
+      ring(2, 'integration', { include: ['test/integration/**/*.test.js'], timeoutMs: 30_000, maxWorkers: 3 }),
+      ring(3, 'e2e', { include: ['test/e2e/*.test.js'], timeoutMs: 60_000, maxWorkers: 3 }),
       ring(4, 'load', { include: ['test/e2e/load/*.test.js'], timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks }),
       ring(5, 'soak', { include: ['test/e2e/soak/*.test.js'], timeoutMs: 1_800_000, maxWorkers: 1, globalSetup: frameworks }),
     ],

@@ -1,16 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { nextWrite, wholeLogLines } from '../../helpers/log-files.js';
-import { killIfThere } from '../../helpers/processes.js';
-import { sandbox } from '../../helpers/sandbox.js';
-import { expectLines, numbered, startTicks, writeThroughKills } from '../../helpers/ticks.js';
+import { wholeLogLines } from '../helpers/log-files.js';
+import { sandbox } from '../helpers/sandbox.js';
+import { expectLines, numbered } from '../helpers/ticks.js';
 
 const LINES = 100_000;
 
 /**
  * Runs a program that ends by itself, and waits for that.
- * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {import('../helpers/sandbox.js').Sandbox} home
  * @param {string} fixture
  * @param {string} end
  * @param {string[]} [flags]
@@ -34,28 +33,6 @@ describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: every one 
     const slot = await runToItsEnd(home, fixture, end);
     expectLines(wholeLogLines(slot.outFile), numbered('floods out', LINES));
     if (end === 'throw' && fixture.endsWith('.py')) expect(readFileSync(slot.errorFile, 'utf8')).toContain('RuntimeError: floods is done');
-  });
-});
-
-describe('a program that writes 1,000 lines a second', () => {
-  test('loses none and doubles none while control is killed five times, fifty files are rotated, and nclust is updated', async () => {
-    const { found, expected } = await writeThroughKills(await sandbox(), { kills: 5, rotations: 50 });
-    expectLines(found, expected);
-  });
-
-  test('loses none when the keeper is killed', async () => {
-    const home = await sandbox();
-    const outFile = await startTicks(home);
-    const { keeperPid } = await home.daemon();
-    await nextWrite(outFile);
-    process.kill(keeperPid, 'SIGKILL');
-    await home.waitFor('the next keeper', async () => (await home.daemon()).keeperPid !== keeperPid);
-    await nextWrite(outFile);
-    const written = await home.waitFor('the process that was adopted, or its successor', () => (existsSync(outFile) ? wholeLogLines(outFile) : null));
-    // Where it has been replaced, its successor counts from 1 again.
-    const lives = written.join('\n').split(/\n(?=ticks 1\n)/).map((life) => life.split('\n').filter((line) => /^ticks \d+$/.test(line)));
-    for (const life of lives) expectLines(life, numbered('ticks', life.length));
-    for (const { pid } of await home.list()) killIfThere(pid);
   });
 });
 
