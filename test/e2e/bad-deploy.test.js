@@ -1,19 +1,19 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fixturePath } from '../../helpers/fixtures.js';
-import { ledgerTable } from '../../helpers/ledger-table.js';
-import { NOTHING_LOST } from '../../helpers/ledger.js';
-import { loseNothing, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
-import { sandbox } from '../../helpers/sandbox.js';
-import { startTraffic } from '../../helpers/traffic/traffic.js';
+import { fixturePath } from '../helpers/fixtures.js';
+import { ledgerTable } from '../helpers/ledger-table.js';
+import { NOTHING_LOST } from '../helpers/ledger.js';
+import { loseNothing, serve, untilNothingIsLeftOver } from '../helpers/reloads.js';
+import { sandbox } from '../helpers/sandbox.js';
+import { startTraffic } from '../helpers/traffic/traffic.js';
 
 const CLIENTS = { 'one-shot': 2, 'keep-alive': 2, slow: 1 };
 
 /**
  * Puts other code in the place of the app's, which says that it was tried before it does anything else.
- * @param {import('../../helpers/sandbox.js').Sandbox} home
- * @param {import('../../helpers/sandbox-app.js').App} app
+ * @param {import('../helpers/sandbox.js').Sandbox} home
+ * @param {import('../helpers/sandbox-app.js').App} app
  * @param {string} code
  * @returns {{tried: () => number}}  How many processes have run it.
  */
