@@ -2,7 +2,7 @@
  * @typedef {object} ErrorRow
  * @property {number} exitStatus  1 refused or failed, 2 usage, 3 daemon unreachable.
  * @property {string} when
- * @property {string} todo
+ * @property {string} remedy
  */
 
 /** Every code there is. docs/errors.md shows the same rows; a test compares the two. */
@@ -10,202 +10,202 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_APP_EXISTS: {
     exitStatus: 1,
     when: 'An app of this name is already in the list.',
-    todo: 'Restart it, choose another `--name`, or give `--force` to start it once more.',
+    remedy: 'Restart it, choose another `--name`, or give `--force` to start it once more.',
   },
   ERR_NCLUST_APP_NOT_FOUND: {
     exitStatus: 1,
     when: 'No app, id, namespace, script or pattern in the list matches the target.',
-    todo: 'Look at `nclust list`; the message names the nearest matches.',
+    remedy: 'Look at `nclust list`; the message names the nearest matches.',
   },
   ERR_NCLUST_BAD_INSTANCES: {
     exitStatus: 2,
     when: 'The number of instances is not a number, `max`, `+N`, `-N` or `N%`, or it comes out below 1.',
-    todo: 'Give one of those forms; use `nclust stop` to have none.',
+    remedy: 'Give one of those forms; use `nclust stop` to have none.',
   },
   ERR_NCLUST_BAD_SELECTOR: {
     exitStatus: 2,
     when: 'A target is not usable, for example a `/pattern/` that is not a regular expression.',
-    todo: 'Give a name, an id, a namespace, a script path, `/pattern/` or `all`.',
+    remedy: 'Give a name, an id, a namespace, a script path, `/pattern/` or `all`.',
   },
   ERR_NCLUST_BAD_SETTING: {
     exitStatus: 2,
     when: 'There is no setting of this name, or it cannot have this value.',
-    todo: 'The message names the nearest keys, or what is accepted; `nclust get` shows all of them.',
+    remedy: 'The message names the nearest keys, or what is accepted; `nclust get` shows all of them.',
   },
   ERR_NCLUST_BAD_SIGNAL: {
     exitStatus: 2,
     when: 'The signal has no meaning on this system.',
-    todo: 'Give a name such as `SIGUSR2` or its number.',
+    remedy: 'Give a name such as `SIGUSR2` or its number.',
   },
   ERR_NCLUST_BAD_SPEC: {
     exitStatus: 1,
     when: 'A setting of an app has a wrong type or value.',
-    todo: 'The message names the key, what was found and what is accepted.',
+    remedy: 'The message names the key, what was found and what is accepted.',
   },
   ERR_NCLUST_CONNECTION_LOST: {
     exitStatus: 3,
     when: 'The manager went away before it answered and could not be reached again.',
-    todo: 'Run the command again; the reason is in `nclust.log` in the home.',
+    remedy: 'Run the command again; the reason is in `nclust.log` in the home.',
   },
   ERR_NCLUST_CWD_NOT_FOUND: {
     exitStatus: 1,
     when: 'The working directory of the app does not exist or is not a directory.',
-    todo: 'Create it or give another `--cwd`.',
+    remedy: 'Create it or give another `--cwd`.',
   },
   ERR_NCLUST_DAEMON_NOT_RUNNING: {
     exitStatus: 3,
     when: 'The command needs a running manager, and it is one of those that never start it.',
-    todo: 'Start an app with `nclust start`; that starts the manager too.',
+    remedy: 'Start an app with `nclust start`; that starts the manager too.',
   },
   ERR_NCLUST_DAEMON_UNREACHABLE: {
     exitStatus: 3,
     when: 'The manager did not start or did not answer in time.',
-    todo: 'The message shows the end of `nclust.log` in the home, where the reason is.',
+    remedy: 'The message shows the end of `nclust.log` in the home, where the reason is.',
   },
   ERR_NCLUST_DUMP_BAD: {
     exitStatus: 1,
     when: '`dump.json` and its copy cannot be read as a saved list.',
-    todo: 'Move the file away, start the apps and `nclust save` again.',
+    remedy: 'Move the file away, start the apps and `nclust save` again.',
   },
   ERR_NCLUST_DUMP_MISSING: {
     exitStatus: 1,
     when: 'There is no saved list to bring back.',
-    todo: 'Start the apps, then run `nclust save`.',
+    remedy: 'Start the apps, then run `nclust save`.',
   },
   ERR_NCLUST_EMPTY_LIST: {
     exitStatus: 1,
     when: '`save` would replace the saved list by an empty one.',
-    todo: 'Give `--force` if that is what you want.',
+    remedy: 'Give `--force` if that is what you want.',
   },
   ERR_NCLUST_HOME_FOREIGN: {
     exitStatus: 1,
     when: 'The home belongs to another user.',
-    todo: 'Run the command as that user, or point `NCLUST_HOME` at a folder of your own.',
+    remedy: 'Run the command as that user, or point `NCLUST_HOME` at a folder of your own.',
   },
   ERR_NCLUST_HOME_NOT_DIRECTORY: {
     exitStatus: 1,
     when: 'The home is a file.',
-    todo: 'Move it away or point `NCLUST_HOME` elsewhere.',
+    remedy: 'Move it away or point `NCLUST_HOME` elsewhere.',
   },
   ERR_NCLUST_HOME_OPEN: {
     exitStatus: 1,
     when: 'Other users may enter the home, and it holds files that are not of nclust.',
-    todo: 'Point `NCLUST_HOME` at a folder of its own, or `chmod 700` this one.',
+    remedy: 'Point `NCLUST_HOME` at a folder of its own, or `chmod 700` this one.',
   },
   ERR_NCLUST_HOME_TOO_LONG: {
     exitStatus: 1,
     when: 'The path of the home is too long for the sockets in it; systems allow 107 bytes (macOS: 103).',
-    todo: 'Point `NCLUST_HOME` at a shorter path.',
+    remedy: 'Point `NCLUST_HOME` at a shorter path.',
   },
   ERR_NCLUST_HOME_UNWRITABLE: {
     exitStatus: 1,
     when: 'The home cannot be created or written to.',
-    todo: 'Mend its permissions or point `NCLUST_HOME` at a folder you can write to.',
+    remedy: 'Mend its permissions or point `NCLUST_HOME` at a folder you can write to.',
   },
   ERR_NCLUST_INTERNAL: {
     exitStatus: 1,
     when: 'Something happened that should be impossible: a fault in nclust.',
-    todo: 'Report it with the message and the end of `nclust.log`.',
+    remedy: 'Report it with the message and the end of `nclust.log`.',
   },
   ERR_NCLUST_INTERPRETER_NOT_FOUND: {
     exitStatus: 1,
     when: 'The program that should run the script is not in PATH or cannot be executed.',
-    todo: 'Install it or give its path with `--interpreter`.',
+    remedy: 'Install it or give its path with `--interpreter`.',
   },
   ERR_NCLUST_INTERPRETER_UNSUPPORTED: {
     exitStatus: 1,
     when: 'The interpreter cannot run this kind of script, or is written in a form nclust does not know.',
-    todo: 'The message says which interpreter can; give it with `--interpreter`.',
+    remedy: 'The message says which interpreter can; give it with `--interpreter`.',
   },
   ERR_NCLUST_INTERRUPTED: {
     exitStatus: 130,
     when: 'Ctrl-C ended a command that was waiting. What it asked for goes on in the manager.',
-    todo: 'See how far it is with `nclust list`.',
+    remedy: 'See how far it is with `nclust list`.',
   },
   ERR_NCLUST_NOT_PERMITTED: {
     exitStatus: 1,
     when: 'Only root may do this, for example start an app as another user.',
-    todo: 'Run the command as root or leave the option out.',
+    remedy: 'Run the command as root or leave the option out.',
   },
   ERR_NCLUST_NOT_UP: {
     exitStatus: 1,
     when: 'An app did not get up: it exited, was not ready in time or could not be started.',
-    todo: 'Read the last error lines in the message, then `nclust logs` and `nclust describe`.',
+    remedy: 'Read the last error lines in the message, then `nclust logs` and `nclust describe`.',
   },
   ERR_NCLUST_NO_FOLDER: {
     exitStatus: 1,
     when: 'The folder in which the command runs has been removed.',
-    todo: 'Go to another folder and run the command again.',
+    remedy: 'Go to another folder and run the command again.',
   },
   ERR_NCLUST_NO_PROCESS: {
     exitStatus: 1,
     when: 'The apps are in the list, and none of their processes runs.',
-    todo: 'Start them, or choose another target.',
+    remedy: 'Start them, or choose another target.',
   },
   ERR_NCLUST_PLATFORM: {
     exitStatus: 1,
     when: 'nclust does not run on this operating system.',
-    todo: 'Use Linux or macOS; on Windows, WSL.',
+    remedy: 'Use Linux or macOS; on Windows, WSL.',
   },
   ERR_NCLUST_PREFLIGHT: {
     exitStatus: 1,
     when: 'A reload was not begun, because it could not have come to a good end: the script is missing or does not parse, the interpreter or the folder is missing, or `PORT` is above 65535 or below 0. Or a reload, start or scaling was not, because the open files of the manager (`ulimit -n`) or the processes of its control group (`pids.max`) are fewer than so many instances need.',
-    todo: 'The message says what; mend it and repeat the command. Nothing was touched.',
+    remedy: 'The message says what; mend it and repeat the command. Nothing was touched.',
   },
   ERR_NCLUST_PROTOCOL: {
     exitStatus: 1,
     when: 'A message between the command and the manager was not understood.',
-    todo: 'Look whether another nclust version is installed; restart the manager with `nclust kill`.',
+    remedy: 'Look whether another nclust version is installed; restart the manager with `nclust kill`.',
   },
   ERR_NCLUST_PROTOCOL_VERSION: {
     exitStatus: 1,
     when: 'The running manager speaks another version of the protocol than this command.',
-    todo: 'Use the nclust that started it, or restart the manager with that one\'s `nclust kill`.',
+    remedy: 'Use the nclust that started it, or restart the manager with that one\'s `nclust kill`.',
   },
   ERR_NCLUST_RELOAD_FAILED: {
     exitStatus: 1,
     when: 'A new instance crashed, hung or was not ready in time, and the reload stopped there. The message says what is serving.',
-    todo: 'Read its last error lines in the message, mend the code and reload again.',
+    remedy: 'Read its last error lines in the message, mend the code and reload again.',
   },
   ERR_NCLUST_ROLLED_BACK: {
     exitStatus: 1,
     when: 'Within the rollback window the new instances did worse than the old ones, which took the traffic back.',
-    todo: 'The message says what tripped it; `nclust logs` has the output of the new instances.',
+    remedy: 'The message says what tripped it; `nclust logs` has the output of the new instances.',
   },
   ERR_NCLUST_SCRIPT_NOT_FOUND: {
     exitStatus: 1,
     when: 'What should be started is no file, no program in PATH and no app in the list.',
-    todo: 'Check the path; a shell command needs quotes around the whole of it.',
+    remedy: 'Check the path; a shell command needs quotes around the whole of it.',
   },
   ERR_NCLUST_SETTINGS_FILE: {
     exitStatus: 1,
     when: '`settings.json` in the home cannot be read as settings, or cannot be written; nothing was changed.',
-    todo: 'Mend the file or move it away; the message says what is wrong with it.',
+    remedy: 'Mend the file or move it away; the message says what is wrong with it.',
   },
   ERR_NCLUST_SHUTTING_DOWN: {
     exitStatus: 1,
     when: 'The manager is being ended by `nclust kill` or a signal and takes no new work.',
-    todo: 'Run the command again in a moment.',
+    remedy: 'Run the command again in a moment.',
   },
   ERR_NCLUST_STATE_WRITE: {
     exitStatus: 1,
     when: 'The desired state could not be written to disk; nothing was changed.',
-    todo: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.',
+    remedy: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.',
   },
   ERR_NCLUST_UPDATE_BUSY: {
     exitStatus: 1,
     when: 'Another `nclust update`, to another installation, is under way or came after this one.',
-    todo: 'See with `nclust ping` which version runs, and update again if it is not the one you want.',
+    remedy: 'See with `nclust ping` which version runs, and update again if it is not the one you want.',
   },
   ERR_NCLUST_UPDATE_FAILED: {
     exitStatus: 1,
     when: 'The manager could not be replaced by the version of the command: its files are not usable, it did not get ready, or it crashed or hung soon after. The one that ran before goes on.',
-    todo: 'The message says why; install nclust again and repeat `nclust update`.',
+    remedy: 'The message says why; install nclust again and repeat `nclust update`.',
   },
   ERR_NCLUST_USAGE: {
     exitStatus: 2,
     when: 'The command line is not understood.',
-    todo: 'The message names the option or argument; see `nclust help <command>`.',
+    remedy: 'The message names the option or argument; see `nclust help <command>`.',
   },
 });
 

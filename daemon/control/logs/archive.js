@@ -47,6 +47,8 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
   const stock = createStock(logsFolder);
   /** What could not be compressed; after the next look it is tried again. @type {Set<string>} */
   const failed = new Set();
+  /** How many segments there were when none could be removed, by what was full: an app, or the home by its folder. @type {Map<string, number>} */
+  const inVain = new Map();
   /** @type {{plainPath: string, controller: AbortController}|null} */
   let compressing = null;
   /** @type {Promise<void>} */
@@ -187,8 +189,13 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
       const file = stock.at(path);
       stock.setActive(path, file.activeBytes + bytes);
       const { maxTotalBytes, homeMaxTotalBytes } = limitsOf(file.limits);
-      const isFull = stock.appBytes(file.app) > maxTotalBytes || stock.homeBytes() > homeMaxTotalBytes;
-      if (isFull && stock.segmentCount() > 0) enforce(filesOf(file.app));
+      const isHomeFull = stock.homeBytes() > homeMaxTotalBytes;
+      const segmentCount = stock.segmentCount();
+      // Where files that are written to are too large by themselves there is nothing to remove, and nothing to plan for each chunk, until there are other segments.
+      const full = isHomeFull ? logsFolder : stock.appBytes(file.app) > maxTotalBytes ? file.app : null;
+      if (full === null || segmentCount === 0 || inVain.get(full) === segmentCount) return;
+      enforce(filesOf(file.app));
+      if (stock.segmentCount() === segmentCount) inVain.set(full, segmentCount);
     },
     flush(paths) {
       for (const path of paths) {

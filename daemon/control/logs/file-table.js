@@ -40,9 +40,12 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf }) {
     return { holders: 0, wishes, file };
   }
 
-  /** What nobody holds stays until it has written what waits for the disk, because there must not be two who write to a path; and until what it lost has been told for an hour. */
-  function forgetOld() {
-    for (const [path, { file, holders }] of table) if (holders === 0 && file.isIdle() && file.notice() === null) table.delete(path);
+  /**
+   * What nobody holds stays until it has written what waits for the disk, because there must not be two who write to a path; and until what it lost has been told for an hour.
+   * @param {Entry} entry
+   */
+  function isOver({ file, holders }) {
+    return holders === 0 && file.isIdle() && file.notice() === null;
   }
 
   return {
@@ -64,7 +67,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf }) {
       if (entry.holders > 0) return;
       entry.file.close();
       archive.letGo(path);
-      forgetOld();
+      if (isOver(entry)) table.delete(path);
     },
     /** @param {string} path @param {Buffer} chunk @param {Told} told */
     append(path, chunk, told) {
@@ -88,7 +91,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf }) {
       for (const { file } of table.values()) file.reopen();
     },
     notices() {
-      forgetOld();
+      for (const [path, entry] of table) if (isOver(entry)) table.delete(path);
       return [...table.values()].flatMap(({ file }) => file.notice() ?? []);
     },
   };

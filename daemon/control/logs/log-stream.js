@@ -5,7 +5,6 @@ import { createRateLimit } from './rate-limit.js';
 
 /** @import { LogStream as StreamName } from '../../../lib/shared/protocol.js' */
 /** @import { Followers, Source } from './followers.js' */
-/** @import { LineFormat } from './line-format.js' */
 /** @import { FileTable } from './file-table.js' */
 /** @import { LogPlace } from './log-keeper.js' */
 /** @import { Losses } from './losses.js' */
@@ -35,8 +34,8 @@ export function createLogStream(place, name, { files, followers, nowMs, ship }) 
   const path = name === 'out' ? place.outFile : place.errorFile;
   const { logFile: combined, rateLimitBytes } = place;
   const format = createLineFormat({ ...place, stream: name, nowMs });
-  // Lines of two streams in one file must not mix.
-  const toCombined = combined === '' ? null : (createLineFormat({ ...place, stream: name, nowMs }) ?? createPlainFormat());
+  // Lines of two streams in one file must not mix; those of a format are whole anyway.
+  const whole = combined === '' || format ? null : createPlainFormat();
   const limit = rateLimitBytes === 0 ? null : createRateLimit(rateLimitBytes, () => performance.now());
   const refused = limit && createLosses(nowMs);
   const lastLines = name === 'err' ? createLastLines() : null;
@@ -53,9 +52,9 @@ export function createLogStream(place, name, { files, followers, nowMs, ship }) 
     return lines.length === 0 ? null : files.append(path, lines, follow);
   }
 
-  /** @param {Buffer} lines */
+  /** @param {Buffer} lines  Whole ones. */
   function combine(lines) {
-    return lines.length === 0 ? null : files.append(combined, lines, () => {});
+    return combined === '' || lines.length === 0 ? null : files.append(combined, lines, () => {});
   }
 
   return {
@@ -65,8 +64,9 @@ export function createLogStream(place, name, { files, followers, nowMs, ship }) 
       const { passed, refused: above } = limit ? limit.admit(chunk) : { passed: chunk, refused: null };
       if (above && above.length > 0) refused?.add(above, 'the rate limit');
       if (passed.length === 0) return null;
-      const written = write(format ? format.push(passed, nowMs()) : passed);
-      const alsoWritten = toCombined && combine(toCombined.push(passed, nowMs()));
+      const lines = format ? format.push(passed, nowMs()) : passed;
+      const written = write(lines);
+      const alsoWritten = combine(whole ? whole.push(passed, nowMs()) : lines);
       lastLines?.push(passed);
       ship(passed);
       return written && alsoWritten ? Promise.all([written, alsoWritten]).then(() => {}) : written ?? alsoWritten;
@@ -74,8 +74,9 @@ export function createLogStream(place, name, { files, followers, nowMs, ship }) 
     lastLines: () => lastLines?.lines() ?? [],
     refused: () => refused,
     end() {
-      if (format) write(format.end());
-      if (toCombined) combine(toCombined.end());
+      const last = (format ?? whole)?.end();
+      if (last && format) write(last);
+      if (last) combine(last);
       followers.end(source);
     },
   };

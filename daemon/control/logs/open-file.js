@@ -180,7 +180,6 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
       ftruncateSync(now.fd, 0);
       now.sizeBytes = 0;
       now.times?.discard();
-      now.times = now.times && openTimes();
     },
     problem: () => (problem ? `The log file "${path}" cannot be rotated (${problem}) and grows beyond its limit.` : null),
     close,

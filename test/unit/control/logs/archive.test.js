@@ -18,6 +18,8 @@ let clock;
 let archive;
 let events;
 let homeMaxTotalBytes;
+/** How often it was asked what may be in the home: once for each plan. */
+let plans;
 /** Compression waits here between two chunks. */
 let gate;
 let openGate;
@@ -27,6 +29,7 @@ beforeEach(() => {
   logs = join(folder, 'logs');
   mkdirSync(join(logs, '.times'), { recursive: true });
   homeMaxTotalBytes = Infinity;
+  plans = 0;
   events = [];
   openGate = () => {};
   gate = Promise.resolve();
@@ -46,7 +49,11 @@ function shutGate() {
 }
 
 function open() {
-  archive = createArchive({ clock, journal: (event, fields) => events.push({ event, ...fields }), limitsOf: (given) => ({ ...NONE, ...given, homeMaxTotalBytes }), logsFolder: logs, timesFolder: join(logs, '.times') });
+  const limitsOf = (given) => {
+    if (given === null) plans += 1;
+    return { ...NONE, ...given, homeMaxTotalBytes };
+  };
+  archive = createArchive({ clock, journal: (event, fields) => events.push({ event, ...fields }), limitsOf, logsFolder: logs, timesFolder: join(logs, '.times') });
   return archive;
 }
 
@@ -167,6 +174,20 @@ test('the limit of the home counts what apps that are gone have left, and takes 
   archive.grew(path(), 100);
   expect(kept('gone-out.log')).toHaveLength(1);
   expect(usedBytes()).toBeLessThanOrEqual(350);
+});
+
+test('a file that is larger than the limit of its app by itself costs no plan for each chunk, and what can go later goes', async () => {
+  open().hold(path(), NONE);
+  rotate(path());
+  archive.hold(path('big.log'), { ...NONE, maxTotalBytes: 500 }, 'big');
+  await archive.look();
+  archive.grew(path('big.log'), 1_000);
+  const before = plans;
+  for (let chunk = 0; chunk < 100; chunk++) archive.grew(path('big.log'), 10);
+  expect(plans).toBe(before);
+  homeMaxTotalBytes = 1_000;
+  archive.grew(path('big.log'), 10);
+  expect(kept()).toEqual([]);
 });
 
 test('in a flood the disk never holds more than the limit and one file', async () => {

@@ -4,7 +4,7 @@ import { asNclustError, ERRORS, fromFields, fromWire, NclustError, toWire } from
 
 test('docs/errors.md has the rows of the table, in its order', () => {
   const page = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
-  const rows = [...page.matchAll(/^\| `(ERR_\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)].map(([, code, exitStatus, when, todo]) => [code, { exitStatus: Number(exitStatus), when, todo }]);
+  const rows = [...page.matchAll(/^\| `(ERR_\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)].map(([, code, exitStatus, when, remedy]) => [code, { exitStatus: Number(exitStatus), when, remedy }]);
   expect(rows).toEqual(Object.entries(ERRORS));
 });
 
