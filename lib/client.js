@@ -1,3 +1,4 @@
+import { createInbox } from './inbox.js';
 import { fromWire, NclustError, toWire } from './shared/errors.js';
 import { PROTOCOL, TO_CLIENT_MAX_BYTES } from './shared/protocol.js';
 import { createLineReader, parseLine, requestLine } from './shared/rpc.js';
@@ -24,10 +25,6 @@ const MAX_SENDS_OF_UPDATE = 10;
 /** These are answered from memory. A control that takes longer hangs, and a command must not hang with it. */
 const ANSWERED_AT_ONCE = new Set(['hello', 'list', 'reset', 'unsubscribe']);
 const ANSWER_DEADLINE_MS = 10_000;
-
-/** What waits for a slow reader; above either of these the socket is not read, and the server drops lines for us. */
-const MAX_QUEUED = 256;
-const MAX_QUEUED_CHARS = 1024 * 1024;
 
 /**
  * Opens a client and greets the server.
@@ -69,16 +66,10 @@ export class Client {
   /** @type {Map<string|number, Pending>} */
   #pending = new Map();
 
-  /** @type {{message: import('./shared/rpc.js').RpcMessage, chars: number}[]} */
-  #notifications = [];
-
-  #queuedChars = 0;
+  #inbox = createInbox();
 
   /** Requests whose answer is handed out in its place among the notifications. @type {Set<string|number>} */
   #conversations = new Set();
-
-  /** @type {(() => void)|null} */
-  #wakeReader = null;
 
   /** @type {((message: import('./shared/rpc.js').RpcMessage) => void)|null} */
   #listener = null;
@@ -117,13 +108,10 @@ export class Client {
    */
   async *notifications() {
     for (;;) {
-      for (let next = this.#notifications.shift(); next; next = this.#notifications.shift()) {
-        this.#queuedChars -= next.chars;
-        yield next.message;
-      }
+      for (let next = this.#inbox.take(); next; next = this.#inbox.take()) yield next;
       if (this.#state !== 'open') return;
       this.#socket.resume();
-      await /** @type {Promise<void>} */ (new Promise((resolve) => { this.#wakeReader = resolve; }));
+      await this.#inbox.nudge();
     }
   }
 
@@ -165,7 +153,7 @@ export class Client {
     this.#state = 'closed';
     this.#socket.destroy();
     this.#failAll(lost());
-    this.#wakeReader?.();
+    this.#inbox.wake();
   }
 
   /**
@@ -232,19 +220,15 @@ export class Client {
    */
   #notify(message, chars) {
     if (this.#listener) return this.#listener(message);
-    this.#notifications.push({ message, chars });
-    this.#queuedChars += chars;
-    if (this.#notifications.length > MAX_QUEUED || this.#queuedChars > MAX_QUEUED_CHARS) this.#socket.pause();
-    this.#wakeReader?.();
-    this.#wakeReader = null;
+    this.#inbox.push(message, chars);
+    if (this.#inbox.isFull()) this.#socket.pause();
   }
 
   /** @param {Socket} socket */
   #onBroken(socket) {
     if (socket !== this.#socket || this.#state !== 'open') return;
     this.#state = 'broken';
-    this.#wakeReader?.();
-    this.#wakeReader = null;
+    this.#inbox.wake();
     if (this.#pending.size > 0) void this.#reconnect();
   }
 
