@@ -39,8 +39,8 @@ async function checkOne(spec) {
  * @param {AppSpec} spec
  * @returns {string|null}
  */
-function faultOf({ kind, script, file, cwd, env }) {
-  const port = env.PORT;
+function faultOf({ kind, script, file, cwd, env, shellEnv }) {
+  const port = env.PORT ?? shellEnv.PORT;
   if (!isDirectory(cwd)) return `its working directory "${cwd}" is not there`;
   if (!isExecutable(file)) return `"${file}", which should run it, is missing or cannot be executed`;
   if (kind === 'node' && !isFile(script)) return `its script "${script}" is missing or is no file`;

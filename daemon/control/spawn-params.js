@@ -52,7 +52,7 @@ export function spawnParams(spec, place, { instanceId, home, label }) {
  * @returns {Record<string, string>}
  */
 export function instanceEnv(spec, { id, slot }, home) {
-  return { ...spec.env, name: spec.name, pm_id: String(id), [spec.instanceVar]: String(slot), NCLUST_HOME: home, PM2_HOME: home };
+  return { ...spec.shellEnv, ...spec.env, name: spec.name, pm_id: String(id), [spec.instanceVar]: String(slot), NCLUST_HOME: home, PM2_HOME: home };
 }
 
 /**

@@ -47,7 +47,7 @@ export function buildSpec(target, args, options, surroundings) {
     cwd,
     mode: run.fields.kind === 'node' && instancesGiven ? 'cluster' : 'fork',
     instancesGiven,
-    env: { ...run.env, ...snapshot(surroundings.env), ...(owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user }) },
+    shellEnv: { ...run.env, ...snapshot(surroundings.env), ...(owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user }) },
     uid: owner.uid,
     gid: owner.gid,
     user: owner.user,

@@ -24,7 +24,8 @@ import { flag, isFilled, isText, isWhole, oneOf, texts, whole } from './rules.js
  * @property {string[]} args  For the app.
  * @property {string[]} execArgs  What `file` is really given, for kind exec.
  * @property {string} cwd
- * @property {Record<string, string>} env
+ * @property {Record<string, string>} env  What the user declared for the app. Goes before `shellEnv`.
+ * @property {Record<string, string>} shellEnv  The variables of the shell it was started from.
  * @property {number|null} uid
  * @property {number|null} gid
  * @property {string} user  The name shown.
@@ -66,6 +67,7 @@ export const SPEC_RULES = {
   execArgs: texts(),
   cwd: { accepts: isAbsolute, accepted: 'an absolute path' },
   env: { accepts: isEnv, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
+  shellEnv: { accepts: isEnv, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
   uid: { accepts: isIdOrNull, accepted: 'a user id, a whole number from 0, or null', fallback: null },
   gid: { accepts: isIdOrNull, accepted: 'a group id, a whole number from 0, or null', fallback: null },
   user: { accepts: isText, accepted: 'a text', fallback: '' },

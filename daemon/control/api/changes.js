@@ -45,7 +45,7 @@ export const changes = {
   async restart(desk, params, client) {
     const { targets, wait, progress, token, env, spec } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record) }, params);
     const change = spec ? checkSpecChange(spec) : {};
-    const receipt = desk.control.mutate('restart', token, (desired) => about(restarted(desk, desired, idsOf(desired, targets), { env: env ?? {}, change })));
+    const receipt = desk.control.mutate('restart', token, (desired) => about(restarted(desk, desired, idsOf(desired, targets), { env: env ?? null, change })));
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 
@@ -125,7 +125,7 @@ function startGiven({ control, parts, paths }, desired, given, isForced) {
  * @param {Desk} desk
  * @param {Desired} desired
  * @param {number[]} ids
- * @param {{env: Record<string, string>, change: Partial<AppSpec>}} o
+ * @param {{env: Record<string, string>|null, change: Partial<AppSpec>}} o
  * @returns {Change}
  */
 function restarted({ parts, paths }, desired, ids, { env, change }) {
@@ -138,14 +138,24 @@ function restarted({ parts, paths }, desired, ids, { env, change }) {
 }
 
 /**
- * @param {{env: Record<string, string>, fields: Partial<AppSpec>, paths: Desk['paths']}} o  `env` is merged over what the app has.
+ * @param {{env: Record<string, string>|null, fields: Partial<AppSpec>, paths: Desk['paths']}} o  `env` is the shell it belongs to from now on.
  * @returns {(spec: AppSpec) => AppSpec}  Throws ERR_NCLUST_BAD_SPEC.
  */
 export function changer({ env, fields, paths }) {
   return (spec) => {
     if (fields.name !== undefined && fields.name !== spec.name) throw new NclustError('ERR_NCLUST_BAD_SPEC', `The name of an app cannot change; "${spec.name}" would become "${fields.name}".`, { hint: 'Start it under the new name and delete the old one.' });
-    return possible(checkSpec({ ...spec, ...fields, env: { ...(fields.env ?? spec.env), ...env } }), paths);
+    return possible(checkSpec({ ...spec, ...fields, ...(env ? inShell(spec, env) : {}) }), paths);
   };
+}
+
+/**
+ * A removed variable is gone. What the app declares and the shell has as well is what the shell says: somebody typed it in front of the command.
+ * @param {AppSpec} spec
+ * @param {Record<string, string>} shellEnv
+ * @returns {Pick<AppSpec, 'env'|'shellEnv'>}
+ */
+function inShell({ env }, shellEnv) {
+  return { shellEnv, env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, shellEnv[key] ?? value])) };
 }
 
 /**

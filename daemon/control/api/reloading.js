@@ -23,7 +23,7 @@ export const reloading = {
     const common = fieldsOf(spec ?? {}, 'spec');
     // An interpreter means something else for each script.
     const own = new Map(Object.entries(specs ?? {}).map(([name, given]) => [name, fieldsOf(given, `specs.${name}`)]));
-    const change = (/** @type {AppSpec} */ one) => changer({ env: env ?? {}, fields: { ...common, ...own.get(one.name) }, paths: desk.paths })(one);
+    const change = (/** @type {AppSpec} */ one) => changer({ env: env ?? null, fields: { ...common, ...own.get(one.name) }, paths: desk.paths })(one);
     // A request that is sent again has been looked at.
     if (!desk.control.hasSeen(token)) await desk.parts.preflight(specsOf(desk.control.world.desired, targets).map(change));
     const receipt = desk.control.mutate('reload', token, (desired) => withRoom(about(reloaded(desk.control, desired, idsOf(desired, targets), change)), roomOf('Reload', desk)));

@@ -59,7 +59,7 @@ test('a reload is looked at with its changes before anything is touched, and onl
   const before = rig.keeper.requests.length;
   const looked = [];
   rig.preflight = (specs) => {
-    looked.push(specs.map(({ name, env }) => [name, env.PORT]));
+    looked.push(specs.map(({ name, shellEnv }) => [name, shellEnv.PORT]));
     throw new Error('no');
   };
   const request = watch(rig.call('reload', { targets: ['api'], env: { PORT: '1' } }));

@@ -235,7 +235,7 @@ describe('a bad deploy', () => {
     const second = reload();
     await rig.turn(3_000);
     expect([second.state, await generations()]).toEqual(['done', [3, 3, 3, 3]]);
-    expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], spec: { env: { NEW: '1' } } });
+    expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], spec: { shellEnv: { NEW: '1' } } });
   });
 
   test('that crashes after it was let in, while others are being replaced, stops there too', async () => {

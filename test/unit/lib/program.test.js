@@ -134,7 +134,7 @@ describe('start', () => {
     const server = await manager();
     const result = await nclust(['start', './app.js', '-i', 'max', '--name', 'shop', '--', '--port', '3000', '-i'], { home: server.home, env: { A: '1' } });
     expect(result).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('worker'), stderr: 'Started "api" (2 instances).\n' });
-    expect(server.callsTo('start').map(({ params }) => params)).toEqual([{ wait: true, force: false, token: expect.stringMatching(/^[\da-f-]{36}$/), specs: [expect.objectContaining({ name: 'shop', instances: 'max', mode: 'cluster', args: ['--port', '3000', '-i'], env: expect.objectContaining({ A: '1' }) })] }]);
+    expect(server.callsTo('start').map(({ params }) => params)).toEqual([{ wait: true, force: false, token: expect.stringMatching(/^[\da-f-]{36}$/), specs: [expect.objectContaining({ name: 'shop', instances: 'max', mode: 'cluster', args: ['--port', '3000', '-i'], shellEnv: expect.objectContaining({ A: '1' }) })] }]);
   });
 
   test.each([[['api']], [['1']], [['jobs']], [['all']], [['/^a/']], [['api', 'worker']]])('%j starts again what is in the list', async (targets) => {

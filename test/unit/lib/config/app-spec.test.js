@@ -49,7 +49,7 @@ describe('what runs the script', () => {
     ['run.sh', 'bash', {}],
   ])('%s runs under %s', (target, interpreter, env) => {
     const file = join(bin, interpreter);
-    expect(build(target, {}, ['a b'])).toMatchObject({ kind: 'exec', file, interpreter: file, execArgs: [join(cwd, target), 'a b'], args: ['a b'], nodeVersion: null, env });
+    expect(build(target, {}, ['a b'])).toMatchObject({ kind: 'exec', file, interpreter: file, execArgs: [join(cwd, target), 'a b'], args: ['a b'], nodeVersion: null, shellEnv: env });
   });
 
   test.each([['binary', {}], ['tool', {}], ['no-extension', { interpreter: 'none' }]])('%s runs by itself', (target, options) => {
@@ -67,7 +67,7 @@ describe('what runs the script', () => {
   });
 
   test('the user\'s PYTHONUNBUFFERED is kept', () => {
-    expect(build('py/job.py', {}, [], { PYTHONUNBUFFERED: '' }).env.PYTHONUNBUFFERED).toBe('');
+    expect(build('py/job.py', {}, [], { PYTHONUNBUFFERED: '' }).shellEnv.PYTHONUNBUFFERED).toBe('');
   });
 
   test.each([
@@ -159,9 +159,9 @@ describe('who runs it', () => {
 
   test.runIf(process.getuid?.() === 0)('is the user that was named, with its group and home', () => {
     const spec = build('app.js', { uid: 'nobody' }, [], { HOME: '/root', PATH: `${bin}:${process.env.PATH}` });
-    expect(spec).toMatchObject({ uid: 65_534, user: 'nobody', env: { USER: 'nobody' } });
+    expect(spec).toMatchObject({ uid: 65_534, user: 'nobody', shellEnv: { USER: 'nobody' } });
     expect(spec.gid).toBeGreaterThan(0);
-    expect(spec.env.HOME).not.toBe('/root');
+    expect(spec.shellEnv.HOME).not.toBe('/root');
     expect(build('app.js', { uid: '4242' })).toMatchObject({ uid: 4242, gid: 4242, user: '4242' });
     expect(() => build('app.js', { uid: 'no-such-user' })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringContaining('no-such-user') }));
   });

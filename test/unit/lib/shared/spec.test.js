@@ -5,7 +5,7 @@ const least = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/
 
 test('defaults are filled in', () => {
   expect(checkSpec(least)).toEqual({
-    ...least, namespace: 'default', mode: 'fork', instances: 1, instancesGiven: false, interpreter: 'none', interpreterGiven: null, interpreterArgs: [], args: [], execArgs: [], env: {},
+    ...least, namespace: 'default', mode: 'fork', instances: 1, instancesGiven: false, interpreter: 'none', interpreterGiven: null, interpreterArgs: [], args: [], execArgs: [], env: {}, shellEnv: {},
     uid: null, gid: null, user: '', autorestart: true, maxRestarts: 16, restartDelayMs: 0, backoffMs: 100, minUptimeMs: 1_000, stopExitCodes: [], killTimeoutMs: 10_000,
     stopSignal: null, waitReady: false, listenTimeoutMs: 10_000, treekill: true, outFile: '', errorFile: '', mergeLogs: null, instanceVar: 'NODE_APP_INSTANCE', version: 'N/A', nodeVersion: null,
     scheduling: 'least-connections', maxSurge: 1, maxUnavailable: 0, rollbackWindowMs: 0, shutdownWithMessage: false,

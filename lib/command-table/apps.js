@@ -1,0 +1,57 @@
+import { JSON_OPTION, NO_WAIT, TARGETS, changedList, load } from './row.js';
+
+/** What is done with apps. @type {import('./row.js').Command[]} */
+export const APPS = [
+  {
+    name: 'start',
+    words: '[script|command|name|id|namespace...]',
+    help: 'start a script, a program or a shell command; or again what is in the list',
+    takesOptionsOf: 'start',
+    options: [['-f, --force', 'start it once more although it is in the list'], ['--no-wait', 'return at once instead of when it is up'], JSON_OPTION],
+    examples: [
+      'nclust start app.js -i max                 one process per CPU, sharing the port',
+      'nclust start app.js --name api -- --port 3000',
+      'nclust start "npm run serve" --name web    a shell command',
+      'nclust start worker.py --interpreter python3.12',
+      'nclust start api.js --time --log-max-size 50M --log-ship syslog+tcp://logs.example.com:601',
+      'nclust start api                           again, after a stop',
+    ],
+    load: load(() => import('../commands/start.js'), 'start', changedList),
+  },
+  {
+    name: 'stop', words: TARGETS, help: 'stop apps, keep them in the list', options: [NO_WAIT, JSON_OPTION],
+    examples: ['nclust stop api worker', 'nclust stop /^web-/', 'nclust stop all'],
+    load: load(() => import('../commands/stop.js'), 'stop', changedList),
+  },
+  {
+    name: 'restart', words: TARGETS, help: 'end apps and start them again; what is set here stays set', takesOptionsOf: 'restart',
+    options: [['-a, --update-env', 'give them the variables of this shell in place of those they were started with'], NO_WAIT, JSON_OPTION],
+    examples: ['nclust restart api', 'PORT=4000 nclust restart api --update-env', 'nclust restart api --log-type json'],
+    load: load(() => import('../commands/restart.js'), 'restart', changedList),
+  },
+  {
+    name: 'reload', words: TARGETS, help: 'replace apps by new instances, without losing a request; what is set here stays set', takesOptionsOf: 'reload',
+    options: [['-a, --update-env', 'give them the variables of this shell in place of those they were started with'], NO_WAIT, JSON_OPTION],
+    examples: ['nclust reload api', 'nclust reload all --max-surge 2', 'nclust reload api --rollback-window 30s', 'nclust reload api --interpreter "$(nvm which 24)"'],
+    load: load(() => import('../commands/reload.js'), 'reload', changedList),
+  },
+  {
+    name: 'delete', aliases: ['del'], words: TARGETS, help: 'stop apps and take them out of the list', options: [NO_WAIT, JSON_OPTION],
+    examples: ['nclust delete api', 'nclust delete all'],
+    load: load(() => import('../commands/delete.js'), 'deleteApps', changedList),
+  },
+  {
+    name: 'scale', words: '<app> <number>', help: 'change the number of instances: N, +N, -N, max or N%', options: [NO_WAIT, JSON_OPTION],
+    examples: ['nclust scale api 4', 'nclust scale api +2', 'nclust scale api -1', 'nclust scale api 50%'],
+    load: load(() => import('../commands/scale.js'), 'scale', changedList),
+  },
+  {
+    name: 'reset', words: TARGETS, help: 'set the restart counters to zero', options: [JSON_OPTION],
+    load: load(() => import('../commands/reset.js'), 'reset', changedList),
+  },
+  {
+    name: 'sendSignal', words: '<signal> <id|name|namespace|/pattern/|all...>', help: 'send a signal to processes', options: [JSON_OPTION],
+    examples: ['nclust sendSignal SIGUSR2 api'],
+    load: load(() => import('../commands/send-signal.js'), 'sendSignal', changedList),
+  },
+];
