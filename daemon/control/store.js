@@ -2,6 +2,7 @@ import { renameSync } from 'node:fs';
 import { NclustError } from '../../lib/shared/errors.js';
 import { completeSpec } from '../../lib/shared/spec.js';
 import { nothingDesired } from './desired.js';
+import { writeInNeed } from './reserve.js';
 import { readSealed, writeSealed } from './sealed-file.js';
 
 /** @import { Desired, PastSpec } from './desired.js' */
@@ -22,11 +23,11 @@ import { readSealed, writeSealed } from './sealed-file.js';
  */
 
 /**
- * @param {{state: string, stateBackup: string}} paths
+ * @param {Pick<import('../../lib/shared/paths.js').HomePaths, 'state'|'stateBackup'|'reserve'>} paths
  * @param {() => number} nowMs
  * @returns {Store}
  */
-export function createStore({ state, stateBackup }, nowMs) {
+export function createStore({ state, stateBackup, reserve }, nowMs) {
   return {
     load() {
       const reading = readSealed(state);
@@ -39,7 +40,7 @@ export function createStore({ state, stateBackup }, nowMs) {
     },
     save(desired) {
       try {
-        writeSealed(state, desired, stateBackup);
+        writeInNeed(reserve, state, () => writeSealed(state, desired, stateBackup));
       } catch (error) {
         throw stateWrite(state, error);
       }

@@ -9,6 +9,7 @@ export { resolveHome } from './socket.cjs';
  * @property {string} sock  The client socket.
  * @property {string} state
  * @property {string} stateBackup
+ * @property {string} reserve  Room on the disk for the day it is full.
  * @property {string} dump
  * @property {string} settings
  * @property {string} daemonLog
@@ -27,6 +28,7 @@ export function homePaths(home) {
     sock: socketPath(home),
     state: join(home, 'state.json'),
     stateBackup: join(home, 'state.json.bak'),
+    reserve: join(home, 'state.reserve'),
     dump: join(home, 'dump.json'),
     settings: join(home, 'settings.json'),
     daemonLog: join(home, 'nclust.log'),

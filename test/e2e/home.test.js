@@ -127,15 +127,11 @@ test('two homes know nothing of each other', async () => {
   }
 });
 
-test.runIf(isRoot)('a full disk costs the change, with a clear message, and nothing that runs', async () => {
-  const root = await sandbox();
-  const mount = join(root.work, 'disk');
-  mkdirSync(mount, { mode: 0o700 });
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0700', 'tmpfs', mount]);
-  const home = openSandbox({ home: join(mount, 'home') });
-  try {
-    const app = await home.app('http-echo');
-    const before = await home.list();
+test.runIf(isRoot)('a full disk costs the change, with a clear message, and nothing that runs', () => onSmallDisk(async (home, mount) => {
+  const app = await home.app('http-echo');
+  const before = await home.list();
+    fill(mount);
+    rmSync(join(mount, 'home/state.reserve'));
     fill(mount);
 
     const refused = await home.nclust('start', home.place('keeps-alive'));
@@ -146,6 +142,35 @@ test.runIf(isRoot)('a full disk costs the change, with a clear message, and noth
 
     rmSync(join(mount, 'ballast'));
     expect(await home.nclust('start', home.place('keeps-alive'), '--min-uptime', '200')).toMatchObject({ exitStatus: 0 });
+}));
+
+test.runIf(isRoot)('on a full disk apps are stopped, started and deleted all the same: room for that is kept', () => onSmallDisk(async (home, mount) => {
+  const app = await home.app('http-echo');
+  fill(mount);
+  for (const round of [1, 2, 3]) {
+    expect([round, await home.nclust('stop', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
+    expect(await home.list()).toMatchObject([{ status: 'stopped' }]);
+    expect([round, await home.nclust('start', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
+  }
+  expect(await home.nclust('delete', app.name)).toMatchObject({ exitStatus: 0 });
+  expect(await home.list()).toEqual([]);
+}));
+
+test.runIf(isRoot)('a full disk does not keep anybody from ending everything', () => onSmallDisk(async (home, mount) => {
+  await home.app('http-echo');
+  fill(mount);
+  expect(await home.nclust('kill')).toMatchObject({ exitStatus: 0 });
+}));
+
+/** @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body  Gets a home on a disk of 1 MB. */
+async function onSmallDisk(body) {
+  const root = await sandbox();
+  const mount = join(root.work, 'disk');
+  mkdirSync(mount, { mode: 0o700 });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0700', 'tmpfs', mount]);
+  const home = openSandbox({ home: join(mount, 'home') });
+  try {
+    await body(home, mount);
   } finally {
     try {
       await home.close();
@@ -153,7 +178,7 @@ test.runIf(isRoot)('a full disk costs the change, with a clear message, and noth
       execFileSync('umount', ['--lazy', mount]);
     }
   }
-});
+}
 
 /** @param {string} folder */
 function fill(folder) {

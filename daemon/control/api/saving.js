@@ -2,6 +2,7 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec } from '../../../lib/shared/spec.js';
 import { findApp, merge, nothingDesired } from '../desired.js';
 import { startSpecs, stop } from '../wishes.js';
+import { writeInNeed } from '../reserve.js';
 import { readSealed, writeSealed } from '../sealed-file.js';
 import { about, finish } from './changes.js';
 import { flag, readParams, text, withDefault } from './params.js';
@@ -47,7 +48,7 @@ export const saving = {
  */
 function writeDump({ paths }, apps) {
   try {
-    writeSealed(paths.dump, { v: 1, apps }, `${paths.dump}.bak`);
+    writeInNeed(paths.reserve, paths.dump, () => writeSealed(paths.dump, { v: 1, apps }, `${paths.dump}.bak`));
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
     throw new NclustError('ERR_NCLUST_STATE_WRITE', `The list could not be saved to "${paths.dump}" (${code ?? message}).`, {

@@ -14,7 +14,7 @@ let store;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'nclust-store-'));
-  paths = { state: join(folder, 'state.json'), stateBackup: join(folder, 'state.json.bak') };
+  paths = { state: join(folder, 'state.json'), stateBackup: join(folder, 'state.json.bak'), reserve: join(folder, 'state.reserve') };
   store = createStore(paths, () => 1234);
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,7 +29,7 @@ test('what was saved is loaded, by its owner only', () => {
   store.save(withApps('api'));
   expect(store.load()).toEqual({ desired: withApps('api'), isExact: true, notices: [] });
   expect(statSync(paths.state).mode & 0o777).toBe(0o600);
-  expect(readdirSync(folder)).toEqual(['state.json']);
+  expect(readdirSync(folder)).toEqual(['state.json', 'state.reserve']);
 });
 
 test('a state of an earlier version gets the defaults of what that one did not know', () => {
