@@ -39,7 +39,7 @@ export function sayBefore(slots, { follow, isChosen }) {
 export function sayNothing(slots, { follow, isFiltered }) {
   const names = namesOf(slots);
   const who = names.length === 1 ? `"${names[0]}"` : `the ${names.length} apps`;
-  const what = isFiltered ? `No line of ${who} is like that` : names.length === 1 ? `${who} has written nothing` : `None of ${who} has written anything`;
+  const what = isFiltered ? `No line of ${who} is like that` : `There is no line of ${who}`;
   return follow ? `${what} yet; waiting for the next. Ctrl-C ends this.` : `${what}.`;
 }
 

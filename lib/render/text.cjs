@@ -1,12 +1,12 @@
 'use strict';
 
 /**
- * Makes a text safe for one line of a terminal: control characters (an app may be named with escape codes) are shown as "?".
+ * Makes a text safe for one line of a terminal: control characters and those that turn its direction (an app may be named with escape codes) are shown as "?".
  * @param {string} text
  * @returns {string}
  */
 function oneLine(text) {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '?');
 }
 
 /**

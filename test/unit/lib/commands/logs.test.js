@@ -48,11 +48,11 @@ const tell = (socket, entries, more = {}) => socket.write(notificationLine('log'
 describe('says what is the case', () => {
   test.each([
     ['no app', 0, ['--nostream'], 'There is no app in the list.\n'],
-    ['an app that is silent', 1, ['--nostream'], '"app-0" has written nothing.\n'],
-    ['apps that are silent', 3, ['--nostream'], 'None of the 3 apps has written anything.\n'],
+    ['an app that is silent', 1, ['--nostream'], 'There is no line of "app-0".\n'],
+    ['apps that are silent', 3, ['--nostream'], 'There is no line of the 3 apps.\n'],
     ['nothing that matches', 3, ['--nostream', '--grep', 'x'], 'No line of the 3 apps is like that.\n'],
     ['nothing that was asked for', 1, ['--nostream', '--lines', '0'], ''],
-    ['500 apps that are silent', 500, ['--nostream'], 'These are the lines of all 500 apps; for those of one: nclust logs <name>\nNone of the 500 apps has written anything.\n'],
+    ['500 apps that are silent', 500, ['--nostream'], 'These are the lines of all 500 apps; for those of one: nclust logs <name>\nThere is no line of the 500 apps.\n'],
     ['500 apps that were named', 500, ['all', '--nostream', '--lines', '0'], ''],
   ])('%s', async (_what, count, words, stderr) => {
     const { home } = await manager(apps(count));

@@ -63,8 +63,8 @@ test('an app has one colour in all its instances, which is not that of errors; a
 
 describe('on a terminal', () => {
   test('a line keeps its colours, does not leave them behind, and does nothing else to the terminal', () => {
-    const line = 'a\u001b[31mred\u001b[2J\u001b]0;title\u0007 \rb\tc\u0000\r';
-    expect(render({}, false, true, [{ ...entries[0], line }])).toBe('0|api      | a\u001b[31mred ?b\tc?\u001b[0m\n');
+    const line = 'a\u001b[31mred\u001b[2J\u001b]0;title\u0007 \rb\tc\u0000\u202Ed\r';
+    expect(render({}, false, true, [{ ...entries[0], line }])).toBe('0|api      | a\u001b[31mred ?b\tc??d\u001b[0m\n');
     expect(render({ raw: true }, false, true, [{ ...entries[0], line }])).toBe(`${line}\n`);
     expect(render({}, false, false, [{ ...entries[0], line }])).toBe(`0|api      | ${line}\n`);
   });
