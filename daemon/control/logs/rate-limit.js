@@ -1,7 +1,7 @@
 const NEWLINE = 0x0a;
 
 /**
- * Lets so many bytes a second pass, of whole lines. What is beyond is lost, for who prefers that to a full disk.
+ * Lets so many bytes a second pass, of whole lines; one that is longer than that is cut. What is beyond is lost, for who prefers that to a full disk.
  * @typedef {object} RateLimit
  * @property {(chunk: Buffer) => {passed: Buffer, refused: Buffer}} admit
  */
@@ -14,7 +14,7 @@ const NEWLINE = 0x0a;
 export function createRateLimit(bytesPerSecond, nowMono) {
   let leftBytes = bytesPerSecond;
   let filledMono = nowMono();
-  /** What became of the line that the last chunk ended in. @type {'passed'|'refused'|null} */
+  /** What became of the line that the last chunk ended in. cut: its beginning has passed, and nothing more of it but its end. @type {'passed'|'refused'|'cut'|null} */
   let unfinished = null;
 
   function fill() {
@@ -26,16 +26,18 @@ export function createRateLimit(bytesPerSecond, nowMono) {
   return {
     admit(chunk) {
       fill();
-      // A line that has begun is ended as it has begun, even if that costs what comes later.
+      // A line that has begun is ended as it has begun, even if that costs what comes later; but not without end.
+      if (unfinished === 'passed' && leftBytes < -bytesPerSecond) unfinished = 'cut';
       const begin = unfinished ? endOfLine(chunk) : 0;
-      const isBeginPassed = unfinished === 'passed';
-      if (isBeginPassed) leftBytes -= begin;
+      const was = unfinished;
+      if (was === 'passed') leftBytes -= begin;
       const rest = chunk.subarray(begin);
       const end = rest.length <= leftBytes ? rest.length : lastLineWithin(rest, leftBytes);
       leftBytes -= end;
       if (chunk.at(-1) === NEWLINE) unfinished = null;
       else if (rest.length > 0) unfinished = end === rest.length ? 'passed' : 'refused';
-      if (isBeginPassed) return { passed: chunk.subarray(0, begin + end), refused: rest.subarray(end) };
+      if (was === 'passed') return { passed: chunk.subarray(0, begin + end), refused: rest.subarray(end) };
+      if (was === 'cut' && chunk[begin - 1] === NEWLINE) return { passed: chunk.subarray(begin - 1, begin + end), refused: Buffer.concat([chunk.subarray(0, begin - 1), rest.subarray(end)]) };
       return { passed: rest.subarray(0, end), refused: begin === 0 ? rest.subarray(end) : Buffer.concat([chunk.subarray(0, begin), rest.subarray(end)]) };
     },
   };

@@ -21,6 +21,16 @@ test('what is beyond is refused in whole lines, also where a line comes in parts
   expect(admitAll(createRateLimit(10, () => 0), ['one\ntwo\nthree\nfo', 'ur\n', 'x\n'])).toEqual({ passed: 'one\ntwo\nx\n', refused: 'three\nfour\n' });
 });
 
+test('a line that does not end is cut, and the next one begins a line', () => {
+  const { passed, refused } = admitAll(createRateLimit(10, () => 0), [...Array.from({ length: 100 }, () => 'xxxxx'), 'end\nno\n']);
+  expect([passed, refused]).toEqual([`${'x'.repeat(25)}\n`, `${'x'.repeat(475)}endno\n`]);
+  let nowMono = 0;
+  const limit = createRateLimit(10, () => nowMono);
+  expect(admitAll(limit, [...Array.from({ length: 100 }, () => 'xxxxx')]).passed).toBe('x'.repeat(25));
+  nowMono = 60_000;
+  expect(admitAll(limit, ['x', '\nyes\n']).passed).toBe('\nyes\n');
+});
+
 test('it fills again with time, up to one second of it', () => {
   let nowMono = 0;
   const limit = createRateLimit(8, () => nowMono);
