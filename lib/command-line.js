@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { COMMANDS } from './command-table.js';
-import { RELOAD_OPTIONS, RESTART_OPTIONS, START_OPTIONS } from './config/options.js';
+import { notNeeded, OPTIONS_OF } from './command-options.js';
 import { perform } from './perform.js';
 import { readVersion } from './shared/version.js';
 
@@ -19,14 +19,15 @@ export async function parseCommandLine(argv, io) {
   const ours = end === -1 ? argv : argv.slice(0, end);
   /** @type {string[]} */
   const printed = [];
-  const program = buildProgram(args, io, (text) => printed.push(text));
+  let exitStatus = 0;
+  const program = buildProgram(args, io, { print: (text) => printed.push(text), onDone: (status) => { exitStatus = status; } });
   if (argv.length === 0) {
     io.talk(program.helpInformation());
     return 1;
   }
   try {
     await program.parseAsync(ours, { from: 'user' });
-    return 0;
+    return exitStatus;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
@@ -40,13 +41,14 @@ export async function parseCommandLine(argv, io) {
 /**
  * @param {string[]} args
  * @param {import('./perform.js').Io} io
- * @param {(text: string) => void} print
+ * @param {{print: (text: string) => void, onDone: (exitStatus: number) => void}} o
  */
-function buildProgram(args, io, print) {
+function buildProgram(args, io, { print, onDone }) {
   const program = new Command('nclust')
     .description('Runs programs on a server: on every core, kept alive, listed, stopped cleanly.')
     .version(readVersion(), '-v, --version', 'print the version')
     .option('--no-color', 'no colours')
+    .option('-s, --silent', 'say nothing and show no list after a change; errors and data are printed')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
     .usage('<command> [options]')
@@ -55,7 +57,7 @@ function buildProgram(args, io, print) {
     .configureHelp({ sortSubcommands: false, subcommandTerm: (command) => [command.name(), ...command.aliases()].join(', ') })
     .showSuggestionAfterError(true)
     .addHelpText('after', GENERAL_HELP);
-  for (const command of COMMANDS) addCommand(program, command, args, io);
+  for (const command of COMMANDS) addCommand(program, command, args, io, onDone);
   return program;
 }
 
@@ -64,30 +66,47 @@ function buildProgram(args, io, print) {
  * @param {import('./command-table.js').Command} row
  * @param {string[]} args
  * @param {import('./perform.js').Io} io
+ * @param {(exitStatus: number) => void} onDone
  */
-function addCommand(program, row, args, io) {
-  const command = program.command(row.words ? `${row.name} ${row.words}` : row.name)
+function addCommand(program, row, args, io, onDone) {
+  const command = program.command(row.words ? `${row.name} ${row.words}` : row.name, { hidden: row.isHidden })
     .description(row.help)
     .aliases(row.aliases ?? [])
     .copyInheritedSettings(program)
     .action(async (...given) => {
       const { words, options } = splitGiven(given);
-      await perform(row, words, { ...options, ...program.opts() }, args, io);
+      sayNotNeeded(row, command, io);
+      onDone(await perform(row, words, { ...options, ...program.opts() }, args, io));
     });
-  for (const option of OPTIONS_OF[row.takesOptionsOf ?? 'none']) command.addOption(asOption(option));
+  for (const option of OPTIONS_OF[row.takesOptionsOf ?? 'none']) if (option.flags) command.addOption(asOption(option.flags, option));
   for (const [flags, help] of row.options ?? []) command.option(flags, help);
-  command.addOption(new Option('--no-color').hideHelp());
-  if (row.takesOptionsOf === 'start') command.usage('[options] <script|command|name|id|namespace...> [-- arguments for the app]');
+  for (const flags of ['--no-color', '-s, --silent']) command.addOption(new Option(flags).hideHelp());
+  for (const [flags] of notNeeded(row)) command.addOption(new Option(flags).hideHelp());
+  if (row.name === 'start') command.usage('[options] <script|command|name|id|namespace...> [-- arguments for the app]');
   if (row.examples) command.addHelpText('after', `\nExamples:\n${row.examples.map((line) => `  ${line}\n`).join('')}`);
 }
 
-const OPTIONS_OF = { start: START_OPTIONS, reload: RELOAD_OPTIONS, restart: RESTART_OPTIONS, none: [] };
+/**
+ * An option of PM2 that changes nothing is no error in anybody's script, and no secret.
+ * @param {import('./command-table.js').Command} row
+ * @param {Command} command
+ * @param {import('./perform.js').Io} io
+ */
+function sayNotNeeded(row, command, io) {
+  for (const [flags, why] of notNeeded(row)) {
+    const option = new Option(flags);
+    if (command.getOptionValueSource(option.attributeName()) === 'cli') io.talk(`${option.long} is not needed: ${why}.\n`);
+  }
+}
 
-/** @param {import('./config/options.js').StartOption} option */
-function asOption({ flags, help, isRepeatable }) {
+/**
+ * @param {string} flags
+ * @param {import('./config/options.js').StartOption} option
+ */
+function asOption(flags, { help, isRepeatable }) {
   const option = new Option(flags, help);
-  // Not a variadic one: that would take the script behind it, too.
-  return isRepeatable ? option.argParser((value, /** @type {string[]|undefined} */ before) => [...(before ?? []), value]) : option;
+  // Not a variadic one: that would take the script behind it, too. Of an option that may stand alone, `true` is what it says then.
+  return isRepeatable ? option.argParser((value, /** @type {string[]|true|undefined} */ before) => (before === true ? true : [...(before ?? []), value])) : option;
 }
 
 /**

@@ -2,6 +2,7 @@ import { openClient } from './client.js';
 import { connectOrLaunch } from './launch.js';
 import { resolveHome } from './shared/paths.js';
 
+export { defineConfig } from './define-config.js';
 export { NclustError } from './shared/errors.js';
 
 /**

@@ -1,5 +1,6 @@
 import { NclustError } from './shared/errors.js';
 import { createContext } from './context.js';
+import { currentFolder } from './current-folder.js';
 import { createPaint, wantsColour } from './render/paint.cjs';
 import { resolveHome } from './shared/paths.js';
 
@@ -26,15 +27,15 @@ import { resolveHome } from './shared/paths.js';
  * @param {Record<string, any>} options
  * @param {string[]} args  What stood behind "--".
  * @param {Io} io
- * @returns {Promise<void>}  Rejects with a NclustError.
+ * @returns {Promise<number>}  The exit status: 0, or what the command says in its data (`exitStatus`). Rejects with a NclustError.
  */
 export async function perform(command, words, options, args, io) {
   const context = createContext({
     home: resolveHome(io.env),
-    cwd: currentFolder(io),
+    cwd: folderOf(io),
     env: io.env,
     node: io.node,
-    talk: (sentence) => io.talk(`${sentence}\n`),
+    talk: options.silent ? () => {} : (sentence) => io.talk(`${sentence}\n`),
     screen: screenOf(options, io),
     isTerminal: io.isTTY,
     onInterrupt: io.onInterrupt,
@@ -42,27 +43,44 @@ export async function perform(command, words, options, args, io) {
   // The connection is made while the modules are read. Whoever asks for it meets its failure too.
   if (command.isPlain) context.running().catch(() => {});
   try {
-    const { run, render, json } = await command.load();
+    const { run, render, json, isAside } = await command.load();
     const view = viewOf(options, io);
     const result = run(context, words, options, args);
     if (Symbol.asyncIterator in result) {
       for await (const data of result) await io.print(render(data, view));
-      return;
+      return 0;
     }
     const data = await result;
-    await io.print(options.json ? `${JSON.stringify(json ? json(data) : data.slots ?? data)}\n` : render(data, view));
+    if (options.json) await io.print(`${JSON.stringify(json ? json(data) : data.slots ?? data)}\n`);
+    else if (!(isAside && options.silent)) await io.print(render(data, view));
+    if (options.attach) await followLogs(context, data.slots, view, io);
+    return data.exitStatus ?? 0;
   } finally {
     await context.close();
   }
 }
 
 /**
+ * What --attach means: the lines of the apps a command was about, until Ctrl-C.
+ * @param {import('./context.js').Context} context
+ * @param {import('./shared/protocol.js').SlotStatus[]} slots
+ * @param {import('./render/list.js').View} view
+ * @param {Io} io
+ */
+async function followLogs(context, slots, view, io) {
+  const { findCommand } = await import('./command-table.js');
+  const { run, render } = await /** @type {import('./command-table/row.js').Command} */ (findCommand('logs')).load();
+  const names = [...new Set(slots.map(({ name }) => name))];
+  for await (const data of /** @type {AsyncIterable<any>} */ (run(context, names, {}, []))) await io.print(render(data, { ...view, options: {} }));
+}
+
+/**
  * A shell can stand in a folder that no longer exists.
  * @param {Io} io
  */
-function currentFolder(io) {
+function folderOf(io) {
   try {
-    return io.cwd;
+    return currentFolder(io.cwd, io.env.PWD);
   } catch (cause) {
     throw new NclustError('ERR_NCLUST_NO_FOLDER', 'The folder you are in has been removed.', { hint: 'Go to another one (cd) and run the command again.', cause });
   }
@@ -74,7 +92,7 @@ function currentFolder(io) {
  * @returns {import('./board.js').Screen|null}
  */
 function screenOf(options, io) {
-  if (!io.isTalkTTY || io.env.TERM === 'dumb' || options.json) return null;
+  if (!io.isTalkTTY || io.env.TERM === 'dumb' || options.json || options.silent) return null;
   const hasColour = wantsColour({ isTTY: true, isAllowed: options.color !== false, env: io.env });
   return { size: io.talkSize, write: io.talk, paint: createPaint(hasColour) };
 }

@@ -26,8 +26,7 @@ async function dispatch(argv, io) {
     const [{ findCommand }, { perform }] = await Promise.all([import('./command-table.js'), import('./perform.js')]);
     const command = findCommand(argv[0]);
     if (command?.isPlain) {
-      await perform(command, [], {}, [], io);
-      return 0;
+      return perform(command, [], {}, [], io);
     }
   }
   const { parseCommandLine } = await import('./command-line.js');

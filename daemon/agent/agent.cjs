@@ -55,6 +55,7 @@ function obey(channel, sockets, later) {
   });
   channel.on('ask', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
   channel.on('watch', ({ everyMs }) => later('./vitals.cjs').watch(everyMs, (/** @type {object} */ vitals) => channel.say({ act: 'vitals', ...vitals, connections: sockets.servers.open })));
+  channel.on('inspect', ({ seq, isOn }) => channel.say({ act: 'answer', seq, ...later('./inspect.cjs').inspect(isOn) }));
   channel.on('unlisten', () => {
     sockets.closeListening(() => channel.say({ act: 'unlistened' }));
   });

@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const vm = require('node:vm');
 
-const FILES = ['bind-path.cjs', 'drain.cjs', 'farewell.cjs', 'listen-error.cjs', 'log-stand-in.cjs', 'orphan.cjs', 'quiet.cjs', 'vitals.cjs'];
+const FILES = ['bind-path.cjs', 'drain.cjs', 'farewell.cjs', 'inspect.cjs', 'listen-error.cjs', 'log-stand-in.cjs', 'orphan.cjs', 'quiet.cjs', 'vitals.cjs'];
 
 /** @type {Map<string, string>} */
 const texts = new Map(FILES.map((name) => [`./${name}`, fs.readFileSync(path.join(__dirname, name), 'utf8')]));

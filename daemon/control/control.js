@@ -1,7 +1,10 @@
+import { readAppMessage } from './app-message.js';
 import { tell } from './core.js';
+import { createEventBus, tellDeleted } from './event-bus.js';
 import { allNames, EVENTS } from './events.js';
 import { FACTS } from './facts.js';
 import { createHandleKeep } from './handle-keep.js';
+import { createHearing } from './hearing.js';
 import { introduce } from './introduction.js';
 import { createKeeperLink, KeeperLost } from './keeper-link.js';
 import { noteKey } from './memory.js';
@@ -31,6 +34,7 @@ export class Control {
   #isHeld = true;
   #waiters;
   #handles = createHandleKeep();
+  #hearing = createHearing((isOn) => this.askKeeper('hear', { isOn }));
   /** @type {Snapshot|null} */
   #keeper = null;
   #isLeaving = false;
@@ -41,6 +45,8 @@ export class Control {
     this.#sayEnded = resolve;
   });
   #isClosed = false;
+  /** What follows from how things stand. @type {() => void} */
+  #follow = () => {};
   /** From where the next keeper is started, when it is to be another one. @type {Installation|null} */
   #successor = null;
   /** Who waits for the next keeper. @type {{resolve: () => void, reject: (error: unknown) => void}[]} */
@@ -53,7 +59,7 @@ export class Control {
    * @param {import('./store.js').Loaded} loaded
    */
   constructor(parts, { desired, isExact, notices }) {
-    this.#core = { parts, world: newWorld(desired), isExact, link: null, dispatch: (event) => this.dispatch(event) };
+    this.#core = { parts, world: newWorld(desired), isExact, link: null, dispatch: (event) => this.dispatch(event), bus: createEventBus() };
     this.#waiters = createWaiters(this.world);
     for (const notice of notices) this.world.notices.add(notice);
   }
@@ -61,6 +67,16 @@ export class Control {
   /** The records, for reading. @returns {World} */
   get world() {
     return this.#core.world;
+  }
+
+  /** What happens, for whoever follows it. */
+  get bus() {
+    return this.#core.bus;
+  }
+
+  /** What apps say comes to the bus while somebody wants it. */
+  get hearing() {
+    return this.#hearing;
   }
 
   /** The keeper control works with, as it was when they met. */
@@ -80,6 +96,7 @@ export class Control {
     });
     const { snapshot, orphans } = await introduce(this.#core);
     this.#keeper = snapshot;
+    this.#hearing.again();
     if (snapshot.isTerminating) this.world.ending ??= 'shutdown';
     this.#isHeld = false;
     this.#queue.unshift({ type: 'adopted', children: [...snapshot.children, ...orphans], listeners: snapshot.listeners });
@@ -92,6 +109,11 @@ export class Control {
     this.#drain();
   }
 
+  /** @param {() => void} look  Called at the end of every turn, before anybody is answered: something may be wanted or may run that was not before. */
+  follow(look) {
+    this.#follow = look;
+  }
+
   /** Tells the keeper that clients can connect. */
   announceReady() {
     tell(this.#core, 'control-ready', { isAnswering: true });
@@ -101,7 +123,7 @@ export class Control {
    * Changes what is wanted. On disk before anything acts on it. A token that was seen changes nothing.
    * @param {string} method
    * @param {string} token
-   * @param {(desired: Desired) => Change & Pick<Receipt, 'about'|'root'>} change
+   * @param {(desired: Desired) => Change & Pick<Receipt, 'about'|'root'|'plan'>} change
    * @returns {Receipt}
    * Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and what `change` throws; then nothing has changed.
    */
@@ -111,12 +133,13 @@ export class Control {
     if (seen) return seen;
     if (world.ending) throw new NclustError('ERR_NCLUST_SHUTTING_DOWN', `The manager is being ended and does not take "${method}".`, { hint: 'Run the command again in a moment.' });
     const before = world.desired;
-    const { desired, up, gone, about, root } = change(before);
+    const { desired, up, gone, about, root, plan } = change(before);
     /** @type {Receipt} */
-    const receipt = { token, method, up, gone, about, ...(root === undefined ? {} : { root }) };
+    const receipt = { token, method, up, gone, about, ...(root === undefined ? {} : { root }), ...(plan === undefined ? {} : { plan }) };
     const next = { ...desired, tokens: [...before.tokens, receipt].slice(-RECEIPTS_KEPT) };
     parts.store.save(next);
     world.desired = next;
+    tellDeleted(this.#core, before);
     this.dispatch({ type: 'changed', names: changedNames(before, next) });
     return receipt;
   }
@@ -242,6 +265,8 @@ export class Control {
     } finally {
       this.#isBusy = false;
     }
+    this.#follow();
+    this.world.touched.clear();
     this.#waiters.answer();
     this.#leaveWhenDone();
   }
@@ -251,8 +276,20 @@ export class Control {
     if (event === 'listener') this.#handles.keep(data, handle);
     else if (event === 'released') this.#handles.drop(data.key);
     else if (event === 'ask') tell(this.#core, 'answer', {});
+    else if (event === 'said' || event === 'missed') this.#onSaid(data);
     else if (event === 'terminating') void this.end('shutdown'); // Leaving is what follows.
     else if (Object.hasOwn(FACTS, event)) this.dispatch({ type: 'fact', event, data });
+  }
+
+  /** @param {{instanceId: string, text?: string, count?: number}} data  Of an app. It changes no records. */
+  #onSaid({ instanceId, text, count = 1 }) {
+    const { bus, world, parts } = this.#core;
+    const label = world.instances.get(instanceId)?.label;
+    if (!label || !bus.isFollowed) return;
+    const process = { id: label.id, name: label.name, slot: label.slot, instanceId };
+    const at = parts.clock.nowMs();
+    const message = text === undefined ? /** @type {const} */ ({ type: 'process:missed', count }) : readAppMessage(text);
+    if (message) bus.publish({ ...message, isFromApp: true, process, at });
   }
 
   /** The keeper died: its children live on. The next one gets the sockets first, so that connections are refused to nobody. */

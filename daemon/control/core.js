@@ -14,10 +14,12 @@ import { memoryOf } from './world.js';
  * @property {import('./settings.js').Settings} settings
  * @property {Pick<import('./own-log.js').OwnLog, 'reopen'>} ownLog
  * @property {import('./oom.js').OomWatch} oom
+ * @property {import('./environment.js').Environment} environment
  * @property {() => string} newInstanceId
  * @property {() => number} cpus
  * @property {(known: import('./orphans.js').Known[]) => import('./orphans.js').Orphan[]} findOrphans
  * @property {(from: import('./installation.js').Installation|null) => Promise<import('./keeper-link.js').Port>} launchKeeper  Null: from our own installation. Rejects when the process could not be created.
+ * @property {(spec: import('../../lib/shared/spec.js').AppSpec) => import('../../lib/shared/spec.js').AppSpec} withPresentNode  See present-node.js.
  * @property {(specs: import('../../lib/shared/spec.js').AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
  * @property {(keeperPid: number) => import('./system-limits.js').SystemLimits} systemLimits
  * @property {(exitStatus: number) => void} leave  Ends this process.
@@ -34,6 +36,7 @@ import { memoryOf } from './world.js';
  * @property {boolean} isExact  False: the list may have lost its last changes, so what runs and is not in it is left alone.
  * @property {import('./keeper-link.js').KeeperLink|null} link  Null while there is no keeper.
  * @property {(event: ControlEvent) => void} dispatch
+ * @property {import('./event-bus.js').EventBus} bus
  */
 
 /**

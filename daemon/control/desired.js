@@ -19,6 +19,7 @@
  * @property {string} by  The last command that changed it.
  * @property {SlotWish[]} slots
  * @property {number} createdAtMs
+ * @property {string} [origin]  The file from which it was applied last.
  */
 
 /** The spec of every generation up to this one, and above that of the entry before. @typedef {{generation: number, spec: AppSpec}} PastSpec */
@@ -29,6 +30,7 @@
  * @property {number} maxUnavailable
  * @property {'restart'|'orphan'|'reload'} cause
  * @property {boolean} [isGuarded]  It is under way, and the first instance that fails ends it.
+ * @property {boolean} [isClearedFirst]  Everything older has to be gone, and its sockets closed, before anything is started.
  * @property {boolean} [isStrict]  A new instance has to listen where the old ones do; otherwise anywhere will do.
  * @property {number} [windowMs]  How long old instances stay parked. 0: they are retired at once.
  * @property {number|null} [windowEndsAtMs]  Wall clock; null until the last slot has been cut over.
@@ -51,6 +53,7 @@
  * @property {number} id
  * @property {'up'|'down'} want
  * @property {number} generation
+ * @property {true} [isDone]  Its program has ended by itself and is not started again; nobody has stopped it.
  * @property {Former} [former]  Only while a guarded rollout is under way: what becomes of the slot should it fail.
  */
 

@@ -1,11 +1,12 @@
 import { findApp, specOf } from './desired.js';
-import { stop } from './wishes.js';
+import { done } from './wishes.js';
 import { admit, ask, park, unpark } from './door.js';
 import { KeeperLost } from './keeper-link.js';
 import { tell } from './core.js';
-import { labelFor, spawnParams } from './spawn-params.js';
+import { labelFor, spawnParams, stopSettings } from './spawn-params.js';
+import { withSecrets } from './secrets-wait.js';
 import { isOnTrial } from './trial.js';
-import { findSlot, memoryOf } from './world.js';
+import { findSlot, memoryOf, seatOfInstance } from './world.js';
 
 /** @import { Core } from './core.js' */
 /** @import { Effect } from './lifecycle.js' */
@@ -21,15 +22,20 @@ function spawn(core, seat) {
   if (!app) return; // The seat is not wanted any more: the next plan ends it.
   const memory = memoryOf(world, seat.id);
   memory.spawns += 1;
-  const spec = specOf(app, seat.generation);
+  const spec = parts.withPresentNode(specOf(app, seat.generation));
   seat.spec = spec;
   const instanceId = parts.newInstanceId();
   const isGated = spec.kind === 'node' && isOnTrial(world, seat);
   const label = { ...labelFor(spec, seat, { spawns: memory.spawns, logs: parts.logsFolder }), ...(isGated ? { isGated } : {}) };
   seat.instanceId = instanceId;
-  world.instances.set(instanceId, { ...newInstance(instanceId, label), isGated });
+  const instance = { ...newInstance(instanceId, label), isGated };
+  world.instances.set(instanceId, instance);
   world.openScopes.set(label.scope, label.name);
-  const params = spawnParams(spec, seat, { instanceId, home: parts.home, label });
+  withSecrets(core, { app, seat, spec, instance }, (secrets) => askForProcess(core, instanceId, spawnParams(spec, seat, { instanceId, home: parts.home, label, secrets })));
+}
+
+/** @param {Core} core @param {string} instanceId @param {ReturnType<typeof spawnParams>} params */
+function askForProcess(core, instanceId, params) {
   core.link?.request('spawn', params).then(
     (fact) => core.dispatch({ type: 'spawned', instanceId, ...fact }),
     (error) => {
@@ -52,6 +58,7 @@ export function newInstance(instanceId, label) {
     startedAtMs: null,
     addresses: [],
     isReady: false,
+    isAwaitingSecrets: false,
     isStray: false,
     isOrphan: false,
     isGated: false,
@@ -68,6 +75,7 @@ function retire(core, seat, { drain }) {
   const instance = core.world.instances.get(seat.instanceId ?? '');
   // One that is just being created is retired when the keeper has said its pid.
   if (instance && instance.pid > 0) retireInstance(core, instance, drain);
+  else if (instance?.isAwaitingSecrets) core.dispatch({ type: 'refused', instanceId: instance.instanceId, message: 'it was stopped before its secrets were there' });
 }
 
 /**
@@ -77,7 +85,19 @@ function retire(core, seat, { drain }) {
  * @param {'handover'|'finish'} drain
  */
 export function retireInstance(core, { instanceId, label }, drain) {
-  tell(core, 'retire', { instanceId, drain, ...label.stop });
+  tell(core, 'retire', { instanceId, drain, ...stopOf(core.world, instanceId, label) });
+}
+
+/**
+ * How it is to be ended, as its app says now. The label says how that was when it started.
+ * @param {Core['world']} world
+ * @param {string} instanceId
+ * @param {Instance['label']} label
+ */
+function stopOf(world, instanceId, label) {
+  const app = findApp(world.desired, label.name);
+  const spec = seatOfInstance(world, instanceId)?.spec ?? (app && specOf(app, label.generation));
+  return spec ? stopSettings(spec) : label.stop;
 }
 
 /** @param {Core} core @param {Seat} seat @param {Extract<Effect, {type: 'setTimer'}>} effect */
@@ -105,8 +125,7 @@ function ended(core, seat) {
  * @param {number} id
  */
 export function fulfil({ parts, world }, id) {
-  const name = findSlot(world, id)?.app.spec.name ?? '';
-  world.desired = stop(world.desired, [id], findApp(world.desired, name)?.by ?? '').desired;
+  world.desired = done(world.desired, id);
   try {
     parts.store.save(world.desired);
   } catch (error) {

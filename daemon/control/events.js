@@ -1,6 +1,7 @@
 import { adopt } from './adoption.js';
 import { retireInstance } from './effects.js';
 import { FACTS, forgetSlot, refused, spawned } from './facts.js';
+import { takeLive } from './live.js';
 import { reconcile } from './reconcile.js';
 import { step } from './steps.js';
 import { seatOfInstance } from './world.js';
@@ -10,7 +11,7 @@ import { seatOfInstance } from './world.js';
 /** @import { World } from './world.js' */
 
 /** What each event of the owner loop does: change the records, then plan. @type {{[T in ControlEvent['type']]: (core: Core, event: any) => void}} */
-export const EVENTS = { fact: onFact, spawned: onSpawned, refused: onRefused, answered: onDoor, silent: onDoor, admitted: onDoor, timer: onTimer, changed: onChanged, adopted: onAdopted };
+export const EVENTS = { fact: onFact, spawned: onSpawned, refused: onRefused, answered: onDoor, silent: onDoor, admitted: onDoor, timer: onTimer, changed: onWished, adopted: onAdopted };
 
 /** @param {Core} core @param {Extract<ControlEvent, {type: 'fact'}>} event */
 function onFact(core, { event, data }) {
@@ -56,6 +57,12 @@ function onTimer(core, { seat }) {
   reconcile(core, seat.name);
 }
 
+/** @param {Core} core @param {Extract<ControlEvent, {type: 'changed'}>} event */
+function onWished(core, { names }) {
+  for (const name of names) takeLive(core, name);
+  onChanged(core, { names });
+}
+
 /** @param {Core} core @param {{names: string[]}} event */
 function onChanged(core, { names }) {
   const { world } = core;
@@ -68,7 +75,7 @@ function onChanged(core, { names }) {
 function onAdopted(core, { children, listeners }) {
   const { world } = core;
   for (const { app, scope } of listeners) world.openScopes.set(scope ?? app, app);
-  const { news, names } = adopt(core, children);
+  const { news, names } = core.bus.quietly(() => adopt(core, children));
   for (const { event, instanceId, data } of news) {
     const instance = world.instances.get(instanceId);
     if (instance) FACTS[event](core, instance, data);

@@ -1,5 +1,6 @@
 import { retireInstance } from './effects.js';
 import { causeOf } from './deaths.js';
+import { tellExit } from './event-bus.js';
 import { logPlaceOf } from './log-place.js';
 import { tell, writeNote } from './core.js';
 import { discount, forgetAsked, hasRecorded, recordDeath } from './memory.js';
@@ -81,6 +82,7 @@ function exited(core, instance, { code, signal, atMs }) {
   const lastLines = core.parts.logs.drain(instance.instanceId);
   const uptimeMs = Math.max(0, atMs - (instance.startedAtMs ?? atMs));
   if (!hasRecorded(memoryOf(core.world, instance.label.id), instance.instanceId)) noteDeath(core, instance, seat, lastLines, uptimeMs);
+  tellExit(core, instance, memoryOf(core.world, instance.label.id).asked[instance.instanceId] ?? null);
   if (seat) step(core, seat, { type: 'exited', code, uptimeMs });
 }
 
@@ -145,7 +147,7 @@ export function forgetSlot(core, id) {
  * @param {Instance} instance
  */
 export function attachLogs({ parts, world }, instance) {
-  parts.logs.attach(logPlaceOf(world, instance));
+  parts.logs.attach(logPlaceOf(world, instance, parts.logsFolder));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { specOf } from './desired.js';
+import { logFiles } from './spawn-params.js';
 import { findSlot } from './world.js';
 
 /** @import { AppSpec } from '../../lib/shared/spec.js' */
@@ -10,17 +11,19 @@ import { findSlot } from './world.js';
 const PLAIN = { logType: 'raw', logDateFormat: null, isMuted: false, overflow: 'block', rateLimitBytes: 0, ship: [], limits: {} };
 
 /**
- * Where the output of an instance goes. The files are those it was started with; how they are kept is what its app says.
+ * Where the output of an instance goes: what its app says. Of an app that is not in the list any more, the files that it was started with.
  * @param {World} world
  * @param {Instance} instance
+ * @param {string} logsFolder
  * @returns {LogPlace}
  */
-export function logPlaceOf(world, { instanceId, label, outPipe, errPipe }) {
+export function logPlaceOf(world, { instanceId, label, outPipe, errPipe }, logsFolder) {
   const app = findSlot(world, label.id)?.app;
   const spec = app?.spec.name === label.name ? specOf(app, label.generation) : null;
   // A process that an earlier version started has no combined file.
   const { id, name, outFile, errorFile, logFile = '' } = label;
-  return { ...(spec ? keptAs(spec) : PLAIN), instanceId, id, name, outPipe, errPipe, outFile, errorFile, logFile };
+  const files = spec ? logFiles(spec, id, logsFolder) : { outFile, errorFile, logFile };
+  return { ...(spec ? keptAs(spec) : PLAIN), instanceId, id, name, outPipe, errPipe, ...files };
 }
 
 /**

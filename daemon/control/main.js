@@ -9,6 +9,7 @@ import { createAnswer } from './api/methods.js';
 import { runningPids } from './api/readings.js';
 import { systemClock } from './clock.js';
 import { Control } from './control.js';
+import { createEnvironment } from './environment.js';
 import { createJournal } from './journal.js';
 import { controlDigest, ownInstallation, probe, PROBE } from './installation.js';
 import { KeeperLost } from './keeper-link.js';
@@ -16,14 +17,21 @@ import { launchKeeper } from './launch-keeper.js';
 import { createArchive } from './logs/archive.js';
 import { createLogKeeper } from './logs/log-keeper.js';
 import { createFleet } from './logs/shipping/fleet.js';
+import { findForeground } from './logs/shipping/foreground.js';
 import { createSampler } from './metrics/sampler.js';
 import { watchOomKills } from './oom.js';
 import { findOrphans } from './orphans.js';
 import { openOwnLog, OWN_LOG_LIMITS } from './own-log.js';
+import { createPidFiles } from './pid-files.js';
 import { preflight } from './preflight.js';
+import { withPresentNode } from './present-node.js';
+import { createSecrets } from './secrets.js';
 import { createSettings } from './settings.js';
 import { createStore } from './store.js';
 import { systemLimits } from './system-limits.js';
+import { openWatcher } from './triggers/open-watcher.js';
+import { createTreeReader, sharedBytes } from './triggers/process-trees.js';
+import { createTriggers } from './triggers/triggers.js';
 import { availableCpus } from '../../lib/shared/cpus.js';
 import { homePaths, resolveHome } from '../../lib/shared/paths.js';
 import { readVersion } from '../../lib/shared/version.js';
@@ -46,7 +54,9 @@ const timesFolder = join(paths.logs, '.times');
 const archive = createArchive({ clock, journal, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
 archive.hold(paths.daemonLog, OWN_LOG_LIMITS, 'nclust');
 const fleet = createFleet({ clock, journal });
-const logs = createLogKeeper({ clock, archive, limitsOf: settings.limitsOf, timesFolder, fleet });
+let whenAlone = () => {};
+const foreground = await findForeground(paths.run, { clock, onGone: () => whenAlone() });
+const logs = createLogKeeper({ clock, archive, limitsOf: settings.limitsOf, timesFolder, fleet, foreground });
 
 process.title = `nclust control (${paths.home})`;
 // The next control finds everything in the keeper and in the state file; a fault that is carried along would not get better.
@@ -74,10 +84,21 @@ async function boot() {
   const control = new Control(parts, parts.store.load());
   for (const notice of control.world.notices) journal('state-lost', { notice });
   const sampler = createSampler({ clock, read: pidusage, pids: () => runningPids({ control }), onTick: parts.oom.refresh });
-  const api = new ApiServer({ answer: createAnswer({ control, parts, sampler, paths, version: readVersion() }), clock, journal });
+  const desk = { control, parts, sampler, paths, version: readVersion() };
+  const triggers = createTriggers(desk, { openWatcher, readTrees: createTreeReader(), sharedBytes });
+  const pidFiles = createPidFiles(control.world, { pids: paths.pids, journal });
+  control.follow(() => {
+    pidFiles.look();
+    triggers.look();
+  });
+  const api = new ApiServer({ answer: createAnswer({ ...desk, triggers }), clock, journal });
+  whenAlone = () => {
+    journal('foreground-gone');
+    void control.end('shutdown'); // Leaving is what follows.
+  };
   // What PM2's users send after they have rotated log files.
   process.on('SIGUSR2', () => reopenLogs(parts));
-  parts.leave = (exitStatus) => void Promise.all([api.close(), fleet.close()]).finally(() => process.exit(exitStatus));
+  parts.leave = (exitStatus) => void Promise.all([api.close(), fleet.close(), foreground.close()]).finally(() => process.exit(exitStatus));
   await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process))).catch((error) => {
     if (!(error instanceof KeeperLost)) throw error; // Control looks for the next one by itself.
   });
@@ -98,6 +119,7 @@ function makeParts() {
     settings,
     ownLog,
     oom: watchOomKills(),
+    environment: createEnvironment({ clock, secrets: createSecrets({ clock }) }),
     newInstanceId: randomUUID,
     cpus: availableCpus,
     findOrphans: () => findOrphans({ home: paths.home, run: paths.run }),
@@ -111,7 +133,8 @@ function makeParts() {
       },
       onFailed: (error) => journal('keeper-failed', { error }),
     }),
-    preflight,
+    withPresentNode,
+    preflight: (specs) => preflight(specs.map((spec) => withPresentNode(spec))),
     systemLimits,
     leave: (exitStatus) => process.exit(exitStatus),
     makeWay: () => process.exit(0),

@@ -1,11 +1,11 @@
 import { replaceGuarded } from './canary.js';
-import { isUp, mayStop, replace } from './replacing.js';
+import { clearFirst, isUp, mayStop, replace } from './replacing.js';
 
 /**
  * What is wanted of one app.
  * @typedef {object} Wished
  * @property {WishedSlot[]} slots
- * @property {{maxSurge: number, maxUnavailable: number, isGuarded?: boolean, windowMs?: number}} rollout
+ * @property {{maxSurge: number, maxUnavailable: number, isGuarded?: boolean, isClearedFirst?: boolean, windowMs?: number}} rollout
  */
 
 /** @typedef {{id: number, want: 'up'|'down', generation: number, former?: {want: 'up'|'down'|'new', generation: number}}} WishedSlot */
@@ -50,7 +50,8 @@ export function plan(wished, seats) {
   const parks = moves.parks ?? [];
   const stops = [...unwanted, ...moves.stops];
   // A new instance that asks for a socket which a leaving one still holds would get EADDRINUSE.
-  const starts = seats.some((seat) => seat.isClosing) ? [] : moves.starts;
+  const isInTheWay = (/** @type {SeatFact} */ seat) => seat.isClosing || (wished.rollout.isClearedFirst === true && slots.get(seat.id)?.generation !== seat.generation);
+  const starts = seats.some(isInTheWay) ? [] : moves.starts;
   const leaving = new Set([...stops, ...parks]);
   const isServedOn = seats.some((seat) => isUp(seat) && !leaving.has(seat));
   const back = views.flatMap(({ current }) => (current?.state === 'parked' ? current : []));
@@ -63,6 +64,7 @@ export function plan(wished, seats) {
  * @returns {Moves}
  */
 function movesFor(views, rollout) {
+  if (rollout.isClearedFirst) return clearFirst(views);
   if (!rollout.isGuarded) return replace(views, rollout);
   const others = replace(views.filter((view) => !view.former), rollout);
   const mine = replaceGuarded(views.filter((view) => view.former), rollout);

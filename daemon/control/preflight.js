@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { extname } from 'node:path';
+import { flatten, layersOf } from '../../lib/shared/environment.js';
 import { NclustError } from '../../lib/shared/errors.js';
 
 /** @import { AppSpec } from '../../lib/shared/spec.js' */
@@ -39,13 +40,20 @@ async function checkOne(spec) {
  * @param {AppSpec} spec
  * @returns {string|null}
  */
-function faultOf({ kind, script, file, cwd, env, shellEnv }) {
-  const port = env.PORT ?? shellEnv.PORT;
+function faultOf(spec) {
+  const { kind, script, file, cwd } = spec;
+  const port = portsOf(spec).find(isImpossiblePort);
   if (!isDirectory(cwd)) return `its working directory "${cwd}" is not there`;
   if (!isExecutable(file)) return `"${file}", which should run it, is missing or cannot be executed`;
   if (kind === 'node' && !isFile(script)) return `its script "${script}" is missing or is no file`;
-  if (port !== undefined && isImpossiblePort(port)) return `PORT is ${port}, and ports are numbers from 0 to 65535`;
+  if (port !== undefined) return `PORT is ${port}, and ports are numbers from 0 to 65535`;
   return null;
+}
+
+/** Of the first slot and of the last. @param {AppSpec} spec */
+function portsOf(spec) {
+  const last = typeof spec.instances === 'number' ? Math.max(0, spec.instances - 1) : 0;
+  return [0, last].flatMap((slot) => flatten(layersOf(spec, { id: 0, slot }, '')).PORT ?? []);
 }
 
 /** What is no number may be the path of a Unix socket, and an empty one often means the default. @param {string} port */

@@ -22,6 +22,8 @@ const MAX_ROUNDS = 10;
  * @param {string} name
  */
 export function reconcile(core, name) {
+  // First: should this be the last act of this control, the next one will still see that it is due.
+  if (isBeingCleared(core.world, name)) releaseSockets(core, name);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     guard(core, name);
     if (!act(core, name)) break;
@@ -122,10 +124,22 @@ function releaseSockets(core, name) {
   if (owned.length === 0) return;
   const app = findApp(world.desired, name);
   const hasFailed = (/** @type {SlotWish} */ slot) => world.seats.get(seatKey(slot.id, slot.generation))?.life.state === 'failed';
-  const needed = new Set(app?.slots.filter((slot) => asWanted(world, slot).want === 'up' && !hasFailed(slot)).map((slot) => scopeOf(app.spec, slot.slot)));
+  const needed = isBeingCleared(world, name) ? new Set() : new Set(app?.slots.filter((slot) => asWanted(world, slot).want === 'up' && !hasFailed(slot)).map((slot) => scopeOf(app.spec, slot.slot)));
   for (const [scope] of owned) {
     if (needed.has(scope)) continue;
     world.openScopes.delete(scope);
     tell(core, 'release', { app: name, scope });
   }
+}
+
+/**
+ * Whether older instances have to be gone before new ones may be there, and are not.
+ * @param {World} world
+ * @param {string} name
+ */
+function isBeingCleared(world, name) {
+  const app = findApp(world.desired, name);
+  if (!app?.rollout.isClearedFirst) return false;
+  const now = new Map(app.slots.map((slot) => [slot.id, slot.generation]));
+  return seatsOf(world, name).some((seat) => now.get(seat.id) !== seat.generation);
 }

@@ -21,6 +21,15 @@ export function replace(views, rollout) {
 }
 
 /**
+ * The same where nothing of the new generation may be there together with anything older: all of that goes at once. The plan holds back the starts until then.
+ * @param {View[]} views
+ * @returns {Moves}
+ */
+export function clearFirst(views) {
+  return { stops: views.flatMap((view) => view.old.filter(mayStop)), starts: views.filter((view) => !view.current) };
+}
+
+/**
  * How many replacements may be started beside a serving seat.
  * @param {View[]} views
  * @param {Wished['rollout']} rollout

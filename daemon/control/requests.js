@@ -16,6 +16,7 @@ import { findSlot, hasProcess, memoryOf, occupiedSlots, seatKey, seatsOfSlot } f
  * @property {number[]} gone
  * @property {{id: number, name: string, slot: number}[]} about  The slots to show in the answer.
  * @property {string} [root]  Of an update: the installation that was asked for.
+ * @property {import('../../lib/shared/protocol.js').PlanItem[]} [plan]  Of an apply: what it set out to do.
  */
 
 /** `failure` when a rollout did not come about. @typedef {{state: 'pending'} | {state: 'done'} | {state: 'failed', notUp: NotUp[], failed?: AppWish}} Outcome */
@@ -109,7 +110,7 @@ function slotOutcome(world, id, generation, method) {
  * @param {string} method
  */
 function isReplacing(world, { id, former }, method) {
-  if (method === 'reload') return Boolean(former) || seatsOfSlot(world, id).length > 1;
+  if (method === 'reload' || method === 'apply') return Boolean(former) || seatsOfSlot(world, id).length > 1;
   return method === 'update' && [...world.instances.values()].some((instance) => instance.label.id === id && instance.isOrphan);
 }
 

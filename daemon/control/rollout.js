@@ -97,7 +97,7 @@ function numbersFor({ maxSurge, maxUnavailable, rollbackWindowMs }, isBeside) {
 }
 
 /** What a program decides by where it listens. */
-const TELLING = /** @type {const} */ (['script', 'args', 'env', 'shellEnv', 'interpreterArgs', 'execArgs']);
+const TELLING = /** @type {const} */ (['script', 'args', 'env', 'shellEnv', 'fileEnv', 'filterEnv', 'incrementVar', 'instanceVar', 'secrets', 'interpreterArgs', 'execArgs']);
 
 /**
  * Whether the same program is told the same: then it will listen where it did.

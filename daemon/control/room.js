@@ -8,11 +8,12 @@ import { seatsOf } from './world.js';
 
 /**
  * The least that anything needs, so that only what cannot come about is refused. Measured with Node 20 to 26: the keeper has 21 descriptors open when it
- * keeps nothing, and for each instance two pipes and, of a Node program, a channel. Node hangs before its first line when it cannot have 6 threads, 4 of
- * which are the pool of V8.
+ * keeps nothing, and for each instance two pipes, of a Node program a channel, and in fork mode a third pipe. Node hangs before its first line when it
+ * cannot have 6 threads, 4 of which are the pool of V8.
  */
 const KEEPER_FILES = 16;
 const FILES = { node: 3, exec: 2 };
+const INPUT = { fork: 1, cluster: 0 };
 const TASKS = { node: 6, exec: 1 };
 const NAMES_POOL = /v8[-_]pool[-_]size/;
 const MANAGER_TASKS = 2 * TASKS.node;
@@ -44,7 +45,7 @@ export function withRoom(change, { what, world, limits }) {
  */
 function faultOf(loads, limits) {
   const instances = loads.reduce((sum, { count }) => sum + count, 0);
-  const files = KEEPER_FILES + loads.reduce((sum, { spec, count }) => sum + count * FILES[spec.kind], 0);
+  const files = KEEPER_FILES + loads.reduce((sum, { spec, count }) => sum + count * (FILES[spec.kind] + INPUT[spec.mode]), 0);
   const tasks = MANAGER_TASKS + loads.reduce((sum, { spec, count }) => sum + count * tasksOf(spec), 0);
   const those = `${instances} ${instances === 1 ? 'instance' : 'instances'} at once`;
   if (files > limits.files) return { message: `with ${those} the manager needs at least ${files} open files, and may have ${limits.files} (ulimit -n)`, hint: 'Raise the limit, end the manager with: nclust kill, and start it where the limit is higher; or use fewer instances.' };

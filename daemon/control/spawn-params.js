@@ -1,3 +1,4 @@
+import { flatten, layersOf } from '../../lib/shared/environment.js';
 import { logFile } from '../../lib/shared/paths.js';
 import { extname } from 'node:path';
 import { scopeOf } from './world.js';
@@ -20,8 +21,9 @@ import { scopeOf } from './world.js';
  * @param {string} o.instanceId
  * @param {string} o.home
  * @param {Label} o.label
+ * @param {Record<string, string>} o.secrets  Their values. They go to the process, and nowhere else.
  */
-export function spawnParams(spec, place, { instanceId, home, label }) {
+export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
   const isNode = spec.kind === 'node';
   return {
     instanceId,
@@ -37,7 +39,7 @@ export function spawnParams(spec, place, { instanceId, home, label }) {
     ...(label.isGated ? { isGated: true } : {}),
     ...(isNode && spec.mode === 'cluster' ? { scheduling: spec.scheduling } : {}),
     cwd: spec.cwd,
-    env: { ...instanceEnv(spec, place, home), NCLUST_INSTANCE: instanceId },
+    env: { ...instanceEnv(spec, place, home, secrets), NCLUST_INSTANCE: instanceId },
     logFiles: { out: label.outFile || null, err: label.errorFile || null },
     ...(spec.uid === null ? {} : { uid: spec.uid }),
     ...(spec.gid === null ? {} : { gid: spec.gid }),
@@ -49,10 +51,11 @@ export function spawnParams(spec, place, { instanceId, home, label }) {
  * @param {AppSpec} spec
  * @param {Pick<Place, 'id'|'slot'>} place
  * @param {string} home
+ * @param {Record<string, string>} [secrets]  Their values. Default: masked.
  * @returns {Record<string, string>}
  */
-export function instanceEnv(spec, { id, slot }, home) {
-  return { ...spec.shellEnv, ...spec.env, name: spec.name, pm_id: String(id), [spec.instanceVar]: String(slot), NCLUST_HOME: home, PM2_HOME: home };
+export function instanceEnv(spec, place, home, secrets) {
+  return flatten(layersOf(spec, place, home, secrets));
 }
 
 /**
@@ -72,8 +75,17 @@ export function labelFor(spec, { id, slot, generation }, { spawns, logs }) {
     spawns,
     scope: scopeOf(spec, slot),
     ...logFiles(spec, id, logs),
-    stop: { killTimeoutMs: spec.killTimeoutMs, signal: spec.stopSignal, tree: spec.treekill, ...(spec.shutdownWithMessage && spec.kind === 'node' ? { message: true } : {}) },
+    stop: stopSettings(spec),
   };
+}
+
+/**
+ * How an instance is to be ended.
+ * @param {AppSpec} spec
+ * @returns {Label['stop']}
+ */
+export function stopSettings({ kind, killTimeoutMs, stopSignal, treekill, shutdownWithMessage }) {
+  return { killTimeoutMs, signal: stopSignal, tree: treekill, ...(shutdownWithMessage && kind === 'node' ? { message: true } : {}) };
 }
 
 /**

@@ -1,6 +1,8 @@
 import { restartsOf } from './memory.js';
 import { instanceEnv, logFiles } from './spawn-params.js';
 import { isKeptOut } from './trial.js';
+import { pidFileOf } from './pid-files.js';
+import { isWatched } from '../../lib/shared/trigger-spec.js';
 import { memoryOf, occupiedSlots } from './world.js';
 
 /** @import { BriefStatus, Death, ShownStatus, SlotStatus } from '../../lib/shared/protocol.js' */
@@ -9,10 +11,13 @@ import { memoryOf, occupiedSlots } from './world.js';
 /** @import { Seat, World } from './world.js' */
 
 /** @type {Record<State, ShownStatus>} */
-const SHOWN = { down: 'stopped', starting: 'launching', soaking: 'launching', entering: 'launching', up: 'online', parked: 'stopping', stopping: 'stopping', backoff: 'waiting restart', failed: 'errored' };
+export const SHOWN = { down: 'stopped', starting: 'launching', soaking: 'launching', entering: 'launching', up: 'online', parked: 'stopping', stopping: 'stopping', backoff: 'waiting restart', failed: 'errored' };
 
 /** Of two seats in a slot the one that serves is shown. */
 const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 3, parked: 2, stopping: 1, down: 0 };
+
+/** @type {import('./app-message.js').Told} */
+const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
 
 /** @typedef {(pid: number) => {cpu: number, memoryBytes: number}} UsageOf */
 
@@ -28,9 +33,12 @@ const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 
  * @property {boolean} isDetailed
  * @property {string} home
  * @property {string} logsFolder
+ * @property {string} pidsFolder
+ * @property {import('./triggers/triggers.js').Triggers['shown']} triggersOf
  * @property {number} nowMs
  * @property {UsageOf} usageOf
  * @property {import('./logs/log-keeper.js').LogKeeper['shown']} logsOf
+ * @property {Map<string, import('./app-message.js').Told>} told  By instance.
  * @property {Overview} overview  Of now.
  */
 
@@ -79,13 +87,14 @@ export function slotStatus(world, app, wish, o) {
     interpreterArgs: spec.interpreterArgs,
     cwd: spec.cwd,
     ...logFiles(spec, wish.id, o.logsFolder),
+    pidFile: pidFileOf(spec, wish.id, o.pidsFolder),
     nodeVersion: spec.nodeVersion,
     addresses: instance?.addresses ?? [],
-    waitingFor: waitingFor(seat, wish, o.nowMs),
+    waitingFor: world.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets ? 'the values of its secrets' : waitingFor(seat, wish, o.nowMs),
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
     lastDeath: memory.deaths.length > 0 ? shownDeath(memory.deaths[memory.deaths.length - 1]) : null,
-    ...(o.isDetailed ? { ...o.logsOf(instance?.instanceId ?? '', spec.name), deaths: memory.deaths.map(shownDeath), spec, effectiveEnv: instanceEnv(seat?.spec ?? spec, wish, o.home) } : {}),
+    ...(o.isDetailed ? { triggers: o.triggersOf(spec.name, wish.id), ...o.logsOf(instance?.instanceId ?? '', spec.name), deaths: memory.deaths.map(shownDeath), axm: o.told.get(instance?.instanceId ?? '') ?? NOTHING_TOLD, spec, effectiveEnv: instanceEnv(seat?.spec ?? spec, wish, o.home) } : {}),
   };
 }
 
@@ -114,7 +123,7 @@ export function briefStatus(world, { spec }, wish, { overview, usageOf }) {
     cpu: usage?.cpu ?? 0,
     memoryBytes: usage?.memoryBytes ?? 0,
     user: spec.user,
-    watching: false,
+    watching: isWatched(spec) && wish.want === 'up',
   };
 }
 
@@ -197,6 +206,7 @@ export function deletedStatus({ id, name, slot }) {
     cwd: '',
     outFile: '',
     errorFile: '',
+    pidFile: '',
     nodeVersion: null,
     watching: false,
     addresses: [],

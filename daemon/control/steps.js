@@ -1,5 +1,6 @@
 import { next } from './lifecycle.js';
 import { EFFECTS } from './effects.js';
+import { tellStep } from './event-bus.js';
 import { checkSpec } from '../../lib/shared/spec.js';
 import { writeNote } from './core.js';
 import { trialOf } from './trial.js';
@@ -18,13 +19,16 @@ import { isWanted, memoryOf } from './world.js';
 export function step(core, seat, event) {
   const { parts, world } = core;
   const policy = seat.spec ?? leftBehindPolicy();
-  const { life, effects } = next(seat.life, event, { policy, isWanted: isWanted(world, seat), trial: trialOf(world, seat), nowMs: parts.clock.nowMs() });
+  const trial = trialOf(world, seat);
+  const { life, effects } = next(seat.life, event, { policy, isWanted: isWanted(world, seat), trial, nowMs: parts.clock.nowMs() });
   const before = seat.life;
   seat.life = life;
   if (life.state !== before.state || seat.sinceMs === 0) seat.sinceMs = parts.clock.nowMs();
   const hasNews = remember(core, seat, before, effects);
   if (hasNews || event.type === 'exited' || event.type === 'refused') writeNote(core, seat.id);
   if (life.state === 'down') world.seats.delete(seat.key);
+  world.touched.add(seat.id);
+  tellStep(core, seat, before, event, trial.isOn);
   for (const effect of effects) EFFECTS[effect.type](core, seat, effect);
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { NclustError } from '../../lib/shared/errors.js';
 import { resolveInstances } from '../../lib/shared/cpus.js';
 import { changeApps, findApp, hasSlot, merge, replaceApp, settled, withSlots } from './desired.js';
@@ -69,13 +70,19 @@ export function renew(desired, ids, by, cause = 'restart') {
 }
 
 /**
+ * Changes what slots are started with, which are to be renewed in the same breath. Those that are not keep what they were started with.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {(spec: AppSpec) => AppSpec} change
  * @returns {Desired}
  */
 export function changeSpecs(desired, ids, change) {
-  return changeApps(desired, ids, (app) => ({ ...app, spec: change(app.spec) }));
+  return changeApps(desired, ids, (app) => {
+    const spec = change(app.spec);
+    if (isDeepStrictEqual(spec, app.spec)) return app;
+    const isAll = app.slots.every((slot) => ids.includes(slot.id));
+    return { ...app, spec, ...(isAll ? {} : { previous: [...(app.previous ?? []), { generation: app.generation, spec: app.spec }] }) };
+  });
 }
 
 /**
@@ -93,8 +100,18 @@ export function stop(desired, ids, by) {
   return { desired: next, up: [], gone: ids };
 }
 
+/**
+ * The program of a slot has ended, and is not started again by the restart policy. Its cron may start it.
+ * @param {Desired} desired
+ * @param {number} id
+ * @returns {Desired}
+ */
+export function done(desired, id) {
+  return changeApps(desired, [id], (app) => ({ ...app, slots: app.slots.map((slot) => (slot.id === id ? { ...stopped(slot), isDone: true } : slot)) }));
+}
+
 /** Should a rollout that is under way fail, it stays stopped. @param {SlotWish} slot @returns {SlotWish} */
-function stopped(slot) {
+function stopped({ isDone: _, ...slot }) {
   return { ...slot, want: 'down', ...(slot.former ? { former: { ...slot.former, want: 'down' } } : {}) };
 }
 

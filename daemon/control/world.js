@@ -19,6 +19,7 @@ import { newMemory } from './memory.js';
  * @property {number} sinceMs  When it came into its state, wall clock.
  * @property {number|null} untilMs  When the running timer ends, wall clock.
  * @property {import('./clock.js').Cancel} cancelTimer
+ * @property {'start'|'restart'|'reload'|null} [begunBy]  The command that began it, until it is up.
  */
 
 /**
@@ -30,6 +31,7 @@ import { newMemory } from './memory.js';
  * @property {number|null} startedAtMs
  * @property {Address[]} addresses
  * @property {boolean} isReady  It said so.
+ * @property {boolean} isAwaitingSecrets  The keeper has not been asked for it.
  * @property {boolean} isStray  Runs, and the list may have lost it: left alone.
  * @property {boolean} isOrphan  An earlier keeper had started it.
  * @property {boolean} isGated  It listens, and no connection comes to it yet.
@@ -66,6 +68,7 @@ import { newMemory } from './memory.js';
  * @property {Map<string, string>} openScopes  Scopes whose listening sockets the keeper may hold, with the app's name.
  * @property {Map<string, import('./guard.js').Window>} windows  Rollback windows that are open, by the name of the app.
  * @property {Map<string, import('./vitals.js').Pulse>} pulses  By instance: those that are watched, and the old ones they are measured by.
+ * @property {Set<number>} touched  Slots to which something has happened in this turn.
  * @property {'kill'|'shutdown'|null} ending  Nothing is wanted any more, whatever `desired` says.
  * @property {Set<string>} notices
  */
@@ -75,7 +78,7 @@ import { newMemory } from './memory.js';
  * @returns {World}
  */
 export function newWorld(desired) {
-  return { desired, seats: new Map(), instances: new Map(), memories: new Map(), openScopes: new Map(), windows: new Map(), pulses: new Map(), ending: null, notices: new Set() };
+  return { desired, seats: new Map(), instances: new Map(), memories: new Map(), openScopes: new Map(), windows: new Map(), pulses: new Map(), touched: new Set(), ending: null, notices: new Set() };
 }
 
 /**

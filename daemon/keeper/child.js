@@ -34,6 +34,10 @@ export class Child {
   coming = 0;
   /** The fair share that it was last told; null while it is alone. @type {number | null | undefined} */
   share;
+  /** Its standard input; null where it has none of ours. @type {import('node:net').Socket | null} */
+  input = null;
+  /** Of messages to the app that it has not read yet, as JSON. */
+  waitingChars = 0;
   /** Questions that its agent has not answered. @type {Map<number, (message: Record<string, any>) => void>} */
   #questions = new Map();
   /** Of an orphan: it was asked to stop listening, and it has. */
@@ -133,12 +137,14 @@ export class Child {
 
   /**
    * Says something to the app itself.
-   * @param {string} message
+   * @param {import('node:child_process').Serializable} message
    * @returns {boolean}  false when there is no way to reach it.
    */
   message(message) {
     if (!this.#process?.connected) return false;
-    this.#process.send(message, () => {}); // As above.
+    const { length } = JSON.stringify(message);
+    this.waitingChars += length;
+    this.#process.send(message, () => { this.waitingChars -= length; }); // As above.
     return true;
   }
 
@@ -174,6 +180,7 @@ export class Child {
     if (this.exit) return;
     this.exit = exit;
     this.hasAgent = false;
+    this.input?.destroy();
     this.#resolveExited(exit);
   }
 

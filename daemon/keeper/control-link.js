@@ -17,11 +17,11 @@ export function createControlLink({ verbs, onFatal, log }) {
   /** @type {Peer | null} */
   let peer = null;
 
-  /** @param {object} message  @param {import('./listeners.js').Handle} [handle] */
-  const send = (message, handle) => {
-    if (!peer?.connected || !peer.send) return;
+  /** @param {object} message  @param {import('./listeners.js').Handle} [handle]  @param {() => void} [onSent] */
+  const send = (message, handle, onSent = () => {}) => {
+    if (!peer?.connected || !peer.send) return onSent();
     // What cannot be sent to a control that is dying is in the snapshot for the next one.
-    peer.send({ v: PROTOCOL, ...message }, handle, undefined, () => {});
+    peer.send({ v: PROTOCOL, ...message }, handle, undefined, () => onSent());
   };
 
   /** @param {{ v?: unknown, id?: unknown, verb?: unknown, event?: unknown, data?: unknown, params?: unknown }} message  @param {import('./listeners.js').Handle} [handle] */
@@ -56,9 +56,9 @@ export function createControlLink({ verbs, onFatal, log }) {
     disconnect() {
       peer = null;
     },
-    /** @param {string} name  @param {object} data  @param {import('./listeners.js').Handle} [handle] */
-    event(name, data, handle) {
-      send({ event: name, data }, handle);
+    /** @param {string} name  @param {object} data  @param {import('./listeners.js').Handle} [handle]  @param {() => void} [onSent]  It is on its way, or cannot be sent. */
+    event(name, data, handle, onSent) {
+      send({ event: name, data }, handle, onSent);
     },
     get pid() {
       return peer?.pid ?? null;

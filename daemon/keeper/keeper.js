@@ -1,8 +1,11 @@
 import { watchForeign } from './adopted.js';
 import { AgentDesk } from './agents.js';
+import { createAppMessages } from './app-messages.js';
 import { Child } from './child.js';
+import { openInput } from './input.js';
 import { Listeners } from './listeners.js';
 import { describeError } from './log.js';
+import { toApps } from './message-verbs.js';
 import { createProcessTable } from './processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
 import { retire, sweep } from './retire.js';
@@ -12,7 +15,7 @@ import { spawnProcess } from './spawn.js';
 /**
  * @typedef {import('./protocol.js').SpawnParams} SpawnParams
  * @typedef {import('./listeners.js').Handle} Handle
- * @typedef {(name: string, data: object, handle?: Handle) => void} Emit
+ * @typedef {(name: string, data: object, handle?: Handle, onSent?: () => void) => void} Emit  onSent: it is on its way, or cannot be sent.
  */
 
 /**
@@ -35,6 +38,7 @@ export class Keeper {
   #isTerminating = false;
   #isLeaving = false;
   #desk;
+  #messages;
   #tools;
   #pipes;
   #version;
@@ -57,6 +61,7 @@ export class Keeper {
     this.#log = log;
     this.#tools = { processTable: createProcessTable(), log };
     this.#onEmpty = onEmpty;
+    this.#messages = createAppMessages((name, data, onSent) => emit(name, data, undefined, onSent));
     this.#desk = new AgentDesk({ listeners: this.#listeners, children: () => this.#children.values(), emit });
   }
 
@@ -73,6 +78,7 @@ export class Keeper {
       adopt: (params) => this.adopt(params),
       inherit: ({ app, scope, claim }, handle) => { if (handle) this.#listeners.keep({ app, scope }, claim, handle); },
       leave: () => this.leave(),
+      ...toApps({ known: (instanceId) => this.#known(instanceId), children: () => this.#children.values(), messages: this.#messages }),
       ...inRotation({ known: (instanceId) => this.#known(instanceId), onChanged: (child) => this.#desk.rotationChanged(child) }),
     };
   }
@@ -112,15 +118,20 @@ export class Keeper {
     const { instanceId, app, scope = app, label, mode, slot, scheduling, isGated } = params;
     if (this.#isTerminating || this.#isLeaving) throw new KeeperError('ELEAVING', 'the keeper is leaving');
     const pipes = await this.#pipes.acquire();
+    /** @type {import('./input.js').Input | null} */
+    let input = null;
     try {
+      if (mode !== 'cluster') input = openInput(await this.#pipes.takeOne());
       const sockets = mode === 'fork' ? this.#listeners.ofScope(scope) : [];
-      const started = await spawnProcess(params, pipes, sockets);
+      const started = await spawnProcess(params, pipes, input?.fd ?? null, sockets);
       const pid = started.pid ?? 0;
       const child = new Child({ instanceId, app, scope, label, mode, slot, scheduling, isGated, pid, startedAtMs: Date.now(), outPipe: pipes.outPipe, errPipe: pipes.errPipe, pipes, process: started });
+      child.input = input?.given() ?? null;
       this.#children.set(instanceId, child);
       this.#follow(child, started);
       return { pid, outPipe: pipes.outPipe, errPipe: pipes.errPipe, startedAtMs: child.startedAtMs };
     } catch (error) {
+      input?.close();
       this.#pipes.giveBack(pipes);
       throw error;
     }
@@ -137,7 +148,8 @@ export class Keeper {
     started.on('message', (message, handle) => {
       // An app that sends us a socket would leave a copy open here.
       if (handle) closeHandle(/** @type {{ close?: () => void, destroy?: () => void }} */ (handle));
-      if (message !== 'ready' || child.isReady) return;
+      if (message !== 'ready') return this.#messages.receive(child, message);
+      if (child.isReady) return;
       child.isReady = true;
       this.#emit('ready', { instanceId: child.instanceId });
     });
@@ -227,6 +239,11 @@ export class Keeper {
         this.#lookAfter.get(instanceId)?.();
       },
     };
+  }
+
+  /** Control is gone: nobody hears what apps say. */
+  hush() {
+    this.#messages.hush();
   }
 
   /** Before it makes way for another keeper: what is being started is there, and connections on their way through us have arrived. */

@@ -87,6 +87,7 @@ function keep({ env, isInherited, claim, run, digest }) {
     whenControlEnded();
     isControlReady = false;
     link.disconnect();
+    keeper.hush();
     door.hush();
     if (fatal !== null) door.announce({ event: 'control-failed', message: fatal });
   };

@@ -33,12 +33,12 @@ export function createPipePool(run, epoch) {
     return filling;
   };
   const nextNames = () => Array.from({ length: POOL_BATCH }, () => join(run, `p-${epoch}-${(made += 1)}`));
-  const take = async () => {
-    while (free.length < 2) await fill();
-    const [outPipe, errPipe] = free.splice(0, 2);
+  const take = async (/** @type {number} */ count) => {
+    while (free.length < count) await fill();
+    const paths = free.splice(0, count);
     // A failed fill is not lost: the next one who finds the pool empty runs it again and gets the error.
     if (free.length < POOL_LOW) fill().catch(() => {});
-    return { outPipe, errPipe };
+    return paths;
   };
 
   return {
@@ -47,14 +47,19 @@ export function createPipePool(run, epoch) {
      * @returns {Promise<Pipes>}  Open. `giveBack` closes them.
      */
     async acquire() {
-      const paths = await take();
-      const outFd = openBoth(paths.outPipe);
+      const [outPipe, errPipe] = await take(2);
+      const outFd = openBoth(outPipe);
       try {
-        return { ...paths, outFd, errFd: openBoth(paths.errPipe) };
+        return { outPipe, errPipe, outFd, errFd: openBoth(errPipe) };
       } catch (error) {
         closeSync(outFd);
         throw error;
       }
+    },
+    /** @returns {Promise<string>}  Of a pipe that is the caller's alone. */
+    async takeOne() {
+      const [path] = await take(1);
+      return path;
     },
     /** @param {Pipes} pipes  Read to the end by control. */
     giveBack({ outPipe, errPipe, outFd, errFd }) {

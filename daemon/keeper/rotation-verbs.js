@@ -1,6 +1,5 @@
 // What control may ask about the place of an instance in the rotation. Its agent does it; the fact is the keeper's.
-import { createDeadline } from './deadline.js';
-import { KeeperError } from './protocol.js';
+import { answered, living as livingOf } from './questions.js';
 
 /**
  * @typedef {import('./child.js').Child} Child
@@ -14,11 +13,7 @@ import { KeeperError } from './protocol.js';
  */
 export function inRotation({ known, onChanged }) {
   /** @param {string} instanceId */
-  const living = async (instanceId) => {
-    const child = await known(instanceId);
-    if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has ended`);
-    return child;
-  };
+  const living = (instanceId) => livingOf(known, instanceId);
 
   return {
     async admit({ instanceId }) {
@@ -46,26 +41,4 @@ export function inRotation({ known, onChanged }) {
       (await living(instanceId)).tell({ act: 'watch', everyMs });
     },
   };
-}
-
-/**
- * @param {Child} child
- * @param {{ act: string }} question
- * @param {number} [timeoutMs]  Default: as long as it lives.
- * @returns {Promise<void>}  Resolves at once where there is no agent. One that has not said its first word yet will read the question when it has.
- *   Rejects with ETIMEDOUT, or ESRCH when it ends.
- */
-async function answered(child, question, timeoutMs) {
-  const deadline = timeoutMs === undefined ? null : createDeadline(timeoutMs);
-  try {
-    await new Promise((resolve, reject) => {
-      /** @param {Record<string, any>} answer */
-      const onAnswer = ({ refusal }) => (refusal ? reject(new KeeperError(refusal.code, refusal.message)) : resolve(undefined));
-      if (child.mode === 'exec' || !child.ask(question, onAnswer)) return resolve(undefined);
-      void child.exited.then(() => reject(new KeeperError('ESRCH', `instance ${child.instanceId} has ended`)));
-      void deadline?.passed.then(() => reject(new KeeperError('ETIMEDOUT', `instance ${child.instanceId} did not answer within ${timeoutMs} ms`)));
-    });
-  } finally {
-    deadline?.clear();
-  }
 }

@@ -10,6 +10,7 @@ let agent = fileURLToPath(new URL('../agent/agent.cjs', import.meta.url));
 const FIRST_SOCKET_FD = 4; // 0..2 are the usual ones, 3 is the IPC channel.
 
 /** @typedef {import('./protocol.js').SpawnParams} SpawnParams */
+/** @typedef {import('./pipes.js').Pipes & { in: number | 'ignore' }} Ends  Of its standard streams. */
 
 /**
  * The installation has moved, with the same agent in it; the folder of the old one may be removed at any time.
@@ -23,13 +24,14 @@ export function takeAgentFrom(root) {
  * Starts one process with its output in the given pipes.
  * @param {SpawnParams} params
  * @param {import('./pipes.js').Pipes} pipes
+ * @param {number | null} inFd  Its standard input; null where it has none.
  * @param {import('./listeners.js').Listener[]} sockets  What the app listened on before: a fork-mode process is born with them, so
  *   that `listen()` succeeds synchronously, as it does without a process manager.
  * @returns {Promise<import('node:child_process').ChildProcess>}  Running. Rejects with the system's code when it could not be started.
  */
-export async function spawnProcess(params, pipes, sockets) {
+export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
-  const child = starts[params.mode](params, pipes, sockets);
+  const child = starts[params.mode](params, { ...pipes, in: inFd ?? 'ignore' }, sockets);
   await new Promise((resolve, reject) => {
     const failed = (/** @type {NodeJS.ErrnoException} */ error) => reject(explain(error, params.cwd));
     child.once('error', failed).once('spawn', () => {
@@ -43,18 +45,18 @@ export async function spawnProcess(params, pipes, sockets) {
 
 /**
  * @param {SpawnParams} params
- * @param {import('./pipes.js').Pipes} pipes
+ * @param {Ends} ends
  */
-function startProgram({ file, args, cwd, env, uid, gid }, { outFd, errFd }) {
-  return spawn(file, args, { cwd, env, uid, gid, detached: true, stdio: ['ignore', outFd, errFd] });
+function startProgram({ file, args, cwd, env, uid, gid }, { in: input, outFd, errFd }) {
+  return spawn(file, args, { cwd, env, uid, gid, detached: true, stdio: [input, outFd, errFd] });
 }
 
 /**
  * @param {SpawnParams} params
- * @param {import('./pipes.js').Pipes} pipes
+ * @param {Ends} ends
  * @param {import('./listeners.js').Listener[]} sockets
  */
-function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated }, { outFd, errFd }, sockets) {
+function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated }, { in: input, outFd, errFd }, sockets) {
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));
   return spawn(file, [...execArgv, '--require', agent, script ?? '', ...args], {
     cwd,
@@ -62,22 +64,22 @@ function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles,
     uid,
     gid,
     detached: true,
-    stdio: ['ignore', outFd, errFd, 'ipc', ...sockets.map(({ handle }) => handle.fd)],
+    stdio: [input, outFd, errFd, 'ipc', ...sockets.map(({ handle }) => handle.fd)],
   });
 }
 
 /**
  * A node:cluster worker, so that `cluster.isWorker` is true in the app and its Unix sockets and UDP are shared as Node does it.
  * @param {SpawnParams} params
- * @param {import('./pipes.js').Pipes} pipes
+ * @param {Ends} ends
  */
-function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, scheduling }, { outFd, errFd }) {
+function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, scheduling }, { in: input, outFd, errFd }) {
   // Nobody accepts on behalf of a worker.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // setupPrimary merges with the call before: every key, every time.
   cluster.setupPrimary({
     exec: script, args, execArgv: [...execArgv, '--require', agent], cwd, uid, gid,
-    silent: false, serialization: 'json', stdio: ['ignore', outFd, errFd, 'ipc'],
+    silent: false, serialization: 'json', stdio: [input, outFd, errFd, 'ipc'],
   });
   // cluster.fork() has no option for the binary: child_process.fork() takes process.execPath at the time of the call.
   const own = process.execPath;

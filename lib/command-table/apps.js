@@ -1,42 +1,47 @@
-import { JSON_OPTION, NO_WAIT, TARGETS, changedList, load } from './row.js';
+import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, TARGETS, TARGETS_OR_FILE, changedList, load } from './row.js';
 
 /** What is done with apps. @type {import('./row.js').Command[]} */
 export const APPS = [
   {
     name: 'start',
-    words: '[script|command|name|id|namespace...]',
-    help: 'start a script, a program or a shell command; or again what is in the list',
+    words: '[script|command|config|name|id|namespace...]',
+    help: 'start a script, a program, a shell command or the apps of a config file; or again what is in the list',
     takesOptionsOf: 'start',
-    options: [['-f, --force', 'start it once more although it is in the list'], ['--no-wait', 'return at once instead of when it is up'], JSON_OPTION],
+    options: [['-f, --force', 'start it once more although it is in the list'], ['--no-wait', 'return at once instead of when it is up'], ['--no-daemon', 'stay in the foreground until it ends, as "nclust run" does'], ...OF_FILE, ATTACH, JSON_OPTION],
     examples: [
       'nclust start app.js -i max                 one process per CPU, sharing the port',
       'nclust start app.js --name api -- --port 3000',
       'nclust start "npm run serve" --name web    a shell command',
       'nclust start worker.py --interpreter python3.12',
       'nclust start api.js --time --log-max-size 50M --log-ship syslog+tcp://logs.example.com:601',
+      'nclust start api.js --watch src --ignore-watch "*.tmp"    reload it when a file in src changes',
+      'nclust start job.js --no-autorestart --cron "0 3 * * *"    run it every night',
+      'nclust start api.js -i 4 --max-memory-restart 500M',
+      'nclust start                               the apps of the config file in this folder',
+      'nclust start ecosystem.config.js --env production --only api',
       'nclust start api                           again, after a stop',
     ],
     load: load(() => import('../commands/start.js'), 'start', changedList),
   },
   {
-    name: 'stop', words: TARGETS, help: 'stop apps, keep them in the list', options: [NO_WAIT, JSON_OPTION],
-    examples: ['nclust stop api worker', 'nclust stop /^web-/', 'nclust stop all'],
+    name: 'stop', words: TARGETS_OR_FILE, help: 'stop apps, keep them in the list', options: [['--watch', 'stop watching their files, too: they are not watched after the next start either'], NO_WAIT, ...OF_FILE, JSON_OPTION],
+    examples: ['nclust stop api worker', 'nclust stop /^web-/', 'nclust stop all', 'nclust stop api --watch'],
     load: load(() => import('../commands/stop.js'), 'stop', changedList),
   },
   {
-    name: 'restart', words: TARGETS, help: 'end apps and start them again; what is set here stays set', takesOptionsOf: 'restart',
-    options: [['-a, --update-env', 'give them the variables of this shell in place of those they were started with'], NO_WAIT, JSON_OPTION],
+    name: 'restart', words: TARGETS_OR_FILE, help: 'end apps and start them again; what is set here stays set', takesOptionsOf: 'restart',
+    options: [['-a, --update-env', 'give them the variables of this shell in place of those they were started with'], ['--watch', 'begin to watch their files, or stop watching them'], NO_WAIT, ...OF_FILE, ATTACH, JSON_OPTION],
     examples: ['nclust restart api', 'PORT=4000 nclust restart api --update-env', 'nclust restart api --log-type json'],
     load: load(() => import('../commands/restart.js'), 'restart', changedList),
   },
   {
-    name: 'reload', words: TARGETS, help: 'replace apps by new instances, without losing a request; what is set here stays set', takesOptionsOf: 'reload',
-    options: [['-a, --update-env', 'give them the variables of this shell in place of those they were started with'], NO_WAIT, JSON_OPTION],
+    name: 'reload', words: TARGETS_OR_FILE, help: 'replace apps by new instances, without losing a request; what is set here stays set', takesOptionsOf: 'reload',
+    options: [['-a, --update-env', 'give them the variables of this shell in place of those they were started with'], NO_WAIT, ...OF_FILE, ATTACH, JSON_OPTION],
     examples: ['nclust reload api', 'nclust reload all --max-surge 2', 'nclust reload api --rollback-window 30s', 'nclust reload api --interpreter "$(nvm which 24)"'],
     load: load(() => import('../commands/reload.js'), 'reload', changedList),
   },
   {
-    name: 'delete', aliases: ['del'], words: TARGETS, help: 'stop apps and take them out of the list', options: [NO_WAIT, JSON_OPTION],
+    name: 'delete', aliases: ['del'], words: TARGETS_OR_FILE, help: 'stop apps and take them out of the list', options: [NO_WAIT, ...OF_FILE, JSON_OPTION],
     examples: ['nclust delete api', 'nclust delete all'],
     load: load(() => import('../commands/delete.js'), 'deleteApps', changedList),
   },

@@ -16,6 +16,19 @@ export const HOME = [
     load: loadSetting(() => import('../commands/unset.js'), 'unset', async () => () => ''),
   },
   {
+    name: 'conf', words: '[key] [value]', help: 'the same as get, or with a value as set', options: [JSON_OPTION],
+    load: loadSetting(() => import('../commands/conf.js'), 'conf', async () => (await import('../render/settings.js')).renderSettings),
+  },
+  {
+    name: 'config', words: '<key> [value]', help: 'the same as conf', isHidden: true, options: [JSON_OPTION],
+    load: loadSetting(() => import('../commands/conf.js'), 'conf', async () => (await import('../render/settings.js')).renderSettings),
+  },
+  {
+    name: 'multiset', words: '<pairs>', help: 'change several settings, given as "key value key value"', options: [JSON_OPTION],
+    examples: ['nclust multiset "logs.max_size 50M logs.max_files 5"'],
+    load: loadSetting(() => import('../commands/multiset.js'), 'multiset', async () => () => ''),
+  },
+  {
     name: 'save', aliases: ['dump'], help: 'write the list to a file that resurrect reads', options: [['-f, --force', 'also when the list is empty'], JSON_OPTION],
     load: load(() => import('../commands/save.js'), 'save', async () => ({ file }) => `${file}\n`),
   },
@@ -31,7 +44,7 @@ export const HOME = [
     },
   },
   {
-    name: 'update', help: 'replace the running manager by the version of this command, without an interruption', options: [NO_WAIT, JSON_OPTION],
+    name: 'update', aliases: ['updatePM2'], help: 'replace the running manager by the version of this command, without an interruption', options: [NO_WAIT, JSON_OPTION],
     examples: ['npm install -g nclust@latest && nclust update'],
     load: load(() => import('../commands/update.js'), 'update', async () => () => ''),
   },

@@ -4,9 +4,9 @@ import { JSON_OPTION, load } from './row.js';
 export const INFORMATION = [
   {
     name: 'list', aliases: ['ls', 'l', 'ps', 'status'], help: 'show what runs', isPlain: true,
-    options: [['--sort <field>', 'name, namespace, pid, id, cpu, memory, uptime or status, with :asc or :desc'], ['-m, --mini-list', 'a few lines per process instead of a table'], JSON_OPTION],
+    options: [['--sort <field>', 'name, namespace, pid, id, cpu, memory, uptime or status, with :asc or :desc'], ['-m, --mini-list', 'a few lines per process instead of a table'], ['--watch', 'again every 0.9 seconds, until Ctrl-C'], JSON_OPTION],
     examples: ['nclust list --sort memory:desc', 'nclust ls --json'],
-    load: load(() => import('../commands/list.js'), 'list', async () => (await import('../render/list.js')).renderList),
+    load: load(() => import('../commands/list.js'), 'listOrWatch', async () => (await import('../render/list.js')).renderList),
   },
   {
     name: 'jlist', help: 'the list as JSON in the shape of PM2, on one line', isPlain: true,
@@ -37,10 +37,12 @@ export const INFORMATION = [
     },
   },
   {
-    name: 'env', words: '<id|name>', help: 'print the variables an instance was given', options: [JSON_OPTION],
+    name: 'env', words: '<id|name>', help: 'print the variables an instance was given',
+    options: [['--diff', 'only those that are not as in this shell, and where they come from'], JSON_OPTION],
+    examples: ['nclust env api --diff'],
     load: async () => {
       const [{ env }, { renderEnv }] = await Promise.all([import('../commands/env.js'), import('../render/env.js')]);
-      return { run: env, render: renderEnv, json: (data) => data.env };
+      return { run: env, render: renderEnv, json: (data) => data.differences ?? data.env };
     },
   },
 ];

@@ -6,6 +6,7 @@
  * @typedef {object} Loaded
  * @property {(context: Context, words: string[], options: Record<string, any>, args: string[]) => Promise<any> | AsyncIterable<any>} run
  * @property {(data: any, view: View) => string} render
+ * @property {boolean} [isAside]  What is printed is shown in passing, after the work: --silent leaves it out.
  * @property {(data: any) => unknown} [json]  What --json prints. Default: the slots of the data, or the data itself.
  */
 
@@ -19,6 +20,7 @@
  * @property {'start'|'restart'|'reload'} [takesOptionsOf]  Those of config/options.js; all of them, and arguments for the app behind "--", or what can change later.
  * @property {string[]} [examples]
  * @property {boolean} [isPlain]  May run without the command-line parser when nothing stands behind its name: see program.js.
+ * @property {boolean} [isHidden]  Left out of the help.
  * @property {() => Promise<Loaded>} load  Imports what this command needs, and nothing else.
  */
 
@@ -26,7 +28,12 @@
 export const JSON_OPTION = ['--json', 'print the data as JSON'];
 /** @type {[string, string]} */
 export const NO_WAIT = ['--no-wait', 'return at once instead of when it is done'];
+/** Which part of a config file. @type {[string, string][]} */
+export const OF_FILE = [['--only <names>', 'of a config file, only these apps: "api,worker"'], ['--env <name>', 'of a config file, with the variables of "env_<name>"']];
+/** @type {[string, string]} */
+export const ATTACH = ['--attach', 'then follow the logs, until Ctrl-C'];
 export const TARGETS = '<id|name|namespace|script|/pattern/|all...>';
+export const TARGETS_OR_FILE = '<id|name|namespace|script|config|/pattern/|all...>';
 
 /**
  * @template {string} Name
@@ -38,7 +45,7 @@ export const TARGETS = '<id|name|namespace|script|/pattern/|all...>';
 export function load(module, name, renderer) {
   return async () => {
     const [found, render] = await Promise.all([module(), renderer()]);
-    return { run: found[name], render };
+    return { run: found[name], render, isAside: renderer === changedList };
   };
 }
 

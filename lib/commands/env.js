@@ -1,14 +1,19 @@
+import { snapshot } from '../config/app-spec.js';
+import { envDiff } from '../config/environment-diff.js';
 import { nothingThere } from './not-running.js';
 
 /**
- * The variables an instance was given.
+ * The variables an instance was given; with `--diff`, what differs from those of this shell, and where it comes from. Secrets are masked.
  * @param {import('../context.js').Context} context
  * @param {string[]} words  One target; of several instances, the first.
- * @returns {Promise<{env: Record<string, string>}>}  Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @param {{diff?: boolean}} [options]
+ * @returns {Promise<{env: Record<string, string>, differences?: import('../config/environment-diff.js').Difference[]}>}  Throws ERR_NCLUST_APP_NOT_FOUND.
  */
-export async function env(context, [target]) {
+export async function env(context, [target], { diff = false } = {}) {
   const client = await context.running();
   if (!client) throw nothingThere(context, [target]);
   const { slots } = await client.request('list', { targets: [target], detail: true });
-  return { env: slots[0]?.effectiveEnv ?? {} };
+  const [slot] = slots;
+  const given = slot?.effectiveEnv ?? {};
+  return { env: given, ...(diff && slot ? { differences: envDiff(slot, snapshot(context.env), context.home) } : {}) };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { SORT_FIELDS } from '../render/sort.js';
 import { NclustError } from '../shared/errors.js';
 
@@ -20,6 +21,40 @@ export async function list(context, _words, options) {
   const { slots, notices } = await client.request('list');
   for (const notice of notices) context.talk(notice);
   return { slots };
+}
+
+/** As often as PM2, in ms. */
+const WATCH_MS = 900;
+
+/**
+ * The list once, or with `watch` again and again until Ctrl-C or until the manager ends.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} words
+ * @param {Record<string, any>} options
+ * @returns {ReturnType<typeof list>|AsyncGenerator<{slots: SlotStatus[], nowMs: number}, void, void>}
+ */
+export function listOrWatch(context, words, options) {
+  return options.watch ? watchList(context, words, options) : list(context, words, options);
+}
+
+/** @type {(...given: Parameters<typeof list>) => AsyncGenerator<{slots: SlotStatus[], nowMs: number}, void, void>} */
+async function* watchList(context, words, options) {
+  const { slots: first } = await list(context, words, options);
+  yield { slots: first, nowMs: Date.now() };
+  const stop = new AbortController();
+  const release = context.onInterrupt(() => stop.abort());
+  try {
+    for (;;) {
+      await pause(WATCH_MS, undefined, { signal: stop.signal });
+      const client = await context.running();
+      const { slots } = client ? await client.request('list') : { slots: [] };
+      yield { slots, nowMs: Date.now() };
+    }
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+  } finally {
+    release();
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import { snapshot } from '../config/app-spec.js';
 import { interpreterChange } from '../config/interpreter-change.js';
 import { readReloadOptions, specFields } from '../config/options.js';
 import { reachListed } from './listed.js';
+import { fileAmong, renewFromFile, sayOnlyForFiles } from './of-file.js';
 import { newToken, outcome } from './outcome.js';
 
 /** @typedef {import('../client.js').Client} Client */
@@ -13,12 +14,15 @@ import { newToken, outcome } from './outcome.js';
 /**
  * Replaces apps by new instances of themselves, one by one and without losing a request. What is given as an option is the app's setting from then on.
  * @param {Context} context
- * @param {string[]} words  The targets.
+ * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
  * @returns {Promise<import('./outcome.js').Outcome>}
  */
 export async function reload(context, words, options) {
   const read = readReloadOptions(options);
+  const file = fileAmong(words);
+  if (file !== null) return renewFromFile(context, 'reload', file, options, read);
+  sayOnlyForFiles(context, options);
   const { client, targets } = await reachListed(context, words);
   const env = options.updateEnv ? { env: snapshot(context.env) } : {};
   const { wait, json } = options;

@@ -2,19 +2,24 @@ import { snapshot } from '../config/app-spec.js';
 import { carryOut } from '../carry-out.js';
 import { readRestartOptions, specFields } from '../config/options.js';
 import { reachListed } from './listed.js';
+import { fileAmong, renewFromFile, sayOnlyForFiles } from './of-file.js';
 import { newToken, outcome } from './outcome.js';
 
 /**
  * Ends apps and starts them again; with `updateEnv`, the shell's variables are merged over theirs. What is given as an option is the app's setting from then on.
  * @param {import('../context.js').Context} context
- * @param {string[]} words  The targets.
+ * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
  * @returns {Promise<import('./outcome.js').Outcome>}
  */
 export async function restart(context, words, options) {
-  const spec = specFields(readRestartOptions(options));
+  const read = readRestartOptions(options);
+  const file = fileAmong(words);
+  if (file !== null) return renewFromFile(context, 'restart', file, options, read);
+  sayOnlyForFiles(context, options);
+  const spec = specFields(read);
   const { client, targets } = await reachListed(context, words);
-  const changes = { ...(options.updateEnv ? { env: snapshot(context.env) } : {}), ...(Object.keys(spec).length > 0 ? { spec } : {}) };
+  const changes = { ...(options.updateEnv ? { env: snapshot(context.env) } : {}), ...(Object.keys(spec).length > 0 ? { spec } : {}), ...(options.watch ? { watch: true } : {}) };
   const { slots } = await carryOut(context, client, 'restart', { targets, wait: options.wait, ...changes, token: newToken() }, `Restarting ${words.join(', ')}`);
   return outcome(context, client, slots, { done: options.wait ? 'Restarted' : 'Restarting', json: options.json });
 }

@@ -2,15 +2,17 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../carry-out.js';
 import { buildSpec } from '../config/app-spec.js';
-import { readStartOptions, separateExitCodes } from '../config/options.js';
+import { findConfig } from '../config/find-config.js';
+import { readStartOptions, separateExitCodes, separateWatched } from '../config/options.js';
 import { NclustError } from '../shared/errors.js';
 import { keptApps } from './not-running.js';
+import { fileAmong, renewFromFile, sayOnlyForFiles } from './of-file.js';
 import { newToken, outcome } from './outcome.js';
 
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
 
 /**
- * Starts new apps, and those that are in the list already by their name, id or namespace.
+ * Starts new apps, those that are in the list already by their name, id or namespace, or the apps of a config file; without a word, of the one in this folder.
  * @param {import('../context.js').Context} context
  * @param {string[]} targets
  * @param {Record<string, any>} options
@@ -18,11 +20,16 @@ import { newToken, outcome } from './outcome.js';
  * @returns {Promise<import('./outcome.js').Outcome>}
  */
 export async function start(context, targets, options, args) {
+  if (options.daemon === false) return (await import('./run.js')).run(context, targets, options, args);
   const words = separateExitCodes(options.stopExitCodes ?? []);
-  const given = options.stopExitCodes ? { ...options, stopExitCodes: words.codes } : options;
-  const all = [...targets, ...words.rest];
-  if (all.length === 0) throw new NclustError('ERR_NCLUST_USAGE', 'start needs something to start.', { hint: 'For example: nclust start app.js -i max' });
+  const watched = separateWatched([...targets, ...words.rest], options.watch, (path) => isFile(resolve(context.cwd, path)));
+  const given = { ...options, ...(options.stopExitCodes ? { stopExitCodes: words.codes } : {}), watch: watched.watch };
+  const all = watched.targets;
   const read = readStartOptions(given);
+  const file = all.length === 0 ? findConfig(context.cwd) : fileAmong(all);
+  if (file !== null) return renewFromFile(context, 'start', file, options, args.length > 0 ? { ...read, args } : read);
+  if (all.length === 0) throw nothingToStart(context);
+  sayOnlyForFiles(context, options);
 
   const reached = await reach(context);
   const { slots: known } = reached ? await reached.request('list') : { slots: [] };
@@ -36,7 +43,8 @@ export async function start(context, targets, options, args) {
   const { wait, force = false } = options;
   const started = specs.length === 0 ? [] : (await carryOut(context, client, 'start', { specs, wait, force, token: newToken() }, `Starting ${specs.map(({ name }) => name).join(', ')}`)).slots;
   const again = listed.length === 0 ? [] : (await carryOut(context, client, 'start', { targets: listed, wait, token: newToken() }, `Starting ${listed.join(', ')}`)).slots;
-  return outcome(context, client, [...started, ...again], { done: wait ? 'Started' : 'Starting', json: options.json });
+  const isOnlyAdded = read.autostart === false && again.length === 0;
+  return outcome(context, client, [...started, ...again], { done: isOnlyAdded ? 'Added, and did not start,' : wait ? 'Started' : 'Starting', json: options.json });
 }
 
 /**
@@ -76,6 +84,11 @@ function isListed(target, known) {
   // A path from the root looks like a pattern, too.
   if (/^\/.+\/[imsu]*$/.test(target)) return !existsSync(target);
   return known.some(({ id, name, namespace }) => name === target || namespace === target || String(id) === target);
+}
+
+/** @param {import('../context.js').Context} context */
+function nothingToStart({ cwd }) {
+  return new NclustError('ERR_NCLUST_USAGE', `start needs something to start: there is no config file in "${cwd}".`, { hint: 'For example: nclust start app.js -i max; "nclust init" writes a config file' });
 }
 
 /** @param {string} target */

@@ -16,10 +16,11 @@ import { resolveOwner } from './owner.js';
  * @property {string} cwd
  * @property {Record<string, string|undefined>} env
  * @property {{file: string, version: string}} node  The Node.js that runs this command.
+ * @property {string} [keyPath]  What a message calls the app. Default: what was typed.
  */
 
 /** Variables that belong to the process this command was started from (it may itself be an app of nclust, or a child with an IPC channel). */
-const NOT_INHERITED = ['NCLUST_INSTANCE', 'NCLUST_KEEPER_INHERIT', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_UNIQUE_ID'];
+const NOT_INHERITED = ['NCLUST_INSTANCE', 'NCLUST_KEEPER_INHERIT', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_UNIQUE_ID', 'NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID'];
 
 const NAME_MAX = 100;
 
@@ -34,8 +35,7 @@ const NAME_MAX = 100;
 export function buildSpec(target, args, options, surroundings) {
   const cwd = checkFolder(resolve(surroundings.cwd, options.cwd ?? '.'));
   const what = locate(target, cwd, surroundings);
-  const interpreterArgs = options.interpreterArgs ?? options.nodeArgs ?? [];
-  const run = what.isCommand ? throughShell(what.script, args, options, surroundings) : ofScript(what.script, args, options.interpreter, interpreterArgs, { ...surroundings, cwd });
+  const run = what.isCommand ? throughShell(what.script, args, options, surroundings) : ofScript(what.script, args, options, { ...surroundings, cwd });
   const owner = resolveOwner(options);
   const instancesGiven = options.instances !== undefined;
   return checkSpec({
@@ -45,14 +45,23 @@ export function buildSpec(target, args, options, surroundings) {
     script: what.script,
     args,
     cwd,
-    mode: run.fields.kind === 'node' && instancesGiven ? 'cluster' : 'fork',
+    mode: run.fields.kind === 'node' && wantsCluster(options) ? 'cluster' : 'fork',
     instancesGiven,
-    shellEnv: { ...run.env, ...snapshot(surroundings.env), ...(owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user }) },
+    envName: options.envName ?? null,
+    shellEnv: snapshot(surroundings.env),
+    interpreterEnv: run.env,
+    ownerEnv: owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user },
+    ...(options.port === undefined ? {} : { env: { ...options.env, PORT: options.port } }),
     uid: owner.uid,
     gid: owner.gid,
-    user: owner.user,
+    user: options.username ?? owner.user,
     version: appVersion(what.isCommand ? cwd : dirname(what.script)),
-  }, target);
+  }, surroundings.keyPath ?? target);
+}
+
+/** @param {Record<string, any>} options */
+function wantsCluster({ execMode, executeCommand, instances }) {
+  return !executeCommand && (execMode === undefined ? instances !== undefined : execMode === 'cluster');
 }
 
 /**
@@ -87,16 +96,17 @@ function locate(target, cwd, { cwd: shellCwd, env }) {
 /**
  * @param {string} script
  * @param {string[]} args
- * @param {string|undefined} interpreter
- * @param {string[]} interpreterArgs
+ * @param {Record<string, any>} options
  * @param {Surroundings} surroundings
  * @returns {{fields: Partial<AppSpec>, env: Record<string, string>}}
  */
-function ofScript(script, args, interpreter, interpreterArgs, { cwd, env, node }) {
+function ofScript(script, args, options, { cwd, env, node }) {
+  const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
   const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node });
   // Who gives deno its subcommand does not want it twice.
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
-  const flags = isComplete ? interpreterArgs : [...program.flags, ...interpreterArgs];
+  const ours = [...program.flags, ...(program.kind === 'node' && sourceMapSupport && !disableSourceMapSupport ? ['--enable-source-maps'] : [])];
+  const flags = isComplete ? interpreterArgs : [...ours, ...interpreterArgs];
   const execArgs = program.kind === 'node' ? [] : program.interpreter === 'none' ? args : [...flags, script, ...args];
   if (program.interpreter === 'none' && interpreterArgs.length > 0) {
     throw new NclustError('ERR_NCLUST_USAGE', `--interpreter-args was given, and "${script}" runs without an interpreter; accepted: arguments for the program itself, behind "--".`);

@@ -25,7 +25,7 @@ export function interpreterChange(spec, { interpreter, interpreterArgs }, where)
   const isComplete = program.flags.length > 0 && program.flags[0] === own[0];
   const flags = isComplete ? own : [...program.flags, ...own];
   const execArgs = program.kind === 'node' ? [] : program.interpreter === 'none' ? spec.args : [...flags, spec.script, ...spec.args];
-  return { kind: program.kind, file: program.file, interpreter: program.interpreter, ...(interpreter === undefined ? {} : { interpreterGiven: interpreter }), nodeVersion: program.nodeVersion, interpreterArgs: flags, execArgs };
+  return { kind: program.kind, file: program.file, interpreter: program.interpreter, interpreterEnv: program.env, ...(interpreter === undefined ? {} : { interpreterGiven: interpreter }), nodeVersion: program.nodeVersion, interpreterArgs: flags, execArgs };
 }
 
 /** @param {AppSpec} spec */

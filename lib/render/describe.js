@@ -1,30 +1,35 @@
 import { describeDeath } from './death.js';
+import { environmentLines } from './env.js';
 import { logRows } from './log-rows.js';
 import { statusStyle, uptimeOf } from './slots.cjs';
 import { renderTable } from './table.cjs';
 import { oneLine } from './text.cjs';
+import { triggerRows } from './trigger-rows.js';
 import { formatDuration } from '../shared/units.js';
 
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
 /** @typedef {import('./table.cjs').Cell} Cell */
 
 /**
- * @param {{slots: SlotStatus[]}} data  With detail.
+ * @param {{slots: SlotStatus[], differences?: Record<number, import('../config/environment-diff.js').Difference[]>}} data  With detail; by id, what of the environment to show.
  * @param {import('./list.js').View} view
  * @returns {string}
  */
-export function renderDescribe({ slots }, view) {
-  return slots.map((slot) => renderSlot(slot, view)).join('\n');
+export function renderDescribe({ slots, differences = {} }, view) {
+  return slots.map((slot) => renderSlot(slot, view, differences[slot.id] ?? [])).join('\n');
 }
 
 /**
  * @param {SlotStatus} slot
  * @param {import('./list.js').View} view
+ * @param {import('../config/environment-diff.js').Difference[]} differences
  */
-function renderSlot(slot, { paint, nowMs }) {
+function renderSlot(slot, { paint, nowMs }, differences) {
   const parts = [
     paint('bold', `Process ${slot.id}: ${oneLine(slot.name)}`),
-    renderTable({ rows: [...stateRows(slot, nowMs), ...programRows(slot), ...logRows(slot), ...policyRows(slot)], paint }).trimEnd(),
+    renderTable({ rows: [...stateRows(slot, nowMs), ...programRows(slot), ...logRows(slot), ...triggerRows(slot, nowMs), ...policyRows(slot)], paint }).trimEnd(),
+    ...toldLines(slot, paint),
+    ...environmentLines(differences, paint),
     ...deathLines(slot, paint),
     paint('dim', `nclust logs ${slot.id} shows its output, nclust env ${slot.id} its environment.`),
   ];
@@ -86,6 +91,27 @@ function policyRows({ spec }) {
     ['stop signal', spec.stopSignal ?? 'SIGTERM when the app listens to it, else SIGINT'],
     ['ready when', spec.waitReady ? `it sends "ready", within ${formatDuration(spec.listenTimeoutMs)}` : `it listens, or has lived for ${formatDuration(spec.minUptimeMs)}`],
   ];
+}
+
+/**
+ * What the app tells of itself.
+ * @param {SlotStatus} slot
+ * @param {import('./paint.cjs').Paint} paint
+ */
+function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, paint) {
+  const actions = axm.actions.map(({ action_name: name }) => [oneLine(name), `nclust trigger ${id} ${oneLine(name)}`]);
+  const metrics = Object.entries(axm.monitor).map(([name, metric]) => [oneLine(name), oneLine(metricText(metric))]);
+  return [
+    ...(metrics.length > 0 ? [paint('bold', 'Custom metrics'), renderTable({ rows: metrics, paint }).trimEnd()] : []),
+    ...(actions.length > 0 ? [paint('bold', 'Custom actions'), renderTable({ rows: actions, paint }).trimEnd()] : []),
+  ];
+}
+
+/** @param {unknown} metric  "{value, unit}", or whatever the app has sent. */
+function metricText(metric) {
+  const { value, unit } = /** @type {{value?: unknown, unit?: unknown}} */ (Object(metric));
+  const shown = value === undefined ? metric : value;
+  return `${typeof shown === 'object' ? JSON.stringify(shown) : String(shown)}${unit ? ` ${unit}` : ''}`;
 }
 
 /**

@@ -1,3 +1,6 @@
+import { basename } from 'node:path';
+import { completeSpec } from '../shared/spec.js';
+
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
 
 /**
@@ -45,9 +48,9 @@ function pm2Env(slot) {
     ...state(slot),
     ...settings(slot),
     env,
-    axm_actions: [],
-    axm_monitor: {},
-    axm_options: {},
+    axm_actions: slot.axm?.actions ?? [],
+    axm_monitor: slot.axm?.monitor ?? {},
+    axm_options: slot.axm?.options ?? {},
     axm_dynamic: {},
   };
 }
@@ -75,8 +78,9 @@ function paths(slot) {
     pm_out_log_path: slot.outFile,
     pm_err_log_path: slot.errorFile,
     ...(slot.logFile ? { pm_log_path: slot.logFile } : {}),
-    // As it was given; PM2 says "node" for its default interpreter, and scripts compare with that word.
-    exec_interpreter: slot.spec?.interpreterGiven ?? (slot.spec?.kind === 'node' ? 'node' : slot.interpreter),
+    ...(slot.pidFile ? { pm_pid_path: slot.pidFile } : {}),
+    // As it was given; for what it has found PM2 says "node", "bash" or "python3", and scripts compare with that word.
+    exec_interpreter: slot.spec?.interpreterGiven ?? (slot.spec?.kind === 'node' ? 'node' : basename(slot.interpreter)),
     exec_mode: `${slot.mode}_mode`,
     node_args: slot.interpreterArgs,
     args: slot.args,
@@ -98,12 +102,14 @@ function state(slot) {
 }
 
 /** @param {SlotStatus} slot */
-function settings({ spec, watching, autorestart }) {
+function settings({ spec: given, watching, autorestart }) {
+  // A manager of an earlier version does not say all of it.
+  const spec = given && completeSpec(given);
   return {
-    autostart: true,
+    autostart: spec?.autostart ?? true,
     autorestart,
-    watch: watching,
-    vizion: false,
+    watch: spec ? watchSetting(spec) : watching,
+    ...MEANINGLESS,
     ...(spec && {
       merge_logs: spec.mergeLogs ?? (spec.mode === 'fork' && !spec.instancesGiven),
       // As in PM2, what was not asked for is not there.
@@ -119,8 +125,24 @@ function settings({ spec, watching, autorestart }) {
       restart_delay: spec.restartDelayMs,
       exp_backoff_restart_delay: spec.backoffMs,
       stop_exit_codes: spec.stopExitCodes,
+      ...(spec.ignoreWatch.length > 0 ? { ignore_watch: spec.ignoreWatch } : {}),
+      ...(spec.watchDelayMs > 0 ? { watch_delay: spec.watchDelayMs } : {}),
+      ...(spec.cronRestart === null ? {} : { cron_restart: spec.cronRestart }),
+      ...(spec.maxMemoryBytes > 0 ? { max_memory_restart: spec.maxMemoryBytes } : {}),
+      ...(spec.shutdownWithMessage ? { shutdown_with_message: true } : {}),
+      ...(spec.incrementVar === null ? {} : { increment_var: spec.incrementVar }),
+      ...(spec.filterEnv === false ? {} : { filter_env: spec.filterEnv }),
       uid: spec.uid ?? undefined,
       gid: spec.gid ?? undefined,
     }),
   };
+}
+
+/** What PM2 lists of every process, and nothing here goes by. */
+const MEANINGLESS = { vizion: false, pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100 };
+
+/** As it was given: "." is what true stands for. @param {import('../shared/spec.js').AppSpec} spec */
+function watchSetting({ watch, watchOff }) {
+  if (watch.length === 0 || watchOff) return false;
+  return watch.length === 1 && watch[0] === '.' ? true : watch;
 }

@@ -7,6 +7,11 @@
 
 /** Every code there is. docs/errors.md shows the same rows; a test compares the two. */
 export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
+  ERR_NCLUST_APPLY_FAILED: {
+    exitStatus: 1,
+    when: '`apply` could not make every app what the file says. The others are.',
+    remedy: 'The message says what became of each; mend it and apply the file again.',
+  },
   ERR_NCLUST_APP_EXISTS: {
     exitStatus: 1,
     when: 'An app of this name is already in the list.',
@@ -16,6 +21,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     exitStatus: 1,
     when: 'No app, id, namespace, script or pattern in the list matches the target.',
     remedy: 'Look at `nclust list`; the message names the nearest matches.',
+  },
+  ERR_NCLUST_BAD_CONFIG: {
+    exitStatus: 1,
+    when: 'A config file cannot be read, or what it says about an app is wrong.',
+    remedy: 'The message lists everything that is wrong: where, what was found and what is accepted. `nclust validate` looks at a file and starts nothing.',
   },
   ERR_NCLUST_BAD_INSTANCES: {
     exitStatus: 2,
@@ -42,6 +52,16 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'A setting of an app has a wrong type or value.',
     remedy: 'The message names the key, what was found and what is accepted.',
   },
+  ERR_NCLUST_CONFIG_EXISTS: {
+    exitStatus: 1,
+    when: '`nclust init` would overwrite a config file.',
+    remedy: 'Edit the one that is there, or move it away.',
+  },
+  ERR_NCLUST_CONFIG_NOT_FOUND: {
+    exitStatus: 1,
+    when: 'There is no such config file, or none in the folder.',
+    remedy: 'Check the path; write a config file with `nclust init`.',
+  },
   ERR_NCLUST_CONNECTION_LOST: {
     exitStatus: 3,
     when: 'The manager went away before it answered and could not be reached again.',
@@ -62,6 +82,16 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'The manager did not start or did not answer in time.',
     remedy: 'The message shows the end of `nclust.log` in the home, where the reason is.',
   },
+  ERR_NCLUST_DEPLOY_BAD_CONFIG: {
+    exitStatus: 2,
+    when: 'The settings of a deployment lack something, or hold something wrong.',
+    remedy: 'The message names every key, what was found and what is accepted.',
+  },
+  ERR_NCLUST_DEPLOY_FAILED: {
+    exitStatus: 1,
+    when: 'A step of a deployment failed on a host.',
+    remedy: 'The message says which step, and what runs where now.',
+  },
   ERR_NCLUST_DUMP_BAD: {
     exitStatus: 1,
     when: '`dump.json` and its copy cannot be read as a saved list.',
@@ -72,10 +102,25 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'There is no saved list to bring back.',
     remedy: 'Start the apps, then run `nclust save`.',
   },
+  ERR_NCLUST_ELSEWHERE: {
+    exitStatus: 1,
+    when: 'A command of PM2 that nclust does not have, because something else does its work.',
+    remedy: 'The message says what.',
+  },
   ERR_NCLUST_EMPTY_LIST: {
     exitStatus: 1,
     when: '`save` would replace the saved list by an empty one.',
     remedy: 'Give `--force` if that is what you want.',
+  },
+  ERR_NCLUST_ENV_FILE: {
+    exitStatus: 1,
+    when: 'A file of `env_file` is missing, cannot be read, is no file or has more than 1 MB; nothing was touched.',
+    remedy: 'The message names the path and the reason; a relative path counts from the working directory of the app.',
+  },
+  ERR_NCLUST_FOLDER_NOT_FOUND: {
+    exitStatus: 1,
+    when: 'The folder to serve does not exist, or is no folder.',
+    remedy: 'Give the folder with the files.',
   },
   ERR_NCLUST_HOME_FOREIGN: {
     exitStatus: 1,
@@ -102,6 +147,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'The home cannot be created or written to.',
     remedy: 'Mend its permissions or point `NCLUST_HOME` at a folder you can write to.',
   },
+  ERR_NCLUST_IMPORT: {
+    exitStatus: 1,
+    when: 'The list of PM2 is not there or cannot be read, or some of its apps could not be taken over.',
+    remedy: 'The message says which and why; see `nclust import pm2 --dry-run`.',
+  },
   ERR_NCLUST_INTERNAL: {
     exitStatus: 1,
     when: 'Something happened that should be impossible: a fault in nclust.',
@@ -122,15 +172,35 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'Ctrl-C ended a command that was waiting. What it asked for goes on in the manager.',
     remedy: 'See how far it is with `nclust list`.',
   },
+  ERR_NCLUST_KEEPER_OUTDATED: {
+    exitStatus: 1,
+    when: 'The keeper that runs is older than this command needs: the manager was updated in part, or not at all.',
+    remedy: 'Replace it with `nclust update`.',
+  },
   ERR_NCLUST_NOT_PERMITTED: {
     exitStatus: 1,
     when: 'Only root may do this, for example start an app as another user.',
     remedy: 'Run the command as root or leave the option out.',
   },
+  ERR_NCLUST_NOT_REACHABLE: {
+    exitStatus: 1,
+    when: 'A process has no way in for what was asked: it is no Node program, a cluster worker has no standard input, it has closed its side, or its keeper has died.',
+    remedy: 'The message says which; restart the app where its keeper has died.',
+  },
+  ERR_NCLUST_NOT_READING: {
+    exitStatus: 1,
+    when: 'An app does not read its standard input or its messages, and what may wait for it does already.',
+    remedy: 'Look at what it does; a restart empties what waits.',
+  },
   ERR_NCLUST_NOT_UP: {
     exitStatus: 1,
     when: 'An app did not get up: it exited, was not ready in time or could not be started.',
     remedy: 'Read the last error lines in the message, then `nclust logs` and `nclust describe`.',
+  },
+  ERR_NCLUST_NO_ACTION: {
+    exitStatus: 1,
+    when: '`trigger` found no process that has registered the action.',
+    remedy: 'The message lists the actions there are; `nclust describe` shows them too.',
   },
   ERR_NCLUST_NO_FOLDER: {
     exitStatus: 1,
@@ -141,6 +211,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     exitStatus: 1,
     when: 'The apps are in the list, and none of their processes runs.',
     remedy: 'Start them, or choose another target.',
+  },
+  ERR_NCLUST_NO_REPLY: {
+    exitStatus: 1,
+    when: 'A process did not answer in time.',
+    remedy: 'See with `nclust describe` and `nclust logs` what it does; its event loop may be blocked.',
   },
   ERR_NCLUST_PLATFORM: {
     exitStatus: 1,
@@ -177,6 +252,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'What should be started is no file, no program in PATH and no app in the list.',
     remedy: 'Check the path; a shell command needs quotes around the whole of it.',
   },
+  ERR_NCLUST_SECRET: {
+    exitStatus: 1,
+    when: 'The value of a secret could not be had: its file cannot be read, or its command failed or took longer than 10 s.',
+    remedy: 'The message names the secret and the reason, never what the command said; run the command as the owner of the app to see that.',
+  },
   ERR_NCLUST_SETTINGS_FILE: {
     exitStatus: 1,
     when: '`settings.json` in the home cannot be read as settings, or cannot be written; nothing was changed.',
@@ -186,6 +266,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     exitStatus: 1,
     when: 'The manager is being ended by `nclust kill` or a signal and takes no new work.',
     remedy: 'Run the command again in a moment.',
+  },
+  ERR_NCLUST_STARTUP: {
+    exitStatus: 1,
+    when: 'The service that starts the manager at boot could not be installed or removed: there is no service manager that nclust knows, or it refused.',
+    remedy: 'The message says what failed, or what to use instead.',
   },
   ERR_NCLUST_STATE_WRITE: {
     exitStatus: 1,

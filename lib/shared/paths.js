@@ -15,6 +15,7 @@ export { resolveHome } from './socket.cjs';
  * @property {string} daemonLog
  * @property {string} logs
  * @property {string} run
+ * @property {string} pids
  */
 
 /**
@@ -34,6 +35,7 @@ export function homePaths(home) {
     daemonLog: join(home, 'nclust.log'),
     logs: join(home, 'logs'),
     run: join(home, 'run'),
+    pids: join(home, 'pids'),
   };
 }
 

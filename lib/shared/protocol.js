@@ -11,7 +11,8 @@ export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
 /** Every method a client may call. */
 export const METHODS = /** @type {const} */ ([
   'hello', 'list', 'start', 'stop', 'restart', 'delete', 'scale', 'reset', 'signal',
-  'reload', 'save', 'resurrect', 'kill', 'logs', 'unsubscribe', 'flush', 'reloadLogs', 'settings', 'set', 'unset', 'update',
+  'reload', 'renew', 'apply', 'save', 'resurrect', 'import', 'kill', 'logs', 'unsubscribe', 'flush', 'reloadLogs', 'settings', 'set', 'unset', 'update',
+  'events', 'sendMessage', 'sendInput', 'trigger', 'inspect',
 ]);
 
 /** @typedef {typeof METHODS[number]} Method */
@@ -45,6 +46,23 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
+ * The watching of an app.
+ * @typedef {object} WatchShown
+ * @property {string[]} paths
+ * @property {boolean} isReady  Changes are seen.
+ * @property {string|null} problem  In words.
+ */
+
+/**
+ * What may replace a slot besides commands.
+ * @typedef {object} SlotTriggers
+ * @property {WatchShown|null} watch  Null: nothing is watched now.
+ * @property {number|null} nextRunMs  Of its cron, wall clock.
+ * @property {{bytes: number, misses: number}|null} memory  Of the whole tree, as of the last look; with how many instances in a row were above the limit as soon as they were judged.
+ * @property {{atMs: number, by: string, problem: string|null}|null} last  What became of the last one. Known to the control that did it.
+ */
+
+/**
  * @typedef {object} SlotStatus
  * @property {number} id  The pm_id.
  * @property {string} name
@@ -71,6 +89,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} outFile
  * @property {string} errorFile
  * @property {string} [logFile]  With the lines of both. Empty or absent: none.
+ * @property {string} pidFile
+ * @property {SlotTriggers} [triggers]  Only with `detail`.
  * @property {{lines: number, bytes: number, reason: string}|null} [logLost]  What its log files have not kept in the last hour. Only with `detail`.
  * @property {Shipped[]} [shipping]  What became of the lines that are sent elsewhere, one for each target. Only with `detail`.
  * @property {string|null} nodeVersion
@@ -83,7 +103,10 @@ export const METHODS = /** @type {const} */ ([
  * @property {Death[]} [deaths]  Newest last, at most 10. Only with `detail`.
  * @property {import('./spec.js').AppSpec} [spec]  Only with `detail`.
  * @property {Record<string, string>} [effectiveEnv]  What the process was given. Only with `detail`.
+ * @property {{actions: CustomAction[], monitor: Record<string, unknown>, options: Record<string, unknown>}} [axm]  What the app tells of itself. Only with `detail`.
  */
+
+/** @typedef {{action_name: string, action_type: string, arity: number, opts?: unknown}} CustomAction  As the app has registered it. */
 
 /** @typedef {Pick<SlotStatus, 'id'|'name'|'namespace'|'version'|'mode'|'pid'|'startedAtMs'|'restarts'|'status'|'cpu'|'memoryBytes'|'user'|'watching'>} BriefStatus  What a table of many slots shows. */
 
@@ -94,6 +117,48 @@ export const METHODS = /** @type {const} */ ([
  * @property {LogStream} stream
  * @property {string} line
  * @property {number|null} atMs  Null: of a file whose times are not known.
+ */
+
+/**
+ * A process, in an event.
+ * @typedef {object} ProcessInEvent
+ * @property {number} id
+ * @property {string} name
+ * @property {number} slot
+ * @property {number} generation
+ * @property {string} namespace
+ * @property {string|null} instanceId
+ * @property {number} pid  0 when no process runs.
+ * @property {ShownStatus} status
+ * @property {number|null} startedAtMs
+ * @property {number} restarts
+ * @property {'cluster'|'fork'|null} mode
+ * @property {string} version
+ * @property {number|null} createdAtMs
+ * @property {number|null} exitCode  Of its last end.
+ * @property {string|null} signal
+ */
+
+/**
+ * What became of a custom action in one process.
+ * @typedef {object} TriggerReply
+ * @property {number} id
+ * @property {string} name
+ * @property {number} slot
+ * @property {'replied'|'silent'|'exited'|'no-action'|'no-node'|'no-process'|'unreachable'} outcome
+ * @property {unknown} [reply]  What the action returned.
+ * @property {string[]} [actions]  Of `no-action`: what there is.
+ * @property {string} [reason]  Of `unreachable`.
+ */
+
+/**
+ * What has happened to a process, in PM2's words.
+ * @typedef {object} ProcessEvent
+ * @property {'process:event'} type
+ * @property {'start'|'online'|'exit'|'stop'|'restart'|'reload'|'delete'|'restart overlimit'} event
+ * @property {boolean} manually  Somebody asked for it.
+ * @property {ProcessInEvent} process
+ * @property {number} at  Wall clock.
  */
 
 /**
@@ -134,4 +199,17 @@ export const METHODS = /** @type {const} */ ([
 /**
  * One slot that did not get up, inside the data of ERR_NCLUST_NOT_UP.
  * @typedef {{id: number, name: string, slot: number, reason: string, lastLines: string[]}} NotUp
+ */
+
+/**
+ * start: it is new, or nothing of it runs as it should. live: what runs takes it as it is. rollout: a reload. replace: what runs is ended first.
+ * @typedef {'start'|'none'|'live'|'scale'|'rollout'|'replace'|'delete'} PlanAction
+ */
+
+/**
+ * What becomes of one app when a file is applied.
+ * @typedef {object} PlanItem
+ * @property {string} name
+ * @property {PlanAction} action
+ * @property {import('./spec-diff.js').SpecChange[]} changes
  */

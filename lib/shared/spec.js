@@ -1,11 +1,13 @@
 import { NclustError } from './errors.js';
 import { INSTANCES_FORMS } from './cpus.js';
+import { areVariables, ENVIRONMENT_RULES, isVariableName } from './environment-spec.js';
 import { LOG_RULES, settleLogPaths } from './log-spec.js';
+import { TRIGGER_RULES } from './trigger-spec.js';
 import { flag, isFilled, isText, isWhole, oneOf, texts, whole } from './rules.js';
 
 /** @typedef {import('./rules.js').Rule} Rule */
 
-/** Everything the manager needs to know about one app: complete, checked, in plain units. @typedef {ProgramSpec & import('./log-spec.js').LogSpec} AppSpec */
+/** Everything the manager needs to know about one app: complete, checked, in plain units. @typedef {ProgramSpec & import('./environment-spec.js').EnvironmentSpec & import('./log-spec.js').LogSpec & import('./trigger-spec.js').TriggerSpec} AppSpec */
 
 /**
  * What runs, and by which rules.
@@ -66,8 +68,8 @@ export const SPEC_RULES = {
   args: texts(),
   execArgs: texts(),
   cwd: { accepts: isAbsolute, accepted: 'an absolute path' },
-  env: { accepts: isEnv, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
-  shellEnv: { accepts: isEnv, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
+  env: { accepts: areVariables, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
+  shellEnv: { accepts: areVariables, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
   uid: { accepts: isIdOrNull, accepted: 'a user id, a whole number from 0, or null', fallback: null },
   gid: { accepts: isIdOrNull, accepted: 'a group id, a whole number from 0, or null', fallback: null },
   user: { accepts: isText, accepted: 'a text', fallback: '' },
@@ -82,7 +84,7 @@ export const SPEC_RULES = {
   waitReady: flag(false),
   listenTimeoutMs: whole(10_000),
   treekill: flag(true),
-  instanceVar: { accepts: isVariable, accepted: 'the name of a variable', fallback: 'NODE_APP_INSTANCE' },
+  instanceVar: { accepts: isVariableName, accepted: 'the name of a variable', fallback: 'NODE_APP_INSTANCE' },
   version: { accepts: isText, accepted: 'a text', fallback: 'N/A' },
   nodeVersion: { accepts: (value) => value === null || isText(value), accepted: 'a text or null', fallback: null },
   scheduling: oneOf(['least-connections', 'sticky', 'os'], 'least-connections'),
@@ -90,7 +92,9 @@ export const SPEC_RULES = {
   maxUnavailable: whole(0),
   rollbackWindowMs: whole(0),
   shutdownWithMessage: flag(false),
+  ...ENVIRONMENT_RULES,
   ...LOG_RULES,
+  ...TRIGGER_RULES,
 };
 
 /**
@@ -187,12 +191,6 @@ function isInstances(value) {
 }
 
 /** @param {unknown} value */
-function isEnv(value) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.entries(value).every(([key, text]) => isText(text) && isText(key) && key !== '' && !key.includes('='));
-}
-
-/** @param {unknown} value */
 function isIdOrNull(value) {
   return value === null || (isWhole(value) && value <= 0xffff_fffe);
 }
@@ -200,9 +198,4 @@ function isIdOrNull(value) {
 /** @param {unknown} value */
 function isExitCodes(value) {
   return Array.isArray(value) && value.every((code) => isWhole(code) && code <= 255);
-}
-
-/** @param {unknown} value */
-function isVariable(value) {
-  return isFilled(value) && !value.includes('=');
 }

@@ -37,6 +37,14 @@ export class FakeKeeper {
   released = new Set();
   /** @type {Map<string, number>} How often each tells its vitals, in ms. */
   watched = new Map();
+  /** Whether control hears what apps say. */
+  isHeard = false;
+  /** What apps have told of themselves, by instance. @type {Map<string, [type: string, name: string, text: string][]>} */
+  told = new Map();
+  /** What was sent to apps. @type {{instanceId: string, message?: unknown, text?: string}[]} */
+  sent = [];
+  /** How an app takes what it is sent: the code of a refusal, or nothing. @type {(params: any) => string|void} */
+  takes = () => {};
   /** Verbs this version does not know. @type {Set<string>} */
   lacks = new Set();
   isTerminating = false;
@@ -88,6 +96,7 @@ export class FakeKeeper {
    */
   connect({ mayPass = () => true } = {}) {
     this.#port?.cut();
+    this.isHeard = false;
     const emitter = new EventEmitter();
     /** @type {FakePort} */
     const port = {
@@ -160,6 +169,20 @@ export class FakeKeeper {
   tellVitals(instanceId, { responses = 0, errors = 0, delayP99Ms = 1, connections = 0 }) {
     if (!this.watched.get(instanceId)) throw new Error(`nobody watches ${instanceId}`);
     this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections });
+  }
+
+  /**
+   * An app sends something.
+   * @param {string} instanceId
+   * @param {unknown} message
+   */
+  say(instanceId, message) {
+    if (this.isHeard) this.#emit('said', { instanceId, text: JSON.stringify(message) });
+  }
+
+  /** @param {string} instanceId @param {number} count  Messages that were too many. */
+  miss(instanceId, count) {
+    if (this.isHeard) this.#emit('missed', { instanceId, count });
   }
 
   /** Asks control whether it is there. */
@@ -253,6 +276,17 @@ export class FakeKeeper {
         return void (this.#living(params.instanceId).isParked = false);
       case 'watch':
         return void this.watched.set(this.#living(params.instanceId).instanceId, params.everyMs);
+      case 'hear':
+        this.isHeard = params.isOn;
+        return {};
+      case 'told':
+        return { told: Object.fromEntries(this.told) };
+      case 'send-message':
+      case 'write':
+        return this.#take(params);
+      case 'inspect':
+        this.#living(params.instanceId);
+        return { url: params.isOn ? 'ws://127.0.0.1:1/x' : null, was: null };
       case 'move':
         this.root = params.root;
         this.refusedRoot = null;
@@ -266,6 +300,15 @@ export class FakeKeeper {
       default:
         throw refusal('ENOSYS');
     }
+  }
+
+  /** @param {any} params */
+  #take(params) {
+    this.#living(params.instanceId);
+    const code = this.takes(params);
+    if (code) throw refusal(code);
+    this.sent.push(params);
+    return {};
   }
 
   #snapshot() {

@@ -6,8 +6,8 @@ import { importsOf, sourceFiles } from '../helpers/source-tree.js';
 const RULES = [
   { part: 'bin/', own: ['lib/'], packages: [] },
   { part: 'lib/shared/', own: ['lib/shared/', 'package.json'], packages: [] },
-  { part: 'lib/', own: ['lib/', 'package.json'], packages: ['commander', 'dayjs'] },
-  { part: 'daemon/control/', own: ['daemon/control/', 'lib/shared/'], packages: ['dayjs', 'pidusage'] },
+  { part: 'lib/', own: ['lib/', 'package.json'], packages: ['commander', 'compression', 'croner', 'dayjs', 'json5', 'send', 'yaml'] },
+  { part: 'daemon/control/', own: ['daemon/control/', 'lib/shared/'], packages: ['chokidar', 'croner', 'dayjs', 'dotenv', 'picomatch', 'pidusage'] },
   { part: 'daemon/keeper/', own: ['daemon/keeper/'], packages: [] },
   { part: 'daemon/agent/', own: ['daemon/agent/'], packages: [] },
 ];

@@ -9,6 +9,8 @@ const ALLOWED = {
   'daemon/keeper/babysitter.js': 'a control on trial that does not answer: no app',
   'daemon/control/launch-keeper.js': 'a keeper that hangs before it has taken over: no app',
   'daemon/control/logs/shipping/process-link.js': 'a command that logs go to and that does not end with its input: no app',
+  'daemon/control/secret-source.js': 'a command for a secret that has not ended in time: no app',
+  'lib/commands/daemon.js': 'the manager itself, at the end or when half of it hangs: no app',
   'lib/wait-for-end.js': 'signal 0: whether a process is there',
 };
 

@@ -1,10 +1,14 @@
 import { resolveInstances, resolveScale } from '../../../lib/shared/cpus.js';
+import { filtered } from '../../../lib/shared/environment.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec, checkSpecChange } from '../../../lib/shared/spec.js';
 import { findApp, merge } from '../desired.js';
+import { NOTHING_FRESH } from '../environment.js';
 import { checkCompression } from '../logs/compression.js';
 import { keepOffOwnFiles } from '../own-files.js';
 import { withRoom } from '../room.js';
+import { checkCron } from '../triggers/check-cron.js';
+import { asSwitched, stopWatching, toggleWatch } from '../triggers/watch-switch.js';
 import { changeSpecs, remove, renew, resize, startSpecs, stop } from '../wishes.js';
 import { select } from '../selectors.js';
 import { deletedStatus } from '../status.js';
@@ -15,6 +19,7 @@ import { statuses } from './readings.js';
 /** @import { SlotStatus } from '../../../lib/shared/protocol.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec.js' */
 /** @import { Change, Desired } from '../desired.js' */
+/** @import { Fresh } from '../environment.js' */
 /** @import { Receipt } from '../requests.js' */
 /** @import { Client } from './connection.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
@@ -28,7 +33,8 @@ export const changes = {
   async start(desk, params, client) {
     const given = readParams({ ...WAITABLE, specs: optional(list), targets: optional(texts), force: withDefault(flag, false) }, params);
     if (!given.specs === !given.targets) throw new BadParams('specs', 'given, or "targets", but not both');
-    const receipt = desk.control.mutate('start', given.token, (desired) => withRoom(about(given.specs ? startGiven(desk, desired, given.specs, given.force) : renew(desired, idsOf(desired, given.targets ?? []), 'start')), roomOf('Start', desk)));
+    const fresh = await readFresh(desk, given.token, (desired) => given.specs?.map((spec, at) => checkSpec(spec, `specs[${at}]`)) ?? specsOf(desired, idsOf(desired, given.targets ?? [])));
+    const receipt = desk.control.mutate('start', given.token, (desired) => fresh.keep(withRoom(about(given.specs ? startGiven(desk, desired, given.specs, { isForced: given.force, fresh }) : startAgain(desired, idsOf(desired, given.targets ?? []), fresh)), roomOf('Start', desk))));
     const slots = await finish(desk, receipt, given.wait, client, given.progress);
     const names = [...new Set(slots.map((slot) => slot.name))];
     return { slots, outcomes: names.map((name) => ({ name, outcome: 'started' })) };
@@ -36,16 +42,19 @@ export const changes = {
 
   /** @type {MethodBody} */
   async stop(desk, params, client) {
-    const { targets, wait, progress, token } = readParams({ ...WAITABLE, targets: texts }, params);
-    const receipt = desk.control.mutate('stop', token, (desired) => about(stop(desired, idsOf(desired, targets), 'stop')));
+    const { targets, wait, progress, token, watch } = readParams({ ...WAITABLE, targets: texts, watch: withDefault(flag, false) }, params);
+    const receipt = desk.control.mutate('stop', token, (desired) => about(stop(watch ? changeSpecs(desired, idsOf(desired, targets), stopWatching) : desired, idsOf(desired, targets), 'stop')));
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 
   /** @type {MethodBody} */
   async restart(desk, params, client) {
-    const { targets, wait, progress, token, env, spec } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record) }, params);
-    const change = spec ? checkSpecChange(spec) : {};
-    const receipt = desk.control.mutate('restart', token, (desired) => about(restarted(desk, desired, idsOf(desired, targets), { env: env ?? null, change })));
+    const { targets, wait, progress, token, env, spec, watch } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record), watch: withDefault(flag, false) }, params);
+    const { instances, ...fields } = spec ? checkSpecChange(spec) : {};
+    const given = changer({ env: env ?? null, fields, paths: desk.paths });
+    const change = (/** @type {AppSpec} */ one) => (watch ? toggleWatch(given(one)) : given(one));
+    const fresh = await readFresh(desk, token, (desired) => specsOf(desired, idsOf(desired, targets)).map(change));
+    const receipt = desk.control.mutate('restart', token, (desired) => fresh.keep(about(restarted(desk, desired, idsOf(desired, targets), { change: (one) => fresh.fill(change(one)), instances }))));
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 
@@ -111,30 +120,51 @@ async function waitFor(desk, receipt, client, isTold) {
  * @param {Desk} desk
  * @param {Desired} desired
  * @param {unknown[]} given
- * @param {boolean} isForced
+ * @param {{isForced: boolean, fresh: Fresh}} o
  * @returns {Change}
  */
-function startGiven({ control, parts, paths }, desired, given, isForced) {
-  const specs = given.map((spec, at) => possible(checkSpec(spec, `specs[${at}]`), paths));
+function startGiven({ control, parts, paths }, desired, given, { isForced, fresh }) {
+  const specs = given.map((spec, at) => fresh.fill(possible(checkSpec(spec, `specs[${at}]`), paths)));
   const failed = new Set([...control.world.seats.values()].filter((seat) => seat.life.state === 'failed').map((seat) => seat.id));
   const isIdle = (/** @type {string} */ name) => (findApp(desired, name)?.slots ?? []).every((slot) => slot.want === 'down' || failed.has(slot.id));
-  return startSpecs(desired, specs, { isForced, isIdle, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
+  const resting = specs.filter(({ name, autostart }) => !autostart && !findApp(desired, name)).map(({ name }) => name);
+  return addedAsStopped(startSpecs(desired, specs, { isForced, isIdle, cpus: parts.cpus(), nowMs: parts.clock.nowMs() }), resting);
+}
+
+/**
+ * `autostart: false`, of apps that were not in the list.
+ * @param {Change} change
+ * @param {string[]} names
+ * @returns {Change}
+ */
+function addedAsStopped(change, names) {
+  const ids = names.flatMap((name) => findApp(change.desired, name)?.slots.map(({ id }) => id) ?? []);
+  return { ...stop(change.desired, ids, 'start'), up: change.up.filter(({ id }) => !ids.includes(id)), gone: [...change.gone, ...ids] };
+}
+
+/**
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @param {Fresh} fresh
+ * @returns {Change}
+ */
+function startAgain(desired, ids, fresh) {
+  return renew(changeSpecs(desired, ids, fresh.fill), ids, 'start');
 }
 
 /**
  * @param {Desk} desk
  * @param {Desired} desired
  * @param {number[]} ids
- * @param {{env: Record<string, string>|null, change: Partial<AppSpec>}} o
+ * @param {{change: (spec: AppSpec) => AppSpec, instances: AppSpec['instances']|undefined}} o
  * @returns {Change}
  */
-function restarted({ parts, paths }, desired, ids, { env, change }) {
-  const { instances, ...fields } = change;
-  const changed = changeSpecs(desired, ids, changer({ env, fields, paths }));
-  if (instances === undefined) return renew(changed, ids, 'restart');
-  const apps = changed.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
-  const resized = apps.reduce((sum, app) => merge(sum, resize(sum.desired, app, resolveInstances(instances, parts.cpus()))), /** @type {Change} */ ({ desired: changed, up: [], gone: [] }));
-  return merge(resized, renew(resized.desired, [...ids.filter((id) => !resized.gone.includes(id)), ...resized.up.map(({ id }) => id)], 'restart'));
+function restarted({ parts }, desired, ids, { change, instances }) {
+  if (instances === undefined) return renew(changeSpecs(desired, ids, change), ids, 'restart');
+  const apps = desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
+  const resized = apps.reduce((sum, app) => merge(sum, resize(sum.desired, app, resolveInstances(instances, parts.cpus()))), /** @type {Change} */ ({ desired, up: [], gone: [] }));
+  const renewed = [...ids.filter((id) => !resized.gone.includes(id)), ...resized.up.map(({ id }) => id)];
+  return merge(resized, renew(changeSpecs(resized.desired, renewed, change), renewed, 'restart'));
 }
 
 /**
@@ -142,28 +172,51 @@ function restarted({ parts, paths }, desired, ids, { env, change }) {
  * @returns {(spec: AppSpec) => AppSpec}  Throws ERR_NCLUST_BAD_SPEC.
  */
 export function changer({ env, fields, paths }) {
+  const given = asSwitched(fields);
   return (spec) => {
     if (fields.name !== undefined && fields.name !== spec.name) throw new NclustError('ERR_NCLUST_BAD_SPEC', `The name of an app cannot change; "${spec.name}" would become "${fields.name}".`, { hint: 'Start it under the new name and delete the old one.' });
-    return possible(checkSpec({ ...spec, ...fields, ...(env ? inShell(spec, env) : {}) }), paths);
+    return possible(checkSpec({ ...spec, ...(env ? inShell({ ...spec, ...fields }, env) : {}), ...given }), paths);
   };
 }
 
 /**
- * A removed variable is gone. What the app declares and the shell has as well is what the shell says: somebody typed it in front of the command.
+ * What the files and secrets hold of apps that a new generation is about to begin of. A request that is sent again has been looked at.
+ * @param {Desk} desk
+ * @param {string} token
+ * @param {(desired: Desired) => AppSpec[]} choose
+ * @returns {Promise<Fresh>}  Rejects as Environment.read does; then nothing was touched.
+ */
+export async function readFresh({ control, parts }, token, choose) {
+  return control.hasSeen(token) ? NOTHING_FRESH : parts.environment.read(choose(control.world.desired));
+}
+
+/**
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @returns {AppSpec[]}  Of the apps that have one of these slots.
+ */
+export function specsOf({ apps }, ids) {
+  return apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id))).map((app) => app.spec);
+}
+
+/**
+ * A removed variable is gone. What the app declares and the shell has as well is what the shell says, if the app is given it: somebody typed it in front of the command.
  * @param {AppSpec} spec
  * @param {Record<string, string>} shellEnv
  * @returns {Pick<AppSpec, 'env'|'shellEnv'>}
  */
-function inShell({ env }, shellEnv) {
-  return { shellEnv, env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, shellEnv[key] ?? value])) };
+function inShell({ env, filterEnv }, shellEnv) {
+  const seen = filtered(shellEnv, filterEnv);
+  return { shellEnv, env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, Object.hasOwn(seen, key) ? seen[key] : value])) };
 }
 
 /**
  * @param {AppSpec} spec  Throws ERR_NCLUST_BAD_SETTING where this manager cannot do what it asks for, ERR_NCLUST_BAD_SPEC where it would harm it.
  * @param {Desk['paths']} paths
  */
-function possible(spec, paths) {
+export function possible(spec, paths) {
   if (spec.logCompress !== null) checkCompression(spec.logCompress);
+  if (spec.cronRestart !== null) checkCron(spec.cronRestart);
   return keepOffOwnFiles(spec, paths);
 }
 
@@ -205,6 +258,6 @@ export function about(change) {
  * @param {number[]} ids
  * @returns {Receipt['about']}
  */
-function placesOf(desired, ids) {
+export function placesOf(desired, ids) {
   return desired.apps.flatMap((app) => app.slots.filter((slot) => ids.includes(slot.id)).map(({ id, slot }) => ({ id, slot, name: app.spec.name })));
 }

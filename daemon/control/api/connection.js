@@ -27,6 +27,7 @@ const FAREWELL_MS = 1_000;
  * @property {AbortSignal} signal  Aborted when the client is gone.
  * @property {(method: string, params: object) => void} notify  Left out when the client reads too slowly: only for what the next one makes worthless.
  * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog  Leaves lines out, and tells how many, when the client reads too slowly.
+ * @property {(subscription: string, event: object) => void} notifyEvent  The same for events.
  * @property {(subscription: string, page: Page) => Promise<void>} tellLog  Waits until the client has read enough, or is gone, or is to go.
  * @property {(subscription: string, page: Page) => void} sendLog  Does not wait: only for a little.
  * @property {Map<string, () => void>} subscriptions  What ends each.
@@ -57,13 +58,13 @@ export function serveConnection(socket, { answer, clock }) {
   /** @type {Set<Promise<void>>} */
   const open = new Set();
   let isClosing = false;
-  /** Lines that were left out, by subscription. @type {Map<string, number>} */
+  /** Lines or events that were left out, by subscription. @type {Map<string, {method: 'log'|'event', missed: number}>} */
   const leftOut = new Map();
   /** Who waits for the client to read. @type {Set<() => void>} */
   const waiting = new Set();
 
   /** @type {Client} */
-  const client = { signal: gone.signal, notify, notifyLog, tellLog, sendLog, subscriptions: new Map() };
+  const client = { signal: gone.signal, notify, notifyLog, notifyEvent, tellLog, sendLog, subscriptions: new Map() };
   const reader = createLineReader({ maxBytes: TO_SERVER_MAX_BYTES, onLine, onTooLong: () => sendAway(null, { code: RPC_ERROR.invalidRequest, message: `A line may have ${TO_SERVER_MAX_BYTES} bytes.` }) });
 
   /** @param {string} line */
@@ -121,10 +122,20 @@ export function serveConnection(socket, { answer, clock }) {
 
   /** @param {string} subscription @param {LogEntry[]} entries @param {Cursor} [cursor] */
   function notifyLog(subscription, entries, cursor) {
-    const missed = leftOut.get(subscription) ?? 0;
-    if (socket.writableLength > QUEUE_MAX_BYTES / 2) return void leftOut.set(subscription, missed + entries.length);
+    notifyLive('log', subscription, { entries, cursor }, entries.length);
+  }
+
+  /** @param {string} subscription @param {object} event */
+  function notifyEvent(subscription, event) {
+    notifyLive('event', subscription, { events: [event] }, 1);
+  }
+
+  /** @param {'log'|'event'} method @param {string} subscription @param {object} content @param {number} count */
+  function notifyLive(method, subscription, content, count) {
+    const missed = leftOut.get(subscription)?.missed ?? 0;
+    if (socket.writableLength > QUEUE_MAX_BYTES / 2) return void leftOut.set(subscription, { method, missed: missed + count });
     leftOut.delete(subscription);
-    send(notificationLine('log', { subscription, entries, cursor, ...(missed > 0 ? { missed } : {}) }));
+    send(notificationLine(method, { subscription, ...content, ...(missed > 0 ? { missed } : {}) }));
   }
 
   /** @param {string} subscription @param {Page} page */
@@ -145,7 +156,7 @@ export function serveConnection(socket, { answer, clock }) {
 
   function onDrain() {
     socket.resume();
-    for (const [subscription, missed] of leftOut) send(notificationLine('log', { subscription, entries: [], missed }));
+    for (const [subscription, { method, missed }] of leftOut) send(notificationLine(method, { subscription, ...(method === 'log' ? { entries: [] } : { events: [] }), missed }));
     leftOut.clear();
     wake();
   }

@@ -1,10 +1,14 @@
+import { applying } from './applying.js';
 import { changes } from './changes.js';
 import { UnknownMethod } from './connection.js';
+import { importing } from './importing.js';
 import { saving } from './saving.js';
 import { tendLogFiles } from './log-files.js';
 import { followLogs } from './logs.js';
+import { messages } from './messages.js';
 import { readings } from './readings.js';
 import { reloading } from './reloading.js';
+import { renewing } from './renewing.js';
 import { settings } from './settings.js';
 import { updating } from './updating.js';
 import { METHODS } from '../../../lib/shared/protocol.js';
@@ -20,12 +24,13 @@ import { METHODS } from '../../../lib/shared/protocol.js';
  * @property {import('../metrics/sampler.js').Sampler} sampler
  * @property {import('../../../lib/shared/paths.js').HomePaths} paths
  * @property {string} version
+ * @property {import('../triggers/triggers.js').Triggers} triggers
  */
 
 /** @typedef {(desk: Desk, params: Record<string, unknown>, client: Client) => unknown} MethodBody */
 
 /** @type {Record<Method, MethodBody>} */
-const BODIES = { ...readings, ...changes, ...reloading, ...saving, ...followLogs, ...tendLogFiles, ...settings, ...updating };
+const BODIES = { ...readings, ...changes, ...reloading, ...renewing, ...applying, ...saving, ...importing, ...followLogs, ...tendLogFiles, ...settings, ...updating, ...messages };
 
 /**
  * @param {Desk} desk

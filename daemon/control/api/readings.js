@@ -5,6 +5,7 @@ import { describeRefusal } from '../refusal.js';
 import { describeRollback } from '../reload-error.js';
 import { select } from '../selectors.js';
 import { briefStatus, overviewOf, slotStatus } from '../status.js';
+import { toldByApps } from './messages.js';
 import { flag, optional, readParams, text, texts, withDefault } from './params.js';
 
 /** @import { BriefStatus, Hello, SlotStatus } from '../../../lib/shared/protocol.js' */
@@ -33,7 +34,7 @@ export const readings = {
     const { targets, brief, detail } = readParams({ targets: optional(texts), brief: withDefault(flag, false), detail: withDefault(flag, false) }, params);
     await desk.sampler.lookAtNew(runningPids(desk));
     const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
-    const slots = brief && !detail ? briefStatuses(desk, ids) : statuses(desk, ids, { isDetailed: detail });
+    const slots = brief && !detail ? briefStatuses(desk, ids) : statuses(desk, ids, { isDetailed: detail, told: detail ? await toldByApps(desk) : undefined });
     return { slots, notices: [...desk.control.world.notices, ...rollbacks(desk.control.world), ...refusals(desk.control), ...desk.parts.settings.notices(), ...desk.parts.logs.notices()] };
   },
 
@@ -78,12 +79,12 @@ export function runningPids({ control }) {
 /**
  * @param {Desk} desk
  * @param {number[]} ids
- * @param {{isDetailed?: boolean}} [o]
+ * @param {{isDetailed?: boolean, told?: Awaited<ReturnType<typeof toldByApps>>}} [o]
  * @returns {SlotStatus[]}  In the order of their ids.
  */
-export function statuses({ control, parts, paths, sampler }, ids, { isDetailed = false } = {}) {
+export function statuses({ control, parts, paths, sampler, triggers }, ids, { isDetailed = false, told = new Map() } = {}) {
   const { world } = control;
-  const shown = { isDetailed, home: paths.home, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: sampler.usageOf, logsOf: parts.logs.shown, overview: overviewOf(world) };
+  const shown = { isDetailed, home: paths.home, pidsFolder: paths.pids, triggersOf: triggers.shown, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: sampler.usageOf, logsOf: parts.logs.shown, told, overview: overviewOf(world) };
   return wishesOf(world, ids).map(({ app, wish }) => slotStatus(world, app, wish, shown));
 }
 

@@ -1,18 +1,16 @@
 import { checkSpecChange } from '../../../lib/shared/spec.js';
 import { merge } from '../desired.js';
 import { isUp } from '../guard.js';
-import { COMING } from '../replacing.js';
 import { reload } from '../rollout.js';
 import { withRoom } from '../room.js';
-import { select } from '../selectors.js';
+import { isBeside, isServing } from '../serving.js';
 import { changeSpecs, renew } from '../wishes.js';
-import { seatsOf } from '../world.js';
-import { about, changer, finish, idsOf, roomOf, WAITABLE } from './changes.js';
+import { about, changer, finish, idsOf, readFresh, roomOf, specsOf, WAITABLE } from './changes.js';
 import { BadParams, optional, readParams, record, texts, variables } from './params.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec.js' */
 /** @import { AppWish, Change, Desired } from '../desired.js' */
-/** @import { World } from '../world.js' */
+/** @import { Receipt } from '../requests.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 /** Replacing what serves without an interruption. @satisfies {Record<string, MethodBody>} */
@@ -24,12 +22,30 @@ export const reloading = {
     // An interpreter means something else for each script.
     const own = new Map(Object.entries(specs ?? {}).map(([name, given]) => [name, fieldsOf(given, `specs.${name}`)]));
     const change = (/** @type {AppSpec} */ one) => changer({ env: env ?? null, fields: { ...common, ...own.get(one.name) }, paths: desk.paths })(one);
-    // A request that is sent again has been looked at.
-    if (!desk.control.hasSeen(token)) await desk.parts.preflight(specsOf(desk.control.world.desired, targets).map(change));
-    const receipt = desk.control.mutate('reload', token, (desired) => withRoom(about(reloaded(desk.control, desired, idsOf(desired, targets), change)), roomOf('Reload', desk)));
+    const receipt = await beginReload(desk, { token, by: 'reload', choose: (desired) => idsOf(desired, targets), change });
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 };
+
+/**
+ * Begins to replace slots, whoever asked for it.
+ * @param {Desk} desk
+ * @param {object} o
+ * @param {string} o.token
+ * @param {string} o.by  What the deaths of the old ones are put down to.
+ * @param {(desired: Desired) => number[]} o.choose  The slots.
+ * @param {(spec: AppSpec) => AppSpec} o.change
+ * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, and what `choose` and `change` throw; then nothing was touched.
+ */
+export async function beginReload(desk, { token, by, choose, change }) {
+  const { control, parts } = desk;
+  const changed = (/** @type {Desired} */ desired) => specsOf(desired, choose(desired)).map(change);
+  const fresh = await readFresh(desk, token, changed);
+  const renewed = (/** @type {AppSpec} */ spec) => fresh.fill(change(spec));
+  // A request that is sent again has been looked at.
+  if (!control.hasSeen(token)) await parts.preflight(changed(control.world.desired).map(fresh.fill));
+  return control.mutate('reload', token, (desired) => fresh.keep(withRoom(about(reloaded(control, desired, choose(desired), { change: renewed, by })), roomOf('Reload', desk))));
+}
 
 /**
  * @param {unknown} given
@@ -43,41 +59,23 @@ function fieldsOf(given, keyPath) {
 }
 
 /**
- * @param {Desired} desired
- * @param {string[]} targets
- */
-function specsOf(desired, targets) {
-  return [...new Set(select(desired, targets).map(({ app }) => app.spec))];
-}
-
-/**
  * Apps of which something serves, or is about to, are replaced under guard. Where nothing does there is nothing to guard, and nothing to wait for.
  * @param {Desk['control']} control
  * @param {Desired} desired
  * @param {number[]} ids
- * @param {(spec: AppSpec) => AppSpec} change
+ * @param {{change: (spec: AppSpec) => AppSpec, by: string}} o
  * @returns {Change}
  */
-function reloaded({ world, keeper }, desired, ids, change) {
+function reloaded({ world, keeper }, desired, ids, { change, by }) {
   // Of a control that has not met a keeper yet nobody knows what serves.
-  const isServing = (/** @type {AppWish} */ app) => keeper === null || seatsOf(world, app.spec.name).some(({ life }) => life.state === 'up' || (COMING.has(life.state) && !life.hasFailed));
-  const serving = new Set(desired.apps.filter(isServing).flatMap((app) => app.slots.map((slot) => slot.id)));
+  const isGuarded = (/** @type {AppWish} */ app) => keeper === null || isServing(world, app);
+  const serving = new Set(desired.apps.filter(isGuarded).flatMap((app) => app.slots.map((slot) => slot.id)));
   const idle = ids.filter((id) => !serving.has(id));
-  const started = renew(changeSpecs(desired, idle, change), idle, 'reload', 'reload');
-  const guarded = reload(started.desired, ids.filter((id) => serving.has(id)), 'reload', {
+  const started = renew(changeSpecs(desired, idle, change), idle, by, 'reload');
+  const guarded = reload(started.desired, ids.filter((id) => serving.has(id)), by, {
     change,
     isUp: (id, generation) => isUp(world, id, generation),
     isBeside: (app) => isBeside(world, app),
   });
   return merge(started, guarded);
-}
-
-/**
- * Whether two instances of a slot can run at the same time: they share their sockets. A program in fork mode that does not listen may be one that must not run twice.
- * @param {World} world
- * @param {AppWish} app
- */
-function isBeside(world, { spec }) {
-  if (spec.kind !== 'node') return false;
-  return spec.mode === 'cluster' || [...world.instances.values()].some((instance) => instance.label.name === spec.name && !instance.exit && instance.addresses.length > 0);
 }

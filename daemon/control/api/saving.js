@@ -1,6 +1,6 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec } from '../../../lib/shared/spec.js';
-import { findApp, merge, nothingDesired } from '../desired.js';
+import { findApp, merge, nothingDesired, replaceApp } from '../desired.js';
 import { startSpecs, stop } from '../wishes.js';
 import { writeInNeed } from '../reserve.js';
 import { readSealed, writeSealed } from '../sealed-file.js';
@@ -14,8 +14,8 @@ import { flag, readParams, text, withDefault } from './params.js';
 export const saving = {
   /** @type {MethodBody} */
   save(desk, params) {
-    const { force } = readParams({ force: withDefault(flag, false) }, params);
-    const { apps } = desk.control.world.desired;
+    const { force, isEmpty } = readParams({ force: withDefault(flag, false), isEmpty: withDefault(flag, false) }, params);
+    const apps = isEmpty ? [] : desk.control.world.desired.apps;
     if (apps.length === 0 && !force) {
       throw new NclustError('ERR_NCLUST_EMPTY_LIST', 'There is nothing to save: the list is empty.', { hint: 'Give --force to save the empty list.' });
     }
@@ -86,6 +86,17 @@ function broughtBack({ parts }, desired, saved) {
     const started = startSpecs(sum.desired, [spec], { isForced: false, isIdle: () => true, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
     const resting = started.up.filter((_, at) => app.slots[at]?.want === 'down').map(({ id }) => id);
     const rested = stop(started.desired, resting, 'resurrect');
-    return merge(sum, { desired: rested.desired, up: started.up.filter(({ id }) => !resting.includes(id)), gone: resting });
+    return merge(sum, { desired: fromWhere(rested.desired, app), up: started.up.filter(({ id }) => !resting.includes(id)), gone: resting });
   }, /** @type {Change} */ ({ desired, up: [], gone: [] }));
+}
+
+/**
+ * The file it was applied from is still the one that may take it away.
+ * @param {Desired} desired
+ * @param {AppWish} saved
+ * @returns {Desired}
+ */
+function fromWhere(desired, { spec: { name }, origin }) {
+  const app = findApp(desired, name);
+  return app && origin !== undefined ? replaceApp(desired, { ...app, origin }) : desired;
 }

@@ -1,11 +1,13 @@
 import { truncateSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { createFileTable } from './file-table.js';
 import { createFollowers } from './followers.js';
 import { createLogStream } from './log-stream.js';
 import { createPipeOpener } from './pipe-reader.js';
+import { NO_FOREGROUND } from './shipping/foreground.js';
 import { createTimes } from './times.js';
 
-/** @import { Shipped } from '../../../lib/shared/protocol.js' */
+/** @import { LogStream as StreamName, Shipped } from '../../../lib/shared/protocol.js' */
 /** @import { GivenLimits, LogLimits } from '../settings.js' */
 /** @import { Followers } from './followers.js' */
 /** @import { LogStream } from './log-stream.js' */
@@ -13,6 +15,8 @@ import { createTimes } from './times.js';
 
 /** How long after a pipe could not be opened (too many open files) it is tried again, in ms. */
 const REOPEN_MS = 500;
+
+const STREAMS = /** @type {const} */ (['out', 'err']);
 
 /**
  * @typedef {object} LogPlace
@@ -36,7 +40,7 @@ const REOPEN_MS = 500;
 /**
  * Reads what instances write, into their files.
  * @typedef {object} LogKeeper
- * @property {(place: LogPlace) => void} attach  Idempotent.
+ * @property {(place: LogPlace) => void} attach  Idempotent. For an instance that is attached, another place takes effect: what it has written until now is where it was, what follows is there.
  * @property {(instanceId: string) => string[]} drain  Reads what is in the pipes now; returns the last lines of stderr.
  * @property {(instanceId: string) => void} detach  Reads the rest and closes.
  * @property {Followers['add']} follow
@@ -49,6 +53,7 @@ const REOPEN_MS = 500;
  */
 
 /** @typedef {{stream: LogStream, reader: PipeReader|null, isWaiting: boolean}} Tap */
+/** @typedef {{place: LogPlace, taps: Tap[]}} Attached */
 
 /**
  * @param {object} o
@@ -57,33 +62,66 @@ const REOPEN_MS = 500;
  * @param {(given: GivenLimits|null) => LogLimits} o.limitsOf
  * @param {string} o.timesFolder
  * @param {import('./shipping/fleet.js').Fleet} o.fleet
+ * @param {import('./shipping/foreground.js').Foreground} [o.foreground]
  * @returns {LogKeeper}
  */
-export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet }) {
+export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, foreground = NO_FOREGROUND }) {
   const { nowMs } = clock;
   const openPipe = createPipeOpener(clock);
   const followers = createFollowers(nowMs);
   const files = createFileTable({ nowMs, openTimes: (path) => createTimes(timesFolder, path, { nowMs }), archive, limitsOf });
-  /** @type {Map<string, {place: LogPlace, taps: Tap[]}>} */
+  /** @type {Map<string, Attached>} */
   const attached = new Map();
 
-  /** @param {LogPlace} place @returns {Tap[]} */
-  function tapsOf(place) {
-    return /** @type {const} */ (['out', 'err']).map((name) => {
-      const ship = (/** @type {Buffer} */ chunk) => fleet.take(place, name, chunk);
-      const stream = createLogStream(place, name, { files, followers, nowMs, ship });
-      for (const path of stream.files) files.hold(path, place);
-      return { stream, reader: null, isWaiting: false };
+  /** @param {LogPlace} place @returns {Attached} */
+  function newlyAttached(place) {
+    /** @type {Attached} */
+    const one = { place, taps: [] };
+    one.taps = STREAMS.map((name) => ({ stream: streamOf(one, name), reader: null, isWaiting: false }));
+    return one;
+  }
+
+  /**
+   * @param {Attached} one
+   * @param {StreamName} name
+   * @param {LogStream} [before]
+   */
+  function streamOf(one, name, before) {
+    const ship = (/** @type {Buffer} */ chunk) => fleet.take(one.place, name, chunk);
+    const stream = createLogStream(one.place, name, { files, followers, nowMs, ship, foreground, before });
+    for (const path of stream.files) files.hold(path, one.place);
+    return stream;
+  }
+
+  /**
+   * @param {Attached} one
+   * @param {LogPlace} place
+   */
+  function move(one, place) {
+    for (const { reader } of one.taps) reader?.drain();
+    const isOtherwise = !isDeepStrictEqual(shapeOf(one.place), shapeOf(place));
+    one.place = place;
+    one.taps.forEach((tap, at) => {
+      const before = tap.stream;
+      if (isOtherwise) {
+        before.leave();
+        tap.stream = streamOf(one, STREAMS[at], before);
+      } else {
+        for (const path of before.files) files.hold(path, place);
+      }
+      // After it was held anew: a file that stays is not closed in between.
+      for (const path of before.files) files.letGo(path);
     });
+    fleet.retarget(place);
   }
 
   /** @param {string} instanceId @param {Tap} tap */
   function open(instanceId, tap) {
-    const { pipe, take } = tap.stream;
+    const { pipe } = tap.stream;
     if (pipe === null || tap.reader?.isOpen() || !attached.get(instanceId)?.taps.includes(tap)) return;
     tap.isWaiting = false;
     try {
-      tap.reader = openPipe(pipe, take);
+      tap.reader = openPipe(pipe, (chunk) => tap.stream.take(chunk));
     } catch (error) {
       if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return; // Its keeper is gone and nobody writes there.
       tap.isWaiting = true;
@@ -94,9 +132,10 @@ export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet }
   return {
     attach(place) {
       const { instanceId } = place;
-      const { taps } = attached.get(instanceId) ?? { taps: tapsOf(place) };
-      attached.set(instanceId, { place, taps });
-      for (const tap of taps) open(instanceId, tap);
+      const one = attached.get(instanceId) ?? newlyAttached(place);
+      attached.set(instanceId, one);
+      if (!isDeepStrictEqual(one.place, place)) move(one, place);
+      for (const tap of one.taps) open(instanceId, tap);
     },
     drain(instanceId) {
       const taps = attached.get(instanceId)?.taps ?? [];
@@ -132,20 +171,26 @@ export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet }
       }
       attached.clear();
       files.finish();
+      foreground.finish();
     },
     reopen: files.reopen,
     shown(instanceId, name) {
       const streams = attached.get(instanceId)?.taps.map(({ stream }) => stream) ?? [];
       const paths = new Set(streams.flatMap((stream) => stream.files));
-      const losses = [...[...paths].map((path) => files.fileAt(path)?.losses), ...streams.map((stream) => stream.refused())];
+      const losses = [...[...paths].map((path) => files.fileAt(path)?.losses), ...streams.map((stream) => stream.refused()), foreground.lossesOf(name)];
       return { logLost: together(losses.flatMap((one) => one?.told() ?? [])), shipping: fleet.countersOf(name) };
     },
     notices() {
       const taps = [...attached.values()].flatMap(({ place, taps: own }) => own.map((tap) => ({ name: place.name, tap })));
       const waiting = new Set(taps.filter(({ tap }) => tap.isWaiting).map(({ name }) => name));
-      return [...[...waiting].map((name) => `The output of "${name}" waits: its pipe cannot be opened.`), ...rateNotices(taps), ...files.notices(), ...fleet.notices()];
+      return [...[...waiting].map((name) => `The output of "${name}" waits: its pipe cannot be opened.`), ...rateNotices(taps), ...files.notices(), ...fleet.notices(), ...foreground.notices()];
     },
   };
+}
+
+/** What makes a stream what it is; the rest is about its files and its targets. @param {LogPlace} place */
+function shapeOf({ limits: _, ship: __, ...shape }) {
+  return shape;
 }
 
 /**

@@ -6,8 +6,10 @@ import { createRateLimit } from './rate-limit.js';
 /** @import { LogStream as StreamName } from '../../../lib/shared/protocol.js' */
 /** @import { Followers, Source } from './followers.js' */
 /** @import { FileTable } from './file-table.js' */
+/** @import { LastLines } from './last-lines.js' */
 /** @import { LogPlace } from './log-keeper.js' */
 /** @import { Losses } from './losses.js' */
+/** @import { Foreground } from './shipping/foreground.js' */
 
 /**
  * One stream of one instance, on its way from the pipe to all who want it.
@@ -17,6 +19,8 @@ import { createRateLimit } from './rate-limit.js';
  * @property {(chunk: Buffer) => Promise<void>|null} take  What is returned is to be waited for before the next chunk.
  * @property {() => string[]} lastLines  Of stderr; empty for stdout.
  * @property {() => Losses|null} refused  What was above the rate limit.
+ * @property {LastLines|null} tail
+ * @property {() => void} leave  Another stream goes on from here. A line without an end is ended, where it was held back.
  * @property {() => void} end  Nothing will come any more: a line without an end is ended.
  */
 
@@ -28,17 +32,19 @@ import { createRateLimit } from './rate-limit.js';
  * @param {Followers} o.followers
  * @param {() => number} o.nowMs
  * @param {(lines: Buffer) => void} o.ship
+ * @param {Foreground} o.foreground
+ * @param {LogStream} [o.before]  The one it goes on from: what that remembers is remembered.
  * @returns {LogStream}
  */
-export function createLogStream(place, name, { files, followers, nowMs, ship }) {
+export function createLogStream(place, name, { files, followers, nowMs, ship, foreground, before }) {
   const path = name === 'out' ? place.outFile : place.errorFile;
   const { logFile: combined, rateLimitBytes } = place;
   const format = createLineFormat({ ...place, stream: name, nowMs });
   // Lines of two streams in one file must not mix; those of a format are whole anyway.
   const whole = combined === '' || format ? null : createPlainFormat();
   const limit = rateLimitBytes === 0 ? null : createRateLimit(rateLimitBytes, () => performance.now());
-  const refused = limit && createLosses(nowMs);
-  const lastLines = name === 'err' ? createLastLines() : null;
+  const refused = before?.refused() ?? (limit && createLosses(nowMs));
+  const lastLines = before?.tail ?? (name === 'err' ? createLastLines() : null);
   /** @type {Source} */
   const source = { slot: { id: place.id, name: place.name }, stream: name, splitter: null };
 
@@ -57,6 +63,13 @@ export function createLogStream(place, name, { files, followers, nowMs, ship }) 
     return combined === '' || lines.length === 0 ? null : files.append(combined, lines, () => {});
   }
 
+  function leave() {
+    const last = (format ?? whole)?.end();
+    if (last && format) write(last);
+    if (last) combine(last);
+    followers.end(source);
+  }
+
   return {
     pipe: name === 'out' ? place.outPipe : place.errPipe,
     files: [path, combined],
@@ -69,15 +82,24 @@ export function createLogStream(place, name, { files, followers, nowMs, ship }) 
       const alsoWritten = combine(whole ? whole.push(passed, nowMs()) : lines);
       lastLines?.push(passed);
       ship(passed);
-      return written && alsoWritten ? Promise.all([written, alsoWritten]).then(() => {}) : written ?? alsoWritten;
+      return together(written, alsoWritten, foreground.take(place, name, passed));
     },
     lastLines: () => lastLines?.lines() ?? [],
     refused: () => refused,
+    tail: lastLines,
+    leave,
     end() {
-      const last = (format ?? whole)?.end();
-      if (last && format) write(last);
-      if (last) combine(last);
-      followers.end(source);
+      leave();
+      foreground.end(place, name);
     },
   };
+}
+
+/**
+ * @param {(Promise<void>|null)[]} all
+ * @returns {Promise<void>|null}
+ */
+function together(...all) {
+  const waiting = all.filter((one) => one !== null);
+  return waiting.length < 2 ? waiting[0] ?? null : Promise.all(waiting).then(() => {});
 }

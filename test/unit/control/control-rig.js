@@ -1,6 +1,9 @@
 import { createAnswer } from '../../../daemon/control/api/methods.js';
 import { Control } from '../../../daemon/control/control.js';
 import { nothingDesired } from '../../../daemon/control/desired.js';
+import { createEnvironment } from '../../../daemon/control/environment.js';
+import { createSecrets } from '../../../daemon/control/secrets.js';
+import { createTriggers } from '../../../daemon/control/triggers/triggers.js';
 import { homePaths } from '../../../lib/shared/paths.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { createFakeClock } from '../../helpers/fake-clock.js';
@@ -49,6 +52,8 @@ export function createRig({ seed = 0 } = {}) {
     left: null,
     lastLines: [],
     drained: [],
+    /** Where the output of each instance goes. */
+    attached: new Map(),
     detached: [],
     /** Log files that were emptied. */
     flushed: [],
@@ -56,6 +61,12 @@ export function createRig({ seed = 0 } = {}) {
     reopened: [],
     settings: { given: () => ({}), set: () => {}, unset: () => false, limitsOf: () => ({}), notices: () => [] },
     preflight: () => {},
+    /** What env files hold, by path. */
+    files: {},
+    /** Where the values of secrets come from, in place of files and commands. */
+    secret: async (spec, name) => `secret-${name}`,
+    /** What triggers see: nothing moves by itself. */
+    senses: { openWatcher: () => ({ close: () => {} }), identify: async () => 'there', nextRun: () => null, readTrees: async () => new Map(), sharedBytes: () => null },
     systemLimits: { files: Infinity, tasks: Infinity, tasksFile: '' },
     /** How processes of the next keeper behave. */
     behaveNext: null,
@@ -71,6 +82,10 @@ export function createRig({ seed = 0 } = {}) {
     hasMadeWay: false,
     /** Notifications. */
     told: [],
+    /** Events that clients were told of. */
+    happened: [],
+    /** Of all clients. */
+    subscriptions: new Map(),
     oomKilled: false,
     /** Control will die, or has died, in the middle of something. */
     isDoomed: false,
@@ -87,7 +102,7 @@ export function createRig({ seed = 0 } = {}) {
         clock,
         store,
         logs: {
-          attach: () => {},
+          attach: (place) => void rig.attached.set(place.instanceId, place),
           drain: (id) => (rig.drained.push(id), rig.lastLines),
           detach: (id) => void rig.detached.push(id),
           follow: () => () => {},
@@ -100,6 +115,7 @@ export function createRig({ seed = 0 } = {}) {
         ownLog: { reopen: () => void rig.reopened.push('own') },
         journal: (event, fields) => void events.push({ event, ...fields }),
         oom: { hasGrown: () => rig.oomKilled, refresh: () => {} },
+        environment: createEnvironment({ clock, secrets: createSecrets({ clock, readOne: (spec, name) => rig.secret(spec, name) }), readFile: async (file) => (rig.files[file] === undefined ? { bytes: null, fault: 'could not be read (ENOENT)' } : { bytes: Buffer.from(rig.files[file]), fault: null }) }),
         newInstanceId: () => `i${seed}-${nextInstance++}`,
         cpus: () => 4,
         findOrphans: () => rig.orphans,
@@ -110,6 +126,7 @@ export function createRig({ seed = 0 } = {}) {
           if (rig.behaveNext) rig.keeper.behave = rig.behaveNext;
           return rig.keeper.connect();
         },
+        withPresentNode: (spec) => spec,
         preflight: async (specs) => rig.preflight(specs),
         systemLimits: () => rig.systemLimits,
         leave: (status) => {
@@ -128,7 +145,11 @@ export function createRig({ seed = 0 } = {}) {
       };
       rig.control = new Control(parts, store.load());
       const sampler = { usageOf: () => ({ cpu: 0, memoryBytes: 0 }), lookAtNew: async () => {}, close: () => {} };
-      rig.answer = createAnswer({ control: rig.control, parts, sampler, paths, version: '0.0.0' });
+      const desk = { control: rig.control, parts, sampler, paths, version: '0.0.0' };
+      rig.triggers?.close();
+      rig.triggers = createTriggers(desk, rig.senses);
+      rig.control.follow(rig.triggers.look);
+      rig.answer = createAnswer({ ...desk, triggers: rig.triggers });
       const meeting = rig.control.meet(rig.keeper.connect({ mayPass }));
       meeting.catch(() => {});
       await settle();
@@ -137,7 +158,7 @@ export function createRig({ seed = 0 } = {}) {
 
     /** One request. @returns {Promise<any>} */
     call(method, params = {}) {
-      const client = { signal: new AbortController().signal, notify: (kind, told) => void rig.told.push({ kind, ...told }), notifyLog: () => {}, subscriptions: new Map() };
+      const client = { signal: new AbortController().signal, notify: (kind, told) => void rig.told.push({ kind, ...told }), notifyLog: () => {}, notifyEvent: (subscription, event) => void rig.happened.push({ subscription, ...event }), subscriptions: rig.subscriptions };
       return rig.answer(method, { token: rig.token(), ...params }, client);
     },
 

@@ -95,6 +95,15 @@ function simulate(random, { count, rollout, failsAlways = false, crashes = true 
   return { seats, fewest, most };
 }
 
+test('where old and new must not meet, all old ones are stopped at once, and nothing starts before the last of them is gone', () => {
+  const wished = { slots: [...slots(3, 2)], rollout: { maxSurge: 0, maxUnavailable: 1, isClearedFirst: true } };
+  expect(ids(plan(wished, [seat(0, 1, 'up'), seat(1, 1, 'backoff')]), 'stop')).toEqual([0, 1]);
+  expect(plan(wished, [seat(0, 1, 'stopping')])).toEqual([]);
+  expect(plan(wished, [seat(9, 1, 'stopping')])).toEqual([]);
+  expect(ids(plan(wished, []), 'start')).toEqual([0, 1, 2]);
+  expect(ids(plan(wished, [seat(0, 2, 'up')]), 'start')).toEqual([1, 2]);
+});
+
 test.each(Array.from({ length: 60 }, (_, seed) => seed))('rollouts converge within their numbers, whatever the order of events (seed %i)', (seed) => {
   const random = createRandom(seed);
   const count = 1 + below(random, 6);

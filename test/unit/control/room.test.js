@@ -30,6 +30,13 @@ test.each([
   expect(await outcome(rig.start({ instances: 4 }))).toMatchObject({ state: 'done' });
 });
 
+test('in fork mode the standard input of each counts too', async () => {
+  const { rig, outcome } = await rigWith({ files: KEEPER + FILES });
+  expect((await outcome(rig.start({ mode: 'fork', instances: 1 }))).error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT' });
+  rig.systemLimits = { ...NONE, files: KEEPER + FILES + 1 };
+  expect(await outcome(rig.start({ mode: 'fork', instances: 1 }))).toMatchObject({ state: 'done' });
+});
+
 test('what serves counts, what is stopped does not', async () => {
   const { rig, outcome } = await rigWith({ files: KEEPER + 4 * FILES });
   await outcome(rig.start({ name: 'a', instances: 3 }));

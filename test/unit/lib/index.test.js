@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import * as api from '../../../lib/index.js';
 import { openServer } from './rpc-server.js';
 
-test('the package exports a way in and its error, and nothing else', () => {
-  expect(Object.keys(api).sort()).toEqual(['NclustError', 'connect']);
+test('the package exports a way in, its error and what a config file begins with, and nothing else', () => {
+  expect(Object.keys(api).sort()).toEqual(['NclustError', 'connect', 'defineConfig']);
 });
 
 test('connect gives a client that asks the manager of a home', async () => {

@@ -92,8 +92,9 @@ describe('usage', () => {
   });
 
   test('every command that prints has --json, and jlist is JSON anyway', () => {
-    const without = COMMANDS.filter(({ options = [] }) => !options.some(([flags]) => flags === '--json')).map(({ name }) => name);
-    expect(without).toEqual(['jlist', 'prettylist']);
+    const without = COMMANDS.filter(({ options = [], isHidden }) => !isHidden && !options.some(([flags]) => flags === '--json')).map(({ name }) => name);
+    // Texts for the eye and for a shell, and a conversation.
+    expect(without).toEqual(['jlist', 'prettylist', 'attach', 'examples', 'completion']);
   });
 
   test('no name or alias stands for two commands', () => {
@@ -220,7 +221,7 @@ describe('commands that change something', () => {
     const slots = [detailed({ id: 0 }, { name: 'api', mode: 'cluster' }), detailed({ id: 1, slot: 1 }, { name: 'api', mode: 'cluster' }), detailed({ id: 2, name: 'worker' }, { name: 'worker', interpreterArgs: ['--trace-gc'] })];
     const server = await manager({ list: () => ({ slots, notices: [] }) });
     expect(await nclust(['reload', 'api', 'worker', '--interpreter', process.execPath, '--max-surge', '3'], { home: server.home })).toMatchObject({ exitStatus: 0 });
-    const spec = { kind: 'node', file: process.execPath, interpreter: process.execPath, interpreterGiven: process.execPath, nodeVersion: process.version, execArgs: [] };
+    const spec = { kind: 'node', interpreterEnv: {}, file: process.execPath, interpreter: process.execPath, interpreterGiven: process.execPath, nodeVersion: process.version, execArgs: [] };
     const specs = { api: { ...spec, interpreterArgs: [] }, worker: { ...spec, interpreterArgs: ['--trace-gc'] } };
     expect(server.callsTo('reload').map(({ params }) => params)).toEqual([{ targets: ['api', 'worker'], wait: true, token, spec: { maxSurge: 3 }, specs }]);
     await nclust(['reload', 'all', '--node-args', '--trace-warnings'], { home: server.home });

@@ -9,7 +9,7 @@ export function slotStatus(changes = {}) {
   return {
     id: 0, name: 'api', namespace: 'default', slot: 0, instanceId: 'i-0', pid: 4711, status: 'online', generation: 0, restarts: 0, unstableRestarts: 0, startedAtMs: 1_000_000, createdAtMs: 900_000,
     cpu: 0, memoryBytes: 47_300_000, mode: 'fork', version: '1.2.3', user: 'root', script: '/srv/app.js', args: [], interpreter: '/usr/bin/node', interpreterArgs: [], cwd: '/srv', outFile: '/l/api-out.log',
-    errorFile: '/l/api-error.log', nodeVersion: 'v20.11.0', watching: false, addresses: [], waitingFor: null, isReady: true, autorestart: true, lastDeath: null, ...changes,
+    errorFile: '/l/api-error.log', pidFile: '/h/pids/api-0.pid', nodeVersion: 'v20.11.0', watching: false, addresses: [], waitingFor: null, isReady: true, autorestart: true, lastDeath: null, ...changes,
   };
 }
 

@@ -10,6 +10,7 @@ import { createShipper } from './shipper.js';
  * All shippers: one for each app and target, whatever the number of its instances.
  * @typedef {object} Fleet
  * @property {(place: LogPlace, stream: LogStream, chunk: Buffer) => void} take
+ * @property {(place: LogPlace) => void} retarget  An instance writes under other settings from now on.
  * @property {(instanceId: string) => void} letGo  It will not write any more.
  * @property {(name: string) => Shipped[]} countersOf  Of an app.
  * @property {() => string[]} notices
@@ -30,7 +31,7 @@ export function createFleet({ clock, journal }) {
 
   /** @param {LogPlace} place @param {string} target */
   function berthOf({ name, id, instanceId }, target) {
-    const key = `${name}\n${target}`;
+    const key = keyOf(name, target);
     const berth = berths.get(key) ?? { shipper: createShipper(target, { name, id, clock, journal }), name, holders: new Set() };
     berth.holders.add(instanceId);
     berths.set(key, berth);
@@ -43,6 +44,14 @@ export function createFleet({ clock, journal }) {
     for (const target of place.ship) berthOf(place, target).shipper.take(stream, lines, clock.nowMs(), place.id);
   }
 
+  /** @param {string} key @param {string} instanceId */
+  function leave(key, instanceId) {
+    const berth = berths.get(key);
+    if (!berth?.holders.delete(instanceId) || berth.holders.size > 0) return;
+    berths.delete(key);
+    void berth.shipper.close();
+  }
+
   return {
     take(place, stream, chunk) {
       if (place.ship.length === 0) return;
@@ -52,15 +61,18 @@ export function createFleet({ clock, journal }) {
       sender.splitters.set(stream, splitter);
       send(place, stream, splitter.push(chunk));
     },
+    retarget(place) {
+      const { instanceId, name, ship } = place;
+      const sender = senders.get(instanceId);
+      if (sender) sender.place = place;
+      const kept = new Set(ship.map((target) => keyOf(name, target)));
+      for (const key of [...berths.keys()]) if (!kept.has(key)) leave(key, instanceId);
+    },
     letGo(instanceId) {
       const sender = senders.get(instanceId);
       for (const [stream, splitter] of sender?.splitters ?? []) send(/** @type {LogPlace} */ (sender?.place), stream, splitter.end());
       senders.delete(instanceId);
-      for (const [key, berth] of berths) {
-        if (!berth.holders.delete(instanceId) || berth.holders.size > 0) continue;
-        berths.delete(key);
-        void berth.shipper.close();
-      }
+      for (const key of [...berths.keys()]) leave(key, instanceId);
     },
     countersOf: (name) => [...berths.values()].filter((berth) => berth.name === name).map(({ shipper }) => shipper.counters()),
     notices: () => [...berths.values()].flatMap(({ shipper }) => shipper.notice() ?? []),
@@ -68,4 +80,12 @@ export function createFleet({ clock, journal }) {
       await Promise.all([...berths.values()].map(({ shipper }) => shipper.close()));
     },
   };
+}
+
+/**
+ * @param {string} name  Of the app.
+ * @param {string} target
+ */
+function keyOf(name, target) {
+  return `${name}\n${target}`;
 }

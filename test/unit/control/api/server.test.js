@@ -152,6 +152,27 @@ test('log lines are left out, with a notice, for a client that reads too slowly'
   socket.destroy();
 });
 
+test('events are left out, with a notice, for a client that reads too slowly', async () => {
+  const socket = connect(sock);
+  socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
+  await once(socket, 'readable');
+  for (let at = 0; at < 200; at++) client.notifyEvent('8', { type: 'large', data: 'x'.repeat(60_000) });
+  let received = '';
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    received += chunk;
+  });
+  await untilQuiet(socket);
+  client.notifyEvent('8', { type: 'back' });
+  while (!received.endsWith('}\n') || !received.includes('"back"')) await once(socket, 'data');
+  const news = received.trim().split('\n').map((line) => JSON.parse(line)).filter(({ method }) => method === 'event').map(({ params }) => params);
+  const events = news.flatMap((params) => params.events);
+  expect(events.length).toBeLessThan(150);
+  expect(events.length + news.reduce((sum, params) => sum + (params.missed ?? 0), 0)).toBe(201);
+  expect(news.findIndex((params) => params.missed > 0)).toBeLessThan(news.findIndex((params) => params.events[0]?.type === 'back'));
+  expect(new Set(news.map(({ subscription }) => subscription))).toEqual(new Set(['8']));
+  socket.destroy();
+});
+
 test('history waits for a client that reads slowly, and nothing of it is left out', async () => {
   const socket = connect(sock);
   socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');

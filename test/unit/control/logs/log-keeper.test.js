@@ -13,6 +13,7 @@ let keeper;
 let archive;
 let limits;
 let shipped;
+let retargeted;
 let out;
 let err;
 
@@ -28,9 +29,10 @@ beforeEach(() => {
   };
   clock = createFakeClock();
   shipped = [];
+  retargeted = [];
   limits = { maxSizeBytes: 1_000_000, interval: 'never' };
   archive = { held: new Map(), rotations: 0, hold: (path, given, app) => archive.held.set(path, { given, app }), letGo: (path) => archive.held.delete(path), rotated: () => (archive.rotations += 1), grew() {}, flushed: [], flush: (paths) => archive.flushed.push(...paths) };
-  const fleet = { take: ({ id }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}`), letGo() {}, countersOf: () => [], notices: () => [] };
+  const fleet = { take: ({ id, ship }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}${ship.length > 1 ? ship : ''}`), retarget: ({ ship }) => retargeted.push(ship), letGo() {}, countersOf: () => [], notices: () => [] };
   keeper = createLogKeeper({ clock, archive, limitsOf: () => limits, timesFolder: join(folder, 'times'), fleet });
 });
 afterEach(() => {
@@ -271,6 +273,55 @@ test('a new instance changes how the file they share is kept', () => {
   keeper.attach({ ...place, instanceId: 'j', outPipe: null, errPipe: null, limits: { maxFiles: 1 } });
   keeper.detach('j');
   expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 1 }, app: 'api' });
+});
+
+test('another place takes effect on what is written from then on, to the byte', () => {
+  const moved = { ...place, outFile: join(folder, 'logs/moved.log') };
+  keeper.attach(place);
+  writeSync(out, 'one\n');
+  keeper.attach(moved);
+  writeSync(out, 'two\n');
+  keeper.drain('i');
+  expect([outText(), readFileSync(moved.outFile, 'utf8')]).toEqual(['one\n', 'two\n']);
+  expect([...archive.held.keys()].sort()).toEqual([place.errorFile, moved.outFile].sort());
+  keeper.attach(place);
+  writeSync(out, 'three\n');
+  keeper.drain('i');
+  expect(outText()).toBe('one\nthree\n');
+  keeper.detach('i');
+  expect(archive.held.size).toBe(0);
+});
+
+test('other limits change how the files are kept, and nothing about the lines', () => {
+  const lines = [];
+  keeper.attach({ ...place, limits: { maxFiles: 2 } });
+  keeper.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
+  writeSync(out, 'be');
+  keeper.attach({ ...place, limits: { maxFiles: 1 }, ship: ['exec:cat', 'exec:tee'] });
+  writeSync(out, 'gun\n');
+  keeper.drain('i');
+  expect([lines, outText(), archive.held.get(place.outFile)]).toEqual([['begun'], 'begun\n', { given: { maxFiles: 1 }, app: 'api' }]);
+  expect([retargeted, shipped.at(-1)]).toEqual([[['exec:cat', 'exec:tee']], '3 out gun\nexec:cat,exec:tee']);
+});
+
+test('another format begins with a line of its own, and the end of stderr is still remembered', () => {
+  keeper.attach({ ...place, logType: 'json' });
+  writeSync(out, 'half');
+  writeSync(err, 'last words\n');
+  keeper.attach({ ...place, rateLimitBytes: 1024 });
+  writeSync(out, 'other half\n');
+  expect(keeper.drain('i')).toEqual(['last words']);
+  const [first, second] = outText().split('\n');
+  expect([JSON.parse(first).message, second]).toEqual(['half', 'other half']);
+});
+
+test('what was lost to a rate limit is told when there is none any more', () => {
+  keeper.attach({ ...place, rateLimitBytes: 1024 });
+  writeSync(out, `${'x'.repeat(1_000)}\ntoo much, too much, too much\n`);
+  keeper.attach(place);
+  writeSync(out, `${'y'.repeat(5_000)}\n`);
+  keeper.drain('i');
+  expect([outText().length, keeper.shown('i', 'api').logLost]).toEqual([1_001 + 5_001, { lines: 1, bytes: 29, reason: 'the rate limit' }]);
 });
 
 test('one file that cannot be emptied does not keep the others from it', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildSpec, snapshot } from '../../../../lib/config/app-spec.js';
 import { readStartOptions } from '../../../../lib/config/options.js';
+import { flatten, layersOf } from '../../../../lib/shared/environment.js';
 
 const NODE = { file: '/opt/node/bin/node', version: 'v20.11.0' };
 
@@ -39,6 +40,9 @@ afterAll(() => rmSync(cwd, { recursive: true }));
  */
 const build = (target, options = {}, args = [], env = {}) => buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
 
+/** What an instance is given. @param {import('../../../../lib/shared/spec.js').AppSpec} spec */
+const effective = (spec) => flatten(layersOf(spec, { id: 0, slot: 0 }, '/h'));
+
 describe('what runs the script', () => {
   test.each([['app.js'], ['app.mjs'], ['app.cjs'], ['./app.js'], ['no-extension'], ['node-cli'], ['node-flags'], ['two words.js']])('%s runs under this Node.js, with the agent', (target) => {
     expect(build(target)).toMatchObject({ kind: 'node', file: NODE.file, interpreter: NODE.file, script: join(cwd, target), execArgs: [], nodeVersion: 'v20.11.0', mode: 'fork', instances: 1, instancesGiven: false });
@@ -49,7 +53,7 @@ describe('what runs the script', () => {
     ['run.sh', 'bash', {}],
   ])('%s runs under %s', (target, interpreter, env) => {
     const file = join(bin, interpreter);
-    expect(build(target, {}, ['a b'])).toMatchObject({ kind: 'exec', file, interpreter: file, execArgs: [join(cwd, target), 'a b'], args: ['a b'], nodeVersion: null, shellEnv: env });
+    expect(build(target, {}, ['a b'])).toMatchObject({ kind: 'exec', file, interpreter: file, execArgs: [join(cwd, target), 'a b'], args: ['a b'], nodeVersion: null, interpreterEnv: env });
   });
 
   test.each([['binary', {}], ['tool', {}], ['no-extension', { interpreter: 'none' }]])('%s runs by itself', (target, options) => {
@@ -67,7 +71,8 @@ describe('what runs the script', () => {
   });
 
   test('the user\'s PYTHONUNBUFFERED is kept', () => {
-    expect(build('py/job.py', {}, [], { PYTHONUNBUFFERED: '' }).shellEnv.PYTHONUNBUFFERED).toBe('');
+    expect(effective(build('py/job.py', {}, [], { PYTHONUNBUFFERED: '' })).PYTHONUNBUFFERED).toBe('');
+    expect(effective(build('py/job.py')).PYTHONUNBUFFERED).toBe('1');
   });
 
   test.each([
@@ -159,9 +164,10 @@ describe('who runs it', () => {
 
   test.runIf(process.getuid?.() === 0)('is the user that was named, with its group and home', () => {
     const spec = build('app.js', { uid: 'nobody' }, [], { HOME: '/root', PATH: `${bin}:${process.env.PATH}` });
-    expect(spec).toMatchObject({ uid: 65_534, user: 'nobody', shellEnv: { USER: 'nobody' } });
+    expect(spec).toMatchObject({ uid: 65_534, user: 'nobody' });
+    expect(effective(spec)).toMatchObject({ USER: 'nobody', LOGNAME: 'nobody' });
     expect(spec.gid).toBeGreaterThan(0);
-    expect(spec.shellEnv.HOME).not.toBe('/root');
+    expect(effective(spec).HOME).not.toBe('/root');
     expect(build('app.js', { uid: '4242' })).toMatchObject({ uid: 4242, gid: 4242, user: '4242' });
     expect(() => build('app.js', { uid: 'no-such-user' })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringContaining('no-such-user') }));
   });

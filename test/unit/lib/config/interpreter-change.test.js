@@ -28,7 +28,7 @@ describe('another interpreter', () => {
   test('by its path: its version is looked up, and the arguments stay', () => {
     const node = fakeNode('node', 'v24.1.0');
     expect(interpreterChange(spec('a.js', { interpreterArgs: ['--max-old-space-size=100'] }), { interpreter: node }, where)).toEqual({
-      kind: 'node', file: node, interpreter: node, interpreterGiven: node, nodeVersion: 'v24.1.0', interpreterArgs: ['--max-old-space-size=100'], execArgs: [],
+      kind: 'node', file: node, interpreter: node, interpreterEnv: {}, interpreterGiven: node, nodeVersion: 'v24.1.0', interpreterArgs: ['--max-old-space-size=100'], execArgs: [],
     });
   });
 

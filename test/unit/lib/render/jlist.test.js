@@ -19,9 +19,9 @@ test('a process has the shape that readers of pm2 jlist expect', () => {
     pm2_env: {
       PORT: '80', env: { PORT: '80', status: 'mine', name: 'api' },
       name: 'api', namespace: 'default', pm_id: 0, unique_id: 'i-0', version: '1.2.3', username: 'root', instances: 2, instance_var: 'NODE_APP_INSTANCE', NODE_APP_INSTANCE: 0,
-      pm_exec_path: '/srv/app.js', pm_cwd: '/srv', pm_out_log_path: '/l/api-out.log', pm_err_log_path: '/l/api-error.log', exec_interpreter: 'node', exec_mode: 'cluster_mode', node_args: ['--title=x'], args: ['--flag'],
+      pm_exec_path: '/srv/app.js', pm_cwd: '/srv', pm_out_log_path: '/l/api-out.log', pm_err_log_path: '/l/api-error.log', pm_pid_path: '/h/pids/api-0.pid', exec_interpreter: 'node', exec_mode: 'cluster_mode', node_args: ['--title=x'], args: ['--flag'],
       status: 'online', pm_uptime: 1_000_000, created_at: 900_000, restart_time: 2, unstable_restarts: 1, node_version: '20.11.0', vizion_running: false,
-      autostart: true, autorestart: true, watch: false, vizion: false, merge_logs: false, treekill: true, kill_timeout: 10_000, wait_ready: false, listen_timeout: 10_000, min_uptime: 1_000, max_restarts: 5,
+      autostart: true, autorestart: true, watch: false, vizion: false, pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100, merge_logs: false, treekill: true, kill_timeout: 10_000, wait_ready: false, listen_timeout: 10_000, min_uptime: 1_000, max_restarts: 5,
       restart_delay: 0, exp_backoff_restart_delay: 100, stop_exit_codes: [3], axm_actions: [], axm_monitor: {}, axm_options: {}, axm_dynamic: {},
     },
   });
@@ -30,6 +30,12 @@ test('a process has the shape that readers of pm2 jlist expect', () => {
 test('log attributes that were asked for have the names of PM2', () => {
   const given = { ...spec, logDateFormat: 'HH:mm', logType: /** @type {const} */ ('json'), disableLogs: true, mergeLogs: true };
   expect(toPm2({ ...slot, spec: given, logFile: '/l/api.log' }).pm2_env).toMatchObject({ pm_log_path: '/l/api.log', log_date_format: 'HH:mm', log_type: 'json', disable_logs: true, merge_logs: true });
+});
+
+test('what was asked for of variables and of the stop has the names of PM2, and is not there otherwise', () => {
+  const given = { ...spec, shutdownWithMessage: true, incrementVar: 'PORT', filterEnv: ['AWS'] };
+  expect(toPm2({ ...slot, spec: given }).pm2_env).toMatchObject({ shutdown_with_message: true, increment_var: 'PORT', filter_env: ['AWS'] });
+  for (const name of ['shutdown_with_message', 'increment_var', 'filter_env']) expect(toPm2(slot).pm2_env).not.toHaveProperty(name);
 });
 
 test('an attribute wins over a variable of the same name', () => {
@@ -48,7 +54,7 @@ test.each([
   ['was given', { interpreterGiven: '/opt/node24/bin/node' }, '/opt/node24/bin/node'],
   ['was given by its name', { kind: 'exec', mode: 'fork', interpreterGiven: 'python3' }, 'python3'],
   ['was found for a Node program', {}, 'node'],
-  ['was found for another program', { kind: 'exec', mode: 'fork' }, '/usr/bin/ruby'],
+  ['was found for another program', { kind: 'exec', mode: 'fork' }, 'ruby'],
 ])('the interpreter that %s', (_what, fields, shown) => {
   expect(toPm2({ ...slot, interpreter: '/usr/bin/ruby', spec: { ...spec, ...fields } }).pm2_env.exec_interpreter).toBe(shown);
 });

@@ -1,0 +1,138 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+import { readTold } from '../app-message.js';
+import { KeeperRefusal } from '../keeper-link.js';
+import { askAbout, reachLiving } from '../reaching.js';
+import { trigger } from '../trigger.js';
+import { subscriptionName } from './log-query.js';
+import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefault } from './params.js';
+
+/** @import { Told } from '../app-message.js' */
+/** @import { BusEvent } from '../event-bus.js' */
+/** @import { Desk, MethodBody } from './methods.js' */
+
+/** What may wait for the standard input of an app, in bytes. */
+const INPUT_MAX_BYTES = 64 * 1024;
+/** Longest message to an app, in characters of its JSON. */
+const MESSAGE_MAX_CHARS = 1024 * 1024;
+const REPLY_MS = 5_000;
+const REPLY_MAX_MS = 600_000;
+const INSPECTOR_MS = 5_000;
+
+let lastSubscription = 0;
+
+/** What is said to apps, what they say, and what happens to them. @satisfies {Record<string, MethodBody>} */
+export const messages = {
+  /** @type {MethodBody} */
+  async events({ control }, params, client) {
+    const { types, subscription = `events-${++lastSubscription}` } = readParams({ types: optional(texts), subscription: optional(subscriptionName) }, params);
+    client.subscriptions.get(subscription)?.();
+    const hearsApps = !types || types.some((type) => type !== 'process:event');
+    const unfollow = control.bus.follow({ wants: wanted(types, hearsApps), take: (event) => client.notifyEvent(subscription, event) });
+    const hearing = hearsApps ? control.hearing.begin() : null;
+    const end = () => {
+      unfollow();
+      hearing?.end();
+    };
+    if (client.signal.aborted) end();
+    else client.subscriptions.set(subscription, end);
+    return { subscription, ...(await isDeaf(hearing?.isHeard) ? { isDeaf: true } : {}) };
+  },
+
+  /** @type {MethodBody} */
+  async sendMessage(desk, params) {
+    const { targets } = readParams({ targets: texts }, params);
+    const { message } = params;
+    if (message === undefined || message === null) throw new BadParams('message', 'given, and not null');
+    if (JSON.stringify(message).length > MESSAGE_MAX_CHARS) throw new BadParams('message', `at most ${MESSAGE_MAX_CHARS} characters of JSON`);
+    const meant = reachLiving(desk.control.world, targets);
+    const results = await Promise.allSettled(meant.map((one) => ask(desk, one, 'send-message', { message })));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    return { slots: meant.map(place) };
+  },
+
+  /** @type {MethodBody} */
+  async sendInput(desk, params) {
+    const { target } = readParams({ target: text }, params);
+    const { input } = params;
+    if (typeof input !== 'string' || Buffer.byteLength(input) > INPUT_MAX_BYTES) throw new BadParams('input', `a text of at most ${INPUT_MAX_BYTES} bytes`);
+    const one = single(desk, target);
+    await ask(desk, one, 'write', { text: input });
+    return { slots: [place(one)] };
+  },
+
+  /** @type {MethodBody} */
+  async trigger({ control, parts }, params, { signal }) {
+    const { targets, action, timeoutMs } = readParams({ targets: texts, action: text, timeoutMs: withDefault(wholeUpTo(REPLY_MAX_MS), REPLY_MS) }, params);
+    return { replies: await trigger({ control, clock: parts.clock, targets, action, params: params.params ?? undefined, timeoutMs, signal }) };
+  },
+
+  /** @type {MethodBody} */
+  async inspect(desk, params) {
+    const { target, stop } = readParams({ target: text, stop: withDefault(flag, false) }, params);
+    const [one] = reachLiving(desk.control.world, [target]);
+    const { url, was } = await ask(desk, one, 'inspect', { isOn: !stop, timeoutMs: INSPECTOR_MS }, INSPECTOR_MS);
+    return { slot: place(one), url, was };
+  },
+};
+
+/**
+ * What apps tell of themselves, by instance.
+ * @param {Pick<Desk, 'control'|'parts'>} desk
+ * @returns {Promise<Map<string, Told>>}  Empty when the keeper cannot say: a list is answered whatever happens to it.
+ */
+export async function toldByApps({ control, parts }) {
+  try {
+    const { told } = await askAbout({ control, clock: parts.clock, verb: 'told', params: {} });
+    return new Map(Object.entries(told).map(([instanceId, kept]) => [instanceId, readTold(kept)]));
+  } catch (error) {
+    if (error instanceof NclustError) return new Map();
+    throw error;
+  }
+}
+
+/**
+ * @param {string[]|undefined} types  With "*" at the end: all that begin so.
+ * @param {boolean} hearsApps
+ * @returns {(event: BusEvent) => boolean}
+ */
+function wanted(types, hearsApps) {
+  if (!types) return () => true;
+  return ({ type }) => (hearsApps && type === 'process:missed') || types.some((one) => (one.endsWith('*') ? type.startsWith(one.slice(0, -1)) : one === type));
+}
+
+/** @param {Promise<unknown>|undefined} isHeard */
+async function isDeaf(isHeard) {
+  try {
+    await isHeard;
+    return false;
+  } catch (error) {
+    // With the next keeper it is asked again.
+    return error instanceof KeeperRefusal;
+  }
+}
+
+/**
+ * @param {Desk} desk
+ * @param {ReturnType<typeof reachLiving>[number]} about
+ * @param {string} verb
+ * @param {object} params
+ * @param {number} [timeoutMs]
+ */
+function ask({ control, parts }, about, verb, params, timeoutMs) {
+  return askAbout({ control, clock: parts.clock, verb, params: { instanceId: about.instance.instanceId, ...params }, about, timeoutMs });
+}
+
+/**
+ * @param {Desk} desk
+ * @param {string} target
+ */
+function single({ control }, target) {
+  const meant = reachLiving(control.world, [target]);
+  if (meant.length === 1) return meant[0];
+  throw new NclustError('ERR_NCLUST_BAD_SELECTOR', `"${target}" means ${meant.length} processes, and a line goes to one.`, { hint: `Give one of the ids ${meant.map(({ id }) => id).join(', ')}.`, data: { target } });
+}
+
+/** @param {ReturnType<typeof reachLiving>[number]} one */
+function place({ id, name, slot, instance }) {
+  return { id, name, slot, pid: instance.pid };
+}

@@ -1,0 +1,96 @@
+import { resolveInstances } from '../../../lib/shared/cpus.js';
+import { diffSpecs } from '../../../lib/shared/spec-diff.js';
+import { checkSpec } from '../../../lib/shared/spec.js';
+import { applySteps } from '../apply.js';
+import { findApp, replaceApp } from '../desired.js';
+import { isUp } from '../guard.js';
+import { withRoom } from '../room.js';
+import { isBeside, isServing } from '../serving.js';
+import { placesOf, possible, readFresh, roomOf, WAITABLE } from './changes.js';
+import { BadParams, list, optional, readParams, someOf, text, withDefault } from './params.js';
+import { statuses } from './readings.js';
+import { settledEach } from './settled-each.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec.js' */
+/** @import { ApplyStep } from '../apply-plan.js' */
+/** @import { Change, Desired } from '../desired.js' */
+/** @import { Receipt } from '../requests.js' */
+/** @import { Desk, MethodBody } from './methods.js' */
+
+/** @typedef {'start'|'restart'|'reload'} Way  How those that are in the list get their new specs. */
+
+/** @type {import('./params.js').Reader<Way>} */
+const way = (value, path) => someOf(/** @type {const} */ (['start', 'restart', 'reload']))([value], path)[0];
+
+/** The apps of a file, each with a whole spec: those that are in the list begin a new generation, the others start. @satisfies {Record<string, MethodBody>} */
+export const renewing = {
+  /** @type {MethodBody} */
+  async renew(desk, params, client) {
+    const given = readParams({ ...WAITABLE, specs: list, how: withDefault(way, 'restart'), file: optional(text) }, params);
+    const { control, parts } = desk;
+    const specs = given.specs.map((spec, at) => possible(checkSpec(spec, `specs[${at}]`), desk.paths));
+    refuseTwins(specs);
+    const fresh = await readFresh(desk, given.token, () => specs);
+    const filled = specs.map(fresh.fill);
+    const inList = filled.filter(({ name }) => findApp(control.world.desired, name) !== null);
+    if (given.how === 'reload' && !control.hasSeen(given.token)) await parts.preflight(inList);
+    const receipt = control.mutate(given.how === 'reload' ? 'apply' : given.how, given.token, (desired) => fresh.keep(renewed(desk, desired, filled, given.how, given.file ?? null)));
+    if (given.wait) await settledEach(desk, receipt, client, given.progress);
+    return { slots: statuses(desk, receipt.about.map(({ id }) => id)) };
+  },
+};
+
+/** @param {AppSpec[]} specs */
+function refuseTwins(specs) {
+  const twin = specs.find(({ name }, at) => specs.findIndex((other) => other.name === name) !== at);
+  if (twin) throw new BadParams('specs', `of apps with different names; "${twin.name}" is there twice`);
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Desired} desired
+ * @param {AppSpec[]} specs
+ * @param {Way} how
+ * @param {string|null} file
+ * @returns {Change & Pick<Receipt, 'about'|'plan'>}
+ */
+function renewed(desk, desired, specs, how, file) {
+  const { control: { world }, parts } = desk;
+  const steps = specs.map((spec) => stepFor(desk, desired, { ...spec, instances: resolveInstances(spec.instances, parts.cpus()) }, how));
+  const change = applySteps(desired, steps, { file, cpus: parts.cpus(), nowMs: parts.clock.nowMs(), isUp: (id, generation) => isUp(world, id, generation), isBeside: (app) => isBeside(world, app) });
+  const named = asBegunBy(how, change.desired, specs);
+  const ids = specs.flatMap(({ name }) => findApp(named, name)?.slots.map(({ id }) => id) ?? []);
+  return withRoom({ ...change, desired: named, about: [...placesOf(named, ids), ...placesOf(desired, change.gone)], plan: steps.map(({ item }) => item) }, roomOf(how === 'reload' ? 'Reload' : 'Start', desk));
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Desired} desired
+ * @param {AppSpec & {instances: number}} spec
+ * @param {Way} how
+ * @returns {ApplyStep}
+ */
+function stepFor({ control: { world, keeper } }, desired, spec, how) {
+  const app = findApp(desired, spec.name);
+  const item = { name: spec.name, action: /** @type {const} */ ('start'), changes: [] };
+  if (!app) return { item, spec, how: 'add', ids: [] };
+  const ids = app.slots.map(({ id }) => id);
+  // Sockets belong to a mode: those of the old one have to be gone before the new one can listen.
+  if (diffSpecs(app.spec, spec, { isShellNew: true }).needs.has('replace')) return { item, spec, how: 'replace', ids };
+  // Of a control that has not met a keeper yet nobody knows what serves.
+  const isGuarded = how === 'reload' && (keeper === null || isServing(world, app));
+  return { item, spec, how: isGuarded ? 'reload' : 'renew', ids };
+}
+
+/**
+ * Deaths name the command.
+ * @param {Way} by
+ * @param {Desired} desired
+ * @param {AppSpec[]} specs
+ */
+function asBegunBy(by, desired, specs) {
+  return specs.reduce((sum, { name }) => {
+    const app = findApp(sum, name);
+    return app ? replaceApp(sum, { ...app, by }) : sum;
+  }, desired);
+}

@@ -1,0 +1,47 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+/** @import { Stats } from 'node:fs' */
+/** @import { Globs } from './watch-scope.js' */
+
+/**
+ * @typedef {object} WatcherOptions
+ * @property {string[]} roots  Paths that are there.
+ * @property {(path: string, stats?: Stats) => boolean} isIgnored
+ * @property {Record<string, unknown>} options  Of chokidar, as the user gave them.
+ * @property {(path: string) => void} onChange
+ * @property {() => void} onStir  The system has said something of what is watched; whether it is a change is still being looked into.
+ * @property {() => void} onReady  Everything has been found; changes are seen from now on.
+ * @property {(error: NodeJS.ErrnoException) => void} onError  It goes on with what it can.
+ */
+
+/** @typedef {(o: WatcherOptions) => {close: () => void}} OpenWatcher */
+
+/** What the user may decide; the rest would break what is promised. */
+const ALLOWED = ['usePolling', 'interval', 'binaryInterval', 'alwaysStat', 'depth', 'followSymlinks', 'awaitWriteFinish', 'atomic', 'ignorePermissionErrors'];
+
+/**
+ * Watches by chokidar, which is loaded when the first app asks for it: most homes never do.
+ * @type {OpenWatcher}
+ */
+export function openWatcher({ roots, isIgnored, options, onChange, onStir, onReady, onError }) {
+  const require = createRequire(import.meta.url);
+  const { watch } = /** @type {typeof import('chokidar')} */ (require('chokidar'));
+  const given = Object.fromEntries(Object.entries(options).filter(([key]) => ALLOWED.includes(key)));
+  const watcher = watch(roots, { ignorePermissionErrors: true, ...given, ignoreInitial: true, persistent: true, ignored: isIgnored });
+  watcher.on('all', (_event, path) => onChange(path));
+  watcher.on('raw', (_event, name, about) => {
+    const { watchedPath } = /** @type {{watchedPath?: string}} */ (about ?? {});
+    if (watchedPath && !isIgnored(join(watchedPath, String(name ?? '')))) onStir();
+  });
+  watcher.on('ready', onReady);
+  watcher.on('error', (error) => onError(/** @type {NodeJS.ErrnoException} */ (error)));
+  // Nothing follows from a failure to let go of what is watched.
+  return { close: () => void watcher.close().catch(onError) };
+}
+
+/** @returns {Globs} */
+export function loadGlobs() {
+  const require = createRequire(import.meta.url);
+  return /** @type {Globs} */ (require('picomatch'));
+}

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { isWatched } from '../../../lib/shared/trigger-spec.js';
+import { beginReload } from '../api/reloading.js';
+import { findApp } from '../desired.js';
+import { seatKey } from '../world.js';
+import { createCrons } from './crons.js';
+import { createMemoryWatch } from './memory-watch.js';
+import { createTurns } from './turns.js';
+import { createWatches } from './watches.js';
+
+/** @import { SlotTriggers } from '../../../lib/shared/protocol.js' */
+/** @import { Desk } from '../api/methods.js' */
+/** @import { AppWish } from '../desired.js' */
+/** @import { Limited } from './memory-watch.js' */
+/** @import { Due } from './turns.js' */
+
+/**
+ * What the triggers touch the machine with.
+ * @typedef {object} Senses
+ * @property {import('./open-watcher.js').OpenWatcher} openWatcher
+ * @property {import('./app-watch.js').Identify} [identify]
+ * @property {import('./crons.js').NextRun} [nextRun]
+ * @property {import('./process-trees.js').ReadTrees} readTrees
+ * @property {(pids: number[]) => number|null} sharedBytes
+ */
+
+/**
+ * Replaces apps when their files change, by the clock, and when they take too much memory.
+ * @typedef {object} Triggers
+ * @property {() => void} look  To be called whenever what is wanted may have changed. Costs nothing when it has not.
+ * @property {(name: string, id: number) => SlotTriggers} shown
+ * @property {() => void} close
+ */
+
+/** A reason is a part of a death and of a table, so it has a bound and one line. */
+const REASON_MAX = 200;
+
+/**
+ * @param {Omit<Desk, 'triggers'>} desk
+ * @param {Senses} senses
+ * @returns {Triggers}
+ */
+export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees, sharedBytes }) {
+  const { control, parts } = desk;
+  const { clock, journal } = parts;
+  const turns = createTurns({ reload, nowMs: clock.nowMs, journal });
+  const watches = createWatches({ desk, openWatcher, identify, onSettled: (name, reason) => ask(name, 'watch', reason, wanted) });
+  const crons = createCrons({ clock, nextRun, journal, onDue: (name, pattern) => ask(name, 'cron', pattern, wantedOrDone) });
+  const memory = createMemoryWatch({ clock, readTrees, sharedBytes, limited, journal, onAbove: ({ name, id }, reason) => ask(name, 'memory', reason, (app) => wanted(app).filter((one) => one === id)) });
+  /** @type {import('../desired.js').Desired|null} */
+  let seen = null;
+
+  /** @param {string} name @param {Due['trigger']} trigger @param {string} reason @param {Due['choose']} choose */
+  function ask(name, trigger, reason, choose) {
+    turns.ask(name, { trigger, by: `${trigger}: ${oneLine(reason)}`, choose });
+  }
+
+  /** @param {string} name @param {Due} due */
+  async function reload(name, due) {
+    await rolloutOver(name);
+    const choose = (/** @type {import('../desired.js').Desired} */ desired) => {
+      const app = findApp(desired, name);
+      return app ? due.choose(app) : [];
+    };
+    if (control.world.ending || choose(control.world.desired).length === 0) return false;
+    const receipt = await beginReload({ ...desk, triggers: self }, { token: randomUUID(), by: due.by, choose, change: (spec) => spec });
+    await control.settled(receipt);
+    return true;
+  }
+
+  /** Whoever began a reload of the app, and waits for it, gets the one that was asked for. @param {string} name */
+  async function rolloutOver(name) {
+    const app = findApp(control.world.desired, name);
+    if (!app?.rollout.isGuarded) return;
+    const up = app.slots.filter((slot) => slot.want === 'up').map(({ id, generation }) => ({ id, generation }));
+    // How it ended is told to those who asked for it.
+    await control.settled({ token: '', method: 'reload', up, gone: [], about: [] }).catch(() => {});
+  }
+
+  /** @returns {Limited[]} */
+  function limited() {
+    const { desired, seats, instances } = control.world;
+    return desired.apps.filter((app) => app.spec.maxMemoryBytes > 0 && !app.rollout.isGuarded && !turns.isBusy(app.spec.name)).flatMap(({ spec, slots }) => slots.flatMap(({ id, generation }) => {
+      const seat = seats.get(seatKey(id, generation));
+      const instance = seat?.life.state === 'up' ? instances.get(seat.instanceId ?? '') : undefined;
+      if (!instance || instance.exit || instance.startedAtMs === null) return [];
+      const { name, maxMemoryBytes: limitBytes, minUptimeMs, backoffMs } = spec;
+      return [{ name, id, pid: instance.pid, startedAtMs: instance.startedAtMs, limitBytes, minUptimeMs, backoffMs }];
+    }));
+  }
+
+  /** @type {Triggers} */
+  const self = {
+    look() {
+      const { desired, ending } = control.world;
+      if (seen === desired && !ending) return;
+      seen = desired;
+      const apps = ending ? [] : desired.apps;
+      watches.sync(apps.filter((app) => isWatched(app.spec) && wanted(app).length > 0));
+      crons.sync(new Map(apps.flatMap(({ spec }) => (spec.cronRestart === null ? [] : [[spec.name, spec.cronRestart]]))));
+      memory.sync(new Set(apps.flatMap(({ spec, slots }) => (spec.maxMemoryBytes > 0 ? slots.map(({ id }) => id) : []))));
+      turns.forget((name) => findApp(desired, name) !== null);
+    },
+    shown: (name, id) => ({ watch: watches.shown(name), nextRunMs: crons.nextRunMs(name), memory: memory.shown(id), last: turns.last(name) }),
+    close() {
+      watches.close();
+      crons.close();
+      memory.close();
+    },
+  };
+  return self;
+}
+
+/** @param {AppWish} app */
+function wanted({ slots }) {
+  return slots.filter((slot) => slot.want === 'up').map(({ id }) => id);
+}
+
+/** What was stopped stays stopped. What has ended by itself is a job that is done until its next time. @param {AppWish} app */
+function wantedOrDone({ slots }) {
+  return slots.filter((slot) => slot.want === 'up' || slot.isDone).map(({ id }) => id);
+}
+
+/** @param {string} text */
+function oneLine(text) {
+  const line = text.replace(/[\u0000-\u001f\u007f]+/g, ' ');
+  return line.length > REASON_MAX ? `${line.slice(0, REASON_MAX)}...` : line;
+}

@@ -1,0 +1,106 @@
+import { basename, dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { readWatchPattern } from '../../../lib/shared/watch-pattern.js';
+
+/** @import { Stats } from 'node:fs' */
+/** @import { WatchPattern } from '../../../lib/shared/watch-pattern.js' */
+
+/** @typedef {Pick<import('../../../lib/shared/spec.js').AppSpec, 'cwd'|'watch'|'ignoreWatch'|'watchExtensions'|'watchOptions'>} WatchWishes */
+
+/** As picomatch has it. @typedef {{(glob: string, options?: object): (text: string) => boolean, scan: (glob: string) => {base: string, isGlob: boolean}}} Globs */
+
+/**
+ * What of the file system an app's watching is about.
+ * @typedef {object} WatchScope
+ * @property {string[]} roots  Absolute.
+ * @property {(path: string, stats?: Stats) => boolean} isIgnored
+ * @property {(path: string) => string} nameOf  For people.
+ */
+
+/**
+ * @param {WatchWishes} wishes
+ * @param {object} o
+ * @param {Globs} o.globs
+ * @param {string[]} o.ownFolders  Of the manager: nothing in them counts.
+ * @param {string[]} o.ownFiles  What the app's output and its pid are written to, with what is rotated away from them.
+ * @returns {WatchScope}
+ */
+export function watchScope({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }, { globs, ownFolders, ownFiles }) {
+  const entries = watch.filter((text) => !text.startsWith('!')).map((text) => entryOf(text, cwd, globs));
+  const roots = [...new Set(entries.map(({ root }) => root))];
+  const patterns = [...ignoreWatch, ...textsOf(watchOptions.ignored), ...watch.filter((text) => text.startsWith('!')).map((text) => text.slice(1))].flatMap((text) => readWatchPattern(text) ?? []);
+  const matchers = patterns.map((pattern) => ({ matches: matcherOf(pattern, cwd, globs), isException: pattern.isException }));
+  const isOwn = ownership(ownFolders.filter((folder) => !roots.some((root) => isIn(root, folder))), ownFiles);
+  const endings = new Set(watchExtensions.map((word) => `.${word}`));
+
+  return {
+    roots,
+    nameOf: (path) => (isIn(path, cwd) ? relative(cwd, path) || '.' : path),
+    isIgnored(path, stats) {
+      const holders = entries.filter(({ root }) => isIn(path, root));
+      if (isOwn(path) || holders.length === 0) return true;
+      const below = holders.map(({ root }) => relative(root, path)).reduce((one, other) => (other.length < one.length ? other : one));
+      if (below.split(sep).some((part) => part === 'node_modules' || (part.startsWith('.') && part !== '.'))) return true;
+      if (matchers.some(({ matches, isException }) => !isException && matches(path, below)) && !matchers.some(({ matches, isException }) => isException && matches(path, below))) return true;
+      if (!stats?.isFile()) return false;
+      return (endings.size > 0 && !endings.has(extname(path))) || !holders.some(({ accepts }) => accepts(path));
+    },
+  };
+}
+
+/**
+ * A path, or a glob: the folder it begins with is watched then, and its files are looked at.
+ * @param {string} text
+ * @param {string} cwd
+ * @param {Globs} globs
+ */
+function entryOf(text, cwd, globs) {
+  const { base, isGlob } = globs.scan(text);
+  if (!isGlob) return { root: resolve(cwd, text), accepts: () => true };
+  const root = resolve(cwd, base);
+  const rest = globs(text.slice(base.length).replace(/^\/+/, ''));
+  return { root, accepts: (/** @type {string} */ path) => rest(relative(root, path)) };
+}
+
+/**
+ * @param {WatchPattern} pattern
+ * @param {string} cwd
+ * @param {Globs} globs
+ * @returns {(path: string, below: string) => boolean}  `below`: from what is watched.
+ */
+function matcherOf(pattern, cwd, globs) {
+  if (pattern.kind === 'regex') return (path) => pattern.regex.test(isIn(path, cwd) ? `/${relative(cwd, path)}` : path);
+  const matches = globs(pattern.glob, { dot: true });
+  if (pattern.kind === 'name') return (_path, below) => below.split(sep).some((part) => matches(part));
+  return (path) => {
+    const text = isAbsolute(pattern.glob) ? path : relative(cwd, path);
+    return matches(text) || text === pattern.glob || text.startsWith(`${pattern.glob}${sep}`);
+  };
+}
+
+/**
+ * @param {string[]} folders
+ * @param {string[]} files
+ * @returns {(path: string) => boolean}
+ */
+function ownership(folders, files) {
+  const places = files.filter((file) => file !== '').map((file) => ({ folder: dirname(file), stem: basename(file, extname(file)), file }));
+  return (path) => {
+    // state.json.bak
+    if (folders.some((folder) => isIn(path, folder) || path.startsWith(`${folder}.`))) return true;
+    // app-out.log, app-out__2026-01-31T10-00-00-000Z.log.gz
+    return places.some(({ file, folder, stem }) => path === file || (dirname(path) === folder && basename(path).startsWith(`${stem}__`)));
+  };
+}
+
+/** @param {unknown} given  `ignored` of chokidar: one or several; what is no text cannot come from a file. @returns {string[]} */
+function textsOf(given) {
+  return (Array.isArray(given) ? given : [given]).filter((one) => typeof one === 'string');
+}
+
+/**
+ * @param {string} path
+ * @param {string} folder
+ */
+function isIn(path, folder) {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+}

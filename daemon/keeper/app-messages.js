@@ -1,0 +1,158 @@
+// What apps say with process.send(). The keeper passes it on while control wants to hear it, and keeps what describes an app. An app that floods costs
+// neither the memory of the keeper nor that of control: what is too much is dropped and counted.
+
+/** Of one instance, in any second. */
+const MESSAGES_PER_S = 1_000;
+const CHARS_PER_S = 1024 * 1024;
+const WINDOW_MS = 1_000;
+/** Longest message, in characters of its JSON. */
+const MESSAGE_MAX_CHARS = 256 * 1024;
+/** What is on its way to a control that does not read: of one instance, and of all. */
+const OWN_FLIGHT_MAX_CHARS = 256 * 1024;
+const FLIGHT_MAX_CHARS = 1024 * 1024;
+/** What is kept of one instance. */
+const KEPT_MAX_CHARS = 32 * 1024;
+
+/** Messages of which the last is kept, each part under its own name. @type {Record<string, (data: any) => [name: unknown, part: unknown][]>} */
+const KEPT = {
+  'axm:action': (data) => [[data.action_name, data]],
+  'axm:monitor': (data) => Object.entries(data),
+  'axm:option:configuration': (data) => Object.entries(data),
+};
+
+/**
+ * @typedef {import('./child.js').Child} Child
+ * @typedef {[type: string, name: string, text: string]} Kept  `text` is JSON.
+ *
+ * @typedef {object} Talk  What one instance has said.
+ * @property {number} endsMono  Of the second that is counted.
+ * @property {number} messages  In this second.
+ * @property {number} chars
+ * @property {number} dropped  That control has not been told of.
+ * @property {NodeJS.Timeout | null} timer
+ * @property {Map<string, Kept>} kept
+ * @property {number} keptChars
+ */
+
+/**
+ * @param {(name: string, data: object, onSent: () => void) => void} emit  To control.
+ */
+export function createAppMessages(emit) {
+  let isHeard = false;
+  /** Replaced with each control: what was on its way to the one before is over. */
+  let flight = newFlight();
+  /** @type {WeakMap<Child, Talk>} */
+  const talks = new WeakMap();
+
+  /** @param {Child} child */
+  const talkOf = (child) => {
+    const known = talks.get(child);
+    if (known) return known;
+    /** @type {Talk} */
+    const talk = { endsMono: 0, messages: 0, chars: 0, dropped: 0, timer: null, kept: new Map(), keptChars: 0 };
+    talks.set(child, talk);
+    return talk;
+  };
+
+  /** @param {Child} child  @param {Talk} talk */
+  const drop = ({ instanceId }, talk) => {
+    talk.dropped += 1;
+    // Told a second later: one message for any number of them.
+    talk.timer ??= setTimeout(() => {
+      talk.timer = null;
+      if (isHeard) emit('missed', { instanceId, count: talk.dropped }, () => {});
+      talk.dropped = 0;
+    }, WINDOW_MS).unref();
+  };
+
+  /** @param {Child} child  @param {Talk} talk  @param {string} text */
+  const passOn = (child, talk, text) => {
+    const { own } = flight;
+    if (flight.chars >= FLIGHT_MAX_CHARS || (own.get(child) ?? 0) >= OWN_FLIGHT_MAX_CHARS) return drop(child, talk);
+    emit('said', { instanceId: child.instanceId, text }, load(flight, child, text.length));
+  };
+
+  return {
+    /** @param {boolean} isOn  Whether control wants to hear what apps say. */
+    hear(isOn) {
+      isHeard = isOn;
+    },
+    /** Control is gone; the next one says anew what it wants. */
+    hush() {
+      isHeard = false;
+      flight = newFlight();
+    },
+    /** @param {Child} child  @param {any} message  From its own process.send(). */
+    receive(child, message) {
+      const isKept = typeof message?.type === 'string' && Object.hasOwn(KEPT, message.type);
+      if (!isKept && !isHeard) return;
+      const talk = talkOf(child);
+      const text = isDue(talk) ? stringify(message) : null;
+      if (text === null || text.length > MESSAGE_MAX_CHARS) return drop(child, talk);
+      talk.chars += text.length;
+      if (!isKept) passOn(child, talk, text);
+      else if (!keep(talk, message)) drop(child, talk);
+    },
+    /** @param {Child} child  @returns {Kept[]} */
+    keptOf(child) {
+      return [...(talks.get(child)?.kept.values() ?? [])];
+    },
+  };
+}
+
+/** @typedef {{ chars: number, own: WeakMap<Child, number> }} Flight */
+
+/** @returns {Flight} */
+function newFlight() {
+  return { chars: 0, own: new WeakMap() };
+}
+
+/** @param {Flight} flight  @param {Child} child  @param {number} chars  @returns {() => void}  To be called when they have arrived. */
+function load(flight, child, chars) {
+  const add = (/** @type {number} */ count) => {
+    flight.chars += count;
+    flight.own.set(child, (flight.own.get(child) ?? 0) + count);
+  };
+  add(chars);
+  return () => add(-chars);
+}
+
+/** @param {Talk} talk  @returns {boolean}  false when it has said too much in this second. */
+function isDue(talk) {
+  const nowMono = performance.now();
+  if (nowMono >= talk.endsMono) Object.assign(talk, { endsMono: nowMono + WINDOW_MS, messages: 0, chars: 0 });
+  talk.messages += 1;
+  return talk.messages <= MESSAGES_PER_S && talk.chars <= CHARS_PER_S;
+}
+
+/** @param {unknown} message  @returns {string | null}  null when it is nested too deeply. */
+function stringify(message) {
+  try {
+    return JSON.stringify(message) ?? null;
+  } catch {
+    // RangeError: JSON.parse() goes deeper than JSON.stringify() does. Nothing else is wrong with what has come as JSON.
+    return null;
+  }
+}
+
+/** @param {Talk} talk  @param {{ type: string, data?: unknown }} message  @returns {boolean}  false when there is no room for all of it. */
+function keep(talk, { type, data }) {
+  if (typeof data !== 'object' || data === null) return false;
+  let isWhole = true;
+  for (const [name, part] of KEPT[type](data)) {
+    const text = typeof name === 'string' ? stringify(part) : null;
+    if (typeof name !== 'string' || text === null) continue;
+    const key = `${type}\n${name}`;
+    const chars = talk.keptChars - sizeOf(talk.kept.get(key)) + sizeOf([type, name, text]);
+    isWhole &&= chars <= KEPT_MAX_CHARS;
+    if (chars > KEPT_MAX_CHARS) continue;
+    talk.kept.set(key, [type, name, text]);
+    talk.keptChars = chars;
+  }
+  return isWhole;
+}
+
+/** @param {Kept} [kept] */
+function sizeOf(kept) {
+  return kept ? kept[0].length + kept[1].length + kept[2].length : 0;
+}

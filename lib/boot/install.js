@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { NclustError } from '../shared/errors.js';
+import { asOwner } from './as-owner.js';
+
+/** @typedef {import('./service-plan.js').PlannedFile} PlannedFile */
+/** @typedef {{uid: number, gid: number}} Owner */
+
+/** How long a service may take to start: its apps are up then. */
+const COMMAND_MS = 15 * 60_000;
+
+/**
+ * @param {PlannedFile[]} files
+ * @param {Owner} owner
+ * Throws ERR_NCLUST_STARTUP.
+ */
+export function writeFiles(files, owner) {
+  for (const file of files) {
+    try {
+      if (file.isOwners) asOwner(owner, () => write(file));
+      else write(file);
+    } catch (error) {
+      throw failed(`"${file.path}" could not be written (${codeOf(error)})`, error);
+    }
+  }
+}
+
+/**
+ * @param {Pick<PlannedFile, 'path'|'isOwners'>[]} files
+ * @param {Owner} owner
+ * Throws ERR_NCLUST_STARTUP. A file that is not there is none to remove.
+ */
+export function removeFiles(files, owner) {
+  for (const { path, isOwners } of files) {
+    try {
+      if (isOwners) asOwner(owner, () => rmSync(path, { force: true }));
+      else rmSync(path, { force: true });
+    } catch (error) {
+      throw failed(`"${path}" could not be removed (${codeOf(error)})`, error);
+    }
+  }
+}
+
+/**
+ * @param {string[][]} commands
+ * @param {object} o
+ * @param {Record<string, string|undefined>} o.env
+ * @param {boolean} [o.mayFail]
+ * Throws ERR_NCLUST_STARTUP with what the command said.
+ */
+export function runCommands(commands, { env, mayFail = false }) {
+  for (const [program, ...args] of commands) {
+    try {
+      execFileSync(program, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: COMMAND_MS });
+    } catch (error) {
+      const { stderr } = /** @type {{stderr?: string}} */ (error);
+      if (!mayFail) throw failed(`"${[program, ...args].join(' ')}" failed: ${stderr?.trim() || /** @type {Error} */ (error).message}`, error);
+    }
+  }
+}
+
+/**
+ * A service that could not run its program would fail at the next boot, when nobody looks.
+ * @param {string} node
+ * @param {string} main
+ * @param {Owner & {user: string}} owner
+ * Throws ERR_NCLUST_STARTUP.
+ */
+export function checkReach(node, main, owner) {
+  asOwner(owner, () => {
+    for (const path of [node, main]) {
+      try {
+        closeSync(openSync(path, 'r')); // access(2) would answer for the user who started this process.
+      } catch (error) {
+        throw failed(`"${owner.user}" may not use "${path}" (${codeOf(error)})`, error, `Install Node.js and nclust where "${owner.user}" can use them, and run the command from there.`);
+      }
+    }
+  });
+}
+
+/** @param {PlannedFile} file */
+function write({ path, text, mode, isOwners }) {
+  mkdirSync(dirname(path), { recursive: true, mode: isOwners ? 0o700 : 0o755 });
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    writeFileSync(draft, text, { mode, flag: 'wx' });
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * @param {string} what
+ * @param {unknown} cause
+ * @param {string|null} [hint]
+ */
+function failed(what, cause, hint = null) {
+  return new NclustError('ERR_NCLUST_STARTUP', `${what}.`, { hint, cause });
+}
+
+/** @param {unknown} error */
+function codeOf(error) {
+  return /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
+}

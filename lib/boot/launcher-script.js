@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../shared/daemon-node.js';
+import { shellQuote } from './shell-quote.js';
+
+/** Oldest major version that runs nclust. */
+const NODE_MIN = 20;
+
+/**
+ * Where version managers keep their versions, newest first to be tried in this order. A star stands for the version.
+ * @type {[variable: string, byDefault: string, below: string][]}
+ */
+const VERSION_FOLDERS = [
+  ['NVM_DIR', '.nvm', 'versions/node/*/bin/node'],
+  ['FNM_DIR', '.local/share/fnm', 'node-versions/*/installation/bin/node'],
+  ['', '.fnm', 'node-versions/*/installation/bin/node'],
+  ['', 'Library/Application Support/fnm', 'node-versions/*/installation/bin/node'],
+  ['VOLTA_HOME', '.volta', 'tools/image/node/*/bin/node'],
+  ['ASDF_DATA_DIR', '.asdf', 'installs/nodejs/*/bin/node'],
+  ['MISE_DATA_DIR', '.local/share/mise', 'installs/node/*/bin/node'],
+];
+
+/**
+ * A script that runs nclust with a Node.js that is there, for services: the version that was current when they were installed may be gone.
+ * @param {object} o
+ * @param {string} o.home  NCLUST_HOME.
+ * @param {string} o.userHome
+ * @param {string} o.node  What runs nclust now.
+ * @param {string} o.main  bin/nclust.js.
+ * @param {Record<string, string|undefined>} o.env  Of the shell: where version managers live.
+ */
+export function launcherScript({ home, userHome, node, main, env }) {
+  const folders = VERSION_FOLDERS.map(([variable, byDefault, below]) => {
+    const [before, after] = below.split('*');
+    return `${shellQuote(`${(variable && env[variable]) || join(userHome, byDefault)}/${before}`)}*${after}`;
+  });
+  return `#!/bin/sh
+# Written by "nclust startup"; "nclust unstartup" removes it. Runs nclust with the Node.js it was installed with or, when that is gone, with the newest
+# there is from ${NODE_MIN} on: of nvm, fnm, volta, asdf and mise, else the one in PATH.
+node=${shellQuote(node)}
+main=${shellQuote(main)}
+NCLUST_HOME=${shellQuote(home)}
+HOME="\${HOME:-${userHome.replace(/(["\\$`])/g, '\\$1')}}"
+PATH="\${PATH:-/usr/bin:/bin}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin"
+
+# Of the files given, the one whose version is the highest and not below ${NODE_MIN}.
+newest() {
+  best='' best_number=0
+  for file in "$@"; do
+    [ -x "$file" ] || continue
+    version=\${file%/bin/node}
+    version=\${version%/installation}
+    version=\${version##*/}
+    number=$(echo "\${version#v}" | awk -F. '/^[0-9]+[.][0-9]+[.][0-9]+$/ { print $1 * 1000000 + $2 * 1000 + $3 }')
+    [ "\${number:-0}" -ge ${NODE_MIN}000000 ] && [ "$number" -gt "$best_number" ] && best=$file best_number=$number
+  done
+  [ -n "$best" ] && echo "$best"
+}
+
+if [ ! -x "$node" ]; then
+  node=$(newest ${folders.join(' \\\n    ')}) || node=$(command -v node) || node=''
+  if [ -z "$node" ]; then
+    echo "nclust: there is no Node.js from ${NODE_MIN} on any more; install one, then run: nclust startup" >&2
+    exit 1
+  fi
+fi
+# With its version a Node.js takes along what was installed globally.
+if [ ! -f "$main" ]; then
+  beside=\${node%/bin/node}/lib/node_modules/nclust/bin/nclust.js
+  if [ -f "$beside" ]; then
+    main=$beside
+  else
+    main=$(command -v nclust) || { echo "nclust: it is not installed any more; install it, then run: nclust startup" >&2; exit 1; }
+  fi
+fi
+PATH="\${node%/*}:$PATH"
+export PATH HOME NCLUST_HOME
+case "$1" in
+  daemon)
+    export ${Object.entries(DAEMON_NODE_ENV).map(([key, value]) => `${key}=${value}`).join(' ')}
+    exec "$node" ${DAEMON_NODE_ARGS.join(' ')} "$main" "$@" ;;
+esac
+exec "$node" "$main" "$@"
+`;
+}

@@ -1,0 +1,54 @@
+import { findProgram } from '../config/find-program.js';
+import { NclustError } from '../shared/errors.js';
+import { nearWords } from '../shared/near-words.js';
+
+/** @typedef {'systemd'|'launchd'|'openrc'|'rcd'|'rcd-openbsd'} Platform  Those there is a service for. */
+
+/**
+ * In the order in which they are looked for; PM2's names of them.
+ * @type {{platform: Platform|'upstart'|'systemv'|'smf', probe: string, names: string[]}[]}
+ */
+export const PLATFORMS = [
+  { platform: 'systemd', probe: 'systemctl', names: ['systemd', 'ubuntu', 'debian', 'centos', 'fedora', 'arch', 'oracle'] },
+  { platform: 'upstart', probe: 'update-rc.d', names: ['upstart', 'ubuntu14', 'ubuntu12'] },
+  { platform: 'systemv', probe: 'chkconfig', names: ['systemv', 'amazon', 'centos6'] },
+  { platform: 'openrc', probe: 'rc-update', names: ['openrc', 'gentoo', 'alpine'] },
+  { platform: 'launchd', probe: 'launchctl', names: ['launchd', 'macos', 'darwin'] },
+  { platform: 'rcd', probe: 'sysrc', names: ['rcd', 'freebsd'] },
+  { platform: 'rcd-openbsd', probe: 'rcctl', names: ['rcd-openbsd', 'openbsd'] },
+  { platform: 'smf', probe: 'svcadm', names: ['smf', 'sunos', 'solaris'] },
+];
+
+/** @type {Platform[]} */
+const SUPPORTED = ['systemd', 'launchd', 'openrc', 'rcd', 'rcd-openbsd'];
+
+/** Service managers are not in everybody's PATH. */
+const MORE_PATH = ':/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin';
+
+/**
+ * @param {string|undefined} word  What was typed. Undefined: look which one there is.
+ * @param {object} o
+ * @param {string|undefined} o.path  PATH.
+ * @param {string} o.instead  A command line that brings the apps back, for a system without a service of ours.
+ * @returns {Platform}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
+ */
+export function choosePlatform(word, { path, instead }) {
+  const row = word === undefined ? detected(path) : PLATFORMS.find(({ names }) => names.includes(word.toLowerCase()));
+  if (!row && word !== undefined) throw unknownPlatform(word);
+  const platform = SUPPORTED.find((name) => name === row?.platform);
+  if (platform) return platform;
+  const found = row ? `There is no service for ${row.platform}` : `No service manager was found (${PLATFORMS.map(({ probe }) => probe).join(', ')})`;
+  throw new NclustError('ERR_NCLUST_STARTUP', `${found}.`, { hint: `Put this line into the crontab of the user ("crontab -e") instead: @reboot ${instead}` });
+}
+
+/** @param {string|undefined} path */
+function detected(path) {
+  return PLATFORMS.find(({ probe }) => findProgram(probe, { path: `${path ?? ''}${MORE_PATH}`, cwd: '/' }) !== null);
+}
+
+/** @param {string} word */
+function unknownPlatform(word) {
+  const names = PLATFORMS.flatMap((row) => row.names);
+  const [near] = nearWords(word, names);
+  return new NclustError('ERR_NCLUST_USAGE', `"${word}" is no platform; accepted: ${names.join(', ')}.`, { hint: near ? `Did you mean "${near}"?` : null });
+}

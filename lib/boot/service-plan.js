@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import { launchdPlist } from './launchd-plist.js';
+import { freebsdScript, identifier, openbsdScript, openrcScript } from './rc-scripts.js';
+import { systemdUnit } from './systemd-unit.js';
+
+/** @typedef {import('./platforms.js').Platform} Platform */
+/** @typedef {import('./systemd-unit.js').Service} Service */
+
+/**
+ * A file to be written.
+ * @typedef {object} PlannedFile
+ * @property {string} path
+ * @property {string} text
+ * @property {number} mode
+ * @property {boolean} isOwners  It belongs to the user of the service, and is written as that user.
+ */
+
+/**
+ * How a service gets into the system and out of it.
+ * @typedef {object} ServicePlan
+ * @property {PlannedFile} file
+ * @property {string[][]} enable  Commands, in order, after the file is there.
+ * @property {string[][]} disable  Before it is removed. What fails there was not there.
+ * @property {string[][]} forget  After it was removed.
+ * @property {string|null} next  What is left to be done by hand.
+ */
+
+/** Services that a user may have without root. */
+export const USER_UNITS = /** @type {Platform[]} */ (['systemd', 'launchd']);
+
+/**
+ * @param {Platform} platform
+ * @param {Service} service
+ * @param {{uid: number, configHome?: string}} whose
+ * @returns {ServicePlan}
+ */
+export function planService(platform, service, whose) {
+  return PLANS[platform](service, whose);
+}
+
+/** @type {Record<Platform, (service: Service, whose: {uid: number, configHome?: string}) => ServicePlan>} */
+const PLANS = {
+  systemd(service, { configHome }) {
+    const { name, user, userHome, isUserUnit } = service;
+    const systemctl = isUserUnit ? ['systemctl', '--user'] : ['systemctl'];
+    const folder = isUserUnit ? join(configHome || join(userHome, '.config'), 'systemd/user') : '/etc/systemd/system';
+    return {
+      file: { path: join(folder, `${name}.service`), text: systemdUnit(service), mode: 0o644, isOwners: isUserUnit },
+      enable: [[...systemctl, 'daemon-reload'], [...systemctl, 'enable', '--now', name]],
+      disable: [[...systemctl, 'disable', name]],
+      forget: [[...systemctl, 'daemon-reload']],
+      next: isUserUnit ? `Without this it runs only while "${user}" is logged in: loginctl enable-linger ${user}` : null,
+    };
+  },
+  launchd(service, { uid }) {
+    const { name, userHome, isUserUnit } = service;
+    const domain = isUserUnit ? `gui/${uid}` : 'system';
+    const path = join(isUserUnit ? join(userHome, 'Library/LaunchAgents') : '/Library/LaunchDaemons', `${name}.plist`);
+    return {
+      file: { path, text: launchdPlist(service), mode: 0o644, isOwners: isUserUnit },
+      enable: [['launchctl', 'enable', `${domain}/${name}`], ['launchctl', 'bootstrap', domain, path]],
+      disable: [['launchctl', 'disable', `${domain}/${name}`]],
+      forget: [],
+      next: isUserUnit ? 'It starts when you log in; for the start of the machine: sudo nclust startup' : null,
+    };
+  },
+  openrc(service) {
+    const { name } = service;
+    return script(`/etc/init.d/${name}`, openrcScript(service), [['rc-update', 'add', name, 'default'], ['rc-service', name, 'start']], [['rc-update', 'del', name, 'default']]);
+  },
+  rcd(service) {
+    const word = identifier(service.name);
+    return script(`/usr/local/etc/rc.d/${word}`, freebsdScript(service), [['sysrc', `${word}_enable=YES`], ['service', word, 'start']], [['sysrc', '-x', `${word}_enable`]]);
+  },
+  'rcd-openbsd'(service) {
+    const word = identifier(service.name);
+    return script(`/etc/rc.d/${word}`, openbsdScript(service), [['rcctl', 'enable', word], ['rcctl', 'start', word]], [['rcctl', 'disable', word]]);
+  },
+};
+
+/**
+ * @param {string} path
+ * @param {string} text
+ * @param {string[][]} enable
+ * @param {string[][]} disable
+ * @returns {ServicePlan}
+ */
+function script(path, text, enable, disable) {
+  return { file: { path, text, mode: 0o755, isOwners: false }, enable, disable, forget: [], next: null };
+}

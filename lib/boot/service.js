@@ -1,0 +1,81 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { NclustError } from '../shared/errors.js';
+import { asOwner } from './as-owner.js';
+import { launcherScript } from './launcher-script.js';
+import { longestKillMs } from './longest-kill.js';
+import { choosePlatform } from './platforms.js';
+import { planService, USER_UNITS } from './service-plan.js';
+import { shellQuote } from './shell-quote.js';
+import { resolveWhose } from './whose.js';
+
+/** @typedef {import('./service-plan.js').PlannedFile} PlannedFile */
+
+const MAIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
+
+/** Ending takes as long as the slowest app may, and something for the manager itself. */
+const STOP_SLACK_S = 30;
+const STOP_MIN_S = 90;
+
+/**
+ * Everything about one service, before anything is done.
+ * @typedef {object} Intent
+ * @property {import('./platforms.js').Platform} platform
+ * @property {string} name
+ * @property {import('./whose.js').Whose} whose
+ * @property {boolean} isUserUnit
+ * @property {import('./service-plan.js').ServicePlan} plan
+ * @property {PlannedFile} launcher
+ * @property {string} node
+ * @property {string} main
+ */
+
+/**
+ * @param {string|undefined} word  The platform.
+ * @param {Record<string, any>} options  Those of `startup`.
+ * @param {import('../context.js').Context} context
+ * @returns {Intent}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
+ */
+export function intend(word, options, context) {
+  const { env, node } = context;
+  const whose = resolveWhose(options, context);
+  const platform = choosePlatform(word, { path: env.PATH, instead: `${shellQuote(node.file)} ${shellQuote(MAIN)} resurrect` });
+  const isUserUnit = options.userUnit === true;
+  if (isUserUnit && !USER_UNITS.includes(platform)) throw new NclustError('ERR_NCLUST_USAGE', `--user-unit was given, and ${platform} has no services of users; accepted: ${USER_UNITS.join(', ')}.`);
+  if (isUserUnit && options.waitIp) throw new NclustError('ERR_NCLUST_USAGE', '--wait-ip was given with --user-unit; accepted: one of the two, because services of users know nothing of the network.');
+  if (isUserUnit && whose.uid !== process.geteuid?.()) throw new NclustError('ERR_NCLUST_USAGE', `--user-unit was given for "${whose.user}"; accepted: as that user only.`);
+  const name = options.serviceName ?? `nclust-${whose.user}`;
+  if (!/^[\w.@-]+$/.test(name)) throw new NclustError('ERR_NCLUST_USAGE', `--service-name is ${JSON.stringify(name)}; accepted: letters, digits and the signs . _ @ -`);
+  const launcher = { path: join(whose.home, 'launcher.sh'), text: launcherScript({ ...whose, node: node.file, main: MAIN, env: whose.uid === process.geteuid?.() ? env : {} }), mode: 0o600, isOwners: true };
+  const service = { name, ...whose, launcher: launcher.path, isUserUnit, waitsForIp: options.waitIp === true, stopSeconds: stopSeconds(whose) };
+  const plan = planService(platform, service, { uid: whose.uid, configHome: env.XDG_CONFIG_HOME });
+  return { platform, name, whose, isUserUnit, plan, launcher, node: node.file, main: MAIN };
+}
+
+/** @param {Intent} intent */
+export function needsRoot({ isUserUnit }) {
+  return !isUserUnit && process.geteuid?.() !== 0;
+}
+
+/**
+ * The command that root has to run, as PM2's users know it.
+ * @param {string} command
+ * @param {Intent} intent
+ * @param {Record<string, any>} options
+ */
+export function sudoLine(command, { platform, whose, node, main }, { serviceName, waitIp, home }) {
+  const isUsual = whose.home === join(whose.userHome, '.nclust');
+  const words = [
+    command, platform, '-u', whose.user, '--hp', whose.userHome,
+    ...(isUsual && home === undefined ? [] : ['--home', whose.home]),
+    ...(serviceName === undefined ? [] : ['--service-name', serviceName]),
+    ...(waitIp ? ['--wait-ip'] : []),
+  ];
+  return `sudo env PATH=$PATH:${shellQuote(dirname(node))} ${[node, main, ...words].map(shellQuote).join(' ')}`;
+}
+
+/** @param {import('./whose.js').Whose} whose */
+function stopSeconds(whose) {
+  const longestMs = asOwner(whose, () => longestKillMs(whose.home));
+  return Math.max(STOP_MIN_S, Math.ceil(longestMs / 1_000) + STOP_SLACK_S);
+}

@@ -1,0 +1,7 @@
+/**
+ * A word as a POSIX shell reads it back.
+ * @param {string} word
+ */
+export function shellQuote(word) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

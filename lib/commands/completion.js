@@ -1,0 +1,67 @@
+import { basename } from 'node:path';
+import { COMMANDS } from '../command-table.js';
+import { OPTIONS_OF } from '../command-options.js';
+import { candidates } from '../completion/candidates.js';
+import { install, placeOf, uninstall } from '../completion/install.js';
+import { SCRIPTS, SHELLS } from '../completion/scripts.js';
+import { NclustError } from '../shared/errors.js';
+import { SETTINGS } from '../shared/settings.js';
+
+/** @typedef {import('../context.js').Context} Context */
+/** @typedef {import('../completion/scripts.js').Shell} Shell */
+
+/**
+ * Completion of command lines: `bash`, `zsh` or `fish` prints what a shell has to read, `install` and `uninstall` put it where the shell looks,
+ * `words` is what the shell asks on every TAB.
+ * @param {Context} context
+ * @param {string[]} words
+ * @param {Record<string, any>} _options
+ * @param {string[]} args  The command line, for `words`.
+ * @returns {Promise<{text: string}>}  Throws ERR_NCLUST_USAGE.
+ */
+export async function completion(context, [what, shell], _options, args) {
+  if (what === 'words') return { text: lines(await candidates(args, vocabularyOf(context))) };
+  if (isShell(what)) return { text: SCRIPTS[what] };
+  if (what !== 'install' && what !== 'uninstall') throw usage(what);
+  const chosen = shell ?? basename(context.env.SHELL ?? '');
+  if (!isShell(chosen)) throw usage(chosen);
+  const file = placeOf(chosen, context.env);
+  if (what === 'uninstall') return { text: uninstall(chosen, file) ? `Removed from ${file}\n` : `Nothing of nclust was in ${file}\n` };
+  install(chosen, file);
+  return { text: `Written to ${file}; it works in every new ${chosen}.\n` };
+}
+
+/**
+ * @param {Context} context
+ * @returns {import('../completion/candidates.js').Vocabulary}
+ */
+function vocabularyOf(context) {
+  return {
+    commands: COMMANDS.filter(({ isHidden }) => !isHidden),
+    flagsOf: ({ options = [], takesOptionsOf }) => [...OPTIONS_OF[takesOptionsOf ?? 'none'].flatMap(({ flags }) => flags ?? []), ...options.map(([flags]) => flags), '-h, --help'],
+    apps: async () => {
+      const client = await context.running();
+      const { slots } = client ? await client.request('list') : { slots: [] };
+      return slots.flatMap((/** @type {import('../shared/protocol.js').SlotStatus} */ { name, namespace, id }) => [name, ...(namespace === 'default' ? [] : [namespace]), String(id)]);
+    },
+    settings: () => Object.keys(SETTINGS),
+  };
+}
+
+/** @param {string[]} words */
+function lines(words) {
+  return words.map((word) => `${word}\n`).join('');
+}
+
+/**
+ * @param {string|undefined} word
+ * @returns {word is Shell}
+ */
+function isShell(word) {
+  return SHELLS.includes(/** @type {Shell} */ (word));
+}
+
+/** @param {string|undefined} word */
+function usage(word) {
+  return new NclustError('ERR_NCLUST_USAGE', `${word ? `"${word}" is nothing completion knows` : 'completion needs to know for which shell'}; accepted: install, uninstall, ${SHELLS.join(', ')}.`, { hint: 'For example: nclust completion install' });
+}

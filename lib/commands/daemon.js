@@ -1,0 +1,64 @@
+import { stayWith } from '../boot/foreground.js';
+import { takeNotifier } from '../boot/notifier.js';
+import { longestKillMs } from '../boot/longest-kill.js';
+import { openClient } from '../client.js';
+import { connectOnly } from '../launch.js';
+import { newToken } from './outcome.js';
+
+/** What ending takes beyond the longest kill_timeout. */
+const SLACK_MS = 30_000;
+
+/**
+ * Runs the manager in the foreground: under systemd, launchd or another supervisor. SIGTERM and SIGINT end it and its apps, which stay wanted; SIGHUP
+ * reloads them.
+ * @param {import('../context.js').Context} context
+ * @returns {Promise<{home: string}>}  When the manager has ended.
+ */
+export async function daemon({ home, env, talk }) {
+  process.title = `nclust daemon (${home})`;
+  const notifier = takeNotifier(env, talk);
+  const ending = new AbortController();
+  const end = () => {
+    if (ending.signal.aborted) return;
+    notifier?.say('STOPPING=1', `EXTEND_TIMEOUT_USEC=${(longestKillMs(home) + SLACK_MS) * 1_000}`);
+    ending.abort();
+  };
+  const reload = () => void reloadAll(home, notifier).catch((error) => talk(error.message));
+  process.on('SIGTERM', end).on('SIGINT', end).on('SIGHUP', reload);
+  try {
+    await stayWith({ home, notifier, talk, ending: ending.signal, send: sendSignal });
+    await notifier?.settled();
+  } finally {
+    process.off('SIGTERM', end).off('SIGINT', end).off('SIGHUP', reload);
+  }
+  return { home };
+}
+
+/**
+ * @param {string} home
+ * @param {import('../boot/notifier.js').Notifier|null} notifier
+ */
+async function reloadAll(home, notifier) {
+  const client = await openClient(() => connectOnly(home));
+  if (!client) return;
+  notifier?.say('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`);
+  try {
+    await client.request('reload', { targets: ['all'], token: newToken() });
+  } finally {
+    notifier?.say('READY=1');
+    await client.close();
+  }
+}
+
+/**
+ * To the manager itself; apps are ended by it.
+ * @param {number} pid
+ * @param {'SIGTERM'|'SIGKILL'} signal
+ */
+function sendSignal(pid, signal) {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended in this very moment.
+  }
+}

@@ -1,0 +1,95 @@
+import { carryOut } from '../carry-out.js';
+import { readLiveList, readSavedList, runningPm2 } from '../import/pm2-list.js';
+import { takeOver } from '../import/take-over.js';
+import { NclustError } from '../shared/errors.js';
+import { keptApps } from './not-running.js';
+import { newToken, outcome } from './outcome.js';
+
+/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/spec.js').AppSpec} AppSpec */
+
+/**
+ * What was taken over, or would be.
+ * @typedef {object} Imported
+ * @property {string} source
+ * @property {boolean} isDryRun
+ * @property {{name: string, mode: string, instances: number|string, stopped: number, script: string, args: string[], variables: string[]}[]} apps  Of the variables only the names: values may be secrets.
+ * @property {string[]} present  Were in the list already, and were left alone.
+ * @property {{name: string, why: string}[]} refused
+ * @property {string[]} warnings
+ * @property {SlotStatus[]} slots
+ * @property {SlotStatus[]} all
+ * @property {number} exitStatus
+ */
+
+/**
+ * Takes over the apps of another manager, which is left alone.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} words
+ * @param {Record<string, any>} options
+ * @returns {Promise<Imported>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_IMPORT, and what starting throws.
+ */
+export async function importList(context, [from, file], { live = false, dryRun = false, wait, json }) {
+  if (from !== 'pm2') throw new NclustError('ERR_NCLUST_USAGE', `import is given ${JSON.stringify(from)}; accepted: pm2.`, { hint: 'For a config file: nclust start <file>' });
+  if (live && file !== undefined) throw new NclustError('ERR_NCLUST_USAGE', `--live was given with the file "${file}"; accepted: one of the two.`);
+  const list = live ? await readLiveList(context) : readSavedList(file, context);
+  const { apps, refused, warnings } = takeOver(list.records, { pm2Home: list.pm2Home, shell: context });
+  const present = await namesThere(context);
+  const fresh = apps.filter(({ spec }) => !present.has(spec.name));
+  /** @type {Imported} */
+  const found = {
+    source: list.source,
+    isDryRun: dryRun,
+    apps: fresh.map(shown),
+    present: apps.filter(({ spec }) => present.has(spec.name)).map(({ spec }) => spec.name),
+    refused,
+    warnings: [...(list.instead ? [`${list.instead}; its copy was read.`] : []), ...warnings],
+    slots: [],
+    all: [],
+    exitStatus: refused.length > 0 ? 1 : 0,
+  };
+  if (!json) tell(context, found);
+  if (dryRun || fresh.length === 0) return found;
+  const pid = runningPm2(list.pm2Home);
+  if (pid !== null && !json) context.talk(`PM2 still runs (pid ${pid}). What listens on a port it holds starts when PM2 has gone: pm2 kill`);
+  const client = await context.manager();
+  const { slots } = await carryOut(context, client, 'import', { apps: fresh, wait, token: newToken() }, 'Taking over from PM2').catch((error) => { throw explained(error, pid); });
+  return { ...found, ...(await outcome(context, client, slots, { done: wait ? 'Took over' : 'Taking over', json })) };
+}
+
+/**
+ * @param {import('../context.js').Context} context
+ * @returns {Promise<Set<string>>}
+ */
+async function namesThere(context) {
+  const client = (await context.present()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
+  /** @type {{slots: SlotStatus[]}} */
+  const { slots } = client ? await client.request('list') : { slots: [] };
+  return new Set(slots.map(({ name }) => name));
+}
+
+/** @param {{spec: AppSpec, resting: number[]}} app */
+function shown({ spec, resting }) {
+  const { name, mode, instances, script, args, env } = spec;
+  return { name, mode, instances, stopped: resting.length, script, args, variables: Object.keys(env).sort() };
+}
+
+/**
+ * @param {import('../context.js').Context} context
+ * @param {Imported} found
+ */
+function tell(context, { source, apps, present, refused, warnings }) {
+  for (const warning of warnings) context.talk(warning);
+  for (const name of present) context.talk(`"${name}" is in the list already, and is left alone.`);
+  for (const { name, why } of refused) context.talk(`"${name}" cannot be taken over: ${why}`);
+  if (apps.length === 0) context.talk(`There is nothing to take over from ${source}.`);
+}
+
+/**
+ * @param {unknown} error
+ * @param {number|null} pid  Of PM2.
+ */
+function explained(error, pid) {
+  if (pid === null || !(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NOT_UP') return error;
+  return new NclustError(error.code, error.message, { hint: 'Where PM2 holds its port: pm2 kill, then nclust restart all', data: error.data, cause: error });
+}

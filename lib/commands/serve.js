@@ -1,0 +1,65 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { carryOut } from '../carry-out.js';
+import { buildSpec } from '../config/app-spec.js';
+import { appVersion } from '../config/app-version.js';
+import { readStartOptions } from '../config/options.js';
+import { readServeSettings, VARIABLES, wishesOf } from '../serve/settings.js';
+import { defaultServeName, serveScript, serveVariables } from '../serve/variables.js';
+import { checkSpec } from '../shared/spec.js';
+import { NclustError } from '../shared/errors.js';
+import { newToken, outcome } from './outcome.js';
+
+/** @typedef {import('../serve/settings.js').Wishes} Wishes */
+
+/**
+ * Starts an app that serves a folder. What is not said is taken from the PM2_SERVE_* variables of the shell.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} words  The folder and the port.
+ * @param {Record<string, any>} options  Its own, and those of start.
+ * @returns {Promise<import('./outcome.js').Outcome>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_FOLDER_NOT_FOUND and what starting throws.
+ */
+export async function serve(context, [path, port], options) {
+  const { host, spa, ftp, homepage, cache, cors } = options;
+  const given = present({ path, port: options.port ?? port, host, spa, ftp, homepage, cache, cors, ...credentialsOf(options) });
+  const settings = readServeSettings({ ...wishesOf(context.env), ...given }, (key) => (key in given ? OPTIONS[key] : VARIABLES[key]));
+  const folder = checkFolder(resolve(context.cwd, settings.path));
+  if (options.monitor !== undefined) context.talk('--monitor was given and does nothing: there is no monitoring service behind nclust.');
+
+  const read = readStartOptions(options);
+  const built = buildSpec(serveScript(), [], { waitReady: true, ...read, name: read.name ?? defaultServeName(settings.port) }, context);
+  const spec = checkSpec({ ...built, env: { ...built.env, ...serveVariables({ ...settings, path: folder }) }, version: appVersion(folder) });
+  const client = await context.manager();
+  const { wait, force = false, json } = options;
+  const { slots } = await carryOut(context, client, 'start', { specs: [spec], wait, force, token: newToken() }, `Starting ${spec.name}`);
+  if (!json) context.talk(`${folder} is served on http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${settings.port}`);
+  return outcome(context, client, slots, { done: wait ? 'Started' : 'Starting', json });
+}
+
+/** What a message calls a wish. @type {Record<keyof Wishes, string>} */
+const OPTIONS = {
+  path: 'path', port: 'port', host: '--host', spa: '--spa', ftp: '--ftp', homepage: '--homepage', cache: '--cache', cors: '--cors',
+  basicAuth: '--basic-auth', username: '--basic-auth-username', password: '--basic-auth-password',
+};
+
+/**
+ * Who names a user wants a password asked for, whatever the shell says.
+ * @param {Record<string, any>} options
+ */
+function credentialsOf({ basicAuthUsername: username, basicAuthPassword: password }) {
+  return { username, password, basicAuth: username === undefined && password === undefined ? undefined : true };
+}
+
+/**
+ * @param {Wishes} wishes
+ * @returns {Wishes}
+ */
+function present(wishes) {
+  return Object.fromEntries(Object.entries(wishes).filter(([, value]) => value !== undefined));
+}
+
+/** @param {string} folder */
+function checkFolder(folder) {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  throw new NclustError('ERR_NCLUST_FOLDER_NOT_FOUND', `"${folder}" cannot be served: it does not exist, or is no folder.`, { hint: 'Give the folder with the files, for example: nclust serve ./dist 8080' });
+}

@@ -1,0 +1,44 @@
+import { checkReach, runCommands, writeFiles } from '../boot/install.js';
+import { USER_UNITS } from '../boot/service-plan.js';
+import { intend, needsRoot, sudoLine } from '../boot/service.js';
+
+/**
+ * What startup and unstartup have done, or would do.
+ * @typedef {object} Startup
+ * @property {string} platform
+ * @property {string} service
+ * @property {'installed'|'removed'|'shown'|'needs root'} done
+ * @property {{path: string, text: string}[]} files
+ * @property {string[]} commands
+ * @property {string|null} next  What is left to be done by hand: a command line, where root is needed.
+ * @property {number} [exitStatus]
+ */
+
+/**
+ * Has the machine start the manager, and with it what should run, when it boots.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} words  The platform.
+ * @param {Record<string, any>} options
+ * @returns {Promise<Startup>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
+ */
+export async function startup(context, [word], options) {
+  const intent = intend(word, options, context);
+  const { plan, launcher, platform, name, whose } = intent;
+  const files = [launcher, plan.file].map(({ path, text }) => ({ path, text }));
+  const shown = { platform, service: name, files, commands: plan.enable.map((command) => command.join(' ')), next: plan.next };
+  if (options.print || options.dryRun) return { ...shown, done: 'shown' };
+  if (needsRoot(intent)) {
+    if (!options.json) context.talk(`${platform} was found. Root has to install the service "${name}": run the command below.${USER_UNITS.includes(platform) ? ` Without root, there is: nclust startup ${platform} --user-unit` : ''}`);
+    return { ...shown, done: 'needs root', next: sudoLine('startup', intent, options), exitStatus: 1 };
+  }
+  checkReach(intent.node, intent.main, whose);
+  writeFiles([launcher, plan.file], whose);
+  runCommands(plan.enable, { env: context.env });
+  if (!options.json) {
+    context.talk(`"${name}" starts the manager of "${whose.user}" (${whose.home}) at boot, with the apps that should run then; nothing has to be saved.`);
+    const { SUDO_USER } = context.env;
+    if (SUDO_USER && SUDO_USER !== whose.user && options.user === undefined) context.talk(`For the apps of "${SUDO_USER}" instead: nclust unstartup, then: sudo nclust startup -u ${SUDO_USER}`);
+    if (plan.next) context.talk(plan.next);
+  }
+  return { ...shown, done: 'installed' };
+}

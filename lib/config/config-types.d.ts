@@ -1,0 +1,374 @@
+// Made from the schema by test/generate/write.js; a test compares.
+
+/** What a variable may be; objects and lists become JSON. */
+export type Variables = Record<string, unknown>;
+
+/** One app of a config file. */
+export interface AppConfig {
+  /** What is run: a file, a program in PATH, or a shell command when it has a space. */
+  script?: string;
+  /** The same as `script`. */
+  exec?: string;
+  /** The same as `script`. */
+  cmd?: string;
+  /** The same as `script`. */
+  command?: string;
+  /** Arguments for the app; in a text, quotes count as in a shell. Default: none. */
+  args?: string | (string | number)[];
+  /** Whether instances share their ports (cluster) or know nothing of each other (fork). Default: cluster for Node.js programs when "instances" is given, else fork. */
+  exec_mode?: "fork" | "fork_mode" | "cluster" | "cluster_mode";
+  /** The same as `exec_mode`. */
+  execMode?: "fork" | "fork_mode" | "cluster" | "cluster_mode";
+  /** Variables for the app; objects and lists become JSON. Default: none. */
+  env?: Record<string, unknown>;
+  /** The variable PORT. Default: none. */
+  port?: number | string;
+  /** The user that lists show. Default: who it runs as. */
+  username?: string;
+  /** With --env, its name becomes part of the app's: name-production. Default: false. */
+  append_env_to_name?: boolean;
+  /** The same as `append_env_to_name`. */
+  appendEnvToName?: boolean;
+  /** Name of the app. Default: the script without its extension. */
+  name?: string | number;
+  /** Group the app belongs to. Default: "default". */
+  namespace?: string;
+  /** Processes to run: N, max or 0 (one per CPU), -N (CPUs less N), N%; Node.js programs then run in cluster mode. Default: 1. */
+  instances?: number | string;
+  /** Working directory; a relative path counts from the folder of the file. Default: on the command line the current folder; in a file the folder where its script is found. */
+  cwd?: string;
+  /** What runs the script; "none" runs it by itself. Default: by extension or first line. */
+  interpreter?: string;
+  /** The same as `interpreter`. */
+  exec_interpreter?: string;
+  /** The same as `interpreter`. */
+  execInterpreter?: string;
+  /** Options for the interpreter; in a text, quotes count as in a shell. Default: none. */
+  node_args?: string | (string | number)[];
+  /** The same as `node_args`. */
+  nodeArgs?: string | (string | number)[];
+  /** The same as `node_args`. */
+  interpreter_args?: string | (string | number)[];
+  /** The same as `node_args`. */
+  interpreterArgs?: string | (string | number)[];
+  /** Start it again when it ends. Default: true. */
+  autorestart?: boolean;
+  /** Unstable exits within 10 minutes before it is given up. Default: 16. */
+  max_restarts?: number;
+  /** The same as `max_restarts`. */
+  maxRestarts?: number;
+  /** Wait before a restart. Default: 0. A bare number is ms. */
+  restart_delay?: number | string;
+  /** The same as `restart_delay`. */
+  restartDelay?: number | string;
+  /** First wait after an unstable exit; doubles up to 15s. Default: 100. A bare number is ms. */
+  exp_backoff_restart_delay?: number | string;
+  /** The same as `exp_backoff_restart_delay`. */
+  expBackoffRestartDelay?: number | string;
+  /** An exit before this is unstable; a program that does not listen is up after it. Default: 1000. A bare number is ms. */
+  min_uptime?: number | string;
+  /** The same as `min_uptime`. */
+  minUptime?: number | string;
+  /** Exit codes after which it stays stopped. Default: none. */
+  stop_exit_codes?: number[] | number | string;
+  /** The same as `stop_exit_codes`. */
+  stopExitCodes?: number[] | number | string;
+  /** From the request to stop until SIGKILL. Default: 10000. A bare number is ms. */
+  kill_timeout?: number | string;
+  /** The same as `kill_timeout`. */
+  killTimeout?: number | string;
+  /** Signal that asks it to stop. Default: SIGTERM when it listens to it, else SIGINT. */
+  stop_signal?: string | number;
+  /** The same as `stop_signal`. */
+  stopSignal?: string | number;
+  /** The same as `stop_signal`. */
+  kill_signal?: string | number;
+  /** The same as `stop_signal`. */
+  killSignal?: string | number;
+  /** The signal to stop goes to its children, too. Default: true. */
+  treekill?: boolean;
+  /** It is up when it calls process.send("ready"). Default: false. */
+  wait_ready?: boolean;
+  /** The same as `wait_ready`. */
+  waitReady?: boolean;
+  /** How long to wait for that. Default: 10000. A bare number is ms. */
+  listen_timeout?: number | string;
+  /** The same as `listen_timeout`. */
+  listenTimeout?: number | string;
+  /** Ask it to stop by the message "shutdown" in place of a signal. Default: false. */
+  shutdown_with_message?: boolean;
+  /** The same as `shutdown_with_message`. */
+  shutdownWithMessage?: boolean;
+  /** Who gets a connection in cluster mode: least-connections, sticky (by client address) or os. Default: least-connections. */
+  scheduling?: "least-connections" | "sticky" | "os";
+  /** New instances that a reload starts at once beside the old ones. Default: 1. */
+  max_surge?: number;
+  /** The same as `max_surge`. */
+  maxSurge?: number;
+  /** Old instances that a reload may end before new ones are there. Default: 0. */
+  max_unavailable?: number;
+  /** The same as `max_unavailable`. */
+  maxUnavailable?: number;
+  /** How long a reload keeps the old instances at hand, to go back to them when the new ones do worse. Default: 0. A bare number is ms. */
+  rollback_window?: number | string;
+  /** The same as `rollback_window`. */
+  rollbackWindow?: number | string;
+  /** Run as this user, name or number (root only). Default: the user of the manager. */
+  uid?: string | number;
+  /** The same as `uid`. */
+  user?: string | number;
+  /** Run as this group, name or number (root only). Default: the group of that user. */
+  gid?: string | number;
+  /** Stack traces that name the lines of the source (Node.js with --enable-source-maps). Default: false. */
+  source_map_support?: boolean;
+  /** The same as `source_map_support`. */
+  sourceMapSupport?: boolean;
+  /** Takes source_map_support back. Default: false. */
+  disable_source_map_support?: boolean;
+  /** The same as `disable_source_map_support`. */
+  disableSourceMapSupport?: boolean;
+  /** Fork mode, also with instances. Default: false. */
+  execute_command?: boolean;
+  /** The same as `execute_command`. */
+  executeCommand?: boolean;
+  /** File with variables (KEY=value a line), read at each start, restart and reload, the last one wins; "none" for none. Default: none. */
+  env_file?: string | string[];
+  /** The same as `env_file`. */
+  envFile?: string | string[];
+  /** The same as `env_file`. */
+  env_files?: string | string[];
+  /** The same as `env_file`. */
+  envFiles?: string | string[];
+  /** Variables whose values come from a file or a command, and are written down nowhere. Default: none. */
+  secrets?: Record<string, string | { file: string } | { command: string }>;
+  /** Leave out variables of the shell whose names contain this; without a name: all of them. Default: false. */
+  filter_env?: boolean | string | string[];
+  /** The same as `filter_env`. */
+  filterEnv?: boolean | string | string[];
+  /** Variable whose value goes up by one from instance to instance; "none" for none. Default: none. */
+  increment_var?: string;
+  /** The same as `increment_var`. */
+  incrementVar?: string;
+  /** Variable that holds the number of the instance. Default: NODE_APP_INSTANCE. */
+  instance_var?: string;
+  /** The same as `instance_var`. */
+  instanceVar?: string;
+  /** File for its standard output; "none", or "default" for the one in the home. Default: <name>-out.log in the home. */
+  out_file?: string;
+  /** The same as `out_file`. */
+  outFile?: string;
+  /** The same as `out_file`. */
+  out?: string;
+  /** The same as `out_file`. */
+  output?: string;
+  /** The same as `out_file`. */
+  out_log?: string;
+  /** The same as `out_file`. */
+  outLog?: string;
+  /** File for its standard error; "none", or "default" for the one in the home. Default: <name>-error.log in the home. */
+  error_file?: string;
+  /** The same as `error_file`. */
+  errorFile?: string;
+  /** The same as `error_file`. */
+  error?: string;
+  /** The same as `error_file`. */
+  err?: string;
+  /** The same as `error_file`. */
+  err_file?: string;
+  /** The same as `error_file`. */
+  errFile?: string;
+  /** The same as `error_file`. */
+  err_log?: string;
+  /** The same as `error_file`. */
+  errLog?: string;
+  /** The same as `error_file`. */
+  error_log?: string;
+  /** The same as `error_file`. */
+  errorLog?: string;
+  /** One more file with both, by default <name>.log; "none" for none. Default: none. */
+  log_file?: string | boolean;
+  /** The same as `log_file`. */
+  logFile?: string | boolean;
+  /** The same as `log_file`. */
+  log?: string | boolean;
+  /** One pair of files for all instances. Default: true in fork mode without "instances", else false. */
+  merge_logs?: boolean;
+  /** The same as `merge_logs`. */
+  mergeLogs?: boolean;
+  /** The same as `merge_logs`. */
+  combine_logs?: boolean;
+  /** The same as `merge_logs`. */
+  combineLogs?: boolean;
+  /** Keep nothing of what it writes. Default: false. */
+  disable_logs?: boolean;
+  /** The same as `disable_logs`. */
+  disableLogs?: boolean;
+  /** Raw, or json for one record a line. Default: raw. */
+  log_type?: "raw" | "json";
+  /** The same as `log_type`. */
+  logType?: "raw" | "json";
+  /** The date before each line, as YYYY-MM-DDTHH:mm:ss. Default: false. */
+  time?: boolean;
+  /** The date before each line, in the signs of dayjs; "none" for none. Default: none. */
+  log_date_format?: string;
+  /** The same as `log_date_format`. */
+  logDateFormat?: string;
+  /** How large a log file gets before it is rotated; "default" for the setting of the home. Default: the setting of the home. A bare number is bytes. */
+  log_max_size?: number | string | null;
+  /** The same as `log_max_size`. */
+  logMaxSize?: number | string | null;
+  /** When it is rotated however small it is: hourly, daily, weekly or never. Default: the setting of the home. */
+  log_interval?: "hourly" | "daily" | "weekly" | "never" | "default";
+  /** The same as `log_interval`. */
+  logInterval?: "hourly" | "daily" | "weekly" | "never" | "default";
+  /** How many rotated files are kept of each log file. Default: the setting of the home. */
+  log_max_files?: number | string;
+  /** The same as `log_max_files`. */
+  logMaxFiles?: number | string;
+  /** How old a rotated file gets; 0 for any age. Default: the setting of the home. A bare number is ms. */
+  log_max_age?: number | string | null;
+  /** The same as `log_max_age`. */
+  logMaxAge?: number | string | null;
+  /** How much room all its log files take together. Default: the setting of the home. A bare number is bytes. */
+  log_max_total?: number | string | null;
+  /** The same as `log_max_total`. */
+  logMaxTotal?: number | string | null;
+  /** How rotated files are compressed: gzip, zstd or none. Default: the setting of the home. */
+  log_compress?: "gzip" | "zstd" | "none" | "default";
+  /** The same as `log_compress`. */
+  logCompress?: "gzip" | "zstd" | "none" | "default";
+  /** When the disk is slow the app waits (block), or lines are lost and counted (drop). Default: block. */
+  log_overflow?: "block" | "drop";
+  /** The same as `log_overflow`. */
+  logOverflow?: "block" | "drop";
+  /** How much an instance may write in a second; what is above is lost and counted; "none" for no limit. Default: none. A bare number is bytes. */
+  log_rate_limit?: number | string | null;
+  /** The same as `log_rate_limit`. */
+  logRateLimit?: number | string | null;
+  /** Send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or exec:command too; "none" for none. Default: none. */
+  log_ship?: string | string[];
+  /** The same as `log_ship`. */
+  logShip?: string | string[];
+  /** Reload it when files change: in its working directory, or in this path. Default: false. */
+  watch?: boolean | string | string[];
+  /** What not to watch: a name, path, glob or regular expression. Dotfiles, node_modules and log files of the app never count. Default: none. */
+  ignore_watch?: string | string[];
+  /** The same as `ignore_watch`. */
+  ignoreWatch?: string | string[];
+  /** Watch only files with these extensions: js,json. Default: all. */
+  ext?: string | string[];
+  /** The same as `ext`. */
+  watch_extensions?: string | string[];
+  /** The same as `ext`. */
+  watchExtensions?: string | string[];
+  /** How long nothing may have changed before it is reloaded: seconds on the command line, or 500ms. Default: 100ms. */
+  watch_delay?: number | string;
+  /** The same as `watch_delay`. */
+  watchDelay?: number | string;
+  /** Options for chokidar, which does the watching: usePolling, interval, followSymlinks, depth, awaitWriteFinish. Default: none. */
+  watch_options?: Record<string, unknown>;
+  /** The same as `watch_options`. */
+  watchOptions?: Record<string, unknown>;
+  /** Reload it by this cron pattern, with or without seconds, in local time; 0 for none. Default: none. */
+  cron_restart?: string | number | boolean | null;
+  /** The same as `cron_restart`. */
+  cronRestart?: string | number | boolean | null;
+  /** The same as `cron_restart`. */
+  cron?: string | number | boolean | null;
+  /** Reload an instance that takes more memory than this, its children included: 300M, 1G; 0 for no limit. Default: none. A bare number is bytes. */
+  max_memory_restart?: number | string;
+  /** The same as `max_memory_restart`. */
+  maxMemoryRestart?: number | string;
+  /** File its pid is written to; "default" for the one in the home. Default: <home>/pids/<name>-<id>.pid. */
+  pid_file?: string;
+  /** The same as `pid_file`. */
+  pidFile?: string;
+  /** The same as `pid_file`. */
+  pid?: string;
+  /** False: add it to the list without starting it. Default: true. */
+  autostart?: boolean;
+  /** Accepted and not needed: an app of a file that runs is restarted by `start`. */
+  force?: unknown;
+  /** Accepted and not needed: the end of a process is an event, nothing polls for it. */
+  kill_retry_time?: unknown;
+  /** The same as `kill_retry_time`. */
+  killRetryTime?: unknown;
+  /** Accepted and not needed: no git data is collected. */
+  vizion?: unknown;
+  /** Accepted and not needed: nclust does not pull; `deploy` has its hooks. */
+  post_update?: unknown;
+  /** The same as `post_update`. */
+  postUpdate?: unknown;
+  /** Accepted and not needed: nclust does not run on Windows. */
+  windowsHide?: unknown;
+  /** The same as `windowsHide`. */
+  windows_hide?: unknown;
+  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  automation?: unknown;
+  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  pmx?: unknown;
+  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  trace?: unknown;
+  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  disable_trace?: unknown;
+  /** The same as `disable_trace`. */
+  disableTrace?: unknown;
+  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  deep_monitoring?: unknown;
+  /** The same as `deep_monitoring`. */
+  deepMonitoring?: unknown;
+  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  event_loop_inspector?: unknown;
+  /** The same as `event_loop_inspector`. */
+  eventLoopInspector?: unknown;
+  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  v8?: unknown;
+  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  km_link?: unknown;
+  /** The same as `km_link`. */
+  kmLink?: unknown;
+  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  axm_options?: unknown;
+  /** The same as `axm_options`. */
+  axmOptions?: unknown;
+  /** Accepted and not needed: modules are not built. */
+  install_url?: unknown;
+  /** The same as `install_url`. */
+  installUrl?: unknown;
+  /** Accepted and not needed: used inside of PM2. */
+  name_prefix?: unknown;
+  /** The same as `name_prefix`. */
+  namePrefix?: unknown;
+  /** Accepted and not needed: used inside of PM2. */
+  write?: unknown;
+  /** The variables that count besides `env` with `--env <name>`. */
+  [environment: `env_${string}`]: Variables | string | string[] | undefined;
+}
+
+/** A folder that is served. */
+export interface StaticConfig {
+  name?: string;
+  port?: number | string;
+  host?: string;
+  path?: string;
+  spa?: boolean;
+  ftp?: boolean;
+  directory?: string | boolean;
+  homepage?: string;
+  basic_auth?: { username: string; password: string };
+  [attribute: string]: unknown;
+}
+
+/** A config file: apps, and what else stands beside them. */
+export interface Config {
+  apps?: AppConfig | AppConfig[];
+  static?: StaticConfig | StaticConfig[];
+  /** By the name of the environment. */
+  deploy?: Record<string, Record<string, unknown>>;
+}
+
+/** What a config file may export. */
+export type ConfigExport = AppConfig | AppConfig[] | Config;
+
+/** Or a function that is told the environment of `--env`. */
+export type ConfigFunction = (o: { env: string | null }) => ConfigExport | Promise<ConfigExport>;

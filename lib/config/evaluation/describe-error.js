@@ -1,0 +1,44 @@
+import { pathToFileURL } from 'node:url';
+
+/**
+ * @typedef {object} EvaluationError
+ * @property {string} message  A clause.
+ * @property {number|null} line
+ * @property {number|null} column
+ * @property {string|null} hint
+ */
+
+/**
+ * What went wrong in a config, and where in it.
+ * @param {unknown} error
+ * @param {string} file
+ * @returns {EvaluationError}
+ */
+export function describeError(error, file) {
+  if (!(error instanceof Error)) return { message: `it threw ${String(error)}`, line: null, column: null, hint: null };
+  const stack = error.stack ?? '';
+  const { line, column } = placeIn(stack, file) ?? { line: null, column: null };
+  const message = `${error.name}: ${error.message.split('\n')[0].replace(/[.:]+$/, '')}`;
+  return { message, line, column, hint: hintFor(error.message) };
+}
+
+/**
+ * @param {string} stack  Or what Node.js prints about an error.
+ * @param {string} file
+ * @returns {{line: number, column: number|null}|null}
+ */
+export function placeIn(stack, file) {
+  const names = [pathToFileURL(file).href, file].map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const found = new RegExp(`(?:${names.join('|')})(?:\\?as=[a-z-]+)?:(\\d+)(?::(\\d+))?`).exec(stack);
+  if (!found) return null;
+  // Of a syntax error only the carets under the line say it.
+  const column = found[2] ?? /^( *)\^+\s*$/m.exec(stack)?.[1].concat('^').length ?? null;
+  return { line: Number(found[1]), column: column === null ? null : Number(column) };
+}
+
+/** @param {string} message */
+function hintFor(message) {
+  if (/is not defined in ES module scope/.test(message)) return 'It is an ES module by its name or package.json; one with require and module.exports has a name that ends in .cjs.';
+  if (/Unexpected token 'export'|Cannot use import statement outside a module/.test(message)) return 'Rename the file so that it ends in .mjs, or use "module.exports =".';
+  return null;
+}

@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+// Hooks of node:module, in a thread of their own: one file is read as the kind of module it is written as.
+
+/** @type {{url: string, format: string}} */
+let forced;
+
+/** @param {{url: string, format: string}} data */
+export function initialize(data) {
+  forced = data;
+}
+
+/**
+ * @param {string} url
+ * @param {import('node:module').LoadHookContext} context
+ * @param {(url: string, context?: Partial<import('node:module').LoadHookContext>) => import('node:module').LoadFnOutput | Promise<import('node:module').LoadFnOutput>} nextLoad
+ * @returns {Promise<import('node:module').LoadFnOutput>}
+ */
+export async function load(url, context, nextLoad) {
+  if (url !== forced.url) return nextLoad(url, context);
+  if (forced.format !== 'commonjs') return nextLoad(url, { ...context, format: /** @type {'module'} */ (forced.format) });
+  return { format: 'commonjs', source: await readFile(fileURLToPath(url)), shortCircuit: true };
+}

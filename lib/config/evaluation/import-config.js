@@ -1,0 +1,34 @@
+import { register } from 'node:module';
+import { extname } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/**
+ * Imports a config. When its package says that it is the other kind of module than the one it is written as, the file counts and not the package. Its lines up to
+ * the first `require` or `module` run twice then.
+ * @param {string} file
+ * @returns {Promise<Record<string, unknown>>}  What it exports. Rejects with what it throws.
+ */
+export async function importConfig(file) {
+  const { href } = pathToFileURL(file);
+  try {
+    return await import(href);
+  } catch (error) {
+    const format = otherFormat(error, file);
+    if (format === null) throw error;
+    const url = `${href}?as=${format}`;
+    register('./force-format.js', import.meta.url, { data: { url, format } });
+    return import(url);
+  }
+}
+
+/**
+ * @param {unknown} error
+ * @param {string} file
+ * @returns {string|null}  Null when the error is about something else, or the name of the file says which kind it is.
+ */
+function otherFormat(error, file) {
+  const extension = extname(file);
+  if (!(error instanceof Error) || !['.js', '.ts'].includes(extension)) return null;
+  if (/^Unexpected token 'export'|^Cannot use import statement outside a module|^Cannot use 'import\.meta' outside a module/.test(error.message)) return extension === '.ts' ? 'module-typescript' : 'module';
+  return extension === '.js' && /^(module|exports|require|__dirname|__filename) is not defined in ES module scope/.test(error.message) ? 'commonjs' : null;
+}

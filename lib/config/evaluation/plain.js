@@ -1,0 +1,30 @@
+/** What cannot be handed over. @typedef {{keyPath: string, found: string}} Oddity */
+
+/**
+ * A copy of what a config exports, of plain values alone. Regular expressions stay what they are.
+ * @param {unknown} value
+ * @returns {{value: unknown, oddities: Oddity[]}}
+ */
+export function asPlain(value) {
+  /** @type {Oddity[]} */
+  const oddities = [];
+  return { value: copy(value, '', [], oddities), oddities };
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} keyPath
+ * @param {object[]} parents
+ * @param {Oddity[]} oddities
+ * @returns {unknown}
+ */
+function copy(value, keyPath, parents, oddities) {
+  const odd = (/** @type {string} */ found) => void oddities.push({ keyPath, found });
+  if (typeof value === 'function' || typeof value === 'symbol') return odd(`is a ${typeof value}`);
+  if (typeof value === 'bigint' || value instanceof Date || value instanceof URL) return value instanceof Date ? value.toISOString() : String(value);
+  if (typeof value !== 'object' || value === null || value instanceof RegExp) return value;
+  if (parents.includes(value)) return odd('holds itself');
+  const inside = [...parents, value];
+  if (Array.isArray(value)) return value.map((one, at) => copy(one, `${keyPath}[${at}]`, inside, oddities));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, copy(one, keyPath === '' ? key : `${keyPath}.${key}`, inside, oddities)]));
+}

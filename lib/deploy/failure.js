@@ -1,0 +1,45 @@
+import { NclustError } from '../shared/errors.js';
+
+/** What a host runs, as far as it was heard. @typedef {{host: string, facts: Record<string, string>, isBegun: boolean}} Account */
+
+const LOST = 255;
+const NOT_FOUND = 127;
+
+/**
+ * @param {object} o
+ * @param {string} o.name  Of the environment.
+ * @param {string} o.doing  "Deploying".
+ * @param {{host: string, code: number}[]} o.failed  Not empty.
+ * @param {Account[]} o.accounts  Of all hosts, in their order.
+ * @param {boolean} o.isPlain  Nothing about releases was changed.
+ * @returns {NclustError}
+ */
+export function deployFailed({ name, doing, failed, accounts, isPlain }) {
+  const stepOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.facts.step ?? 'connect';
+  const what = failed.map(({ host, code }) => ` on ${host}: ${code === LOST ? `ssh ended with 255 at "${stepOf(host)}": there was no connection, or it was lost` : `"${stepOf(host)}" ended with ${code}`}`);
+  const where = isPlain ? [] : accounts.map((account) => `\n  ${account.host}: ${tell(account)}.`);
+  const [{ host, code }] = failed;
+  return new NclustError('ERR_NCLUST_DEPLOY_FAILED', `${doing} "${name}" failed${what.join(',')}.${where.join('')}`, {
+    hint: hintFor(code, host), data: { host, step: stepOf(host), code, hosts: accounts }, ...(isPlain ? { exitStatus: code } : {}),
+  });
+}
+
+/** @param {Account} account */
+function tell({ facts: { previous, switched, back, active }, isBegun }) {
+  const before = previous === undefined ? '' : previous === '' ? '; there is no "current", as before' : `; "current" leads to ${previous}, as before`;
+  if (!isBegun) return `not begun${before}`;
+  if (active !== undefined) return `runs ${active}`;
+  if (back !== undefined) return `"current" leads ${back === '' ? 'nowhere' : `to ${back}`} again; an app that the hook had reloaded before it failed runs ${switched}`;
+  if (switched !== undefined) return `"current" was switched to ${switched}, and whether it was switched back is not known; see: nclust deploy <environment> curr`;
+  return `nothing was switched${before}`;
+}
+
+/**
+ * @param {number} code
+ * @param {string} host
+ */
+function hintFor(code, host) {
+  if (code === LOST) return `Try: ssh ${host} true`;
+  if (code === NOT_FOUND) return `A program was not found on ${host}: what ssh runs does not read the login profile, so set PATH where the shell there reads it always (docs/deploy.md).`;
+  return 'The lines above say why.';
+}

@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** @typedef {import('./settings.js').Deployment} Deployment */
+
+/** @typedef {{stream: 'out'|'err', text: string}} Line */
+
+/**
+ * How a script came to its end.
+ * @typedef {object} Ended
+ * @property {number} code  255 from ssh itself: it could not connect, or lost the connection. 128 + n for a signal.
+ * @property {Record<string, string>} facts  What the script has said, the last of each kind.
+ */
+
+/**
+ * Runs a script on a host, through the ssh of this system.
+ * @param {Deployment} deployment
+ * @param {string} host
+ * @param {string} script
+ * @param {object} o
+ * @param {Record<string, string|undefined>} o.env  Of the shell; PATH says which ssh.
+ * @param {(line: Line) => void} o.onLine
+ * @returns {Promise<Ended>}  Rejects when there is no ssh.
+ */
+export function runRemote(deployment, host, script, { env, onLine }) {
+  const mark = `:nclust-${globalThis.crypto.randomUUID()}:`;
+  return run('ssh', sshArguments(deployment, host, READ_SCRIPT), { env, mark, onLine, input: `mark=${mark}\n${script}` });
+}
+
+/** The script comes through stdin: the shell of the user may be any, and what is in the script is in nobody's list of processes. */
+const READ_SCRIPT = `sh -c 'eval "$(cat)"'`;
+
+/**
+ * Runs a hook on this machine.
+ * @param {string} command
+ * @param {object} o
+ * @param {string} o.cwd
+ * @param {Record<string, string|undefined>} o.env
+ * @param {(line: Line) => void} o.onLine
+ * @returns {Promise<Ended>}
+ */
+export function runLocal(command, { cwd, env, onLine }) {
+  return run('sh', ['-c', command], { cwd, env, mark: null, onLine, input: '' });
+}
+
+/**
+ * @param {Deployment} deployment
+ * @param {string} host
+ * @param {string} command
+ * @returns {string[]}
+ */
+export function sshArguments({ user, port, key, sshOptions }, host, command) {
+  const to = user === null ? host : `${user}@${host}`;
+  return [...(port === null ? [] : ['-p', String(port)]), ...(key === null ? [] : ['-i', key]), ...sshOptions.flatMap((option) => ['-o', option]), to, command];
+}
+
+/**
+ * @param {string} file
+ * @param {string[]} args
+ * @param {object} o
+ * @param {string} [o.cwd]
+ * @param {Record<string, string|undefined>} o.env
+ * @param {string|null} o.mark
+ * @param {string} o.input
+ * @param {(line: Line) => void} o.onLine
+ * @returns {Promise<Ended>}
+ */
+function run(file, args, { cwd, env, mark, onLine, input }) {
+  return new Promise((resolve, reject) => {
+    /** @type {Record<string, string>} */
+    const facts = {};
+    const child = spawn(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    // It may end before it has read everything; its exit status says why.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const at = mark === null ? -1 : line.indexOf(mark);
+      if (at !== 0) onLine({ stream: 'out', text: at === -1 ? line : line.slice(0, at) });
+      if (at !== -1) note(facts, line.slice(at + /** @type {string} */ (mark).length + 1));
+    });
+    createInterface({ input: child.stderr }).on('line', (text) => onLine({ stream: 'err', text }));
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code: code ?? 128 + (signal === 'SIGINT' ? 2 : 15), facts }));
+  });
+}
+
+/**
+ * @param {Record<string, string>} facts
+ * @param {string} said
+ */
+function note(facts, said) {
+  const [key] = said.split(' ', 1);
+  facts[key] = said.slice(key.length + 1);
+}

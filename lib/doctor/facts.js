@@ -1,0 +1,143 @@
+import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { freemem, homedir, release, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { availableCpus } from '../shared/cpus.js';
+import { homePaths } from '../shared/paths.js';
+import { readSettingsFile } from '../shared/settings-file.js';
+import { readVersion } from '../shared/version.js';
+
+/** @typedef {import('../shared/protocol.js').Hello} Hello */
+/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+
+/**
+ * What is known of this machine and this home. Null: it cannot be known here.
+ * @typedef {object} Facts
+ * @property {string} version  Of this command.
+ * @property {{version: string, file: string}} node
+ * @property {string} system  "linux 6.1.0 x64".
+ * @property {number} uid
+ * @property {string|null} sudoUser
+ * @property {string|null} nodeOptions  NODE_OPTIONS of the shell.
+ * @property {string} home
+ * @property {{mode: number, uid: number}|null} homeStat  Null: there is none yet.
+ * @property {{freeBytes: number, totalBytes: number, freeInodes: number, inodes: number, isMemory: boolean, isRemote: boolean}|null} disk  Of the home.
+ * @property {number} cpus  That may be used.
+ * @property {{freeBytes: number, totalBytes: number}} memory
+ * @property {{maxBytes: number|null, nowBytes: number|null, pidsMax: number|null, pidsNow: number|null}} group  The control group of the manager, or of this command.
+ * @property {number|null} openFiles  The limit of the manager, or of this command.
+ * @property {Record<string, number>} sysctls
+ * @property {Hello|null} manager
+ * @property {SlotStatus[]} slots
+ * @property {string[]} notices  Of the manager.
+ * @property {boolean|null} isAtBoot  Whether something starts this home at boot. Null: this system has another way.
+ * @property {number|null} pm2Pid  Of a PM2 that runs for this user.
+ * @property {number} logsMaxTotalBytes
+ */
+
+const SYSCTLS = ['net.core.somaxconn', 'net.ipv4.tcp_max_syn_backlog', 'fs.inotify.max_user_watches', 'fs.inotify.max_user_instances', 'fs.file-max', 'kernel.pid_max', 'vm.overcommit_memory', 'kernel.core_uses_pid'];
+
+/** f_type of statfs(2). */
+const MEMORY_TYPES = [0x0102_1994, 0x8584_58f6];
+const REMOTE_TYPES = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x6573_5546];
+
+/**
+ * Looks at everything, changes nothing, starts nothing.
+ * @param {import('../context.js').Context} context
+ * @param {object} [o]
+ * @param {string} [o.root]  Where /proc, /sys and /etc are looked for.
+ * @returns {Promise<Facts>}
+ */
+export async function gatherFacts(context, { root = '/' } = {}) {
+  const client = await context.predecessor();
+  const { slots = [], notices = [] } = client ? await client.request('list', { detail: true }) : {};
+  const manager = client?.hello ?? null;
+  const pid = manager ? String(manager.keeperPid) : 'self';
+  return {
+    version: readVersion(),
+    node: context.node,
+    system: `${process.platform} ${release()} ${process.arch}`,
+    uid: process.geteuid?.() ?? 0,
+    sudoUser: context.env.SUDO_USER ?? null,
+    nodeOptions: context.env.NODE_OPTIONS ?? null,
+    home: context.home,
+    homeStat: ownerOf(context.home),
+    disk: diskOf(context.home),
+    cpus: availableCpus({ root }),
+    memory: { freeBytes: availableMemory(root), totalBytes: totalmem() },
+    group: groupOf(root, pid),
+    openFiles: numberIn(/^Max open files\s+(\d+)/m.exec(read(join(root, 'proc', pid, 'limits')))?.[1] ?? ''),
+    sysctls: Object.fromEntries(SYSCTLS.flatMap((key) => numberIn(read(join(root, 'proc/sys', key.replaceAll('.', '/')))) ?? NaN).map((value, at) => [SYSCTLS[at], value]).filter(([, value]) => !Number.isNaN(value))),
+    manager,
+    slots: slots.map(withoutVariables),
+    notices,
+    isAtBoot: isAtBoot(root, context),
+    pm2Pid: pm2Pid(root, context.env),
+    logsMaxTotalBytes: Number(readSettingsFile(homePaths(context.home).settings).values['logs.max_total']),
+  };
+}
+
+/** What is passed on to strangers. @param {SlotStatus} slot @returns {SlotStatus} */
+function withoutVariables({ spec: _spec, effectiveEnv: _env, deaths: _deaths, lastDeath, ...slot }) {
+  return { ...slot, lastDeath: lastDeath && { ...lastDeath, lastLines: [] } };
+}
+
+/** @param {string} home @returns {Facts['homeStat']} */
+function ownerOf(home) {
+  const stat = statSync(home, { throwIfNoEntry: false });
+  return stat ? { mode: stat.mode & 0o777, uid: stat.uid } : null;
+}
+
+/** @param {string} home  Or the nearest folder above it that is there. @returns {Facts['disk']} */
+function diskOf(home) {
+  const folder = existsSync(home) ? home : dirname(home);
+  try {
+    const { type, bsize, blocks, bavail, files, ffree } = statfsSync(folder);
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeInodes: ffree, inodes: files, isMemory: MEMORY_TYPES.includes(type >>> 0), isRemote: REMOTE_TYPES.includes(type >>> 0) };
+  } catch {
+    return folder === dirname(folder) ? null : diskOf(dirname(folder));
+  }
+}
+
+/** @param {string} root */
+function availableMemory(root) {
+  const kilobytes = /^MemAvailable:\s+(\d+)/m.exec(read(join(root, 'proc/meminfo')))?.[1];
+  return kilobytes ? Number(kilobytes) * 1024 : freemem();
+}
+
+/** @param {string} root @param {string} pid @returns {Facts['group']} */
+function groupOf(root, pid) {
+  const path = /^0::(.*)$/m.exec(read(join(root, 'proc', pid, 'cgroup')))?.[1];
+  // In a container the path may be the host's; then only the mount's own root exists.
+  const folder = [path ?? '/', '/'].map((one) => join(root, 'sys/fs/cgroup', one)).find((one) => existsSync(join(one, 'pids.current'))) ?? join(root, 'sys/fs/cgroup');
+  const [maxBytes, nowBytes, pidsMax, pidsNow] = ['memory.max', 'memory.current', 'pids.max', 'pids.current'].map((file) => numberIn(read(join(folder, file))));
+  return { maxBytes, nowBytes, pidsMax, pidsNow };
+}
+
+/** @param {string} root @param {import('../context.js').Context} context */
+function isAtBoot(root, { home, env }) {
+  if (!existsSync(join(root, 'run/systemd/system'))) return null;
+  const names = [env.USER, env.SUDO_USER, 'root'].filter(Boolean).map((user) => `nclust-${user}.service`);
+  const folders = [join(root, 'etc/systemd/system'), join(env.XDG_CONFIG_HOME ?? join(homedir(), '.config'), 'systemd/user')];
+  return folders.some((folder) => [...names, 'nclust.service'].some((name) => read(join(folder, name)).includes(home)));
+}
+
+/** @param {string} root @param {Record<string, string|undefined>} env */
+function pm2Pid(root, env) {
+  const pid = numberIn(read(join(env.PM2_HOME ?? join(env.HOME ?? '/nonexistent', '.pm2'), 'pm2.pid')));
+  // The number may be somebody else's by now.
+  return pid !== null && /pm2/i.test(read(join(root, 'proc', String(pid), 'cmdline'))) ? pid : null;
+}
+
+/** @param {string} text */
+function numberIn(text) {
+  return /^\d+$/.test(text.trim()) ? Number(text) : null;
+}
+
+/** @param {string} file */
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // Another system, or nothing there: not known.
+  }
+}

@@ -1,0 +1,70 @@
+import { basename, join } from 'node:path';
+
+/** @typedef {import('./pm2-list.js').Pm2Record} Pm2Record */
+
+/** What PM2 keeps as the user has said it, and only then. */
+const AS_SAID = [
+  'namespace', 'node_args', 'args', 'autorestart', 'max_restarts', 'restart_delay', 'exp_backoff_restart_delay', 'min_uptime', 'stop_exit_codes', 'kill_timeout', 'treekill', 'wait_ready',
+  'listen_timeout', 'shutdown_with_message', 'uid', 'gid', 'watch', 'ignore_watch', 'watch_delay', 'watch_options', 'cron_restart', 'max_memory_restart', 'increment_var', 'instance_var',
+  'merge_logs', 'disable_logs', 'log_type', 'log_date_format', 'port', 'source_map_support', 'disable_source_map_support',
+];
+
+/** Found by the extension or the first line of the script, too. */
+const JAVASCRIPT = /\.[cm]?js$/;
+
+/**
+ * The processes of one app as an entry of a config file.
+ * @param {Pm2Record[]} records  At least one; all of them run the same.
+ * @param {{name: string, env: Record<string, string>, pm2Home: string}} o
+ * @returns {Record<string, unknown>}
+ */
+export function pm2Entry(records, { name, env, pm2Home }) {
+  const [first] = records;
+  const isCluster = String(first.exec_mode).startsWith('cluster');
+  const said = AS_SAID.filter((key) => isSaid(first[key])).map((key) => [key, first[key]]);
+  return {
+    ...Object.fromEntries(said),
+    ...programOf(first, env),
+    name,
+    cwd: first.pm_cwd ?? first.cwd,
+    ...(isCluster || records.length > 1 ? { instances: records.length, exec_mode: isCluster ? 'cluster' : 'fork' } : {}),
+    ...filesOf(records, { isCluster, pm2Home }),
+    env,
+  };
+}
+
+/**
+ * @param {Pm2Record} record
+ * @param {Record<string, string>} env
+ */
+function programOf({ pm_exec_path: file, exec_interpreter: interpreter, args }, env) {
+  // PM2's own server of folders is named by its variables.
+  if (basename(String(file)) === 'Serve.js' && env.PM2_SERVE_PATH !== undefined) return { script: 'serve', args: [] };
+  const words = Array.isArray(args) ? args.map(String) : [];
+  const isCommand = interpreter === 'none' && /^(ba)?sh$/.test(basename(String(file))) && words.length === 2 && words[0] === '-c' && /\S\s+\S/.test(words[1]);
+  if (isCommand) return { script: words[1], args: [] };
+  const isFound = interpreter === undefined || (interpreter === 'node' && JAVASCRIPT.test(String(file)));
+  return { script: file, ...(isFound ? {} : { interpreter }) };
+}
+
+/**
+ * @param {Pm2Record[]} records
+ * @param {{isCluster: boolean, pm2Home: string}} o
+ */
+function filesOf(records, { isCluster, pm2Home }) {
+  const homes = [pm2Home, ...records.flatMap(({ env, PM2_HOME }) => [PM2_HOME, env?.PM2_HOME])].filter((home) => typeof home === 'string');
+  const isDefault = (/** @type {string} */ file) => homes.some((home) => file.startsWith(join(home, 'logs/')) || file.startsWith(join(home, 'pids/')));
+  const isNumbered = (isCluster || records.length > 1) && records[0].merge_logs !== true;
+  const given = /** @type {const} */ ([['out_file', 'pm_out_log_path'], ['error_file', 'pm_err_log_path'], ['log_file', 'pm_log_path'], ['pid_file', 'pm_pid_path']]).flatMap(([key, from]) => {
+    const file = records[0][from];
+    if (typeof file !== 'string' || file === '' || isDefault(file)) return [];
+    // PM2 adds the id of the process, nclust its own.
+    return [[key, isNumbered || key === 'pid_file' ? file.replace(/-\d+(?=(\.[^./]*)?$)/, '') : file]];
+  });
+  return Object.fromEntries(given);
+}
+
+/** @param {unknown} value */
+function isSaid(value) {
+  return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+}

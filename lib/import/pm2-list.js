@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { findProgram } from '../config/find-program.js';
+import { NclustError } from '../shared/errors.js';
+
+/** One process as PM2 knows it. @typedef {Record<string, any>} Pm2Record */
+
+/**
+ * @typedef {object} Pm2List
+ * @property {string} source  A file, or "pm2 jlist".
+ * @property {Pm2Record[]} records
+ * @property {string} pm2Home
+ * @property {string|null} instead  Why the copy of the file was read.
+ */
+
+const LIVE_MS = 60_000;
+const LIVE_MAX_BYTES = 256 * 1024 * 1024;
+
+/** @typedef {{cwd: string, env: Record<string, string|undefined>}} Shell */
+
+/** @param {Shell} shell */
+function pm2HomeOf({ cwd, env }) {
+  return resolve(cwd, env.PM2_HOME || join(env.HOME || homedir(), '.pm2'));
+}
+
+/**
+ * What `pm2 save` has written.
+ * @param {string|undefined} file  Default: the one in the home of PM2.
+ * @param {Shell} shell
+ * @returns {Pm2List}  Throws ERR_NCLUST_IMPORT.
+ */
+export function readSavedList(file, shell) {
+  const source = file === undefined ? join(pm2HomeOf(shell), 'dump.pm2') : resolve(shell.cwd, file);
+  const pm2Home = dirname(source);
+  const first = tryRead(source);
+  if (Array.isArray(first)) return { source, records: first.map(asRecord), pm2Home, instead: null };
+  const copy = `${source}.bak`;
+  const second = tryRead(copy);
+  if (Array.isArray(second)) return { source: copy, records: second.map(asRecord), pm2Home, instead: `"${source}" ${first}` };
+  throw new NclustError('ERR_NCLUST_IMPORT', `"${source}" ${first}, and there is no usable copy "${copy}".`, { hint: 'Let PM2 write it with "pm2 save", or take what it runs: nclust import pm2 --live' });
+}
+
+/**
+ * What a running PM2 lists. It is asked only when it runs: its own command would start it.
+ * @param {Shell} shell
+ * @returns {Promise<Pm2List>}  Rejects with ERR_NCLUST_IMPORT.
+ */
+export async function readLiveList(shell) {
+  const pm2Home = pm2HomeOf(shell);
+  if (runningPm2(pm2Home) === null) throw new NclustError('ERR_NCLUST_IMPORT', `No PM2 runs in "${pm2Home}".`, { hint: 'Take what it has saved: nclust import pm2' });
+  const file = findProgram('pm2', { path: shell.env.PATH, cwd: shell.cwd });
+  if (!file) throw new NclustError('ERR_NCLUST_IMPORT', 'There is no "pm2" in PATH to ask.', { hint: 'Take what it has saved: nclust import pm2' });
+  const text = await new Promise((done, reject) => {
+    execFile(file, ['jlist'], { env: { ...shell.env, PM2_HOME: pm2Home }, timeout: LIVE_MS, maxBuffer: LIVE_MAX_BYTES }, (error, stdout) => {
+      if (error) reject(new NclustError('ERR_NCLUST_IMPORT', `"pm2 jlist" failed: ${error.message}`, { cause: error }));
+      else done(stdout);
+    });
+  });
+  const records = listIn(text);
+  if (!records) throw new NclustError('ERR_NCLUST_IMPORT', '"pm2 jlist" printed no list.');
+  return { source: 'pm2 jlist', records: records.map(asRecord), pm2Home, instead: null };
+}
+
+/**
+ * @param {string} pm2Home
+ * @returns {number|null}  The pid of the PM2 that runs there.
+ */
+export function runningPm2(pm2Home) {
+  try {
+    const pid = Number(readFileSync(join(pm2Home, 'pm2.pid'), 'utf8'));
+    process.kill(pid, 0);
+    return pid;
+  } catch {
+    return null; // No file, or nobody of that number.
+  }
+}
+
+/**
+ * @param {string} file
+ * @returns {unknown[]|string}  A list, or why there is none.
+ */
+function tryRead(file) {
+  /** @type {string} */
+  let text;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    return code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`;
+  }
+  try {
+    const value = JSON.parse(text);
+    return Array.isArray(value) ? value : 'holds no list';
+  } catch {
+    return 'is damaged';
+  }
+}
+
+/**
+ * The first command after an installation greets before it answers.
+ * @param {string} text
+ * @returns {unknown[]|null}
+ */
+function listIn(text) {
+  for (const line of text.split('\n').reverse()) {
+    if (!/^\s*\[/.test(line)) continue;
+    try {
+      const value = JSON.parse(line);
+      if (Array.isArray(value)) return value;
+    } catch {
+      // A line of the greeting.
+    }
+  }
+  return null;
+}
+
+/**
+ * A saved list has the settings themselves, a live one has them inside.
+ * @param {unknown} value
+ * @returns {Pm2Record}
+ */
+function asRecord(value) {
+  const record = /** @type {Pm2Record} */ (typeof value === 'object' && value !== null ? value : {});
+  return typeof record.pm2_env === 'object' && record.pm2_env !== null ? { ...record.pm2_env, name: record.name ?? record.pm2_env.name } : record;
+}

@@ -1,0 +1,90 @@
+import { snapshot } from '../config/app-spec.js';
+import { readEntry } from '../config/read-entry.js';
+import { settleEntry } from '../config/settle-entry.js';
+import { specOfEntry } from '../config/spec-of-entry.js';
+import { pm2Entry } from './pm2-entry.js';
+import { splitEnvironment } from './pm2-environment.js';
+
+/** @typedef {import('../shared/spec.js').AppSpec} AppSpec */
+/** @typedef {import('./pm2-list.js').Pm2Record} Pm2Record */
+
+/**
+ * @typedef {object} TakenOver
+ * @property {{spec: AppSpec, resting: number[]}[]} apps  `resting`: slots that come stopped.
+ * @property {{name: string, why: string}[]} refused
+ * @property {string[]} warnings
+ */
+
+/** What PM2 does not run at the moment, and was not told to. */
+const RESTING = new Set(['stopped', 'stopping', 'errored']);
+
+/**
+ * Makes specs of what PM2 lists. Pure, but for looking at the programs.
+ * @param {Pm2Record[]} records
+ * @param {object} o
+ * @param {string} o.pm2Home
+ * @param {{env: Record<string, string|undefined>, node: {file: string, version: string}}} o.shell
+ * @returns {TakenOver}
+ */
+export function takeOver(records, { pm2Home, shell }) {
+  /** @type {TakenOver} */
+  const taken = { apps: [], refused: [], warnings: [] };
+  const modules = records.filter(({ pmx_module: isModule }) => isModule).map(({ name }) => String(name));
+  for (const name of new Set(modules)) taken.warnings.push(`"${name}" is a module of PM2 and was left out${name === 'pm2-logrotate' ? '; nclust rotates log files by itself' : ''}.`);
+  const names = new Set();
+  for (const group of grouped(records.filter(({ pmx_module: isModule }) => !isModule))) {
+    const name = freeName(String(group[0].name ?? 'app'), names);
+    names.add(name);
+    if (name !== String(group[0].name)) taken.warnings.push(`Another app is called "${group[0].name}"; this one, "${group[0].pm_exec_path}", becomes "${name}".`);
+    takeOne(group, name, { pm2Home, shell }, taken);
+  }
+  return taken;
+}
+
+/**
+ * @param {Pm2Record[]} group
+ * @param {string} name
+ * @param {{pm2Home: string, shell: {env: Record<string, string|undefined>, node: {file: string, version: string}}}} o
+ * @param {TakenOver} taken
+ */
+function takeOne(group, name, { pm2Home, shell }, taken) {
+  const [first] = group;
+  const env = splitEnvironment(first.env ?? {}, { name: String(first.name), instanceVar: first.instance_var ?? 'NODE_APP_INSTANCE', shell: shell.env });
+  const cwd = String(first.pm_cwd ?? '/');
+  const variables = { ...env.shell, ...env.own };
+  const place = { folder: cwd, cwd, env: variables, node: shell.node, envName: null };
+  const read = readEntry(pm2Entry(group, { name, env: env.own, pm2Home }), name);
+  const entry = settleEntry(read, { options: {}, env: null, folder: cwd, shellCwd: cwd, path: variables.PATH });
+  const { spec, faults, warnings } = entry.faults.length > 0 ? { spec: null, faults: entry.faults, warnings: [] } : specOfEntry(entry, place);
+  taken.warnings.push(...entry.warnings, ...warnings);
+  if (!spec) return void taken.refused.push({ name, why: faults.map(({ message }) => message).join(' ') });
+  const resting = group.flatMap(({ status }, slot) => (RESTING.has(status) ? [slot] : []));
+  if (group.some(({ status }) => status === 'errored')) taken.warnings.push(`"${name}" was given up by PM2 and comes stopped; start it with: nclust start ${name}`);
+  // The variables that were needed to find its interpreter are those of its shell; what the app alone has is in `env`.
+  taken.apps.push({ spec: { ...spec, shellEnv: snapshot(env.shell) }, resting });
+}
+
+/**
+ * One app is what has the same name and runs the same.
+ * @param {Pm2Record[]} records
+ * @returns {Pm2Record[][]}
+ */
+function grouped(records) {
+  /** @type {Map<string, Pm2Record[]>} */
+  const groups = new Map();
+  for (const record of records) {
+    const { name, namespace, pm_exec_path: file, pm_cwd: cwd, args, exec_mode: mode } = record;
+    const key = JSON.stringify([name, namespace, file, cwd, args, mode]);
+    groups.set(key, [...(groups.get(key) ?? []), record]);
+  }
+  return [...groups.values()];
+}
+
+/**
+ * @param {string} name
+ * @param {Set<string>} taken
+ */
+function freeName(name, taken) {
+  if (!taken.has(name)) return name;
+  for (let number = 2; ; number++) if (!taken.has(`${name}-${number}`)) return `${name}-${number}`;
+}

@@ -1,0 +1,60 @@
+import { formatBytes } from './slots.cjs';
+import { oneLine } from './text.cjs';
+
+/** @typedef {import('../doctor/facts.js').Facts} Facts */
+/** @typedef {import('../doctor/findings.js').Finding} Finding */
+/** @typedef {import('./list.js').View} View */
+
+const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow', note: 'cyan' });
+
+/**
+ * @param {{findings: Finding[]}} data
+ * @param {View} view
+ * @returns {string}
+ */
+export function renderDoctor({ findings }, { paint }) {
+  if (findings.length === 0) return 'Nothing is known to be wrong here.\n';
+  return findings.map(({ level, what, todo }) => `${paint(COLOURS[level], level.padEnd(4))}  ${oneLine(what)}\n      ${paint('dim', oneLine(todo))}\n`).join('');
+}
+
+/**
+ * @param {{facts: Facts, findings: Finding[], log: string[]}} data
+ * @param {View} view
+ * @returns {string}
+ */
+export function renderReport({ facts, findings, log }, view) {
+  const plain = { ...view, paint: (/** @type {string} */ _colour, /** @type {string} */ text) => text };
+  return [
+    section('nclust', machine(facts)),
+    section('apps', facts.slots.map((slot) => `${slot.id} ${oneLine(slot.name)} ${slot.mode} ${slot.status} restarts ${slot.restarts} cpu ${slot.cpu.toFixed(0)}% mem ${formatBytes(slot.memoryBytes)} node ${slot.nodeVersion ?? '-'}`)),
+    section('doctor', renderDoctor({ findings }, /** @type {View} */ (plain)).trimEnd().split('\n')),
+    section('the end of nclust.log', log.map(oneLine)),
+  ].join('\n');
+}
+
+/** @param {Facts} facts */
+function machine({ version, node, system, cpus, memory, disk, group, openFiles, sysctls, manager, home }) {
+  return [
+    `command        ${version}, Node.js ${node.version}`,
+    `manager        ${manager ? `${manager.version}, keeper ${manager.keeperVersion}, Node.js ${manager.nodeVersion}, since ${new Date(manager.startedAtMs).toISOString()}` : 'does not run'}`,
+    `system         ${system}, ${cpus} CPUs, ${formatBytes(memory.freeBytes)} of ${formatBytes(memory.totalBytes)} memory free`,
+    `home           ${home}${disk ? `, ${formatBytes(disk.freeBytes)} of ${formatBytes(disk.totalBytes)} free${disk.isMemory ? ', in memory' : ''}${disk.isRemote ? ', remote' : ''}` : ''}`,
+    `open files     ${openFiles ?? 'not known'}`,
+    `control group  memory ${limit(group.nowBytes, group.maxBytes, formatBytes)}, processes ${limit(group.pidsNow, group.pidsMax, String)}`,
+    ...Object.entries(sysctls).map(([key, value]) => `${key} = ${value}`),
+  ];
+}
+
+/**
+ * @param {number|null} now
+ * @param {number|null} max
+ * @param {(value: number) => string} format
+ */
+function limit(now, max, format) {
+  return `${now === null ? 'not known' : format(now)}${max === null ? ', no limit' : ` of ${format(max)}`}`;
+}
+
+/** @param {string} title @param {string[]} lines */
+function section(title, lines) {
+  return `--- ${title}\n${lines.map((line) => `${line}\n`).join('')}`;
+}

@@ -1,0 +1,87 @@
+import { formatDuration } from '../shared/units.js';
+import { oneLine, padEnd } from './text.cjs';
+
+/** @typedef {import('../commands/asked-plan.js').AskedPlan} AskedPlan */
+/** @typedef {import('../shared/protocol.js').PlanItem} PlanItem */
+/** @typedef {import('../shared/spec-diff.js').SpecChange} SpecChange */
+
+/** @type {Record<PlanItem['action'], [sign: string, style: import('./paint.cjs').Style]>} */
+const SIGNS = { start: ['+', 'green'], none: [' ', 'dim'], live: ['~', 'cyan'], scale: ['~', 'cyan'], rollout: ['~', 'yellow'], replace: ['~', 'red'], delete: ['-', 'red'] };
+
+const VALUE_MAX = 200;
+
+/**
+ * What is to be done about each app that is not as the file says.
+ * @param {Pick<AskedPlan, 'plan'|'left'|'shown'>} asked
+ * @param {{paint: import('./paint.cjs').Paint, isWhole: boolean}} o  `isWhole`: with what each attribute was and will be.
+ * @returns {string}
+ */
+export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
+  const pending = plan.filter(({ action }) => action !== 'none');
+  const same = plan.length - pending.length;
+  const width = Math.max(0, ...pending.map(({ name }) => oneLine(name).length));
+  const lines = [
+    ...(pending.length > 0 ? [`Plan for ${oneLine(shown)}:`] : []),
+    ...pending.flatMap((item) => rowsOf(item, { width, paint, isWhole })),
+    ...(same > 0 ? [`${pending.length > 0 ? '  ' : ''}${sameWords(same, pending.length === 0)}`] : []),
+    ...(plan.length === 0 ? ['There is nothing to do.'] : []),
+    ...(left.length > 0 ? [leftWords(left)] : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/**
+ * @param {PlanItem} item
+ * @param {{width: number, paint: import('./paint.cjs').Paint, isWhole: boolean}} o
+ */
+function rowsOf({ name, action, changes }, { width, paint, isWhole }) {
+  const [sign, style] = SIGNS[action];
+  const what = isWhole ? '' : changes.map(({ attribute }) => oneLine(attribute)).join(', ');
+  const head = `  ${paint(style, sign)} ${padEnd(oneLine(name), width)}  ${paint(style, what === '' ? action : action.padEnd(7))}${what === '' ? '' : `  ${what}`}`;
+  return [head, ...(isWhole ? changes.map((change) => `      ${changeWords(change, paint)}`) : [])];
+}
+
+/**
+ * @param {SpecChange} change
+ * @param {import('./paint.cjs').Paint} paint
+ */
+function changeWords({ field, attribute, before, after }, paint) {
+  const words = (/** @type {unknown} */ value) => valueWords(field, value);
+  return `${oneLine(attribute)}: ${paint('red', words(before))} → ${paint('green', words(after))}`;
+}
+
+/**
+ * @param {string} field
+ * @param {unknown} value
+ */
+function valueWords(field, value) {
+  const isKeyed = /env$/i.test(field) || field === 'secrets';
+  if (value === null) return isKeyed ? '(not set)' : 'default';
+  if (value === '') return isKeyed ? '""' : 'default';
+  if (typeof value === 'number' && field.endsWith('Ms')) return formatDuration(value);
+  if (typeof value === 'number' && field.endsWith('Bytes')) return sizeWords(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const shown = oneLine(text);
+  return shown.length > VALUE_MAX ? `${shown.slice(0, VALUE_MAX)}…` : shown;
+}
+
+/** As it may be written in a file. @param {number} bytes */
+function sizeWords(bytes) {
+  const [unit, size] = /** @type {[string, number][]} */ ([['G', 1024 ** 3], ['M', 1024 ** 2], ['K', 1024]]).find(([, one]) => bytes >= one && bytes % one === 0) ?? ['', 1];
+  return `${bytes / size}${unit}`;
+}
+
+/**
+ * @param {number} count
+ * @param {boolean} isAll
+ */
+function sameWords(count, isAll) {
+  const those = count === 1 ? '1 app is' : `${count} apps are`;
+  return isAll ? `Nothing to do: ${those} as the file says.` : `${those} as the file says.`;
+}
+
+/** @param {string[]} names */
+function leftWords(names) {
+  const quoted = names.map((name) => `"${oneLine(name)}"`).join(', ');
+  return `${quoted} came from this file and ${names.length === 1 ? 'is not in it any more; it stays' : 'are not in it any more; they stay'}. --prune deletes what the file has lost.`;
+}

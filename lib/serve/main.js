@@ -1,0 +1,43 @@
+import { statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { resolve } from 'node:path';
+import { createHandler } from './handler.js';
+import { readServeSettings, wishesOf } from './settings.js';
+
+// The program behind `nclust serve`. It is told everything by its environment, where a password is not in everybody's list of processes.
+
+/** @param {string} sentence */
+const talk = (sentence) => process.stderr.write(`${new Date().toISOString()} ${sentence}\n`);
+
+/** @param {Error & {code?: string}} error */
+function giveUp(error) {
+  talk(`nclust serve: ${error.message}`);
+  process.exitCode = 1;
+}
+
+try {
+  const settings = readServeSettings(wishesOf(process.env));
+  const path = resolve(settings.path);
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`The folder "${path}" does not exist, or is no folder.`);
+  const { host, port } = settings;
+  const server = createServer(createHandler({ ...settings, path }, talk));
+  server.on('error', (/** @type {NodeJS.ErrnoException} */ error) => giveUp(explain(error, host, port)));
+  server.listen(port, host, () => {
+    process.stdout.write(`Serving ${path} on ${host}:${port}\n`);
+    process.send?.('ready');
+  });
+} catch (error) {
+  giveUp(/** @type {Error} */ (error));
+}
+
+/**
+ * @param {NodeJS.ErrnoException} error
+ * @param {string} host
+ * @param {number} port
+ */
+function explain(error, host, port) {
+  if (error.code === 'EADDRINUSE') return new Error(`Port ${port} on ${host} is taken: ${error.message}`);
+  if (error.code === 'EACCES') return new Error(`Port ${port} on ${host} needs more rights than this user has: ${error.message}`);
+  if (error.code === 'EADDRNOTAVAIL') return new Error(`"${host}" is no address of this machine: ${error.message}`);
+  return error;
+}

@@ -1,0 +1,69 @@
+import { STATUS_CODES } from 'node:http';
+import { relative, sep } from 'node:path';
+import send from 'send';
+import { encodePath } from './request-path.js';
+
+/** @typedef {import('node:http').IncomingMessage} Request */
+/** @typedef {import('node:http').ServerResponse} Response */
+
+/**
+ * Sends a file: whole, a range of it, or the word that it has not changed.
+ * @param {Request} request
+ * @param {Response} response
+ * @param {{root: string, file: string}} found  Real paths.
+ * @param {(file: string) => string} cacheControl
+ * @param {number} [status]  Default: what the request deserves.
+ */
+export function sendFile(request, response, { root, file }, cacheControl, status) {
+  if (status !== undefined) response.statusCode = status;
+  const isWhole = status !== undefined;
+  response.setHeader('Cache-Control', isWhole ? 'no-cache' : cacheControl(file));
+  // What may be hidden and what is inside was decided by locate(), on the path it found.
+  const stream = send(request, encodePath(relative(root, file).split(sep)), { root, cacheControl: false, acceptRanges: !isWhole, index: false, dotfiles: 'allow' });
+  stream.on('error', (/** @type {{status?: number}} */ error) => fail(response, error.status ?? 500));
+  stream.on('directory', () => fail(response, 404));
+  stream.on('stream', (/** @type {import('node:fs').ReadStream} */ bytes) => endWhenShort(bytes, response));
+  stream.pipe(response);
+}
+
+/**
+ * Sends a page that is no file: an error, a redirect, a list.
+ * @param {Response} response
+ * @param {number} status
+ * @param {string} [html]
+ */
+export function sendPage(response, status, html) {
+  if (response.headersSent) return void response.destroy();
+  const text = html ?? `${status} ${STATUS_CODES[status]}\n`;
+  response.statusCode = status;
+  if (!response.hasHeader('Cache-Control')) response.setHeader('Cache-Control', 'no-cache');
+  response.setHeader('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
+  response.setHeader('Content-Type', `text/${html === undefined ? 'plain' : 'html'}; charset=utf-8`);
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(response.req.method === 'HEAD' ? undefined : text);
+}
+
+/**
+ * send() has set the headers of the file it could not send.
+ * @param {Response} response
+ * @param {number} status
+ */
+function fail(response, status) {
+  if (!response.headersSent) {
+    for (const name of ['Content-Encoding', 'Last-Modified', 'ETag', 'Accept-Ranges', 'Cache-Control']) response.removeHeader(name);
+    if (status !== 416) response.removeHeader('Content-Range');
+  }
+  sendPage(response, status);
+}
+
+/**
+ * A file that was cut while it is being sent: the client would wait for the rest of the promised length.
+ * @param {import('node:fs').ReadStream} bytes
+ * @param {Response} response
+ */
+function endWhenShort(bytes, response) {
+  const promised = Number(response.getHeader('Content-Length'));
+  bytes.once('end', () => {
+    if (bytes.bytesRead < promised) response.destroy();
+  });
+}

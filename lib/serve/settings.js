@@ -1,0 +1,99 @@
+import { badOption } from '../config/option-readers.js';
+import { DURATION_FORMS, parseDuration } from '../shared/units.js';
+import { DEFAULT_HOMEPAGE, DEFAULT_HOST, DEFAULT_PORT } from './variables.js';
+
+/** @typedef {import('./variables.js').ServeSettings} ServeSettings */
+
+/** What a config file or a command line may say. @typedef {{[K in keyof typeof VARIABLES]?: unknown}} Wishes */
+
+/** Under which name each wish is found in the environment. */
+export const VARIABLES = {
+  path: 'PM2_SERVE_PATH', port: 'PM2_SERVE_PORT', host: 'PM2_SERVE_HOST', spa: 'PM2_SERVE_SPA', ftp: 'PM2_SERVE_FTP', homepage: 'PM2_SERVE_HOMEPAGE',
+  basicAuth: 'PM2_SERVE_BASIC_AUTH', username: 'PM2_SERVE_BASIC_AUTH_USERNAME', password: 'PM2_SERVE_BASIC_AUTH_PASSWORD',
+  cache: 'NCLUST_SERVE_CACHE', cors: 'NCLUST_SERVE_CORS',
+};
+
+/**
+ * @param {Record<string, string|undefined>} env
+ * @returns {Wishes}  Those that say something.
+ */
+export function wishesOf(env) {
+  return Object.fromEntries(Object.entries(VARIABLES).filter(([, name]) => env[name]).map(([key, name]) => [key, env[name]]));
+}
+
+/**
+ * @param {Wishes} wishes
+ * @param {(key: keyof Wishes) => string} [nameOf]  What the message calls it. Default: the variable.
+ * @returns {ServeSettings}  Throws ERR_NCLUST_USAGE.
+ */
+export function readServeSettings(wishes, nameOf = (key) => VARIABLES[key]) {
+  return {
+    path: asFilled(wishes.path ?? '.', nameOf('path')),
+    port: asPort(wishes.port ?? DEFAULT_PORT, nameOf('port')),
+    host: asFilled(wishes.host ?? DEFAULT_HOST, nameOf('host')),
+    isSpa: asSwitch(wishes.spa ?? false, nameOf('spa')),
+    hasListing: asSwitch(wishes.ftp ?? false, nameOf('ftp')),
+    homepage: asHomepage(wishes.homepage ?? DEFAULT_HOMEPAGE, nameOf('homepage')),
+    credentials: asCredentials(wishes, nameOf),
+    cache: asCache(wishes.cache ?? '', nameOf('cache')),
+    cors: asOrigin(wishes.cors ?? '', nameOf('cors')),
+  };
+}
+
+/** @param {unknown} value @param {string} name */
+function asFilled(value, name) {
+  if (typeof value === 'string' && value.trim() !== '' && !value.includes('\0')) return value;
+  throw badOption(name, value, 'a text that is not empty');
+}
+
+/** @param {unknown} value @param {string} name */
+function asPort(value, name) {
+  const port = /^\d{1,5}$/.test(String(value)) ? Number(value) : 0;
+  if (port >= 1 && port <= 65_535) return port;
+  throw badOption(name, value, 'a port from 1 to 65535');
+}
+
+/** @param {unknown} value @param {string} name */
+function asSwitch(value, name) {
+  if (typeof value === 'boolean') return value;
+  if (value === 'true' || value === '1') return true;
+  if (value === 'false' || value === '0') return false;
+  throw badOption(name, value, 'true or false');
+}
+
+/** @param {unknown} value @param {string} name */
+function asHomepage(value, name) {
+  const file = asFilled(value, name).replace(/^(\.?\/)+/, '');
+  if (file !== '' && !file.split(/[/\\]/).some((part) => part === '' || part.startsWith('.'))) return file;
+  throw badOption(name, value, 'the path of a file inside the folder, such as "index.html"');
+}
+
+/**
+ * Half of what a lock needs is a mistake, and never an open door.
+ * @param {Wishes} wishes
+ * @param {(key: keyof Wishes) => string} nameOf
+ */
+function asCredentials({ basicAuth, username, password }, nameOf) {
+  const isWanted = basicAuth === undefined ? username !== undefined || password !== undefined : asSwitch(basicAuth, nameOf('basicAuth'));
+  if (!isWanted) return null;
+  const user = asFilled(username ?? '', nameOf('username'));
+  if (user.includes(':')) throw badOption(nameOf('username'), user, 'a name without ":", which ends it in a request');
+  if (typeof password === 'string' && password !== '') return { username: user, password };
+  throw badOption(nameOf('password'), '', 'a text that is not empty');
+}
+
+/** @param {unknown} value @param {string} name */
+function asCache(value, name) {
+  const text = String(value);
+  if (text === '' || text === 'none' || parseDuration(text) !== null) return text;
+  throw badOption(name, value, `"none", or ${DURATION_FORMS}`);
+}
+
+/** @param {unknown} value @param {string} name */
+function asOrigin(value, name) {
+  if (value === true || value === 'true') return '*';
+  if (value === false || value === 'false') return '';
+  const text = String(value);
+  if (text === '' || text === '*' || /^https?:\/\/[^\s/]+$/.test(text)) return text;
+  throw badOption(name, value, '"*", or an origin such as "https://example.com"');
+}

@@ -1,0 +1,126 @@
+/** @import { AppSpec } from './spec.js' */
+
+/**
+ * What a change of one field of a spec takes in an app that runs. The later one counts where several fields change.
+ *
+ * nothing: it describes. live: it takes effect on what runs, and no process is touched. along: it tells of what runs, so it follows the next rollout and is none by itself.
+ * scale: more or fewer instances. rollout: new instances in the place of the old, without losing a request. replace: the old have to be gone, with their sockets, before new ones can be.
+ * @typedef {'nothing'|'live'|'along'|'scale'|'rollout'|'replace'} Needs
+ */
+
+/**
+ * @typedef {object} NeedsRow
+ * @property {Needs} needs
+ * @property {string} attribute  As it is called in a file.
+ * @property {boolean} [isDerived]  It follows from other fields, which say more.
+ */
+
+/** Every field there is. @type {Record<string, NeedsRow>} */
+export const SPEC_NEEDS = {
+  name: row('nothing', 'name'),
+  namespace: row('nothing', 'namespace'),
+  kind: derived('replace', 'kind'),
+  mode: row('replace', 'exec_mode'),
+  instances: row('scale', 'instances'),
+  instancesGiven: derived('live', 'instances'),
+  file: derived('rollout', 'interpreter'),
+  script: row('rollout', 'script'),
+  interpreter: row('rollout', 'interpreter'),
+  interpreterGiven: derived('nothing', 'interpreter'),
+  interpreterArgs: row('rollout', 'node_args'),
+  args: row('rollout', 'args'),
+  execArgs: derived('rollout', 'args'),
+  cwd: row('rollout', 'cwd'),
+  env: row('rollout', 'env'),
+  shellEnv: row('along', 'shell'),
+  uid: row('rollout', 'uid'),
+  gid: row('rollout', 'gid'),
+  user: derived('nothing', 'username'),
+  autorestart: row('live', 'autorestart'),
+  maxRestarts: row('live', 'max_restarts'),
+  restartDelayMs: row('live', 'restart_delay'),
+  backoffMs: row('live', 'exp_backoff_restart_delay'),
+  minUptimeMs: row('live', 'min_uptime'),
+  stopExitCodes: row('live', 'stop_exit_codes'),
+  killTimeoutMs: row('live', 'kill_timeout'),
+  stopSignal: row('live', 'stop_signal'),
+  // One that runs and has never said "ready" would be taken for one that is late.
+  waitReady: row('rollout', 'wait_ready'),
+  listenTimeoutMs: row('live', 'listen_timeout'),
+  treekill: row('live', 'treekill'),
+  instanceVar: row('rollout', 'instance_var'),
+  version: derived('along', 'version'),
+  nodeVersion: derived('along', 'node_version'),
+  // The workers of an app have to agree about it, and each is told when it begins.
+  scheduling: row('rollout', 'scheduling'),
+  maxSurge: row('live', 'max_surge'),
+  maxUnavailable: row('live', 'max_unavailable'),
+  rollbackWindowMs: row('live', 'rollback_window'),
+  shutdownWithMessage: row('live', 'shutdown_with_message'),
+  interpreterEnv: derived('rollout', 'interpreter'),
+  ownerEnv: derived('rollout', 'user'),
+  envFiles: row('rollout', 'env_file'),
+  fileEnv: row('rollout', 'env_file'),
+  secrets: row('rollout', 'secrets'),
+  incrementVar: row('rollout', 'increment_var'),
+  filterEnv: row('rollout', 'filter_env'),
+  envName: row('nothing', 'env_name'),
+  outFile: row('live', 'out_file'),
+  errorFile: row('live', 'error_file'),
+  logFile: row('live', 'log_file'),
+  mergeLogs: row('live', 'merge_logs'),
+  logType: row('live', 'log_type'),
+  logDateFormat: row('live', 'log_date_format'),
+  disableLogs: row('live', 'disable_logs'),
+  logShip: row('live', 'log_ship'),
+  logOverflow: row('live', 'log_overflow'),
+  logRateLimitBytes: row('live', 'log_rate_limit'),
+  logMaxSizeBytes: row('live', 'log_max_size'),
+  logInterval: row('live', 'log_interval'),
+  logMaxFiles: row('live', 'log_max_files'),
+  logMaxAgeMs: row('live', 'log_max_age'),
+  logMaxTotalBytes: row('live', 'log_max_total'),
+  logCompress: row('live', 'log_compress'),
+  watch: row('live', 'watch'),
+  watchOff: row('live', 'watch'),
+  ignoreWatch: row('live', 'ignore_watch'),
+  watchExtensions: row('live', 'ext'),
+  watchDelayMs: row('live', 'watch_delay'),
+  watchOptions: row('live', 'watch_options'),
+  cronRestart: row('live', 'cron_restart'),
+  maxMemoryBytes: row('live', 'max_memory_restart'),
+  autostart: row('live', 'autostart'),
+  pidFile: row('live', 'pid_file'),
+};
+
+/** Fields that may change under an instance that runs. */
+const LIVE = Object.keys(SPEC_NEEDS).filter((field) => ['nothing', 'live'].includes(SPEC_NEEDS[field].needs));
+
+/**
+ * A spec of what runs, with everything of another that needs no new process.
+ * @param {AppSpec} spec
+ * @param {AppSpec} wanted
+ * @returns {AppSpec}
+ */
+export function withLiveFields(spec, wanted) {
+  const given = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (wanted));
+  return { ...spec, ...Object.fromEntries(LIVE.map((field) => [field, given[field]])) };
+}
+
+/**
+ * @param {Needs} needs
+ * @param {string} attribute
+ * @returns {NeedsRow}
+ */
+function row(needs, attribute) {
+  return { needs, attribute };
+}
+
+/**
+ * @param {Needs} needs
+ * @param {string} attribute
+ * @returns {NeedsRow}
+ */
+function derived(needs, attribute) {
+  return { needs, attribute, isDerived: true };
+}

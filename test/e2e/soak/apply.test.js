@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { doRandomEdits } from '../../helpers/random-edits.js';
+import { sandbox } from '../../helpers/sandbox.js';
+
+const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
+const seed = Number(process.env.NCLUST_SOAK_SEED ?? Date.now() % 1_000_000);
+
+test(`100 random edits of a file of ten apps: each converges, and the apps that are not named lose no request (seed ${seed})`, async () => {
+  const home = await sandbox();
+  const edits = Math.ceil(100 * scale);
+  const done = await doRandomEdits(home, { edits, seed, tell: (line) => process.stdout.write(`${line}\n`) });
+  process.stdout.write(`${JSON.stringify(done)}\n`);
+  expect(Object.values(done).reduce((sum, count) => sum + count, 0)).toBe(edits);
+});

@@ -1,0 +1,36 @@
+import { ATTRIBUTES, wordsFor } from '../../lib/config/schema.js';
+import { meaningOf } from './meaning.js';
+
+/** @returns {string}  lib/config/nclust.schema.json, for editors. */
+export function configSchema() {
+  const app = { $ref: '#/definitions/app' };
+  const apps = { anyOf: [app, { type: 'array', items: app }] };
+  const schema = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'A config file of nclust: nclust.config.*, ecosystem.config.*',
+    anyOf: [app, { type: 'array', items: app }, { $ref: '#/definitions/config' }],
+    definitions: {
+      config: {
+        type: 'object',
+        anyOf: [{ required: ['apps'] }, { required: ['static'] }, { required: ['deploy'] }],
+        properties: { $schema: { type: 'string' }, apps, static: { type: ['array', 'object'] }, deploy: { type: 'object', additionalProperties: { type: 'object' } } },
+        additionalProperties: false,
+      },
+      app: {
+        type: 'object',
+        properties: { $schema: { type: 'string' }, ...Object.fromEntries(ATTRIBUTES.flatMap(entriesFor)) },
+        patternProperties: { '^env_': {} },
+        additionalProperties: false,
+        anyOf: ATTRIBUTES.filter(({ name }) => name === 'script').flatMap(wordsFor).map((word) => ({ required: [word] })),
+      },
+    },
+  };
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+/** @param {import('../../lib/config/schema.js').Attribute} row */
+function entriesFor(row) {
+  const [name, ...others] = wordsFor(row);
+  const facts = `${meaningOf(row)}${row.default === undefined ? '' : `. Default: ${row.default}`}`;
+  return [[name, { description: facts, ...row.schema }], ...others.map((word) => [word, { description: `The same as ${name}.`, ...row.schema }])];
+}

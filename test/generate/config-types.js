@@ -1,0 +1,86 @@
+import { ATTRIBUTES, wordsFor } from '../../lib/config/schema.js';
+import { meaningOf } from './meaning.js';
+
+const HEAD = `// Made from the schema by test/generate/write.js; a test compares.
+
+/** What a variable may be; objects and lists become JSON. */
+export type Variables = Record<string, unknown>;
+
+/** One app of a config file. */
+export interface AppConfig {`;
+
+const TAIL = `  /** The variables that count besides \`env\` with \`--env <name>\`. */
+  [environment: \`env_\${string}\`]: Variables | string | string[] | undefined;
+}
+
+/** A folder that is served. */
+export interface StaticConfig {
+  name?: string;
+  port?: number | string;
+  host?: string;
+  path?: string;
+  spa?: boolean;
+  ftp?: boolean;
+  directory?: string | boolean;
+  homepage?: string;
+  basic_auth?: { username: string; password: string };
+  [attribute: string]: unknown;
+}
+
+/** A config file: apps, and what else stands beside them. */
+export interface Config {
+  apps?: AppConfig | AppConfig[];
+  static?: StaticConfig | StaticConfig[];
+  /** By the name of the environment. */
+  deploy?: Record<string, Record<string, unknown>>;
+}
+
+/** What a config file may export. */
+export type ConfigExport = AppConfig | AppConfig[] | Config;
+
+/** Or a function that is told the environment of \`--env\`. */
+export type ConfigFunction = (o: { env: string | null }) => ConfigExport | Promise<ConfigExport>;
+`;
+
+/** @returns {string}  lib/config/config-types.d.ts. */
+export function configTypes() {
+  return [HEAD, ...ATTRIBUTES.flatMap(linesFor), TAIL].join('\n');
+}
+
+/** @param {import('../../lib/config/schema.js').Attribute} row */
+function linesFor(row) {
+  const [name, ...others] = wordsFor(row);
+  const type = typeOf(row.schema ?? {});
+  const facts = [row.default === undefined ? '' : ` Default: ${row.default}.`, row.unit === undefined ? '' : ` A bare number is ${row.unit}.`].join('');
+  return [`  /** ${comment(`${capital(meaningOf(row))}.${facts}`)} */`, `  ${name}?: ${type};`, ...others.flatMap((word) => [`  /** The same as \`${name}\`. */`, `  ${word}?: ${type};`])];
+}
+
+/** @type {Record<string, string>} */
+const PRIMITIVES = { string: 'string', number: 'number', integer: 'number', boolean: 'boolean', null: 'null', object: 'Record<string, unknown>' };
+
+/**
+ * @param {any} schema  A piece of JSON Schema.
+ * @returns {string}
+ */
+function typeOf({ type, enum: words, anyOf, items, additionalProperties, properties }) {
+  if (words) return words.map((/** @type {string} */ word) => JSON.stringify(word)).join(' | ');
+  if (anyOf) return anyOf.map(typeOf).join(' | ');
+  if (type === undefined) return 'unknown';
+  const types = [type].flat().map((one) => {
+    if (one === 'array') return `(${typeOf(items ?? {})})[]`.replace(/^\((\w+)\)\[\]$/, '$1[]');
+    if (one === 'object' && properties) return `{ ${Object.entries(properties).map(([key, value]) => `${key}: ${typeOf(value)}`).join('; ')} }`;
+    if (one === 'object' && typeof additionalProperties === 'object') return `Record<string, ${typeOf(additionalProperties)}>`;
+    return PRIMITIVES[one];
+  });
+  return [...new Set(types)].join(' | ');
+}
+
+/** @param {string} text */
+function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
+/** @param {string} text */
+function comment(text) {
+  return text.replaceAll('*/', '* /').replace(/\.\.$/, '.');
+}

@@ -1,0 +1,30 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * A config file in a sandbox that is edited while its apps run.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @param {Record<string, any>[]} apps  As a file says them. Changed in place by the test; `write` puts them on the disk.
+ */
+export function createConfigFile(home, apps) {
+  const path = join(home.work, 'nclust.config.json');
+  const write = () => writeFileSync(path, JSON.stringify({ apps }, null, 2));
+  write();
+  return {
+    path,
+    apps,
+    write,
+    /** @param {...string} flags */
+    async apply(...flags) {
+      write();
+      const result = await home.nclust('apply', path, '--json', ...flags, { timeoutMs: 60_000 });
+      if (result.exitStatus !== 0) throw new Error(`nclust apply exited with ${result.exitStatus}: ${result.stdout}${result.stderr}`);
+      return result.json();
+    },
+    /** What there is left to do. @param {...string} flags */
+    async pending(...flags) {
+      const result = await home.nclust('diff', path, '--json', ...flags);
+      return result.json().plan.filter((/** @type {{action: string}} */ { action }) => action !== 'none');
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { fixturePath } from './fixtures.js';
+import { runProgram } from './run-program.js';
+import { waitFor } from './wait-for.js';
+
+/**
+ * A socket like systemd's, for NOTIFY_SOCKET.
+ * @param {string} folder
+ */
+export async function notifySocket(folder) {
+  const path = join(folder, 'notify');
+  const running = runProgram('python3', [fixturePath('notify-socket.py'), path], { cwd: folder, env: { PATH: process.env.PATH, HOME: process.env.HOME }, timeoutMs: 120_000 });
+  running.done.catch(() => {});
+  onTestFinished(async () => {
+    running.child.kill('SIGKILL');
+    await running.done;
+  });
+  await waitFor('the socket of systemd', () => running.stdout().startsWith('listening'));
+  /** What was told, oldest first, each the fields of one message. @returns {string[][]} */
+  const told = () => running.stdout().trimEnd().split('\n').slice(1).map((line) => line.split('\t'));
+  return { path, told, count: (/** @type {string} */ field) => told().flat().filter((one) => one === field).length };
+}

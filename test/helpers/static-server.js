@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { connect } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { serveScript, serveVariables } from '../../lib/serve/variables.js';
+import { takePort } from './ports.js';
+import { waitFor, within } from './wait-for.js';
+
+/**
+ * @typedef {object} StaticServer
+ * @property {number} port
+ * @property {import('node:child_process').ChildProcess} child
+ * @property {() => string} stderr  So far.
+ * @property {(target: string, o?: {method?: string, headers?: Record<string, string>}) => Promise<Answer>} ask
+ */
+
+/** @typedef {{status: number, headers: Record<string, string>, body: string, raw: string}} Answer  The body byte by byte (latin1), in one piece. */
+
+/**
+ * Runs the program behind `nclust serve` on a folder, without a manager. Ended after the test.
+ * @param {string} path
+ * @param {Partial<import('../../lib/serve/variables.js').ServeSettings>} [settings]
+ * @returns {Promise<StaticServer>}
+ */
+export async function startStaticServer(path, settings = {}) {
+  const port = await takePort();
+  const all = { path, port, host: '127.0.0.1', isSpa: false, hasListing: false, homepage: 'index.html', credentials: null, cache: '', cors: '', ...settings };
+  const child = spawn(process.execPath, [serveScript()], { env: { PATH: process.env.PATH, ...serveVariables(all) }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => { out += chunk; });
+  child.stderr.on('data', (chunk) => { err += chunk; });
+  const ended = new Promise((resolve) => { child.once('close', resolve); });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const status = await Promise.race([waitFor('the server to listen', () => out.includes('Serving '), { context: () => err }), ended]);
+  if (status !== true) throw new Error(`The server exited with ${status}.\n${err}`);
+  return { port, child, stderr: () => err, ask: (target, o) => askRaw(port, target, o) };
+}
+
+/**
+ * One request on a connection of its own, its target as it is.
+ * @param {number} port
+ * @param {string} target
+ * @param {{method?: string, headers?: Record<string, string>}} [o]
+ * @returns {Promise<Answer>}  Rejects when the server does not close the connection in 10 s.
+ */
+export async function askRaw(port, target, { method = 'GET', headers = {} } = {}) {
+  const lines = [`${method} ${target} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
+  return parse(await exchangeRaw(port, `${lines.join('\r\n')}\r\n\r\n`));
+}
+
+/**
+ * @param {number} port
+ * @param {string} bytes  latin1.
+ * @returns {Promise<string>}  All that came back, latin1. A connection that is reset counts as closed.
+ */
+export function exchangeRaw(port, bytes) {
+  const socket = connect(port, '127.0.0.1');
+  socket.setEncoding('latin1');
+  let got = '';
+  const closed = new Promise((resolve) => {
+    socket.on('data', (chunk) => { got += chunk; });
+    socket.on('error', () => {});
+    socket.once('close', () => resolve(got));
+  });
+  socket.write(bytes, 'latin1');
+  return within(`An answer to ${JSON.stringify(bytes.slice(0, 200))}`, /** @type {Promise<string>} */ (closed), 10_000).finally(() => socket.destroy());
+}
+
+/** @param {string} raw @returns {Answer} */
+function parse(raw) {
+  const end = raw.indexOf('\r\n\r\n');
+  const [first, ...lines] = raw.slice(0, end).split('\r\n');
+  const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+  const rest = raw.slice(end + 4);
+  return { status: Number(first.split(' ')[1]), headers, body: headers['transfer-encoding'] === 'chunked' ? unchunk(rest) : rest, raw };
+}
+
+/** @param {string} text */
+function unchunk(text) {
+  let body = '';
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf('\r\n', at);
+    const length = Number.parseInt(text.slice(at, end), 16);
+    if (!length) break;
+    body += text.slice(end + 2, end + 2 + length);
+    at = end + 4 + length;
+  }
+  return body;
+}

@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * The reasons for which apps were replaced so far, in the words of the manager's log.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @returns {string[]}
+ */
+export function triggered({ home }) {
+  const log = join(home, 'nclust.log');
+  const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
+  return lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'triggered').map(({ by }) => by);
+}
+
+/**
+ * What the manager tells of the first slot of an app, in full.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @param {string} name
+ * @returns {Promise<import('../../lib/shared/protocol.js').SlotStatus & {triggers: import('../../lib/shared/protocol.js').SlotTriggers}>}
+ */
+export async function detailOf(home, name) {
+  const wire = await home.wire();
+  const { slots } = await wire.request('list', { targets: [name], detail: true });
+  wire.close();
+  return slots[0];
+}
+
+/**
+ * Waits until changes of files are seen.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @param {string} name
+ */
+export function untilWatching(home, name) {
+  return home.waitFor(`"${name}" to be watched`, async () => (await detailOf(home, name)).triggers.watch?.isReady);
+}
+
+/**
+ * Waits until the last trigger of an app has come about.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @param {string} name
+ * @param {RegExp} by
+ */
+export function untilTriggered(home, name, by) {
+  return home.waitFor(`"${name}" to be replaced by ${by}`, async () => {
+    const { last } = (await detailOf(home, name)).triggers;
+    return last !== null && by.test(last.by) && last;
+  }, { deadlineMs: 20_000 });
+}

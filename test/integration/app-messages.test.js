@@ -1,0 +1,166 @@
+import { readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { realKeeper } from '../helpers/keeper.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+// What apps say to their keeper, and what it says to them.
+
+const MODES = ['fork', 'cluster'];
+const STAYS = 'setInterval(() => {}, 1 << 30);';
+
+/** @param {string} code @param {object} [params] */
+async function running(code, params = {}) {
+  const keeper = await realKeeper();
+  await keeper.call('hear', { isOn: true });
+  const { pid } = await keeper.spawnNode('one', 'runs-code', { mode: 'fork', ...params, env: { CODE: `${code};${STAYS} say('runs');` } });
+  await keeper.says('one', 'runs');
+  const said = () => keeper.events.filter(({ event }) => event === 'said').map(({ data }) => JSON.parse(data.text));
+  const refusal = (/** @type {string} */ verb, /** @type {object} */ more) => keeper.call(verb, { instanceId: 'one', ...more }).then(() => null, (error) => error.code);
+  return { keeper, pid, said, refusal };
+}
+
+test.each(MODES)('%s: what an app sends is passed on as it is, and a message arrives as it is', async (mode) => {
+  const { keeper, said } = await running("process.on('message', (message) => process.send({ type: 'echo', data: message })); process.send('a word'); process.send({ type: 'mine', data: [1] });", { mode });
+  await waitFor('its messages', () => said().length === 2);
+  const packet = { id: 0, type: 'process:msg', topic: 'x', data: { deep: [{ a: 'ü' }] } };
+  await keeper.call('send-message', { instanceId: 'one', message: packet });
+  await waitFor('the echo', () => said().length === 3);
+  expect(said()).toEqual(['a word', { type: 'mine', data: [1] }, { type: 'echo', data: packet }]);
+});
+
+test('"ready" stays what it is', async () => {
+  const { keeper, said } = await running("process.send('ready'); process.send('not ready');");
+  await keeper.event('ready', 'one');
+  await waitFor('its message', () => said().length === 1);
+  expect(said()).toEqual(['not ready']);
+});
+
+test('an app that floods costs the keeper neither memory nor its other work', async () => {
+  const { keeper } = await running("const fill = () => { for (let at = 0; at < 500; at++) process.send({ type: 'flood', data: 'x'.repeat(200) }); setImmediate(fill); }; fill();");
+  await keeper.event('missed', 'one');
+  const before = memoryOf(keeper.pid);
+  for (let round = 0; round < 3; round++) {
+    const seen = keeper.events.filter(({ event }) => event === 'missed').length;
+    await waitFor('another second of it', () => keeper.events.filter(({ event }) => event === 'missed').length > seen);
+    await keeper.call('snapshot');
+  }
+  expect(memoryOf(keeper.pid) - before).toBeLessThan(40 * 1024);
+  const { data: { count } } = keeper.events.filter(({ event }) => event === 'missed')[1];
+  expect(count).toBeGreaterThan(1_000);
+});
+
+test('what a program of another kind is asked for is refused with a reason', async () => {
+  const keeper = await realKeeper();
+  await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'exec sleep 1000'] });
+  const refusal = (/** @type {string} */ verb, /** @type {object} */ more) => keeper.call(verb, { instanceId: 'one', ...more }).then(() => null, (error) => error.code);
+  expect(await refusal('send-message', { message: 'x' })).toBe('ENOTSUP');
+  expect(await refusal('inspect', { isOn: true, timeoutMs: 1_000 })).toBe('ENOTSUP');
+  expect(await keeper.call('send-message', { instanceId: 'nobody', message: 'x' }).catch((error) => error.code)).toBe('ESRCH');
+});
+
+test('a Node program that has closed its channel cannot be reached', async () => {
+  const { refusal } = await running('process.disconnect();');
+  await waitFor('the end of its channel', async () => (await refusal('send-message', { message: 'x' })) === 'EPIPE');
+});
+
+test.each([
+  ['a Node program in fork mode', { mode: 'fork' }],
+  ['any program', { mode: 'exec', file: '/bin/sh', args: ['-c', 'echo runs-code runs; while read line; do echo "got $line"; done; echo the end'] }],
+])('standard input: %s reads what is written', async (_what, params) => {
+  const { keeper } = await running("process.stdin.on('data', (text) => say('got', String(text)));", params);
+  await keeper.call('write', { instanceId: 'one', text: 'hello\n' });
+  await keeper.says('one', 'got hello');
+});
+
+test('standard input: a cluster worker has none, and a program may close its own', async () => {
+  const worker = await running('', { mode: 'cluster' });
+  expect(await worker.refusal('write', { text: 'x' })).toBe('ENOTSUP');
+  expect(readlinkSync(`/proc/${worker.pid}/fd/0`)).toBe('/dev/null');
+  const closed = await running("require('node:fs').closeSync(0);");
+  await waitFor('a refusal', async () => (await closed.refusal('write', { text: 'x' })) === 'EPIPE');
+});
+
+test('standard input: what a program does not read is refused when 64 KiB wait for it', async () => {
+  const { keeper, refusal } = await running('');
+  const text = 'x'.repeat(32 * 1024);
+  let taken = 0;
+  await waitFor('a refusal', async () => {
+    const code = await refusal('write', { text });
+    taken += code === null ? text.length : 0;
+    return code === 'EAGAIN';
+  });
+  // Half of it is in the kernel.
+  expect(taken).toBeLessThanOrEqual(128 * 1024);
+  expect(await keeper.call('snapshot')).toMatchObject({ children: [{ exit: null }] });
+});
+
+test('standard input: a program that does not read it sees nothing of the death of its keeper', async () => {
+  const { keeper, pid } = await running("require('node:http').createServer(answer).listen(0, () => 0); setInterval(() => say('lives', Date.now()), 20);");
+  await keeper.kill();
+  const before = keeper.output('one').length;
+  await waitFor('it to go on', () => keeper.output('one').length > before + 200);
+  expect(keeper.processes().map((one) => one.pid)).toContain(pid);
+});
+
+test('standard input: a program that reads it sees its end when the keeper dies', async () => {
+  const { keeper } = await running('', { mode: 'exec', file: '/bin/sh', args: ['-c', 'echo runs-code runs; cat; echo the end'] });
+  await keeper.call('write', { instanceId: 'one', text: 'something\n' });
+  await keeper.says('one', 'something');
+  await keeper.kill();
+  await keeper.says('one', 'the end');
+});
+
+test('standard input: a pipe and no socket, of which bash would believe that ssh has started it', async () => {
+  const keeper = await realKeeper();
+  writeFileSync(join(keeper.home, '.bashrc'), 'echo sourced');
+  const { pid } = await keeper.spawn('one', { file: '/bin/bash', args: ['-c', 'echo runs; read line; echo "got $line"; sleep 1000'], env: { HOME: keeper.home } });
+  await keeper.says('one', 'runs');
+  expect(statSync(`/proc/${pid}/fd/0`).isFIFO()).toBe(true);
+  await keeper.call('write', { instanceId: 'one', text: 'x\n' });
+  await keeper.says('one', 'got x');
+  expect(keeper.output('one')).not.toContain('sourced');
+});
+
+test('standard input: nothing of it is left open in the keeper when programs have ended, or could not be started', async () => {
+  const keeper = await realKeeper();
+  const files = () => readdirSync(`/proc/${keeper.pid}/fd`).length;
+  const round = async (/** @type {string} */ id) => {
+    await keeper.spawn(id, { file: '/bin/true', read: false });
+    await keeper.event('gone', id);
+    await keeper.call('forget', { instanceId: id });
+    await keeper.spawn(`no-${id}`, { file: '/no/such/program', read: false }).catch(() => {});
+  };
+  await round('first');
+  const before = files();
+  for (let count = 0; count < 40; count++) await round(`next-${count}`);
+  await waitFor('the files to be closed', () => files() <= before + 1);
+});
+
+test.each(MODES)('%s: the inspector is off until it is asked for, has a port of its own, and is off again', async (mode) => {
+  const { keeper } = await running('', { mode });
+  await keeper.spawnNode('two', 'runs-code', { mode, env: { CODE: STAYS } });
+  const inspect = (/** @type {string} */ instanceId, /** @type {boolean} */ isOn) => keeper.call('inspect', { instanceId, isOn, timeoutMs: 10_000 });
+  expect(await inspect('one', false)).toEqual({ url: null, was: null });
+  const one = await inspect('one', true);
+  const two = await inspect('two', true);
+  expect(one).toEqual({ url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/[0-9a-f-]+$/), was: null });
+  expect(new URL(one.url).port).not.toBe(new URL(two.url).port);
+  expect(await versionAt(one.url)).toMatch('node.js');
+  expect(await inspect('one', true)).toEqual({ url: one.url, was: one.url });
+  expect(await inspect('one', false)).toEqual({ url: null, was: one.url });
+  await expect(versionAt(one.url)).rejects.toThrow('ECONNREFUSED');
+});
+
+/** @param {string} url  Of an inspector. @returns {Promise<string>} */
+function versionAt(url) {
+  return new Promise((resolve, reject) => {
+    get(`http://${new URL(url).host}/json/version`, { agent: false }, (response) => response.setEncoding('utf8').on('data', resolve)).on('error', reject);
+  });
+}
+
+/** @param {number} pid @returns {number}  In KiB. */
+function memoryOf(pid) {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}

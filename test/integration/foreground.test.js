@@ -1,0 +1,119 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../daemon/control/clock.js';
+import { findForeground, NO_FOREGROUND } from '../../daemon/control/logs/shipping/foreground.js';
+import { createFrameReader, outputSocket } from '../../lib/shared/output-frame.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+const PLACE = { instanceId: 'i', id: 3, name: 'api', isMuted: false, overflow: /** @type {const} */ ('block') };
+const BIG = Buffer.alloc(256 * 1024, 'x');
+
+function runFolder() {
+  const run = mkdtempSync(join(tmpdir(), 'nclust-run-'));
+  onTestFinished(() => rmSync(run, { recursive: true, force: true }));
+  mkdirSync(run, { recursive: true });
+  return run;
+}
+
+/** Somebody who runs apps in the foreground, and reads when he is told to. */
+async function foreground({ isReading = true } = {}) {
+  const run = runFolder();
+  const received = { bytes: 0, text: '', heads: /** @type {any[]} */ ([]) };
+  /** @type {import('node:net').Socket[]} */
+  const sockets = [];
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    sockets.push(socket);
+    const read = createFrameReader((head, bytes) => {
+      received.heads.push(head);
+      received.bytes += bytes.length;
+      received.text = (received.text + bytes.toString('latin1')).slice(-1_000);
+    });
+    socket.on('data', read).on('error', () => {}); // Its end is what some tests are about.
+    if (isReading) socket.resume();
+  });
+  await new Promise((resolve) => void server.listen(outputSocket(run), () => resolve(undefined)));
+  const onGone = vi.fn();
+  const link = await findForeground(run, { clock: systemClock(), onGone });
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await link.close();
+  });
+  await waitFor('the connection', () => sockets.length === 1);
+  return { link, received, onGone, read: () => sockets[0].resume(), die: () => sockets[0].destroy() };
+}
+
+test('without a foreground run nobody waits and nothing is lost', async () => {
+  expect(await findForeground(runFolder(), { clock: systemClock(), onGone() {} })).toBe(NO_FOREGROUND);
+  expect(NO_FOREGROUND.take(PLACE, 'out', BIG)).toBeNull();
+});
+
+test('output arrives with whose it is, and its end is told', async () => {
+  const { link, received } = await foreground();
+  expect(link.take(PLACE, 'err', Buffer.from('oops\n'))).toBeNull();
+  link.end(PLACE, 'err');
+  await waitFor('two frames', () => received.heads.length === 2);
+  expect(received.text).toBe('oops\n');
+  expect(received.heads).toEqual([expect.objectContaining({ instanceId: 'i', id: 3, name: 'api', stream: 'err', atMs: expect.any(Number) }), expect.objectContaining({ isEnd: true })]);
+});
+
+test('of an app that is muted nothing is told', async () => {
+  const { link, received } = await foreground();
+  link.take({ ...PLACE, isMuted: true }, 'out', Buffer.from('secret\n'));
+  link.take(PLACE, 'out', Buffer.from('open\n'));
+  await waitFor('the open line', () => received.text === 'open\n');
+});
+
+test('who writes more than is read has to wait, and everything arrives when it is read', async () => {
+  const { link, received, read } = await foreground({ isReading: false });
+  let hasMoved = false;
+  const sent = link.take(PLACE, 'out', BIG)?.then(() => { hasMoved = true; });
+  expect(sent).toBeInstanceOf(Promise);
+  const next = link.take(PLACE, 'out', Buffer.from('last\n'));
+  expect(hasMoved).toBe(false);
+  read();
+  await Promise.all([sent, next]);
+  await waitFor('all of it', () => received.bytes === BIG.length + 5);
+  expect(received.text.endsWith('last\n')).toBe(true);
+});
+
+test('who does not want to wait loses lines, which are counted', async () => {
+  const { link } = await foreground({ isReading: false });
+  const dropping = { ...PLACE, overflow: /** @type {const} */ ('drop') };
+  for (let at = 0; at < 8; at++) expect(link.take(dropping, 'out', BIG)).toBeNull();
+  expect(link.take(dropping, 'out', Buffer.from('one\ntwo\n'))).toBeNull();
+  expect(link.lossesOf('api')?.told()).toMatchObject({ lines: 2 });
+  expect(link.notices()).toEqual([expect.stringContaining('"api" could not be shown')]);
+});
+
+test('its end is told, and whoever waits is let go', async () => {
+  const { link, onGone, die } = await foreground({ isReading: false });
+  const sent = link.take(PLACE, 'out', BIG);
+  die();
+  await sent;
+  await waitFor('the word', () => onGone.mock.calls.length === 1);
+  expect(link.take(PLACE, 'out', BIG)).toBeNull();
+});
+
+test('closing waits until everything is handed over, and is no loss', async () => {
+  const { link, received, onGone, read } = await foreground({ isReading: false });
+  void link.take(PLACE, 'out', BIG);
+  const closed = link.close();
+  read();
+  await closed;
+  await waitFor('all of it', () => received.bytes === BIG.length);
+  expect(onGone).not.toHaveBeenCalled();
+});
+
+test('a process that ends at once hands over what the kernel takes, and does not hang', async () => {
+  const { link, received, read } = await foreground({ isReading: false });
+  void link.take(PLACE, 'out', BIG);
+  const startedMono = performance.now();
+  link.finish();
+  expect(performance.now() - startedMono).toBeGreaterThan(900);
+  read();
+  await waitFor('the rest', () => received.bytes === BIG.length);
+});

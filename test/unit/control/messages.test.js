@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest';
+import { createRig, watch } from './control-rig.js';
+
+/** @param {object} [spec] */
+async function running(spec) {
+  const rig = createRig();
+  await rig.boot();
+  await Promise.all([rig.start({ name: 'api', ...spec }), rig.turn(2_000)]);
+  const ids = rig.keeper.alive.map((child) => child.instanceId);
+  /** @param {string} name @param {string} instanceId */
+  const register = (name, instanceId = ids[0]) => rig.keeper.told.set(instanceId, [['axm:action', name, JSON.stringify({ action_name: name, action_type: 'custom', arity: 1 })]]);
+  return { rig, ids, register };
+}
+
+const failure = async (/** @type {Promise<any>} */ promise) => promise.then(() => null, (/** @type {any} */ error) => ({ code: error.code, hint: error.hint }));
+
+test('messages of apps come by their type; others are "process:msg", and what the keeper left out is counted', async () => {
+  const { rig, ids: [id] } = await running();
+  await rig.call('events', { types: ['human:*', 'process:msg'], subscription: 'mine' });
+  rig.keeper.say(id, { type: 'human:event', data: { a: 1 } });
+  rig.keeper.say(id, { type: 'other', data: 1 });
+  rig.keeper.say(id, { type: 'no-data' });
+  rig.keeper.say(id, 'a word');
+  rig.keeper.say(id, { type: 'axm:option:setPID', data: 1 });
+  rig.keeper.miss(id, 7);
+  await rig.turn(1);
+  const common = { subscription: 'mine', isFromApp: true, process: { id: 0, name: 'api', slot: 0, instanceId: id } };
+  expect(rig.happened).toMatchObject([
+    { ...common, type: 'human:event', data: { a: 1 } },
+    { ...common, type: 'process:msg', raw: { type: 'no-data' } },
+    { ...common, type: 'process:msg', raw: 'a word' },
+    { ...common, type: 'process:missed', count: 7 },
+  ]);
+});
+
+test('a message that is nested too deeply to be sent on harms nobody', async () => {
+  const { rig, ids: [id] } = await running();
+  await rig.call('events');
+  rig.keeper.say(id, JSON.parse('['.repeat(500) + ']'.repeat(500)));
+  rig.keeper.say(id, { type: 'fine', data: 1 });
+  await rig.turn(1);
+  expect(rig.happened).toMatchObject([{ type: 'fine' }]);
+});
+
+test('who follows goes on hearing apps when the keeper is replaced', async () => {
+  const { rig } = await running();
+  await rig.call('events');
+  rig.keeper.die();
+  await rig.turn(2_000);
+  expect(rig.keeper.isHeard).toBe(true);
+});
+
+test('trigger sends the bare word, or with parameters PM2\'s object, and returns what the action replies', async () => {
+  const { rig, ids: [id], register } = await running();
+  register('ping');
+  for (const params of [undefined, 'x']) {
+    const replies = rig.call('trigger', { targets: ['api'], action: 'ping', params });
+    await rig.turn(1);
+    rig.keeper.say(id, { type: 'axm:reply', data: { action_name: 'other', return: 0 } });
+    rig.keeper.say(id, { type: 'axm:reply', data: { action_name: 'ping', return: { pong: params ?? null } } });
+    await rig.turn(1);
+    expect(await replies).toEqual({ replies: [{ id: 0, name: 'api', slot: 0, outcome: 'replied', reply: { pong: params ?? null } }] });
+  }
+  expect(rig.keeper.sent.map(({ message }) => message)).toEqual(['ping', { msg: 'ping', opts: 'x', name: 'api' }]);
+  expect(rig.keeper.isHeard).toBe(false);
+});
+
+test('trigger says of each process why there is no reply', async () => {
+  const { rig, ids, register } = await running({ instances: 4, mode: 'cluster' });
+  const [silent, ends, has, lost] = ids;
+  for (const id of [silent, ends, lost]) register('ping', id);
+  register('other', has);
+  rig.keeper.takes = ({ instanceId }) => (instanceId === lost ? 'EPIPE' : undefined);
+  const seen = watch(rig.call('trigger', { targets: ['all'], action: 'ping' }));
+  await rig.turn(1);
+  rig.keeper.exit(ends, { code: 1 });
+  await rig.turn(4_900);
+  expect(seen.state).toBe('pending');
+  await rig.turn(200);
+  expect(seen.result.replies).toMatchObject([{ outcome: 'silent' }, { outcome: 'exited' }, { outcome: 'no-action', actions: ['other'] }, { outcome: 'unreachable', reason: expect.stringMatching('cannot be reached|closed its side') }]);
+});
+
+test('trigger leaves alone what is no Node program and what does not run', async () => {
+  const { rig } = await running({ kind: 'exec', mode: 'fork', file: '/bin/sh' });
+  expect((await rig.call('trigger', { targets: ['api'], action: 'ping' })).replies).toMatchObject([{ outcome: 'no-node' }]);
+  await Promise.all([rig.call('stop', { targets: ['api'] }), rig.turn()]);
+  expect((await rig.call('trigger', { targets: ['api'], action: 'ping' })).replies).toMatchObject([{ outcome: 'no-process' }]);
+});
+
+test('a message arrives as it is; a line goes to one process', async () => {
+  const { rig, ids } = await running({ instances: 2, mode: 'cluster' });
+  const message = { id: 1, type: 'process:msg', topic: 'a', data: { deep: [1] } };
+  await rig.call('sendMessage', { targets: ['api'], message });
+  expect(rig.keeper.sent).toEqual(ids.map((instanceId) => ({ instanceId, message })));
+  expect(await failure(rig.call('sendInput', { target: 'api', input: 'x\n' }))).toEqual({ code: 'ERR_NCLUST_BAD_SELECTOR', hint: 'Give one of the ids 0, 1.' });
+  expect(await rig.call('sendInput', { target: '1', input: 'x\n' })).toMatchObject({ slots: [{ id: 1, name: 'api' }] });
+  expect(rig.keeper.sent.at(-1)).toEqual({ instanceId: ids[1], text: 'x\n' });
+});
+
+test.each([
+  ['ENOTSUP', 'ERR_NCLUST_NOT_REACHABLE'],
+  ['EPIPE', 'ERR_NCLUST_NOT_REACHABLE'],
+  ['EAGAIN', 'ERR_NCLUST_NOT_READING'],
+  ['ESRCH', 'ERR_NCLUST_NO_PROCESS'],
+])('what the keeper refuses with %s is %s', async (code, expected) => {
+  const { rig } = await running();
+  rig.keeper.takes = () => code;
+  expect(await failure(rig.call('sendInput', { target: 'api', input: 'x' }))).toMatchObject({ code: expected });
+});
+
+test('a keeper of an earlier version: every method says so, a list is shown all the same, and process events come', async () => {
+  const { rig } = await running();
+  for (const verb of ['hear', 'told', 'send-message', 'write', 'inspect']) rig.keeper.lacks.add(verb);
+  const outdated = { code: 'ERR_NCLUST_KEEPER_OUTDATED', hint: 'Replace it with: nclust update' };
+  expect(await failure(rig.call('trigger', { targets: ['api'], action: 'ping' }))).toEqual(outdated);
+  expect(await failure(rig.call('sendMessage', { targets: ['api'], message: 1 }))).toEqual(outdated);
+  expect(await failure(rig.call('sendInput', { target: 'api', input: 'x' }))).toEqual(outdated);
+  expect(await failure(rig.call('inspect', { target: 'api' }))).toEqual(outdated);
+  expect(await rig.list({ detail: true })).toMatchObject([{ axm: { actions: [], monitor: {}, options: {} } }]);
+  expect(await rig.call('events', { subscription: 'a' })).toEqual({ subscription: 'a', isDeaf: true });
+  expect(await rig.call('events', { subscription: 'b', types: ['process:event'] })).toEqual({ subscription: 'b' });
+});
+
+test('a keeper that does not answer is waited for no longer than 3 s more than the process may take', async () => {
+  const { rig } = await running();
+  rig.control.askKeeper = () => new Promise(() => {});
+  const [list, inspect] = [watch(rig.list({ detail: true })), watch(rig.call('inspect', { target: 'api' }))];
+  await rig.turn(3_000);
+  expect([list.state, inspect.state]).toEqual(['done', 'pending']);
+  await rig.turn(5_000);
+  expect(inspect.error).toMatchObject({ code: 'ERR_NCLUST_NO_REPLY' });
+});
+
+test('a list with details shows what an app tells of itself, and no other does', async () => {
+  const { rig, ids: [id] } = await running();
+  rig.keeper.told.set(id, [['axm:action', 'ping', '{"action_name":"ping","arity":2,"opts":{"a":1}}'], ['axm:monitor', 'hits', '{"value":3}'], ['axm:option:configuration', 'error', 'true']]);
+  expect(await rig.list({ detail: true })).toMatchObject([{ axm: { actions: [{ action_name: 'ping', action_type: 'custom', arity: 2, opts: { a: 1 } }], monitor: { hits: { value: 3 } }, options: { error: true } } }]);
+  expect(await rig.list()).not.toHaveProperty('[0].axm');
+});

@@ -1,0 +1,110 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createRig, watch } from './control-rig.js';
+import { makeSpec } from './make-spec.js';
+
+const FILE = '/work/ecosystem.config.js';
+
+let rig;
+
+beforeEach(async () => {
+  rig = createRig();
+  await rig.boot();
+});
+
+const renew = (specs, more = {}) => watch(rig.call('renew', { specs: specs.map((fields) => makeSpec(fields)), file: FILE, ...more }));
+const alive = (name = 'api') => rig.keeper.alive.filter((child) => child.label.name === name && !child.isRetiring);
+const pids = (name = 'api') => alive(name).map(({ pid }) => pid);
+const appOf = (name = 'api') => rig.control.world.desired.apps.find((app) => app.spec.name === name);
+
+async function renewed(specs, more = {}) {
+  const request = renew(specs, more);
+  await rig.turn(5_000);
+  expect([request.state, request.error]).toEqual(['done', null]);
+  return request.result.slots.map(({ name, slot }) => `${name}/${slot}`);
+}
+
+describe('the apps of a file', () => {
+  test('start when they are not in the list', async () => {
+    expect(await renewed([{ instances: 2 }, { name: 'worker' }])).toEqual(['api/0', 'api/1', 'worker/0']);
+    expect(rig.running()).toEqual(['api/0', 'api/1', 'worker/0']);
+    expect(appOf()).toMatchObject({ by: 'restart', generation: 1 });
+  });
+
+  test.each([['start'], ['restart'], ['reload']])('%s: those that run get what the file says now, all of it, and the shell of now', async (how) => {
+    await renewed([{ env: { A: '1', GONE: '1' }, shellEnv: { HOME: '/old' } }, { name: 'other' }]);
+    const [before, other] = [pids(), pids('other')];
+    await renewed([{ env: { A: '2' }, shellEnv: { HOME: '/new' }, killTimeoutMs: 700, args: ['x'] }, { name: 'fresh' }], { how });
+
+    expect(pids()).toHaveLength(1);
+    expect(pids()).not.toEqual(before);
+    expect(pids('other')).toEqual(other);
+    expect(appOf()).toMatchObject({ by: how, spec: { env: { A: '2' }, shellEnv: { HOME: '/new' }, killTimeoutMs: 700, args: ['x'] } });
+    expect(appOf().spec.env).not.toHaveProperty('GONE');
+    expect(rig.running()).toEqual(['api/0', 'fresh/0', 'other/0']);
+  });
+
+  test.each([['restart', 4], ['restart', 1], ['reload', 4], ['reload', 1]])('%s to %i instances from two', async (how, instances) => {
+    await renewed([{ instances: 2 }]);
+    const before = pids();
+    await renewed([{ instances }], { how });
+    expect(alive()).toHaveLength(instances);
+    expect(pids().filter((pid) => before.includes(pid))).toEqual([]);
+    expect(appOf().spec.instances).toBe(instances);
+  });
+
+  test('a reload of code that crashes changes nothing', async () => {
+    await renewed([{ instances: 2, env: { A: '1' } }]);
+    const before = pids();
+    rig.keeper.behave = () => ({ listensAfterMs: null, exitsAfterMs: 20, code: 1 });
+    const request = renew([{ instances: 2, env: { A: '2' } }], { how: 'reload' });
+    await rig.turn(5_000);
+    expect(request.state).toBe('failed');
+    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_APPLY_FAILED' });
+    expect(pids()).toEqual(before);
+    expect(appOf().spec.env).toEqual({ A: '1' });
+  });
+
+  test('what is stopped starts again', async () => {
+    await renewed([{}]);
+    void rig.call('stop', { targets: ['api'] });
+    await rig.turn(2_000);
+    await renewed([{ env: { A: '2' } }], { how: 'reload' });
+    expect(rig.running()).toEqual(['api/0']);
+    expect(appOf().spec.env).toEqual({ A: '2' });
+  });
+
+  test('with autostart: false a new one is added and not started; one that is there is started', async () => {
+    expect(await renewed([{ autostart: false }])).toEqual(['api/0']);
+    expect(rig.running()).toEqual([]);
+    await renewed([{ autostart: false }]);
+    expect(rig.running()).toEqual(['api/0']);
+  });
+
+  test('a reload that changes the mode ends the old ones first, because a socket belongs to a mode', async () => {
+    await renewed([{ mode: 'fork' }]);
+    const [old] = pids();
+    const request = renew([{ mode: 'cluster', instances: 2, instancesGiven: true }], { how: 'reload' });
+    await rig.turn(0);
+    expect(rig.spawned()).toHaveLength(1);
+    await rig.turn(5_000);
+    expect(request.state).toBe('done');
+    expect(pids()).toHaveLength(2);
+    expect(pids()).not.toContain(old);
+  });
+
+  test('asked twice with one token, it is done once', async () => {
+    const token = 'one';
+    await renewed([{}], { token });
+    const before = pids();
+    await renewed([{ env: { A: '2' } }], { token });
+    expect(pids()).toEqual(before);
+  });
+
+  test('two with one name are refused, and nothing is touched', async () => {
+    const request = renew([{}, {}]);
+    await rig.turn();
+    expect(request.state).toBe('failed');
+    expect(request.error.message).toMatch(/"api" is there twice/);
+    expect(rig.control.world.desired.apps).toEqual([]);
+  });
+});

@@ -1,0 +1,101 @@
+import { beforeEach, expect, test } from 'vitest';
+import { watchForApp } from '../../../../daemon/control/triggers/app-watch.js';
+import { createFakeClock } from '../../../helpers/fake-clock.js';
+import { settle } from '../../../helpers/fake-keeper.js';
+
+let clock;
+let calls;
+let watchers;
+/** What each root leads to. */
+let there;
+
+beforeEach(() => {
+  clock = createFakeClock();
+  calls = [];
+  watchers = [];
+  there = { '/a': '1:1', '/b': '1:2' };
+});
+
+async function begin(roots = ['/a', '/b']) {
+  const open = (o) => {
+    const watcher = { ...o, isClosed: false, close: () => void (watcher.isClosed = true) };
+    watchers.push(watcher);
+    return watcher;
+  };
+  const scope = { roots, isIgnored: () => false, nameOf: (path) => path.slice(1) };
+  const watch = watchForApp(scope, { clock, open, identify: async (path) => there[path] ?? null, options: {}, delayMs: 0, onSettled: (changes) => calls.push(changes.file) });
+  await settle();
+  return watch;
+}
+
+async function turn(ms) {
+  for (let left = ms; left > 0; left -= 100) {
+    clock.advance(100);
+    await settle();
+  }
+}
+
+test('a change is told', async () => {
+  await begin();
+  watchers[0].onChange('/a/x.js');
+  await turn(100);
+  expect([calls, watchers[0].roots]).toEqual([['a/x.js'], ['/a', '/b']]);
+});
+
+test('a folder that is not there is told, and watched as soon as it is; that is a change', async () => {
+  delete there['/b'];
+  const watch = await begin();
+  expect([watchers[0].roots, watch.problem()]).toEqual([['/a'], '"/b" is not there; it is watched as soon as it is']);
+  there['/b'] = '1:9';
+  await turn(1_200);
+  expect([watchers.map((one) => [one.roots, one.isClosed]), watch.problem(), calls]).toEqual([[[['/a'], true], [['/a', '/b'], false]], null, ['b']]);
+});
+
+test('a folder that is made anew, or a link that leads elsewhere, is watched anew', async () => {
+  await begin();
+  there['/a'] = '1:77';
+  await turn(1_200);
+  expect([watchers.length, watchers[0].isClosed, calls]).toEqual([2, true, ['a']]);
+});
+
+test('a folder that goes away is not a change by itself', async () => {
+  await begin();
+  delete there['/a'];
+  await turn(5_000);
+  expect([watchers.length, watchers[1].roots, calls]).toEqual([2, ['/b'], []]);
+});
+
+test('when nothing is there, nothing is opened', async () => {
+  there = {};
+  await begin();
+  expect(watchers).toEqual([]);
+});
+
+test.each([
+  ['ENOSPC', /max_user_watches.*sysctl.*usePolling/],
+  ['EMFILE', /max_user_instances/],
+  ['EIO', /broken/],
+])('%s is told with what to do, and tried again after a minute', async (code, problem) => {
+  const watch = await begin();
+  watchers[0].onError(Object.assign(new Error('broken'), { code }));
+  expect(watch.problem()).toMatch(problem);
+  await turn(59_000);
+  expect(watchers).toHaveLength(1);
+  await turn(1_100);
+  expect([watchers.length, watch.problem(), calls]).toEqual([2, null, []]);
+});
+
+test('it is ready when its watcher says so', async () => {
+  const watch = await begin();
+  expect(watch.isReady()).toBe(false);
+  watchers[0].onReady();
+  expect(watch.isReady()).toBe(true);
+});
+
+test('closed, it holds nothing', async () => {
+  const watch = await begin();
+  watchers[0].onChange('/a/x');
+  watch.close();
+  await turn(5_000);
+  expect([watchers[0].isClosed, calls, clock.pending()]).toEqual([true, [], 0]);
+});

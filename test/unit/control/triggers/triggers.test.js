@@ -1,0 +1,244 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createRig, watch } from '../control-rig.js';
+
+const MB = 1024 ** 2;
+const SECOND = 1_000;
+let rig;
+/** What is watched now: an entry for each watcher that is open. */
+let watchers;
+/** Bytes by pid. */
+let usage;
+
+beforeEach(async () => {
+  rig = createRig();
+  watchers = [];
+  usage = new Map();
+  rig.senses = {
+    openWatcher: (o) => {
+      watchers.push(o);
+      return { close: () => void watchers.splice(watchers.indexOf(o), 1) };
+    },
+    identify: async () => 'there',
+    readTrees: async (pids) => new Map(pids.map((pid) => [pid, { bytes: usage.get(pid) ?? 0, pids: [pid] }])),
+    sharedBytes: () => null,
+  };
+  await rig.boot();
+});
+
+/** An app that is up. */
+async function running(fields = {}) {
+  watch(rig.start({ instances: 2, ...fields }));
+  await rig.turn(5 * SECOND);
+}
+
+const change = (path = '/srv/src/a.js') => watchers.at(-1).onChange(path);
+const detail = async () => (await rig.call('list', { detail: true })).slots;
+const generations = async () => (await rig.list()).map(({ generation }) => generation);
+const lastDeaths = async () => (await rig.list()).map(({ lastDeath }) => lastDeath && [lastDeath.cause, lastDeath.by]);
+const triggered = () => rig.events.filter(({ event }) => event === 'triggered').map(({ by }) => by);
+
+describe('watch', () => {
+  test('a change replaces all instances of the app, guarded, and the deaths say why', async () => {
+    await running({ watch: ['.'] });
+    change();
+    await rig.turn(10 * SECOND);
+    expect(await generations()).toEqual([2, 2]);
+    expect(await lastDeaths()).toEqual([['reload', 'watch: src/a.js changed'], ['reload', 'watch: src/a.js changed']]);
+    expect((await detail())[0]).toMatchObject({ watching: true, triggers: { last: { by: 'watch: src/a.js changed', problem: null } } });
+    expect(rig.keeper.alive).toHaveLength(2);
+  });
+
+  test('a thousand changes are one reload; what changes during it is one more', async () => {
+    await running({ watch: ['.'] });
+    for (let n = 0; n < 1_000; n++) change();
+    await rig.turn(1_000);
+    for (let n = 0; n < 1_000; n++) change('/srv/b.js');
+    await rig.turn(20 * SECOND);
+    expect(triggered()).toEqual(['watch: src/a.js changed, and 999 more', 'watch: b.js changed, and 999 more']);
+    expect(await generations()).toEqual([3, 3]);
+  });
+
+  test('code that cannot start is not taken: what serves goes on, and the next change is tried again', async () => {
+    await running({ watch: ['.'] });
+    rig.keeper.behave = () => ({ exitsAfterMs: 50, code: 1 });
+    change();
+    await rig.turn(5 * SECOND);
+    expect(await generations()).toEqual([1, 1]);
+    expect((await detail())[0].triggers.last.problem).toMatch(/Reload of "api" stopped/);
+    rig.keeper.behave = () => ({ listensAfterMs: 10 });
+    change();
+    await rig.turn(10 * SECOND);
+    expect((await generations()).every((generation) => generation > 1)).toBe(true);
+  });
+
+  test('an app that was given up is started by a change', async () => {
+    rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 1 });
+    await running({ watch: ['.'], instances: 1, maxRestarts: 1 });
+    expect(await rig.list()).toMatchObject([{ status: 'errored' }]);
+    rig.keeper.behave = () => ({ listensAfterMs: 10 });
+    change();
+    await rig.turn(5 * SECOND);
+    expect(await rig.list()).toMatchObject([{ status: 'online' }]);
+  });
+
+  test('only the slots that are up are replaced', async () => {
+    await running({ watch: ['.'] });
+    void rig.call('stop', { targets: ['1'] });
+    await rig.turn(SECOND);
+    change();
+    await rig.turn(10 * SECOND);
+    expect(await rig.list()).toMatchObject([{ status: 'online', generation: 2 }, { status: 'stopped' }]);
+  });
+
+  test('stop pauses it, start resumes it, delete ends it', async () => {
+    await running({ watch: ['.'] });
+    const seen = [];
+    for (const method of ['stop', 'start', 'delete']) {
+      void rig.call(method, { targets: ['api'] });
+      await rig.turn(5 * SECOND);
+      seen.push([method, watchers.length, ...(await rig.list()).map(({ watching }) => watching)]);
+    }
+    expect(seen).toEqual([['stop', 0, false, false], ['start', 1, true, true], ['delete', 0]]);
+  });
+
+  test('stop --watch ends it for the next start too, restart --watch turns it on and off', async () => {
+    await running({ watch: ['src'] });
+    const seen = [];
+    for (const [method, more] of [['stop', { watch: true }], ['start', {}], ['restart', { watch: true }], ['restart', { watch: true }], ['restart', {}]]) {
+      void rig.call(method, { targets: ['api'], ...more });
+      await rig.turn(5 * SECOND);
+      seen.push(watchers.map(({ roots }) => roots));
+    }
+    expect(seen).toEqual([[], [], [[['/srv/src']]][0], [], []]);
+  });
+
+  test('restart --watch of an app that never watched: where it runs', async () => {
+    await running();
+    void rig.call('restart', { targets: ['api'], watch: true });
+    await rig.turn(5 * SECOND);
+    expect(watchers.map(({ roots }) => roots)).toEqual([['/srv']]);
+  });
+
+  test('a reload that says what to watch has it watched', async () => {
+    await running({ watch: ['src'], watchOff: true });
+    expect(watchers).toEqual([]);
+    void rig.call('reload', { targets: ['api'], spec: { watch: ['lib'] } });
+    await rig.turn(10 * SECOND);
+    expect(watchers.map(({ roots }) => roots)).toEqual([['/srv/lib']]);
+  });
+
+  test('the files an app writes to are no changes', async () => {
+    await running({ watch: ['.'], outFile: 'out.log', pidFile: 'api.pid' });
+    const { isIgnored } = watchers[0];
+    expect(['out-0.log', 'out-1.log', 'api-0.pid', 'api.js'].map((file) => isIgnored(`/srv/${file}`))).toEqual([true, true, true, false]);
+  });
+
+  test('the end of the manager ends it', async () => {
+    await running({ watch: ['.'], cronRestart: '* * * * * *', maxMemoryBytes: 10 * MB });
+    void rig.control.end('kill');
+    await rig.turn(20 * SECOND);
+    expect([watchers, triggered().length, rig.left]).toEqual([[], 5, 0]);
+  });
+
+  test('a reload by command that is under way is not overtaken', async () => {
+    await running({ watch: ['.'], instances: 4 });
+    const command = watch(rig.call('reload', { targets: ['api'] }));
+    await rig.turn(200);
+    change();
+    await rig.turn(700);
+    expect([rig.control.world.desired.apps[0].generation, triggered().length]).toEqual([2, 1]);
+    await rig.turn(20 * SECOND);
+    expect([command.state, await generations()]).toEqual(['done', [3, 3, 3, 3]]);
+  });
+});
+
+describe('cron', () => {
+  test('replaces at its times, and the next one is known', async () => {
+    await running({ cronRestart: '* * * * *' });
+    await rig.turn(60 * SECOND);
+    expect([await generations(), await lastDeaths()]).toEqual([[2, 2], [['reload', 'cron: * * * * *'], ['reload', 'cron: * * * * *']]]);
+    const [{ triggers }] = await detail();
+    expect(new Date(triggers.nextRunMs).toISOString()).toBe('2023-11-14T22:15:00.000Z');
+  });
+
+  test('one that comes faster than a reload is done waits for it', async () => {
+    await running({ cronRestart: '* * * * * *', instances: 4 });
+    await rig.turn(20 * SECOND);
+    expect(rig.keeper.alive.length).toBeLessThanOrEqual(5);
+    expect(triggered().length).toBeLessThan(25);
+    expect(triggered().length).toBeGreaterThan(5);
+  });
+
+  test('stopped stays stopped', async () => {
+    await running({ cronRestart: '* * * * *' });
+    void rig.call('stop', { targets: ['api'] });
+    await rig.turn(300 * SECOND);
+    expect(rig.keeper.alive).toEqual([]);
+  });
+
+  test.each([0, 3])('a job that has ended by itself with code %d is started again, by the next control too', async (code) => {
+    rig.keeper.behave = () => ({ exitsAfterMs: 2_000, code });
+    await running({ cronRestart: '* * * * *', autorestart: false, instances: 1, kind: 'exec', mode: 'fork' });
+    expect(await rig.list()).toMatchObject([{ status: 'stopped' }]);
+    await rig.turn(61 * SECOND);
+    expect([rig.spawned().length, rig.keeper.alive.length]).toEqual([2, 0]);
+    await rig.boot();
+    await rig.turn(60 * SECOND);
+    expect(rig.spawned()).toHaveLength(3);
+    void rig.call('stop', { targets: ['api'] });
+    await rig.turn(120 * SECOND);
+    expect(rig.spawned()).toHaveLength(3);
+  });
+
+  test('a pattern that croner does not know is refused, whoever sent it', async () => {
+    await expect(rig.start({ cronRestart: '99 * * * *' })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringContaining('minute') });
+  });
+});
+
+describe('max_memory_restart', () => {
+  test('replaces the one instance that is above, and says by how much', async () => {
+    await running({ maxMemoryBytes: 300 * MB, instances: 3 });
+    usage.set(1001, 312 * MB);
+    await rig.turn(5 * SECOND);
+    expect(await generations()).toEqual([1, 2, 1]);
+    expect((await lastDeaths())[1]).toEqual(['reload', 'memory: 312 MB above 300 MB']);
+    expect((await detail())[0].triggers.memory).toEqual({ bytes: 0, misses: 0 });
+  });
+
+  test('several are replaced one after the other', async () => {
+    await running({ maxMemoryBytes: 300 * MB, instances: 3 });
+    for (const pid of [1000, 1001, 1002]) usage.set(pid, 312 * MB);
+    await rig.turn(20 * SECOND);
+    expect([triggered().length, rig.keeper.alive.map(({ pid }) => pid)]).toEqual([3, [1003, 1004, 1005]]);
+  });
+
+  test('a limit may come and go while the app runs', async () => {
+    await running();
+    usage.set(1000, 312 * MB);
+    void rig.call('reload', { targets: ['api'], spec: { maxMemoryBytes: 300 * MB } });
+    await rig.turn(5 * SECOND);
+    usage.set(1002, 400 * MB);
+    await rig.turn(5 * SECOND);
+    expect(triggered()).toEqual(['memory: 400 MB above 300 MB']);
+  });
+});
+
+describe('autostart: false', () => {
+  test('adds the app as stopped; start starts it', async () => {
+    const request = watch(rig.start({ autostart: false, instances: 2 }));
+    await rig.turn(SECOND);
+    expect(request.result.slots).toMatchObject([{ status: 'stopped' }, { status: 'stopped' }]);
+    expect(rig.spawned()).toEqual([]);
+    void rig.call('start', { targets: ['api'] });
+    await rig.turn(SECOND);
+    expect(rig.keeper.alive).toHaveLength(2);
+  });
+
+  test('says nothing of an app that is in the list', async () => {
+    void rig.start({ autostart: false });
+    await rig.turn(SECOND);
+    void rig.start({ autostart: false });
+    await rig.turn(SECOND);
+    expect(rig.keeper.alive).toHaveLength(1);
+  });
+});

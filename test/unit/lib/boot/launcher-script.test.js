@@ -1,0 +1,99 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { launcherScript } from '../../../../lib/boot/launcher-script.js';
+
+/** @type {string} */
+let root;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'nclust launcher-'));
+});
+
+/** A program that says where it is and what it is given. @param {string} path */
+function place(path) {
+  const file = join(root, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `#!/bin/sh\necho "${path}" "$@"\necho "$NCLUST_HOME"\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+/**
+ * @param {object} [o]
+ * @param {string} [o.node]
+ * @param {string} [o.path]
+ * @param {string[]} [o.words]
+ */
+function launch({ node = join(root, 'gone/bin/node'), path = '/nowhere', words = ['ls'], ...env } = {}) {
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const main = join(root, 'nclust.js');
+  writeFileSync(main, '');
+  const file = join(root, 'launcher.sh');
+  // The last resort of the script are the folders of the system, where this machine may have a node of its own.
+  writeFileSync(file, launcherScript({ home: join(root, 'home'), userHome: root, node, main, env }).replace(/:\/usr\/local\/sbin:[^"]*/, ''));
+  const { status, stdout, stderr } = spawnSync('/bin/sh', [file, ...words], { encoding: 'utf8', env: { PATH: `${path}:${toolFolder()}` } });
+  return { status, ran: stdout.replaceAll(`${root}/`, '').trim().split('\n'), stderr };
+}
+
+/** A folder with awk and nothing else. */
+function toolFolder() {
+  const file = join(root, 'tools/awk');
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, '#!/bin/sh\nPATH=/usr/local/bin:/usr/bin:/bin exec awk "$@"\n');
+  chmodSync(file, 0o755);
+  return dirname(file);
+}
+
+test('the Node.js it was installed with runs it, in the home it was installed for', () => {
+  place('.nvm/versions/node/v99.0.0/bin/node');
+  expect(launch({ node: place('n/v20.1.0/bin/node') })).toMatchObject({ status: 0, ran: ['n/v20.1.0/bin/node nclust.js ls', 'home'] });
+});
+
+test('when that is gone, the newest of nvm', () => {
+  for (const version of ['v18.20.0', 'v20.9.0', 'v20.10.0', 'v9.0.0']) place(`.nvm/versions/node/${version}/bin/node`);
+  expect(launch().ran[0]).toBe('.nvm/versions/node/v20.10.0/bin/node nclust.js ls');
+});
+
+test.each([
+  ['fnm', '.local/share/fnm/node-versions/v22.1.0/installation/bin/node'],
+  ['volta', '.volta/tools/image/node/22.1.0/bin/node'],
+  ['asdf', '.asdf/installs/nodejs/22.1.0/bin/node'],
+  ['mise', '.local/share/mise/installs/node/22.1.0/bin/node'],
+])('or of %s', (_, path) => {
+  place(path);
+  place('.nvm/versions/node/v21.0.0/bin/node');
+  expect(launch().ran[0]).toBe(`${path} nclust.js ls`);
+});
+
+test('or of a version manager that lives elsewhere', () => {
+  place('opt/nvm/versions/node/v24.0.0/bin/node');
+  expect(launch(/** @type {any} */ ({ NVM_DIR: join(root, 'opt/nvm') })).ran[0]).toBe('opt/nvm/versions/node/v24.0.0/bin/node nclust.js ls');
+});
+
+test('or the one in PATH', () => {
+  place('.nvm/versions/node/v18.0.0/bin/node');
+  const file = place('bin/node');
+  expect(launch({ path: dirname(file) }).ran[0]).toBe('bin/node nclust.js ls');
+});
+
+test('without any it says so', () => {
+  expect(launch()).toMatchObject({ status: 1, stderr: expect.stringMatching(/no Node\.js from 20 on.*nclust startup/) });
+});
+
+test('an nclust that went with its Node.js is found beside the next one', () => {
+  const file = place('.nvm/versions/node/v22.0.0/bin/node');
+  const main = join(dirname(file), '../lib/node_modules/nclust/bin/nclust.js');
+  mkdirSync(dirname(main), { recursive: true });
+  writeFileSync(main, '');
+  const script = launcherScript({ home: root, userHome: root, node: '/gone/node', main: '/gone/nclust.js', env: {} });
+  writeFileSync(join(root, 'l.sh'), script);
+  const { stdout } = spawnSync('/bin/sh', [join(root, 'l.sh'), 'ls'], { encoding: 'utf8', env: { PATH: '/usr/bin:/bin' } });
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  expect(stdout).toContain('v22.0.0/lib/node_modules/nclust/bin/nclust.js ls');
+});
+
+test('the manager in the foreground gets the flags it is always run with', () => {
+  expect(launch({ node: place('bin/node'), words: ['daemon'] }).ran[0]).toMatch(/^bin\/node --max-semi-space-size=1 nclust\.js daemon$/);
+});

@@ -1,0 +1,89 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { launchdPlist } from '../../../../lib/boot/launchd-plist.js';
+import { freebsdScript, openbsdScript, openrcScript } from '../../../../lib/boot/rc-scripts.js';
+import { systemdUnit } from '../../../../lib/boot/systemd-unit.js';
+
+const SERVICE = { name: 'nclust-deploy', user: 'root', userHome: '/root', home: '/root/.nclust', launcher: '/root/.nclust/launcher.sh', isUserUnit: false, waitsForIp: false, stopSeconds: 90 };
+
+/** Signs that mean something to one of the service managers. */
+const ODD = ['/srv/my apps', '/srv/100%', '/srv/a$HOME', '/srv/it\'s', '/srv/"quoted"', '/srv/a\\b', '/srv/a;b', '/srv/<a>&b'];
+
+const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0;
+
+function temporaryFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-units-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** @param {string} text @param {...string} flags */
+function verify(text, ...flags) {
+  const file = join(temporaryFolder(), 'nclust-deploy.service');
+  writeFileSync(file, text);
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', [...flags, 'verify', file], { encoding: 'utf8', env: { ...process.env, XDG_RUNTIME_DIR: '/tmp' } });
+  return { status, said: `${stdout}${stderr}` };
+}
+
+describe.runIf(hasAnalyze)('systemd takes the unit (only where systemd-analyze is installed)', () => {
+  test.each([
+    ['of the system', SERVICE],
+    ['that waits for the network', { ...SERVICE, waitsForIp: true }],
+    ...ODD.map((home) => [`with a home ${home}`, { ...SERVICE, home, launcher: `${home}/launcher.sh` }]),
+  ])('%s', (_, service) => {
+    expect(verify(systemdUnit(/** @type {any} */ (service)))).toEqual({ status: 0, said: '' });
+  });
+
+  test('of a user', () => {
+    const unit = systemdUnit({ ...SERVICE, isUserUnit: true });
+    expect(verify(unit, '--user')).toEqual({ status: 0, said: '' });
+    expect(unit).not.toMatch(/^User=|network/m);
+  });
+
+  test('and a wrong one is refused, so that the others say something', () => {
+    expect(verify(systemdUnit(SERVICE).replace('Type=notify', 'Type=nonsense')).said).toMatch(/nonsense/);
+  });
+});
+
+describe('what systemd does when a process of nclust dies', () => {
+  const unit = systemdUnit({ ...SERVICE, stopSeconds: 330 });
+
+  test('the workers are left alone, and what is killed is started again', () => {
+    expect(unit).toMatch(/^KillMode=process$/m);
+    expect(unit).toMatch(/^Restart=always$/m);
+    expect(unit).toMatch(/^OOMPolicy=continue$/m);
+    expect(unit).toMatch(/^RestartPreventExitStatus=0$/m);
+  });
+
+  test('the end of the slowest app is waited for', () => {
+    expect(unit).toMatch(/^TimeoutStopSec=330$/m);
+  });
+
+  test('no PATH and no node is frozen in it', () => {
+    expect(unit).not.toMatch(/PATH=|\/node/);
+  });
+});
+
+describe.each([['openrc', openrcScript], ['FreeBSD', freebsdScript], ['OpenBSD', openbsdScript]])('the script for %s', (_, script) => {
+  test.each(['/root/.nclust', ...ODD])('is a shell script for the home %s', (home) => {
+    const file = join(temporaryFolder(), 'script');
+    writeFileSync(file, script({ ...SERVICE, home, launcher: `${home}/launcher.sh`, waitsForIp: true }));
+    execFileSync('sh', ['-n', file]);
+  });
+});
+
+test('names of services with a dash are variables of the shell on BSD all the same', () => {
+  expect(freebsdScript(SERVICE)).toMatch(/^rcvar=nclust_deploy_enable$/m);
+});
+
+test.each(['/Users/a/.nclust', ...ODD])('launchd reads the property list for the home %s', (home) => {
+  const file = join(temporaryFolder(), 'nclust.plist');
+  writeFileSync(file, launchdPlist({ ...SERVICE, home, launcher: `${home}/launcher.sh` }));
+  const read = execFileSync('python3', ['-c', 'import json, plistlib, sys; print(json.dumps(plistlib.load(open(sys.argv[1], "rb"))))', file], { encoding: 'utf8' });
+  expect(JSON.parse(read)).toMatchObject({
+    Label: 'nclust-deploy', UserName: 'root', ProgramArguments: ['/bin/sh', `${home}/launcher.sh`, 'daemon'], RunAtLoad: true, KeepAlive: { SuccessfulExit: false }, AbandonProcessGroup: true, ExitTimeOut: 90,
+  });
+});

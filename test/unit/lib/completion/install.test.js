@@ -1,0 +1,35 @@
+import { lstatSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { install, placeOf, uninstall } from '../../../../lib/completion/install.js';
+
+let folder;
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'nclust-completion-')); });
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a start file keeps what is in it, its rights and the link it is', () => {
+  const real = join(folder, 'dotfiles-bashrc');
+  const file = join(folder, '.bashrc');
+  writeFileSync(real, 'alias x=y', { mode: 0o640 });
+  symlinkSync(real, file);
+  install('bash', file);
+  install('bash', file);
+  const text = readFileSync(file, 'utf8');
+  expect(text.match(/complete -F _nclust nclust/g)).toHaveLength(1);
+  expect([text.startsWith('alias x=y\n'), statSync(real).mode & 0o777, lstatSync(file).isSymbolicLink()]).toEqual([true, 0o640, true]);
+  expect([uninstall('bash', file), readFileSync(file, 'utf8'), uninstall('bash', file)]).toEqual([true, 'alias x=y', false]);
+});
+
+test('fish has a file of its own', () => {
+  const file = placeOf('fish', { HOME: folder });
+  install('fish', file);
+  expect(readFileSync(file, 'utf8')).toContain('complete -c nclust');
+  expect([uninstall('fish', file), uninstall('fish', file)]).toEqual([true, false]);
+});
+
+test.each([
+  ['bash', {}, '.bashrc'], ['zsh', {}, '.zshrc'], ['zsh', { ZDOTDIR: '/z' }, '/z/.zshrc'], ['fish', { XDG_CONFIG_HOME: '/c' }, '/c/fish/completions/nclust.fish'],
+])('%s %o looks in %s', (shell, env, place) => {
+  expect(placeOf(shell, { HOME: '/home/me', ...env })).toBe(place.startsWith('/') ? place : `/home/me/${place}`);
+});

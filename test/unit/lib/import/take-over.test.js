@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readSavedList } from '../../../../lib/import/pm2-list.js';
+import { takeOver } from '../../../../lib/import/take-over.js';
+import { fixturePath } from '../../../helpers/fixtures.js';
+
+/** The shell that imports: it has nothing of what the apps declare. */
+const SHELL = { cwd: '/', env: { PATH: process.env.PATH, HOME: '/home/deploy', LANG: 'C.UTF-8', PWD: '/' }, node: { file: process.execPath, version: process.version } };
+
+/** @type {string} */
+let folder;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-import-'));
+  mkdirSync(join(folder, 'site'));
+  for (const name of ['api.js', 'tick.js', 'worker.py']) writeFileSync(join(folder, name), '');
+  return () => rmSync(folder, { recursive: true, force: true });
+});
+
+/** What PM2 has written, for programs that are there. @param {string} name */
+const fixture = (name) => readFileSync(fixturePath(`pm2/${name}`), 'utf8').replaceAll('/srv/apps', folder).replaceAll('/usr/bin/bash', '/bin/bash').replaceAll(/"PATH": ?"[^"]*"/g, `"PATH":${JSON.stringify(process.env.PATH)}`);
+
+/** @param {any[]} records @param {Record<string, string|undefined>} [env] */
+const taken = (records, env = SHELL.env) => takeOver(records, { pm2Home: '/home/deploy/.pm2', shell: { ...SHELL, env } });
+
+/** @param {Record<string, unknown>} fields */
+const record = (fields) => ({ name: 'api', namespace: 'default', pm_exec_path: join(folder, 'api.js'), pm_cwd: folder, exec_mode: 'fork_mode', exec_interpreter: 'node', status: 'online', env: { PATH: process.env.PATH }, ...fields });
+
+describe.each([
+  ['saved', () => JSON.parse(fixture('dump.pm2'))],
+  ['live', () => JSON.parse(fixture('jlist.json')).map((/** @type {any} */ one) => one.pm2_env)],
+])('what PM2 has %s', (_, read) => {
+  test('is every app, with its instances, and those that were stopped are stopped', () => {
+    const { apps, refused } = taken(read());
+    expect(refused).toEqual([]);
+    expect(Object.fromEntries(apps.map(({ spec, resting }) => [spec.name, [spec.mode, spec.instances, resting]]))).toEqual({
+      api: ['cluster', 2, []], worker: ['fork', 1, []], tick: ['fork', 1, []], shell: ['fork', 1, [0]], bin: ['fork', 1, [0]], old: ['fork', 1, [0]], twin: ['fork', 1, []], 'twin-2': ['fork', 1, []], site: ['fork', 1, []],
+    });
+  });
+
+  test('keeps its settings', () => {
+    const specs = Object.fromEntries(taken(read()).apps.map(({ spec }) => [spec.name, spec]));
+    expect(specs.api).toMatchObject({
+      namespace: 'web', script: join(folder, 'api.js'), cwd: folder, interpreterArgs: ['--max-old-space-size=128'], killTimeoutMs: 3_000, listenTimeoutMs: 5_000, maxMemoryBytes: 200 * 1024 ** 2,
+      outFile: join(folder, 'api.log'), errorFile: '',
+    });
+    expect(specs.worker).toMatchObject({ kind: 'exec', args: ['--queue', 'low prio', '-v'], autorestart: false, outFile: join(folder, 'worker.log') });
+    expect(specs.tick).toMatchObject({
+      args: ['a b', 'c'], watch: ['src'], ignoreWatch: ['node_modules'], cronRestart: '0 3 * * *', stopExitCodes: [0, 3], backoffMs: 100, maxRestarts: 5, minUptimeMs: 5_000, restartDelayMs: 500,
+      logDateFormat: 'YYYY-MM-DDTHH:mm:ss', instanceVar: 'INSTANCE_ID', outFile: '', errorFile: '',
+    });
+    expect(specs.shell).toMatchObject({ script: 'while true; do sleep 1; done', args: [] });
+    expect(specs.bin).toMatchObject({ interpreter: 'none', file: '/bin/sleep', execArgs: ['1000'] });
+    expect(specs['twin-2'].args).toEqual(['x']);
+  });
+
+  test('has the variables of the app, and none of those of PM2', () => {
+    const specs = Object.fromEntries(taken(read()).apps.map(({ spec }) => [spec.name, spec]));
+    expect(specs.api.env).toEqual({ PORT: '34561', DB_PASSWORD: 's3cret=with "quotes"', NESTED: '{"a":1}', USER: 'deploy' });
+    expect(Object.keys(specs.api.shellEnv).sort()).toEqual(['HOME', 'LANG', 'PATH', 'PWD']);
+  });
+
+  test('a folder that PM2 serves is served', () => {
+    const site = taken(read()).apps.find(({ spec }) => spec.name === 'site')?.spec;
+    expect(JSON.stringify([site?.script, site?.args, site?.env])).toContain('34577');
+    expect(site?.script).not.toContain('Serve.js');
+  });
+});
+
+test('variables that the importing shell has as well are those of the shell: --update-env replaces them', () => {
+  const [{ spec }] = taken([record({ env: { PATH: process.env.PATH, TOKEN: 'a', EDITOR: 'vi' } })], { ...SHELL.env, EDITOR: 'nano' }).apps;
+  expect(spec).toMatchObject({ env: { TOKEN: 'a' }, shellEnv: { EDITOR: 'vi' } });
+});
+
+test('an instance that was stopped alone comes stopped alone', () => {
+  const { apps } = taken([record({ exec_mode: 'cluster_mode' }), record({ exec_mode: 'cluster_mode', status: 'stopped' }), record({ exec_mode: 'cluster_mode' })]);
+  expect(apps).toMatchObject([{ resting: [1], spec: { instances: 3, mode: 'cluster' } }]);
+});
+
+test('what PM2 had given up comes stopped, and is told of', () => {
+  const { apps, warnings } = taken([record({ status: 'errored' })]);
+  expect(apps[0].resting).toEqual([0]);
+  expect(warnings.join()).toMatch(/"api" was given up by PM2.*nclust start api/);
+});
+
+test('modules of PM2 are left out', () => {
+  const { apps, warnings } = taken([record({ name: 'pm2-logrotate', pmx_module: true })]);
+  expect(apps).toEqual([]);
+  expect(warnings.join()).toMatch(/pm2-logrotate.*rotates log files by itself/);
+});
+
+test('one whose program is gone does not hold up the others', () => {
+  const { apps, refused } = taken([record({ name: 'gone', pm_exec_path: '/srv/gone.js' }), record({})]);
+  expect(apps.map(({ spec }) => spec.name)).toEqual(['api']);
+  expect(refused).toEqual([{ name: 'gone', why: expect.stringContaining('/srv/gone.js') }]);
+});
+
+test('a record that says nothing is refused and breaks nothing', () => {
+  expect(taken([{}, { name: 'x', env: 7 }])).toMatchObject({ apps: [], refused: [{ name: 'app' }, { name: 'x' }] });
+});
+
+describe('the saved list', () => {
+  /** @param {Record<string, string>} files */
+  function pm2Home(files) {
+    const home = mkdtempSync(join(tmpdir(), 'nclust-pm2-'));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(home, name), text);
+    return home;
+  }
+  const shell = (/** @type {string} */ home) => ({ cwd: '/', env: { PM2_HOME: home } });
+
+  test('is the one in $PM2_HOME', () => {
+    expect(readSavedList(undefined, shell(pm2Home({ 'dump.pm2': '[{"name":"a"}]' }))).records).toEqual([{ name: 'a' }]);
+  });
+
+  test.each([['damaged', { 'dump.pm2': '[{"na' }], ['empty', { 'dump.pm2': '' }], ['missing', {}]])('%s: its copy is read', (_, files) => {
+    const list = readSavedList(undefined, shell(pm2Home({ ...files, 'dump.pm2.bak': '[{"name":"b"}]' })));
+    expect(list).toMatchObject({ records: [{ name: 'b' }], instead: expect.stringContaining('dump.pm2') });
+  });
+
+  test('neither: the message says what else there is', () => {
+    expect(() => readSavedList(undefined, shell(pm2Home({})))).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_IMPORT', hint: expect.stringContaining('--live') }));
+  });
+});

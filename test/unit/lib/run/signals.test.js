@@ -1,0 +1,39 @@
+import { EventEmitter } from 'node:events';
+import { expect, test } from 'vitest';
+import { listenToSignals } from '../../../../lib/run/signals.js';
+
+/** A process that writes down what it is asked for, and its clock. */
+function listener() {
+  const source = new EventEmitter();
+  const done = [];
+  const clock = { ms: 0 };
+  listenToSignals(source, {
+    onStop: (signal) => done.push(`stop ${signal}`), onHurry: (signal) => done.push(`hurry ${signal}`), onReload: () => done.push('reload'), onReopen: () => done.push('reopen'),
+  }, () => clock.ms);
+  return { source, done, clock };
+}
+
+test.each(['SIGTERM', 'SIGINT', 'SIGQUIT'])('%s ends it, and a second one hurries', (signal) => {
+  const { source, done, clock } = listener();
+  source.emit(signal);
+  clock.ms = 301;
+  source.emit('SIGTERM');
+  expect(done).toEqual([`stop ${signal}`, 'hurry SIGTERM']);
+});
+
+test('Ctrl-C that comes from the terminal and from the shell above is one', () => {
+  const { source, done, clock } = listener();
+  source.emit('SIGINT');
+  clock.ms = 200;
+  source.emit('SIGINT');
+  expect(done).toEqual(['stop SIGINT']);
+  clock.ms = 310;
+  source.emit('SIGINT');
+  expect(done).toEqual(['stop SIGINT', 'hurry SIGINT']);
+});
+
+test('SIGHUP reloads, SIGUSR2 opens log files again, as often as they come', () => {
+  const { source, done } = listener();
+  for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGHUP']) source.emit(signal);
+  expect(done).toEqual(['reload', 'reopen', 'reload']);
+});

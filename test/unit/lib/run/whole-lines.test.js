@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { createWholeLines } from '../../../../lib/run/whole-lines.js';
+
+const text = (bytes) => bytes.toString('utf8');
+
+test('half a line waits for its end', () => {
+  const lines = createWholeLines();
+  expect(text(lines.push(Buffer.from('one\ntw')))).toBe('one\n');
+  expect(text(lines.push(Buffer.from('o')))).toBe('');
+  expect(text(lines.push(Buffer.from('\nthree\n')))).toBe('two\nthree\n');
+  expect(text(lines.end())).toBe('');
+});
+
+test('the last line gets the end it has not', () => {
+  const lines = createWholeLines();
+  lines.push(Buffer.from('no end'));
+  expect(text(lines.end())).toBe('no end\n');
+  expect(text(lines.end())).toBe('');
+});
+
+test('what is kept does not change with the buffer it came in', () => {
+  const lines = createWholeLines();
+  const chunk = Buffer.from('abc');
+  lines.push(chunk);
+  chunk.fill('x');
+  expect(text(lines.push(Buffer.from('\n')))).toBe('abc\n');
+});
+
+test('a line that is too long is passed on in parts, whole characters and nothing else', () => {
+  const lines = createWholeLines();
+  const bytes = Buffer.from(`${'ü'.repeat(50_000)}\n`);
+  const parts = [];
+  for (let from = 0; from < bytes.length; from += 33_333) parts.push(lines.push(bytes.subarray(from, from + 33_333)));
+  expect(Buffer.concat(parts).equals(bytes)).toBe(true);
+  expect(parts.filter((part) => part.length > 0).length).toBeGreaterThan(1);
+  for (const part of parts) expect(part.toString('utf8')).not.toContain('\ufffd');
+});
+
+test('bytes that are no text pass through', () => {
+  const lines = createWholeLines();
+  const bytes = Buffer.concat([Buffer.alloc(70_000, 0x80), Buffer.from('\n')]);
+  expect(Buffer.concat([lines.push(bytes.subarray(0, 66_000)), lines.push(bytes.subarray(66_000))]).equals(bytes)).toBe(true);
+});

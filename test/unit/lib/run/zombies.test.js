@@ -1,0 +1,19 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { zombiesOf } from '../../../../lib/run/zombies.js';
+
+test('the dead that wait for a parent are found, whatever they are called', () => {
+  const proc = mkdtempSync(join(tmpdir(), 'nclust-proc-'));
+  onTestFinished(() => rmSync(proc, { recursive: true }));
+  const lines = { 10: '10 (sh) S 1 10', 11: '11 (a ) Z 2 (b) Z 1 10', 12: '12 (sh) Z 10 10', 13: '13 (sh) Z 1 10' };
+  for (const [pid, stat] of Object.entries(lines)) {
+    mkdirSync(join(proc, pid));
+    writeFileSync(join(proc, pid, 'stat'), stat);
+  }
+  mkdirSync(join(proc, '14')); // Gone between the two looks.
+  mkdirSync(join(proc, 'self'));
+  expect(zombiesOf(1, proc)).toEqual([11, 13]);
+  expect(zombiesOf(1, join(proc, 'nowhere'))).toEqual([]);
+});

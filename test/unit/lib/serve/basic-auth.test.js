@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { createGatekeeper } from '../../../../lib/serve/basic-auth.js';
+
+/** @param {string} text */
+const basic = (text) => `Basic ${Buffer.from(text).toString('base64')}`;
+
+const mayEnter = createGatekeeper({ username: 'ann', password: 'a:bä' });
+
+test('the right words open, colons and letters beyond ASCII among them', () => {
+  expect(mayEnter(basic('ann:a:bä'))).toBe(true);
+  expect(mayEnter(basic('ann:a:bä').replace('Basic', 'basic'))).toBe(true);
+});
+
+test.each([undefined, '', 'Basic', 'Basic !!', basic(''), basic(':'), basic('ann'), basic('ann:'), basic('ann:a:b'), basic('Ann:a:bä'), basic(':a:bä'), basic('ann:a:bä '), `Bearer ${Buffer.from('ann:a:bä').toString('base64')}`])('%s does not', (header) => {
+  expect(mayEnter(header)).toBe(false);
+});
+
+test('an empty header never opens, whatever the words are', () => {
+  expect(createGatekeeper({ username: '', password: '' })(undefined)).toBe(false);
+});
