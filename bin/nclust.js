@@ -42,6 +42,7 @@ async function main(argv) {
  */
 async function run(argv) {
   if (argv.length === 1 && LIST_WORDS.includes(argv[0]) && (await require('../lib/quick-list.cjs').quickList(io))) return 0;
+  if (process.pid === 1 && process.platform === 'linux') (await import('../lib/run/init.js')).becomeInit(argv);
   const { runProgram } = await import('../lib/program.js');
   return runProgram(argv, io);
 }

@@ -4,7 +4,7 @@ import { PROTOCOL, TO_CLIENT_MAX_BYTES } from './shared/protocol.js';
 import { createLineReader, parseLine, requestLine } from './shared/rpc.js';
 
 /** @typedef {import('node:net').Socket} Socket */
-/** @typedef {() => Promise<Socket|null>} Reach  Makes a connection; null when there is nobody to connect to. */
+/** @typedef {(signal?: AbortSignal) => Promise<Socket|null>} Reach  Makes a connection; null when there is nobody to connect to. The signal ends the attempt: it rejects then. */
 /** @typedef {import('./shared/protocol.js').Method} Method */
 
 /**
@@ -32,14 +32,17 @@ const ANSWER_DEADLINE_MS = 10_000;
  * @param {Reach} [reachAgain]  For a connection that broke. Default: the same.
  * @param {object} [o]
  * @param {boolean} [o.isAnyVersion]  Whether a server with another protocol will do.
+ * @param {boolean} [o.isHeld]  Whether the connection alone keeps this process alive. Default: true.
+ * @param {AbortSignal} [o.signal]  Ends the opening; it rejects with its reason.
  * @returns {Promise<Client|null>}  Null when nobody was there. The caller closes it. Throws ERR_NCLUST_PROTOCOL_VERSION and what `reach` throws.
  */
-export async function openClient(reach, reachAgain = reach, { isAnyVersion = false } = {}) {
-  const socket = await reach();
+export async function openClient(reach, reachAgain = reach, { isAnyVersion = false, isHeld = true, signal } = {}) {
+  const socket = await reach(signal);
   if (!socket) return null;
   const client = new Client(socket, reachAgain);
+  client.hold(isHeld);
   try {
-    client.hello = /** @type {import('./shared/protocol.js').Hello} */ (await client.request('hello'));
+    client.hello = /** @type {import('./shared/protocol.js').Hello} */ (await client.request('hello', {}, { signal }));
     if (!isAnyVersion) checkProtocol(client.hello);
     return client;
   } catch (error) {
@@ -60,6 +63,7 @@ export class Client {
   #state = 'open';
 
   #nextId = 1;
+  #isHeld = true;
   #reachAgain;
   #socket;
 
@@ -87,11 +91,14 @@ export class Client {
   /**
    * @param {Method} method
    * @param {object} [params]  Mutations carry a `token`.
+   * @param {object} [o]
+   * @param {AbortSignal} [o.signal]  Ends the waiting, and not the change; the promise rejects with its reason.
    * @returns {Promise<any>}  The result. Rejects with the server's NclustError, ERR_NCLUST_CONNECTION_LOST, or ERR_NCLUST_DAEMON_UNREACHABLE
    *   when a question is not answered within 10 s; what changes something may take as long as it needs.
    */
-  request(method, params = {}) {
+  request(method, params = {}, { signal } = {}) {
     if (this.#state === 'closed') return Promise.reject(lost());
+    if (signal?.aborted) return Promise.reject(signal.reason);
     const id = this.#nextId++;
     /** @type {Promise<any>} */
     const answer = new Promise((resolve, reject) => {
@@ -99,7 +106,18 @@ export class Client {
       if (this.#state === 'open') this.#send(id);
       else void this.#reconnect(); // Settles every pending request itself.
     });
-    return ANSWERED_AT_ONCE.has(method) ? this.#within(ANSWER_DEADLINE_MS, id, answer) : answer;
+    this.#rest();
+    const settled = signal ? this.#until(signal, id, answer) : answer;
+    return ANSWERED_AT_ONCE.has(method) ? this.#within(ANSWER_DEADLINE_MS, id, settled) : settled;
+  }
+
+  /**
+   * Says whether the connection alone keeps this process alive. One that does not still does while a request is unanswered.
+   * @param {boolean} isHeld
+   */
+  hold(isHeld) {
+    this.#isHeld = isHeld;
+    this.#rest();
   }
 
   /**
@@ -153,6 +171,7 @@ export class Client {
     this.#state = 'closed';
     this.#socket.destroy();
     this.#failAll(lost());
+    this.#reaching?.abort();
     this.#inbox.wake();
   }
 
@@ -166,14 +185,51 @@ export class Client {
       const error = new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `The manager is there and did not answer within ${ms / 1_000}s.`, {
         hint: 'Its log is nclust.log in the home. Ending the process "nclust control" is safe: the keeper starts it again, and no app notices.',
       });
-      this.#pending.get(id)?.reject(error);
-      this.#pending.delete(id);
+      this.#forget(id, error);
     }, ms);
     try {
       return await answer;
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /**
+   * @param {AbortSignal} signal
+   * @param {number} id
+   * @param {Promise<any>} answer
+   */
+  async #until(signal, id, answer) {
+    const onAbort = () => this.#forget(id, signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await answer;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /**
+   * Nobody waits for this request any more: it is not asked again.
+   * @param {number} id
+   * @param {unknown} error
+   */
+  #forget(id, error) {
+    this.#take(id)?.reject(error);
+    if (this.#pending.size === 0) this.#reaching?.abort();
+  }
+
+  /** @param {string|number} id */
+  #take(id) {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    this.#rest();
+    return pending;
+  }
+
+  #rest() {
+    if (this.#isHeld || this.#pending.size > 0) this.#socket.ref();
+    else this.#socket.unref();
   }
 
   /** @param {Socket} socket */
@@ -197,10 +253,10 @@ export class Client {
     if ('fault' in parsed) return this.#onFault(parsed.fault);
     const { message } = parsed;
     if (message.method !== undefined || this.#conversations.has(message.id ?? '')) return this.#notify(message, line.length);
-    const pending = this.#pending.get(message.id ?? '');
     // An error without an id is about the connection: the server did not understand what it was sent.
-    if (!pending) return message.error ? this.#onFault(message.error) : undefined;
-    this.#pending.delete(message.id ?? '');
+    if (message.id === undefined || message.id === null) return message.error ? this.#onFault(message.error) : undefined;
+    const pending = this.#take(message.id);
+    if (!pending) return undefined; // Nobody waits for it any more.
     if (message.error) pending.reject(fromWire(message.error));
     else pending.resolve(message.result);
   }
@@ -232,24 +288,28 @@ export class Client {
     if (this.#pending.size > 0) void this.#reconnect();
   }
 
-  #isReconnecting = false;
+  /** @type {AbortController|null} */
+  #reaching = null;
 
   /** Never rejects: what goes wrong is told to the pending requests. */
   async #reconnect() {
-    if (this.#isReconnecting) return;
-    this.#isReconnecting = true;
+    if (this.#reaching) return;
+    const { signal } = (this.#reaching = new AbortController());
     try {
-      const socket = await this.#reachAgain();
+      const socket = await this.#reachAgain(signal);
       if (!socket) return this.#failAll(lost());
       if (this.#state === 'closed') return socket.destroy();
       this.#socket = socket;
       this.#state = 'open';
       this.#listen(socket);
+      this.#rest();
       for (const id of this.#pending.keys()) this.#send(id);
     } catch (error) {
-      this.#failAll(error);
+      if (!signal.aborted) this.#failAll(error);
     } finally {
-      this.#isReconnecting = false;
+      this.#reaching = null;
+      // Given up because nobody waited, and since then somebody does.
+      if (this.#state === 'broken' && this.#pending.size > 0) void this.#reconnect();
     }
   }
 
@@ -257,11 +317,7 @@ export class Client {
   #send(id) {
     const pending = this.#pending.get(id);
     if (!pending) return;
-    if (pending.sent === pending.maxSends) {
-      this.#pending.delete(id);
-      pending.reject(lost());
-      return;
-    }
+    if (pending.sent === pending.maxSends) return this.#take(id)?.reject(lost());
     pending.sent += 1;
     this.#socket.write(pending.line);
   }
@@ -270,6 +326,7 @@ export class Client {
   #failAll(error) {
     const all = [...this.#pending.values()];
     this.#pending.clear();
+    this.#rest();
     for (const { reject } of all) reject(error);
   }
 }

@@ -1,10 +1,10 @@
 import { Command, CommanderError, Option } from 'commander';
-import { COMMANDS } from './command-table.js';
+import { COMMANDS, findCommand } from './command-table.js';
 import { notNeeded, OPTIONS_OF } from './command-options.js';
+import { briefOf, GENERAL_HELP, HELP_HEADING, headingOf, inHelpOrder, LAYOUT, pageOf, SHORT_HELP, underHeadings } from './help-layout.js';
 import { perform } from './perform.js';
 import { readVersion } from './shared/version.js';
-
-const USAGE = 2;
+import { noSuchCommand, usageError } from './usage-error.js';
 
 /**
  * Parses a command line and runs the command it names.
@@ -22,17 +22,18 @@ export async function parseCommandLine(argv, io) {
   let exitStatus = 0;
   const program = buildProgram(args, io, { print: (text) => printed.push(text), onDone: (status) => { exitStatus = status; } });
   if (argv.length === 0) {
-    io.talk(program.helpInformation());
+    io.talk(SHORT_HELP);
     return 1;
   }
+  const asked = ours[0] === 'help' ? ours[1] : undefined;
+  if (asked !== undefined && asked !== 'help' && !findCommand(asked)) throw noSuchCommand(asked, COMMANDS.filter(({ isHidden }) => !isHidden).map(({ name }) => name));
   try {
     await program.parseAsync(ours, { from: 'user' });
     return exitStatus;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
-    io.talk('next: nclust help, or nclust help <command>\n');
-    return USAGE;
+    throw usageError(error, ours);
   } finally {
     if (printed.length > 0) await io.print(printed.join(''));
   }
@@ -50,14 +51,14 @@ function buildProgram(args, io, { print, onDone }) {
     .option('--no-color', 'no colours')
     .option('-s, --silent', 'say nothing and show no list after a change; errors and data are printed')
     .helpOption('-h, --help', 'show help')
-    .helpCommand('help [command]', 'show help for a command')
+    .addHelpCommand(new Command('help').argument('[command]').description('show every command, or all about one').helpOption(false).helpGroup(headingOf('help')))
     .usage('<command> [options]')
     .exitOverride()
-    .configureOutput({ writeOut: print, writeErr: io.talk, outputError: (text, write) => write(text.replace(/^error: /, 'nclust: ')), getOutHelpWidth: () => io.columns ?? 100, getErrHelpWidth: () => io.columns ?? 100 })
-    .configureHelp({ sortSubcommands: false, subcommandTerm: (command) => [command.name(), ...command.aliases()].join(', ') })
+    .configureOutput({ writeOut: print, writeErr: io.talk, outputError: () => {}, getOutHelpWidth: () => io.columns ?? 100, getErrHelpWidth: () => io.columns ?? 100 })
+    .configureHelp(LAYOUT)
     .showSuggestionAfterError(true)
     .addHelpText('after', GENERAL_HELP);
-  for (const command of COMMANDS) addCommand(program, command, args, io, onDone);
+  for (const command of inHelpOrder(COMMANDS)) addCommand(program, command, args, io, onDone);
   return program;
 }
 
@@ -70,7 +71,9 @@ function buildProgram(args, io, { print, onDone }) {
  */
 function addCommand(program, row, args, io, onDone) {
   const command = program.command(row.words ? `${row.name} ${row.words}` : row.name, { hidden: row.isHidden })
-    .description(row.help)
+    .summary(briefOf(row))
+    .description(pageOf(row))
+    .helpGroup(headingOf(row.name))
     .aliases(row.aliases ?? [])
     .copyInheritedSettings(program)
     .action(async (...given) => {
@@ -78,11 +81,13 @@ function addCommand(program, row, args, io, onDone) {
       sayNotNeeded(row, command, io);
       onDone(await perform(row, words, { ...options, ...program.opts() }, args, io));
     });
-  for (const option of OPTIONS_OF[row.takesOptionsOf ?? 'none']) if (option.flags) command.addOption(asOption(option.flags, option));
-  for (const [flags, help] of row.options ?? []) command.option(flags, help);
+  const described = OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => (option.flags ? [asOption(option.flags, option)] : []));
+  const own = (row.options ?? []).map(([flags, help]) => new Option(flags, help));
+  for (const option of row.takesOptionsOf ? underHeadings([...own, ...described]) : own) command.addOption(option);
+  if (row.takesOptionsOf) command.addHelpOption(new Option('-h, --help', 'show help').helpGroup(HELP_HEADING));
   for (const flags of ['--no-color', '-s, --silent']) command.addOption(new Option(flags).hideHelp());
   for (const [flags] of notNeeded(row)) command.addOption(new Option(flags).hideHelp());
-  if (row.name === 'start') command.usage('[options] <script|command|name|id|namespace...> [-- arguments for the app]');
+  if (row.name === 'start') command.usage('[options] <script|command|config|name|id...> [-- args for the app]');
   if (row.examples) command.addHelpText('after', `\nExamples:\n${row.examples.map((line) => `  ${line}\n`).join('')}`);
 }
 
@@ -118,18 +123,3 @@ function splitGiven(given) {
   const options = given[given.length - 2];
   return { words: given.slice(0, -2).flat().filter((word) => word !== undefined), options };
 }
-
-const GENERAL_HELP = `
-A target is an id, a name, a namespace, a script path, a /pattern/ on names, or "all"; most commands take several.
-Times are milliseconds, or a number with s, m, h or d.
-
-Examples:
-  nclust start app.js -i max      start one process per CPU
-  nclust list                     see what runs
-  nclust logs api                 follow its output
-  nclust reload api               after a change, without losing a request
-  nclust stop all                 stop everything, keep the list
-
-Exit status: 0 done, 1 refused or failed, 2 usage, 3 the manager cannot be reached, 130 Ctrl-C.
-Everything is kept in $NCLUST_HOME (default ~/.nclust).
-`;

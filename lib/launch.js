@@ -1,3 +1,4 @@
+import { createDeadline } from './deadline.js';
 import { knock } from './knock.js';
 import { NclustError } from './shared/errors.js';
 import { homePaths } from './shared/paths.js';
@@ -23,13 +24,14 @@ const PAUSE_MS = 20;
  *     spawn one: "ok" -> look again, "held" (another was quicker) -> look again, "error" -> throw
  *
  * @param {string} home  Absolute. Created when missing.
+ * @param {AbortSignal} [given]  Ends the attempt; the promise rejects with its reason.
  * @returns {Promise<Socket>}  The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE and what checkHome throws.
  */
-export async function connectOrLaunch(home) {
+export async function connectOrLaunch(home, given) {
   const { checkHome } = await import('./check-home.js');
   checkHome(home);
   const paths = homePaths(home);
-  const signal = AbortSignal.timeout(LAUNCH_DEADLINE_MS);
+  const { signal, release } = createDeadline(LAUNCH_DEADLINE_MS, given);
   /** @type {string|null} */
   let failure = null;
   try {
@@ -42,19 +44,22 @@ export async function connectOrLaunch(home) {
       else await launch(paths, signal);
     }
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted || given?.aborted) throw error;
     throw await unreachable(paths, failure, LAUNCH_DEADLINE_MS);
+  } finally {
+    release();
   }
 }
 
 /**
  * A connection to control, if there is one; starts nothing and creates nothing. Where a living keeper is about to bring control back, it is waited for.
  * @param {string} home  Absolute.
+ * @param {AbortSignal} [given]  Ends the attempt; the promise rejects with its reason.
  * @returns {Promise<Socket|null>}  Null when no manager runs. The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE.
  */
-export async function connectOnly(home) {
+export async function connectOnly(home, given) {
   const paths = homePaths(home);
-  const signal = AbortSignal.timeout(RETURN_DEADLINE_MS);
+  const { signal, release } = createDeadline(RETURN_DEADLINE_MS, given);
   /** @type {string|null} */
   let failure = null;
   try {
@@ -67,8 +72,10 @@ export async function connectOnly(home) {
       else await waitAtDoor(door, signal, (reason) => { failure = reason; });
     }
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted || given?.aborted) throw error;
     throw await unreachable(paths, failure, RETURN_DEADLINE_MS);
+  } finally {
+    release();
   }
 }
 

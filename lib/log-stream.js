@@ -23,11 +23,13 @@ const SUBSCRIPTION = 'logs';
  * @param {(sentence: string) => void} o.talk
  * @param {AbortSignal} o.signal  Ends it, once the client is closed as well.
  * @param {(lines: number) => void} [o.onCaughtUp]  What is kept has been told: so many lines.
+ * @param {(lines: number) => void} [o.onMissed]  So many were left out. Default: says so.
+ * @param {() => void} [o.onGap]  What was written meanwhile is not there any more. Default: says so.
  * @param {number} [o.patienceMs]
  * @returns {AsyncGenerator<{entries: LogEntry[]}, void, void>}  Ends with the history, or when it follows with the manager. Throws the server's NclustError,
  *   ERR_NCLUST_CONNECTION_LOST and ERR_NCLUST_DAEMON_UNREACHABLE.
  */
-export async function* streamLogs(client, request, { talk, signal, onCaughtUp = () => {}, patienceMs = PATIENCE_MS }) {
+export async function* streamLogs(client, request, { talk, signal, onCaughtUp = () => {}, onMissed = (missed) => talk(sayMissed(missed)), onGap = () => talk(sayGap()), patienceMs = PATIENCE_MS }) {
   /** @type {Record<string, unknown>|null} */
   let cursor = null;
   let isCaughtUp = false;
@@ -40,8 +42,8 @@ export async function* streamLogs(client, request, { talk, signal, onCaughtUp = 
       const said = /** @type {LogNews} */ (method === undefined ? result : params);
       if (method !== undefined && (method !== 'log' || said.subscription !== SUBSCRIPTION)) continue;
       fruitless = 0;
-      if (said.missed) talk(sayMissed(said.missed));
-      if (said.gap && !hasToldGap) talk(sayGap());
+      if (said.missed) onMissed(said.missed);
+      if (said.gap && !hasToldGap) onGap();
       hasToldGap ||= said.gap === true;
       const { entries = [] } = said;
       lines += entries.length;

@@ -22,9 +22,27 @@ function start() {
   keepLastWords();
   const sockets = new HeldSockets(channel, settings);
   sockets.install();
-  obey(channel, sockets, later);
+  obey(channel, sockets, later, beginVitals(channel, sockets, later, settings.metrics !== false));
   channel.say({ act: 'hello' });
   for (const file of Object.keys(require.cache)) if (path.dirname(file) === __dirname) delete require.cache[file];
+}
+
+/**
+ * @param {import('./channel.cjs').Channel} channel
+ * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
+ * @param {typeof import('./later.cjs').later} later
+ * @param {boolean} isMeasured
+ * @returns {() => ReturnType<typeof import('./vitals.cjs').createVitals>}
+ */
+function beginVitals(channel, { servers }, later, isMeasured) {
+  /** @type {ReturnType<typeof import('./vitals.cjs').createVitals> | undefined} */
+  let known;
+  const vitals = () => (known ??= /** @type {typeof import('./vitals.cjs')} */ (later('./vitals.cjs')).createVitals(servers));
+  if (!isMeasured) return vitals;
+  vitals().measure((report) => channel.say({ act: 'report', report }));
+  // On Unix what is sent here is in the channel before the process ends.
+  process.once('exit', () => vitals().report());
+  return vitals;
 }
 
 /**
@@ -32,15 +50,20 @@ function start() {
  * @param {import('./channel.cjs').Channel} channel
  * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
  * @param {typeof import('./later.cjs').later} later
+ * @param {ReturnType<typeof beginVitals>} vitals
  */
-function obey(channel, sockets, later) {
+function obey(channel, sockets, later, vitals) {
   /** Ends the draining of a process that is parked. */
   let takeBack = () => {};
   channel.on('drain', ({ mode, byMessage }) => {
     takeBack();
     // Said before as well: draining may take longer than the keeper waits.
     channel.say({ act: 'draining', caught: caughtSignals() });
-    later('./drain.cjs').drain(sockets, { mode, byMessage }, () => channel.say({ act: 'drained', caught: caughtSignals() }));
+    later('./drain.cjs').drain(sockets, { mode, byMessage }, () => {
+      // A signal that the app does not catch ends it without another word.
+      vitals().report();
+      channel.say({ act: 'drained', caught: caughtSignals() });
+    });
   });
   channel.on('park', () => {
     takeBack = later('./drain.cjs').park(sockets);
@@ -54,7 +77,7 @@ function obey(channel, sockets, later) {
     channel.say({ act: 'answer', seq });
   });
   channel.on('ask', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
-  channel.on('watch', ({ everyMs }) => later('./vitals.cjs').watch(everyMs, (/** @type {object} */ vitals) => channel.say({ act: 'vitals', ...vitals, connections: sockets.servers.open })));
+  channel.on('watch', ({ everyMs }) => vitals().watch(everyMs, (/** @type {object} */ news) => channel.say({ act: 'vitals', ...news, connections: sockets.servers.open })));
   channel.on('inspect', ({ seq, isOn }) => channel.say({ act: 'answer', seq, ...later('./inspect.cjs').inspect(isOn) }));
   channel.on('unlisten', () => {
     sockets.closeListening(() => channel.say({ act: 'unlistened' }));
@@ -71,7 +94,7 @@ function hidePreload() {
   if (at !== -1) process.execArgv.splice(at, 2);
 }
 
-/** @returns {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: import('./sockets.cjs').Inherited[], logFiles?: import('./log-stand-in.cjs').LogFiles } | null} */
+/** @returns {{ isCluster?: boolean, isGated?: boolean, metrics?: boolean, scheduling?: string, sockets?: import('./sockets.cjs').Inherited[], logFiles?: import('./log-stand-in.cjs').LogFiles } | null} */
 function takeSettings() {
   const text = process.env.NCLUST_AGENT;
   delete process.env.NCLUST_AGENT;

@@ -6,10 +6,10 @@ const fs = require('node:fs');
 const path = require('node:path');
 const vm = require('node:vm');
 
-const FILES = ['bind-path.cjs', 'drain.cjs', 'farewell.cjs', 'inspect.cjs', 'listen-error.cjs', 'log-stand-in.cjs', 'orphan.cjs', 'quiet.cjs', 'vitals.cjs'];
+const FILES = ['bind-path.cjs', 'drain.cjs', 'farewell.cjs', 'http-counts.cjs', 'inspect.cjs', 'listen-error.cjs', 'log-stand-in.cjs', 'loop-delay.cjs', 'orphan.cjs', 'quiet.cjs', 'vitals.cjs'];
 
-/** @type {Map<string, string>} */
-const texts = new Map(FILES.map((name) => [`./${name}`, fs.readFileSync(path.join(__dirname, name), 'utf8')]));
+/** Outside of the heap. @type {Map<string, Buffer>} */
+const texts = new Map(FILES.map((name) => [`./${name}`, fs.readFileSync(path.join(__dirname, name))]));
 /** @type {Map<string, { exports: any }>} */
 const loaded = new Map();
 
@@ -32,7 +32,7 @@ function later(id) {
 
 /** @param {string} id */
 function textOf(id) {
-  return texts.get(id) ?? '';
+  return String(texts.get(id) ?? '');
 }
 
 module.exports = { later, textOf };

@@ -8,6 +8,10 @@ class Servers {
   wrapped = new Set();
   /** Connections that were upgraded to WebSocket. @type {Set<import('node:net').Socket>} */
   webSockets = new Set();
+  /** Such upgrades, ever. */
+  upgrades = 0;
+  /** Told of each session of HTTP/2. @type {(session: any) => void} */
+  onSession = () => {};
 
   /** Connections that are open. */
   get open() {
@@ -27,14 +31,16 @@ class Servers {
     this.#watched.add(server);
     const keep = (/** @type {any} */ one) => remember(this.wrapped, one);
     if (typeof server.setSecureContext === 'function') server.prependListener('secureConnection', keep);
-    if (typeof server.updateSettings === 'function') server.prependListener('session', keep);
+    if (typeof server.updateSettings === 'function') server.prependListener('session', keep).prependListener('session', (/** @type {any} */ session) => this.onSession(session));
     if (server.headersTimeout !== undefined) this.#watchUpgrades(server);
   }
 
   /** A listener of ours alone would make Node believe that the app upgrades connections. @param {any} server  Of HTTP/1. */
   #watchUpgrades(server) {
     const keep = (/** @type {any} */ request, /** @type {import('node:net').Socket} */ socket) => {
-      if (request.headers.upgrade?.toLowerCase() === 'websocket') remember(this.webSockets, socket);
+      if (request.headers.upgrade?.toLowerCase() !== 'websocket') return;
+      this.upgrades += 1;
+      remember(this.webSockets, socket);
     };
     const watch = () => {
       if (!server.listeners('upgrade').includes(keep)) server.prependListener('upgrade', keep);

@@ -159,9 +159,9 @@ function wasOldEnough({ spec }, { exit, startedAtMs }) {
  * @param {ChildFact} fact
  * @returns {{event: 'exited'|'gone', instanceId: string, data: object}[]}
  */
-function newsOf({ instanceId, exit, isGone }) {
+function newsOf({ instanceId, exit, isGone, report }) {
   return [
     ...(exit ? [{ event: /** @type {const} */ ('exited'), instanceId, data: exit }] : []),
-    ...(isGone ? [{ event: /** @type {const} */ ('gone'), instanceId, data: {} }] : []),
+    ...(isGone ? [{ event: /** @type {const} */ ('gone'), instanceId, data: { report } }] : []),
   ];
 }

@@ -1,4 +1,5 @@
 import { readAppMessage } from './app-message.js';
+import { noteWishes } from './chronicle/process-events.js';
 import { tell } from './core.js';
 import { createEventBus, tellDeleted } from './event-bus.js';
 import { allNames, EVENTS } from './events.js';
@@ -38,6 +39,8 @@ export class Control {
   /** @type {Snapshot|null} */
   #keeper = null;
   #isLeaving = false;
+  /** Clients can connect. */
+  #isOpen = false;
   /** @type {() => void} */
   #sayEnded = () => {};
   /** @type {Promise<void>} */
@@ -59,7 +62,7 @@ export class Control {
    * @param {import('./store.js').Loaded} loaded
    */
   constructor(parts, { desired, isExact, notices }) {
-    this.#core = { parts, world: newWorld(desired), isExact, link: null, dispatch: (event) => this.dispatch(event), bus: createEventBus() };
+    this.#core = { parts, world: newWorld(desired), isExact, link: null, dispatch: (event) => this.dispatch(event), bus: createEventBus(parts.chronicle) };
     this.#waiters = createWaiters(this.world);
     for (const notice of notices) this.world.notices.add(notice);
   }
@@ -116,6 +119,7 @@ export class Control {
 
   /** Tells the keeper that clients can connect. */
   announceReady() {
+    this.#isOpen = true;
     tell(this.#core, 'control-ready', { isAnswering: true });
   }
 
@@ -139,6 +143,7 @@ export class Control {
     const next = { ...desired, tokens: [...before.tokens, receipt].slice(-RECEIPTS_KEPT) };
     parts.store.save(next);
     world.desired = next;
+    noteWishes(this.#core, before, next);
     tellDeleted(this.#core, before);
     this.dispatch({ type: 'changed', names: changedNames(before, next) });
     return receipt;
@@ -168,6 +173,7 @@ export class Control {
    * @returns {Promise<void>}  Resolves just before they leave.
    */
   end(by) {
+    if (!this.world.ending) this.#core.parts.journal('ending', { by });
     this.world.ending ??= by;
     this.dispatch({ type: 'changed', names: allNames(this.world) });
     return this.#ended;
@@ -307,7 +313,8 @@ export class Control {
       const port = await parts.launchKeeper(successor);
       await this.#handles.handOver(port);
       await this.meet(port);
-      this.announceReady();
+      parts.journal('keeper-met', { pid: this.#keeper?.pid, version: this.#keeper?.version });
+      if (this.#isOpen) this.announceReady();
       for (const { resolve } of this.#expecting.splice(0)) resolve();
     } catch (error) {
       if (error instanceof KeeperLost) return; // Its own onLost has begun again.

@@ -11,6 +11,7 @@ import { memoryOf } from './world.js';
  * @property {import('./store.js').Store} store
  * @property {import('./logs/log-keeper.js').LogKeeper} logs
  * @property {import('./journal.js').Journal} journal
+ * @property {import('./chronicle/chronicle.js').Chronicle} chronicle
  * @property {import('./settings.js').Settings} settings
  * @property {Pick<import('./own-log.js').OwnLog, 'reopen'>} ownLog
  * @property {import('./oom.js').OomWatch} oom
@@ -21,6 +22,7 @@ import { memoryOf } from './world.js';
  * @property {(from: import('./installation.js').Installation|null) => Promise<import('./keeper-link.js').Port>} launchKeeper  Null: from our own installation. Rejects when the process could not be created.
  * @property {(spec: import('../../lib/shared/spec.js').AppSpec) => import('../../lib/shared/spec.js').AppSpec} withPresentNode  See present-node.js.
  * @property {(specs: import('../../lib/shared/spec.js').AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
+ * @property {(specs: import('../../lib/shared/spec.js').AppSpec[]) => void} checkPresent  Throws it.
  * @property {(keeperPid: number) => import('./system-limits.js').SystemLimits} systemLimits
  * @property {(exitStatus: number) => void} leave  Ends this process.
  * @property {() => void} makeWay  Ends it at once; clients ask the next control what was not answered.

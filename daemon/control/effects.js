@@ -1,7 +1,6 @@
 import { findApp, specOf } from './desired.js';
 import { done } from './wishes.js';
 import { admit, ask, park, unpark } from './door.js';
-import { KeeperLost } from './keeper-link.js';
 import { tell } from './core.js';
 import { labelFor, spawnParams, stopSettings } from './spawn-params.js';
 import { withSecrets } from './secrets-wait.js';
@@ -34,14 +33,17 @@ function spawn(core, seat) {
   withSecrets(core, { app, seat, spec, instance }, (secrets) => askForProcess(core, instanceId, spawnParams(spec, seat, { instanceId, home: parts.home, label, secrets })));
 }
 
-/** @param {Core} core @param {string} instanceId @param {ReturnType<typeof spawnParams>} params */
+/**
+ * A process may end as soon as it has begun. Its end must not be heard before the answer: its output would not be read yet, and it would die without its last words.
+ * When the keeper is gone, the next one is asked anew, from the wishes.
+ * @param {Core} core @param {string} instanceId @param {ReturnType<typeof spawnParams>} params
+ */
 function askForProcess(core, instanceId, params) {
-  core.link?.request('spawn', params).then(
+  core.link?.ask(
+    'spawn',
+    params,
     (fact) => core.dispatch({ type: 'spawned', instanceId, ...fact }),
-    (error) => {
-      // The next keeper is asked anew, from the wishes.
-      if (!(error instanceof KeeperLost)) core.dispatch({ type: 'refused', instanceId, message: error.message.startsWith(error.code) ? error.message : `${error.code}: ${error.message}` });
-    },
+    ({ code, message }) => core.dispatch({ type: 'refused', instanceId, message: message.startsWith(code) ? message : `${code}: ${message}` }),
   );
 }
 

@@ -23,11 +23,16 @@ import { findSlot, memoryOf } from './world.js';
 /** What somebody asked for, as opposed to what the policy does. */
 const COMMANDS = new Set(['stop', 'restart', 'reload', 'scale', 'delete']);
 
+/** @type {Pick<import('./chronicle/chronicle.js').Chronicle, 'note'>} */
+const NO_CHRONICLE = { note() {} };
+
+/** @typedef {ReturnType<typeof createEventBus>} EventBus */
+
 /**
- * Where everything that happens is told, to whoever follows it. What nobody follows is not even put together.
- * @typedef {ReturnType<typeof createEventBus>} EventBus
+ * Where everything that happens is told, to whoever follows it, and to the log of events. What nobody follows is not even put together.
+ * @param {Pick<import('./chronicle/chronicle.js').Chronicle, 'note'>} [chronicle]
  */
-export function createEventBus() {
+export function createEventBus(chronicle = NO_CHRONICLE) {
   /** @type {Set<Follower>} */
   const followers = new Set();
   let isQuiet = false;
@@ -40,6 +45,10 @@ export function createEventBus() {
     follow(follower) {
       followers.add(follower);
       return () => void followers.delete(follower);
+    },
+    /** What is kept. @type {import('./chronicle/chronicle.js').Chronicle['note']} */
+    note(event) {
+      if (!isQuiet) chronicle.note(event);
     },
     /** @param {BusEvent} event */
     publish(event) {

@@ -1,4 +1,5 @@
 import { adopt } from './adoption.js';
+import { catchUp } from './chronicle/process-events.js';
 import { retireInstance } from './effects.js';
 import { FACTS, forgetSlot, refused, spawned } from './facts.js';
 import { takeLive } from './live.js';
@@ -76,6 +77,7 @@ function onAdopted(core, { children, listeners }) {
   const { world } = core;
   for (const { app, scope } of listeners) world.openScopes.set(scope ?? app, app);
   const { news, names } = core.bus.quietly(() => adopt(core, children));
+  catchUp(core);
   for (const { event, instanceId, data } of news) {
     const instance = world.instances.get(instanceId);
     if (instance) FACTS[event](core, instance, data);

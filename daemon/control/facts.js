@@ -1,8 +1,10 @@
+import { noteDied } from './chronicle/process-events.js';
 import { retireInstance } from './effects.js';
 import { causeOf } from './deaths.js';
 import { tellExit } from './event-bus.js';
 import { logPlaceOf } from './log-place.js';
 import { tell, writeNote } from './core.js';
+import { keepServed } from './metrics/served.js';
 import { discount, forgetAsked, hasRecorded, recordDeath } from './memory.js';
 import { step } from './steps.js';
 import { hasShownUp, isKeptOut } from './trial.js';
@@ -55,7 +57,8 @@ export function spawned(core, instance, { pid, startedAtMs, outPipe, errPipe }) 
 export function refused(core, instance, message) {
   const atMs = core.parts.clock.nowMs();
   const seat = seatOfInstance(core.world, instance.instanceId);
-  recordDeath(memoryOf(core.world, instance.label.id), {
+  /** @type {import('./memory.js').RecordedDeath} */
+  const death = {
     instanceId: instance.instanceId,
     atMs,
     pid: 0,
@@ -66,7 +69,9 @@ export function refused(core, instance, message) {
     uptimeMs: 0,
     wasReady: false,
     lastLines: [message],
-  });
+  };
+  recordDeath(memoryOf(core.world, instance.label.id), death);
+  noteDied(core, instance.label, death);
   if (isKeptOut(core.world, instance)) discount(memoryOf(core.world, instance.label.id), instance.label.spawns);
   core.world.instances.delete(instance.instanceId);
   core.parts.journal('spawn-failed', { app: instance.label.name, slot: instance.label.slot, message });
@@ -102,6 +107,7 @@ function noteDeath(core, instance, seat, lastLines, uptimeMs) {
   const circumstances = { code, signal, asked: memory.asked[instanceId] ?? null, signalledBy, isOrphan, lastLines, hasOomKillGrown: parts.oom.hasGrown };
   const death = { instanceId, atMs, pid, code, signal, ...causeOf(circumstances), uptimeMs, wasReady: isServing(instance, seat), lastLines };
   recordDeath(memory, death);
+  noteDied(core, label, death);
   if (isKeptOut(world, instance)) discount(memory, label.spawns);
   // Only what nobody asked for: a stop of five hundred processes is not news.
   if (!circumstances.asked) parts.journal('died', { app: label.name, slot: label.slot, ...death, lastLines: lastLines.slice(-3) });
@@ -117,14 +123,15 @@ function isServing(instance, seat) {
   return seat?.life.state === 'up' || instance.isReady || instance.addresses.length > 0;
 }
 
-/** The last process of the tree is gone: nobody can write to the pipes any more. @param {Core} core @param {Instance} instance */
-function gone(core, instance) {
+/** The last process of the tree is gone: nobody can write to the pipes any more. @param {Core} core @param {Instance} instance @param {{report?: unknown}} data */
+function gone(core, instance, { report }) {
   const { world, parts } = core;
   const { instanceId, label } = instance;
   parts.logs.detach(instanceId);
   const seat = seatOfInstance(world, instanceId);
   const memory = memoryOf(world, label.id);
   world.instances.delete(instanceId);
+  if (keepServed(memory, instanceId, report)) writeNote(core, label.id);
   // Before the step: its note has to go out before the spawn of a successor does.
   forgetAsked(memory, instanceId);
   if (seat?.life.state === 'stopping') step(core, seat, { type: 'gone' });

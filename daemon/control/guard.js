@@ -163,7 +163,7 @@ function closeWindow({ windows }, name) {
 function conclude({ world, parts }, before, after, event) {
   const { failure } = after.rollout;
   world.desired = replaceApp(world.desired, after);
-  parts.journal(event, { app: after.spec.name, generation: before.generation, ...(failure ? { reason: failure.reason } : {}) });
+  parts.journal(event, { app: after.spec.name, generation: before.generation, by: before.by, ...(failure ? { reason: failure.reason } : {}) });
   try {
     parts.store.save(world.desired);
   } catch (error) {

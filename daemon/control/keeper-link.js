@@ -28,6 +28,7 @@
  * @property {boolean} [isParked]
  * @property {Exit|null} exit
  * @property {boolean} isGone
+ * @property {unknown} [report]  The last one of its agent, when it is gone.
  */
 
 /** @typedef {{address: string, port: number, family: string}} Address */
@@ -52,7 +53,7 @@
 /**
  * @typedef {object} KeeperLink
  * @property {(verb: string, params: object, handle?: unknown) => Promise<any>} request  Rejects with a KeeperRefusal or, when the keeper is gone, a KeeperLost.
- * @property {(verb: string, params: object, onAnswer: (answer: any) => void) => void} ask  The same, where the answer must keep its place among the events: a promise comes after those that arrived with it. Silent when the keeper refuses or is gone.
+ * @property {(verb: string, params: object, onAnswer: (answer: any) => void, onRefused?: (refusal: KeeperRefusal) => void) => void} ask  The same, where the answer must keep its place among the events: a promise comes after those that arrived with it. Silent when the keeper is gone.
  * @property {(event: string, data: object) => void} announce
  * @property {() => void} close  Stops listening. Open requests stay unanswered.
  */
@@ -129,8 +130,9 @@ export function createKeeperLink(port, { onEvent, onLost }) {
       if (isLost) return Promise.reject(new KeeperLost());
       return new Promise((resolve, reject) => send(verb, params, { resolve, reject }, handle));
     },
-    ask(verb, params, onAnswer) {
-      if (!isLost) send(verb, params, { resolve: onAnswer, reject: () => {} });
+    ask(verb, params, onAnswer, onRefused = () => {}) {
+      const reject = (/** @type {Error} */ error) => void (error instanceof KeeperRefusal && onRefused(error));
+      if (!isLost) send(verb, params, { resolve: onAnswer, reject });
     },
     announce(event, data) {
       if (!isLost) port.send({ v: VERSION, event, data }, undefined, {}, ignoreSendError);

@@ -2,11 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import pidusage from 'pidusage';
 import { ApiServer } from './api/server.js';
 import { reopenLogs } from './api/log-files.js';
+import { toldByApps } from './api/messages.js';
 import { createAnswer } from './api/methods.js';
-import { runningPids } from './api/readings.js';
+import { createChronicle } from './chronicle/chronicle.js';
+import { chronicled } from './chronicle/journal-events.js';
 import { systemClock } from './clock.js';
 import { Control } from './control.js';
 import { createEnvironment } from './environment.js';
@@ -18,12 +19,16 @@ import { createArchive } from './logs/archive.js';
 import { createLogKeeper } from './logs/log-keeper.js';
 import { createFleet } from './logs/shipping/fleet.js';
 import { findForeground } from './logs/shipping/foreground.js';
-import { createSampler } from './metrics/sampler.js';
+import { createExports } from './metrics/exports.js';
+import { createHostReader } from './metrics/host.js';
+import { createMetrics } from './metrics/metrics.js';
+import { createPrivateMemory } from './metrics/private-memory.js';
+import { createUsageReader } from './metrics/usage.js';
 import { watchOomKills } from './oom.js';
 import { findOrphans } from './orphans.js';
 import { openOwnLog, OWN_LOG_LIMITS } from './own-log.js';
 import { createPidFiles } from './pid-files.js';
-import { preflight } from './preflight.js';
+import { checkPresent, preflight } from './preflight.js';
 import { withPresentNode } from './present-node.js';
 import { createSecrets } from './secrets.js';
 import { createSettings } from './settings.js';
@@ -48,7 +53,9 @@ if (process.argv[2] === PROBE) {
 const paths = homePaths(resolveHome(process.env));
 const clock = systemClock();
 const ownLog = openOwnLog(paths.daemonLog, { nowMs: clock.nowMs, onRotated: (segment) => archive.rotated(paths.daemonLog, segment) });
-const journal = createJournal(ownLog, clock.nowMs);
+const plainJournal = createJournal(ownLog, clock.nowMs);
+const chronicle = createChronicle({ path: paths.events, nowMs: clock.nowMs, journal: plainJournal });
+const journal = chronicled(plainJournal, chronicle);
 const settings = createSettings(paths.settings, clock.nowMs);
 const timesFolder = join(paths.logs, '.times');
 const archive = createArchive({ clock, journal, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
@@ -56,7 +63,7 @@ archive.hold(paths.daemonLog, OWN_LOG_LIMITS, 'nclust');
 const fleet = createFleet({ clock, journal });
 let whenAlone = () => {};
 const foreground = await findForeground(paths.run, { clock, onGone: () => whenAlone() });
-const logs = createLogKeeper({ clock, archive, limitsOf: settings.limitsOf, timesFolder, fleet, foreground });
+const logs = createLogKeeper({ clock, archive, limitsOf: settings.limitsOf, timesFolder, fleet, foreground, onLost: (app, reason, id) => journal('log-limit', { app, id, reason }) });
 
 process.title = `nclust control (${paths.home})`;
 // The next control finds everything in the keeper and in the state file; a fault that is carried along would not get better.
@@ -83,8 +90,9 @@ async function boot() {
   const parts = makeParts();
   const control = new Control(parts, parts.store.load());
   for (const notice of control.world.notices) journal('state-lost', { notice });
-  const sampler = createSampler({ clock, read: pidusage, pids: () => runningPids({ control }), onTick: parts.oom.refresh });
-  const desk = { control, parts, sampler, paths, version: readVersion() };
+  const metrics = createMetrics({ control, clock, read: createUsageReader(), readHost: createHostReader(paths.home), privateMemory: createPrivateMemory(clock.nowMs), told: () => toldByApps({ control, parts }), journal, onTick: parts.oom.refresh });
+  const exports = createExports({ metrics, settings: settings.metrics, clock, journal, version: readVersion() });
+  const desk = { control, parts, metrics, exports, paths, version: readVersion() };
   const triggers = createTriggers(desk, { openWatcher, readTrees: createTreeReader(), sharedBytes });
   const pidFiles = createPidFiles(control.world, { pids: paths.pids, journal });
   control.follow(() => {
@@ -98,13 +106,26 @@ async function boot() {
   };
   // What PM2's users send after they have rotated log files.
   process.on('SIGUSR2', () => reopenLogs(parts));
-  parts.leave = (exitStatus) => void Promise.all([api.close(), fleet.close(), foreground.close()]).finally(() => process.exit(exitStatus));
-  await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process))).catch((error) => {
-    if (!(error instanceof KeeperLost)) throw error; // Control looks for the next one by itself.
-  });
+  parts.leave = (exitStatus) => void Promise.all([exports.close(), api.close(), fleet.close(), foreground.close()]).finally(() => process.exit(exitStatus));
+  await meetKeeper(control);
   await api.listen(paths);
   control.announceReady();
-  journal('control-ready', { pid: process.pid, apps: control.world.desired.apps.length, instances: control.world.instances.size });
+  journal('control-ready', { pid: process.pid, keeperPid: control.keeper?.pid, version: readVersion(), apps: control.world.desired.apps.length, instances: control.world.instances.size });
+}
+
+/**
+ * Only who has met a keeper may take the client socket. Should ours have died, the home may have another one by now, with a control of its own whose socket
+ * it is; this control ends as soon as it learns that.
+ * @param {Control} control
+ */
+async function meetKeeper(control) {
+  try {
+    return await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));
+  } catch (error) {
+    if (!(error instanceof KeeperLost)) throw error;
+  }
+  // It goes on trying to start one, and has told why it could not.
+  for (let isMet = false; !isMet; ) isMet = await control.meetsNext().then(() => true, () => false);
 }
 
 /** @returns {Parts} */
@@ -116,6 +137,7 @@ function makeParts() {
     store: createStore(paths, clock.nowMs),
     logs,
     journal,
+    chronicle,
     settings,
     ownLog,
     oom: watchOomKills(),
@@ -135,6 +157,7 @@ function makeParts() {
     }),
     withPresentNode,
     preflight: (specs) => preflight(specs.map((spec) => withPresentNode(spec))),
+    checkPresent: (specs) => checkPresent(specs.map((spec) => withPresentNode(spec))),
     systemLimits,
     leave: (exitStatus) => process.exit(exitStatus),
     makeWay: () => process.exit(0),

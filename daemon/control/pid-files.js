@@ -1,9 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { seatsOfSlot } from './world.js';
 
 /** @import { AppSpec } from '../../lib/shared/spec.js' */
 /** @import { World } from './world.js' */
+
+/** A pid with some white space around it. */
+const PID_FILE_MAX_BYTES = 64;
 
 /**
  * Keeps in a file for each slot the pid of the instance that serves in it; without one there is no file.
@@ -62,7 +65,8 @@ export function createPidFiles(world, { pids, journal }) {
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       if (!mayReplace(path)) throw new Error('it holds something that is no pid');
-      writeFileSync(path, `${pid}\n`);
+      // In the home nobody else looks; elsewhere other programs do.
+      writeFileSync(path, `${pid}\n`, { mode: dirname(path) === pids ? 0o600 : 0o644 });
       told.delete(path);
       return true;
     } catch (error) {
@@ -134,10 +138,26 @@ function isStale(path) {
 /** @param {string} path @returns {number|null} */
 function readPid(path) {
   try {
-    const pid = Number(readFileSync(path, 'latin1').trim());
+    const pid = Number(readShort(path).trim());
     return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
   } catch {
     return null; // Not there, or not ours.
+  }
+}
+
+/**
+ * Whatever the user has named by mistake, nothing is waited for and not more is read than a pid has.
+ * @param {string} path
+ * @returns {string}  Empty: it holds no pid.
+ */
+function readShort(path) {
+  // A named pipe that nobody writes to would be waited for.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = fstatSync(fd);
+    return found.isFile() && found.size <= PID_FILE_MAX_BYTES ? readFileSync(fd, 'latin1') : '';
+  } finally {
+    closeSync(fd);
   }
 }
 

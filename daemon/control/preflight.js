@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
-import { extname } from 'node:path';
+import { extname, isAbsolute } from 'node:path';
 import { flatten, layersOf } from '../../lib/shared/environment.js';
 import { NclustError } from '../../lib/shared/errors.js';
+import { shellQuote } from '../../lib/shared/shell-quote.js';
 
 /** @import { AppSpec } from '../../lib/shared/spec.js' */
 
@@ -29,11 +30,32 @@ export async function preflight(specs) {
   for (let at = 0; at < specs.length; at += AT_ONCE) await Promise.all(specs.slice(at, at + AT_ONCE).map(checkOne));
 }
 
+/**
+ * The part of it that a restart needs: what runs is not ended when its script, its interpreter or its folder is gone.
+ * @param {AppSpec[]} specs
+ * @returns {void}  Throws ERR_NCLUST_PREFLIGHT for the first that is found.
+ */
+export function checkPresent(specs) {
+  for (const spec of specs) {
+    const fault = faultOf(spec);
+    if (fault) throw notBegun(spec, 'restart', fault);
+  }
+}
+
 /** @param {AppSpec} spec */
 async function checkOne(spec) {
   const fault = faultOf(spec) ?? (await syntaxErrorOf(spec));
-  if (!fault) return;
-  throw new NclustError('ERR_NCLUST_PREFLIGHT', `Reload of "${spec.name}" was not begun: ${fault}. Nothing was touched.`, { hint: `Mend it, then: nclust reload ${spec.name}`, data: { name: spec.name } });
+  if (fault) throw notBegun(spec, 'reload', fault);
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {'reload'|'restart'} method
+ * @param {string} fault
+ */
+function notBegun({ name }, method, fault) {
+  const what = method === 'reload' ? 'Reload' : 'Restart';
+  return new NclustError('ERR_NCLUST_PREFLIGHT', `${what} of "${name}" was not begun: ${fault}. Nothing was touched.`, { hint: `Mend it, then: nclust ${method} ${shellQuote(name)}`, data: { name } });
 }
 
 /**
@@ -45,9 +67,14 @@ function faultOf(spec) {
   const port = portsOf(spec).find(isImpossiblePort);
   if (!isDirectory(cwd)) return `its working directory "${cwd}" is not there`;
   if (!isExecutable(file)) return `"${file}", which should run it, is missing or cannot be executed`;
-  if (kind === 'node' && !isFile(script)) return `its script "${script}" is missing or is no file`;
+  if ((kind === 'node' || isPath(script)) && !isFile(script)) return `its script "${script}" is missing or is no file`;
   if (port !== undefined) return `PORT is ${port}, and ports are numbers from 0 to 65535`;
   return null;
+}
+
+/** And no shell command, which has a space. @param {string} script */
+function isPath(script) {
+  return isAbsolute(script) && !/\s/.test(script);
 }
 
 /** Of the first slot and of the last. @param {AppSpec} spec */

@@ -1,4 +1,5 @@
 import { NclustError } from '../../lib/shared/errors.js';
+import { shellQuote } from '../../lib/shared/shell-quote.js';
 import { seatsOfSlot } from './world.js';
 
 /** @import { AppWish, Failure, SlotWish } from './desired.js' */
@@ -27,7 +28,7 @@ export function reloadError(world, app, asked) {
   const serving = app.slots.flatMap((slot) => servingIn(world, app, slot, asked));
   const running = serving.map(({ slot, generation }) => ({ slot, generation }));
   const missing = app.slots.filter(({ slot, want }) => want === 'up' && !serving.some((one) => one.slot === slot));
-  const hint = `See: nclust logs ${name}${slots.length > 0 ? ` and nclust describe ${slots[0].id}` : ''}`;
+  const hint = `See: nclust logs ${shellQuote(name)}${slots.length > 0 ? ` and nclust describe ${slots[0].id}` : ''}`;
   const what = kind === 'rolled-back' ? 'was rolled back' : 'stopped';
   const code = kind === 'rolled-back' ? 'ERR_NCLUST_ROLLED_BACK' : 'ERR_NCLUST_RELOAD_FAILED';
   return new NclustError(code, `Reload of "${name}" ${what}: ${reason}. ${describeRunning(serving, missing, kind)}`, { hint, data: { slots, running, kind } });

@@ -1,5 +1,6 @@
 import { describeDeath } from './deaths.js';
 import { NclustError } from '../../lib/shared/errors.js';
+import { shellQuote } from '../../lib/shared/shell-quote.js';
 import { findSlot, hasProcess, memoryOf, occupiedSlots, seatKey, seatsOfSlot } from './world.js';
 
 /** @import { NotUp } from '../../lib/shared/protocol.js' */
@@ -147,7 +148,7 @@ export function notUpError(notUp, { wanted, method }) {
   const name = first.name || `id ${first.id}`;
   const others = notUp.length > 1 ? ` (and ${notUp.length - 1} more of ${wanted})` : '';
   return new NclustError('ERR_NCLUST_NOT_UP', `The ${method} of "${name}" failed: instance ${first.slot} ${first.reason}${others}.`, {
-    hint: first.reason === DELETED ? 'See: nclust list' : `See: nclust logs ${first.name || first.id} and nclust describe ${first.id}`,
+    hint: first.reason === DELETED ? 'See: nclust list' : `See: nclust logs ${shellQuote(first.name || String(first.id))} and nclust describe ${first.id}`,
     data: { slots: notUp },
   });
 }

@@ -59,9 +59,12 @@ function ofCommand(command, spec, clock) {
     let fault = null;
     const giveUp = (/** @type {string} */ why) => {
       fault ??= why;
+      cancel();
       if (child.pid !== undefined) endGroup(child.pid);
       child.stdout?.destroy(); // Somebody who has left the group may have it open.
+      failed(new NoSecret(`could not be had: its command ${fault}`));
     };
+    /** @type {import('./clock.js').Cancel} */
     const cancel = clock.after(COMMAND_MS, () => giveUp(`had not ended after ${COMMAND_MS / 1000}s`));
     child.on('error', (error) => {
       cancel();
@@ -117,6 +120,7 @@ function endGroup(pid) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error; // It has just ended.
+    // It has just ended, or runs as somebody else by now, as sudo does: who reads of it nothing any more lets it be.
+    if (!['ESRCH', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { NclustError } from '../../lib/shared/errors.js';
+import { isLocal, parseListen } from '../../lib/shared/metrics-target.js';
 import { checkKey, checkSetting, readSettings } from '../../lib/shared/settings.js';
 import { readSettingsFile, readSettingsText } from '../../lib/shared/settings-file.js';
 import { canCompress, checkCompression } from './logs/compression.js';
@@ -25,12 +26,22 @@ const LOOK_EVERY_MS = 1_000;
 /** What one app says about it; what it leaves out, or null, is as in the home. 0 is no limit, as in the options. @typedef {{[K in keyof LogLimits]?: LogLimits[K]|null}} GivenLimits */
 
 /**
+ * Where metrics go.
+ * @typedef {object} MetricsSettings
+ * @property {import('../../lib/shared/metrics-target.js').ListenTarget} listen
+ * @property {boolean} allowRemote
+ * @property {string} otlp  An address, or 'none'.
+ * @property {number} otlpIntervalMs
+ */
+
+/**
  * What holds for the whole home: settings.json, which belongs to its user.
  * @typedef {object} Settings
  * @property {() => Record<string, string>} given  As it was written.
  * @property {(key: string, text: string) => void} set  On disk when it returns. Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  * @property {(key: string) => boolean} unset  Whether it was set. Throws the same.
  * @property {(given: GivenLimits|null) => LogLimits} limitsOf  What holds now for an app. Cheap: may be asked for each chunk.
+ * @property {() => MetricsSettings} metrics
  * @property {() => string[]} notices  What of the file cannot be used, for people.
  */
 
@@ -77,6 +88,7 @@ export function createSettings(file, nowMs) {
     set(key, text) {
       checkSetting(key, text);
       if (key === 'logs.compress') checkCompression(text);
+      if (key === 'metrics.listen') checkReach(text, look().values['metrics.allow_remote'] === 'true');
       write({ ...contents(), [key]: text });
     },
     unset(key) {
@@ -98,12 +110,27 @@ export function createSettings(file, nowMs) {
         homeMaxTotalBytes: values['logs.max_total'],
       };
     },
+    metrics() {
+      const { values } = look();
+      return { listen: values['metrics.listen'], allowRemote: values['metrics.allow_remote'] === 'true', otlp: values['metrics.otlp'], otlpIntervalMs: values['metrics.otlp_interval'] };
+    },
     notices() {
       const { broken, problems } = look();
       if (broken !== null) return [`The settings in "${file}" are not used, because ${broken}; the defaults are.`];
       return problems.map((problem) => `In the settings "${file}" ${problem}.`);
     },
   };
+}
+
+/**
+ * What is served tells names and loads to whoever can reach it.
+ * @param {string} text
+ * @param {boolean} allowRemote
+ */
+function checkReach(text, allowRemote) {
+  const target = parseListen(text);
+  if (!target || allowRemote || isLocal(target)) return;
+  throw new NclustError('ERR_NCLUST_BAD_SETTING', `"metrics.listen" cannot be "${text}": others could reach that address, and nobody is asked for a password there.`, { hint: 'Take an address of this machine alone (127.0.0.1:9615), or allow it first: nclust set metrics.allow_remote true', data: { key: 'metrics.listen' } });
 }
 
 /**

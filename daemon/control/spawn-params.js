@@ -37,6 +37,7 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
     execArgv: isNode ? spec.interpreterArgs : [],
     slot: place.slot,
     ...(label.isGated ? { isGated: true } : {}),
+    ...(spec.metrics ? {} : { metrics: false }),
     ...(isNode && spec.mode === 'cluster' ? { scheduling: spec.scheduling } : {}),
     cwd: spec.cwd,
     env: { ...instanceEnv(spec, place, home, secrets), NCLUST_INSTANCE: instanceId },

@@ -1,4 +1,5 @@
 import { next } from './lifecycle.js';
+import { noteStep } from './chronicle/process-events.js';
 import { EFFECTS } from './effects.js';
 import { tellStep } from './event-bus.js';
 import { checkSpec } from '../../lib/shared/spec.js';
@@ -25,6 +26,7 @@ export function step(core, seat, event) {
   seat.life = life;
   if (life.state !== before.state || seat.sinceMs === 0) seat.sinceMs = parts.clock.nowMs();
   const hasNews = remember(core, seat, before, effects);
+  noteStep(core, seat, before, event, { effects, isOnTrial: trial.isOn });
   if (hasNews || event.type === 'exited' || event.type === 'refused') writeNote(core, seat.id);
   if (life.state === 'down') world.seats.delete(seat.key);
   world.touched.add(seat.id);

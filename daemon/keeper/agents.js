@@ -6,6 +6,8 @@ import { Rotation } from './rotation.js';
 const UNUSED_AFTER_MS = 5_000;
 const GIVE_WAY_LOOK_MS = 20;
 const GIVE_WAY_LOOKS = 100;
+/** Acts that still mean something when the process that said them has ended. */
+const AFTER_EXIT = new Set(['overflow', 'took', 'report']);
 
 /**
  * @typedef {import('./child.js').Child} Child
@@ -41,6 +43,7 @@ export class AgentDesk {
     took: (_, { seq }) => this.#rotation.took(seq),
     declined: (_, { seq }) => this.#rotation.declined(seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) => this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections }),
+    report: (child, { report }) => { child.report = report; },
     unlistened: (child) => {
       child.hasUnlistened = true;
       this.retryWaiting();
@@ -68,7 +71,7 @@ export class AgentDesk {
   receive(child, message, handle) {
     const act = typeof message?.act === 'string' && Object.hasOwn(this.#acts, message.act) ? this.#acts[message.act] : null;
     // What a process said before it ended may be read after its end. Connections that it passed on have lost nothing but their way.
-    if (act && (!child.exit || message.act === 'overflow' || message.act === 'took')) act(child, message, handle);
+    if (act && (!child.exit || AFTER_EXIT.has(String(message.act)))) act(child, message, handle);
     else handle?.close();
   }
 

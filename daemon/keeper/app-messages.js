@@ -88,8 +88,8 @@ export function createAppMessages(emit) {
       if (!isKept && !isHeard) return;
       const talk = talkOf(child);
       const text = isDue(talk) ? stringify(message) : null;
+      talk.chars += text?.length ?? 0;
       if (text === null || text.length > MESSAGE_MAX_CHARS) return drop(child, talk);
-      talk.chars += text.length;
       if (!isKept) passOn(child, talk, text);
       else if (!keep(talk, message)) drop(child, talk);
     },

@@ -34,6 +34,8 @@ export class Child {
   coming = 0;
   /** The fair share that it was last told; null while it is alone. @type {number | null | undefined} */
   share;
+  /** What its agent last said of what it has done; opaque. @type {unknown} */
+  report = null;
   /** Its standard input; null where it has none of ours. @type {import('node:net').Socket | null} */
   input = null;
   /** Of messages to the app that it has not read yet, as JSON. */
@@ -187,6 +189,7 @@ export class Child {
   /** @returns {import('./protocol.js').ChildFact} */
   fact() {
     const { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isGated, isParked, isAdopted, exit, isGone } = this;
-    return { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isRetiring: this.retirement !== null, isGated, isParked, isAdopted, exit, isGone };
+    const last = isGone ? { report: this.report } : {};
+    return { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isRetiring: this.retirement !== null, isGated, isParked, isAdopted, exit, isGone, ...last };
   }
 }

@@ -172,7 +172,7 @@ export class Keeper {
     this.#emit('exited', { instanceId: child.instanceId, ...exit });
     this.#desk.ended(child);
     sweep(child, this.#tools).then(
-      () => this.#emit('gone', { instanceId: child.instanceId }),
+      () => this.#emit('gone', { instanceId: child.instanceId, report: child.report }),
       (error) => this.#log('sweep-failed', { instanceId: child.instanceId, ...describeError(error) }),
     );
   }

@@ -21,6 +21,9 @@ export function toApps({ known, children, messages }) {
     told() {
       return { told: Object.fromEntries([...children()].map((child) => [child.instanceId, messages.keptOf(child)]).filter(([, kept]) => kept.length > 0)) };
     },
+    reports() {
+      return { reports: Object.fromEntries([...children()].filter(({ report }) => report).map(({ instanceId, report }) => [instanceId, report])) };
+    },
     async 'send-message'({ instanceId, message }) {
       const child = await living(known, instanceId);
       if (child.mode === 'exec') throw new KeeperError('ENOTSUP', `instance ${instanceId} is no Node program`);

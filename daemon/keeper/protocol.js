@@ -25,6 +25,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {number} [gid]
  * @property {number} [slot]  Sticky scheduling chooses among slots, so that a client comes back to the same one after a reload. Default: 0.
  * @property {Scheduling} [scheduling]  Of a cluster worker. Default: `os`.
+ * @property {boolean} [metrics]  Whether its agent counts. Default: true.
  * @property {boolean} [isGated]  Its sockets are bound, and nothing is accepted until `admit`.
  * @property {{ out: string | null, err: string | null }} [logFiles]  Where the process itself puts its output while neither keeper nor control lives.
  *
@@ -79,6 +80,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {boolean} isAdopted
  * @property {Exit | null} exit
  * @property {boolean} isGone  The last process of its tree is gone.
+ * @property {unknown} [report]  The last one of its agent, when it is gone.
  */
 
 /** An error with a code that control can act upon. */

@@ -56,11 +56,11 @@ function startProgram({ file, args, cwd, env, uid, gid }, { in: input, outFd, er
  * @param {Ends} ends
  * @param {import('./listeners.js').Listener[]} sockets
  */
-function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated }, { in: input, outFd, errFd }, sockets) {
+function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, metrics }, { in: input, outFd, errFd }, sockets) {
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));
   return spawn(file, [...execArgv, '--require', agent, script ?? '', ...args], {
     cwd,
-    env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited, logFiles, isGated }) },
+    env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited, logFiles, isGated, metrics }) },
     uid,
     gid,
     detached: true,
@@ -73,7 +73,7 @@ function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles,
  * @param {SpawnParams} params
  * @param {Ends} ends
  */
-function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, scheduling }, { in: input, outFd, errFd }) {
+function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, scheduling, metrics }, { in: input, outFd, errFd }) {
   // Nobody accepts on behalf of a worker.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // setupPrimary merges with the call before: every key, every time.
@@ -85,7 +85,7 @@ function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFile
   const own = process.execPath;
   process.execPath = file;
   try {
-    const worker = cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles, isGated, scheduling }) });
+    const worker = cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles, isGated, scheduling, metrics }) });
     worker.on('error', () => {}); // The same error comes to the process, which is where it is looked at.
     return worker.process;
   } finally {

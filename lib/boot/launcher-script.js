@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../shared/daemon-node.js';
-import { shellQuote } from './shell-quote.js';
+import { shellQuote } from '../shared/shell-quote.js';
 
 /** Oldest major version that runs nclust. */
 const NODE_MIN = 20;
@@ -39,7 +39,7 @@ export function launcherScript({ home, userHome, node, main, env }) {
 node=${shellQuote(node)}
 main=${shellQuote(main)}
 NCLUST_HOME=${shellQuote(home)}
-HOME="\${HOME:-${userHome.replace(/(["\\$`])/g, '\\$1')}}"
+[ -n "\${HOME:-}" ] || HOME=${shellQuote(userHome)}
 PATH="\${PATH:-/usr/bin:/bin}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin"
 
 # Of the files given, the one whose version is the highest and not below ${NODE_MIN}.

@@ -1,4 +1,4 @@
-import { shellQuote } from './shell-quote.js';
+import { shellQuote } from '../shared/shell-quote.js';
 
 /** @typedef {import('./systemd-unit.js').Service} Service */
 

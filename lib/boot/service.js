@@ -6,7 +6,7 @@ import { launcherScript } from './launcher-script.js';
 import { longestKillMs } from './longest-kill.js';
 import { choosePlatform } from './platforms.js';
 import { planService, USER_UNITS } from './service-plan.js';
-import { shellQuote } from './shell-quote.js';
+import { shellQuote } from '../shared/shell-quote.js';
 import { resolveWhose } from './whose.js';
 
 /** @typedef {import('./service-plan.js').PlannedFile} PlannedFile */
@@ -71,7 +71,8 @@ export function sudoLine(command, { platform, whose, node, main }, { serviceName
     ...(serviceName === undefined ? [] : ['--service-name', serviceName]),
     ...(waitIp ? ['--wait-ip'] : []),
   ];
-  return `sudo env PATH=$PATH:${shellQuote(dirname(node))} ${[node, main, ...words].map(shellQuote).join(' ')}`;
+  // A PATH may have spaces in it: that of WSL does.
+  return `sudo env PATH="$PATH":${shellQuote(dirname(node))} ${[node, main, ...words].map(shellQuote).join(' ')}`;
 }
 
 /** @param {import('./whose.js').Whose} whose */

@@ -11,16 +11,16 @@ const FROM_FILE = [
 /** Making the running state equal to a file. @type {import('./row.js').Command[]} */
 export const APPLY = [
   {
-    name: 'apply', words: '[file]', help: 'make what runs equal to a config file, by as little as is needed: nothing, a live change, a scaling, a reload',
+    name: 'apply', words: '[file]', brief: 'make what runs equal to a config file, by what is needed', help: 'make what runs equal to a config file, by as little as is needed: nothing, a live change, a scaling, a reload',
     options: [...FROM_FILE, ['--dry-run', 'print the plan and change nothing; exit status 2: there is something to do, 0: there is not'], NO_WAIT, JSON_OPTION],
-    examples: ['nclust apply                                      the config file of this folder', 'nclust apply nclust.config.js --dry-run', 'nclust apply --env production --only api,worker', 'nclust apply --prune'],
+    examples: ['nclust apply                                  the config file of this folder', 'nclust apply nclust.config.js --dry-run', 'nclust apply --env production --only api,worker', 'nclust apply --prune'],
     load: async () => {
       const [{ apply }, { renderPlan }, list] = await Promise.all([import('../commands/apply.js'), import('../render/plan.js'), changedList()]);
       return { run: apply, render: (data, view) => (view.options.dryRun ? renderPlan(data, { paint: view.paint, isWhole: false }) : list(data, view)), json: planJson };
     },
   },
   {
-    name: 'diff', words: '[file]', help: 'show what apply would change, attribute by attribute; exit status 2: there is something, 0: there is not',
+    name: 'diff', words: '[file]', brief: 'show what apply would change', help: 'show what apply would change, attribute by attribute; exit status 2: there is something, 0: there is not',
     options: [...FROM_FILE, JSON_OPTION],
     examples: ['nclust diff', 'nclust diff nclust.config.js --env production'],
     load: async () => {

@@ -15,7 +15,7 @@ const SHOW = [['--print', 'show the files and commands, and do nothing'], ['--dr
 /** Coming back after a reboot, and coming over from PM2. @type {import('./row.js').Command[]} */
 export const BOOT = [
   {
-    name: 'startup', words: '[platform]', help: 'start the manager and what should run when the machine boots',
+    name: 'startup', words: '[platform]', brief: 'start the manager and the apps when the machine boots', help: 'start the manager and what should run when the machine boots',
     options: [...PLACE, ['--wait-ip', 'not before the network has an address'], ...SHOW],
     examples: ['nclust startup', 'nclust startup systemd --user-unit', 'nclust startup --print', 'nclust startup systemd -u deploy --hp /home/deploy'],
     load: load(() => import('../commands/startup.js'), 'startup', async () => (await import('../render/startup.js')).renderStartup),
@@ -25,7 +25,7 @@ export const BOOT = [
     load: load(() => import('../commands/unstartup.js'), 'unstartup', async () => (await import('../render/startup.js')).renderStartup),
   },
   {
-    name: 'daemon', help: 'run the manager in the foreground, for supervisors; Ctrl-C ends it and its apps, SIGHUP reloads them', options: [JSON_OPTION],
+    name: 'daemon', brief: 'run the manager in the foreground, for supervisors', help: 'run the manager in the foreground, for supervisors; Ctrl-C ends it and its apps, SIGHUP reloads them', options: [JSON_OPTION],
     load: load(() => import('../commands/daemon.js'), 'daemon', async () => () => ''),
   },
   {
@@ -33,7 +33,7 @@ export const BOOT = [
     load: load(() => import('../commands/cleardump.js'), 'cleardump', async () => ({ file }) => `${file}\n`),
   },
   {
-    name: 'import', words: '<pm2> [file]', help: 'take over what PM2 has saved, or with --live what it runs; PM2 is left alone',
+    name: 'import', words: '<pm2> [file]', brief: 'take over the apps of PM2, which is left alone', help: 'take over what PM2 has saved, or with --live what it runs; PM2 is left alone',
     options: [['--live', 'what "pm2 jlist" lists, in place of the saved list'], ['--dry-run', 'show what would be started, and do nothing'], NO_WAIT, JSON_OPTION],
     examples: ['nclust import pm2 --dry-run', 'nclust import pm2 /home/deploy/.pm2/dump.pm2', 'nclust import pm2 --live'],
     load: load(() => import('../commands/import.js'), 'importList', async () => (await import('../render/imported.js')).renderImported),

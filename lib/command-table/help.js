@@ -4,7 +4,7 @@ import { JSON_OPTION, load } from './row.js';
 /** What helps people along. @type {import('./row.js').Command[]} */
 export const HELP = [
   {
-    name: 'doctor', help: 'look for what is known to make trouble here, and tell what to do', options: [JSON_OPTION],
+    name: 'doctor', brief: 'look for what makes trouble here, and tell what to do', help: 'look for what is known to make trouble here, and tell what to do', options: [JSON_OPTION],
     load: load(() => import('../commands/doctor.js'), 'doctor', async () => (await import('../render/doctor.js')).renderDoctor),
   },
   {
@@ -26,7 +26,7 @@ export const HELP = [
     },
   },
   {
-    name: 'completion', words: '<what> [shell]', help: 'complete commands, options and apps with the TAB key: install, uninstall, or print for bash, zsh or fish',
+    name: 'completion', words: '<what> [shell]', brief: 'complete commands, options and apps with the TAB key', help: 'complete commands, options and apps with the TAB key: install, uninstall, or print for bash, zsh or fish',
     examples: ['nclust completion install', 'nclust completion zsh > ~/.zfunc/_nclust'],
     load: load(() => import('../commands/completion.js'), 'completion', async () => ({ text }) => text),
   },
@@ -40,7 +40,7 @@ export const HELP = [
  */
 function toElsewhere(name) {
   return {
-    name, words: '[words...]', help: 'see docs/from-pm2.md', isHidden: true,
+    name, words: '[words...]', help: `There is no such command in nclust. ${ELSEWHERE[/** @type {keyof typeof ELSEWHERE} */ (name)]}`, isHidden: true,
     load: async () => ({ run: elsewhere(/** @type {keyof typeof ELSEWHERE} */ (name)), render: () => '' }),
   };
 }

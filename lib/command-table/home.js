@@ -24,7 +24,7 @@ export const HOME = [
     load: loadSetting(() => import('../commands/conf.js'), 'conf', async () => (await import('../render/settings.js')).renderSettings),
   },
   {
-    name: 'multiset', words: '<pairs>', help: 'change several settings, given as "key value key value"', options: [JSON_OPTION],
+    name: 'multiset', words: '<pairs>', brief: 'change several settings at once', help: 'change several settings, given as "key value key value"', options: [JSON_OPTION],
     examples: ['nclust multiset "logs.max_size 50M logs.max_files 5"'],
     load: loadSetting(() => import('../commands/multiset.js'), 'multiset', async () => () => ''),
   },
@@ -44,7 +44,7 @@ export const HOME = [
     },
   },
   {
-    name: 'update', aliases: ['updatePM2'], help: 'replace the running manager by the version of this command, without an interruption', options: [NO_WAIT, JSON_OPTION],
+    name: 'update', aliases: ['updatePM2'], brief: 'replace the manager by this version, without interruption', help: 'replace the running manager by the version of this command, without an interruption', options: [NO_WAIT, JSON_OPTION],
     examples: ['npm install -g nclust@latest && nclust update'],
     load: load(() => import('../commands/update.js'), 'update', async () => () => ''),
   },

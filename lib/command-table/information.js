@@ -4,12 +4,12 @@ import { JSON_OPTION, load } from './row.js';
 export const INFORMATION = [
   {
     name: 'list', aliases: ['ls', 'l', 'ps', 'status'], help: 'show what runs', isPlain: true,
-    options: [['--sort <field>', 'name, namespace, pid, id, cpu, memory, uptime or status, with :asc or :desc'], ['-m, --mini-list', 'a few lines per process instead of a table'], ['--watch', 'again every 0.9 seconds, until Ctrl-C'], JSON_OPTION],
-    examples: ['nclust list --sort memory:desc', 'nclust ls --json'],
+    options: [['--sort <field>', 'name, namespace, pid, id, cpu, memory, uptime or status, with :asc or :desc'], ['-m, --mini-list', 'a few lines per process instead of a table'], ['--group', 'the workers of each app under it'], ['--watch', 'again every 0.9 seconds, until Ctrl-C'], JSON_OPTION],
+    examples: ['nclust list --sort memory:desc', 'nclust ls --group', 'nclust ls --json'],
     load: load(() => import('../commands/list.js'), 'listOrWatch', async () => (await import('../render/list.js')).renderList),
   },
   {
-    name: 'jlist', help: 'the list as JSON in the shape of PM2, on one line', isPlain: true,
+    name: 'jlist', brief: 'the list as JSON in the shape of PM2', help: 'the list as JSON in the shape of PM2, on one line', isPlain: true,
     load: load(() => import('../commands/list.js'), 'listDetailed', async () => (await import('../render/jlist.js')).renderJlist),
   },
   {
@@ -17,9 +17,36 @@ export const INFORMATION = [
     load: load(() => import('../commands/list.js'), 'listDetailed', async () => (await import('../render/prettylist.js')).renderPrettylist),
   },
   {
-    name: 'describe', aliases: ['desc', 'info', 'show'], words: '<id|name|namespace|script|/pattern/...>', help: 'tell everything about an app, and why it last died', options: [JSON_OPTION],
+    name: 'monit', aliases: ['dashboard', 'dash'], brief: 'watch apps and workers on the whole terminal', help: 'watch apps and workers on the whole terminal, with figures, logs and events; ? shows the keys, q quits', options: [JSON_OPTION],
+    examples: ['nclust monit', 'nclust monit --json          the figures of this moment'],
+    load: async () => {
+      const [{ monit }, { renderSnapshot }] = await Promise.all([import('../commands/monit.js'), import('../monit/snapshot.js')]);
+      return { run: monit, render: renderSnapshot, json: ({ sample }) => sample };
+    },
+  },
+  {
+    name: 'describe', aliases: ['desc', 'info', 'show'], words: '<id|name|namespace|script|/pattern/...>', brief: 'all about an app, and why it last died', help: 'tell everything about an app, and why it last died', options: [JSON_OPTION],
     examples: ['nclust describe api', 'nclust describe 0 --json'],
     load: load(() => import('../commands/describe.js'), 'describe', async () => (await import('../render/describe.js')).renderDescribe),
+  },
+  {
+    name: 'why', words: '<id|name|namespace|/pattern/|all...>', brief: 'why an app is as it is, and what led to it', help: 'say why an app is as it is, and what has led to it; no manager has to run',
+    options: [['--since <time>', 'from then on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'], ['--lines <number>', 'lines of the timeline (default: 30; with --since all)'], JSON_OPTION],
+    examples: ['nclust why api', 'nclust why all --since 2h'],
+    load: async () => {
+      const [{ why }, { renderWhy, whyData }] = await Promise.all([import('../commands/why.js'), import('../render/why.js')]);
+      return { run: why, render: renderWhy, json: whyData };
+    },
+  },
+  {
+    name: 'events', words: '[id|name|namespace|/pattern/...]', brief: 'what has happened, and what happens', help: 'show what has happened, and then what happens, until Ctrl-C', isPlain: true,
+    options: [
+      ['--lines <number>', 'events to begin with (default: 20; with --since all)'], ['--nostream', 'do not follow'],
+      ['--since <time>', 'from then on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
+      ['--type <types>', 'only these, with commas between: died, gave-up, "rollout:*"'], ['--json', 'one JSON record a line'],
+    ],
+    examples: ['nclust events', 'nclust events api --type "died,gave-up,rollout:*" --since 1d', 'nclust events --json | jq .'],
+    load: load(() => import('../commands/events.js'), 'events', async () => (await import('../render/events.js')).renderEvents),
   },
   {
     name: 'pid', words: '[name]', help: 'print process ids, one a line', isPlain: true, options: [JSON_OPTION],

@@ -8,12 +8,12 @@ export const MESSAGES = [
     load: load(() => import('../commands/send.js'), 'send', changedList),
   },
   {
-    name: 'attach', words: '<id|name> [separator]', help: 'type to an app and see what it writes, until Ctrl-C; the separator is sent after each line in place of its end',
+    name: 'attach', words: '<id|name> [separator]', brief: 'type to an app and see what it writes, until Ctrl-C', help: 'type to an app and see what it writes, until Ctrl-C; the separator is sent after each line in place of its end',
     examples: ['nclust attach 0'],
     load: load(() => import('../commands/attach.js'), 'attach', async () => (await import('../render/attached.js')).renderAttached),
   },
   {
-    name: 'trigger', words: '<id|name|namespace|script|/pattern/|all> <action> [params]', help: 'call an action that an app has registered, and print what it returns', options: [JSON_OPTION],
+    name: 'trigger', words: '<id|name|namespace|script|/pattern/|all> <action> [params]', brief: 'call an action of an app, and print what it returns', help: 'call an action that an app has registered, and print what it returns', options: [JSON_OPTION],
     examples: ['nclust trigger api "clear cache"', 'nclust trigger all log-level debug --json'],
     load: async () => {
       const [{ trigger }, { renderReplies }] = await Promise.all([import('../commands/trigger.js'), import('../render/replies.js')]);
@@ -21,7 +21,7 @@ export const MESSAGES = [
     },
   },
   {
-    name: 'inspect', words: '<id|name>', help: 'let a debugger into a Node process that runs; of several instances, the first', options: [['--stop', 'shut it out again'], JSON_OPTION],
+    name: 'inspect', words: '<id|name>', brief: 'let a debugger into a Node process that runs', help: 'let a debugger into a Node process that runs; of several instances, the first', options: [['--stop', 'shut it out again'], JSON_OPTION],
     examples: ['nclust inspect api', 'nclust inspect 3 --stop'],
     load: load(() => import('../commands/inspect.js'), 'inspect', async () => (await import('../render/inspected.js')).renderInspected),
   },

@@ -3,7 +3,7 @@ import { JSON_OPTION, NO_WAIT, changedList, load } from './row.js';
 /** To bring something to those who want it. @type {import('./row.js').Command[]} */
 export const PUBLISH = [
   {
-    name: 'serve', aliases: ['expose'], words: '[path] [port]', help: 'serve the files of a folder as an app (default: this folder, on port 8080)', takesOptionsOf: 'start',
+    name: 'serve', aliases: ['expose'], words: '[path] [port]', brief: 'serve the files of a folder', help: 'serve the files of a folder as an app (default: this folder, on port 8080)', takesOptionsOf: 'start',
     options: [
       ['--port <port>', 'port to listen on (default: 8080)'],
       ['--host <address>', 'address to listen on (default: 0.0.0.0, which is every IPv4 address)'],
@@ -14,17 +14,17 @@ export const PUBLISH = [
       ['--basic-auth-password <password>', 'and this password; others see it here while the command runs, PM2_SERVE_BASIC_AUTH_PASSWORD in the environment they do not'],
       ['--cache <time>', 'how long browsers keep a file that is neither a page nor has a hash in its name, or "none" to keep nothing (default: they ask each time)'],
       ['--cors [origin]', 'let pages of other sites read the files: of this one, or of all'],
-      ['--monitor [key]', 'accepted and ignored'],
+      ['--monitor [key]', 'not needed: there is no monitoring service behind nclust'],
       ['-f, --force', 'start it once more although it is in the list'], NO_WAIT, JSON_OPTION,
     ],
     examples: [
       'nclust serve ./dist 8080 --spa', 'nclust serve --port 3000 --name site -i 2',
-      'PM2_SERVE_BASIC_AUTH_PASSWORD=... nclust serve ./reports 8080 --ftp --basic-auth-username ann',
+      'export PM2_SERVE_BASIC_AUTH_PASSWORD=...', 'nclust serve ./reports 8080 --ftp --basic-auth-username ann',
     ],
     load: load(() => import('../commands/serve.js'), 'serve', changedList),
   },
   {
-    name: 'deploy', words: '<file|environment> [command...]', help: 'bring a commit onto hosts over ssh: setup, update, revert [n], curr, prev, exec <command>, run <command>, list, or a ref (default: update)',
+    name: 'deploy', words: '<file|environment> [command...]', brief: 'bring a commit onto hosts over ssh, or go back', help: 'bring a commit onto hosts over ssh: setup, update, revert [n], curr, prev, exec <command>, run <command>, list, unlock, or a ref (default: update)',
     options: [['--parallel', 'all hosts at once'], ['-f, --force', 'accepted and not needed: what is not pushed is not looked at'], ['--json', 'print each line of a host as JSON']],
     examples: [
       'nclust deploy production setup', 'nclust deploy production', 'nclust deploy ecosystem.config.js production v1.4.2',

@@ -16,6 +16,7 @@
  * @property {string[]} [aliases]
  * @property {string} [words]  Its arguments, as commander writes them.
  * @property {string} help
+ * @property {string} [brief]  The same for the list of all commands, on one line. Default: `help`.
  * @property {[flags: string, help: string][]} [options]
  * @property {'start'|'restart'|'reload'} [takesOptionsOf]  Those of config/options.js; all of them, and arguments for the app behind "--", or what can change later.
  * @property {string[]} [examples]

@@ -3,7 +3,7 @@ import { load } from './row.js';
 /** Apps without a manager in the background. @type {import('./row.js').Command[]} */
 export const RUN = [
   {
-    name: 'run', words: '[script|command|config...]', help: 'run apps in the foreground until they end, as a container does: output, signals and exit status are theirs', takesOptionsOf: 'start',
+    name: 'run', words: '[script|command|config...]', brief: 'run apps in the foreground until they end, as containers do', help: 'run apps in the foreground until they end, as a container does: output, signals and exit status are theirs', takesOptionsOf: 'start',
     options: [
       ['--only <names>', 'of a config file, only these apps'], ['--env <name>', 'of a config file, use env_<name>'],
       ['--raw', 'show the lines of the apps as they are (default)'], ['--json', 'as JSON, one record a line'], ['--format', 'as key=value'], ['--formatted', 'with the time and the name in front'],

@@ -1,11 +1,12 @@
+import { hostname } from 'node:os';
 import { basename, dirname, isAbsolute } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describeConfig } from '../config/describe-config.js';
 import { isConfigName } from '../config/find-config.js';
-import { quote } from '../deploy/quote.js';
 import { checkRef, readDeployment } from '../deploy/settings.js';
-import { execute, list, revert, setUp, show, update } from '../deploy/steps.js';
+import { execute, list, revert, setUp, show, unlock, update } from '../deploy/steps.js';
 import { NclustError } from '../shared/errors.js';
+import { shellQuote } from '../shared/shell-quote.js';
 
 /** @typedef {import('../context.js').Context} Context */
 /** @typedef {import('../deploy/settings.js').Deployment} Deployment */
@@ -27,20 +28,29 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
   const { cwd, env, node, talk } = context;
   const config = await describeConfig({ file: given, cwd, shell: env, node });
   const shown = given ?? basename(config.file ?? '');
-  const { deployment, warnings } = readDeployment(config.deploy, name, { file: shown, postDeploy: `nclust startOrReload ${quote(onHost(shown))} --env ${quote(name)}` });
+  const { deployment, warnings } = readDeployment(config.deploy, name, { file: shown, postDeploy: `nclust startOrReload ${shellQuote(onHost(shown))} --env ${shellQuote(name)}` });
   for (const warning of warnings) talk(warning);
 
   const isLabelled = deployment.hosts.length > 1;
   const lines = new PassThrough({ objectMode: true });
+  const interrupted = new AbortController();
+  // The second Ctrl-C does not wait until the hosts are unlocked.
+  const leaveSignals = context.onInterrupt(() => {
+    leaveSignals();
+    interrupted.abort();
+  });
   /** @type {Surroundings} */
   const around = {
-    folder: dirname(config.file ?? cwd), env, isParallel, nowMs: Date.now(), talk,
+    folder: dirname(config.file ?? cwd), env, isParallel, nowMs: Date.now(), who: `${env.USER ?? 'somebody'}@${hostname()}`, signal: interrupted.signal, talk,
     onLine: (host, { stream, text }) => {
       if (stream === 'out') lines.write({ host, isLabelled, text });
       else talk(isLabelled ? `[${host}] ${text}` : text);
     },
   };
-  const work = perform(deployment, around, command, [...more, ...args]).finally(() => lines.end());
+  const work = perform(deployment, around, command, [...more, ...args]).finally(() => {
+    leaveSignals();
+    lines.end();
+  });
   // It is awaited when its lines have been shown.
   work.catch(() => {});
   yield* lines;
@@ -64,6 +74,7 @@ async function perform(deployment, around, command, words) {
     case 'curr': case 'current': return show(deployment, around, 0);
     case 'prev': case 'previous': return show(deployment, around, 1);
     case 'list': return list(deployment, around);
+    case 'unlock': return unlock(deployment, around);
     default: return update(deployment, around, checkRef(command));
   }
 }

@@ -2,14 +2,21 @@ import { snapshot } from '../config/app-spec.js';
 import { declaredDiff } from '../config/environment-diff.js';
 import { absoluteScripts } from './listed.js';
 import { nothingThere } from './not-running.js';
+import { streamLogs } from '../log-stream.js';
 
+/** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+
+const ERROR_LINES = 5;
+
+/** Of more processes nobody reads the errors one after the other. */
+const WITH_ERRORS_MAX = 20;
 
 /**
  * @param {import('../context.js').Context} context
  * @param {string[]} targets
- * @returns {Promise<{slots: SlotStatus[], differences: Record<number, import('../config/environment-diff.js').Difference[]>}>}  With details; by id, how the environment
- *   differs from the one of this shell. Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{slots: SlotStatus[], differences: Record<number, import('../config/environment-diff.js').Difference[]>, errors: Record<number, LogEntry[]>}>}  With details; by id, how the
+ *   environment differs from the one of this shell, and the last lines of stderr. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function describe(context, targets) {
   const client = await context.running();
@@ -17,5 +24,22 @@ export async function describe(context, targets) {
   /** @type {{slots: SlotStatus[]}} */
   const { slots } = await client.request('list', { targets: await absoluteScripts(context, client, targets), detail: true });
   const shell = snapshot(context.env);
-  return { slots, differences: Object.fromEntries(slots.map((slot) => [slot.id, declaredDiff(slot, shell, context.home)])) };
+  const differences = Object.fromEntries(slots.map((slot) => [slot.id, declaredDiff(slot, shell, context.home)]));
+  return { slots, differences, errors: slots.length > WITH_ERRORS_MAX ? {} : await lastErrors(client, slots) };
+}
+
+/**
+ * @param {import('../client.js').Client} client
+ * @param {SlotStatus[]} slots
+ * @returns {Promise<Record<number, LogEntry[]>>}
+ */
+async function lastErrors(client, slots) {
+  /** @type {Record<number, LogEntry[]>} */
+  const errors = Object.fromEntries(slots.map(({ id }) => [id, []]));
+  /** @type {import('../log-stream.js').LogRequest} */
+  const request = { targets: slots.map(({ id }) => String(id)), streams: ['err'], lines: ERROR_LINES, follow: false };
+  for await (const { entries } of streamLogs(client, request, { talk: () => {}, signal: new AbortController().signal })) {
+    for (const entry of entries) errors[entry.id]?.push(entry);
+  }
+  return errors;
 }

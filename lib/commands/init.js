@@ -3,12 +3,13 @@ import { dirname, join } from 'node:path';
 import { CONFIG_NAMES } from '../config/find-config.js';
 import { FULL, SIMPLE } from '../config/starting-file.js';
 import { NclustError } from '../shared/errors.js';
+import { orUnwritable } from '../unwritable.js';
 
 /**
  * Writes a config file to begin with.
  * @param {import('../context.js').Context} context
  * @param {string[]} words  "simple" for a short one.
- * @returns {Promise<{file: string}>}  Throws ERR_NCLUST_CONFIG_EXISTS.
+ * @returns {Promise<{file: string}>}  Throws ERR_NCLUST_CONFIG_EXISTS, ERR_NCLUST_FILE_UNWRITABLE.
  */
 export async function init(context, [kind]) {
   if (kind !== undefined && kind !== 'simple') throw new NclustError('ERR_NCLUST_USAGE', `The kind of file is "${kind}"; accepted: simple, or nothing.`);
@@ -16,7 +17,7 @@ export async function init(context, [kind]) {
   const there = CONFIG_NAMES.find((name) => existsSync(join(cwd, name)));
   if (there) throw new NclustError('ERR_NCLUST_CONFIG_EXISTS', `There is a config file "${join(cwd, there)}" already, and it stays as it is.`, { hint: `Look at it with: nclust validate ${there}` });
   const file = join(cwd, `ecosystem.config.${isModule(cwd) ? 'cjs' : 'js'}`);
-  writeFileSync(file, kind === 'simple' ? SIMPLE : FULL, { flag: 'wx' });
+  orUnwritable(file, () => writeFileSync(file, kind === 'simple' ? SIMPLE : FULL, { flag: 'wx' }));
   context.talk('Edit it, then: nclust start');
   return { file };
 }

@@ -19,8 +19,8 @@ export async function reachListed(context, targets) {
 
 /**
  * A script may be named by its path as seen from here, which only this side can make absolute. A name, namespace or id of the same word is meant first.
- * @param {import('../context.js').Context} context
- * @param {Client} client
+ * @param {Pick<import('../context.js').Context, 'cwd'>} context
+ * @param {Pick<Client, 'request'>} client
  * @param {string[]} targets
  * @returns {Promise<string[]>}
  */

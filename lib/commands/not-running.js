@@ -22,7 +22,7 @@ export function sayNotRunning(context) {
 }
 
 /**
- * @param {import('../context.js').Context} context
+ * @param {Pick<import('../context.js').Context, 'home'>} context
  * @returns {NclustError}
  */
 export function notRunning({ home }) {

@@ -4,7 +4,7 @@ import { readStartOptions, separateExitCodes } from '../config/options.js';
 import { readConfig } from '../config/read-config.js';
 import { runForeground } from '../run/foreground-run.js';
 import { takeHome } from '../run/foreground-home.js';
-import { becomeInit } from '../run/init.js';
+import { watchZombies } from '../run/init.js';
 import { shapeOf } from '../run/line-shape.js';
 import { listenToSignals } from '../run/signals.js';
 import { createSink } from '../run/sink.js';
@@ -27,7 +27,7 @@ export async function run(context, words, options, args) {
   const err = createSink(process.stderr, () => {});
   const out = createSink(process.stdout, () => err.say('nobody reads standard output any more; the apps run on without it.'));
   const { say } = err;
-  becomeInit(process.argv.slice(3), say);
+  watchZombies(say);
   const delayMs = readDelay(options.delay);
   if (options.web !== undefined) say('--web does nothing: there is no web interface. Inside of the container "nclust list --json" tells the same.');
   const specs = (await specsOf(context, words, options, args, say)).map(withoutFiles);

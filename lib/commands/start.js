@@ -1,10 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../carry-out.js';
-import { buildSpec } from '../config/app-spec.js';
+import { buildSpec, snapshot } from '../config/app-spec.js';
 import { findConfig } from '../config/find-config.js';
 import { readStartOptions, separateExitCodes, separateWatched } from '../config/options.js';
 import { NclustError } from '../shared/errors.js';
+import { shellQuote } from '../shared/shell-quote.js';
 import { keptApps } from './not-running.js';
 import { fileAmong, renewFromFile, sayOnlyForFiles } from './of-file.js';
 import { newToken, outcome } from './outcome.js';
@@ -42,7 +43,9 @@ export async function start(context, targets, options, args) {
   const client = reached ?? (await context.manager());
   const { wait, force = false } = options;
   const started = specs.length === 0 ? [] : (await carryOut(context, client, 'start', { specs, wait, force, token: newToken() }, `Starting ${specs.map(({ name }) => name).join(', ')}`)).slots;
-  const again = listed.length === 0 ? [] : (await carryOut(context, client, 'start', { targets: listed, wait, token: newToken() }, `Starting ${listed.join(', ')}`)).slots;
+  const method = options.updateEnv ? 'restart' : 'start';
+  const shell = options.updateEnv ? { env: snapshot(context.env) } : {};
+  const again = listed.length === 0 ? [] : (await carryOut(context, client, method, { targets: listed, ...shell, wait, token: newToken() }, `Starting ${listed.join(', ')}`)).slots;
   const isOnlyAdded = read.autostart === false && again.length === 0;
   return outcome(context, client, [...started, ...again], { done: isOnlyAdded ? 'Added, and did not start,' : wait ? 'Started' : 'Starting', json: options.json });
 }
@@ -94,7 +97,7 @@ function nothingToStart({ cwd }) {
 /** @param {string} target */
 function describedAgain(target) {
   return new NclustError('ERR_NCLUST_USAGE', `"${target}" is in the list already, and options or arguments are for a new app.`, {
-    hint: `Without them, "nclust start ${target}" starts it again; "nclust scale" changes its number; to change the rest, delete it and start it anew.`,
+    hint: `Without them, nclust start ${shellQuote(target)} starts it again; "nclust scale" changes its number; to change the rest, delete it and start it anew.`,
   });
 }
 

@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { NclustError } from '../shared/errors.js';
+import { orUnwritable } from '../unwritable.js';
 import { SCRIPTS } from './scripts.js';
 
 /** @typedef {import('./scripts.js').Shell} Shell */
@@ -12,9 +14,10 @@ const BLOCK = new RegExp(`\\n?${BEGIN}\\n[\\s\\S]*?${END}\\n`, 'g');
  * Where a shell looks for what completes a command: a file of ours for fish, a block in the start file of the others.
  * @param {Shell} shell
  * @param {Record<string, string|undefined>} env
- * @returns {string}
+ * @returns {string}  Throws ERR_NCLUST_USAGE when the shell says no home.
  */
 export function placeOf(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
+  if (HOME === '') throw new NclustError('ERR_NCLUST_USAGE', 'HOME is not set in this shell; accepted: the folder with your start files.');
   if (shell === 'fish') return join(XDG_CONFIG_HOME || join(HOME, '.config'), 'fish/completions/nclust.fish');
   return shell === 'zsh' ? join(ZDOTDIR || HOME, '.zshrc') : join(HOME, '.bashrc');
 }
@@ -23,28 +26,29 @@ export function placeOf(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
  * Done again, it changes nothing but an older form of itself.
  * @param {Shell} shell
  * @param {string} file
- * Throws what the file system says.
+ * Throws ERR_NCLUST_FILE_UNWRITABLE.
  */
 export function install(shell, file) {
-  mkdirSync(dirname(file), { recursive: true });
-  if (shell === 'fish') return replace(file, SCRIPTS.fish);
-  replace(file, `${without(read(file))}\n${BEGIN}\n${SCRIPTS[shell]}${END}\n`);
+  orUnwritable(file, () => {
+    mkdirSync(dirname(file), { recursive: true });
+    replace(file, shell === 'fish' ? SCRIPTS.fish : `${without(read(file))}\n${BEGIN}\n${SCRIPTS[shell]}${END}\n`);
+  });
 }
 
 /**
  * @param {Shell} shell
  * @param {string} file
- * @returns {boolean}  Whether it was there. Throws what the file system says.
+ * @returns {boolean}  Whether it was there. Throws ERR_NCLUST_FILE_UNWRITABLE.
  */
 export function uninstall(shell, file) {
-  const text = read(file);
-  if (shell === 'fish') {
-    rmSync(file, { force: true });
-    return text !== '';
-  }
-  if (without(text) === text) return false;
-  replace(file, without(text));
-  return true;
+  return orUnwritable(file, () => {
+    const text = read(file);
+    const rest = shell === 'fish' ? '' : without(text);
+    if (rest === text) return false;
+    if (shell === 'fish') rmSync(file);
+    else replace(file, rest);
+    return true;
+  });
 }
 
 /** @param {string} text */
@@ -58,13 +62,19 @@ function read(file) {
 }
 
 /**
- * Atomically, with the rights it had; a start file is often a link into a folder of dotfiles.
+ * Atomically, with the rights and the owner it had; a start file is often a link into a folder of dotfiles.
  * @param {string} file
  * @param {string} text
  */
 function replace(file, text) {
   const real = existsSync(file) ? realpathSync(file) : file;
+  const before = statSync(real, { throwIfNoEntry: false });
   const temp = `${real}.nclust-new`;
-  writeFileSync(temp, text, { mode: existsSync(real) ? statSync(real).mode & 0o777 : 0o644 });
-  renameSync(temp, real);
+  try {
+    writeFileSync(temp, text, { mode: before ? before.mode & 0o777 : 0o644 });
+    if (before && before.uid !== process.geteuid?.()) chownSync(temp, before.uid, before.gid);
+    renameSync(temp, real);
+  } finally {
+    rmSync(temp, { force: true });
+  }
 }

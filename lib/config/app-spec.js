@@ -5,6 +5,7 @@ import { checkSpec } from '../shared/spec.js';
 import { appVersion } from './app-version.js';
 import { findProgram } from './find-program.js';
 import { resolveProgram } from './interpreter.js';
+import { noScript } from './no-script.js';
 import { specFields } from './options.js';
 import { resolveOwner } from './owner.js';
 
@@ -88,9 +89,7 @@ function locate(target, cwd, { cwd: shellCwd, env }) {
   if (target.trim().includes(' ')) return { script: target.trim(), isCommand: true };
   const program = target.includes('/') ? null : findProgram(target, { path: env.PATH, cwd });
   if (program) return { script: program, isCommand: false };
-  throw new NclustError('ERR_NCLUST_SCRIPT_NOT_FOUND', `"${target}" is no app in the list, no program in PATH, and there is no file "${files[0]}".`, {
-    hint: 'Check the path; "nclust list" shows the apps. A shell command goes in quotes: nclust start "npm run serve"',
-  });
+  throw noScript(target, files[0]);
 }
 
 /**

@@ -113,6 +113,8 @@ export interface AppConfig {
   rollback_window?: number | string;
   /** The same as `rollback_window`. */
   rollbackWindow?: number | string;
+  /** Count its requests, and look at its event loop and heap. Default: true. */
+  metrics?: boolean;
   /** Run as this user, name or number (root only). Default: the user of the manager. */
   uid?: string | number;
   /** The same as `uid`. */

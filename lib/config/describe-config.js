@@ -4,6 +4,7 @@ import { NclustError } from '../shared/errors.js';
 import { nearWords } from '../shared/near-words.js';
 import { faultAt } from './config-fault.js';
 import { shapeOf, within } from './config-shape.js';
+import { asPlain } from './evaluation/plain.js';
 import { findConfig, noConfig } from './find-config.js';
 import { loadConfig, STDIN } from './load-config.js';
 import { readEntry } from './read-entry.js';
@@ -16,7 +17,7 @@ import { readSite, settleEntry } from './settle-entry.js';
 /**
  * The apps of a config file as it describes them, those that were chosen.
  * @typedef {object} Description
- * @property {string|null} file  Null: stdin.
+ * @property {string|null} file  Null: stdin, or an object.
  * @property {string} shown  In messages.
  * @property {string} folder  From where its paths count.
  * @property {Entry[]} entries
@@ -29,13 +30,14 @@ import { readSite, settleEntry } from './settle-entry.js';
  * @param {import('./read-config.js').Wanted} wanted
  * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG when it cannot be read, _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env` and `options`.
  */
-export async function describeConfig({ file: given = null, env = null, only = null, cwd, shell, node, stdin = () => text(process.stdin), options = {} }) {
-  const path = given === null ? findConfig(cwd) : given === STDIN ? STDIN : resolve(cwd, given);
-  if (path === null) throw noConfig(cwd);
-  const isFile = path !== STDIN;
+export async function describeConfig({ file: given = null, value: object, env = null, only = null, cwd, shell, node, stdin = () => text(process.stdin), options = {} }) {
+  const isObject = object !== undefined;
+  const path = isObject ? null : given === null ? findConfig(cwd) : given === STDIN ? STDIN : resolve(cwd, given);
+  if (path === null && !isObject) throw noConfig(cwd);
+  const isFile = path !== null && path !== STDIN;
   const folder = isFile ? dirname(path) : cwd;
-  const shown = isFile ? path : 'stdin';
-  const { value, oddities, isFunction } = await loadConfig(path, { env, version: node.version, stdin });
+  const shown = isFile ? path : isObject ? 'the object' : 'stdin';
+  const { value, oddities, isFunction } = path === null ? { ...asPlain(object), isFunction: false } : await loadConfig(path, { env, version: node.version, stdin });
   const shape = shapeOf(value);
   const read = [...shape.apps.map(({ keyPath, entry }) => readEntry(entry, keyPath)), ...shape.sites.map(({ keyPath, entry }) => readSite(entry, keyPath))];
   const all = read.map((entry) => settleEntry(entry, { options, env, folder, shellCwd: cwd, path: shell.PATH }));

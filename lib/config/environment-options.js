@@ -1,5 +1,5 @@
 import { FILTER_FORMS, isVariableName, SECRET_FORMS } from '../shared/environment-spec.js';
-import { asText, badOption } from './option-readers.js';
+import { asText, badKind, badOption } from './option-readers.js';
 
 const FILES_FORMS = 'a path, or a list of paths';
 const SECRETS_FORMS = `an object of variables; each is the path of a file, ${SECRET_FORMS}`;
@@ -37,7 +37,7 @@ function asEnvFiles(value, where) {
  */
 function asSecrets(value, where) {
   if (value === false || value === null) return {};
-  if (typeof value !== 'object' || Array.isArray(value)) throw badOption(where, typeof value, SECRETS_FORMS);
+  if (typeof value !== 'object' || Array.isArray(value)) throw badKind(where, value, SECRETS_FORMS);
   return Object.fromEntries(Object.entries(value).map(([name, source]) => [asVariable(name, where), asSource(source, `${where}.${name}`)]));
 }
 
@@ -45,8 +45,8 @@ function asSecrets(value, where) {
 function asSource(value, where) {
   const source = typeof value === 'string' ? { file: value } : value;
   const [[key, text], ...others] = typeof source === 'object' && source !== null && Object.keys(source).length > 0 ? Object.entries(source) : [['', '']];
-  if (!['file', 'command'].includes(key) || others.length > 0) throw badOption(where, typeof value, `the path of a file, ${SECRET_FORMS}`);
-  if (typeof text !== 'string' || text.trim() === '') throw badOption(`${where}.${key}`, typeof text, 'a text that is not empty');
+  if (!['file', 'command'].includes(key) || others.length > 0) throw badKind(where, value, `the path of a file, ${SECRET_FORMS}`);
+  if (typeof text !== 'string' || text.trim() === '') throw badKind(`${where}.${key}`, text, 'a text that is not empty');
   return { [key]: text };
 }
 

@@ -1,10 +1,14 @@
-import { writeSync } from 'node:fs';
-import { SHARE_ENV, Worker } from 'node:worker_threads';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { unreadable } from './config-fault.js';
 import { syntaxPlace } from './syntax-place.js';
 import { typeStrippingFlags } from './type-stripping.js';
 
-/** @typedef {import('./load-config.js').Loaded | {error: import('./evaluation/describe-error.js').EvaluationError}} Message */
+/** @typedef {import('node:child_process').ChildProcess} ChildProcess */
+/** @typedef {import('./evaluation/main.js').Answer} Answer */
+
+const MAIN = fileURLToPath(new URL('./evaluation/main.js', import.meta.url));
 
 /**
  * Runs a config that is a program and returns what it exports, as plain values. Variables it sets are set in this process, too: many begin with
@@ -18,46 +22,48 @@ import { typeStrippingFlags } from './type-stripping.js';
 export async function evaluate(file, { env, version }) {
   const flags = /\.[cm]?ts$/.test(file) ? typeStrippingFlags(version) : [];
   if (flags === null) throw unreadable(file, `Node.js ${version} cannot run TypeScript`, { hint: 'Use Node.js 22.18 or newer, or write the file as .js, .json or .yaml.' });
-  const worker = new Worker(new URL('./evaluation/main.js', import.meta.url), {
-    workerData: { file, env }, env: SHARE_ENV, argv: process.argv.slice(2), stdout: true,
-    // Without it a thread has the arguments of this process; not all of them may be said of a thread.
-    ...(flags.length > 0 ? { execArgv: flags } : {}),
-  });
-  /** @type {Buffer[]} */
-  const printed = [];
-  worker.stdout.on('data', (chunk) => printed.push(chunk));
-  try {
-    const message = await answerOf(worker, file);
-    if ('error' in message) throw unreadable(file, message.error.message, { ...message.error, ...(message.error.line === null ? await syntaxPlace(file, flags) : {}) });
-    return message;
-  } finally {
-    await worker.terminate();
-    if (printed.length > 0) tell(Buffer.concat(printed));
+  // What it prints is talk: stdout is for the data of the command.
+  const child = fork(MAIN, [JSON.stringify({ file, env }), ...process.argv.slice(2)], { execArgv: flags, serialization: 'advanced', stdio: ['inherit', 2, 2, 'ipc'] });
+  const answer = await answerOf(child, file);
+  await end(child);
+  if ('error' in answer) throw unreadable(file, answer.error.message, { ...answer.error, ...(answer.error.line === null ? await syntaxPlace(file, flags) : {}) });
+  const { variables, ...loaded } = answer;
+  for (const [name, value] of variables) {
+    if (value === null) delete process.env[name];
+    else process.env[name] = value;
   }
+  return loaded;
 }
 
 /**
- * @param {Worker} worker
+ * @param {ChildProcess} child
  * @param {string} file
- * @returns {Promise<Message>}
+ * @returns {Promise<Answer>}
  */
-function answerOf(worker, file) {
+function answerOf(child, file) {
   return new Promise((resolve, reject) => {
-    worker.once('message', resolve);
-    worker.once('error', (error) => reject(unreadable(file, error.message, { cause: error })));
-    worker.once('exit', (code) => reject(unreadable(file, code === 13 || code === 0 ? 'it ended before it exported anything: a promise of it never settles, or it calls process.exit()' : `it ended with code ${code}`)));
+    child.once('message', (answer) => resolve(/** @type {Answer} */ (answer)));
+    child.once('error', (cause) => reject(unreadable(file, `no process could be started for it (${/** @type {NodeJS.ErrnoException} */ (cause).code})`, { cause })));
+    child.once('exit', (code, signal) => reject(unreadable(file, ending(code, signal))));
   });
 }
 
 /**
- * What a config prints is talk: stdout is for the data of the command.
- * @param {Buffer} text
+ * @param {number|null} code
+ * @param {NodeJS.Signals|null} signal
  */
-function tell(text) {
-  try {
-    writeSync(2, text);
-  } catch (error) {
-    // Nobody has to read it.
-    if (!['EPIPE', 'EAGAIN'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
-  }
+function ending(code, signal) {
+  if (signal !== null) return `it was ended by ${signal}`;
+  // 13: what stands at its top level waits for ever.
+  return code === 0 || code === 13 ? 'it ended before it exported anything: a promise of it never settles, or it calls process.exit()' : `it ended with code ${code}`;
+}
+
+/**
+ * With whatever it has left running.
+ * @param {ChildProcess} child
+ */
+async function end(child) {
+  const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
+  child.kill('SIGKILL');
+  await ended;
 }

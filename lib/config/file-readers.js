@@ -1,4 +1,4 @@
-import { badOption } from './option-readers.js';
+import { badKind, badOption } from './option-readers.js';
 
 // Readers of what only a config file can hold.
 
@@ -13,7 +13,7 @@ export const PORT_FORMS = 'a number from 0 to 65535, or the path of a Unix socke
  * @returns {Record<string, string>}
  */
 export function asEnvironment(value, where) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badOption(where, value, ENVIRONMENT_FORMS);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badKind(where, value, ENVIRONMENT_FORMS);
   const declared = Object.entries(value).filter(([, one]) => one !== undefined && one !== null);
   return Object.fromEntries(declared.map(([key, one]) => [checkVariable(key, where), asVariable(one, `${where}.${key}`)]));
 }
@@ -58,5 +58,5 @@ function checkVariable(key, where) {
 function asVariable(value, where) {
   const text = typeof value === 'object' ? JSON.stringify(value) : ['string', 'number', 'boolean', 'bigint'].includes(typeof value) ? String(value) : null;
   if (text !== null && !text.includes('\0')) return text;
-  throw badOption(where, text === null ? `a ${typeof value}` : 'a text with a NUL', 'a text, a number, true, false, an object or a list');
+  throw badKind(where, value, 'a text without a NUL, a number, true, false, an object or a list');
 }

@@ -3,6 +3,7 @@ import { basename, extname } from 'node:path';
 import { NclustError } from '../shared/errors.js';
 import { unreadable } from './config-fault.js';
 import { evaluate } from './evaluate.js';
+import { asPlain } from './evaluation/plain.js';
 import { ofPackage, parseEither, parseJson, parseYaml } from './parse-text.js';
 
 /** @typedef {{value: unknown, oddities: import('./evaluation/plain.js').Oddity[], isFunction: boolean}} Loaded  isFunction: it was told the chosen environment. */
@@ -33,7 +34,8 @@ export async function loadConfig(file, { env, version, stdin }) {
 
 /** @param {unknown} value @returns {Loaded} */
 function plain(value) {
-  return { value, oddities: [], isFunction: false };
+  // YAML has names for parts of itself, and bytes and sets.
+  return { ...asPlain(value), isFunction: false };
 }
 
 /** @param {string} file */

@@ -20,12 +20,36 @@ export const SIGNAL_FORMS = 'a signal such as SIGTERM, or its number';
  * @param {string} accepted
  */
 export function badOption(where, found, accepted) {
-  return new NclustError('ERR_NCLUST_USAGE', `${where} is ${shown(found)}; accepted: ${accepted}.`, { data: { where, found: shown(found), accepted } });
+  return refusal(where, shown(found), accepted);
+}
+
+/**
+ * The same for what may be a secret: only its kind is shown.
+ * @param {string} where
+ * @param {unknown} found
+ * @param {string} accepted
+ */
+export function badKind(where, found, accepted) {
+  const kind = Array.isArray(found) ? 'a list' : found === null ? 'nothing' : WORD_OF[typeof found];
+  return refusal(where, kind, accepted);
+}
+
+/** @type {Record<string, string>} */
+const WORD_OF = { string: 'a text', number: 'a number', bigint: 'a number', boolean: 'true or false', object: 'an object', function: 'a function', symbol: 'a symbol', undefined: 'nothing' };
+
+/**
+ * @param {string} where
+ * @param {string} found
+ * @param {string} accepted
+ */
+function refusal(where, found, accepted) {
+  return new NclustError('ERR_NCLUST_USAGE', `${where} is ${found}; accepted: ${accepted}.`, { data: { where, found, accepted } });
 }
 
 /** @param {unknown} value */
 function shown(value) {
-  const text = typeof value === 'function' ? 'a function' : JSON.stringify(value) ?? typeof value;
+  // NaN and Infinity are null in JSON.
+  const text = typeof value === 'function' ? 'a function' : typeof value === 'number' ? String(value) : JSON.stringify(value) ?? typeof value;
   return text.length > 200 ? `${text.slice(0, 200)}...` : text;
 }
 
@@ -113,7 +137,7 @@ export function asExitCodes(value, where) {
   const values = Array.isArray(value) ? value : [value];
   const codes = values.flatMap((one) => String(one).split(/[\s,]+/)).filter(Boolean).map(Number);
   if (codes.length > 0 && codes.every((code) => Number.isInteger(code) && code >= 0 && code <= 255)) return codes;
-  throw badOption(where, values.join(' '), EXIT_CODES_FORMS);
+  throw badOption(where, values.some((one) => typeof one === 'object') ? value : values.join(' '), EXIT_CODES_FORMS);
 }
 
 /**

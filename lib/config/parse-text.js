@@ -7,9 +7,12 @@ import { unreadable } from './config-fault.js';
  * @returns {Promise<unknown>}  Rejects with ERR_NCLUST_BAD_CONFIG.
  */
 export async function parseJson(text, file) {
+  const content = withoutMark(text);
+  const strict = strictJson(content);
+  if (strict !== undefined) return strict;
   const { default: json5 } = await import('json5');
   try {
-    return json5.parse(withoutMark(text));
+    return json5.parse(content);
   } catch (error) {
     const { message, lineNumber = null, columnNumber = null } = /** @type {SyntaxError & {lineNumber?: number, columnNumber?: number}} */ (error);
     throw unreadable(file, message.replace(/^JSON5: /, '').replace(/ at \d+:\d+$/, ''), { line: lineNumber, column: columnNumber, cause: error });
@@ -53,6 +56,19 @@ export function ofPackage(content, file) {
   const found = PACKAGE_KEYS.find((key) => /** @type {Record<string, unknown>|null} */ (content)?.[key] !== undefined);
   if (found === undefined) throw unreadable(file, `it has no key ${PACKAGE_KEYS.map((key) => `"${key}"`).join(' or ')}`, { hint: 'Write a file of its own with: nclust init' });
   return { [found]: /** @type {Record<string, unknown>} */ (content)[found] };
+}
+
+/**
+ * What most files hold, which takes seconds less for one of megabytes than JSON5.
+ * @param {string} text
+ * @returns {unknown}  undefined: it is something else, or wrong.
+ */
+function strictJson(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // The other parser says what is wrong, and where.
+  }
 }
 
 /** @param {string} text  With or without a byte order mark. */

@@ -27,6 +27,7 @@ export const PROGRAM_OPTIONS = [
   { name: 'max_surge', flags: '--max-surge <number>', key: 'maxSurge', field: 'maxSurge', ...whole, default: '1', help: 'new instances that a reload starts at once beside the old ones (default: 1)' },
   { name: 'max_unavailable', flags: '--max-unavailable <number>', key: 'maxUnavailable', field: 'maxUnavailable', ...whole, default: '0', help: 'old instances that a reload may end before new ones are there (default: 0)' },
   { name: 'rollback_window', flags: '--rollback-window <time>', key: 'rollbackWindow', field: 'rollbackWindowMs', ...duration, unit: 'ms', default: '0', help: 'how long a reload keeps the old instances at hand, to go back to them when the new ones do worse (default: none)' },
+  { name: 'metrics', flags: '--no-metrics', key: 'metrics', field: 'metrics', ...flag, default: 'true', help: 'do not count its requests, nor look at its event loop and heap', meaning: 'count its requests, and look at its event loop and heap' },
   { name: 'uid', aliases: ['user'], flags: '--uid <user>', key: 'uid', ...word, default: 'the user of the manager', help: 'run as this user, name or number (root only)' },
   { name: 'gid', flags: '--gid <group>', key: 'gid', ...word, default: 'the group of that user', help: 'run as this group, name or number (root only)' },
   { name: 'source_map_support', flags: '--source-map-support', key: 'sourceMapSupport', ...flag, default: 'false', help: 'stack traces that name the lines of the source (Node.js with --enable-source-maps)' },

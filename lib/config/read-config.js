@@ -8,6 +8,7 @@ import { specOfEntry } from './spec-of-entry.js';
  * What is read, and in which surroundings.
  * @typedef {object} Wanted
  * @property {string|null} [file]  A path, or "-" for stdin. Default: the config file in `cwd`.
+ * @property {unknown} [value]  In place of a file, what it would hold.
  * @property {string|null} [env]  Whose `env_<name>` counts.
  * @property {string|null} [only]  Names of apps, with commas or spaces between them. Default: all.
  * @property {string} cwd  Of the shell.
@@ -19,7 +20,7 @@ import { specOfEntry } from './spec-of-entry.js';
 
 /**
  * @typedef {object} Config
- * @property {string|null} file  Null: stdin.
+ * @property {string|null} file  Null: stdin, or an object.
  * @property {AppSpec[]} specs
  * @property {string[]} warnings  Sentences.
  * @property {Record<string, unknown>|null} deploy

@@ -1,4 +1,4 @@
-import { badOption } from './option-readers.js';
+import { badKind, badOption } from './option-readers.js';
 import { readServeSettings, wishesOf } from '../serve/settings.js';
 import { defaultServeName, serveScript, serveVariables } from '../serve/variables.js';
 
@@ -56,6 +56,6 @@ function switchOf(directory) {
  */
 function credentialsOf(given, where) {
   if (given === undefined || given === null || given === false) return {};
-  if (typeof given !== 'object' || Array.isArray(given)) throw badOption(`${where}.basic_auth`, given, 'an object with username and password');
+  if (typeof given !== 'object' || Array.isArray(given)) throw badKind(`${where}.basic_auth`, given, 'an object with username and password');
   return { basicAuth: true, username: given.username ?? '', password: given.password ?? '' };
 }

@@ -16,11 +16,12 @@ const NOT_FOUND = 127;
  */
 export function deployFailed({ name, doing, failed, accounts, isPlain }) {
   const stepOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.facts.step ?? 'connect';
-  const what = failed.map(({ host, code }) => ` on ${host}: ${code === LOST ? `ssh ended with 255 at "${stepOf(host)}": there was no connection, or it was lost` : `"${stepOf(host)}" ended with ${code}`}`);
+  const lockedOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.facts.locked;
+  const what = failed.map(({ host, code }) => ` on ${host}: ${lockedOf(host) !== undefined ? `it is locked by ${lockedOf(host)}` : code === LOST ? `ssh ended with 255 at "${stepOf(host)}": there was no connection, or it was lost` : `"${stepOf(host)}" ended with ${code}`}`);
   const where = isPlain ? [] : accounts.map((account) => `\n  ${account.host}: ${tell(account)}.`);
   const [{ host, code }] = failed;
   return new NclustError('ERR_NCLUST_DEPLOY_FAILED', `${doing} "${name}" failed${what.join(',')}.${where.join('')}`, {
-    hint: hintFor(code, host), data: { host, step: stepOf(host), code, hosts: accounts }, ...(isPlain ? { exitStatus: code } : {}),
+    hint: lockedOf(host) === undefined ? hintFor(code, host) : `Wait for that deployment. If it is not there any more: nclust deploy ${name} unlock`, data: { host, step: stepOf(host), code, hosts: accounts }, ...(isPlain ? { exitStatus: code } : {}),
   });
 }
 

@@ -19,12 +19,13 @@ import { createInterface } from 'node:readline';
  * @param {string} script
  * @param {object} o
  * @param {Record<string, string|undefined>} o.env  Of the shell; PATH says which ssh.
+ * @param {AbortSignal} o.signal  Ends ssh, and on the host what then writes.
  * @param {(line: Line) => void} o.onLine
  * @returns {Promise<Ended>}  Rejects when there is no ssh.
  */
-export function runRemote(deployment, host, script, { env, onLine }) {
+export function runRemote(deployment, host, script, { env, signal, onLine }) {
   const mark = `:nclust-${globalThis.crypto.randomUUID()}:`;
-  return run('ssh', sshArguments(deployment, host, READ_SCRIPT), { env, mark, onLine, input: `mark=${mark}\n${script}` });
+  return run('ssh', sshArguments(deployment, host, READ_SCRIPT), { env, mark, signal, onLine, input: `mark=${mark}\n${script}` });
 }
 
 /** The script comes through stdin: the shell of the user may be any, and what is in the script is in nobody's list of processes. */
@@ -36,11 +37,12 @@ const READ_SCRIPT = `sh -c 'eval "$(cat)"'`;
  * @param {object} o
  * @param {string} o.cwd
  * @param {Record<string, string|undefined>} o.env
+ * @param {AbortSignal} o.signal
  * @param {(line: Line) => void} o.onLine
  * @returns {Promise<Ended>}
  */
-export function runLocal(command, { cwd, env, onLine }) {
-  return run('sh', ['-c', command], { cwd, env, mark: null, onLine, input: '' });
+export function runLocal(command, { cwd, env, signal, onLine }) {
+  return run('sh', ['-c', command], { cwd, env, mark: null, signal, onLine, input: '' });
 }
 
 /**
@@ -62,14 +64,18 @@ export function sshArguments({ user, port, key, sshOptions }, host, command) {
  * @param {Record<string, string|undefined>} o.env
  * @param {string|null} o.mark
  * @param {string} o.input
+ * @param {AbortSignal} o.signal
  * @param {(line: Line) => void} o.onLine
  * @returns {Promise<Ended>}
  */
-function run(file, args, { cwd, env, mark, onLine, input }) {
+function run(file, args, { cwd, env, mark, input, signal, onLine }) {
   return new Promise((resolve, reject) => {
     /** @type {Record<string, string>} */
     const facts = {};
     const child = spawn(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    const end = () => void child.kill('SIGINT');
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
     // It may end before it has read everything; its exit status says why.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
@@ -80,7 +86,14 @@ function run(file, args, { cwd, env, mark, onLine, input }) {
     });
     createInterface({ input: child.stderr }).on('line', (text) => onLine({ stream: 'err', text }));
     child.once('error', reject);
-    child.once('close', (code, signal) => resolve({ code: code ?? 128 + (signal === 'SIGINT' ? 2 : 15), facts }));
+    // What it has started may hold these for long.
+    child.once('exit', () => {
+      if (signal.aborted) for (const stream of [child.stdout, child.stderr]) stream.destroy();
+    });
+    child.once('close', (code, by) => {
+      signal.removeEventListener('abort', end);
+      resolve({ code: code ?? 128 + (by === 'SIGINT' ? 2 : 15), facts });
+    });
   });
 }
 

@@ -1,4 +1,5 @@
-import { quote, quotePath } from './quote.js';
+import { shellQuote } from '../shared/shell-quote.js';
+import { quotePath } from './quote-path.js';
 
 /** @typedef {import('./settings.js').Deployment} Deployment */
 /** @typedef {import('./settings.js').HookName} HookName */
@@ -7,8 +8,8 @@ import { quote, quotePath } from './quote.js';
 export function prelude({ path, repo, env }) {
   return `set -eu
 root=${quotePath(path)}
-repo=${quote(repo)}
-${Object.entries(env).map(([key, value]) => `export ${key}=${quote(value)}\n`).join('')}# Whether somebody listens changes nothing.
+repo=${shellQuote(repo)}
+${Object.entries(env).map(([key, value]) => `export ${key}=${shellQuote(value)}\n`).join('')}# Whether somebody listens changes nothing.
 say() { printf '%s %s %s\\n' "$mark" "$1" "$2" || :; }
 currentRelease() {
   link=$(readlink "$root/current") || link=
@@ -16,7 +17,7 @@ currentRelease() {
 }
 say step start
 # GNU and busybox have -T, the BSDs have -h: both keep mv from moving into the folder the link leads to.
-switch() { ln -sfn "$1" "$root/.current.new" && { mv -fT "$root/.current.new" "$root/current" 2>/dev/null || mv -fh "$root/.current.new" "$root/current"; }; }`;
+switch() { ln -sfn "$1" "$root/.$2.new" && { mv -fT "$root/.$2.new" "$root/$2" 2>/dev/null || mv -fh "$root/.$2.new" "$root/$2"; }; }`;
 }
 
 export const NEEDS_SETUP = `if [ ! -d "$root/repo.git" ]; then
@@ -42,14 +43,14 @@ if [ -e "$root/current" ] && [ ! -L "$root/current" ]; then
   exit 1
 fi
 old=$(readlink "$root/current") || old=
-switch "releases/$name"
+switch "releases/$name" current
 say switched "$name"
 if [ ! -e "$root/source" ] && [ ! -L "$root/source" ]; then ln -s current "$root/source"; fi
 say step ${hookName}
 status=0
-( cd "$root/current" && sh -c ${quote(deployment.hooks[hookName] || ':')} ) || status=$?
+( cd "$root/current" && sh -c ${shellQuote(deployment.hooks[hookName] || ':')} ) || status=$?
 if [ "$status" -ne 0 ]; then
-  if [ -n "$old" ]; then switch "$old"; else rm -f "$root/current"; fi
+  if [ -n "$old" ]; then switch "$old" current; else rm -f "$root/current"; fi
   say back "\${old##*/}"
   exit "$status"
 fi`;
@@ -71,12 +72,12 @@ fi`;
 export function hook({ hooks }, name, folder) {
   if (hooks[name] === '') return '';
   return `say step ${name}
-( ${folder === null ? '' : `cd "${folder}" && `}sh -c ${quote(hooks[name])} )`;
+( ${folder === null ? '' : `cd "${folder}" && `}sh -c ${shellQuote(hooks[name])} )`;
 }
 
 /** A name with a slash at its end is a folder, and made. @param {string} path */
 export function shareLine(path) {
-  const name = quote(path.replace(/\/+$/, ''));
+  const name = shellQuote(path.replace(/\/+$/, ''));
   return `${path.endsWith('/') ? `mkdir -p "$root/shared/"${name}\n` : ''}mkdir -p "$(dirname "$release/"${name})"
 rm -rf "$release/"${name}
 ln -s "$root/shared/"${name} "$release/"${name}`;

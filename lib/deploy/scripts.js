@@ -1,8 +1,10 @@
-import { quote } from './quote.js';
+import { shellQuote } from '../shared/shell-quote.js';
+import { keepLock, lockWithin } from './lock-scripts.js';
 import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine } from './script-parts.js';
 
 /** @typedef {import('./settings.js').Deployment} Deployment */
 /** @typedef {import('./settings.js').HookName} HookName */
+/** @typedef {import('./lock-scripts.js').Lock} Lock */
 
 // What runs on a host: POSIX sh, git and the usual tools, nothing of nclust. Under the path of a deployment:
 //
@@ -12,6 +14,7 @@ import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine }
 //   current      -> releases/..., replaced by rename(2)
 //   source       -> current, the name of PM2
 //   .history     what was current, the oldest first, one a line
+//   .lock        who changes all this at the moment, see lock-scripts.js
 //
 // What say() says is for the one who deploys: see remote.js, which also sets $mark.
 
@@ -31,7 +34,7 @@ ${FETCH}
  */
 export function resolveScript(deployment, ref) {
   return `${prelude(deployment)}
-ref=${quote(ref)}
+ref=${shellQuote(ref)}
 ${NEEDS_SETUP}
 ${FETCH}
 for one in "refs/remotes/origin/$ref" "refs/tags/$ref" "$ref"; do
@@ -55,12 +58,12 @@ say commit "$commit"
  */
 export function stageScript(deployment, { commit, time, hasHook }) {
   return `${prelude(deployment)}
-commit=${quote(commit)}
+commit=${shellQuote(commit)}
 ${NEEDS_SETUP}
 say previous "$(currentRelease)"
 ${FETCH}
 say step checkout
-base=${quote(`${time}-${commit.slice(0, 7)}`)}
+base=${shellQuote(`${time}-${commit.slice(0, 7)}`)}
 name=$base
 n=1
 while [ -e "$root/releases/$name" ]; do n=$((n + 1)); name="$base-$n"; done
@@ -80,17 +83,19 @@ ${hasHook ? hook(deployment, 'pre-deploy', '$release') : ''}
  * @param {object} o
  * @param {string} o.release
  * @param {HookName} o.hookName
+ * @param {Lock} o.lock  Held; it is given back at the end.
  */
-export function activateScript(deployment, { release, hookName }) {
+export function activateScript(deployment, { release, hookName, lock }) {
   return `${prelude(deployment)}
-name=${quote(release)}
+name=${shellQuote(release)}
+${keepLock(lock)}
 ${activation(deployment, hookName)}
 { cat "$root/.history" 2>/dev/null || :; echo "$name"; } | tail -n ${deployment.releases} > "$root/.history.new"
 mv -f "$root/.history.new" "$root/.history"
-# Whatever is older and not in the list. What is newer may be a deployment that is on its way.
+# Whatever is not in the list: no other deployment is on its way, because this one has the lock.
 for one in "$root"/releases/*; do
   one=\${one##*/}
-  if ! grep -qxF -- "$one" "$root/.history" && [ "$(printf '%s\\n' "$one" "$name" | LC_ALL=C sort | head -n 1)" = "$one" ]; then rm -rf "$root/releases/$one"; fi
+  if ! grep -qxF -- "$one" "$root/.history"; then rm -rf "$root/releases/$one"; fi
 done
 git -C "$root/repo.git" worktree prune
 say active "$name"
@@ -100,10 +105,12 @@ say active "$name"
 /**
  * @param {Deployment} deployment
  * @param {number} back
+ * @param {Lock} lock  Not held yet.
  */
-export function revertScript(deployment, back) {
+export function revertScript(deployment, back, lock) {
   return `${prelude(deployment)}
 ${NEEDS_SETUP}
+${lockWithin(lock)}
 ${findCurrent()}
 target=$((at - ${back}))
 if [ "$target" -lt 1 ]; then
@@ -160,7 +167,7 @@ export function execScript(deployment, command) {
 ${NEEDS_SETUP}
 cd "$root/current"
 say step command
-exec sh -c ${quote(command)}
+exec sh -c ${shellQuote(command)}
 `;
 }
 

@@ -1,4 +1,5 @@
 import { deployFailed } from './failure.js';
+import { lockScript, unlockScript } from './lock-scripts.js';
 import { runLocal, runRemote } from './remote.js';
 import { activateScript, execScript, fetchScript, isSetUpScript, listScript, preSetupScript, resolveScript, revertScript, showScript, stageScript } from './scripts.js';
 import { NclustError } from '../shared/errors.js';
@@ -6,6 +7,7 @@ import { NclustError } from '../shared/errors.js';
 /** @typedef {import('./settings.js').Deployment} Deployment */
 /** @typedef {import('./remote.js').Line} Line */
 /** @typedef {import('./failure.js').Account} Account */
+/** @typedef {import('./lock-scripts.js').Lock} Lock */
 
 /**
  * @typedef {object} Surroundings
@@ -13,6 +15,8 @@ import { NclustError } from '../shared/errors.js';
  * @property {Record<string, string|undefined>} env
  * @property {boolean} isParallel
  * @property {number} nowMs
+ * @property {string} who  Deploys, for others who want to.
+ * @property {AbortSignal} signal  Ends what is run, here and over ssh.
  * @property {(host: string, line: Line) => void} onLine
  * @property {(sentence: string) => void} talk
  */
@@ -27,9 +31,11 @@ export async function setUp(deployment, around) {
   const fresh = deployment.hosts.filter((_, at) => !asked[at].facts.previous);
   for (const host of deployment.hosts) if (!fresh.includes(host)) around.talk(`${host} is set up already.`);
   if (fresh.length === 0) return;
-  if (deployment.hooks['pre-setup'] !== '') await onHosts(deployment, around, { doing: 'Setting up', hosts: fresh, script: () => preSetupScript(deployment) });
-  await onHosts(deployment, around, { doing: 'Setting up', hosts: fresh, script: () => fetchScript(deployment) });
-  await publish(deployment, around, { hosts: fresh, ref: deployment.ref, doing: 'Setting up', hookName: 'post-setup' });
+  await whileLocked(deployment, around, { hosts: fresh, doing: 'Setting up', isFirst: true }, async (lock) => {
+    if (deployment.hooks['pre-setup'] !== '') await onHosts(deployment, around, { doing: 'Setting up', hosts: fresh, script: () => preSetupScript(deployment) });
+    await onHosts(deployment, around, { doing: 'Setting up', hosts: fresh, script: () => fetchScript(deployment) });
+    await publish(deployment, around, { hosts: fresh, ref: deployment.ref, doing: 'Setting up', hookName: 'post-setup', lock });
+  });
 }
 
 /**
@@ -41,10 +47,11 @@ export async function setUp(deployment, around) {
 export async function update(deployment, around, ref) {
   const local = deployment.hooks['pre-deploy-local'];
   if (local !== '') {
-    const { code } = await runLocal(local, { cwd: around.folder, env: { ...around.env, ...deployment.env }, onLine: (line) => around.onLine('local', line) });
+    const { code } = await runLocal(local, { cwd: around.folder, env: { ...around.env, ...deployment.env }, signal: around.signal, onLine: (line) => around.onLine('local', line) });
     if (code !== 0) throw new NclustError('ERR_NCLUST_DEPLOY_FAILED', `Deploying "${deployment.name}" was not begun: "pre-deploy-local" ended with ${code}. Nothing was touched on any host.`, { data: { code, step: 'pre-deploy-local' } });
   }
-  await publish(deployment, around, { hosts: deployment.hosts, ref, doing: 'Deploying', hookName: 'post-deploy' });
+  const { hosts } = deployment;
+  await whileLocked(deployment, around, { hosts, doing: 'Deploying', isFirst: false }, (lock) => publish(deployment, around, { hosts, ref, doing: 'Deploying', hookName: 'post-deploy', lock }));
 }
 
 /**
@@ -54,7 +61,7 @@ export async function update(deployment, around, ref) {
  * @param {number} back
  */
 export async function revert(deployment, around, back) {
-  const accounts = await onHosts(deployment, around, { doing: 'Reverting', script: () => revertScript(deployment, back) });
+  const accounts = await onHosts(deployment, around, { doing: 'Reverting', script: () => revertScript(deployment, back, newLock(around)) });
   for (const { host, facts } of accounts) around.talk(`${host} runs ${facts.active}.`);
 }
 
@@ -85,11 +92,51 @@ export async function execute(deployment, around, command) {
 }
 
 /**
+ * Removes what a deployment has left behind that did not come to its end.
  * @param {Deployment} deployment
  * @param {Surroundings} around
- * @param {{hosts: string[], ref: string, doing: string, hookName: 'post-setup'|'post-deploy'}} o
  */
-async function publish(deployment, around, { hosts, ref, doing, hookName }) {
+export async function unlock(deployment, around) {
+  const accounts = await onHosts(deployment, around, { doing: 'Unlocking', script: () => unlockScript(deployment, null), isPlain: true });
+  for (const { host, facts: { unlocked } } of accounts) around.talk(unlocked === undefined ? `${host} was not locked.` : `${host} was locked by ${unlocked}, and is not any more.`);
+}
+
+/**
+ * Two deployments to a host at a time would fetch into one repository, remove each other's releases, and leave the hosts with different ones.
+ * @param {Deployment} deployment
+ * @param {Surroundings} around
+ * @param {{hosts: string[], doing: string, isFirst: boolean}} o
+ * @param {(lock: Lock) => Promise<void>} work  When it succeeds each host has given its lock back.
+ */
+async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) {
+  const lock = newLock(around);
+  /** @type {Set<string>} */
+  const held = new Set();
+  try {
+    await onHosts(deployment, around, { doing, hosts, script: () => lockScript(deployment, lock, { isFirst }), onFacts: (host, facts) => { if (facts.held) held.add(host); } });
+    await work(lock);
+  } catch (error) {
+    // Also after Ctrl-C, and for hosts that another one has failed for.
+    const calm = { ...around, signal: new AbortController().signal, isParallel: true };
+    await onHosts(deployment, calm, { doing: 'Unlocking', hosts: [...held], script: () => unlockScript(deployment, lock), isPlain: true }).catch((failure) => around.talk(failure.message));
+    throw error;
+  }
+}
+
+/**
+ * @param {Surroundings} around
+ * @returns {Lock}
+ */
+function newLock({ who, nowMs }) {
+  return { token: globalThis.crypto.randomUUID(), owner: `${who} since ${new Date(nowMs).toISOString()}` };
+}
+
+/**
+ * @param {Deployment} deployment
+ * @param {Surroundings} around
+ * @param {{hosts: string[], ref: string, doing: string, hookName: 'post-setup'|'post-deploy', lock: Lock}} o
+ */
+async function publish(deployment, around, { hosts, ref, doing, hookName, lock }) {
   // One commit for all: a branch may move while the second host is at work.
   const [{ facts: { commit } }] = await onHosts(deployment, around, { doing, hosts: hosts.slice(0, 1), script: () => resolveScript(deployment, ref) });
   around.talk(`${doing} ${deployment.name}: ${ref} is ${commit}.`);
@@ -97,7 +144,7 @@ async function publish(deployment, around, { hosts, ref, doing, hookName }) {
   const hasHook = hookName === 'post-deploy' && deployment.hooks['pre-deploy'] !== '';
   const staged = await onHosts(deployment, around, { doing, hosts, script: () => stageScript(deployment, { commit, time, hasHook }) });
   const releases = new Map(staged.map(({ host, facts }) => [host, facts]));
-  const script = (/** @type {string} */ host) => activateScript(deployment, { release: releases.get(host)?.release ?? '', hookName });
+  const script = (/** @type {string} */ host) => activateScript(deployment, { release: releases.get(host)?.release ?? '', hookName, lock });
   const done = await onHosts(deployment, around, { doing, hosts, script, known: releases });
   for (const { host, facts } of done) around.talk(`${host} runs ${facts.active}.`);
 }
@@ -111,10 +158,11 @@ async function publish(deployment, around, { hosts, ref, doing, hookName }) {
  * @param {string[]} [o.hosts]
  * @param {(host: string) => string} o.script
  * @param {Map<string, Record<string, string>>} [o.known]  What was heard of each host before.
+ * @param {(host: string, facts: Record<string, string>) => void} [o.onFacts]  What was heard, however it ended.
  * @param {boolean} [o.isPlain]  It changes nothing about releases: there is no account of them, and the exit status is that of the command.
  * @returns {Promise<Account[]>}  Rejects with ERR_NCLUST_DEPLOY_FAILED for the first host that failed, with an account of all.
  */
-async function onHosts(deployment, around, { doing, hosts = deployment.hosts, script, known = new Map(), isPlain = false }) {
+async function onHosts(deployment, around, { doing, hosts = deployment.hosts, script, known = new Map(), onFacts = () => {}, isPlain = false }) {
   /** @type {Account[]} */
   const accounts = hosts.map((host) => ({ host, facts: { ...known.get(host) }, isBegun: false }));
   /** @type {{host: string, code: number}[]} */
@@ -122,8 +170,9 @@ async function onHosts(deployment, around, { doing, hosts = deployment.hosts, sc
   /** @param {Account} account */
   const one = async (account) => {
     account.isBegun = true;
-    const { code, facts } = await runRemote(deployment, account.host, script(account.host), { env: around.env, onLine: (line) => around.onLine(account.host, line) });
+    const { code, facts } = await runRemote(deployment, account.host, script(account.host), { env: around.env, signal: around.signal, onLine: (line) => around.onLine(account.host, line) });
     Object.assign(account.facts, facts);
+    onFacts(account.host, facts);
     if (code !== 0) failed.push({ host: account.host, code });
   };
   if (around.isParallel) await Promise.all(accounts.map(one));

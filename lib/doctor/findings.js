@@ -1,4 +1,5 @@
 import { formatBytes } from '../render/slots.cjs';
+import { shellQuote } from '../shared/shell-quote.js';
 
 /** @typedef {import('./facts.js').Facts} Facts */
 
@@ -69,9 +70,9 @@ const RULES = [
     && warn('Nothing starts this home after a reboot.', 'nclust startup'),
   ({ pm2Pid }) => pm2Pid !== null
     && note(`PM2 runs as well (pid ${pm2Pid}).`, 'nclust import pm2 takes over its apps; then: pm2 kill'),
-  ({ slots }) => perApp(slots, (slot) => slot.status === 'errored', (name) => bad(`"${name}" crashed too often and was given up.`, `nclust describe ${name} tells why; then: nclust start ${name}`)),
-  ({ slots }) => perApp(slots, (slot) => slot.status === 'waiting restart', (name) => warn(`"${name}" has crashed and waits for its next start.`, `nclust logs ${name} --err --nostream`)),
-  ({ slots }) => perApp(slots, (slot) => Boolean(slot.logLost), (name) => warn(`Lines of "${name}" were lost.`, `nclust describe ${name} tells how many, and why.`)),
+  ({ slots }) => perApp(slots, (slot) => slot.status === 'errored', (name) => bad(`"${name}" crashed too often and was given up.`, `nclust describe ${shellQuote(name)} tells why; then: nclust start ${shellQuote(name)}`)),
+  ({ slots }) => perApp(slots, (slot) => slot.status === 'waiting restart', (name) => warn(`"${name}" has crashed and waits for its next start.`, `nclust logs ${shellQuote(name)} --err --nostream`)),
+  ({ slots }) => perApp(slots, (slot) => Boolean(slot.logLost), (name) => warn(`Lines of "${name}" were lost.`, `nclust describe ${shellQuote(name)} tells how many, and why.`)),
   ({ slots }) => perApp(slots, (slot) => slot.memoryBytes > 2 * GB && slot.interpreter.endsWith('node'), (name) => note(`An instance of "${name}" has more than 2 GB of memory; Node.js limits its heap to 2 to 4 GB by itself.`, '--node-args="--max-old-space-size=..." sets the limit')),
   ({ notices }) => notices.map((notice) => warn(notice, 'It is in nclust.log, too.')),
 ];

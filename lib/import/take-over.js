@@ -33,9 +33,10 @@ export function takeOver(records, { pm2Home, shell }) {
   for (const name of new Set(modules)) taken.warnings.push(`"${name}" is a module of PM2 and was left out${name === 'pm2-logrotate' ? '; nclust rotates log files by itself' : ''}.`);
   const names = new Set();
   for (const group of grouped(records.filter(({ pmx_module: isModule }) => !isModule))) {
-    const name = freeName(String(group[0].name ?? 'app'), names);
+    const wanted = String(group[0].name ?? 'app');
+    const name = freeName(wanted, names);
     names.add(name);
-    if (name !== String(group[0].name)) taken.warnings.push(`Another app is called "${group[0].name}"; this one, "${group[0].pm_exec_path}", becomes "${name}".`);
+    if (name !== wanted) taken.warnings.push(`Another app is called "${wanted}"; this one, "${group[0].pm_exec_path}", becomes "${name}".`);
     takeOne(group, name, { pm2Home, shell }, taken);
   }
   return taken;

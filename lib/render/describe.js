@@ -1,4 +1,6 @@
 import { describeDeath } from './death.js';
+import { errorLines } from './describe-errors.js';
+import { summaryLines } from './describe-summary.js';
 import { environmentLines } from './env.js';
 import { logRows } from './log-rows.js';
 import { statusStyle, uptimeOf } from './slots.cjs';
@@ -7,30 +9,33 @@ import { oneLine } from './text.cjs';
 import { triggerRows } from './trigger-rows.js';
 import { formatDuration } from '../shared/units.js';
 
+/** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
 /** @typedef {import('./table.cjs').Cell} Cell */
 
 /**
- * @param {{slots: SlotStatus[], differences?: Record<number, import('../config/environment-diff.js').Difference[]>}} data  With detail; by id, what of the environment to show.
+ * @param {{slots: SlotStatus[], differences?: Record<number, import('../config/environment-diff.js').Difference[]>, errors?: Record<number, LogEntry[]>}} data  With detail; by id, what of the environment to show, and the last lines of stderr.
  * @param {import('./list.js').View} view
  * @returns {string}
  */
-export function renderDescribe({ slots, differences = {} }, view) {
-  return slots.map((slot) => renderSlot(slot, view, differences[slot.id] ?? [])).join('\n');
+export function renderDescribe({ slots, differences = {}, errors = {} }, view) {
+  return slots.map((slot) => renderSlot(slot, view, { differences: differences[slot.id] ?? [], errors: errors[slot.id] ?? [] })).join('\n');
 }
 
 /**
  * @param {SlotStatus} slot
  * @param {import('./list.js').View} view
- * @param {import('../config/environment-diff.js').Difference[]} differences
+ * @param {{differences: import('../config/environment-diff.js').Difference[], errors: LogEntry[]}} about
  */
-function renderSlot(slot, { paint, nowMs }, differences) {
+function renderSlot(slot, { paint, nowMs }, { differences, errors }) {
   const parts = [
     paint('bold', `Process ${slot.id}: ${oneLine(slot.name)}`),
+    ...summaryLines(slot, { nowMs, paint }),
     renderTable({ rows: [...stateRows(slot, nowMs), ...programRows(slot), ...logRows(slot), ...triggerRows(slot, nowMs), ...policyRows(slot)], paint }).trimEnd(),
     ...toldLines(slot, paint),
     ...environmentLines(differences, paint),
     ...deathLines(slot, paint),
+    ...errorLines(errors, slot.lastDeath, { nowMs, paint }),
     paint('dim', `nclust logs ${slot.id} shows its output, nclust env ${slot.id} its environment.`),
   ];
   return `${parts.join('\n')}\n`;

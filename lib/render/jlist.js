@@ -75,8 +75,8 @@ function paths(slot) {
   return {
     pm_exec_path: slot.script,
     pm_cwd: slot.cwd,
-    pm_out_log_path: slot.outFile,
-    pm_err_log_path: slot.errorFile,
+    pm_out_log_path: slot.outFile || '/dev/null',
+    pm_err_log_path: slot.errorFile || '/dev/null',
     ...(slot.logFile ? { pm_log_path: slot.logFile } : {}),
     ...(slot.pidFile ? { pm_pid_path: slot.pidFile } : {}),
     // As it was given; for what it has found PM2 says "node", "bash" or "python3", and scripts compare with that word.

@@ -1,3 +1,4 @@
+import { groupRows } from './list-groups.js';
 import { byName, formatBytes, renderSlots, uptimeOf } from './slots.cjs';
 import { sortSlots } from './sort.js';
 import { oneLine } from './text.cjs';
@@ -20,9 +21,9 @@ export function renderList({ slots, nowMs }, view) {
 
 /** @param {SlotStatus[]} slots @param {View} view */
 function renderOnce(slots, view) {
-  const { sort, miniList } = view.options;
+  const { group, sort, miniList } = view.options;
   const sorted = sort === undefined ? slots.toSorted(byName) : sortSlots(slots, String(sort), view.nowMs);
-  return miniList ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('') : renderSlots(sorted, view);
+  return miniList ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('') : renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view);
 }
 
 /**

@@ -4,6 +4,7 @@ const { renderTable } = require('./table.cjs');
 
 /** @typedef {import('../shared/protocol.js').BriefStatus} BriefStatus */
 /** @typedef {import('./table.cjs').Cell} Cell */
+/** @typedef {BriefStatus & {shown?: Record<string, Cell>}} Row  `shown`: by the title of a column, what stands there instead. */
 /** @typedef {{title: string, cell: (slot: BriefStatus, nowMs: number) => Cell}} Column */
 
 /**
@@ -22,7 +23,7 @@ const MODE = { title: 'mode', cell: ({ mode }) => ({ text: mode, style: mode ===
 /** @type {Column} */
 const RESTARTS = { title: '↺', cell: ({ restarts }) => String(restarts) };
 /** @type {Column} */
-const STATUS = { title: 'status', cell: ({ status }) => ({ text: status, style: statusStyle(status) }) };
+const STATUS = { title: 'status', cell: ({ status }) => ({ text: needsAttention(status) ? `${status} !` : status, style: statusStyle(status) }) };
 /** @type {Column} */
 const CPU = { title: 'cpu', cell: ({ cpu }) => `${Number(cpu.toFixed(1))}%` };
 
@@ -48,14 +49,14 @@ const MINI = [ID, NAME, STATUS, CPU, { title: 'mem', cell: ({ memoryBytes }) => 
 
 /**
  * The table of slots: every column when it fits or when nobody looks (a pipe), else PM2's shorter ones.
- * @param {BriefStatus[]} slots
+ * @param {Row[]} slots
  * @param {View} view
  * @returns {string}
  */
 function renderSlots(slots, { columns, paint, nowMs }) {
   const tables = [FULL, CONDENSED, MINI];
   for (const table of tables) {
-    const text = renderTable({ head: table.map(({ title }) => title), rows: slots.map((slot) => table.map(({ cell }) => cell(slot, nowMs))), paint });
+    const text = renderTable({ head: table.map(({ title }) => title), rows: slots.map((slot) => table.map(({ title, cell }) => slot.shown?.[title] ?? cell(slot, nowMs))), paint });
     if (columns === null || table === MINI || widthOf(text) <= columns) return text;
   }
   return '';
@@ -87,6 +88,14 @@ function uptimeOf({ pid, startedAtMs }, nowMs) {
 function statusStyle(status) {
   if (status === 'online') return 'green';
   return status === 'stopped' || status === 'errored' ? 'red' : 'yellow';
+}
+
+/**
+ * Whether somebody should look: it does not serve, and nobody wanted that. The list marks it with a sign, which is there without colours too.
+ * @param {import('../shared/protocol.js').ShownStatus} status
+ */
+function needsAttention(status) {
+  return status === 'errored' || status === 'waiting restart';
 }
 
 /**
@@ -129,4 +138,4 @@ function widthOf(table) {
   return table.slice(0, table.indexOf('\n')).replace(/\u001b\[\d+m/g, '').length;
 }
 
-module.exports = { renderSlots, byName, uptimeOf, statusStyle, formatUptime, formatBytes };
+module.exports = { renderSlots, byName, uptimeOf, statusStyle, needsAttention, formatUptime, formatBytes };

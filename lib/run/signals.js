@@ -1,7 +1,7 @@
 /** Ctrl-C in a container comes twice, from the terminal and from the shell that is its first process; what comes within so many ms is one. */
 const TWICE_MS = 300;
 
-const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
+export const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
 
 /**
  * What is to be done when this process is told something.
@@ -13,7 +13,7 @@ const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
  */
 
 /**
- * @param {Pick<NodeJS.Process, 'on'>} source
+ * @param {Pick<NodeJS.Process, 'on'|'removeAllListeners'>} source  Its listeners so far were for a process that has not started anything.
  * @param {Reactions} reactions
  * @param {() => number} [nowMono]  In ms.
  */
@@ -21,6 +21,7 @@ export function listenToSignals(source, { onStop, onHurry, onReload, onReopen },
   let lastMono = -Infinity;
   let hasStopped = false;
   for (const signal of STOPPING) {
+    source.removeAllListeners(signal);
     source.on(signal, () => {
       if (nowMono() - lastMono < TWICE_MS) return;
       lastMono = nowMono();

@@ -5,6 +5,7 @@ import { listFolder, renderListing } from './listing.js';
 import { locate } from './locate.js';
 import { encodePath, readRequestPath } from './request-path.js';
 import { sendFile, sendPage } from './respond.js';
+import { varyBy } from './vary.js';
 
 /** @typedef {import('node:http').IncomingMessage} Request */
 /** @typedef {import('node:http').ServerResponse} Response */
@@ -56,7 +57,7 @@ async function answer(request, response, settings, cacheControl) {
     if (home.type === 'file') return sendFile(request, response, home, cacheControl);
     if (isListed) return sendPage(response, 200, renderListing(segments, await listFolder(found.root, segments)));
   }
-  if (settings.isSpa) response.setHeader('Vary', 'Accept');
+  if (settings.isSpa) varyBy(response, 'Accept');
   if (settings.isSpa && wantsPage(request)) {
     const home = await locate(settings.path, settings.homepage.split('/'));
     if (home.type === 'file') return sendFile(request, response, home, cacheControl);

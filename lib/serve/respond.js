@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { relative, sep } from 'node:path';
 import send from 'send';
 import { encodePath } from './request-path.js';
+import { varyBy } from './vary.js';
 
 /** @typedef {import('node:http').IncomingMessage} Request */
 /** @typedef {import('node:http').ServerResponse} Response */
@@ -10,12 +11,15 @@ import { encodePath } from './request-path.js';
  * Sends a file: whole, a range of it, or the word that it has not changed.
  * @param {Request} request
  * @param {Response} response
- * @param {{root: string, file: string}} found  Real paths.
+ * @param {{root: string, file: string, bytes: number}} found  Real paths.
  * @param {(file: string) => string} cacheControl
  * @param {number} [status]  Default: what the request deserves.
  */
-export function sendFile(request, response, { root, file }, cacheControl, status) {
+export function sendFile(request, response, { root, file, bytes: size }, cacheControl, status) {
   if (status !== undefined) response.statusCode = status;
+  request.headers.range = satisfiable(request.headers.range, size);
+  // Said with 304 and 206 too, which compression leaves alone: a cache must not take one form for the other.
+  varyBy(response, 'Accept-Encoding');
   const isWhole = status !== undefined;
   response.setHeader('Cache-Control', isWhole ? 'no-cache' : cacheControl(file));
   // What may be hidden and what is inside was decided by locate(), on the path it found.
@@ -24,6 +28,16 @@ export function sendFile(request, response, { root, file }, cacheControl, status
   stream.on('directory', () => fail(response, 404));
   stream.on('stream', (/** @type {import('node:fs').ReadStream} */ bytes) => endWhenShort(bytes, response));
   stream.pipe(response);
+}
+
+/**
+ * The last 300 bytes of a file that has 10 are all of it (RFC 9110, 14.1.2); send() would refuse them.
+ * @param {string|undefined} range
+ * @param {number} size
+ */
+function satisfiable(range, size) {
+  const [, last = null] = /^\s*bytes=-(\d+)\s*$/i.exec(range ?? '') ?? [];
+  return last !== null && Number(last) > size ? 'bytes=0-' : range;
 }
 
 /**

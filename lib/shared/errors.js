@@ -52,6 +52,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'A setting of an app has a wrong type or value.',
     remedy: 'The message names the key, what was found and what is accepted.',
   },
+  ERR_NCLUST_CLOSED: {
+    exitStatus: 1,
+    when: 'A program has closed its connection, and asked something afterwards.',
+    remedy: 'Call `close()` last; `connect()` makes a new one.',
+  },
   ERR_NCLUST_CONFIG_EXISTS: {
     exitStatus: 1,
     when: '`nclust init` would overwrite a config file.',
@@ -117,6 +122,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'A file of `env_file` is missing, cannot be read, is no file or has more than 1 MB; nothing was touched.',
     remedy: 'The message names the path and the reason; a relative path counts from the working directory of the app.',
   },
+  ERR_NCLUST_FILE_UNWRITABLE: {
+    exitStatus: 1,
+    when: 'A command was to write a file of yours (a config file, the start file of a shell), and the system did not let it.',
+    remedy: 'The message names the path and the reason; mend the permissions of the file or of its folder.',
+  },
   ERR_NCLUST_FOLDER_NOT_FOUND: {
     exitStatus: 1,
     when: 'The folder to serve does not exist, or is no folder.',
@@ -169,7 +179,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_INTERRUPTED: {
     exitStatus: 130,
-    when: 'Ctrl-C ended a command that was waiting. What it asked for goes on in the manager.',
+    when: 'Ctrl-C ended a command that was waiting, or a signal a call of a program. What it asked for goes on in the manager.',
     remedy: 'See how far it is with `nclust list`.',
   },
   ERR_NCLUST_KEEPER_OUTDATED: {
@@ -224,7 +234,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_PREFLIGHT: {
     exitStatus: 1,
-    when: 'A reload was not begun, because it could not have come to a good end: the script is missing or does not parse, the interpreter or the folder is missing, or `PORT` is above 65535 or below 0. Or a reload, start or scaling was not, because the open files of the manager (`ulimit -n`) or the processes of its control group (`pids.max`) are fewer than so many instances need.',
+    when: 'A reload was not begun, because it could not have come to a good end: the script is missing or does not parse, the interpreter or the folder is missing, or `PORT` is above 65535 or below 0. Or a restart of what runs was not, because one of these is missing. Or a reload, start or scaling was not, because the open files of the manager (`ulimit -n`) or the processes of its control group (`pids.max`) are fewer than so many instances need.',
     remedy: 'The message says what; mend it and repeat the command. Nothing was touched.',
   },
   ERR_NCLUST_PROTOCOL: {
@@ -276,6 +286,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     exitStatus: 1,
     when: 'The desired state could not be written to disk; nothing was changed.',
     remedy: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.',
+  },
+  ERR_NCLUST_TIMEOUT: {
+    exitStatus: 3,
+    when: 'A call of a program was not answered within its `timeoutMs`. What it asked for may go on in the manager.',
+    remedy: 'See how far it is with `list()`, or allow it more time.',
   },
   ERR_NCLUST_UPDATE_BUSY: {
     exitStatus: 1,

@@ -8,12 +8,13 @@ const PART_MIN = 3;
  * What may have been meant by a word that is none.
  * @param {string} given
  * @param {string[]} words  The ones there are.
- * @returns {string[]}
+ * @returns {string[]}  The nearest first.
  */
 export function nearWords(given, words) {
   const isPart = (/** @type {string} */ part, /** @type {string} */ word) => part.length >= PART_MIN && word.includes(part);
-  const isClose = (/** @type {string} */ word) => distance(word.toLowerCase(), given.toLowerCase()) <= Math.min(NEAR, given.length - 1);
-  return words.filter((word) => isPart(given, word) || isPart(word, given) || isClose(word));
+  const far = (/** @type {string} */ word) => distance(word.toLowerCase(), given.toLowerCase());
+  const isClose = (/** @type {string} */ word) => far(word) <= Math.min(NEAR, given.length - 1);
+  return words.filter((word) => isPart(given, word) || isPart(word, given) || isClose(word)).sort((a, b) => far(a) - far(b));
 }
 
 /**

@@ -13,6 +13,7 @@ export { resolveHome } from './socket.cjs';
  * @property {string} dump
  * @property {string} settings
  * @property {string} daemonLog
+ * @property {string} events  The log of events: its newest segment.
  * @property {string} logs
  * @property {string} run
  * @property {string} pids
@@ -33,6 +34,7 @@ export function homePaths(home) {
     dump: join(home, 'dump.json'),
     settings: join(home, 'settings.json'),
     daemonLog: join(home, 'nclust.log'),
+    events: join(home, 'events.log'),
     logs: join(home, 'logs'),
     run: join(home, 'run'),
     pids: join(home, 'pids'),

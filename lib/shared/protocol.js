@@ -12,7 +12,7 @@ export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
 export const METHODS = /** @type {const} */ ([
   'hello', 'list', 'start', 'stop', 'restart', 'delete', 'scale', 'reset', 'signal',
   'reload', 'renew', 'apply', 'save', 'resurrect', 'import', 'kill', 'logs', 'unsubscribe', 'flush', 'reloadLogs', 'settings', 'set', 'unset', 'update',
-  'events', 'sendMessage', 'sendInput', 'trigger', 'inspect',
+  'events', 'sendMessage', 'sendInput', 'trigger', 'inspect', 'metrics',
 ]);
 
 /** @typedef {typeof METHODS[number]} Method */

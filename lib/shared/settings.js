@@ -1,5 +1,6 @@
 import { NclustError } from './errors.js';
 import { LOG_COMPRESSIONS, LOG_INTERVALS } from './log-spec.js';
+import { LISTEN_FORMS, OTLP_FORMS, parseListen, parseOtlp } from './metrics-target.js';
 import { nearWords } from './near-words.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from './units.js';
 
@@ -23,6 +24,10 @@ export const SETTINGS = {
   'logs.max_app_total': size('200M', 'how much room the logs of one app take together'),
   'logs.max_total': size('2G', 'how much room all logs in the home take together'),
   'logs.compress': oneOf(LOG_COMPRESSIONS, 'gzip', 'how rotated files are compressed'),
+  'metrics.listen': { parse: parseListen, accepted: LISTEN_FORMS, fallback: 'none', help: 'where /metrics is served for Prometheus' },
+  'metrics.allow_remote': oneOf(['true', 'false'], 'false', 'whether that may be an address that others can reach'),
+  'metrics.otlp': { parse: parseOtlp, accepted: OTLP_FORMS, fallback: 'none', help: 'the OpenTelemetry collector that metrics are sent to' },
+  'metrics.otlp_interval': { parse: atLeastASecond, accepted: `from 1s: ${DURATION_FORMS}`, fallback: '10s', help: 'how often they are sent' },
 };
 
 /** @typedef {keyof typeof SETTINGS} SettingKey */
@@ -164,6 +169,12 @@ function size(fallback, help) {
     return bytes === 0 || (bytes ?? 0) >= SIZE_MIN ? bytes : null;
   };
   return { parse: orNone(atLeast), accepted: `0 (no limit), or from 1K: ${BYTES_FORMS}`, fallback, help };
+}
+
+/** @param {string} text */
+function atLeastASecond(text) {
+  const ms = parseDuration(text);
+  return ms !== null && ms >= 1_000 ? ms : null;
 }
 
 /**

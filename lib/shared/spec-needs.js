@@ -57,6 +57,7 @@ export const SPEC_NEEDS = {
   maxUnavailable: row('live', 'max_unavailable'),
   rollbackWindowMs: row('live', 'rollback_window'),
   shutdownWithMessage: row('live', 'shutdown_with_message'),
+  metrics: row('rollout', 'metrics'),
   interpreterEnv: derived('rollout', 'interpreter'),
   ownerEnv: derived('rollout', 'user'),
   envFiles: row('rollout', 'env_file'),

@@ -49,6 +49,7 @@ import { flag, isFilled, isText, isWhole, oneOf, texts, whole } from './rules.js
  * @property {number} maxSurge  New instances a reload starts beside those that serve.
  * @property {number} maxUnavailable  Serving instances a reload may take down before their replacements are there.
  * @property {number} rollbackWindowMs  How long a reload keeps the old instances, parked. 0: not at all.
+ * @property {boolean} metrics  Whether the agent counts what the app serves and looks at its event loop.
  * @property {boolean} shutdownWithMessage  The app is told to end by the message 'shutdown' in place of a signal.
  */
 
@@ -92,6 +93,7 @@ export const SPEC_RULES = {
   maxUnavailable: whole(0),
   rollbackWindowMs: whole(0),
   shutdownWithMessage: flag(false),
+  metrics: flag(true),
   ...ENVIRONMENT_RULES,
   ...LOG_RULES,
   ...TRIGGER_RULES,

@@ -20,11 +20,14 @@ const MEMORY_MIN_BYTES = 1024 ** 2;
 
 const CRON_MAX = 200;
 
+/** The longest path there is. What makes matchers of globs throws at much more. */
+const PATTERN_MAX = 4096;
+
 /** @type {{[K in keyof TriggerSpec]: import('./rules.js').Rule}} */
 export const TRIGGER_RULES = {
-  watch: texts(),
+  watch: patterns(),
   watchOff: flag(false),
-  ignoreWatch: texts(),
+  ignoreWatch: patterns(),
   watchExtensions: texts(),
   watchDelayMs: whole(0),
   watchOptions: { accepts: isPlain, accepted: 'an object', fallback: {} },
@@ -33,6 +36,11 @@ export const TRIGGER_RULES = {
   autostart: flag(true),
   pidFile: { accepts: isText, accepted: 'a path, or "" for the default one', fallback: '' },
 };
+
+/** @returns {import('./rules.js').Rule} */
+function patterns() {
+  return { accepts: (value) => Array.isArray(value) && value.every((one) => isText(one) && one.length <= PATTERN_MAX), accepted: `a list of texts of at most ${PATTERN_MAX} characters`, fallback: [] };
+}
 
 /** @param {TriggerSpec} spec */
 export function isWatched({ watch, watchOff }) {

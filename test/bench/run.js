@@ -8,6 +8,7 @@ import { measureKillToServing } from './figures/kill-to-serving.js';
 import { measureListTime, measureLongList } from './figures/list-time.js';
 import { measureLogs } from './figures/logs.js';
 import { measureMemory } from './figures/memory.js';
+import { measureMetrics } from './figures/metrics.js';
 import { measureReloadLosses } from './figures/reload-losses.js';
 import { measureReloadTime } from './figures/reload-time.js';
 import { measureSlowRoute } from './figures/slow-route.js';
@@ -41,6 +42,7 @@ const FIGURES = {
   balance: measureBalance,
   throughput: measureThroughput,
   logs: measureLogs,
+  metrics: measureMetrics,
 };
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' }, only: { type: 'string', multiple: true }, write: { type: 'boolean', default: false } } });

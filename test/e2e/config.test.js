@@ -81,6 +81,14 @@ describe('start takes a config file', () => {
     expect(JSON.parse(result.stdout)).toMatchObject([{ name: 'quiet' }]);
   });
 
+  test('and all of what it prints is shown, however much', async () => {
+    const home = await ecosystems();
+    writeFileSync(join(home.work, 'loud.config.js'), 'for (let at = 0; at < 20_000; at += 1) console.log("line", at); module.exports = [{ name: "loud", script: "./worker.js" }];');
+    const { exitStatus, stderr } = await home.nclust('validate', 'loud.config.js');
+    expect(exitStatus).toBe(0);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(20_000);
+  });
+
   test('whose scripts may be called like one', async () => {
     const home = await ecosystems();
     cpSync(join(home.work, 'worker.js'), join(home.work, 'app.json.js'));
@@ -204,6 +212,13 @@ describe('init', () => {
     expect(await home.nclust('ecosystem', ...words)).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('stays as it is') });
     expect(readFileSync(file, 'utf8')).toBe(text);
     expect(await home.nclust('start')).toMatchObject({ exitStatus: 0 });
+  });
+
+  test.runIf(existsSync('/proc/self'))('says where nothing can be written', async () => {
+    const home = await sandbox();
+    // Not even root may.
+    const result = await home.nclust('init', { cwd: '/proc/self' });
+    expect(result).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringMatching(/^nclust: "\/proc\/\S+\/ecosystem\.config\.js" cannot be written \(E[A-Z]+\); nothing was changed\.\nnext: /) });
   });
 
   test('in a package of modules the file ends in .cjs', async () => {

@@ -1,10 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createSite } from '../helpers/deployment.js';
 import { takePort } from '../helpers/ports.js';
 import { fetchOnce } from '../helpers/sandbox-app.js';
 import { sandbox } from '../helpers/sandbox.js';
+
+const isLink = (/** @type {string} */ path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 const HOOK = (/** @type {string} */ name) => `echo "$(pwd) $WORD" > "$HOME/${name}"`;
 
@@ -92,6 +94,7 @@ test.each([['fails', 'exit 1'], ['succeeds', 'exit 0']])('when the one who deplo
   writeFileSync(join(hostHome, 'go'), '');
   if (end === 'exit 1') await home.waitFor('the link to lead back', () => site.current() === before);
   else await home.waitFor('the release to be in the list', () => site.read('.history').endsWith(`${after}\n`));
+  await home.waitFor('the connection to end', () => home.processes().length === 0);
 });
 
 test('a setup whose last hook fails is no setup, and the next one begins again', async () => {
@@ -104,6 +107,79 @@ test('a setup whose last hook fails is no setup, and the next one begins again',
   site.configure({ 'post-setup': 'true' });
   expect(await site.deploy('setup')).toMatchObject({ exitStatus: 0 });
   expect(site.current()).not.toBe(null);
+});
+
+test('two deployments to one host do not mix: the second is told who the first is', async () => {
+  const home = await sandbox();
+  const site = createSite(home, { hosts: ['web1', 'web2'] });
+  const hostHome = join(home.work, 'hosts/web2');
+  site.commit({ 'app.js': '1' });
+  site.configure();
+  await site.deploy('setup');
+  const before = site.current();
+  site.commit({ 'app.js': '2' });
+  site.configure({ 'pre-deploy': 'touch "$HOME/begun"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done' });
+  const first = site.follow('--parallel', { env: { USER: 'ann' } });
+  await home.waitFor('the hook to begin', () => existsSync(join(hostHome, 'begun')));
+
+  site.configure();
+  for (const words of [[], ['revert'], ['--parallel'], ['main']]) {
+    const locked = await site.deploy(...words);
+    expect(locked).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/failed on web1: it is locked by ann@\S+ since \d{4}-[^]*nothing was switched[^]*If it is not there any more: nclust deploy production unlock/) });
+  }
+  expect([site.current('web1'), site.current('web2')]).toEqual([before, before]);
+  expect((await site.deploy('list')).exitStatus).toBe(0);
+
+  for (const host of ['web1', 'web2']) writeFileSync(join(home.work, 'hosts', host, 'go'), '');
+  expect((await first.done).exitStatus).toBe(0);
+  expect([site.read('current/app.js', 'web1'), site.read('current/app.js', 'web2')]).toEqual(['2', '2']);
+  expect(await site.deploy('revert')).toMatchObject({ exitStatus: 0 });
+});
+
+test.each([
+  ['Ctrl-C in a build', /** @type {const} */ ('SIGINT'), 'pre-deploy'],
+  ['Ctrl-C in a switch that then comes to its end', /** @type {const} */ ('SIGINT'), 'post-deploy'],
+  ['SIGKILL in a switch that then comes to its end', /** @type {const} */ ('SIGKILL'), 'post-deploy'],
+])('after %s the host is not locked', async (_what, signal, hook) => {
+  const home = await sandbox();
+  const site = createSite(home);
+  const hostHome = join(home.work, 'hosts/web1');
+  site.commit({ 'app.js': '1' });
+  site.configure();
+  await site.deploy('setup');
+  site.configure({ [hook]: 'touch "$HOME/begun"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done' });
+  const command = site.follow();
+  await home.waitFor('the hook to begin', () => existsSync(join(hostHome, 'begun')));
+  command.child.kill(signal);
+  expect((await command.done).exitStatus).toBe(signal === 'SIGINT' ? 1 : null);
+  site.configure();
+  if (hook === 'post-deploy') expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('it is locked by') });
+  writeFileSync(join(hostHome, 'go'), '');
+  await home.waitFor('the lock to go', () => !isLink(join(site.root(), '.lock')));
+  expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
+  await home.waitFor('the connection to end', () => home.processes().length === 0);
+});
+
+test('a lock that was left behind is taken away by unlock; a failed deployment leaves none', async () => {
+  const home = await sandbox();
+  const site = createSite(home);
+  site.commit({ 'app.js': '1' });
+  site.configure();
+  await site.deploy('setup');
+  site.configure({ 'pre-deploy': 'touch "$HOME/begun"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done' });
+  const command = site.follow();
+  await home.waitFor('the hook to begin', () => existsSync(join(home.work, 'hosts/web1/begun')));
+  command.child.kill('SIGKILL');
+  await command.done;
+  writeFileSync(join(home.work, 'hosts/web1/go'), '');
+  site.configure({ 'post-deploy': 'exit 3' });
+  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('it is locked by') });
+  expect(await site.deploy('unlock')).toMatchObject({ exitStatus: 0, stderr: expect.stringMatching(/^web1 was locked by \S+@\S+ since .*, and is not any more\.\n$/) });
+  expect(await site.deploy('unlock')).toMatchObject({ exitStatus: 0, stderr: 'web1 was not locked.\n' });
+  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('"post-deploy" ended with 3') });
+  site.configure();
+  expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
+  await home.waitFor('the first connection to end', () => home.processes().length === 0);
 });
 
 test('revert goes back, curr, prev and list tell, exec runs in the current release', async () => {
@@ -184,7 +260,9 @@ test('as many releases are kept as was said, and a running one of another name i
     expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
   }
   expect(site.releases()).toHaveLength(2);
-  expect(site.releases().at(-1)).toBe(site.current());
+  // Those of one second are sorted by their commits.
+  expect(site.releases()).toContain(site.current());
+  expect(site.read('current/app.js')).toBe('3');
   expect((await site.deploy('list')).stdout.trim().split('\n')).toHaveLength(2);
 });
 

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -52,6 +52,23 @@ describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
     const result = await run.done;
     expect(result.exitStatus).toBe(0);
     expect(result.stdout).toContain('got SIG');
+  });
+
+  test('a signal that comes before anything runs ends it too', async () => {
+    const home = await sandbox();
+    const programs = join(home.work, 'programs');
+    mkdirSync(programs);
+    // The first program that the runtime calls.
+    writeFileSync(join(programs, 'readlink'), '#!/bin/sh\nkill -s TERM 1\nPATH=/usr/bin:/bin exec readlink "$@"\n', { mode: 0o755 });
+    const result = await asFirstProcess(home, runtime(fixturePath('names-the-signal')), { env: { PATH: `${programs}:${process.env.PATH}` } }).done;
+    expect(result).toMatchObject({ exitStatus: 143, stdout: '', stderr: '' });
+  });
+
+  test.skipIf(hasExecve)('a signal that comes while the config is read ends it too', async () => {
+    const home = await sandbox();
+    writeFileSync(join(home.work, 'app.config.cjs'), `process.kill(1, 'SIGTERM'); module.exports = { apps: [{ script: ${JSON.stringify(fixturePath('names-the-signal'))} }] };`);
+    const result = await asFirstProcess(home, [nodeUnderTest(), NCLUST, 'run', 'app.config.cjs']).done;
+    expect(result).toMatchObject({ exitStatus: 143, stdout: '', stderr: '' });
   });
 
   test('SIGHUP reloads', async () => {

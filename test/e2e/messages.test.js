@@ -143,9 +143,10 @@ test('a client is told what happens and what apps say, and its messages reach th
   const client = await home.connect();
   /** @type {any[]} */
   const events = [];
-  client.onNotification(({ method, params }) => void (method === 'event' && events.push(.../** @type {any} */ (params).events)));
-  expect(await client.request('events', { subscription: 'all' })).toEqual({ subscription: 'all' });
-  await client.request('sendMessage', { targets: ['api'], message: { id: 0, type: 'process:msg', topic: 'say', data: { some: 'thing' } } });
+  const following = client.events();
+  void (async () => { for await (const event of following) events.push(event); })();
+  await following.ready;
+  await client.sendMessage('api', { id: 0, type: 'process:msg', topic: 'say', data: { some: 'thing' } });
   await home.waitFor('the answer of the app', () => events.some(({ type }) => type === 'said:again'));
   expect(events.find(({ type }) => type === 'said:again')).toMatchObject({ isFromApp: true, data: { some: 'thing' }, process: { id: 0, name: 'api' } });
   await home.nclust('restart', 'api');

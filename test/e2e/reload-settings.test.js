@@ -9,7 +9,7 @@ const NODE_24 = fileURLToPath(new URL('../nodes/node_modules/node24-linux-x64/bi
 const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
 /** @param {import('../helpers/sandbox.js').Sandbox} home @param {string} name */
-const specOf = async (home, name) => (await home.nclust('describe', name, '--json')).json()[0].spec;
+const detailOf = async (home, name) => (await home.nclust('describe', name, '--json')).json()[0];
 
 test.runIf(existsSync(NODE_24))('--interpreter: the new workers run on that Node.js, the list says so, and no request fails', async () => {
   const home = await sandbox();
@@ -33,9 +33,10 @@ test('what a reload sets stays set', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 1, flags: ['--max-surge', '2'], env: { COLOUR: 'red' } });
   await home.nclust('reload', app.name, '--scheduling', 'sticky', '--max-unavailable', '1', '--update-env', { env: { COLOUR: 'blue', PORT: String(app.port) } });
-  expect(await specOf(home, app.name)).toMatchObject({ scheduling: 'sticky', maxSurge: 2, maxUnavailable: 1, rollbackWindowMs: 0, env: { COLOUR: 'blue' } });
+  const set = { spec: { scheduling: 'sticky', maxSurge: 2, maxUnavailable: 1, rollbackWindowMs: 0, shellEnv: { COLOUR: 'blue' }, env: {} }, effectiveEnv: { COLOUR: 'blue' } };
+  expect(await detailOf(home, app.name)).toMatchObject(set);
   await home.nclust('reload', app.name);
-  expect(await specOf(home, app.name)).toMatchObject({ scheduling: 'sticky', maxSurge: 2, maxUnavailable: 1, env: { COLOUR: 'blue' } });
+  expect(await detailOf(home, app.name)).toMatchObject(set);
 });
 
 test('Ctrl-C ends the command, and the reload comes to its end', async () => {

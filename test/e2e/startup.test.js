@@ -76,7 +76,7 @@ describe.runIf(isRoot)('who is not root', () => {
     for (const folder of [dirname(home.work), home.work, join(home.work, 'bin')]) chmodSync(folder, 0o755);
     const result = await home.nclust(command, '--service-name', 'web', { uid: NOBODY, gid: NOBODY, env: { NCLUST_HOME: '/srv/web' } });
     expect(result.exitStatus).toBe(1);
-    expect(result.stdout).toMatch(new RegExp(`^sudo env PATH=\\$PATH:${dirname(nodeUnderTest())} ${nodeUnderTest()} \\S+/bin/nclust\\.js ${command} systemd -u nobody --hp ${dirname(home.work)} --home /srv/web --service-name web\n$`));
+    expect(result.stdout).toMatch(new RegExp(`^sudo env PATH="\\$PATH":${dirname(nodeUnderTest())} ${nodeUnderTest()} \\S+/bin/nclust\\.js ${command} systemd -u nobody --hp ${dirname(home.work)} --home /srv/web --service-name web\n$`));
     expect(result.stderr).toMatch(/[Rr]oot has to/);
     expect(told()).toEqual([]);
   });

@@ -41,6 +41,8 @@ export class FakeKeeper {
   isHeard = false;
   /** What apps have told of themselves, by instance. @type {Map<string, [type: string, name: string, text: string][]>} */
   told = new Map();
+  /** What agents last told of what they count, by instance. @type {Map<string, object>} */
+  reports = new Map();
   /** What was sent to apps. @type {{instanceId: string, message?: unknown, text?: string}[]} */
   sent = [];
   /** How an app takes what it is sent: the code of a refusal, or nothing. @type {(params: any) => string|void} */
@@ -140,7 +142,7 @@ export class FakeKeeper {
     this.#emit('exited', { instanceId, ...child.exit });
     this.#later(child, child.behaviour.goneAfterMs ?? 1, () => {
       child.isGone = true;
-      this.#emit('gone', { instanceId });
+      this.#emit('gone', { instanceId, report: this.reports.get(instanceId) ?? null });
     });
   }
 
@@ -281,6 +283,8 @@ export class FakeKeeper {
         return {};
       case 'told':
         return { told: Object.fromEntries(this.told) };
+      case 'reports':
+        return { reports: Object.fromEntries(this.reports) };
       case 'send-message':
       case 'write':
         return this.#take(params);
@@ -312,7 +316,7 @@ export class FakeKeeper {
   }
 
   #snapshot() {
-    const children = [...this.children.values()].map(({ behaviour: _b, env: _e, timers: _t, ...fact }) => fact);
+    const children = [...this.children.values()].map(({ behaviour: _b, env: _e, timers: _t, ...fact }) => (fact.isGone ? { ...fact, report: this.reports.get(fact.instanceId) ?? null } : fact));
     return {
       version: '0.0.0',
       protocol: 1,

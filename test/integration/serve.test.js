@@ -45,6 +45,9 @@ test('a file has its type, its length and what lets a browser ask whether it has
 test.each([
   ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
   ['bytes=-2', 206, '89', 'bytes 8-9/10'],
+  ['bytes=-10', 206, '0123456789', 'bytes 0-9/10'],
+  ['bytes=-300', 206, '0123456789', 'bytes 0-9/10'],
+  ['bytes=-0', 416, '416 Range Not Satisfiable\n', 'bytes */10'],
   ['bytes=7-', 206, '789', 'bytes 7-9/10'],
   ['bytes=5-100', 206, '56789', 'bytes 5-9/10'],
   ['bytes=10-', 416, '416 Range Not Satisfiable\n', 'bytes */10'],
@@ -58,6 +61,18 @@ test.each([
   const answer = await ask('/ten.bin', { headers: { Range: range } });
   expect([answer.status, answer.body]).toEqual([status, body]);
   if (contentRange) expect(answer.headers['content-range']).toBe(contentRange);
+});
+
+test('what a cache has to tell apart is said with every answer, also with 304 and 206', async () => {
+  const { path } = site();
+  const { ask } = await startStaticServer(path, { isSpa: true, cors: 'https://example.com' });
+  const { headers: { etag } } = await ask('/app.js');
+  for (const headers of [{}, { 'If-None-Match': etag }, { Range: 'bytes=0-99' }, { 'Accept-Encoding': 'br' }]) {
+    const { headers: { vary } } = await ask('/app.js', { headers });
+    expect(vary.split(', ').sort()).toEqual(['Accept-Encoding', 'Origin']);
+  }
+  const page = await ask('/somewhere', { headers: HTML });
+  expect([page.status, page.headers.vary.split(', ').sort()]).toEqual([200, ['Accept', 'Accept-Encoding', 'Origin']]);
 });
 
 test('text is compressed as the client likes it best; a range and what is compressed already are not', async () => {

@@ -7,6 +7,7 @@ import { NOTHING_FRESH } from '../environment.js';
 import { checkCompression } from '../logs/compression.js';
 import { keepOffOwnFiles } from '../own-files.js';
 import { withRoom } from '../room.js';
+import { isServing } from '../serving.js';
 import { checkCron } from '../triggers/check-cron.js';
 import { asSwitched, stopWatching, toggleWatch } from '../triggers/watch-switch.js';
 import { changeSpecs, remove, renew, resize, startSpecs, stop } from '../wishes.js';
@@ -54,6 +55,8 @@ export const changes = {
     const given = changer({ env: env ?? null, fields, paths: desk.paths });
     const change = (/** @type {AppSpec} */ one) => (watch ? toggleWatch(given(one)) : given(one));
     const fresh = await readFresh(desk, token, (desired) => specsOf(desired, idsOf(desired, targets)).map(change));
+    // A request that is sent again has been looked at.
+    if (!desk.control.hasSeen(token)) desk.parts.checkPresent(servingSpecs(desk, targets).map(change));
     const receipt = desk.control.mutate('restart', token, (desired) => fresh.keep(about(restarted(desk, desired, idsOf(desired, targets), { change: (one) => fresh.fill(change(one)), instances }))));
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
@@ -235,6 +238,16 @@ function scaled({ parts }, desired, name, instances) {
 /** For withRoom(). @param {string} what  @param {Desk} desk */
 export function roomOf(what, { control: { world, keeper }, parts }) {
   return { what, world, limits: parts.systemLimits(keeper?.pid ?? 0) };
+}
+
+/**
+ * What a restart would end. Of a control that has not met a keeper yet nobody knows.
+ * @param {Desk} desk
+ * @param {string[]} targets
+ */
+function servingSpecs({ control: { world } }, targets) {
+  const ids = new Set(idsOf(world.desired, targets));
+  return world.desired.apps.filter((app) => isServing(world, app) && app.slots.some(({ id }) => ids.has(id))).map(({ spec }) => spec);
 }
 
 /**

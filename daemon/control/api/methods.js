@@ -6,6 +6,7 @@ import { saving } from './saving.js';
 import { tendLogFiles } from './log-files.js';
 import { followLogs } from './logs.js';
 import { messages } from './messages.js';
+import { metrics } from './metrics.js';
 import { readings } from './readings.js';
 import { reloading } from './reloading.js';
 import { renewing } from './renewing.js';
@@ -21,7 +22,8 @@ import { METHODS } from '../../../lib/shared/protocol.js';
  * @typedef {object} Desk
  * @property {import('../control.js').Control} control
  * @property {import('../core.js').Parts} parts
- * @property {import('../metrics/sampler.js').Sampler} sampler
+ * @property {import('../metrics/metrics.js').Metrics} metrics
+ * @property {import('../metrics/exports.js').Exports} exports
  * @property {import('../../../lib/shared/paths.js').HomePaths} paths
  * @property {string} version
  * @property {import('../triggers/triggers.js').Triggers} triggers
@@ -30,7 +32,7 @@ import { METHODS } from '../../../lib/shared/protocol.js';
 /** @typedef {(desk: Desk, params: Record<string, unknown>, client: Client) => unknown} MethodBody */
 
 /** @type {Record<Method, MethodBody>} */
-const BODIES = { ...readings, ...changes, ...reloading, ...renewing, ...applying, ...saving, ...importing, ...followLogs, ...tendLogFiles, ...settings, ...updating, ...messages };
+const BODIES = { ...readings, ...changes, ...reloading, ...renewing, ...applying, ...saving, ...importing, ...followLogs, ...tendLogFiles, ...settings, ...updating, ...messages, ...metrics };
 
 /**
  * @param {Desk} desk

@@ -32,10 +32,10 @@ export const readings = {
   /** @type {MethodBody} */
   async list(desk, params) {
     const { targets, brief, detail } = readParams({ targets: optional(texts), brief: withDefault(flag, false), detail: withDefault(flag, false) }, params);
-    await desk.sampler.lookAtNew(runningPids(desk));
+    await desk.metrics.lookAtNew();
     const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
     const slots = brief && !detail ? briefStatuses(desk, ids) : statuses(desk, ids, { isDetailed: detail, told: detail ? await toldByApps(desk) : undefined });
-    return { slots, notices: [...desk.control.world.notices, ...rollbacks(desk.control.world), ...refusals(desk.control), ...desk.parts.settings.notices(), ...desk.parts.logs.notices()] };
+    return { slots, notices: [...desk.control.world.notices, ...rollbacks(desk.control.world), ...refusals(desk.control), ...desk.parts.settings.notices(), ...desk.parts.logs.notices(), ...desk.exports.notices()] };
   },
 
   /** @type {MethodBody} */
@@ -71,20 +71,15 @@ export function allIds({ control }) {
   return control.world.desired.apps.flatMap((app) => app.slots.map((slot) => slot.id));
 }
 
-/** @param {Pick<Desk, 'control'>} desk */
-export function runningPids({ control }) {
-  return [...control.world.instances.values()].filter((instance) => instance.pid > 0 && !instance.exit).map((instance) => instance.pid);
-}
-
 /**
  * @param {Desk} desk
  * @param {number[]} ids
  * @param {{isDetailed?: boolean, told?: Awaited<ReturnType<typeof toldByApps>>}} [o]
  * @returns {SlotStatus[]}  In the order of their ids.
  */
-export function statuses({ control, parts, paths, sampler, triggers }, ids, { isDetailed = false, told = new Map() } = {}) {
+export function statuses({ control, parts, paths, metrics, triggers }, ids, { isDetailed = false, told = new Map() } = {}) {
   const { world } = control;
-  const shown = { isDetailed, home: paths.home, pidsFolder: paths.pids, triggersOf: triggers.shown, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: sampler.usageOf, logsOf: parts.logs.shown, told, overview: overviewOf(world) };
+  const shown = { isDetailed, home: paths.home, pidsFolder: paths.pids, triggersOf: triggers.shown, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: metrics.usageOf, logsOf: parts.logs.shown, told, overview: overviewOf(world) };
   return wishesOf(world, ids).map(({ app, wish }) => slotStatus(world, app, wish, shown));
 }
 
@@ -93,9 +88,9 @@ export function statuses({ control, parts, paths, sampler, triggers }, ids, { is
  * @param {number[]} ids
  * @returns {BriefStatus[]}  In the order of their ids.
  */
-function briefStatuses({ control, sampler }, ids) {
+function briefStatuses({ control, metrics }, ids) {
   const { world } = control;
-  const shown = { usageOf: sampler.usageOf, overview: overviewOf(world) };
+  const shown = { usageOf: metrics.usageOf, overview: overviewOf(world) };
   return wishesOf(world, ids).map(({ app, wish }) => briefStatus(world, app, wish, shown));
 }
 

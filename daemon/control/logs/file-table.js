@@ -22,8 +22,9 @@ import { createLogFile } from './log-file.js';
  * @param {(path: string) => Times} o.openTimes
  * @param {import('./archive.js').Archive} o.archive
  * @param {(given: GivenLimits|null) => LogLimits} o.limitsOf
+ * @param {(name: string, reason: string) => void} [o.onLost]
  */
-export function createFileTable({ nowMs, openTimes, archive, limitsOf }) {
+export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = () => {} }) {
   const disk = createDisk();
   /** @typedef {{file: LogFile, holders: number, wishes: FileWishes}} Entry */
   /** @type {Map<string, Entry>} */
@@ -35,6 +36,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf }) {
     const file = createLogFile({
       disk,
       isDropping: () => wished().overflow === 'drop',
+      onLost: (reason) => onLost(wished().name, reason),
       place: { path, nowMs, limits: () => limitsOf(wished().limits), openTimes: () => openTimes(path), onRotated: archive.rotated },
     });
     return { holders: 0, wishes, file };

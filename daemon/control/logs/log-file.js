@@ -34,13 +34,14 @@ const LINE_END = Buffer.from('\n');
  * @param {object} o
  * @param {Disk} o.disk
  * @param {() => boolean} o.isDropping  Whether lines are to be lost before the app has to wait for the disk.
+ * @param {(reason: string) => void} [o.onLost]  The first time, and again when an hour has passed without.
  * @param {Parameters<typeof createOpenFile>[0]} o.place
  * @returns {LogFile}
  */
-export function createLogFile({ disk, isDropping, place }) {
+export function createLogFile({ disk, isDropping, onLost, place }) {
   const { path, nowMs } = place;
   const file = createOpenFile(place);
-  const losses = createLosses(nowMs);
+  const losses = createLosses(nowMs, onLost);
   let isClosed = false;
   /** Something was lost in the middle of a line: the next must not be taken for its end. */
   let isTorn = false;

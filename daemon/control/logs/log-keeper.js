@@ -63,13 +63,14 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @param {string} o.timesFolder
  * @param {import('./shipping/fleet.js').Fleet} o.fleet
  * @param {import('./shipping/foreground.js').Foreground} [o.foreground]
+ * @param {(name: string, reason: string, id?: number) => void} [o.onLost]  Lines of an app begin to be lost. The id: of one of its slots alone.
  * @returns {LogKeeper}
  */
-export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, foreground = NO_FOREGROUND }) {
+export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, foreground = NO_FOREGROUND, onLost = () => {} }) {
   const { nowMs } = clock;
   const openPipe = createPipeOpener(clock);
   const followers = createFollowers(nowMs);
-  const files = createFileTable({ nowMs, openTimes: (path) => createTimes(timesFolder, path, { nowMs }), archive, limitsOf });
+  const files = createFileTable({ nowMs, openTimes: (path) => createTimes(timesFolder, path, { nowMs }), archive, limitsOf, onLost });
   /** @type {Map<string, Attached>} */
   const attached = new Map();
 
@@ -88,7 +89,7 @@ export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, 
    */
   function streamOf(one, name, before) {
     const ship = (/** @type {Buffer} */ chunk) => fleet.take(one.place, name, chunk);
-    const stream = createLogStream(one.place, name, { files, followers, nowMs, ship, foreground, before });
+    const stream = createLogStream(one.place, name, { files, followers, nowMs, ship, foreground, onLost, before });
     for (const path of stream.files) files.hold(path, one.place);
     return stream;
   }

@@ -33,17 +33,18 @@ import { createRateLimit } from './rate-limit.js';
  * @param {() => number} o.nowMs
  * @param {(lines: Buffer) => void} o.ship
  * @param {Foreground} o.foreground
+ * @param {(name: string, reason: string, id?: number) => void} o.onLost
  * @param {LogStream} [o.before]  The one it goes on from: what that remembers is remembered.
  * @returns {LogStream}
  */
-export function createLogStream(place, name, { files, followers, nowMs, ship, foreground, before }) {
+export function createLogStream(place, name, { files, followers, nowMs, ship, foreground, onLost, before }) {
   const path = name === 'out' ? place.outFile : place.errorFile;
   const { logFile: combined, rateLimitBytes } = place;
   const format = createLineFormat({ ...place, stream: name, nowMs });
   // Lines of two streams in one file must not mix; those of a format are whole anyway.
   const whole = combined === '' || format ? null : createPlainFormat();
   const limit = rateLimitBytes === 0 ? null : createRateLimit(rateLimitBytes, () => performance.now());
-  const refused = before?.refused() ?? (limit && createLosses(nowMs));
+  const refused = before?.refused() ?? (limit && createLosses(nowMs, (reason) => onLost(place.name, reason, place.id)));
   const lastLines = before?.tail ?? (name === 'err' ? createLastLines() : null);
   /** @type {Source} */
   const source = { slot: { id: place.id, name: place.name }, stream: name, splitter: null };

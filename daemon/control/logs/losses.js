@@ -14,15 +14,17 @@ const TOLD_MS = 3_600_000;
 
 /**
  * @param {() => number} nowMs
+ * @param {(reason: string) => void} [onFirst]  Of a loss, when none is told about.
  * @returns {Losses}
  */
-export function createLosses(nowMs) {
+export function createLosses(nowMs, onFirst = () => {}) {
   const sum = { lines: 0, bytes: 0, reason: '', atMs: 0 };
   let isLosing = false;
   return {
     add(bytes, reason) {
       isLosing = true;
       if (nowMs() - sum.atMs > TOLD_MS) Object.assign(sum, { lines: 0, bytes: 0 });
+      if (sum.bytes === 0) onFirst(reason);
       sum.lines += countLines(bytes);
       sum.bytes += bytes.length;
       sum.reason = reason;

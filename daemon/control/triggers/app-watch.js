@@ -58,8 +58,24 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
     isReady = false;
     const roots = scope.roots.filter((root) => (found.get(root) ?? null) !== null);
     if (roots.length === 0) return;
+    try {
+      watcher = opened(roots, roots.map((root) => found.get(root) ?? null));
+    } catch (fault) {
+      onError(/** @type {NodeJS.ErrnoException} */ (fault)); // Options that the watcher does not take.
+    }
+  }
+
+  /** @param {NodeJS.ErrnoException} fault */
+  function onError(fault) {
+    error ??= fault;
+    looksLeft = LOOKS_UNTIL_AGAIN;
+  }
+
+  /** @param {string[]} roots @param {(string|null)[]} identities */
+  function opened(roots, identities) {
     const mine = open({
       roots,
+      identities,
       isIgnored: scope.isIgnored,
       options,
       onChange: (path) => settler.note(scope.nameOf(path)),
@@ -67,12 +83,9 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
       onReady: () => {
         if (mine === watcher) isReady = true;
       },
-      onError: (fault) => {
-        error ??= fault;
-        looksLeft = LOOKS_UNTIL_AGAIN;
-      },
+      onError,
     });
-    watcher = mine;
+    return mine;
   }
 
   async function look() {

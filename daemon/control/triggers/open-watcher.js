@@ -7,6 +7,7 @@ import { join } from 'node:path';
 /**
  * @typedef {object} WatcherOptions
  * @property {string[]} roots  Paths that are there.
+ * @property {(string|null)[]} identities  What each of them leads to now.
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
  * @property {Record<string, unknown>} options  Of chokidar, as the user gave them.
  * @property {(path: string) => void} onChange

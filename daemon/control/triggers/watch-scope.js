@@ -12,6 +12,7 @@ import { readWatchPattern } from '../../../lib/shared/watch-pattern.js';
  * What of the file system an app's watching is about.
  * @typedef {object} WatchScope
  * @property {string[]} roots  Absolute.
+ * @property {string[]} ownFiles  Those of the app that lie in what is watched.
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
  * @property {(path: string) => string} nameOf  For people.
  */
@@ -34,6 +35,7 @@ export function watchScope({ cwd, watch, ignoreWatch, watchExtensions, watchOpti
 
   return {
     roots,
+    ownFiles: ownFiles.filter((file) => roots.some((root) => isIn(file, root))),
     nameOf: (path) => (isIn(path, cwd) ? relative(cwd, path) || '.' : path),
     isIgnored(path, stats) {
       const holders = entries.filter(({ root }) => isIn(path, root));

@@ -2,12 +2,15 @@ import { pidFileOf } from '../pid-files.js';
 import { logFiles } from '../spawn-params.js';
 import { watchForApp } from './app-watch.js';
 import { loadGlobs } from './open-watcher.js';
+import { createSharedWatchers } from './shared-watchers.js';
 import { watchScope } from './watch-scope.js';
 
 /** @import { WatchShown } from '../../../lib/shared/protocol.js' */
 /** @import { Desk } from '../api/methods.js' */
 /** @import { AppWish } from '../desired.js' */
 /** @import { AppWatch } from './app-watch.js' */
+/** @import { WatcherOptions } from './open-watcher.js' */
+/** @import { WatchScope } from './watch-scope.js' */
 
 /**
  * The watching of all apps.
@@ -28,14 +31,27 @@ import { watchScope } from './watch-scope.js';
 export function createWatches({ desk: { parts, paths }, openWatcher, identify, onSettled }) {
   /** @type {Map<string, {key: string, watch: AppWatch}>} */
   const entries = new Map();
+  const share = createSharedWatchers(openWatcher);
+
+  /** @param {AppWish} app @returns {AppWatch} */
+  function begin(app) {
+    try {
+      return open(app);
+    } catch (error) {
+      // It must not take along what else follows from a change: the home could never be used again.
+      const { message } = /** @type {Error} */ (error);
+      parts.journal('watch-failed', { app: app.spec.name, message });
+      return { paths: () => app.spec.watch, isReady: () => false, problem: () => message, close() {} };
+    }
+  }
 
   /** @param {AppWish} app */
-  function begin({ spec, slots }) {
+  function open({ spec, slots }) {
     const files = slots.flatMap(({ id }) => [...Object.values(logFiles(spec, id, paths.logs)), pidFileOf(spec, id, paths.pids)]);
     const scope = watchScope(spec, { globs: loadGlobs(), ownFolders: [paths.home, ...homeFiles(paths)], ownFiles: [...new Set(files)] });
     return watchForApp(scope, {
       clock: parts.clock,
-      open: openWatcher,
+      open: (o) => share(sameFor(spec, scope, o), o),
       identify,
       options: spec.watchOptions,
       delayMs: spec.watchDelayMs,
@@ -69,6 +85,16 @@ export function createWatches({ desk: { parts, paths }, openWatcher, identify, o
 function keyOf({ spec, slots }) {
   const { cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile } = spec;
   return JSON.stringify([cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile, slots.map(({ id }) => id)]);
+}
+
+/**
+ * Whoever has the same sees the same changes.
+ * @param {AppWish['spec']} spec
+ * @param {WatchScope} scope
+ * @param {WatcherOptions} o
+ */
+function sameFor({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }, { ownFiles }, { roots, identities }) {
+  return JSON.stringify([cwd, watch, ignoreWatch, watchExtensions, watchOptions, ownFiles, roots, identities]);
 }
 
 /** Where an app runs in the home itself, what the manager writes there is told apart by its name. @param {Desk['paths']} paths */

@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 
 /**
  * @typedef {object} EvaluationError
@@ -15,7 +16,7 @@ import { pathToFileURL } from 'node:url';
  * @returns {EvaluationError}
  */
 export function describeError(error, file) {
-  if (!(error instanceof Error)) return { message: `it threw ${String(error)}`, line: null, column: null, hint: null };
+  if (!(error instanceof Error)) return { message: `it threw ${typeof error === 'string' ? error : inspect(error, { depth: 1, breakLength: Infinity })}`, line: null, column: null, hint: null };
   const stack = error.stack ?? '';
   const { line, column } = placeIn(stack, file) ?? { line: null, column: null };
   const message = `${error.name}: ${error.message.split('\n')[0].replace(/[.:]+$/, '')}`;

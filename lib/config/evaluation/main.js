@@ -1,22 +1,47 @@
-import { parentPort, workerData } from 'node:worker_threads';
 import { asPlain } from './plain.js';
 import { describeError } from './describe-error.js';
 import { importConfig } from './import-config.js';
+import { noteVariables } from './variables.js';
 
-// A thread of its own for the user's config: what it leaves running ends with it, what it prints does not mix with our data, and a promise that never
-// settles is noticed.
+/**
+ * @typedef {(import('../load-config.js').Loaded & {variables: import('./variables.js').Variable[]}) | {error: import('./describe-error.js').EvaluationError}} Answer
+ */
 
-const { file, env } = /** @type {{file: string, env: string|null}} */ (workerData);
+// A process of its own for the user's config: it may go to another folder or end itself, what it leaves running ends with it, and a promise that never settles
+// is noticed. A thread would do for half of that: process.chdir() and process.umask() throw in one.
 
+const { file, env } = /** @type {{file: string, env: string|null}} */ (JSON.parse(process.argv.splice(2, 1)[0]));
+const changedVariables = noteVariables(process.env);
+
+// Node.js would keep what a slow reader has not taken yet, and lose it at the end.
+for (const stream of [process.stdout, process.stderr]) /** @type {any} */ (stream)._handle?.setBlocking?.(true);
 // Remarks of Node.js on how it loads the file, which ends well or with an error.
 process.removeAllListeners('warning');
+process.on('uncaughtException', fail);
+process.on('disconnect', () => process.exit());
+// Listening to that alone is no reason to stay.
+process.channel?.unref();
 
-try {
+evaluate().then((found) => answer(found), fail);
+
+async function evaluate() {
   const exported = await exportOf(await importConfig(file));
   const isFunction = typeof exported === 'function';
-  parentPort?.postMessage({ ...asPlain(await (isFunction ? exported({ env }) : exported)), isFunction });
-} catch (error) {
-  parentPort?.postMessage({ error: describeError(error, file) });
+  return { ...asPlain(await (isFunction ? exported({ env }) : exported)), isFunction, variables: changedVariables() };
+}
+
+/** @param {unknown} error */
+function fail(error) {
+  answer({ error: describeError(error, file) });
+}
+
+/**
+ * The first one counts. Whoever asked ends this process then; one that ended by itself could be gone before it is heard.
+ * @param {Answer} message
+ */
+function answer(message) {
+  process.send?.(message);
+  process.channel?.ref();
 }
 
 /**

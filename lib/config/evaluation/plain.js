@@ -1,5 +1,8 @@
 /** What cannot be handed over. @typedef {{keyPath: string, found: string}} Oddity */
 
+/** Nobody writes a config this deep. */
+const DEPTH_MAX = 100;
+
 /**
  * A copy of what a config exports, of plain values alone. Regular expressions stay what they are.
  * @param {unknown} value
@@ -21,9 +24,12 @@ export function asPlain(value) {
 function copy(value, keyPath, parents, oddities) {
   const odd = (/** @type {string} */ found) => void oddities.push({ keyPath, found });
   if (typeof value === 'function' || typeof value === 'symbol') return odd(`is a ${typeof value}`);
+  if (value instanceof Map || value instanceof Set) return odd(`is a ${value instanceof Map ? 'Map' : 'Set'}`);
+  if (ArrayBuffer.isView(value)) return odd('is bytes');
   if (typeof value === 'bigint' || value instanceof Date || value instanceof URL) return value instanceof Date ? value.toISOString() : String(value);
   if (typeof value !== 'object' || value === null || value instanceof RegExp) return value;
   if (parents.includes(value)) return odd('holds itself');
+  if (parents.length === DEPTH_MAX) return odd(`is more than ${DEPTH_MAX} levels deep`);
   const inside = [...parents, value];
   if (Array.isArray(value)) return value.map((one, at) => copy(one, `${keyPath}[${at}]`, inside, oddities));
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, copy(one, keyPath === '' ? key : `${keyPath}.${key}`, inside, oddities)]));

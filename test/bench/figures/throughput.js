@@ -3,7 +3,8 @@ import { runProgram } from '../../helpers/run-program.js';
 import { cpuTicks, median, TICKS_PER_SECOND } from '../measure.js';
 import { openService } from '../services.js';
 
-const HAMMER = fileURLToPath(new URL('../hammer.js', import.meta.url));
+/** The client. */
+export const HAMMER = fileURLToPath(new URL('../hammer.js', import.meta.url));
 const SECONDS = 2;
 /** Many short ones in turns: a busy moment of the machine lasts longer than one of them. */
 const ROUNDS_A_RUN = 3;

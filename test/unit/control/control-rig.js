@@ -46,6 +46,8 @@ export function createRig({ seed = 0 } = {}) {
     clock,
     store,
     events,
+    /** What the log of events was told. */
+    noted: [],
     keeper: new FakeKeeper(clock),
     control: /** @type {Control} */ (/** @type {unknown} */ (null)),
     orphans: [],
@@ -61,6 +63,7 @@ export function createRig({ seed = 0 } = {}) {
     reopened: [],
     settings: { given: () => ({}), set: () => {}, unset: () => false, limitsOf: () => ({}), notices: () => [] },
     preflight: () => {},
+    checkPresent: () => {},
     /** What env files hold, by path. */
     files: {},
     /** Where the values of secrets come from, in place of files and commands. */
@@ -70,6 +73,8 @@ export function createRig({ seed = 0 } = {}) {
     systemLimits: { files: Infinity, tasks: Infinity, tasksFile: '' },
     /** How processes of the next keeper behave. */
     behaveNext: null,
+    /** What measures. Default: nothing does. */
+    makeMetrics: null,
     /** What control runs from. */
     own: { root: '/fake', node: process.execPath, digest: 'control' },
     /** What is installed where: what its two processes say they are, or why it cannot be run. */
@@ -90,6 +95,8 @@ export function createRig({ seed = 0 } = {}) {
     /** Control will die, or has died, in the middle of something. */
     isDoomed: false,
     token: () => `token-${seed}-${nextToken++}`,
+    /** The log of events, for each control. */
+    chronicle: () => ({ note: (event) => void rig.noted.push({ at: clock.nowMs(), ...event }), sinceMs: clock.nowMs(), generationOf: () => null, close: () => {} }),
 
     /** Starts a control; the one before is dead from then on. */
     async boot(mayPass) {
@@ -114,6 +121,7 @@ export function createRig({ seed = 0 } = {}) {
         settings: rig.settings,
         ownLog: { reopen: () => void rig.reopened.push('own') },
         journal: (event, fields) => void events.push({ event, ...fields }),
+        chronicle: rig.chronicle(),
         oom: { hasGrown: () => rig.oomKilled, refresh: () => {} },
         environment: createEnvironment({ clock, secrets: createSecrets({ clock, readOne: (spec, name) => rig.secret(spec, name) }), readFile: async (file) => (rig.files[file] === undefined ? { bytes: null, fault: 'could not be read (ENOENT)' } : { bytes: Buffer.from(rig.files[file]), fault: null }) }),
         newInstanceId: () => `i${seed}-${nextInstance++}`,
@@ -128,6 +136,7 @@ export function createRig({ seed = 0 } = {}) {
         },
         withPresentNode: (spec) => spec,
         preflight: async (specs) => rig.preflight(specs),
+        checkPresent: (specs) => rig.checkPresent(specs),
         systemLimits: () => rig.systemLimits,
         leave: (status) => {
           rig.left = status;
@@ -144,8 +153,11 @@ export function createRig({ seed = 0 } = {}) {
         },
       };
       rig.control = new Control(parts, store.load());
-      const sampler = { usageOf: () => ({ cpu: 0, memoryBytes: 0 }), lookAtNew: async () => {}, close: () => {} };
-      const desk = { control: rig.control, parts, sampler, paths, version: '0.0.0' };
+      rig.metrics?.close?.();
+      const metrics = rig.makeMetrics?.(rig.control) ?? { usageOf: () => ({ cpu: 0, memoryBytes: 0, processes: 0, fds: null }), lookAtNew: async () => {}, onTick: () => () => {} };
+      rig.metrics = metrics;
+      const exports = { notices: () => [], close: async () => {} };
+      const desk = { control: rig.control, parts, metrics, exports, paths, version: '0.0.0' };
       rig.triggers?.close();
       rig.triggers = createTriggers(desk, rig.senses);
       rig.control.follow(rig.triggers.look);

@@ -23,13 +23,13 @@ test('a request is answered by the message with its id', async () => {
 test('an answer can be had in its place among the events', async () => {
   const { port, seen, link } = open();
   link.ask('snapshot', {}, (answer) => seen.events.push(answer));
-  link.ask('snapshot', {}, () => seen.events.push('refused'));
+  link.ask('snapshot', {}, () => seen.events.push('refused'), ({ code }) => seen.events.push(code));
   void link.request('snapshot', {}).then(() => seen.events.push('a promise'));
   for (const id of [1, 3]) port.emit('message', { v: 1, id, ok: { children: [] } });
   port.emit('message', { v: 1, id: 2, error: { code: 'EFAILED' } });
   port.emit('message', { v: 1, event: 'gone', data: {} });
   await Promise.resolve();
-  expect(seen.events).toEqual([{ children: [] }, ['gone', {}, undefined], 'a promise']);
+  expect(seen.events).toEqual([{ children: [] }, 'EFAILED', ['gone', {}, undefined], 'a promise']);
   port.emit('disconnect');
   link.ask('snapshot', {}, () => seen.events.push('lost'));
   expect(port.send).toHaveBeenCalledTimes(3);

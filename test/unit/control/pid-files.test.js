@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -88,6 +89,27 @@ test('what holds something else than a pid is not written over', async () => {
   expect(events).toMatchObject([{ event: 'pid-file-failed', message: 'it holds something that is no pid' }]);
   expect(await rig.list()).toMatchObject([{ status: 'online' }]);
 });
+
+test.each([
+  ['a named pipe', (path) => execFileSync('mkfifo', [path])],
+  ['a device that never ends', (path) => symlinkSync('/dev/zero', path)],
+  ['a huge file', (path) => truncateSync(closed(path), 3 * 1024 ** 3)],
+])('%s in its place is not read, and left alone by this control and the next', async (_, make) => {
+  make(join(folder, 'taken'));
+  await running({ instances: 1, mode: 'fork', pidFile: 'taken' });
+  await boot();
+  await rig.turn(100);
+  const told = { event: 'pid-file-failed', message: 'it holds something that is no pid' };
+  expect(events).toMatchObject([told, told]);
+  expect(existsSync(join(folder, 'taken'))).toBe(true);
+  expect(await rig.list()).toMatchObject([{ status: 'online' }]);
+});
+
+/** @param {string} path */
+function closed(path) {
+  closeSync(openSync(path, 'w'));
+  return path;
+}
 
 test('a folder in its place is told, and does no harm', async () => {
   mkdirSync(join(folder, 'taken'));

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { preflight } from '../../../daemon/control/preflight.js';
+import { checkPresent, preflight } from '../../../daemon/control/preflight.js';
 import { createRig, watch } from './control-rig.js';
 import { makeSpec } from './make-spec.js';
 
@@ -27,6 +27,7 @@ test.each([
   ['what Node cannot check', 'typed.ts', {}],
   ['a script that something else makes parse', 'bad.js', { interpreterArgs: ['--import', 'tsx'] }],
   ['a port that is no number', 'good.js', { env: { PORT: '/run/api.sock' } }],
+  ['a shell command', 'good.js', { kind: 'exec', mode: 'fork', file: '/bin/sh', script: '/no/such --thing' }],
   ['the highest port', 'good.js', { env: { PORT: '65535' } }],
   ['a port that the system chooses', 'good.js', { env: { PORT: '0' } }],
   ['an empty port, for which many apps have a default', 'good.js', { env: { PORT: '' } }],
@@ -42,6 +43,7 @@ test.each([
   ['a script that is a folder', '.', {}, /is no file/],
   ['an interpreter that is missing', 'good.js', { file: '/no/node' }, /"\/no\/node", which should run it/],
   ['an interpreter that cannot be executed', 'good.js', { file: '/etc/passwd' }, /cannot be executed/],
+  ['a script of another kind that is missing', 'none.py', { kind: 'exec', mode: 'fork', file: '/bin/sh' }, /script ".*none\.py" is missing/],
   ['a working directory that is missing', 'good.js', { cwd: '/no/folder' }, /working directory "\/no\/folder"/],
   ['a port that is none', 'good.js', { env: { PORT: '65536' } }, /PORT is 65536, and ports are numbers from 0 to 65535\. Nothing was touched/],
   ['a negative port', 'good.js', { env: { PORT: '-80' } }, /PORT is -80/],
@@ -76,4 +78,33 @@ test('a reload is looked at with its changes before anything is touched, and onl
   const again = watch(rig.call('reload', { targets: ['api'], token }));
   await rig.turn(3_000);
   expect(again.state).toBe('done');
+});
+
+test('a restart ends nothing that could not be started again', async () => {
+  const rig = createRig();
+  await rig.boot();
+  void rig.start({ instances: 2 });
+  await rig.turn(2_000);
+  const before = rig.keeper.requests.length;
+  rig.checkPresent = (specs) => checkPresent(specs.map((one) => ({ ...one, ...spec('none.js') })));
+  const request = watch(rig.call('restart', { targets: ['api'] }));
+  await rig.turn(10);
+  expect([request.state, rig.keeper.requests.length]).toEqual(['failed', before]);
+  expect(request.error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', message: expect.stringMatching(/^Restart of "api" was not begun: its script ".*none\.js" is missing/), hint: expect.stringContaining('nclust restart api') });
+  expect(await rig.list()).toMatchObject([{ generation: 1, status: 'online' }, { generation: 1, status: 'online' }]);
+});
+
+test('what does not run holds up no restart of the others', async () => {
+  const rig = createRig();
+  await rig.boot();
+  void rig.start({ name: 'api' });
+  void rig.start({ name: 'gone' });
+  await rig.turn(2_000);
+  void rig.call('stop', { targets: ['gone'] });
+  await rig.turn(2_000);
+  const looked = [];
+  rig.checkPresent = (specs) => void looked.push(...specs.map(({ name }) => name));
+  const request = watch(rig.call('restart', { targets: ['all'] }));
+  await rig.turn(3_000);
+  expect([request.state, looked]).toEqual(['done', ['api']]);
 });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../daemon/control/clock.js';
 import { NoSecret, readSecret } from '../../../daemon/control/secret-source.js';
 import { createFakeClock } from '../../helpers/fake-clock.js';
@@ -88,6 +88,21 @@ test('a command that does not end is ended after 10s, with what it has started',
   clock.advance(1);
   expect((await failed).message).toBe('could not be had: its command had not ended after 10s');
   await waitFor('their end', () => !pids.some(isRunning));
+});
+
+test('one that cannot be ended, because it runs as somebody else by now, is waited for no longer', async () => {
+  const clock = createFakeClock();
+  const pidFile = join(cwd, 'pid-of-sudo');
+  const failed = read({ command: `echo $$ > ${pidFile}; exec sleep 1000` }, { shellEnv: { PATH: process.env.PATH } }, clock).catch((error) => error);
+  const pid = await waitFor('its pid', () => Number(execFileSync('sh', ['-c', `cat ${pidFile} 2>/dev/null || true`], { encoding: 'utf8' })) || null);
+  const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+    throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' });
+  });
+  clock.advance(10_000);
+  kill.mockRestore();
+  expect((await failed).message).toBe('could not be had: its command had not ended after 10s');
+  process.kill(-pid, 'SIGKILL');
+  await waitFor('its end', () => !isRunning(pid));
 });
 
 test.runIf(process.getuid?.() === 0)('a command runs as the owner of the app', async () => {

@@ -116,3 +116,13 @@ test.each([
   messages.receive(child('one'), message);
   expect(messages.keptOf(child('one'))).toEqual([]);
 });
+
+test('long messages count although they are left out: no more of them is put into JSON than of short ones', () => {
+  const { messages, said, child } = createRig();
+  const one = child('one');
+  messages.hear(true);
+  let times = 0;
+  const long = { toJSON: () => ((times += 1), 'x'.repeat(2 ** 20)) };
+  for (let count = 0; count < 100; count++) messages.receive(one, long);
+  expect([times, said]).toEqual([1, []]);
+});

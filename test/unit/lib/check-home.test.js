@@ -26,7 +26,7 @@ test('a home that is fine is left alone', () => {
 });
 
 describe('a home that is open to others', () => {
-  test.each([['is empty', []], ['holds our state', ['state.json', 'state.json.bak', 'logs']], ['holds our log', ['nclust.log']], ['holds our run folder', ['run']]])('is closed when it %s', (_, entries) => {
+  test.each([['is empty', []], ['holds our state', ['state.json', 'state.json.bak', 'logs']], ['holds our log', ['nclust.log']], ['holds our events', ['events.log', 'events.log.1']], ['holds our run folder', ['run']]])('is closed when it %s', (_, entries) => {
     cleanUp();
     for (const entry of entries) writeFileSync(join(root, entry), '');
     chmodSync(root, 0o755);

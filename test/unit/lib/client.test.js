@@ -193,3 +193,43 @@ describe('a conversation', () => {
     await expect(client.converse('logs', {}).next()).rejects.toMatchObject({ code: 'ERR_NCLUST_PROTOCOL' });
   });
 });
+
+describe('a request that nobody waits for any more', () => {
+  test('is not asked again, and its late answer harms nobody', async () => {
+    const server = await openServer({ start: () => undefined, reset: () => ({ slots: [] }), list: () => undefined });
+    const client = await open(server);
+    const stop = new AbortController();
+    const given = client.request('start', {}, { signal: stop.signal });
+    const kept = client.request('list');
+    await expect.poll(() => server.callsTo('list').length).toBe(1);
+    stop.abort(new Error('enough'));
+    await expect(given).rejects.toThrow('enough');
+    for (const socket of server.sockets) socket.write('{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"late"}}\n{"jsonrpc":"2.0","id":3,"result":{"slots":["kept"]}}\n');
+    expect(await kept).toEqual({ slots: ['kept'] });
+    for (const socket of server.sockets) socket.destroy();
+    expect(await client.request('reset')).toEqual({ slots: [] });
+    expect(server.callsTo('start')).toHaveLength(1);
+    await expect(client.request('reset', {}, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before');
+  });
+
+  test('ends the attempt to reach a manager, and the next request begins it anew', async () => {
+    const server = await openServer({ start: (_params, socket) => { socket.destroy(); } });
+    /** @type {AbortSignal[]} */
+    const attempts = [];
+    const client = await open(server, (/** @type {any} */ signal) => new Promise((_, reject) => {
+      attempts.push(signal);
+      signal.addEventListener('abort', () => reject(signal.reason));
+    }));
+    const stop = new AbortController();
+    const given = client.request('start', {}, { signal: stop.signal });
+    await expect.poll(() => attempts.length).toBe(1);
+    stop.abort(new Error('enough'));
+    const next = client.request('stop');
+    await expect(given).rejects.toThrow('enough');
+    await expect.poll(() => attempts.length).toBe(2);
+    expect(attempts.map(({ aborted }) => aborted)).toEqual([true, false]);
+    await client.close();
+    await expect(next).rejects.toMatchObject({ code: 'ERR_NCLUST_CONNECTION_LOST' });
+    expect(attempts[1].aborted).toBe(true);
+  });
+});

@@ -13,3 +13,16 @@ test('what was lost long before is not counted with what is lost now', () => {
   losses.add(Buffer.from('four\n'), 'EROFS');
   expect(losses.told()).toMatchObject({ lines: 1, bytes: 5, reason: 'EROFS' });
 });
+
+test('the first loss is told to whoever wants to know, and again after an hour without', () => {
+  let nowMs = 1_700_000_000_000;
+  /** @type {string[]} */
+  const told = [];
+  const losses = createLosses(() => nowMs, (reason) => void told.push(reason));
+  losses.add(Buffer.from('one\n'), 'ENOSPC');
+  losses.add(Buffer.from('two\n'), 'EIO');
+  expect(told).toEqual(['ENOSPC']);
+  nowMs += 3_600_001;
+  losses.add(Buffer.from('three\n'), 'EROFS');
+  expect(told).toEqual(['ENOSPC', 'EROFS']);
+});

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createRig, watch } from '../control-rig.js';
+import { makeSpec } from '../make-spec.js';
 
 const MB = 1024 ** 2;
 const SECOND = 1_000;
@@ -69,6 +70,27 @@ describe('watch', () => {
     change();
     await rig.turn(10 * SECOND);
     expect((await generations()).every((generation) => generation > 1)).toBe(true);
+  });
+
+  test('what cannot be watched is told of that app, and harms neither it nor another one', async () => {
+    await running({ watch: ['.'] });
+    const open = rig.senses.openWatcher;
+    rig.senses.openWatcher = (o) => {
+      if (o.roots[0] === '/srv/bad') throw new Error('no such thing');
+      return open(o);
+    };
+    await rig.boot();
+    watch(rig.start({ name: 'bad', watch: ['bad'], cwd: '/srv' }));
+    await rig.turn(5 * SECOND);
+    const [api, , bad] = await detail();
+    expect([api.status, api.triggers.watch.problem, bad.status, bad.triggers.watch]).toEqual(['online', null, 'online', { paths: ['/srv/bad'], isReady: false, problem: 'no such thing' }]);
+  });
+
+  test('a pattern that is none is refused before anything is touched', async () => {
+    for (const fields of [{ watch: ['*'.repeat(5_000)] }, { watch: ['.'], ignoreWatch: ['a'.repeat(5_000)] }]) {
+      await expect(rig.call('start', { specs: [{ ...makeSpec({ name: 'long' }), ...fields }] })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SPEC', data: { keyPath: expect.stringMatching(/watch/i) } });
+    }
+    expect(await rig.list()).toEqual([]);
   });
 
   test('an app that was given up is started by a change', async () => {

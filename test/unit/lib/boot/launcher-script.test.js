@@ -97,3 +97,12 @@ test('an nclust that went with its Node.js is found beside the next one', () => 
 test('the manager in the foreground gets the flags it is always run with', () => {
   expect(launch({ node: place('bin/node'), words: ['daemon'] }).ran[0]).toMatch(/^bin\/node --max-semi-space-size=1 nclust\.js daemon$/);
 });
+
+test.each(['/home/ann', '/home/my user', '/home/a}b', '/home/"$x"`y`', "/home/it's", '/home/a\\b'])('a service that is given no HOME has that of its user: %s', (userHome) => {
+  const main = join(root, 'nclust.js');
+  writeFileSync(main, '');
+  const script = launcherScript({ home: root, userHome, node: '/bin/sh', main, env: {} }).replace('exec "$node" "$main" "$@"', 'printf %s "$HOME"');
+  const run = (/** @type {NodeJS.ProcessEnv} */ env) => spawnSync('/bin/sh', ['-c', script, 'sh', 'ls'], { encoding: 'utf8', env }).stdout;
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  expect([run({ PATH: '/usr/bin:/bin' }), run({ PATH: '/usr/bin:/bin', HOME: '' }), run({ HOME: '/elsewhere' })]).toEqual([userHome, userHome, '/elsewhere']);
+});

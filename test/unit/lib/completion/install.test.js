@@ -1,4 +1,4 @@
-import { lstatSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -32,4 +32,25 @@ test.each([
   ['bash', {}, '.bashrc'], ['zsh', {}, '.zshrc'], ['zsh', { ZDOTDIR: '/z' }, '/z/.zshrc'], ['fish', { XDG_CONFIG_HOME: '/c' }, '/c/fish/completions/nclust.fish'],
 ])('%s %o looks in %s', (shell, env, place) => {
   expect(placeOf(shell, { HOME: '/home/me', ...env })).toBe(place.startsWith('/') ? place : `/home/me/${place}`);
+});
+
+test('without a home there is no place', () => {
+  expect(() => placeOf('bash', {})).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE' }));
+});
+
+test('what cannot be written is said, and left as it is', () => {
+  const file = join(folder, '.bashrc');
+  mkdirSync(file);
+  const refusal = expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE', message: `"${file}" cannot be written (EISDIR); nothing was changed.` });
+  expect(() => install('bash', file)).toThrow(refusal);
+  expect(() => install('fish', file)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE' }));
+  expect([existsSync(file), existsSync(`${file}.nclust-new`)]).toEqual([true, false]);
+});
+
+test.runIf(process.geteuid() === 0)('root leaves a start file to its owner', () => {
+  const file = join(folder, '.zshrc');
+  writeFileSync(file, '');
+  chownSync(file, 4_242, 4_243);
+  install('zsh', file);
+  expect(statSync(file)).toMatchObject({ uid: 4_242, gid: 4_243 });
 });

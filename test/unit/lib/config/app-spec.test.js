@@ -17,14 +17,14 @@ let bin;
 const FILES = {
   'app.js': ['1'], 'app.mjs': ['1'], 'app.cjs': ['1'], 'app.ts': ['1'], 'app.tsx': ['1'], 'two words.js': ['1'], 'py/job.py': ['1'], 'run.sh': ['1'],
   'no-extension': ['console.log(1)'], 'node-cli': ['#!/usr/bin/env node\n1'], 'node-flags': ['#!/usr/bin/env -S node --no-warnings\n1'], 'ruby-cli': ['#!/usr/bin/ruby -w\n1'],
-  tool: ['#!/bin/sh\n1', 0o755], binary: ['\u007fELF\u0002\u0000\u0000', 0o755], 'package.json': ['{"version":"2.3.4"}'], 'broken/package.json': ['{'], 'broken/app.js': ['1'], '.hidden': ['1'],
+  tool: ['#!/bin/sh\n1', 0o755], binary: ['\u007fELF\u0002\u0000\u0000', 0o755], 'package.json': ['{"version":"2.3.4"}'], 'broken/package.json': ['{'], 'broken/app.js': ['1'], 'shop/ecosystem.config.js': ['1'], '.hidden': ['1'],
   'bin/bash': ['', 0o755], 'bin/python3': ['', 0o755], 'bin/deno': ['', 0o755], 'bin/hello': ['#!/bin/sh\n', 0o755], 'bin/not-executable': [''],
 };
 
 beforeAll(() => {
   cwd = mkdtempSync(join(tmpdir(), 'nclust-spec-'));
   bin = join(cwd, 'bin');
-  for (const folder of ['bin', 'py', 'broken']) mkdirSync(join(cwd, folder));
+  for (const folder of ['bin', 'py', 'broken', 'shop']) mkdirSync(join(cwd, folder));
   for (const [path, [text, mode = 0o644]] of Object.entries(FILES)) {
     writeFileSync(join(cwd, path), text);
     chmodSync(join(cwd, path), mode);
@@ -192,4 +192,14 @@ test.each([
   ['the name all', 'app.js', { name: 'all' }, 'ERR_NCLUST_BAD_SPEC', '"all"'],
 ])('%s is refused', (_, target, options, code, word) => {
   expect(() => build(target, options)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(word) }));
+});
+
+test.each([
+  ['a file whose name is nearly that', 'appp.mjs', 'Did you mean "app.mjs"?'],
+  ['one in another folder', './py/jobs.py', 'Did you mean "py/job.py"?'],
+  ['the config file of a folder', './shop', 'It holds a config file: nclust start '],
+  ['what to do with a folder', './py', 'Give the script in it; nclust serve ./py serves its files.'],
+  ['how a shell command is written', 'nothing-like-it.rb', 'A shell command goes in quotes'],
+])('who mistypes a script is told %s', (_, target, hint) => {
+  expect(() => build(target, {})).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
 });

@@ -27,7 +27,7 @@ test.each([
   ['script', 'exec', 'cmd', 'command'], ['name'], ['namespace'], ['cwd'], ['args'], ['interpreter', 'exec_interpreter'], ['node_args', 'interpreterArgs', 'interpreter_args', 'nodeArgs'], ['instances'],
   ['exec_mode', 'execMode'], ['env'], ['filter_env'], ['out_file', 'out', 'output', 'out_log'], ['error_file', 'error', 'err', 'err_file', 'err_log'], ['log_file', 'log'], ['disable_logs'], ['log_type'],
   ['log_date_format'], ['time'], ['merge_logs', 'combine_logs'], ['pid_file', 'pid'], ['watch'], ['ignore_watch'], ['watch_delay'], ['watch_options'], ['max_memory_restart', 'maxMemoryRestart'], ['restart_delay'],
-  ['exp_backoff_restart_delay'], ['min_uptime'], ['max_restarts'], ['autorestart'], ['autostart'], ['stop_exit_codes'], ['kill_timeout'], ['kill_retry_time'], ['treekill'], ['shutdown_with_message'], ['wait_ready'],
+  ['exp_backoff_restart_delay'], ['min_uptime'], ['max_restarts'], ['autorestart'], ['autostart'], ['stop_exit_codes'], ['kill_timeout'], ['kill_retry_time'], ['treekill'], ['shutdown_with_message'], ['metrics'], ['wait_ready'],
   ['listen_timeout'], ['cron_restart', 'cron'], ['port'], ['increment_var'], ['instance_var'], ['uid', 'user'], ['gid'], ['username'], ['force'], ['execute_command'], ['append_env_to_name'], ['source_map_support'],
   ['disable_source_map_support'], ['vizion'], ['post_update'], ['windowsHide'], ['name_prefix'], ['install_url'], ['write'], ['pmx'], ['automation'], ['trace'], ['disable_trace'],
 ])('%s is known, by all its names', (...words) => {

@@ -98,6 +98,22 @@ describe('everything that is wrong is said at once', () => {
     expect(error.data.faults[0].keyPath).toContain(keyPath);
   });
 
+  test.each([
+    [{ env: 'PASSWORD=hunter2' }, 'apps[0].env is a text;'], [{ env: ['PASSWORD=hunter2'] }, 'apps[0].env is a list;'], [{ env_production: 'hunter2' }, 'apps[0].env_production is a text;'],
+    [{ env: { PASSWORD: 'hunter2\0' } }, 'apps[0].env.PASSWORD is a text; accepted: a text without a NUL'], [{ secrets: { PASSWORD: { value: 'hunter2' } } }, 'apps[0].secrets.PASSWORD is an object;'],
+  ])('%j may hold a password, which is not shown', async (given, message) => {
+    const error = await failure(readApps([{ ...app, ...given }]));
+    expect(error.message).toContain(message);
+    expect(JSON.stringify([error.message, error.hint, error.data])).not.toContain('hunter2');
+  });
+
+  test('nor is that of a folder that is served', async () => {
+    write({ 'x.json': { static: [{ path: '.', port: 8080, basic_auth: 'admin:hunter2' }] } });
+    const error = await failure(read({ file: 'x.json' }));
+    expect(error.message).toContain('static[0].basic_auth is a text;');
+    expect(error.message).not.toContain('hunter2');
+  });
+
   test.each([[null], [42], ['text'], [{}], [{ app: [] }], [[]].map(() => ({ name2: 1 }))])('a file that holds %j holds no apps', async (content) => {
     write({ 'x.json': JSON.stringify(content) });
     await expect(read({ file: 'x.json' })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG', message: expect.stringContaining('a list "apps"') });
@@ -140,6 +156,10 @@ describe('a file that cannot be read', () => {
   test.each([
     ['x.json', '{"apps": [\n  {"name" "x"}]}', 'line 2, column 11'],
     ['x.yaml', 'apps:\n  - name: x\n   script: y\n', 'line 3, column 1'],
+    ['x.json', `{"apps": [{"script": "app.js", "args": ${'['.repeat(20_000)}${']'.repeat(20_000)}}]}`, 'is more than 100 levels deep'],
+    ['x.yaml', 'apps: &apps\n  - name: x\n    script: app.js\n    env: { SELF: *apps }\n', 'apps\\[0\\].env.SELF holds itself'],
+    ['x.yaml', 'apps:\n  - name: x\n    script: app.js\n    env: !!set { A, B }\n', 'apps\\[0\\].env is a Set'],
+    ['x.yaml', 'apps:\n  - name: x\n    script: app.js\n    args: !!binary SGVsbG8=\n', 'apps\\[0\\].args is bytes'],
     ['x.config.js', 'module.exports = {\n  apps: [{ name: "a" script: 1 }] };', 'SyntaxError: Unexpected identifier.*line 2, column 22'],
     ['x.config.mjs', 'export default {\n  apps: [{ name: "a" script: 1 }] };', 'SyntaxError: Unexpected identifier.*line 2, column 22'],
     ['x.config.js', '\n\nmodule.exports = nothing;', 'ReferenceError: nothing is not defined .line 3, column 18'],

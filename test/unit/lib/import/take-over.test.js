@@ -123,3 +123,8 @@ describe('the saved list', () => {
     expect(() => readSavedList(undefined, shell(pm2Home({})))).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_IMPORT', hint: expect.stringContaining('--live') }));
   });
 });
+
+test('a process without a name is called app, and nobody else is blamed for it', () => {
+  const { apps, warnings } = taken([record({ name: null })]);
+  expect([apps.map(({ spec }) => spec.name), warnings]).toEqual([['app'], []]);
+});

@@ -57,3 +57,20 @@ test.each([
 ])('a death: %j', (changes, text) => {
   expect(describeDeath(death(/** @type {any} */ (changes)))).toBe(text);
 });
+
+test('the report begins with how it is, why it last ended, and what it waits for', () => {
+  const summary = (/** @type {any} */ changes) => renderDescribe({ slots: [slotStatus({ startedAtMs: view.nowMs - 3 * 3_600_000, ...changes })] }, view).split('┌')[0];
+  expect(summary({ addresses: [{ address: '::', port: 80, family: 'IPv6' }, { address: '0.0.0.0', port: 80, family: 'IPv4' }], restarts: 1 })).toBe('Process 0: api\n  online for 3h: instance 0 of /srv/app.js in fork mode, listening on port 80; 1 restart.\n  It has not died since it is in the list.\n');
+  const crash = death({ atMs: view.nowMs - 60_000 });
+  const text = summary({ status: 'waiting restart', pid: 0, waitingFor: 'the next attempt in 3s', deaths: [crash, crash], lastDeath: crash });
+  expect(text).toMatch(/waiting restart: .*\n {2}It waits for the next attempt in 3s\.\n {2}It last died at .*, 1m ago: exited with code 1 after 350ms, before it was up: it ended by itself\. Of its last 2 ends 2 were in the last hour.*\n {2}Next: nclust why api, and nclust logs 0 --err\n/);
+  expect(summary({ lastDeath: death({ cause: 'reload', by: 'reload' }) })).toContain('It last ended at');
+});
+
+test('the errors since the last death are shown, and those of the death once', () => {
+  const entry = (/** @type {number|null} */ atMs, /** @type {string} */ line) => ({ id: 0, name: 'api', stream: /** @type {const} */ ('err'), line, atMs });
+  const slot = slotStatus({ lastDeath: death({ atMs: 1_000 }) });
+  const text = renderDescribe({ slots: [slot], errors: { 0: [entry(999, 'old'), entry(1_001, 'slow \u001b[2Jquery'), entry(null, 'undated')] } }, view);
+  expect(text).toMatch(/Last lines of its error log\n.* {2}slow query\n {2}- {2}undated\n/);
+  expect(text).not.toContain('old\n');
+});

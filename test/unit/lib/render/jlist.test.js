@@ -38,6 +38,10 @@ test('what was asked for of variables and of the stop has the names of PM2, and 
   for (const name of ['shutdown_with_message', 'increment_var', 'filter_env']) expect(toPm2(slot).pm2_env).not.toHaveProperty(name);
 });
 
+test('a file that is not wanted is /dev/null', () => {
+  expect(toPm2({ ...slot, outFile: '', errorFile: '' }).pm2_env).toMatchObject({ pm_out_log_path: '/dev/null', pm_err_log_path: '/dev/null' });
+});
+
 test('an attribute wins over a variable of the same name', () => {
   expect(toPm2(slot).pm2_env.status).toBe('online');
 });

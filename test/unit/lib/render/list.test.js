@@ -21,12 +21,12 @@ const two = [
 
 test('the table has the columns of PM2, sorted by name', () => {
   expect(render(two)).toBe(`\
-┌────┬────────┬───────────┬─────────┬─────────┬──────┬────────┬────┬─────────────────┬───────┬────────┬──────┬──────────┐
-│ id │ name   │ namespace │ version │ mode    │ pid  │ uptime │ ↺  │ status          │ cpu   │ mem    │ user │ watching │
-├────┼────────┼───────────┼─────────┼─────────┼──────┼────────┼────┼─────────────────┼───────┼────────┼──────┼──────────┤
-│ 0  │ api    │ default   │ 1.2.3   │ cluster │ 4711 │ 1m     │ 0  │ online          │ 12.3% │ 45.1mb │ root │ disabled │
-│ 1  │ worker │ default   │ 1.2.3   │ fork    │ N/A  │ 0      │ 12 │ waiting restart │ 0%    │ 0b     │ root │ disabled │
-└────┴────────┴───────────┴─────────┴─────────┴──────┴────────┴────┴─────────────────┴───────┴────────┴──────┴──────────┘
+┌────┬────────┬───────────┬─────────┬─────────┬──────┬────────┬────┬───────────────────┬───────┬────────┬──────┬──────────┐
+│ id │ name   │ namespace │ version │ mode    │ pid  │ uptime │ ↺  │ status            │ cpu   │ mem    │ user │ watching │
+├────┼────────┼───────────┼─────────┼─────────┼──────┼────────┼────┼───────────────────┼───────┼────────┼──────┼──────────┤
+│ 0  │ api    │ default   │ 1.2.3   │ cluster │ 4711 │ 1m     │ 0  │ online            │ 12.3% │ 45.1mb │ root │ disabled │
+│ 1  │ worker │ default   │ 1.2.3   │ fork    │ N/A  │ 0      │ 12 │ waiting restart ! │ 0%    │ 0b     │ root │ disabled │
+└────┴────────┴───────────┴─────────┴─────────┴──────┴────────┴────┴───────────────────┴───────┴────────┴──────┴──────────┘
 `);
 });
 
@@ -35,7 +35,7 @@ test('an empty list is an empty table', () => {
 });
 
 describe('on a terminal', () => {
-  test.each([[200, 'watching'], [121, 'watching'], [120, 'memory'], [70, 'memory'], [60, 'mem'], [10, 'mem']])('of %d columns the last column is %s', (columns, last) => {
+  test.each([[200, 'watching'], [123, 'watching'], [122, 'memory'], [72, 'memory'], [60, 'mem'], [10, 'mem']])('of %d columns the last column is %s', (columns, last) => {
     const head = render(two, { columns }).split('\n')[1];
     expect(head.split('│').at(-2)?.trim()).toBe(last);
   });
@@ -65,6 +65,29 @@ test('a name cannot write on the terminal, and wide letters keep the frame strai
   expect(lines.join('')).not.toContain('\u001b');
   expect(lines[3]).toContain('│ a?[2Jb │');
   expect(lines[4]).toContain('│ 日本   │');
+});
+
+test('what needs attention has a sign, with and without colours', () => {
+  const marked = (/** @type {any} */ status) => /!/.test(render([slotStatus({ status })]));
+  expect(['errored', 'waiting restart'].map(marked)).toEqual([true, true]);
+  expect(['online', 'launching', 'stopping', 'stopped'].map(marked)).toEqual([false, false, false, false]);
+});
+
+test('--group puts the workers of each app under it', () => {
+  const slots = [
+    slotStatus({ id: 0, name: 'api', cpu: 10, memoryBytes: 1024 ** 2, startedAtMs: NOW - 60_000 }), slotStatus({ id: 1, name: 'api', cpu: 5.5, memoryBytes: 1024 ** 2, restarts: 2, status: 'errored', pid: 0 }),
+    slotStatus({ id: 2, name: 'one' }), slotStatus({ id: 3, name: 'two' }), slotStatus({ id: 4, name: 'two' }),
+  ];
+  const rows = render(slots, { options: { group: true } }).split('\n').slice(3, -2).map((row) => row.split('│').map((cell) => cell.trim()));
+  expect(rows.map((cells) => [1, 2, 6, 7, 8, 9, 10, 11].map((at) => cells[at]))).toEqual([
+    ['', 'api (2)', '', '1m', '2', '1 online, 1 errored !', '15.5%', '2.0mb'],
+    ['0', '├ api', '4711', '1m', '0', 'online', '10%', '1.0mb'],
+    ['1', '└ api', 'N/A', '0', '2', 'errored !', '5.5%', '1.0mb'],
+    ['2', 'one', '4711', '1m', '0', 'online', '0%', '45.1mb'],
+    ['', 'two (2)', '', '1m', '0', 'online', '0%', '90.2mb'],
+    ['3', '├ two', '4711', '1m', '0', 'online', '0%', '45.1mb'],
+    ['4', '└ two', '4711', '1m', '0', 'online', '0%', '45.1mb'],
+  ]);
 });
 
 test('500 slots are laid out', () => {

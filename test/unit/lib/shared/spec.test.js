@@ -8,7 +8,7 @@ test('defaults are filled in', () => {
     ...least, namespace: 'default', mode: 'fork', instances: 1, instancesGiven: false, interpreter: 'none', interpreterGiven: null, interpreterArgs: [], args: [], execArgs: [], env: {}, shellEnv: {},
     uid: null, gid: null, user: '', autorestart: true, maxRestarts: 16, restartDelayMs: 0, backoffMs: 100, minUptimeMs: 1_000, stopExitCodes: [], killTimeoutMs: 10_000,
     stopSignal: null, waitReady: false, listenTimeoutMs: 10_000, treekill: true, outFile: '', errorFile: '', mergeLogs: null, instanceVar: 'NODE_APP_INSTANCE', version: 'N/A', nodeVersion: null,
-    scheduling: 'least-connections', maxSurge: 1, maxUnavailable: 0, rollbackWindowMs: 0, shutdownWithMessage: false,
+    scheduling: 'least-connections', maxSurge: 1, maxUnavailable: 0, rollbackWindowMs: 0, shutdownWithMessage: false, metrics: true,
     logFile: '', logType: 'raw', logDateFormat: null, disableLogs: false, logShip: [], logOverflow: 'block', logRateLimitBytes: 0,
     logMaxSizeBytes: null, logInterval: null, logMaxFiles: null, logMaxAgeMs: null, logMaxTotalBytes: null, logCompress: null,
     watch: [], watchOff: false, ignoreWatch: [], watchExtensions: [], watchDelayMs: 0, watchOptions: {}, cronRestart: null, maxMemoryBytes: 0, autostart: true, pidFile: '',

@@ -1,0 +1,65 @@
+import { SERIES, STEPS, TICK_MS } from '../../../lib/shared/metrics.js';
+import { select } from '../selectors.js';
+import { subscriptionName } from './log-query.js';
+import { toldByApps } from './messages.js';
+import { BadParams, flag, optional, readParams, record, someOf, texts, wholeUpTo, withDefault } from './params.js';
+
+/** @import { MetricsSample, SeriesName } from '../../../lib/shared/metrics.js' */
+/** @import { HistoryOptions } from '../metrics/metrics.js' */
+/** @import { Desk, MethodBody } from './methods.js' */
+
+const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
+const OF = ['workers', 'apps', 'both', 'host'];
+
+let lastSubscription = 0;
+
+/** What everything uses and does. @satisfies {Record<string, MethodBody>} */
+export const metrics = {
+  /** @type {MethodBody} */
+  async metrics(desk, params, client) {
+    const shape = { targets: optional(texts), detail: withDefault(flag, false), custom: withDefault(flag, false), workers: withDefault(flag, true), history: optional(record), follow: withDefault(flag, false), subscription: optional(subscriptionName) };
+    const { targets, detail, custom, workers: hasWorkers, history, follow, subscription = `metrics-${++lastSubscription}` } = readParams(shape, params);
+    const asked = history && readHistory(history);
+    const idsNow = () => targets && select(desk.control.world.desired, targets).map(({ wish }) => wish.id);
+    await desk.metrics.lookAtNew();
+    const ids = idsNow();
+    const sample = trimmed(desk.metrics.now({ ids, detail }), hasWorkers);
+    if (custom) await addCustom(desk, sample);
+    if (follow && !client.signal.aborted) begin();
+    return { ...sample, tickMs: TICK_MS, ...(asked ? { history: desk.metrics.history({ ids, ...asked }) } : {}), ...(follow ? { subscription } : {}) };
+
+    function begin() {
+      client.subscriptions.get(subscription)?.();
+      const end = desk.metrics.onTick(() => client.notify('metrics', { subscription, ...trimmed(desk.metrics.now({ ids: followed(), detail }), hasWorkers) }));
+      client.subscriptions.set(subscription, end);
+    }
+
+    /** What it was told to follow may have been deleted meanwhile, and come again. */
+    function followed() {
+      try {
+        return idsNow();
+      } catch {
+        return [];
+      }
+    }
+  },
+};
+
+/** @param {Record<string, unknown>} given @returns {Omit<HistoryOptions, 'ids'>} */
+function readHistory(given) {
+  const { series, stepMs, points, of } = readParams({ series: withDefault(someOf(NAMES), NAMES), stepMs: withDefault(wholeUpTo(10_000), 1_000), points: optional(wholeUpTo(STEPS[10000])), of: withDefault((value) => String(value), 'workers') }, given);
+  if (stepMs !== 1_000 && stepMs !== 10_000) throw new BadParams('history.stepMs', '1000 or 10000');
+  if (!OF.includes(of)) throw new BadParams('history.of', OF.map((word) => `"${word}"`).join(' or '));
+  return { series, stepMs, points: Math.max(1, Math.min(points ?? Infinity, STEPS[stepMs])), of: /** @type {HistoryOptions['of']} */ (of) };
+}
+
+/** @param {MetricsSample} sample @param {boolean} hasWorkers @returns {MetricsSample} */
+function trimmed(sample, hasWorkers) {
+  return hasWorkers ? sample : { ...sample, workers: [] };
+}
+
+/** @param {Desk} desk @param {MetricsSample} sample */
+async function addCustom(desk, sample) {
+  const told = await toldByApps(desk);
+  for (const worker of sample.workers) worker.custom = /** @type {any} */ (told.get(worker.instanceId ?? '')?.monitor ?? {});
+}

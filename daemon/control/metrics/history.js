@@ -1,0 +1,94 @@
+import { STEPS } from '../../../lib/shared/metrics.js';
+
+/**
+ * The last 10 minutes by the second and the last 6 hours by ten seconds, in two rings of 11 KB together for each series. What has never had a value takes none.
+ * @typedef {{fine: Float32Array, coarse: Float32Array}} Rings
+ */
+
+const FINE = STEPS[1000];
+const COARSE = STEPS[10000];
+const FINE_PER_COARSE = 10;
+
+/**
+ * @template {string} K  What is remembered: a slot, or the machine.
+ * @typedef {object} History
+ * @property {(nowMs: number) => void} advance  A tick. Ticks that did not come are gaps.
+ * @property {(key: K, values: (number|null)[]) => void} put  What is so in this tick, in the order of the series.
+ * @property {(isKept: (key: K) => boolean) => void} forget  The others.
+ * @property {(key: K, series: number, o: {stepMs: 1000|10000, points: number}) => (number|null)[]} read  Oldest first.
+ * @property {(stepMs: 1000|10000) => number} endMs  When the last point was, wall clock.
+ */
+
+/**
+ * @template {string|number} K
+ * @param {boolean[]} worst  Of each series: whether the greatest of ten counts, and not the mean.
+ */
+export function createHistory(worst) {
+  /** @type {Map<K, (Rings|undefined)[]>} */
+  const kept = new Map();
+  let tick = 0;
+  let atMs = 0;
+  let coarseAtMs = 0;
+
+  function fold() {
+    coarseAtMs = atMs;
+    const at = Math.floor(tick / FINE_PER_COARSE) % COARSE;
+    for (const all of kept.values()) for (const [series, rings] of all.entries()) if (rings) rings.coarse[at] = together(lastOf(rings.fine, tick, FINE_PER_COARSE), worst[series]);
+  }
+
+  return {
+    /** @param {number} nowMs */
+    advance(nowMs) {
+      // A clock that was set says nothing of how much time has passed.
+      const passed = atMs === 0 ? 1 : Math.round((nowMs - atMs) / 1000);
+      const steps = passed >= 1 && passed <= FINE ? passed : 1;
+      for (let step = 0; step < steps; step += 1) {
+        // The tick before is whole now.
+        if (tick > 0 && tick % FINE_PER_COARSE === 0) fold();
+        tick += 1;
+        for (const all of kept.values()) for (const rings of all) if (rings) rings.fine[tick % FINE] = NaN;
+      }
+      atMs = nowMs;
+    },
+    /** @param {K} key @param {(number|null)[]} values */
+    put(key, values) {
+      let all = kept.get(key);
+      if (!all) kept.set(key, (all = values.map(() => undefined)));
+      for (const [series, value] of values.entries()) {
+        if (value === null) continue;
+        const rings = (all[series] ??= { fine: new Float32Array(FINE).fill(NaN), coarse: new Float32Array(COARSE).fill(NaN) });
+        rings.fine[tick % FINE] = value;
+      }
+    },
+    /** @param {(key: K) => boolean} isKept */
+    forget(isKept) {
+      for (const key of kept.keys()) if (!isKept(key)) kept.delete(key);
+    },
+    /** @param {K} key @param {number} series @param {{stepMs: 1000|10000, points: number}} o @returns {(number|null)[]} */
+    read(key, series, { stepMs, points }) {
+      const rings = kept.get(key)?.[series];
+      if (!rings) return Array.from({ length: points }, () => null);
+      const values = stepMs === 1000 ? lastOf(rings.fine, tick, points) : lastOf(rings.coarse, Math.floor((tick - 1) / FINE_PER_COARSE), points);
+      return values.map((value) => (Number.isNaN(value) ? null : Math.round(value * 100) / 100));
+    },
+    /** @param {1000|10000} stepMs */
+    endMs: (stepMs) => (stepMs === 1000 ? atMs : coarseAtMs),
+  };
+}
+
+/**
+ * @param {Float32Array} ring
+ * @param {number} last
+ * @param {number} count
+ * @returns {number[]}  Oldest first.
+ */
+function lastOf(ring, last, count) {
+  return Array.from({ length: count }, (_, at) => ring[(((last - count + 1 + at) % ring.length) + ring.length) % ring.length]);
+}
+
+/** @param {number[]} values @param {boolean} isWorst */
+function together(values, isWorst) {
+  const known = values.filter((value) => !Number.isNaN(value));
+  if (known.length === 0) return NaN;
+  return isWorst ? Math.max(...known) : known.reduce((sum, value) => sum + value, 0) / known.length;
+}

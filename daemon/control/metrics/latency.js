@@ -1,0 +1,49 @@
+// Latencies come as counts by steps that grow by a fourth root of two, as the agent counts them (daemon/agent/http-counts.cjs).
+
+export const LATENCY_STEPS = 80;
+const FIRST_STEP_MS = 0.125;
+const STEPS_PER_DOUBLING = 4;
+
+/** @typedef {number[]} Steps  How many took so long, by step. */
+
+/** @returns {Steps} */
+export function noLatencies() {
+  return Array.from({ length: LATENCY_STEPS }, () => 0);
+}
+
+/**
+ * @param {Steps} steps  Changed.
+ * @param {number[]} pairs  Of a step and a count.
+ * @param {1|-1} sign
+ */
+export function addPairs(steps, pairs, sign) {
+  for (let at = 0; at + 1 < pairs.length; at += 2) if (steps[pairs[at]] !== undefined) steps[pairs[at]] += sign * pairs[at + 1];
+}
+
+/** @param {number} step @returns {number}  The longest that belongs to it, in ms. */
+export function endOf(step) {
+  return FIRST_STEP_MS * 2 ** (step / STEPS_PER_DOUBLING);
+}
+
+/**
+ * @param {Steps} steps
+ * @param {number[]} shares  From 0 to 1.
+ * @returns {(number|null)[]}  In ms. Null: there is none.
+ */
+export function percentiles(steps, shares) {
+  const total = steps.reduce((sum, count) => sum + count, 0);
+  return shares.map((share) => (total > 0 ? percentile(steps, share * total) : null));
+}
+
+/** @param {Steps} steps @param {number} rank */
+function percentile(steps, rank) {
+  let below = 0;
+  for (const [step, count] of steps.entries()) {
+    if (count > 0 && below + count >= rank) {
+      const start = step === 0 ? 0 : endOf(step - 1);
+      return Math.round((start + ((rank - below) / count) * (endOf(step) - start)) * 100) / 100;
+    }
+    below += count;
+  }
+  return endOf(LATENCY_STEPS - 1);
+}

@@ -1,0 +1,162 @@
+import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
+import { findSlot } from '../world.js';
+import { createHistory } from './history.js';
+import { percentiles } from './latency.js';
+import { createReports, gaugesOf, ratesOf, recentLatencies } from './reports.js';
+import { createSampler } from './sampler.js';
+import { latenciesOf, samplesOf, tracksBySlot } from './samples.js';
+import { historyOf } from './history-of.js';
+
+/** @import { HostSample, MetricsHistory, MetricsSample, SeriesName, WorkerSample } from '../../../lib/shared/metrics.js' */
+/** @import { ReadPrivateMemory } from './private-memory.js' */
+/** @import { Track } from './reports.js' */
+/** @import { ReadUsage, Usage } from './usage.js' */
+
+/** @typedef {{ids?: number[], detail?: boolean}} NowOptions  `ids`: of slots; default: all. `detail`: private memory, too. */
+/** @typedef {{ids?: number[], series: SeriesName[], stepMs: 1000|10000, points: number, of: 'workers'|'apps'|'both'|'host'}} HistoryOptions */
+
+/** @typedef {{sample: MetricsSample, latencies: Map<number, {steps: number[], durationMs: number}>}} Exported  `latencies`: by slot id, ever. */
+
+/**
+ * What everything uses and does, now and before.
+ * @typedef {object} Metrics
+ * @property {(pid: number) => Usage} usageOf  As of the last tick.
+ * @property {() => Promise<void>} lookAtNew  Reads what no tick has seen yet. Never rejects.
+ * @property {(o?: NowOptions) => MetricsSample} now
+ * @property {(o: HistoryOptions) => MetricsHistory} history
+ * @property {(listener: () => void) => () => void} onTick  What it returns ends it. The listener must not throw.
+ * @property {() => Promise<Exported>} exported  For other programs.
+ * @property {() => void} close
+ */
+
+/**
+ * @param {object} o
+ * @param {Pick<import('../control.js').Control, 'world'|'keeper'|'askKeeper'>} o.control
+ * @param {import('../clock.js').Clock} o.clock
+ * @param {ReadUsage} o.read
+ * @param {() => HostSample} o.readHost
+ * @param {ReadPrivateMemory} o.privateMemory
+ * @param {() => Promise<Map<string, import('../app-message.js').Told>>} o.told  What apps tell of themselves, by instance.
+ * @param {import('../journal.js').Journal} o.journal
+ * @param {() => void} o.onTick
+ * @returns {Metrics}
+ */
+export function createMetrics({ control, clock, read, readHost, privateMemory, told, journal, onTick }) {
+  const reports = createReports();
+  const worst = Object.values(SERIES).map((series) => series.worst);
+  const slots = /** @type {ReturnType<typeof createHistory<number>>} */ (createHistory(worst));
+  const machine = /** @type {ReturnType<typeof createHistory<'host'>>} */ (createHistory([false, false, false]));
+  const sampler = createSampler({ read, wanted });
+  let host = readHost();
+  /** @type {Set<() => void>} */
+  const listeners = new Set();
+  let isAsking = false;
+  let problem = '';
+
+  function wanted() {
+    const own = [process.pid, control.keeper?.pid ?? 0].filter((pid) => pid > 0).map((pid) => ({ pid, isTree: false }));
+    const { world } = control;
+    return [...world.instances.values()].filter((instance) => instance.pid > 0 && !instance.exit).map(({ pid, label }) => ({ pid, isTree: findSlot(world, label.id)?.app.spec.kind === 'exec' })).concat(own);
+  }
+
+  async function tick() {
+    onTick();
+    await sampler.look();
+    await askAgents();
+    remember();
+    for (const listener of listeners) listener();
+  }
+
+  /** A keeper that takes long is not waited for twice. */
+  async function askAgents() {
+    if (isAsking || ![...control.world.instances.values()].some(({ label }) => findSlot(control.world, label.id)?.app.spec.kind !== 'exec')) return;
+    isAsking = true;
+    try {
+      reports.take((await control.askKeeper('reports', {})).reports, clock.nowMs());
+    } catch {
+      // It has died, and the next one is on its way; or it is older than this question.
+    } finally {
+      isAsking = false;
+    }
+  }
+
+  function remember() {
+    const nowMs = clock.nowMs();
+    host = readHost();
+    machine.advance(nowMs);
+    machine.put('host', [host.cpu, host.memoryUsedBytes, host.load1]);
+    slots.advance(nowMs);
+    slots.forget((id) => findSlot(control.world, id) !== null);
+    const tracks = tracksBySlot(control.world, reports.of);
+    /** @type {Map<number, number[]>} */
+    const pids = new Map();
+    for (const { pid, exit, label } of control.world.instances.values()) if (pid > 0 && !exit) pids.set(label.id, [...(pids.get(label.id) ?? []), pid]);
+    for (const [id, own] of pids) if (findSlot(control.world, id)) slots.put(id, valuesOf(own.map(sampler.usageOf), tracks.get(id) ?? [], nowMs));
+  }
+
+  /** @type {Metrics['now']} */
+  function now({ ids, detail = false } = {}) {
+    const meant = ids && new Set(ids);
+    const nowMs = clock.nowMs();
+    const { workers, apps } = samplesOf(control.world, ({ wish }) => meant?.has(wish.id) ?? true, { usageOf: sampler.usageOf, trackOf: reports.of, nowMs });
+    if (detail) {
+      const own = privateMemory(workers.flatMap(({ pid }) => (pid > 0 ? pid : [])));
+      for (const worker of workers) Object.assign(worker, own.get(worker.pid));
+    }
+    return { atMs: nowMs, host, manager: { keeper: ownSample(control.keeper?.pid ?? 0), control: ownSample(process.pid) }, apps, workers };
+  }
+
+  /** Nothing that is wrong here may end what supervises. */
+  function tickSafely() {
+    tick().then(() => (problem = ''), (error) => {
+      if (problem !== error.message) journal('metrics-failed', { message: error.message });
+      problem = error.message;
+    });
+  }
+
+  const cancel = clock.every(TICK_MS, tickSafely);
+  return {
+    usageOf: sampler.usageOf,
+    lookAtNew: sampler.lookAtNew,
+    now,
+    history: (o) => historyOf({ world: control.world, slots, machine }, o),
+    onTick(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async exported() {
+      const apps = await told();
+      const { workers, ...rest } = now();
+      const sample = { ...rest, workers: workers.map((worker) => ({ ...worker, custom: /** @type {WorkerSample['custom']} */ (apps.get(worker.instanceId ?? '')?.monitor) })) };
+      return { sample, latencies: latenciesOf(control.world, reports.of) };
+    },
+    close: cancel,
+  };
+
+  /** @param {number} pid */
+  function ownSample(pid) {
+    const { cpu, memoryBytes } = sampler.usageOf(pid);
+    return { pid, cpu, memoryBytes };
+  }
+}
+
+/**
+ * In the order of SERIES.
+ * @param {Usage[]} usages
+ * @param {Track[]} tracks
+ * @param {number} nowMs
+ * @returns {(number|null)[]}
+ */
+function valuesOf(usages, tracks, nowMs) {
+  const sum = (/** @type {number[]} */ values) => values.reduce((total, value) => total + value, 0);
+  const rates = tracks.filter(({ last }) => last.http !== null).map((track) => ratesOf(track, nowMs));
+  const serves = rates.length > 0;
+  return [
+    sum(usages.map(({ cpu }) => cpu)),
+    sum(usages.map(({ memoryBytes }) => memoryBytes)),
+    tracks.length > 0 ? Math.max(...tracks.map((track) => gaugesOf(track, nowMs).delayP99Ms)) : null,
+    serves ? sum(rates.map(({ requestsPerS }) => requestsPerS)) : null,
+    serves ? sum(rates.map(({ errorsPerS }) => errorsPerS)) : null,
+    serves ? percentiles(recentLatencies(tracks, 1), [0.99])[0] : null,
+  ];
+}

@@ -1,0 +1,74 @@
+import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { isIP } from 'node:net';
+import { expose, OPENMETRICS_TYPE, TEXT_TYPE } from './exposition.js';
+
+/** @import { ListenTarget } from '../../../lib/shared/metrics-target.js' */
+/** @import { Family } from './families.js' */
+
+const CONNECTIONS_MAX = 32;
+const REQUEST_MS = 5_000;
+
+/**
+ * Serves /metrics.
+ * @param {Exclude<ListenTarget, {kind: 'none'}>} target
+ * @param {() => Promise<Family[]>} collect
+ * @returns {Promise<() => Promise<void>>}  What ends it. Rejects with what the system says.
+ */
+export async function serveMetrics(target, collect) {
+  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: 8_192 }, (request, response) => void answer(request, response, collect));
+  server.maxConnections = CONNECTIONS_MAX;
+  const bound = target.kind === 'unix' ? checkPath(target.path) : null;
+  await new Promise((resolve, reject) => {
+    server.once('error', reject);
+    if (target.kind === 'tcp') server.listen({ host: target.host, port: target.port, exclusive: true }, () => resolve(undefined));
+    else server.listen(bound, () => resolve(undefined));
+  });
+  server.on('error', () => {}); // Of a single connection that could not be accepted.
+  const inode = target.kind === 'unix' && bound ? putInPlace(bound, target.path) : 0;
+  return () => new Promise((resolve) => {
+    if (target.kind === 'unix' && lstatSync(target.path, { throwIfNoEntry: false })?.ino === inode) rmSync(target.path, { force: true });
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+/**
+ * @param {import('node:http').IncomingMessage} request
+ * @param {import('node:http').ServerResponse} response
+ * @param {() => Promise<Family[]>} collect
+ */
+async function answer(request, response, collect) {
+  if (!isMeantForUs(request.headers.host)) return say(response, 403, 'Ask by address, or by the name "localhost".\n');
+  if (request.method !== 'GET' && request.method !== 'HEAD') return say(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
+  if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/metrics') return say(response, 404, 'There is /metrics.\n');
+  const isOpenMetrics = /application\/openmetrics-text/.test(request.headers.accept ?? '');
+  const text = expose(await collect(), isOpenMetrics);
+  return say(response, 200, request.method === 'HEAD' ? '' : text, { 'content-type': isOpenMetrics ? OPENMETRICS_TYPE : TEXT_TYPE });
+}
+
+/** A page in a browser may have its own name point here, and would then be let in. @param {string|undefined} host */
+function isMeantForUs(host) {
+  const name = (host ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  return name === '' || name === 'localhost' || isIP(name) > 0;
+}
+
+/** @param {import('node:http').ServerResponse} response @param {number} status @param {string} text @param {Record<string, string>} [headers] */
+function say(response, status, text, headers = {}) {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(text), ...headers });
+  response.end(text);
+}
+
+/** @param {string} path @returns {string}  Where to bind: the name is taken over in one step from whoever had it before. */
+function checkPath(path) {
+  const there = lstatSync(path, { throwIfNoEntry: false });
+  if (there && !there.isSocket()) throw Object.assign(new Error(`${path} is there and is no socket`), { code: 'EEXIST' });
+  return `${path}.${process.pid}`;
+}
+
+/** @param {string} bound @param {string} path @returns {number}  Its inode. */
+function putInPlace(bound, path) {
+  chmodSync(bound, 0o600);
+  renameSync(bound, path);
+  return lstatSync(path).ino;
+}

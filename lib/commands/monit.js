@@ -1,0 +1,79 @@
+import { NclustError } from '../shared/errors.js';
+import { notRunning } from './not-running.js';
+
+/** @import { MetricsSample } from '../shared/metrics.js' */
+
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+
+/**
+ * A live view on the whole terminal, until somebody quits; elsewhere the figures of this moment.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} _words
+ * @param {Record<string, any>} options
+ * @returns {Promise<{sample: MetricsSample|null}>}  Null: it was shown. Throws ERR_NCLUST_DAEMON_NOT_RUNNING, and ERR_NCLUST_PROTOCOL when the manager is too old.
+ */
+export async function monit(context, _words, options) {
+  const client = await context.running();
+  if (!client) throw notRunning(context);
+  const sample = await client.request('metrics').catch((error) => { throw isUnknown(error) ? tooOld() : error; });
+  if (options.json || !context.isTerminal || !process.stdin.isTTY || context.env.TERM === 'dumb') return { sample };
+  await client.close();
+  await watch(context, options);
+  return { sample: null };
+}
+
+/** @param {import('../context.js').Context} context @param {Record<string, any>} options */
+async function watch(context, options) {
+  const { stdin, stdout } = process;
+  const [{ runLoop }, { createSource }, { createTerminal }, { BLOCKS, PLAIN }, { wantsColour }] = await Promise.all([
+    import('../monit/loop.js'), import('../monit/source.js'), import('../monit/terminal.js'), import('../monit/sparkline.js'), import('../render/paint.cjs'),
+  ]);
+  const terminal = createTerminal({ input: stdin, output: stdout });
+  // However it ends: before an error is printed, and before the process is gone.
+  const restore = () => terminal.close();
+  process.on('exit', restore);
+  process.on('uncaughtExceptionMonitor', restore);
+  /** @type {NodeJS.Signals|null} */
+  let ended = null;
+  try {
+    await runLoop({
+      terminal, source: createSource(context.home), marks: hasBlocks(context.env) ? BLOCKS : PLAIN,
+      hasColour: wantsColour({ isTTY: true, isAllowed: options.color !== false, env: context.env }),
+      onStop: (stop) => onSignals((signal) => {
+        ended = signal;
+        stop();
+      }),
+      suspend: () => process.kill(process.pid, 'SIGSTOP'),
+    });
+  } finally {
+    restore();
+    process.off('exit', restore);
+    process.off('uncaughtExceptionMonitor', restore);
+    stdin.destroy();
+  }
+  // As if nobody had listened, so that the shell sees what it was.
+  if (ended !== null && ended !== 'SIGINT') process.kill(process.pid, ended);
+}
+
+/** @param {unknown} error */
+function isUnknown(error) {
+  return error instanceof NclustError && error.code === 'ERR_NCLUST_PROTOCOL';
+}
+
+function tooOld() {
+  return new NclustError('ERR_NCLUST_PROTOCOL', 'The manager that runs is older than this command, and does not tell figures.', { hint: 'nclust update replaces it; no app is stopped.' });
+}
+
+/** @param {(signal: NodeJS.Signals) => void} listener */
+function onSignals(listener) {
+  for (const signal of SIGNALS) process.on(signal, listener);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, listener);
+  };
+}
+
+/** A terminal whose locale names another encoding cannot show blocks. @param {Record<string, string|undefined>} env */
+function hasBlocks({ LC_ALL, LC_CTYPE, LANG }) {
+  const locale = LC_ALL || LC_CTYPE || LANG || '';
+  return locale === '' || /utf-?8/i.test(locale);
+}

@@ -1,0 +1,43 @@
+import { readEvents } from '../shared/event-log.js';
+import { homePaths } from '../shared/paths.js';
+import { appsMeant, isAbout } from './event-scope.js';
+import { readCount, readSince } from './event-options.js';
+
+/** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
+/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+
+/** Lines of a timeline. */
+const LINES = 30;
+
+/**
+ * What is known about one app.
+ * @typedef {object} Story
+ * @property {string} name
+ * @property {SlotStatus[]} slots  As they are; none when it is not in the list, or nobody can say.
+ * @property {LoggedEvent[]} events  Of the app, and of the manager since the first of them.
+ */
+
+/**
+ * Why apps are as they are.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} targets
+ * @param {Record<string, any>} options
+ * @returns {Promise<{stories: Story[], isRunning: boolean, sinceMs: number, lines: number}>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
+ */
+export async function why(context, targets, options) {
+  const sinceMs = readSince(options, Date.now());
+  const lines = readCount(options, LINES);
+  const client = await context.running();
+  const { slots } = /** @type {{slots: SlotStatus[]}} */ (client ? await client.request('list') : { slots: [] });
+  const events = readEvents(homePaths(context.home).events);
+  const stories = appsMeant(targets, { slots, events }).map((meant) => {
+    const isOurs = isAbout([meant]);
+    const first = events.find(isOurs)?.at ?? Infinity;
+    return {
+      name: meant.name,
+      slots: slots.filter(({ name, id }) => name === meant.name && meant.ids?.includes(id) !== false),
+      events: events.filter((event) => isOurs(event) || (event.type.startsWith('manager:') && event.at >= first)),
+    };
+  });
+  return { stories, isRunning: client !== null, sinceMs, lines };
+}

@@ -1,0 +1,83 @@
+import { shellQuote } from '../shared/shell-quote.js';
+import { NEEDS_SETUP, prelude } from './script-parts.js';
+
+/** @typedef {import('./settings.js').Deployment} Deployment */
+
+/**
+ * Who changes the releases of a host at the moment: $root/.lock, a link that leads nowhere and has in it what there is to know, because a link is made in one call and only when there is none.
+ *
+ *     $root/.lock -> <token> <who> since <time>                from the first look at the host, held over several connections
+ *                    active-<token> <who> since <time>         during the switch, which the host brings to its end alone and then removes it
+ *
+ * @typedef {object} Lock
+ * @property {string} token
+ * @property {string} owner  For people.
+ */
+
+/**
+ * @param {Deployment} deployment
+ * @param {Lock} lock
+ * @param {{isFirst: boolean}} o  The host need not be set up.
+ */
+export function lockScript(deployment, lock, { isFirst }) {
+  return `${prelude(deployment)}
+${isFirst ? 'mkdir -p "$root"' : NEEDS_SETUP}
+${taking(lock.token, lock.owner)}
+`;
+}
+
+/**
+ * @param {Deployment} deployment
+ * @param {Lock|null} lock  Null: whosever it is.
+ */
+export function unlockScript(deployment, lock) {
+  return `${prelude(deployment)}
+owner=$(readlink "$root/.lock") || owner=
+case $owner in
+${lock ? `${shellQuote(lock.token)}\\ *` : '?*'}) rm -f "$root/.lock"; say unlocked "\${owner#* }" ;;
+esac
+`;
+}
+
+/**
+ * @param {string} token
+ * @param {string} owner
+ */
+function taking(token, owner) {
+  return `say step lock
+if ! why=$(ln -s ${shellQuote(`${token} ${owner}`)} "$root/.lock" 2>&1); then
+  owner=$(readlink "$root/.lock") || owner=
+  if [ -n "$owner" ]; then say locked "\${owner#* }"; else printf '%s\\n' "$why" >&2; fi
+  exit 1
+fi
+say held yes`;
+}
+
+/**
+ * Takes it for one script, which gives it back at its end.
+ * @param {Lock} lock
+ */
+export function lockWithin({ token, owner }) {
+  return `${taking(`active-${token}`, owner)}
+${givingBack(token)}
+trap 'exit 1' HUP PIPE INT TERM`;
+}
+
+/**
+ * Goes over from a lock that the one who deploys gives back to one that the host itself does, because the switch outlives the connection.
+ * @param {Lock} lock
+ */
+export function keepLock({ token, owner }) {
+  return `case $(readlink "$root/.lock") in
+${shellQuote(token)}\\ *) ;;
+*) echo "The lock of this deployment was removed by somebody else." >&2; exit 1 ;;
+esac
+switch ${shellQuote(`active-${token} ${owner}`)} .lock
+${givingBack(token)}`;
+}
+
+/** @param {string} token */
+function givingBack(token) {
+  return `giveBack() { case $(readlink "$root/.lock") in ${shellQuote(`active-${token}`)}\\ *) rm -f "$root/.lock" ;; esac; }
+trap giveBack EXIT`;
+}

@@ -1,0 +1,180 @@
+import { openClient } from '../client.js';
+import { notRunning } from '../commands/not-running.js';
+import { newToken } from '../commands/outcome.js';
+import { connectOnly, connectOrLaunch } from '../launch.js';
+import { asNclustError, NclustError } from '../shared/errors.js';
+
+/** @typedef {import('../client.js').Client} Client */
+/** @typedef {import('../shared/protocol.js').Method} Method */
+/** @typedef {import('../shared/protocol.js').Progress} Progress */
+
+/**
+ * What every call takes.
+ * @typedef {object} CallOptions
+ * @property {number} [timeoutMs]  When it rejects with ERR_NCLUST_TIMEOUT at the latest; Infinity for never.
+ * @property {AbortSignal} [signal]  Ends the waiting, and not the change: ERR_NCLUST_INTERRUPTED.
+ */
+
+/** @typedef {CallOptions & {wait?: boolean, onProgress?: (progress: Progress) => void}} ChangeOptions  Default of `wait`: true. */
+
+/**
+ * How one call asks the manager, as often as it needs to. What changes something gets a token, and is done once however often it is asked.
+ * @typedef {(method: Method, params?: Record<string, unknown>) => Promise<any>} Ask
+ */
+
+/** A question is answered from memory; this is for a control that has just been killed. */
+const QUESTION_MS = 15_000;
+
+/** A manager may have to be started. */
+const CONNECT_MS = 30_000;
+
+/** The workers of an app are replaced one after the other, and each may take its time. */
+const CHANGE_MS = 600_000;
+
+/** setTimeout() takes no more. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
+
+/**
+ * The calls of one program to one manager. Each settles in its time, whatever happens to the manager meanwhile.
+ * @typedef {Awaited<ReturnType<typeof openCalls>>} Calls
+ */
+
+/**
+ * @param {object} o
+ * @param {string} o.home
+ * @param {boolean} o.launch  Whether a manager is started where none runs: for the first call, and for one that changes something.
+ * @param {number|undefined} o.timeoutMs  Of every call that has none of its own.
+ * @param {AbortSignal} [o.signal]  Ends the connecting.
+ * @returns The caller closes it. Rejects with a NclustError.
+ */
+export async function openCalls({ home, launch, timeoutMs: usualMs, signal: opening }) {
+  /** @type {Client|null} */
+  let client = null;
+  let [isOpening, isClosed] = [true, false];
+  let changing = 0;
+  /** @type {Set<AbortController>} */
+  const under = new Set();
+  /** By token. @type {Map<string, (progress: Progress) => void>} */
+  const watchers = new Map();
+
+  /** @param {AbortSignal} [signal] */
+  async function reachAgain(signal) {
+    const socket = await connectOnly(home, signal);
+    // A question is no reason to start what somebody has ended.
+    if (!socket && !(launch && (isOpening || changing > 0))) throw notRunning({ home });
+    return socket ?? connectOrLaunch(home, signal);
+  }
+
+  /** @param {AbortSignal} signal */
+  async function open(signal) {
+    const opened = await openClient((one) => (launch ? connectOrLaunch(home, one) : connectOnly(home, one)), reachAgain, { isHeld: false, signal });
+    if (!opened) throw notRunning({ home });
+    client = opened;
+    opened.onNotification(({ method, params }) => {
+      if (method === 'progress') watchers.get(String(params?.token))?.(/** @type {Progress} */ (/** @type {unknown} */ (params)));
+    });
+  }
+
+  /**
+   * @template T
+   * @param {string} doing  "restart": what was not done in time.
+   * @param {ChangeOptions} o
+   * @param {(ask: Ask, signal: AbortSignal) => Promise<T>} work  The signal is aborted when nobody waits for it any more.
+   * @param {number} [defaultMs]
+   * @returns {Promise<T>}
+   */
+  async function call(doing, { timeoutMs = usualMs, signal, wait, onProgress }, work, defaultMs = CHANGE_MS) {
+    if (isClosed) throw closed();
+    const allowedMs = readTimeout(timeoutMs ?? defaultMs);
+    const over = new AbortController();
+    const timer = allowedMs === Infinity ? undefined : setTimeout(() => over.abort(late(doing, allowedMs)), allowedMs);
+    const onAbort = () => over.abort(interrupted(doing, signal?.reason));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    under.add(over);
+    try {
+      return await Promise.race([work((method, params) => ask(method, params, { wait, onProgress, signal: over.signal }), over.signal), reasonOf(over.signal)]);
+    } catch (error) {
+      throw over.signal.aborted ? over.signal.reason : asNclustError(error);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      under.delete(over);
+      over.abort(); // What a call has begun ends with it.
+    }
+  }
+
+  /**
+   * @param {Method} method
+   * @param {Record<string, unknown>} [params]
+   * @param {{wait?: boolean, onProgress?: (progress: Progress) => void, signal?: AbortSignal}} [o]
+   */
+  async function ask(method, params = {}, { wait, onProgress, signal } = {}) {
+    signal?.throwIfAborted();
+    const request = (/** @type {object} */ all) => /** @type {Client} */ (client).request(method, all, { signal });
+    if (QUESTIONS.has(method)) return request(params);
+    const token = String(params.token ?? newToken());
+    // What is shown may throw, and the connection is not what should break then.
+    if (onProgress) watchers.set(token, (progress) => queueMicrotask(() => onProgress(progress)));
+    changing += 1;
+    try {
+      return await request({ ...params, token, ...(wait === false ? { wait } : {}), ...(onProgress ? { progress: true } : {}) });
+    } finally {
+      changing -= 1;
+      watchers.delete(token);
+    }
+  }
+
+  async function close() {
+    isClosed = true;
+    for (const over of under) over.abort(closed());
+    await client?.close();
+  }
+
+  await call('connect', { signal: opening }, (_, signal) => open(signal), CONNECT_MS);
+  isOpening = false;
+
+  return {
+    home,
+    call,
+    /**
+     * @template T
+     * @param {string} doing
+     * @param {CallOptions} o
+     * @param {(ask: Ask, signal: AbortSignal) => Promise<T>} work
+     */
+    question: (doing, o, work) => call(doing, o, work, QUESTION_MS),
+    close,
+  };
+}
+
+/** @param {AbortSignal} signal @returns {Promise<never>} */
+function reasonOf(signal) {
+  return new Promise((_, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** @param {unknown} timeoutMs */
+function readTimeout(timeoutMs) {
+  if (typeof timeoutMs === 'number' && timeoutMs >= 0 && (timeoutMs <= LONGEST_MS || timeoutMs === Infinity)) return timeoutMs;
+  throw new NclustError('ERR_NCLUST_USAGE', `timeoutMs is ${JSON.stringify(timeoutMs) ?? String(timeoutMs)}; accepted: milliseconds from 0 to ${LONGEST_MS}, or Infinity.`);
+}
+
+/** @param {string} doing @param {number} ms */
+function late(doing, ms) {
+  return new NclustError('ERR_NCLUST_TIMEOUT', `${doing}() was not answered within ${ms} ms.`, { hint: 'What it asked for may go on in the manager; list() shows how far it is.' });
+}
+
+/** @param {string} doing @param {unknown} cause */
+function interrupted(doing, cause) {
+  return new NclustError('ERR_NCLUST_INTERRUPTED', `${doing}() was ended by its signal; what it asked for may go on in the manager.`, { cause });
+}
+
+function closed() {
+  return new NclustError('ERR_NCLUST_CLOSED', 'The connection was closed by this program.', { hint: 'Call close() last; connect() makes a new one.' });
+}

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import { snapshot } from '../config/app-spec.js';
+import { NclustError } from '../shared/errors.js';
+import { isConfig, namesGiven, readGiven } from './config-given.js';
+import { readTargets } from './targets.js';
+
+/** @typedef {import('./calls.js').Ask} Ask */
+/** @typedef {import('./config-given.js').Choice} Choice */
+/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {(sentence: string) => void} OnWarning */
+
+/**
+ * Starts a script with its words, apps in the words of a config file, those of such a file, or what is in the list.
+ * @param {Ask} ask
+ * @param {unknown} what
+ * @param {Choice & {force?: boolean, onWarning: OnWarning} & Record<string, any>} words
+ * @returns {Promise<SlotStatus[]>}
+ */
+export async function startGiven(ask, what, { force, onWarning, ...words }) {
+  if (isConfig(what)) return renewGiven(ask, 'start', what, { ...words, onWarning });
+  const isDescribed = Object.keys(words).length > 0;
+  if (!isDescribed && (await isListed(ask, what))) return (await ask('start', { targets: await readTargets(/** @type {string} */ (what), ask) })).slots;
+  if (typeof what !== 'string') return (await ask('start', { targets: await readTargets(/** @type {number} */ (what), ask) })).slots;
+  const { specs, warnings } = await readGiven({ ...words, script: what }, {});
+  warnings.forEach(onWarning);
+  return (await ask('start', { specs, ...(force ? { force } : {}) })).slots;
+}
+
+/**
+ * Starts, restarts or reloads the apps of a config: those in the list get what it says now, the others are started.
+ * @param {Ask} ask
+ * @param {'start'|'restart'|'reload'} how
+ * @param {unknown} what
+ * @param {Choice & {onWarning: OnWarning}} choice
+ * @returns {Promise<SlotStatus[]>}
+ */
+export async function renewGiven(ask, how, what, { onWarning, ...choice }) {
+  const { specs, file, warnings } = await readGiven(what, choice);
+  warnings.forEach(onWarning);
+  if (specs.length === 0) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `${file === null ? 'The object' : `"${file}"`} holds no apps.`, { hint: 'Put some into its list "apps"; docs/config.md has an example.' });
+  return (await ask('renew', { specs, how, ...(file === null ? {} : { file }) })).slots;
+}
+
+/**
+ * @param {Ask} ask
+ * @param {'restart'|'reload'} how
+ * @param {unknown} what  Targets, or a config.
+ * @param {Choice & {updateEnv?: boolean, onWarning: OnWarning}} o
+ * @returns {Promise<SlotStatus[]>}
+ */
+export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
+  if (isConfig(what)) return renewGiven(ask, how, what, o);
+  const targets = await readTargets(/** @type {string} */ (what), ask);
+  return (await ask(how, { targets, ...(updateEnv ? { env: snapshot(process.env) } : {}) })).slots;
+}
+
+/**
+ * @param {Ask} ask
+ * @param {'stop'|'delete'} how
+ * @param {unknown} what  Targets, or a config whose apps are meant, as far as they are in the list.
+ * @param {Choice} choice
+ * @returns {Promise<SlotStatus[]>}
+ */
+export async function endApps(ask, how, what, choice) {
+  return (await ask(how, { targets: isConfig(what) ? await listedOf(ask, what, choice) : await readTargets(/** @type {string} */ (what), ask) })).slots;
+}
+
+/**
+ * @param {Ask} ask
+ * @param {unknown} what
+ * @param {Choice & {prune?: boolean, updateEnv?: boolean, dryRun?: boolean, onWarning: OnWarning}} o
+ * @returns {Promise<{plan: import('../shared/protocol.js').PlanItem[], left: string[], slots: SlotStatus[]}>}
+ */
+export async function applyGiven(ask, what, { env, only, prune = false, updateEnv = false, dryRun = false, onWarning }) {
+  if (prune && only !== undefined) throw new NclustError('ERR_NCLUST_USAGE', '"only" and "prune" were given; accepted: one of the two, because what is not in the config can be seen only from all of it.');
+  const { specs, file, warnings } = await readGiven(what, { env, only });
+  warnings.forEach(onWarning);
+  const { plan, left, slots } = await ask('apply', { specs, ...(file === null ? {} : { file }), isWhole: only === undefined, prune, updateEnv, dryRun });
+  return { plan, left, slots };
+}
+
+/** @param {Ask} ask @param {unknown} what */
+async function isListed(ask, what) {
+  // A path from the root looks like a pattern, too.
+  if (typeof what !== 'string' || (/^\/.+\/[imsu]*$/.test(what) && !existsSync(what))) return true;
+  /** @type {{slots: SlotStatus[]}} */
+  const { slots } = await ask('list');
+  return slots.some(({ id, name, namespace }) => name === what || namespace === what || String(id) === what) || (what === 'all' && slots.length > 0);
+}
+
+/** @param {Ask} ask @param {unknown} what @param {Choice} choice */
+async function listedOf(ask, what, choice) {
+  const names = await namesGiven(what, choice);
+  /** @type {{slots: SlotStatus[]}} */
+  const { slots } = await ask('list');
+  const there = names.filter((name) => slots.some((slot) => slot.name === name));
+  if (there.length > 0) return there;
+  throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `None of its apps is in the list: ${names.map((name) => `"${name}"`).join(', ')}.`, { data: { names } });
+}

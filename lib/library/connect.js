@@ -1,0 +1,24 @@
+import { resolve } from 'node:path';
+import { NclustError } from '../shared/errors.js';
+import { resolveHome } from '../shared/paths.js';
+
+/**
+ * Connects to the manager of a home, and starts it when none runs.
+ * @param {object} [o]
+ * @param {string} [o.home]  Default: NCLUST_HOME, else ~/.nclust.
+ * @param {boolean} [o.launch]  Whether a manager is started where none runs. Default: true.
+ * @param {number} [o.timeoutMs]  Of every call that has none of its own. Default: 15 s for questions, 10 min for changes.
+ * @param {AbortSignal} [o.signal]  Ends the connecting.
+ * @param {(sentence: string) => void} [o.onWarning]  Of a config: an attribute that means nothing. Default: process.emitWarning().
+ * @returns {Promise<import('./nclust.js').Nclust>}  The caller closes it. Rejects with a NclustError, for example ERR_NCLUST_DAEMON_UNREACHABLE.
+ */
+export async function connect({ home = resolveHome(process.env), launch = true, timeoutMs, signal, onWarning = warn } = {}) {
+  if (process.platform === 'win32') throw new NclustError('ERR_NCLUST_PLATFORM', 'nclust does not run on Windows.', { hint: 'Use it inside WSL, where it is a Linux program.' });
+  const [{ openCalls }, { Nclust }] = await Promise.all([import('./calls.js'), import('./nclust.js')]);
+  return new Nclust(await openCalls({ home: resolve(home), launch, timeoutMs, signal }), onWarning);
+}
+
+/** @param {string} sentence */
+function warn(sentence) {
+  process.emitWarning(sentence, 'NclustWarning');
+}

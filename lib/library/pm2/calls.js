@@ -1,0 +1,135 @@
+import { NclustError } from '../../shared/errors.js';
+import { toWorker } from './shapes.js';
+
+/** @typedef {import('../nclust.js').Nclust} Nclust */
+/** @typedef {import('../../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {(nclust: Nclust, ...args: any[]) => Promise<any>} Call */
+
+const DONE = { success: true };
+
+/** What PM2 calls an argument of start() that a config file calls differently. @type {Record<string, string>} */
+const WORDS = { scriptArgs: 'args' };
+
+/** PM2's calls, without their callbacks. @type {Record<string, Call>} */
+export const CALLS = {
+  start: (nclust, what, o) => workers(nclust, nclust.start(typeof what === 'number' ? String(what) : what, named(o))),
+  restart: (nclust, what, o) => workers(nclust, nclust.restart(what, updating(o))),
+  reload: (nclust, what, o) => workers(nclust, nclust.reload(what, updating(o))),
+  gracefulReload: (nclust, what, o) => workers(nclust, nclust.reload(what, updating(o))),
+  stop: (nclust, what) => workers(nclust, nclust.stop(what)),
+
+  async delete(nclust, what) {
+    const before = await detailed(nclust);
+    const gone = new Set((await nclust.delete(what)).map(({ id }) => id));
+    return before.filter(({ id }) => gone.has(id)).map((slot) => toWorker({ ...slot, status: 'stopped', pid: 0, cpu: 0, memoryBytes: 0 }));
+  },
+
+  list: async (nclust) => (await detailed(nclust)).map(toWorker),
+  jlist: async (nclust) => (await detailed(nclust)).map(toWorker),
+
+  async describe(nclust, what) {
+    const slots = await detailed(nclust);
+    const byName = slots.filter(({ name, namespace }) => name === String(what) || namespace === String(what));
+    return (byName.length > 0 ? byName : slots.filter(({ id }) => String(id) === String(what))).map(toWorker);
+  },
+
+  async scale(nclust, name, instances) {
+    await nclust.scale(name, instances);
+    return DONE;
+  },
+
+  async reset(nclust, what) {
+    await nclust.reset(what);
+    return DONE;
+  },
+
+  async dump(nclust, force) {
+    await nclust.save({ force: force === true });
+    return DONE;
+  },
+
+  resurrect: (nclust) => workers(nclust, nclust.resurrect()),
+
+  async flush(nclust, what) {
+    await nclust.flush(what ?? undefined);
+    return CALLS.list(nclust);
+  },
+
+  async reloadLogs(nclust) {
+    await nclust.reloadLogs();
+    return {};
+  },
+
+  async sendDataToProcessId(nclust, first, second) {
+    const packet = typeof first === 'object' && first !== null ? first : { ...second, id: first };
+    if (packet.id === undefined || packet.topic === undefined || packet.data === undefined) throw new NclustError('ERR_NCLUST_USAGE', 'ID, DATA or TOPIC field is missing');
+    const known = (await nclust.list()).some(({ id }) => String(id) === String(packet.id));
+    if (!known) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `Process with ID <${packet.id}> unknown.`);
+    await nclust.sendMessage(String(packet.id), packet);
+    return { ...DONE, data: packet };
+  },
+
+  async msgProcess(nclust, { id, name, msg, ...more }) {
+    const slots = await nclust.sendMessage(id ?? name, Object.keys(more).length > 0 ? { msg, ...more } : msg);
+    return { process_count: slots.length, ...DONE };
+  },
+
+  async trigger(nclust, target, action, params) {
+    const slots = new Map((await nclust.list()).map((slot) => [slot.id, slot]));
+    const replies = await nclust.trigger(target, action, params);
+    if (!replies.some(({ outcome }) => outcome === 'replied')) throw new NclustError('ERR_NCLUST_NO_ACTION', `Action doesn't exist ${action} for ${target}`, { data: { replies } });
+    return replies.filter(({ outcome }) => outcome === 'replied').map(({ id, name, reply }) => ({ at: Date.now(), data: { return: reply, action_name: action }, process: { pm_id: id, name, namespace: slots.get(id)?.namespace ?? 'default' } }));
+  },
+
+  async sendLineToStdin(nclust, id, line, separator = '\n') {
+    const text = `${line}${separator}`;
+    await nclust.request('sendInput', { target: String(id), input: text });
+    return { pm_id: id, line: text };
+  },
+
+  sendSignalToProcessName: (nclust, signal, name) => workers(nclust, nclust.signal(name, signal)),
+  sendSignalToProcessId: (nclust, signal, id) => workers(nclust, nclust.signal(id, signal)),
+  getPID: async (nclust, name) => (await CALLS.list(nclust)).filter((/** @type {any} */ one) => name === undefined || one.name === name).map((/** @type {any} */ one) => one.pid),
+  getProcessIdByName: async (nclust, name) => (await nclust.list()).filter((slot) => slot.name === name).map(({ id }) => id),
+  getVersion: async (nclust) => (await nclust.hello()).version,
+  env: (nclust, id) => nclust.env(id),
+
+  async ping(nclust) {
+    await nclust.ping();
+    return { msg: 'pong' };
+  },
+
+  async update(nclust) {
+    await nclust.update();
+    return DONE;
+  },
+
+  inspect: (nclust, what) => nclust.inspect(what),
+
+  serve: (nclust, path = '.', port = 8080, o = {}) => workers(nclust, nclust.start({ static: [{ path: String(path), port: Number(port), ...named(o) }] })),
+};
+
+/**
+ * @param {Nclust} nclust
+ * @param {Promise<SlotStatus[]>} change
+ */
+async function workers(nclust, change) {
+  const ids = new Set((await change).map(({ id }) => id));
+  return (await detailed(nclust)).filter(({ id }) => ids.has(id)).map(toWorker);
+}
+
+/** @param {Nclust} nclust @returns {Promise<SlotStatus[]>} */
+async function detailed(nclust) {
+  return (await nclust.request('list', { detail: true })).slots;
+}
+
+/** @param {Record<string, unknown>|null} [o] */
+function named(o) {
+  return Object.fromEntries(Object.entries(o ?? {}).map(([key, value]) => [WORDS[key] ?? key, value]));
+}
+
+/** @param {{updateEnv?: boolean, env?: unknown, only?: string}|null} [o] */
+function updating(o) {
+  const { updateEnv, env, only } = o ?? {};
+  return { ...(updateEnv ? { updateEnv: true } : {}), ...(typeof env === 'string' ? { env } : {}), ...(only === undefined ? {} : { only }) };
+}

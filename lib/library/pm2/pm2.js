@@ -1,0 +1,126 @@
+import { rm } from 'node:fs/promises';
+import { connectOnly } from '../../launch.js';
+import { NclustError } from '../../shared/errors.js';
+import { resolveHome } from '../../shared/paths.js';
+import { connect } from '../connect.js';
+import { Bus } from './bus.js';
+import { CALLS } from './calls.js';
+import { inPm2Words } from './failure.js';
+import { endWithProgram } from './no-daemon.js';
+
+/** @typedef {import('../nclust.js').Nclust} Nclust */
+
+/** What to do in place of what is not built. @type {Record<string, string>} */
+const INSTEAD = {
+  startup: 'nclust startup',
+  profile: 'nclust inspect',
+  install: 'nothing: rotation of logs and metrics are built in',
+  uninstall: 'nothing: rotation of logs and metrics are built in',
+  attach: 'logs() and send() of "nclust", or nclust attach',
+  get: 'get() of "nclust"',
+  set: 'set() of "nclust"',
+  multiset: 'set() of "nclust"',
+  unset: 'unset() of "nclust"',
+  remote: 'a call of its own',
+  remoteV2: 'a call of its own',
+};
+
+/**
+ * PM2's programmatic API over one home: one connection, made when it is needed.
+ * @param {object} o
+ * @param {string} [o.home]  Default: NCLUST_HOME as it is when it is needed, else ~/.nclust.
+ * @param {boolean} [o.isIndependent]  The home is only for this program: destroy() removes it.
+ */
+export function createPm2({ home: own, isIndependent = false }) {
+  /** @type {Promise<Nclust>|null} */
+  let connecting = null;
+  /** @type {Set<Bus>} */
+  const buses = new Set();
+  /** @type {Set<Promise<unknown>>} */
+  const under = new Set();
+
+  const homeOf = () => own ?? resolveHome(process.env);
+
+  async function reach() {
+    // PM2 says nothing of attributes that it does not know.
+    connecting ??= connect({ home: homeOf(), onWarning: () => {} });
+    try {
+      return await connecting;
+    } catch (error) {
+      connecting = null;
+      throw error;
+    }
+  }
+
+  /** What is under way comes to its end first. */
+  async function leave() {
+    for (const bus of buses) bus.close();
+    buses.clear();
+    await Promise.allSettled(under);
+    await close();
+  }
+
+  async function close() {
+    const left = connecting;
+    connecting = null;
+    await (await left?.catch(() => null))?.close();
+  }
+
+  /** About the connection itself. @type {Record<string, (...args: any[]) => Promise<any>>} */
+  const ownCalls = {
+    async connect(noDaemon) {
+      const there = connecting ? null : await connectOnly(homeOf());
+      there?.destroy();
+      const isNew = !connecting && !there;
+      const nclust = await reach();
+      if (noDaemon === true && isNew) endWithProgram(nclust);
+      return { new_pm2_instance: isNew, pm2_home: nclust.home };
+    },
+
+    async launchBus() {
+      const bus = new Bus(await reach());
+      buses.add(bus);
+      bus.sock.once('close', () => buses.delete(bus));
+      return bus.open();
+    },
+
+    async killDaemon() {
+      const nclust = await reach();
+      await nclust.kill();
+      await close();
+      return { success: true };
+    },
+
+    async destroy() {
+      await ownCalls.killDaemon();
+      if (isIndependent) await rm(homeOf(), { recursive: true, force: true });
+    },
+  };
+
+  return {
+    /**
+     * @param {string} method @param {unknown[]} args
+     * @returns {Promise<any>}  Rejects with a NclustError in PM2's words.
+     */
+    call(method, args) {
+      if (method === 'disconnect') return leave();
+      const work = perform(method, args).finally(() => under.delete(work));
+      under.add(work);
+      return work;
+    },
+  };
+
+  /** @param {string} method @param {unknown[]} args */
+  async function perform(method, args) {
+    try {
+      if (Object.hasOwn(INSTEAD, method)) throw new NclustError('ERR_NCLUST_ELSEWHERE', `${method}() of PM2's API is not here; use ${INSTEAD[method]}.`);
+      if (Object.hasOwn(ownCalls, method)) return await ownCalls[method](...args);
+      const nclust = await reach();
+      // Who listens to lines wants those of what is started next.
+      await Promise.all([...buses].map((bus) => bus.ready()));
+      return await CALLS[method](nclust, ...args);
+    } catch (error) {
+      throw inPm2Words(error, method, args[0]);
+    }
+  }
+}

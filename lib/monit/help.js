@@ -1,0 +1,49 @@
+/** Keys and what they do; a heading has no key. @type {[keys: string, does: string][]} */
+export const HELP = [
+  ['', 'The table'],
+  ['up down  j k', 'the row above, below; PgUp PgDn, Home End (g G)'],
+  ['Enter  Space', 'show or hide the workers of an app; right and left, too'],
+  ['*', 'show or hide the workers of all apps'],
+  ['/', 'only rows with this text in name, namespace, id, pid, state; Esc: all'],
+  ['o  O', 'order by name, CPU, memory, requests, restarts; the other way round'],
+  ['e', 'events first, or logs first'],
+  ['l', 'the logs of the row on the whole screen'],
+  ['', 'What is selected (asks first, only y is a yes; + does not ask)'],
+  ['r', 'reload, without losing a request'],
+  ['R', 'restart, also what is stopped'],
+  ['s', 'stop'],
+  ['+  -', 'one instance more, or fewer'],
+  ['', 'Logs on the whole screen'],
+  ['up down  j k', 'older and newer lines; PgUp PgDn, Home; left and right'],
+  ['End  G', 'follow the newest line'],
+  ['/  n  N', 'mark a text; the next older, newer line that has it'],
+  ['&', 'only lines with this text, out of the log files'],
+  ['Esc', 'end the search, then the page; so do l and q'],
+  ['', 'Everywhere'],
+  ['?', 'this page'],
+  ['Ctrl-L  Ctrl-Z', 'draw everything again; step aside (fg comes back)'],
+  ['q  Ctrl-C', 'quit'],
+];
+
+export const KEY_COLUMNS = 17;
+
+/**
+ * The page of the keys, its sentences broken into lines.
+ * @param {number} width
+ * @returns {{keys: string, does: string}[]}  A heading has no `does`; the second line of a sentence has no `keys`.
+ */
+export function helpLines(width) {
+  return HELP.flatMap(([keys, does]) => (keys === '' ? [{ keys: does, does: '' }] : broken(does, Math.max(20, width - KEY_COLUMNS - 4)).map((line, at) => ({ keys: at === 0 ? keys : '', does: line }))));
+}
+
+/** @param {string} text @param {number} width @returns {string[]} */
+function broken(text, width) {
+  /** @type {string[]} */
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const longer = `${lines[lines.length - 1]} ${word}`.trim();
+    if (longer.length <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}

@@ -1,0 +1,149 @@
+import { createKeyReader } from './keys.js';
+import { createPalette } from './palette.js';
+import { difference } from './screen.js';
+import { firstState, step } from './state.js';
+import { view } from './view.js';
+import { wishesOf } from './wishes.js';
+
+/** @import { Ask, MonitEvent, State } from './state.js' */
+/** @import { Terminal } from './terminal.js' */
+
+/**
+ * Where the figures come from, and who does what is asked. Each tells what it has through `dispatch`.
+ * @typedef {object} Source
+ * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Until close(). Rejects when there is no going on.
+ * @property {(wishes: import('./wishes.js').Wishes) => void} follow
+ * @property {(ask: Ask) => void} ask
+ * @property {() => Promise<void>} close  Idempotent.
+ */
+
+/** Between two pictures: more nobody sees, and a slow line would not carry. */
+const FRAME_MS = 80;
+
+/** The selection has to rest before logs and history are asked for: a key that is held down passes many rows. */
+const REST_MS = 120;
+
+/** The rest of an escape sequence comes within this, over a slow line too; else it was the key Esc. */
+const ESCAPE_MS = 60;
+
+const SECOND_MS = 1_000;
+
+/**
+ * The one owner of state and screen, until somebody quits.
+ * @param {object} o
+ * @param {Terminal} o.terminal
+ * @param {Source} o.source
+ * @param {boolean} o.hasColour
+ * @param {string} [o.marks]  Of the charts.
+ * @param {(listener: () => void) => () => void} o.onStop  Something wants it to end.
+ * @param {() => void} o.suspend  Stops this process, until it is continued.
+ * @param {() => number} [o.now]
+ * @returns {Promise<void>}  The terminal is as it was. Rejects with what the source rejects with.
+ */
+export async function runLoop({ terminal, source, hasColour, marks, onStop, suspend, now = Date.now }) {
+  const escapeOf = createPalette(hasColour);
+  const keys = createKeyReader();
+  /** @type {State} */
+  let state = firstState(terminal.size(), now());
+  /** @type {import('./screen.js').Screen|null} */
+  let shown = null;
+  let isDone = false;
+  let finish = () => {};
+  /** @type {Promise<void>} */
+  const finished = new Promise((resolve) => { finish = resolve; });
+  const frame = createTimer(draw);
+  const rest = createTimer(() => source.follow(wishesOf(state)));
+  const escape = createTimer(() => press(keys.flush()));
+  let wished = '';
+
+  /** @param {MonitEvent} event */
+  function dispatch(event) {
+    if (isDone) return;
+    const { state: after, effects } = step(state, event);
+    state = after;
+    for (const effect of effects) {
+      if (effect.type === 'ask') source.ask(effect);
+      else if (effect.type === 'quit') finish();
+      else if (effect.type === 'suspend') stepAside();
+      else shown = null;
+    }
+    const wishes = JSON.stringify(wishesOf(state));
+    if (wishes !== wished) rest.begin(REST_MS);
+    wished = wishes;
+    frame.beginOnce(FRAME_MS);
+  }
+
+  function draw() {
+    const next = view(state, { marks });
+    const text = difference(shown, next, escapeOf);
+    // A terminal that has not taken the last picture gets the newest one later.
+    if (text === '' || terminal.write(text)) shown = next;
+    else frame.begin(FRAME_MS);
+  }
+
+  function stepAside() {
+    terminal.close();
+    suspend();
+  }
+
+  /** @param {import('./keys.js').Key[]} pressed */
+  function press(pressed) {
+    for (const key of pressed) dispatch({ type: 'key', key });
+  }
+
+  const comeBack = () => {
+    // Whoever stopped it, the shell has had the terminal meanwhile.
+    terminal.close();
+    terminal.open();
+    shown = null;
+    dispatch({ type: 'resized', size: terminal.size() });
+  };
+  terminal.open();
+  const releases = [
+    terminal.onInput((text) => {
+      press(keys.push(text));
+      if (keys.isWaiting()) escape.begin(ESCAPE_MS);
+      else escape.end();
+    }),
+    terminal.onResize(() => dispatch({ type: 'resized', size: terminal.size() })),
+    terminal.onGone(finish),
+    onStop(finish),
+    onContinue(comeBack),
+  ];
+  const clock = setInterval(() => dispatch({ type: 'time', nowMs: now() }), SECOND_MS);
+  try {
+    frame.begin(0);
+    await Promise.race([finished, source.run(dispatch)]);
+  } finally {
+    isDone = true;
+    clearInterval(clock);
+    for (const timer of [frame, rest, escape]) timer.end();
+    for (const release of releases) release();
+    terminal.close();
+    await source.close();
+  }
+}
+
+/** After Ctrl-Z, or a SIGSTOP of somebody's. @param {() => void} listener */
+function onContinue(listener) {
+  process.on('SIGCONT', listener);
+  return () => void process.off('SIGCONT', listener);
+}
+
+/** @param {() => void} due */
+function createTimer(due) {
+  /** @type {NodeJS.Timeout|null} */
+  let timer = null;
+  const end = () => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+  };
+  const begin = (/** @type {number} */ ms) => {
+    end();
+    timer = setTimeout(() => {
+      timer = null;
+      due();
+    }, ms);
+  };
+  return { begin, end, beginOnce: (/** @type {number} */ ms) => { if (!timer) begin(ms); } };
+}

@@ -1,0 +1,14 @@
+/** @import { State } from './state.js' */
+
+const NOTICE_MS = 6_000;
+
+/**
+ * Says something in the last row, for a while.
+ * @param {State} state
+ * @param {string} text
+ * @param {string} style
+ * @returns {State}
+ */
+export function say(state, text, style) {
+  return { ...state, notice: { text, style, untilMs: state.nowMs + NOTICE_MS } };
+}

@@ -1,0 +1,119 @@
+import { oneLine, textWidth } from '../render/text.cjs';
+
+/**
+ * What a terminal shows, cell by cell. The second cell of a wide character is empty.
+ * @typedef {object} Screen
+ * @property {number} columns
+ * @property {number} rows
+ * @property {string[]} texts
+ * @property {string[]} styles  Names with spaces between them: "bold red". Empty: none.
+ */
+
+/** @typedef {{columns: number, rows: number}} Size */
+
+/**
+ * @param {Size} size
+ * @returns {Screen}  Blank.
+ */
+export function createScreen({ columns, rows }) {
+  return { columns, rows, texts: new Array(columns * rows).fill(' '), styles: new Array(columns * rows).fill('') };
+}
+
+/**
+ * Writes a text into one row; what does not fit is cut off. Control characters become "?".
+ * @param {Screen} screen
+ * @param {{x: number, y: number, text: string, style?: string, width?: number}} o  `width`: how many columns it may take. Default: up to the edge.
+ * @returns {number}  The column behind it.
+ */
+export function put(screen, { x, y, text, style = '', width = Infinity }) {
+  const end = Math.min(screen.columns, x + width);
+  if (y < 0 || y >= screen.rows) return x;
+  for (const character of oneLine(text)) {
+    const takes = textWidth(character);
+    const at = y * screen.columns + x;
+    if (takes === 0) {
+      // Joiners and variants make terminals disagree about the width; an accent belongs to its letter.
+      if (x > 0 && isAccent(character)) screen.texts[at - 1] += character;
+      continue;
+    }
+    if (x + takes > end) break;
+    screen.texts[at] = character;
+    screen.styles[at] = style;
+    if (takes === 2) {
+      screen.texts[at + 1] = '';
+      screen.styles[at + 1] = style;
+    }
+    x += takes;
+  }
+  return x;
+}
+
+/**
+ * Gives a stretch of a row another style, or more of it.
+ * @param {Screen} screen
+ * @param {{x: number, y: number, width: number, style: string}} o
+ */
+export function restyle(screen, { x, y, width, style }) {
+  if (y < 0 || y >= screen.rows) return;
+  for (let at = y * screen.columns + x; at < y * screen.columns + Math.min(screen.columns, x + width); at += 1) screen.styles[at] = style;
+}
+
+/** Unchanged cells that are cheaper to write again than to jump over. */
+const JUMP_CELLS = 5;
+
+/**
+ * What makes a terminal that shows one screen show another: only the cells that differ.
+ * @param {Screen|null} before  Null: it is not known what is shown. Of another size: the same.
+ * @param {Screen} after
+ * @param {(style: string) => string} escapeOf  The escape code of a style, which ends the one before.
+ * @returns {string}  Empty when nothing has changed.
+ */
+export function difference(before, after, escapeOf) {
+  const isKnown = before !== null && before.columns === after.columns && before.rows === after.rows;
+  const pieces = isKnown ? [] : [`${escapeOf('')}\u001b[2J`];
+  let style = '';
+  /** The cell behind the cursor; -1: not known. */
+  let cursor = -1;
+  const write = (/** @type {number} */ at) => {
+    if (after.styles[at] !== style) {
+      style = after.styles[at];
+      pieces.push(escapeOf(style));
+    }
+    pieces.push(after.texts[at]);
+    // Terminals may disagree about its width. And none goes on in the next row by itself.
+    cursor = isPlain(after.texts[at]) && (at + 1) % after.columns !== 0 ? at + 1 : -1;
+  };
+  for (let at = 0; at < after.texts.length; at += 1) {
+    if (isKnown ? !differs(before, after, at) : after.texts[at] === ' ' && after.styles[at] === '') continue;
+    if (after.texts[at] === '') continue; // Comes with its first half, which differs too.
+    if (cursor !== at && canFill(after, cursor, at, style)) while (cursor !== at && cursor !== -1) write(cursor);
+    if (cursor !== at) pieces.push(`\u001b[${Math.floor(at / after.columns) + 1};${(at % after.columns) + 1}H`);
+    write(at);
+  }
+  if (style !== '') pieces.push(escapeOf(''));
+  return pieces.join('');
+}
+
+/** @param {Screen} before @param {Screen} after @param {number} at */
+function differs(before, after, at) {
+  if (before.texts[at] !== after.texts[at] || before.styles[at] !== after.styles[at]) return true;
+  // Half of a wide character cannot change alone.
+  return after.texts[at + 1] === '' && before.texts[at + 1] !== '';
+}
+
+/** @param {Screen} after @param {number} cursor @param {number} at @param {string} style */
+function canFill(after, cursor, at, style) {
+  if (cursor === -1 || at - cursor > JUMP_CELLS) return false;
+  for (let between = cursor; between < at; between += 1) if (!/^[ -~]$/.test(after.texts[between]) || after.styles[between] !== style) return false;
+  return true;
+}
+
+/** Printable, and one column wide for every terminal. @param {string} text */
+function isPlain(text) {
+  return text.length === 1 && (text <= '\u02ff' || (text >= '\u2190' && text <= '\u259f'));
+}
+
+/** @param {string} character */
+function isAccent(character) {
+  return character >= '\u0300' && character <= '\u036f';
+}

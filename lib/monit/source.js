@@ -1,0 +1,130 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { openClient } from '../client.js';
+import { tailEvents } from '../event-tail.js';
+import { connectOnly } from '../launch.js';
+import { homePaths } from '../shared/paths.js';
+import { NclustError } from '../shared/errors.js';
+import { followLog } from './log-follower.js';
+import { SPARK_POINTS, TREND_POINTS } from './trends.js';
+
+/** @import { Source } from './loop.js' */
+/** @import { Client } from '../client.js' */
+/** @import { MonitEvent } from './state.js' */
+
+/** Nobody says when a manager is started again: its socket is knocked at, in ms. */
+const KNOCK_MS = 1_000;
+
+/** Of the log of events, to begin with. */
+const EVENTS = 300;
+
+/**
+ * A manager and the files of its home.
+ * @param {string} home
+ * @returns {Source}
+ */
+export function createSource(home) {
+  const stop = new AbortController();
+  const { signal } = stop;
+  /** @type {(event: MonitEvent) => void} */
+  let dispatch = () => {};
+  /** @type {Set<Client>} */
+  const clients = new Set();
+  /** @type {{key: string, end: () => void}|null} */
+  let log = null;
+  let trend = '';
+
+  const open = () => openClient(() => connectOnly(home, signal));
+
+  /**
+   * A client for one purpose.
+   * @template T
+   * @param {(client: Client) => Promise<T>} use
+   * @returns {Promise<T|null>}  Null: there is no manager.
+   */
+  async function withClient(use) {
+    const client = await open();
+    if (!client) return null;
+    clients.add(client);
+    try {
+      return await use(client);
+    } finally {
+      clients.delete(client);
+      await client.close();
+    }
+  }
+
+  /** @param {Client} client */
+  async function followMetrics(client) {
+    const history = { series: ['cpu'], stepMs: 1_000, points: SPARK_POINTS, of: 'both' };
+    for await (const { method, params, result } of client.converse('metrics', { follow: true, subscription: 'monit', history })) {
+      if (signal.aborted) return;
+      if (method !== undefined && method !== 'metrics') continue;
+      const { history: told, ...sample } = /** @type {any} */ (method === undefined ? result : params);
+      dispatch({ type: 'sampled', sample, ...(told ? { history: told } : {}) });
+    }
+  }
+
+  async function runMetrics() {
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
+      try {
+        const client = await withClient(async (found) => {
+          if (!isFirst) dispatch({ type: 'found' });
+          await followMetrics(found);
+          return found;
+        });
+        dispatch({ type: 'lost', words: client ? 'The manager went away; it is looked for.' : 'No manager runs. It is shown when one is started.' });
+      } catch (error) {
+        if (signal.aborted) return;
+        // A manager that does not know the method, or speaks another language: waiting does not help.
+        if (!(error instanceof NclustError) || (isFirst && !PASSING.includes(error.code)) || error.code === 'ERR_NCLUST_PROTOCOL') throw error;
+        dispatch({ type: 'lost', words: `${error.message} It is looked for.` });
+      }
+      await pause(KNOCK_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async function runEvents() {
+    for await (const { entries, isHistory } of tailEvents(homePaths(home).events, { signal })) {
+      dispatch({ type: 'happened', events: isHistory ? entries.slice(-EVENTS) : entries });
+    }
+  }
+
+  return {
+    async run(tell) {
+      dispatch = tell;
+      await Promise.all([runMetrics(), runEvents()]);
+    },
+    follow({ logs, trend: asked }) {
+      if (logs?.key !== log?.key) {
+        log?.end();
+        log = logs && { key: logs.key, end: followLog(logs, { open, dispatch, signal }) };
+      }
+      if (asked && asked.key !== trend) {
+        const { key, targets } = asked;
+        withClient((client) => client.request('metrics', { targets, workers: true, history: { stepMs: 1_000, points: TREND_POINTS, of: 'both' } }))
+          .then((answer) => { if (answer?.history) dispatch({ type: 'history', key, history: answer.history }); })
+          // The charts fill by themselves; what is wrong with the manager is said elsewhere.
+          .catch((error) => tellNothing(error));
+      }
+      trend = asked?.key ?? '';
+    },
+    ask({ method, params, done }) {
+      withClient((client) => client.request(method, { ...params, wait: true, token: globalThis.crypto.randomUUID() }))
+        .then((answer) => dispatch(answer ? { type: 'said', text: done, isBad: false } : { type: 'said', text: 'No manager runs', isBad: true }))
+        .catch((error) => { if (!signal.aborted) dispatch({ type: 'said', text: String(error.message), isBad: true }); });
+    },
+    async close() {
+      stop.abort();
+      log?.end();
+      await Promise.all([...clients].map((client) => client.close()));
+    },
+  };
+}
+
+/** What may be over the next time. @type {string[]} */
+const PASSING = ['ERR_NCLUST_CONNECTION_LOST', 'ERR_NCLUST_DAEMON_UNREACHABLE'];
+
+/** @param {unknown} error */
+function tellNothing(error) {
+  if (!(error instanceof NclustError)) throw error;
+}

@@ -1,0 +1,107 @@
+import { write, writeSync } from 'node:fs';
+
+/** @import { Size } from './screen.js' */
+
+/**
+ * A screen and a keyboard.
+ * @typedef {object} Terminal
+ * @property {() => Size} size
+ * @property {() => void} open  The other screen, no cursor, keys one by one.
+ * @property {() => void} close  As it was before. Idempotent, and done when it returns: the process may end at once.
+ * @property {(text: string) => boolean} write  False: the last text has not been taken yet, and this one is left out.
+ * @property {(listener: (text: string) => void) => () => void} onInput
+ * @property {(listener: () => void) => () => void} onResize
+ * @property {(listener: () => void) => () => void} onGone  There is no keyboard any more.
+ */
+
+/** The other screen; no cursor; no line wrap, so that the last cell can be written; what is pasted is marked. */
+const OPEN = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?2004h';
+const CLOSE = '\u001b[0m\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[?1049l';
+
+/**
+ * The terminal of this process.
+ * @param {object} o
+ * @param {import('node:tty').ReadStream} o.input
+ * @param {import('node:tty').WriteStream} o.output
+ * @returns {Terminal}
+ */
+export function createTerminal({ input, output }) {
+  const { fd } = /** @type {import('node:tty').WriteStream & {fd: number}} */ (output);
+  let isOpen = false;
+  /** What the terminal has not taken yet. @type {Buffer|null} */
+  let left = null;
+  let isWriting = false;
+
+  /** In a thread: a terminal that is held (Ctrl-S, a slow line) must not hold this program. */
+  function flush() {
+    if (!left || isWriting) return;
+    isWriting = true;
+    write(fd, left, (error, written) => {
+      isWriting = false;
+      // One that takes nothing now is asked again with the next picture; one that is gone sends SIGHUP.
+      left = error && error.code !== 'EAGAIN' ? null : left && left.subarray(error ? 0 : written);
+      if (left?.length === 0) left = null;
+      else if (!error) flush();
+    });
+  }
+
+  return {
+    size: () => ({ columns: output.columns || 80, rows: output.rows || 24 }),
+    open() {
+      if (isOpen) return;
+      isOpen = true;
+      left = null;
+      input.setRawMode(true);
+      input.setEncoding('utf8');
+      input.resume();
+      writeNow(fd, OPEN);
+    },
+    close() {
+      if (!isOpen) return;
+      isOpen = false;
+      left = null;
+      writeNow(fd, CLOSE);
+      try {
+        input.setRawMode(false);
+      } catch (error) {
+        // The terminal has been closed: nothing is left to be put right.
+        if (!GONE.includes(String(/** @type {NodeJS.ErrnoException} */ (error).code))) throw error;
+      }
+      input.pause();
+    },
+    write(text) {
+      flush();
+      if (left) return false;
+      left = Buffer.from(text);
+      flush();
+      return true;
+    },
+    onInput(listener) {
+      input.on('data', listener);
+      return () => void input.off('data', listener);
+    },
+    onResize(listener) {
+      output.on('resize', listener);
+      return () => void output.off('resize', listener);
+    },
+    onGone(listener) {
+      // Stays: an error that comes late is none.
+      input.on('error', () => {});
+      for (const event of ENDS) input.on(event, listener);
+      return () => { for (const event of ENDS) input.off(event, listener); };
+    },
+  };
+}
+
+const ENDS = ['end', 'error', 'close'];
+
+const GONE = ['EIO', 'EBADF', 'ENOTTY', 'EPIPE'];
+
+/** @param {number} fd @param {string} text */
+function writeNow(fd, text) {
+  try {
+    writeSync(fd, text);
+  } catch (error) {
+    if (![...GONE, 'EAGAIN'].includes(String(/** @type {NodeJS.ErrnoException} */ (error).code))) throw error;
+  }
+}

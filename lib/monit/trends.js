@@ -1,0 +1,95 @@
+/** @import { AppSample, MetricsHistory, MetricsSample, SeriesName, WorkerSample } from '../shared/metrics.js' */
+/** @import { State } from './state.js' */
+
+/** @typedef {(number|null)[]} Points  Oldest first, a second apart. */
+
+/** What the charts show. */
+export const SHOWN = /** @type {const} */ (['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS']);
+
+/** @typedef {typeof SHOWN[number]} Shown */
+
+/** @typedef {{key: string, endMs: number, series: Record<Shown, Points>}} Trend */
+
+export const SPARK_POINTS = 40;
+export const TREND_POINTS = 300;
+
+/** The key of a row. @param {string} name */
+export const appKey = (name) => `app ${name}`;
+/** @param {number} id */
+export const workerKey = (id) => `worker ${id}`;
+
+/**
+ * @param {State} state
+ * @param {{sample: MetricsSample, history?: MetricsHistory}} news
+ * @returns {State}
+ */
+export function addSample(state, { sample, history }) {
+  const known = history ? sparksOf(history) : state.sparks;
+  /** @type {State['sparks']} */
+  const sparks = new Map();
+  for (const { key, of } of keyed(sample)) {
+    const before = known.get(key) ?? state.sparks.get(key) ?? [];
+    // What comes with the history has this point already.
+    sparks.set(key, history && known.has(key) ? before : [...before.slice(1 - SPARK_POINTS), of.cpu]);
+  }
+  return { ...state, sample, sparks, trend: state.trend && addPoint(state.trend, sample) };
+}
+
+/**
+ * Begins the charts of a row that has just been selected.
+ * @param {State} state
+ * @returns {State}
+ */
+export function beginTrend(state) {
+  const { selected, sample } = state;
+  if (selected === (state.trend?.key ?? null) || !sample) return state;
+  if (selected === null) return { ...state, trend: null };
+  const empty = { key: selected, endMs: 0, series: { cpu: [], memoryBytes: [], delayP99Ms: [], requestsPerS: [] } };
+  return { ...state, trend: addPoint(empty, sample) };
+}
+
+/**
+ * @param {State} state
+ * @param {{key: string, history: MetricsHistory}} o
+ * @returns {State}
+ */
+export function withHistory(state, { key, history }) {
+  const { trend } = state;
+  if (!trend || trend.key !== key) return state;
+  const told = history.workers.find(({ id }) => workerKey(id) === key) ?? history.apps.find(({ name }) => appKey(name) === key);
+  if (!told) return state;
+  // Ticks that came while it was on its way.
+  const newer = Math.max(0, Math.min(trend.series.cpu.length, Math.round((trend.endMs - history.endMs) / history.stepMs)));
+  const series = mapShown((name) => [...(told.series[name] ?? new Array(history.points).fill(null)), ...(newer > 0 ? trend.series[name].slice(-newer) : [])].slice(-TREND_POINTS));
+  return { ...state, trend: { ...trend, endMs: Math.max(trend.endMs, history.endMs), series } };
+}
+
+/** @param {MetricsHistory} history */
+function sparksOf({ workers, apps }) {
+  const all = [...workers.map(({ id, series }) => ({ key: workerKey(id), series })), ...apps.map(({ name, series }) => ({ key: appKey(name), series }))];
+  return new Map(all.map(({ key, series }) => [key, (series.cpu ?? []).slice(-SPARK_POINTS)]));
+}
+
+/** @param {MetricsSample} sample @returns {{key: string, of: WorkerSample|AppSample}[]} */
+function keyed({ apps, workers }) {
+  return [...apps.map((of) => ({ key: appKey(of.name), of })), ...workers.map((of) => ({ key: workerKey(of.id), of }))];
+}
+
+/**
+ * @param {Trend} trend
+ * @param {MetricsSample} sample
+ * @returns {Trend}  With gaps where ticks are missing.
+ */
+function addPoint(trend, sample) {
+  const of = keyed(sample).find(({ key }) => key === trend.key)?.of;
+  if (!of || sample.atMs <= trend.endMs) return trend;
+  const missing = trend.endMs === 0 ? 0 : Math.max(0, Math.min(TREND_POINTS, Math.round((sample.atMs - trend.endMs) / 1_000) - 1));
+  const values = { cpu: of.cpu, memoryBytes: of.memoryBytes, delayP99Ms: of.delayP99Ms, requestsPerS: of.http?.requestsPerS ?? null };
+  const series = mapShown((name) => [...trend.series[name], ...new Array(missing).fill(null), values[name]].slice(-TREND_POINTS));
+  return { ...trend, endMs: sample.atMs, series };
+}
+
+/** @param {(name: Shown) => Points} make */
+function mapShown(make) {
+  return { cpu: make('cpu'), memoryBytes: make('memoryBytes'), delayP99Ms: make('delayP99Ms'), requestsPerS: make('requestsPerS') };
+}

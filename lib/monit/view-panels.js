@@ -1,0 +1,84 @@
+import { clockTime } from '../render/event-time.js';
+import { eventStyle, eventWords } from '../render/event-text.js';
+import { colourOf } from '../render/log-label.js';
+import { oneLine, textWidth } from '../render/text.cjs';
+import { hasText, linesShown } from './log-lines.js';
+import { put, restyle } from './screen.js';
+import { selectedRow } from './rows.js';
+import { drawRule } from './view-row.js';
+
+/** @import { Screen } from './screen.js' */
+/** @import { Box, Boxes } from './layout.js' */
+/** @import { LogLine, LogLines } from './log-lines.js' */
+/** @import { State } from './state.js' */
+
+/** @param {Screen} screen @param {Boxes} boxes @param {State} state */
+export function drawPanels(screen, { panel, second }, state) {
+  const [first, other] = state.panel === 'logs' ? [drawLogs, drawEvents] : [drawEvents, drawLogs];
+  first(screen, panel, state);
+  other(screen, second, state);
+}
+
+/** @param {Screen} screen @param {Box} box @param {State} state */
+function drawLogs(screen, box, { logs }) {
+  drawRule(screen, box, `logs${missedWords(logs)}`);
+  drawLines(screen, within(box), { ...logs, bottomSeq: null, left: 0, search: '' });
+}
+
+/** @param {Screen} screen @param {Box} box @param {State} state */
+export function drawLogPage(screen, box, state) {
+  drawLines(screen, box, state.logs);
+}
+
+/** @param {LogLines} logs */
+export function missedWords({ missed }) {
+  return missed > 0 ? ` · ${missed.toLocaleString('en')} lines came too fast and are left out here` : '';
+}
+
+/** @param {Screen} screen @param {Box} box @param {LogLines} logs */
+function drawLines(screen, box, logs) {
+  const lines = linesShown(logs, box.height);
+  const isMixed = lines.some(({ id }) => id !== lines[0].id);
+  for (const [at, line] of lines.entries()) {
+    const y = box.y + at;
+    let x = box.x + 1;
+    if (isMixed) x = put(screen, { x, y, text: `${line.id} `, style: colourOf(`${line.id}`) });
+    x = put(screen, { x, y, text: line.isErr ? '! ' : '  ', style: 'red' });
+    drawText(screen, { x, y, width: box.x + box.width - x }, line, logs);
+  }
+}
+
+/** @param {Screen} screen @param {{x: number, y: number, width: number}} place @param {LogLine} line @param {LogLines} logs */
+function drawText(screen, { x, y, width }, line, { left, search }) {
+  const text = left > 0 ? [...line.text].slice(left).join('') : line.text;
+  put(screen, { x, y, text, width });
+  if (search === '' || !hasText(line.text, search)) return;
+  const isAnyCase = search === search.toLowerCase();
+  const among = isAnyCase ? text.toLowerCase() : text;
+  for (let at = among.indexOf(search); at !== -1; at = among.indexOf(search, at + search.length)) {
+    const before = textWidth(oneLine(text.slice(0, at)));
+    if (before >= width) return;
+    restyle(screen, { x: x + before, y, width: Math.min(textWidth(search), width - before), style: 'inverse bold' });
+  }
+}
+
+/** @param {Screen} screen @param {Box} box @param {State} state */
+function drawEvents(screen, box, state) {
+  drawRule(screen, box, 'events');
+  const inner = within(box);
+  const row = selectedRow(state);
+  const name = row?.app?.name ?? row?.worker?.name;
+  const id = row?.app ? null : row?.worker?.id;
+  const shown = state.events.filter((event) => event.app === undefined || (event.app === name && (id === null || event.id === undefined || event.id === id))).slice(-Math.max(1, inner.height));
+  for (const [at, event] of shown.entries()) {
+    if (at >= inner.height) return;
+    let x = put(screen, { x: inner.x + 1, y: inner.y + at, text: `${clockTime(event.at, state.nowMs)} `, style: 'grey', width: inner.width });
+    if (event.slot !== undefined && !row?.worker) x = put(screen, { x, y: inner.y + at, text: `${event.slot} `, style: 'cyan' });
+    put(screen, { x, y: inner.y + at, text: eventWords(event), style: eventStyle(event) ?? '', width: inner.x + inner.width - x });
+  }
+}
+
+/** Without its heading. @param {Box} box @returns {Box} */
+function within({ x, y, width, height }) {
+  return { x, y: y + 1, width, height: Math.max(0, height - 1) };
+}

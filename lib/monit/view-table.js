@@ -1,0 +1,148 @@
+import { formatBytes, formatUptime, needsAttention, statusStyle } from '../render/slots.cjs';
+import { oneLine, textWidth } from '../render/text.cjs';
+import { bytes, count, delay, rate } from './figures.js';
+import { topOf } from './layout.js';
+import { put } from './screen.js';
+import { sparkline } from './sparkline.js';
+import { statusOf } from './rows.js';
+
+/** @import { Screen } from './screen.js' */
+/** @import { Box } from './layout.js' */
+/** @import { Row } from './rows.js' */
+/** @import { State } from './state.js' */
+
+/** @typedef {{row: Row, state: State, marks: string, width: number}} Given */
+
+/**
+ * @typedef {object} Column
+ * @property {string} title
+ * @property {number} width
+ * @property {number} rank  The lower, the later it is left out.
+ * @property {boolean} [isLeft]
+ * @property {string} [field]  It is ordered by.
+ * @property {(given: Given) => string|{text: string, style: string}} cell
+ */
+
+const NAME_MIN = 14;
+const NAME_MAX = 32;
+const SPARK_MAX = 40;
+
+/** @type {Column[]} */
+const COLUMNS = [
+  { title: 'id', width: 5, rank: 0, cell: ({ row }) => ({ text: row.worker ? String(row.worker.id) : '', style: 'cyan' }) },
+  { title: 'name', width: NAME_MIN, rank: 0, isLeft: true, field: 'name', cell: nameOf },
+  { title: 'status', width: 15, rank: 0, isLeft: true, cell: statusCell },
+  { title: 'cpu', width: 6, rank: 0, field: 'cpu', cell: ({ row }) => `${(row.app ?? row.worker)?.cpu.toFixed(1)}%` },
+  { title: '', width: 10, rank: 2, isLeft: true, cell: ({ row, state, marks, width }) => ({ text: sparkline(state.sparks.get(row.key) ?? [], { width, max: 100 * Math.max(1, row.app?.online ?? 1), marks }), style: 'green' }) },
+  { title: 'mem', width: 8, rank: 0, field: 'memory', cell: ({ row }) => formatBytes((row.app ?? row.worker)?.memoryBytes ?? 0) },
+  { title: 'req/s', width: 7, rank: 3, field: 'requests', cell: ({ row }) => rate((row.app ?? row.worker)?.http?.requestsPerS) },
+  { title: 'loop', width: 7, rank: 4, cell: ({ row }) => delay((row.app ?? row.worker)?.delayP99Ms) },
+  { title: '↺', width: 4, rank: 1, field: 'restarts', cell: ({ row }) => String((row.app ?? row.worker)?.restarts) },
+  { title: 'up', width: 4, rank: 5, cell: ({ row, state }) => uptime(row, state.nowMs) },
+  { title: 'pid', width: 8, rank: 6, cell: ({ row }) => (row.worker?.pid ? String(row.worker.pid) : '') },
+  { title: 'heap', width: 8, rank: 7, cell: ({ row }) => bytes((row.app ?? row.worker)?.heapUsedBytes) },
+  { title: 'fds', width: 5, rank: 8, cell: ({ row }) => count((row.app ?? row.worker)?.fds) },
+];
+
+/**
+ * @param {Screen} screen
+ * @param {Box} box
+ * @param {{state: State, rows: Row[], marks: string}} o
+ */
+export function drawTable(screen, box, { state, rows, marks }) {
+  if (box.height <= 0) return;
+  const columns = columnsFor(box.width);
+  drawLine(screen, box, box.y, columns.map((column) => ({ column, text: titleOf(column, state), style: column.field === state.sort.field ? 'bold cyan' : 'cyan' })));
+  const height = box.height - 1;
+  const top = topOf(height, Math.max(0, rows.findIndex(({ key }) => key === state.selected)), rows.length);
+  for (const [at, row] of rows.slice(top, top + height).entries()) {
+    const y = box.y + 1 + at;
+    if (row.key === state.selected) put(screen, { x: box.x, y, text: '>', width: 1 });
+    drawLine(screen, box, y, columns.map((column) => ({ column, ...styled(column.cell({ row, state, marks, width: column.width })) })));
+  }
+  if (rows.length === 0) put(screen, { x: box.x + 2, y: box.y + 1, text: nothing(state), style: 'grey', width: box.width - 2 });
+}
+
+/** @param {State} state */
+function nothing({ sample, filter }) {
+  if (!sample) return 'Waiting for the first figures ...';
+  return filter ? `Nothing has "${filter}" in it. Esc shows all.` : 'No app is in the list. Start one with: nclust start app.js';
+}
+
+/**
+ * Those that fit; name and sparkline take what is left.
+ * @param {number} width
+ * @returns {Column[]}
+ */
+function columnsFor(width) {
+  const kept = new Set(COLUMNS);
+  const taken = () => [...kept].reduce((sum, column) => sum + column.width + 1, 1);
+  for (const column of [...COLUMNS].sort((a, b) => b.rank - a.rank)) if (taken() > width && column.rank > 0) kept.delete(column);
+  let left = Math.max(0, width - taken());
+  return COLUMNS.filter((column) => kept.has(column)).map((column) => {
+    const most = column.title === 'name' ? NAME_MAX : column.title === '' ? SPARK_MAX : column.width;
+    const more = Math.min(left, most - column.width);
+    left -= more;
+    return { ...column, width: column.width + more };
+  });
+}
+
+/**
+ * @param {Screen} screen
+ * @param {Box} box
+ * @param {number} y
+ * @param {{column: Column, text: string, style: string}[]} cells
+ */
+function drawLine(screen, box, y, cells) {
+  let x = box.x + 1;
+  for (const { column, text, style } of cells) {
+    const room = Math.max(0, Math.min(column.width, box.x + box.width - x));
+    const indent = column.isLeft ? 0 : Math.max(0, room - textWidth(text));
+    put(screen, { x: x + indent, y, text, style, width: room - indent });
+    x += column.width + 1;
+  }
+}
+
+/** @param {string|{text: string, style: string}} cell */
+function styled(cell) {
+  return typeof cell === 'string' ? { text: cell, style: '' } : cell;
+}
+
+/** @param {Column} column @param {State} state */
+function titleOf({ title, field }, { sort }) {
+  if (field !== sort.field) return title;
+  return `${title}${(field === 'name') === sort.isReversed ? '▾' : '▴'}`;
+}
+
+/** @param {Given} given */
+function nameOf({ row, width }) {
+  if (!row.app) return { text: `  └ ${row.worker?.slot}`, style: 'grey' };
+  const sign = row.worker ? ' ' : row.isExpanded ? '-' : '+';
+  const name = oneLine(row.app.name);
+  return { text: `${sign} ${textWidth(name) > width - 2 ? `${cut(name, width - 3)}~` : name}`, style: 'bold' };
+}
+
+/** @param {string} text @param {number} width */
+function cut(text, width) {
+  let kept = '';
+  for (const character of text) {
+    if (textWidth(kept + character) > width) break;
+    kept += character;
+  }
+  return kept;
+}
+
+/** @param {Given} given */
+function statusCell({ row }) {
+  const status = statusOf(row.workers);
+  const sign = needsAttention(status) ? ' !' : '';
+  const online = row.app && row.workers.length > 1 ? ` ${row.app.online}/${row.app.workers}` : '';
+  const text = `${status === 'waiting restart' ? 'waiting' : status}${online}${sign}`;
+  return { text, style: status === 'stopped' ? 'grey' : `${needsAttention(status) ? 'bold ' : ''}${statusStyle(status)}` };
+}
+
+/** @param {Row} row @param {number} nowMs */
+function uptime({ workers }, nowMs) {
+  const started = workers.flatMap(({ pid, startedAtMs }) => (pid && startedAtMs !== null ? [startedAtMs] : []));
+  return started.length === 0 ? '' : formatUptime(nowMs - Math.max(...started));
+}

@@ -1,0 +1,114 @@
+import { formatDuration } from '../shared/units.js';
+
+/** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
+/** @typedef {import('./paint.cjs').Style} Style */
+
+const MINUTES_OF_CRASHES = '10m';
+
+/** What each type says, in words that follow the name of its process or app. @type {Record<string, (event: LoggedEvent) => string>} */
+const WORDS = {
+  added: ({ by, instances }) => `was added${byWhom(by)}, with ${count(instances, 'instance')}`,
+  deleted: ({ by }) => `was deleted${byWhom(by)}`,
+  config: ({ attributes = [], by }) => `was given another ${attributes.join(', ')}${byWhom(by)}`,
+  scaled: ({ from, to, by }) => `was scaled from ${from} to ${to}${byWhom(by)}`,
+  stop: ({ by, slots = [] }) => `was told to stop${byWhom(by)}: ${count(slots.length, 'instance')}`,
+  started: ({ pid }) => `was started${pid ? `, pid ${pid}` : ''}`,
+  ready: ({ afterMs }) => `is up${afterMs === undefined ? '' : `, ${formatDuration(afterMs)} after its start`}`,
+  died: deathWords,
+  backoff: ({ delayMs, streak }) => `is started again in ${formatDuration(delayMs)}${streak > 1 ? `, after ${streak} unstable exits in a row` : ''}`,
+  'gave-up': ({ crashes }) => `is not started again: ${count(crashes, 'unstable exit')} within ${MINUTES_OF_CRASHES}`,
+  done: ({ isOk }) => (isOk ? 'has done its work, and is not started again' : 'ended before it was up, and is not started again'),
+  'rollout:began': ({ cause, by, instances, generation }) => `${cause === 'orphan' ? 'replacement of what a dead manager left behind' : cause} of ${count(instances, 'instance')} began${cause === 'orphan' || cause === by ? '' : byWhom(by)}: generation ${generation}`,
+  'rollout:canary': ({ of }) => `is up as the first of ${of}: the new code serves`,
+  'rollout:step': ({ step, of }) => `is up: ${step} of ${of} replaced`,
+  'rollout:window': () => 'all are replaced; the old ones are kept until the rollback window closes',
+  'rollout:done': ({ generation }) => `the reload is done: generation ${generation} serves`,
+  'rollout:halted': ({ reason, generation }) => `the reload to generation ${generation} was halted: ${reason}; the old instances serve on`,
+  'rollout:rolled-back': ({ reason, generation }) => `generation ${generation} was rolled back: ${reason}`,
+  'limit:memory': ({ by }) => `is above its memory limit (${afterColon(by)}), and is replaced`,
+  'limit:logs': ({ reason }) => `writes more than can be kept: lines are lost (${reason})`,
+  'trigger:watch': ({ by }) => `is reloaded, because ${afterColon(by)}`,
+  'trigger:cron': ({ by }) => `is reloaded by its cron (${afterColon(by)})`,
+  'trigger:failed': ({ by, message }) => `was to be reloaded (${by}), which failed: ${message}`,
+  'manager:ready': ({ version, instances }) => (instances > 0 ? `control of nclust ${version} is back; ${count(instances, 'process', 'processes')} ran meanwhile` : `nclust ${version} is ready`),
+  'manager:crashed': ({ message }) => `control crashed, and is started again: ${message}`,
+  'manager:keeper-lost': () => 'the keeper died; the next one is started',
+  'manager:keeper': ({ pid }) => `a new keeper is there, pid ${pid}`,
+  'manager:keeper-failed': ({ message }) => `no new keeper could be started: ${message}`,
+  'manager:orphans': ({ count: found }) => `${count(found, 'process', 'processes')} of a keeper that died ${found === 1 ? 'is' : 'are'} taken over, and replaced`,
+  'manager:update': ({ version }) => `the update to nclust ${version} began`,
+  'manager:state-lost': ({ message }) => message,
+  'manager:state-unwritten': ({ message }) => `the list could not be written: ${message}`,
+  'manager:ending': ({ by }) => (by === 'kill' ? 'nclust was told to end: nclust kill' : 'nclust ends with the system, or was told to by a signal'),
+  lost: ({ count: number, reason }) => `${count(number, 'event')} could not be written (${reason})`,
+};
+
+/** @type {Record<string, Style>} */
+const STYLES = { died: 'red', 'gave-up': 'red', 'rollout:halted': 'red', 'rollout:rolled-back': 'red', lost: 'red', backoff: 'yellow', 'limit:memory': 'yellow', 'limit:logs': 'yellow', 'trigger:failed': 'red', ready: 'green', 'rollout:done': 'green' };
+
+/**
+ * One event in words, without its time and without the name of its app.
+ * @param {LoggedEvent} event
+ * @returns {string}
+ */
+export function eventWords(event) {
+  // Of a later version, perhaps.
+  return Object.hasOwn(WORDS, event.type) ? WORDS[event.type](event) : event.type;
+}
+
+/** @param {LoggedEvent} event @returns {Style|null} */
+export function eventStyle(event) {
+  if (event.type === 'died' && isAsked(event) && event.signal !== 'SIGKILL') return null;
+  if (event.type.startsWith('manager:')) return 'magenta';
+  return Object.hasOwn(STYLES, event.type) ? STYLES[event.type] : null;
+}
+
+/** Whether somebody, or a rollout, wanted it to end. @param {Record<string, any>} death */
+export function isAsked({ cause }) {
+  return ['stop', 'restart', 'reload', 'scale', 'delete', 'orphan'].includes(cause);
+}
+
+/**
+ * How a process ended: "exit code 1", "signal SIGKILL", "out of memory (the kernel)".
+ * @param {LoggedEvent} event
+ */
+export function endOf({ cause, by, code, signal }) {
+  if (cause === 'out-of-memory') return `out of memory (${by})`;
+  if (cause === 'spawn-failed') return 'it could not be started';
+  if (cause === 'boot-timeout') return `not ready in time${by ? ` (${by})` : ''}`;
+  if (signal) return `signal ${signal}${by ? ` (${by})` : ''}`;
+  return code === null || code === undefined ? 'nobody saw how' : `exit code ${code}`;
+}
+
+/** @param {LoggedEvent} event @returns {string}  `, "Error: ..."`, or nothing. */
+export function quoted({ words }) {
+  return words ? `, "${words}"` : '';
+}
+
+/** @param {LoggedEvent} event */
+function deathWords(event) {
+  const after = event.uptimeMs > 0 ? ` after ${formatDuration(event.uptimeMs)}` : '';
+  if (isAsked(event)) return `${event.signal === 'SIGKILL' ? 'did not end in time and was killed' : 'ended'}${after}: ${event.cause === event.by || !event.by ? event.cause : `${event.cause} by ${event.by}`}`;
+  return `died${after}: ${endOf(event)}${quoted(event)}`;
+}
+
+/** @param {string|null|undefined} by */
+function byWhom(by) {
+  if (!by) return '';
+  // A command, or a trigger with its reason.
+  return by.includes(' ') ? ` (${by})` : ` (nclust ${by})`;
+}
+
+/** @param {string|null|undefined} by */
+function afterColon(by) {
+  return String(by).replace(/^\w+: /, '');
+}
+
+/**
+ * @param {number} number
+ * @param {string} one
+ * @param {string} [many]
+ */
+export function count(number, one, many = `${one}s`) {
+  return `${number} ${number === 1 ? one : many}`;
+}

@@ -1,0 +1,30 @@
+import { formatDuration } from '../shared/units.js';
+
+/**
+ * @param {number} atMs
+ * @param {number} nowMs
+ * @returns {string}  Local time; with the date when it was another day.
+ */
+export function clockTime(atMs, nowMs) {
+  const [at, now] = [new Date(atMs), new Date(nowMs)];
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  return at.toDateString() === now.toDateString() ? time : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
+}
+
+/** @param {number} atMs @param {number} nowMs @returns {string}  "3m ago". */
+export function ago(atMs, nowMs) {
+  return `${coarse(Math.max(0, nowMs - atMs))} ago`;
+}
+
+/**
+ * For spans of which nobody wants the seconds: "40s", "12m", "3h", "2d".
+ * @param {number} ms
+ */
+export function coarse(ms) {
+  return ms < 1_000 ? '1s' : formatDuration(ms).split(' ')[0].replace(/\.\d+/, '');
+}
+
+/** @param {number} number */
+function two(number) {
+  return String(number).padStart(2, '0');
+}

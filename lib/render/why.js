@@ -1,0 +1,77 @@
+import { ago, clockTime } from './event-time.js';
+import { isAsked } from './event-text.js';
+import { oneLine } from './text.cjs';
+import { answerOf } from './why-answer.js';
+import { foldEvents } from './why-fold.js';
+
+/** @typedef {import('../commands/why.js').Story} Story */
+/** @typedef {Awaited<ReturnType<typeof import('../commands/why.js').why>>} Why */
+
+/**
+ * @param {Why} data
+ * @param {import('./list.js').View} view
+ * @returns {string}
+ */
+export function renderWhy({ stories, ...o }, view) {
+  return stories.map((story) => renderStory(story, o, view)).join('\n');
+}
+
+/**
+ * @param {Why} data
+ * @param {number} [nowMs]
+ * @returns {object[]}  What --json prints.
+ */
+export function whyData({ stories, isRunning, sinceMs, lines }, nowMs = Date.now()) {
+  return stories.map((story) => {
+    const { status, text, next } = answerOf(story, { isRunning, nowMs });
+    const events = story.events.filter(({ at }) => at >= sinceMs);
+    return { app: story.name, status, answer: text, next, waitingFor: waitingOf(story), timeline: lastOf(foldEvents(events), lines).map(({ style: _, ...line }) => line), events };
+  });
+}
+
+/**
+ * @param {Story} story
+ * @param {Omit<Why, 'stories'>} o
+ * @param {import('./list.js').View} view
+ */
+function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
+  const answer = answerOf(story, { isRunning, nowMs });
+  const timeline = foldEvents(story.events.filter(({ at }) => at >= sinceMs));
+  const shown = lastOf(timeline, lines);
+  const left = timeline.length - shown.length;
+  const width = Math.max(0, ...shown.map(({ at }) => clockTime(at, nowMs).length));
+  const rows = shown.map(({ at, text, style }) => {
+    const words = oneLine(text);
+    return `  ${paint('dim', `${clockTime(at, nowMs).padEnd(width)}  ${ago(at, nowMs).padStart(8)}`)}  ${style ? paint(style, words) : words}`;
+  });
+  return `${[
+    paint(answer.status === 'online' ? 'green' : 'red', oneLine(`${answer.text}.`)),
+    ...(answer.next ? [`Next: ${oneLine(answer.next)}`] : []),
+    '',
+    ...(left > 0 ? [paint('dim', `  (${left} earlier: nclust why ${oneLine(story.name)} --lines ${timeline.length})`)] : []),
+    ...(rows.length > 0 ? rows : [paint('dim', '  The log of events has nothing about it.')]),
+    ...wordsLines(story, { nowMs, paint }),
+    ...waitingOf(story).map(({ slot, what }) => `Instance ${slot} waits for ${oneLine(what)}.`),
+  ].join('\n')}\n`;
+}
+
+/** @param {Story} story @param {{nowMs: number, paint: import('./paint.cjs').Paint}} o */
+function wordsLines({ events }, { nowMs, paint }) {
+  const death = events.findLast((event) => event.type === 'died' && !isAsked(event));
+  if (!death?.lines?.length) return [];
+  return [paint('bold', `Last words of instance ${death.slot} (${clockTime(death.at, nowMs)}, ${ago(death.at, nowMs)})`), ...death.lines.map((/** @type {string} */ line) => `  ${oneLine(line)}`)];
+}
+
+/** @param {Story} story @returns {{slot: number, what: string}[]} */
+function waitingOf({ slots }) {
+  return slots.flatMap(({ slot, waitingFor }) => (waitingFor ? [{ slot, what: waitingFor }] : []));
+}
+
+/**
+ * @template T
+ * @param {T[]} all
+ * @param {number} count
+ */
+function lastOf(all, count) {
+  return count === 0 ? [] : all.slice(-Math.min(count, all.length));
+}

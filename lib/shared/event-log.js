@@ -1,0 +1,155 @@
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/**
+ * One line of the event log. Which other fields there are follows from the type: docs/events.md.
+ * @typedef {{at: number, type: string, app?: string, namespace?: string, id?: number, slot?: number, generation?: number, instanceId?: string, pid?: number, by?: string|null} & Record<string, any>} LoggedEvent
+ */
+
+const NEWLINE = 0x0a;
+
+/**
+ * The entries of a text. A line that is none, because it was cut off or damaged, is left out.
+ * @param {string} text
+ * @returns {LoggedEvent[]}
+ */
+export function parseEvents(text) {
+  return text.split('\n').flatMap((line) => parseEvent(line) ?? []);
+}
+
+/**
+ * @param {string} line
+ * @returns {LoggedEvent|null}
+ */
+export function parseEvent(line) {
+  if (!line.startsWith('{')) return null;
+  try {
+    const entry = JSON.parse(line);
+    return Number.isFinite(entry.at) && typeof entry.type === 'string' ? entry : null;
+  } catch {
+    return null; // Cut off.
+  }
+}
+
+/**
+ * @param {string} path  Of the log: the newest segment.
+ * @returns {string[]}  The segments there are, newest first.
+ */
+export function eventSegments(path) {
+  const name = basename(path);
+  return namesIn(dirname(path))
+    .map((entry) => ({ entry, number: entry === name ? 0 : segmentNumber(entry, name) }))
+    .filter(({ number }) => number !== null)
+    .sort((a, b) => Number(a.number) - Number(b.number))
+    .map(({ entry }) => join(dirname(path), entry));
+}
+
+/**
+ * @param {string} path
+ * @param {number} number  0: the newest.
+ */
+export function segmentPath(path, number) {
+  return number === 0 ? path : `${path}.${number}`;
+}
+
+/**
+ * @param {string} entry
+ * @param {string} name
+ */
+function segmentNumber(entry, name) {
+  const match = entry.startsWith(`${name}.`) ? /^\d+$/.exec(entry.slice(name.length + 1)) : null;
+  return match ? Number(match[0]) : null;
+}
+
+/** @param {string} folder */
+function namesIn(folder) {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** An open segment. The caller closes it. @typedef {{fd: number, ino: number}} Segment */
+
+/**
+ * Opens all there is, newest first: a rotation meanwhile shows a segment twice, and that is left out. In the other order one could be missed.
+ * @param {string} path
+ * @returns {Segment[]}  Oldest first.
+ */
+export function openSegments(path) {
+  /** @type {Segment[]} */
+  const open = [];
+  for (let number = 0, missing = 0; missing < 2; number++) {
+    const fd = openIfThere(segmentPath(path, number));
+    missing = fd === null ? missing + 1 : 0;
+    if (fd === null) continue;
+    const { ino } = fstatSync(fd);
+    if (open.some((one) => one.ino === ino)) closeSync(fd);
+    else open.unshift({ fd, ino });
+  }
+  return open;
+}
+
+/** @param {string} path */
+function openIfThere(path) {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/**
+ * Everything the log holds.
+ * @param {string} path
+ * @returns {LoggedEvent[]}  In the order in which it was written. Throws what the system says; nothing is there: empty.
+ */
+export function readEvents(path) {
+  return openSegments(path).flatMap(({ fd }) => {
+    try {
+      return parseEvents(readFileSync(fd, 'utf8'));
+    } finally {
+      closeSync(fd);
+    }
+  });
+}
+
+/**
+ * The end of the log.
+ * @param {string} path
+ * @param {number} maxBytes  Of the newest segments, whole entries only.
+ * @returns {LoggedEvent[]}  In the order in which it was written. Throws what the system says.
+ */
+export function readLastEvents(path, maxBytes) {
+  /** @type {LoggedEvent[]} */
+  let entries = [];
+  let left = maxBytes;
+  for (const segment of eventSegments(path)) {
+    if (left <= 0) break;
+    const bytes = endOf(segment, left);
+    entries = [...parseEvents(bytes.toString()), ...entries];
+    left -= bytes.length;
+  }
+  return entries;
+}
+
+/**
+ * @param {string} file
+ * @param {number} maxBytes
+ */
+function endOf(file, maxBytes) {
+  const fd = openIfThere(file);
+  if (fd === null) return Buffer.alloc(0);
+  try {
+    const { size } = fstatSync(fd);
+    const bytes = Buffer.alloc(Math.min(size, maxBytes));
+    const read = readSync(fd, bytes, 0, bytes.length, size - bytes.length);
+    // The first line may be the rest of one.
+    return bytes.subarray(bytes.length < size ? bytes.indexOf(NEWLINE) + 1 : 0, read);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,120 @@
+// What is measured, as clients see it. docs/metrics.md tells it in prose.
+
+/** Every how often everything is looked at, in ms. */
+export const TICK_MS = 1_000;
+
+/** Of slots and apps. `worst`: of several, the greatest is told, and of the others the sum; over time it is the greatest, and of the others the mean. */
+export const SERIES = /** @type {const} */ ({
+  cpu: { worst: false },
+  memoryBytes: { worst: false },
+  delayP99Ms: { worst: true },
+  requestsPerS: { worst: false },
+  errorsPerS: { worst: false },
+  latencyP99Ms: { worst: true },
+});
+
+/** @typedef {keyof typeof SERIES} SeriesName */
+
+/** How far apart the points of the history are, in ms, and how many there are. */
+export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
+
+/**
+ * Sums over the life of a slot, through restarts and reloads.
+ * @typedef {object} HttpTotals
+ * @property {number} requests
+ * @property {number} aborted  Whose connection ended before the answer did.
+ * @property {number} upgrades  To WebSocket; not among the requests.
+ * @property {Record<'1xx'|'2xx'|'3xx'|'4xx'|'5xx', number>} responses
+ * @property {number} durationMs
+ */
+
+/**
+ * @typedef {object} HttpSample
+ * @property {number} requestsPerS
+ * @property {number} errorsPerS  With a status from 500.
+ * @property {number} activeRequests
+ * @property {number|null} latencyP50Ms  Of the last 10 s. Null: there was no answer.
+ * @property {number|null} latencyP95Ms
+ * @property {number|null} latencyP99Ms
+ * @property {HttpTotals} totals
+ */
+
+/**
+ * What both workers and apps have. Null: not known.
+ * @typedef {object} CommonSample
+ * @property {string} name
+ * @property {string} namespace
+ * @property {number} restarts
+ * @property {number} cpu  Percent of one core.
+ * @property {number} memoryBytes  Resident.
+ * @property {number} processes
+ * @property {number|null} fds
+ * @property {number|null} heapUsedBytes
+ * @property {number|null} elu  0 to 1. Of an app: the mean.
+ * @property {number|null} delayP50Ms  Of the event loop, in the last second. Of an app: the worst, as of the next two.
+ * @property {number|null} delayP99Ms
+ * @property {number|null} delayMaxMs
+ * @property {number|null} gcMsPerS
+ * @property {number|null} connections
+ * @property {HttpSample|null} http  Null: there has been no request.
+ */
+
+/**
+ * @typedef {object} WorkerOnly
+ * @property {number} id
+ * @property {number} slot
+ * @property {number} pid  0: none.
+ * @property {string|null} instanceId
+ * @property {import('./protocol.js').ShownStatus} status
+ * @property {number} generation
+ * @property {number|null} startedAtMs
+ * @property {boolean} isNode
+ * @property {number|null} pssBytes  Only with `detail`, like the next.
+ * @property {number|null} privateBytes
+ * @property {number|null} heapLimitBytes
+ * @property {number|null} externalBytes
+ * @property {number|null} handles
+ * @property {number|null} reportAgeMs  Since its agent last told of it.
+ * @property {Record<string, {value: unknown, unit?: string, type?: string}>} [custom]
+ */
+
+/** @typedef {CommonSample & WorkerOnly} WorkerSample */
+
+/** @typedef {CommonSample & {workers: number, online: number}} AppSample */
+
+/**
+ * @typedef {object} HostSample
+ * @property {number} cpu  Percent of the whole machine.
+ * @property {number} cores
+ * @property {number} memoryTotalBytes
+ * @property {number} memoryUsedBytes
+ * @property {number} load1
+ * @property {number} load5
+ * @property {number} load15
+ * @property {number|null} diskTotalBytes  Of the file system of the home.
+ * @property {number|null} diskUsedBytes
+ * @property {number} uptimeS
+ */
+
+/** @typedef {{pid: number, cpu: number, memoryBytes: number}} OwnSample */
+
+/**
+ * @typedef {object} MetricsSample
+ * @property {number} atMs
+ * @property {HostSample} host
+ * @property {{keeper: OwnSample, control: OwnSample}} manager
+ * @property {AppSample[]} apps
+ * @property {WorkerSample[]} workers
+ */
+
+/** @typedef {(number|null)[]} Points  Oldest first. */
+
+/**
+ * @typedef {object} MetricsHistory
+ * @property {number} stepMs
+ * @property {number} endMs  Of the last point.
+ * @property {number} points
+ * @property {{id: number, name: string, slot: number, series: Partial<Record<SeriesName, Points>>}[]} workers
+ * @property {{name: string, series: Partial<Record<SeriesName, Points>>}[]} apps
+ * @property {{cpu: Points, memoryUsedBytes: Points, load1: Points}} host
+ */

@@ -1,0 +1,59 @@
+import { textWidth } from '../../lib/render/text.cjs';
+
+/**
+ * A terminal that understands what monit writes, and nothing else: it throws at anything it does not know.
+ * @param {{columns: number, rows: number}} size
+ */
+export function createTinyTerminal({ columns, rows }) {
+  let cells = blank(columns, rows);
+  let [x, y, style] = [0, 0, '0'];
+  const modes = new Set();
+  let bytes = 0;
+
+  /** @param {string} code */
+  function obey(code) {
+    const [, mark, numbers, verb] = /** @type {RegExpExecArray} */ (/^\u001b\[(\??)([\d;]*)([A-Za-z])$/.exec(code));
+    if (mark === '?') return verb === 'h' ? modes.add(numbers) : modes.delete(numbers);
+    if (verb === 'H') return [y, x] = numbers.split(';').map((number) => Number(number) - 1);
+    if (verb === 'm') return style = numbers || '0';
+    if (code === '\u001b[2J') return cells = blank(columns, rows);
+    throw new Error(`The terminal does not know ${JSON.stringify(code)}`);
+  }
+
+  /** @param {string} character */
+  function type(character) {
+    if (character < ' ') throw new Error(`A control character was written: ${JSON.stringify(character)}`);
+    const width = textWidth(character);
+    if (width === 0) return void (cells[y][x - 1].text += character);
+    if (x + width > columns || y >= rows) throw new Error(`"${character}" is written outside, at ${x},${y}`);
+    cells[y][x] = { text: character, style };
+    if (width === 2) cells[y][x + 1] = { text: '', style };
+    x += width;
+  }
+
+  return {
+    /** @param {string} text */
+    take(text) {
+      bytes += Buffer.byteLength(text);
+      for (const [piece] of text.matchAll(/\u001b\[\??[\d;]*[A-Za-z]|[^]/gu)) {
+        if (piece[0] === '\u001b') obey(piece);
+        else type(piece);
+      }
+    },
+    lines: () => cells.map((line) => line.map(({ text }) => text).join('')),
+    text: () => cells.map((line) => line.map(({ text }) => text).join('').trimEnd()).join('\n'),
+    styles: () => cells.map((line) => line.map((cell) => cell.style)),
+    has: (/** @type {string} */ mode) => modes.has(mode),
+    bytes: () => bytes,
+    /** @param {{columns: number, rows: number}} size */
+    resize(size) {
+      ({ columns, rows } = size);
+      cells = blank(columns, rows);
+    },
+  };
+}
+
+/** @param {number} columns @param {number} rows */
+function blank(columns, rows) {
+  return Array.from({ length: rows }, () => Array.from({ length: columns }, () => ({ text: ' ', style: '0' })));
+}

@@ -1,0 +1,55 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { nodeUnderTest } from './sandbox.js';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
+
+/** Why nothing can be tried on a real terminal here; null when it can. */
+export function noTmux() {
+  return spawnSync('tmux', ['-V']).status === 0 ? null : 'tmux is not installed';
+}
+
+/**
+ * A command of nclust on a real terminal, which belongs to a shell. Closed after the test.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @param {object} o
+ * @param {string[]} o.words
+ * @param {number} o.columns
+ * @param {number} o.rows
+ * @param {Record<string, string>} [o.env]
+ */
+export function openTmux(home, { words, columns, rows, env = {} }) {
+  const socket = join(home.work, 'tmux.sock');
+  // The server keeps what it was started with; without NCLUST_HOME it is no process of the home.
+  const own = { PATH: home.env.PATH, HOME: home.env.HOME, LANG: 'C.UTF-8', TERM: 'xterm-256color' };
+  const tmux = (/** @type {string[]} */ ...args) => execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env: own, encoding: 'utf8' });
+  const given = Object.entries({ NCLUST_HOME: home.home, ...env }).map(([name, value]) => `${name}=${quoted(value)}`);
+  const command = `env ${[...given, nodeUnderTest(), BIN, ...words].map((word) => (/^\w+=/.test(word) ? word : quoted(word))).join(' ')}`;
+  // `stty` tells afterwards how the terminal was left.
+  tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), `sh -c ${quoted(`echo before; ${command}; echo "ended with $?"; stty -a | tr ";" "\\n" | grep -o -e "-\\?icanon" -e "-\\?echo\\b"; exec sleep 1000`)}`);
+  onTestFinished(() => void spawnSync('tmux', ['-S', socket, 'kill-server']));
+  return {
+    text: () => tmux('capture-pane', '-p').replace(/[ \n]+$/, ''),
+    /** With its colours. */
+    painted: () => tmux('capture-pane', '-p', '-e'),
+    /** @param {...string} keys  As tmux names them: "Down", "Enter", "q". */
+    press: (...keys) => void tmux('send-keys', ...keys),
+    /** @param {string} text */
+    type: (text) => void tmux('send-keys', '-l', text),
+    /** @param {{columns: number, rows: number}} size */
+    resize: (size) => void tmux('resize-window', '-x', String(size.columns), '-y', String(size.rows)),
+    /** What the terminal is in: "1 0" is the other screen, and no cursor. */
+    modes: () => tmux('display-message', '-p', '#{alternate_on} #{cursor_flag} #{wrap_flag}').trim(),
+    /** Bytes that are written from now on go there. @param {string} file */
+    record: (file) => void tmux('pipe-pane', `cat >> ${quoted(file)}`),
+    hangUp: () => void tmux('kill-session'),
+    pid: () => Number(tmux('display-message', '-p', '#{pane_pid}')),
+  };
+}
+
+/** @param {string} text */
+function quoted(text) {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { Agent, get } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { realKeeper } from '../helpers/keeper.js';
+import { takePort } from '../helpers/ports.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+// What the agent counts, and how it comes to the keeper.
+
+const ROUTES = `(request, response) => {
+  const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+  if (pathname === '/hang') return say('hangs');
+  if (pathname === '/half') return void (response.writeHead(200), response.write('half'), say('half'));
+  if (pathname === '/block') for (const until = Date.now() + Number(searchParams.get('ms')); Date.now() < until;);
+  if (pathname === '/exit') response.on('finish', () => process.exit(3));
+  response.statusCode = Number(searchParams.get('status') ?? 200);
+  setTimeout(() => response.end('done'), Number(searchParams.get('after') ?? 0));
+}`;
+
+/** @param {{code?: string, params?: object}} [o] */
+async function service({ code = `http.createServer(${ROUTES}).on('upgrade', (request, socket) => socket.end('HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n'))`, params = {} } = {}) {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'runs-code', { ...params, env: { CODE: `${code}.listen(${port}, () => say('listens'));` } });
+  await keeper.says('one', 'listens');
+  const report = async () => Object.entries((await keeper.call('reports')).reports).find(([id]) => keeper.shortId(id) === 'one')?.[1] ?? null;
+  const counted = async (/** @type {object} */ http) => {
+    let last;
+    const isSo = async () => {
+      last = await report();
+      return Object.entries(http).every(([key, value]) => JSON.stringify(last?.http?.[key]) === JSON.stringify(value));
+    };
+    await waitFor(`${JSON.stringify(http)}`, isSo).catch((error) => {
+      throw new Error(`${error.message}\nlast: ${JSON.stringify(last)}`);
+    });
+  };
+  return { keeper, port, report, counted };
+}
+
+/** @returns {Promise<number>}  The status. */
+function ask(/** @type {number} */ port, /** @type {string} */ path, agent = /** @type {any} */ (false)) {
+  return new Promise((resolve, reject) => {
+    get({ port, path, agent, host: '127.0.0.1' }, (response) => response.resume().on('end', () => resolve(response.statusCode ?? 0))).on('error', reject);
+  });
+}
+
+test.each(['cluster', 'fork'])('%s: what a driver counts is what the agent has counted', async (mode) => {
+  const { keeper, port, counted } = await service({ params: { mode } });
+  const agent = new Agent({ keepAlive: true, maxSockets: 3 });
+  onTestFinished(() => agent.destroy());
+  await Promise.all(Array.from({ length: 60 }, () => ask(port, '/', agent)));
+  await Promise.all(Array.from({ length: 40 }, () => ask(port, '/?status=204')));
+  await Promise.all(Array.from({ length: 7 }, () => ask(port, '/?status=302', agent)));
+  await Promise.all(Array.from({ length: 5 }, () => ask(port, '/?status=404&after=20')));
+  await Promise.all(Array.from({ length: 3 }, () => ask(port, '/?status=503', agent)));
+  await counted({ requests: 115, active: 0, aborted: 0, upgrades: 0, responses: [0, 100, 7, 5, 3] });
+
+  const pipelined = connect(port, '127.0.0.1');
+  pipelined.write('GET /?after=30 HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\nGET /?status=500 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  await once(pipelined.resume(), 'close');
+  await counted({ requests: 118, active: 0, responses: [0, 102, 7, 5, 4] });
+
+  for (const path of ['/hang', '/half']) {
+    const client = connect(port, '127.0.0.1');
+    client.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await keeper.says('one', path === '/hang' ? 'hangs' : 'half');
+    if (path === '/hang') await counted({ requests: 119, active: 1 });
+    client.destroy();
+  }
+  await counted({ requests: 120, active: 0, aborted: 2, responses: [0, 102, 7, 5, 4] });
+
+  for (let at = 0; at < 4; at += 1) {
+    const socket = connect(port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n');
+    await once(socket.resume(), 'close');
+  }
+  await counted({ requests: 120, upgrades: 4 });
+});
+
+test('streams of HTTP/2 count as requests', async () => {
+  const { port, counted, keeper } = await service({ code: `require('http2').createServer(${ROUTES})` });
+  const session = connectHttp2(`http://127.0.0.1:${port}`);
+  onTestFinished(() => session.destroy());
+  const stream = (/** @type {string} */ path) => session.request({ ':path': path });
+  await Promise.all(Array.from({ length: 20 }, (_, at) => once(stream(at < 5 ? '/?status=500' : '/').resume(), 'close')));
+  await counted({ requests: 20, active: 0, aborted: 0, responses: [0, 15, 0, 0, 5] });
+  const hanging = stream('/hang');
+  hanging.on('error', () => {});
+  await keeper.says('one', 'hangs');
+  await counted({ requests: 21, active: 1 });
+  hanging.close(8);
+  await counted({ requests: 21, active: 0, aborted: 1, responses: [0, 15, 0, 0, 5] });
+});
+
+test('a block of 200 ms of an idle loop is seen for what it is', async () => {
+  const { port, report } = await service();
+  await waitFor('a report', report);
+  for (let times = 0; times < 3; times += 1) {
+    const { seq } = await report();
+    await ask(port, '/block?ms=200');
+    let worst = 0;
+    await waitFor('the block', async () => {
+      const { delayMs } = await report();
+      worst = Math.max(worst, delayMs[2]);
+      return worst >= 190;
+    });
+    expect(worst).toBeLessThan(1_000);
+    await waitFor('the next report', async () => (await report()).seq > seq + 1);
+  }
+});
+
+test('heap, garbage collection, utilization and connections are told', async () => {
+  const { port, report } = await service();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  await ask(port, '/block?ms=300', agent);
+  await waitFor('a busy second', async () => ((await report())?.elu ?? 0) > 0.2);
+  const told = await report();
+  expect(told).toMatchObject({ connections: 1 });
+  expect(told.heapUsedBytes).toBeGreaterThan(1e6);
+  expect(told.heapLimitBytes).toBeGreaterThan(told.heapUsedBytes);
+  expect(told.handles).toBeGreaterThan(0);
+});
+
+test.each([
+  ['it ends by itself', (/** @type {any} */ { port }) => ask(port, '/exit')],
+  ['it is retired, and catches no signal', (/** @type {any} */ { keeper }) => keeper.retire('one')],
+])('what was answered just before the end is told with it: %s', async (_, end) => {
+  const one = await service();
+  for (let at = 0; at < 9; at += 1) await ask(one.port, '/');
+  await ask(one.port, '/?status=500');
+  await end(one);
+  const { data } = await one.keeper.event('gone', 'one');
+  expect(data.report.http.responses[4]).toBe(1);
+  expect(data.report.http.responses[1]).toBeGreaterThanOrEqual(9);
+  expect(data.report.http.requests).toBe(data.report.http.responses[1] + 1);
+  const { children } = await one.keeper.call('snapshot');
+  expect(children[0].report).toEqual(data.report);
+});
+
+test('an app that is not to be measured tells nothing, and can be watched all the same', async () => {
+  const { keeper, port, report } = await service({ params: { metrics: false } });
+  await keeper.call('watch', { instanceId: 'one', everyMs: 50 });
+  await ask(port, '/?status=500');
+  await waitFor('vitals', () => keeper.events.some(({ event, data }) => event === 'vitals' && data.errors === 1));
+  expect(await report()).toBe(null);
+});

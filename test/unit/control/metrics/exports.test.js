@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createExports } from '../../../../daemon/control/metrics/exports.js';
+import { takePort } from '../../../helpers/ports.js';
+import { readPrometheus } from '../../../helpers/prometheus.js';
+import { waitFor } from '../../../helpers/wait-for.js';
+import { createMetricsRig } from './metrics-rig.js';
+
+let rig;
+let settings;
+let exports;
+let events;
+let folder;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'exports-'));
+  events = [];
+  settings = { listen: { kind: 'none' }, allowRemote: false, otlp: 'none', otlpIntervalMs: 10_000 };
+  rig = await createMetricsRig();
+  exports = createExports({ metrics: rig.metrics, settings: () => settings, clock: rig.clock, journal: (event, fields) => void events.push({ event, ...fields }), version: '1.2.3' });
+});
+
+afterEach(async () => {
+  await exports.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const isServed = (times = 1) => waitFor('a server', async () => {
+  await rig.turn(1_000);
+  return events.filter(({ event }) => event === 'metrics-served').length >= times;
+});
+
+/** @returns {Promise<{status: number, type: string, text: string}>} */
+function ask(where, path = '/metrics', headers = {}) {
+  return new Promise((resolve, reject) => {
+    get({ ...where, path, headers, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part) => (text += part)).on('end', () => resolve({ status: response.statusCode, type: response.headers['content-type'], text }));
+    }).on('error', reject);
+  });
+}
+
+test('without a setting nothing listens and nothing is said', async () => {
+  await rig.turn(5_000);
+  expect(events).toEqual([]);
+  expect(exports.notices()).toEqual([]);
+});
+
+test('/metrics is served where the settings say, and not any more when they do not', async () => {
+  const port = await takePort();
+  settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
+  await isServed();
+  const { status, type, text } = await ask({ port, host: '127.0.0.1' });
+  expect([status, type]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+  expect(readPrometheus(text).has('nclust_build_info')).toBe(true);
+  expect((await ask({ port, host: '127.0.0.1' }, '/metrics', { accept: 'application/openmetrics-text;version=1.0.0' })).text).toMatch(/# EOF\n$/);
+  expect((await ask({ port, host: '127.0.0.1' }, '/')).status).toBe(404);
+  settings = { ...settings, listen: { kind: 'none' } };
+  await waitFor('the end of the server', async () => {
+    await rig.turn(1_000);
+    return ask({ port, host: '127.0.0.1' }).then(() => false, ({ code }) => code === 'ECONNREFUSED');
+  });
+});
+
+test('a page in a browser whose name leads here gets nothing', async () => {
+  const port = await takePort();
+  settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
+  await isServed();
+  expect((await ask({ port, host: '127.0.0.1' }, '/metrics', { host: `evil.example:${port}` })).status).toBe(403);
+  expect((await ask({ port, host: '127.0.0.1' }, '/metrics', { host: `localhost:${port}` })).status).toBe(200);
+});
+
+test('on a Unix socket it is for the owner alone, and its name goes with it', async () => {
+  const path = join(folder, 'metrics.sock');
+  settings = { ...settings, listen: { kind: 'unix', path } };
+  await isServed();
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect((await ask({ socketPath: path })).status).toBe(200);
+  await exports.close();
+  expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
+});
+
+test('a file that is no socket is left alone, and the list says so', async () => {
+  const path = join(folder, 'notes.txt');
+  writeFileSync(path, 'mine');
+  settings = { ...settings, listen: { kind: 'unix', path } };
+  await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));
+  expect(exports.notices()[0]).toContain('EEXIST');
+  expect(statSync(path).size).toBe(4);
+});
+
+test('an address that others can reach is not listened on, unless that is allowed', async () => {
+  const port = await takePort();
+  settings = { ...settings, listen: { kind: 'tcp', host: '0.0.0.0', port } };
+  await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));
+  expect(exports.notices()[0]).toContain('metrics.allow_remote');
+  await expect(ask({ port, host: '127.0.0.1' })).rejects.toThrow('ECONNREFUSED');
+  settings = { ...settings, allowRemote: true };
+  await isServed();
+  expect(exports.notices()).toEqual([]);
+});
+
+test('an address that somebody else has is tried again', async () => {
+  const port = await takePort();
+  const other = createServer().listen(port, '127.0.0.1');
+  await once(other, 'listening');
+  settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
+  await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));
+  expect(exports.notices()[0]).toContain('EADDRINUSE');
+  await new Promise((resolve) => other.close(resolve));
+  await isServed();
+  expect(exports.notices()).toEqual([]);
+});
+
+test('exports go to a collector, and the list says while they do not arrive', async () => {
+  const port = await takePort();
+  settings = { ...settings, otlp: `http://127.0.0.1:${port}/v1/metrics` };
+  await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));
+  expect(exports.notices()[0]).toContain('ECONNREFUSED');
+  const bodies = [];
+  const collector = createServer((request, response) => {
+    let body = '';
+    request.on('data', (part) => (body += part)).on('end', () => (bodies.push({ url: request.url, body: JSON.parse(body) }), response.end('{}')));
+  }).listen(port, '127.0.0.1');
+  await waitFor('an export', async () => (await rig.turn(10_000), bodies.length > 0 && exports.notices().length === 0));
+  expect(bodies[0].url).toBe('/v1/metrics');
+  expect(bodies[0].body.resourceMetrics[0].scopeMetrics[0].metrics.length).toBeGreaterThan(5);
+  collector.closeAllConnections();
+  await new Promise((resolve) => collector.close(resolve));
+});

@@ -1,0 +1,159 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createMetricsRig, reportOf } from './metrics-rig.js';
+
+let rig;
+
+beforeEach(async () => {
+  rig = await createMetricsRig();
+});
+
+/** Until it is up. */
+async function start(fields) {
+  const starting = rig.start(fields);
+  await rig.turn(20);
+  await starting;
+}
+
+const ids = () => rig.keeper.alive.map(({ instanceId }) => instanceId);
+
+test('one call says what workers, apps, the manager and the host do', async () => {
+  await start({ instances: 2 });
+  for (const id of ids()) rig.keeper.reports.set(id, reportOf(10));
+  await rig.turn(1_000);
+  const { workers, apps, host, manager, tickMs } = await rig.call('metrics');
+  expect(workers.map(({ id, slot, name, status, cpu, http }) => ({ id, slot, name, status, cpu, requests: http.totals.requests }))).toEqual([
+    { id: 0, slot: 0, name: 'api', status: 'online', cpu: 5, requests: 10 },
+    { id: 1, slot: 1, name: 'api', status: 'online', cpu: 5, requests: 10 },
+  ]);
+  expect(workers[0]).toMatchObject({ heapUsedBytes: 1_000, elu: 0.25, delayP99Ms: 2, connections: 5, fds: 3, pssBytes: null, isNode: true });
+  expect(apps).toMatchObject([{ name: 'api', workers: 2, online: 2, cpu: 10, connections: 10, elu: 0.25, delayMaxMs: 3, http: { totals: { requests: 20, responses: { '2xx': 20 } } } }]);
+  expect(host.cores).toBe(2);
+  expect(manager.control.pid).toBe(process.pid);
+  expect(tickMs).toBe(1_000);
+});
+
+test('the list has the same CPU and memory', async () => {
+  await start();
+  await rig.turn(1_000);
+  const [slot] = await rig.list();
+  expect(slot).toMatchObject({ cpu: 5, memoryBytes: slot.pid * 1_000 });
+});
+
+test('private memory is told to who asks for details', async () => {
+  await start();
+  const { workers } = await rig.call('metrics', { targets: ['api'], detail: true });
+  expect(workers).toMatchObject([{ pssBytes: 1, privateBytes: 2 }]);
+});
+
+test('of a program without an agent it is told what the system knows, and of all it started', async () => {
+  await start({ kind: 'exec', mode: 'fork', name: 'job' });
+  await rig.turn(1_000);
+  const { workers } = await rig.call('metrics');
+  expect(workers).toMatchObject([{ isNode: false, cpu: 5, elu: null, delayP99Ms: null, http: null, reportAgeMs: null }]);
+  expect(rig.looked.flat().find(({ pid }) => pid === workers[0].pid)).toEqual({ pid: workers[0].pid, isTree: true });
+  expect(rig.keeper.requests.some(({ verb }) => verb === 'reports')).toBe(false);
+});
+
+test('what is stopped uses nothing', async () => {
+  await start();
+  await rig.turn(1_000);
+  const stopping = rig.call('stop', { targets: ['api'] });
+  await rig.turn(1_000);
+  await stopping;
+  const { workers } = await rig.call('metrics');
+  expect(workers).toMatchObject([{ pid: 0, status: 'stopped', cpu: 0, memoryBytes: 0, processes: 0, elu: null }]);
+});
+
+test('sums of a slot outlive its instances, restarts and control', async () => {
+  await start();
+  rig.keeper.reports.set(ids()[0], reportOf(10));
+  await rig.turn(1_000);
+  // More than control has heard of when it ends.
+  rig.keeper.reports.set(ids()[0], reportOf(12));
+  const restarting = rig.call('restart', { targets: ['api'] });
+  await rig.turn(1_000);
+  await restarting;
+  const requests = async () => (await rig.call('metrics')).workers[0].http.totals.requests;
+  expect(await requests()).toBe(12);
+  rig.keeper.reports.set(ids()[0], reportOf(5));
+  await rig.turn(1_000);
+  expect(await requests()).toBe(17);
+  await rig.boot();
+  expect(await requests()).toBe(12);
+  await rig.turn(1_000);
+  expect(await requests()).toBe(17);
+});
+
+test('what ends while there is no control is counted by the next one, once', async () => {
+  await start();
+  rig.keeper.reports.set(ids()[0], reportOf(10));
+  await rig.turn(1_000);
+  rig.control.close();
+  rig.keeper.exit(ids()[0], { code: 1 });
+  rig.clock.advance(5);
+  for (let boots = 0; boots < 3; boots += 1) await rig.boot();
+  await rig.turn(1_000);
+  expect((await rig.call('metrics')).workers[0].http.totals.requests).toBe(10);
+});
+
+test('who follows is told once a tick, until it unsubscribes', async () => {
+  await start();
+  const { subscription } = await rig.call('metrics', { follow: true, subscription: 'mine', workers: false });
+  await rig.turn(3_000);
+  const heard = rig.told.filter(({ kind }) => kind === 'metrics');
+  expect(heard).toHaveLength(3);
+  expect(heard[0]).toMatchObject({ subscription: 'mine', workers: [], apps: [{ name: 'api' }] });
+  await rig.call('unsubscribe', { subscription });
+  await rig.turn(3_000);
+  expect(rig.told.filter(({ kind }) => kind === 'metrics')).toHaveLength(3);
+});
+
+test('a target that is deleted while it is followed is an empty sample', async () => {
+  await start();
+  await rig.call('metrics', { follow: true, targets: ['api'] });
+  const deleting = rig.call('delete', { targets: ['api'] });
+  await rig.turn(2_000);
+  await deleting;
+  expect(rig.told.filter(({ kind }) => kind === 'metrics').at(-1)).toMatchObject({ apps: [], workers: [] });
+});
+
+test('history has one series for each slot and for the app, through a restart', async () => {
+  await start({ instances: 2 });
+  await rig.turn(2_000);
+  const restarting = rig.call('restart', { targets: ['api'] });
+  await rig.turn(1_000);
+  await restarting;
+  const { history } = await rig.call('metrics', { targets: ['api'], history: { series: ['cpu'], points: 4, of: 'both' } });
+  expect(history).toMatchObject({ stepMs: 1_000, points: 4, workers: [{ id: 0, name: 'api', slot: 0 }, { id: 1 }], apps: [{ name: 'api' }] });
+  expect(history.workers[0].series.cpu.slice(0, 3)).toEqual([null, 5, 5]);
+  expect(history.apps[0].series.cpu.slice(0, 3)).toEqual([null, 10, 10]);
+  expect(history.host.cpu).toEqual([null, 10, 10, 10]);
+  await expect(rig.call('metrics', { history: { series: ['nonsense'] } })).rejects.toThrow('cpu');
+  await expect(rig.call('metrics', { history: { stepMs: 5 } })).rejects.toThrow('1000 or 10000');
+});
+
+test('a keeper that is older than the question is a fault of nobody', async () => {
+  rig.keeper.lacks = new Set(['reports']);
+  await start();
+  await rig.turn(2_000);
+  expect((await rig.call('metrics')).workers).toMatchObject([{ cpu: 5, elu: null }]);
+  expect(rig.events.some(({ event }) => event === 'metrics-failed')).toBe(false);
+});
+
+test('a keeper that does not answer holds up nothing else', async () => {
+  await start();
+  rig.keeper.lacks = new Set();
+  const asked = rig.control.askKeeper;
+  rig.control.askKeeper = () => new Promise(() => {});
+  await rig.turn(3_000);
+  rig.control.askKeeper = asked;
+  const { history } = await rig.call('metrics', { history: { points: 2, series: ['cpu'] } });
+  expect(history.workers[0].series.cpu).toEqual([5, 5]);
+});
+
+test('an app that counts nothing says so to its agent', async () => {
+  await start({ metrics: false });
+  expect(rig.spawned()[0].params.metrics).toBe(false);
+  await start({ name: 'other' });
+  expect('metrics' in rig.spawned()[1].params).toBe(false);
+});

@@ -1,0 +1,74 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createSharedWatchers } from '../../../../daemon/control/triggers/shared-watchers.js';
+import { settle } from '../../../helpers/fake-keeper.js';
+
+let open;
+/** Watchers that were opened. */
+let watchers;
+/** What each member was told. */
+let told;
+
+beforeEach(() => {
+  watchers = [];
+  told = {};
+  open = createSharedWatchers((o) => {
+    const watcher = { ...o, isClosed: false };
+    watchers.push(watcher);
+    return { close: () => void (watcher.isClosed = true) };
+  });
+});
+
+function member(name, key = 'src') {
+  told[name] = [];
+  const tell = (word) => (about) => void told[name].push(about === undefined ? word : `${word} ${about}`);
+  return open(key, { roots: ['/a'], isIgnored: () => false, options: {}, onChange: tell('changed'), onStir: tell('stirred'), onReady: tell('ready'), onError: tell('failed') });
+}
+
+test('who watches the same has one watcher, and all are told', async () => {
+  member('one');
+  member('two');
+  member('other', 'lib');
+  expect(watchers).toHaveLength(2);
+  watchers[0].onReady();
+  watchers[0].onStir();
+  watchers[0].onChange('/a/x');
+  member('late');
+  await settle();
+  expect(told).toEqual({ one: ['ready', 'stirred', 'changed /a/x'], two: ['ready', 'stirred', 'changed /a/x'], other: [], late: ['ready'] });
+});
+
+test('the last one to leave closes it, once; who has left is told nothing more', async () => {
+  const [one, two] = [member('one'), member('two')];
+  one.close();
+  one.close();
+  expect(watchers[0].isClosed).toBe(false);
+  watchers[0].onReady();
+  member('short').close();
+  await settle();
+  two.close();
+  expect([watchers[0].isClosed, told]).toEqual([true, { one: [], two: ['ready'], short: [] }]);
+  member('three');
+  expect(watchers).toHaveLength(2);
+});
+
+test('after an error whoever tries again gets another watcher, and those that have not yet keep theirs', () => {
+  const [one] = [member('one'), member('two')];
+  watchers[0].onError('ENOSPC');
+  one.close();
+  const again = member('one again');
+  expect([watchers.length, watchers[0].isClosed, told.two]).toEqual([2, false, ['failed ENOSPC']]);
+  member('three');
+  again.close();
+  expect([watchers.length, watchers[1].isClosed]).toEqual([2, false]);
+});
+
+test('one that cannot be opened is kept by nobody', () => {
+  let isBad = true;
+  const share = createSharedWatchers(() => {
+    if (isBad) throw new Error('no');
+    return { close: () => {} };
+  });
+  expect(() => share('src', {})).toThrow('no');
+  isBad = false;
+  share('src', {}).close();
+});

@@ -1,0 +1,99 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { Command, CommanderError, Option } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { COMMANDS, findCommand } from '../../lib/command-table.js';
+import { notNeeded, OPTIONS_OF } from '../../lib/command-options.js';
+import { renderExamples } from '../../lib/render/examples.js';
+import { splitWords } from './docs-words.js';
+
+const ROOT = new URL('../../', import.meta.url);
+const PAGES = ['README.md', ...readdirSync(new URL('docs', ROOT)).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
+
+/** Options of the program itself. */
+const GENERAL = ['--version', '--help', '--no-color', '--silent', '-v', '-h', '-s'];
+
+/** A word in angle or square brackets stands for what the reader puts there. */
+const isPlaceholder = (/** @type {string} */ word) => /[<[…]|\.\.\.$/.test(word);
+
+/**
+ * The command lines of a page: those of code blocks, and those between backticks that have a command behind "nclust".
+ * @param {string} page
+ * @returns {{line: number, text: string}[]}
+ */
+function commandLines(page) {
+  const lines = readFileSync(new URL(page, ROOT), 'utf8').split('\n');
+  let isFenced = false;
+  return lines.flatMap((text, at) => {
+    if (text.startsWith('```')) isFenced = !isFenced;
+    const whole = isFenced || text.startsWith('    ') ? [text] : [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code);
+    return whole.flatMap((code) => calls(code)).map((code) => ({ line: at + 1, text: code }));
+  });
+}
+
+/** What ends a command line that stands in a text. @type {Record<string, string>} */
+const CLOSED_BY = { "'": "'", '(': ')' };
+
+/**
+ * What stands behind each "nclust" of a text, up to the end of that command or to a remark.
+ * @param {string} text
+ */
+function calls(text) {
+  const plain = text.replace(/\$\([^)]*\)/g, 'word');
+  const isPicture = /[─│└├┌]/.test(text);
+  // In the text of another program (a config file, a shell script) it stands in quotes.
+  return isPicture ? [] : [...plain.matchAll(/(^|[\s"'(=])nclust (?=[a-zA-Z-])(.*)/g)].map(([, before, rest]) => rest.split(CLOSED_BY[before] ?? / {2,}| # | && | \| |; | > /)[0].trim());
+}
+
+/**
+ * Reads a command line as the program does, and does nothing.
+ * @param {string} text  Without "nclust".
+ */
+function parse(text) {
+  const all = splitWords(text);
+  const words = all.includes('--') ? all.slice(0, all.indexOf('--')) : all;
+  const at = words.findIndex((word) => !GENERAL.includes(word));
+  if (at === -1 || words[at] === 'help') return;
+  const row = findCommand(words[at]);
+  if (!row) throw new Error(`There is no command "${words[at]}"`);
+  const command = new Command(row.name).exitOverride().configureOutput({ writeErr: () => {} }).allowExcessArguments(false);
+  for (const word of (row.words ?? '').split(/ (?=[<[])/).filter(Boolean)) command.argument(word);
+  const flags = [...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []), ...(row.options ?? []).map(([one]) => one), ...notNeeded(row).map(([one]) => one), '--no-color', '-s, --silent'];
+  for (const one of flags) command.addOption(new Option(one));
+  command.action(() => {});
+  command.parse(words.slice(at + 1).filter((word, index, rest) => !(isPlaceholder(word) && rest[index - 1] === undefined && row.words === undefined)), { from: 'user' });
+}
+
+/** A page may name a command without all that it needs: "`nclust stop` does it". @param {unknown} error */
+function isWrong(error) {
+  return !(error instanceof CommanderError && ['commander.missingArgument', 'commander.optionMissingArgument', 'commander.helpDisplayed'].includes(error.code));
+}
+
+describe.each(PAGES.filter((page) => commandLines(page).length > 0))('%s', (page) => {
+  test.each(commandLines(page))('line $line: nclust $text', ({ text }) => {
+    try {
+      parse(text);
+    } catch (error) {
+      if (isWrong(error)) throw error;
+    }
+  });
+});
+
+test('every line of "nclust examples" is a command line', () => {
+  const lines = renderExamples().split('\n').flatMap((line) => calls(line));
+  expect(lines.length).toBeGreaterThan(10);
+  for (const line of lines) parse(line);
+});
+
+describe('docs/from-pm2.md', () => {
+  const page = readFileSync(new URL('docs/from-pm2.md', ROOT), 'utf8');
+
+  test('says of every command of PM2 what becomes of it', () => {
+    const isCovered = (/** @type {string} */ word) => page.includes(`\`${word}\``) || page.includes(`\`${word} `) || (word.startsWith('module:') && page.includes('`module:...`'));
+    const words = COMMANDS.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+    expect(words.filter((word) => !isCovered(word))).toEqual([]);
+  });
+
+  test.each(['startOrReload ecosystem.config.js --env production --update-env', 'startOrRestart ecosystem.json --update-env', 'start ecosystem.config.js --env production --update-env --only api', 'start app.js -f --update-env', 'restart all --update-env --silent', 'reload all --force', 'delete all -s', 'save --force', 'start npm --name web -- run start', 'start app.js --name=api -i=-1 --merge-logs --time', 'startup systemd -u deploy --hp /home/deploy', 'logs api --err --lines 200 --nostream', 'scale api +2', 'stop api --no-color'])('nclust %s is typed as with pm2', (text) => {
+    expect(() => parse(text)).not.toThrow();
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { monit } from '../../../../lib/commands/monit.js';
+import { renderSnapshot } from '../../../../lib/monit/snapshot.js';
+import { createPaint } from '../../../../lib/render/paint.cjs';
+import { NclustError } from '../../../../lib/shared/errors.js';
+import { sampleOf } from '../monit/sample.js';
+
+/** @param {() => Promise<unknown>} request @returns {any} */
+const contextWith = (request) => ({ home: '/nowhere', env: {}, isTerminal: false, running: async () => ({ request }) });
+
+test('without a terminal it returns the figures, and all workers are in the table', async () => {
+  const sample = sampleOf({ api: 2, big: 20 });
+  const data = await monit(contextWith(async () => sample), [], {});
+  const text = renderSnapshot(data, { columns: null, paint: createPaint(false), nowMs: 0 });
+  expect(text).toMatch(/^cpu 34\.0% of 4, memory 3\.0gb of 8\.0gb, load 0\.50 0\.40 0\.30\n/);
+  expect(text).toMatch(/│ api +│ +│ +│ online 2\/2 +│ 3\.0% +│ 100\.0mb/);
+  expect(text).toMatch(/│ 21 │ └ 19 +│ 4021/);
+});
+
+test('a manager that does not know figures is to be updated', async () => {
+  const old = contextWith(async () => { throw new NclustError('ERR_NCLUST_PROTOCOL', 'Unknown method "metrics".'); });
+  await expect(monit(old, [], {})).rejects.toMatchObject({ code: 'ERR_NCLUST_PROTOCOL', message: expect.stringContaining('older'), hint: expect.stringContaining('nclust update') });
+});
+
+test('no manager: it says how one is started', async () => {
+  await expect(monit({ ...contextWith(async () => null), running: async () => null }, [], {})).rejects.toMatchObject({ code: 'ERR_NCLUST_DAEMON_NOT_RUNNING' });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../../lib/command-table.js';
+import { HEADINGS, OPTION_HEADINGS } from '../../../lib/command-table/headings.js';
+import { START_OPTIONS } from '../../../lib/config/options.js';
+import { runProgram } from '../../../lib/program.js';
+
+const VISIBLE = COMMANDS.filter(({ isHidden }) => !isHidden);
+
+/** @param {string[]} argv */
+async function nclust(argv) {
+  let stdout = '';
+  let stderr = '';
+  const exitStatus = await runProgram(argv, {
+    print: async (text) => { stdout += text; },
+    talk: (text) => { stderr += text; },
+    isTTY: true, isTalkTTY: false, columns: 80, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: '/', env: { NCLUST_HOME: '/nowhere/nclust' }, platform: 'linux', node: { file: process.execPath, version: process.version },
+  });
+  return { exitStatus, stdout, stderr };
+}
+
+describe('the list of commands', () => {
+  test('has every command under one heading, and no other', () => {
+    const named = HEADINGS.flatMap(([, names]) => names);
+    expect([...named].sort()).toEqual([...VISIBLE.map(({ name }) => name), 'help'].sort());
+  });
+
+  test('has a line for each of them', async () => {
+    const lines = (await nclust(['help'])).stdout.split('\n');
+    for (const { name } of VISIBLE) expect(lines.filter((line) => line.startsWith(`  ${name} `)), name).toHaveLength(1);
+    const [from, to] = [lines.indexOf('Apps:'), lines.findIndex((line) => line.startsWith('"nclust help'))];
+    const isOwn = (/** @type {string} */ line) => line === '' || /^  \w/.test(line) || /^\S.*:$/.test(line);
+    expect(lines.slice(from, to).filter((line) => !isOwn(line))).toEqual([]);
+  });
+
+  test('is not what whoever forgot the command gets', async () => {
+    const { exitStatus, stderr } = await nclust([]);
+    expect(exitStatus).toBe(1);
+    expect(stderr.split('\n').length).toBeLessThan(20);
+    expect(stderr).toMatch(/nclust help/);
+  });
+});
+
+test.each([[['help']], ...VISIBLE.map(({ name }) => [['help', name]])])('%j fits on a terminal of 80 columns', async (argv) => {
+  const { exitStatus, stdout } = await nclust(argv);
+  expect(exitStatus).toBe(0);
+  expect(stdout.split('\n').filter((line) => line.length > 80 && !line.startsWith('Usage:'))).toEqual([]);
+});
+
+describe('the page of start', () => {
+  test('has every option of an app under one heading', () => {
+    const named = OPTION_HEADINGS.flatMap(([, names]) => names);
+    const options = START_OPTIONS.flatMap(({ flags }) => flags?.match(/--[\w-]+/)?.[0] ?? []);
+    expect(options.filter((long) => !named.includes(long))).toEqual([]);
+    expect(named).toEqual([...new Set(named)]);
+  });
+
+  test('begins with what is typed most', async () => {
+    const { stdout } = await nclust(['help', 'start']);
+    const headings = stdout.match(/^\S.*:$/gm);
+    expect(headings?.[0]).toBe('Used most:');
+    expect(headings?.at(-1)).toBe('Examples:');
+    expect(headings).not.toContain('Options:');
+    expect(stdout.indexOf('--name <name>')).toBeLessThan(stdout.indexOf('--log-ship'));
+  });
+
+  test('of another command begins with its own options', async () => {
+    const { stdout } = await nclust(['help', 'serve']);
+    expect(stdout.indexOf('--spa')).toBeGreaterThan(0);
+    expect(stdout.indexOf('--spa')).toBeLessThan(stdout.indexOf('--name <name>'));
+  });
+});
+
+describe('a command line that is wrong', () => {
+  test.each([
+    ['names the page of its command', ['restart'], /^nclust: missing required argument .*\.\nnext: See: nclust help restart\n$/],
+    ['gets the command that was meant', ['stpo', 'api'], /^nclust: unknown command 'stpo'\.\nnext: Did you mean stop\? See: nclust help\n$/],
+    ['gets the option that was meant', ['start', 'a.js', '--nmae', 'x'], /'--nmae'\.\nnext: Did you mean --name\? See: nclust help start\n$/],
+    ['gets the command whose help was meant', ['help', 'sacle'], /^nclust: unknown command 'sacle'\.\nnext: Did you mean scale\? See: nclust help\n$/],
+    ['is told who changes the number of instances', ['reload', 'api', '-i', '4'], /'-i'\.\nnext: .*nclust scale <app> <number>\n$/],
+    ['is told what takes an option that restart does not', ['restart', 'api', '--node-args=--inspect'], /next: It can be given to: nclust reload <app> --node-args \.\.\.\n$/],
+    ['is told how what only start takes is changed', ['restart', 'api', '--name', 'web'], /next: --name is an option of start\..*nclust apply/],
+  ])('%s', async (_what, argv, said) => {
+    expect(await nclust(argv)).toMatchObject({ exitStatus: 2, stdout: '', stderr: expect.stringMatching(said) });
+  });
+
+  test('is told as JSON where JSON was asked for', async () => {
+    const { stderr } = await nclust(['scale', 'api', '--json']);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'ERR_NCLUST_USAGE', exitStatus: 2 } });
+  });
+});

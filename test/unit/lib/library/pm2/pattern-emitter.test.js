@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { PatternEmitter } from '../../../../../lib/library/pm2/pattern-emitter.js';
+
+/** @param {PatternEmitter} emitter @param {string} event */
+function record(emitter, event) {
+  /** @type {unknown[][]} */
+  const calls = [];
+  const listener = (/** @type {unknown[]} */ ...args) => void calls.push(args);
+  emitter.on(event, listener);
+  return { calls, listener };
+}
+
+test.each([
+  ['process:msg', 'process:msg', [['data']]],
+  ['process:msg', 'process:event', []],
+  ['log:*', 'log:out', [['out', 'data']]],
+  ['log:*', 'log:', []],
+  ['*', 'log:out', [['log:out', 'data']]],
+  ['*:*', 'log:out', [['log', 'out', 'data']]],
+  ['a.b*', 'axb1', []],
+])('a listener of %s is told of %s as PM2 tells it', (pattern, event, calls) => {
+  const emitter = new PatternEmitter();
+  const heard = record(emitter, pattern);
+  expect(emitter.emit(event, 'data')).toBe(calls.length > 0);
+  expect(heard.calls).toEqual(calls);
+});
+
+test('listeners leave by themselves, by name, and all at once', () => {
+  const emitter = new PatternEmitter();
+  const [one, two] = [record(emitter, 'x'), record(emitter, 'x')];
+  let once = 0;
+  emitter.once('x', () => { once += 1; });
+  emitter.emit('x', 1);
+  emitter.off('x', one.listener).emit('x', 2);
+  emitter.removeListener('y', two.listener).emit('x', 3);
+  emitter.off('x').emit('x', 4);
+  expect([one.calls, two.calls, once]).toEqual([[[1]], [[1], [2], [3]], 1]);
+  const any = record(emitter, '*');
+  emitter.removeAllListeners();
+  expect(emitter.emit('x', 5)).toBe(false);
+  expect(any.calls).toEqual([]);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { createSubscription } from '../../../../lib/library/subscription.js';
+import { NclustError } from '../../../../lib/shared/errors.js';
+
+/** A connection as far as a subscription knows it. */
+function fakeClient() {
+  /** @type {boolean[]} */
+  const holds = [];
+  const client = { holds, isClosed: false, hold: (/** @type {boolean} */ isHeld) => void holds.push(isHeld), close: async () => { client.isClosed = true; } };
+  return client;
+}
+
+/** @param {import('../../../../lib/library/subscription.js').Beginning} o @param {any} client */
+async function* counting({ onClient, onReady, signal }, client) {
+  onClient(client);
+  onReady();
+  for (let n = 1; !signal.aborted; n += 1) yield n;
+}
+
+test('begins at once, and keeps the program alive while it is read, not before', async () => {
+  const client = fakeClient();
+  const numbers = createSubscription((o) => counting(o, client));
+  await numbers.ready;
+  expect(client.holds).toEqual([true, false]);
+  expect(await numbers.next()).toEqual({ done: false, value: 1 });
+  expect(client.holds.at(-1)).toBe(true);
+  for await (const n of numbers) if (n === 3) break;
+  expect(client.isClosed).toBe(true);
+  expect(await numbers.next()).toEqual({ done: true, value: undefined });
+});
+
+test('what goes wrong is told by ready and by next()', async () => {
+  let ends = 0;
+  const broken = createSubscription(async function* fail() { // eslint-disable-line require-yield
+    throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'nobody');
+  }, { onEnd: () => { ends += 1; } });
+  await expect(broken.ready).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
+  await expect(broken.next()).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
+  expect(await broken.next()).toEqual({ done: true, value: undefined });
+  expect(ends).toBe(1);
+});
+
+test('a signal that was aborted before ends it before it begins', async () => {
+  const client = fakeClient();
+  const numbers = createSubscription((o) => counting(o, client), { signal: AbortSignal.abort() });
+  await numbers.ready;
+  expect(await numbers.return()).toEqual({ done: true, value: undefined });
+  expect(client.isClosed).toBe(true);
+});

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { createPalette } from '../../../../lib/monit/palette.js';
+import { createScreen, difference, put, restyle } from '../../../../lib/monit/screen.js';
+import { createRandom } from '../../../helpers/random.js';
+import { createTinyTerminal } from '../../../helpers/tiny-terminal.js';
+
+const SIZE = { columns: 20, rows: 4 };
+const escapeOf = createPalette(true);
+
+/** @param {import('../../../../lib/monit/screen.js').Screen} screen @param {number} [row] */
+const row = (screen, row = 0) => screen.texts.slice(row * screen.columns, (row + 1) * screen.columns).join('');
+
+test('a text is cut off at its width and at the edge, and its end is told', () => {
+  const screen = createScreen(SIZE);
+  expect(put(screen, { x: 2, y: 0, text: 'abcdef', width: 4 })).toBe(6);
+  expect(row(screen).trimEnd()).toBe('  abcd');
+  expect(put(screen, { x: 18, y: 1, text: 'xyz' })).toBe(20);
+  expect(row(screen, 1)).toBe(`${' '.repeat(18)}xy`);
+  expect(row(screen, 2).trim()).toBe('');
+});
+
+test('outside of the screen nothing happens', () => {
+  const screen = createScreen(SIZE);
+  put(screen, { x: 0, y: 4, text: 'below' });
+  put(screen, { x: 30, y: 0, text: 'beside' });
+  restyle(screen, { x: 0, y: 9, width: 5, style: 'red' });
+  expect(screen).toEqual(createScreen(SIZE));
+});
+
+test('a wide character takes two cells, and none where only one is left', () => {
+  const screen = createScreen({ columns: 3, rows: 1 });
+  expect(put(screen, { x: 0, y: 0, text: '日本' })).toBe(2);
+  expect(screen.texts).toEqual(['日', '', ' ']);
+});
+
+test('control characters, escape codes and turned text of a name cannot do anything', () => {
+  const screen = createScreen({ columns: 12, rows: 1 });
+  put(screen, { x: 0, y: 0, text: 'a\u001b[2Jb\n\u202ec' });
+  expect(row(screen)).toBe('a?[2Jb??c   ');
+});
+
+test('an accent stays with its letter, joiners and variants are left out', () => {
+  const screen = createScreen({ columns: 6, rows: 1 });
+  put(screen, { x: 0, y: 0, text: 'e\u0301x\u200d\ufe0fy' });
+  expect(screen.texts).toEqual(['e\u0301', 'x', 'y', ' ', ' ', ' ']);
+});
+
+test('nothing is written when nothing has changed, and a few bytes for one cell', () => {
+  const before = createScreen({ columns: 200, rows: 50 });
+  put(before, { x: 0, y: 3, text: 'x'.repeat(200), style: 'red' });
+  const after = { ...before, texts: [...before.texts], styles: [...before.styles] };
+  expect(difference(before, after, escapeOf)).toBe('');
+  put(after, { x: 120, y: 30, text: '7' });
+  expect(difference(before, after, escapeOf)).toBe('\u001b[31;121H7');
+});
+
+test('a screen of another size, or none, is drawn from the beginning', () => {
+  const after = createScreen({ columns: 5, rows: 2 });
+  put(after, { x: 1, y: 1, text: 'a' });
+  const whole = '\u001b[m\u001b[2J\u001b[2;2Ha';
+  expect(difference(null, after, escapeOf)).toBe(whole);
+  expect(difference(createScreen({ columns: 6, rows: 2 }), after, escapeOf)).toBe(whole);
+});
+
+test('without colours there is nothing but bold and inverse', () => {
+  const bare = createPalette(false);
+  expect(['red', 'bold red', 'inverse', 'grey', ''].map(bare)).toEqual(['\u001b[m', '\u001b[0;1m', '\u001b[0;7m', '\u001b[m', '\u001b[m']);
+});
+
+test('whatever two screens are, the difference makes one of the other', () => {
+  const random = createRandom(7);
+  const pieces = ['a', 'bc def', '日本語', '█▁▂', 'e\u0301', '     ', 'x'.repeat(30), '─'];
+  const terminal = createTinyTerminal(SIZE);
+  let shown = null;
+  for (let round = 0; round < 400; round += 1) {
+    const next = shown && round % 9 !== 0 ? { ...shown, texts: [...shown.texts], styles: [...shown.styles] } : createScreen(SIZE);
+    // A row is drawn anew as a whole, as monit does: no half of a wide character is left behind.
+    for (const y of [0, 1, 2, 3].filter(() => random() < 0.6)) {
+      put(next, { x: 0, y, text: ' '.repeat(20) });
+      let x = Math.floor(random() * 6);
+      while (x < 20 && random() < 0.8) x = put(next, { x, y, text: pieces[Math.floor(random() * pieces.length)], style: ['', 'red', 'bold red', 'inverse'][Math.floor(random() * 4)] }) + Math.floor(random() * 3);
+    }
+    terminal.take(difference(shown, next, escapeOf));
+    shown = next;
+    expect(terminal.lines()).toEqual([0, 1, 2, 3].map((y) => row(next, y)));
+    expect(terminal.styles().flat()).toEqual(next.styles.map((style) => escapeOf(style).slice(2, -1) || '0'));
+  }
+});
