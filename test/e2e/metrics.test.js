@@ -91,7 +91,8 @@ test('a loop that is blocked is seen while it is blocked, and the others are ser
   const app = await home.app('serves-all', { instances: 2 });
   const tick = await following(home, { targets: [app.name] });
   await home.waitFor('reports', async () => (await tick()).workers.every((/** @type {any} */ worker) => worker.elu !== null));
-  const blocked = app.get('/block?ms=6000');
+  // One that had nothing to tell has promised its next report in five seconds: it is missed two seconds after that.
+  const blocked = app.get('/block?ms=9000');
   let seen;
   await home.waitFor('the block', async () => {
     seen = (await tick()).workers.find((/** @type {any} */ worker) => worker.delayMaxMs > 3_000);
