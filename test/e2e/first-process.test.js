@@ -124,7 +124,7 @@ describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
     mkdirSync(root);
     const inside = `
       mount --make-rprivate / && mount --rbind / ${root} && mount -o remount,bind,ro ${root} && mount -t proc proc ${root}/proc &&
-      mount -t tmpfs tmpfs ${root}/dev/shm && mount -t tmpfs -o ro tmpfs ${root}/tmp && exec chroot ${root} "$@"`;
+      mount -t tmpfs tmpfs ${root}/dev/shm && mount --bind ${root}/tmp ${root}/tmp && mount -o remount,bind,ro ${root}/tmp && exec chroot ${root} "$@"`;
     const command = ['sh', '-c', inside, 'sh', 'sh', '-c', 'touch /written 2>/dev/null; exec "$@"', 'sh', ...runtime(fixturePath('names-the-signal'), '--cwd', '/')];
     const run = runProgram('unshare', ['--mount', '--pid', '--fork', '--kill-child', ...command], { env: { ...home.env, NCLUST_HOME: undefined }, cwd: '/' });
     await home.waitFor('the app', () => run.stdout().includes('is there'));
