@@ -131,7 +131,7 @@ function gone(core, instance, { report }) {
   const seat = seatOfInstance(world, instanceId);
   const memory = memoryOf(world, label.id);
   world.instances.delete(instanceId);
-  if (keepServed(memory, instanceId, report)) writeNote(core, label.id);
+  keepServed(memory, instanceId, report);
   // Before the step: its note has to go out before the spawn of a successor does.
   forgetAsked(memory, instanceId);
   if (seat?.life.state === 'stopping') step(core, seat, { type: 'gone' });

@@ -2,6 +2,7 @@ import { SERIES, STEPS, TICK_MS } from '../../../lib/shared/metrics.js';
 import { select } from '../selectors.js';
 import { subscriptionName } from './log-query.js';
 import { toldByApps } from './messages.js';
+import { allIds } from './readings.js';
 import { BadParams, flag, optional, readParams, record, someOf, texts, wholeUpTo, withDefault } from './params.js';
 
 /** @import { MetricsSample, SeriesName } from '../../../lib/shared/metrics.js' */
@@ -10,6 +11,9 @@ import { BadParams, flag, optional, readParams, record, someOf, texts, wholeUpTo
 
 const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 const OF = ['workers', 'apps', 'both', 'host'];
+
+/** Values in one answer: some 7 MB. */
+const VALUES_MAX = 1_000_000;
 
 let lastSubscription = 0;
 
@@ -23,6 +27,7 @@ export const metrics = {
     const idsNow = () => targets && select(desk.control.world.desired, targets).map(({ wish }) => wish.id);
     await desk.metrics.lookAtNew();
     const ids = idsNow();
+    if (asked) checkSize(asked, ids?.length ?? allIds(desk).length);
     const sample = trimmed(desk.metrics.now({ ids, detail }), hasWorkers);
     if (custom) await addCustom(desk, sample);
     if (follow && !client.signal.aborted) begin();
@@ -51,6 +56,12 @@ function readHistory(given) {
   if (stepMs !== 1_000 && stepMs !== 10_000) throw new BadParams('history.stepMs', '1000 or 10000');
   if (!OF.includes(of)) throw new BadParams('history.of', OF.map((word) => `"${word}"`).join(' or '));
   return { series, stepMs, points: Math.max(1, Math.min(points ?? Infinity, STEPS[stepMs])), of: /** @type {HistoryOptions['of']} */ (of) };
+}
+
+/** @param {Omit<HistoryOptions, 'ids'>} asked @param {number} slots */
+function checkSize({ series, points, of }, slots) {
+  const pointsMax = Math.floor(VALUES_MAX / Math.max(1, slots * series.length));
+  if (of !== 'host' && points > pointsMax) throw new BadParams('history.points', `at most ${pointsMax} for ${series.length} series of ${slots} slots`);
 }
 
 /** @param {MetricsSample} sample @param {boolean} hasWorkers @returns {MetricsSample} */

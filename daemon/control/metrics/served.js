@@ -25,16 +25,14 @@ const FROM_KEPT = 8;
  * @param {Memory} memory
  * @param {string} instanceId
  * @param {any} report  The last one of its agent; null where there was none.
- * @returns {boolean}  Whether there is anything new.
  */
 export function keepServed(memory, instanceId, report) {
   const http = readHttp(report?.http);
   const served = memory.served ?? null;
-  if (!http || served?.from.includes(instanceId)) return false;
+  if (!http || served?.from.includes(instanceId)) return;
   const { requests, aborted, upgrades, responses, durationMs, latency } = sumOf(served, [http]);
   // What was under way when the process ended has not been answered by anybody.
   memory.served = { from: [...(served?.from ?? []), instanceId].slice(-FROM_KEPT), requests, aborted: aborted + Math.max(0, http.active), upgrades, responses, durationMs, latency: pairsOf(latency) };
-  return true;
 }
 
 /**

@@ -132,6 +132,12 @@ test('history has one series for each slot and for the app, through a restart', 
   await expect(rig.call('metrics', { history: { stepMs: 5 } })).rejects.toThrow('1000 or 10000');
 });
 
+test('a history that no answer has room for is refused, and what would fit is said', async () => {
+  await start({ instances: 400 });
+  await expect(rig.call('metrics', { history: { stepMs: 10_000 } })).rejects.toThrow('"history.points" has to be at most 416 for 6 series of 400 slots');
+  expect((await rig.call('metrics', { history: { stepMs: 10_000, of: 'host' } })).history.host.cpu).toHaveLength(2160);
+});
+
 test('a keeper that is older than the question is a fault of nobody', async () => {
   rig.keeper.lacks = new Set(['reports']);
   await start();

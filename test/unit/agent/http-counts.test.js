@@ -1,0 +1,97 @@
+import diagnostics from 'node:diagnostics_channel';
+import { EventEmitter } from 'node:events';
+import { createRequire } from 'node:module';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+const { createHttpCounts, stepOf } = createRequire(import.meta.url)('../../../daemon/agent/http-counts.cjs');
+const START = diagnostics.channel('http.server.request.start');
+const FINISH = diagnostics.channel('http.server.response.finish');
+
+let servers;
+let counts;
+
+beforeEach(() => {
+  servers = { upgrades: 0 };
+  counts = createHttpCounts(servers);
+  counts.set(true);
+});
+
+afterEach(() => counts.set(false));
+
+const start = (socket) => START.publish({ request: {}, response: {}, socket, server: {} });
+const finish = (socket, statusCode = 200) => FINISH.publish({ request: {}, response: { statusCode }, socket, server: {} });
+
+/** The clock goes on by so much. */
+function spend(ms) {
+  for (const until = performance.now() + ms; performance.now() < until;);
+}
+
+test('requests that wait behind another on one connection are each timed from their own beginning', () => {
+  const socket = new EventEmitter();
+  spend(20); // A beginning that was lost would be that of the process.
+  start(socket);
+  start(socket);
+  finish(socket);
+  finish(socket, 404);
+  const { requests, active, responses, latency, durationMs } = counts.take();
+  expect({ requests, active, responses }).toEqual({ requests: 2, active: 0, responses: [0, 1, 0, 1, 0] });
+  expect(Math.max(...latency.filter((_, at) => at % 2 === 0))).toBeLessThan(stepOf(20));
+  expect(durationMs).toBeLessThan(20);
+});
+
+test('a connection that ends takes along what was not answered', () => {
+  const socket = new EventEmitter();
+  start(socket);
+  start(socket);
+  finish(socket);
+  socket.emit('close');
+  finish(socket); // Too late: nobody has got it.
+  expect(counts.take()).toMatchObject({ requests: 2, active: 0, aborted: 1, responses: [0, 1, 0, 0, 0] });
+});
+
+test('of many requests a part is timed, which stands for all; every one is counted', () => {
+  const sockets = Array.from({ length: 10 }, () => new EventEmitter());
+  const serve = (times) => {
+    for (let at = 0; at < times; at += 1) {
+      start(sockets[at % 10]);
+      finish(sockets[at % 10]);
+    }
+  };
+  serve(50_000);
+  const timed = ({ latency }) => latency.filter((_, at) => at % 2 === 1).reduce((sum, count) => sum + count, 0);
+  expect(timed(counts.take())).toBe(50_000);
+  serve(50_000);
+  const report = counts.take();
+  expect(report.requests).toBe(100_000);
+  expect(Math.abs(timed(report) / 100_000 - 1)).toBeLessThan(0.1);
+});
+
+test('there is nothing to tell before the first request, and news only when something has happened', () => {
+  expect([counts.isQuiet(), counts.take()]).toEqual([true, null]);
+  const socket = new EventEmitter();
+  start(socket);
+  expect(counts.isQuiet()).toBe(false);
+  counts.take();
+  expect(counts.isQuiet()).toBe(true);
+  finish(socket);
+  expect(counts.isQuiet()).toBe(false);
+  counts.take();
+  servers.upgrades += 1;
+  expect(counts.isQuiet()).toBe(false);
+});
+
+test('what nobody counts leaves no trace', () => {
+  counts.set(false);
+  const socket = new EventEmitter();
+  start(socket);
+  finish(socket);
+  expect([socket.listenerCount('close'), Object.getOwnPropertySymbols(socket).some(({ description }) => description === 'nclust')]).toEqual([0, false]);
+  expect(counts.take()).toBe(null);
+  expect([START.hasSubscribers, FINISH.hasSubscribers]).toEqual([false, false]);
+});
+
+test('an answer to a request from before the counting is counted with it, and not timed', () => {
+  finish(new EventEmitter(), 503);
+  expect(counts.take()).toMatchObject({ requests: 1, responses: [0, 0, 0, 0, 1], latency: [], durationMs: 0 });
+  expect(counts.answered()).toEqual({ responses: 1, errors: 1 });
+});
