@@ -23,7 +23,7 @@ import { memoryOf } from './world.js';
  * @property {(spec: import('../../lib/shared/spec.js').AppSpec) => import('../../lib/shared/spec.js').AppSpec} withPresentNode  See present-node.js.
  * @property {(specs: import('../../lib/shared/spec.js').AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
  * @property {(specs: import('../../lib/shared/spec.js').AppSpec[]) => void} checkPresent  Throws it.
- * @property {(keeperPid: number) => import('./system-limits.js').SystemLimits} systemLimits
+ * @property {(keeperPid: number) => import('../../lib/shared/system-limits.js').SystemLimits} systemLimits
  * @property {(exitStatus: number) => void} leave  Ends this process.
  * @property {() => void} makeWay  Ends it at once; clients ask the next control what was not answered.
  * @property {import('./installation.js').Own} own  What this process runs from.

@@ -33,7 +33,7 @@ import { withPresentNode } from './present-node.js';
 import { createSecrets } from './secrets.js';
 import { createSettings } from './settings.js';
 import { createStore } from './store.js';
-import { systemLimits } from './system-limits.js';
+import { systemLimits } from '../../lib/shared/system-limits.js';
 import { openWatcher } from './triggers/open-watcher.js';
 import { createTreeReader, sharedBytes } from './triggers/process-trees.js';
 import { createTriggers } from './triggers/triggers.js';

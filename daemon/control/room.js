@@ -3,7 +3,7 @@ import { seatsOf } from './world.js';
 
 /** @import { AppSpec } from '../../lib/shared/spec.js' */
 /** @import { AppWish, Change } from './desired.js' */
-/** @import { SystemLimits } from './system-limits.js' */
+/** @import { SystemLimits } from '../../lib/shared/system-limits.js' */
 /** @import { World } from './world.js' */
 
 /**

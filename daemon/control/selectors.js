@@ -1,5 +1,6 @@
 import { NclustError } from '../../lib/shared/errors.js';
 import { nearWords } from '../../lib/shared/near-words.js';
+import { namePattern } from '../../lib/shared/name-pattern.js';
 
 /** @import { AppWish, Desired, SlotWish } from './desired.js' */
 
@@ -57,19 +58,8 @@ function matches(all, target) {
   ]);
   const meant = meanings.find((meaning) => all.some(meaning));
   if (meant) return all.filter(meant);
-  const pattern = patternOf(target);
+  const pattern = namePattern(target);
   return pattern ? all.filter(({ app }) => pattern.test(app.spec.name)) : [];
-}
-
-/** @param {string} target */
-function patternOf(target) {
-  const match = /^\/(.+)\/([imsu]*)$/.exec(target);
-  if (!match) return null;
-  try {
-    return new RegExp(match[1], match[2]);
-  } catch (error) {
-    throw new NclustError('ERR_NCLUST_BAD_SELECTOR', `"${target}" is not a regular expression: ${/** @type {Error} */ (error).message}.`, { data: { target } });
-  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { NclustError } from '../shared/errors.js';
 import { nearWords } from '../shared/near-words.js';
+import { namePattern } from '../shared/name-pattern.js';
 
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
 /** @typedef {Pick<import('../shared/protocol.js').SlotStatus, 'id'|'name'|'namespace'>} Named */
@@ -57,19 +58,8 @@ function meaningOf(target, known) {
   if (inSpace.length > 0) return whole(inSpace);
   const slot = known.find(({ id }) => String(id) === target);
   if (slot) return [{ name: slot.name, ids: [slot.id] }];
-  const pattern = patternOf(target);
+  const pattern = namePattern(target);
   return pattern ? whole(known.filter(({ name }) => pattern.test(name))) : [];
-}
-
-/** @param {string} target */
-function patternOf(target) {
-  const match = /^\/(.+)\/([imsu]*)$/.exec(target);
-  if (!match) return null;
-  try {
-    return new RegExp(match[1], match[2]);
-  } catch (error) {
-    throw new NclustError('ERR_NCLUST_BAD_SELECTOR', `"${target}" is not a regular expression: ${/** @type {Error} */ (error).message}.`, { data: { target } });
-  }
 }
 
 /** @param {string} target @param {Named[]} known */

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { freemem, homedir, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { availableCpus } from '../shared/cpus.js';
 import { homePaths } from '../shared/paths.js';
 import { readSettingsFile } from '../shared/settings-file.js';
+import { systemLimits } from '../shared/system-limits.js';
 import { readVersion } from '../shared/version.js';
 
 /** @typedef {import('../shared/protocol.js').Hello} Hello */
@@ -51,7 +52,8 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   const client = await context.predecessor();
   const { slots = [], notices = [] } = client ? await client.request('list', { detail: true }) : {};
   const manager = client?.hello ?? null;
-  const pid = manager ? String(manager.keeperPid) : 'self';
+  const pid = manager?.keeperPid ?? process.pid;
+  const limits = systemLimits(pid, { root });
   return {
     version: readVersion(),
     node: context.node,
@@ -64,9 +66,9 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     disk: diskOf(context.home),
     cpus: availableCpus({ root }),
     memory: { freeBytes: availableMemory(root), totalBytes: totalmem() },
-    group: groupOf(root, pid),
-    openFiles: numberIn(/^Max open files\s+(\d+)/m.exec(read(join(root, 'proc', pid, 'limits')))?.[1] ?? ''),
-    sysctls: Object.fromEntries(SYSCTLS.flatMap((key) => numberIn(read(join(root, 'proc/sys', key.replaceAll('.', '/')))) ?? NaN).map((value, at) => [SYSCTLS[at], value]).filter(([, value]) => !Number.isNaN(value))),
+    group: { ...groupOf(root, pid), pidsMax: orNull(limits.tasks) },
+    openFiles: orNull(limits.files),
+    sysctls: sysctlsOf(root),
     manager,
     slots: slots.map(withoutVariables),
     notices,
@@ -94,7 +96,8 @@ function diskOf(home) {
     const { type, bsize, blocks, bavail, files, ffree } = statfsSync(folder);
     return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeInodes: ffree, inodes: files, isMemory: MEMORY_TYPES.includes(type >>> 0), isRemote: REMOTE_TYPES.includes(type >>> 0) };
   } catch {
-    return folder === dirname(folder) ? null : diskOf(dirname(folder));
+    // Neither the home nor the folder it is in is there yet.
+    return folder === dirname(folder) ? null : diskOf(folder);
   }
 }
 
@@ -104,21 +107,37 @@ function availableMemory(root) {
   return kilobytes ? Number(kilobytes) * 1024 : freemem();
 }
 
-/** @param {string} root @param {string} pid @returns {Facts['group']} */
+/** @param {string} root @returns {Record<string, number>}  Those that this system has. */
+function sysctlsOf(root) {
+  const values = SYSCTLS.map((key) => ({ key, value: numberIn(read(join(root, 'proc/sys', key.replaceAll('.', '/')))) }));
+  return Object.fromEntries(values.flatMap(({ key, value }) => (value === null ? [] : [[key, value]])));
+}
+
+/** @param {number} limit  Infinity: there is none. */
+function orNull(limit) {
+  return Number.isFinite(limit) ? limit : null;
+}
+
+/** @param {string} root @param {number} pid @returns {Omit<Facts['group'], 'pidsMax'>} */
 function groupOf(root, pid) {
-  const path = /^0::(.*)$/m.exec(read(join(root, 'proc', pid, 'cgroup')))?.[1];
+  const path = /^0::(.*)$/m.exec(read(join(root, 'proc', String(pid), 'cgroup')))?.[1];
   // In a container the path may be the host's; then only the mount's own root exists.
   const folder = [path ?? '/', '/'].map((one) => join(root, 'sys/fs/cgroup', one)).find((one) => existsSync(join(one, 'pids.current'))) ?? join(root, 'sys/fs/cgroup');
-  const [maxBytes, nowBytes, pidsMax, pidsNow] = ['memory.max', 'memory.current', 'pids.max', 'pids.current'].map((file) => numberIn(read(join(folder, file))));
-  return { maxBytes, nowBytes, pidsMax, pidsNow };
+  const [maxBytes, nowBytes, pidsNow] = ['memory.max', 'memory.current', 'pids.current'].map((file) => numberIn(read(join(folder, file))));
+  return { maxBytes, nowBytes, pidsNow };
 }
 
 /** @param {string} root @param {import('../context.js').Context} context */
 function isAtBoot(root, { home, env }) {
   if (!existsSync(join(root, 'run/systemd/system'))) return null;
-  const names = [env.USER, env.SUDO_USER, 'root'].filter(Boolean).map((user) => `nclust-${user}.service`);
-  const folders = [join(root, 'etc/systemd/system'), join(env.XDG_CONFIG_HOME ?? join(homedir(), '.config'), 'systemd/user')];
-  return folders.some((folder) => [...names, 'nclust.service'].some((name) => read(join(folder, name)).includes(home)));
+  const folders = [join(root, 'etc/systemd/system'), join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), '.config'), 'systemd/user')];
+  // Whatever its name: a unit of ours names the home.
+  return folders.some((folder) => unitsIn(folder).some((file) => read(file).includes(home)));
+}
+
+/** @param {string} folder @returns {string[]} */
+function unitsIn(folder) {
+  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.service')).map((name) => join(folder, name)) : [];
 }
 
 /** @param {string} root @param {Record<string, string|undefined>} env */

@@ -5,7 +5,7 @@ import { shellQuote } from '../shared/shell-quote.js';
 
 /**
  * Something a person should know. bad: it breaks a promise now or soon. warn: it will on a bad day. note: good to know.
- * @typedef {{level: 'bad'|'warn'|'note', what: string, todo: string}} Finding
+ * @typedef {{level: 'bad'|'warn'|'note', what: string, remedy: string}} Finding
  */
 
 const MB = 1024 ** 2;
@@ -102,17 +102,17 @@ function major(version) {
   return Number(/^v?(\d+)/.exec(version)?.[1]);
 }
 
-/** @param {string} what @param {string} todo @returns {Finding} */
-function bad(what, todo) {
-  return { level: 'bad', what, todo };
+/** @param {string} what @param {string} remedy @returns {Finding} */
+function bad(what, remedy) {
+  return { level: 'bad', what, remedy };
 }
 
-/** @param {string} what @param {string} todo @returns {Finding} */
-function warn(what, todo) {
-  return { level: 'warn', what, todo };
+/** @param {string} what @param {string} remedy @returns {Finding} */
+function warn(what, remedy) {
+  return { level: 'warn', what, remedy };
 }
 
-/** @param {string} what @param {string} todo @returns {Finding} */
-function note(what, todo) {
-  return { level: 'note', what, todo };
+/** @param {string} what @param {string} remedy @returns {Finding} */
+function note(what, remedy) {
+  return { level: 'note', what, remedy };
 }

@@ -14,7 +14,7 @@ const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow', note: 'cyan'
  */
 export function renderDoctor({ findings }, { paint }) {
   if (findings.length === 0) return 'Nothing is known to be wrong here.\n';
-  return findings.map(({ level, what, todo }) => `${paint(COLOURS[level], level.padEnd(4))}  ${oneLine(what)}\n      ${paint('dim', oneLine(todo))}\n`).join('');
+  return findings.map(({ level, what, remedy }) => `${paint(COLOURS[level], level.padEnd(4))}  ${oneLine(what)}\n      ${paint('dim', oneLine(remedy))}\n`).join('');
 }
 
 /**

@@ -190,7 +190,8 @@ test('one app that does not get up does not hide the others, and the exit status
   const home = await sandbox();
   const port = await takePort();
   const config = createConfigFile(home, [
-    { name: 'api', script: home.place('http-echo'), instances: 2, ...QUICK, env: { PORT: String(port) } }, { name: 'worker', script: home.place('keeps-alive'), ...QUICK },
+    // Older than min_uptime it would be up before it listens, where the machine is slow.
+    { name: 'api', script: home.place('http-echo'), instances: 2, min_uptime: '10s', env: { PORT: String(port) } }, { name: 'worker', script: home.place('keeps-alive'), ...QUICK },
   ]);
   await config.apply();
   const load = startLoad(`http://127.0.0.1:${port}`, { connections: 2, pauseMs: 10 });

@@ -5,7 +5,7 @@ import { createRig, watch } from './control-rig.js';
 const [KEEPER, FILES, MANAGER, TASKS] = [16, 3, 12, 6];
 const NONE = { files: Infinity, tasks: Infinity, tasksFile: '/sys/fs/cgroup/pids.max' };
 
-/** @param {Partial<import('../../../daemon/control/system-limits.js').SystemLimits>} limits */
+/** @param {Partial<import('../../../lib/shared/system-limits.js').SystemLimits>} limits */
 async function rigWith(limits) {
   const rig = createRig();
   rig.systemLimits = { ...NONE, ...limits };

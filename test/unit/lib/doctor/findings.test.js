@@ -50,8 +50,8 @@ test.each([
   ['lost lines', { slots: [slot({ logLost: { lines: 1, bytes: 2, reason: 'ENOSPC' } })] }, 'warn', /Lines of "api" were lost/, /describe/],
   ['a large heap', { slots: [slot({ memoryBytes: 3 * GB })] }, 'note', /more than 2 GB/, /max-old-space-size/],
   ['what the manager says', { notices: ['The state was lost.'] }, 'warn', /The state was lost/, /nclust\.log/],
-])('%s', (_, facts, level, what, todo) => {
-  expect(findings({ ...healthy, ...facts })).toEqual([{ level, what: expect.stringMatching(what), todo: expect.stringMatching(todo) }]);
+])('%s', (_, facts, level, what, remedy) => {
+  expect(findings({ ...healthy, ...facts })).toEqual([{ level, what: expect.stringMatching(what), remedy: expect.stringMatching(remedy) }]);
 });
 
 test('the worst comes first', () => {

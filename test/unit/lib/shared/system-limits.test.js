@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemLimits } from '../../../daemon/control/system-limits.js';
+import { systemLimits } from '../../../../lib/shared/system-limits.js';
 
 /** @param {Record<string, string>} files  Below a root of their own. */
 function machine(files) {
