@@ -40,7 +40,12 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   }
 
   return {
-    one: () => Promise.all([send(address.path), send(address.path), send(`/slow?ms=${slowMs}`)]),
+    async one() {
+      const outcomes = await Promise.all([send(address.path), send(address.path), send(`/slow?ms=${slowMs}`)]);
+      // Not before all three have said what became of them: ending the session under a stream that still waits would make a reset of it.
+      if (outcomes.some(({ bucket }) => bucket === 'hung')) session?.destroy();
+      return outcomes;
+    },
     close: () => session?.destroy(),
   };
 }
@@ -60,8 +65,6 @@ function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
     let isWhole = false;
     const timer = setTimeout(() => {
       finish({ bucket: 'hung', detail: `no end of ${path} after ${timeoutMs} ms, ${status ? 'headers came' : 'no headers'}` });
-      // Its sisters hang as well and say so themselves, in this very turn.
-      setImmediate(() => session.destroy());
     }, timeoutMs);
     /** @param {Outcome|null} outcome */
     function finish(outcome) {
