@@ -6,6 +6,7 @@ export const HELP = [
   ['*', 'show or hide the workers of all apps'],
   ['/', 'only rows with this text in name, namespace, id, pid, state; Esc: all'],
   ['o  O', 'order by name, CPU, memory, requests, restarts; the other way round'],
+  ['t', 'charts of the last 6 hours, or of the last minutes'],
   ['e', 'events first, or logs first'],
   ['l', 'the logs of the row on the whole screen'],
   ['', 'What is selected (asks first, only y is a yes; + does not ask)'],

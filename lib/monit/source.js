@@ -5,7 +5,7 @@ import { connectOnly } from '../launch.js';
 import { homePaths } from '../shared/paths.js';
 import { NclustError } from '../shared/errors.js';
 import { followLog } from './log-follower.js';
-import { SPARK_POINTS, TREND_POINTS } from './trends.js';
+import { SHOWN, SPARK_POINTS } from './trends.js';
 
 /** @import { Source } from './loop.js' */
 /** @import { Client } from '../client.js' */
@@ -99,14 +99,15 @@ export function createSource(home) {
         log?.end();
         log = logs && { key: logs.key, end: followLog(logs, { open, dispatch, signal }) };
       }
-      if (asked && asked.key !== trend) {
-        const { key, targets } = asked;
-        withClient((client) => client.request('metrics', { targets, workers: true, history: { stepMs: 1_000, points: TREND_POINTS, of: 'both' } }))
+      const wish = asked ? JSON.stringify(asked) : '';
+      if (asked && wish !== trend) {
+        const { key, targets, stepMs, points } = asked;
+        withClient((client) => client.request('metrics', { targets, workers: true, history: { series: [...SHOWN], stepMs, points, of: 'both' } }))
           .then((answer) => { if (answer?.history) dispatch({ type: 'history', key, history: answer.history }); })
           // The charts fill by themselves; what is wrong with the manager is said elsewhere.
           .catch((error) => tellNothing(error));
       }
-      trend = asked?.key ?? '';
+      trend = wish;
     },
     ask({ method, params, done }) {
       withClient((client) => client.request(method, { ...params, wait: true, token: globalThis.crypto.randomUUID() }))

@@ -42,6 +42,23 @@ export function scaleOf(points, least) {
   return [1, 2, 5, 10].map((step) => step * power).find((top) => top >= highest) ?? 10 * power;
 }
 
+/**
+ * As many points as there is room for, of the whole time: a peak stays one.
+ * @param {Points} points
+ * @param {number} width
+ * @returns {Points}  The highest of each stretch; null when nothing is known of it.
+ */
+export function peaksOf(points, width) {
+  const stretch = Math.ceil(points.length / Math.max(1, width));
+  /** @type {Points} */
+  const peaks = [];
+  // From the newest backwards: what is cut short is the oldest stretch.
+  for (let end = points.length; end > 0; end -= stretch) {
+    peaks.unshift(points.slice(Math.max(0, end - stretch), end).reduce((highest, value) => (value === null || (highest !== null && highest >= value) ? highest : value), null));
+  }
+  return peaks;
+}
+
 /** @param {Points} points @param {number} width */
 function lastOf(points, width) {
   const last = width > 0 ? points.slice(-width) : [];

@@ -29,6 +29,7 @@ import { placeSelection } from './rows.js';
  * @property {{isThere: boolean, sinceMs: number, words: string}} manager
  * @property {Map<string, (number|null)[]>} sparks  The CPU of each row.
  * @property {Trend|null} trend  Of the selected row.
+ * @property {import('./trends.js').Span} span  Of the charts.
  * @property {string|null} selected  The key of a row.
  * @property {number} at  Where it was the last time, to stay there when it goes.
  * @property {Set<string>} flipped  Apps whose workers are shown, or hidden, against the rule.
@@ -59,7 +60,7 @@ const EVENTS_MAX = 500;
  */
 export function firstState(size, nowMs) {
   return {
-    size, nowMs, page: 'table', panel: 'logs', sample: null, manager: { isThere: true, sinceMs: nowMs, words: '' }, sparks: new Map(), trend: null,
+    size, nowMs, page: 'table', panel: 'logs', sample: null, manager: { isThere: true, sinceMs: nowMs, words: '' }, sparks: new Map(), trend: null, span: 'minutes',
     selected: null, at: 0, flipped: new Set(), filter: '', sort: { field: 'name', isReversed: false }, input: null, question: null, notice: null,
     logs: { wish: '', lines: [], nextSeq: 0, missed: 0, bottomSeq: null, left: 0, search: '', grep: '' }, events: [], helpTop: 0,
   };

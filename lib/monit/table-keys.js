@@ -91,6 +91,7 @@ const KEYS = {
   escape: (state) => ({ ...state, filter: '', notice: null }),
   o: (state) => ({ ...state, sort: { field: SORT_FIELDS[(SORT_FIELDS.indexOf(state.sort.field) + 1) % SORT_FIELDS.length], isReversed: false } }),
   O: (state) => ({ ...state, sort: { ...state.sort, isReversed: !state.sort.isReversed } }),
+  t: (state) => ({ ...state, span: state.span === 'minutes' ? 'hours' : 'minutes' }),
   e: (state) => ({ ...state, panel: state.panel === 'logs' ? 'events' : 'logs' }),
   l: (state) => ({ ...state, page: 'logs', logs: { ...state.logs, bottomSeq: null, left: 0 } }),
 };

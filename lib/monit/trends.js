@@ -1,17 +1,23 @@
 /** @import { AppSample, MetricsHistory, MetricsSample, SeriesName, WorkerSample } from '../shared/metrics.js' */
 /** @import { State } from './state.js' */
 
-/** @typedef {(number|null)[]} Points  Oldest first, a second apart. */
+/** @typedef {(number|null)[]} Points  Oldest first. */
 
 /** What the charts show. */
 export const SHOWN = /** @type {const} */ (['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS']);
 
 /** @typedef {typeof SHOWN[number]} Shown */
 
-/** @typedef {{key: string, endMs: number, series: Record<Shown, Points>}} Trend */
+/** What the charts look back on: the last minutes by the second, or hours. @typedef {'minutes'|'hours'} Span */
+
+/** @type {Record<Span, {stepMs: number, points: number}>} */
+export const SPANS = { minutes: { stepMs: 1_000, points: 300 }, hours: { stepMs: 10_000, points: 2_160 } };
+
+/** @typedef {{key: string, span: Span, endMs: number, series: Record<Shown, Points>}} Trend */
 
 export const SPARK_POINTS = 40;
-export const TREND_POINTS = 300;
+
+const TREND_POINTS = SPANS.minutes.points;
 
 /** The key of a row. @param {string} name */
 export const appKey = (name) => `app ${name}`;
@@ -41,10 +47,10 @@ export function addSample(state, { sample, history }) {
  * @returns {State}
  */
 export function beginTrend(state) {
-  const { selected, sample } = state;
-  if (selected === (state.trend?.key ?? null) || !sample) return state;
+  const { selected, span, sample } = state;
+  if ((selected === (state.trend?.key ?? null) && (selected === null || span === state.trend?.span)) || !sample) return state;
   if (selected === null) return { ...state, trend: null };
-  const empty = { key: selected, endMs: 0, series: { cpu: [], memoryBytes: [], delayP99Ms: [], requestsPerS: [] } };
+  const empty = { key: selected, span, endMs: 0, series: { cpu: [], memoryBytes: [], delayP99Ms: [], requestsPerS: [] } };
   return { ...state, trend: addPoint(empty, sample) };
 }
 
@@ -55,12 +61,12 @@ export function beginTrend(state) {
  */
 export function withHistory(state, { key, history }) {
   const { trend } = state;
-  if (!trend || trend.key !== key) return state;
+  if (!trend || trend.key !== key || SPANS[trend.span].stepMs !== history.stepMs) return state;
   const told = history.workers.find(({ id }) => workerKey(id) === key) ?? history.apps.find(({ name }) => appKey(name) === key);
   if (!told) return state;
-  // Ticks that came while it was on its way.
+  // Ticks that came while it was on its way; of hours none are kept.
   const newer = Math.max(0, Math.min(trend.series.cpu.length, Math.round((trend.endMs - history.endMs) / history.stepMs)));
-  const series = mapShown((name) => [...(told.series[name] ?? new Array(history.points).fill(null)), ...(newer > 0 ? trend.series[name].slice(-newer) : [])].slice(-TREND_POINTS));
+  const series = mapShown((name) => [...(told.series[name] ?? new Array(history.points).fill(null)), ...(newer > 0 ? trend.series[name].slice(-newer) : [])].slice(-SPANS[trend.span].points));
   return { ...state, trend: { ...trend, endMs: Math.max(trend.endMs, history.endMs), series } };
 }
 
@@ -78,9 +84,10 @@ function keyed({ apps, workers }) {
 /**
  * @param {Trend} trend
  * @param {MetricsSample} sample
- * @returns {Trend}  With gaps where ticks are missing.
+ * @returns {Trend}  With gaps where ticks are missing. One of hours as it was: the manager is asked for it again.
  */
 function addPoint(trend, sample) {
+  if (trend.span === 'hours') return trend;
   const of = keyed(sample).find(({ key }) => key === trend.key)?.of;
   if (!of || sample.atMs <= trend.endMs) return trend;
   const missing = trend.endMs === 0 ? 0 : Math.max(0, Math.min(TREND_POINTS, Math.round((sample.atMs - trend.endMs) / 1_000) - 1));

@@ -1,7 +1,7 @@
 import { formatBytes } from '../render/slots.cjs';
 import { delay, rate } from './figures.js';
 import { put } from './screen.js';
-import { chart, scaleOf } from './sparkline.js';
+import { chart, peaksOf, scaleOf } from './sparkline.js';
 
 /** @import { Screen } from './screen.js' */
 /** @import { Box } from './layout.js' */
@@ -31,10 +31,10 @@ export function drawCharts(screen, box, { trend, marks }) {
   const height = Math.floor(box.height / 2);
   for (const [at, one] of CHARTS.entries()) {
     const room = Math.max(0, height === 1 ? width - LABEL_COLUMNS - 2 : width - 2);
-    const points = room > 0 ? trend.series[one.name].slice(-room) : [];
+    const points = room > 0 ? (trend.span === 'hours' ? peaksOf(trend.series[one.name], room) : trend.series[one.name].slice(-room)) : [];
     const x = box.x + (at % 2) * width;
     const y = box.y + Math.floor(at / 2) * height;
-    const last = points.at(-1) ?? null;
+    const last = trend.series[one.name].at(-1) ?? null;
     const max = scaleOf(points.map((value) => (value === null ? null : value / one.unit)), one.least) * one.unit;
     const text = last === null ? '-' : one.text(last);
     put(screen, { x: x + 1, y, text: one.title, style: 'grey' });

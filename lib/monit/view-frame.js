@@ -54,7 +54,7 @@ function footerOf(state, width) {
 }
 
 /** The most useful ones first. */
-const HINTS = ['? help', 'q quit', 'l logs', '/ filter', 'o order', 'r reload', 'R restart', 's stop', '+ - scale', 'e events', '* expand all'];
+const HINTS = ['? help', 'q quit', 'l logs', '/ filter', 'o order', 'r reload', 'R restart', 's stop', '+ - scale', 'e events', 't 6 hours', '* expand all'];
 
 /** @param {number} width */
 function hints(width) {

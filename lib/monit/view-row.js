@@ -10,10 +10,10 @@ import { statusOf } from './rows.js';
 /**
  * @param {Screen} screen
  * @param {Box} box
- * @param {{row: Row|null, nowMs: number}} o
+ * @param {{row: Row|null, nowMs: number, span: import('./trends.js').Span}} o
  */
-export function drawTitle(screen, box, { row, nowMs }) {
-  drawRule(screen, box, row ? wordsOf(row, nowMs) : '', 'bold');
+export function drawTitle(screen, box, { row, nowMs, span }) {
+  drawRule(screen, box, row ? `${span === 'hours' ? 'last 6 hours · ' : ''}${wordsOf(row, nowMs)}` : '', 'bold');
 }
 
 /**

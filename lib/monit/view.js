@@ -41,7 +41,7 @@ function drawMain(screen, boxes, state, marks) {
   // Beside the table: a line between the two.
   if (boxes.title.x > 0) for (let y = boxes.table.y; y < boxes.table.y + boxes.table.height; y += 1) put(screen, { x: boxes.title.x - 1, y, text: '│', style: 'grey' });
   const row = selectedRow(state);
-  drawTitle(screen, boxes.title, { row, nowMs: state.nowMs });
+  drawTitle(screen, boxes.title, { row, nowMs: state.nowMs, span: state.span });
   if (row) {
     drawNumbers(screen, boxes.numbers, row);
     drawCharts(screen, boxes.charts, { trend: state.trend, marks });

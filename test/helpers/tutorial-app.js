@@ -17,12 +17,12 @@ export function placeTutorialApp(folder, file) {
 }
 
 /**
- * How much work the slow route has to do (its WORK) so that one core would be 1.2 times as busy as it can be: one process falls behind, two do not, whatever the machine.
+ * How much work the slow route has to do (its WORK) so that one core would be 1.5 times as busy as it can be: one process falls behind, two do not, whatever the machine.
  * @param {number} ratePerSecond
  * @returns {number}
  */
 export function workForOneCoreAndABit(ratePerSecond) {
-  const wantedMs = (1000 / ratePerSecond) * 1.2;
+  const wantedMs = (1000 / ratePerSecond) * 1.5;
   const rounds = 1_000_000;
   let sum = 0;
   let tookMs = Infinity;

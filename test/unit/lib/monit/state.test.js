@@ -191,6 +191,30 @@ test('the history comes before the ticks, and ticks that did not come are gaps',
   expect(shown.state().sparks.get('worker 0')).toHaveLength(40);
 });
 
+test('charts of six hours are those that the manager tells, and a short peak is seen in them', () => {
+  const shown = stage({ columns: 80, rows: 24 }, { type: 'sampled', sample: sampleOf({ api: 1 }) });
+  expect(shown.text()).not.toContain('last 6 hours');
+  shown.type('t');
+  expect(shown.text()).toContain('last 6 hours');
+  expect(wishesOf(shown.state()).trend).toMatchObject({ key: 'app api', stepMs: 10_000, points: 2_160 });
+  const cpu = new Array(2_160).fill(1).fill(90, 1_000, 1_001);
+  const flat = new Array(2_160).fill(0);
+  const history = { endMs: 1_000_000, workers: [], apps: [{ name: 'api', series: { cpu, memoryBytes: flat, delayP99Ms: flat, requestsPerS: flat } }], host: { cpu: [], memoryUsedBytes: [], load1: [] } };
+  // The answer to a question of before: its points are seconds.
+  shown.give({ type: 'history', key: 'app api', history: { ...history, stepMs: 1_000, points: 2_160 } });
+  expect(shown.state().trend?.series.cpu).toEqual([]);
+  shown.give({ type: 'history', key: 'app api', history: { ...history, stepMs: 10_000, points: 2_160 } });
+  expect(shown.text()).toMatch(/cpu +1\.0% +▁+▇▁+ /);
+  shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_001_000) });
+  expect(shown.state().trend?.series.cpu).toEqual(cpu);
+  const before = wishesOf(shown.state()).trend;
+  shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_080_000) });
+  expect(wishesOf(shown.state()).trend).not.toEqual(before); // Asked for again.
+  shown.type('t');
+  expect(shown.text()).not.toContain('last 6 hours');
+  expect(shown.state().trend?.series.cpu).toEqual([1.5]);
+});
+
 /** @param {import('../../../../lib/monit/screen.js').Size} [size] */
 function withLogs(size) {
   const shown = shownWith(APPS, size);
