@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { frameworkApps, reloadFrameworks } from '../../helpers/framework-apps.js';
 import { EVERY_REQUEST, loseNothing, otherNode, reload, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
@@ -16,18 +17,21 @@ describe.each(/** @type {[string, string|null][]} */ (nodes))('Node %s', (_, nod
   test.each([
     ['cluster mode', WORKERS, 'http', CLIENTS],
     ['fork mode', undefined, 'http', CLIENTS],
+    ['Unix socket, cluster mode', WORKERS, 'unix', CLIENTS],
+    ['Unix socket, fork mode', undefined, 'unix', CLIENTS],
     ['TLS', WORKERS, 'https', CLIENTS],
     ['HTTP/2', WORKERS, 'h2', { http2: 3, 'keep-alive': 2, 'one-shot': 2 }],
     ['WebSocket', WORKERS, 'http', { websocket: 6, 'one-shot': 2 }],
-  ])(`%s: ${REPLACEMENTS} replacements lose nothing`, async (mode, instances, PROTOCOL, clients) => {
+  ])(`%s: ${REPLACEMENTS} replacements lose nothing`, async (mode, instances, kind, clients) => {
     const before = process.env.NCLUST_TEST_NODE;
     if (node) process.env.NCLUST_TEST_NODE = node;
     try {
       const home = await sandbox();
-      const app = await serve(home, 'serves-all', { instances, env: { ...tlsEnv, PROTOCOL } });
-      const url = PROTOCOL === 'http' ? app.url : app.url.replace('http:', 'https:');
+      const socketPath = join(home.work, 'app.sock');
+      const app = await serve(home, 'serves-all', { instances, env: { ...tlsEnv, ...(kind === 'unix' ? { SOCKET: socketPath } : { PROTOCOL: kind }) } });
+      const target = kind === 'unix' ? { socketPath } : { url: kind === 'http' ? app.url : app.url.replace('http:', 'https:') };
       const times = Math.ceil(REPLACEMENTS / (instances ?? 1));
-      await loseNothing({ url }, clients, async () => {
+      await loseNothing(target, clients, async () => {
         for (let n = 0; n < times; n += 1) process.stdout.write(`${mode}, reload ${n + 1} of ${times}: ${(await reload(home, app)).toFixed(0)} ms\n`);
       }, REAL_TIMES);
       await untilNothingIsLeftOver(home);
