@@ -1,5 +1,10 @@
 /** @import { AppWish } from '../desired.js' */
 
+/**
+ * Apps that are replaced at a time. A checkout, or three o'clock, is the turn of all of them, and a machine that boots hundreds of programs at once serves nobody.
+ */
+const APPS_AT_ONCE = 8;
+
 /** @typedef {'watch'|'cron'|'memory'} Trigger */
 
 /**
@@ -13,7 +18,7 @@
 /** @typedef {{atMs: number, by: string, problem: string|null}} LastTurn  `problem`: why it did not come about. */
 
 /**
- * Replaces apps one reload at a time: what becomes due meanwhile is done once afterwards, however often it was.
+ * Replaces each app one reload at a time, and a few apps: what becomes due meanwhile is done once afterwards, however often it was.
  * @typedef {object} Turns
  * @property {(name: string, due: Due) => void} ask
  * @property {(name: string) => boolean} isBusy
@@ -35,6 +40,25 @@ export function createTurns({ reload, nowMs, journal }) {
   const pending = new Map();
   /** @type {Map<string, LastTurn>} */
   const lasts = new Map();
+  let underWay = 0;
+  /** @type {(() => void)[]} */
+  const queue = [];
+
+  /** @param {Due['trigger']} trigger @returns {Promise<void>|null} */
+  function waitForRoom(trigger) {
+    if (underWay < APPS_AT_ONCE) {
+      underWay += 1;
+      return null;
+    }
+    // Memory does not wait for files or the clock.
+    return new Promise((resolve) => void (trigger === 'memory' ? queue.unshift(resolve) : queue.push(resolve)));
+  }
+
+  function leaveRoom() {
+    const next = queue.shift();
+    if (next) next();
+    else underWay -= 1;
+  }
 
   /** @param {string} name @param {Due} due */
   async function take(name, due) {
@@ -52,10 +76,12 @@ export function createTurns({ reload, nowMs, journal }) {
   /** @param {string} name @param {Due} due */
   async function begin(name, due) {
     busy.add(name);
-    await take(name, due);
-    for (let next = pending.get(name); next; next = pending.get(name)) {
+    for (let next = /** @type {Due|undefined} */ (due); next; next = pending.get(name)) {
       pending.delete(name);
+      const room = waitForRoom(next.trigger);
+      if (room) await room;
       await take(name, next);
+      leaveRoom();
     }
     busy.delete(name);
   }

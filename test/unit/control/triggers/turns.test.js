@@ -33,6 +33,25 @@ test('one at a time for each app; what comes meanwhile is one more, for all the 
   expect([begun.length, turns.isBusy('api'), turns.isBusy('web')]).toEqual([3, false, true]);
 });
 
+test('a few apps at a time, and who takes too much memory is the next', async () => {
+  for (let n = 0; n < 20; n += 1) ask(`app-${n}`, 'all of them');
+  turns.ask('leak', { trigger: 'memory', by: 'too much', choose: () => [1] });
+  expect(begun.map(({ name }) => name)).toEqual(Array.from({ length: 8 }, (_, n) => `app-${n}`));
+  begun[3].resolve(true);
+  await settle();
+  expect(begun.slice(8)).toMatchObject([{ name: 'leak' }]);
+  begun[8].reject(new Error('no'));
+  await settle();
+  expect(begun.slice(9)).toMatchObject([{ name: 'app-8' }]);
+  for (let n = 0; n < begun.length; n += 1) {
+    begun[n].resolve(true);
+    await settle();
+  }
+  expect(begun).toHaveLength(21);
+  ask('app-0', 'again');
+  expect(begun).toHaveLength(22);
+});
+
 test('one that fails is told, and the next one follows all the same', async () => {
   ask('api', 'first');
   ask('api', 'second');
