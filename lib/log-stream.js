@@ -4,7 +4,7 @@ import { FOLLOWED_TO_THE_END, sayGap, sayMissed, WAITING } from './render/log-no
 /** @typedef {import('./client.js').Client} Client */
 /** @typedef {import('./shared/protocol.js').LogEntry} LogEntry */
 /** @typedef {import('./config/log-wishes.js').LogWishes & {targets?: string[]}} LogRequest */
-/** @typedef {{subscription: string, entries?: LogEntry[], cursor?: Record<string, unknown>, missed?: number, gap?: boolean}} LogNews  A notification or the answer. */
+/** @typedef {{subscription: string, entries?: LogEntry[], cursor?: Record<string, unknown>, missed?: number, missedOf?: Record<string, number>, gap?: boolean, gapOf?: string[]}} LogNews  A notification or the answer. */
 
 /** A control that is killed is back before this; then nobody needs to know. */
 const PATIENCE_MS = 1_000;
@@ -23,13 +23,13 @@ const SUBSCRIPTION = 'logs';
  * @param {(sentence: string) => void} o.talk
  * @param {AbortSignal} o.signal  Ends it, once the client is closed as well.
  * @param {(lines: number) => void} [o.onCaughtUp]  What is kept has been told: so many lines.
- * @param {(lines: number) => void} [o.onMissed]  So many were left out. Default: says so.
- * @param {() => void} [o.onGap]  What was written meanwhile is not there any more. Default: says so.
+ * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  So many were left out, of these apps. Default: says so.
+ * @param {(names: string[]) => void} [o.onGap]  What was written meanwhile is not there any more. Default: says so.
  * @param {number} [o.patienceMs]
  * @returns {AsyncGenerator<{entries: LogEntry[]}, void, void>}  Ends with the history, or when it follows with the manager. Throws the server's NclustError,
  *   ERR_NCLUST_CONNECTION_LOST and ERR_NCLUST_DAEMON_UNREACHABLE.
  */
-export async function* streamLogs(client, request, { talk, signal, onCaughtUp = () => {}, onMissed = (missed) => talk(sayMissed(missed)), onGap = () => talk(sayGap()), patienceMs = PATIENCE_MS }) {
+export async function* streamLogs(client, request, { talk, signal, onCaughtUp = () => {}, onMissed = (missed, of) => talk(sayMissed(missed, of)), onGap = (names) => talk(sayGap(names)), patienceMs = PATIENCE_MS }) {
   /** @type {Record<string, unknown>|null} */
   let cursor = null;
   let isCaughtUp = false;
@@ -42,8 +42,8 @@ export async function* streamLogs(client, request, { talk, signal, onCaughtUp = 
       const said = /** @type {LogNews} */ (method === undefined ? result : params);
       if (method !== undefined && (method !== 'log' || said.subscription !== SUBSCRIPTION)) continue;
       fruitless = 0;
-      if (said.missed) onMissed(said.missed);
-      if (said.gap && !hasToldGap) onGap();
+      if (said.missed) onMissed(said.missed, said.missedOf ?? {});
+      if (said.gap && !hasToldGap) onGap(said.gapOf ?? []);
       hasToldGap ||= said.gap === true;
       const { entries = [] } = said;
       lines += entries.length;

@@ -1,6 +1,6 @@
 import { readLogOptions } from '../config/log-wishes.js';
 import { streamLogs } from '../log-stream.js';
-import { sayBefore, sayNothing } from '../render/log-notes.js';
+import { sayBefore, sayGap, sayMissed, sayNothing } from '../render/log-notes.js';
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts } from './listed.js';
 import { notRunning } from './not-running.js';
@@ -30,13 +30,17 @@ export async function* logs(context, targets, options) {
     isCaughtUp = true;
     if (lines === 0 && wishes.lines !== 0 && slots.length > 0) context.talk(sayNothing(slots, { follow: wishes.follow, isFiltered: isFiltered(wishes) }));
   };
+  // Of the only app there is, everybody knows that it is meant.
+  const isOther = (/** @type {string} */ name) => slots.length === 0 || slots.some((/** @type {{name: string}} */ slot) => slot.name !== name);
+  const onMissed = (/** @type {number} */ lines, /** @type {Record<string, number>} */ of) => context.talk(sayMissed(lines, Object.keys(of).some(isOther) ? of : {}));
+  const onGap = (/** @type {string[]} */ names) => context.talk(sayGap(names.some(isOther) ? names : []));
   const stop = new AbortController();
   const release = onCtrlC(context, () => {
     stop.abort();
     void client.close();
   });
   try {
-    yield* streamLogs(client, { ...named, ...wishes }, { talk: context.talk, signal: stop.signal, onCaughtUp });
+    yield* streamLogs(client, { ...named, ...wishes }, { talk: context.talk, signal: stop.signal, onCaughtUp, onMissed, onGap });
   } finally {
     release();
   }

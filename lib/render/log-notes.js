@@ -1,6 +1,11 @@
+import { oneLine } from './text.cjs';
+
 // What `nclust logs` says to the person, beside the lines.
 
 /** @typedef {{name: string}} Named */
+
+/** More names than that are not told. */
+const NAMED_MAX = 5;
 
 /** More apps than somebody reads at once. */
 const MANY = 20;
@@ -9,14 +14,35 @@ export const WAITING = 'The manager went away; waiting for it to come back. What
 
 export const FOLLOWED_TO_THE_END = 'The manager has ended.';
 
-/** @param {number} lines */
-export function sayMissed(lines) {
-  return `${lines} ${lines === 1 ? 'line was' : 'lines were'} left out: this terminal reads too slowly.`;
+/**
+ * @param {number} lines
+ * @param {Record<string, number>} [of]  By app, where the manager tells.
+ * @returns {string}
+ */
+export function sayMissed(lines, of = {}) {
+  const apps = Object.entries(of).sort(([, a], [, b]) => b - a);
+  const whose = apps.length === 1 ? ` of ${quoted(apps[0][0])}` : '';
+  const each = apps.length > 1 ? ` (${some(apps.map(([name, count]) => `${count} of ${quoted(name)}`))})` : '';
+  return `${lines} ${lines === 1 ? 'line' : 'lines'}${whose} ${lines === 1 ? 'was' : 'were'} left out${each}: this terminal reads too slowly.`;
 }
 
-/** @returns {string} */
-export function sayGap() {
-  return 'Some lines that were written meanwhile are in no file any more and cannot be shown.';
+/**
+ * @param {string[]} [names]  Of apps, where the manager tells.
+ * @returns {string}
+ */
+export function sayGap(names = []) {
+  const whose = names.length === 0 ? '' : ` of ${some(names.map(quoted))}`;
+  return `Some lines${whose} that were written meanwhile are in no file any more and cannot be shown.`;
+}
+
+/** @param {string} name */
+function quoted(name) {
+  return `"${oneLine(name)}"`;
+}
+
+/** @param {string[]} items */
+function some(items) {
+  return items.length > NAMED_MAX ? `${items.slice(0, NAMED_MAX).join(', ')} and ${items.length - NAMED_MAX} more` : items.join(', ');
 }
 
 /**

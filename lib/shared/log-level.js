@@ -1,3 +1,5 @@
+import { readBeginning } from './json-beginning.js';
+
 /** @typedef {typeof LEVELS[number]} Level */
 
 /** From the least to the most important. */
@@ -14,7 +16,7 @@ const WORDS = {
 };
 
 /** Where a level may stand, the surest first. */
-const KEYS = ['level', 'severity', 'log.level'];
+const KEYS = /** @type {const} */ (['level', 'severity', 'log.level']);
 
 /** Most lines have none, and then nothing needs to be parsed. */
 const MENTION = /"(?:level|severity|log\.level)"/;
@@ -30,6 +32,16 @@ export function levelOf(line) {
   if (line[0] !== '{' || !MENTION.test(line)) return null;
   const record = recordOf(line);
   return record ? levelOfRecord(record) : null;
+}
+
+/**
+ * The same for a line of which there is only the beginning.
+ * @param {string} text
+ * @returns {Level|null|undefined}  Undefined: it is a record, and its level may stand in the rest.
+ */
+export function levelOfBeginning(text) {
+  const record = text[0] === '{' ? readBeginning(text, KEYS) : null;
+  return record && (levelOfRecord(record) ?? undefined);
 }
 
 /**

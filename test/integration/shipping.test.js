@@ -7,6 +7,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../daemon/control/clock.js';
+import { createFleet } from '../../daemon/control/logs/shipping/fleet.js';
 import { createShipper } from '../../daemon/control/logs/shipping/shipper.js';
 import { fixturePath } from '../helpers/fixtures.js';
 import { takePort } from '../helpers/ports.js';
@@ -275,4 +276,17 @@ describe('into a command', () => {
     await shipper.close();
     expect(readFileSync(pidFile, 'utf8').trim().split('\n')).toHaveLength(1);
   });
+});
+
+test('a command that is slow to read gets all of it, also when the app that wrote it has stopped', async () => {
+  const file = join(folder, 'out.txt');
+  const target = `exec:sleep 3; cat > ${file}; echo end >> ${file}`;
+  const fleet = createFleet({ clock: systemClock(), journal: () => {}, targetsOf: () => [target] });
+  endings.push(() => fleet.close());
+  const lines = numbered(8_000, 'a line of the app that has stopped');
+  fleet.take(/** @type {any} */ ({ instanceId: 'i', id: 7, name: 'api', ship: [target] }), 'out', Buffer.from(`${lines.join('\n')}\n`));
+  fleet.letGo('i');
+  await waitFor('the end of the command', () => existsSync(file) && readFileSync(file, 'utf8').endsWith('end\n'));
+  expect(readFileSync(file, 'utf8')).toBe(`${lines.join('\n')}\nend\n`);
+  expect(fleet.countersOf('api')).toEqual([{ target, sent: 8_000, dropped: 0, problem: null }]);
 });

@@ -1,4 +1,4 @@
-import { createLogFilter, LEVELS } from '../../../lib/shared/log-filter.js';
+import { createPartFilter, LEVELS } from '../../../lib/shared/log-filter.js';
 import { BadParams, flag, optional, readParams, record, someOf, text, texts, wholeUpTo, withDefault } from './params.js';
 
 /** @import { Cursor } from '../logs/mark.js' */
@@ -74,7 +74,7 @@ export function readLogQuery(params) {
       lines: given.lines ?? (given.since === undefined ? LINES : null),
       sinceMs: given.since ?? 0,
       untilMs: given.until ?? Infinity,
-      isWanted: isFiltered ? createLogFilter({ grep: given.grep, level: given.level }) : null,
+      isWanted: isFiltered ? createPartFilter({ grep: given.grep, level: given.level }) : null,
       cursor: given.cursor ?? null,
     },
   };

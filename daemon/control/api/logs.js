@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { tellHistory } from '../logs/history.js';
+import { hasOnlyCombined } from '../logs/log-stream.js';
 import { matcher, select } from '../selectors.js';
 import { logFiles } from '../spawn-params.js';
 import { readLogQuery, subscriptionName } from './log-query.js';
 import { readParams } from './params.js';
 
+/** @import { Part } from '../../../lib/shared/log-filter.js' */
 /** @import { LogEntry, LogStream } from '../../../lib/shared/protocol.js' */
 /** @import { Follower } from '../logs/followers.js' */
 /** @import { HistoryParts, Query } from '../logs/history.js' */
@@ -13,6 +15,8 @@ import { readParams } from './params.js';
 /** @import { Desk, MethodBody } from './methods.js' */
 
 /** @typedef {{id: number, name: string}} Slot */
+
+const STREAMS_ALL = 2;
 
 let lastSubscription = 0;
 
@@ -26,7 +30,7 @@ export const followLogs = {
     if (targets) select(desk.control.world.desired, targets);
     const isMeant = matcher(targets ?? []);
     const files = () => writtenFiles(desk, isMeant, streams);
-    const isLost = query.cursor !== null && files().some(({ path }) => path === '');
+    const lostOf = query.cursor === null ? [] : [...new Set(files().filter(({ path }) => path === '').map(({ name }) => name))];
     const stop = new AbortController();
     let stopFollowing = () => stop.abort();
     const end = () => stopFollowing();
@@ -52,7 +56,7 @@ export const followLogs = {
     }).finally(() => {
       if (!isAttached && client.subscriptions.get(subscription) === end) client.subscriptions.delete(subscription);
     });
-    return { subscription, cursor: told.cursor, ...(told.isGap || isLost ? { gap: true } : {}) };
+    return { subscription, cursor: told.cursor, ...(told.isGap || lostOf.length > 0 ? { gap: true, gapOf: lostOf } : {}) };
   },
 
   /** @type {MethodBody} */
@@ -73,11 +77,11 @@ export const followLogs = {
  * @returns {Follower}
  */
 function followerFor(client, subscription, { query: { isWanted, untilMs }, wants }) {
-  const passes = (/** @type {LogEntry} */ { line, atMs }) => (atMs ?? 0) <= untilMs && (isWanted === null || isWanted(line));
+  const passes = (/** @type {LogEntry} */ { line, atMs }, /** @type {Part|null} */ part) => (atMs ?? 0) <= untilMs && (isWanted === null || isWanted(line, part));
   return {
     wants,
-    take(entries, mark) {
-      const passed = isWanted === null && untilMs === Infinity ? entries : entries.filter(passes);
+    take(entries, mark, parts) {
+      const passed = isWanted === null && untilMs === Infinity ? entries : entries.filter((entry, at) => passes(entry, parts[at]));
       if (passed.length === 0) return;
       client.notifyLog(subscription, passed, mark ? { [mark.path]: { startedAtMs: mark.startedAtMs, offset: mark.offset } } : undefined);
     },
@@ -94,10 +98,21 @@ function followerFor(client, subscription, { query: { isWanted, untilMs }, wants
 function writtenFiles({ control, paths }, isMeant, streams) {
   const { desired, instances } = control.world;
   const slots = desired.apps.flatMap(({ spec, slots: wishes }) => wishes.map(({ id }) => ({ id, name: spec.name, ...logFiles(spec, id, paths.logs) })));
-  const labels = [...instances.values()].map(({ label: { id, name, outFile, errorFile } }) => ({ id, name, outFile, errorFile }));
+  const labels = [...instances.values()].map(({ label: { id, name, outFile, errorFile, logFile = '' } }) => ({ id, name, outFile, errorFile, logFile }));
   return [...slots, ...labels]
     .filter((slot) => isMeant(desired, slot))
-    .flatMap(({ id, name, outFile, errorFile }) => streams.map((stream) => ({ id, name, stream, path: stream === 'out' ? outFile : errorFile })));
+    .flatMap(({ id, name, ...place }) => streams.map((stream) => ({ id, name, stream, path: pathOf(place, stream, streams) })));
+}
+
+/**
+ * @param {{outFile: string, errorFile: string, logFile: string}} place
+ * @param {LogStream} stream
+ * @param {LogStream[]} streams
+ * @returns {string}  Where nothing but the file of both streams is kept, that: but not for one of them alone, because nobody knows which line is whose.
+ */
+function pathOf(place, stream, streams) {
+  if (hasOnlyCombined(place)) return streams.length === STREAMS_ALL ? place.logFile : '';
+  return stream === 'out' ? place.outFile : place.errorFile;
 }
 
 /** @param {KeptFile[]} files */

@@ -5,6 +5,8 @@ import * as zlib from 'node:zlib';
 
 export const CHUNK_BYTES = 64 * 1024;
 
+const NEWLINE = 0x0a;
+
 /** Many segments may be decompressed at the same time. */
 const STREAM_BYTES = 16 * 1024;
 
@@ -44,6 +46,16 @@ export function tryOpenContent(content, offset) {
   } catch {
     return null;
   }
+}
+
+/**
+ * @param {ContentReader} reader
+ * @param {number} offset
+ * @returns {boolean}  Whether a line goes on there. Of a compressed content nobody knows: no.
+ */
+export function isInsideLine(reader, offset) {
+  const before = offset === 0 ? null : reader.readAt(Buffer.allocUnsafe(1), offset - 1);
+  return before !== null && before.length === 1 && before[0] !== NEWLINE;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createLineSplitter, endOfCharacters } from './line-splitter.js';
 
+/** @import { Part } from '../../../lib/shared/log-filter.js' */
 /** @import { LogEntry, LogStream } from '../../../lib/shared/protocol.js' */
 /** @import { LineSplitter } from './line-splitter.js' */
 /** @import { Mark } from './mark.js' */
@@ -10,7 +11,7 @@ const NEWLINE = 0x0a;
 /**
  * @typedef {object} Follower
  * @property {(slot: {id: number, name: string}, stream: LogStream) => boolean} wants
- * @property {(entries: LogEntry[], mark: Mark|null) => void} take  `mark`: where the first line stands that is not told yet. Null: in no file.
+ * @property {(entries: LogEntry[], mark: Mark|null, parts: (Part|null)[]) => void} take  `mark`: where the first line stands that is not told yet. Null: in no file. `parts`: of each entry, when it is a part of a line.
  */
 
 /** Where a chunk lies; all of it in one file. `atMs`: when it was read; without it: now. @typedef {{path: string, atMs?: number} & Position} Place */
@@ -23,6 +24,7 @@ const NEWLINE = 0x0a;
  * @property {Position} end
  * @property {Position} to  Where the next byte will be: in the next file, when this one has been rotated.
  * @property {Buffer} bytes
+ * @property {object|null} [inside]  What it has in common with parts of the line that were told already.
  * @property {Omit<LogEntry, 'line'>} entry  Without the line: whose it is.
  */
 
@@ -56,11 +58,11 @@ export function createFollowers(nowMs) {
   /** Beginnings of lines that were written before this control was there. @type {Map<string, Tail>} */
   const seeds = new Map();
 
-  /** @param {Source} source @param {string[]} lines @param {number} atMs */
-  function tell({ slot, stream, from, to }, lines, atMs) {
+  /** @param {Source} source @param {string[]} lines @param {(Part|null)[]} parts @param {number} atMs */
+  function tell({ slot, stream, from, to }, lines, parts, atMs) {
     if (lines.length === 0) return;
     const entries = lines.map((line) => ({ id: slot.id, name: slot.name, stream, line, atMs }));
-    for (const follower of followers) if (follower.wants(slot, stream)) follower.take(entries, from ?? to ?? null);
+    for (const follower of followers) if (follower.wants(slot, stream)) follower.take(entries, from ?? to ?? null, parts);
   }
 
   /** @param {Follower} follower @param {Tail} tail */
@@ -71,13 +73,14 @@ export function createFollowers(nowMs) {
     // For others who follow, the line began elsewhere; or another source has written in between.
     const bytes = missingBytes(tail, source.from);
     const end = bytes > 0 ? endOfCharacters(tail.bytes.subarray(0, bytes)) : 0;
-    if (end > 0) follower.take([{ ...tail.entry, line: tail.bytes.toString('utf8', 0, end) }], source.from);
+    const part = tail.inside ? { line: tail.inside, isFirst: false } : null;
+    if (end > 0) follower.take([{ ...tail.entry, line: tail.bytes.toString('utf8', 0, end) }], source.from, [part]);
   }
 
   /** The file knows better how the line began. @param {Source} source @param {Tail} tail */
   function begin(source, tail) {
     source.splitter = createLineSplitter();
-    source.splitter.precede(tail.bytes);
+    source.splitter.precede(tail.bytes, tail.inside);
     source.from = { path: tail.path, ...tail.from };
   }
 
@@ -106,18 +109,24 @@ export function createFollowers(nowMs) {
       sow(source, at);
       const splitter = (source.splitter ??= createLineSplitter());
       /** @type {string[]} */
-      let lines = [];
+      const lines = [];
+      /** @type {(Part|null)[]} */
+      const parts = [];
       if (followers.size === 0) splitter.skip(chunk);
-      else lines = splitter.push(chunk);
+      else splitter.cut(chunk, (bytes, _to, part) => {
+        lines.push(bytes.toString('utf8'));
+        parts.push(part);
+      });
       mark(source, chunk.length, at);
       if (source.from) holding.add(source);
       else holding.delete(source);
-      tell(source, lines, at?.atMs ?? nowMs());
+      tell(source, lines, parts, at?.atMs ?? nowMs());
     },
     end(source) {
+      const inside = source.splitter?.inside() ?? null;
       const lines = source.splitter?.end() ?? [];
       source.from = null;
-      tell(source, lines, nowMs());
+      tell(source, lines, [inside && { line: inside, isFirst: false }], nowMs());
       forget(source, holding);
     },
   };

@@ -21,7 +21,7 @@ const MEANWHILE_MAX_BYTES = 16 * 1024 * 1024;
  * @property {number|null} lines  Of each file, or with `isWanted` of all together. Null: all.
  * @property {number} sinceMs
  * @property {number} untilMs
- * @property {((line: string) => boolean)|null} isWanted  Null: every line.
+ * @property {import('./last-starts.js').Wanted['isWanted']} isWanted  Null: every line.
  * @property {Cursor|null} cursor  Go on there; `lines` does not count then.
  */
 

@@ -1,9 +1,11 @@
 import { tryOpenContent } from './content-reader.js';
-import { LINE_MAX_BYTES, createLineSplitter } from './line-splitter.js';
+import { LINE_MAX_BYTES, createLineSplitter, endOfCharacters } from './line-splitter.js';
 import { breathe } from './merge.js';
 import { readTimes } from './times.js';
 
+/** @import { Part } from '../../../lib/shared/log-filter.js' */
 /** @import { Content } from './contents.js' */
+/** @import { ContentReader } from './content-reader.js' */
 /** @import { Position } from './open-file.js' */
 
 /** What is read in one piece, from the end: the longest line has room in it, wherever it lies. */
@@ -19,10 +21,10 @@ const NEWLINE = 0x0a;
  * @property {number} count
  * @property {number} sinceMs
  * @property {number} untilMs
- * @property {((line: string) => boolean)|null} isWanted  Null: every line.
+ * @property {((line: string, part: Part|null) => boolean)|null} isWanted  Null: every line, and every part of a long one.
  */
 
-/** Says whether a line is looked for. Null: it is, and what is before it is not. @typedef {(bytes: Buffer, sortMs: number) => boolean|null} Judge */
+/** Says whether a line is looked for. Null: it is, and what is before it is not. @typedef {(bytes: Buffer, sortMs: number, isFirstPart?: boolean) => boolean|null} Judge */
 
 /**
  * The last lines of one content that are looked for. A plain file is read from its end, and no more of it than it takes.
@@ -31,75 +33,94 @@ const NEWLINE = 0x0a;
  * @param {object} o
  * @param {string} o.timesFolder
  * @param {AbortSignal} o.signal
+ * @param {number} o.endBytes  What lies behind is not looked at. Infinity: all there is.
  * @returns {Promise<Start[]|null>}  Newest first. Null when it is not there.
  */
-export async function lastStarts(content, wanted, { timesFolder, signal }) {
+export async function lastStarts(content, wanted, { timesFolder, signal, endBytes }) {
   const reader = tryOpenContent(content, 0);
   if (!reader) return null;
   try {
     const timeOf = timesOf(content, timesFolder, reader.stat().mtimeMs);
     const judge = judgeOf(wanted);
-    return content.compression ? await fromStream(reader, content, { wanted, timeOf, judge, signal }) : await fromEnd(reader, content, { wanted, timeOf, judge, signal });
+    return content.compression ? await fromStream(reader, content, { wanted, timeOf, judge, signal, endBytes }) : await fromEnd(reader, content, { wanted, timeOf, judge, signal, endBytes });
   } finally {
     reader.close();
   }
 }
 
-/** @typedef {{wanted: Wanted, timeOf: (offset: number) => number, judge: Judge, signal: AbortSignal}} Search */
+/** @typedef {{wanted: Wanted, timeOf: (offset: number) => number, judge: Judge, signal: AbortSignal, endBytes: number}} Search */
 
 /**
- * @param {import('./content-reader.js').ContentReader} reader
+ * @param {ContentReader} reader
  * @param {Content} content
  * @param {Search} search
  */
-async function fromEnd(reader, content, { wanted, timeOf, judge, signal }) {
+async function fromEnd(reader, content, { wanted, timeOf, judge, signal, endBytes }) {
   /** @type {Start[]} */
   const found = [];
   const buffer = Buffer.allocUnsafe(WINDOW_BYTES);
-  for (let end = reader.stat().size; end > 0 && !signal.aborted; ) {
+  // Whether the line at the end of the window goes on behind it.
+  let goesOn = false;
+  for (let end = Math.min(reader.stat().size, endBytes); end > 0 && !signal.aborted; ) {
     const begin = Math.max(0, end - WINDOW_BYTES);
     const bytes = reader.readAt(buffer.subarray(0, end - begin), begin);
-    const from = begin === 0 ? 0 : startOfLine(bytes);
+    const { from, isInside } = begin === 0 ? { from: 0, isInside: false } : startOfLine(bytes);
     const lines = linesOf(bytes, from, begin, timeOf);
     for (let at = lines.length - 1; at >= 0; at--) {
       const { start, end: lineEnd, sortMs } = lines[at];
-      const verdict = judge(bytes.subarray(start, lineEnd), sortMs);
+      const isLong = lineEnd - start > LINE_MAX_BYTES || (goesOn && at === lines.length - 1);
+      const line = isLong && wanted.isWanted ? firstPart(reader, begin + start) : bytes.subarray(start, lineEnd);
+      const verdict = judge(line, sortMs, isLong);
       if (verdict === null) return found;
+      // The beginning of a long line decides: it is further on.
+      if (isInside && at === 0 && wanted.isWanted) continue;
       if (verdict) found.push({ at: { startedAtMs: content.startedAtMs, offset: begin + start }, sortMs });
       if (found.length >= wanted.count) return found;
     }
     end = begin + from;
+    goesOn = isInside;
     await breathe();
   }
   return found;
 }
 
 /**
- * @param {import('./content-reader.js').ContentReader} reader
+ * @param {ContentReader} reader  Of a plain file.
+ * @param {number} offset
+ */
+function firstPart(reader, offset) {
+  const bytes = reader.readAt(Buffer.allocUnsafe(LINE_MAX_BYTES), offset);
+  return bytes.subarray(0, endOfCharacters(bytes));
+}
+
+/**
+ * @param {ContentReader} reader
  * @param {Content} content
  * @param {Search} search
  */
-async function fromStream(reader, content, { wanted, timeOf, judge, signal }) {
+async function fromStream(reader, content, { wanted, timeOf, judge, signal, endBytes }) {
   /** @type {Start[]} */
   let found = [];
   const splitter = createLineSplitter();
   let chunkAt = 0;
   let offset = 0;
-  /** @param {Buffer} bytes */
-  const look = (bytes) => {
+  /** @param {Buffer} bytes @param {Part|null} part */
+  const look = (bytes, part) => {
     const sortMs = timeOf(offset);
-    if (judge(bytes, sortMs)) found.push({ at: { startedAtMs: content.startedAtMs, offset }, sortMs });
+    if (offset >= endBytes || (part?.isFirst === false && wanted.isWanted)) return;
+    if (judge(bytes, sortMs, part?.isFirst)) found.push({ at: { startedAtMs: content.startedAtMs, offset }, sortMs });
   };
   for (let chunk = await reader.read(Infinity); chunk && !signal.aborted; chunk = await reader.read(Infinity)) {
-    splitter.cut(chunk, (bytes, to) => {
-      look(bytes);
+    splitter.cut(chunk, (bytes, to, part) => {
+      look(bytes, part);
       offset = chunkAt + to;
     });
     chunkAt += chunk.length;
     if (found.length > 2 * wanted.count) found = found.slice(-wanted.count);
     await breathe();
   }
-  if (splitter.heldBytes() > 0) look(splitter.held());
+  const inside = splitter.inside();
+  if (splitter.heldBytes() > 0) look(splitter.held(), inside && { line: inside, isFirst: false });
   return found.slice(-wanted.count).reverse();
 }
 
@@ -123,15 +144,15 @@ function linesOf(bytes, from, begin, timeOf) {
 
 /**
  * @param {Buffer} bytes  They begin anywhere.
- * @returns {number}  Where the first line begins that is whole; in an endless line, where a character does.
+ * @returns {{from: number, isInside: boolean}}  Where the first line begins that is whole; in an endless line, where a character does.
  */
 function startOfLine(bytes) {
   // The last one ends the last line; none begins after it.
   const newline = bytes.subarray(0, -1).indexOf(NEWLINE);
-  if (newline !== -1) return newline + 1;
+  if (newline !== -1) return { from: newline + 1, isInside: false };
   let from = 0;
   while (from < 3 && (bytes[from] & 0xc0) === 0x80) from++;
-  return from;
+  return { from, isInside: true };
 }
 
 /**
@@ -139,10 +160,12 @@ function startOfLine(bytes) {
  * @returns {Judge}
  */
 function judgeOf({ sinceMs, untilMs, isWanted }) {
-  return (bytes, sortMs) => {
+  return (bytes, sortMs, isFirstPart = false) => {
     if (sortMs < sinceMs) return null;
     if (sortMs > untilMs) return false;
-    return isWanted === null || isWanted(bytes.toString('utf8', 0, bytes.at(-1) === 0x0d ? bytes.length - 1 : bytes.length));
+    if (isWanted === null) return true;
+    const text = bytes.toString('utf8', 0, bytes.at(-1) === 0x0d ? bytes.length - 1 : bytes.length);
+    return isWanted(text, isFirstPart ? { line: {}, isFirst: true } : null);
   };
 }
 

@@ -5,6 +5,18 @@ import { createWholeLines } from './whole-lines.js';
 /** @import { LogStream } from '../../../lib/shared/protocol.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec.js' */
 
+/** So much of a chunk is turned into text at once, and less where that becomes much more. Strings and buffers above 128 KiB are garbage that V8 leaves lying: 38 MB of it in a flood of empty lines. */
+const SLICE_MAX_BYTES = 8 * 1024;
+const SLICE_FIRST_BYTES = 1024;
+const SLICE_MIN_BYTES = 256;
+const TEXT_BYTES = 64 * 1024;
+
+/** What is handed over at once; all formats share it. */
+const PIECE_BYTES = 256 * 1024;
+
+/** @type {Buffer|null} */
+let piece = null;
+
 /** A byte that UTF-8 does not have, in the place of a line end. */
 const NO_UTF8 = '\u00ff';
 
@@ -12,6 +24,7 @@ const NO_UTF8 = '\u00ff';
  * Makes the lines of one stream of one instance what their file shows.
  * @typedef {object} LineFormat
  * @property {(chunk: Buffer, atMs: number) => Buffer} push  Whole lines, with the time at which they were complete. Empty when there is none yet.
+ * @property {(chunk: Buffer, atMs: number, take: (lines: Buffer) => void) => void} each  The same, in pieces of bounded size that are good until `take` returns: a chunk of empty lines becomes a hundred times as much.
  * @property {() => Buffer} end  The line that has no end, with one.
  */
 
@@ -29,7 +42,7 @@ export function createLineFormat({ logType, logDateFormat, name, id, stream, now
 
 /**
  * Lines as they are, but whole: for a file that has those of several streams.
- * @returns {LineFormat}
+ * @returns {Omit<LineFormat, 'each'>}
  */
 export function createPlainFormat() {
   const lines = createWholeLines();
@@ -47,7 +60,44 @@ export function createPlainFormat() {
 function formatOf(write, nowMs) {
   const lines = createWholeLines();
   const written = (/** @type {import('./whole-lines.js').Piece[]} */ pieces, /** @type {number} */ atMs) => join(pieces.map(({ bytes, isPart }) => Buffer.from(write(bytes, atMs, isPart), 'latin1')));
-  return { push: (chunk, atMs) => written(lines.push(chunk), atMs), end: () => written(lines.end(), nowMs()) };
+  let sliceBytes = SLICE_FIRST_BYTES;
+  return {
+    push: (chunk, atMs) => written(lines.push(chunk), atMs),
+    each(chunk, atMs, take) {
+      const gathered = createPiece(take);
+      for (let from = 0, size = 0; from < chunk.length; from += size) {
+        size = Math.min(sliceBytes, chunk.length - from);
+        let chars = 0;
+        for (const { bytes, isPart } of lines.push(chunk.subarray(from, from + size))) chars += gathered.add(write(bytes, atMs, isPart));
+        sliceBytes = Math.max(SLICE_MIN_BYTES, Math.min(SLICE_MAX_BYTES, chars === 0 ? SLICE_MAX_BYTES : Math.floor((TEXT_BYTES * size) / chars)));
+      }
+      gathered.finish();
+    },
+    end: () => written(lines.end(), nowMs()),
+  };
+}
+
+/** @param {(lines: Buffer) => void} take */
+function createPiece(take) {
+  const buffer = (piece ??= Buffer.allocUnsafeSlow(PIECE_BYTES));
+  let used = 0;
+
+  function finish() {
+    const bytes = used;
+    used = 0;
+    if (bytes > 0) take(buffer.subarray(0, bytes));
+  }
+
+  return {
+    /** @param {string} text  A character a byte. @returns {number}  How many. */
+    add(text) {
+      if (used + text.length > buffer.length) finish();
+      if (text.length > buffer.length) take(Buffer.from(text, 'latin1'));
+      else used += buffer.write(text, used, 'latin1');
+      return text.length;
+    },
+    finish,
+  };
 }
 
 // Bytes are taken for characters of Latin-1, one by one, and so are those of what is put between them. A line is then never decoded: replacing in one string costs a third of copying lines.

@@ -1,3 +1,5 @@
+/** @import { Part } from '../../../lib/shared/log-filter.js' */
+
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
@@ -13,13 +15,17 @@ export const LINE_MAX_BYTES = 64 * 1024;
  * @property {() => string[]} end  The line that has no end.
  * @property {() => number} heldBytes  Of that line.
  * @property {() => Buffer} held
- * @property {(bytes: Buffer) => void} precede  That line has begun with these bytes.
+ * @property {() => object|null} inside  Of that line: what its parts have in common. Null: none has been handed over yet.
+ * @property {(bytes: Buffer, inside?: object|null) => void} precede  That line has begun with these bytes, behind parts that were handed over already.
  */
 
-/** `bytes` are valid until it returns. `to` is where the next line begins, from the beginning of the chunk. @typedef {(bytes: Buffer, to: number) => void} TakeLine */
+/** `bytes` are valid until it returns. `to` is where the next line begins, from the beginning of the chunk. `part`: of a line that is too long; null for a whole one. @typedef {(bytes: Buffer, to: number, part: Part|null) => void} TakeLine */
 
-/** @returns {LineSplitter} */
-export function createLineSplitter() {
+/**
+ * @param {object|null} [inside]  It begins in the middle of a line, after such a part.
+ * @returns {LineSplitter}
+ */
+export function createLineSplitter(inside = null) {
   /** @type {Buffer[]} */
   let parts = [];
   let heldBytes = 0;
@@ -49,12 +55,17 @@ export function createLineSplitter() {
         const bytes = finish(chunk.subarray(from, until));
         const end = endOfCharacters(bytes);
         hold(bytes.subarray(end));
-        take(bytes.subarray(0, end), until - heldBytes);
+        const isFirst = inside === null;
+        inside ??= {};
+        take(bytes.subarray(0, end), until - heldBytes, { line: inside, isFirst });
         from = until;
       }
       if (at === -1) return hold(chunk.subarray(from));
       const bytes = finish(chunk.subarray(from, at));
-      take(bytes.at(-1) === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes, at + 1);
+      /** @type {Part|null} */
+      const part = inside && { line: inside, isFirst: false };
+      inside = null;
+      take(bytes.at(-1) === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes, at + 1, part);
       from = at + 1;
     }
   }
@@ -69,18 +80,24 @@ export function createLineSplitter() {
     },
     skip(chunk) {
       const newline = chunk.lastIndexOf(NEWLINE);
-      if (newline !== -1) finish(chunk.subarray(0, 0));
+      if (newline !== -1) {
+        finish(chunk.subarray(0, 0));
+        inside = null;
+      }
       const rest = chunk.subarray(newline + 1);
       if (rest.length > 0) cut(rest, () => {});
     },
     end() {
+      inside = null;
       if (heldBytes === 0) return [];
       const bytes = finish(Buffer.alloc(0));
       return [bytes.toString('utf8', 0, bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length)];
     },
     heldBytes: () => heldBytes,
     held: () => Buffer.concat(parts),
-    precede(bytes) {
+    inside: () => inside,
+    precede(bytes, before = null) {
+      inside = before;
       parts.unshift(Buffer.from(bytes));
       heldBytes += bytes.length;
     },

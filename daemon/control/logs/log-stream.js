@@ -40,6 +40,7 @@ import { createRateLimit } from './rate-limit.js';
 export function createLogStream(place, name, { files, followers, nowMs, ship, foreground, onLost, before }) {
   const path = name === 'out' ? place.outFile : place.errorFile;
   const { logFile: combined, rateLimitBytes } = place;
+  const isCombinedOnly = hasOnlyCombined(place);
   const format = createLineFormat({ ...place, stream: name, nowMs });
   // Lines of two streams in one file must not mix; those of a format are whole anyway.
   const whole = combined === '' || format ? null : createPlainFormat();
@@ -51,17 +52,17 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
 
   /** @param {Buffer} chunk */
   function follow(chunk, at = /** @type {import('./open-file.js').Position|null} */ (null)) {
-    if (!place.isMuted) followers.push(source, chunk, at && { path, atMs: nowMs(), ...at });
+    if (!place.isMuted) followers.push(source, chunk, at && { path: isCombinedOnly ? combined : path, atMs: nowMs(), ...at });
   }
 
   /** Who follows sees what is in the file, and where: so that it can go on there. @param {Buffer} lines */
   function write(lines) {
-    return lines.length === 0 ? null : files.append(path, lines, follow);
+    return lines.length === 0 || isCombinedOnly ? null : files.append(path, lines, follow);
   }
 
   /** @param {Buffer} lines  Whole ones. */
   function combine(lines) {
-    return combined === '' || lines.length === 0 ? null : files.append(combined, lines, () => {});
+    return combined === '' || lines.length === 0 ? null : files.append(combined, lines, isCombinedOnly ? follow : () => {});
   }
 
   function leave() {
@@ -78,12 +79,13 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
       const { passed, refused: above } = limit ? limit.admit(chunk) : { passed: chunk, refused: null };
       if (above && above.length > 0) refused?.add(above, 'the rate limit');
       if (passed.length === 0) return null;
-      const lines = format ? format.push(passed, nowMs()) : passed;
-      const written = write(lines);
-      const alsoWritten = combine(whole ? whole.push(passed, nowMs()) : lines);
+      /** @type {(Promise<void>|null)[]} */
+      const waits = [];
+      if (format) format.each(passed, nowMs(), (lines) => void waits.push(write(lines), combine(lines)));
+      else waits.push(write(passed), combine(whole ? whole.push(passed, nowMs()) : passed));
       lastLines?.push(passed);
       ship(passed);
-      return together(written, alsoWritten, foreground.take(place, name, passed));
+      return together(...waits, foreground.take(place, name, passed));
     },
     lastLines: () => lastLines?.lines() ?? [],
     refused: () => refused,
@@ -94,6 +96,14 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
       foreground.end(place, name);
     },
   };
+}
+
+/**
+ * @param {Pick<LogPlace, 'outFile'|'errorFile'|'logFile'>} place
+ * @returns {boolean}  Whether both streams are in one file and nowhere else: who looks for lines looks there.
+ */
+export function hasOnlyCombined({ outFile, errorFile, logFile }) {
+  return outFile === '' && errorFile === '' && logFile !== '';
 }
 
 /**

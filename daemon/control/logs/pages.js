@@ -9,7 +9,7 @@ const PAGE_BYTES = 256 * 1024;
 /** The fields around a line. */
 const ENTRY_BYTES = 120;
 
-/** What a notification says, beside whose it is. `missed`: lines that were left out before these. @typedef {{entries: LogEntry[], cursor?: Cursor, gap?: true, missed?: number}} Page */
+/** What a notification says, beside whose it is. `missed`: lines that were left out before these; `missedOf` and `gapOf`: by app. @typedef {{entries: LogEntry[], cursor?: Cursor, gap?: true, gapOf?: string[], missed?: number, missedOf?: Record<string, number>}} Page */
 
 /**
  * Gathers lines that have been read into pages.
@@ -27,12 +27,13 @@ export function createPages({ query, readers, cursor }) {
   /** @type {Set<PathReader>} */
   const touched = new Set();
   let hasGap = false;
-  let missed = 0;
+  /** @type {Map<string, number>} */
+  const missedOf = new Map();
 
   /** @param {PathReader} reader @param {ReadLine} read */
-  function isWanted(reader, { line, sortMs }) {
+  function isWanted(reader, { line, part, sortMs }) {
     if (sortMs > query.untilMs) reader.stop();
-    return sortMs >= query.sinceMs && sortMs <= query.untilMs && (query.isWanted === null || query.isWanted(line));
+    return sortMs >= query.sinceMs && sortMs <= query.untilMs && (query.isWanted === null || query.isWanted(line, part));
   }
 
   return {
@@ -46,7 +47,7 @@ export function createPages({ query, readers, cursor }) {
       touched.add(reader);
       if (!isWanted(reader, read)) return false;
       if (isMissed) {
-        missed += 1;
+        missedOf.set(reader.file.name, (missedOf.get(reader.file.name) ?? 0) + 1);
         return false;
       }
       const { id, name, stream } = reader.file;
@@ -54,23 +55,29 @@ export function createPages({ query, readers, cursor }) {
       bytes += read.line.length + ENTRY_BYTES;
       return bytes >= PAGE_BYTES;
     },
-    isEmpty: () => entries.length === 0 && missed === 0 && !readers().some((reader) => reader.isGap),
+    isEmpty: () => entries.length === 0 && missedOf.size === 0 && !readers().some((reader) => reader.isGap),
     /** Whether a page had one. */
     hasGap: () => hasGap,
     /** @returns {Page} */
     turn() {
-      const isGap = readers().some((reader) => reader.isGap);
-      hasGap ||= isGap;
+      const gapOf = [...new Set(readers().filter((reader) => reader.isGap).map(({ file }) => file.name))];
+      hasGap ||= gapOf.length > 0;
       for (const reader of readers()) reader.isGap = false;
-      const page = { entries, cursor: { ...news, ...cursorOf(touched) }, ...(isGap ? { gap: /** @type {const} */ (true) } : {}), ...(missed > 0 ? { missed } : {}) };
+      const page = { entries, cursor: { ...news, ...cursorOf(touched) }, ...(gapOf.length > 0 ? { gap: /** @type {const} */ (true), gapOf } : {}), ...missedIn(missedOf) };
       entries = [];
       bytes = 0;
       news = {};
       touched.clear();
-      missed = 0;
+      missedOf.clear();
       return page;
     },
   };
+}
+
+/** @param {Map<string, number>} missedOf */
+function missedIn(missedOf) {
+  if (missedOf.size === 0) return {};
+  return { missed: [...missedOf.values()].reduce((sum, count) => sum + count, 0), missedOf: Object.fromEntries(missedOf) };
 }
 
 /**

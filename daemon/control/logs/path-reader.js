@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import { contentAfter, findContent, UNKNOWN } from './contents.js';
-import { tryOpenContent } from './content-reader.js';
+import { isInsideLine, tryOpenContent } from './content-reader.js';
 import { createLineSplitter } from './line-splitter.js';
 import { readTimes } from './times.js';
 
+/** @import { Part } from '../../../lib/shared/log-filter.js' */
 /** @import { LogEntry, LogStream } from '../../../lib/shared/protocol.js' */
 /** @import { ContentReader } from './content-reader.js' */
 /** @import { Content, Shelf } from './contents.js' */
@@ -12,7 +13,9 @@ import { readTimes } from './times.js';
 
 /** A log file and whose it is; of one that several share, the first. @typedef {{path: string, id: number, name: string, stream: LogStream}} KeptFile */
 
-/** `sortMs`: for one whose time is not known, the last change of its file. `to`: where the next line begins. @typedef {{line: string, atMs: number|null, sortMs: number, to: Position}} ReadLine */
+/** `sortMs`: for one whose time is not known, the last change of its file. `to`: where the next line begins. `part`: null for a whole line. @typedef {{line: string, part: Part|null, atMs: number|null, sortMs: number, to: Position}} ReadLine */
+
+const NOTHING = Buffer.alloc(0);
 
 /** @typedef {{content: Content, reader: ContentReader, times: ReadTimes|null, fallbackMs: number}} Open */
 
@@ -44,6 +47,8 @@ export class PathReader {
   #isEnd = true;
 
   #isStopped = false;
+
+  #isBegun = false;
 
   /** Everything up to the limit has been read. */
   isExhausted = false;
@@ -138,11 +143,11 @@ export class PathReader {
 
   /**
    * The line that has no end yet, once everything has been taken.
-   * @returns {{bytes: Buffer, from: Position, end: Position, to: Position, atMs: number|null}|null}
+   * @returns {{bytes: Buffer, inside: object|null, from: Position, end: Position, to: Position, atMs: number|null}|null}
    */
   tail() {
     const bytes = this.#splitter.held();
-    return bytes.length === 0 ? null : { bytes, from: this.#lineFrom, end: this.#end, to: { ...this.#at }, atMs: this.#lineTime.atMs };
+    return bytes.length === 0 ? null : { bytes, inside: this.#splitter.inside(), from: this.#lineFrom, end: this.#end, to: { ...this.#at }, atMs: this.#lineTime.atMs };
   }
 
   /** Lets go of the file for now. */
@@ -177,6 +182,8 @@ export class PathReader {
   #openAt(content) {
     const reader = tryOpenContent(content, this.#at.offset);
     if (!reader) return false;
+    if (!this.#isBegun && isInsideLine(reader, this.#at.offset)) this.#splitter.precede(NOTHING, {});
+    this.#isBegun = true;
     const times = readTimes(this.#shelf.timesFolder, content.plainPath);
     const isAbout = times?.startedAtMs === content.startedAtMs;
     this.#open = { content, reader, times: isAbout ? times : null, fallbackMs: content.endedAtMs ?? Math.floor(reader.stat().mtimeMs) };
@@ -217,7 +224,9 @@ export class PathReader {
   #endLine() {
     if (!this.#isEnd || this.#splitter.heldBytes() === 0) return false;
     const to = { ...this.#at };
-    this.#lines = this.#splitter.end().map((line) => ({ line, ...this.#lineTime, to }));
+    const inside = this.#splitter.inside();
+    const part = inside && { line: inside, isFirst: false };
+    this.#lines = this.#splitter.end().map((line) => ({ line, part, ...this.#lineTime, to }));
     this.#nextLine = 0;
     this.#lineFrom = to;
     return true;
@@ -244,9 +253,9 @@ export class PathReader {
     this.#lines = [];
     this.#nextLine = 0;
     if (this.#splitter.heldBytes() === 0) this.#lineTime = this.#timeOf(offset);
-    this.#splitter.cut(chunk, (bytes, toInChunk) => {
+    this.#splitter.cut(chunk, (bytes, toInChunk, part) => {
       const to = { startedAtMs, offset: offset + toInChunk };
-      this.#lines.push({ line: bytes.toString('utf8'), ...this.#lineTime, to });
+      this.#lines.push({ line: bytes.toString('utf8'), part, ...this.#lineTime, to });
       this.#lineFrom = to;
       this.#lineTime = this.#timeOf(to.offset);
     });

@@ -20,6 +20,8 @@ const CHUNK_MAX_BYTES = 64 * 1024;
 export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, signal }) {
   /** @type {Map<string, PathReader>} */
   const readers = new Map();
+  /** Where each ended when somebody asked for what is kept, and no more. @type {Map<string, import('./open-file.js').Position>} */
+  const ends = new Map();
 
   /** @param {KeptFile[]} files @param {(path: string) => import('./open-file.js').Position} startOf */
   function add(files, startOf) {
@@ -32,7 +34,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
     const paths = files.map(({ path }) => path);
     if (query.cursor) return startsAfter(paths, query.cursor);
     if (query.lines === null) return startsSince(paths, query.sinceMs, shelf);
-    return startsOfLast(paths, { count: query.lines, sinceMs: query.sinceMs, untilMs: query.untilMs, isWanted: query.isWanted }, shelf, signal);
+    return startsOfLast(paths, { count: query.lines, sinceMs: query.sinceMs, untilMs: query.untilMs, isWanted: query.isWanted }, shelf, signal, ends);
   }
 
   /** @param {string[]} paths @param {Cursor} cursor */
@@ -47,6 +49,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
     all: () => [...readers.values()],
     /** @param {KeptFile[]} files */
     async begin(files) {
+      if (attach === null) for (const { path } of files) ends.set(path, endOf(path, shelf));
       const starts = await startsOf(files);
       add(files, (path) => /** @type {import('./open-file.js').Position} */ (starts.get(path)));
     },
@@ -62,7 +65,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
       const held = heldPaths();
       let bytes = 0;
       for (const [path, reader] of readers) {
-        reader.readUntil(endOf(path, shelf), attach === null || !held.has(path));
+        reader.readUntil(ends.get(path) ?? endOf(path, shelf), attach === null || !held.has(path));
         bytes += reader.leftBytes;
       }
       return bytes;

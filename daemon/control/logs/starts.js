@@ -1,4 +1,4 @@
-import { backwards, createSegmentList, endOf, findContent } from './contents.js';
+import { backwards, createSegmentList, endOf, findContent, UNKNOWN } from './contents.js';
 import { lastStarts, lineFrom } from './last-starts.js';
 import { breathe } from './merge.js';
 import { readTimes } from './times.js';
@@ -16,22 +16,23 @@ import { readTimes } from './times.js';
  * @param {Wanted} wanted
  * @param {Shelf} shelf
  * @param {AbortSignal} signal
+ * @param {Map<string, Position>} [ends]  Where each of them ended when that was asked for: what has been written since is not counted.
  * @returns {Promise<Map<string, Position>>}
  */
-export async function startsOfLast(paths, wanted, shelf, signal) {
+export async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
   /** @type {Map<string, Position>} */
   const starts = new Map();
   /** The newest of all paths so far, newest first. @type {{path: string, start: Start}[]} */
   let newest = [];
   const segmentsOf = createSegmentList(paths);
   for (const path of paths) {
-    const end = endOf(path, shelf);
+    const end = ends.get(path) ?? endOf(path, shelf);
     starts.set(path, end);
     if (wanted.count === 0) continue;
     const isFull = wanted.isWanted !== null && newest.length >= wanted.count;
     // What is older than the last of those is not looked for.
     const sinceMs = isFull ? Math.max(wanted.sinceMs, newest[wanted.count - 1].start.sortMs) : wanted.sinceMs;
-    const found = await lastOfPath(path, { ...wanted, sinceMs }, { shelf, signal, segmentsOf });
+    const found = await lastOfPath(path, { ...wanted, sinceMs }, { shelf, signal, segmentsOf, end });
     if (wanted.isWanted === null && found.length > 0) starts.set(path, found[found.length - 1].at);
     if (wanted.isWanted !== null) newest = [...newest, ...found.map((start) => ({ path, start }))].sort((a, b) => b.start.sortMs - a.start.sortMs).slice(0, wanted.count);
     await breathe();
@@ -95,17 +96,20 @@ function afterLastMoment({ startedAtMs, endedAtMs }, path, shelf) {
 /**
  * @param {string} path
  * @param {Wanted} wanted
- * @param {{shelf: Shelf, signal: AbortSignal, segmentsOf: SegmentsOf}} o
+ * @param {{shelf: Shelf, signal: AbortSignal, segmentsOf: SegmentsOf, end: Position}} o
  * @returns {Promise<Start[]>}  Newest first.
  */
-async function lastOfPath(path, wanted, { shelf, signal, segmentsOf }) {
+async function lastOfPath(path, wanted, { shelf, signal, segmentsOf, end }) {
   /** @type {Start[]} */
   let found = [];
   for (const content of backwards(path, shelf, segmentsOf)) {
     if (signal.aborted || found.length >= wanted.count) break;
     if (content.endedAtMs !== null && content.endedAtMs < wanted.sinceMs) break;
+    const isLast = content.startedAtMs === end.startedAtMs;
+    // It has been begun since.
+    if (content.endedAtMs === null && end.startedAtMs !== UNKNOWN && !isLast) continue;
     const search = { ...wanted, count: wanted.count - found.length };
-    const o = { timesFolder: shelf.timesFolder, signal };
+    const o = { timesFolder: shelf.timesFolder, signal, endBytes: isLast ? end.offset : Infinity };
     found = found.concat((await lastStarts(content, search, o)) ?? (await lastStarts(moved(path, content, shelf), search, o)) ?? []);
   }
   return found;

@@ -18,11 +18,12 @@ export function createWholeLines() {
   let held = NOTHING;
   let heldBytes = 0;
 
-  /** @param {Buffer} bytes */
-  function keep(bytes) {
-    // Not a part of what it came in, which would be kept alive by it.
-    held = bytes.length === 0 ? NOTHING : Buffer.from(bytes);
+  /** @param {Buffer} bytes @param {boolean} goesOn  Of a long line, for which there is room already. */
+  function keep(bytes, goesOn = false) {
     heldBytes = bytes.length;
+    if (goesOn && heldBytes <= held.length) bytes.copy(held);
+    // Not a part of what it came in, which would be kept alive by it.
+    else held = heldBytes === 0 ? NOTHING : Buffer.from(bytes);
   }
 
   /** Room doubles: byte by byte, a line would be copied as often as it has bytes. @param {Buffer} bytes */
@@ -42,7 +43,7 @@ export function createWholeLines() {
         return [];
       }
       const { pieces, rest } = cut(heldBytes === 0 ? chunk : Buffer.concat([held.subarray(0, heldBytes), chunk]));
-      keep(rest);
+      keep(rest, pieces.at(-1)?.isPart);
       return pieces;
     },
     end() {

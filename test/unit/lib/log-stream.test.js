@@ -68,6 +68,15 @@ test('tells how many lines were left out, and once of a connection that some can
   });
 });
 
+test('tells whose lines were left out, when the manager says so', async () => {
+  const client = clientOf([[answer(), news(['a'], { missed: 12, missedOf: { api: 12 } }), news(['b'], { missed: 4, missedOf: { 'a\nb': 1, api: 3 } })], [news(['c'], { gap: true, gapOf: ['api', 'web'] }), answer()]]);
+  expect((await read(client)).said.slice(0, 3)).toEqual([
+    '12 lines of "api" were left out: this terminal reads too slowly.',
+    expect.stringMatching(/^4 lines were left out \(3 of "api", 1 of "a.*b"\): this terminal reads too slowly\.$/),
+    'Some lines of "api", "web" that were written meanwhile are in no file any more and cannot be shown.',
+  ]);
+});
+
 test('says that it waits only when that takes longer than a moment', async () => {
   vi.useFakeTimers();
   try {

@@ -1,17 +1,25 @@
 import { createLineSplitter } from '../line-splitter.js';
+import { PARTING_MS } from './link.js';
 import { createShipper } from './shipper.js';
+import { createTally } from './tally.js';
 
 /** @import { LogStream, Shipped } from '../../../../lib/shared/protocol.js' */
 /** @import { LineSplitter } from '../line-splitter.js' */
 /** @import { LogPlace } from '../log-keeper.js' */
 /** @import { Shipper } from './shipper.js' */
+/** @import { Tally } from './tally.js' */
+
+/** How long lines that wait are sent after the last instance that wrote them has gone; and how long a command may take to read what it got. In ms. */
+const DRAIN_MS = 30_000;
+
+/** `cancelEnd`: somebody writes there again. @typedef {{shipper: Shipper, holders: Set<string>, cancelEnd: () => void}} Berth */
 
 /**
  * All shippers: one for each app and target, whatever the number of its instances.
  * @typedef {object} Fleet
  * @property {(place: LogPlace, stream: LogStream, chunk: Buffer) => void} take
  * @property {(place: LogPlace) => void} retarget  An instance writes under other settings from now on.
- * @property {(instanceId: string) => void} letGo  It will not write any more.
+ * @property {(instanceId: string) => void} letGo  It will not write any more. What waits is sent in the background, unless another instance takes over.
  * @property {(name: string) => Shipped[]} countersOf  Of an app.
  * @property {() => string[]} notices
  * @property {() => Promise<void>} close  Sends what it has, for a second at most.
@@ -21,19 +29,34 @@ import { createShipper } from './shipper.js';
  * @param {object} o
  * @param {import('../../clock.js').Clock} o.clock
  * @param {import('../../journal.js').Journal} o.journal
+ * @param {(name: string) => string[]} [o.targetsOf]  Where an app's lines are to go now, whether it runs or not.
+ * @param {(target: string, name: string) => import('./links.js').Connect} [o.connectorTo]
  * @returns {Fleet}
  */
-export function createFleet({ clock, journal }) {
-  /** @type {Map<string, {shipper: Shipper, name: string, holders: Set<string>}>} */
+export function createFleet({ clock, journal, targetsOf = () => [], connectorTo }) {
+  /** @type {Map<string, Berth>} */
   const berths = new Map();
   /** @type {Map<string, {place: LogPlace, splitters: Map<LogStream, LineSplitter>}>} */
   const senders = new Map();
+  /** Also of those who have left. @type {Map<string, {tally: Tally, name: string, target: string}>} */
+  const tallies = new Map();
+  /** Those who have sent what they had. @type {Set<Shipper>} */
+  const parting = new Set();
 
   /** @param {LogPlace} place @param {string} target */
   function berthOf({ name, id, instanceId }, target) {
     const key = keyOf(name, target);
-    const berth = berths.get(key) ?? { shipper: createShipper(target, { name, id, clock, journal }), name, holders: new Set() };
+    const berth = berths.get(key) ?? newBerth(key, { name, id, target });
+    berth.cancelEnd();
     berth.holders.add(instanceId);
+    return berth;
+  }
+
+  /** @param {string} key @param {{name: string, id: number, target: string}} o @returns {Berth} */
+  function newBerth(key, { name, id, target }) {
+    const { tally } = tallies.get(key) ?? { tally: createTally(target, name, clock.nowMs) };
+    tallies.set(key, { tally, name, target });
+    const berth = { shipper: createShipper(target, { name, id, clock, journal, tally, connect: connectorTo?.(target, name) }), holders: new Set(), cancelEnd: () => {} };
     berths.set(key, berth);
     return berth;
   }
@@ -48,8 +71,36 @@ export function createFleet({ clock, journal }) {
   function leave(key, instanceId) {
     const berth = berths.get(key);
     if (!berth?.holders.delete(instanceId) || berth.holders.size > 0) return;
+    const endMs = clock.nowMs() + DRAIN_MS;
+    const cancelTimer = clock.after(DRAIN_MS, () => end(key, berth, 0));
+    berth.cancelEnd = () => {
+      cancelTimer();
+      berth.shipper.onceIdle(() => {});
+      berth.cancelEnd = () => {};
+    };
+    berth.shipper.onceIdle(() => end(key, berth, endMs - clock.nowMs()));
+  }
+
+  /** @param {string} key @param {Berth} berth @param {number} leftMs */
+  function end(key, berth, leftMs) {
+    berth.cancelEnd();
     berths.delete(key);
-    void berth.shipper.close();
+    void part(berth.shipper, Math.max(leftMs, PARTING_MS));
+  }
+
+  /** @param {Shipper} shipper @param {number} graceMs */
+  async function part(shipper, graceMs) {
+    parting.add(shipper);
+    await shipper.close(graceMs);
+    parting.delete(shipper);
+    forget();
+  }
+
+  /** What an app that is gone, or that goes elsewhere now, has sent. What it lost is told for an hour. */
+  function forget() {
+    for (const [key, { tally, name, target }] of tallies) {
+      if (!berths.has(key) && tally.notice() === null && !targetsOf(name).includes(target)) tallies.delete(key);
+    }
   }
 
   return {
@@ -74,10 +125,17 @@ export function createFleet({ clock, journal }) {
       senders.delete(instanceId);
       for (const key of [...berths.keys()]) leave(key, instanceId);
     },
-    countersOf: (name) => [...berths.values()].filter((berth) => berth.name === name).map(({ shipper }) => shipper.counters()),
-    notices: () => [...berths.values()].flatMap(({ shipper }) => shipper.notice() ?? []),
+    countersOf(name) {
+      forget();
+      return [...tallies.values()].filter((one) => one.name === name).map(({ tally }) => tally.counters());
+    },
+    notices() {
+      forget();
+      return [...tallies.values()].flatMap(({ tally }) => tally.notice() ?? []);
+    },
     async close() {
-      await Promise.all([...berths.values()].map(({ shipper }) => shipper.close()));
+      const hurried = [...parting].map((shipper) => shipper.hurry());
+      await Promise.all([...hurried, ...[...berths.values()].map(({ shipper }) => shipper.close())]);
     },
   };
 }

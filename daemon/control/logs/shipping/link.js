@@ -4,7 +4,7 @@
  * One connection to a target, or one process. When it is over it is over: the shipper makes the next.
  * @typedef {object} Link
  * @property {(lines: ShippedLine[]) => void} write  Only when it is open and all that was written before is taken.
- * @property {() => Promise<void>} close  Lets what was written arrive, for a second at most. Idempotent; nothing is told any more.
+ * @property {(graceMs: number) => Promise<void>} close  Lets what was written arrive, for so long at most; nothing is told any more. The last call sets the time.
  */
 
 /**

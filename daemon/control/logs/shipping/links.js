@@ -50,5 +50,5 @@ function connectToUnix({ path, facility }, name, frame, parts) {
       },
     },
   });
-  return { write: (lines) => link.write(lines), close: () => link.close() };
+  return { write: (lines) => link.write(lines), close: (graceMs) => link.close(graceMs) };
 }

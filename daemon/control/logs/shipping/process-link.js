@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { onceOnly, PARTING_MS, reasonOf } from './link.js';
+import { onceOnly, reasonOf } from './link.js';
 
 /** @import { ShippedLine } from './backlog.js' */
 /** @import { Link, LinkParts } from './link.js' */
@@ -21,6 +21,7 @@ export function createProcessLink({ file, args, env }, textOf, { clock, events }
   child.on('exit', (code, signal) => told.onDown(signal ? `the command was ended by ${signal}` : `the command ended with code ${code}`));
   // Without descriptors there is no pipe either. EPIPE is no end yet: there must not be a second one beside it.
   child.stdin?.on('error', () => {});
+  let cancelEnd = () => {};
 
   return {
     write(lines) {
@@ -28,18 +29,19 @@ export function createProcessLink({ file, args, env }, textOf, { clock, events }
         if (!error) told.onTaken(lines.length);
       });
     },
-    close() {
+    close(graceMs) {
       told.mute();
+      cancelEnd();
       child.stdin?.end();
       if (hasEnded()) return Promise.resolve();
       return new Promise((resolve) => {
-        const cancel = clock.after(PARTING_MS, () => {
+        cancelEnd = clock.after(graceMs, () => {
           // It goes on without its input: nobody else knows of it.
           if (child.pid !== undefined) endGroup(child.pid);
           resolve();
         });
         child.on('exit', () => {
-          cancel();
+          cancelEnd();
           resolve();
         });
       });

@@ -3,10 +3,12 @@ import { backoffMs } from '../../backoff.js';
 import { createBacklog } from './backlog.js';
 import { PARTING_MS, reasonOf } from './link.js';
 import { connectorFor } from './links.js';
+import { createTally } from './tally.js';
 
-/** @import { LogStream, Shipped } from '../../../../lib/shared/protocol.js' */
+/** @import { LogStream } from '../../../../lib/shared/protocol.js' */
 /** @import { ShippedLine } from './backlog.js' */
 /** @import { Link } from './link.js' */
+/** @import { Tally } from './tally.js' */
 
 /** Written at once. */
 const BATCH_BYTES = 64 * 1024;
@@ -20,16 +22,15 @@ const RETRY_MS = 500;
 /** A link that has lived for so long was a good one. */
 const GOOD_MS = 10_000;
 
-/** How long a loss is told about after the last of it, in ms. */
-const TOLD_MS = 3_600_000;
-
 /**
  * Sends the lines of an app to one target, and never makes anybody wait: what the target does not take is dropped, oldest first, and counted.
  * @typedef {object} Shipper
  * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} take  Lines without their ends. `id`: of the slot, if it is not the shipper's.
- * @property {() => Shipped} counters
- * @property {() => string|null} notice  What was lost in the last hour, for people.
- * @property {() => Promise<void>} close  Sends what it has, for a second at most. Idempotent; never rejects.
+ * @property {Tally['counters']} counters
+ * @property {Tally['notice']} notice
+ * @property {(listener: () => void) => void} onceIdle  Calls, perhaps at once, when nothing waits any more. Given another listener, it forgets the first.
+ * @property {(graceMs?: number) => Promise<void>} close  Sends what it has, for a second at most; what was sent has `graceMs` to arrive, by default a second. Idempotent; never rejects.
+ * @property {() => Promise<void>} hurry  Of a grace that has begun no more than a second is left.
  */
 
 /**
@@ -40,9 +41,10 @@ const TOLD_MS = 3_600_000;
  * @param {import('../../clock.js').Clock} o.clock
  * @param {import('../../journal.js').Journal} o.journal
  * @param {import('./links.js').Connect} [o.connect]
+ * @param {Tally} [o.tally]
  * @returns {Shipper}
  */
-export function createShipper(target, { name, id: ownId, clock, journal, connect = connectorTo(target, name) }) {
+export function createShipper(target, { name, id: ownId, clock, journal, connect = connectorTo(target, name), tally = createTally(target, name, clock.nowMs) }) {
   const backlog = createBacklog(BACKLOG_BYTES);
   /** @type {Link|null} */
   let link = null;
@@ -52,11 +54,6 @@ export function createShipper(target, { name, id: ownId, clock, journal, connect
   /** @type {ShippedLine[]} */
   let written = [];
   let takenOfWritten = 0;
-  let sent = 0;
-  let dropped = 0;
-  let droppedAtMs = 0;
-  /** @type {string|null} */
-  let problem = null;
   let cancelRetry = () => {};
   /** @type {Promise<void>|null} */
   let closing = null;
@@ -73,13 +70,13 @@ export function createShipper(target, { name, id: ownId, clock, journal, connect
   function onOpen() {
     isOpen = true;
     openedAtMs = clock.nowMs();
-    problem = null;
+    tally.setProblem(null);
     pump();
   }
 
   /** @param {number} count */
   function onTaken(count) {
-    sent += count;
+    tally.sent(count);
     takenOfWritten += count;
     if (takenOfWritten < written.length) return;
     written = [];
@@ -95,7 +92,7 @@ export function createShipper(target, { name, id: ownId, clock, journal, connect
     link = null;
     // Again, to the next link: some of it may arrive twice, which is better than not at all.
     backlog.putBack(untaken());
-    problem = reason;
+    tally.setProblem(reason);
     if (closing) onIdle();
     else cancelRetry = clock.after(backoffMs(failures, RETRY_MS), open);
   }
@@ -114,17 +111,13 @@ export function createShipper(target, { name, id: ownId, clock, journal, connect
     else onIdle();
   }
 
-  /** @param {number} count */
-  function lose(count) {
-    dropped += count;
-    if (count > 0) droppedAtMs = clock.nowMs();
-  }
+  const isBusy = () => written.length > 0 || !backlog.isEmpty();
 
-  async function part() {
+  /** @param {number} graceMs */
+  async function part(graceMs) {
     cancelRetry();
-    const isBusy = written.length > 0 || !backlog.isEmpty();
     // While it is resting there is nobody who would take anything.
-    if (link && isBusy) await /** @type {Promise<void>} */ (new Promise((resolve) => {
+    if (link && isBusy()) await /** @type {Promise<void>} */ (new Promise((resolve) => {
       const cancel = clock.after(PARTING_MS, resolve);
       onIdle = () => {
         cancel();
@@ -132,23 +125,25 @@ export function createShipper(target, { name, id: ownId, clock, journal, connect
       };
     }));
     isOpen = false;
-    lose(untaken().length + backlog.clear());
-    await link?.close();
+    tally.lost(untaken().length + backlog.clear());
+    await link?.close(graceMs);
   }
 
   open();
   return {
     take(stream, lines, atMs, id = ownId) {
-      if (closing) return lose(lines.length);
-      lose(backlog.add(stream, lines, atMs, id));
+      if (closing) return tally.lost(lines.length);
+      tally.lost(backlog.add(stream, lines, atMs, id));
       pump();
     },
-    counters: () => ({ target, sent, dropped, problem }),
-    notice() {
-      if (dropped === 0 || clock.nowMs() - droppedAtMs > TOLD_MS) return null;
-      return `${dropped} lines of "${name}" could not be sent to "${target}" (${problem ?? 'it was too slow'}) and are lost there.`;
+    counters: tally.counters,
+    notice: tally.notice,
+    onceIdle(listener) {
+      onIdle = listener;
+      if (!isBusy()) listener();
     },
-    close: () => (closing ??= part()),
+    close: (graceMs = PARTING_MS) => (closing ??= part(graceMs)),
+    hurry: async () => link?.close(PARTING_MS),
   };
 }
 

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { onceOnly, PARTING_MS, reasonOf } from './link.js';
+import { onceOnly, reasonOf } from './link.js';
 
 /** @import { ShippedLine } from './backlog.js' */
 /** @import { Link, LinkParts } from './link.js' */
@@ -19,6 +19,7 @@ export function createStreamLink(address, frame, { clock, events }) {
   const socket = connect({ ...address, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS });
   // Only when its last words are read is the end of the other side noticed.
   socket.resume();
+  let cancelEnd = () => {};
   socket.on('connect', told.onOpen);
   socket.on('end', () => {
     socket.destroy();
@@ -33,13 +34,14 @@ export function createStreamLink(address, frame, { clock, events }) {
         if (!error) told.onTaken(lines.length);
       });
     },
-    close() {
+    close(graceMs) {
       told.mute();
+      cancelEnd();
       if (socket.closed) return Promise.resolve();
       return new Promise((resolve) => {
-        const cancel = clock.after(PARTING_MS, () => socket.destroy());
+        cancelEnd = clock.after(graceMs, () => socket.destroy());
         socket.on('close', () => {
-          cancel();
+          cancelEnd();
           resolve();
         });
         if (socket.connecting) socket.destroy();

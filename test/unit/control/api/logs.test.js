@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -97,8 +97,24 @@ test('a client that goes away while history is read does not follow', async () =
 test('what no file keeps cannot be gone on with, and that is said', async () => {
   app('quiet', 2, { outFile: 'NULL' });
   expect(await logs({ cursor: {}, targets: ['web'] })).not.toHaveProperty('gap');
-  expect(await logs({ cursor: {}, targets: ['quiet'] })).toMatchObject({ gap: true });
+  expect(await logs({ cursor: {}, targets: ['quiet'] })).toMatchObject({ gap: true, gapOf: ['quiet'] });
   expect(await logs({ targets: ['quiet'] })).not.toHaveProperty('gap');
+});
+
+test('an app that writes nothing but the file of both streams is read there', async () => {
+  app('both', 2, { outFile: 'NULL', errorFile: 'NULL', logFile: 'default' });
+  write('both', 'out', 'of something else\n');
+  writeFileSync(join(home, 'logs', 'both.log'), 'one\ntwo\n');
+  const { cursor } = await logs({ targets: ['both'] });
+  expect([lines(), told[0].gap]).toEqual([['both out one', 'both out two'], undefined]);
+  told = [];
+  writeFileSync(join(home, 'logs', 'both.log'), 'three\n', { flag: 'a' });
+  expect(await logs({ targets: ['both'], cursor })).not.toHaveProperty('gap');
+  expect(lines()).toEqual(['both out three']);
+  told = [];
+  // Nobody knows which line is whose.
+  await logs({ targets: ['both'], streams: ['err'] });
+  expect(lines()).toEqual([]);
 });
 
 test('an instance of an earlier spec writes elsewhere: that is read too', async () => {
@@ -124,4 +140,45 @@ test.each([
   [{ grep: { source: '(' } }, /cannot be used: it is not a regular expression/],
 ])('%j: %s', async (params, message) => {
   await expect(logs(params)).rejects.toThrow(message);
+});
+
+/** A record of a logger with so many bytes in it. */
+const record = (level, mark, bytes) => `{"level":${level},"mark":"${mark}","body":"${'x'.repeat(bytes)}","end":"${mark}"}\n`;
+/** Which lines have come, and whether as a whole. */
+const marks = () => {
+  const text = told.flatMap(({ entries }) => entries.map(({ line }) => line)).join('').replaceAll(/x+/g, '');
+  return [...text.matchAll(/"mark":"(\w+)","body":"","end":"(\w+)"/g)].map(([, from, to]) => (from === to ? from : `${from} to ${to}`));
+};
+
+test.each([70_000, 131_072, 200_000, 1_000_000])('a level is found in lines of %i bytes, kept and new', async (bytes) => {
+  const text = record(30, 'a', bytes) + record(40, 'b', bytes) + record(30, 'c', bytes) + record(50, 'd', 10) + record(30, 'e', bytes);
+  write('web', 'out', text);
+  await logs({ targets: ['web'], level: 'warn', follow: true, subscription: 'f' });
+  expect(marks()).toEqual(['b', 'd']);
+  told = [];
+  const live = Buffer.from(record(30, 'f', bytes) + record(60, 'g', bytes) + record(20, 'h', bytes));
+  const from = source('web', 1, 'out');
+  for (let at = 0; at < live.length; at += 50_000) followers.push(from, live.subarray(at, at + 50_000));
+  expect(marks()).toEqual(['g']);
+  told = [];
+  await answer('unsubscribe', { subscription: 'f' }, client);
+  await logs({ targets: ['web'], level: 'warn', lines: 1 });
+  expect(marks()).toEqual(['d']);
+});
+
+test.each([[40, ['half']], [30, []]])('who follows in the middle of a long line of level %i sees %j of it', async (level, expected) => {
+  const path = join(home, 'logs/web-out.log');
+  const text = Buffer.from(record(level, 'half', 200_000));
+  write('web', 'out', text.subarray(0, 150_000));
+  world.instances.set('i', { label: { id: 1, name: 'web', outFile: path, errorFile: '' } });
+  await logs({ targets: ['web'], streams: ['out'], level: 'warn', follow: true });
+  followers.push(source('web', 1, 'out'), text.subarray(150_000), { path, startedAtMs: 0, offset: readFileSync(path).length });
+  expect(marks()).toEqual(expected);
+  expect(told.some(({ entries }) => entries.some(({ line }) => line.startsWith('xxx')))).toBe(expected.length > 0);
+});
+
+test('a long line whose beginning does not tell its level is shown', async () => {
+  write('web', 'out', `{"body":"${'x'.repeat(200_000)}","level":30}\n`);
+  await logs({ targets: ['web'], level: 'fatal' });
+  expect(told.flatMap(({ entries }) => entries.map(({ line }) => line)).join('')).toMatch(/^\{"body":"x+","level":30\}$/);
 });

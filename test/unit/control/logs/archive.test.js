@@ -190,6 +190,29 @@ test('a file that is larger than the limit of its app by itself costs no plan fo
   expect(kept()).toEqual([]);
 });
 
+test('a home that is full of files that are written to is planned once for all its apps, and again when one is rotated', async () => {
+  const outside = join(folder, 'elsewhere.log');
+  open().hold(outside, NONE, 'elsewhere');
+  rotate(outside);
+  for (let app = 0; app < 20; app++) archive.hold(path(`app-${app}.log`), NONE, `app-${app}`);
+  await archive.look();
+  homeMaxTotalBytes = 1_000;
+  const plansOf = (/** @type {() => void} */ act) => {
+    const before = plans;
+    act();
+    return plans - before;
+  };
+  const growAll = () => {
+    for (let chunk = 0; chunk < 100; chunk++) archive.grew(path(`app-${chunk % 20}.log`), 100);
+  };
+  expect(plansOf(growAll)).toBeGreaterThan(0);
+  expect(plansOf(growAll)).toBe(0);
+  const once = plansOf(() => rotate(path('app-3.log')));
+  expect(once).toBeGreaterThan(0);
+  expect(plansOf(growAll)).toBe(0);
+  expect([kept('app-3.log'), readSegments(outside).length]).toEqual([[], 1]);
+});
+
 test('in a flood the disk never holds more than the limit and one file', async () => {
   open().hold(path(), { ...NONE, maxTotalBytes: 10_000, compress: 'gzip' });
   for (let round = 0; round < 60; round++) {

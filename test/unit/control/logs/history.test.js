@@ -204,7 +204,7 @@ describe('going on from a cursor', () => {
     for (const line of numbered(5, 60)) later(1, 'a', `${line}\n`);
     for (const { path } of rig.segments('a').slice(0, -1)) rmSync(path);
     const told = await client.look();
-    expect([told.isGap, client.gaps]).toEqual([true, 1]);
+    expect([told.isGap, client.gaps, client.gapOf]).toEqual([true, 1, ['a']]);
     const numbers = client.lines('a').map((line) => Number(line.slice(5)));
     expect(numbers.slice(0, 5)).toEqual([0, 1, 2, 3, 4]);
     expect(numbers.slice(5)).toEqual(numbered(numbers[5], 60).map((line) => Number(line.slice(5))));
@@ -259,6 +259,21 @@ test('who reads more slowly than apps write is told how much it missed, and goes
   flood(1);
   expect(client.entries.length).toBeLessThan(written);
   expect(client.entries.length + client.missed).toBe(written - 200);
+  expect(client.missedOf).toEqual({ a: client.missed });
+});
+
+test('what is written after somebody has asked for what is kept does not count for it, also when the file is rotated', async () => {
+  for (const rotates of [false, true]) {
+    rig.write('a', textOf(numbered(0, 50_000)));
+    const looking = shown({ lines: 30_000 });
+    if (rotates) rig.maxSizeBytes = 1_000;
+    rig.write('a', textOf(numbered(50_000, 50_100)));
+    await new Promise((resolve) => void setImmediate(resolve));
+    rig.write('a', textOf(numbered(50_100, 50_200)));
+    expect(rig.segments('a').length > 0).toBe(rotates);
+    expect(await looking).toEqual(numbered(20_000, 50_000));
+    rig.maxSizeBytes = 10 * 1024 * 1024;
+  }
 });
 
 test('a line that two instances write into one file at the same time is not lost, whoever ends first', async () => {

@@ -131,3 +131,24 @@ describe('however the bytes are cut into chunks', () => {
     expect(written(createPlainFormat(), chunked(3_000)).equals(Buffer.concat([bytes, Buffer.from('\n')]))).toBe(true);
   });
 });
+
+describe('what a chunk becomes does not get large', () => {
+  const kinds = /** @type {[string, Buffer][]} */ ([
+    ['empty lines', Buffer.alloc(64 * 1024, 0x0a)],
+    ['zeros', Buffer.alloc(64 * 1024)],
+    ['bytes that are no UTF-8, in lines', Buffer.from(Array.from({ length: 64 * 1024 }, (_, at) => (at % 256 === 0 ? 0x0a : 0xff)))],
+    ['one line and its end', Buffer.from(`${'x'.repeat(9_000)}\n`)],
+    ['nothing whole', Buffer.from('half')],
+  ]);
+  test.each(kinds)('%s', (_, chunk) => {
+    for (const [, create] of FORMATS.slice(0, 3)) {
+      /** @type {Buffer[]} */
+      const pieces = [];
+      const format = create();
+      for (let round = 0; round < 3; round++) format.each(chunk, atMs, (lines) => void pieces.push(Buffer.from(lines)));
+      pieces.push(format.end());
+      expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(512 * 1024);
+      expect(Buffer.concat(pieces).equals(written(create(), [chunk, chunk, chunk]))).toBe(true);
+    }
+  });
+});

@@ -188,6 +188,23 @@ test('the combined file has whole lines of both streams', () => {
   expect(outText()).toBe('half of a line\nno end');
 });
 
+test('where the combined file is the only one, who follows gets its lines with their places in it', () => {
+  const logFile = join(folder, 'logs/api.log');
+  const lines = [];
+  const marks = [];
+  keeper.follow({ wants: () => true, take: (more, mark) => (lines.push(...more.map(({ stream, line }) => `${stream} ${line}`)), marks.push([mark?.path, mark?.offset])) });
+  keeper.attach({ ...place, outFile: '', errorFile: '', logFile });
+  writeSync(out, 'one\nhalf ');
+  keeper.drain('i');
+  writeSync(err, 'an error\n');
+  keeper.drain('i');
+  writeSync(out, 'a line\nno end');
+  keeper.detach('i');
+  expect(lines).toEqual(['out one', 'err an error', 'out half a line', 'out no end']);
+  expect(marks).toEqual([4, 13, 25, 32].map((offset) => [logFile, offset]));
+  expect(readFileSync(logFile, 'utf8')).toHaveLength(32);
+});
+
 test('lines are dated, or records, where the app wants that; who follows gets what is in the file, with its place', () => {
   const lines = [];
   const marks = [];

@@ -66,6 +66,8 @@ export function createLogRig() {
         entries: [],
         cursor: null,
         missed: 0,
+        missedOf: {},
+        gapOf: [],
         gaps: 0,
         lines: (name) => client.entries.filter((entry) => entry.name === name).map(({ line }) => line),
         /** Goes on where it was, if it has been somewhere. */
@@ -96,11 +98,13 @@ export function createLogRig() {
           end();
         },
       };
-      function take({ entries, cursor, missed = 0, gap = false }) {
+      function take({ entries, cursor, missed = 0, missedOf = {}, gap = false, gapOf = [] }) {
         if (stop.signal.aborted) return;
         client.entries.push(...entries);
         client.cursor = { ...client.cursor, ...cursor };
         client.missed += missed;
+        for (const name of Object.keys(missedOf)) client.missedOf[name] = (client.missedOf[name] ?? 0) + missedOf[name];
+        client.gapOf.push(...gapOf);
         client.gaps += gap ? 1 : 0;
       }
       return client;

@@ -88,6 +88,18 @@ describe('says what is the case', () => {
   });
 });
 
+test.each([
+  ['of several apps, with their names', 2, '3 lines of "app-0" were left out: this terminal reads too slowly.\nSome lines of "app-0" that were written meanwhile are in no file any more and cannot be shown.\n'],
+  ['of the only one, without', 1, '3 lines were left out: this terminal reads too slowly.\nSome lines that were written meanwhile are in no file any more and cannot be shown.\n'],
+])('lines that are missing are told %s', async (_what, count, stderr) => {
+  const { home } = await manager(apps(count), (_params, socket) => {
+    tell(socket, [entry('x')], { missed: 3, missedOf: { 'app-0': 3 }, gap: true, gapOf: ['app-0'] });
+    return { subscription };
+  });
+  const run = logs(home, ['--nostream']);
+  expect([await run.exitStatus, run.said.stderr]).toEqual([0, stderr]);
+});
+
 test('a wrong option is told at once, and leaves no connection behind that is made later', async () => {
   /** @type {() => void} */
   let greet = () => {};

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createLogFilter, levelOf } from '../../../../lib/shared/log-filter.js';
+import { createLogFilter, createPartFilter, levelOf } from '../../../../lib/shared/log-filter.js';
+import { levelOfBeginning } from '../../../../lib/shared/log-level.js';
 
 describe('the level of a line', () => {
   test.each([
@@ -14,6 +15,46 @@ describe('the level of a line', () => {
     [''], ['error: it broke'], [' {"level":30}'], ['["level"]'], ['{"msg":"no level"}'], ['{"level":30'], ['{"level":3}'], ['{"level":null}'], ['{"level":"loud"}'], ['{"level":"constructor"}'], ['{"req":{"level":30}}'], ['{"level":-30}'],
   ])('%s has none', (line) => {
     expect(levelOf(line)).toBe(null);
+  });
+});
+
+describe('the level of a line of which there is only the beginning', () => {
+  test.each([
+    ['{"level":30,"body":"abc', 'info'], [' {"level":30,', null], ['{"a":{"level":60,"b":["}",{}]},"level":"warn","body":"abc', 'warn'], ['{"a\\"":"\\\\","severity":"ERROR" ,"b', 'error'], ['{ "ok" : true , "n":-1.5e+3,"x":null,"level" : 40 , "m":[[1', 'warn'],
+    ['{"level":"warn","level', 'warn'], ['{"level":30,"severity":"error","b":[', 'info'],
+    ['{"body":"abc', undefined], ['{"body":[{"level":60}', undefined], ['{"level":4', undefined], ['{"level":"war', undefined], ['{"level"', undefined], ['{"level":{"a":1}, ', undefined], ['{"level":"loud","b":1', undefined], ['{"msg":"level","b":tru', undefined], ['{', undefined],
+    ['error: it broke', null], ['["level"', null], ['{level:40,"b', null], ['{"a" 1', null], ['{"a":1 2', null], ['{"a":1} {"level":40', null], ['{"a":}', null], ['{,', null], ['', null],
+  ])('%s is %s', (text, level) => {
+    expect(levelOfBeginning(text)).toBe(level);
+  });
+
+  test('is found in a moment, whatever the line is made of', () => {
+    const startedMs = performance.now();
+    for (const text of ['{"a":' + '['.repeat(65_000), '{"a":"' + '\\"'.repeat(32_000), '{"a":1,'.repeat(9_000), '{' + '"a":1,'.repeat(10_000), '{"a":' + '[""],'.repeat(13_000)]) levelOfBeginning(text);
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
+  });
+});
+
+describe('a line in parts', () => {
+  const verdicts = (wishes, lines) => {
+    const isWanted = createPartFilter(wishes);
+    return lines.map((texts) => {
+      const line = {};
+      return texts.map((text, at) => isWanted(text, { line, isFirst: at === 0 }));
+    });
+  };
+
+  test('has the level of its beginning; where that does not tell, it is shown', () => {
+    expect(verdicts({ level: 'warn' }, [['{"level":40,"b":"', '"}'], ['{"level":30,"b":"', '"}'], ['{"b":"', '","level":30}'], ['plain', 'text']])).toEqual([[true, true], [false, false], [true, true], [false, false]]);
+  });
+
+  test('is found in its beginning', () => {
+    expect(verdicts({ level: 'warn', grep: { source: 'db', flags: '' } }, [['{"level":40,"b":"db', '"}'], ['{"level":40,"b":"', 'db"}'], ['{"level":30,"b":"db', '"}']])).toEqual([[true, true], [false, false], [false, false]]);
+  });
+
+  test('whose beginning nobody has seen is shown, whatever the level, where it is not looked for something else', () => {
+    const isWanted = createPartFilter({ level: 'fatal', grep: { source: 'db', flags: '' } });
+    expect(['the db', 'the end'].map((text) => isWanted(text, { line: {}, isFirst: false }))).toEqual([true, false]);
   });
 });
 

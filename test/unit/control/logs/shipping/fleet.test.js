@@ -1,25 +1,165 @@
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createFleet } from '../../../../../daemon/control/logs/shipping/fleet.js';
 import { createFakeClock } from '../../../../helpers/fake-clock.js';
 
-const place = (instanceId, ship) => ({ instanceId, id: 1, name: 'api', ship });
+const [A, B] = ['syslog+unix:///tmp/nobody-a', 'exec:b'];
+
+/** @type {ReturnType<typeof createFakeClock>} */
+let clock;
+/** @type {ReturnType<typeof createFleet>} */
+let fleet;
+/** What links have been told, newest last. @type {{target: string, lines: string[], taken: () => void, graces: number[], end: () => void}[]} */
+let links;
+/** Whether targets take at once what they are told. */
+let isQuick;
+/** What apps ship to, whether they run or not. @type {Record<string, string[]>} */
+let wishes;
+
+const place = (/** @type {string} */ instanceId, /** @type {string[]} */ ship, name = 'api') => /** @type {any} */ ({ instanceId, id: 1, name, ship });
+const take = (/** @type {any} */ from, /** @type {string} */ text) => fleet.take(from, 'out', Buffer.from(text));
+const targets = (name = 'api') => fleet.countersOf(name).map(({ target }) => target);
+const counts = (name = 'api') => fleet.countersOf(name).map(({ sent, dropped }) => ({ sent, dropped }));
+
+beforeEach(() => {
+  clock = createFakeClock();
+  links = [];
+  isQuick = true;
+  wishes = {};
+  fleet = createFleet({ clock, journal: () => {}, targetsOf: (name) => wishes[name] ?? [], connectorTo: (target) => ({ events }) => {
+    let untaken = 0;
+    let end = () => {};
+    const link = {
+      target,
+      lines: /** @type {string[]} */ ([]),
+      graces: /** @type {number[]} */ ([]),
+      taken() {
+        const count = untaken;
+        untaken = 0;
+        if (count > 0) events.onTaken(count);
+      },
+      end: () => end(),
+    };
+    links.push(link);
+    queueMicrotask(events.onOpen);
+    return {
+      write(lines) {
+        link.lines.push(...lines.map(({ line }) => line));
+        if (isQuick) events.onTaken(lines.length);
+        else untaken = lines.length;
+      },
+      close(graceMs) {
+        link.graces.push(graceMs);
+        return new Promise((resolve) => { end = resolve; });
+      },
+    };
+  } });
+});
+
+/** Links open a turn after they were made. */
+const opened = () => new Promise((resolve) => void setImmediate(resolve));
 
 test('a target that nobody writes to any more is left, and the others stay as they are', async () => {
-  const fleet = createFleet({ clock: createFakeClock(), journal: () => {} });
-  const [a, b] = ['syslog+unix:///tmp/nobody-a', 'syslog+unix:///tmp/nobody-b'];
-  fleet.take(place('i', [a, b]), 'out', Buffer.from('x\n'));
-  fleet.take(place('j', [a]), 'out', Buffer.from('x\nbe'));
-  const targets = () => fleet.countersOf('api').map(({ target }) => target);
-  expect(targets()).toEqual([a, b]);
-  fleet.retarget(place('i', [a]));
-  expect(targets()).toEqual([a]);
-  fleet.retarget(place('j', [b]));
-  expect(targets()).toEqual([a]);
-  fleet.take(place('j', [b]), 'out', Buffer.from('gun\n'));
-  expect(targets()).toEqual([a, b]);
+  take(place('i', [A, B]), 'x\n');
+  take(place('j', [A]), 'x\nbe');
+  await opened();
+  expect(targets()).toEqual([A, B]);
+  fleet.retarget(place('i', [A]));
+  expect(targets()).toEqual([A]);
+  fleet.retarget(place('j', [B]));
+  expect(targets()).toEqual([A]);
+  take(place('j', [B]), 'gun\n');
+  await opened();
+  expect(targets()).toEqual([A, B]);
   fleet.letGo('i');
-  expect(targets()).toEqual([b]);
+  expect(targets()).toEqual([B]);
   fleet.letGo('j');
   expect(targets()).toEqual([]);
-  await fleet.close();
+  expect(links.map(({ target, lines }) => [target, lines])).toEqual([[A, ['x', 'x']], [B, ['x']], [B, ['begun']]]);
+});
+
+test('what waits when the last instance goes is sent in the background, for half a minute, and then lost and counted', async () => {
+  wishes.api = [B];
+  isQuick = false;
+  take(place('i', [B]), 'one\n');
+  await opened();
+  take(place('i', [B]), 'two\nthree\nno end');
+  fleet.letGo('i');
+  clock.advance(29_000);
+  expect([links[0].lines, links[0].graces, counts()]).toEqual([['one'], [], [{ sent: 0, dropped: 0 }]]);
+  links[0].taken();
+  expect([links[0].lines, counts()]).toEqual([['one', 'two', 'three', 'no end'], [{ sent: 1, dropped: 0 }]]);
+  clock.advance(2_000);
+  await opened();
+  expect([links[0].graces, counts()]).toEqual([[1_000], [{ sent: 1, dropped: 3 }]]);
+  expect(fleet.notices()).toEqual([`3 lines of "api" could not be sent to "${B}" (it was too slow) and are lost there.`]);
+});
+
+test('when all of it is sent the target has the rest of that time to end', async () => {
+  isQuick = false;
+  take(place('i', [B]), 'one\n');
+  await opened();
+  fleet.letGo('i');
+  clock.advance(10_000);
+  links[0].taken();
+  await opened();
+  expect(links[0].graces).toEqual([20_000]);
+});
+
+test('an instance that follows soon goes on where the last one was, with the same connection', async () => {
+  isQuick = false;
+  take(place('i', [B]), 'one\n');
+  await opened();
+  fleet.letGo('i');
+  clock.advance(20_000);
+  take(place('j', [B]), 'two\n');
+  clock.advance(60_000);
+  links[0].taken();
+  expect([links.length, links[0].lines, counts()]).toEqual([1, ['one', 'two'], [{ sent: 1, dropped: 0 }]]);
+  fleet.letGo('j');
+  links[0].taken();
+  await opened();
+  expect(links[0].graces).toEqual([30_000]);
+});
+
+test('what an app has sent and lost is counted over its restarts, also while it is stopped', async () => {
+  wishes.api = [B];
+  for (const instanceId of ['i', 'j']) {
+    take(place(instanceId, [B]), 'x\ny\n');
+    await opened();
+    fleet.letGo(instanceId);
+    await opened();
+  }
+  expect([links.length, counts()]).toEqual([2, [{ sent: 4, dropped: 0 }]]);
+  delete wishes.api;
+  expect(counts()).toEqual([]);
+});
+
+test('a loss of an app that is deleted is told for an hour', async () => {
+  isQuick = false;
+  take(place('i', [B]), 'x\n');
+  await opened();
+  fleet.letGo('i');
+  clock.advance(31_000);
+  await opened();
+  expect(fleet.notices()).toHaveLength(1);
+  clock.advance(3_600_001);
+  expect([fleet.notices(), fleet.countersOf('api')]).toEqual([[], []]);
+});
+
+test('when control ends nobody is waited for longer than a second', async () => {
+  isQuick = false;
+  take(place('i', [A]), 'x\n');
+  take(place('j', [B]), 'x\n');
+  await opened();
+  fleet.letGo('i');
+  links[0].taken();
+  fleet.letGo('j');
+  await opened();
+  expect(links.map(({ graces }) => graces)).toEqual([[30_000], []]);
+  const closed = fleet.close();
+  clock.advance(1_000);
+  await opened();
+  expect(links.map(({ graces }) => graces)).toEqual([[30_000, 1_000], [1_000]]);
+  for (const link of links) link.end();
+  await closed;
 });
