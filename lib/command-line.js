@@ -88,6 +88,7 @@ function addCommand(program, row, args, io, onDone) {
   for (const flags of ['--no-color', '-s, --silent']) command.addOption(new Option(flags).hideHelp());
   for (const [flags] of notNeeded(row)) command.addOption(new Option(flags).hideHelp());
   if (row.name === 'start') command.usage('[options] <script|command|config|name|id...> [-- args for the app]');
+  else if (row.takesOptionsOf) command.usage(`[options] ${row.words} [-- args for the app]`);
   if (row.examples) command.addHelpText('after', `\nExamples:\n${row.examples.map((line) => `  ${line}\n`).join('')}`);
 }
 

@@ -9,7 +9,7 @@ const NOT_NEEDED = [
   ['--parallel <number>', 'everything starts at once, as far as the machine allows'],
   ['-f, --force', 'it is done anyway'],
   ['-w, --write', 'the list is on disk after every change; "nclust init" writes a configuration file'],
-  ['--no-vizion', 'nothing is asked of git'],
+  ['--no-vizion', 'nothing is started'],
   ['--no-pmx', 'nothing is loaded into the app that could be left out'],
   ['--no-automation', 'nothing is loaded into the app that could be left out'],
   ['--trace', 'preload your own tracing: --node-args="--require ./tracing.js"'],
@@ -25,6 +25,6 @@ const NOT_NEEDED = [
  */
 export function notNeeded({ takesOptionsOf, words, options = [] }) {
   if (!takesOptionsOf && ![TARGETS, TARGETS_OR_FILE].includes(words ?? '')) return [];
-  const own = options.map(([flags]) => flags);
+  const own = [...options.map(([flags]) => flags), ...OPTIONS_OF[takesOptionsOf ?? 'none'].map(({ flags }) => flags)];
   return NOT_NEEDED.filter(([flags]) => !own.includes(flags));
 }

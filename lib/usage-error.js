@@ -3,6 +3,15 @@ import { RELOAD_OPTIONS, START_OPTIONS } from './config/options.js';
 import { NclustError } from './shared/errors.js';
 import { nearWords } from './shared/near-words.js';
 
+const IMAGE = 'PM2 makes a Docker image with it. Write a Dockerfile that ends with CMD ["nclust-runtime", "app.js"]: docs/containers.md';
+const VENDOR = 'There is no vendor behind nclust: nothing leaves this machine.';
+
+/** Options of PM2 that have no place here, and what does the same. @type {Record<string, string>} */
+const OF_PM2 = {
+  '--container': IMAGE, '--dist': IMAGE, '--image-name': IMAGE, '--node-version': IMAGE, '--dockerdaemon': IMAGE, '--fresh': IMAGE, '--daemon': IMAGE,
+  '--secret': VENDOR, '--public': VENDOR, '--machine-name': VENDOR,
+};
+
 /**
  * What commander found wrong with a command line, and what to do.
  * @param {import('commander').CommanderError} error
@@ -14,7 +23,7 @@ export function usageError({ code, message }, argv) {
   const word = argv.find((one) => findCommand(one) !== undefined);
   const page = word === undefined ? 'nclust help' : `nclust help ${word}`;
   const flag = /'(-[^'=]+)/.exec(sentence)?.[1];
-  const elsewhere = code === 'commander.unknownOption' && flag !== undefined ? takenBy(flag, word) : null;
+  const elsewhere = code === 'commander.unknownOption' && flag !== undefined ? OF_PM2[flag] ?? takenBy(flag, word) : null;
   const suggestion = meant.replace(/^\(|\)$/g, '');
   const hint = elsewhere ?? [suggestion, `See: ${page}`].filter((part) => part !== '').join(' ');
   return new NclustError('ERR_NCLUST_USAGE', `${sentence}.`, { hint });

@@ -1,5 +1,6 @@
 import { withLiveFields } from '../../lib/shared/spec-needs.js';
 import { findApp, merge, replaceApp } from './desired.js';
+import { asDeclared } from './hand-scale.js';
 import { reload } from './rollout.js';
 import { remove, renew, resize, startSpecs, stop } from './wishes.js';
 
@@ -33,7 +34,8 @@ function applyStep(desired, { how, ids, spec, item }, o) {
   const touched = changeApp(desired, spec.name, (app) => touch(app, spec, { ...originOf(o.file), isChanged: item.action !== 'none' }));
   const smaller = resized(touched, spec, Math.min);
   const renewed = merge(smaller, renewedBy(how, smaller.desired, ids, spec, o));
-  return merge(renewed, resized(renewed.desired, spec, Math.max));
+  const done = merge(renewed, resized(renewed.desired, spec, Math.max));
+  return item.kept ? done : { ...done, desired: changeApp(done.desired, spec.name, asDeclared) };
 }
 
 /**

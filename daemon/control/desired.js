@@ -20,6 +20,8 @@
  * @property {SlotWish[]} slots
  * @property {number} createdAtMs
  * @property {string} [origin]  The file from which it was applied last.
+ * @property {number} [scaledFrom]  The number of instances it had before it was scaled by hand. Missing: it has the declared number.
+ * @property {string} [scope]  What its listening sockets are kept under, where that is not its name: it had another one once, or the name was another app's.
  */
 
 /** The spec of every generation up to this one, and above that of the entry before. @typedef {{generation: number, spec: AppSpec}} PastSpec */

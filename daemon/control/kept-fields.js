@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { laterFields } from '../../lib/shared/spec.js';
 
 /** @import { AppSpec } from '../../lib/shared/spec.js' */
 
@@ -15,8 +16,9 @@ const OF_VERSION = /^--experimental-(strip|transform)-types$/;
  * @returns {Spec}
  */
 export function asItRuns(spec, wanted, isShellNew) {
-  if (isShellNew) return wanted;
-  return { ...wanted, shellEnv: spec.shellEnv, ...(isSameWord(spec, wanted) ? interpreterOf(spec, wanted) : {}) };
+  const kept = { ...laterFields(spec), ...wanted };
+  if (isShellNew) return kept;
+  return { ...kept, shellEnv: spec.shellEnv, ...(isSameWord(spec, wanted) ? interpreterOf(spec, wanted) : {}) };
 }
 
 /**

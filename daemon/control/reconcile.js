@@ -5,7 +5,7 @@ import { newLife } from './lifecycle.js';
 import { plan } from './plan.js';
 import { step } from './steps.js';
 import { watchVitals } from './vitals.js';
-import { memoryOf, scopeOf, seatKey, seatsOf } from './world.js';
+import { isScopeOf, memoryOf, scopeOf, seatKey, seatsOf } from './world.js';
 
 /** @import { Core } from './core.js' */
 /** @import { Asked } from './lifecycle.js' */
@@ -120,15 +120,17 @@ function askedFor(world, app, seat) {
  */
 function releaseSockets(core, name) {
   const { world } = core;
-  const owned = [...world.openScopes].filter(([, owner]) => owner === name);
-  if (owned.length === 0) return;
   const app = findApp(world.desired, name);
+  // Of an app that is not in the list any more the name is known, and another may go on under what it listened on.
+  const isOwned = app ? (/** @type {string} */ scope) => isScopeOf(scope, app) : (/** @type {string} */ scope, /** @type {Set<string>} */ names) => names.has(name) && !world.desired.apps.some((one) => isScopeOf(scope, one));
+  const owned = [...world.openScopes].filter(([scope, names]) => isOwned(scope, names));
+  if (owned.length === 0) return;
   const hasFailed = (/** @type {SlotWish} */ slot) => world.seats.get(seatKey(slot.id, slot.generation))?.life.state === 'failed';
-  const needed = isBeingCleared(world, name) ? new Set() : new Set(app?.slots.filter((slot) => asWanted(world, slot).want === 'up' && !hasFailed(slot)).map((slot) => scopeOf(app.spec, slot.slot)));
-  for (const [scope] of owned) {
+  const needed = isBeingCleared(world, name) ? new Set() : new Set(app?.slots.filter((slot) => asWanted(world, slot).want === 'up' && !hasFailed(slot)).map((slot) => scopeOf(app.spec, slot.slot, app.scope)));
+  for (const [scope, names] of owned) {
     if (needed.has(scope)) continue;
     world.openScopes.delete(scope);
-    tell(core, 'release', { app: name, scope });
+    for (const known of names) tell(core, 'release', { app: known, scope });
   }
 }
 

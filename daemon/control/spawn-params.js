@@ -41,7 +41,7 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
     ...(isNode && spec.mode === 'cluster' ? { scheduling: spec.scheduling } : {}),
     cwd: spec.cwd,
     env: { ...instanceEnv(spec, place, home, secrets), NCLUST_INSTANCE: instanceId },
-    logFiles: { out: label.outFile || null, err: label.errorFile || null },
+    logFiles: standInFiles(label),
     ...(spec.uid === null ? {} : { uid: spec.uid }),
     ...(spec.gid === null ? {} : { gid: spec.gid }),
   };
@@ -65,16 +65,17 @@ export function instanceEnv(spec, place, home, secrets) {
  * @param {object} o
  * @param {number} o.spawns
  * @param {string} o.logs  The folder.
+ * @param {string} [o.scope]  That of the app. Default: its name.
  * @returns {Label}
  */
-export function labelFor(spec, { id, slot, generation }, { spawns, logs }) {
+export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }) {
   return {
     name: spec.name,
     slot,
     id,
     generation,
     spawns,
-    scope: scopeOf(spec, slot),
+    scope: scopeOf(spec, slot, scope),
     ...logFiles(spec, id, logs),
     stop: stopSettings(spec),
   };
@@ -87,6 +88,16 @@ export function labelFor(spec, { id, slot, generation }, { spawns, logs }) {
  */
 export function stopSettings({ kind, killTimeoutMs, stopSignal, treekill, shutdownWithMessage }) {
   return { killTimeoutMs, signal: stopSignal, tree: treekill, ...(shutdownWithMessage && kind === 'node' ? { message: true } : {}) };
+}
+
+/**
+ * Where a worker writes its lines while neither keeper nor control lives.
+ * @param {Label} label
+ * @returns {{out: string|null, err: string|null}}
+ */
+function standInFiles({ outFile, errorFile, logFile: both = '' }) {
+  const instead = outFile === '' && errorFile === '' ? both : '';
+  return { out: outFile || instead || null, err: errorFile || instead || null };
 }
 
 /**

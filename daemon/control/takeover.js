@@ -47,7 +47,9 @@ function labelOf({ parts, world }, orphan, known, nth) {
   const found = findSlot(world, orphan.id);
   // Older than any generation, and different for each: two orphans of one slot are two seats.
   const generation = -nth;
-  if (found?.app.spec.name === orphan.name) return labelFor(found.app.spec, { ...found.wish, generation }, { spawns: 0, logs: parts.logsFolder });
+  const scope = found?.app.scope;
+  // One from before its app was renamed has the old name in its environment.
+  if (found && [found.app.spec.name, scope].includes(orphan.name)) return labelFor(found.app.spec, { ...found.wish, generation }, { spawns: 0, logs: parts.logsFolder, scope });
   return {
     name: orphan.name,
     slot: 0,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NclustError } from '../../lib/shared/errors.js';
 import { resolveInstances } from '../../lib/shared/cpus.js';
+import { asDeclared } from './hand-scale.js';
 import { changeApps, findApp, hasSlot, merge, replaceApp, settled, withSlots } from './desired.js';
 
 /** @import { AppSpec } from '../../lib/shared/spec.js' */
@@ -41,9 +42,19 @@ export function startSpecs(desired, specs, { isForced, isIdle, cpus, nowMs }) {
  * @returns {Change}
  */
 function startOne(desired, app, spec, { isRunning, nowMs }) {
-  if (!app) return restartAll(resize(desired, { spec, generation: 0, rollout: restartRollout(1), by: 'start', slots: [], createdAtMs: nowMs }, spec.instances), spec.name, 'start');
-  if (!isRunning) return restartAll(resize(desired, { ...app, spec }, spec.instances), spec.name, 'start');
+  if (!app) return restartAll(resize(desired, { spec, generation: 0, rollout: restartRollout(1), by: 'start', slots: [], createdAtMs: nowMs, ...ownScope(desired, spec.name) }, spec.instances), spec.name, 'start');
+  if (!isRunning) return restartAll(resize(desired, { ...asDeclared(app), spec }, spec.instances), spec.name, 'start');
   return resize(desired, { ...app, spec, by: 'start' }, app.slots.length + spec.instances);
+}
+
+/**
+ * An app that was renamed goes on under its first name where it listens; a new app of that name keeps apart.
+ * @param {Desired} desired
+ * @param {string} name
+ * @returns {Pick<AppWish, 'scope'>}
+ */
+function ownScope({ apps, nextId }, name) {
+  return apps.some(({ scope }) => scope === name) ? { scope: `${name}\t#${nextId}` } : {};
 }
 
 /**

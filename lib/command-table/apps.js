@@ -31,7 +31,7 @@ export const APPS = [
   {
     name: 'restart', words: TARGETS_OR_FILE, brief: 'end apps and start them again', help: 'end apps and start them again; what is set here stays set', takesOptionsOf: 'restart',
     options: [['-a, --update-env', 'give them the variables of this shell in place of those they were started with'], ['--watch', 'begin to watch their files, or stop watching them'], NO_WAIT, ...OF_FILE, ATTACH, JSON_OPTION],
-    examples: ['nclust restart api', 'PORT=4000 nclust restart api --update-env', 'nclust restart api --log-type json'],
+    examples: ['nclust restart api', 'PORT=4000 nclust restart api --update-env', 'nclust restart api --log-type json', 'nclust restart api --name web -- --port 4000'],
     load: load(() => import('../commands/restart.js'), 'restart', changedList),
   },
   {

@@ -1,4 +1,5 @@
 import { carryOut } from '../carry-out.js';
+import { withVersioning } from '../config/versioning.js';
 import { renderPlan } from '../render/plan.js';
 import { createPaint } from '../render/paint.cjs';
 import { askForPlan, isPending, readFile } from './asked-plan.js';
@@ -22,8 +23,9 @@ export async function apply(context, [word], options) {
 
   const client = await context.manager();
   const { wait, json } = options;
+  const specs = await withVersioning(/** @type {import('../shared/spec.js').AppSpec[]} */ (request.specs));
   /** @type {AskedPlan} */
-  const { plan, left, slots } = await carryOut(context, client, 'apply', { ...request, wait, token: newToken() }, `Applying ${shown}`);
+  const { plan, left, slots } = await carryOut(context, client, 'apply', { ...request, specs, wait, token: newToken() }, `Applying ${shown}`);
   const changed = new Set(plan.filter(({ action }) => action !== 'none').map(({ name }) => name));
   const { all } = json || changed.size > 0 ? await outcome(context, client, slots.filter(({ name }) => changed.has(name)), { done: wait ? 'Changed' : 'Changing', json }) : { all: (await client.request('list')).slots };
   return { plan, left, slots, all, shown, exitStatus: 0 };

@@ -23,7 +23,7 @@ import { newToken } from './outcome.js';
  */
 export async function readFile(context, word, { only, env, prune = false, updateEnv = false }) {
   refuseHalf({ only, prune });
-  const { file, specs, warnings } = await readConfig({ file: word ?? null, env: env ?? null, only: only ?? null, cwd: context.cwd, shell: context.env, node: context.node });
+  const { file, specs, warnings } = await readConfig({ file: word ?? null, env: env ?? null, only: only ?? null, cwd: context.cwd, shell: context.env, node: context.node, talk: context.talk });
   for (const warning of warnings) context.talk(warning);
   return { request: { specs, ...(file === null ? {} : { file }), isWhole: only === undefined, prune, updateEnv }, shown: file ?? 'what came from stdin' };
 }

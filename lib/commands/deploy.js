@@ -26,7 +26,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
   const [name, command, ...more] = given === null ? words : rest;
   if (name === undefined) throw new NclustError('ERR_NCLUST_USAGE', 'deploy needs an environment.', { hint: 'For example: nclust deploy production setup' });
   const { cwd, env, node, talk } = context;
-  const config = await describeConfig({ file: given, cwd, shell: env, node });
+  const config = await describeConfig({ file: given, cwd, shell: env, node, talk });
   const shown = given ?? basename(config.file ?? '');
   const { deployment, warnings } = readDeployment(config.deploy, name, { file: shown, postDeploy: `nclust startOrReload ${shellQuote(onHost(shown))} --env ${shellQuote(name)}` });
   for (const warning of warnings) talk(warning);

@@ -2,11 +2,13 @@ import { resolve } from 'node:path';
 import { carryOut } from '../carry-out.js';
 import { isConfigName } from '../config/find-config.js';
 import { NclustError } from '../shared/errors.js';
+import { shellQuote } from '../shared/shell-quote.js';
 import { reachListed } from './listed.js';
 import { newToken, outcome } from './outcome.js';
 
 /** @typedef {import('../context.js').Context} Context */
 /** @typedef {import('../client.js').Client} Client */
+/** @typedef {import('../shared/protocol.js').PlanItem} PlanItem */
 
 const DOING = { start: 'Starting', restart: 'Restarting', reload: 'Reloading' };
 const DONE = { start: 'Started', restart: 'Restarted', reload: 'Reloaded' };
@@ -37,12 +39,25 @@ export async function renewFromFile(context, how, file, options, read) {
   const { readConfig } = await import('../config/read-config.js');
   const config = await readConfig(wantedOf(context, file, options, read));
   for (const warning of config.warnings) context.talk(warning);
-  const { specs } = config;
+  const { withVersioning } = await import('../config/versioning.js');
+  const specs = await withVersioning(config.specs);
   if (specs.length === 0) throw noApps(config.file);
   const client = await context.manager();
-  const request = { specs, how, ...(config.file === null ? {} : { file: config.file }), wait: options.wait, token: newToken() };
-  const { slots } = await carryOut(context, client, 'renew', request, `${DOING[how]} ${specs.map(({ name }) => name).join(', ')}`);
+  const request = { specs, how, ...(config.file === null ? {} : { file: config.file }), ...(read.instances === undefined ? {} : { isCounted: true }), wait: options.wait, token: newToken() };
+  /** @type {{slots: import('../shared/protocol.js').SlotStatus[], plan?: PlanItem[]}} */
+  const { slots, plan = [] } = await carryOut(context, client, 'renew', request, `${DOING[how]} ${specs.map(({ name }) => name).join(', ')}`);
+  if (!options.json && read.instances === undefined) for (const sentence of plan.flatMap(ofNumber)) context.talk(sentence);
   return outcome(context, client, slots, { done: options.wait ? DONE[how] : DOING[how], json: options.json });
+}
+
+/**
+ * A number that nobody has typed just now is no surprise when it is said.
+ * @param {PlanItem} item
+ * @returns {string[]}
+ */
+function ofNumber({ name, changes, kept }) {
+  if (kept) return [`"${name}" keeps the ${kept.instances} instances it was scaled to; the file says ${kept.file}, as before. For those: nclust scale ${shellQuote(name)} ${kept.file}`];
+  return changes.filter(({ field }) => field === 'instances').map(({ before, after }) => `"${name}": ${before} -> ${after} instances, as the file says.`);
 }
 
 /**
@@ -75,10 +90,15 @@ export async function reachTargets(context, words, options) {
  * @param {Record<string, any>} read
  * @returns {import('../config/read-config.js').Wanted}
  */
-export function wantedOf({ cwd, env: shell, node }, file, { env = null, only = null }, read) {
+export function wantedOf({ cwd, env: shell, node, talk }, file, { env = null, only = null }, read) {
   const { interpreterArgs = read.nodeArgs, cwd: folder } = read;
   const options = { ...read, ...(interpreterArgs === undefined ? {} : { interpreterArgs }), ...(folder === undefined ? {} : { cwd: resolve(cwd, folder) }) };
-  return { file, env, only, cwd, shell, node, options };
+  return { file, env, only, cwd, shell, node, talk, options };
+}
+
+/** What stands behind "--" is for every app of a file. @param {Record<string, any>} read @param {string[]} args */
+export function withArgs(read, args) {
+  return args.length > 0 ? { ...read, args } : read;
 }
 
 /** What `--env` and `--only` mean without a file. @param {Context} context @param {Record<string, any>} options */

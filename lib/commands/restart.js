@@ -2,7 +2,8 @@ import { snapshot } from '../config/app-spec.js';
 import { carryOut } from '../carry-out.js';
 import { readRestartOptions, specFields } from '../config/options.js';
 import { reachListed } from './listed.js';
-import { fileAmong, renewFromFile, sayOnlyForFiles } from './of-file.js';
+import { commonChanges, ownChanges } from './own-changes.js';
+import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './of-file.js';
 import { newToken, outcome } from './outcome.js';
 
 /**
@@ -10,16 +11,16 @@ import { newToken, outcome } from './outcome.js';
  * @param {import('../context.js').Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
+ * @param {string[]} [args]  What stood behind "--": for the app, from then on.
  * @returns {Promise<import('./outcome.js').Outcome>}
  */
-export async function restart(context, words, options) {
+export async function restart(context, words, options, args = []) {
   const read = readRestartOptions(options);
   const file = fileAmong(words);
-  if (file !== null) return renewFromFile(context, 'restart', file, options, read);
+  if (file !== null) return renewFromFile(context, 'restart', file, options, withArgs(read, args));
   sayOnlyForFiles(context, options);
-  const spec = specFields(read);
   const { client, targets } = await reachListed(context, words);
-  const changes = { ...(options.updateEnv ? { env: snapshot(context.env) } : {}), ...(Object.keys(spec).length > 0 ? { spec } : {}), ...(options.watch ? { watch: true } : {}) };
+  const changes = { ...commonChanges(specFields(read)), ...(await ownChanges(context, client, targets, { read, args })), ...(options.updateEnv ? { env: snapshot(context.env) } : {}), ...(options.watch ? { watch: true } : {}) };
   const { slots } = await carryOut(context, client, 'restart', { targets, wait: options.wait, ...changes, token: newToken() }, `Restarting ${words.join(', ')}`);
   return outcome(context, client, slots, { done: options.wait ? 'Restarted' : 'Restarting', json: options.json });
 }

@@ -62,7 +62,7 @@ async function specsOf(context, words, options, args, say) {
   const [target = null] = targets;
   if (target !== null && target !== '-' && !isConfigName(target)) return [buildSpec(target, args, read, context)];
   const { env = null, only = null } = options;
-  const { specs, warnings } = await readConfig({ file: target, env, only, cwd: context.cwd, shell: context.env, node: context.node, options: read });
+  const { specs, warnings } = await readConfig({ file: target, env, only, cwd: context.cwd, shell: context.env, node: context.node, talk: say, options: read });
   for (const warning of warnings) say(warning);
   return specs;
 }

@@ -1,5 +1,5 @@
 import { readReloadOptions, readRestartOptions } from '../config/options.js';
-import { renewFromFile } from './of-file.js';
+import { renewFromFile, withArgs } from './of-file.js';
 
 /** @typedef {import('../context.js').Context} Context */
 /** @typedef {import('./outcome.js').Outcome} Outcome */
@@ -9,10 +9,11 @@ import { renewFromFile } from './of-file.js';
  * @param {Context} context
  * @param {string[]} words  The file. Default: the one in this folder.
  * @param {Record<string, any>} options
+ * @param {string[]} [args]  For every app of the file.
  * @returns {Promise<Outcome>}
  */
-export async function startOrRestart(context, [file], options) {
-  return renewFromFile(context, 'restart', file ?? null, options, readRestartOptions(options));
+export async function startOrRestart(context, [file], options, args = []) {
+  return renewFromFile(context, 'restart', file ?? null, options, withArgs(readRestartOptions(options), args));
 }
 
 /**
@@ -20,8 +21,9 @@ export async function startOrRestart(context, [file], options) {
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
+ * @param {string[]} [args]  For every app of the file.
  * @returns {Promise<Outcome>}
  */
-export async function startOrReload(context, [file], options) {
-  return renewFromFile(context, 'reload', file ?? null, options, readReloadOptions(options));
+export async function startOrReload(context, [file], options, args = []) {
+  return renewFromFile(context, 'reload', file ?? null, options, withArgs(readReloadOptions(options), args));
 }

@@ -7,7 +7,7 @@ import { readStartOptions, separateExitCodes, separateWatched } from '../config/
 import { NclustError } from '../shared/errors.js';
 import { shellQuote } from '../shared/shell-quote.js';
 import { keptApps } from './not-running.js';
-import { fileAmong, renewFromFile, sayOnlyForFiles } from './of-file.js';
+import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './of-file.js';
 import { newToken, outcome } from './outcome.js';
 
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
@@ -28,7 +28,7 @@ export async function start(context, targets, options, args) {
   const all = watched.targets;
   const read = readStartOptions(given);
   const file = all.length === 0 ? findConfig(context.cwd) : fileAmong(all);
-  if (file !== null) return renewFromFile(context, 'start', file, options, args.length > 0 ? { ...read, args } : read);
+  if (file !== null) return renewFromFile(context, 'start', file, options, withArgs(read, args));
   if (all.length === 0) throw nothingToStart(context);
   sayOnlyForFiles(context, options);
 
@@ -38,7 +38,8 @@ export async function start(context, targets, options, args) {
   if (fresh.length > 1 && read.name !== undefined) {
     throw new NclustError('ERR_NCLUST_USAGE', `--name is "${read.name}" for ${fresh.length} things to start; accepted: one, because names are unique.`);
   }
-  const specs = fresh.map((target) => buildSpec(target, args, read, context));
+  const built = fresh.map((target) => buildSpec(target, args, read, context));
+  const specs = built.length > 0 ? await (await import('../config/versioning.js')).withVersioning(built) : [];
 
   const client = reached ?? (await context.manager());
   const { wait, force = false } = options;
@@ -97,7 +98,7 @@ function nothingToStart({ cwd }) {
 /** @param {string} target */
 function describedAgain(target) {
   return new NclustError('ERR_NCLUST_USAGE', `"${target}" is in the list already, and options or arguments are for a new app.`, {
-    hint: `Without them, nclust start ${shellQuote(target)} starts it again; "nclust scale" changes its number; to change the rest, delete it and start it anew.`,
+    hint: `Without them, nclust start ${shellQuote(target)} starts it again; "nclust restart" and "nclust reload" take them for what is listed, and "nclust scale" changes its number.`,
   });
 }
 

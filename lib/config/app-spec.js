@@ -3,6 +3,7 @@ import { basename, dirname, extname, resolve } from 'node:path';
 import { NclustError } from '../shared/errors.js';
 import { checkSpec } from '../shared/spec.js';
 import { appVersion } from './app-version.js';
+import { checkFolder } from './check-folder.js';
 import { findProgram } from './find-program.js';
 import { resolveProgram } from './interpreter.js';
 import { noScript } from './no-script.js';
@@ -139,16 +140,6 @@ function throughShell(command, args, options, { cwd, env }) {
 function defaultName(target, { script, isCommand }) {
   const name = isCommand ? target.trim().replace(/\s+/g, ' ') : basename(script, extname(script));
   return (name || basename(script)).slice(0, NAME_MAX);
-}
-
-/** @param {string} folder */
-function checkFolder(folder) {
-  try {
-    if (statSync(folder).isDirectory()) return folder;
-  } catch {
-    // Told below, like a file in its place.
-  }
-  throw new NclustError('ERR_NCLUST_CWD_NOT_FOUND', `The working directory "${folder}" does not exist or is not a directory.`, { hint: 'Create it, or give another --cwd.' });
 }
 
 /** @param {string} file */

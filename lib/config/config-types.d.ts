@@ -129,6 +129,8 @@ export interface AppConfig {
   disable_source_map_support?: boolean;
   /** The same as `disable_source_map_support`. */
   disableSourceMapSupport?: boolean;
+  /** Revision, branch and remote of the git checkout its script lies in are in `nclust jlist`. Default: true. */
+  vizion?: boolean;
   /** Fork mode, also with instances. Default: false. */
   execute_command?: boolean;
   /** The same as `execute_command`. */
@@ -253,7 +255,7 @@ export interface AppConfig {
   logShip?: string | string[];
   /** Reload it when files change: in its working directory, or in this path. Default: false. */
   watch?: boolean | string | string[];
-  /** What not to watch: a name, path, glob or regular expression. Dotfiles, node_modules and log files of the app never count. Default: none. */
+  /** What not to watch: names, paths, globs or a regular expression. Dotfiles, node_modules and log files of the app never count. Default: none. */
   ignore_watch?: string | string[];
   /** The same as `ignore_watch`. */
   ignoreWatch?: string | string[];
@@ -295,8 +297,6 @@ export interface AppConfig {
   kill_retry_time?: unknown;
   /** The same as `kill_retry_time`. */
   killRetryTime?: unknown;
-  /** Accepted and not needed: no git data is collected. */
-  vizion?: unknown;
   /** Accepted and not needed: nclust does not pull; `deploy` has its hooks. */
   post_update?: unknown;
   /** The same as `post_update`. */

@@ -5,6 +5,7 @@ import { nearWords } from '../shared/near-words.js';
 import { faultAt } from './config-fault.js';
 import { shapeOf, within } from './config-shape.js';
 import { asPlain } from './evaluation/plain.js';
+import { patienceOf } from './evaluation-limit.js';
 import { findConfig, noConfig } from './find-config.js';
 import { loadConfig, STDIN } from './load-config.js';
 import { readEntry } from './read-entry.js';
@@ -30,14 +31,14 @@ import { readSite, settleEntry } from './settle-entry.js';
  * @param {import('./read-config.js').Wanted} wanted
  * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG when it cannot be read, _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env` and `options`.
  */
-export async function describeConfig({ file: given = null, value: object, env = null, only = null, cwd, shell, node, stdin = () => text(process.stdin), options = {} }) {
+export async function describeConfig({ file: given = null, value: object, env = null, only = null, cwd, shell, node, stdin = () => text(process.stdin), talk = () => {}, options = {} }) {
   const isObject = object !== undefined;
   const path = isObject ? null : given === null ? findConfig(cwd) : given === STDIN ? STDIN : resolve(cwd, given);
   if (path === null && !isObject) throw noConfig(cwd);
   const isFile = path !== null && path !== STDIN;
   const folder = isFile ? dirname(path) : cwd;
   const shown = isFile ? path : isObject ? 'the object' : 'stdin';
-  const { value, oddities, isFunction } = path === null ? { ...asPlain(object), isFunction: false } : await loadConfig(path, { env, version: node.version, stdin });
+  const { value, oddities, isFunction } = path === null ? { ...asPlain(object), isFunction: false } : await loadConfig(path, { env, version: node.version, stdin, patience: () => ({ ...patienceOf(shell), talk }) });
   const shape = shapeOf(value);
   const read = [...shape.apps.map(({ keyPath, entry }) => readEntry(entry, keyPath)), ...shape.sites.map(({ keyPath, entry }) => readSite(entry, keyPath))];
   const all = read.map((entry) => settleEntry(entry, { options, env, folder, shellCwd: cwd, path: shell.PATH }));

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { unreadable } from './config-fault.js';
+import { withPatience } from './evaluation-limit.js';
 import { syntaxPlace } from './syntax-place.js';
 import { typeStrippingFlags } from './type-stripping.js';
 
@@ -17,15 +18,15 @@ const MAIN = fileURLToPath(new URL('./evaluation/main.js', import.meta.url));
  * @param {object} o
  * @param {string|null} o.env  The environment that was chosen, for an export that is a function.
  * @param {string} o.version  Of the Node.js that runs this command.
+ * @param {import('./evaluation-limit.js').Patience & {talk: (sentence: string) => void}} o.patience
  * @returns {Promise<import('./load-config.js').Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG.
  */
-export async function evaluate(file, { env, version }) {
+export async function evaluate(file, { env, version, patience }) {
   const flags = /\.[cm]?ts$/.test(file) ? typeStrippingFlags(version) : [];
   if (flags === null) throw unreadable(file, `Node.js ${version} cannot run TypeScript`, { hint: 'Use Node.js 22.18 or newer, or write the file as .js, .json or .yaml.' });
   // What it prints is talk: stdout is for the data of the command.
   const child = fork(MAIN, [JSON.stringify({ file, env }), ...process.argv.slice(2)], { execArgv: flags, serialization: 'advanced', stdio: ['inherit', 2, 2, 'ipc'] });
-  const answer = await answerOf(child, file);
-  await end(child);
+  const answer = await withPatience(file, answerOf(child, file), patience).finally(() => end(child));
   if ('error' in answer) throw unreadable(file, answer.error.message, { ...answer.error, ...(answer.error.line === null ? await syntaxPlace(file, flags) : {}) });
   const { variables, ...loaded } = answer;
   for (const [name, value] of variables) {

@@ -29,7 +29,7 @@ export function interpreterChange(spec, { interpreter, interpreterArgs }, where)
 }
 
 /** @param {AppSpec} spec */
-function isShellCommand({ kind, interpreterArgs, execArgs }) {
+export function isShellCommand({ kind, interpreterArgs, execArgs }) {
   return kind === 'exec' && interpreterArgs[0] === '-c' && execArgs[0] === '-c';
 }
 

@@ -45,9 +45,10 @@ const TYPESCRIPT = new Set(['.ts', '.mts', '.cts']);
 export function resolveProgram(script, interpreter, where) {
   if (interpreter === undefined) return byFile(script, where);
   if (interpreter === 'none') return itself(script);
-  if (/^node@/.test(interpreter)) {
+  const [, version] = /^node@(.*)$/.exec(interpreter) ?? [];
+  if (version !== undefined) {
     throw new NclustError('ERR_NCLUST_INTERPRETER_UNSUPPORTED', `--interpreter is "${interpreter}", and nclust does not choose among versions of Node.js by that form.`, {
-      hint: 'Give the path of the binary, for example --interpreter "$(nvm which 22)".',
+      hint: `Give the path of the binary: --interpreter "$(nvm which ${/^[\w.]+$/.test(version) ? version : 22})" on the command line; in a config file, what that prints.`,
     });
   }
   return withInterpreter(script, [interpreter], where);

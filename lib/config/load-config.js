@@ -18,13 +18,14 @@ export const STDIN = '-';
  * @param {string|null} o.env
  * @param {string} o.version  Of the Node.js that runs this command.
  * @param {() => Promise<string>} o.stdin
+ * @param {() => import('./evaluation-limit.js').Patience & {talk: (sentence: string) => void}} o.patience  With one that is a program. Throws ERR_NCLUST_USAGE.
  * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG, and ERR_NCLUST_CONFIG_NOT_FOUND.
  */
-export async function loadConfig(file, { env, version, stdin }) {
+export async function loadConfig(file, { env, version, stdin, patience }) {
   if (file === STDIN) return plain(await parseEither(await stdin(), 'stdin'));
   if (/\.[cm]?[jt]s$/.test(file)) {
     await textOf(file); // For an error that says so when it is missing.
-    return evaluate(file, { env, version });
+    return evaluate(file, { env, version, patience: patience() });
   }
   const text = await textOf(file);
   if (/^\.ya?ml$/.test(extname(file))) return plain(await parseYaml(text, file));

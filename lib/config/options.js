@@ -39,21 +39,23 @@ export const START_OPTIONS = [
 ];
 
 /** Those that mean something for an app that is in the list, too. */
-const CHANGEABLE = ['interpreter', 'interpreterArgs', 'nodeArgs', 'scheduling', 'maxSurge', 'maxUnavailable', 'rollbackWindow'];
+const CHANGEABLE = ['name', 'cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'scheduling', 'maxSurge', 'maxUnavailable', 'rollbackWindow', 'metrics', 'uid', 'gid'];
 
 /** The rules it is run by. */
 const RULES = [
   'namespace', 'autorestart', 'maxRestarts', 'restartDelay', 'expBackoffRestartDelay', 'minUptime', 'stopExitCodes', 'killTimeout', 'stopSignal', 'treekill', 'waitReady', 'listenTimeout',
-  'shutdownWithMessage',
+  'shutdownWithMessage', 'vizion',
 ];
 
 const RULE_OPTIONS = START_OPTIONS.filter(({ key }) => RULES.includes(key));
 
-/** @type {StartOption[]} */
-export const RELOAD_OPTIONS = [...START_OPTIONS.filter(({ key }) => CHANGEABLE.includes(key)), ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...TRIGGER_OPTIONS];
+const CHANGEABLE_OPTIONS = START_OPTIONS.filter(({ key }) => CHANGEABLE.includes(key));
 
 /** @type {StartOption[]} */
-export const RESTART_OPTIONS = [...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...RESTART_TRIGGER_OPTIONS];
+export const RELOAD_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...TRIGGER_OPTIONS];
+
+/** @type {StartOption[]} */
+export const RESTART_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...RESTART_TRIGGER_OPTIONS];
 
 /**
  * Reads the options of `start` that were given.

@@ -32,5 +32,6 @@ export const PROGRAM_OPTIONS = [
   { name: 'gid', flags: '--gid <group>', key: 'gid', ...word, default: 'the group of that user', help: 'run as this group, name or number (root only)' },
   { name: 'source_map_support', flags: '--source-map-support', key: 'sourceMapSupport', ...flag, default: 'false', help: 'stack traces that name the lines of the source (Node.js with --enable-source-maps)' },
   { name: 'disable_source_map_support', flags: '--disable-source-map-support', key: 'disableSourceMapSupport', ...flag, default: 'false', help: 'without them, whatever a config file says', meaning: 'takes source_map_support back' },
+  { name: 'vizion', flags: '--no-vizion', key: 'vizion', field: 'vizion', ...flag, default: 'true', help: 'do not ask git about the folder of its script', meaning: 'revision, branch and remote of the git checkout its script lies in are in `nclust jlist`' },
   { name: 'execute_command', flags: '-x, --execute-command', key: 'executeCommand', ...flag, default: 'false', help: 'fork mode, also with --instances', meaning: 'fork mode, also with instances' },
 ];

@@ -15,6 +15,7 @@ import { specOfEntry } from './spec-of-entry.js';
  * @property {Record<string, string|undefined>} shell  Its variables: `process.env`, because a config that is a program may add to it.
  * @property {{file: string, version: string}} node  The Node.js that runs this command.
  * @property {() => Promise<string>} [stdin]  Default: that of this process.
+ * @property {(sentence: string) => void} [talk]  Hears that a config which is a program takes long. Default: nobody.
  * @property {Record<string, any>} [options]  By key: what the command line says about every app of the file.
  */
 

@@ -22,7 +22,7 @@ export const TRIGGER_OPTIONS = [
     default: 'false', help: 'reload it when files change: in its working directory, or in this path; may be given several times',
   },
   { flags: '--no-watch', key: 'watch', field: 'watch', read: asWatch, help: 'reload it by command only (default)' },
-  { flags: '--ignore-watch <path>', key: 'ignoreWatch', field: 'ignoreWatch', name: 'ignore_watch', isRepeatable: true, read: asIgnored, accepted: IGNORE_FORMS, schema: TEXTS, default: 'none', help: 'what not to watch: a name, path, glob or regular expression; may be given several times. Dotfiles, node_modules and log files of the app never count' },
+  { flags: '--ignore-watch <path>', key: 'ignoreWatch', field: 'ignoreWatch', name: 'ignore_watch', isRepeatable: true, read: asIgnored, accepted: IGNORE_FORMS, schema: TEXTS, default: 'none', help: 'what not to watch: names, paths, globs or a regular expression; may be given several times. Dotfiles, node_modules and log files of the app never count' },
   { flags: '--ext <list>', key: 'ext', field: 'watchExtensions', name: 'ext', aliases: ['watch_extensions'], read: asExtensions, accepted: EXTENSION_FORMS, schema: TEXTS, default: 'all', help: 'watch only files with these extensions: js,json' },
   { flags: '--watch-delay <seconds>', key: 'watchDelay', field: 'watchDelayMs', name: 'watch_delay', read: asDelay, accepted: DELAY_FORMS, schema: { type: ['number', 'string'] }, default: '100ms', help: 'how long nothing may have changed before it is reloaded: seconds on the command line, or 500ms' },
   { key: 'watchOptions', field: 'watchOptions', name: 'watch_options', read: asWatchOptions, accepted: OBJECT_FORMS, schema: { type: 'object' }, default: 'none', help: 'options for chokidar, which does the watching: usePolling, interval, followSymlinks, depth, awaitWriteFinish' },
@@ -50,7 +50,9 @@ function asWatch(value, where) {
 /** @param {unknown} value @param {string} where */
 function asIgnored(value, where) {
   if (value === false || value === null) return [];
-  const given = Array.isArray(value) ? value : [value];
+  // As in PM2, a text holds several; what stands in a list of a file is one, with its spaces.
+  const isText = !Array.isArray(value) || where.startsWith('--');
+  const given = [value].flat().flatMap((one) => (isText && typeof one === 'string' && !/^\s*\/.*\/[a-z]*\s*$/.test(one) && one.trim() !== '' ? one.trim().split(/\s+/) : [one]));
   // A config file that is a program may hold real ones.
   const texts = textsOf(given.map((one) => (one instanceof RegExp ? `/${one.source}/${one.flags.replace(/[^imsu]/g, '')}` : one)), where, IGNORE_FORMS);
   const bad = texts.find((text) => readWatchPattern(text) === null);

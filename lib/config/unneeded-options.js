@@ -13,7 +13,6 @@ const MONITORING = 'for a monitoring service that nclust has no part in';
 export const UNNEEDED_OPTIONS = [
   unneeded('force', 'an app of a file that runs is restarted by `start`'),
   unneeded('kill_retry_time', 'the end of a process is an event, nothing polls for it'),
-  unneeded('vizion', 'no git data is collected'),
   unneeded('post_update', 'nclust does not pull; `deploy` has its hooks'),
   unneeded('windowsHide', 'nclust does not run on Windows'),
   unneeded('automation', MONITORING),

@@ -1,3 +1,5 @@
+import { areVariables } from '../shared/environment-spec.js';
+
 /** What PM2 puts into the environment of an app besides what the user said. PM2_SERVE_* is what its file server is configured by. */
 const OF_PM2 = /^(PM2_(?!SERVE_)|pm_|axm_)|^(unique_id|km_link|NODE_APP_INSTANCE)$/;
 
@@ -9,15 +11,17 @@ const OF_PM2 = /^(PM2_(?!SERVE_)|pm_|axm_)|^(unique_id|km_link|NODE_APP_INSTANCE
  * @param {string} o.name  Of the app: PM2 keeps the settings of modules under it.
  * @param {string} o.instanceVar
  * @param {Record<string, string|undefined>} o.shell
- * @returns {{shell: Record<string, string>, own: Record<string, string>}}
+ * @returns {{shell: Record<string, string>, own: Record<string, string>, left: string[]}}  `left`: names of those that no environment can hold.
  */
 export function splitEnvironment(env, { name, instanceVar, shell }) {
-  /** @type {{shell: Record<string, string>, own: Record<string, string>}} */
-  const split = { shell: {}, own: {} };
+  /** @type {{shell: Record<string, string>, own: Record<string, string>, left: string[]}} */
+  const split = { shell: {}, own: {}, left: [] };
   for (const [key, value] of Object.entries(env)) {
     if (value === null || value === undefined || key === '' || key === instanceVar || OF_PM2.test(key)) continue;
     if (key === name && isSettings(value)) continue;
-    split[shell[key] === undefined ? 'own' : 'shell'][key] = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    if (areVariables({ [key]: text })) split[shell[key] === undefined ? 'own' : 'shell'][key] = text;
+    else split.left.push(key);
   }
   return split;
 }

@@ -57,6 +57,7 @@ function takeOne(group, name, { pm2Home, shell }, taken) {
   const read = readEntry(pm2Entry(group, { name, env: env.own, pm2Home }), name);
   const entry = settleEntry(read, { options: {}, env: null, folder: cwd, shellCwd: cwd, path: variables.PATH });
   const { spec, faults, warnings } = entry.faults.length > 0 ? { spec: null, faults: entry.faults, warnings: [] } : specOfEntry(entry, place);
+  for (const variable of env.left) taken.warnings.push(`The variable ${JSON.stringify(variable)} of "${name}" was left out: its name or its value holds what no environment can.`);
   taken.warnings.push(...entry.warnings, ...warnings);
   if (!spec) return void taken.refused.push({ name, why: faults.map(({ message }) => message).join(' ') });
   const resting = group.flatMap(({ status }, slot) => (RESTING.has(status) ? [slot] : []));

@@ -1,5 +1,6 @@
 import { isConfigName } from '../config/find-config.js';
 import { readConfig, readNames } from '../config/read-config.js';
+import { withVersioning } from '../config/versioning.js';
 
 /** @typedef {import('../config/config-types.js').ConfigExport} ConfigExport */
 
@@ -26,8 +27,9 @@ export function isConfig(what) {
  * @param {Choice} choice
  * @returns {ReturnType<typeof readConfig>}
  */
-export function readGiven(what, choice) {
-  return readConfig(wanted(what, choice));
+export async function readGiven(what, choice) {
+  const config = await readConfig(wanted(what, choice));
+  return { ...config, specs: await withVersioning(config.specs) };
 }
 
 /**

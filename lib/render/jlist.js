@@ -47,7 +47,7 @@ function pm2Env(slot) {
     ...paths(slot),
     ...state(slot),
     ...settings(slot),
-    env,
+    env: { ...env, unique_id: slot.instanceId ?? '' },
     axm_actions: slot.axm?.actions ?? [],
     axm_monitor: slot.axm?.monitor ?? {},
     axm_options: slot.axm?.options ?? {},
@@ -98,6 +98,7 @@ function state(slot) {
     ...(slot.lastDeath === null ? {} : { exit_code: slot.lastDeath.code ?? 0 }),
     node_version: slot.nodeVersion?.replace(/^v/, ''),
     vizion_running: false,
+    ...(slot.spec?.vizion && slot.spec.versioning ? { versioning: slot.spec.versioning } : {}),
   };
 }
 
@@ -109,6 +110,7 @@ function settings({ spec: given, watching, autorestart }) {
     autostart: spec?.autostart ?? true,
     autorestart,
     watch: spec ? watchSetting(spec) : watching,
+    vizion: spec?.vizion ?? false,
     ...MEANINGLESS,
     ...(spec && {
       merge_logs: spec.mergeLogs ?? (spec.mode === 'fork' && !spec.instancesGiven),
@@ -139,7 +141,7 @@ function settings({ spec: given, watching, autorestart }) {
 }
 
 /** What PM2 lists of every process, and nothing here goes by. */
-const MEANINGLESS = { vizion: false, pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100 };
+const MEANINGLESS = { pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100 };
 
 /** As it was given: "." is what true stands for. @param {import('../shared/spec.js').AppSpec} spec */
 function watchSetting({ watch, watchOff }) {

@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { isHidden } from './request-path.js';
 
-/** @typedef {{type: 'file', root: string, file: string, bytes: number} | {type: 'folder', root: string, folder: string} | {type: 'nothing'}} Found  `file` and `folder` are real paths, and inside the real `root`. */
+/** @typedef {{type: 'file', root: string, file: string, bytes: number, modifiedAtMs: number} | {type: 'folder', root: string, folder: string} | {type: 'nothing'}} Found  `file` and `folder` are real paths, and inside the real `root`. */
 
 /** What the file system says when there is nothing of that name, or nothing we may see. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES', 'EPERM', 'EINVAL'];
@@ -25,7 +25,7 @@ export async function locate(folder, segments) {
     const facts = await stat(path);
     if (facts.isDirectory()) return { type: 'folder', root, folder: path };
     // A pipe, a socket or a device has no end.
-    return facts.isFile() ? { type: 'file', root, file: path, bytes: facts.size } : { type: 'nothing' };
+    return facts.isFile() ? { type: 'file', root, file: path, bytes: facts.size, modifiedAtMs: facts.mtimeMs } : { type: 'nothing' };
   } catch (error) {
     if (ABSENT.includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) return { type: 'nothing' };
     throw error;

@@ -11,13 +11,15 @@ import { varyBy } from './vary.js';
  * Sends a file: whole, a range of it, or the word that it has not changed.
  * @param {Request} request
  * @param {Response} response
- * @param {{root: string, file: string, bytes: number}} found  Real paths.
+ * @param {{root: string, file: string, bytes: number, modifiedAtMs: number}} found  Real paths.
  * @param {(file: string) => string} cacheControl
  * @param {number} [status]  Default: what the request deserves.
  */
-export function sendFile(request, response, { root, file, bytes: size }, cacheControl, status) {
+export function sendFile(request, response, { root, file, bytes: size, modifiedAtMs }, cacheControl, status) {
   if (status !== undefined) response.statusCode = status;
-  request.headers.range = satisfiable(request.headers.range, size);
+  request.headers.range = isSame(request.headers['if-range'], modifiedAtMs) ? satisfiable(request.headers.range, size) : undefined;
+  // send() would take a weak validator for a match, and a later date.
+  delete request.headers['if-range'];
   // Said with 304 and 206 too, which compression leaves alone: a cache must not take one form for the other.
   varyBy(response, 'Accept-Encoding');
   const isWhole = status !== undefined;
@@ -28,6 +30,17 @@ export function sendFile(request, response, { root, file, bytes: size }, cacheCo
   stream.on('directory', () => fail(response, 404));
   stream.on('stream', (/** @type {import('node:fs').ReadStream} */ bytes) => endWhenShort(bytes, response));
   stream.pipe(response);
+}
+
+/**
+ * Whether the file is, byte for byte, the one that the client has a part of (RFC 9110, 13.1.5). Our entity tags are weak, which never says so; a date does when nothing can have been written in that second any more.
+ * @param {string|string[]|undefined} ifRange
+ * @param {number} modifiedAtMs
+ */
+function isSame(ifRange, modifiedAtMs) {
+  if (ifRange === undefined) return true;
+  const second = Math.floor(modifiedAtMs / 1_000) * 1_000;
+  return Date.parse(String(ifRange)) === second && !String(ifRange).includes('"') && Date.now() - second > 1_000;
 }
 
 /**

@@ -92,6 +92,8 @@ export const SPEC_NEEDS = {
   maxMemoryBytes: row('live', 'max_memory_restart'),
   autostart: row('live', 'autostart'),
   pidFile: row('live', 'pid_file'),
+  vizion: row('nothing', 'vizion'),
+  versioning: derived('along', 'vizion'),
 };
 
 /** Fields that may change under an instance that runs. */

@@ -4,10 +4,11 @@ import { areVariables, ENVIRONMENT_RULES, isVariableName } from './environment-s
 import { LOG_RULES, settleLogPaths } from './log-spec.js';
 import { TRIGGER_RULES } from './trigger-spec.js';
 import { flag, isFilled, isText, isWhole, oneOf, texts, whole } from './rules.js';
+import { VERSIONING_RULES } from './versioning.js';
 
 /** @typedef {import('./rules.js').Rule} Rule */
 
-/** Everything the manager needs to know about one app: complete, checked, in plain units. @typedef {ProgramSpec & import('./environment-spec.js').EnvironmentSpec & import('./log-spec.js').LogSpec & import('./trigger-spec.js').TriggerSpec} AppSpec */
+/** Everything the manager needs to know about one app: complete, checked, in plain units. @typedef {ProgramSpec & import('./environment-spec.js').EnvironmentSpec & import('./log-spec.js').LogSpec & import('./trigger-spec.js').TriggerSpec & import('./versioning.js').VersioningSpec} AppSpec */
 
 /**
  * What runs, and by which rules.
@@ -97,6 +98,7 @@ export const SPEC_RULES = {
   ...ENVIRONMENT_RULES,
   ...LOG_RULES,
   ...TRIGGER_RULES,
+  ...VERSIONING_RULES,
 };
 
 /**
@@ -132,6 +134,15 @@ export function checkSpecChange(value, keyPath = 'spec') {
 export function completeSpec(spec) {
   const missing = Object.entries(SPEC_RULES).filter(([key, { fallback }]) => !(key in spec) && fallback !== undefined);
   return /** @type {AppSpec} */ ({ ...spec, ...Object.fromEntries(missing.map(([key, { fallback }]) => [key, fallback])) });
+}
+
+/**
+ * What a later version has written into a spec. Whoever goes back to this one and forward again finds it as it was.
+ * @param {AppSpec} spec  Of the desired state.
+ * @returns {Partial<AppSpec>}
+ */
+export function laterFields(spec) {
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => !Object.hasOwn(SPEC_RULES, key)));
 }
 
 /**

@@ -14,7 +14,9 @@ test('options of PM2 that need nobody to ask for them are accepted, and say so',
   const home = await sandbox();
   const result = await home.nclust('start', home.place('keeps-alive'), '--name', 'shop', '--min-uptime', '200', '--parallel', '4', '--no-pmx', '--no-vizion');
   expect(result).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('shop') });
-  expect(result.stderr).toMatch(/--parallel is not needed: .*\n--no-vizion is not needed: .*\n--no-pmx is not needed: .*/);
+  expect(result.stderr).toMatch(/--parallel is not needed: .*\n--no-pmx is not needed: .*/);
+  expect((await home.nclust('jlist')).json()[0].pm2_env.vizion).toBe(false);
+  expect((await home.nclust('stop', 'shop', '--no-vizion', '--no-pmx')).stderr).toMatch(/--no-vizion is not needed: .*\n--no-pmx is not needed: .*/);
 });
 
 test('--attach follows the logs of what was started, and Ctrl-C leaves it running', async () => {

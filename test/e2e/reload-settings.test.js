@@ -29,6 +29,20 @@ test.runIf(existsSync(NODE_24))('--interpreter: the new workers run on that Node
   for (const pid of await app.pids()) expect(readlinkSync(`/proc/${pid}/exe`)).toBe(NODE_24);
 });
 
+test.each([['reload'], ['restart']])('%s with another name: it listens where it did, also beside a new app of the old name, and no request fails', async (method) => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { instances: 2, name: 'old' });
+  const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+  expect(await home.nclust(method, 'old', '--name', 'new')).toMatchObject({ exitStatus: 0 });
+  await home.nclust('start', home.place('keeps-alive'), '--name', 'old', '-i', '1', '--min-uptime', '50');
+  expect(await home.nclust('reload', 'new')).toMatchObject({ exitStatus: 0 });
+  expect(await load.stop()).toMatchObject(LOST_NOTHING);
+  expect((await home.list()).map(({ name, slot, status }) => `${name}/${slot} ${status}`)).toEqual(['new/0 online', 'new/1 online', 'old/0 online']);
+
+  await home.nclust('delete', 'new');
+  await expect(fetch(app.url)).rejects.toThrow();
+});
+
 test('what a reload sets stays set', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 1, flags: ['--max-surge', '2'], env: { COLOUR: 'red' } });

@@ -1,4 +1,6 @@
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { takePort } from '../helpers/ports.js';
@@ -77,4 +79,16 @@ test.each([['0'], ['-3'], ['lots']])('scale to %s is refused and changes nothing
   expect(result).toMatchObject({ stdout: '' });
   expect([1, 2]).toContain(result.exitStatus);
   expect(await app.pids()).toEqual(before);
+});
+
+test('a reload of the config file keeps what was scaled by hand, and a new number in it counts; the command says which', async () => {
+  const home = await sandbox();
+  home.place('keeps-alive');
+  const file = (/** @type {number} */ instances) => writeFileSync(join(home.work, 'ecosystem.config.js'), `module.exports = { apps: [{ name: 'api', script: './keeps-alive.js', instances: ${instances}, min_uptime: 100 }] };`);
+  file(2);
+  await home.nclust('start');
+  await home.nclust('scale', 'api', '3');
+  expect(await home.nclust('startOrReload', 'ecosystem.config.js')).toMatchObject({ exitStatus: 0, stderr: '"api" keeps the 3 instances it was scaled to; the file says 2, as before. For those: nclust scale api 2\nReloaded "api" (3 instances).\n' });
+  file(1);
+  expect(await home.nclust('reload', 'ecosystem.config.js')).toMatchObject({ exitStatus: 0, stderr: '"api": 3 -> 1 instances, as the file says.\nReloaded "api".\n' });
 });

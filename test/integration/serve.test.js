@@ -63,6 +63,25 @@ test.each([
   if (contentRange) expect(answer.headers['content-range']).toBe(contentRange);
 });
 
+test('If-Range: only the very date of the file, a while ago, stands for the bytes that the client has; anything else gets the whole file', async () => {
+  const { path } = site();
+  const old = new Date(Date.UTC(2024, 4, 1, 12));
+  utimesSync(join(path, 'ten.bin'), old, old);
+  const { ask } = await startStaticServer(path);
+  const range = { Range: 'bytes=2-4' };
+  const { headers } = await ask('/ten.bin');
+  const partial = { status: 206, body: '234', headers: { 'content-range': 'bytes 2-4/10' } };
+  const whole = { status: 200, body: '0123456789', headers: { 'content-length': '10' } };
+  expect(headers.etag).toMatch(/^W\//);
+  expect(await ask('/ten.bin', { headers: { ...range, 'If-Range': headers['last-modified'] } })).toMatchObject(partial);
+  for (const weak of [headers.etag, headers.etag.slice(2), `"x", ${headers.etag}`, new Date(old.getTime() + 60_000).toUTCString(), new Date(old.getTime() - 60_000).toUTCString(), 'soon', '']) {
+    expect(await ask('/ten.bin', { headers: { ...range, 'If-Range': weak } })).toMatchObject(whole);
+  }
+  const soon = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 60_000);
+  utimesSync(join(path, 'ten.bin'), soon, soon);
+  expect(await ask('/ten.bin', { headers: { ...range, 'If-Range': soon.toUTCString() } })).toMatchObject(whole);
+});
+
 test('what a cache has to tell apart is said with every answer, also with 304 and 206', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path, { isSpa: true, cors: 'https://example.com' });

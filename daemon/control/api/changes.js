@@ -1,15 +1,17 @@
 import { resolveInstances, resolveScale } from '../../../lib/shared/cpus.js';
 import { filtered } from '../../../lib/shared/environment.js';
-import { NclustError } from '../../../lib/shared/errors.js';
-import { checkSpec, checkSpecChange } from '../../../lib/shared/spec.js';
+import { checkSpec, checkSpecChange, laterFields } from '../../../lib/shared/spec.js';
 import { findApp, merge } from '../desired.js';
 import { NOTHING_FRESH } from '../environment.js';
 import { checkCompression } from '../logs/compression.js';
+import { scaledByHand } from '../hand-scale.js';
 import { keepOffOwnFiles } from '../own-files.js';
+import { renaming } from '../rename.js';
 import { withRoom } from '../room.js';
 import { isServing } from '../serving.js';
 import { checkCron } from '../triggers/check-cron.js';
 import { asSwitched, stopWatching, toggleWatch } from '../triggers/watch-switch.js';
+import { lookAtCheckouts } from '../versioning.js';
 import { changeSpecs, remove, renew, resize, startSpecs, stop } from '../wishes.js';
 import { select } from '../selectors.js';
 import { deletedStatus } from '../status.js';
@@ -50,14 +52,18 @@ export const changes = {
 
   /** @type {MethodBody} */
   async restart(desk, params, client) {
-    const { targets, wait, progress, token, env, spec, watch } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record), watch: withDefault(flag, false) }, params);
-    const { instances, ...fields } = spec ? checkSpecChange(spec) : {};
-    const given = changer({ env: env ?? null, fields, paths: desk.paths });
+    const { targets, wait, progress, token, env, spec, specs, watch } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record), specs: optional(record), watch: withDefault(flag, false) }, params);
+    const { instances, name, ...fields } = spec ? checkSpecChange(spec) : {};
+    const given = changerOf(desk, { env, fields, specs });
     const change = (/** @type {AppSpec} */ one) => (watch ? toggleWatch(given(one)) : given(one));
     const fresh = await readFresh(desk, token, (desired) => specsOf(desired, idsOf(desired, targets)).map(change));
     // A request that is sent again has been looked at.
     if (!desk.control.hasSeen(token)) desk.parts.checkPresent(servingSpecs(desk, targets).map(change));
-    const receipt = desk.control.mutate('restart', token, (desired) => fresh.keep(about(restarted(desk, desired, idsOf(desired, targets), { change: (one) => fresh.fill(change(one)), instances }))));
+    const receipt = desk.control.mutate('restart', token, (desired) => {
+      const ids = idsOf(desired, targets);
+      const rename = renaming(desired, ids, name);
+      return about(rename(fresh.keep(restarted(desk, desired, ids, { change: (one) => fresh.fill(change(one)), instances }))));
+    });
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 
@@ -171,26 +177,44 @@ function restarted({ parts }, desired, ids, { change, instances }) {
 }
 
 /**
- * @param {{env: Record<string, string>|null, fields: Partial<AppSpec>, paths: Desk['paths']}} o  `env` is the shell it belongs to from now on.
+ * @param {Desk} desk
+ * @param {object} o
+ * @param {Record<string, string>} [o.env]  The shell they belong to from now on.
+ * @param {Partial<AppSpec>} o.fields  Of all of them; their names change in another way, see rename.js.
+ * @param {Record<string, unknown>} [o.specs]  Of single apps, by name: an interpreter means something else for each script.
  * @returns {(spec: AppSpec) => AppSpec}  Throws ERR_NCLUST_BAD_SPEC.
  */
-export function changer({ env, fields, paths }) {
-  const given = asSwitched(fields);
+export function changerOf({ paths }, { env, fields, specs = {} }) {
+  const own = new Map(Object.entries(specs).map(([name, given]) => [name, checkOwn(given, `specs.${name}`)]));
   return (spec) => {
-    if (fields.name !== undefined && fields.name !== spec.name) throw new NclustError('ERR_NCLUST_BAD_SPEC', `The name of an app cannot change; "${spec.name}" would become "${fields.name}".`, { hint: 'Start it under the new name and delete the old one.' });
-    return possible(checkSpec({ ...spec, ...(env ? inShell({ ...spec, ...fields }, env) : {}), ...given }), paths);
+    const given = { ...fields, ...own.get(spec.name), name: spec.name };
+    return { ...laterFields(spec), ...possible(checkSpec({ ...spec, ...(env ? inShell({ ...spec, ...given }, env) : {}), ...asSwitched(given) }), paths) };
   };
 }
 
 /**
- * What the files and secrets hold of apps that a new generation is about to begin of. A request that is sent again has been looked at.
+ * @param {unknown} given
+ * @param {string} keyPath
+ */
+function checkOwn(given, keyPath) {
+  const fields = checkSpecChange(given, keyPath);
+  if (fields.instances !== undefined) throw new BadParams(`${keyPath}.instances`, 'left out here; "scale" changes it');
+  if (fields.name !== undefined) throw new BadParams(`${keyPath}.name`, 'left out here; "spec" has the new name of one app');
+  return fields;
+}
+
+/**
+ * What the files and secrets hold, and git knows, of apps that a new generation is about to begin of. A request that is sent again has been looked at.
  * @param {Desk} desk
  * @param {string} token
  * @param {(desired: Desired) => AppSpec[]} choose
  * @returns {Promise<Fresh>}  Rejects as Environment.read does; then nothing was touched.
  */
 export async function readFresh({ control, parts }, token, choose) {
-  return control.hasSeen(token) ? NOTHING_FRESH : parts.environment.read(choose(control.world.desired));
+  if (control.hasSeen(token)) return NOTHING_FRESH;
+  const specs = choose(control.world.desired);
+  const [fresh, inCheckout] = await Promise.all([parts.environment.read(specs), lookAtCheckouts(specs)]);
+  return { ...fresh, fill: (spec) => inCheckout(fresh.fill(spec)) };
 }
 
 /**
@@ -232,7 +256,8 @@ export function possible(spec, paths) {
  */
 function scaled({ parts }, desired, name, instances) {
   const app = /** @type {import('../desired.js').AppWish} */ (findApp(desired, name));
-  return resize(desired, { ...app, by: 'scale' }, resolveScale(instances, app.slots.length, parts.cpus()));
+  const count = resolveScale(instances, app.slots.length, parts.cpus());
+  return resize(desired, { ...scaledByHand(app, count), by: 'scale' }, count);
 }
 
 /** For withRoom(). @param {string} what  @param {Desk} desk */

@@ -1,11 +1,12 @@
 import { checkSpecChange } from '../../../lib/shared/spec.js';
 import { merge } from '../desired.js';
 import { isUp } from '../guard.js';
+import { renaming } from '../rename.js';
 import { reload } from '../rollout.js';
 import { withRoom } from '../room.js';
 import { isBeside, isServing } from '../serving.js';
 import { changeSpecs, renew } from '../wishes.js';
-import { about, changer, finish, idsOf, readFresh, roomOf, specsOf, WAITABLE } from './changes.js';
+import { about, changerOf, finish, idsOf, readFresh, roomOf, specsOf, WAITABLE } from './changes.js';
 import { BadParams, optional, readParams, record, texts, variables } from './params.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec.js' */
@@ -18,11 +19,10 @@ export const reloading = {
   /** @type {MethodBody} */
   async reload(desk, params, client) {
     const { targets, wait, progress, token, env, spec, specs } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record), specs: optional(record) }, params);
-    const common = fieldsOf(spec ?? {}, 'spec');
-    // An interpreter means something else for each script.
-    const own = new Map(Object.entries(specs ?? {}).map(([name, given]) => [name, fieldsOf(given, `specs.${name}`)]));
-    const change = (/** @type {AppSpec} */ one) => changer({ env: env ?? null, fields: { ...common, ...own.get(one.name) }, paths: desk.paths })(one);
-    const receipt = await beginReload(desk, { token, by: 'reload', choose: (desired) => idsOf(desired, targets), change });
+    const { name, instances, ...fields } = spec ? checkSpecChange(spec) : {};
+    if (instances !== undefined) throw new BadParams('spec.instances', 'left out here; "scale" changes it');
+    const change = changerOf(desk, { env, fields, specs });
+    const receipt = await beginReload(desk, { token, by: 'reload', choose: (desired) => idsOf(desired, targets), change, name });
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 };
@@ -35,27 +35,21 @@ export const reloading = {
  * @param {string} o.by  What the deaths of the old ones are put down to.
  * @param {(desired: Desired) => number[]} o.choose  The slots.
  * @param {(spec: AppSpec) => AppSpec} o.change
+ * @param {string} [o.name]  What the one app is called from then on.
  * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, and what `choose` and `change` throw; then nothing was touched.
  */
-export async function beginReload(desk, { token, by, choose, change }) {
+export async function beginReload(desk, { token, by, choose, change, name }) {
   const { control, parts } = desk;
   const changed = (/** @type {Desired} */ desired) => specsOf(desired, choose(desired)).map(change);
   const fresh = await readFresh(desk, token, changed);
   const renewed = (/** @type {AppSpec} */ spec) => fresh.fill(change(spec));
   // A request that is sent again has been looked at.
   if (!control.hasSeen(token)) await parts.preflight(changed(control.world.desired).map(fresh.fill));
-  return control.mutate('reload', token, (desired) => fresh.keep(withRoom(about(reloaded(control, desired, choose(desired), { change: renewed, by })), roomOf('Reload', desk))));
-}
-
-/**
- * @param {unknown} given
- * @param {string} keyPath
- * @returns {Partial<AppSpec>}
- */
-function fieldsOf(given, keyPath) {
-  const fields = checkSpecChange(given, keyPath);
-  if (fields.instances !== undefined) throw new BadParams(`${keyPath}.instances`, 'left out here; "scale" changes it');
-  return fields;
+  return control.mutate('reload', token, (desired) => {
+    const ids = choose(desired);
+    const rename = renaming(desired, ids, name);
+    return withRoom(about(rename(fresh.keep(reloaded(control, desired, ids, { change: renewed, by })))), roomOf('Reload', desk));
+  });
 }
 
 /**

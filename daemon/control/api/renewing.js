@@ -1,16 +1,18 @@
 import { resolveInstances } from '../../../lib/shared/cpus.js';
 import { diffSpecs } from '../../../lib/shared/spec-diff.js';
-import { checkSpec } from '../../../lib/shared/spec.js';
+import { checkSpec, laterFields } from '../../../lib/shared/spec.js';
 import { applySteps } from '../apply.js';
 import { findApp, replaceApp } from '../desired.js';
 import { isUp } from '../guard.js';
+import { keepsScale } from '../hand-scale.js';
 import { withRoom } from '../room.js';
 import { isBeside, isServing } from '../serving.js';
 import { placesOf, possible, readFresh, roomOf, WAITABLE } from './changes.js';
-import { BadParams, list, optional, readParams, someOf, text, withDefault } from './params.js';
+import { BadParams, flag, list, optional, readParams, someOf, text, withDefault } from './params.js';
 import { statuses } from './readings.js';
 import { settledEach } from './settled-each.js';
 
+/** @import { PlanItem } from '../../../lib/shared/protocol.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec.js' */
 /** @import { ApplyStep } from '../apply-plan.js' */
 /** @import { Change, Desired } from '../desired.js' */
@@ -26,7 +28,7 @@ const way = (value, path) => someOf(/** @type {const} */ (['start', 'restart', '
 export const renewing = {
   /** @type {MethodBody} */
   async renew(desk, params, client) {
-    const given = readParams({ ...WAITABLE, specs: list, how: withDefault(way, 'restart'), file: optional(text) }, params);
+    const given = readParams({ ...WAITABLE, specs: list, how: withDefault(way, 'restart'), file: optional(text), isCounted: withDefault(flag, false) }, params);
     const { control, parts } = desk;
     const specs = given.specs.map((spec, at) => possible(checkSpec(spec, `specs[${at}]`), desk.paths));
     refuseTwins(specs);
@@ -34,9 +36,9 @@ export const renewing = {
     const filled = specs.map(fresh.fill);
     const inList = filled.filter(({ name }) => findApp(control.world.desired, name) !== null);
     if (given.how === 'reload' && !control.hasSeen(given.token)) await parts.preflight(inList);
-    const receipt = control.mutate(given.how === 'reload' ? 'apply' : given.how, given.token, (desired) => fresh.keep(renewed(desk, desired, filled, given.how, given.file ?? null)));
+    const receipt = control.mutate(given.how === 'reload' ? 'apply' : given.how, given.token, (desired) => fresh.keep(renewed(desk, desired, filled, { how: given.how, file: given.file ?? null, isCounted: given.isCounted })));
     if (given.wait) await settledEach(desk, receipt, client, given.progress);
-    return { slots: statuses(desk, receipt.about.map(({ id }) => id)) };
+    return { plan: receipt.plan ?? [], slots: statuses(desk, receipt.about.map(({ id }) => id)) };
   },
 };
 
@@ -50,13 +52,12 @@ function refuseTwins(specs) {
  * @param {Desk} desk
  * @param {Desired} desired
  * @param {AppSpec[]} specs
- * @param {Way} how
- * @param {string|null} file
+ * @param {{how: Way, file: string|null, isCounted: boolean}} o  `isCounted`: the number of instances was typed.
  * @returns {Change & Pick<Receipt, 'about'|'plan'>}
  */
-function renewed(desk, desired, specs, how, file) {
+function renewed(desk, desired, specs, { how, file, isCounted }) {
   const { control: { world }, parts } = desk;
-  const steps = specs.map((spec) => stepFor(desk, desired, { ...spec, instances: resolveInstances(spec.instances, parts.cpus()) }, how));
+  const steps = specs.map((spec) => stepFor(desk, desired, { ...spec, instances: resolveInstances(spec.instances, parts.cpus()) }, { how, isCounted }));
   const change = applySteps(desired, steps, { file, cpus: parts.cpus(), nowMs: parts.clock.nowMs(), isUp: (id, generation) => isUp(world, id, generation), isBeside: (app) => isBeside(world, app) });
   const named = asBegunBy(how, change.desired, specs);
   const ids = specs.flatMap(({ name }) => findApp(named, name)?.slots.map(({ id }) => id) ?? []);
@@ -66,20 +67,33 @@ function renewed(desk, desired, specs, how, file) {
 /**
  * @param {Desk} desk
  * @param {Desired} desired
- * @param {AppSpec & {instances: number}} spec
- * @param {Way} how
+ * @param {AppSpec & {instances: number}} declared
+ * @param {{how: Way, isCounted: boolean}} o
  * @returns {ApplyStep}
  */
-function stepFor({ control: { world, keeper } }, desired, spec, how) {
-  const app = findApp(desired, spec.name);
-  const item = { name: spec.name, action: /** @type {const} */ ('start'), changes: [] };
-  if (!app) return { item, spec, how: 'add', ids: [] };
+function stepFor({ control: { world, keeper } }, desired, declared, { how, isCounted }) {
+  const app = findApp(desired, declared.name);
+  if (!app) return { item: itemOf(declared.name), spec: declared, how: 'add', ids: [] };
+  const before = app.slots.length;
+  const isKept = !isCounted && keepsScale(app, declared.instances);
+  const spec = { ...laterFields(app.spec), ...declared, ...(isKept ? { instances: before } : {}) };
+  const changes = spec.instances === before ? [] : [{ field: 'instances', attribute: 'instances', before, after: spec.instances }];
+  const item = { ...itemOf(spec.name, changes), ...(isKept ? { kept: { instances: before, file: declared.instances } } : {}) };
   const ids = app.slots.map(({ id }) => id);
   // Sockets belong to a mode: those of the old one have to be gone before the new one can listen.
   if (diffSpecs(app.spec, spec, { isShellNew: true }).needs.has('replace')) return { item, spec, how: 'replace', ids };
   // Of a control that has not met a keeper yet nobody knows what serves.
   const isGuarded = how === 'reload' && (keeper === null || isServing(world, app));
   return { item, spec, how: isGuarded ? 'reload' : 'renew', ids };
+}
+
+/**
+ * @param {string} name
+ * @param {PlanItem['changes']} [changes]
+ * @returns {PlanItem}
+ */
+function itemOf(name, changes = []) {
+  return { name, action: 'start', changes };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { NclustError } from '../../../lib/shared/errors.js';
-import { checkSpec } from '../../../lib/shared/spec.js';
+import { checkSpec, laterFields } from '../../../lib/shared/spec.js';
 import { findApp, merge, nothingDesired, replaceApp } from '../desired.js';
 import { startSpecs, stop } from '../wishes.js';
 import { writeInNeed } from '../reserve.js';
@@ -82,7 +82,7 @@ function readDump({ paths }) {
  */
 function broughtBack({ parts }, desired, saved) {
   return saved.filter((app) => !findApp(desired, app.spec.name)).reduce((sum, app) => {
-    const spec = checkSpec({ ...app.spec, instances: app.slots.length });
+    const spec = { ...laterFields(app.spec), ...checkSpec({ ...app.spec, instances: app.slots.length }) };
     const started = startSpecs(sum.desired, [spec], { isForced: false, isIdle: () => true, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
     const resting = started.up.filter((_, at) => app.slots[at]?.want === 'down').map(({ id }) => id);
     const rested = stop(started.desired, resting, 'resurrect');
@@ -91,12 +91,13 @@ function broughtBack({ parts }, desired, saved) {
 }
 
 /**
- * The file it was applied from is still the one that may take it away.
+ * The file it was applied from is still the one that may take it away, and a number it was scaled to is still one by hand.
  * @param {Desired} desired
  * @param {AppWish} saved
  * @returns {Desired}
  */
-function fromWhere(desired, { spec: { name }, origin }) {
+function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope, slots: _slots, ...saved }) {
   const app = findApp(desired, name);
-  return app && origin !== undefined ? replaceApp(desired, { ...app, origin }) : desired;
+  // What a later version has noted of it comes back, too.
+  return app ? replaceApp(desired, { ...saved, ...app }) : desired;
 }

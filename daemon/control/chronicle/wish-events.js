@@ -16,14 +16,23 @@ const ATTRIBUTES_MAX = 40;
  */
 export function wishEvents(before, after) {
   const old = new Map(before.apps.map((app) => [app.spec.name, app]));
-  const kept = new Set(after.apps.map((app) => app.spec.name));
+  const ids = new Set(after.apps.flatMap((app) => app.slots.map(({ id }) => id)));
   const changed = after.apps.flatMap((app) => {
-    const was = old.get(app.spec.name);
+    const was = old.get(app.spec.name) ?? renamedFrom(before, app);
     if (was === app) return [];
     return was ? changesOf(was, app) : [{ type: 'added', ...placeOf(app), by: app.by, instances: app.slots.length }];
   });
-  const gone = before.apps.filter((app) => !kept.has(app.spec.name));
+  const kept = new Set(after.apps.map((app) => app.spec.name));
+  const gone = before.apps.filter((app) => !kept.has(app.spec.name) && !app.slots.some(({ id }) => ids.has(id)));
   return [...changed, ...gone.map((app) => ({ type: 'deleted', ...placeOf(app), by: 'delete' }))];
+}
+
+/**
+ * @param {Desired} before
+ * @param {AppWish} app
+ */
+function renamedFrom({ apps }, { slots }) {
+  return apps.find((one) => one.slots.some(({ id }) => slots.some((slot) => slot.id === id)));
 }
 
 /**

@@ -10,6 +10,7 @@ import { printed } from './expected.js';
 /** @param {string} name */
 const isInstalled = (name) => (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, name)));
 
+const hasGit = isInstalled('git');
 const hasPython = isInstalled('python3') || isInstalled('python');
 
 // Reading only: one home for all.
@@ -33,6 +34,7 @@ beforeAll(async () => {
     { name: 'idle', script: './keeps-alive.js', autostart: false, autorestart: false },
     ...(hasPython ? [{ name: 'py', script: './python.py', env: { PORT: three } }] : []),
   ] })}`);
+  if (hasGit) for (const words of [['init', '-q', '-b', 'main'], ['remote', 'add', 'origin', 'https://deploy:hunter2@example.com/api.git'], ['add', '.'], ['-c', 'user.name=A', '-c', 'user.email=a@example.com', 'commit', '-q', '-m', 'first']]) execFileSync('git', words, { cwd: home.work });
   const started = await home.nclust('start', '--env', 'production');
   if (started.exitStatus !== 0) throw new Error(started.stderr);
   jlist = await home.nclust('jlist');
@@ -42,6 +44,12 @@ afterAll(() => home.close());
 
 /** @param {string} name @returns {any} */
 const processOf = (name) => jlist.json().find((/** @type {{name: string}} */ one) => one.name === name);
+
+test.runIf(hasGit)('versioning is what git says of the checkout, without the password of its remote', () => {
+  const head = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: home.work, encoding: 'utf8' }).trim();
+  expect(processOf('api').pm2_env.versioning).toMatchObject({ type: 'git', url: 'https://example.com/api.git', revision: head, comment: 'first', unstaged: false, branch: 'main', remote: 'origin', repo_path: home.work });
+  expect(jlist.stdout).not.toContain('hunter2');
+});
 
 test('it is one line of JSON and nothing else', () => {
   expect(jlist).toMatchObject(printed(/^\[\{.*\}\]\n$/));

@@ -24,9 +24,10 @@ export const COMMAND_ROWS = [
 /** @type {OptionRow[]} */
 export const OPTION_ROWS = [
   ...options('compat/start-options.test.js', ['start'], [
-    ['-n', '--name'], ['--cwd'], ['-i', '--instances'], ['--interpreter'], ['--interpreter-args'], ['--node-args'], ['-x', '--execute-command'], ['-p', '--pid'], ['--uid'], ['--gid'], ['--no-daemon'], ['--no-autostart'],
+    ['-i', '--instances'], ['-x', '--execute-command'], ['--no-daemon'], ['--no-autostart'],
   ]),
   ...options('compat/start-options.test.js', ['start', 'restart', 'reload'], [
+    ['-n', '--name'], ['--cwd'], ['--interpreter'], ['--interpreter-args'], ['--node-args'], ['-p', '--pid'], ['--uid'], ['--gid'],
     ['--namespace'], ['-o', '--output'], ['-e', '--error'], ['-l', '--log'], ['--merge-logs'], ['--log-type'], ['--log-date-format'], ['--time'], ['--disable-logs'], ['-a', '--update-env'], ['--filter-env'],
     ['--max-memory-restart'], ['--restart-delay'], ['--exp-backoff-restart-delay'], ['--max-restarts'], ['--stop-exit-codes'], ['--no-autorestart'], ['-k', '--kill-timeout'], ['--listen-timeout'], ['--wait-ready'],
     ['--shutdown-with-message'], ['--no-treekill'], ['-c', '--cron'], ['--cron-restart'],

@@ -44,6 +44,26 @@ describe('who and where', () => {
     expect(await slotsOf(home, 'third')).toEqual([]);
   });
 
+  test('restart and reload of what runs take them as well, and arguments behind "--"', async () => {
+    const home = await sandbox();
+    const folder = join(home.work, 'release');
+    mkdirSync(folder);
+    await start(home, 'api', `console.log('told', process.argv.slice(2).join(' '), 'in', process.cwd(), 'with', process.execArgv.join(' '), 'as', process.env.name); ${RUNS_ON}`);
+    expect(await home.nclust('restart', 'api', '--name', 'web', '--cwd', './release', '--node-args=--no-warnings', '--', '--port', '4 000')).toMatchObject(changed('Restarted "web".'));
+    const told = `told --port 4 000 in ${folder} with --no-warnings as web\n`;
+    await home.waitFor('its new log file', () => textOf(join(home.home, 'logs/web-out.log')) === told);
+    const [{ pid }] = await slotsOf(home, 'web');
+    expect(readlinkSync(`/proc/${pid}/cwd`)).toBe(folder);
+
+    expect(await home.nclust('reload', 'web', '-n', 'shop')).toMatchObject(changed('Reloaded "shop".'));
+    await home.waitFor('its third log file', () => textOf(join(home.home, 'logs/shop-out.log')) === told.replace('as web', 'as shop'));
+    expect((await home.list()).map(({ name, id, status }) => ({ name, id, status }))).toEqual([{ name: 'shop', id: 0, status: 'online' }]);
+    await start(home, 'api', RUNS_ON);
+    expect(await home.nclust('restart', 'shop', '--name', 'api')).toMatchObject(refused(1, '"shop" cannot be renamed to "api": another app has that name. Nothing was touched.'));
+    expect(await home.nclust('restart', 'all', '--name', 'both')).toMatchObject(refused(2, '"shop", "api" are 2 apps'));
+    expect(await home.nclust('reload', 'shop', '--cwd', './nowhere')).toMatchObject(refused(1, 'nowhere'));
+  });
+
   test.runIf(process.getuid?.() === 0)('--uid, --gid and --pid', async () => {
     const home = await sandbox();
     for (const folder of [dirname(home.work), home.work]) chmodSync(folder, 0o755);

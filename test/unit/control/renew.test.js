@@ -16,6 +16,13 @@ const alive = (name = 'api') => rig.keeper.alive.filter((child) => child.label.n
 const pids = (name = 'api') => alive(name).map(({ pid }) => pid);
 const appOf = (name = 'api') => rig.control.world.desired.apps.find((app) => app.spec.name === name);
 
+/** @param {string} target @param {number} instances */
+async function scale(target, instances) {
+  const request = watch(rig.call('scale', { target, instances: String(instances) }));
+  await rig.turn(5_000);
+  expect(request.state).toBe('done');
+}
+
 async function renewed(specs, more = {}) {
   const request = renew(specs, more);
   await rig.turn(5_000);
@@ -50,6 +57,51 @@ describe('the apps of a file', () => {
     expect(alive()).toHaveLength(instances);
     expect(pids().filter((pid) => before.includes(pid))).toEqual([]);
     expect(appOf().spec.instances).toBe(instances);
+  });
+
+  describe.each([['start'], ['restart'], ['reload']])('%s of an app that was scaled by hand', (how) => {
+    test('keeps that number as long as the file says what it said before, also when the next control does it', async () => {
+      await renewed([{ instances: 2 }, { name: 'worker' }]);
+      await scale('api', 3);
+      await scale('api', 4);
+      await rig.boot();
+      await rig.turn(1_000);
+      const request = renew([{ instances: 2, env: { A: '1' } }, { name: 'worker' }], { how });
+      await rig.turn(8_000);
+      expect(request.result.plan).toMatchObject([{ name: 'api', changes: [], kept: { instances: 4, file: 2 } }, { name: 'worker', changes: [] }]);
+      expect(request.result.plan[1]).not.toHaveProperty('kept');
+      expect([alive().length, appOf().spec.instances, appOf().spec.env]).toEqual([4, 4, { A: '1' }]);
+      await renewed([{ instances: 2 }], { how });
+      expect(alive()).toHaveLength(4);
+    });
+
+    test('takes the number of the file when that is another one now, or the command line says it', async () => {
+      await renewed([{ instances: 2 }]);
+      await scale('api', 4);
+      const request = renew([{ instances: 3 }], { how });
+      await rig.turn(8_000);
+      expect(request.result.plan).toMatchObject([{ name: 'api', changes: [{ field: 'instances', attribute: 'instances', before: 4, after: 3 }] }]);
+      expect(alive()).toHaveLength(3);
+      await renewed([{ instances: 2 }], { how });
+      expect(alive()).toHaveLength(2);
+      await scale('api', 4);
+      await renewed([{ instances: 2 }], { how, isCounted: true });
+      expect(alive()).toHaveLength(2);
+    });
+
+    test('forgets it when it was scaled back, or a file was applied', async () => {
+      await renewed([{ instances: 2 }]);
+      await scale('api', 4);
+      await scale('api', 2);
+      await renewed([{ instances: 3 }], { how });
+      expect(alive()).toHaveLength(3);
+      await scale('api', 4);
+      const applied = watch(rig.call('apply', { specs: [makeSpec({ instances: 4 })], file: FILE }));
+      await rig.turn(8_000);
+      expect(applied.state).toBe('done');
+      await renewed([{ instances: 3 }], { how });
+      expect(alive()).toHaveLength(3);
+    });
   });
 
   test('a reload of code that crashes changes nothing', async () => {

@@ -47,6 +47,15 @@ test.each([
   expect(logFiles(makeSpec(fields), 7, '/h/logs')).toEqual({ outFile, errorFile, logFile });
 });
 
+test.each([
+  [{ mergeLogs: true }, '/h/logs/api-out.log', '/h/logs/api-error.log'],
+  [{ outFile: 'NULL', errorFile: 'NULL', logFile: '/var/log/api.txt' }, '/var/log/api-7.txt', '/var/log/api-7.txt'],
+  [{ outFile: 'NULL', logFile: '/var/log/api.txt' }, null, '/h/logs/api-error-7.log'],
+  [{ outFile: 'NULL', errorFile: 'NULL' }, null, null],
+])('where a worker with %j writes while nobody reads its pipes', (fields, out, err) => {
+  expect(params(makeSpec(fields)).logFiles).toEqual({ out, err });
+});
+
 test('who gets new connections is said for cluster mode, and the slot always', () => {
   expect(params(makeSpec({ scheduling: 'sticky' }))).toMatchObject({ scheduling: 'sticky', slot: 2 });
   expect(params(makeSpec({ mode: 'fork' }))).not.toHaveProperty('scheduling');

@@ -77,8 +77,10 @@ describe('a command line that is wrong', () => {
     ['gets the option that was meant', ['start', 'a.js', '--nmae', 'x'], /'--nmae'\.\nnext: Did you mean --name\? See: nclust help start\n$/],
     ['gets the command whose help was meant', ['help', 'sacle'], /^nclust: unknown command 'sacle'\.\nnext: Did you mean scale\? See: nclust help\n$/],
     ['is told who changes the number of instances', ['reload', 'api', '-i', '4'], /'-i'\.\nnext: .*nclust scale <app> <number>\n$/],
-    ['is told what takes an option that restart does not', ['restart', 'api', '--node-args=--inspect'], /next: It can be given to: nclust reload <app> --node-args \.\.\.\n$/],
-    ['is told how what only start takes is changed', ['restart', 'api', '--name', 'web'], /next: --name is an option of start\..*nclust apply/],
+    ['is told what takes an option that restart does not', ['restart', 'api', '--no-watch'], /next: It can be given to: nclust reload <app> --no-watch \.\.\.\n$/],
+    ...['--container', '--dist', '--image-name=x', '--node-version=18', '--dockerdaemon', '--fresh', '--daemon'].map((flag) => [`is told what is there in place of ${flag}`, ['start', 'app.js', flag], /^nclust: unknown option '--[a-z-]+(=\w+)?'\.\nnext: PM2 makes a Docker image with it\. .*"nclust-runtime", "app\.js".*docs\/containers\.md\n$/]),
+    ['is told what is there in place of a vendor', ['start', 'app.js', '--secret=x'], /next: .*nothing leaves this machine/],
+    ['is told how what only start takes is changed', ['restart', 'api', '--source-map-support'], /next: --source-map-support is an option of start\..*nclust apply/],
   ])('%s', async (_what, argv, said) => {
     expect(await nclust(argv)).toMatchObject({ exitStatus: 2, stdout: '', stderr: expect.stringMatching(said) });
   });

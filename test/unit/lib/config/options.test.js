@@ -74,5 +74,5 @@ test.each([
 });
 
 test('restart takes nothing that only a start can do', () => {
-  expect(readRestartOptions({ name: 'other', instances: '2' })).toEqual({});
+  for (const read of [readRestartOptions, readReloadOptions]) expect(read({ instances: '2', executeCommand: true, autostart: false, sourceMapSupport: true })).toEqual({});
 });

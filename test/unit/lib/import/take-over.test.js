@@ -128,3 +128,10 @@ test('a process without a name is called app, and nobody else is blamed for it',
   const { apps, warnings } = taken([record({ name: null })]);
   expect([apps.map(({ spec }) => spec.name), warnings]).toEqual([['app'], []]);
 });
+
+test('a variable that no process could be given is left out, with a warning that does not show it; the app comes', () => {
+  const { apps, refused, warnings } = taken([record({ env: { PATH: process.env.PATH, GOOD: '1', 'a=b': 'hunter2', '': 'x', NUL: 'hunter\u00002', 'N\u0000': '1' } })]);
+  expect(refused).toEqual([]);
+  expect(apps[0].spec.env).toEqual({ GOOD: '1' });
+  expect(warnings).toEqual(['The variable "a=b" of "api" was left out: its name or its value holds what no environment can.', 'The variable "NUL" of "api" was left out: its name or its value holds what no environment can.', 'The variable "N\\u0000" of "api" was left out: its name or its value holds what no environment can.']);
+});

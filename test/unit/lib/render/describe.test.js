@@ -52,6 +52,8 @@ test.each([
   [{ code: null, signal: 'SIGKILL', cause: 'out-of-memory', wasReady: true }, 'killed by SIGKILL after 350ms: out of memory'],
   [{ code: null, signal: 'SIGKILL', cause: 'boot-timeout' }, 'killed by SIGKILL after 350ms, before it was up: it was not ready in time'],
   [{ code: 0, cause: 'stop', by: 'nclust stop api', wasReady: true }, 'exited with code 0 after 350ms: stopped by nclust stop api'],
+  [{ code: 0, cause: 'reload', by: 'reload', wasReady: true }, 'exited with code 0 after 350ms: replaced by a reload'],
+  [{ code: 0, cause: 'stop', by: 'kill', wasReady: true }, 'exited with code 0 after 350ms: stopped by kill'],
   [{ code: null, signal: null, cause: 'orphan', wasReady: true }, 'exited with code ? after 350ms: left over from a manager that died, and replaced'],
   [{ code: null, cause: 'spawn-failed', by: 'ENOENT' }, 'it could not be started by ENOENT'],
 ])('a death: %j', (changes, text) => {

@@ -17,11 +17,11 @@ test('a process has the shape that readers of pm2 jlist expect', () => {
     pm_id: 0,
     monit: { memory: 47_300_000, cpu: 1.3 },
     pm2_env: {
-      PORT: '80', env: { PORT: '80', status: 'mine', name: 'api' },
+      PORT: '80', env: { PORT: '80', status: 'mine', name: 'api', unique_id: 'i-0' },
       name: 'api', namespace: 'default', pm_id: 0, unique_id: 'i-0', version: '1.2.3', username: 'root', instances: 2, instance_var: 'NODE_APP_INSTANCE', NODE_APP_INSTANCE: 0,
       pm_exec_path: '/srv/app.js', pm_cwd: '/srv', pm_out_log_path: '/l/api-out.log', pm_err_log_path: '/l/api-error.log', pm_pid_path: '/h/pids/api-0.pid', exec_interpreter: 'node', exec_mode: 'cluster_mode', node_args: ['--title=x'], args: ['--flag'],
       status: 'online', pm_uptime: 1_000_000, created_at: 900_000, restart_time: 2, unstable_restarts: 1, node_version: '20.11.0', vizion_running: false,
-      autostart: true, autorestart: true, watch: false, vizion: false, pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100, merge_logs: false, treekill: true, kill_timeout: 10_000, wait_ready: false, listen_timeout: 10_000, min_uptime: 1_000, max_restarts: 5,
+      autostart: true, autorestart: true, watch: false, vizion: true, pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100, merge_logs: false, treekill: true, kill_timeout: 10_000, wait_ready: false, listen_timeout: 10_000, min_uptime: 1_000, max_restarts: 5,
       restart_delay: 0, exp_backoff_restart_delay: 100, stop_exit_codes: [3], axm_actions: [], axm_monitor: {}, axm_options: {}, axm_dynamic: {},
     },
   });
@@ -40,6 +40,13 @@ test('what was asked for of variables and of the stop has the names of PM2, and 
 
 test('a file that is not wanted is /dev/null', () => {
   expect(toPm2({ ...slot, outFile: '', errorFile: '' }).pm2_env).toMatchObject({ pm_out_log_path: '/dev/null', pm_err_log_path: '/dev/null' });
+});
+
+test('what git knows is there where it knows something, and vizion was not turned off', () => {
+  const versioning = { type: /** @type {const} */ ('git'), url: null, revision: 'abc', comment: 'x', unstaged: false, branch: 'main', remotes: [], remote: null, branch_exists_on_remote: false, ahead: false, next_rev: null, prev_rev: null, update_time: '2026-01-01T00:00:00.000Z', repo_path: '/srv' };
+  expect(toPm2({ ...slot, spec: { ...spec, versioning } }).pm2_env.versioning).toEqual(versioning);
+  expect(toPm2({ ...slot, spec: { ...spec, versioning, vizion: false } }).pm2_env).not.toHaveProperty('versioning');
+  expect(toPm2(slot).pm2_env).not.toHaveProperty('versioning');
 });
 
 test('an attribute wins over a variable of the same name', () => {

@@ -11,7 +11,7 @@ test('defaults are filled in', () => {
     scheduling: 'least-connections', maxSurge: 1, maxUnavailable: 0, rollbackWindowMs: 0, shutdownWithMessage: false, metrics: true,
     logFile: '', logType: 'raw', logDateFormat: null, disableLogs: false, logShip: [], logOverflow: 'block', logRateLimitBytes: 0,
     logMaxSizeBytes: null, logInterval: null, logMaxFiles: null, logMaxAgeMs: null, logMaxTotalBytes: null, logCompress: null,
-    watch: [], watchOff: false, ignoreWatch: [], watchExtensions: [], watchDelayMs: 0, watchOptions: {}, cronRestart: null, maxMemoryBytes: 0, autostart: true, pidFile: '',
+    watch: [], watchOff: false, ignoreWatch: [], watchExtensions: [], watchDelayMs: 0, watchOptions: {}, cronRestart: null, maxMemoryBytes: 0, autostart: true, pidFile: '', vizion: true, versioning: null,
     interpreterEnv: {}, ownerEnv: {}, envFiles: [], fileEnv: [], secrets: {}, incrementVar: null, filterEnv: false, envName: null,
   });
 });

@@ -1,0 +1,41 @@
+import { isText } from './rules.js';
+
+/**
+ * What git knew of the checkout a script lies in when a command last started, restarted or reloaded it. The words are PM2's.
+ * @typedef {object} Versioning
+ * @property {'git'} type
+ * @property {string|null} url  Of the remote, without user name and password.
+ * @property {string|null} revision
+ * @property {string|null} comment  Of the commit.
+ * @property {boolean|null} unstaged  Whether files that git knows had been changed.
+ * @property {string} branch
+ * @property {string[]} remotes
+ * @property {string|null} remote
+ * @property {boolean} branch_exists_on_remote
+ * @property {boolean} ahead
+ * @property {null} next_rev
+ * @property {null} prev_rev
+ * @property {string} update_time
+ * @property {string} repo_path
+ */
+
+/** @typedef {{vizion: boolean, versioning: Versioning|null}} VersioningSpec  `vizion`: whether it is looked up. */
+
+const TEXT_MAX = 4096;
+
+/** @type {{[K in keyof VersioningSpec]: import('./rules.js').Rule}} */
+export const VERSIONING_RULES = {
+  vizion: { accepts: (value) => typeof value === 'boolean', accepted: 'true or false', fallback: true },
+  versioning: { accepts: isVersioning, accepted: 'an object with what git says, or null', fallback: null },
+};
+
+/** @param {unknown} value */
+function isVersioning(value) {
+  if (value === null) return true;
+  return typeof value === 'object' && !Array.isArray(value) && Object.values(value).every((one) => one === null || typeof one === 'boolean' || isShort(one) || (Array.isArray(one) && one.every(isShort)));
+}
+
+/** @param {unknown} value */
+function isShort(value) {
+  return isText(value) && value.length <= TEXT_MAX;
+}
