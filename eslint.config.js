@@ -63,7 +63,7 @@ export default [
   { files: ['bin/**/*.js'], languageOptions: { sourceType: 'commonjs' } },
   {
     files: ['test/**/*.js'],
-    ignores: ['test/helpers/**', 'test/fixtures/**', 'test/frameworks/**', 'test/bench/**', 'test/nodes/**'],
+    ignores: ['test/helpers/**', 'test/fixtures/**', 'test/frameworks/**', 'test/bench/**', 'test/nodes/**', 'test/browser/demo/**', 'test/browser/screenshots.js'],
     rules: {
       'no-restricted-globals': ['error', ...sleeps],
       'no-restricted-imports': ['error', { paths: [{ name: 'node:timers/promises', message: sleeps[0].message }] }],

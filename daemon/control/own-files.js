@@ -19,6 +19,6 @@ export function keepOffOwnFiles(spec, paths) {
 }
 
 /** @param {string} path @param {HomePaths} paths */
-function isOwn(path, { sock, state, stateBackup, reserve, dump, settings, daemonLog, events, run }) {
-  return [sock, state, stateBackup, reserve, dump, `${dump}.bak`, settings, daemonLog, events].includes(path) || path.startsWith(`${run}${sep}`);
+function isOwn(path, { sock, state, stateBackup, reserve, dump, settings, webToken, daemonLog, events, run }) {
+  return [sock, state, stateBackup, reserve, dump, `${dump}.bak`, settings, webToken, daemonLog, events].includes(path) || path.startsWith(`${run}${sep}`);
 }

@@ -34,6 +34,8 @@ const LOOK_EVERY_MS = 1_000;
  * @property {number} otlpIntervalMs
  */
 
+/** @typedef {{listen: import('../../lib/shared/web-target.js').WebTarget, mayAct: boolean, allowRemote: boolean}} WebSettings  Of the dashboard. */
+
 /**
  * What holds for the whole home: settings.json, which belongs to its user.
  * @typedef {object} Settings
@@ -42,6 +44,7 @@ const LOOK_EVERY_MS = 1_000;
  * @property {(key: string) => boolean} unset  Whether it was set. Throws the same.
  * @property {(given: GivenLimits|null) => LogLimits} limitsOf  What holds now for an app. Cheap: may be asked for each chunk.
  * @property {() => MetricsSettings} metrics
+ * @property {() => WebSettings} web
  * @property {() => string[]} notices  What of the file cannot be used, for people.
  */
 
@@ -88,7 +91,7 @@ export function createSettings(file, nowMs) {
     set(key, text) {
       checkSetting(key, text);
       if (key === 'logs.compress') checkCompression(text);
-      if (key === 'metrics.listen') checkReach(text, look().values['metrics.allow_remote'] === 'true');
+      if (key === 'metrics.listen' || key === 'web.listen') checkReach(key, text, look().values[key === 'web.listen' ? 'web.allow_remote' : 'metrics.allow_remote'] === 'true');
       write({ ...contents(), [key]: text });
     },
     unset(key) {
@@ -114,6 +117,10 @@ export function createSettings(file, nowMs) {
       const { values } = look();
       return { listen: values['metrics.listen'], allowRemote: values['metrics.allow_remote'] === 'true', otlp: values['metrics.otlp'], otlpIntervalMs: values['metrics.otlp_interval'] };
     },
+    web() {
+      const { values } = look();
+      return { listen: values['web.listen'], mayAct: values['web.actions'] === 'true', allowRemote: values['web.allow_remote'] === 'true' };
+    },
     notices() {
       const { broken, problems } = look();
       if (broken !== null) return [`The settings in "${file}" are not used, because ${broken}; the defaults are.`];
@@ -124,13 +131,15 @@ export function createSettings(file, nowMs) {
 
 /**
  * What is served tells names and loads to whoever can reach it.
+ * @param {'metrics.listen'|'web.listen'} key
  * @param {string} text
  * @param {boolean} allowRemote
  */
-function checkReach(text, allowRemote) {
+function checkReach(key, text, allowRemote) {
   const target = parseListen(text);
   if (!target || allowRemote || isLocal(target)) return;
-  throw new NclustError('ERR_NCLUST_BAD_SETTING', `"metrics.listen" cannot be "${text}": others could reach that address, and nobody is asked for a password there.`, { hint: 'Take an address of this machine alone (127.0.0.1:9615), or allow it first: nclust set metrics.allow_remote true', data: { key: 'metrics.listen' } });
+  const [why, own] = key === 'web.listen' ? ['what it sends is not encrypted', '127.0.0.1:9616'] : ['nobody is asked for a password there', '127.0.0.1:9615'];
+  throw new NclustError('ERR_NCLUST_BAD_SETTING', `"${key}" cannot be "${text}": others could reach that address, and ${why}.`, { hint: `Take an address of this machine alone (${own}), or allow it first: nclust set ${key.replace('listen', 'allow_remote')} true`, data: { key } });
 }
 
 /**

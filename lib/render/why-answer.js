@@ -66,7 +66,7 @@ function sinceOf(status, slots, events) {
 function reasonOf(status, slots, events) {
   if (status === 'online') return slots.some(({ restarts }) => restarts > 0) ? crashNote(events) : '';
   const stop = events.findLast(({ type }) => type === 'stop' || type === 'done');
-  if (status === 'stopped' && stop?.type === 'stop') return `: nclust ${stop.by ?? 'stop'}`;
+  if (status === 'stopped' && stop?.type === 'stop') return `: ${stop.by?.includes(' ') ? stop.by : `nclust ${stop.by ?? 'stop'}`}`;
   if (status === 'stopped' && stop) return `: it ended by itself${crashNote(events).replace(/^:/, ',')}`;
   const waiting = slots[0].waitingFor ? `; it waits for ${slots[0].waitingFor}` : '';
   return `${status === 'stopping' ? '' : crashNote(events)}${waiting}`;

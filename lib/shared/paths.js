@@ -12,6 +12,7 @@ export { resolveHome } from './socket.cjs';
  * @property {string} reserve  Room on the disk for the day it is full.
  * @property {string} dump
  * @property {string} settings
+ * @property {string} webToken  What the dashboard is opened with.
  * @property {string} daemonLog
  * @property {string} events  The log of events: its newest segment.
  * @property {string} logs
@@ -33,6 +34,7 @@ export function homePaths(home) {
     reserve: join(home, 'state.reserve'),
     dump: join(home, 'dump.json'),
     settings: join(home, 'settings.json'),
+    webToken: join(home, 'web.token'),
     daemonLog: join(home, 'nclust.log'),
     events: join(home, 'events.log'),
     logs: join(home, 'logs'),

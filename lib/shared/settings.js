@@ -3,6 +3,7 @@ import { LOG_COMPRESSIONS, LOG_INTERVALS } from './log-spec.js';
 import { LISTEN_FORMS, OTLP_FORMS, parseListen, parseOtlp } from './metrics-target.js';
 import { nearWords } from './near-words.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from './units.js';
+import { parseWebTarget, WEB_TARGET_FORMS } from './web-target.js';
 
 /**
  * A setting of the whole home. It is kept as it was written ("10mb") and read when it is used.
@@ -28,6 +29,9 @@ export const SETTINGS = {
   'metrics.allow_remote': oneOf(['true', 'false'], 'false', 'whether that may be an address that others can reach'),
   'metrics.otlp': { parse: parseOtlp, accepted: OTLP_FORMS, fallback: 'none', help: 'the OpenTelemetry collector that metrics are sent to' },
   'metrics.otlp_interval': { parse: atLeastASecond, accepted: `from 1s: ${DURATION_FORMS}`, fallback: '10s', help: 'how often they are sent' },
+  'web.listen': { parse: parseWebTarget, accepted: WEB_TARGET_FORMS, fallback: 'none', help: 'where the dashboard is served (nclust web)' },
+  'web.actions': oneOf(['true', 'false'], 'false', 'whether the dashboard may change anything'),
+  'web.allow_remote': oneOf(['true', 'false'], 'false', 'whether that may be an address that others can reach'),
 };
 
 /** @typedef {keyof typeof SETTINGS} SettingKey */

@@ -7,7 +7,7 @@ import { BadParams } from './params.js';
 /** @import { Cursor } from '../logs/mark.js' */
 /** @import { Page } from '../logs/pages.js' */
 /** @import { RpcMessage } from '../../../lib/shared/rpc.js' */
-/** @import { Socket } from 'node:net' */
+/** @import { Duplex } from 'node:stream' */
 
 /** What may wait in memory for a client that does not read. */
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
@@ -35,6 +35,8 @@ const FAREWELL_MS = 1_000;
 
 /** @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>} Answer  Rejects with BadParams, UnknownMethod or anything else. */
 
+/** @typedef {{method: 'log'|'event', missed: number, of: Map<string, number>}} LeftOut */
+
 /** There is no such method. */
 export class UnknownMethod extends Error {
   /** @param {string} method */
@@ -47,7 +49,7 @@ export class UnknownMethod extends Error {
 
 /**
  * One client. A client can harm nobody but itself: its lines are capped, its queue is capped, and nothing it sends is trusted.
- * @param {Socket} socket
+ * @param {Duplex} socket
  * @param {object} o
  * @param {Answer} o.answer
  * @param {import('../clock.js').Clock} o.clock
@@ -58,7 +60,7 @@ export function serveConnection(socket, { answer, clock }) {
   /** @type {Set<Promise<void>>} */
   const open = new Set();
   let isClosing = false;
-  /** Lines or events that were left out, by subscription. @type {Map<string, {method: 'log'|'event', missed: number}>} */
+  /** Lines or events that were left out, by subscription; lines by app, too. @type {Map<string, LeftOut>} */
   const leftOut = new Map();
   /** Who waits for the client to read. @type {Set<() => void>} */
   const waiting = new Set();
@@ -122,7 +124,7 @@ export function serveConnection(socket, { answer, clock }) {
 
   /** @param {string} subscription @param {LogEntry[]} entries @param {Cursor} [cursor] */
   function notifyLog(subscription, entries, cursor) {
-    notifyLive('log', subscription, { entries, cursor }, entries.length);
+    notifyLive('log', subscription, { entries, cursor }, entries.length, entries);
   }
 
   /** @param {string} subscription @param {object} event */
@@ -130,12 +132,16 @@ export function serveConnection(socket, { answer, clock }) {
     notifyLive('event', subscription, { events: [event] }, 1);
   }
 
-  /** @param {'log'|'event'} method @param {string} subscription @param {object} content @param {number} count */
-  function notifyLive(method, subscription, content, count) {
-    const missed = leftOut.get(subscription)?.missed ?? 0;
-    if (socket.writableLength > QUEUE_MAX_BYTES / 2) return void leftOut.set(subscription, { method, missed: missed + count });
+  /** @param {'log'|'event'} method @param {string} subscription @param {object} content @param {number} count @param {LogEntry[]} [entries] */
+  function notifyLive(method, subscription, content, count, entries = []) {
+    const before = leftOut.get(subscription) ?? { method, missed: 0, of: new Map() };
+    if (socket.writableLength > QUEUE_MAX_BYTES / 2) {
+      before.missed += count;
+      for (const { name } of entries) before.of.set(name, (before.of.get(name) ?? 0) + 1);
+      return void leftOut.set(subscription, before);
+    }
     leftOut.delete(subscription);
-    send(notificationLine(method, { subscription, ...content, ...(missed > 0 ? { missed } : {}) }));
+    send(notificationLine(method, { subscription, ...content, ...told(before) }));
   }
 
   /** @param {string} subscription @param {Page} page */
@@ -156,7 +162,7 @@ export function serveConnection(socket, { answer, clock }) {
 
   function onDrain() {
     socket.resume();
-    for (const [subscription, { method, missed }] of leftOut) send(notificationLine(method, { subscription, ...(method === 'log' ? { entries: [] } : { events: [] }), missed }));
+    for (const [subscription, out] of leftOut) send(notificationLine(out.method, { subscription, ...(out.method === 'log' ? { entries: [] } : { events: [] }), ...told(out) }));
     leftOut.clear();
     wake();
   }
@@ -190,8 +196,14 @@ export function serveConnection(socket, { answer, clock }) {
   };
 }
 
+/** @param {LeftOut} leftOut */
+function told({ method, missed, of }) {
+  if (missed === 0) return {};
+  return method === 'log' ? { missed, missedOf: Object.fromEntries(of) } : { missed };
+}
+
 /**
- * @param {Socket} socket
+ * @param {Duplex} socket
  * @returns {Promise<void>}
  */
 function closedOf(socket) {

@@ -35,7 +35,7 @@ export const readings = {
     await desk.metrics.lookAtNew();
     const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
     const slots = brief && !detail ? briefStatuses(desk, ids) : statuses(desk, ids, { isDetailed: detail, told: detail ? await toldByApps(desk) : undefined });
-    return { slots, notices: [...desk.control.world.notices, ...rollbacks(desk.control.world), ...refusals(desk.control), ...desk.parts.settings.notices(), ...desk.parts.logs.notices(), ...desk.exports.notices()] };
+    return { slots, notices: [...desk.control.world.notices, ...rollbacks(desk.control.world), ...refusals(desk.control), ...desk.parts.settings.notices(), ...desk.parts.logs.notices(), ...desk.exports.notices(), ...desk.web.notices()] };
   },
 
   /** @type {MethodBody} */

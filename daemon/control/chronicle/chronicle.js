@@ -14,6 +14,7 @@ const RECALLED_BYTES = 256 * 1024;
  * @property {(event: Omit<LoggedEvent, 'at'> & {at?: number}) => void} note  Never throws: a full disk costs events, and tells how many.
  * @property {number} sinceMs  What has happened before is not told after the fact.
  * @property {(app: string) => number|null} generationOf  Of its last rollout in the log, as far as that is remembered.
+ * @property {(take: (event: LoggedEvent) => void) => () => void} follow  What is noted from now on; what it returns ends it. `take` must not throw.
  * @property {() => void} close
  */
 
@@ -31,6 +32,8 @@ export function createChronicle({ path, nowMs, journal, limits }) {
   const recall = createRecall(past);
   /** @type {{count: number, sinceMs: number, reason: string}|null} */
   let lost = null;
+  /** @type {Set<(event: LoggedEvent) => void>} */
+  const followers = new Set();
 
   /** @param {LoggedEvent} event */
   function write(event) {
@@ -45,6 +48,7 @@ export function createChronicle({ path, nowMs, journal, limits }) {
     note(event) {
       const entry = /** @type {LoggedEvent} */ ({ at: nowMs(), ...event });
       if (!recall.isNew(entry)) return;
+      for (const take of followers) take(entry);
       try {
         write(entry);
       } catch (error) {
@@ -52,6 +56,10 @@ export function createChronicle({ path, nowMs, journal, limits }) {
         if (!lost) journal('events-lost', { reason });
         lost = { count: (lost?.count ?? 0) + 1, sinceMs: lost?.sinceMs ?? entry.at, reason };
       }
+    },
+    follow(take) {
+      followers.add(take);
+      return () => void followers.delete(take);
     },
     close: file.close,
   };

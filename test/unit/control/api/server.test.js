@@ -149,6 +149,7 @@ test('log lines are left out, with a notice, for a client that reads too slowly'
   // It is told before the line that comes after it, whether there is one or not.
   expect(news.findIndex((params) => params.missed > 0)).toBeLessThan(news.findIndex((params) => params.entries[0]?.line === 'back'));
   expect(news[3].cursor).toEqual({ '/a.log': { startedAtMs: 1, offset: 3 } });
+  expect(news.reduce((sum, params) => sum + (params.missedOf?.api ?? 0), 0)).toBe(missed);
   socket.destroy();
 });
 

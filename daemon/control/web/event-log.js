@@ -1,0 +1,39 @@
+import { readLastEvents } from '../../../lib/shared/event-log.js';
+import { subscriptionName } from '../api/log-query.js';
+import { flag, optional, readParams, text, wholeUpTo, withDefault } from '../api/params.js';
+
+/** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
+/** @import { MethodBody } from '../api/methods.js' */
+
+const LINES = 200;
+const LINES_MAX = 1_000;
+
+/** Of the end of the log, in bytes: some 5,000 entries, which take 10 ms. */
+const READ_BYTES = 1024 * 1024;
+
+const SHAPE = { app: optional(text), id: optional(wholeUpTo(Number.MAX_SAFE_INTEGER)), lines: withDefault(wholeUpTo(LINES_MAX), LINES), follow: withDefault(flag, false), subscription: optional(subscriptionName) };
+
+let lastSubscription = 0;
+
+/** What has happened, and what happens, as "nclust events" reads it from the disk. @type {MethodBody} */
+export function eventLog({ parts, paths }, params, client) {
+  const { app, id, lines, follow, subscription = `log-${++lastSubscription}` } = readParams(SHAPE, params);
+  const isMeant = isAbout(app, id);
+  const events = lines === 0 ? [] : readLastEvents(paths.events, READ_BYTES).filter(isMeant).slice(-lines);
+  if (!follow) return { events };
+  client.subscriptions.get(subscription)?.();
+  const end = parts.chronicle.follow((event) => isMeant(event) && client.notifyEvent(subscription, event));
+  if (client.signal.aborted) end();
+  else client.subscriptions.set(subscription, end);
+  return { events, subscription };
+}
+
+/**
+ * What concerns the whole app concerns each of its slots, and what happens to the manager everybody.
+ * @param {string|undefined} app
+ * @param {number|undefined} id
+ * @returns {(event: LoggedEvent) => boolean}
+ */
+function isAbout(app, id) {
+  return (event) => app === undefined || event.type.startsWith('manager:') || (event.app === app && (id === undefined || event.id === undefined || event.id === id));
+}

@@ -1,0 +1,100 @@
+import { counted } from './figures.js';
+import { byApp } from './rows.js';
+
+/** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
+/** @import { Place } from './place.js' */
+
+/** @typedef {'reload'|'restart'|'start'|'stop'|'more'|'fewer'} ActionName */
+
+/**
+ * Something that can be asked of the manager, in words.
+ * @typedef {object} Action
+ * @property {ActionName} name
+ * @property {string} verb  Of the button.
+ * @property {string} question
+ * @property {string} effect  What will happen.
+ * @property {string} doing
+ * @property {string} done
+ * @property {boolean} isHarsh  It takes something away.
+ * @property {{method: string, params: object}} request
+ */
+
+/**
+ * What can be done with an app, or with one instance of it.
+ * @param {Pick<MetricsSample, 'apps'|'workers'>} sample
+ * @param {Place} place
+ * @returns {{actions: Action[], why: string|null}}  `why`: in words, when there is nothing although one might expect it.
+ */
+export function actionsFor(sample, { app: name, worker: id }) {
+  const worker = id === undefined ? null : sample.workers.find((one) => one.id === id) ?? null;
+  const app = sample.apps.find((one) => one.name === (worker?.name ?? name));
+  if (!app || (id !== undefined && !worker)) return { actions: [], why: null };
+  const workers = worker ? [worker] : byApp(sample.workers).get(app.name) ?? [];
+  const target = worker && workers.length < app.workers ? String(worker.id) : app.name;
+  // A name comes before an id in the manager's eyes.
+  if (target === 'all' || (target !== app.name && sample.apps.some((one) => one.name === target || one.namespace === target))) return { actions: [], why: `Another app, a namespace or a word of nclust is "${target}" too: use the command line.` };
+  const isRunning = workers.some(({ status }) => status !== 'stopped' && status !== 'errored');
+  /** @type {('reload'|'restart'|'start'|'stop')[]} */
+  const names = isRunning ? ['reload', 'restart', 'stop'] : ['start'];
+  return { actions: [...names.map((one) => whole(one, { target, of: workers.length, what: whatOf(app, workers) })), ...(target === app.name ? scaling(app) : [])], why: null };
+}
+
+/** @param {{name: string, workers: number}} app @param {{slot: number}[]} workers */
+function whatOf(app, workers) {
+  if (workers.length === app.workers) return `“${app.name}”`;
+  return `instance ${workers[0].slot} of “${app.name}”`;
+}
+
+/** @type {Record<'reload'|'restart'|'start'|'stop', {words: [string, string, string], isHarsh: boolean, effect: (of: string, isOne: boolean) => string}>} */
+const WORDS = {
+  reload: {
+    words: ['Reload', 'Reloading', 'Reloaded'], isHarsh: false,
+    effect: () => 'New instances take over one after the other, and an old one goes only when a new one serves in its place. No request is lost. If the new code does not start, the old instances serve on.',
+  },
+  restart: {
+    words: ['Restart', 'Restarting', 'Restarted'], isHarsh: true,
+    effect: (of, isOne) => `Ends ${of}${isOne ? '' : ', half of them at a time'}, and starts ${isOne ? 'it' : 'them'} again. Requests under way are finished first; new connections may have to wait. A reload does without that.`,
+  },
+  start: { words: ['Start', 'Starting', 'Started'], isHarsh: false, effect: (of) => `Starts ${of}, with a clean record of crashes.` },
+  stop: {
+    words: ['Stop', 'Stopping', 'Stopped'], isHarsh: true,
+    effect: (of, isOne) => `Ends ${of}. ${isOne ? 'It stays' : 'They stay'} in the list, but nothing starts ${isOne ? 'it' : 'them'} again, not even a reboot, until somebody does.`,
+  },
+};
+
+/** @param {'reload'|'restart'|'start'|'stop'} name @param {{target: string, of: number, what: string}} about @returns {Action} */
+function whole(name, { target, of, what }) {
+  const { words: [verb, doing, done], isHarsh, effect } = WORDS[name];
+  const isOne = of === 1;
+  return {
+    name, verb, isHarsh,
+    question: `${verb} ${what}?`,
+    effect: effect(isOne ? 'its process' : `all ${counted(of, 'instance')}`, isOne),
+    doing: `${doing} ${what}`,
+    done: `${done} ${what}`,
+    request: { method: name, params: { targets: [target] } },
+  };
+}
+
+/** @param {{name: string, workers: number}} app @returns {Action[]} */
+function scaling({ name, workers }) {
+  const ask = (/** @type {string} */ instances) => ({ method: 'scale', params: { target: name, instances } });
+  const more = {
+    name: /** @type {const} */ ('more'), verb: 'One more', isHarsh: false, question: `Start one more instance of “${name}”?`,
+    effect: `There will be ${workers + 1} instances in place of ${workers}.`, doing: `Starting one more of “${name}”`, done: `Started one more of “${name}”`, request: ask('+1'),
+  };
+  const fewer = {
+    name: /** @type {const} */ ('fewer'), verb: 'One fewer', isHarsh: true, question: `Take away one instance of “${name}”?`,
+    effect: `There will be ${counted(workers - 1, 'instance')} in place of ${workers}. It finishes its requests first.`, doing: `Taking away one of “${name}”`, done: `Took away one of “${name}”`, request: ask('-1'),
+  };
+  return workers > 1 ? [more, fewer] : [more];
+}
+
+/**
+ * @param {{done: number, total: number, waiting: {slot: number, phase: string, forMs: number, detail: string|null}[]}} progress
+ * @returns {string[]}
+ */
+export function progressWords({ done, total, waiting }) {
+  const lines = waiting.slice(0, 5).map(({ slot, phase, forMs, detail }) => `Instance ${slot} is ${phase}, for ${Math.round(forMs / 1_000)}s${detail ? `: ${detail}` : ''}`);
+  return [...(total > 0 ? [`${done} of ${total} done`] : []), ...lines, ...(waiting.length > 5 ? [`and ${waiting.length - 5} more`] : [])];
+}

@@ -1,0 +1,181 @@
+import { createActionDialog } from './action-dialog.js';
+import { createConnection } from './connection.js';
+import { createDetail } from './detail.js';
+import { byId, say } from './dom.js';
+import { forgetToken, fragmentOf, takePlace } from './place.js';
+import { createOverview } from './overview.js';
+import { appKey, workerKey } from './rows.js';
+import { createTable } from './table.js';
+import { startTheme } from './theme.js';
+import { emptyWorld, managerTime, withEvents, withSample } from './world.js';
+import { SPARK_POINTS } from './spark.js';
+
+/** @import { Phase, Welcome } from './connection.js' */
+/** @import { Place } from './place.js' */
+
+/** The list is asked for again after this much quiet, in ms. */
+const SETTLED_MS = 200;
+
+/** @type {import('./world.js').World} */
+let world = emptyWorld();
+/** @type {Place} */
+let place = {};
+/** @type {ReturnType<typeof createConnection>|null} */
+let connection = null;
+/** @type {ReturnType<typeof createDetail>|null} */
+let detail = null;
+/** @type {any} */
+let listing = null;
+let isDrawn = true;
+
+const overview = createOverview();
+const table = createTable({ label: 'Apps', onOpen: ({ app, worker }) => go(app ? { app: app.name } : { worker: worker?.id }), onChange: draw });
+const dialog = createActionDialog((method, params, onProgress) => /** @type {NonNullable<typeof connection>} */ (connection).request(method, params, onProgress));
+const filter = /** @type {HTMLInputElement} */ (byId('filter'));
+
+byId('table-place').append(table.node);
+filter.addEventListener('input', draw);
+startTheme(() => detail?.repaint());
+addEventListener('hashchange', arrive);
+addEventListener('online', () => connection?.hurry());
+document.addEventListener('visibilitychange', () => { if (!document.hidden) connection?.hurry(); });
+document.addEventListener('keydown', onKey);
+// Ages grow although nothing comes.
+setInterval(draw, 1_000);
+arrive();
+
+/** Reads the address. */
+function arrive() {
+  const { token, isNewToken, place: wanted } = takePlace(window);
+  if (token && (isNewToken || !connection)) connect(token);
+  else if (!token) showGate('no-token');
+  show(wanted);
+}
+
+/** @param {string} token */
+function connect(token) {
+  connection?.close();
+  world = emptyWorld();
+  byId('gate').hidden = true;
+  document.body.classList.remove('is-shut');
+  const own = connection = createConnection({
+    open: () => new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/socket`),
+    token,
+    clock: { set: (run, ms) => setTimeout(run, ms), clear: (timer) => clearTimeout(timer), now: () => performance.now() },
+    onPhase: (phase, welcome) => { if (own === connection) turn(phase, welcome); },
+  });
+  own.follow({
+    method: 'metrics',
+    params: () => ({ follow: true, history: { series: ['cpu'], stepMs: 1_000, points: SPARK_POINTS, of: 'both' } }),
+    onAnswer: sampled,
+    onNews: sampled,
+  });
+  own.follow({ method: 'events', params: () => ({}), onNews: list });
+  own.follow({
+    method: 'eventLog',
+    params: () => ({ lines: 1_000, follow: true }),
+    onAnswer: ({ events }) => { world = withEvents({ ...world, events: [] }, events); draw(); },
+    onNews: ({ events }) => { world = withEvents(world, events); draw(); },
+  });
+}
+
+/** @param {Phase} phase @param {Welcome|null} welcome */
+function turn(phase, welcome) {
+  const isOther = welcome !== null && world.welcome !== null && world.welcome.version !== welcome.version;
+  // The page of a manager that was updated is another one.
+  if (isOther) return location.reload();
+  world = { ...world, phase, welcome: welcome ?? world.welcome };
+  if (phase === 'refused') {
+    forgetToken(sessionStorage);
+    showGate('wrong-token');
+  }
+  if (phase === 'live') {
+    list();
+    // The connection is told of first.
+    queueMicrotask(() => detail?.begin());
+  }
+  draw();
+}
+
+/** @param {any} news */
+function sampled({ subscription: _, tickMs: _tick, ...sample }) {
+  world = withSample(world, sample, performance.now());
+  draw();
+}
+
+/** Something has happened to a process. */
+function list() {
+  clearTimeout(listing);
+  listing = setTimeout(() => {
+    connection?.request('list').then(({ slots, notices }) => { world = { ...world, slots, notices }; draw(); }).catch(() => {}); // Asked for again with the next connection.
+  }, SETTLED_MS);
+}
+
+/** @param {Place} wanted */
+function show(wanted) {
+  const before = place;
+  place = wanted;
+  const isTable = place.app === undefined && place.worker === undefined;
+  detail?.close();
+  detail?.node.remove();
+  detail = isTable || !connection ? null : createDetail({ place, connection, onGo: go, onAct: dialog.ask });
+  byId('apps').hidden = !isTable;
+  if (detail) byId('main').append(detail.node);
+  drawNow();
+  if (detail) detail.begin();
+  scrollTo(0, 0);
+  if (detail) detail.focus();
+  else if (before.app !== undefined || before.worker !== undefined) table.focus(before.app !== undefined ? appKey(before.app) : workerKey(Number(before.worker)));
+}
+
+/** @param {Place} wanted */
+function go(wanted) {
+  location.hash = fragmentOf(wanted);
+}
+
+function draw() {
+  if (document.hidden) overview.showTitle(world, managerTime(world, performance.now()));
+  if (!isDrawn) return;
+  isDrawn = false;
+  requestAnimationFrame(() => {
+    isDrawn = true;
+    drawNow();
+  });
+}
+
+function drawNow() {
+  const now = performance.now();
+  const times = { now, nowMs: managerTime(world, now) };
+  overview.update(world, times);
+  if (detail) detail.update(world, times);
+  else if (world.sample) {
+    const { sample, sparks } = world;
+    const rows = table.update(sample, { filter: filter.value, sparks, nowMs: times.nowMs });
+    byId('no-apps').hidden = sample.apps.length > 0;
+    byId('no-rows').hidden = rows > 0 || sample.apps.length === 0;
+    table.node.hidden = rows === 0;
+  }
+  byId('loading').hidden = world.sample !== null || world.phase === 'refused' || !connection;
+  byId('tools').hidden = !world.sample?.apps.length;
+}
+
+/** @param {'no-token'|'wrong-token'} why */
+function showGate(why) {
+  const gate = byId('gate');
+  gate.hidden = false;
+  document.body.classList.add('is-shut');
+  say(byId('gate-title'), why === 'no-token' ? 'This page needs its whole address' : 'This address is not valid any more');
+  say(byId('gate-text'), why === 'no-token' ? 'The address of the dashboard ends in a token, and the one that led here does not.' : 'Its token is not that of the manager: another one was made meanwhile, or a part of it is missing.');
+}
+
+/** @param {KeyboardEvent} event */
+function onKey(event) {
+  const isTyping = /** @type {Element} */ (event.target).matches('input, select, dialog *');
+  if (event.key === '/' && !isTyping && !detail) {
+    event.preventDefault();
+    filter.focus();
+  } else if (event.key === 'Escape' && event.target === filter) {
+    filter.value = '';
+    draw();
+  } else if (event.key === 'Escape' && detail && !isTyping) go({});
+}

@@ -1,0 +1,88 @@
+import { eventWords, isAsked } from '../../../../lib/render/event-text.js';
+import { ago } from '../../../../lib/render/event-time.js';
+import { answerOf, crashesOf } from '../../../../lib/render/why-answer.js';
+import { counted, delay, percent } from './figures.js';
+import { byApp, statusOf } from './rows.js';
+
+/** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
+/** @import { SlotStatus } from '../../../../lib/shared/protocol.js' */
+/** @import { LoggedEvent } from '../../../../lib/shared/event-log.js' */
+
+/** @typedef {{level: 'bad'|'warn', app: string|null, text: string}} Concern */
+
+/** What has happened so lately is worth a look, in ms. */
+const LATELY_MS = 15 * 60_000;
+
+/** An agent that has not told for so long is held up, in ms. */
+const HELD_UP_MS = 3_000;
+
+const TELLING = new Set(['limit:memory', 'limit:logs', 'rollout:halted', 'rollout:rolled-back', 'trigger:failed', 'lost', 'manager:state-lost', 'manager:state-unwritten']);
+
+/**
+ * What somebody should look at, the worst first.
+ * @param {object} o
+ * @param {MetricsSample} o.sample
+ * @param {SlotStatus[]} o.slots
+ * @param {LoggedEvent[]} o.events
+ * @param {string[]} o.notices  Of the manager.
+ * @param {number} o.nowMs
+ * @returns {Concern[]}
+ */
+export function concernsOf({ sample, slots, events, notices, nowMs }) {
+  const workersOf = byApp(sample.workers);
+  const eventsOf = new Map(sample.apps.map(({ name }) => [name, /** @type {LoggedEvent[]} */ ([])]));
+  for (const event of events) eventsOf.get(event.app ?? '')?.push(event);
+  const concerns = [
+    ...notices.map((text) => ({ level: /** @type {const} */ ('warn'), app: null, text })),
+    ...machine(sample.host),
+    ...sample.apps.flatMap(({ name }) => {
+      const workers = workersOf.get(name) ?? [];
+      const own = eventsOf.get(name) ?? [];
+      return [...standing(name, workers, { slots: slots.filter((slot) => slot.name === name), events: own, nowMs }), ...heldUp(name, workers), ...lately(own, nowMs)];
+    }),
+    ...lately(events.filter(({ app }) => app === undefined), nowMs),
+  ];
+  return [...concerns.filter(({ level }) => level === 'bad'), ...concerns.filter(({ level }) => level === 'warn')];
+}
+
+/**
+ * @param {string} name
+ * @param {MetricsSample['workers']} workers
+ * @param {{slots: SlotStatus[], events: LoggedEvent[], nowMs: number}} about
+ * @returns {Concern[]}
+ */
+function standing(name, workers, { slots, events, nowMs }) {
+  const status = statusOf(workers);
+  if (status === 'errored' || status === 'waiting restart') {
+    // The list may be older than the figures.
+    const known = slots.some((slot) => slot.status === status) ? answerOf({ name, slots, events }, { isRunning: true, nowMs }).text : `${name} is ${status}`;
+    return [{ level: status === 'errored' ? 'bad' : 'warn', app: name, text: known }];
+  }
+  const crashes = crashesOf(events).filter(({ at }) => nowMs - at < LATELY_MS);
+  const last = crashes.at(-1);
+  if (!last) return [];
+  return [{ level: 'warn', app: name, text: `${name}: ${counted(crashes.length, 'crash', 'crashes')} lately, the last ${ago(last.at, nowMs)}: instance ${last.slot} ${eventWords(last)}` }];
+}
+
+/** @param {string} name @param {MetricsSample['workers']} workers @returns {Concern[]} */
+function heldUp(name, workers) {
+  const held = workers.filter(({ status, isNode, reportAgeMs }) => status === 'online' && isNode && (reportAgeMs ?? 0) > HELD_UP_MS);
+  if (held.length === 0) return [];
+  const longest = Math.max(...held.map(({ reportAgeMs }) => reportAgeMs ?? 0));
+  return [{ level: 'bad', app: name, text: `${name}: the event loop of ${held.length === 1 ? `instance ${held[0].slot}` : counted(held.length, 'instance')} is held up, for ${delay(longest)} now` }];
+}
+
+/** @param {LoggedEvent[]} events @param {number} nowMs @returns {Concern[]} */
+function lately(events, nowMs) {
+  const last = events.findLast((event) => TELLING.has(event.type) && nowMs - event.at < LATELY_MS && !isAsked(/** @type {any} */ (event)));
+  if (!last) return [];
+  const who = last.app === undefined ? '' : `${last.app}: ${last.slot === undefined ? '' : `instance ${last.slot} `}`;
+  return [{ level: 'warn', app: last.app ?? null, text: `${who}${eventWords(last)}, ${ago(last.at, nowMs)}` }];
+}
+
+/** @param {MetricsSample['host']} host @returns {Concern[]} */
+function machine({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBytes }) {
+  /** @type {[string, number][]} */
+  const full = [['memory of this machine', memoryUsedBytes / memoryTotalBytes], ['disk with the home', (diskUsedBytes ?? 0) / (diskTotalBytes || 1)]];
+  return full.filter(([, share]) => share > 0.95).map(([what, share]) => ({ level: 'warn', app: null, text: `The ${what} is ${percent(share * 100)} full` }));
+}

@@ -1,0 +1,178 @@
+/**
+ * How the page stands with the manager. `refused`: the token is wrong, and trying again does not help.
+ * @typedef {'connecting'|'live'|'lost'|'refused'} Phase
+ */
+
+/** @typedef {{version: string, home: string, host: string, mayAct: boolean, pollMs: number}} Welcome */
+
+/**
+ * What is followed, over every new connection.
+ * @typedef {object} Follow
+ * @property {string} method
+ * @property {() => object} params  Asked for at each beginning.
+ * @property {(result: any) => void} [onAnswer]
+ * @property {(params: any) => void} [onNews]
+ * @property {(error: Refusal) => void} [onRefusal]
+ */
+
+/** @typedef {{method: string, params: any, resolve: (result: any) => void, reject: (error: Error) => void}} Request */
+
+/** @typedef {{set: (run: () => void, ms: number) => any, clear: (timer: any) => void, now: () => number}} Clock */
+
+/** What the manager refuses, in its words. */
+export class Refusal extends Error {
+  /** @param {{message: string, data?: {code?: string, hint?: string}}} error */
+  constructor({ message, data }) {
+    super(message);
+    this.code = data?.code ?? null;
+    this.hint = data?.hint ?? null;
+  }
+}
+
+const WRONG_TOKEN = 4401;
+
+/** Between two attempts, in ms: the last one for ever. */
+const PAUSES_MS = [250, 1_000, 1_000, 2_000, 5_000];
+
+/** Something comes every second; after so much silence, in ms, there is nobody. */
+const SILENCE_MS = 10_000;
+
+/**
+ * A connection that comes back by itself. What changes something carries a token of its own and is sent again: the manager does it once.
+ * @param {object} o
+ * @param {() => WebSocket} o.open
+ * @param {string} o.token
+ * @param {(phase: Phase, welcome: Welcome|null) => void} o.onPhase
+ * @param {Clock} o.clock
+ */
+export function createConnection({ open, token, onPhase, clock }) {
+  /** @type {WebSocket|null} */
+  let socket = null;
+  /** @type {Phase|'closed'} */
+  let phase = 'connecting';
+  let attempts = 0;
+  let lastId = 0;
+  let heardAt = 0;
+  /** @type {any} */
+  let timer = null;
+  /** @type {Map<number, Request>} */
+  const pending = new Map();
+  /** @type {Map<string, Follow>} */
+  const follows = new Map();
+  /** By token. @type {Map<string, (params: any) => void>} */
+  const progress = new Map();
+
+  connect();
+  return { request, follow, hurry, close, isLive: () => phase === 'live' };
+
+  function connect() {
+    clock.clear(timer);
+    const own = socket = open();
+    own.onopen = () => own.send(JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'authenticate', params: { token } }));
+    own.onmessage = ({ data }) => { if (own === socket) hear(JSON.parse(data)); };
+    own.onclose = ({ code }) => { if (own === socket) lose(code); };
+    heardAt = clock.now();
+    watch();
+  }
+
+  function watch() {
+    timer = clock.set(() => {
+      if (clock.now() - heardAt < SILENCE_MS) return watch();
+      socket?.close();
+      return lose(0);
+    }, 1_000);
+  }
+
+  /** @param {any} message */
+  function hear({ id, method, params, result, error }) {
+    heardAt = clock.now();
+    if (method === 'progress') return progress.get(params.token)?.(params);
+    if (method !== undefined) return follows.get(params?.subscription)?.onNews?.(params);
+    if (id === 0) return error ? lose(WRONG_TOKEN) : begin(result);
+    const request = pending.get(id);
+    pending.delete(id);
+    return error ? request?.reject(new Refusal(error)) : request?.resolve(result);
+  }
+
+  /** @param {Welcome} welcome */
+  function begin(welcome) {
+    attempts = 0;
+    phase = 'live';
+    onPhase(phase, welcome);
+    for (const [id, { method, params }] of pending) send(id, method, params);
+    for (const [name, one] of follows) start(name, one);
+  }
+
+  /** @param {number} code */
+  function lose(code) {
+    clock.clear(timer);
+    socket = null;
+    for (const [id, { params, reject }] of pending) {
+      if (params.token && code !== WRONG_TOKEN) continue;
+      pending.delete(id);
+      reject(new Error('The connection was lost.'));
+    }
+    if (phase === 'closed') return;
+    phase = code === WRONG_TOKEN ? 'refused' : 'lost';
+    if (phase === 'lost') timer = clock.set(connect, PAUSES_MS[Math.min(attempts++, PAUSES_MS.length - 1)]);
+    onPhase(phase, null);
+  }
+
+  /** @param {number} id @param {string} method @param {any} params */
+  function send(id, method, params) {
+    socket?.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+  }
+
+  /**
+   * @param {string} method
+   * @param {any} [params]
+   * @param {(progress: any) => void} [onProgress]
+   * @returns {Promise<any>}  Rejects with a Refusal, or because the connection was lost.
+   */
+  async function request(method, params = {}, onProgress) {
+    if (phase !== 'live') throw new Error('The manager is away.');
+    const id = ++lastId;
+    if (onProgress) progress.set(params.token, onProgress);
+    try {
+      return await new Promise((resolve, reject) => {
+        pending.set(id, { method, params, resolve, reject });
+        send(id, method, params);
+      });
+    } finally {
+      if (onProgress) progress.delete(params.token);
+    }
+  }
+
+  /** @param {string} name @param {Follow} one */
+  function start(name, one) {
+    request(one.method, { ...one.params(), subscription: name })
+      .then((result) => { if (follows.get(name) === one) one.onAnswer?.(result); })
+      // A lost connection begins everything again.
+      .catch((error) => { if (error instanceof Refusal && follows.get(name) === one) one.onRefusal?.(error); });
+  }
+
+  /**
+   * @param {Follow} one
+   * @returns {() => void}  Ends it.
+   */
+  function follow(one) {
+    const name = `${one.method}-${++lastId}`;
+    follows.set(name, one);
+    if (phase === 'live') start(name, one);
+    return () => {
+      if (!follows.delete(name) || phase !== 'live') return;
+      request('unsubscribe', { subscription: name }).catch(() => {}); // With the connection it ends anyway.
+    };
+  }
+
+  /** Tries at once: the network is back, or somebody looks again. */
+  function hurry() {
+    if (phase === 'lost' && !socket) connect();
+  }
+
+  function close() {
+    phase = 'closed';
+    socket?.close();
+    lose(0);
+  }
+}

@@ -1,0 +1,207 @@
+import { answerOf } from '../../../../lib/render/why-answer.js';
+import { actionsFor } from './actions.js';
+import { createCharts } from './charts.js';
+import { el, say } from './dom.js';
+import { factsOf, lastWords } from './facts.js';
+import { createLogs } from './logs.js';
+import { fragmentOf } from './place.js';
+import { createTable, showState } from './table.js';
+import { eventsAbout, stampOf, timelineOf } from './timeline.js';
+import { emptyTrend, NAMES, POINTS, withHistory, withSample } from './trend.js';
+
+/** @import { SlotStatus } from '../../../../lib/shared/protocol.js' */
+/** @import { AppSample, MetricsSample, WorkerSample } from '../../../../lib/shared/metrics.js' */
+/** @import { Action } from './actions.js' */
+/** @import { createConnection } from './connection.js' */
+/** @import { Place } from './place.js' */
+/** @import { World } from './world.js' */
+
+/** In one answer of the manager. */
+const VALUES_MAX = 1_000_000;
+
+/** How often what changes by itself is asked for again, in ms. */
+const AGAIN_MS = 10_000;
+
+/** What can be looked at: the last 10 minutes by the second, the last 6 hours by ten seconds. */
+const RANGES = [{ stepMs: 1_000, title: '10 min' }, { stepMs: 10_000, title: '6 h' }];
+
+/**
+ * One app, or one instance.
+ * @param {object} o
+ * @param {Place} o.place
+ * @param {ReturnType<typeof createConnection>} o.connection
+ * @param {(place: Place) => void} o.onGo
+ * @param {(action: Action) => void} o.onAct
+ */
+export function createDetail({ place, connection, onGo, onAct }) {
+  const isApp = place.worker === undefined;
+  const target = isApp ? place.app ?? '' : String(place.worker);
+  /** @type {SlotStatus[]} */
+  let slots = [];
+  let range = RANGES[0].stepMs;
+  let trend = emptyTrend(range);
+  /** @type {World|null} */
+  let last = null;
+  let stamp = '';
+  let factsShown = '';
+  let actionsShown = '';
+  let askedAt = -Infinity;
+  let slotStamp = '';
+  /** @type {ReturnType<typeof createLogs>|null} */
+  let logs = null;
+
+  const charts = createCharts();
+  const workers = createTable({ label: 'Instances', isFlat: true, onOpen: ({ worker }) => { if (worker) onGo({ worker: worker.id }); }, onChange: () => { if (last) showWorkers(last, Date.now()); } });
+  const title = el('h1', { tabIndex: -1 });
+  const state = el('span', { className: 'state' });
+  const answer = el('p', { className: 'answer' });
+  const buttons = el('div', { className: 'actions' });
+  const rights = el('p', { className: 'note' });
+  const facts = el('dl', { className: 'facts' });
+  const words = el('div', { className: 'last-words' });
+  const history = el('div');
+  const logPlace = el('div');
+  const ranges = RANGES.map(({ stepMs, title: text }) => el('button', { type: 'button', 'aria-pressed': String(stepMs === range), onclick: () => choose(stepMs) }, text));
+  const up = el('a', { href: fragmentOf({}) }, 'All apps');
+  const above = el('span');
+  const workersSection = el('section', { 'aria-label': 'Instances', hidden: true }, el('h2', {}, 'Instances'), el('div', { className: 'table-place' }, workers.node));
+  const node = el('article', { className: 'detail' },
+    el('header', {}, el('nav', { 'aria-label': 'Where this is' }, up, above), el('div', { className: 'title' }, title, state, buttons), answer, rights),
+    el('div', { className: 'column' },
+      el('section', { 'aria-label': 'Charts' }, el('header', {}, el('h2', {}, 'Charts'), el('div', { className: 'tools', role: 'group', 'aria-label': 'How far back' }, ...ranges)), charts.node),
+      workersSection,
+      logPlace),
+    el('div', { className: 'column' },
+      el('section', { 'aria-label': 'Events' }, el('h2', {}, 'What has happened'), words, history),
+      el('section', { 'aria-label': 'Facts' }, el('h2', {}, 'How it runs'), facts)));
+  say(title, isApp ? target : '…');
+  return { node, update, begin: () => { askedAt = -Infinity; askHistory(); }, repaint: charts.repaint, focus: () => title.focus({ preventScroll: true }), close };
+
+  /** @param {World} world @param {{nowMs: number}} times @returns {void} */
+  function update(world, { nowMs }) {
+    const isNew = world.sample !== last?.sample;
+    last = world;
+    const { sample } = world;
+    if (!sample) return;
+    const own = ownOf(sample);
+    const mine = sample.workers.filter(({ id, name }) => (isApp ? name === target : id === place.worker));
+    showState(state, { workers: mine });
+    state.hidden = mine.length === 0;
+    showTitle(mine[0]);
+    showActions(world, sample);
+    if (!own) {
+      say(answer, isApp ? `“${target}” is not in the list any more.` : `There is no instance with id ${target} any more.`);
+      return;
+    }
+    logs ??= beginLogs(sample);
+    // Of what stands still there is no new picture every second.
+    const now = mine.map(({ id, status, pid, restarts }) => [id, status, pid, restarts]).join();
+    if (isNew && (now !== slotStamp || nowMs - askedAt > AGAIN_MS)) ask(now, nowMs);
+    if (isNew && range === 1_000) {
+      trend = withSample(trend, sample.atMs, own);
+      charts.show(trend);
+    }
+    showWorkers(world, nowMs);
+    showStory(world, own, nowMs);
+  }
+
+  /** @param {MetricsSample} sample @returns {AppSample|WorkerSample|undefined} */
+  function ownOf({ apps, workers: all }) {
+    return isApp ? apps.find(({ name }) => name === target) : all.find(({ id }) => id === place.worker);
+  }
+
+  /** @param {WorkerSample|undefined} worker */
+  function showTitle(worker) {
+    if (isApp || !worker) return;
+    say(title, `${worker.name}, instance ${worker.slot}`);
+    if (above.childElementCount === 0) above.append(' / ', el('a', { href: fragmentOf({ app: worker.name }) }, worker.name));
+  }
+
+  /** @param {World} world @param {MetricsSample} sample */
+  function showActions({ welcome, phase }, sample) {
+    const { actions, why } = actionsFor(sample, place);
+    const mayAct = welcome?.mayAct ?? false;
+    say(rights, mayAct ? why ?? '' : 'This page is read-only. With “nclust web --allow-actions” it can reload, restart, stop and scale.');
+    const now = JSON.stringify([mayAct, phase, actions]);
+    if (now === actionsShown) return;
+    actionsShown = now;
+    const focused = buttons.contains(document.activeElement) ? document.activeElement?.textContent : null;
+    buttons.replaceChildren(...(mayAct ? actions : []).map((action) => el('button', { type: 'button', disabled: phase !== 'live', onclick: () => onAct(action) }, action.verb)));
+    /** @type {HTMLElement|undefined} */ ([...buttons.children].find(({ textContent }) => textContent === focused))?.focus();
+  }
+
+  /** @param {World} world @param {number} nowMs */
+  function showWorkers({ sample, sparks }, nowMs) {
+    const mine = sample?.workers.filter(({ name }) => name === target) ?? [];
+    workersSection.hidden = !isApp || mine.length < 2;
+    if (workersSection.hidden || !sample) return;
+    workers.update({ apps: [], workers: mine }, { sparks, nowMs });
+  }
+
+  /** @param {World} world @param {AppSample|WorkerSample} own @param {number} nowMs */
+  function showStory({ events }, { name }, nowMs) {
+    const about = eventsAbout(events, { name, id: isApp ? null : place.worker ?? null });
+    const now = stampOf(about);
+    if (now !== stamp) {
+      stamp = now;
+      history.replaceChildren(timelineOf(about, nowMs));
+    }
+    if (slots.length === 0) return;
+    say(answer, `${answerOf({ name, slots, events: about }, { isRunning: true, nowMs }).text}.`);
+    const all = factsOf(slots, nowMs);
+    const dead = lastWords(slots);
+    const stampOfFacts = JSON.stringify([all, dead]);
+    if (stampOfFacts === factsShown) return;
+    factsShown = stampOfFacts;
+    facts.replaceChildren(...all.flatMap(([label, text]) => [el('dt', {}, label), el('dd', {}, text)]));
+    words.replaceChildren(...(dead ? [el('h3', {}, dead.title), el('pre', { tabIndex: 0 }, dead.lines.join('\n'))] : []));
+  }
+
+  /** @param {MetricsSample} sample */
+  function beginLogs(sample) {
+    const name = isApp ? target : '';
+    const isOne = !isApp || (sample.apps.find((app) => app.name === name)?.workers ?? 1) === 1;
+    const begun = createLogs({ target, follow: connection.follow, slotOf: (id) => (isOne ? null : last?.sample?.workers.find((worker) => worker.id === id)?.slot ?? null) });
+    logPlace.append(begun.node);
+    return begun;
+  }
+
+  /** @param {string} now @param {number} nowMs */
+  function ask(now, nowMs) {
+    askedAt = nowMs;
+    slotStamp = now;
+    connection.request('list', { targets: [target], detail: true }).then(({ slots: told }) => { slots = told.filter((/** @type {SlotStatus} */ { id, name }) => (isApp ? name === target : id === place.worker)); }).catch(leave);
+    if (range !== 1_000) askHistory(6);
+  }
+
+  /** @param {number} [newest]  Only so many points. */
+  function askHistory(newest = Infinity) {
+    const asked = range;
+    const of = isApp ? 'apps' : 'workers';
+    const workersMax = last?.sample?.workers.filter(({ name }) => name === target).length || 1;
+    // An answer has a size.
+    const points = Math.min(newest, POINTS[asked], Math.floor(VALUES_MAX / (NAMES.length * workersMax)));
+    connection.request('metrics', { targets: [target], workers: false, history: { stepMs: asked, of, points } }).then(({ history: told }) => {
+      if (asked !== range) return;
+      const series = isApp ? told.apps.find((/** @type {{name: string}} */ { name }) => name === target) : told.workers.find((/** @type {{id: number}} */ { id }) => id === place.worker);
+      trend = withHistory(trend, told, series?.series ?? {});
+      charts.show(trend);
+    }).catch(leave);
+  }
+
+  /** @param {number} stepMs */
+  function choose(stepMs) {
+    range = stepMs;
+    trend = emptyTrend(stepMs);
+    for (const [at, button] of ranges.entries()) button.setAttribute('aria-pressed', String(RANGES[at].stepMs === stepMs));
+    askHistory();
+  }
+
+  function close() {
+    charts.close();
+    logs?.close();
+  }
+}
+
+/** It is asked again with the next connection; what is not there any more is said by the figures. */
+function leave() {}

@@ -1,0 +1,71 @@
+/** @typedef {Node|string|null} Child */
+
+/**
+ * An element. What comes from outside goes in as text or attribute, never as markup.
+ * @template {keyof HTMLElementTagNameMap} N
+ * @param {N} name
+ * @param {Record<string, any>} [props]  `on...`: a listener; with a dash, or `role`: an attribute; else a property.
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[N]}
+ */
+export function el(name, props = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(props)) {
+    if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
+    else if (key === 'role' || key === 'scope' || key.includes('-')) attribute(node, key, value);
+    else /** @type {any} */ (node)[key] = value;
+  }
+  node.append(...children.filter((child) => child !== null).map((child) => (typeof child === 'string' ? plain(child) : child)));
+  return node;
+}
+
+/**
+ * @template {keyof SVGElementTagNameMap} N
+ * @param {N} name
+ * @param {Record<string, string>} attributes
+ * @returns {SVGElementTagNameMap[N]}
+ */
+export function svg(name, attributes) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  return node;
+}
+
+/** Touches the page only where something is different. @param {Element} node @param {string} text */
+export function say(node, text) {
+  const shown = plain(text);
+  if (node.textContent !== shown) node.textContent = shown;
+}
+
+/** A name must not look like another one: what turns the direction of the text, or cannot be seen, is shown as it is on the terminal. @param {string} text */
+export function plain(text) {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '?');
+}
+
+/** @param {Element} node @param {string} name @param {string|null} value  Null: without it. */
+export function attribute(node, name, value) {
+  if (value === null) node.removeAttribute(name);
+  else if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+}
+
+/** @template {HTMLElement} [E=HTMLElement] @param {string} id @returns {E} */
+export function byId(id) {
+  return /** @type {E} */ (document.getElementById(id));
+}
+
+/**
+ * Puts children in an order and moves only those that stand elsewhere: what has the focus keeps it.
+ * @param {Element} parent
+ * @param {Element[]} children  All there will be.
+ */
+export function arrange(parent, children) {
+  const kept = new Set(children);
+  for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
+  const focused = document.activeElement;
+  let next = parent.firstElementChild;
+  for (const child of children) {
+    if (child === next) next = next.nextElementSibling;
+    else parent.insertBefore(child, next);
+  }
+  if (focused instanceof HTMLElement && focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
+}

@@ -1,0 +1,125 @@
+import { clockTime } from '../../../../lib/render/event-time.js';
+import { el, say } from './dom.js';
+import { counted } from './figures.js';
+import { LINES_MAX, logQuery, plainText, queued } from './log-lines.js';
+
+/** @import { LogEntry } from '../../../../lib/shared/protocol.js' */
+/** @import { Follow } from './connection.js' */
+
+/** After the last key, in ms. */
+const TYPING_MS = 250;
+
+/**
+ * The output of an app or of one instance: the end of it, and what comes.
+ * @param {object} o
+ * @param {string} o.target
+ * @param {(id: number) => number|null} o.slotOf  The number of the instance; null where there is but one.
+ * @param {(one: Follow) => () => void} o.follow
+ */
+export function createLogs({ target, slotOf, follow }) {
+  /** @type {LogEntry[]} */
+  let waiting = [];
+  let missed = 0;
+  let isPaused = false;
+  let isDrawing = false;
+  let cursor = {};
+  let end = () => {};
+  /** @type {any} */
+  let typing = null;
+
+  const text = el('input', { type: 'search', placeholder: 'Lines with…', 'aria-label': 'Only lines with this text', oninput: onType });
+  const stream = el('select', { 'aria-label': 'Which output', onchange: begin }, el('option', { value: 'both' }, 'out and err'), el('option', { value: 'out' }, 'out'), el('option', { value: 'err' }, 'err'));
+  const pause = el('button', { type: 'button', 'aria-pressed': 'false', onclick: () => hold(!isPaused) }, 'Pause');
+  const note = el('p', { className: 'note' });
+  const list = el('div', { className: 'lines', tabIndex: 0, role: 'region', 'aria-label': 'Log lines', onscroll: onScroll });
+  const node = el('section', { className: 'logs', 'aria-label': 'Logs' }, el('header', {}, el('h2', {}, 'Logs'), el('div', { className: 'tools' }, text, stream, pause)), list, note);
+  begin();
+  return { node, close };
+
+  function begin() {
+    end();
+    waiting = [];
+    missed = 0;
+    cursor = {};
+    isPaused = false;
+    pause.setAttribute('aria-pressed', 'false');
+    say(pause, 'Pause');
+    list.replaceChildren();
+    list.classList.add('is-asking');
+    showNote('');
+    end = follow({
+      method: 'logs',
+      params: () => logQuery({ target, text: text.value, stream: stream.value, cursor }),
+      onAnswer: (answer) => {
+        list.classList.remove('is-asking');
+        hear(answer);
+      },
+      onNews: hear,
+      onRefusal: ({ message }) => showNote(message),
+    });
+  }
+
+  /** @param {{entries?: LogEntry[], cursor?: object, missed?: number, gap?: boolean}} news */
+  function hear({ entries = [], cursor: moved, missed: left = 0, gap = false }) {
+    Object.assign(cursor, moved);
+    missed += left;
+    waiting = queued(waiting, entries);
+    if (gap) showNote('Lines between are not kept any more.');
+    draw();
+  }
+
+  function draw() {
+    if (isPaused) return void say(pause, waiting.length > 0 ? `Go on (${waiting.length >= LINES_MAX ? 'many' : waiting.length} new)` : 'Go on');
+    if (isDrawing) return;
+    isDrawing = true;
+    requestAnimationFrame(() => {
+      isDrawing = false;
+      if (isPaused) return;
+      const isAtEnd = atEnd();
+      list.append(...waiting.map(lineOf));
+      waiting = [];
+      while (list.childElementCount > LINES_MAX) list.firstElementChild?.remove();
+      if (isAtEnd) list.scrollTop = list.scrollHeight;
+      if (missed > 0) showNote(`${counted(missed, 'line')} came too fast and ${missed === 1 ? 'is' : 'are'} left out here. The log files have them all.`);
+    });
+  }
+
+  /** @param {LogEntry} entry */
+  function lineOf({ id, stream: from, line, atMs }) {
+    const slot = slotOf(id);
+    return el('div', { className: from }, el('time', {}, atMs === null ? '' : clockTime(atMs, Date.now())), slot === null ? null : el('b', { title: `Instance ${slot}` }, String(slot)), from === 'err' ? el('i', { title: 'Standard error' }, 'err') : null, el('span', {}, plainText(line)));
+  }
+
+  /** @param {boolean} is */
+  function hold(is) {
+    isPaused = is;
+    pause.setAttribute('aria-pressed', String(is));
+    say(pause, 'Pause');
+    draw();
+    if (!is) list.scrollTop = list.scrollHeight;
+  }
+
+  function atEnd() {
+    return list.scrollHeight - list.scrollTop - list.clientHeight < 30;
+  }
+
+  /** Who scrolls back wants to read. */
+  function onScroll() {
+    if (isPaused === atEnd() && list.scrollHeight > list.clientHeight) hold(!isPaused);
+  }
+
+  function onType() {
+    clearTimeout(typing);
+    typing = setTimeout(begin, TYPING_MS);
+  }
+
+  /** @param {string} words */
+  function showNote(words) {
+    say(note, words);
+  }
+
+  function close() {
+    clearTimeout(typing);
+    end();
+  }
+}

@@ -1,0 +1,41 @@
+// The address tells what is shown. The token stays in it only until it has been read: then this tab keeps it, also over a reload of the page.
+
+/** @typedef {{app?: string, worker?: number}} Place  Neither: the table. */
+
+const KEPT = 'nclust-token';
+
+/**
+ * @param {string} fragment  With or without "#".
+ * @returns {{token: string|null, place: Place}}
+ */
+export function readFragment(fragment) {
+  const given = new URLSearchParams(fragment.replace(/^#/, ''));
+  const worker = given.get('worker');
+  const app = given.get('app');
+  const place = worker !== null && /^\d+$/.test(worker) ? { worker: Number(worker) } : app ? { app } : {};
+  return { token: given.get('token'), place };
+}
+
+/** @param {Place} place @returns {string} */
+export function fragmentOf({ app, worker }) {
+  if (worker !== undefined) return `#worker=${worker}`;
+  return app === undefined ? '#' : `#app=${encodeURIComponent(app)}`;
+}
+
+/**
+ * Reads the address, and takes the token out of it and out of the history.
+ * @param {{location: Location, history: History, sessionStorage: Storage}} window
+ */
+export function takePlace({ location, history, sessionStorage }) {
+  const { token, place } = readFragment(location.hash);
+  if (token) {
+    sessionStorage.setItem(KEPT, token);
+    history.replaceState(null, '', fragmentOf(place));
+  }
+  return { token: token ?? sessionStorage.getItem(KEPT), isNewToken: Boolean(token), place };
+}
+
+/** @param {Storage} storage */
+export function forgetToken(storage) {
+  storage.removeItem(KEPT);
+}

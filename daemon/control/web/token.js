@@ -1,0 +1,53 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+
+/** 256 bits: nobody guesses it, however often they try. */
+const TOKEN_BYTES = 32;
+const SHAPE = /^[\w-]{43}$/;
+
+/**
+ * @param {string} file
+ * @returns {string}  The one that is kept, or a new one where none is. Throws what the file system says.
+ */
+export function keptToken(file) {
+  return readToken(file) ?? newToken(file);
+}
+
+/**
+ * @param {string} file  Replaced atomically. Mode 0600 from its first instant.
+ * @returns {string}  Throws what the file system says.
+ */
+export function newToken(file) {
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const temp = `${file}.new`;
+  rmSync(temp, { force: true });
+  writeFileSync(temp, `${token}\n`, { mode: 0o600, flag: 'wx' });
+  renameSync(temp, file);
+  return token;
+}
+
+/**
+ * Takes as long whatever is given.
+ * @param {string} token
+ * @returns {(given: unknown) => boolean}
+ */
+export function tokenCheck(token) {
+  const right = digest(token);
+  return (given) => typeof given === 'string' && timingSafeEqual(digest(given), right);
+}
+
+/** @param {string} file */
+function readToken(file) {
+  try {
+    const token = readFileSync(file, 'utf8').trim();
+    return SHAPE.test(token) ? token : null;
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** @param {string} text */
+function digest(text) {
+  return createHash('sha256').update(text).digest();
+}

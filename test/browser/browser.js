@@ -1,0 +1,65 @@
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { slowdown } from '../helpers/wait-for.js';
+import { CHROMIUM_ARGS, findChromium } from './chromium.js';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** How long anything on a page may take, in ms. */
+const PATIENCE_MS = 10_000;
+
+/** One browser for a file of tests, and pages that have to stay without an error of their own. */
+export function useBrowser() {
+  /** @type {import('playwright-core').Browser} */
+  let browser;
+  /** @type {string[]} */
+  let problems = [];
+  /** @type {RegExp[]} */
+  let expected = [];
+  /** @type {import('playwright-core').BrowserContext[]} */
+  let contexts = [];
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
+  });
+  afterAll(() => browser.close());
+  afterEach(async () => {
+    await Promise.all(contexts.map((context) => context.close()));
+    const unexpected = problems.filter((problem) => !expected.some((pattern) => pattern.test(problem)));
+    [problems, expected, contexts] = [[], [], []];
+    expect(unexpected, 'what the console of the browser says').toEqual([]);
+  });
+
+  return {
+    /**
+     * @param {import('playwright-core').BrowserContextOptions} [options]
+     * @returns {Promise<import('playwright-core').Page>}
+     */
+    async page(options = {}) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', ...options });
+      contexts.push(context);
+      const page = await context.newPage();
+      page.setDefaultTimeout(PATIENCE_MS * slowdown());
+      page.on('console', (message) => { if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text()); });
+      page.on('pageerror', (error) => problems.push(`uncaught: ${error.stack}`));
+      page.on('response', (response) => { if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`); });
+      return page;
+    },
+    /** What the console may say in this test. @param {RegExp} pattern */
+    expectProblem: (pattern) => void expected.push(pattern),
+    version: () => browser.version(),
+  };
+}
+
+/**
+ * @param {import('playwright-core').Page} page
+ * @returns {Promise<string[]>}  What makes the page hard to use for somebody, as axe sees it.
+ */
+export async function barriers(page) {
+  // Put in by the debugger: the page's own policy forbids scripts from elsewhere.
+  const { readFileSync } = await import('node:fs');
+  await page.evaluate(readFileSync(AXE, 'utf8'));
+  const { violations } = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run(document, { resultTypes: ['violations'] }));
+  return violations.map((/** @type {any} */ { id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map((/** @type {any} */ { html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ''}`).join(' | ')}`);
+}

@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+
+/**
+ * The browser of this machine.
+ * @returns {string}  Throws and says what to install when there is none.
+ */
+export function findChromium() {
+  const given = process.env.CHROME_PATH;
+  if (given && existsSync(given)) return given;
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const found = NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path));
+  if (found && !given) return found;
+  throw new Error(`${given ? `There is nothing at CHROME_PATH (${given}).` : `No ${NAMES.join(', ')} on PATH.`} The dashboard is tested in Chromium: apt-get install chromium, or set CHROME_PATH.`);
+}
+
+/** What Chromium needs here: its sandbox does not work for root, and /dev/shm is small in containers. */
+export const CHROMIUM_ARGS = [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--disable-gpu'];

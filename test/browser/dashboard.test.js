@@ -1,0 +1,125 @@
+import { createServer, get } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { WebSocket as Socket } from 'ws';
+import { killIfThere } from '../helpers/processes.js';
+import { sandbox } from '../helpers/sandbox.js';
+import { barriers, useBrowser } from './browser.js';
+
+const browser = useBrowser();
+
+/** @param {import('../helpers/sandbox.js').Sandbox} home @param {...string} options */
+async function turnOn(home, ...options) {
+  const { stdout, stderr, exitStatus } = await home.nclust('web', '--listen', '127.0.0.1:0', ...options);
+  expect(exitStatus, stderr).toBe(0);
+  return new URL(stdout.trim());
+}
+
+/** @param {import('playwright-core').Page} page @param {string} selector @param {string|RegExp} text */
+const see = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();
+
+test('the real manager: what runs is shown, live, with its logs; actions work, and go on when it is replaced', async () => {
+  const home = await sandbox();
+  const url = await turnOn(home, '--allow-actions');
+  const page = await browser.page();
+  await page.goto(url.href);
+  await see(page, '#no-apps', 'No apps yet');
+  const app = await home.app('http-echo', { instances: 2 });
+  await see(page, 'tr[data-key="app http-echo"] .state', 'online 2/2');
+  await page.locator('tr[data-key="worker 1"]').waitFor();
+  for (let at = 0; at < 20; at++) await app.get();
+  await see(page, 'tr[data-key="app http-echo"] .c-requests', /[\d.]+/);
+
+  await page.locator('tr[data-key="app http-echo"] a').click();
+  await page.locator('.chart canvas').nth(5).waitFor();
+  await see(page, '.facts dd', String(app.port));
+  await see(page, '.timeline li', 'was added (nclust start), with 2 instances');
+  await see(page, '.answer', 'http-echo is online since');
+  expect(await barriers(page)).toEqual([]);
+
+  const before = await app.pids();
+  await page.getByRole('button', { name: 'Restart', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
+  await see(page, '#dialog-title', 'Restarted “http-echo”.');
+  const after = await app.pids();
+  expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+  await page.keyboard.press('Escape');
+  await see(page, '.timeline li', /restart of 2 instances began/);
+
+  // The page says so, and is there again with the next control.
+  browser.expectProblem(/WebSocket connection to .* failed/);
+  const { controlPid } = await home.daemon();
+  await page.evaluate(() => {
+    const connection = /** @type {Element} */ (document.querySelector('#connection'));
+    new MutationObserver(() => { if (connection.textContent?.includes('Reconnecting…')) document.body.dataset.lost = 'yes'; }).observe(connection, { subtree: true, childList: true, characterData: true });
+  });
+  killIfThere(controlPid);
+  await page.locator('body[data-lost]').waitFor();
+  await see(page, '#connection', 'Live');
+  await see(page, '.title .state', 'online 2/2');
+  expect(await app.pids()).toEqual(after);
+  await page.getByRole('button', { name: 'One more' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'One more' }).click();
+  await see(page, '#dialog-title', 'Started one more of “http-echo”.');
+  await page.keyboard.press('Escape');
+  await page.locator('tr[data-key="worker 2"]').waitFor();
+  await see(page, '.title .state', 'online 3/3');
+});
+
+test('the real manager: log lines come as they are written, and the manager looks for a text', async () => {
+  const home = await sandbox();
+  const url = await turnOn(home);
+  const code = 'let n = 0; setInterval(() => { n += 1; console.log("\\u001b[32mline\\u001b[0m", n); if (n % 5 === 0) console.error("bad", n); }, 100)';
+  await home.app('runs-code', { env: { CODE: code } });
+  const page = await browser.page();
+  await page.goto(`${url.href}&app=runs-code`);
+  await see(page, '.lines .out span', /^line \d+$/);
+  await see(page, '.lines .err', /bad \d+/);
+  await see(page, '#rights', 'Read-only');
+  await page.getByLabel('Only lines with this text').fill('bad 10');
+  await see(page, '.lines .err span', /^bad 10$/);
+  await page.locator('.lines .out').first().waitFor({ state: 'detached' });
+});
+
+test('the real manager: an app that fails is what is seen first, with its reason', async () => {
+  const home = await sandbox();
+  const url = await turnOn(home);
+  await home.nclust('start', home.place('crashes-at-boot'), '--name', 'bad', '--max-restarts', '1', '--exp-backoff-restart-delay', '10');
+  const page = await browser.page();
+  await page.goto(url.href);
+  await see(page, '#concerns li.bad', /bad is errored since .*: it crashed \d+ times/);
+  await page.locator('#concerns a').click();
+  await see(page, '.last-words pre', /./);
+  await see(page, '.facts dt', 'Last died');
+});
+
+test('nobody gets in with a wrong token, from another page, or by another name', async () => {
+  const home = await sandbox();
+  const url = await turnOn(home);
+  const page = await browser.page();
+  await page.goto(`${url.origin}/#token=${'x'.repeat(43)}`);
+  await see(page, '#gate h1', 'This address is not valid any more');
+
+  // A page of another origin, in the same browser.
+  const evil = createServer((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>evil</title>'));
+  await new Promise((resolve) => { evil.listen(0, '127.0.0.1', () => resolve(undefined)); });
+  onTestFinished(() => void (evil.closeAllConnections(), evil.close()));
+  browser.expectProblem(/WebSocket connection to .* failed|favicon/);
+  const other = await browser.page();
+  await other.goto(`http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (evil.address()).port}/`);
+  const outcome = await other.evaluate((socket) => new Promise((resolve) => {
+    const tried = new globalThis.WebSocket(socket);
+    tried.onopen = () => resolve('open');
+    tried.onclose = ({ code }) => resolve(code);
+  }), `ws://${url.host}/socket`);
+  expect(outcome).toBe(1006);
+
+  const refusal = await new Promise((resolve) => {
+    const tried = new Socket(`ws://${url.host}/socket`, { origin: 'http://evil.example' });
+    tried.on('unexpected-response', (_request, response) => resolve(response.statusCode));
+    tried.on('open', () => resolve('open'));
+    tried.on('error', () => {});
+  });
+  expect(refusal).toBe(403);
+  const status = await new Promise((resolve) => { get({ host: '127.0.0.1', port: url.port, headers: { host: 'evil.example' } }, (response) => resolve(response.resume().statusCode)); });
+  expect(status).toBe(421);
+});

@@ -1,0 +1,101 @@
+import { request } from 'node:http';
+import { WebSocket } from 'ws';
+import { within } from './wait-for.js';
+
+/**
+ * An open page of the dashboard, as far as the server can tell.
+ * @typedef {object} Page
+ * @property {any} welcome  What the token was answered by; null where it was not sent.
+ * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error whose `code` and `data` are those of the answer.
+ * @property {(text: string|Buffer) => void} send  Whatever it is.
+ * @property {() => Promise<any>} told  The next notification.
+ * @property {() => void} stopReading
+ * @property {() => void} readOn
+ * @property {Promise<number>} closed  With the code.
+ * @property {() => void} close
+ */
+
+/** @param {string} url  As `nclust web` prints it. */
+export function partsOf(url) {
+  const { origin, host, hash } = new URL(url);
+  return { origin, host, token: new URLSearchParams(hash.slice(1)).get('token') ?? '' };
+}
+
+/**
+ * @param {string} url
+ * @param {{origin?: string, headers?: Record<string, string>, token?: string|null, path?: string}} [o]  `token` null: it is not sent.
+ * @returns {Promise<Page>}  Rejects when the connection is refused, with its `status`; when the token is, with the `closeCode`.
+ */
+export async function openPage(url, { origin = partsOf(url).origin, headers = {}, token = partsOf(url).token, path = '/socket' } = {}) {
+  const ws = new WebSocket(`ws://${partsOf(url).host}${path}`, { headers: { ...(origin === '' ? {} : { origin }), ...headers }, perMessageDeflate: false });
+  /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
+  const waiting = new Map();
+  /** @type {any[]} */
+  const notifications = [];
+  /** @type {((told: any) => void)[]} */
+  const readers = [];
+  let nextId = 1;
+
+  ws.on('message', (data) => {
+    const message = JSON.parse(String(data));
+    const asked = waiting.get(message.id);
+    if (!asked) return void (readers.shift() ?? ((one) => notifications.push(one)))(message);
+    waiting.delete(message.id);
+    if (message.error) asked.reject(Object.assign(new Error(message.error.message), { code: message.error.code, data: message.error.data }));
+    else asked.resolve(message.result);
+    return undefined;
+  });
+  /** @type {Promise<number>} */
+  const closed = new Promise((resolve) => {
+    ws.on('close', (code) => {
+      for (const { reject } of waiting.values()) reject(Object.assign(new Error(`The page was closed: ${code}.`), { closeCode: code }));
+      resolve(code);
+    });
+  });
+  await new Promise((resolve, reject) => {
+    ws.once('open', () => resolve(undefined));
+    ws.once('error', reject);
+    ws.once('unexpected-response', (_request, response) => {
+      response.resume();
+      reject(Object.assign(new Error(`Refused with ${response.statusCode}.`), { status: response.statusCode }));
+    });
+  });
+  ws.on('error', () => {}); // Then it is closed, which says it.
+
+  /** @type {Page['request']} */
+  function ask(method, params = {}) {
+    const id = nextId++;
+    const answer = new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+    ws.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+    return within(`the answer to "${method}"`, answer, 60_000);
+  }
+
+  return {
+    welcome: token === null ? null : await ask('authenticate', { token }),
+    request: ask,
+    send: (text) => ws.send(text),
+    told: () => (notifications.length > 0 ? Promise.resolve(notifications.shift()) : new Promise((resolve) => readers.push(resolve))),
+    stopReading: () => ws.pause(),
+    readOn: () => ws.resume(),
+    closed,
+    close: () => ws.terminate(),
+  };
+}
+
+/**
+ * One request with headers and a method of one's own, and the path as it is given.
+ * @param {string} url  As `nclust web` prints it.
+ * @param {string} path
+ * @param {{method?: string, headers?: Record<string, string>}} [o]
+ * @returns {Promise<{status: number, headers: import('node:http').IncomingHttpHeaders, text: string}>}
+ */
+export function fetchRaw(url, path, { method = 'GET', headers = {} } = {}) {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const asked = request({ host: hostname.replace(/^\[(.*)\]$/, '$1'), port, path, method, headers, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part) => (text += part)).on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    asked.on('error', reject).end();
+  });
+}

@@ -1,0 +1,155 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createConnection, Refusal } from '../../../../../daemon/control/web/page/connection.js';
+
+/** @type {any[]} */
+let sockets;
+/** @type {any[]} */
+let phases;
+/** @type {{run: () => void, atMs: number}[]} */
+let timers;
+let nowMs = 0;
+
+const clock = {
+  set: (/** @type {() => void} */ run, /** @type {number} */ ms) => { const timer = { run, atMs: nowMs + ms }; timers.push(timer); return timer; },
+  clear: (/** @type {any} */ timer) => { timers = timers.filter((one) => one !== timer); },
+  now: () => nowMs,
+};
+
+beforeEach(() => {
+  [sockets, phases, timers, nowMs] = [[], [], [], 0];
+});
+
+function connect() {
+  const open = () => {
+    const socket = { sent: /** @type {any[]} */ ([]), isClosed: false, send: (/** @type {string} */ text) => socket.sent.push(JSON.parse(text)), close: () => { socket.isClosed = true; } };
+    sockets.push(socket);
+    return /** @type {any} */ (socket);
+  };
+  return createConnection({ open, token: 'secret', onPhase: (phase, welcome) => phases.push([phase, welcome?.host]), clock });
+}
+
+const last = () => sockets.at(-1);
+const say = (/** @type {object} */ message) => last().onmessage({ data: `${JSON.stringify(message)}\n` });
+const answer = (/** @type {string} */ method, /** @type {any} */ result) => say({ id: last().sent.findLast((/** @type {any} */ one) => one.method === method).id, ...result });
+const letIn = () => {
+  last().onopen();
+  say({ id: 0, result: { host: 'web-01' } });
+};
+const pass = (/** @type {number} */ ms) => {
+  for (const end = nowMs + ms; ;) {
+    const next = timers.filter(({ atMs }) => atMs <= end).sort((a, b) => a.atMs - b.atMs)[0];
+    nowMs = next?.atMs ?? end;
+    if (!next) return;
+    clock.clear(next);
+    next.run();
+  }
+};
+
+test('the first message is the token, and what is followed begins after it', () => {
+  const connection = connect();
+  connection.follow({ method: 'metrics', params: () => ({ follow: true }) });
+  expect(last().sent).toEqual([]);
+  last().onopen();
+  expect(last().sent).toEqual([{ jsonrpc: '2.0', id: 0, method: 'authenticate', params: { token: 'secret' } }]);
+  say({ id: 0, result: { host: 'web-01' } });
+  expect(phases).toEqual([['live', 'web-01']]);
+  expect(last().sent[1]).toMatchObject({ method: 'metrics', params: { follow: true, subscription: 'metrics-1' } });
+});
+
+test('news go to who follows, and to nobody when it has ended', () => {
+  const connection = connect();
+  letIn();
+  /** @type {any[]} */
+  const heard = [];
+  const end = connection.follow({ method: 'logs', params: () => ({}), onAnswer: () => heard.push('answer'), onNews: ({ entries }) => heard.push(...entries) });
+  say({ method: 'log', params: { subscription: 'logs-1', entries: ['a'] } });
+  end();
+  say({ method: 'log', params: { subscription: 'logs-1', entries: ['b'] } });
+  expect(heard).toEqual(['a']);
+  expect(last().sent.at(-1)).toMatchObject({ method: 'unsubscribe', params: { subscription: 'logs-1' } });
+});
+
+test('a refusal comes with the words of the manager', async () => {
+  const connection = connect();
+  letIn();
+  const asked = connection.request('reload', {});
+  answer('reload', { error: { message: 'It does not start.', data: { code: 'ERR_X', hint: 'See the log.' } } });
+  await expect(asked).rejects.toMatchObject({ message: 'It does not start.', code: 'ERR_X', hint: 'See the log.' });
+  await expect(asked).rejects.toBeInstanceOf(Refusal);
+});
+
+test('a lost connection comes back, each attempt later than the one before, and everything begins again', () => {
+  const connection = connect();
+  let cursor = 0;
+  connection.follow({ method: 'logs', params: () => ({ cursor: (cursor += 1) }) });
+  letIn();
+  last().onclose({ code: 1012 });
+  expect(phases.at(-1)).toEqual(['lost', undefined]);
+  for (const ms of [250, 1_000, 1_000, 2_000, 5_000, 5_000]) {
+    const before = sockets.length;
+    pass(ms - 1);
+    expect(sockets).toHaveLength(before);
+    pass(1);
+    expect(sockets).toHaveLength(before + 1);
+    last().onclose({ code: 1006 });
+  }
+  connection.hurry();
+  letIn();
+  expect(phases.at(-1)).toEqual(['live', 'web-01']);
+  expect(last().sent[1]).toMatchObject({ method: 'logs', params: { cursor: 2, subscription: 'logs-1' } });
+});
+
+test('what changes something is sent again with its token, and what only asks is given up', async () => {
+  const connection = connect();
+  letIn();
+  /** @type {any[]} */
+  const progress = [];
+  const change = connection.request('restart', { token: 't1' }, (one) => progress.push(one.done));
+  const question = connection.request('list');
+  say({ method: 'progress', params: { token: 't1', done: 1 } });
+  last().onclose({ code: 1006 });
+  await expect(question).rejects.toThrow('lost');
+  await expect(connection.request('list')).rejects.toThrow('away');
+  pass(250);
+  letIn();
+  expect(last().sent.slice(1)).toMatchObject([{ method: 'restart', params: { token: 't1' } }]);
+  say({ method: 'progress', params: { token: 't1', done: 2 } });
+  answer('restart', { result: { slots: [] } });
+  await expect(change).resolves.toEqual({ slots: [] });
+  expect(progress).toEqual([1, 2]);
+});
+
+test('a wrong token is not tried again', () => {
+  connect();
+  last().onopen();
+  last().onclose({ code: 4401 });
+  expect(phases).toEqual([['refused', undefined]]);
+  pass(60_000);
+  expect(sockets).toHaveLength(1);
+});
+
+test('a connection that says nothing any more is another one soon', () => {
+  connect();
+  letIn();
+  const first = last();
+  pass(9_000);
+  say({ method: 'metrics', params: {} });
+  pass(9_500);
+  expect(sockets).toHaveLength(1);
+  pass(1_500);
+  expect(first.isClosed).toBe(true);
+  expect(sockets).toHaveLength(2);
+  first.onclose({ code: 1006 });
+  first.onmessage({ data: '{"id":0,"result":{}}' });
+  expect(phases.map(([phase]) => phase)).toEqual(['live', 'lost']);
+});
+
+test('closed is closed', () => {
+  const connection = connect();
+  letIn();
+  connection.close();
+  connection.close();
+  pass(60_000);
+  expect(sockets).toHaveLength(1);
+  expect(timers).toEqual([]);
+});
