@@ -101,9 +101,11 @@ export function vitals(core, { instanceId }, { responses, errors, delayP99Ms }) 
  */
 export function askAround(core, name) {
   for (const [instanceId, pulse] of core.world.pulses) {
-    if (pulse.name !== name || !pulse.isWatched || pulse.isAsked) continue;
+    const standsStill = () => Boolean(core.world.instances.get(instanceId)?.snapshots);
+    if (pulse.name !== name || !pulse.isWatched || pulse.isAsked || standsStill()) continue;
     pulse.isAsked = true;
-    const heard = (/** @type {boolean} */ isSilent) => {
+    const heard = (/** @type {boolean} */ isLate) => {
+      const isSilent = isLate && !standsStill();
       Object.assign(pulse, { isAsked: false, isSilent });
       if (isSilent) core.dispatch({ type: 'changed', names: [name] });
     };

@@ -1,7 +1,7 @@
 /** The groups of `nclust help`, in its order: what is needed every day comes first. @type {[heading: string, commands: string[]][]} */
 export const HEADINGS = [
   ['Apps:', ['start', 'stop', 'restart', 'reload', 'delete', 'scale']],
-  ['What runs, and why not:', ['list', 'monit', 'describe', 'why', 'events', 'logs', 'env', 'doctor', 'report']],
+  ['What runs, and why not:', ['list', 'monit', 'web', 'describe', 'why', 'events', 'logs', 'stack', 'profile', 'env', 'doctor', 'report']],
   ['Config files:', ['init', 'validate', 'diff', 'apply', 'startOrReload', 'startOrRestart']],
   ['After a reboot, and from PM2:', ['startup', 'unstartup', 'save', 'resurrect', 'cleardump', 'import']],
   ['Containers, folders, hosts:', ['run', 'serve', 'deploy']],
@@ -18,7 +18,7 @@ export const OPTION_HEADINGS = [
     '--name', '--instances', '--env', '--update-env', '--watch', '--cron', '--max-memory-restart', '--interpreter', '--node-args', '--cwd', '--no-autorestart', '--time', '--output', '--error', '--force', '--attach',
   ]],
   ['This command:', ['--only', '--no-wait', '--no-daemon', '--no-autostart', '--json', '--help']],
-  ['The program:', ['--namespace', '--interpreter-args', '--execute-command', '--uid', '--gid', '--pid', '--source-map-support', '--disable-source-map-support', '--no-metrics']],
+  ['The program:', ['--namespace', '--interpreter-args', '--execute-command', '--uid', '--gid', '--pid', '--source-map-support', '--disable-source-map-support', '--no-metrics', '--no-vizion']],
   ['Variables:', ['--env-file', '--env-files', '--filter-env', '--increment-var', '--instance-var']],
   ['When it ends:', ['--max-restarts', '--restart-delay', '--exp-backoff-restart-delay', '--min-uptime', '--stop-exit-codes']],
   ['Getting up and stopping:', ['--wait-ready', '--listen-timeout', '--kill-timeout', '--stop-signal', '--no-treekill', '--shutdown-with-message']],

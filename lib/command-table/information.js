@@ -25,6 +25,21 @@ export const INFORMATION = [
     },
   },
   {
+    name: 'web', brief: 'serve a dashboard for the browser', help: 'serve a dashboard for the browser, on this machine alone, and print its address; it looks and does not touch unless that is allowed',
+    options: [
+      ['--listen <address>', 'port, or address and port (default: 127.0.0.1:9616, or the next port that is free)'],
+      ['--allow-actions', 'let it start, stop, restart, reload and scale apps'], ['--no-allow-actions', 'let it only look again'],
+      ['--allow-remote', 'also on an address that others can reach; nothing is encrypted'],
+      ['--new-token', 'another address: the old one opens nothing any more'],
+      ['--open', 'open it in the browser of this desktop'], ['--off', 'end it'], JSON_OPTION,
+    ],
+    examples: ['nclust web', 'nclust web --allow-actions --open', 'nclust web --listen 8080', 'nclust web --off'],
+    load: async () => {
+      const [{ web }, { renderWeb }] = await Promise.all([import('../commands/web.js'), import('../render/web.js')]);
+      return { run: web, render: renderWeb };
+    },
+  },
+  {
     name: 'describe', aliases: ['desc', 'info', 'show'], words: '<id|name|namespace|script|/pattern/...>', brief: 'all about an app, and why it last died', help: 'tell everything about an app, and why it last died', options: [JSON_OPTION],
     examples: ['nclust describe api', 'nclust describe 0 --json'],
     load: load(() => import('../commands/describe.js'), 'describe', async () => (await import('../render/describe.js')).renderDescribe),
@@ -47,6 +62,20 @@ export const INFORMATION = [
     ],
     examples: ['nclust events', 'nclust events api --type "died,gave-up,rollout:*" --since 1d', 'nclust events --json | jq .'],
     load: load(() => import('../commands/events.js'), 'events', async () => (await import('../render/events.js')).renderEvents),
+  },
+  {
+    name: 'stack', words: '<id|name>', brief: 'where a worker is, even when its loop is blocked', help: 'print the JavaScript stack of a worker, even when its event loop is blocked', options: [JSON_OPTION],
+    examples: ['nclust stack api', 'nclust stack 3 --json'],
+    load: load(() => import('../commands/stack.js'), 'stack', async () => (await import('../render/stack.js')).renderStack),
+  },
+  {
+    name: 'profile', words: '<id|name>', brief: 'what takes the time or memory of a worker, for Chrome', help: 'write what takes the time or the memory of a worker into a file that Chrome opens',
+    options: [
+      ['--cpu [duration]', 'where its time goes: 10s (default), 500ms, 5m'], ['--heap', 'what is in its memory; it stands still meanwhile'], ['--heap-sampling [duration]', 'what it allocates in that time (default: 10s)'],
+      ['-o, --output <file>', 'default: <app>-<id>-<date>.cpuprofile, .heapsnapshot or .heapprofile, here'], JSON_OPTION,
+    ],
+    examples: ['nclust profile api --cpu 30s', 'nclust profile 3 --heap --output api.heapsnapshot'],
+    load: load(() => import('../commands/profile.js'), 'profile', async () => (await import('../render/profiled.js')).renderProfiled),
   },
   {
     name: 'pid', words: '[name]', help: 'print process ids, one a line', isPlain: true, options: [JSON_OPTION],

@@ -30,8 +30,8 @@ export const ELSEWHERE = /** @type {const} */ ({
   'module:uninstall': 'There are no modules. Log rotation and metrics are built in.',
   'module:generate': 'There are no modules. Log rotation and metrics are built in.',
   'module:publish': 'There are no modules. Log rotation and metrics are built in.',
-  'profile:cpu': 'nclust inspect <app> opens the inspector of a process, where Chrome profiles it.',
-  'profile:mem': 'nclust inspect <app> opens the inspector of a process, where Chrome takes its heap.',
+  'profile:cpu': 'nclust profile <app> --cpu 10s profiles a process of an app.',
+  'profile:mem': 'nclust profile <app> --heap takes the heap of a process of an app.',
 });
 
 /**

@@ -7,11 +7,13 @@ import { tendLogFiles } from './log-files.js';
 import { followLogs } from './logs.js';
 import { messages } from './messages.js';
 import { metrics } from './metrics.js';
+import { profiling } from './profiling.js';
 import { readings } from './readings.js';
 import { reloading } from './reloading.js';
 import { renewing } from './renewing.js';
 import { settings } from './settings.js';
 import { updating } from './updating.js';
+import { web } from './web.js';
 import { METHODS } from '../../../lib/shared/protocol.js';
 
 /** @import { Answer, Client } from './connection.js' */
@@ -24,6 +26,7 @@ import { METHODS } from '../../../lib/shared/protocol.js';
  * @property {import('../core.js').Parts} parts
  * @property {import('../metrics/metrics.js').Metrics} metrics
  * @property {import('../metrics/exports.js').Exports} exports
+ * @property {import('../web/web.js').Web} web
  * @property {import('../../../lib/shared/paths.js').HomePaths} paths
  * @property {string} version
  * @property {import('../triggers/triggers.js').Triggers} triggers
@@ -32,7 +35,7 @@ import { METHODS } from '../../../lib/shared/protocol.js';
 /** @typedef {(desk: Desk, params: Record<string, unknown>, client: Client) => unknown} MethodBody */
 
 /** @type {Record<Method, MethodBody>} */
-const BODIES = { ...readings, ...changes, ...reloading, ...renewing, ...applying, ...saving, ...importing, ...followLogs, ...tendLogFiles, ...settings, ...updating, ...messages, ...metrics };
+const BODIES = { ...readings, ...changes, ...reloading, ...renewing, ...applying, ...saving, ...importing, ...followLogs, ...tendLogFiles, ...settings, ...updating, ...messages, ...profiling, ...metrics, ...web };
 
 /**
  * @param {Desk} desk

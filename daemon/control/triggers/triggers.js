@@ -83,7 +83,7 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
     return desired.apps.filter((app) => app.spec.maxMemoryBytes > 0 && !app.rollout.isGuarded && !turns.isBusy(app.spec.name)).flatMap(({ spec, slots }) => slots.flatMap(({ id, generation }) => {
       const seat = seats.get(seatKey(id, generation));
       const instance = seat?.life.state === 'up' ? instances.get(seat.instanceId ?? '') : undefined;
-      if (!instance || instance.exit || instance.startedAtMs === null) return [];
+      if (!instance || instance.exit || instance.startedAtMs === null || instance.snapshots) return [];
       const { name, maxMemoryBytes: limitBytes, minUptimeMs, backoffMs } = spec;
       return [{ name, id, pid: instance.pid, startedAtMs: instance.startedAtMs, limitBytes, minUptimeMs, backoffMs }];
     }));

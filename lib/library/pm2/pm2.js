@@ -13,7 +13,7 @@ import { endWithProgram } from './no-daemon.js';
 /** What to do in place of what is not built. @type {Record<string, string>} */
 const INSTEAD = {
   startup: 'nclust startup',
-  profile: 'nclust inspect',
+  profile: 'nclust profile',
   install: 'nothing: rotation of logs and metrics are built in',
   uninstall: 'nothing: rotation of logs and metrics are built in',
   attach: 'logs() and send() of "nclust", or nclust attach',

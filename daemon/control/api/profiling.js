@@ -1,0 +1,32 @@
+import { flag, readParams, text, wholeUpTo, withDefault } from './params.js';
+
+/** @import { MethodBody } from './methods.js' */
+
+/** Longest span of a profile, in ms. */
+const SPAN_MAX_MS = 3_600_000;
+const LOOK_MS = 200;
+const LOOK_MAX_MS = 10_000;
+
+/** What a worker does with its time and memory. Hardly ever asked for: what answers is read then. @satisfies {Record<string, MethodBody>} */
+export const profiling = {
+  /** @type {MethodBody} */
+  async profile(desk, params, client) {
+    const question = readParams({ target: text, kind: text, durationMs: withDefault(wholeUpTo(SPAN_MAX_MS), 0), file: text }, params);
+    const { takeProfile } = await import('../profiling/take-profile.js');
+    return takeProfile(desk, question, client);
+  },
+
+  /** @type {MethodBody} */
+  async stack(desk, params) {
+    const question = readParams({ target: text, durationMs: withDefault(wholeUpTo(LOOK_MAX_MS), LOOK_MS) }, params);
+    const { lookAtStack } = await import('../profiling/look-at-stack.js');
+    return lookAtStack(desk, question);
+  },
+
+  /** @type {MethodBody} */
+  async breakIn(desk, params, client) {
+    const question = readParams({ target: text, isOver: withDefault(flag, false), isLeftOpen: withDefault(flag, false) }, params);
+    const { breakIn } = await import('../profiling/break-in.js');
+    return breakIn(desk, question, client);
+  },
+};

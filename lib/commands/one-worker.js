@@ -1,0 +1,22 @@
+import { NclustError } from '../shared/errors.js';
+import { reachListed } from './listed.js';
+
+/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+
+/**
+ * The one process that a command is about.
+ * @param {import('../context.js').Context} context
+ * @param {string[]} words
+ * @returns {Promise<{client: import('../client.js').Client, worker: SlotStatus}>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, and
+ *   ERR_NCLUST_BAD_SELECTOR when several are meant.
+ */
+export async function oneWorker(context, words) {
+  const { client, targets } = await reachListed(context, words);
+  const { slots } = /** @type {{slots: SlotStatus[]}} */ (await client.request('list', { targets }));
+  const living = slots.filter(({ pid }) => pid > 0);
+  if (living.length === 1) return { client, worker: living[0] };
+  const [word] = words;
+  if (living.length === 0) throw new NclustError('ERR_NCLUST_NO_PROCESS', `No process of "${word}" runs.`, { hint: 'See: nclust list' });
+  const ids = living.map(({ id, name }) => `${id} (${name})`).join(', ');
+  throw new NclustError('ERR_NCLUST_BAD_SELECTOR', `"${word}" means ${living.length} processes, and this is about one.`, { hint: `Give one of the ids: ${ids}.`, data: { target: word, ids: living.map(({ id }) => id) } });
+}

@@ -1,0 +1,108 @@
+import { resolve } from 'node:path';
+import { KINDS } from '../profile/kinds.js';
+import { createOutput } from '../profile/output-file.js';
+import { NclustError } from '../shared/errors.js';
+import { DURATION_FORMS, formatDuration, parseDuration } from '../shared/units.js';
+import { oneWorker } from './one-worker.js';
+
+/** @typedef {import('../client.js').Client} Client */
+/** @typedef {import('../context.js').Context} Context */
+/** @typedef {import('../profile/kinds.js').Kind} Kind */
+/** @typedef {import('../profile/output-file.js').Output} Output */
+/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+
+/**
+ * @typedef {object} Profiled
+ * @property {{id: number, name: string, slot: number, pid: number}} slot
+ * @property {Kind['word']} kind
+ * @property {number|null} durationMs  Null: of one moment.
+ * @property {string} file
+ * @property {number} bytes
+ * @property {'itself'|'debugger'} by  Who took it: a process whose event loop is held up cannot.
+ */
+
+const DEFAULT_MS = 10_000;
+const MIN_MS = 100;
+const MAX_MS = 3_600_000;
+
+/**
+ * Writes what one worker does with its time or its memory into a file.
+ * @param {Context} context
+ * @param {string[]} words  The target.
+ * @param {Record<string, any>} options
+ * @returns {Promise<Profiled>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_BAD_SELECTOR, ERR_NCLUST_USAGE, ERR_NCLUST_FILE_UNWRITABLE,
+ *   ERR_NCLUST_PROFILE_BUSY, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NO_REPLY and ERR_NCLUST_INTERRUPTED.
+ */
+export async function profile(context, words, options) {
+  const talk = options.json ? () => {} : context.talk;
+  const { kind, durationMs } = readKind(options);
+  const { client, worker } = await oneWorker(context, words);
+  const file = resolve(context.cwd, options.output ?? defaultName(worker, kind, new Date()));
+  const output = createOutput(file, worker.pid);
+  try {
+    talk(announcement(worker, kind, durationMs));
+    const by = await take({ ...context, talk }, client, worker, { kind, durationMs, output });
+    const bytes = output.keep();
+    talk(`Open it in Chrome: the developer tools (F12), ${kind.panel}, Load profile.`);
+    const { id, name, slot, pid } = worker;
+    return { slot: { id, name, slot, pid }, kind: kind.word, durationMs: kind.word === 'heap' ? null : durationMs, file, bytes, by };
+  } finally {
+    output.discard();
+  }
+}
+
+/**
+ * @param {Record<string, any>} options
+ * @returns {{kind: Kind, durationMs: number}}
+ */
+function readKind({ cpu, heap, heapSampling }) {
+  const given = [cpu, heap, heapSampling].filter((one) => one !== undefined);
+  if (given.length > 1) throw new NclustError('ERR_NCLUST_USAGE', 'Only one of --cpu, --heap and --heap-sampling can be taken at a time.', { hint: 'See: nclust help profile' });
+  if (heap) return { kind: KINDS.heap, durationMs: 0 };
+  if (heapSampling !== undefined) return { kind: KINDS.heapSampling, durationMs: readSpan('--heap-sampling', heapSampling) };
+  return { kind: KINDS.cpu, durationMs: readSpan('--cpu', cpu ?? true) };
+}
+
+/** @param {string} flag @param {string|true} given */
+function readSpan(flag, given) {
+  const ms = given === true ? DEFAULT_MS : parseDuration(given);
+  if (ms !== null && ms >= MIN_MS && ms <= MAX_MS) return ms;
+  throw new NclustError('ERR_NCLUST_USAGE', `${flag} cannot be "${given}".`, { hint: `Accepted: from ${formatDuration(MIN_MS)} to ${formatDuration(MAX_MS)}, as ${DURATION_FORMS}.` });
+}
+
+/** @param {SlotStatus} worker @param {Kind} kind @param {Date} now */
+function defaultName({ name, id }, { ending }, now) {
+  const two = (/** @type {number} */ number) => String(number).padStart(2, '0');
+  const date = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+  return `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}-${date}T${two(now.getHours())}-${two(now.getMinutes())}-${two(now.getSeconds())}.${ending}`;
+}
+
+/** @param {SlotStatus} worker @param {Kind} kind @param {number} durationMs */
+function announcement({ id, name, pid }, { word }, durationMs) {
+  const who = `"${name}" (id ${id}, pid ${pid})`;
+  if (word !== 'heap') return `Taking a ${word} profile of ${who} for ${formatDuration(durationMs)}. Ctrl-C gives it up.`;
+  return `Taking a snapshot of the heap of ${who}. It stands still until that is written, and needs about 1 KB more for each object in it, which it keeps: 1 GB for a million.`;
+}
+
+/**
+ * @param {Context} context
+ * @param {Client} client
+ * @param {SlotStatus} worker
+ * @param {{kind: Kind, durationMs: number, output: Output}} what
+ * @returns {Promise<Profiled['by']>}
+ */
+async function take(context, client, worker, { kind, durationMs, output }) {
+  const { id, name } = worker;
+  const interrupt = new AbortController();
+  const release = context.onInterrupt(() => interrupt.abort(new NclustError('ERR_NCLUST_INTERRUPTED', `The profile of "${name}" (id ${id}) was given up, and nothing of it was kept.`)));
+  try {
+    const { bytes } = await client.request('profile', { target: String(id), kind: kind.word, durationMs, file: output.writable }, { signal: interrupt.signal });
+    if (bytes !== null) return 'itself';
+  } finally {
+    release();
+  }
+  context.talk(`"${name}" (id ${id}) does not answer: its event loop is held up. A debugger goes in, through a port of 127.0.0.1 that is open until it is done.`);
+  const [{ breakIn }, { takeInside }] = await Promise.all([import('../profile/break-in.js'), import('../profile/taken-inside.js')]);
+  await breakIn(context, client, worker, (inside, signal) => takeInside(inside, { kind, durationMs, file: output.writable, signal }));
+  return 'debugger';
+}

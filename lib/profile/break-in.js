@@ -1,0 +1,118 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { NclustError } from '../shared/errors.js';
+import { openDebugger, SilentProcess } from './debugger.js';
+import { listeningPorts } from './listening.js';
+
+/** @typedef {import('../client.js').Client} Client */
+/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+
+const LOOK_EVERY_MS = 10;
+
+/** How long Node may take to open its inspector after the signal, on a busy machine, and to answer then, in ms. */
+const OPEN_MS = 5_000;
+const ANSWER_MS = 2_000;
+
+/**
+ * Looks into a process whose event loop is held up, with a debugger that comes in for as long as that takes.
+ * @template T
+ * @param {import('../context.js').Context} context
+ * @param {Client} client
+ * @param {Pick<SlotStatus, 'id'|'name'|'pid'|'addresses'>} worker
+ * @param {(inside: import('./debugger.js').Debugger, signal: AbortSignal) => Promise<T>} look  The signal is Ctrl-C.
+ * @returns {Promise<T>}  Throws ERR_NCLUST_NOT_REACHABLE where no debugger gets in, ERR_NCLUST_NO_REPLY where it learns nothing, ERR_NCLUST_INTERRUPTED.
+ */
+export async function breakIn({ onInterrupt }, client, worker, look) {
+  const interrupt = new AbortController();
+  const release = onInterrupt(() => interrupt.abort(new NclustError('ERR_NCLUST_INTERRUPTED', `Nothing was taken of "${worker.name}" (id ${worker.id}).`)));
+  const target = String(worker.id);
+  try {
+    const before = listeningPorts(worker.pid);
+    await client.request('breakIn', { target });
+    const { url, wasOpen } = await findInspector(worker, before, interrupt.signal);
+    if (wasOpen) await client.request('breakIn', { target, isLeftOpen: true });
+    const inside = await openDebugger(url);
+    try {
+      return await orGone(inside, interrupt.signal, look);
+    } finally {
+      if (wasOpen) inside.leave();
+      else await inside.shut();
+      if (!wasOpen) await client.request('breakIn', { target, isOver: true });
+    }
+  } catch (error) {
+    throw explain(error, worker);
+  } finally {
+    release();
+  }
+}
+
+/**
+ * @template T
+ * @param {import('./debugger.js').Debugger} inside
+ * @param {AbortSignal} signal
+ * @param {(inside: import('./debugger.js').Debugger, signal: AbortSignal) => Promise<T>} look
+ * @returns {Promise<T>}
+ */
+async function orGone(inside, signal, look) {
+  signal.throwIfAborted();
+  /** @type {Promise<never>} */
+  const interrupted = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  return Promise.race([look(inside, signal), interrupted]);
+}
+
+/**
+ * @param {Pick<SlotStatus, 'id'|'name'|'pid'|'addresses'>} worker
+ * @param {Map<string, number>} before  Where it listened before the signal.
+ * @param {AbortSignal} signal
+ * @returns {Promise<{url: string, wasOpen: boolean}>}
+ */
+async function findInspector({ pid, name, id, addresses }, before, signal) {
+  const endMono = performance.now() + OPEN_MS;
+  while (performance.now() < endMono) {
+    for (const [inode, port] of listeningPorts(pid)) {
+      const url = before.has(inode) ? null : await inspectorAt(port);
+      if (url) return { url, wasOpen: false };
+    }
+    await pause(LOOK_EVERY_MS, undefined, { signal });
+  }
+  // One that is open already takes no notice of the signal.
+  const ofTheApp = new Set(addresses.map(({ port }) => port));
+  for (const port of before.values()) {
+    const url = ofTheApp.has(port) ? null : await inspectorAt(port);
+    if (url) return { url, wasOpen: true };
+  }
+  throw silent({ id, name, pid });
+}
+
+/** @param {number} port @returns {Promise<string|null>} */
+async function inspectorAt(port) {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/json/list`, { signal: AbortSignal.timeout(ANSWER_MS) });
+    const [first] = /** @type {any[]} */ (await response.json());
+    return typeof first?.webSocketDebuggerUrl === 'string' ? first.webSocketDebuggerUrl : null;
+  } catch {
+    return null; // Something else listens there.
+  }
+}
+
+/**
+ * @param {unknown} error
+ * @param {Pick<SlotStatus, 'id'|'name'|'pid'>} worker
+ */
+function explain(error, { id, name, pid }) {
+  if (error instanceof NclustError) return error;
+  const who = `"${name}" (id ${id})`;
+  const { name: kind, message, cause } = /** @type {Error} */ (error);
+  if (kind === 'AbortError' && cause instanceof NclustError) return cause;
+  if (!(error instanceof SilentProcess)) return new NclustError('ERR_NCLUST_NOT_REACHABLE', `${who} could not be looked into: ${message}.`, { hint: 'See: nclust list', data: { id, name } });
+  return silent({ id, name, pid });
+}
+
+/**
+ * Node opens the inspector between two lines of JavaScript.
+ * @param {Pick<SlotStatus, 'id'|'name'|'pid'>} worker
+ */
+function silent({ id, name, pid }) {
+  return new NclustError('ERR_NCLUST_NO_REPLY', `"${name}" (id ${id}) does not answer, and does not come to a line of JavaScript: it is inside of a call to the system or to native code, such as execSync() or Atomics.wait(). Or it takes SIGUSR1 itself, with which Node would let a debugger in.`, {
+    hint: `What it waits for: cat /proc/${pid}/wchan, or gdb -p ${pid}`, data: { id, name },
+  });
+}

@@ -1,0 +1,100 @@
+import { WebSocket } from 'ws';
+
+/** Longest answer, in bytes: a profile is one. */
+const ANSWER_MAX_BYTES = 1024 ** 3;
+
+/** How long the process has to shut its inspector, in ms. */
+const SHUT_MS = 2_000;
+
+/**
+ * A conversation with the inspector of a process, in the protocol of Chrome's developer tools.
+ * @typedef {object} Debugger
+ * @property {(method: string, params?: object, timeoutMs?: number) => Promise<any>} ask  Rejects with a SilentProcess, or when the process refuses or has ended.
+ * @property {(method: string, listener: (params: any) => void) => void} on
+ * @property {() => Promise<void>} shut  Has the process close its inspector; it goes on with what it did. Never rejects.
+ * @property {() => void} leave  The inspector stays open.
+ */
+
+/**
+ * A module of Node, as an expression for a process to run in the middle of whatever it does. `require` is there for the console of a debugger.
+ * @param {string} name
+ */
+export function builtin(name) {
+  return `(process.getBuiltinModule ?? require)('${name}')`;
+}
+
+/** The process did not get to a place where it can answer a debugger. */
+export class SilentProcess extends Error {}
+
+/**
+ * @param {string} url
+ * @returns {Promise<Debugger>}
+ */
+export async function openDebugger(url) {
+  const socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: ANSWER_MAX_BYTES, handshakeTimeout: SHUT_MS });
+  /** @type {Map<number, {resolve: (result: any) => void, reject: (error: Error) => void}>} */
+  const waiting = new Map();
+  /** @type {Map<string, (params: any) => void>} */
+  const listeners = new Map();
+  let lastId = 0;
+
+  socket.on('message', (data) => {
+    const { id, method, params, result, error } = JSON.parse(String(data));
+    if (method) return void listeners.get(method)?.(params);
+    const pending = waiting.get(id);
+    waiting.delete(id);
+    if (error) pending?.reject(new Error(error.message));
+    else pending?.resolve(result);
+  });
+  const closed = new Promise((resolve) => { socket.once('close', resolve); });
+  await new Promise((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.once('error', reject);
+  });
+  socket.on('error', () => {}); // 'close' follows.
+  void closed.then(() => {
+    for (const { reject } of waiting.values()) reject(new Error('the process has ended, or somebody has shut its inspector'));
+    waiting.clear();
+  });
+
+  /** @type {Debugger['ask']} */
+  function ask(method, params = {}, timeoutMs = 0) {
+    lastId += 1;
+    const id = lastId;
+    /** @type {Promise<any>} */
+    const answer = new Promise((resolve, reject) => { waiting.set(id, { resolve, reject }); });
+    socket.send(JSON.stringify({ id, method, params }), () => {}); // A failure closes it.
+    return timeoutMs > 0 ? within(timeoutMs, answer) : answer;
+  }
+
+  return {
+    ask,
+    on: (method, listener) => void listeners.set(method, listener),
+    async shut() {
+      if (socket.readyState === WebSocket.OPEN) {
+        const said = ask('Runtime.evaluate', { expression: `${builtin('node:inspector')}.close()`, includeCommandLineAPI: true }).catch(() => {}); // The connection ends with it.
+        await within(SHUT_MS, Promise.race([closed, said.then(() => closed)])).catch(() => {});
+      }
+      socket.terminate();
+    },
+    leave: () => socket.terminate(),
+  };
+}
+
+/**
+ * @template T
+ * @param {number} ms
+ * @param {Promise<T>} answer
+ * @returns {Promise<T>}  Rejects with a SilentProcess.
+ */
+export async function within(ms, answer) {
+  /** @type {NodeJS.Timeout|undefined} */
+  let timer;
+  /** @type {Promise<never>} */
+  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new SilentProcess(`no answer in ${ms} ms`)), ms); });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, fchownSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NclustError } from '../shared/errors.js';
+import { orUnwritable } from '../unwritable.js';
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/**
+ * Where a profile goes.
+ * @typedef {object} Output
+ * @property {string} file
+ * @property {string} writable  Where the process can write it: the same file, or one between when the process is another user's.
+ * @property {() => number} keep  When it is written. Returns its size, in bytes. Throws ERR_NCLUST_FILE_UNWRITABLE.
+ * @property {() => void} discard  Leaves nothing, unless it was kept. Idempotent.
+ */
+
+/**
+ * Makes the file, which must not be there yet, for nobody's eyes but the owner's: a heap holds secrets.
+ * @param {string} file  Absolute.
+ * @param {number} pid  Of the process that is going to write it.
+ * @returns {Output}  Throws ERR_NCLUST_FILE_UNWRITABLE.
+ */
+export function createOutput(file, pid) {
+  create(file);
+  const between = orUnwritable(file, () => orRemove(file, () => betweenUsers(pid)));
+  let isOpen = true;
+  const end = () => {
+    isOpen = false;
+    between?.close();
+  };
+  return {
+    file,
+    writable: between?.path ?? file,
+    keep() {
+      if (between) orUnwritable(file, () => between.copyTo(file));
+      end();
+      return statSync(file).size;
+    },
+    discard() {
+      if (!isOpen) return;
+      end();
+      rmSync(file, { force: true });
+    },
+  };
+}
+
+/** @param {string} file */
+function create(file) {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (cause) {
+    if (/** @type {NodeJS.ErrnoException} */ (cause).code === 'EEXIST') throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" is there already, and is not overwritten.`, { hint: 'Move it away, or give another name with --output.', data: { file } });
+    orUnwritable(file, () => { throw cause; });
+  }
+}
+
+/**
+ * A process of another user may not come to where the file shall be. It writes a file of its own, and what was opened here is that file whatever becomes of its name.
+ * @param {number} pid
+ */
+function betweenUsers(pid) {
+  if (process.platform !== 'linux') return null;
+  const { uid, gid } = statSync(`/proc/${pid}`);
+  if (uid === process.getuid?.()) return null;
+  const path = join(tmpdir(), `nclust-${randomUUID()}`);
+  const fd = openSync(path, 'wx+', 0o600);
+  const close = () => {
+    closeSync(fd);
+    rmSync(path, { force: true });
+  };
+  try {
+    fchownSync(fd, uid, gid);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { path, close, copyTo: (/** @type {string} */ file) => copy(fd, file) };
+}
+
+/** @param {number} from @param {string} file */
+function copy(from, file) {
+  const to = openSync(file, 'r+');
+  try {
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    for (let at = 0, read = 0; (read = readSync(from, chunk, 0, chunk.length, at)) > 0; at += read) {
+      for (let written = 0; written < read;) written += writeSync(to, chunk, written, read - written);
+    }
+  } finally {
+    closeSync(to);
+  }
+}
+
+/**
+ * @template T
+ * @param {string} file
+ * @param {() => T} make
+ * @returns {T}
+ */
+function orRemove(file, make) {
+  try {
+    return make();
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest';
+import { breakIn } from '../../../daemon/control/profiling/break-in.js';
+import { lookAtStack } from '../../../daemon/control/profiling/look-at-stack.js';
+import { takeProfile } from '../../../daemon/control/profiling/take-profile.js';
+import { createRig, watch } from './control-rig.js';
+
+/** @param {object} [spec] */
+async function running(spec) {
+  const rig = createRig();
+  await rig.boot();
+  await Promise.all([rig.start({ name: 'api', ...spec }), rig.turn(2_000)]);
+  const left = new AbortController();
+  const client = { signal: left.signal, subscriptions: new Map() };
+  const take = (/** @type {object} */ more = {}) => watch(takeProfile(rig.desk, { target: '0', kind: 'cpu', durationMs: 1_000, file: '/tmp/a.cpuprofile', ...more }, client));
+  const steps = () => rig.keeper.requests.filter(({ verb }) => verb === 'profile').map(({ params }) => params.question.step);
+  return { rig, take, steps, client, leave: () => left.abort(), child: rig.keeper.alive[0] };
+}
+
+test('a profile is begun by the worker itself, and answered when it is written', async () => {
+  const { rig, take, steps } = await running();
+  const profile = take();
+  await rig.turn(1_000);
+  expect([profile.state, steps()]).toEqual(['pending', ['begin', 'end']]);
+  rig.keeper.profileEnds[0]();
+  await rig.turn(1);
+  expect(profile.result).toEqual({ slot: { id: 0, name: 'api', slot: 0, pid: expect.any(Number) }, bytes: 7 });
+  expect(steps()).toEqual(['begin', 'end']);
+});
+
+test('a worker whose loop is held up is not asked: the question would wait for it', async () => {
+  const { rig, take, steps, child } = await running();
+  child.behaviour.isHung = true;
+  const [profile, stack] = [take(), watch(lookAtStack(rig.desk, { target: '0', durationMs: 200 }))];
+  await rig.turn(2_100);
+  expect([profile.result, stack.result]).toMatchObject([{ slot: { id: 0 }, bytes: null }, { slot: { id: 0 }, stack: null }]);
+  expect(steps()).toEqual([]);
+});
+
+test('when who asked for it goes, the profile is given up', async () => {
+  const { rig, take, steps, leave } = await running();
+  const profile = take();
+  await rig.turn(100);
+  leave();
+  await rig.turn(1);
+  expect([profile.state, steps()]).toEqual(['failed', ['begin', 'end', 'drop']]);
+});
+
+test.each([
+  ['EBUSY', 'ERR_NCLUST_PROFILE_BUSY', ['begin']],
+  ['ENOSPC', 'ERR_NCLUST_FILE_UNWRITABLE', ['begin', 'drop']],
+  ['EFAILED', 'ERR_NCLUST_NOT_REACHABLE', ['begin', 'drop']],
+])('%s in the worker is %s, and only a profile of its own is dropped', async (code, expected, asked) => {
+  const { rig, take, steps } = await running();
+  rig.keeper.profiles = () => ({ failure: { code, message: 'no' }, bytes: 0, stack: null });
+  const profile = take();
+  await rig.turn(1);
+  expect([profile.error.code, steps()]).toEqual([expected, asked]);
+});
+
+test('what is no single Node program is refused with a way on', async () => {
+  const several = await running({ instances: 2, mode: 'cluster' });
+  const profile = several.take({ target: 'api' });
+  const exec = await running({ kind: 'exec', mode: 'fork', file: '/bin/sh' });
+  const stack = watch(lookAtStack(exec.rig.desk, { target: 'api', durationMs: 200 }));
+  await several.rig.turn(1);
+  expect(profile.error).toMatchObject({ code: 'ERR_NCLUST_BAD_SELECTOR', hint: 'Give one of the ids 0, 1.' });
+  expect(stack.error).toMatchObject({ code: 'ERR_NCLUST_NOT_REACHABLE', hint: expect.stringMatching('py-spy dump --pid \\d+') });
+});
+
+test('a keeper of an earlier version is told from a process that cannot be reached', async () => {
+  const { rig, take } = await running();
+  rig.keeper.lacks.add('profile');
+  const profile = take();
+  await rig.turn(1);
+  expect(profile.error.code).toBe('ERR_NCLUST_KEEPER_OUTDATED');
+});
+
+test('a worker that stands still for a snapshot of its heap, and grows, is neither rolled back nor reloaded for its memory', async () => {
+  const rig = createRig();
+  let bytes = 1;
+  rig.senses.readTrees = async (pids) => new Map(pids.map((pid) => [pid, { bytes, pids: [pid] }]));
+  await rig.boot();
+  await Promise.all([rig.start({ name: 'api', maxMemoryBytes: 1024 ** 2, minUptimeMs: 1_000 }), rig.turn(10_000)]);
+  const [child] = rig.keeper.alive;
+  const { signal } = new AbortController();
+  const snapshot = watch(takeProfile(rig.desk, { target: '0', kind: 'heap', durationMs: 0, file: '/tmp/a' }, { signal }));
+  await rig.turn(1);
+  bytes = 1024 ** 3;
+  await rig.turn(30_000);
+  expect([snapshot.state, rig.keeper.alive.map(({ pid }) => pid)]).toEqual(['pending', [child.pid]]);
+  rig.keeper.profileEnds[0]();
+  await rig.turn(30_000);
+  expect(snapshot.state).toBe('done');
+  expect(rig.keeper.alive[0].pid).not.toBe(child.pid);
+});
+
+test('while a snapshot of the heap is taken nobody breaks in: the worker is not held up', async () => {
+  const { rig, take, steps, child } = await running();
+  const snapshot = take({ kind: 'heap' });
+  await rig.turn(1);
+  child.behaviour.isHung = true;
+  const others = [take({ file: '/tmp/b' }), watch(lookAtStack(rig.desk, { target: '0', durationMs: 200 }))];
+  await rig.turn(1);
+  expect(others.map(({ error }) => error?.code)).toEqual(['ERR_NCLUST_PROFILE_BUSY', 'ERR_NCLUST_PROFILE_BUSY']);
+  expect([snapshot.state, steps()]).toEqual(['pending', ['begin', 'end']]);
+});
+
+test('a snapshot of a new instance in a rollback window does not take the traffic back', async () => {
+  const rig = createRig();
+  await rig.boot();
+  await Promise.all([rig.start({ name: 'api', instances: 2, mode: 'cluster', rollbackWindowMs: 30_000 }), rig.turn(3_000)]);
+  const reload = watch(rig.call('reload', { targets: ['api'] }));
+  await rig.turn(5_000);
+  const [renewed] = rig.keeper.alive.filter(({ label }) => label.generation > 1);
+  const snapshot = watch(takeProfile(rig.desk, { target: String(renewed.label.id), kind: 'heap', durationMs: 0, file: '/tmp/a' }, { signal: new AbortController().signal }));
+  await rig.turn(1);
+  renewed.behaviour.isHung = true;
+  await rig.turn(10_000);
+  renewed.behaviour.isHung = false;
+  rig.keeper.profileEnds[0]();
+  await rig.turn(30_000);
+  expect([snapshot.state, reload.state, reload.error]).toEqual(['done', 'done', null]);
+});
+
+test('the signal that lets a debugger in is not sent to a process that it would end, or that takes it itself', async () => {
+  const { rig, client } = await running();
+  const [child] = rig.keeper.alive;
+  const attempt = () => watch(breakIn(rig.desk, { target: '0', isOver: false, isLeftOpen: false }, client));
+  const ended = attempt();
+  await rig.turn(1);
+  expect(ended.error).toMatchObject({ code: 'ERR_NCLUST_NOT_REACHABLE', message: expect.stringMatching('--disable-sigusr1|only on Linux') });
+  // A Node that catches it.
+  rig.control.world.instances.get(child.instanceId).pid = process.pid;
+  rig.keeper.reports.set(child.instanceId, { ownsUsr1: true });
+  const own = attempt();
+  await rig.turn(1);
+  expect(own.error).toMatchObject({ code: 'ERR_NCLUST_NOT_REACHABLE', message: expect.stringMatching('takes SIGUSR1 itself|only on Linux') });
+  expect(rig.keeper.requests.filter(({ verb }) => verb === 'signal')).toEqual([]);
+});
+
+test.each([
+  ['says that it is over', { isOver: true }, ['shut']],
+  ['says that it was open before', { isLeftOpen: true }, []],
+  ['goes', null, ['shut']],
+])('the inspector that the signal has opened: the client %s', async (_what, more, asked) => {
+  const { rig, client, child } = await running();
+  rig.control.world.instances.get(child.instanceId).pid = process.pid;
+  const told = [];
+  // In place of a process that ends of every signal.
+  rig.control.askKeeper = async (verb, { signal, question }) => (verb === 'reports' ? { reports: {} } : (told.push(signal ?? question.step), {}));
+  const call = (/** @type {object} */ how) => breakIn(rig.desk, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
+  await call({});
+  if (more) await call(more);
+  for (const end of client.subscriptions.values()) end();
+  expect(told).toEqual(['SIGUSR1', ...asked]);
+});

@@ -1,0 +1,37 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createOutput } from '../../../../lib/profile/output-file.js';
+
+/** @type {string} */
+let file;
+
+beforeEach(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-output-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  file = join(folder, 'out');
+});
+
+test('the file is made for its owner alone, and kept with its size', () => {
+  const output = createOutput(file, process.pid);
+  expect([output.writable, statSync(file).mode & 0o777]).toEqual([file, 0o600]);
+  writeFileSync(output.writable, 'four');
+  expect(output.keep()).toBe(4);
+  output.discard();
+  expect(readFileSync(file, 'utf8')).toBe('four');
+});
+
+test('what was not kept is gone', () => {
+  const output = createOutput(file, process.pid);
+  output.discard();
+  output.discard();
+  expect(existsSync(file)).toBe(false);
+});
+
+test('what is there is not overwritten, and what cannot be made is an error of its own', () => {
+  writeFileSync(file, 'precious');
+  expect(() => createOutput(file, process.pid)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE', message: expect.stringContaining('is there already') }));
+  expect(readFileSync(file, 'utf8')).toBe('precious');
+  expect(() => createOutput(join(file, 'below'), process.pid)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE' }));
+});
