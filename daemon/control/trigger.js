@@ -15,11 +15,12 @@ import { askAbout, reach } from './reaching.js';
  * @param {string[]} o.targets
  * @param {string} o.action
  * @param {unknown} o.params  Undefined: without.
+ * @param {string} [o.token]  Of the request, which may have been made before.
  * @param {number} o.timeoutMs  For each.
  * @param {AbortSignal} o.signal
  * @returns {Promise<TriggerReply[]>}  Rejects with ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_KEEPER_OUTDATED and what else concerns all of them.
  */
-export async function trigger({ control, clock, targets, action, params, timeoutMs, signal }) {
+export async function trigger({ control, clock, targets, action, params, token, timeoutMs, signal }) {
   const reached = reach(control.world, targets);
   const { told } = await askAbout({ control, clock, verb: 'told', params: {} });
   const hearing = control.hearing.begin();
@@ -44,8 +45,9 @@ export async function trigger({ control, clock, targets, action, params, timeout
     // The plain word without parameters, as PM2 has it.
     const message = params === undefined ? action : { msg: action, opts: params, name };
     try {
-      await askAbout({ control, clock, verb: 'send-message', params: { instanceId, message }, about: one });
-      return { ...place, ...(await reply.answer) };
+      const { isRepeated } = await askAbout({ control, clock, verb: 'send-message', params: { instanceId, message, token }, about: one });
+      const answer = await reply.answer;
+      return { ...place, ...answer, ...(isRepeated && answer.outcome === 'silent' ? { reason: 'it was called before the manager died, and may have replied to that one' } : {}) };
     } catch (error) {
       if (!(error instanceof NclustError)) throw error;
       return { ...place, outcome: 'unreachable', reason: error.message };

@@ -3,6 +3,7 @@ import { streamLogs } from '../log-stream.js';
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts } from './listed.js';
 import { nothingThere } from './not-running.js';
+import { newToken } from './outcome.js';
 
 /** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
 
@@ -26,7 +27,7 @@ export async function* attach(context, [word, separator = '\n']) {
   const lines = createInterface({ input: process.stdin, terminal: false });
   let sent = Promise.resolve();
   lines.on('line', (line) => {
-    sent = sent.then(() => client.request('sendInput', { target, input: `${line}${separator}` })).catch((error) => sayRefusal(context, error));
+    sent = sent.then(() => client.request('sendInput', { target, input: `${line}${separator}`, token: newToken() })).catch((error) => sayRefusal(context, error));
   });
   const end = () => {
     stop.abort();

@@ -1,5 +1,5 @@
 import { reachListed } from './listed.js';
-import { outcome } from './outcome.js';
+import { newToken, outcome } from './outcome.js';
 
 /**
  * Sends a line to the standard input of an app.
@@ -11,6 +11,6 @@ import { outcome } from './outcome.js';
  */
 export async function send(context, [word, ...line], options) {
   const { client, targets } = await reachListed(context, [word]);
-  const { slots } = await client.request('sendInput', { target: targets[0], input: `${line.join(' ')}\n` });
+  const { slots } = await client.request('sendInput', { target: targets[0], input: `${line.join(' ')}\n`, token: newToken() });
   return outcome(context, client, slots, { done: 'Sent the line to', json: options.json });
 }

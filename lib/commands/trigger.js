@@ -1,5 +1,6 @@
 import { NclustError } from '../shared/errors.js';
 import { reachListed } from './listed.js';
+import { newToken } from './outcome.js';
 
 /** @typedef {import('../shared/protocol.js').TriggerReply} TriggerReply */
 
@@ -12,7 +13,7 @@ import { reachListed } from './listed.js';
  */
 export async function trigger(context, [word, action, params]) {
   const { client, targets } = await reachListed(context, [word]);
-  const { replies } = /** @type {{replies: TriggerReply[]}} */ (await client.request('trigger', { targets, action, ...(params === undefined ? {} : { params }) }));
+  const { replies } = /** @type {{replies: TriggerReply[]}} */ (await client.request('trigger', { targets, action, token: newToken(), ...(params === undefined ? {} : { params }) }));
   const called = replies.filter(({ outcome }) => !['no-action', 'no-node', 'no-process'].includes(outcome));
   if (called.length === 0) throw nobodyHas(word, action, replies);
   return { replies: called, exitStatus: called.every(({ outcome }) => outcome === 'replied') ? 0 : 1 };

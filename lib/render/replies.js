@@ -14,6 +14,6 @@ export function renderReplies({ replies }) {
 /** @param {TriggerReply} reply */
 function textOf({ outcome, reply, reason }) {
   if (outcome === 'replied') return typeof reply === 'string' ? reply : JSON.stringify(reply);
-  if (outcome === 'silent') return 'did not reply in time';
+  if (outcome === 'silent') return `did not reply in time${reason ? `: ${reason}` : ''}`;
   return outcome === 'exited' ? 'ended before it replied' : oneLine(reason ?? outcome);
 }

@@ -30,6 +30,17 @@ test.each(MODES)('%s: what an app sends is passed on as it is, and a message arr
   expect(said()).toEqual(['a word', { type: 'mine', data: [1] }, { type: 'echo', data: packet }]);
 });
 
+test('what is asked again with the same token is given once, and what has failed is not taken for given', async () => {
+  const { keeper, said } = await running("process.on('message', (message) => process.send({ type: 'echo', data: message }));");
+  const give = (/** @type {string} */ message, /** @type {string} */ token) => keeper.call('send-message', { instanceId: 'one', message, token });
+  expect([await give('a', 't1'), await give('a', 't1'), await give('a', 't2')]).toEqual([{ isRepeated: false }, { isRepeated: true }, { isRepeated: false }]);
+  await keeper.call('send-message', { instanceId: 'one', message: 'last' });
+  await waitFor('the last echo', () => said().at(-1)?.data === 'last');
+  expect(said().map(({ data }) => data)).toEqual(['a', 'a', 'last']);
+  const write = () => keeper.call('write', { instanceId: 'one', text: 'x'.repeat(100_000), token: 't3' }).catch((error) => error.code);
+  expect([await write(), await write()]).toEqual(['EAGAIN', 'EAGAIN']);
+});
+
 test('"ready" stays what it is', async () => {
   const { keeper, said } = await running("process.send('ready'); process.send('not ready');");
   await keeper.event('ready', 'one');

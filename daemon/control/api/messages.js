@@ -40,30 +40,30 @@ export const messages = {
 
   /** @type {MethodBody} */
   async sendMessage(desk, params) {
-    const { targets } = readParams({ targets: texts }, params);
+    const { targets, token } = readParams({ targets: texts, token: optional(text) }, params);
     const { message } = params;
     if (message === undefined || message === null) throw new BadParams('message', 'given, and not null');
     if (JSON.stringify(message).length > MESSAGE_MAX_CHARS) throw new BadParams('message', `at most ${MESSAGE_MAX_CHARS} characters of JSON`);
     const meant = reachLiving(desk.control.world, targets);
-    const results = await Promise.allSettled(meant.map((one) => ask(desk, one, 'send-message', { message })));
+    const results = await Promise.allSettled(meant.map((one) => ask(desk, one, 'send-message', { message, token })));
     for (const result of results) if (result.status === 'rejected') throw result.reason;
     return { slots: meant.map(place) };
   },
 
   /** @type {MethodBody} */
   async sendInput(desk, params) {
-    const { target } = readParams({ target: text }, params);
+    const { target, token } = readParams({ target: text, token: optional(text) }, params);
     const { input } = params;
     if (typeof input !== 'string' || Buffer.byteLength(input) > INPUT_MAX_BYTES) throw new BadParams('input', `a text of at most ${INPUT_MAX_BYTES} bytes`);
     const one = single(desk, target);
-    await ask(desk, one, 'write', { text: input });
+    await ask(desk, one, 'write', { text: input, token });
     return { slots: [place(one)] };
   },
 
   /** @type {MethodBody} */
   async trigger({ control, parts }, params, { signal }) {
-    const { targets, action, timeoutMs } = readParams({ targets: texts, action: text, timeoutMs: withDefault(wholeUpTo(REPLY_MAX_MS), REPLY_MS) }, params);
-    return { replies: await trigger({ control, clock: parts.clock, targets, action, params: params.params ?? undefined, timeoutMs, signal }) };
+    const { targets, action, timeoutMs, token } = readParams({ targets: texts, action: text, timeoutMs: withDefault(wholeUpTo(REPLY_MAX_MS), REPLY_MS), token: optional(text) }, params);
+    return { replies: await trigger({ control, clock: parts.clock, targets, action, token, params: params.params ?? undefined, timeoutMs, signal }) };
   },
 
   /** @type {MethodBody} */

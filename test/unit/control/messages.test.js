@@ -80,6 +80,16 @@ test('trigger says of each process why there is no reply', async () => {
   expect(seen.result.replies).toMatchObject([{ outcome: 'silent' }, { outcome: 'exited' }, { outcome: 'no-action', actions: ['other'] }, { outcome: 'unreachable', reason: expect.stringMatching('cannot be reached|closed its side') }]);
 });
 
+test('an action that was called before its manager died is not called again, and the answer says why there is none', async () => {
+  const { rig, ids } = await running();
+  rig.keeper.told.set(ids[0], [['axm:action', 'ping', '{"action_name":"ping"}']]);
+  rig.keeper.sent.push({ instanceId: ids[0], message: 'ping', token: 'one' });
+  const seen = watch(rig.call('trigger', { targets: ['api'], action: 'ping', token: 'one', timeoutMs: 1_000 }));
+  await rig.turn(1_000);
+  expect(seen.result.replies).toMatchObject([{ outcome: 'silent', reason: expect.stringContaining('before the manager died') }]);
+  expect(rig.keeper.sent).toHaveLength(1);
+});
+
 test('trigger leaves alone what is no Node program and what does not run', async () => {
   const { rig } = await running({ kind: 'exec', mode: 'fork', file: '/bin/sh' });
   expect((await rig.call('trigger', { targets: ['api'], action: 'ping' })).replies).toMatchObject([{ outcome: 'no-node' }]);
@@ -91,10 +101,10 @@ test('a message arrives as it is; a line goes to one process', async () => {
   const { rig, ids } = await running({ instances: 2, mode: 'cluster' });
   const message = { id: 1, type: 'process:msg', topic: 'a', data: { deep: [1] } };
   await rig.call('sendMessage', { targets: ['api'], message });
-  expect(rig.keeper.sent).toEqual(ids.map((instanceId) => ({ instanceId, message })));
+  expect(rig.keeper.sent).toEqual(ids.map((instanceId) => ({ instanceId, message, token: expect.any(String) })));
   expect(await failure(rig.call('sendInput', { target: 'api', input: 'x\n' }))).toEqual({ code: 'ERR_NCLUST_BAD_SELECTOR', hint: 'Give one of the ids 0, 1.' });
   expect(await rig.call('sendInput', { target: '1', input: 'x\n' })).toMatchObject({ slots: [{ id: 1, name: 'api' }] });
-  expect(rig.keeper.sent.at(-1)).toEqual({ instanceId: ids[1], text: 'x\n' });
+  expect(rig.keeper.sent.at(-1)).toEqual({ instanceId: ids[1], text: 'x\n', token: expect.any(String) });
 });
 
 test.each([
