@@ -7,7 +7,7 @@ import { addSeat } from './reconcile.js';
 import { restore } from './restoring.js';
 import { step } from './steps.js';
 import { hasShownUp } from './trial.js';
-import { findSlot, memoryOf, seatKey } from './world.js';
+import { findSlot, memoryOf, openScope, seatKey } from './world.js';
 
 /** @import { Core } from './core.js' */
 /** @import { ChildFact } from './keeper-link.js' */
@@ -38,14 +38,16 @@ export function adopt(core, children) {
  * @returns {{instance: Instance, fact: ChildFact}|null}
  */
 function instanceOf(core, fact) {
-  const label = /** @type {Label|null} */ (fact.label);
-  if (core.world.instances.has(fact.instanceId) || typeof label?.id !== 'number') return null;
+  const written = /** @type {Label|null} */ (fact.label);
+  if (core.world.instances.has(fact.instanceId) || typeof written?.id !== 'number') return null;
+  // It may have been written before the app was renamed.
+  const label = { ...written, name: findSlot(core.world, written.id)?.app.spec.name ?? written.name };
   const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = fact;
   const isStray = isLost(core, label.id);
-  const { isGated = false, isParked = false } = fact;
-  const instance = { ...newInstance(fact.instanceId, label), pid, startedAtMs, addresses, isReady, isStray, isOrphan: isAdopted, isGated, isParked, outPipe, errPipe };
+  const { isGated = false, isParked = false, bootedAtMs = startedAtMs } = fact;
+  const instance = { ...newInstance(fact.instanceId, label), pid, startedAtMs, bootedAtMs, addresses, isReady, isStray, isOrphan: isAdopted, isGated, isParked, outPipe, errPipe };
   core.world.instances.set(fact.instanceId, instance);
-  core.world.openScopes.set(label.scope, label.name);
+  openScope(core.world, label.scope, written.name);
   const memory = memoryOf(core.world, label.id);
   memory.spawns = Math.max(memory.spawns, label.spawns);
   attachLogs(core, instance);
@@ -151,8 +153,8 @@ function standingOf({ label }, { isParked, isGated }) {
  * @param {Seat} seat
  * @param {ChildFact} fact
  */
-function wasOldEnough({ spec }, { exit, startedAtMs }) {
-  return spec !== null && !spec.waitReady && exit !== null && exit.atMs - startedAtMs >= spec.minUptimeMs;
+function wasOldEnough({ spec }, { exit, startedAtMs, bootedAtMs = startedAtMs }) {
+  return spec !== null && !spec.waitReady && exit !== null && bootedAtMs !== null && exit.atMs - bootedAtMs >= spec.minUptimeMs;
 }
 
 /**

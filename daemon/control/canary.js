@@ -1,9 +1,10 @@
-import { allowanceOf, isUp, mayStop, replace } from './replacing.js';
+import { allowanceOf, COMING, isUp, mayStop, replace } from './replacing.js';
 
 /** @import { Moves, SeatFact, View, Wished } from './plan.js' */
 
 /**
- * The next steps of a guarded rollout: the first seat of a new generation proves it, and until then nothing is taken away.
+ * The next steps of a guarded rollout: the first seat of a new generation proves it, and until then nothing is taken away. With a higher maxSurge so many
+ * are tried at once, each gated and each on its own merit: the first to pass is the canary.
  * @param {View[]} views  Of the slots it is about.
  * @param {Wished['rollout']} rollout
  * @returns {Moves}
@@ -28,18 +29,18 @@ export function replaceGuarded(views, rollout) {
  */
 function movesOf(views, rollout) {
   const isProven = views.some((view) => view.current && isUp(view.current));
-  return isProven ? parkRelieved(replace(views, rollout), views, rollout) : tryOne(views, rollout);
+  return isProven ? parkRelieved(replace(views, rollout), views, rollout) : tryFirst(views, rollout);
 }
 
 /**
- * The canary: one seat of the new generation, in one slot; everything else stays, or comes back.
+ * The canaries: seats of the new generation, in as many slots as may be there beside others; everything else stays, or comes back.
  * @param {View[]} views
  * @param {Wished['rollout']} rollout
  * @returns {Moves}
  */
-function tryOne(views, rollout) {
+function tryFirst(views, rollout) {
   const lacking = views.filter((view) => view.former?.want === 'up' && !view.current && !view.old.some((seat) => isUp(seat) || seat.generation === view.former?.generation));
-  const { starts, stops } = views.some((view) => view.current) ? { starts: [], stops: [] } : canaryIn(views, rollout);
+  const { starts, stops } = views.some((view) => view.current) ? { starts: besideOthers(views, rollout), stops: [] } : canaryIn(views, rollout);
   const restored = lacking.filter((view) => !starts.includes(view)).map((view) => ({ id: view.id, generation: view.former?.generation ?? view.generation }));
   return { stops, starts: [...starts, ...restored] };
 }
@@ -52,7 +53,7 @@ function tryOne(views, rollout) {
  */
 function canaryIn(views, rollout) {
   const serving = views.filter((view) => view.old.some(isUp));
-  if (rollout.maxSurge > 0) return { starts: [serving[0] ?? views[0]].filter(Boolean), stops: [] };
+  if (rollout.maxSurge > 0) return { starts: serving.length > 0 ? besideOthers(views, rollout) : views.slice(0, 1), stops: [] };
   const vacant = views.find((view) => view.old.length === 0);
   if (vacant) return { starts: [vacant], stops: [] };
   const resting = views.find((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
@@ -60,6 +61,18 @@ function canaryIn(views, rollout) {
   const isOneLeaving = views.some((view) => view.old.some((seat) => seat.state === 'stopping') && !view.old.some(isUp));
   const taken = resting ?? (!isOneLeaving && allowanceOf(views, rollout) > 0 ? serving[0] : undefined);
   return { starts: [], stops: taken?.old.filter(mayStop) ?? [] };
+}
+
+/**
+ * Slots in which one more is tried beside the one that serves.
+ * @param {View[]} views
+ * @param {Wished['rollout']} rollout
+ * @returns {View[]}
+ */
+function besideOthers(views, { maxSurge }) {
+  const tried = views.flatMap((view) => view.current ?? []);
+  if (tried.some((seat) => seat.hasFailed || !COMING.has(seat.state))) return [];
+  return views.filter((view) => !view.current && view.old.some(isUp)).slice(0, Math.max(0, maxSurge - tried.length));
 }
 
 /**

@@ -43,7 +43,7 @@ import { memoryOf } from './world.js';
 
 /**
  * @typedef {{type: 'fact', event: string, data: any}
- *   | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number, outPipe: string|null, errPipe: string|null}
+ *   | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number, bootedAtMs?: number|null, outPipe: string|null, errPipe: string|null}
  *   | {type: 'refused', instanceId: string, message: string}
  *   | {type: 'answered'|'silent'|'admitted', instanceId: string}
  *   | {type: 'timer', seat: import('./world.js').Seat}

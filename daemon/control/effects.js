@@ -5,7 +5,7 @@ import { tell } from './core.js';
 import { labelFor, spawnParams, stopSettings } from './spawn-params.js';
 import { withSecrets } from './secrets-wait.js';
 import { isOnTrial } from './trial.js';
-import { findSlot, memoryOf, seatOfInstance } from './world.js';
+import { findSlot, memoryOf, openScope, seatOfInstance } from './world.js';
 
 /** @import { Core } from './core.js' */
 /** @import { Effect } from './lifecycle.js' */
@@ -25,11 +25,11 @@ function spawn(core, seat) {
   seat.spec = spec;
   const instanceId = parts.newInstanceId();
   const isGated = spec.kind === 'node' && isOnTrial(world, seat);
-  const label = { ...labelFor(spec, seat, { spawns: memory.spawns, logs: parts.logsFolder }), ...(isGated ? { isGated } : {}) };
+  const label = { ...labelFor(spec, seat, { spawns: memory.spawns, logs: parts.logsFolder, scope: app.scope }), ...(isGated ? { isGated } : {}) };
   seat.instanceId = instanceId;
   const instance = { ...newInstance(instanceId, label), isGated };
   world.instances.set(instanceId, instance);
-  world.openScopes.set(label.scope, label.name);
+  openScope(world, label.scope, label.name);
   withSecrets(core, { app, seat, spec, instance }, (secrets) => askForProcess(core, instanceId, spawnParams(spec, seat, { instanceId, home: parts.home, label, secrets })));
 }
 
@@ -58,6 +58,7 @@ export function newInstance(instanceId, label) {
     label,
     pid: 0,
     startedAtMs: null,
+    bootedAtMs: null,
     addresses: [],
     isReady: false,
     isAwaitingSecrets: false,

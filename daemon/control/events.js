@@ -5,7 +5,8 @@ import { FACTS, forgetSlot, refused, spawned } from './facts.js';
 import { takeLive } from './live.js';
 import { reconcile } from './reconcile.js';
 import { step } from './steps.js';
-import { seatOfInstance } from './world.js';
+import { takeNames } from './rename.js';
+import { openScope, seatOfInstance } from './world.js';
 
 /** @import { ControlEvent, Core } from './core.js' */
 /** @import { Snapshot } from './keeper-link.js' */
@@ -14,12 +15,15 @@ import { seatOfInstance } from './world.js';
 /** What each event of the owner loop does: change the records, then plan. @type {{[T in ControlEvent['type']]: (core: Core, event: any) => void}} */
 export const EVENTS = { fact: onFact, spawned: onSpawned, refused: onRefused, answered: onDoor, silent: onDoor, admitted: onDoor, timer: onTimer, changed: onWished, adopted: onAdopted };
 
+/** As with a spawn, at most a timer is set. */
+const CHANGES_NO_PLAN = new Set(['booted']);
+
 /** @param {Core} core @param {Extract<ControlEvent, {type: 'fact'}>} event */
 function onFact(core, { event, data }) {
   const instance = core.world.instances.get(data.instanceId);
   if (!instance) return lookAgain(core, event, data.instanceId);
   FACTS[event](core, instance, data);
-  reconcile(core, instance.label.name);
+  if (!CHANGES_NO_PLAN.has(event)) reconcile(core, instance.label.name);
 }
 
 /** @param {Core} core @param {Extract<ControlEvent, {type: 'spawned'}>} event */
@@ -60,6 +64,7 @@ function onTimer(core, { seat }) {
 
 /** @param {Core} core @param {Extract<ControlEvent, {type: 'changed'}>} event */
 function onWished(core, { names }) {
+  takeNames(core.world);
   for (const name of names) takeLive(core, name);
   onChanged(core, { names });
 }
@@ -75,7 +80,7 @@ function onChanged(core, { names }) {
 /** @param {Core} core @param {Extract<ControlEvent, {type: 'adopted'}>} event */
 function onAdopted(core, { children, listeners }) {
   const { world } = core;
-  for (const { app, scope } of listeners) world.openScopes.set(scope ?? app, app);
+  for (const { app, scope } of listeners) openScope(world, scope ?? app, app);
   const { news, names } = core.bus.quietly(() => adopt(core, children));
   catchUp(core);
   for (const { event, instanceId, data } of news) {
@@ -106,5 +111,5 @@ function lookAgain(core, event, instanceId) {
 export function allNames(world) {
   const listed = world.desired.apps.map((app) => app.spec.name);
   const seated = [...world.seats.values()].map((seat) => seat.name);
-  return [...new Set([...listed, ...seated, ...world.openScopes.values()])];
+  return [...new Set([...listed, ...seated, ...[...world.openScopes.values()].flatMap((names) => [...names])])];
 }

@@ -15,16 +15,37 @@ import { memoryOf, seatOfInstance, seatsOfSlot } from './world.js';
 /** @import { Exit } from './keeper-link.js' */
 /** @import { Instance, Seat } from './world.js' */
 
+/** Of what a process says, in characters. */
+const FAULT_MAX = 300;
+
 /**
  * What each event from the keeper changes. Every one returns the name of the app to look at again, or null.
  * @type {Record<string, (core: Core, instance: Instance, data: any) => void>}
  */
-export const FACTS = { listening, ready, exited, gone, vitals };
+export const FACTS = { booted, listening, ready, exited, gone, vitals, 'agent-failed': agentFailed };
+
+/** @param {Core} core @param {Instance} instance @param {{atMs: number}} data */
+function booted(core, instance, { atMs }) {
+  instance.bootedAtMs = atMs;
+  const seat = seatOfInstance(core.world, instance.instanceId);
+  if (seat) step(core, seat, { type: 'booted' });
+}
+
+/**
+ * A part of its agent is out of action, because something it builds on was replaced.
+ * @param {Core} core
+ * @param {Instance} instance
+ * @param {{part: string, message: string}} data  Of the process.
+ */
+function agentFailed(core, { label, instanceId }, { part, message }) {
+  core.parts.journal('agent-failed', { app: label.name, id: label.id, instanceId, part: String(part).slice(0, FAULT_MAX), message: String(message).slice(0, FAULT_MAX) });
+}
 
 /** @param {Core} core @param {Instance} instance @param {import('./keeper-link.js').Address} data */
 function listening(core, instance, { address, port, family }) {
   const isKnown = instance.addresses.some((known) => known.address === address && known.port === port);
   if (!isKnown) instance.addresses = [...instance.addresses, { address, port, family }];
+  instance.bootedAtMs ??= core.parts.clock.nowMs();
   const seat = seatOfInstance(core.world, instance.instanceId);
   if (seat && hasShownUp(core.world, seat)) step(core, seat, { type: 'ready' });
 }
@@ -39,10 +60,10 @@ function ready(core, instance) {
 /**
  * @param {Core} core
  * @param {Instance} instance
- * @param {{pid: number, startedAtMs: number, outPipe: string|null, errPipe: string|null}} fact
+ * @param {{pid: number, startedAtMs: number, bootedAtMs?: number|null, outPipe: string|null, errPipe: string|null}} fact
  */
-export function spawned(core, instance, { pid, startedAtMs, outPipe, errPipe }) {
-  Object.assign(instance, { pid, startedAtMs, outPipe, errPipe });
+export function spawned(core, instance, { pid, startedAtMs, bootedAtMs = startedAtMs, outPipe, errPipe }) {
+  Object.assign(instance, { pid, startedAtMs, bootedAtMs, outPipe, errPipe });
   attachLogs(core, instance);
   const seat = seatOfInstance(core.world, instance.instanceId);
   if (seat) step(core, seat, { type: 'spawned', startedAtMs });

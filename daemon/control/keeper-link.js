@@ -18,6 +18,7 @@
  * @property {number} pid
  * @property {'cluster'|'fork'|'exec'} mode
  * @property {number} startedAtMs
+ * @property {number|null} [bootedAtMs]  Null: not yet. Missing: an earlier version of the keeper, which does not know.
  * @property {string|null} outPipe
  * @property {string|null} errPipe
  * @property {Address[]} addresses

@@ -2,7 +2,7 @@ import { judgeExit } from './backoff.js';
 
 // The only place where the state of a seat changes. State says what is; `want` says what should be. They are never merged.
 //
-//            start             spawned, ready or old enough
+//            start             spawned, booted, ready or old enough
 //     down ---------> starting -----------------------------> up
 //      ^               |   |  exited                           |  exited
 //      |          stop |   +-------> backoff / failed <--------+
@@ -38,6 +38,7 @@ import { judgeExit } from './backoff.js';
  * @typedef {{type: 'start'}
  *   | {type: 'stop', asked: Asked, drain: 'handover'|'finish'}
  *   | {type: 'spawned', startedAtMs: number}
+ *   | {type: 'booted'}
  *   | {type: 'refused'}
  *   | {type: 'ready'}
  *   | {type: 'answered'}
@@ -49,7 +50,7 @@ import { judgeExit } from './backoff.js';
  *   | {type: 'gone'}
  *   | {type: 'timer'}} LifeEvent
  *
- * answered, silent: whether its event loop did, when asked. admitted: connections come to it.
+ * booted: its main module has been evaluated. answered, silent: whether its event loop did, when asked. admitted: connections come to it.
  */
 
 /**
@@ -82,27 +83,32 @@ import { judgeExit } from './backoff.js';
  * @property {boolean} isOn  The first mistake is the last.
  * @property {'open'|'gated'|'canary'} door  canary: it has to live for a while and to answer before it is let in. gated: it is let in when it is ready.
  * @property {string|null} missing  What it has to do besides living. Null: nothing.
+ * @property {boolean} isLoading  All that is missing is the end of its main module, which may have none: a loop at the top level of an ES module.
  * @property {number|null} startedAtMs
+ * @property {number|null} bootedAtMs  Since when its age counts.
  */
+
+/** One that is still loading its main module then, and has nothing else to show, is old enough, in ms. */
+const LOADING_MS = 3_000;
 
 /** @typedef {{life: Life, effects: Effect[]}} Step */
 /** @typedef {(life: Life, event: any, context: Context) => Step} Cell */
 
 export const STATES = /** @type {const} */ (['down', 'starting', 'soaking', 'entering', 'up', 'parked', 'stopping', 'backoff', 'failed']);
-export const EVENTS = /** @type {const} */ (['start', 'stop', 'spawned', 'refused', 'ready', 'exited', 'gone', 'timer', 'answered', 'silent', 'admitted', 'park', 'takeBack']);
+export const EVENTS = /** @type {const} */ (['start', 'stop', 'spawned', 'booted', 'refused', 'ready', 'exited', 'gone', 'timer', 'answered', 'silent', 'admitted', 'park', 'takeBack']);
 
 /** @type {Record<State, Record<LifeEvent['type'], Cell>>} */
 export const TABLE = {
-  //          start         stop            spawned                refused            ready         exited           gone          timer
-  down:     { start: spawn, stop: stay,     spawned: bug,          refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: bug,     ...notAsked(bug) },
-  starting: { start: stay,  stop: retire,   spawned: setBootTimer, refused: crashed,  ready: letIn, exited: crashed, gone: bug,    timer: overdue, ...notAsked(bug) },
-  soaking:  { start: stay,  stop: retire,   spawned: stay,         refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: ask,     ...notAsked(bug), answered: enter, silent: expel },
-  entering: { start: stay,  stop: retire,   spawned: stay,         refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: expel,   ...notAsked(stay), admitted: beUp },
-  up:       { start: stay,  stop: retire,   spawned: stay,         refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: bug,     ...notAsked(stay), park },
-  parked:   { start: stay,  stop: retire,   spawned: stay,         refused: bug,      ready: stay,  exited: rest,    gone: bug,    timer: bug,     ...notAsked(stay), takeBack },
-  stopping: { start: stay,  stop: askAgain, spawned: retireAtLast, refused: settle,   ready: stay,  exited: stay,    gone: settle, timer: bug,     ...notAsked(stay) },
-  backoff:  { start: stay,  stop: rest,     spawned: bug,          refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: spawn,   ...notAsked(bug) },
-  failed:   { start: spawn, stop: rest,     spawned: bug,          refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: bug,     ...notAsked(bug) },
+  //          start         stop            spawned                booted         refused            ready         exited           gone          timer
+  down:     { start: spawn, stop: stay,     spawned: bug,          booted: bug,   refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: bug,     ...notAsked(bug) },
+  starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: age,   refused: crashed,  ready: letIn, exited: crashed, gone: bug,    timer: overdue, ...notAsked(bug) },
+  soaking:  { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: ask,     ...notAsked(bug), answered: enter, silent: expel },
+  entering: { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: expel,   ...notAsked(stay), admitted: beUp },
+  up:       { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: bug,     ...notAsked(stay), park },
+  parked:   { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: rest,    gone: bug,    timer: bug,     ...notAsked(stay), takeBack },
+  stopping: { start: stay,  stop: askAgain, spawned: retireAtLast, booted: stay,  refused: settle,   ready: stay,  exited: stay,    gone: settle, timer: bug,     ...notAsked(stay) },
+  backoff:  { start: stay,  stop: rest,     spawned: bug,          booted: bug,   refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: spawn,   ...notAsked(bug) },
+  failed:   { start: spawn, stop: rest,     spawned: bug,          booted: bug,   refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: bug,     ...notAsked(bug) },
 };
 
 /**
@@ -145,9 +151,22 @@ function spawn(life) {
 }
 
 /** The first deadline of an instance: to be ready, or, when it need not say so, the age at which it counts as up. @type {Cell} */
-function setBootTimer(life, event, { policy, trial, nowMs }) {
-  const allowedMs = trial.missing === null ? policy.minUptimeMs : policy.listenTimeoutMs;
-  return { life, effects: [{ type: 'setTimer', ms: leftOf(allowedMs, event.startedAtMs, nowMs) }] };
+function setBootTimer(life, event, context) {
+  const { trial, nowMs } = context;
+  if (trial.missing === null) return age(life, event, context);
+  return { life, effects: [{ type: 'setTimer', ms: leftOf(allowedToShow(context), event.startedAtMs, nowMs) }] };
+}
+
+/** How long it may take until nothing is missing, in ms. @param {Context} context */
+function allowedToShow({ policy, trial }) {
+  return trial.isLoading ? Math.min(policy.listenTimeoutMs, Math.max(policy.minUptimeMs, LOADING_MS)) : policy.listenTimeoutMs;
+}
+
+/** From now on it may have nothing to do but to live. @type {Cell} */
+function age(life, event, context) {
+  const { policy, trial, nowMs } = context;
+  if (trial.missing !== null) return stay(life, event, context);
+  return { life, effects: [{ type: 'setTimer', ms: leftOf(policy.minUptimeMs, trial.bootedAtMs ?? nowMs, nowMs) }] };
 }
 
 /**
@@ -165,7 +184,7 @@ function letIn(life, event, context) {
   const { policy, trial, nowMs } = context;
   if (trial.door === 'open') return beUp(life, event, context);
   if (trial.door === 'gated') return enter(life, event, context);
-  const leftMs = leftOf(policy.minUptimeMs, trial.startedAtMs ?? nowMs, nowMs);
+  const leftMs = leftOf(policy.minUptimeMs, trial.bootedAtMs ?? nowMs, nowMs);
   return { life: { ...life, state: 'soaking' }, effects: leftMs > 0 ? [{ type: 'setTimer', ms: leftMs }] : [{ type: 'clearTimer' }, { type: 'ask' }] };
 }
 
@@ -196,12 +215,13 @@ function takeBack(life, _event, { policy }) {
 
 /** @type {Cell} */
 function overdue(life, event, context) {
-  const { policy, trial, nowMs } = context;
+  const { trial, nowMs } = context;
   if (trial.missing === null) return letIn(life, event, context);
   // The others may have begun to listen meanwhile, and then so must this one.
   const ageMs = nowMs - (trial.startedAtMs ?? 0);
-  const leftMs = ageMs < 0 ? 0 : policy.listenTimeoutMs - ageMs;
-  return leftMs > 0 ? { life, effects: [{ type: 'setTimer', ms: leftMs }] } : expel(life, event, context);
+  const leftMs = ageMs < 0 ? 0 : allowedToShow(context) - ageMs;
+  if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
+  return trial.isLoading ? letIn(life, event, context) : expel(life, event, context);
 }
 
 /** @type {Cell} */

@@ -10,6 +10,7 @@ import { createChronicle } from './chronicle/chronicle.js';
 import { chronicled } from './chronicle/journal-events.js';
 import { systemClock } from './clock.js';
 import { Control } from './control.js';
+import { findApp } from './desired.js';
 import { createEnvironment } from './environment.js';
 import { createJournal } from './journal.js';
 import { controlDigest, ownInstallation, probe, PROBE } from './installation.js';
@@ -33,10 +34,12 @@ import { withPresentNode } from './present-node.js';
 import { createSecrets } from './secrets.js';
 import { createSettings } from './settings.js';
 import { createStore } from './store.js';
+import { createTidy } from './tidy.js';
 import { systemLimits } from '../../lib/shared/system-limits.js';
 import { openWatcher } from './triggers/open-watcher.js';
 import { createTreeReader, sharedBytes } from './triggers/process-trees.js';
 import { createTriggers } from './triggers/triggers.js';
+import { createWeb } from './web/web.js';
 import { availableCpus } from '../../lib/shared/cpus.js';
 import { homePaths, resolveHome } from '../../lib/shared/paths.js';
 import { readVersion } from '../../lib/shared/version.js';
@@ -60,7 +63,9 @@ const settings = createSettings(paths.settings, clock.nowMs);
 const timesFolder = join(paths.logs, '.times');
 const archive = createArchive({ clock, journal, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
 archive.hold(paths.daemonLog, OWN_LOG_LIMITS, 'nclust');
-const fleet = createFleet({ clock, journal });
+/** @type {(name: string) => string[]} */
+let targetsOf = () => [];
+const fleet = createFleet({ clock, journal, targetsOf: (name) => targetsOf(name) });
 let whenAlone = () => {};
 const foreground = await findForeground(paths.run, { clock, onGone: () => whenAlone() });
 const logs = createLogKeeper({ clock, archive, limitsOf: settings.limitsOf, timesFolder, fleet, foreground, onLost: (app, reason, id) => journal('log-limit', { app, id, reason }) });
@@ -89,13 +94,17 @@ async function boot() {
   mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
   const parts = makeParts();
   const control = new Control(parts, parts.store.load());
+  targetsOf = (name) => findApp(control.world.desired, name)?.spec.logShip ?? [];
   for (const notice of control.world.notices) journal('state-lost', { notice });
   const metrics = createMetrics({ control, clock, read: createUsageReader(), readHost: createHostReader(paths.home), privateMemory: createPrivateMemory(clock.nowMs), told: () => toldByApps({ control, parts }), journal, onTick: parts.oom.refresh });
   const exports = createExports({ metrics, settings: settings.metrics, clock, journal, version: readVersion() });
-  const desk = { control, parts, metrics, exports, paths, version: readVersion() };
+  const web = createWeb({ settings, tokenFile: paths.webToken, desk: () => ({ ...desk, triggers }), onTick: metrics.onTick, clock, journal });
+  const desk = { control, parts, metrics, exports, web, paths, version: readVersion() };
   const triggers = createTriggers(desk, { openWatcher, readTrees: createTreeReader(), sharedBytes });
   const pidFiles = createPidFiles(control.world, { pids: paths.pids, journal });
+  const tidy = createTidy(clock);
   control.follow(() => {
+    tidy();
     pidFiles.look();
     triggers.look();
   });
@@ -106,10 +115,11 @@ async function boot() {
   };
   // What PM2's users send after they have rotated log files.
   process.on('SIGUSR2', () => reopenLogs(parts));
-  parts.leave = (exitStatus) => void Promise.all([exports.close(), api.close(), fleet.close(), foreground.close()]).finally(() => process.exit(exitStatus));
+  parts.leave = (exitStatus) => void Promise.all([exports.close(), web.close(), api.close(), fleet.close(), foreground.close()]).finally(() => process.exit(exitStatus));
   await meetKeeper(control);
   await api.listen(paths);
   control.announceReady();
+  void web.look();
   journal('control-ready', { pid: process.pid, keeperPid: control.keeper?.pid, version: readVersion(), apps: control.world.desired.apps.length, instances: control.world.instances.size });
 }
 

@@ -14,7 +14,8 @@ import { findSlot, isWanted, seatOfInstance, seatsOf } from './world.js';
 export function trialOf(world, seat) {
   const instance = world.instances.get(seat.instanceId ?? '') ?? null;
   const isOn = isOnTrial(world, seat);
-  return { isOn, door: doorOf(world, seat, isOn, instance), missing: missingOf(world, seat, isOn, instance), startedAtMs: instance?.startedAtMs ?? null };
+  const { startedAtMs = null } = instance ?? {};
+  return { isOn, door: doorOf(world, seat, isOn, instance), ...missingOf(world, seat, isOn, instance), startedAtMs, bootedAtMs: bootedAtOf(seat, instance) };
 }
 
 /**
@@ -74,16 +75,41 @@ function isProven(world, seat) {
   return seatsOf(world, seat.name).some((other) => other.generation === seat.generation && other.id !== seat.id && other.life.state === 'up');
 }
 
+/** Options with which Node waits for a debugger before it loads anything, or loads the main module in another process. */
+const ELSEWHERE = /(^|\s)--(inspect-brk|inspect-wait|watch|test|run)\b/;
+
+/**
+ * @param {Seat} seat
+ * @param {Instance|null} instance
+ * @returns {number|null}  Null: it has not booted yet.
+ */
+function bootedAtOf({ spec }, instance) {
+  const isElsewhere = [...(spec?.interpreterArgs ?? []), spec?.env.NODE_OPTIONS ?? ''].some((text) => ELSEWHERE.test(text));
+  return instance?.bootedAtMs ?? (isElsewhere ? instance?.startedAtMs : null) ?? null;
+}
+
 /**
  * @param {World} world
  * @param {Seat} seat
  * @param {boolean} isOn
  * @param {Instance|null} instance
- * @returns {string|null}
+ * @returns {Pick<Trial, 'missing'|'isLoading'>}
  */
 function missingOf(world, seat, isOn, instance) {
-  if (seat.spec?.waitReady && !instance?.isReady) return 'it did not send "ready"';
-  if (!isOn) return null;
+  const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
+  // Who says that it is ready knows best.
+  const word = seat.spec?.waitReady ? (instance?.isReady ? null : 'it did not send "ready"') : isLoading ? 'it was still loading its main module' : null;
+  const place = isOn ? placeMissing(world, seat, instance) : null;
+  return { missing: word ?? place, isLoading: isLoading && !seat.spec?.waitReady && place === null };
+}
+
+/**
+ * @param {World} world
+ * @param {Seat} seat
+ * @param {Instance|null} instance
+ * @returns {string|null}  Where it has to listen, and does not.
+ */
+function placeMissing(world, seat, instance) {
   const here = instance?.addresses ?? [];
   const expected = expectedOf(world, seat);
   const lacking = expected.filter((one) => !here.some((other) => isSame(one, other)));

@@ -29,6 +29,7 @@ import { newMemory } from './memory.js';
  * @property {Label} label
  * @property {number} pid  0 until the keeper says.
  * @property {number|null} startedAtMs
+ * @property {number|null} bootedAtMs  When its main module had been evaluated or it listened, whichever came first; of what cannot say so, when it was started.
  * @property {Address[]} addresses
  * @property {boolean} isReady  It said so.
  * @property {boolean} isAwaitingSecrets  The keeper has not been asked for it.
@@ -40,6 +41,7 @@ import { newMemory } from './memory.js';
  * @property {string|null} outPipe
  * @property {string|null} errPipe
  * @property {string|null} signalledBy  The command that last sent it a signal.
+ * @property {number} [snapshots]  Of its heap, that are being taken: neither its silence nor its memory means anything.
  */
 
 /**
@@ -65,7 +67,7 @@ import { newMemory } from './memory.js';
  * @property {Map<string, Seat>} seats  By key. A seat that is down is not there.
  * @property {Map<string, Instance>} instances
  * @property {Map<number, import('./memory.js').Memory>} memories  By slot id.
- * @property {Map<string, string>} openScopes  Scopes whose listening sockets the keeper may hold, with the app's name.
+ * @property {Map<string, Set<string>>} openScopes  Scopes whose listening sockets the keeper may hold, with the names the app has had.
  * @property {Map<string, import('./guard.js').Window>} windows  Rollback windows that are open, by the name of the app.
  * @property {Map<string, import('./vitals.js').Pulse>} pulses  By instance: those that are watched, and the old ones they are measured by.
  * @property {Set<number>} touched  Slots to which something has happened in this turn.
@@ -183,8 +185,26 @@ export function hasProcess(world, id) {
 /**
  * @param {AppSpec} spec
  * @param {number} slot
+ * @param {string} [base]  That of the app. Default: its name.
  * @returns {string}  Instances with the same scope share their listening sockets. A tab is in no app's name, so that no two apps meet.
  */
-export function scopeOf(spec, slot) {
-  return spec.mode === 'cluster' ? spec.name : `${spec.name}\t${slot}`;
+export function scopeOf(spec, slot, base = spec.name) {
+  return spec.mode === 'cluster' ? base : `${base}\t${slot}`;
+}
+
+/**
+ * @param {string} scope
+ * @param {AppWish} app
+ */
+export function isScopeOf(scope, { spec, scope: base = spec.name }) {
+  return scope === base || (scope.startsWith(`${base}\t`) && /^\d+$/.test(scope.slice(base.length + 1)));
+}
+
+/**
+ * @param {World} world
+ * @param {string} scope
+ * @param {string} name  Of the app, as the keeper knows it.
+ */
+export function openScope({ openScopes }, scope, name) {
+  openScopes.set(scope, new Set([...(openScopes.get(scope) ?? []), name]));
 }

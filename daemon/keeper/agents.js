@@ -31,6 +31,7 @@ export class AgentDesk {
   /** @type {Record<string, (child: Child, message: AgentMessage, handle?: Handle) => void>} */
   #acts = {
     hello: (child) => child.agentArrived(),
+    booted: (child) => this.#booted(child),
     listen: (child, message) => this.#giveSocket(child, message),
     bound: (child, message, handle) => this.#takeCopy(child, message.claim, handle),
     taken: (child, { claim }) => this.#listeners.get(child.scope, claim)?.users.add(child.instanceId),
@@ -44,6 +45,7 @@ export class AgentDesk {
     declined: (_, { seq }) => this.#rotation.declined(seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) => this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections }),
     report: (child, { report }) => { child.report = report; },
+    fault: ({ instanceId }, { part, message }) => this.#emit('agent-failed', { instanceId, part, message }),
     unlistened: (child) => {
       child.hasUnlistened = true;
       this.retryWaiting();
@@ -78,6 +80,12 @@ export class AgentDesk {
   /** Gives control its copy. @param {Listener} listener */
   announce({ key, app, scope, claim, bound, handle }) {
     this.#emit('listener', { key, app, scope, claim, address: bound.address, port: bound.port }, handle);
+  }
+
+  /** Nothing more is heard of its agent: who waits for its main module would wait for ever. @param {Child} child */
+  disconnected(child) {
+    if (!child.exit) this.#booted(child);
+    this.#rotation.changed(child.scope);
   }
 
   /** It entered the rotation or left it. @param {Child} child */
@@ -211,8 +219,16 @@ export class AgentDesk {
     else this.announce(listener);
   }
 
+  /** @param {Child} child */
+  #booted(child) {
+    if (child.bootedAtMs !== null) return;
+    child.bootedAtMs = Date.now();
+    this.#emit('booted', { instanceId: child.instanceId, atMs: child.bootedAtMs });
+  }
+
   /** @param {Child} child  @param {AgentMessage} message */
   #listening(child, { address, port, family }) {
+    child.bootedAtMs ??= Date.now();
     const isKnown = child.addresses.some((one) => one.address === address && one.port === port);
     if (!isKnown) child.addresses.push({ address, port, family });
     this.#emit('listening', { instanceId: child.instanceId, address, port, family });

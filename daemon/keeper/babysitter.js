@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { watchBoot } from './boot-watch.js';
 import { describeError } from './log.js';
 import { watchTrial } from './trial.js';
 
@@ -45,6 +46,7 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
   let trial = null;
   /** @type {ReturnType<typeof watchTrial> | null} */
   let watch = null;
+  let endBootWatch = () => {};
   /** An installation whose control would not run. @type {{ root: string, why: Reason } | null} */
   let refused = null;
   let lastStartMono = -Infinity;
@@ -76,6 +78,7 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
     const ended = (code, signal) => {
       if (hasEnded) return;
       hasEnded = true;
+      endBootWatch();
       watch?.end();
       log('control-ended', { pid: control.pid, code, signal });
       onEnded({ code, signal });
@@ -88,6 +91,10 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
       if (control.pid === undefined) ended(null, null);
     });
     log('control-started', { pid: control.pid });
+    endBootWatch = watchBoot(() => {
+      log('control-hangs', { pid: control.pid });
+      control.kill('SIGKILL');
+    });
     onStarted(/** @type {Peer} */ (/** @type {unknown} */ (control)));
   };
   const goBack = (/** @type {Trial} */ { before, earlier, isNewKeeper }, /** @type {Reason} */ why) => {
@@ -126,6 +133,7 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
     },
     /** Control is ready. @param {boolean} isAnswering  Whether it knows the question: an earlier version does not. */
     ready(isAnswering) {
+      endBootWatch();
       if (!trial) return;
       trial.wasReady = true;
       watch?.end();
@@ -141,6 +149,7 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
     },
     stop() {
       isStopped = true;
+      endBootWatch();
       watch?.end();
       clearTimeout(timer);
     },

@@ -24,6 +24,8 @@ export class Child {
   /** @type {import('./protocol.js').Address[]} */
   addresses = [];
   hasAgent = false;
+  /** When its main module had been evaluated or it listened; of what has no agent to say so, when it was started. @type {number | null} */
+  bootedAtMs;
   isReady = false;
   isGone = false;
   /** Out of rotation, because its gate is shut or because it is parked. */
@@ -77,6 +79,7 @@ export class Child {
     this.pid = o.pid;
     this.#startTicks = o.startTicks ?? null;
     this.startedAtMs = o.startedAtMs;
+    this.bootedAtMs = o.mode === 'exec' || o.process === null ? o.startedAtMs : null;
     this.outPipe = o.outPipe;
     this.errPipe = o.errPipe;
     this.slot = o.slot ?? 0;
@@ -188,8 +191,8 @@ export class Child {
 
   /** @returns {import('./protocol.js').ChildFact} */
   fact() {
-    const { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isGated, isParked, isAdopted, exit, isGone } = this;
+    const { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, bootedAtMs, outPipe, errPipe, addresses, isReady, isGated, isParked, isAdopted, exit, isGone } = this;
     const last = isGone ? { report: this.report } : {};
-    return { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, outPipe, errPipe, addresses, isReady, isRetiring: this.retirement !== null, isGated, isParked, isAdopted, exit, isGone, ...last };
+    return { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, bootedAtMs, outPipe, errPipe, addresses, isReady, isRetiring: this.retirement !== null, isGated, isParked, isAdopted, exit, isGone, ...last };
   }
 }

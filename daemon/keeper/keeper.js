@@ -129,7 +129,7 @@ export class Keeper {
       child.input = input?.given() ?? null;
       this.#children.set(instanceId, child);
       this.#follow(child, started);
-      return { pid, outPipe: pipes.outPipe, errPipe: pipes.errPipe, startedAtMs: child.startedAtMs };
+      return { pid, outPipe: pipes.outPipe, errPipe: pipes.errPipe, startedAtMs: child.startedAtMs, bootedAtMs: child.bootedAtMs };
     } catch (error) {
       input?.close();
       this.#pipes.giveBack(pipes);
@@ -153,7 +153,7 @@ export class Keeper {
       child.isReady = true;
       this.#emit('ready', { instanceId: child.instanceId });
     });
-    started.once('disconnect', () => this.#desk.rotationChanged(child));
+    started.once('disconnect', () => this.#desk.disconnected(child));
     started.on('error', (error) => this.#log('child-error', { instanceId: child.instanceId, ...describeError(error) }));
     if (started.exitCode !== null || started.signalCode !== null) this.#onExit(child, started.exitCode, started.signalCode);
     else started.once('exit', (code, signal) => this.#onExit(child, code, signal));

@@ -70,6 +70,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {string | null} startTicks
  * @property {Mode} mode
  * @property {number} startedAtMs
+ * @property {number | null} bootedAtMs  Since when its age counts; see child.js.
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {Address[]} addresses

@@ -237,6 +237,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'A reload was not begun, because it could not have come to a good end: the script is missing or does not parse, the interpreter or the folder is missing, or `PORT` is above 65535 or below 0. Or a restart of what runs was not, because one of these is missing. Or a reload, start or scaling was not, because the open files of the manager (`ulimit -n`) or the processes of its control group (`pids.max`) are fewer than so many instances need.',
     remedy: 'The message says what; mend it and repeat the command. Nothing was touched.',
   },
+  ERR_NCLUST_PROFILE_BUSY: {
+    exitStatus: 1,
+    when: 'A profile of this process is under way already.',
+    remedy: 'Wait for it, or end the command that takes it.',
+  },
   ERR_NCLUST_PROTOCOL: {
     exitStatus: 1,
     when: 'A message between the command and the manager was not understood.',
@@ -306,6 +311,16 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     exitStatus: 2,
     when: 'The command line is not understood.',
     remedy: 'The message names the option or argument; see `nclust help <command>`.',
+  },
+  ERR_NCLUST_WEB_FAILED: {
+    exitStatus: 1,
+    when: 'The dashboard cannot be served: another program has the address, say.',
+    remedy: 'The message names the address and says why; `nclust web --listen 127.0.0.1:0` takes any port that is free.',
+  },
+  ERR_NCLUST_WEB_REFUSED: {
+    exitStatus: 1,
+    when: 'A page has asked for something that the dashboard does not do, or not while it may only look.',
+    remedy: 'Use the command line, or let it act: `nclust web --allow-actions`.',
   },
 });
 

@@ -12,7 +12,7 @@ export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
 export const METHODS = /** @type {const} */ ([
   'hello', 'list', 'start', 'stop', 'restart', 'delete', 'scale', 'reset', 'signal',
   'reload', 'renew', 'apply', 'save', 'resurrect', 'import', 'kill', 'logs', 'unsubscribe', 'flush', 'reloadLogs', 'settings', 'set', 'unset', 'update',
-  'events', 'sendMessage', 'sendInput', 'trigger', 'inspect', 'metrics',
+  'events', 'sendMessage', 'sendInput', 'trigger', 'inspect', 'profile', 'stack', 'breakIn', 'metrics', 'web',
 ]);
 
 /** @typedef {typeof METHODS[number]} Method */
@@ -148,7 +148,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {'replied'|'silent'|'exited'|'no-action'|'no-node'|'no-process'|'unreachable'} outcome
  * @property {unknown} [reply]  What the action returned.
  * @property {string[]} [actions]  Of `no-action`: what there is.
- * @property {string} [reason]  Of `unreachable`.
+ * @property {string} [reason]  Of `unreachable`; and of `silent`, when its reply may have gone to a manager that died.
  */
 
 /**
@@ -212,4 +212,5 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} name
  * @property {PlanAction} action
  * @property {import('./spec-diff.js').SpecChange[]} changes
+ * @property {{instances: number, file: number}} [kept]  Of a restart or reload of a file: the app was scaled by hand to another number than the file says, now as then.
  */

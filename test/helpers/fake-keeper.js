@@ -7,6 +7,7 @@ import { EventEmitter } from 'node:events';
  * @typedef {object} Behaviour
  * @property {string} [refuses]  The error code of the spawn.
  * @property {number} [spawnsAfterMs]  Until then the keeper knows no such instance. Default: at once.
+ * @property {number} [bootsAfterMs]  When its main module has been evaluated. Infinity: never. Default: at once.
  * @property {number} [listensAfterMs]
  * @property {number} [readyAfterMs]
  * @property {number} [exitsAfterMs]
@@ -43,12 +44,18 @@ export class FakeKeeper {
   told = new Map();
   /** What agents last told of what they count, by instance. @type {Map<string, object>} */
   reports = new Map();
-  /** What was sent to apps. @type {{instanceId: string, message?: unknown, text?: string}[]} */
+  /** What was sent to apps. @type {{instanceId: string, message?: unknown, text?: string, token?: string}[]} */
   sent = [];
   /** How an app takes what it is sent: the code of a refusal, or nothing. @type {(params: any) => string|void} */
   takes = () => {};
+  /** What an agent answers when it is to profile itself. @type {(instanceId: string, question: any) => {failure: {code: string, message: string}|null, bytes: number, stack: any}} */
+  profiles = () => ({ failure: null, bytes: 7, stack: null });
+  /** Profiles that are being waited for: each is done when it is called. @type {(() => void)[]} */
+  profileEnds = [];
   /** Verbs this version does not know. @type {Set<string>} */
   lacks = new Set();
+  /** Whether it knows when a program has booted: an earlier version does not. */
+  knowsBoots = true;
   isTerminating = false;
   hasLeft = false;
   /** Of its code. */
@@ -152,7 +159,16 @@ export class FakeKeeper {
     if (!child || child.exit) return;
     const address = { address: '::', port, family: 'IPv6' };
     child.addresses.push(address);
+    if (this.knowsBoots) child.bootedAtMs ??= this.#clock.nowMs();
     this.#emit('listening', { instanceId, ...address });
+  }
+
+  /** @param {string} instanceId */
+  boot(instanceId) {
+    const child = this.children.get(instanceId);
+    if (!child || child.exit || child.bootedAtMs !== null) return;
+    child.bootedAtMs = this.#clock.nowMs();
+    this.#emit('booted', { instanceId, atMs: child.bootedAtMs });
   }
 
   /** @param {string} instanceId */
@@ -205,6 +221,7 @@ export class FakeKeeper {
     if (verb === this.diesAt) return this.die();
     if (verb === 'snapshot' && this.#spawning > 0) return void this.#afterSpawning.push(() => this.#respond(message, port));
     if (verb === 'ask' && this.#isHung(params.instanceId)) return void this.#clock.after(params.timeoutMs, () => this.#refuse(message, port, 'ETIMEDOUT'));
+    if (verb === 'profile' && params.question.step === 'end') return void this.profileEnds.push(() => this.#respond(message, port));
     const spawnMs = verb === 'spawn' ? this.#behaviourOf(params).spawnsAfterMs ?? 0 : 0;
     if (spawnMs === 0) return this.#respond(message, port);
     this.#spawning += 1;
@@ -288,6 +305,8 @@ export class FakeKeeper {
       case 'send-message':
       case 'write':
         return this.#take(params);
+      case 'profile':
+        return this.profiles(this.#living(params.instanceId).instanceId, params.question);
       case 'inspect':
         this.#living(params.instanceId);
         return { url: params.isOn ? 'ws://127.0.0.1:1/x' : null, was: null };
@@ -311,8 +330,9 @@ export class FakeKeeper {
     this.#living(params.instanceId);
     const code = this.takes(params);
     if (code) throw refusal(code);
+    if (params.token && this.sent.some(({ instanceId, token }) => instanceId === params.instanceId && token === params.token)) return { isRepeated: true };
     this.sent.push(params);
-    return {};
+    return { isRepeated: false };
   }
 
   #snapshot() {
@@ -341,10 +361,11 @@ export class FakeKeeper {
     const child = this.#newChild(params, behaviour);
     this.children.set(params.instanceId, child);
     const { instanceId } = params;
+    if (Number.isFinite(behaviour.bootsAfterMs)) this.#later(child, behaviour.bootsAfterMs, () => this.boot(instanceId));
     this.#later(child, behaviour.listensAfterMs, () => (behaviour.ports ?? [3000]).forEach((port) => this.listen(instanceId, port)));
     this.#later(child, behaviour.readyAfterMs, () => this.ready(instanceId));
     this.#later(child, behaviour.exitsAfterMs, () => this.exit(instanceId, { code: behaviour.signal ? null : behaviour.code ?? 1, signal: behaviour.signal ?? null }));
-    return { pid: child.pid, outPipe: child.outPipe, errPipe: child.errPipe, startedAtMs: child.startedAtMs };
+    return { pid: child.pid, outPipe: child.outPipe, errPipe: child.errPipe, startedAtMs: child.startedAtMs, bootedAtMs: child.bootedAtMs };
   }
 
   /** @param {any} params @param {Behaviour} behaviour @returns {FakeChild} */
@@ -360,6 +381,7 @@ export class FakeKeeper {
       pid,
       startTicks: String(pid),
       startedAtMs: this.#clock.nowMs(),
+      bootedAtMs: this.knowsBoots ? (behaviour.bootsAfterMs === undefined ? this.#clock.nowMs() : null) : undefined,
       outPipe: null,
       errPipe: null,
       addresses: [],

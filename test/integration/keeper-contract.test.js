@@ -19,7 +19,7 @@ function fakeSpeaker() {
   const fake = new FakeKeeper(systemClock());
   fake.behave = ({ file, script = '' }) => {
     if (file === '/no/such/program') return { refuses: 'ENOENT' };
-    if (script.includes('sends-ready')) return { readyAfterMs: 5 };
+    if (script.includes('sends-ready')) return { bootsAfterMs: 2, readyAfterMs: 5 };
     return script.includes('exits-zero') ? { exitsAfterMs: 5, code: 0 } : { listensAfterMs: 5 };
   };
   /** @type {Speaker['events']} */
@@ -67,6 +67,7 @@ async function converse({ call, events }) {
   await spawn('server', { script: fixturePath('http-echo') });
   await hear('listening', 'server');
   await spawn('announcer', { script: fixturePath('sends-ready') });
+  await hear('booted', 'announcer');
   await hear('ready', 'announcer');
   transcript.push(await facts());
   await ask('hear', { isOn: true });

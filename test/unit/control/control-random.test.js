@@ -16,6 +16,8 @@ function behaviour(random) {
   if (chance < 0.35) return { spawnsAfterMs: 30, listensAfterMs: 5 };
   if (chance < 0.4) return { listensAfterMs: 5, readyAfterMs: 5, isHung: true };
   if (chance < 0.45) return { listensAfterMs: 5, readyAfterMs: 5, ports: [4000] };
+  if (chance < 0.5) return { bootsAfterMs: 40 };
+  if (chance < 0.53) return { bootsAfterMs: Infinity };
   return { listensAfterMs: Math.floor(random() * 40), readyAfterMs: 20, stopsAfterMs: Math.floor(random() * 60), goneAfterMs: Math.floor(random() * 30) };
 }
 

@@ -157,11 +157,13 @@ export function createRig({ seed = 0 } = {}) {
       const metrics = rig.makeMetrics?.(rig.control) ?? { usageOf: () => ({ cpu: 0, memoryBytes: 0, processes: 0, fds: null }), lookAtNew: async () => {}, onTick: () => () => {} };
       rig.metrics = metrics;
       const exports = { notices: () => [], close: async () => {} };
-      const desk = { control: rig.control, parts, metrics, exports, paths, version: '0.0.0' };
+      const web = { notices: () => [] };
+      const desk = { control: rig.control, parts, metrics, exports, web, paths, version: '0.0.0' };
       rig.triggers?.close();
       rig.triggers = createTriggers(desk, rig.senses);
       rig.control.follow(rig.triggers.look);
-      rig.answer = createAnswer({ ...desk, triggers: rig.triggers });
+      rig.desk = { ...desk, triggers: rig.triggers };
+      rig.answer = createAnswer(rig.desk);
       const meeting = rig.control.meet(rig.keeper.connect({ mayPass }));
       meeting.catch(() => {});
       await settle();

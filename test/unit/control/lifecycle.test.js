@@ -9,6 +9,7 @@ const EXAMPLES = {
   start: { type: 'start' },
   stop: { type: 'stop', asked, drain: 'finish' },
   spawned: { type: 'spawned', startedAtMs: 1_000 },
+  booted: { type: 'booted' },
   refused: { type: 'refused' },
   ready: { type: 'ready' },
   exited: { type: 'exited', code: 1, uptimeMs: 10 },
@@ -21,9 +22,9 @@ const EXAMPLES = {
   takeBack: { type: 'takeBack' },
 };
 
-const open = { isOn: false, door: 'open', missing: null, startedAtMs: 1_000 };
+const open = { isOn: false, door: 'open', missing: null, isLoading: false, startedAtMs: 1_000, bootedAtMs: 1_000 };
 const late = { ...open, missing: 'it did not send "ready"', startedAtMs: -10_000 };
-const canary = { isOn: true, door: 'canary', missing: null, startedAtMs: 1_000 };
+const canary = { isOn: true, door: 'canary', missing: null, startedAtMs: 1_000, bootedAtMs: 1_000 };
 
 const trials = [open, late, canary, { ...canary, door: 'gated' }, { ...canary, missing: 'it did not listen' }];
 

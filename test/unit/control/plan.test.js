@@ -129,13 +129,24 @@ describe('a guarded rollout', () => {
   const renewed = (count) => slots(count, 2).map((slot) => ({ ...slot, former: { want: 'up', generation: 1 } }));
   const old = (count) => Array.from({ length: count }, (_, id) => seat(id, 1, 'up'));
 
-  test('begins with one new seat, whatever its numbers', () => {
-    const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 3, maxUnavailable: 3 } }, old(4));
-    expect(actions).toEqual([{ do: 'start', id: 0, generation: 2 }]);
+  const states = ['starting', 'soaking', 'entering', 'stopping', 'failed'];
+
+  test.each([1, 2, 3, 9])('begins with as many new seats as there may be beside others, %i, and takes nothing away', (maxSurge) => {
+    const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge, maxUnavailable: 3 } }, old(4));
+    expect(actions).toEqual([0, 1, 2, 3].slice(0, maxSurge).map((id) => ({ do: 'start', id, generation: 2 })));
   });
 
-  test('touches nothing while that one is on trial', () => {
-    for (const state of ['starting', 'soaking', 'entering', 'stopping', 'failed']) expect(plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 3 } }, [...old(4), seat(0, 2, state)])).toEqual([]);
+  test('touches nothing while they are on trial', () => {
+    for (const state of states) expect(plan({ slots: renewed(4), rollout: guarded }, [...old(4), seat(0, 2, state)])).toEqual([]);
+    for (const state of states) expect(plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 3 } }, [...old(4), seat(0, 2, 'soaking'), seat(1, 2, state), seat(2, 2, 'starting')])).toEqual([]);
+  });
+
+  test('that was interrupted tries as many as are missing, but none beside one that fails', () => {
+    const rollout = { ...guarded, maxSurge: 3 };
+    expect(plan({ slots: renewed(4), rollout }, [...old(4), seat(0, 2, 'soaking')])).toEqual([{ do: 'start', id: 1, generation: 2 }, { do: 'start', id: 2, generation: 2 }]);
+    for (const state of ['stopping', 'failed']) expect(plan({ slots: renewed(4), rollout }, [...old(4), seat(0, 2, state)])).toEqual([]);
+    // The old one of the slot in which it is tried is gone.
+    expect(plan({ slots: renewed(3), rollout: guarded }, [...old(3).slice(1), seat(0, 2, 'starting')])).toEqual([]);
   });
 
   test('goes on within its numbers when it is up', () => {

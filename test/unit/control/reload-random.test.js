@@ -10,6 +10,7 @@ const KINDS = [
   { isGood: true, behaviour: () => ({ listensAfterMs: 10, stopsAfterMs: 40 }) },
   { isGood: true, behaviour: (random) => ({ listensAfterMs: Math.floor(random() * 80), stopsAfterMs: Math.floor(random() * 200) }) },
   { isGood: true, behaviour: () => ({ spawnsAfterMs: 20, listensAfterMs: 5 }) },
+  { isGood: true, behaviour: () => ({ bootsAfterMs: 120, listensAfterMs: 150 }) },
   { isGood: false, behaviour: () => ({ exitsAfterMs: 5, code: 1 }) },
   { isGood: false, behaviour: () => ({ listensAfterMs: 5, exitsAfterMs: 60, code: 0 }) },
   { isGood: false, behaviour: () => ({}) },
@@ -37,7 +38,7 @@ function watchOver(rig, kinds, faults) {
 function deeds(kinds) {
   const reload = (rig, random) => {
     kinds.push(pickOne(random, KINDS));
-    return rig.call('reload', { targets: [pickOne(random, ['api', 'api', 'api', '1'])], env: { V: String(kinds.length - 1) }, spec: { rollbackWindowMs: pickOne(random, [0, 0, 200]), maxSurge: pickOne(random, [1, 2]) } });
+    return rig.call('reload', { targets: [pickOne(random, ['api', 'api', 'api', '1'])], env: { V: String(kinds.length - 1) }, spec: { rollbackWindowMs: pickOne(random, [0, 0, 200]), maxSurge: pickOne(random, [1, 2, 3]) } });
   };
   const dyingAfter = (steps) => () => steps-- > 0;
   return [

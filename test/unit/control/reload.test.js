@@ -52,6 +52,28 @@ describe('reload', () => {
     expect(Math.max(...counts.beside)).toBe(1); // One is being started when there is one.
   });
 
+  test('with a higher maxSurge tries so many at once, and no old one goes before the first of them has passed', async () => {
+    const old = await running({ maxSurge: 3 });
+    rig.keeper.behave = ({ label }) => ({ bootsAfterMs: 10 + 400 * label.slot, listensAfterMs: 10 + 400 * label.slot });
+    const request = reload();
+    await rig.turn(1_009);
+    expect(rig.keeper.alive.map(({ pid, isGated }) => [pid, isGated])).toEqual([...old.map((pid) => [pid, false]), [1004, true], [1005, true], [1006, true]]);
+    expect(asked('retire')).toEqual([]);
+    await rig.turn(1);
+    expect(rig.keeper.alive.filter(({ isGated }) => isGated).map(({ label }) => label.slot)).toEqual([1, 2, 3]);
+    expect(serving().map(({ label, pid }) => [label.slot, old.includes(pid)])).toEqual([[1, true], [2, true], [3, true], [0, false]]);
+    await rig.turn(3_000);
+    expect([request.state, rig.keeper.alive.map(({ pid }) => pid)]).toEqual(['done', [1004, 1005, 1006, 1007]]);
+  });
+
+  test('of four with maxSurge 4 and nothing to wait for takes as long as one', async () => {
+    await running({ maxSurge: 4, minUptimeMs: 0 });
+    rig.keeper.behave = () => ({ bootsAfterMs: 100, listensAfterMs: 100 });
+    const request = reload();
+    await rig.turn(110);
+    expect(request.state).toBe('done');
+  });
+
   test('drains of old instances overlap', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 10, stopsAfterMs: 3_000 });
     await running();
@@ -184,7 +206,7 @@ test('what is no Node program is never gated', async () => {
 });
 
 describe('a bad deploy', () => {
-  test.each([
+  const BAD = /** @type {[string, object, string][]} */ ([
     ['exits at once', { exitsAfterMs: 5, code: 1 }, 'exited with code 1'],
     ['exits with 0', { listensAfterMs: 2, exitsAfterMs: 5, code: 0 }, 'exited with code 0'],
     ['crashes while it is on trial', { listensAfterMs: 10, exitsAfterMs: 900, code: 1 }, 'exited with code 1 after 0.9s'],
@@ -192,7 +214,9 @@ describe('a bad deploy', () => {
     ['never listens', {}, 'was not ready in 10s (it did not listen on [::]:3000)'],
     ['listens elsewhere', { listensAfterMs: 10, ports: [4000] }, 'was not ready in 10s (it did not listen on [::]:3000, but on [::]:4000)'],
     ['hangs', { listensAfterMs: 10, isHung: true }, 'was not ready in 10s (its event loop did not answer)'],
-  ])('that %s changes nothing', async (_what, behaviour, reason) => {
+  ]);
+
+  test.each(BAD)('that %s changes nothing', async (_what, behaviour, reason) => {
     const old = await running();
     rig.lastLines = ['boom'];
     rig.keeper.behave = () => behaviour;
@@ -207,6 +231,28 @@ describe('a bad deploy', () => {
     expect([await statuses(), await generations()]).toEqual([Array(4).fill('online'), Array(4).fill(1)]);
     expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], spec: { killTimeoutMs: 10_000 } });
     expect(rig.control.world.seats.size).toBe(4);
+  });
+
+  test.each(BAD)('that %s changes nothing where three are tried at once, either', async (_what, behaviour, reason) => {
+    const old = await running({ maxSurge: 3 });
+    rig.keeper.behave = () => behaviour;
+    const request = reload();
+    await rig.turn(40_000);
+    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED', data: { running: [0, 1, 2, 3].map((slot) => ({ slot, generation: 1 })) } });
+    expect(request.error.message).toContain(reason);
+    expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(old);
+    expect([asked('admit'), rig.spawned().length]).toEqual([[], 7]);
+    expect((await rig.list()).map(({ status, generation, restarts }) => [status, generation, restarts])).toEqual(Array(4).fill(['online', 1, 0]));
+  });
+
+  test('that shows in one of three that are tried ends the other two', async () => {
+    const old = await running({ maxSurge: 3 });
+    rig.keeper.behave = ({ label }) => ({ listensAfterMs: 10, ...(label.slot === 1 ? { exitsAfterMs: 900, code: 1 } : {}) });
+    const request = reload();
+    await rig.turn(30_000);
+    expect(request.error.message).toContain('instance 1 exited with code 1 after 0.9s. The 4 old instances are still serving.');
+    expect([rig.keeper.alive.map(({ pid }) => pid), asked('admit'), rig.spawned().length]).toEqual([old, [], 7]);
+    expect((await rig.list()).map(({ restarts }) => restarts)).toEqual([0, 0, 0, 0]);
   });
 
   test('with an environment that moves it listens where it likes', async () => {

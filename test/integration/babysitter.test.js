@@ -1,0 +1,57 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createBabysitter } from '../../daemon/keeper/babysitter.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+const HANGS = 'for (;;);';
+const GETS_READY = "process.on('message', () => {}); process.send('ready');";
+
+function started() {
+  const root = mkdtempSync(join(tmpdir(), 'nclust-babysitter-'));
+  mkdirSync(join(root, 'daemon/control'), { recursive: true });
+  writeFileSync(join(root, 'package.json'), '{"type":"module"}');
+  const program = (/** @type {string} */ text) => writeFileSync(join(root, 'daemon/control/main.js'), text);
+  program(HANGS);
+  /** @type {{ event: string, [field: string]: unknown }[]} */
+  const logged = [];
+  /** @type {any[]} */
+  const controls = [];
+  /** @type {unknown[]} */
+  const said = [];
+  const babysitter = createBabysitter({
+    env: { PATH: process.env.PATH ?? '' }, root,
+    onStarted: (peer) => {
+      controls.push(peer);
+      peer.on('message', (message) => {
+        said.push(message);
+        if (message === 'ready') babysitter.ready(false);
+      });
+    },
+    onEnded: () => {}, onMoved: () => {}, ask: () => {},
+    log: (event, fields) => void logged.push({ event, ...fields }),
+  });
+  onTestFinished(() => {
+    babysitter.stop();
+    for (const control of controls) control.kill('SIGKILL');
+    rmSync(root, { recursive: true });
+  });
+  babysitter.start();
+  return { program, controls, said, logged, events: () => logged.map(({ event }) => event) };
+}
+
+test('a control that hangs while it boots is killed and started again, and one that got ready is left alone', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { program, controls, said, logged, events } = started();
+  vi.advanceTimersByTime(29_000);
+  expect(events()).toEqual(['control-started']);
+  vi.advanceTimersByTime(1_000);
+  program(GETS_READY);
+  await waitFor('the second control to be ready', () => said.includes('ready'), { context: () => JSON.stringify(logged) });
+  vi.advanceTimersByTime(120_000);
+  expect(events()).toEqual(['control-started', 'control-hangs', 'control-ended', 'control-started']);
+  expect(logged[2]).toMatchObject({ pid: controls[0].pid, signal: 'SIGKILL' });
+  expect([controls[1].killed, controls[1].connected]).toEqual([false, true]);
+});

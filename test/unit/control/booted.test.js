@@ -1,0 +1,166 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createRig, watch } from './control-rig.js';
+
+let rig;
+
+beforeEach(async () => {
+  rig = createRig();
+  await rig.boot();
+});
+
+const statuses = async () => (await rig.list()).map(({ status }) => status);
+const living = () => rig.keeper.alive.map(({ instanceId }) => instanceId);
+const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb);
+
+/** Every process takes so long to load its main module, and does not listen. */
+function loadingFor(bootsAfterMs, more = {}) {
+  rig.keeper.behave = () => ({ bootsAfterMs, ...more });
+}
+
+describe('a Node program that loads for longer than minUptime', () => {
+  test('is up when it has lived for minUptime since it was loaded', async () => {
+    loadingFor(2_500);
+    const request = watch(rig.start({}));
+    await rig.turn(3_499);
+    expect([request.state, await statuses()]).toEqual(['pending', ['launching']]);
+    await rig.turn(1);
+    expect([request.state, await statuses()]).toEqual(['done', ['online']]);
+  });
+
+  test('is up at once when it listens meanwhile', async () => {
+    loadingFor(Infinity, { listensAfterMs: 2_000 });
+    const request = watch(rig.start({}));
+    await rig.turn(1_999);
+    expect(request.state).toBe('pending');
+    await rig.turn(1);
+    expect(request.state).toBe('done');
+  });
+
+  test.each([
+    [3_000, {}],
+    [2_000, { listenTimeoutMs: 2_000 }],
+    [5_000, { minUptimeMs: 5_000 }],
+  ])('or never ends to, as a loop at the top level of an ES module does, is old enough after %i ms', async (afterMs, fields) => {
+    loadingFor(Infinity);
+    const request = watch(rig.start(fields));
+    await rig.turn(afterMs - 1);
+    expect(request.state).toBe('pending');
+    await rig.turn(1);
+    expect([request.state, await statuses()]).toEqual(['done', ['online']]);
+  });
+
+  test('is late at listenTimeout where it has to listen, and the message says what was missing', async () => {
+    rig.keeper.behave = () => ({ listensAfterMs: 100 });
+    void rig.start({});
+    await rig.turn(2_000);
+    loadingFor(Infinity);
+    const request = watch(rig.call('reload', { targets: ['api'] }));
+    await rig.turn(9_999);
+    expect(request.state).toBe('pending');
+    await rig.turn(20);
+    expect(request.error.message + JSON.stringify(request.error.data)).toContain('it was still loading its main module');
+    expect(await statuses()).toEqual(['online']);
+  });
+
+  test('with waitReady is up when it says that it is ready, loaded or not', async () => {
+    loadingFor(Infinity, { readyAfterMs: 50 });
+    const request = watch(rig.start({ waitReady: true }));
+    await rig.turn(50);
+    expect(request.state).toBe('done');
+  });
+
+  test.each([
+    ['--inspect-brk=0', { interpreterArgs: ['--inspect-brk=0'] }],
+    ['--watch', { interpreterArgs: ['--no-warnings', '--watch'] }],
+    ['--inspect-wait', { env: { NODE_OPTIONS: '--no-warnings --inspect-wait' } }],
+  ])('that waits for a debugger, or is loaded in another process (%s), is up at the age of minUptime', async (_what, fields) => {
+    loadingFor(Infinity);
+    const request = watch(rig.start(fields));
+    await rig.turn(1_000);
+    expect(request.state).toBe('done');
+  });
+
+  test('which ends while it loads has not been up', async () => {
+    loadingFor(Infinity, { exitsAfterMs: 2_000, code: 0 });
+    const request = watch(rig.start({}));
+    await rig.turn(2_000);
+    expect([request.state, await statuses()]).toEqual(['failed', ['waiting restart']]);
+  });
+});
+
+test('of a keeper that does not know when a program has booted, the age counts from its start', async () => {
+  rig.keeper.knowsBoots = false;
+  loadingFor(5_000);
+  const request = watch(rig.start({}));
+  await rig.turn(1_000);
+  expect(request.state).toBe('done');
+  await rig.boot();
+  await rig.turn(1);
+  expect(await statuses()).toEqual(['online']);
+});
+
+describe('when control is replaced', () => {
+  test.each([['while a program loads', 500], ['after it has been loaded', 2_500]])('%s, its age counts from when it was loaded all the same', async (_when, atMs) => {
+    loadingFor(2_000);
+    void rig.start({}).catch(() => {});
+    await rig.turn(atMs);
+    await rig.boot();
+    await rig.turn(2_999 - atMs);
+    expect(await statuses()).toEqual(['launching']);
+    await rig.turn(1);
+    expect(await statuses()).toEqual(['online']);
+    expect(rig.spawned()).toHaveLength(1);
+  });
+
+  test('a program that has ended meanwhile without having been loaded was not up', async () => {
+    loadingFor(Infinity, { exitsAfterMs: 4_000, code: 1, goneAfterMs: 100_000 });
+    void rig.start({ maxRestarts: 0 }).catch(() => {});
+    await rig.turn(100);
+    rig.control.close();
+    await rig.turn(4_000);
+    await rig.boot();
+    expect((await rig.list())[0]).toMatchObject({ status: 'errored', lastDeath: { wasReady: false } });
+  });
+});
+
+describe('no old instance goes while a new one loads', () => {
+  /** Four that do not listen, in a first version that loads at once. */
+  async function running(fields = {}) {
+    rig.keeper.behave = () => ({});
+    void rig.start({ instances: 4, ...fields });
+    await rig.turn(5_000);
+    return living();
+  }
+
+  test('in a reload, whose canary then lives for minUptime', async () => {
+    const old = await running();
+    loadingFor(2_900);
+    const request = watch(rig.call('reload', { targets: ['api'] }));
+    await rig.turn(3_899);
+    expect(living()).toEqual([...old, 'i0-4']);
+    expect(asked('retire')).toEqual([]);
+    await rig.turn(30_000);
+    expect(request.state).toBe('done');
+  });
+
+  test('in a restart, which takes half of them at a time', async () => {
+    const old = await running();
+    loadingFor(2_900);
+    const request = watch(rig.call('restart', { targets: ['api'] }));
+    await rig.turn(3_800);
+    expect(living().filter((id) => old.includes(id))).toHaveLength(2);
+    await rig.turn(10_000);
+    expect(request.state).toBe('done');
+  });
+});
+
+test('the canary of a reload lives for minUptime since it has begun to listen', async () => {
+  rig.keeper.behave = () => ({ bootsAfterMs: 700, listensAfterMs: 600 });
+  void rig.start({});
+  await rig.turn(5_000);
+  const request = watch(rig.call('reload', { targets: ['api'] }));
+  await rig.turn(1_599);
+  expect(asked('admit')).toEqual([]);
+  await rig.turn(20);
+  expect([asked('admit').length, request.state]).toEqual([1, 'done']);
+});
