@@ -77,6 +77,10 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     await screen.see('cpu▾');
     screen.press('O', 'o', 'o', 'o', 'o');
     await screen.see('name▴');
+    screen.press('t');
+    await screen.see('── last 6 hours · api: 2 of 2 online');
+    screen.press('t');
+    await screen.see('── api: 2 of 2 online');
     screen.press('?');
     await screen.see('The table');
     screen.press('x', 'e');
@@ -215,6 +219,26 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     screen.press('q', 'q');
     await isClean(screen, 0);
     expect(statSync(join(home.work, 'bytes')).size).toBeLessThan(2_000_000);
+  });
+
+  test('five hundred workers are shown, ordered, filtered and walked through', async () => {
+    const home = await sandbox();
+    await home.nclust('start', 'sleep', '--name', 'many', '-i', '499', '--no-wait', '--', '100000');
+    await start(home, 'api', SAYS);
+    const screen = await watch(home, { columns: 120, rows: 30 });
+    await screen.see(/\+ many +online 499\/499/);
+    screen.press('g', 'Down', 'Right');
+    await screen.see(/└ 0 +online/);
+    screen.press('End');
+    await screen.see(/^> +\d+ +└ 498 +online/m);
+    screen.press('PageUp', 'o', 'o');
+    await screen.see('mem▾');
+    screen.type('/498');
+    screen.press('Enter');
+    await screen.see(/└ 498 +online/);
+    await home.waitFor('the others to be left out', () => !/└ 497 /.test(screen.text()));
+    screen.press('q');
+    await isClean(screen, 0);
   });
 
   test('little is written while nothing happens, and no colour where none is wanted', async () => {
