@@ -88,9 +88,6 @@ import { judgeExit } from './backoff.js';
  * @property {number|null} bootedAtMs  Since when its age counts.
  */
 
-/** One that is still loading its main module then, and has nothing else to show, is old enough, in ms. */
-const LOADING_MS = 3_000;
-
 /** @typedef {{life: Life, effects: Effect[]}} Step */
 /** @typedef {(life: Life, event: any, context: Context) => Step} Cell */
 
@@ -101,7 +98,7 @@ export const EVENTS = /** @type {const} */ (['start', 'stop', 'spawned', 'booted
 export const TABLE = {
   //          start         stop            spawned                booted         refused            ready         exited           gone          timer
   down:     { start: spawn, stop: stay,     spawned: bug,          booted: bug,   refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: bug,     ...notAsked(bug) },
-  starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: age,   refused: crashed,  ready: letIn, exited: crashed, gone: bug,    timer: overdue, ...notAsked(bug) },
+  starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: age,   refused: crashed,  ready: letIn, exited: crashed, gone: bug,    timer: overdue, ...notAsked(bug), answered: turns, silent: hangs },
   soaking:  { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: ask,     ...notAsked(bug), answered: enter, silent: expel },
   entering: { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: expel,   ...notAsked(stay), admitted: beUp },
   up:       { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: bug,     ...notAsked(stay), park },
@@ -157,9 +154,9 @@ function setBootTimer(life, event, context) {
   return { life, effects: [{ type: 'setTimer', ms: leftOf(allowedToShow(context), event.startedAtMs, nowMs) }] };
 }
 
-/** How long it may take until nothing is missing, in ms. @param {Context} context */
+/** How long it may take until nothing is missing, in ms; what loads is asked then. @param {Context} context */
 function allowedToShow({ policy, trial }) {
-  return trial.isLoading ? Math.min(policy.listenTimeoutMs, Math.max(policy.minUptimeMs, LOADING_MS)) : policy.listenTimeoutMs;
+  return trial.isLoading ? policy.minUptimeMs : policy.listenTimeoutMs;
 }
 
 /** From now on it may have nothing to do but to live. @type {Cell} */
@@ -221,7 +218,17 @@ function overdue(life, event, context) {
   const ageMs = nowMs - (trial.startedAtMs ?? 0);
   const leftMs = ageMs < 0 ? 0 : allowedToShow(context) - ageMs;
   if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
-  return trial.isLoading ? letIn(life, event, context) : expel(life, event, context);
+  return trial.isLoading ? ask(life, event, context) : expel(life, event, context);
+}
+
+/** Its main module may be a loop that never ends, and so it is up; or it has been loaded since it was asked. @type {Cell} */
+function turns(life, event, context) {
+  return context.trial.isLoading ? letIn(life, event, context) : stay(life, event, context);
+}
+
+/** @type {Cell} */
+function hangs(life, event, context) {
+  return context.trial.isLoading ? expel(life, event, context) : stay(life, event, context);
 }
 
 /** @type {Cell} */

@@ -1,5 +1,4 @@
 import { NclustError } from '../../lib/shared/errors.js';
-import { findApp } from './desired.js';
 import { NoSecret, readSecret } from './secret-source.js';
 
 /** @import { AppSpec } from '../../lib/shared/spec.js' */
@@ -22,7 +21,7 @@ import { NoSecret, readSecret } from './secret-source.js';
  * @returns {Secrets}
  */
 export function createSecrets({ clock, readOne = readSecret }) {
-  /** @type {Map<string, {name: string, generation: number, values: Values}>} */
+  /** @type {Map<string, {generation: number, values: Values}>} */
   const kept = new Map();
   /** @type {Map<string, Promise<Values>>} */
   const underWay = new Map();
@@ -42,37 +41,35 @@ export function createSecrets({ clock, readOne = readSecret }) {
     need(app, generation, spec) {
       const key = keyOf(app, generation);
       const begun = underWay.get(key) ?? read(spec).then((values) => {
-        kept.set(key, { name: app.spec.name, generation, values });
+        kept.set(key, { generation, values });
         return values;
       }).finally(() => underWay.delete(key));
       underWay.set(key, begun);
       return begun;
     },
     keep(desired, app, values) {
-      for (const [key, { name, generation }] of kept) if (!isUsed(desired, key, name, generation)) kept.delete(key);
-      kept.set(keyOf(app, app.generation), { name: app.spec.name, generation: app.generation, values });
+      for (const [key, { generation }] of kept) if (!isUsed(desired, key, generation)) kept.delete(key);
+      kept.set(keyOf(app, app.generation), { generation: app.generation, values });
     },
   };
 }
 
 /**
- * An app that was deleted and started anew under its name is another one.
+ * An app that was deleted and started anew under its name is another one, and one that was renamed is the same.
  * @param {AppWish} app
  * @param {number} generation
  */
-function keyOf({ spec, createdAtMs }, generation) {
-  return `${spec.name}\t${createdAtMs}\t${generation}`;
+function keyOf({ spec, createdAtMs, scope = spec.name }, generation) {
+  return `${scope}\t${createdAtMs}\t${generation}`;
 }
 
 /**
  * @param {Desired} desired
  * @param {string} key
- * @param {string} name
  * @param {number} generation
  */
-function isUsed(desired, key, name, generation) {
-  const app = findApp(desired, name);
-  return app !== null && keyOf(app, generation) === key && app.slots.some((slot) => slot.generation === generation || slot.former?.generation === generation);
+function isUsed({ apps }, key, generation) {
+  return apps.some((app) => keyOf(app, generation) === key && app.slots.some((slot) => slot.generation === generation || slot.former?.generation === generation));
 }
 
 /**

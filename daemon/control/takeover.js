@@ -47,9 +47,7 @@ function labelOf({ parts, world }, orphan, known, nth) {
   const found = findSlot(world, orphan.id);
   // Older than any generation, and different for each: two orphans of one slot are two seats.
   const generation = -nth;
-  const scope = found?.app.scope;
-  // One from before its app was renamed has the old name in its environment.
-  if (found && [found.app.spec.name, scope].includes(orphan.name)) return labelFor(found.app.spec, { ...found.wish, generation }, { spawns: 0, logs: parts.logsFolder, scope });
+  if (found && isOf(found.app, orphan)) return labelFor(found.app.spec, { ...found.wish, generation }, { spawns: 0, logs: parts.logsFolder, scope: found.app.scope });
   return {
     name: orphan.name,
     slot: 0,
@@ -61,6 +59,15 @@ function labelOf({ parts, world }, orphan, known, nth) {
     errorFile: '',
     stop: { killTimeoutMs: 10_000, signal: null, tree: true },
   };
+}
+
+/**
+ * An id may have been another app's, where the list was lost. One that was renamed has had any name since it began.
+ * @param {import('./desired.js').AppWish} app
+ * @param {Orphan} orphan
+ */
+function isOf({ spec, scope, createdAtMs }, { name, startedAtMs }) {
+  return [spec.name, scope].includes(name) || (scope !== undefined && startedAtMs >= createdAtMs);
 }
 
 /**

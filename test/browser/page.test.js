@@ -75,6 +75,7 @@ describe('the table', () => {
     await row(page, 'worker 0').waitFor({ state: 'detached' });
     expect(await row(page, 'app api').getAttribute('aria-expanded')).toBe('false');
     await page.keyboard.press('ArrowRight');
+    await row(page, 'worker 0').waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await see(page, 'h1', 'api, instance 0');

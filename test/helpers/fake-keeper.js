@@ -7,7 +7,7 @@ import { EventEmitter } from 'node:events';
  * @typedef {object} Behaviour
  * @property {string} [refuses]  The error code of the spawn.
  * @property {number} [spawnsAfterMs]  Until then the keeper knows no such instance. Default: at once.
- * @property {number} [bootsAfterMs]  When its main module has been evaluated. Infinity: never. Default: at once.
+ * @property {number} [bootsAfterMs]  When its main module has been evaluated; its event loop does not turn before. Infinity: never, and it does turn. Default: at once.
  * @property {number} [listensAfterMs]
  * @property {number} [readyAfterMs]
  * @property {number} [exitsAfterMs]
@@ -220,7 +220,9 @@ export class FakeKeeper {
     this.requests.push({ verb, params });
     if (verb === this.diesAt) return this.die();
     if (verb === 'snapshot' && this.#spawning > 0) return void this.#afterSpawning.push(() => this.#respond(message, port));
-    if (verb === 'ask' && this.#isHung(params.instanceId)) return void this.#clock.after(params.timeoutMs, () => this.#refuse(message, port, 'ETIMEDOUT'));
+    const heldUpMs = verb === 'ask' ? this.#heldUpMs(params.instanceId) : 0;
+    if (heldUpMs > params.timeoutMs) return void this.#clock.after(params.timeoutMs, () => this.#refuse(message, port, 'ETIMEDOUT'));
+    if (heldUpMs > 0) return void this.#clock.after(heldUpMs, () => this.#respond(message, port));
     if (verb === 'profile' && params.question.step === 'end') return void this.profileEnds.push(() => this.#respond(message, port));
     const spawnMs = verb === 'spawn' ? this.#behaviourOf(params).spawnsAfterMs ?? 0 : 0;
     if (spawnMs === 0) return this.#respond(message, port);
@@ -232,9 +234,12 @@ export class FakeKeeper {
     });
   }
 
-  /** @param {string} instanceId */
-  #isHung(instanceId) {
-    return this.children.get(instanceId)?.behaviour.isHung === true;
+  /** How long its event loop will not turn. @param {string} instanceId */
+  #heldUpMs(instanceId) {
+    const { behaviour, bootedAtMs = null, startedAtMs = 0 } = this.children.get(instanceId) ?? {};
+    if (behaviour?.isHung) return Infinity;
+    const { bootsAfterMs = 0 } = behaviour ?? {};
+    return bootedAtMs === null && Number.isFinite(bootsAfterMs) ? Math.max(0, startedAtMs + bootsAfterMs - this.#clock.nowMs()) : 0;
   }
 
   /** @param {any} message @param {FakePort} port @param {string} code */

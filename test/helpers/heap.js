@@ -8,8 +8,11 @@ const INSPECTOR = 'http://127.0.0.1:9229/json/list';
 const LOOKS = 4;
 const LOOK_EVERY_MS = 60;
 
+/** What V8 makes and throws away as it sees fit: the more a program has done, the more of it is compiled. */
+const COMPILED = ['code', 'hidden'];
+
 /**
- * What a Node process still needs: its heap after a full garbage collection, asked for through its inspector, which is closed again.
+ * What a Node process still needs: its heap after a full garbage collection, without compiled code, asked for through its inspector, which is closed again.
  * @param {number} pid  Only one process of the machine may have its inspector open.
  * @returns {Promise<number>}  In bytes.
  */
@@ -17,7 +20,7 @@ export async function heapInUse(pid) {
   /** @type {any} */ (process)._debugProcess(pid);
   const url = await waitFor('the inspector', async () => /** @type {any} */ (await (await fetch(INSPECTOR)).json())[0]?.webSocketDebuggerUrl);
   const { WebSocket } = createRequire(FRAMEWORKS)('ws');
-  const socket = new WebSocket(url);
+  const socket = new WebSocket(url, { maxPayload: 2 ** 30 });
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
   let lastId = 0;
   const call = (/** @type {string} */ method, /** @type {object} */ params = {}) =>
@@ -29,15 +32,35 @@ export async function heapInUse(pid) {
       });
       socket.send(JSON.stringify({ id, method, params }));
     });
-  const looks = [];
   for (let look = 0; look < LOOKS; look += 1) {
     await pause(LOOK_EVERY_MS);
     await call('HeapProfiler.collectGarbage');
-    looks.push((await call('Runtime.evaluate', { expression: 'process.memoryUsage().heapUsed' })).result.value);
   }
+  const heapBytes = await snapshotBytes(socket, call);
   // Closing it from inside ends this connection.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   void call('Runtime.evaluate', { expression: 'setImmediate(() => process._debugEnd())' });
   await closed;
-  return Math.min(...looks);
+  return heapBytes;
+}
+
+/**
+ * @param {any} socket  Of an inspector.
+ * @param {(method: string, params?: object) => Promise<any>} call
+ * @returns {Promise<number>}
+ */
+async function snapshotBytes(socket, call) {
+  let text = '';
+  socket.on('message', (/** @type {Buffer} */ data) => {
+    const { method, params } = JSON.parse(data.toString());
+    if (method === 'HeapProfiler.addHeapSnapshotChunk') text += params.chunk;
+  });
+  await call('HeapProfiler.takeHeapSnapshot', { reportProgress: false });
+  const { snapshot: { meta }, nodes } = JSON.parse(text);
+  const [type, size] = ['type', 'self_size'].map((name) => meta.node_fields.indexOf(name));
+  let bytes = 0;
+  for (let at = 0; at < nodes.length; at += meta.node_fields.length) {
+    if (!COMPILED.includes(meta.node_types[type][nodes[at + type]])) bytes += nodes[at + size];
+  }
+  return bytes;
 }

@@ -1,13 +1,16 @@
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 
-/** Processes remembered. A control that begins learns again only of those that are there. */
-const INSTANCES_KEPT = 2_000;
+/** Processes remembered. A control that begins learns again of those that live, and of deaths that nobody has noted. */
+const LIVING_KEPT = 2_000;
+const DEAD_KEPT = 500;
 
 /** Events of rollouts remembered. */
 const ROLLOUTS_KEPT = 1_000;
 
 /** What happens once in the life of a process. */
 const OF_INSTANCE = ['started', 'ready', 'died', 'backoff', 'gave-up', 'done', 'rollout:canary', 'rollout:step'];
+
+const DIED = 1 << OF_INSTANCE.indexOf('died');
 
 /** What happens once in a rollout. */
 const OF_ROLLOUT = new Set(['rollout:window', 'rollout:done', 'rollout:halted', 'rollout:rolled-back']);
@@ -18,7 +21,9 @@ const OF_ROLLOUT = new Set(['rollout:window', 'rollout:done', 'rollout:halted', 
  */
 export function createRecall(past) {
   /** Of each process a bit for each type: a busy home has thousands. @type {Map<string, number>} */
-  const instances = new Map();
+  const living = new Map();
+  /** @type {Map<string, number>} */
+  const dead = new Map();
   /** @type {Set<string>} */
   const rollouts = new Set();
   /** @type {Map<string, number>} */
@@ -36,10 +41,12 @@ export function createRecall(past) {
 
   /** @param {string} instanceId @param {number} bit */
   function noteOfInstance(instanceId, bit) {
-    const bits = instances.get(instanceId) ?? 0;
+    const bits = living.get(instanceId) ?? dead.get(instanceId) ?? 0;
     if (bits & bit) return false;
-    instances.set(instanceId, bits | bit);
-    if (instances.size > INSTANCES_KEPT) instances.delete(/** @type {string} */ (instances.keys().next().value));
+    const [kept, most] = (bits | bit) & DIED ? [dead, DEAD_KEPT] : [living, LIVING_KEPT];
+    if (kept === dead) living.delete(instanceId);
+    kept.set(instanceId, bits | bit);
+    if (kept.size > most) kept.delete(/** @type {string} */ (kept.keys().next().value));
     return true;
   }
 

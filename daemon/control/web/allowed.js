@@ -42,6 +42,9 @@ const PATTERN = /^\/.+\/[imsu]*$/;
 /** The page has four. Each costs something in every second, whether somebody looks or not. */
 const SUBSCRIPTIONS_MAX = 32;
 
+/** Of a request. The last 200 are written with every change of the list. */
+const TOKEN_MAX_CHARS = 200;
+
 /** What a page cannot choose. @type {Record<string, object>} */
 const FIXED = { events: { types: ['process:event'] } };
 
@@ -58,6 +61,7 @@ export function createPageAnswer(desk, mayAct) {
     const kept = parametersOf(method, mayAct());
     const given = { ...Object.fromEntries(kept.flatMap((key) => (Object.hasOwn(params, key) ? [[key, params[key]]] : []))), ...FIXED[method] };
     checkTargets(desk, [given.targets ?? [], given.target ?? []].flat());
+    if (typeof given.token === 'string' && given.token.length > TOKEN_MAX_CHARS) throw refused(`The token of a request has at most ${TOKEN_MAX_CHARS} characters.`);
     const { subscription } = given;
     if (method !== 'unsubscribe' && kept.includes('subscription') && !client.subscriptions.has(String(subscription))) checkRoom(client.subscriptions.size);
     const result = method === 'eventLog' ? await eventLog(own, given, client) : withoutSecrets(await answer(method, given, client));

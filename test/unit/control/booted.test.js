@@ -28,7 +28,7 @@ describe('a Node program that loads for longer than minUptime', () => {
   });
 
   test('is up at once when it listens meanwhile', async () => {
-    loadingFor(Infinity, { listensAfterMs: 2_000 });
+    loadingFor(6_000, { listensAfterMs: 2_000 });
     const request = watch(rig.start({}));
     await rig.turn(1_999);
     expect(request.state).toBe('pending');
@@ -37,16 +37,26 @@ describe('a Node program that loads for longer than minUptime', () => {
   });
 
   test.each([
-    [3_000, {}],
-    [2_000, { listenTimeoutMs: 2_000 }],
+    [1_000, {}],
     [5_000, { minUptimeMs: 5_000 }],
-  ])('or never ends to, as a loop at the top level of an ES module does, is old enough after %i ms', async (afterMs, fields) => {
+    [15_000, { minUptimeMs: 15_000 }],
+  ])('or never ends to, as a loop at the top level of an ES module does, is up at minUptime (%i ms) when its event loop turns', async (afterMs, fields) => {
     loadingFor(Infinity);
     const request = watch(rig.start(fields));
     await rig.turn(afterMs - 1);
     expect(request.state).toBe('pending');
     await rig.turn(1);
     expect([request.state, await statuses()]).toEqual(['done', ['online']]);
+  });
+
+  test('whose event loop does not turn is late, and the message says what was missing', async () => {
+    loadingFor(Infinity, { isHung: true });
+    const request = watch(rig.start({ listenTimeoutMs: 4_000 }));
+    await rig.turn(4_999);
+    expect(request.state).toBe('pending');
+    await rig.turn(20);
+    expect(request.error.message + JSON.stringify(request.error.data)).toContain('it was still loading its main module');
+    expect((await rig.list())[0]).toMatchObject({ status: 'waiting restart', lastDeath: { cause: 'boot-timeout' } });
   });
 
   test('is late at listenTimeout where it has to listen, and the message says what was missing', async () => {
@@ -81,7 +91,7 @@ describe('a Node program that loads for longer than minUptime', () => {
   });
 
   test('which ends while it loads has not been up', async () => {
-    loadingFor(Infinity, { exitsAfterMs: 2_000, code: 0 });
+    loadingFor(6_000, { exitsAfterMs: 2_000, code: 0 });
     const request = watch(rig.start({}));
     await rig.turn(2_000);
     expect([request.state, await statuses()]).toEqual(['failed', ['waiting restart']]);

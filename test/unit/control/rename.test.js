@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { FakeKeeper } from '../../helpers/fake-keeper.js';
 import { createRig, watch } from './control-rig.js';
 import { makeSpec } from './make-spec.js';
 
@@ -107,4 +108,34 @@ test('in the middle of a reload with another name control may die', async () => 
   expect(rig.running()).toEqual(['web/0', 'web/1']);
   expect(alive('web').map(({ label }) => label.generation)).toEqual([2, 2]);
   expect(alive('api')).toEqual([]);
+});
+
+test('what serves under an earlier name is its own when both keeper and control have died', async () => {
+  await start({ instances: 2 });
+  await done('reload', { targets: ['api'], spec: { name: 'web' } });
+  const before = alive('web').map(({ pid }) => pid);
+  rig.keeper.behave = () => ({ listensAfterMs: null, exitsAfterMs: 20, code: 1 });
+  await failed('reload', { targets: ['web'], spec: { name: 'site' } });
+  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: 'web', id: label.id, outPipe: null, errPipe: null }));
+  rig.keeper = new FakeKeeper(rig.clock, { firstPid: 5_000 });
+  rig.keeper.behave = () => ({ listensAfterMs: 500 });
+  await rig.boot();
+  await rig.turn(100);
+  expect(rig.keeper.alive.filter(({ pid, isRetiring }) => before.includes(pid) && !isRetiring).map(({ label }) => [label.name, label.id, label.scope])).toContainEqual(['site', 1, 'api']);
+  await rig.turn(10_000);
+  expect([rig.running(), rig.keeper.alive.some(({ isAdopted }) => isAdopted)]).toEqual([['site/0', 'site/1'], false]);
+});
+
+test('its secrets are not read again for the new name', async () => {
+  const readings = [];
+  rig.secret = async (spec) => `${spec.name} ${readings.push(spec.name)}`;
+  await start({ secrets: { TOKEN: { file: '/run/token' } } });
+  await done('reload', { targets: ['api'], spec: { name: 'web' } });
+  expect([readings, rig.spawned().map(({ params }) => params.env.TOKEN)]).toEqual([['api', 'api'], ['api 1', 'api 2']]);
+  rig.keeper.behave = () => ({ listensAfterMs: null, exitsAfterMs: 20, code: 1 });
+  await failed('reload', { targets: ['web'], spec: { name: 'site' } });
+  rig.keeper.behave = () => ({ listensAfterMs: 10 });
+  rig.keeper.exit(alive('web')[0].instanceId, { code: 1 });
+  await rig.turn(2_000);
+  expect(rig.spawned().at(-1).params.env).toMatchObject({ name: 'site', TOKEN: 'api 2' });
 });

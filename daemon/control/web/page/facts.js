@@ -91,8 +91,13 @@ function triggers({ spec, triggers: known }, nowMs) {
 function told(slots) {
   return slots.flatMap(({ slot, axm }) => Object.entries(axm?.monitor ?? {}).map(([name, metric]) => {
     const { value, unit } = /** @type {{value?: unknown, unit?: unknown}} */ (Object(metric));
-    return fact(slots.length > 1 ? `${name}, instance ${slot}` : name, `${typeof value === 'object' ? JSON.stringify(value) : String(value ?? metric)}${unit ? ` ${unit}` : ''}`);
+    return fact(slots.length > 1 ? `${name}, instance ${slot}` : name, `${written(value ?? metric)}${unit ? ` ${written(unit)}` : ''}`);
   }));
+}
+
+/** An app can give a value that is no text and cannot be made one. @param {unknown} value */
+function written(value) {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** What is the same for all instances. @param {SlotStatus[]} slots @param {'logFile'|'outFile'|'errorFile'} field @returns {string[]} */

@@ -83,6 +83,8 @@ test('the same token does nothing twice', async () => {
   await ask('restart', { targets: ['api'], wait: false, token: 'one' });
   await ask('restart', { targets: ['api'], wait: false, token: 'one' });
   expect(rig.control.world.desired.apps[0].generation).toBe(2);
+  await expect(ask('restart', { targets: ['api'], wait: false, token: 'x'.repeat(201) })).rejects.toMatchObject({ code: 'ERR_NCLUST_WEB_REFUSED' });
+  expect(rig.control.world.desired.apps[0].generation).toBe(2);
 });
 
 test('pages name what they mean: a pattern may never end, and many targets take long', async () => {

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../daemon/control/clock.js';
@@ -185,12 +186,20 @@ test('who is refused and does not close its side keeps no connection, and does n
 test('who asks for files and does not read them is let go', async () => {
   const own = await serveDashboard({ host: '127.0.0.1', port: 0 }, { desk: rig.desk, clock: systemClock(), isRight: () => true, mayAct: () => false, stalledMs: 100 });
   const { port } = own.address;
+  // Who does not read does not learn that the other side is gone: so that one is looked at.
+  const accepted = new Promise((resolve) => {
+    const take = (/** @type {any} */ { socket }) => {
+      if (socket.localPort !== port) return;
+      unsubscribe('http.server.request.start', take);
+      resolve(socket);
+    };
+    subscribe('http.server.request.start', take);
+  });
   const raw = connect(port, '127.0.0.1');
   raw.on('error', () => {}).pause();
   raw.write(`GET /uplot.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(500));
-  const isLetGo = new Promise((resolve) => raw.once('close', resolve));
-  // Nobody reads: that the other side is gone is learnt by writing.
-  await waitFor('the end', () => raw.destroyed || void raw.write('x'));
-  await isLetGo;
+  const socket = await accepted;
+  await within('the end', new Promise((resolve) => socket.once('close', resolve)), 4_000);
+  raw.destroy();
   await own.close();
 });

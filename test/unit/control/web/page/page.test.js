@@ -150,3 +150,10 @@ test('a name cannot look like another one, and last words have no colours', () =
   const dead = { slot: 0, lastDeath: { atMs: 1, pid: 2, cause: 'crash', lastLines: ['\u001b[31mboom\u001b[0m \u202e', 'at x'] } };
   expect(lastWords(/** @type {any} */ ([dead]))?.lines).toEqual(['boom ?', 'at x']);
 });
+
+test('what an app tells of itself cannot stop the page', () => {
+  const odd = { toString: 1, valueOf: 1 };
+  const slot = { slot: 0, id: 0, args: [], interpreter: 'none', addresses: [], axm: { monitor: { a: odd, b: { value: odd, unit: odd }, c: { value: 3, unit: 'ms' }, d: 'up', e: null } } };
+  const facts = factsOf(/** @type {any} */ ([slot]), 0);
+  expect(facts.filter(([label]) => 'abcde'.includes(label))).toEqual([['a', JSON.stringify(odd)], ['b', `${JSON.stringify(odd)} ${JSON.stringify(odd)}`], ['c', '3 ms'], ['d', 'up'], ['e', 'null']]);
+});
