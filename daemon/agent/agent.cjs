@@ -3,7 +3,8 @@
 // process.argv, process.execArgv, process.env or the app's own children.
 'use strict';
 
-const path = require('node:path');
+const fs = require('node:fs');
+const vm = require('node:vm');
 
 start();
 
@@ -13,18 +14,28 @@ function start() {
   delete require.cache[__filename];
   // Worker threads preload what their process preloads, but the settings are gone by then, as they are for children of the app.
   if (settings === null || typeof process.send !== 'function') return;
-  const { createChannel } = require('./channel.cjs');
-  const { later } = require('./later.cjs');
-  const { HeldSockets } = require('./sockets.cjs');
-  const { keepLastWords } = require('./output.cjs');
+  const { later } = loader();
+  const { whenBooted } = /** @type {typeof import('./booted.cjs')} */ (later('./booted.cjs'));
+  const { createChannel } = /** @type {typeof import('./channel.cjs')} */ (later('./channel.cjs'));
+  const { HeldSockets } = /** @type {typeof import('./sockets.cjs')} */ (later('./sockets.cjs'));
+  const { keepLastWords } = /** @type {typeof import('./output.cjs')} */ (later('./output.cjs'));
 
   const channel = createChannel(settings.logFiles);
   keepLastWords();
+  anyPort();
   const sockets = new HeldSockets(channel, settings);
   sockets.install();
   obey(channel, sockets, later, beginVitals(channel, sockets, later, settings.metrics !== false));
   channel.say({ act: 'hello' });
-  for (const file of Object.keys(require.cache)) if (path.dirname(file) === __dirname) delete require.cache[file];
+  whenBooted(() => void channel.say({ act: 'booted' }));
+}
+
+/** As if required, which takes 30 KB more, and leaves traces. @returns {typeof import('./later.cjs')} */
+function loader() {
+  const module = { exports: /** @type {any} */ ({}) };
+  const filename = `${__dirname}/later.cjs`;
+  vm.compileFunction(fs.readFileSync(filename, 'utf8'), ['module', 'require', '__dirname'], { filename })(module, require, __dirname);
+  return module.exports;
 }
 
 /**
@@ -32,16 +43,17 @@ function start() {
  * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
  * @param {typeof import('./later.cjs').later} later
  * @param {boolean} isMeasured
- * @returns {() => ReturnType<typeof import('./vitals.cjs').createVitals>}
+ * @returns {{ of: () => ReturnType<typeof import('./vitals.cjs').createVitals>, report: () => void }}
  */
 function beginVitals(channel, { servers }, later, isMeasured) {
   /** @type {ReturnType<typeof import('./vitals.cjs').createVitals> | undefined} */
   let known;
-  const vitals = () => (known ??= /** @type {typeof import('./vitals.cjs')} */ (later('./vitals.cjs')).createVitals(servers));
+  const onFault = (/** @type {unknown} */ error) => void channel.say({ act: 'fault', part: 'metrics', message: String(error) });
+  const vitals = { of: () => (known ??= /** @type {typeof import('./vitals.cjs')} */ (later('./vitals.cjs')).createVitals(servers, onFault)), report: () => known?.report() };
   if (!isMeasured) return vitals;
-  vitals().measure((report) => channel.say({ act: 'report', report }));
+  vitals.of().measure((report) => channel.say({ act: 'report', report }));
   // On Unix what is sent here is in the channel before the process ends.
-  process.once('exit', () => vitals().report());
+  process.once('exit', vitals.report);
   return vitals;
 }
 
@@ -61,7 +73,7 @@ function obey(channel, sockets, later, vitals) {
     channel.say({ act: 'draining', caught: caughtSignals() });
     later('./drain.cjs').drain(sockets, { mode, byMessage }, () => {
       // A signal that the app does not catch ends it without another word.
-      vitals().report();
+      vitals.report();
       channel.say({ act: 'drained', caught: caughtSignals() });
     });
   });
@@ -77,11 +89,17 @@ function obey(channel, sockets, later, vitals) {
     channel.say({ act: 'answer', seq });
   });
   channel.on('ask', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
-  channel.on('watch', ({ everyMs }) => vitals().watch(everyMs, (/** @type {object} */ news) => channel.say({ act: 'vitals', ...news, connections: sockets.servers.open })));
+  channel.on('watch', ({ everyMs }) => vitals.of().watch(everyMs, (/** @type {object} */ news) => channel.say({ act: 'vitals', ...news, connections: sockets.servers.open })));
   channel.on('inspect', ({ seq, isOn }) => channel.say({ act: 'answer', seq, ...later('./inspect.cjs').inspect(isOn) }));
+  channel.on('profile', ({ seq, ...question }) => later('./profile.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) => channel.say({ act: 'answer', seq, ...said })));
   channel.on('unlisten', () => {
     sockets.closeListening(() => channel.say({ act: 'unlistened' }));
   });
+}
+
+/** On SIGUSR1 Node lets a debugger in on 9229, which only one process can have. */
+function anyPort() {
+  if (!/--(inspect|debug-port)/.test(`${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS}`)) process.debugPort = 0;
 }
 
 function caughtSignals() {

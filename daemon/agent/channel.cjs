@@ -1,6 +1,7 @@
 // The way to the keeper: the IPC channel, and when that keeper has died, the door of the next one.
 'use strict';
 
+const { tryTo } = require('./guard.cjs');
 const { later } = require('./later.cjs');
 
 // The prefix makes Node emit 'internalMessage' in place of 'message', so the app's own listeners never see ours, and listening to
@@ -31,7 +32,13 @@ function createChannel(logFiles) {
   // What the app does to its environment later is its own business.
   const { NCLUST_HOME: home = '', NCLUST_INSTANCE: instanceId = '' } = process.env;
   /** @param {Message} message  @param {any} [handle] */
-  const receive = (message, handle) => listeners.get(message.act)?.(message, handle);
+  const receive = (message, handle) => {
+    try {
+      listeners.get(message.act)?.(message, handle);
+    } catch (error) {
+      tryTo(() => void channel.say({ act: 'fault', part: message.act, message: String(error) }));
+    }
+  };
 
   process.on('internalMessage', (message, handle) => {
     if (message?.cmd === CMD) receive(message, handle);
@@ -41,7 +48,8 @@ function createChannel(logFiles) {
     lost();
   });
 
-  return {
+  /** @type {Channel} */
+  const channel = {
     // The callback takes the error of a channel that closes at this moment; without it Node would emit it on process.
     say(message, handle, onSent = () => {}) {
       if (door) return door.say(message);
@@ -63,6 +71,7 @@ function createChannel(logFiles) {
     },
     isOpen: () => process.connected,
   };
+  return channel;
 }
 
 const send = process.send?.bind(process);
@@ -98,7 +107,8 @@ function whenDisconnected(then) {
     isLost = true;
     const cluster = /** @type {import('node:cluster').Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
     if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
-    process.send = sendNowhere;
+    // The app may have taken care that nobody replaces it.
+    tryTo(() => { process.send = sendNowhere; });
     then();
   };
   process.prependOnceListener('disconnect', lose);

@@ -3,7 +3,7 @@
 
 const diagnostics = require('node:diagnostics_channel');
 
-const { performance } = globalThis;
+const { nowMono } = require('./clock.cjs');
 
 const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';
@@ -36,8 +36,11 @@ const CONNECTION = Symbol('nclust');
 const TIMED_MAX = 1_000;
 const UNTIMED = -1;
 
-/** @param {InstanceType<typeof import('./servers.cjs').Servers>} servers */
-function createHttpCounts(servers) {
+/**
+ * @param {InstanceType<typeof import('./servers.cjs').Servers>} servers
+ * @param {import('./guard.cjs').Guard} guard
+ */
+function createHttpCounts(servers, guard) {
   let [requests, answers, aborted, durationMs] = [0, 0, 0, 0];
   const responses = [0, 0, 0, 0, 0, 0];
   const latency = new Uint32Array(STEPS);
@@ -47,18 +50,26 @@ function createHttpCounts(servers) {
   let untimed = 1;
   let requestsBefore = 0;
   let happenedBefore = 0;
+  /** Who waits for the next request. @type {(() => void) | null} */
+  let asked = null;
 
-  /** @param {any} message */
-  function started({ socket }) {
+  const started = guard((/** @type {any} */ { socket }) => {
     requests += 1;
+    if (asked !== null) tellAsked();
     /** @type {Connection} */
     const connection = socket[CONNECTION] ?? begin(socket);
     connection.open += 1;
     untimed -= 1;
-    const beganMono = untimed > 0 ? UNTIMED : performance.now();
+    const beganMono = untimed > 0 ? UNTIMED : nowMono();
     if (untimed <= 0) untimed = gap(oneOf);
     if (connection.open === 1) connection.beganMono = beganMono;
     else connection.later.push(beganMono);
+  });
+
+  function tellAsked() {
+    const then = asked;
+    asked = null;
+    then?.();
   }
 
   /** @param {any} socket  @returns {Connection} */
@@ -66,24 +77,24 @@ function createHttpCounts(servers) {
     /** @type {Connection} */
     const connection = { open: 0, beganMono: 0, later: [], isClosed: false };
     Object.defineProperty(socket, CONNECTION, { value: connection });
-    socket.once('close', () => {
+    socket.once('close', guard(() => {
       connection.isClosed = true;
       if (isOn) aborted += connection.open;
-    });
+    }));
     return connection;
   }
 
-  /** Answers come in the order of the requests. @param {any} message */
-  function finished({ response, socket }) {
+  /** Answers come in the order of the requests. */
+  const finished = guard((/** @type {any} */ { response, socket }) => {
     /** @type {Connection | undefined} */
     const connection = socket[CONNECTION];
     if (connection === undefined || connection.open === 0) return answeredUnseen(response.statusCode);
     if (connection.isClosed) return;
     answered(response.statusCode);
-    if (connection.beganMono !== UNTIMED) timed(performance.now() - connection.beganMono, oneOf);
+    if (connection.beganMono !== UNTIMED) timed(nowMono() - connection.beganMono, oneOf);
     connection.open -= 1;
     if (connection.open > 0) connection.beganMono = connection.later.shift() ?? 0;
-  }
+  });
 
   /** It began before anybody counted. @param {number} status */
   function answeredUnseen(status) {
@@ -107,22 +118,23 @@ function createHttpCounts(servers) {
     latency[stepOf(ms)] += count;
   }
 
-  /** @param {any} stream  Of HTTP/2. */
-  function streamBegan(stream) {
+  /** Of HTTP/2. */
+  const streamBegan = guard((/** @type {any} */ stream) => {
     if (!isOn) return;
     requests += 1;
-    const beganMono = performance.now();
-    stream.once('close', () => {
+    if (asked !== null) tellAsked();
+    const beganMono = nowMono();
+    stream.once('close', guard(() => {
       const status = stream.sentHeaders?.[':status'];
       if (stream.aborted || status === undefined) aborted += 1;
       else {
         answered(status);
-        timed(performance.now() - beganMono, 1);
+        timed(nowMono() - beganMono, 1);
       }
-    });
-  }
+    }));
+  });
   // HTTP/2 refuses streams that nobody listens to; a server always does.
-  servers.onSession = (/** @type {any} */ session) => session.on('stream', streamBegan);
+  servers.onSession = guard((/** @type {any} */ session) => session.on('stream', streamBegan));
 
   return {
     /** @param {boolean} on */
@@ -132,6 +144,10 @@ function createHttpCounts(servers) {
       const turn = on ? diagnostics.subscribe : diagnostics.unsubscribe;
       turn(START, /** @type {any} */ (started));
       turn(FINISH, /** @type {any} */ (finished));
+    },
+    /** @param {() => void} then  Called once, with the next request. */
+    whenAsked(then) {
+      asked = then;
     },
     /** Whether nothing has been asked or answered since the last report. */
     isQuiet: () => happened() === happenedBefore,

@@ -57,11 +57,15 @@ function closeOnAbort(server, signal) {
   server.once('close', () => signal.removeEventListener('abort', abort));
 }
 
-/** @param {Function} own  The innermost frame that is not shown. */
+/**
+ * To write them down takes 25 KB, and they are rarely asked for.
+ * @param {Function} own  The innermost frame that is not shown.
+ * @returns {() => string}
+ */
 function framesAbove(own) {
   const here = { stack: '' };
   Error.captureStackTrace(here, own);
-  return here.stack.split('\n').slice(1).join('\n');
+  return () => here.stack.split('\n').slice(1).join('\n');
 }
 
 /** @param {any} owner  @param {string} name  @param {Function} replacement */

@@ -1,6 +1,11 @@
 // The right moment to close a listening socket that nobody else holds.
 'use strict';
 
+const { nowMono } = require('./clock.cjs');
+const { createGuard } = require('./guard.cjs');
+
+const { setTimeout } = globalThis;
+
 /** A turn of the loop with less work than this has answered no request. */
 const QUIET_MS = 0.15;
 /** A process that is never quiet closes after so many milliseconds. */
@@ -13,15 +18,16 @@ const QUIET_LOOKS = 200;
  * @param {() => void} then
  */
 function whenQuiet(then) {
-  const look = (/** @type {number} */ looksLeft) => {
+  const guard = createGuard(then);
+  const look = guard((/** @type {number} */ looksLeft) => {
     const { idleTime } = performance.nodeTiming;
-    const sinceMono = performance.now();
-    setTimeout(() => {
-      const busyMs = performance.now() - sinceMono - (performance.nodeTiming.idleTime - idleTime);
+    const sinceMono = nowMono();
+    setTimeout(guard(() => {
+      const busyMs = nowMono() - sinceMono - (performance.nodeTiming.idleTime - idleTime);
       if (busyMs < QUIET_MS || looksLeft === 0) then();
       else look(looksLeft - 1);
-    }, 1);
-  };
+    }), 1);
+  });
   look(QUIET_LOOKS);
 }
 

@@ -16,7 +16,7 @@ const { backlogOf, closeOnAbort, framesAbove, isAlone, kindOf, portOf, replaceMe
  * @property {any} options
  * @property {number} port
  * @property {number | undefined} backlog
- * @property {string} calledAt  Stack frames of the call: an error that comes later still shows where the app listens.
+ * @property {() => string} calledAt  Stack frames of the call: an error that comes later still shows where the app listens.
  *
  * @typedef {{ server: any, claim: Claim, wanted: Wanted, ownPort?: number }} Use  One server on one claim. ownPort: of a socket that the keeper does not hold.
  * @typedef {{ use: Use, generation: number, release: () => void, then: (handle: any) => void, otherwise: (refusal: Refusal) => void }} Question

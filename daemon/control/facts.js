@@ -5,6 +5,7 @@ import { tellExit } from './event-bus.js';
 import { logPlaceOf } from './log-place.js';
 import { tell, writeNote } from './core.js';
 import { keepServed } from './metrics/served.js';
+import { keepSpent } from './metrics/spent.js';
 import { discount, forgetAsked, hasRecorded, recordDeath } from './memory.js';
 import { step } from './steps.js';
 import { hasShownUp, isKeptOut } from './trial.js';
@@ -153,6 +154,7 @@ function gone(core, instance, { report }) {
   const memory = memoryOf(world, label.id);
   world.instances.delete(instanceId);
   keepServed(memory, instanceId, report);
+  keepSpent(memory, instance, report);
   // Before the step: its note has to go out before the spawn of a successor does.
   forgetAsked(memory, instanceId);
   if (seat?.life.state === 'stopping') step(core, seat, { type: 'gone' });

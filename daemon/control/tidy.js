@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 /** After a turn that nothing followed for so long, in ms. */
-const REST_MS = 5_000;
+const REST_MS = 2_000;
 
 /**
  * What was allocated to start thirty apps is garbage when they run, and a process at rest collects nothing by itself for minutes: 2 MB of control.

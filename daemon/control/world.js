@@ -41,6 +41,7 @@ import { newMemory } from './memory.js';
  * @property {string|null} outPipe
  * @property {string|null} errPipe
  * @property {string|null} signalledBy  The command that last sent it a signal.
+ * @property {number} [cpuMs]  What it has used so far, as of the last look.
  * @property {number} [snapshots]  Of its heap, that are being taken: neither its silence nor its memory means anything.
  */
 

@@ -11,6 +11,7 @@ import { claimHome } from './lock.js';
 import { describeError, log, logTo } from './log.js';
 import { createPipePool } from './pipes.js';
 import { lowerOomScore, takeAgentFrom } from './spawn.js';
+import { createTidy } from './tidy.js';
 
 const LAUNCHER_FD = 3;
 /** After SIGTERM control stops everything, with the grace of each app. When there is no control by then, the keeper does it. */
@@ -57,7 +58,13 @@ function keep({ env, isInherited, claim, run, digest }) {
   /** @type {string | null} */
   let fatal = null;
   let isControlReady = false;
-  const keeper = new Keeper({ pipes, version, log, emit: (...args) => link.event(...args), onEmpty: () => void leave() });
+  const tidy = createTidy();
+  /** @param {Parameters<typeof link.event>} args */
+  const emit = (...args) => {
+    tidy();
+    link.event(...args);
+  };
+  const keeper = new Keeper({ pipes, version, log, emit, onEmpty: () => void leave() });
   const door = openDoor(claim.server, version, keeper.doorEvents);
   const controlReady = ({ isAnswering = false } = {}) => {
     fatal = null;

@@ -69,6 +69,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} generation
  * @property {number|null} startedAtMs
  * @property {boolean} isNode
+ * @property {number|null} cpuMs  Used by all that ever ran in the slot.
  * @property {number|null} pssBytes  Only with `detail`, like the next.
  * @property {number|null} privateBytes
  * @property {number|null} heapLimitBytes

@@ -4,8 +4,11 @@ const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const TYPES = ['counter', 'gauge', 'histogram'];
 const SUFFIXES = { counter: [''], gauge: [''], histogram: ['_bucket', '_sum', '_count'] };
-/** Units other than the base ones: https://prometheus.io/docs/practices/naming/ */
-const WRONG_UNITS = /_(ms|millis|milliseconds|kb|mb|gb|kilobytes|megabytes|percent|minutes|hours)(_|$)/;
+/** Units other than the base ones, and short for any: https://prometheus.io/docs/practices/naming/ and the linter of client_golang. */
+const WRONG_UNITS = /_((?:pico|nano|micro|milli|centi|deci|deca|hecto|kilo|kibi|mega|mibi|mebi|giga|gibi|tera|tebi|peta|pebi)\w+|millis|minutes?|hours?|days?|weeks?|bits?|percent|inch(?:es)?|yards?|miles?|fahrenheit|kelvins?|ergs?|calories|ounces?|pounds?|s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d)(_|$)/;
+/** Which word of a name says what TYPE says. */
+const TYPE_IN_NAME = /_(counter|gauge|histogram|summary)(_|$)/;
+const CAMEL = /[a-z][A-Z]/;
 
 /**
  * @typedef {{labels: Record<string, string>, name: string, value: number}} ReadSample
@@ -65,6 +68,8 @@ function checkName(name, type, fail) {
   if ((type === 'counter') !== name.endsWith('_total')) fail('counters end with _total, and nothing else does');
   if (/_(count|sum|bucket|info_info)$/.test(name)) fail('a reserved ending');
   if (WRONG_UNITS.test(name)) fail('not a base unit');
+  if (TYPE_IN_NAME.test(name)) fail('the type is in the name');
+  if (CAMEL.test(name)) fail('not in snake_case');
 }
 
 /** @param {string} line @param {(why: string) => never} fail @returns {ReadSample} */
@@ -78,6 +83,8 @@ function readSample(line, fail) {
   while (head[2] && line[at] !== '}') {
     const pair = /^([^=]+)="((?:[^"\\\n]|\\["\\n])*)"(,|(?=\}))/.exec(line.slice(at)) ?? fail('no label');
     if (!LABEL.test(pair[1]) || pair[1].startsWith('__')) fail('no name of a label');
+    if (CAMEL.test(pair[1])) fail('a label not in snake_case');
+    if (pair[1] === 'quantile' || (pair[1] === 'le' && !name.endsWith('_bucket'))) fail('a label that belongs to another type');
     if (Object.hasOwn(labels, pair[1])) fail('a label twice');
     labels[pair[1]] = pair[2].replace(/\\(.)/g, (_, sign) => (sign === 'n' ? '\n' : sign));
     at += pair[0].length;

@@ -147,3 +147,36 @@ test('an app that is not to be measured tells nothing, and can be watched all th
   await waitFor('vitals', () => keeper.events.some(({ event, data }) => event === 'vitals' && data.errors === 1));
   expect(await report()).toBe(null);
 });
+
+const POISONS = {
+  'the clocks': 'for (const of of [performance, Date]) of.now = bad; process.hrtime = bad; process.uptime = bad;',
+  'what tells of memory and CPU': 'for (const name of ["memoryUsage", "cpuUsage", "getActiveResourcesInfo", "listenerCount"]) process[name] = bad; require("v8").getHeapStatistics = bad; performance.eventLoopUtilization = bad;',
+  arrays: 'for (const name of ["map", "filter", "entries", "at"]) Array.prototype[name] = bad; Object.getPrototypeOf(Float64Array.prototype).sort = bad;',
+  numbers: 'for (const name of ["max", "min", "round", "ceil", "floor", "trunc"]) Math[name] = bad;',
+  'the way to the keeper': 'process.send = bad; JSON.stringify = bad;',
+  timers: 'for (const name of ["setInterval", "clearInterval", "setTimeout"]) globalThis[name] = bad;',
+  'what prototypes hold': 'for (const one of [Object, Array, Map, Set, Function]) Object.freeze(one.prototype);',
+};
+
+test.each(Object.entries(POISONS))('an app lives that has replaced or frozen %s', async (_, poison) => {
+  const code = `process.on('uncaughtException', (error) => say('caught ' + error.stack)); const bad = () => { throw new Error('poison'); }; http.createServer((request, response) => response.end('ok')).on('listening', () => { ${poison} })`;
+  const { keeper, port } = await service({ code });
+  for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);
+  // What watches is a timer, what counts is a channel, what tells is both.
+  await keeper.call('watch', { instanceId: 'one', everyMs: 50 });
+  const seen = () => keeper.events.find(({ event }) => event === 'agent-failed' || event === 'vitals');
+  await waitFor('a word of the agent', seen);
+  for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);
+  await keeper.retire('one');
+  expect(keeper.output('one')).not.toMatch(/caught/);
+  const faults = keeper.events.filter(({ event }) => event === 'agent-failed').map(({ data }) => data.part);
+  expect(faults).toEqual([...new Set(faults)]);
+});
+
+test('what a subscriber of the app throws is its own affair: the agent counts on', async () => {
+  const code = `process.on('uncaughtException', () => say('thrown')); require('diagnostics_channel').subscribe('http.server.request.start', () => { throw new Error('mine'); }); http.createServer((request, response) => response.end('ok'))`;
+  const { keeper, port, counted } = await service({ code });
+  for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);
+  await counted({ requests: 5, responses: [0, 5, 0, 0, 0] });
+  await keeper.says('one', 'thrown');
+});

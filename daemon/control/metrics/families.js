@@ -42,8 +42,9 @@ const GAUGES = [
   ['http_active_requests', '', 'Requests that have not been answered yet.', (worker) => (counts(worker) ? worker.http?.activeRequests ?? 0 : null)],
 ];
 
-/** @type {[name: string, help: string, of: Of][]} */
+/** @type {[name: string, help: string, of: Of, unit?: Family['unit']][]} */
 const COUNTERS = [
+  ['worker_cpu_seconds', 'CPU that its processes have used, over restarts and reloads.', ({ cpuMs }) => seconds(cpuMs), 'seconds'],
   ['worker_restarts', 'Restarts since it was made or reset.', ({ restarts }) => restarts],
   ['http_requests', 'Requests whose head has come.', (worker) => (counts(worker) ? worker.http?.totals.requests ?? 0 : null)],
   ['http_aborted_requests', 'Requests whose connection ended before the answer did.', (worker) => (counts(worker) ? worker.http?.totals.aborted ?? 0 : null)],
@@ -78,7 +79,7 @@ export function familiesOf({ sample, latencies }, version) {
     gauge('app_instances', '', 'Instances in the list.', apps.map(({ name, namespace, workers: value }) => ({ labels: { app: name, namespace }, value }))),
     gauge('app_instances_online', '', 'Instances that are online.', apps.map(({ name, namespace, online: value }) => ({ labels: { app: name, namespace }, value }))),
     ...GAUGES.map(([name, unit, help, of]) => gauge(name, unit, help, points(of))),
-    ...COUNTERS.map(([name, help, of]) => counter(name, help, points(of))),
+    ...COUNTERS.map(([name, help, of, unit]) => counter(name, help, points(of), unit)),
     counter('http_responses', 'Responses, by class of status.', workers.filter(counts).flatMap((worker) => CLASSES.map((code) => ({ labels: { ...labelsOf(worker), code }, value: worker.http?.totals.responses[code] ?? 0 })))),
     { name: 'nclust_http_request_duration_seconds', type: 'histogram', unit: 'seconds', help: 'From the head of a request to the end of its response.', points: workers.flatMap((worker) => histogram(worker, latencies.get(worker.id))) },
     gauge('custom', '', 'What apps tell of themselves (axm:monitor).', workers.flatMap(customOf)),
@@ -117,9 +118,9 @@ function gauge(name, unit, help, points) {
   return { name: `nclust_${name}`, type: 'gauge', unit, help, points };
 }
 
-/** @param {string} name @param {string} help @param {Point[]} points @returns {Family} */
-function counter(name, help, points) {
-  return { name: `nclust_${name}`, type: 'counter', unit: '', help, points };
+/** @param {string} name @param {string} help @param {Point[]} points @param {Family['unit']} [unit] @returns {Family} */
+function counter(name, help, points, unit = '') {
+  return { name: `nclust_${name}`, type: 'counter', unit, help, points };
 }
 
 /** @param {number|null} value @returns {Point[]} */

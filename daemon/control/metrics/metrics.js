@@ -90,7 +90,12 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
     const tracks = tracksBySlot(control.world, reports.of);
     /** @type {Map<number, number[]>} */
     const pids = new Map();
-    for (const { pid, exit, label } of control.world.instances.values()) if (pid > 0 && !exit) pids.set(label.id, [...(pids.get(label.id) ?? []), pid]);
+    for (const instance of control.world.instances.values()) {
+      const { pid, exit, label } = instance;
+      if (pid === 0 || exit) continue;
+      pids.set(label.id, [...(pids.get(label.id) ?? []), pid]);
+      instance.cpuMs = sampler.usageOf(pid).cpuMs ?? instance.cpuMs;
+    }
     for (const [id, own] of pids) if (findSlot(control.world, id)) slots.put(id, valuesOf(own.map(sampler.usageOf), tracks.get(id) ?? [], nowMs));
   }
 

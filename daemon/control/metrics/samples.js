@@ -3,6 +3,7 @@ import { briefStatus, overviewOf } from '../status.js';
 import { percentiles } from './latency.js';
 import { gaugesOf, ratesOf, recentLatencies } from './reports.js';
 import { sumOf, totalsOf } from './served.js';
+import { spentBySlot } from './spent.js';
 
 /** @import { AppSample, CommonSample, HttpSample, WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { AppWish, SlotWish } from '../desired.js' */
@@ -45,6 +46,7 @@ export function tracksBySlot(world, trackOf) {
 export function samplesOf(world, isMeant, sources) {
   const overview = overviewOf(world);
   const tracks = tracksBySlot(world, sources.trackOf);
+  const spent = spentBySlot(world);
   /** @type {WorkerSample[]} */
   const workers = [];
   /** @type {AppSample[]} */
@@ -53,7 +55,7 @@ export function samplesOf(world, isMeant, sources) {
     const meant = app.slots.filter((wish) => isMeant({ app, wish }));
     if (meant.length === 0) continue;
     const standings = meant.map(({ id }) => ({ tracks: tracks.get(id) ?? [], served: memoryOf(world, id).served ?? null }));
-    const own = meant.map((wish, at) => workerOf(world, app, wish, overview, standings[at], sources));
+    const own = meant.map((wish, at) => ({ ...workerOf(world, app, wish, overview, standings[at], sources), cpuMs: spent.get(wish.id) ?? null }));
     workers.push(...own);
     apps.push(appOf(app, own, standings, sources.nowMs));
   }
@@ -67,7 +69,7 @@ export function samplesOf(world, isMeant, sources) {
  * @param {ReturnType<typeof overviewOf>} overview
  * @param {Standing} standing
  * @param {Sources} sources
- * @returns {WorkerSample}
+ * @returns {Omit<WorkerSample, 'cpuMs'>}
  */
 function workerOf(world, app, wish, overview, standing, { usageOf, trackOf, nowMs }) {
   const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(world, app, wish, { overview, usageOf });

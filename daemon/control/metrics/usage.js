@@ -4,13 +4,13 @@ import { countFds, readProcRow, readProcTable, TICK_OF_CPU_MS } from './proc-sta
 
 /** @import { ProcRow } from './proc-stat.js' */
 
-/** @typedef {{cpu: number, memoryBytes: number, processes: number, fds: number|null}} Usage  `cpu`: percent of one core since it was last read. */
+/** @typedef {{cpu: number, memoryBytes: number, processes: number, fds: number|null, cpuMs?: number}} Usage  `cpu`: percent of one core since it was last read. `cpuMs`: used since it began; missing where nothing has been read. */
 
 /** @typedef {{pid: number, isTree: boolean}} Wanted  `isTree`: with everything below it. */
 
 /** What belongs to each of these pids; one that is gone is missing. @typedef {(wanted: Wanted[]) => Promise<Map<number, Usage>>} ReadUsage */
 
-/** @typedef {{start: string, ticks: number, atMono: number, fds: number|null, reads: number}} Before */
+/** @typedef {{start: string, ticks: number, mostTicks: number, atMono: number, fds: number|null, reads: number}} Before */
 
 /** The whole process table is read for at most this part of the time: on a machine with ten thousand processes not every second. */
 const SCAN_SHARE = 0.01;
@@ -69,12 +69,15 @@ export function createProcReader({ readRow = readProcRow, readTable = readProcTa
     const atMono = nowMono();
     const reads = (before?.reads ?? 0) + 1;
     const fds = before === null || (reads + pid) % FDS_EVERY === 0 ? countFds(pid) : before.fds;
-    befores.set(pid, { start, ticks, atMono, fds, reads });
+    // Of a tree the sum falls when one leaves it that nobody waits for.
+    const mostTicks = Math.max(ticks, before?.mostTicks ?? 0);
+    befores.set(pid, { start, ticks, mostTicks, atMono, fds, reads });
     return {
       cpu: before === null ? percent(ticks, uptime() * 1000 - Number(start) * TICK_OF_CPU_MS) : percent(ticks - before.ticks, atMono - before.atMono),
       memoryBytes: rows.reduce((sum, row) => sum + row.rssBytes, 0),
       processes: rows.length,
       fds,
+      cpuMs: mostTicks * TICK_OF_CPU_MS,
     };
   }
 

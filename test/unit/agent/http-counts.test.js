@@ -12,7 +12,7 @@ let counts;
 
 beforeEach(() => {
   servers = { upgrades: 0 };
-  counts = createHttpCounts(servers);
+  counts = createHttpCounts(servers, (entry) => entry);
   counts.set(true);
 });
 
@@ -94,4 +94,12 @@ test('an answer to a request from before the counting is counted with it, and no
   finish(new EventEmitter(), 503);
   expect(counts.take()).toMatchObject({ requests: 1, responses: [0, 0, 0, 0, 1], latency: [], durationMs: 0 });
   expect(counts.answered()).toEqual({ responses: 1, errors: 1 });
+});
+
+test('the next request wakes who waits for it, once', () => {
+  let woken = 0;
+  counts.whenAsked(() => (woken += 1));
+  start(new EventEmitter());
+  start(new EventEmitter());
+  expect(woken).toBe(1);
 });

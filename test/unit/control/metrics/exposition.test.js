@@ -63,6 +63,28 @@ test('series are the same after a restart and a reload, and counters do not fall
   }
 });
 
+test('CPU is a counter that goes on over a restart, a reload and the death of control', async () => {
+  const used = new Map();
+  rig.usage = (pid) => ({ cpu: 5, memoryBytes: 1_000, processes: 1, fds: 3, cpuMs: used.get(pid) ?? 100 });
+  await rig.turn(1_000);
+  let seconds = 0.1;
+  expect(await series('nclust_worker_cpu_seconds_total')).toEqual({ 0: seconds, 1: seconds });
+  for (const command of ['restart', 'reload']) {
+    for (const { pid } of rig.keeper.alive) used.set(pid, 2_000);
+    await rig.turn(1_000);
+    const done = rig.call(command, { targets: ['all'] });
+    await rig.turn(20_000);
+    await done;
+    seconds += 2;
+    expect(await series('nclust_worker_cpu_seconds_total')).toEqual({ 0: seconds, 1: seconds });
+  }
+  await rig.boot();
+  // Nobody has looked at what runs: less than before would be taken for a new beginning.
+  expect((await read()).get('nclust_worker_cpu_seconds_total')).toBeUndefined();
+  await rig.turn(1_000);
+  expect(await series('nclust_worker_cpu_seconds_total')).toEqual({ 0: seconds, 1: seconds });
+});
+
 test('OpenMetrics calls counters by their name without the ending, and ends', async () => {
   rig.keeper.reports.set(ids()[0], reportOf(10));
   await rig.turn(1_000);
