@@ -45,7 +45,7 @@ test.each(Object.entries(PROGRAMS))('%s has booted when it has been loaded', asy
   expect([isSaid(), (await fact()).bootedAtMs]).toEqual([false, null]);
   open();
   await keeper.event('booted', 'one');
-  expect(keeper.output('one')).toContain('loaded');
+  await keeper.says('one', 'loaded');
   expect((await fact()).bootedAtMs).toBeGreaterThanOrEqual(answer.startedAtMs);
   expect(keeper.events.filter(({ event }) => event === 'booted')).toHaveLength(1);
 });

@@ -132,7 +132,7 @@ describe.each(MODES)('%s', (mode) => {
     await new Promise((resolve) => get({ port }, resolve).on('error', () => {}));
     await keeper.retire('one', { killTimeoutMs: 1_000 });
     expect(await keeper.event('exited', 'one')).toMatchObject({ data: { code: 0 } });
-    expect(keeper.output('one')).toContain('SIGTERM');
+    await keeper.says('one', 'SIGTERM');
   });
 });
 
