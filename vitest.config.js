@@ -39,10 +39,11 @@ const named = (...names) => names.map((name) => `test/e2e/${name}.test.js`);
  * What `npm test` leaves to `npm run test:long`, so that it is over within six minutes: what takes long, and what stands beside the promises themselves. CI runs both.
  */
 const LONG = named(
-  'apply', 'compat/*', 'config', 'cron', 'daemon', 'deploy', 'environment', 'first-process', 'import', 'interpreters', 'library', 'library-kills', 'library-programs', 'log-guarantees', 'memory-limit', 'messages', 'metrics', 'monit',
-  'pm2-api', 'profile', 'random-operations', 'releases', 'run', 'startup', 'update', 'update-taken-back', 'watch', 'web',
+  'apply', 'compat/*', 'config', 'cron', 'daemon', 'deploy', 'environment', 'events', 'first-process', 'habits', 'home', 'import', 'interpreters', 'library',
+  'library-kills', 'library-programs', 'log-guarantees', 'logs', 'memory-limit', 'messages', 'metrics', 'monit', 'pm2-api', 'profile', 'random-operations', 'releases',
+  'reload-settings', 'restart-policy', 'run', 'serve', 'socket', 'startup', 'update', 'update-taken-back', 'watch', 'web',
 );
-const LONG_LOAD = named(...['express', 'first-commands', 'frameworks', 'log-kills', 'releases', 'serve', 'triggers'].map((name) => `load/${name}`));
+const LONG_LOAD = named(...['control-death-midway', 'express', 'first-commands', 'frameworks', 'log-kills', 'releases', 'serve', 'triggers'].map((name) => `load/${name}`));
 
 export default defineConfig({
   test: {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const CORE = ['start', 'stop', 'cluster', 'interpreters', 'logs', 'log-files', 'logs-command', 'log-guarantees', 'log-kills', 'worker-death', 'control-death', 'keeper-death', 'reload', 'bad-deploy', 'balance', 'frameworks'];
+const CORE = ['start', 'stop', 'cluster', 'interpreters', 'logs', 'log-files', 'logs-command', 'log-guarantees', 'log-kills', 'worker-death', 'control-death', 'control-death-midway', 'keeper-death', 'reload', 'bad-deploy', 'balance', 'frameworks'];
 
 const versions = process.argv.length > 2 ? process.argv.slice(2) : ['22', '24', '26'];
 let failed = 0;
