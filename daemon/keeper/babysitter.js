@@ -147,6 +147,12 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
     answered() {
       watch?.answered();
     },
+    /** It has nothing left to do, and hangs in its end: nobody else would ever end it. */
+    giveUp() {
+      if (!control || control.exitCode !== null || control.signalCode !== null) return;
+      log('control-hangs', { pid: control.pid });
+      control.kill('SIGKILL');
+    },
     stop() {
       isStopped = true;
       endBootWatch();

@@ -17,7 +17,7 @@ const LAUNCHER_FD = 3;
 /** After SIGTERM control stops everything, with the grace of each app. When there is no control by then, the keeper does it. */
 const TERMINATE_MS = 15_000;
 const DEFAULT_KILL_TIMEOUT_MS = 10_000;
-const CONTROL_EXIT_MS = 2_000;
+const CONTROL_EXIT_MS = 5_000;
 const HOME_LOOK_MS = 3_000;
 const CONTROL_LOOK_MS = 100;
 
@@ -118,8 +118,11 @@ function keep({ env, isInherited, claim, run, digest }) {
   /** The keeper goes last: who waits at the door for the end of the manager is not to meet half of it. */
   const controlEnded = () => new Promise((resolve) => {
     whenControlEnded = () => resolve(undefined);
-    if (link.pid === null) whenControlEnded();
-    else setTimeout(whenControlEnded, CONTROL_EXIT_MS);
+    if (link.pid === null) return whenControlEnded();
+    setTimeout(() => {
+      babysitter.giveUp();
+      whenControlEnded();
+    }, CONTROL_EXIT_MS);
   });
   /** Makes way for another keeper. To everybody else it is as if we had been killed; but what is on its way to a worker arrives first. */
   const abdicate = async () => {

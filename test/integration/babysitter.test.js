@@ -38,8 +38,18 @@ function started() {
     rmSync(root, { recursive: true });
   });
   babysitter.start();
-  return { program, controls, said, logged, events: () => logged.map(({ event }) => event) };
+  return { babysitter, program, controls, said, logged, events: () => logged.map(({ event }) => event) };
 }
+
+test('a control that hangs in its end is killed, and not started again', async () => {
+  const { controls, logged, babysitter } = started();
+  babysitter.stop();
+  babysitter.giveUp();
+  await waitFor('its end', () => logged.some(({ event }) => event === 'control-ended'));
+  expect(logged).toMatchObject([{ event: 'control-started' }, { event: 'control-hangs', pid: controls[0].pid }, { event: 'control-ended', signal: 'SIGKILL' }]);
+  babysitter.giveUp();
+  expect(logged).toHaveLength(3);
+});
 
 test('a control that hangs while it boots is killed and started again, and one that got ready is left alone', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });

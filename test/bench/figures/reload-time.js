@@ -17,7 +17,7 @@ export async function measureReloadTime({ runs }) {
   const bound = { pm2: theirs, cluster: await reloadMs('cluster', runs), unit: 'ms', bound: theirs * 0.6, boundIs: "0.6 x PM2's" };
   return [
     { what, nclust: await reloadMs('nclust', runs), ...bound },
-    { what: `${what}, --min-uptime 0 --max-surge 3`, nclust: await reloadMs('nclust', runs, ['--min-uptime', '0', '--max-surge', '3']), ...bound },
+    { what: `${what}, --min-uptime 0 --max-surge 4`, nclust: await reloadMs('nclust', runs, ['--min-uptime', '0', '--max-surge', '4']), ...bound },
   ];
 }
 

@@ -95,7 +95,7 @@ test('an nclust that went with its Node.js is found beside the next one', () => 
 });
 
 test('the manager in the foreground gets the flags it is always run with', () => {
-  expect(launch({ node: place('bin/node'), words: ['daemon'] }).ran[0]).toMatch(/^bin\/node --max-semi-space-size=1 --optimize-for-size --v8-pool-size=1 --expose-gc nclust\.js daemon$/);
+  expect(launch({ node: place('bin/node'), words: ['daemon'] }).ran[0]).toMatch(/^bin\/node --max-semi-space-size=1 --expose-gc nclust\.js daemon$/);
 });
 
 test.each(['/home/ann', '/home/my user', '/home/a}b', '/home/"$x"`y`', "/home/it's", '/home/a\\b'])('a service that is given no HOME has that of its user: %s', (userHome) => {
