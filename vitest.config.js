@@ -40,8 +40,8 @@ const named = (...names) => names.map((name) => `test/e2e/${name}.test.js`);
  */
 const LONG = named(
   'apply', 'compat/*', 'config', 'cron', 'daemon', 'deploy', 'environment', 'events', 'first-process', 'habits', 'home', 'import', 'interpreters', 'library',
-  'library-kills', 'library-programs', 'log-guarantees', 'logs', 'memory-limit', 'messages', 'metrics', 'monit', 'pm2-api', 'profile', 'random-operations', 'releases',
-  'reload-settings', 'restart-policy', 'run', 'serve', 'socket', 'startup', 'update', 'update-taken-back', 'watch', 'web',
+  'library-kills', 'library-programs', 'list', 'log-files', 'log-guarantees', 'logs', 'memory-limit', 'messages', 'metrics', 'monit', 'pm2-api', 'profile', 'random-operations', 'releases',
+  'reload-settings', 'restart-policy', 'run', 'serve', 'socket', 'startup', 'state-file', 'update', 'update-taken-back', 'watch', 'web',
 );
 const LONG_LOAD = named(...['control-death-midway', 'express', 'first-commands', 'frameworks', 'log-kills', 'releases', 'serve', 'triggers'].map((name) => `load/${name}`));
 
