@@ -5,7 +5,7 @@ import { makeSpec } from './make-spec.js';
 // Control is killed at every step of an apply that needs everything there is: before each message to the keeper, and before each write of the state. The
 // client sends its request again, with the same token, to the next control.
 
-const FILE = '/work/nclust.config.js';
+const FILE = '/srv/nclust.config.js';
 const fast = { minUptimeMs: 50, listenTimeoutMs: 300 };
 
 const BEFORE = [

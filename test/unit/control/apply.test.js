@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 import { makeSpec } from './make-spec.js';
 
-const FILE = '/work/nclust.config.js';
+const FILE = '/srv/nclust.config.js';
 
 let rig;
 
@@ -229,7 +229,7 @@ describe('apply', () => {
 
   test('with prune deletes what came from the same file and is not in it any more, and nothing else', async () => {
     await applied([{}, { name: 'old' }]);
-    await applied([{ name: 'theirs' }], { file: '/work/other.config.js' });
+    await applied([{ name: 'theirs' }], { file: '/srv/other.config.js' });
     void rig.start({ name: 'mine' });
     await rig.turn(2_000);
     expect(await dry([{}])).toMatchObject({ left: ['old'], plan: [{ name: 'api', action: 'none' }] });
