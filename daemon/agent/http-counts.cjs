@@ -27,16 +27,19 @@ const STEPS_PER_DOUBLING = 4;
 
 /**
  * What is known of a connection. A property of the socket: a map of requests took six times as long, and its memory.
- * @typedef {{ open: number, beganMono: number, later: number[], isClosed: boolean }} Connection  `later`: when the requests began that wait behind the first.
+ * @typedef {{ response: any, later: any[], isClosed: boolean }} Connection  `response`: the oldest that is not counted yet, `later`: those that wait behind it.
  */
 
 const CONNECTION = Symbol('nclust');
 
-/** Of so many requests between two reports all are timed, and of more about as many: to read the clock twice may cost as much as everything else here together. */
-const TIMED_MAX = 1_000;
-const UNTIMED = -1;
+/** Of so many requests between two reports all are timed, and of more about as many: to time one costs as much as to count ten. */
+const TIMED_MAX = 500;
+/** So many connections are looked through at once, or as many as were at work the last time. */
+const UNCOUNTED_MAX = 1_024;
 
 /**
+ * Only the beginning of a request is asked for: that Node tells of every end takes as long again, and 2 to 4 % of what a small answer takes. What has been
+ * answered is seen when the connection asks again, when it ends, or when somebody wants to know.
  * @param {InstanceType<typeof import('./servers.cjs').Servers>} servers
  * @param {import('./guard.cjs').Guard} guard
  */
@@ -52,18 +55,22 @@ function createHttpCounts(servers, guard) {
   let happenedBefore = 0;
   /** Who waits for the next request. @type {(() => void) | null} */
   let asked = null;
+  /** Those with a response that is not counted yet, and some that had one. @type {Connection[]} */
+  let uncounted = [];
+  let uncountedMax = UNCOUNTED_MAX;
 
-  const started = guard((/** @type {any} */ { socket }) => {
+  const started = guard((/** @type {any} */ { socket, response }) => {
     requests += 1;
     if (asked !== null) tellAsked();
     /** @type {Connection} */
     const connection = socket[CONNECTION] ?? begin(socket);
-    connection.open += 1;
+    if (connection.response === null) remember(connection, response);
+    else if (connection.later.length === 0 && isAnswered(connection.response)) {
+      answered(connection.response.statusCode);
+      connection.response = response;
+    } else connection.later.push(response);
     untimed -= 1;
-    const beganMono = untimed > 0 ? UNTIMED : nowMono();
-    if (untimed <= 0) untimed = gap(oneOf);
-    if (connection.open === 1) connection.beganMono = beganMono;
-    else connection.later.push(beganMono);
+    if (untimed <= 0) time(connection, response);
   });
 
   function tellAsked() {
@@ -75,32 +82,70 @@ function createHttpCounts(servers, guard) {
   /** @param {any} socket  @returns {Connection} */
   function begin(socket) {
     /** @type {Connection} */
-    const connection = { open: 0, beganMono: 0, later: [], isClosed: false };
+    const connection = { response: null, later: [], isClosed: false };
     Object.defineProperty(socket, CONNECTION, { value: connection });
     socket.once('close', guard(() => {
+      countAnswered(connection);
       connection.isClosed = true;
-      if (isOn) aborted += connection.open;
+      if (isOn) aborted += openOf(connection);
+      forget(connection);
     }));
     return connection;
   }
 
-  /** Answers come in the order of the requests. */
+  /** @param {Connection} connection  @param {any} response */
+  function remember(connection, response) {
+    connection.response = response;
+    uncounted.push(connection);
+    if (uncounted.length < uncountedMax) return;
+    countAll();
+    uncountedMax = Math.max(UNCOUNTED_MAX, 2 * uncounted.length);
+  }
+
+  function countAll() {
+    let left = 0;
+    for (const connection of uncounted) {
+      countAnswered(connection);
+      if (connection.response !== null) uncounted[left++] = connection;
+    }
+    uncounted.length = left;
+  }
+
+  /** Answers come in the order of the requests. @param {Connection} connection */
+  function countAnswered(connection) {
+    while (connection.response !== null && isAnswered(connection.response)) {
+      answered(connection.response.statusCode);
+      connection.response = connection.later.shift() ?? null;
+    }
+  }
+
+  /** @param {Connection} connection  @param {any} response */
+  function time(connection, response) {
+    untimed = gap(oneOf);
+    const [beganMono, count] = [nowMono(), oneOf];
+    response.once('finish', guard(() => {
+      if (!connection.isClosed) timed(nowMono() - beganMono, count);
+    }));
+  }
+
+  /** What is under way when nobody counts any more is in no sum. */
+  function leaveUncounted() {
+    countAll();
+    for (const connection of uncounted) {
+      requests -= openOf(connection);
+      forget(connection);
+    }
+    uncounted = [];
+  }
+
+  /** It began before anybody counted. */
   const finished = guard((/** @type {any} */ { response, socket }) => {
     /** @type {Connection | undefined} */
     const connection = socket[CONNECTION];
-    if (connection === undefined || connection.open === 0) return answeredUnseen(response.statusCode);
-    if (connection.isClosed) return;
-    answered(response.statusCode);
-    if (connection.beganMono !== UNTIMED) timed(nowMono() - connection.beganMono, oneOf);
-    connection.open -= 1;
-    if (connection.open > 0) connection.beganMono = connection.later.shift() ?? 0;
-  });
-
-  /** It began before anybody counted. @param {number} status */
-  function answeredUnseen(status) {
+    if (connection?.isClosed || connection?.response === response || connection?.later.includes(response)) return;
     requests += 1;
-    answered(status);
-  }
+    answered(response.statusCode);
+  });
 
   /** @param {number} status */
   function answered(status) {
@@ -109,6 +154,7 @@ function createHttpCounts(servers, guard) {
   }
 
   function happened() {
+    countAll();
     return requests + answers + aborted + servers.upgrades;
   }
 
@@ -137,13 +183,14 @@ function createHttpCounts(servers, guard) {
   servers.onSession = guard((/** @type {any} */ session) => session.on('stream', streamBegan));
 
   return {
-    /** @param {boolean} on */
-    set(on) {
+    /** @param {boolean} on  @param {{ isFromBirth?: boolean }} [o]  Before any request can have come. */
+    set(on, { isFromBirth = false } = {}) {
       if (on === isOn) return;
       isOn = on;
       const turn = on ? diagnostics.subscribe : diagnostics.unsubscribe;
       turn(START, /** @type {any} */ (started));
-      turn(FINISH, /** @type {any} */ (finished));
+      if (!on || !isFromBirth) turn(FINISH, /** @type {any} */ (finished));
+      if (!on) leaveUncounted();
     },
     /** @param {() => void} then  Called once, with the next request. */
     whenAsked(then) {
@@ -151,7 +198,10 @@ function createHttpCounts(servers, guard) {
     },
     /** Whether nothing has been asked or answered since the last report. */
     isQuiet: () => happened() === happenedBefore,
-    answered: () => ({ responses: answers, errors: responses[5] }),
+    answered() {
+      countAll();
+      return { responses: answers, errors: responses[5] };
+    },
     /** @returns {HttpReport | null} */
     take() {
       const { upgrades } = servers;
@@ -163,6 +213,22 @@ function createHttpCounts(servers, guard) {
       return { requests, active: Math.max(0, requests - answers - aborted), aborted, upgrades, responses: responses.slice(1), durationMs: Math.round(durationMs), latency: steps };
     },
   };
+}
+
+/** Whether Node has handed it all to the system, and let go of it. One that waits behind another has no socket yet, but what it has to say. @param {any} response */
+function isAnswered(response) {
+  return response.socket === null && response.writableFinished;
+}
+
+/** @param {Connection} connection */
+function openOf({ response, later }) {
+  return response === null ? 0 : 1 + later.length;
+}
+
+/** @param {Connection} connection */
+function forget(connection) {
+  connection.response = null;
+  connection.later = [];
 }
 
 /** Not the same each time: requests that come in a pattern must not all be of one kind. @param {number} mean */

@@ -6,7 +6,7 @@
 const fs = require('node:fs');
 const vm = require('node:vm');
 
-const LATER = ['bind-path', 'clock', 'drain', 'farewell', 'guard', 'http-counts', 'inspect', 'listen-error', 'log-stand-in', 'loop-delay', 'orphan', 'profile', 'quiet', 'vitals'];
+const LATER = ['bind-path', 'clock', 'drain', 'farewell', 'gc-watch', 'guard', 'http-counts', 'inspect', 'listen-error', 'log-stand-in', 'loop-delay', 'orphan', 'profile', 'quiet', 'vitals'];
 /** More than all of them have. From 128 KB on it would be a mapping of its own, and not fill what compiling has left free. */
 const ROOM_BYTES = 96 * 1024;
 

@@ -99,7 +99,8 @@ function createVitals(servers, onFault) {
   let isResting = true;
 
   function settle() {
-    counts.set(watcher !== null || measurer !== null);
+    // Who is measured is so from its birth.
+    counts.set(watcher !== null || measurer !== null, { isFromBirth: measurer !== null });
     if (watcher === null && measurer === null) return loop.look(0);
     if (isResting || !load.isExact()) counts.whenAsked(wake);
     if (watcher !== null || isBusy) return loop.look(CLOSE_LOOK_MS);
@@ -137,7 +138,7 @@ function createVitals(servers, onFault) {
 
   /** @param {(report: Report) => void} say */
   function measure(say) {
-    const collector = createCollector(load);
+    const collector = createCollector(load, guard);
     let seq = 0;
     let reportedMono = nowMono();
     let wasQuiet = false;
@@ -148,7 +149,8 @@ function createVitals(servers, onFault) {
       const isQuiet = counts.isQuiet();
       const passedMs = atMono - reportedMono;
       reportedMono = atMono;
-      const elu = collector.utilization(passedMs);
+      const workMs = collector.work();
+      const elu = passedMs > 0 ? Math.min(1, workMs / passedMs) : 0;
       const { used_heap_size: heapUsedBytes, heap_size_limit: heapLimitBytes, external_memory: externalBytes } = getHeapStatistics();
       isBusy = elu > BUSY_ELU;
       heldUp = worstMs > REST_DELAY * passedMs ? heldUp + 1 : 0;
@@ -157,7 +159,7 @@ function createVitals(servers, onFault) {
       wasQuiet = isQuiet && !isBusy;
       // All fields at once: each one that is added takes the description of another kind of object.
       say({
-        seq, atMono: round(atMono), nextMs: wasQuiet ? QUIET_REPORT_MS : REPORT_MS, heapUsedBytes, heapLimitBytes, externalBytes, elu: Math.round(elu * 10_000) / 10_000, gcMs: round(collector.gcMs), handles: collector.handles(seq), cpuMs: Math.round(cpuMs()),
+        seq, atMono: round(atMono), nextMs: wasQuiet ? QUIET_REPORT_MS : REPORT_MS, heapUsedBytes, heapLimitBytes, externalBytes, elu: Math.round(elu * 10_000) / 10_000, gcMs: round(collector.gcMs(workMs)), handles: collector.handles(seq), cpuMs: Math.round(cpuMs()),
         delayMs: [round(percentile(delays, 0.5)), round(percentile(delays, 0.99)), round(worstMs)], connections: servers.open, http: counts.take() ?? undefined, ownsUsr1: process.listenerCount('SIGUSR1') > 0 ? true : undefined,
       });
     };
@@ -189,21 +191,24 @@ function createVitals(servers, onFault) {
   };
 }
 
-/** @param {ReturnType<typeof createLoopLoad>} load */
-function createCollector(load) {
+/**
+ * @param {ReturnType<typeof createLoopLoad>} load
+ * @param {import('./guard.cjs').Guard} guard
+ */
+function createCollector(load, guard) {
   let handles = 0;
-  let isWatchingGc = false;
+  /** @type {ReturnType<typeof import('./gc-watch.cjs').createGcWatch> | null} */
+  let gc = null;
   let activeMs = load.activeMs();
   return {
-    gcMs: 0,
     begin() {
       activeMs = load.activeMs();
     },
-    /** @param {number} passedMs  Since the last time. */
-    utilization(passedMs) {
+    /** Since the last time, in ms. */
+    work() {
       const before = activeMs;
       activeMs = load.activeMs();
-      return passedMs > 0 ? Math.min(1, (activeMs - before) / passedMs) : 0;
+      return activeMs - before;
     },
     /** @param {number} seq */
     handles(seq) {
@@ -214,14 +219,11 @@ function createCollector(load) {
       load.beExact();
       activeMs = load.activeMs();
     },
+    /** @param {number} workMs */
+    gcMs: (workMs) => gc?.take(workMs) ?? 0,
     /** Who has never been busy has collected nothing worth the memory of the observer. */
     beginGc() {
-      if (isWatchingGc) return;
-      isWatchingGc = true;
-      const { PerformanceObserver } = require('node:perf_hooks');
-      new PerformanceObserver((list) => {
-        for (const { duration } of list.getEntries()) this.gcMs += duration;
-      }).observe({ entryTypes: ['gc'] });
+      gc ??= /** @type {typeof import('./gc-watch.cjs')} */ (require('./gc-watch.cjs')).createGcWatch(guard);
     },
   };
 }

@@ -11,8 +11,11 @@ import { openService } from '../services.js';
 import { HAMMER } from './throughput.js';
 
 const SECONDS = 1;
-/** Many short ones in turns: a busy moment of the machine lasts longer than one of them. */
-const ROUNDS_A_RUN = 12;
+/** Two processes of one program differ by up to a tenth, however long they are looked at: many fresh ones are. */
+const PAIRS_A_RUN = 5;
+/** Short ones in turns: a busy moment of the machine lasts longer than one of them. */
+const ROUNDS_A_PAIR = 4;
+const UNMEASURED = ['--no-metrics'];
 const CONNECTIONS = 32;
 const INSTANCES = 20;
 const REQUESTS_EACH = 50;
@@ -27,36 +30,53 @@ const MB = 2 ** 20;
  * @returns {Promise<import('../run.js').Row[]>}
  */
 export async function measureMetrics({ runs }) {
-  const { rate, cpu } = await throughput(runs);
+  const { rate, cpu } = await beside([], UNMEASURED, runs);
+  const same = await beside(UNMEASURED, UNMEASURED, runs);
   const [counted, uncounted] = [await workerBytes([]), await workerBytes(['--no-metrics'])];
   const sampling = await samplingPercent(runs);
   return [
     { what: 'keep-alive requests with metrics, beside --no-metrics', unit: 'x', nclust: rate, pm2: null, bound: 0.98, boundIs: '0.98 x', isAtLeast: true },
+    { what: 'the same of two workers without metrics: what this measure is worth', unit: 'x', nclust: same.rate, pm2: null, bound: 0.98, boundIs: 'information', isInformation: true, isAtLeast: true },
     { what: 'CPU per keep-alive request of a worker with metrics, beside --no-metrics', unit: 'x', nclust: cpu, pm2: null, bound: 1.02, boundIs: 'information', isInformation: true },
     { what: 'private memory that metrics add to a worker', unit: 'MB', nclust: (counted - uncounted) / MB, pm2: null, bound: 1, boundIs: '1 MB' },
     { what: `CPU of control with ${COUNT} processes sampled every second`, unit: '% of a core', nclust: sampling, pm2: null, bound: 5, boundIs: '5 %' },
   ];
 }
 
-/** Taken in pairs, whose order changes: what is told is the median of their ratios. @param {number} runs */
-async function throughput(runs) {
-  const services = [];
+/**
+ * Medians over pairs of fresh processes.
+ * @param {string[]} flags
+ * @param {string[]} otherFlags
+ * @param {number} runs
+ */
+async function beside(flags, otherFlags, runs) {
   /** @type {{rate: number, cpu: number}[]} */
   const pairs = [];
+  for (let pair = 0; pair < runs * PAIRS_A_RUN; pair += 1) pairs.push(await onePair(flags, otherFlags, pair % 2 === 1));
+  return { rate: median(pairs.map(({ rate }) => rate)), cpu: median(pairs.map(({ cpu }) => cpu)) };
+}
+
+/**
+ * @param {string[]} flags
+ * @param {string[]} otherFlags
+ * @param {boolean} isOtherFirst
+ * @returns {Promise<{rate: number, cpu: number}>}
+ */
+async function onePair(flags, otherFlags, isOtherFirst) {
+  /** @type {import('../services.js').Service[]} */
+  const services = [];
+  /** @type {{perSecond: number, cpuUs: number}[][]} */
+  const found = [[], []];
+  const order = isOtherFirst ? [1, 0] : [0, 1];
   try {
-    services.push(await openService('nclust', { workers: 1 }), await openService('nclust', { workers: 1, flags: ['--no-metrics'] }));
-    for (let round = 0; round <= runs * ROUNDS_A_RUN; round += 1) {
-      const order = round % 2 === 0 ? [0, 1] : [1, 0];
-      /** @type {{perSecond: number, cpuUs: number}[]} */
-      const found = [];
-      for (const at of order) found[at] = await hammer(services[at]);
-      pairs.push({ rate: found[0].perSecond / found[1].perSecond, cpu: found[0].cpuUs / found[1].cpuUs });
-    }
+    for (const at of order) services[at] = await openService('nclust', { workers: 1, flags: [flags, otherFlags][at] });
+    for (let round = 0; round <= ROUNDS_A_PAIR; round += 1) for (const at of round % 2 === 0 ? order : order.toReversed()) found[at].push(await hammer(services[at]));
   } finally {
-    for (const service of services) await service.close();
+    for (const at of order) await services[at]?.close();
   }
   // The first round warms up.
-  return { rate: median(pairs.slice(1).map(({ rate }) => rate)), cpu: median(pairs.slice(1).map(({ cpu }) => cpu)) };
+  const ratio = (/** @type {'perSecond'|'cpuUs'} */ key) => median(found[0].slice(1).map((one) => one[key])) / median(found[1].slice(1).map((one) => one[key]));
+  return { rate: ratio('perSecond'), cpu: ratio('cpuUs') };
 }
 
 /** @param {import('../services.js').Service} service */

@@ -18,8 +18,29 @@ beforeEach(() => {
 
 afterEach(() => counts.set(false));
 
-const start = (socket) => START.publish({ request: {}, response: {}, socket, server: {} });
-const finish = (socket, statusCode = 200) => FINISH.publish({ request: {}, response: { statusCode }, socket, server: {} });
+/** As Node does it: an answer that waits behind another has no socket yet, and one that has been handed over has none any more. */
+function start(socket) {
+  const response = Object.assign(new EventEmitter(), { socket: null, statusCode: 0, writableFinished: false });
+  START.publish({ request: {}, response, socket, server: {} });
+  socket.waiting ??= [];
+  if (socket.waiting.push(response) === 1) response.socket = socket;
+  return response;
+}
+
+function finish(socket, statusCode = 200) {
+  const [response, next] = socket.waiting;
+  Object.assign(response, { statusCode, writableFinished: true });
+  FINISH.publish({ request: {}, response, socket, server: {} });
+  response.emit('finish');
+  response.socket = null;
+  if (next) next.socket = socket;
+  socket.waiting.shift();
+}
+
+/** A request before anybody counted. */
+function startUnseen(socket) {
+  socket.waiting = [Object.assign(new EventEmitter(), { socket, statusCode: 0, writableFinished: false })];
+}
 
 /** The clock goes on by so much. */
 function spend(ms) {
@@ -91,9 +112,67 @@ test('what nobody counts leaves no trace', () => {
 });
 
 test('an answer to a request from before the counting is counted with it, and not timed', () => {
-  finish(new EventEmitter(), 503);
+  const socket = new EventEmitter();
+  startUnseen(socket);
+  finish(socket, 503);
   expect(counts.take()).toMatchObject({ requests: 1, responses: [0, 0, 0, 0, 1], latency: [], durationMs: 0 });
   expect(counts.answered()).toEqual({ responses: 1, errors: 1 });
+  start(socket);
+  finish(socket, 503);
+  expect(counts.answered()).toEqual({ responses: 2, errors: 2 });
+});
+
+test('one that counts from its birth has nothing told of the ends', () => {
+  counts.set(false);
+  counts.set(true, { isFromBirth: true });
+  expect([START.hasSubscribers, FINISH.hasSubscribers]).toEqual([true, false]);
+  const socket = new EventEmitter();
+  for (const status of [200, 404, 503]) {
+    start(socket);
+    finish(socket, status);
+  }
+  expect(counts.take()).toMatchObject({ requests: 3, active: 0, responses: [0, 1, 0, 1, 1] });
+  counts.set(false);
+  expect(START.hasSubscribers).toBe(false);
+});
+
+test('an answer is counted when its connection has ended, and one that waits behind another only when it is given', () => {
+  const [ended, piped] = [new EventEmitter(), new EventEmitter()];
+  start(ended);
+  finish(ended, 302);
+  ended.emit('close');
+  start(piped);
+  start(piped);
+  expect(counts.take()).toMatchObject({ requests: 3, active: 2, aborted: 0, responses: [0, 0, 1, 0, 0] });
+  finish(piped);
+  expect(counts.take()).toMatchObject({ active: 1, responses: [0, 1, 1, 0, 0] });
+  finish(piped, 500);
+  expect(counts.take()).toMatchObject({ active: 0, responses: [0, 1, 1, 0, 1] });
+});
+
+test('ten thousand connections with one request each are all counted', () => {
+  const left = [];
+  for (let at = 0; at < 10_000; at += 1) {
+    const socket = new EventEmitter();
+    start(socket);
+    if (at % 4_000 === 0) left.push(socket);
+    else finish(socket);
+  }
+  expect(counts.take()).toMatchObject({ requests: 10_000, active: 3, responses: [0, 9_997, 0, 0, 0] });
+  for (const socket of left) finish(socket);
+  expect(counts.take()).toMatchObject({ active: 0, responses: [0, 10_000, 0, 0, 0] });
+});
+
+test('what is under way when the counting ends is in no sum', () => {
+  const socket = new EventEmitter();
+  start(socket);
+  finish(socket);
+  start(socket);
+  start(socket);
+  counts.set(false);
+  expect(counts.take()).toMatchObject({ requests: 1, active: 0, aborted: 0 });
+  socket.emit('close');
+  expect(counts.take()).toMatchObject({ requests: 1, active: 0, aborted: 0 });
 });
 
 test('the next request wakes who waits for it, once', () => {
