@@ -15,7 +15,7 @@ const ROUNDS_A_SET = 4;
 const WARM_UP_ROUNDS = 3;
 const CONNECTIONS = 32;
 /** A client may have half of the machine: where one is slower than the service it is the client that is measured. */
-const CLIENTS = Math.max(1, Math.floor(availableParallelism() / 2));
+const CLIENTS = Math.max(1, Math.min(CONNECTIONS, Math.floor(availableParallelism() / 2)));
 const NAMES = /** @type {const} */ (['nclust', 'PM2', 'cluster']);
 
 /** @typedef {import('../services.js').ServiceName} ServiceName */
@@ -89,7 +89,7 @@ async function hammerSet(mode, workers) {
 async function hammer({ name, url, pids }, mode) {
   const processes = pids();
   const before = cpuTicks(processes);
-  const results = await Promise.all(Array.from({ length: CLIENTS }, () => runProgram(process.execPath, [HAMMER, mode, new URL(url).port, String(CONNECTIONS / CLIENTS), String(SECONDS)], { env: {} }).done));
+  const results = await Promise.all(Array.from({ length: CLIENTS }, () => runProgram(process.execPath, [HAMMER, mode, new URL(url).port, String(Math.ceil(CONNECTIONS / CLIENTS)), String(SECONDS)], { env: {} }).done));
   const sum = (/** @type {'requests'|'failed'} */ key) => results.reduce((total, result) => total + result.json()[key], 0);
   if (sum('failed') > 0) throw new Error(`${name}: ${sum('failed')} of ${sum('requests') + sum('failed')} requests failed`);
   return { perSecond: sum('requests') / SECONDS, cpuUs: (((cpuTicks(processes) - before) / TICKS_PER_SECOND) * 1e6) / sum('requests') };

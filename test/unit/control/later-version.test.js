@@ -5,7 +5,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 import { makeSpec } from './make-spec.js';
 
-const FILE = '/work/ecosystem.config.js';
+const FILE = '/srv/ecosystem.config.js';
 const LATER = { answers: 42, list: [{ deep: true }] };
 
 let rig;

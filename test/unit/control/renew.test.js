@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 import { makeSpec } from './make-spec.js';
 
-const FILE = '/work/ecosystem.config.js';
+const FILE = '/srv/ecosystem.config.js';
 
 let rig;
 
