@@ -16,7 +16,8 @@ const LOOK_EVERY_MS = 200;
  * @returns {() => void}  Ends the thread.
  */
 function startStandIn(o) {
-  const worker = new Worker(require('./later.cjs').textOf('./log-stand-in.cjs'), { eval: true, workerData: o, execArgv: [], env: {}, stdout: false, stderr: false });
+  // Untracked: with its end Node would close every descriptor that the thread has opened and a socket has closed, whoever has that number by then.
+  const worker = new Worker(require('./later.cjs').textOf('./log-stand-in.cjs'), { eval: true, trackUnmanagedFds: false, workerData: o, execArgv: [], env: {}, stdout: false, stderr: false });
   // A thread that fails must not end the app; the pipes are then as they were without it.
   worker.on('error', () => {});
   worker.unref();
@@ -26,14 +27,14 @@ function startStandIn(o) {
 /** The thread: reads while no control lives. */
 function main() {
   const { logFiles, home } = workerData;
-  /** @type {net.Socket[]} */
-  let readers = [];
+  /** Each ends one of the copies. @type {(() => void)[]} */
+  let ends = [];
   const read = () => {
-    if (readers.length === 0) readers = [copy(1, logFiles.out), copy(2, logFiles.err)];
+    if (ends.length === 0) ends = [copy(1, logFiles.out), copy(2, logFiles.err)];
   };
   const rest = () => {
-    for (const reader of readers) reader.destroy();
-    readers = [];
+    for (const end of ends) end();
+    ends = [];
   };
   const look = () => {
     const control = net.connect(path.join(home, 'nclust.sock'));
@@ -42,12 +43,16 @@ function main() {
     control.on('close', () => void setTimeout(look, LOOK_EVERY_MS));
   };
   look();
-  parentPort?.on('message', () => process.exit());
+  parentPort?.on('message', () => {
+    rest();
+    process.exit();
+  });
 }
 
 /**
  * @param {number} fd  Our end of the pipe, as the keeper gave it to us.
  * @param {string | null} logFile
+ * @returns {() => void}  Ends it.
  */
 function copy(fd, logFile) {
   // Through /proc the pipe is opened anew: the descriptor itself is in blocking mode, for the app.
@@ -56,10 +61,10 @@ function copy(fd, logFile) {
   socket.on('data', (chunk) => {
     if (target !== null) append(target, chunk);
   });
-  socket.on('close', () => {
+  return () => {
+    socket.destroy();
     if (target !== null) fs.closeSync(target);
-  });
-  return socket;
+  };
 }
 
 /** @param {string} file */

@@ -14,7 +14,7 @@ const QUIET_LOOKS = 200;
 /**
  * The keeper is dead and ours may be the last copy of a socket: the kernel resets what waits in its queue when that is closed. So it is
  * closed right after a poll that found nothing to do. Closed anywhere in a turn of the loop, 1 or 2 of 700 requests were reset in every
- * seventh takeover; so it is 1 in every twelfth.
+ * seventh takeover; so it is one in 130.
  * @param {() => void} then
  */
 function whenQuiet(then) {
