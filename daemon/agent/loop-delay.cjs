@@ -6,8 +6,11 @@ const { nowMono } = require('./clock.cjs');
 const { cpuUsage } = process;
 const { setImmediate, setInterval, clearInterval } = globalThis;
 
-/** Less than this is the timer's own inaccuracy. */
+/** Less than this is the timer's own inaccuracy: this part of the distance of two looks, but no more than so many ms. */
+const SURE_PART = 0.25;
 const SURE_MS = 20;
+/** Who looks as often as this has a process that is at work: there the memory that it takes to ask each time is nothing. */
+const CLOSE_MS = 20;
 
 /**
  * monitorEventLoopDelay() would do, but for its reset(), which forgets the delay that is just ending.
@@ -27,15 +30,15 @@ function createLoopSampler(load, guard, onLook) {
     const now = nowMono();
     const lateMs = Math.max(0, now - lookedMono - everyMs);
     lookedMono = now;
-    onLook(lateMs < SURE_MS ? lateMs : delayOf(lateMs), now);
+    onLook(everyMs > CLOSE_MS && lateMs < SURE_MS ? lateMs : delayOf(lateMs), now);
   });
 
   /** Who came late knows when it ended, and not when it began: at most one look earlier, and not for longer than the loop was at work. @param {number} lateMs */
   function delayOf(lateMs) {
     const active = load.activeMs();
-    const delayMs = Math.max(lateMs, Math.min(active - activeMs, lateMs + everyMs));
+    const workMs = active - activeMs;
     activeMs = active;
-    return delayMs;
+    return lateMs < Math.min(SURE_MS, SURE_PART * everyMs) ? lateMs : Math.max(lateMs, Math.min(workMs, lateMs + everyMs));
   }
 
   return {

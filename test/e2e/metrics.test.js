@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { NOTHING_LOST } from '../helpers/ledger.js';
@@ -63,6 +63,88 @@ test('CPU and memory are those of /proc: of a busy worker, and of everything tha
   expect(job.processes).toBeGreaterThan(1);
   // It is its child that is busy.
   expect(job.cpu).toBeGreaterThan(10);
+});
+
+/** What the kernel says of the memory of a process that is its own, and of its part of what it shares. @param {number} pid */
+function readMemory(pid) {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const bytes = (/** @type {string} */ name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024;
+  return { pssBytes: bytes('Pss'), privateBytes: bytes('Private_Clean') + bytes('Private_Dirty') };
+}
+
+/** @param {string} name  Of a line of /proc/meminfo. */
+const memInfoBytes = (name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024;
+
+const loads = () => readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 3).map(Number);
+
+/** Of all cores: proc(5). */
+function readCpuTicks() {
+  const [user, nice, system, idle, iowait, irq, softirq, steal] = readFileSync('/proc/stat', 'utf8').split('\n')[0].split(/\s+/).slice(1).map(Number);
+  return { busy: user + nice + system + irq + softirq + steal, all: user + nice + system + idle + iowait + irq + softirq + steal };
+}
+
+const MB = 1024 ** 2;
+
+test('private and proportional memory and open descriptors are those of /proc', async () => {
+  const home = await sandbox();
+  const program = place(home.work, 'keeps.cjs', "globalThis.kept = [Buffer.alloc(64 * 1024 * 1024, 1), ...Array.from({ length: 40 }, () => require('node:fs').openSync('/dev/null'))]; setInterval(() => {}, 1e6);");
+  await home.nclust('start', program, '--name', 'keeps');
+  const [{ pid }] = await home.list();
+  // What it shares it shares with every other Node.js process of the machine, which come and go: so before and after.
+  const before = readMemory(pid);
+  const [worker] = (await metrics(home, { detail: true })).workers;
+  const after = readMemory(pid);
+  for (const key of /** @type {const} */ (['pssBytes', 'privateBytes'])) {
+    expect(worker[key]).toBeGreaterThan(Math.min(before[key], after[key]) - MB);
+    expect(worker[key]).toBeLessThan(Math.max(before[key], after[key]) + MB);
+  }
+  expect(worker.privateBytes).toBeGreaterThan(64 * MB);
+  expect(worker.pssBytes).toBeGreaterThan(worker.privateBytes);
+  expect((await metrics(home)).workers[0]).toMatchObject({ pssBytes: null, privateBytes: null });
+
+  const count = () => readdirSync(`/proc/${pid}/fd`).length;
+  expect(count()).toBeGreaterThan(40);
+  // They are counted at every tenth look.
+  await home.waitFor('all descriptors', async () => (await metrics(home)).workers[0].fds === count(), { deadlineMs: 20_000 });
+});
+
+test('CPU, memory, load and disk of the machine are those of /proc and of its file system', async () => {
+  const home = await sandbox();
+  const busy = place(home.work, 'busy.js', 'setInterval(() => { for (const until = Date.now() + 25; Date.now() < until;); }, 30);');
+  await home.nclust('start', busy, '--name', 'busy');
+  const tick = await following(home, {});
+  await tick();
+  let loadsBefore = loads();
+  const ticksBefore = readCpuTicks();
+  const samples = [];
+  for (let at = 0; at < 6; at += 1) {
+    const { host } = await tick();
+    const availableBytes = memInfoBytes('MemAvailable');
+    const loadsNow = loads();
+    samples.push(host);
+    expect(host.memoryTotalBytes).toBe(memInfoBytes('MemTotal'));
+    expect(Math.abs(host.memoryUsedBytes - (host.memoryTotalBytes - availableBytes))).toBeLessThan(0.02 * host.memoryTotalBytes);
+    // The kernel counts anew every five seconds, and shows hundredths.
+    for (const [which, load] of [host.load1, host.load5, host.load15].entries()) {
+      expect(load).toBeGreaterThan(Math.min(loadsBefore[which], loadsNow[which]) - 0.02);
+      expect(load).toBeLessThan(Math.max(loadsBefore[which], loadsNow[which]) + 0.02);
+    }
+    loadsBefore = loadsNow;
+  }
+  const ticksNow = readCpuTicks();
+  const truth = ((ticksNow.busy - ticksBefore.busy) / (ticksNow.all - ticksBefore.all)) * 100;
+  const mean = samples.reduce((sum, { cpu }) => sum + cpu, 0) / samples.length;
+  expect(truth).toBeGreaterThan(50 / samples[0].cores);
+  expect(Math.abs(mean - truth)).toBeLessThan(2);
+  expect(samples[0].cores).toBe(readFileSync('/proc/stat', 'utf8').match(/^cpu\d/gm)?.length);
+
+  // It is looked at every tenth second, and others write to it meanwhile.
+  await home.waitFor('the disk as it is', async () => {
+    const { host } = await tick();
+    const { blocks, bfree, bavail, bsize } = statfsSync(home.home);
+    const off = [host.diskUsedBytes - (blocks - bfree) * bsize, host.diskTotalBytes - host.diskUsedBytes - bavail * bsize];
+    return off.every((bytes) => Math.abs(bytes) < MB);
+  }, { deadlineMs: 30_000 });
 });
 
 test('every request is counted once, through reloads, a restart and the deaths of control', async () => {

@@ -3,9 +3,10 @@ import { Agent, get } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { addPairs, noLatencies, percentiles } from '../../daemon/control/metrics/latency.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
-import { waitFor } from '../helpers/wait-for.js';
+import { slowdown, waitFor } from '../helpers/wait-for.js';
 
 // What the agent counts, and how it comes to the keeper.
 
@@ -14,6 +15,7 @@ const ROUTES = `(request, response) => {
   if (pathname === '/hang') return say('hangs');
   if (pathname === '/half') return void (response.writeHead(200), response.write('half'), say('half'));
   if (pathname === '/block') for (const until = Date.now() + Number(searchParams.get('ms')); Date.now() < until;);
+  if (pathname === '/garbage') for (const until = Date.now() + Number(searchParams.get('ms')), kept = []; Date.now() < until;) if (kept.push(Array(100).fill({})) > 1_000) kept.length = 0;
   if (pathname === '/exit') response.on('finish', () => process.exit(3));
   response.statusCode = Number(searchParams.get('status') ?? 200);
   setTimeout(() => response.end('done'), Number(searchParams.get('after') ?? 0));
@@ -122,6 +124,85 @@ test('heap, garbage collection, utilization and connections are told', async () 
   expect(told.heapUsedBytes).toBeGreaterThan(1e6);
   expect(told.heapLimitBytes).toBeGreaterThan(told.heapUsedBytes);
   expect(told.handles).toBeGreaterThan(0);
+});
+
+test('a process that makes garbage is told of with the time that it takes to collect it: more and more, and less than has passed', async () => {
+  const { port, report } = await service();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const told = async () => {
+    await ask(port, '/garbage?ms=50', agent);
+    return (await report()) ?? { seq: 0, gcMs: 0, atMono: 0 };
+  };
+  // Collections are watched from the first busy report on.
+  const first = await waitFor('the first collections', async () => {
+    const one = await told();
+    return one.gcMs > 0 && one;
+  });
+  const seen = [first];
+  await waitFor('two more reports', async () => {
+    const one = await told();
+    if (one.seq > (seen.at(-1)?.seq ?? 0)) seen.push(one);
+    return seen.length > 2;
+  });
+  expect(first.gcMs).toBeLessThan(first.atMono);
+  for (const [at, one] of seen.slice(1).entries()) {
+    expect(one.gcMs).toBeGreaterThan(seen[at].gcMs);
+    expect(one.gcMs - seen[at].gcMs).toBeLessThan(one.atMono - seen[at].atMono);
+  }
+});
+
+test('the median of 50 answers after 200 ms is 200 ms, within a step', async () => {
+  const { port, report, counted } = await service();
+  const agent = new Agent({ keepAlive: true, maxSockets: 5 });
+  onTestFinished(() => agent.destroy());
+  await Promise.all(Array.from({ length: 50 }, () => ask(port, '/?after=200', agent)));
+  await counted({ requests: 50, responses: [0, 50, 0, 0, 0] });
+  const { latency, durationMs } = (await report()).http;
+  const steps = noLatencies();
+  addPairs(steps, latency, 1);
+  const [p50, p99] = percentiles(steps, [0.5, 0.99]);
+  expect(steps.reduce((sum, count) => sum + count, 0)).toBe(50);
+  expect(p50).toBeGreaterThan(200 / 1.19);
+  expect(p50).toBeLessThan(200 * 1.19);
+  expect(p99).toBeGreaterThanOrEqual(/** @type {number} */ (p50));
+  expect(durationMs / 50).toBeGreaterThanOrEqual(199);
+  expect(durationMs / 50).toBeLessThan(400 * slowdown());
+});
+
+test.each([
+  ['by itself', 0, '(function block() { spin(30); setTimeout(block, 1); })();'],
+  ['by its requests', 2, ''],
+])('a loop that is blocked for 30 ms most of the time, %s, has that as its median delay', async (_, clients, more) => {
+  const spin = 'const spin = (ms) => { for (const until = performance.now() + ms; performance.now() < until;); };';
+  const { keeper, port, report } = await service({ code: `${spin} ${more} http.createServer((request, response) => { spin(30); response.end('done'); })` });
+  let isOver = false;
+  const asking = Array.from({ length: clients }, async () => {
+    while (!isOver) await ask(port, '/');
+  });
+  /** @type {any[]} */
+  const seen = [];
+  try {
+    await waitFor('reports of a busy loop', async () => {
+      const one = await report();
+      if (one?.elu > 0.5 && one.seq > (seen.at(-1)?.seq ?? 0)) seen.push(one);
+      return seen.length >= 6;
+    }, { deadlineMs: 20_000, context: () => keeper.output('one') });
+  } finally {
+    isOver = true;
+    await Promise.all(asking);
+  }
+  // It is looked at closely from the first busy report on.
+  const steady = seen.slice(2).map(({ delayMs }) => delayMs);
+  for (const [p50, p99, max] of steady) {
+    expect(p99).toBeGreaterThanOrEqual(p50);
+    expect(max).toBeGreaterThanOrEqual(p99);
+    expect(p99).toBeGreaterThanOrEqual(29);
+  }
+  // A machine that is busy with others makes some of them longer.
+  const [, p50] = steady.map(([median]) => median).sort((x, y) => x - y);
+  expect(p50).toBeGreaterThan(25);
+  expect(p50).toBeLessThan(45 * slowdown());
 });
 
 test.each([
