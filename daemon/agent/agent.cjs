@@ -67,11 +67,11 @@ function beginVitals(channel, { servers }, later, isMeasured) {
 function obey(channel, sockets, later, vitals) {
   /** Ends the draining of a process that is parked. */
   let takeBack = () => {};
-  channel.on('drain', ({ mode, byMessage }) => {
+  channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();
     // Said before as well: draining may take longer than the keeper waits.
     channel.say({ act: 'draining', caught: caughtSignals() });
-    later('./drain.cjs').drain(sockets, { mode, byMessage }, () => {
+    later('./drain.cjs').drain(sockets, { mode, byMessage, signal }, () => {
       // A signal that the app does not catch ends it without another word.
       vitals.report();
       channel.say({ act: 'drained', caught: caughtSignals() });
@@ -93,7 +93,7 @@ function obey(channel, sockets, later, vitals) {
   channel.on('inspect', ({ seq, isOn }) => channel.say({ act: 'answer', seq, ...later('./inspect.cjs').inspect(isOn) }));
   channel.on('profile', ({ seq, ...question }) => later('./profile.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) => channel.say({ act: 'answer', seq, ...said })));
   channel.on('unlisten', () => {
-    sockets.closeListening(() => channel.say({ act: 'unlistened' }));
+    sockets.closeListening({ isForGood: true }, () => channel.say({ act: 'unlistened' }));
   });
 }
 

@@ -2,6 +2,8 @@
 // it has just accepted, and not read, to the keeper, who gives it to the least loaded. (docs/balancing.md)
 'use strict';
 
+const { nowMono: now } = require('./clock.cjs');
+
 /** Above the fair share: at least so many, and this part of the share. Passing on costs more than a small difference. */
 const SLACK = 2;
 const SLACK_PART = 0.2;
@@ -84,7 +86,7 @@ class Balance {
   #measureChurn(open) {
     const span = this.#span;
     span.accepted += 1;
-    const nowMono = performance.now();
+    const nowMono = now();
     if (nowMono - span.sinceMono < CHURN_SPAN_MS) return;
     const closed = span.accepted - (open - span.open);
     this.#churnSlack = nowMono - span.sinceMono < 2 * CHURN_SPAN_MS ? Math.min(CHURN_SLACK_MAX, Math.floor(closed / 2)) : 0;

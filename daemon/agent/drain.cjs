@@ -9,6 +9,9 @@
 
 const diagnostics = require('node:diagnostics_channel');
 const net = require('node:net');
+// The app may have replaced the global ones.
+const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers');
+const { nowMono } = require('./clock.cjs');
 
 /** An active keep-alive client sends its next request sooner. */
 const IDLE_PAUSE_MS = 1_000;
@@ -30,12 +33,12 @@ const SIGNAL_WAIT_MS = 5_000;
 
 /**
  * @param {HeldSockets} sockets
- * @param {{ mode: 'handover' | 'finish', byMessage?: boolean }} o  byMessage: the app gets 'shutdown' in place of its signal.
+ * @param {{ mode: 'handover' | 'finish', byMessage?: boolean, signal?: NodeJS.Signals | null }} o  byMessage: the app gets 'shutdown' in place of its signal. signal: which one, where that was set.
  * @param {() => void} onDrained
  */
-function drain(sockets, { mode, byMessage = false }, onDrained) {
-  const words = byMessage ? ['message'] : ['SIGTERM', 'SIGINT'];
-  begin(sockets, mode === 'handover' ? IDLE_PAUSE_MS : 0, () => {
+function drain(sockets, { mode, byMessage = false, signal = null }, onDrained) {
+  const words = byMessage ? ['message'] : signal ? [signal] : ['SIGTERM', 'SIGINT'];
+  begin(sockets, { idlePauseMs: mode === 'handover' ? IDLE_PAUSE_MS : 0, isForGood: true }, () => {
     stayFor(words);
     require('./farewell.cjs').sayFarewell(sockets.servers.webSockets, words, onDrained);
   });
@@ -49,7 +52,7 @@ function drain(sockets, { mode, byMessage = false }, onDrained) {
 function park(sockets) {
   // Without a socket that is listened on, a process may have nothing left to do and would exit.
   const stay = setInterval(() => {}, 2 ** 30);
-  const end = begin(sockets, IDLE_PAUSE_MS, () => {});
+  const end = begin(sockets, { idlePauseMs: IDLE_PAUSE_MS, isForGood: false }, () => {});
   return () => {
     clearInterval(stay);
     end();
@@ -58,11 +61,11 @@ function park(sockets) {
 
 /**
  * @param {HeldSockets} sockets
- * @param {number} idlePauseMs
+ * @param {{ idlePauseMs: number, isForGood: boolean }} o
  * @param {() => void} onEmpty
  * @returns {() => void}  Ends it.
  */
-function begin(sockets, idlePauseMs, onEmpty) {
+function begin(sockets, { idlePauseMs, isForGood }, onEmpty) {
   const servers = new Set(sockets.servers.all);
   const open = () => [...rawSockets(servers).filter(isHttp), ...[...sockets.servers.wrapped].filter(isHttp), ...handshakes(servers, sockets.servers.wrapped)];
   const sessions = () => [...sockets.servers.wrapped].filter(isSession);
@@ -73,18 +76,20 @@ function begin(sockets, idlePauseMs, onEmpty) {
   let isEnded = false;
   diagnostics.subscribe(REQUEST, onRequest);
   for (const socket of open()) if (socket._httpMessage) sayClose(socket._httpMessage);
-  // GOAWAY: streams that are open finish, and the session ends with the last of them.
-  for (const session of sessions()) session.close();
-  sockets.closeListening(() => {
+  // GOAWAY: streams that are open finish, and the session ends with the last of them. One whose handshake was under way comes later.
+  const endSessions = () => { for (const session of sessions()) if (!session.closed) session.close(); };
+  endSessions();
+  sockets.closeListening({ isForGood }, () => {
     if (isEnded) return;
     /** From when on a connection was seen to be idle: an answer that had begun before may end it at any time. @type {WeakMap<HttpSocket, number>} */
     const idleSince = new WeakMap();
     const look = () => {
-      const nowMono = performance.now();
+      endSessions();
+      const atMono = nowMono();
       for (const socket of open()) {
         if (socket._httpMessage) idleSince.delete(socket);
-        else if (!idleSince.has(socket)) idleSince.set(socket, nowMono);
-        if (nowMono - (idleSince.get(socket) ?? nowMono) >= pauseFor(socket, idlePauseMs)) socket.destroySoon();
+        else if (!idleSince.has(socket)) idleSince.set(socket, atMono);
+        if (atMono - (idleSince.get(socket) ?? atMono) >= pauseFor(socket, idlePauseMs)) socket.destroySoon();
       }
       if (!isEmpty()) return;
       clearInterval(timer);

@@ -1,24 +1,23 @@
 // Keeps listening sockets from being polled: for the app they listen, and connections come to others.
 'use strict';
 
+const { setInterval, clearInterval } = globalThis;
+
 /**
  * @typedef {object} Gate
- * @property {(handle: any, server: any) => void} shut  Before it is listened on.
+ * @property {(handle: any) => void} shut  Before it is listened on.
  * @property {() => void} open  Begins to poll. Idempotent.
  */
 
-/**
- * @param {() => () => void} hold  Keeps the process alive: without a socket that is polled it may have nothing to do, and would exit.
- * @returns {Gate}
- */
-function createGate(hold) {
+/** @returns {Gate} */
+function createGate() {
   /** @type {(() => void)[]} */
   let waiting = [];
-  /** @type {(() => void) | null} */
-  let release = null;
+  /** Without a socket that is polled the process may have nothing to do, and would exit. @type {NodeJS.Timeout | undefined} */
+  let stay;
   return {
-    shut(handle, server) {
-      release ??= hold();
+    shut(handle) {
+      stay ??= setInterval(() => {}, 2 ** 30);
       let backlog = 0;
       handle.listen = (/** @type {number} */ given) => {
         backlog = given;
@@ -26,14 +25,15 @@ function createGate(hold) {
       };
       waiting.push(() => {
         delete handle.listen;
-        if (server._handle === handle) handle.listen(backlog);
+        // The app may have closed it. Its server need not have it any more: the primary of a node:cluster of the app's own takes it from there.
+        if (handle.fd >= 0) handle.listen(backlog);
       });
     },
     open() {
       for (const begin of waiting) begin();
       waiting = [];
-      release?.();
-      release = null;
+      clearInterval(stay);
+      stay = undefined;
     },
   };
 }

@@ -42,15 +42,23 @@ class Servers {
       this.upgrades += 1;
       remember(this.webSockets, socket);
     };
+    const others = () => server.listeners('upgrade').some((/** @type {Function} */ one) => one !== keep);
     const watch = () => {
+      if (!others()) return look();
       if (!server.listeners('upgrade').includes(keep)) server.prependListener('upgrade', keep);
+      server.on('removeListener', function left(/** @type {string} */ event) {
+        if (event !== 'upgrade' || others()) return;
+        server.removeListener('removeListener', left);
+        server.removeListener('upgrade', keep);
+        look();
+      });
     };
-    if (server.listenerCount('upgrade') > 0) return watch();
-    server.on('newListener', function look(/** @type {string} */ event) {
+    const look = () => server.on('newListener', function came(/** @type {string} */ event) {
       if (event !== 'upgrade') return;
-      server.removeListener('newListener', look);
+      server.removeListener('newListener', came);
       process.nextTick(watch);
     });
+    watch();
   }
 }
 

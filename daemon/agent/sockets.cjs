@@ -18,7 +18,7 @@ const { backlogOf, closeOnAbort, framesAbove, isAlone, kindOf, portOf, replaceMe
  * @property {number | undefined} backlog
  * @property {() => string} calledAt  Stack frames of the call: an error that comes later still shows where the app listens.
  *
- * @typedef {{ server: any, claim: Claim, wanted: Wanted, ownPort?: number }} Use  One server on one claim. ownPort: of a socket that the keeper does not hold.
+ * @typedef {{ server: any, claim: Claim, wanted: Wanted, handle?: any, ownPort?: number }} Use  One server on one claim. handle: the first it had. ownPort: of a socket that the keeper does not hold.
  * @typedef {{ use: Use, generation: number, release: () => void, then: (handle: any) => void, otherwise: (refusal: Refusal) => void }} Question
  * @typedef {{ code: string, message: string }} Refusal
  */
@@ -34,6 +34,8 @@ class HeldSockets {
   #asked = new Map();
   #lastSeq = 0;
   #isClosing = false;
+  /** Servers that are about to listen. @type {WeakSet<any>} */
+  #toAnnounce = new WeakSet();
   /** @type {import('./gate.cjs').Gate | null} */
   #gate;
   /** Shares connections with the other workers of the app. @type {InstanceType<typeof import('./balance.cjs').Balance> | null} */
@@ -48,7 +50,7 @@ class HeldSockets {
     this.#channel = channel;
     this.#isCluster = isCluster;
     this.#inherited = sockets;
-    this.#gate = isGated ? require('./gate.cjs').createGate(channel.hold) : null;
+    this.#gate = isGated ? require('./gate.cjs').createGate() : null;
     channel.on('socket', ({ seq }, handle) => this.#settle(seq, handle, null));
     channel.on('refused', ({ seq, code, message }) => this.#settle(seq, null, { code, message }));
     channel.on('conflict', (refusal) => this.#withdraw(refusal));
@@ -68,7 +70,7 @@ class HeldSockets {
       const [options, callback] = /** @type {any} */ (net)._normalizeArgs(args);
       const kind = this.listening ? null : kindOf(args, options);
       if (kind === null) {
-        if (!this.listening) this.once('listening', () => held.#announce(this));
+        if (!this.listening) held.#announceLater(this);
         return original.apply(this, /** @type {any} */ (args));
       }
       if (callback !== null) this.once('listening', callback);
@@ -84,12 +86,15 @@ class HeldSockets {
    * Stops accepting; open connections stay. The server object keeps its closed handle, so that the app's own close() works as ever:
    * with a callback that gets no error, and 'close' when the last connection has ended. (http.Server.close() here would also end idle
    * keep-alive connections and lose the requests on their way: 152 in 12 replacements.)
+   * @param {{ isForGood: boolean }} o  Else it may be taken back.
    * @param {() => void} then  Called when it has come about.
    */
-  closeListening(then) {
+  closeListening({ isForGood }, then) {
     this.#isClosing = true;
     const close = () => {
-      for (const server of this.servers.all) server._handle?.close();
+      for (const server of this.servers.all) if (server._handle) closeKept(server._handle);
+      // The primary of a node:cluster of the app's own has taken the handle from its server. While it is parked it goes on serving.
+      if (isForGood) for (const { server, handle } of this.#uses.values()) if (server._handle === null) handle?.close();
       then();
     };
     if (this.#channel.isOpen()) close();
@@ -178,7 +183,7 @@ class HeldSockets {
       return this.#listenOn(use, bound.handle);
     }
     this.#uses.delete(keyOf(claim));
-    server.once('listening', () => this.#announce(server));
+    this.#announceLater(server);
     this.original?.call(server, { ...wanted.options, signal: undefined }); // Fails, and says why in Node's own words.
   }
 
@@ -261,10 +266,13 @@ class HeldSockets {
   /** @param {Use} use  @param {any} handle */
   #listenOn(use, handle) {
     const { server, claim, wanted } = use;
+    use.handle = handle;
     server.once('close', () => this.#forget(use));
-    server.once('listening', () => this.#announce(server));
+    this.#announceLater(server);
+    // It was asked for before the process was to end: for the app it listens, and can be closed.
+    if (this.#isClosing) handle.listen = () => 0;
     // Nobody else can take the connections of an exclusive socket: shut, it would refuse them.
-    if (!wanted.options.exclusive) this.#gate?.shut(handle, server);
+    else if (!wanted.options.exclusive) this.#gate?.shut(handle);
     if (claim.family !== 0) this.original?.call(server, handle, wanted.backlog);
     else {
       // listen() takes a handle of TCP only; this is what it does with one (lib/net.js).
@@ -300,7 +308,7 @@ class HeldSockets {
     const use = this.#uses.get(keyOf(claim));
     const lost = use?.server._handle;
     if (!use || !lost || this.#isClosing) return handle?.close();
-    this.#gate?.shut(handle, use.server);
+    this.#gate?.shut(handle);
     reattach(use, handle);
     // Who is in its queue gets an answer.
     later('./quiet.cjs').whenQuiet(() => lost.close());
@@ -316,6 +324,16 @@ class HeldSockets {
       const handle = bindBeside(question.use.claim);
       if (handle) question.then(handle);
     }
+  }
+
+  /** Once, however often it tries to listen. @param {any} server */
+  #announceLater(server) {
+    if (this.#toAnnounce.has(server)) return;
+    this.#toAnnounce.add(server);
+    server.once('listening', () => {
+      this.#toAnnounce.delete(server);
+      this.#announce(server);
+    });
   }
 
   /** @param {any} server */
@@ -337,6 +355,13 @@ function listenAgainAlone({ claim, wanted }, port, then, otherwise) {
 /** Whether nobody can reach a socket any more. @param {Claim} claim */
 function isLost({ family, address }) {
   return family === 0 && !later('./bind-path.cjs').restorePath(address ?? '');
+}
+
+/** The app may go on asking where it listens. @param {any} handle */
+function closeKept(handle) {
+  const name = {};
+  if (handle.getsockname?.(name) === 0) handle.getsockname = (/** @type {object} */ out) => (Object.assign(out, name), 0);
+  handle.close();
 }
 
 /** Gives a server another handle in place of the one that was closed. @param {Use} use  @param {any} handle */

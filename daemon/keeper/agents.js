@@ -131,14 +131,15 @@ export class AgentDesk {
    */
   #giveSocket(child, message, retries = 0) {
     const { seq, claim } = message;
-    // Handles cannot be passed to an orphan, and one that leaves needs none.
-    if (child.exit || child.retirement || child.isAdopted) return;
+    // Handles cannot be passed to an orphan.
+    if (child.exit || child.isAdopted) return;
     // An address that the app has moved away from must not be in the way of the one it moves to.
-    const inTheWay = this.#listeners.inTheWay(child, claim);
+    const inTheWay = child.retirement ? [] : this.#listeners.inTheWay(child, claim);
     if (inTheWay.length > 0) return this.#giveWay(child, message, inTheWay);
     try {
       const listener = this.#listeners.get(child.scope, claim) ?? this.#bindFor(child, claim);
-      listener.users.add(child.instanceId);
+      // One that is to end waits for its listen() and accepts nothing (agent/sockets.cjs): unanswered, it would never come to its end.
+      if (!child.retirement) listener.users.add(child.instanceId);
       if (this.#listeners.refresh(listener)) this.#rebound(listener, child);
       child.tell({ act: 'socket', seq }, listener.handle);
     } catch (error) {

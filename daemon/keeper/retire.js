@@ -83,11 +83,11 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
  * @param {Retirement} retirement
  * @param {import('./protocol.js').RetireParams} params
  */
-async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutMs, message: byMessage }) {
+async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutMs, message: byMessage, signal }) {
   if (killTimeoutMs === 0) return;
   // An orphan, or an app that called process.disconnect(): its agent looks for the door.
   if (child.mode !== 'exec' && !child.isReachable) await atMost(ORPHAN_CALL_MS, [child.agentFound, child.exited, deadline.passed]);
-  if (!child.hasAgent || !child.tell({ act: 'drain', mode, byMessage })) return;
+  if (!child.hasAgent || !child.tell({ act: 'drain', mode, byMessage, signal })) return;
   await atMost(killTimeoutMs * DRAIN_SHARE, [isDrained, child.exited, deadline.passed]);
 }
 

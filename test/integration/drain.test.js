@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
@@ -158,4 +159,70 @@ test('a client whose TLS handshake comes after the drain began is served', async
     requestHttps({ createConnection: () => connectTls({ socket, rejectUnauthorized: false }) }, (response) => collect(response, resolve, reject)).on('error', reject).end();
   });
   expect(JSON.parse(/** @type {string} */ (await answer))).toMatchObject({ pid: expect.any(Number) });
+});
+
+test('a session of HTTP/2 whose TLS handshake comes after the drain began finishes what it has asked for, and is told to go', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const { key, cert } = certificate();
+  const tls = `{ key: ${JSON.stringify(readFileSync(key, 'utf8'))}, cert: ${JSON.stringify(readFileSync(cert, 'utf8'))} }`;
+  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `
+    require('node:http2').createSecureServer(${tls}, ${SLOW}).on('connection', () => say('connected')).listen(${port}, () => say('listens'));` } });
+  await keeper.says('one', 'listens');
+  const socket = connect(port);
+  await keeper.says('one', 'connected');
+  await keeper.retire('one', { drain: 'handover', killTimeoutMs: 60_000 });
+  await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 }); // It has begun to drain.
+  const session = connectHttp2('https://localhost', { createConnection: () => connectTls({ socket, ALPNProtocols: ['h2'], rejectUnauthorized: false }) });
+  const goneAway = once(session, 'goaway');
+  const answer = new Promise((resolve, reject) => collect(session.request({ ':path': '/slow' }), resolve, reject));
+  await goneAway;
+  expect(await answer).toBe('whole');
+  await keeper.event('gone', 'one');
+});
+
+/**
+ * A client of plain TCP, greeted by the app: the connection is the app's by then.
+ * @param {number} port
+ * @returns {Promise<{received: () => string, ended: Promise<string>}>}  `ended`: how the connection ended.
+ */
+const greeted = (port) => new Promise((resolve, reject) => {
+  const socket = connect(port).on('error', reject).setEncoding('utf8');
+  let all = '';
+  const ended = new Promise((done) => { socket.once('end', () => done('end')).once('error', (/** @type {NodeJS.ErrnoException} */ error) => done(error.code)); });
+  socket.on('data', (text) => { all += text; resolve({ received: () => all, ended: /** @type {Promise<string>} */ (ended) }); });
+});
+
+/** A drain that waits for the connection takes three quarters of this, and no test waits so long for the exit. */
+const PATIENCE_MS = 600_000;
+
+const GREETS = `
+  const sockets = [];
+  const server = require('node:net').createServer((socket) => { sockets.push(socket); socket.on('close', () => say('connection closed')).resume().write('hello '); });`;
+
+test.each(['handover', 'finish'])('%s: a plain TCP client gets what the app does on its signal, and a clean end', async (drain) => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `${GREETS} server.listen(${port}, () => say('listens'));
+    process.on('SIGTERM', () => { for (const socket of sockets) socket.end('bye'); server.close(() => process.exit(0)); });` } });
+  await keeper.says('one', 'listens');
+  const client = await greeted(port);
+  await keeper.retire('one', { drain, killTimeoutMs: PATIENCE_MS });
+  expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 0, signal: null });
+  expect(await client.ended).toBe('end');
+  expect(client.received()).toBe('hello bye');
+});
+
+test.each(['handover', 'finish'])('%s: an open connection of plain TCP does not delay the signal, and nobody but the signal ends it', async (drain) => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `${GREETS} server.listen(${port}, () => say('listens'));` } });
+  await keeper.says('one', 'listens');
+  const client = await greeted(port);
+  await keeper.retire('one', { drain, killTimeoutMs: PATIENCE_MS });
+  expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: null, signal: 'SIGINT' });
+  expect(await client.ended).toBe('end');
+  expect(client.received()).toBe('hello ');
+  await keeper.event('gone', 'one');
+  expect(keeper.output('one')).not.toContain('connection closed');
 });

@@ -1,0 +1,151 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { ask, openConnections } from '../helpers/connections.js';
+import { realKeeper } from '../helpers/keeper.js';
+import { takePort } from '../helpers/ports.js';
+
+// Apps that do what few do, and what Node allows: the agent must not be in their way.
+
+/** @param {string} code  @param {{ mode?: string, [param: string]: unknown }} [params]  PORT in it is its port. */
+async function running(code, { mode = 'cluster', ...params } = {}) {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const start = async (/** @type {string} */ id, more = {}) => (await keeper.spawnNode(id, 'runs-code', { mode, ...params, ...more, env: { CODE: code, PORT: String(port) } })).pid;
+  const exitOf = async (/** @type {string} */ id) => (await keeper.event('exited', id)).data;
+  return { keeper, port, start, exitOf };
+}
+
+const OWN_CLUSTER = `
+  const cluster = require('node:cluster');
+  if (cluster.isPrimary) { for (let n = 0; n < 2; n += 1) cluster.fork(); }
+  else http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
+`;
+
+test('an app with a node:cluster of its own serves when it is admitted, and the one before accepts nothing more', async () => {
+  const { keeper, port, start } = await running(OWN_CLUSTER, { mode: 'fork' });
+  await start('old');
+  await keeper.event('listening', 'old');
+  const old = new Set((await openConnections({ port }, 8, 'one by one')).keys());
+  await start('next', { isGated: true });
+  await keeper.event('listening', 'next');
+  await keeper.call('admit', { instanceId: 'next' });
+  await keeper.retire('old', { drain: 'handover' });
+  await keeper.event('gone', 'old');
+  const next = [...(await openConnections({ port }, 8, 'one by one')).keys()];
+  expect(next).not.toHaveLength(0);
+  expect(next.filter((pid) => old.has(pid))).toEqual([]);
+});
+
+test('an app with a node:cluster of its own serves again when it is taken back', async () => {
+  const { keeper, port, start } = await running(OWN_CLUSTER, { mode: 'fork' });
+  await start('old');
+  await keeper.event('listening', 'old');
+  const before = (await ask({ port })).pid;
+  await keeper.call('park', { instanceId: 'old' });
+  await keeper.call('unpark', { instanceId: 'old' });
+  expect(before).toBeGreaterThan(0);
+  expect((await ask({ port })).pid).toBeGreaterThan(0);
+});
+
+/** @param {number} port  @returns {Promise<{ socket: import('node:net').Socket, said: Promise<string> }>} */
+async function asksToUpgrade(port) {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+  return { socket, said: once(socket, 'data').then(([data]) => String(data)) };
+}
+
+test('an app that upgrades no connections any more answers a request for it as any other, and outlives the client', async () => {
+  const { keeper, port, start } = await running(`
+    const server = http.createServer(answer);
+    const upgrade = (request, socket) => socket.end('HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n');
+    server.on('upgrade', upgrade).listen(Number(process.env.PORT), () => say('listens'));
+    process.on('message', (on) => { if (on) server.on('upgrade', upgrade); else server.removeListener('upgrade', upgrade); say('has', server.listenerCount('upgrade')); });
+  `);
+  await start('one');
+  await keeper.says('one', 'listens');
+  expect(await (await asksToUpgrade(port)).said).toMatch(/^HTTP\/1.1 101/);
+
+  await keeper.call('send-message', { instanceId: 'one', message: false });
+  await keeper.says('one', 'has 0');
+  const { socket, said } = await asksToUpgrade(port);
+  expect(await said).toMatch(/^HTTP\/1.1 200/);
+  socket.resetAndDestroy();
+  expect(await ask({ port })).toMatchObject({ pid: expect.any(Number) });
+
+  await keeper.call('send-message', { instanceId: 'one', message: true });
+  await keeper.says('one', 'has 1');
+  expect(await (await asksToUpgrade(port)).said).toMatch(/^HTTP\/1.1 101/);
+});
+
+test.each(['cluster', 'fork'])('%s: a server that is drained or parked still tells where it listened', async (mode) => {
+  const { keeper, port, start, exitOf } = await running(`
+    const server = http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
+    process.on('message', () => say('parked at', server.address().port));
+    process.on('SIGTERM', () => { say('closing', server.address().port); server.close(() => process.exit(7)); });
+  `, { mode });
+  await start('one');
+  await keeper.says('one', 'listens');
+  await keeper.call('park', { instanceId: 'one' });
+  await keeper.call('send-message', { instanceId: 'one', message: 'where?' });
+  await keeper.says('one', `parked at ${port}`);
+  await keeper.call('unpark', { instanceId: 'one' });
+  expect(await ask({ port })).toMatchObject({ pid: expect.any(Number) });
+  await keeper.retire('one');
+  expect(await exitOf('one')).toMatchObject({ code: 7 });
+  expect(keeper.output('one')).toContain(`closing ${port}`);
+});
+
+test('an app that is ended by a signal of its choice is not kept from its end', async () => {
+  const { keeper, start, exitOf } = await running(`
+    const server = http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
+    process.once('SIGUSR2', () => { say('ends'); server.close(); process.disconnect(); });
+  `);
+  await start('one');
+  await keeper.says('one', 'listens');
+  await keeper.retire('one', { signal: 'SIGUSR2', killTimeoutMs: 3_000 });
+  expect(await exitOf('one')).toMatchObject({ code: 0, signal: null });
+});
+
+test.each(['cluster', 'fork'])('%s: an app that begins to listen after its signal comes to its end, and serves nobody', async (mode) => {
+  const { keeper, port, start, exitOf } = await running(`
+    const server = http.createServer(answer);
+    process.on('SIGTERM', () => server.listen(Number(process.env.PORT), () => { say('listens at', server.address().port); server.close(() => process.exit(7)); }));
+    setInterval(() => {}, 1000);
+    say('boots');
+  `, { mode });
+  await start('one');
+  await keeper.says('one', 'boots');
+  await keeper.retire('one', { killTimeoutMs: 3_000 });
+  expect(await exitOf('one')).toMatchObject({ code: 7 });
+  expect(keeper.output('one')).toContain(`listens at ${port}`);
+});
+
+test.each(['cluster', 'fork'])('%s: an app that lets go of its channel can be kept behind the gate', async (mode) => {
+  const { keeper, port, start } = await running(`
+    http.createServer(answer).listen(Number(process.env.PORT), () => { process.channel.unref(); say('listens'); });
+  `, { mode });
+  const pid = await start('one', { isGated: true });
+  await keeper.says('one', 'listens');
+  await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 });
+  await keeper.call('admit', { instanceId: 'one' });
+  expect(await ask({ port })).toMatchObject({ pid });
+});
+
+test('an app that tries to listen again and again collects no listeners', async () => {
+  const { keeper, port, start } = await running(`
+    const server = require('node:net').createServer();
+    let tries = 0;
+    server.on('error', () => { tries += 1; if (tries < 13) listen(); else say('listeners', server.listenerCount('listening')); });
+    const listen = () => server.listen({ port: Number(process.env.PORT), exclusive: true });
+    listen();
+  `);
+  const stranger = createServer().listen(port);
+  onTestFinished(() => void stranger.close());
+  await once(stranger, 'listening');
+  await start('one');
+  await keeper.says('one', 'listeners 1');
+  expect(keeper.output('one')).not.toContain('MaxListenersExceededWarning');
+});
