@@ -6,6 +6,8 @@ import { ledgerTable } from './ledger-table.js';
 import { lost } from './ledger.js';
 import { takePort } from './ports.js';
 import { otherNode } from './reloads.js';
+import { openSession, UPGRADED } from './traffic/socket-io.js';
+import { addressOf } from './traffic/target.js';
 import { startTraffic } from './traffic/traffic.js';
 
 const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
@@ -18,7 +20,10 @@ const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
  * @property {Parameters<typeof startTraffic>[1]} clients
  * @property {Record<string, string>} [env]
  * @property {string[]} [flags]
+ * @property {string} [instances]  Default: two.
  */
+
+/** @typedef {{pids: Set<number>, transports: Set<string>, troubles: string[]}} Conversation  Whom a client of Socket.IO spoke with, how, and what went wrong. */
 
 const WEB = { 'one-shot': 1, 'keep-alive': 1, slow: 1 };
 
@@ -48,13 +53,10 @@ export function frameworkApps() {
  * @returns {Promise<Record<string, number>>}  How many requests each has lost.
  */
 export async function reloadFrameworks(home, { apps, times }) {
-  symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
-  const started = await Promise.all(apps.map((app) => startApp(home, app)));
-  for (const { result } of started) expect(result, `${result.stdout}${result.stderr}`).toMatchObject({ exitStatus: 0 });
-  // On a busy machine an app may need more than min_uptime to boot, and counts as one that does not listen until it does.
-  await home.waitFor('all to listen', async () => (await home.list()).every((slot) => slot.addresses.length > 0), { deadlineMs: 30_000 });
+  const started = await startFrameworks(home, apps);
   const traffics = apps.map(({ clients }, i) => startTraffic(started[i], clients, { pauseMs: 10 }));
   try {
+    for (const [i, { clients }] of apps.entries()) if (clients['socket.io']) await untilUpgraded(home, clients['socket.io'], traffics[i].ledger);
     for (let reload = 0; reload < times; reload += 1) {
       const result = await home.nclust('reload', 'all');
       expect(result, `${result.stdout}${result.stderr}${home.logTail()}`).toMatchObject({ exitStatus: 0 });
@@ -68,12 +70,65 @@ export async function reloadFrameworks(home, { apps, times }) {
 }
 
 /**
+ * Starts apps and waits until all of them listen.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @param {FrameworkApp[]} apps
+ */
+export async function startFrameworks(home, apps) {
+  symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
+  const started = await Promise.all(apps.map((app) => startApp(home, app)));
+  for (const { result } of started) expect(result, `${result.stdout}${result.stderr}`).toMatchObject({ exitStatus: 0 });
+  // On a busy machine an app may need more than min_uptime to boot, and counts as one that does not listen until it does.
+  await home.waitFor('all to listen', async () => (await home.list()).every((slot) => slot.addresses.length > 0), { deadlineMs: 30_000 });
+  return started;
+}
+
+/**
+ * Clients of Socket.IO mend a session that another worker does not know by themselves, and lose no message: but as long as no worker is replaced there is
+ * nothing to mend.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @param {number} clients
+ * @param {import('./ledger.js').Ledger} ledger
+ */
+async function untilUpgraded(home, clients, ledger) {
+  const upgraded = `socket.io: ${UPGRADED}`;
+  await home.waitFor('the upgrade of every session', () => {
+    expect([...ledger.notes.keys()].filter((note) => note.startsWith('socket.io: '))).toEqual([upgraded]);
+    return ledger.notes.get(upgraded) === clients;
+  });
+}
+
+/**
+ * Says so many messages to an app as one client of Socket.IO, each after the answer to the one before, until something goes wrong.
+ * @param {string} url
+ * @param {object} o
+ * @param {number} o.messages
+ * @param {('polling'|'websocket')[]} [o.transports]
+ * @returns {Promise<Conversation>}
+ */
+export async function converse(url, { messages, transports }) {
+  /** @type {Conversation} */
+  const conversation = { pids: new Set(), transports: new Set(), troubles: [] };
+  const session = openSession(addressOf({ url }), { timeoutMs: 5_000, transports, onTrouble: (trouble) => void conversation.troubles.push(trouble) });
+  for (let message = 1; message <= messages && conversation.troubles.length === 0; message += 1) {
+    const answer = await session.say(message);
+    if (answer instanceof Error) conversation.troubles.push(answer.message);
+    else {
+      conversation.pids.add(answer.pid);
+      conversation.transports.add(answer.transport);
+    }
+  }
+  session.close();
+  return conversation;
+}
+
+/**
  * @param {import('./sandbox.js').Sandbox} home
  * @param {FrameworkApp} app
  */
-async function startApp(home, { name, file, env = {}, flags = [] }) {
+async function startApp(home, { name, file, instances = '2', env = {}, flags = [] }) {
   cpSync(join(FRAMEWORKS, file), join(home.work, file));
   const port = await takePort();
-  const result = await home.nclust('start', join(home.work, file), '--name', name, '-i', '2', ...flags, { env: { PORT: String(port), ...env } });
+  const result = await home.nclust('start', join(home.work, file), '--name', name, '-i', instances, ...flags, { env: { PORT: String(port), ...env } });
   return { url: `http://127.0.0.1:${port}/`, result };
 }

@@ -105,7 +105,9 @@ test('sticky: every connection of a client goes to one slot, whoever is in it', 
 
 test('os: the kernel alone decides', async () => {
   const { keeper, port } = await cluster('answer(request, response);', { scheduling: 'os' });
+  process.kill(keeper.pid, 'SIGSTOP'); // What is passed on to it gets no answer.
   const byPid = await openConnections({ port }, 32, 'burst');
+  process.kill(keeper.pid, 'SIGCONT');
   expect([...byPid.values()].reduce((sum, one) => sum + one, 0)).toBe(32);
   expect((await keeper.call('snapshot')).children).toHaveLength(4);
 });
@@ -123,6 +125,33 @@ test('a worker that drains passes on what it is given', async () => {
   await Promise.all(retired);
   expect(answers).toHaveLength(45);
   expect(pids).toEqual(expect.arrayContaining([...new Set(answers.map(({ pid }) => pid))]));
+});
+
+test('a worker that drains finishes what it has, and is given nothing more, though it has the least', async () => {
+  const { keeper, port, pids } = await cluster(`
+    if (request.url !== '/slow') return answer(request, response);
+    say('is asked');
+    process.on('SIGUSR2', () => answer(request, response));`);
+  const slow = ask({ port, path: '/slow' }, { timeoutMs: 15_000 });
+  const draining = await waitFor('the slow request', () => IDS.find((id) => keeper.output(id).includes('is asked')));
+  const own = pids[IDS.indexOf(draining)];
+  const others = pids.filter((pid) => pid !== own);
+  await keeper.retire(draining, { drain: 'handover', killTimeoutMs: 60_000 });
+  await keeper.call('ask', { instanceId: draining, timeoutMs: 5_000 }); // It has begun to drain.
+  for (const pid of others) process.kill(pid, 'SIGSTOP');
+  const sockets = Array.from({ length: 20 }, () => connect(port));
+  const answers = sockets.map((socket) => text(socket));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  // Twice through its event loop: who listens has accepted by then.
+  for (let nth = 0; nth < 2; nth += 1) await keeper.call('ask', { instanceId: draining, timeoutMs: 5_000 });
+  for (const pid of others) process.kill(pid, 'SIGCONT');
+  // Silent until then, so that each of the others has more than its share and passes some on, to whom the keeper likes.
+  await waitFor('all of them to be accepted', () => queuedOn(port) === 0);
+  for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+  for (const answer of await Promise.all(answers)) expect(others).toContain(JSON.parse(answer.split('\r\n\r\n')[1]).pid);
+  process.kill(own, 'SIGUSR2');
+  expect(await slow).toMatchObject({ pid: own });
+  await keeper.event('gone', draining);
 });
 
 test('SIGKILL of the keeper while connections are on their way through it loses none of them', async () => {

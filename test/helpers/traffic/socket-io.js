@@ -6,48 +6,74 @@ const RETRIES = 5;
 
 let opened = 0;
 
+/** What the ledger notes of a session whose messages go over WebSocket, once for each session. */
+export const UPGRADED = 'upgraded to websocket';
+
 /**
  * Messages that have to be acknowledged, with Socket.IO's own client as it is: polling first, then the upgrade; it connects again by itself, and
  * with `retries` it sends again what was not acknowledged. Each client comes from an address of its own, for sticky balancing. Why connections
- * ended is noted.
+ * ended is noted, and so is the upgrade.
  * @type {import('./kinds.js').OpenClient}
  */
-export function openSocketIo({ host, port }, { timeoutMs }) {
-  const { io } = createRequire(FRAMEWORKS)('socket.io-client');
-  opened += 1;
-  const agent = new Agent({ keepAlive: true, localAddress: `127.0.0.${1 + (opened % 250)}` });
-  const socket = io(`http://${host}:${port}`, { agent, forceNew: true, retries: RETRIES, ackTimeout: Math.floor(timeoutMs / RETRIES), reconnectionDelay: 20, reconnectionDelayMax: 100 });
+export function openSocketIo(address, { timeoutMs }) {
   /** @type {string|undefined} */
   let note;
-  socket.on('disconnect', (/** @type {string} */ reason) => (note = `connection ended: ${reason}`));
-  socket.on('connect_error', (/** @type {Error} */ error) => (note = `could not connect: ${error.message}`));
+  const { say, close } = openSession(address, { timeoutMs, onTrouble: (trouble) => (note = trouble) });
+  let upgradedId = '';
   let said = 0;
   return {
     async one() {
       const message = (said += 1);
-      const outcome = await say(socket, message);
-      const noted = note;
+      const { sessionId, transport, ...outcome } = judge(message, await say(message));
+      const noted = note ?? (transport === 'websocket' && sessionId !== upgradedId ? UPGRADED : undefined);
+      if (noted === UPGRADED) upgradedId = sessionId;
       note = undefined;
       return noted === undefined ? outcome : { ...outcome, note: noted };
     },
+    close,
+  };
+}
+
+/**
+ * @typedef {{pid: number, message: number, transport: string, sessionId: string}} Answer  `sessionId`: of the session it came in.
+ * @typedef {{say: (message: number) => Promise<Answer|Error>, close: () => void}} Session
+ */
+
+/**
+ * One client of Socket.IO, from an address of its own.
+ * @param {{host: string, port: number}} address
+ * @param {object} o
+ * @param {number} o.timeoutMs  Of a message, with all its retries.
+ * @param {('polling'|'websocket')[]} [o.transports]  Default: polling first, then the upgrade.
+ * @param {(trouble: string) => void} o.onTrouble  The connection ended, or could not be made; the client tries again.
+ * @returns {Session}
+ */
+export function openSession({ host, port }, { timeoutMs, transports = ['polling', 'websocket'], onTrouble }) {
+  const { io } = createRequire(FRAMEWORKS)('socket.io-client');
+  opened += 1;
+  const agent = new Agent({ keepAlive: true, localAddress: `127.0.0.${1 + (opened % 250)}` });
+  const socket = io(`http://${host}:${port}`, { agent, transports, forceNew: true, retries: RETRIES, ackTimeout: Math.floor(timeoutMs / RETRIES), reconnectionDelay: 20, reconnectionDelayMax: 100 });
+  socket.on('disconnect', (/** @type {string} */ reason) => onTrouble(`connection ended: ${reason}`));
+  socket.on('connect_error', (/** @type {Error} */ error) => onTrouble(`could not connect: ${error.message}`));
+  return {
+    say: (message) => new Promise((resolve) => {
+      socket.emit('say', message, (/** @type {Error|null} */ error, /** @type {Omit<Answer, 'sessionId'>} */ answer) => resolve(error ?? { ...answer, sessionId: socket.id }));
+    }),
     close() {
-      socket.disconnect();
+      socket.off().disconnect();
       agent.destroy();
     },
   };
 }
 
 /**
- * @param {any} socket
  * @param {number} message
- * @returns {Promise<import('../ledger.js').Outcome>}
+ * @param {Answer|Error} answer
+ * @returns {import('../ledger.js').Outcome & {transport?: string, sessionId: string}}
  */
-function say(socket, message) {
-  return new Promise((resolve) => {
-    socket.emit('say', message, (/** @type {Error|null} */ error, /** @type {{pid: number, message: number}} */ answer) => {
-      if (error) resolve({ bucket: 'hung', detail: `not acknowledged in ${RETRIES} attempts: ${error.message}` });
-      else if (answer.message !== message) resolve({ bucket: 'wrong', detail: `"${answer.message}" in place of "${message}"` });
-      else resolve({ bucket: 'ok', detail: '', pid: answer.pid });
-    });
-  });
+function judge(message, answer) {
+  if (answer instanceof Error) return { bucket: 'hung', detail: `not acknowledged in ${RETRIES} attempts: ${answer.message}`, sessionId: '' };
+  const { transport, sessionId, pid } = answer;
+  if (answer.message !== message) return { bucket: 'wrong', detail: `"${answer.message}" in place of "${message}"`, sessionId };
+  return { bucket: 'ok', detail: '', pid, transport, sessionId };
 }

@@ -381,6 +381,70 @@ describe('a bad deploy', () => {
   });
 });
 
+describe('of several apps', () => {
+  beforeEach(async () => {
+    await running({ instances: 2 });
+    void rig.start({ name: 'worker', instances: 2 });
+    await rig.turn(5_000);
+  });
+
+  const reloadAll = () => watch(rig.call('reload', { targets: ['all'] }));
+  /** How the two apps begin anew. */
+  const renewedAs = (worker, api = { listensAfterMs: 10 }) => {
+    rig.keeper.behave = ({ label }) => (label.name === 'worker' ? worker : api);
+  };
+  const shown = async () => (await rig.list()).map(({ name, generation, status }) => `${name} ${generation} ${status}`);
+
+  test('each has its own end, and the error names the one that is bad alone', async () => {
+    const old = rig.keeper.alive.filter(({ label }) => label.name === 'worker').map(({ pid }) => pid);
+    renewedAs({ exitsAfterMs: 5, code: 7 });
+    const request = reloadAll();
+    await rig.turn(5_000);
+    expect(await shown()).toEqual(['api 2 online', 'api 2 online', 'worker 1 online', 'worker 1 online']);
+    expect(rig.keeper.alive.filter(({ label }) => label.name === 'worker').map(({ pid }) => pid)).toEqual(old);
+    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED', exitStatus: 1, data: { slots: [{ name: 'worker', slot: 0 }], running: [{ slot: 0, generation: 1 }, { slot: 1, generation: 1 }] } });
+    expect(request.error.data.slots).toHaveLength(1);
+    expect(request.error.message).toBe('Reload of "worker" stopped: instance 0 exited with code 7 after 0s. The 2 old instances are still serving.');
+    expect(`${request.error.message} ${request.error.hint}`).not.toContain('api');
+    const ends = rig.events.filter(({ event }) => event === 'rollout-done' || event === 'rollout-halted').map(({ event, app }) => [event, app]);
+    expect(ends).toEqual([['rollout-halted', 'worker'], ['rollout-done', 'api']]);
+  });
+
+  test.each([
+    ['crashes', { exitsAfterMs: 5, code: 7 }],
+    ['crashes while it is on trial', { listensAfterMs: 10, exitsAfterMs: 900, code: 7 }],
+    ['hangs', { listensAfterMs: 10, isHung: true }],
+    ['never listens', {}],
+    ['takes nine seconds', { listensAfterMs: 9_000 }],
+  ])('the one that is good is as soon as alone, when another %s', async (_what, behaviour) => {
+    renewedAs(behaviour);
+    reloadAll();
+    await rig.turn(1_000); // The soak of its canary.
+    expect(rig.keeper.alive.find(({ label }) => label.name === 'api' && label.generation === 2).isGated).toBe(false);
+    await rig.turn(100);
+    expect((await shown()).slice(0, 2)).toEqual(['api 2 online', 'api 2 online']);
+    expect(rig.keeper.alive.filter(({ label }) => label.name === 'api').map(({ label }) => label.generation)).toEqual([2, 2]);
+    expect(rig.events.filter(({ event }) => event === 'rollout-done').map(({ app }) => app)).toEqual(['api']);
+    expect((await shown()).slice(2)).toEqual(['worker 1 online', 'worker 1 online']);
+  });
+
+  test('the command waits for the slow one, and what is slow is not given up for the bad one', async () => {
+    renewedAs({ listensAfterMs: 5_000 });
+    const request = reloadAll();
+    await rig.turn(9_000);
+    expect(request.state).toBe('pending');
+    await rig.turn(2_000);
+    expect([request.state, await shown()]).toEqual(['done', ['api 2 online', 'api 2 online', 'worker 2 online', 'worker 2 online']]);
+
+    renewedAs({ listensAfterMs: 5_000 }, { exitsAfterMs: 5, code: 7 });
+    const second = reloadAll();
+    await rig.turn(2_000);
+    expect(second.error.message).toContain('Reload of "api" stopped');
+    await rig.turn(10_000);
+    expect(await shown()).toEqual(['api 2 online', 'api 2 online', 'worker 3 online', 'worker 3 online']);
+  });
+});
+
 describe('while a reload is under way', () => {
   test('an old instance that crashes comes back as what it was', async () => {
     await running({ env: { V: '1' } });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { journalEvent } from '../../../daemon/control/chronicle/journal-events.js';
 import { createRig, watch } from './control-rig.js';
 
 let rig;
@@ -76,6 +77,9 @@ test('when a new instance crashes inside the window the parked ones take the tra
   expect(request.error.message).toContain('instance 1 exited with code 9 after 4s. The 2 old instances are serving again.');
   expect(await generations()).toEqual([[1, 'online'], [1, 'online']]);
   expect(rig.control.world.desired.apps[0].spec.env.V).toBe('1');
+  // It is in the log of events, once, and nothing there says that the reload came about.
+  const ends = rig.events.flatMap(({ event, ...fields }) => journalEvent(event, fields) ?? []).filter(({ type }) => /^rollout:(done|halted|rolled-back)$/.test(type));
+  expect(ends).toEqual([{ type: 'rollout:rolled-back', app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9 after 4s' }]);
   // Whoever was not waiting learns of it too, until the next reload.
   expect((await rig.call('list')).notices).toEqual([expect.stringMatching(/^The reload of "api" of 20.* was rolled back: instance 1 exited with code 9/)]);
   rig.keeper.behave = () => ({ listensAfterMs: 10 });

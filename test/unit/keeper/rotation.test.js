@@ -277,15 +277,30 @@ test('a keeper that makes way tells everybody to keep what comes, and waits for 
   await settled;
 });
 
+/** @param {ReturnType<typeof createRig>} rig  @returns {(address: string, from?: string) => string | undefined}  Who is given a client that `from` has accepted. */
+const stickyIn = (rig) => (address, from = 'a') => {
+  const handle = rig.overflow(from, 1, newHandle(address));
+  return Object.keys(rig.said).find((id) => rig.lastOf(id, 'connection')?.handle === handle);
+};
+
 test('sticky: nobody is asked, a client comes to the same slot, and the clients are spread', () => {
   const rig = createRig({ a: 0, b: 0, c: 0, d: 0 }, { scheduling: 'sticky' });
-  const idOf = (/** @type {string} */ address) => {
-    const handle = rig.overflow('a', 1, newHandle(address));
-    return Object.keys(rig.said).find((id) => rig.lastOf(id, 'connection')?.handle === handle);
-  };
+  const idOf = stickyIn(rig);
   const clients = Array.from({ length: 40 }, (_, nth) => `10.0.0.${nth}`);
-  const ids = clients.map(idOf);
+  const ids = clients.map((client) => idOf(client));
   expect(clients.map((client) => idOf(`::ffff:${client}`))).toEqual(ids);
   expect(new Set(ids).size).toBe(4);
   expect(Object.keys(rig.said).flatMap(rig.acts)).not.toContain('ask');
+});
+
+test('sticky: clients with addresses of IPv6 are spread, and each comes to the same slot whoever has accepted it', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0, d: 0 }, { scheduling: 'sticky' });
+  const idOf = stickyIn(rig);
+  const clients = Array.from({ length: 64 }, (_, nth) => `2001:db8::${(nth + 1).toString(16)}`);
+  const ids = clients.map((client) => idOf(client));
+  for (const from of ['b', 'c', 'd']) expect(clients.map((client) => idOf(client, from))).toEqual(ids);
+  const counts = ['a', 'b', 'c', 'd'].map((id) => ids.filter((one) => one === id).length);
+  expect(counts.reduce((sum, one) => sum + one)).toBe(clients.length);
+  // Half of a fair share at least.
+  expect(Math.min(...counts), `${counts}`).toBeGreaterThanOrEqual(8);
 });

@@ -81,6 +81,7 @@ test.each(/** @type {[string, object, object][]} */ ([
   ['triggered', { app: 'api', by: 'watch: src/a.js changed' }, { type: 'trigger:watch' }],
   ['triggered', { app: 'api', by: 'cron: 0 3 * * *' }, { type: 'trigger:cron' }],
   ['log-limit', { app: 'api', id: 3, reason: 'the rate limit' }, { type: 'limit:logs', id: 3 }],
+  ['rollout-rolled-back', { app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9' }, { type: 'rollout:rolled-back', app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9' }],
   ['keeper-lost', {}, { type: 'manager:keeper-lost' }],
   ['update-begun', { version: '2.0.0', root: '/opt', replaces: 'keeper' }, { type: 'manager:update', version: '2.0.0' }],
 ]))('the manager\'s "%s" %j is an event', (event, fields, expected) => {
