@@ -43,7 +43,7 @@ const LONG = named(
   'library-kills', 'library-programs', 'list', 'log-files', 'log-guarantees', 'logs', 'memory-limit', 'messages', 'metrics', 'monit', 'pm2-api', 'profile', 'random-operations', 'releases',
   'reload-settings', 'restart-policy', 'run', 'serve', 'socket', 'startup', 'state-file', 'update', 'update-taken-back', 'watch', 'web',
 );
-const LONG_LOAD = named(...['control-death-midway', 'express', 'first-commands', 'frameworks', 'log-kills', 'releases', 'serve', 'triggers'].map((name) => `load/${name}`));
+const LONG_LOAD = named(...['control-death-midway', 'express', 'first-commands', 'frameworks', 'log-kills', 'monit', 'releases', 'serve', 'triggers'].map((name) => `load/${name}`));
 
 export default defineConfig({
   test: {

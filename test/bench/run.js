@@ -9,6 +9,7 @@ import { measureListTime, measureLongList } from './figures/list-time.js';
 import { measureLogs } from './figures/logs.js';
 import { measureMemory } from './figures/memory.js';
 import { measureMetrics } from './figures/metrics.js';
+import { measureMonit } from './figures/monit.js';
 import { measureReloadLosses } from './figures/reload-losses.js';
 import { measureReloadTime } from './figures/reload-time.js';
 import { measureSlowRoute } from './figures/slow-route.js';
@@ -44,6 +45,7 @@ const FIGURES = {
   throughput: measureThroughput,
   logs: measureLogs,
   metrics: measureMetrics,
+  monit: measureMonit,
 };
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' }, only: { type: 'string', multiple: true }, write: { type: 'boolean', default: false } } });

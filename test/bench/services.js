@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { takePort } from '../helpers/ports.js';
 import { fetchOnce } from '../helpers/sandbox-app.js';
+import { addressOf, openSocket, tlsEnv } from '../helpers/traffic/target.js';
 import { waitFor } from '../helpers/wait-for.js';
 import { processesWith } from './measure.js';
 import { openRival } from './rivals.js';
@@ -27,17 +28,26 @@ export const PLAIN_APP = fileURLToPath(new URL('../fixtures/serves-all.js', impo
  * @param {object} o
  * @param {number} o.workers
  * @param {string} [o.script]  Default: PLAIN_APP.
+ * @param {'http'|'https'|'h2'} [o.protocol]  What the app speaks. Default: http.
  * @param {Record<string, string>} [o.env]  Of the app; PORT is set.
  * @param {string[]} [o.flags]  Of `start`, for nclust.
  * @returns {Promise<Service>}  When it answers. The caller closes it.
  */
-export async function openService(name, { workers, script = PLAIN_APP, env = {}, flags = [] }) {
+export async function openService(name, { workers, script = PLAIN_APP, protocol = 'http', env = {}, flags = [] }) {
   const port = await takePort();
-  const url = `http://127.0.0.1:${port}/`;
-  const given = { ...env, PORT: String(port) };
+  const url = protocol === 'http' ? `http://127.0.0.1:${port}/` : `https://127.0.0.1:${port}/`;
+  const given = { ...env, ...(protocol === 'http' ? {} : { ...tlsEnv, PROTOCOL: protocol }), PORT: String(port) };
   const service = name === 'cluster' ? await openBare({ script, workers, env: given }) : await openManaged(name, { script, workers, env: given, flags });
-  await waitFor(`${name} to answer`, () => fetchOnce(url));
+  await waitFor(`${name} to answer`, () => (protocol === 'http' ? fetchOnce(url) : connects(url)));
   return { name, url, ...service };
+}
+
+/** @param {string} url */
+async function connects(url) {
+  const socket = openSocket(addressOf({ url }));
+  await once(socket, 'secureConnect');
+  socket.destroy();
+  return true;
 }
 
 /**

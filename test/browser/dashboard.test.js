@@ -1,8 +1,10 @@
 import { createServer, get } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket as Socket } from 'ws';
+import { takePort } from '../helpers/ports.js';
 import { killIfThere } from '../helpers/processes.js';
 import { sandbox } from '../helpers/sandbox.js';
+import { slowdown } from '../helpers/wait-for.js';
 import { barriers, useBrowser } from './browser.js';
 
 const browser = useBrowser();
@@ -63,6 +65,66 @@ test('the real manager: what runs is shown, live, with its logs; actions work, a
   await page.keyboard.press('Escape');
   await page.locator('tr[data-key="worker 2"]').waitFor();
   await see(page, '.title .state', 'online 3/3');
+});
+
+test('the real manager: one that is ended and started again is found by the open page, with its apps', async () => {
+  const home = await sandbox();
+  const url = await turnOn(home, '--listen', `127.0.0.1:${await takePort()}`);
+  const app = await home.app('runs-code', { instances: 2, env: { CODE: 'setInterval(() => console.log("runs as", process.pid), 100)' } });
+  const page = await browser.page();
+  await page.goto(`${url.href}&app=runs-code`);
+  await see(page, '.title .state', 'online 2/2');
+  // An address that is loaded anew would show the same.
+  await page.evaluate(() => { document.body.dataset.own = 'yes'; });
+
+  browser.expectProblem(/WebSocket connection to .* failed/);
+  await home.nclust('save');
+  const before = await app.pids();
+  let tried = 0;
+  page.on('websocket', () => { tried += 1; });
+  await home.nclust('kill');
+  await page.getByRole('status').filter({ hasText: 'Reconnecting…' }).waitFor();
+  // It does not give up.
+  await expect.poll(() => tried, { timeout: 10_000 * slowdown() }).toBeGreaterThanOrEqual(4);
+  await page.locator('body.is-stale').waitFor();
+  expect((await home.nclust('resurrect')).exitStatus).toBe(0);
+  await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
+  await page.locator('body:not(.is-stale)[data-own]').waitFor();
+  await see(page, '.title .state', 'online 2/2');
+  const after = await app.pids();
+  expect(after.filter((pid) => pid === 0 || before.includes(pid))).toEqual([]);
+  for (const pid of after) await see(page, '.lines .out', `runs as ${pid}`);
+  expect((await home.nclust('web')).stdout.trim()).toBe(url.href);
+});
+
+test('the real manager: a screen reader is told of apps, figures, charts, and of what an action has done', async () => {
+  const home = await sandbox();
+  const url = await turnOn(home, '--allow-actions');
+  const app = await home.app('listens-late', { instances: 2, env: { LATE_MS: '1500' } });
+  const page = await browser.page();
+  await page.goto(url.href);
+  await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
+  const table = page.getByRole('treegrid');
+  await table.getByRole('row', { name: 'Instance 1' }).waitFor();
+  await see(page, 'tr[data-key="app listens-late"] .c-memory', 'MB');
+  const read = await table.ariaSnapshot();
+  expect(read).toMatch(/^- treegrid "Apps":/);
+  expect([...read.matchAll(/- columnheader "([^"]+)"/g)].map(([, title]) => title)).toEqual(['Name ↑', 'State', 'CPU', 'Memory', 'Req/s', 'p99', 'Loop', 'Restarts', 'Uptime', 'CPU, 1 min']);
+  expect(read).toMatch(/- row "[^"]*listens-late online 2\/2 [\d.]+% [\d.]+ MB [^"]*" \[expanded\] \[level=1\]:\n +- rowheader "[^"]*":\n +- button "Instances of listens-late"\n +- link "listens-late":[^]*\n +- gridcell "online 2\/2"\n +- gridcell "[\d.]+%"\n +- gridcell "[\d.]+ MB"/);
+  expect([...read.matchAll(/- row "(Instance \d) id \d online [^"]*" \[level=2\]/g)].map(([, name]) => name)).toEqual(['Instance 0', 'Instance 1']);
+
+  await page.getByRole('link', { name: 'listens-late' }).click();
+  const chart = page.getByRole('figure').filter({ has: page.getByRole('img', { name: /^Memory: now/ }) });
+  await chart.waitFor();
+  expect(await chart.ariaSnapshot()).toMatch(/^- figure "Memory [^"]*[\d.]+ MB":\n[^]*img "Memory: now [\d.]+ MB, at most [\d.]+ MB in what is shown"/);
+  const before = await app.pids();
+  await page.getByRole('button', { name: 'Restart', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Restart “listens-late”?' });
+  await dialog.getByRole('button', { name: 'Restart' }).click();
+  // What is behind a window cannot be heard: the outcome is in the window while that is open, and else below the page.
+  await page.getByRole('button', { name: 'Hide' }).click();
+  await page.getByRole('status').filter({ hasText: 'Restarted “listens-late”.' }).waitFor();
+  expect((await app.pids()).filter((pid) => before.includes(pid))).toEqual([]);
 });
 
 test('the real manager: log lines come as they are written, and the manager looks for a text', async () => {

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sandbox } from '../helpers/sandbox.js';
-import { noTmux, openTmux } from '../helpers/tmux.js';
+import { noTmux, openMonit } from '../helpers/tmux.js';
 
 const SAYS = 'let n = 0; setInterval(() => console.log("word", ++n, "of", process.pid), 200); console.error("an error line"); require("node:http").createServer((_, res) => res.end("ok")).listen(0);';
 
@@ -29,30 +29,37 @@ test('where there is no terminal one picture is printed, as text or as JSON', as
 const missing = noTmux();
 
 describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, () => {
-  /** @param {import('../helpers/sandbox.js').Sandbox} home @param {{columns: number, rows: number}} size @param {Record<string, string>} [env] */
-  async function watch(home, size, env) {
-    const screen = openTmux(home, { words: ['monit'], ...size, env });
-    /** @param {string|RegExp} text */
-    const see = (text) => home.waitFor(`"${text}" on the screen:\n`, () => {
-      const shown = screen.text();
-      if (typeof text === 'string' ? shown.includes(text) : text.test(shown)) return true;
-      throw new Error(shown);
-    });
-    const pid = () => home.waitFor('monit', () => home.processes().find(({ role, command }) => role === 'other' && / monit$/.test(command))?.pid);
-    return { ...screen, see, monitPid: pid };
-  }
-
-  /** @param {Awaited<ReturnType<typeof watch>>} screen @param {number} status */
+  /** @param {ReturnType<typeof openMonit>} screen @param {number} status */
   async function isClean(screen, status) {
     await screen.see(new RegExp(`^before\\nended with ${status}\\nicanon\\necho$`));
     expect(screen.modes()).toBe('0 1 1');
   }
 
-  test.each([{ columns: 80, rows: 24 }, { columns: 200, rows: 50 }])('keys lead through every feature at $columns x $rows, resized while it runs', async (size) => {
+  const SIZES = [{ columns: 80, rows: 24 }, { columns: 200, rows: 50 }];
+
+  /**
+   * From the first row to the last, over the whole width, and nothing is left of another size. From 140 columns on a border leads down beside the table.
+   * @param {string} text
+   * @param {{columns: number, rows: number}} size
+   */
+  function isWhole(text, { columns, rows }) {
+    const lines = text.replace(/[日本]/g, 'xx').split('\n');
+    expect([lines.length, lines[0].length], text).toEqual([rows, columns - 1]);
+    expect(lines[0], text).toMatch(/^ nclust {2}cpu .* {2}2 apps {2}3 workers$/);
+    expect(lines.at(-1), text).toMatch(/^ \? help {2}q quit .* s stop/);
+    expect(text).toMatch(/^> +- api +online 2\/2 +[\d.]+%/m);
+    expect(text).toMatch(/word \d+ of/);
+    expect(lines.filter((line) => line.length === columns && /── api: 2 of 2 online ─+$/.test(line)), text).toHaveLength(1);
+    const border = columns < 140 ? -1 : lines[1].indexOf('│');
+    expect(lines.slice(1, -1).filter((line) => line.indexOf('│') !== border || line.lastIndexOf('│') !== border), text).toEqual([]);
+    return columns < 140 || border > 0;
+  }
+
+  test.each(SIZES)('keys lead through every feature at $columns x $rows, resized while it runs', async (size) => {
     const home = await sandbox();
     await start(home, 'api', SAYS, '-i', '2');
     await start(home, 'wörk-日本', SAYS);
-    const screen = await watch(home, size);
+    const screen = openMonit(home, size);
     await screen.see(/^> +- api +online 2\/2 +[\d.]+%/m);
     await screen.see(/── api: 2 of 2 online/);
     await screen.see(/word \d+ of/);
@@ -91,6 +98,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     screen.resize({ columns: 150, rows: 40 });
     await screen.see(/│── api: 2 of 2 online/);
     screen.resize(size);
+    await home.waitFor('the whole screen', () => isWhole(screen.text(), size));
 
     screen.press('g', 'l');
     await screen.see(/following · \/ mark/);
@@ -111,10 +119,10 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     screen.press('q', 'q');
   });
 
-  test('restart, reload, scale and stop ask first, and are done', async () => {
+  test.each(SIZES)('restart, reload, scale and stop ask first, and are done, at $columns x $rows', async (size) => {
     const home = await sandbox();
     await start(home, 'api', SAYS, '-i', '2');
-    const screen = await watch(home, { columns: 100, rows: 30 });
+    const screen = openMonit(home, size);
     await screen.see(/^> +- api +online 2\/2/m);
     const pidsOf = async () => (await home.list()).map(({ pid }) => pid);
     const before = await pidsOf();
@@ -142,7 +150,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
   test.each(/** @type {const} */ ([['q', 0], ['C-c', 0], ['SIGTERM', 143], ['SIGHUP', 129], ['SIGINT', 0]]))('the terminal is as it was after %s', async (way, status) => {
     const home = await sandbox();
     await start(home, 'api', SAYS);
-    const screen = await watch(home, { columns: 80, rows: 24 });
+    const screen = openMonit(home, { columns: 80, rows: 24 });
     await screen.see(/^> +0 +api +online/m);
     if (way.startsWith('SIG')) process.kill(await screen.monitPid(), way);
     else screen.press(way);
@@ -157,27 +165,30 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     await start(home, 'api', SAYS);
     const fault = join(home.work, 'fault.cjs');
     writeFileSync(fault, 'process.on("SIGUSR2", () => { throw new Error("this is a bug"); });');
-    const screen = await watch(home, { columns: 80, rows: 24 }, { NODE_OPTIONS: `--require=${fault}` });
+    const screen = openMonit(home, { columns: 80, rows: 24 }, { NODE_OPTIONS: `--require=${fault}` });
     await screen.see(/^> +0 +api +online/m);
     process.kill(await screen.monitPid(), 'SIGUSR2');
     await screen.see(/^before\n[^]*Error: this is a bug[^]*ended with \d+\nicanon\necho$/);
     expect(screen.modes()).toBe('0 1 1');
   });
 
-  test('a terminal that goes away takes monit with it', async () => {
+  test('a terminal that goes away takes monit with it, and nothing else', async () => {
     const home = await sandbox();
     await start(home, 'api', SAYS);
-    const screen = await watch(home, { columns: 80, rows: 24 });
+    const screen = openMonit(home, { columns: 80, rows: 24 });
     await screen.see(/^> +0 +api +online/m);
     const pid = await screen.monitPid();
+    const [others, before] = [await home.daemon(), await home.list()];
     screen.hangUp();
     await home.waitFor('its end', () => !home.processes().some((one) => one.pid === pid));
+    expect(await home.daemon()).toMatchObject({ keeperPid: others.keeperPid, controlPid: others.controlPid });
+    expect(await home.list()).toMatchObject([{ pid: before[0].pid, status: 'online' }]);
   });
 
   test('a control that is killed is found again; a manager that has ended is said to, and found when it is back', async () => {
     const home = await sandbox();
     await start(home, 'api', SAYS);
-    const screen = await watch(home, { columns: 80, rows: 24 });
+    const screen = openMonit(home, { columns: 80, rows: 24 });
     await screen.see(/^> +0 +api +online/m);
     const { controlPid } = await home.daemon();
     process.kill(controlPid, 'SIGKILL');
@@ -197,35 +208,11 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     await isClean(screen, 0);
   });
 
-  test('ten thousand lines a second do not hold it up', async () => {
-    const home = await sandbox();
-    await start(home, 'api', SAYS);
-    await start(home, 'zflood', 'setInterval(() => { let text = ""; for (let i = 0; i < 200; i += 1) text += "flooding with a line that has some length to it\\n"; process.stdout.write(text); }, 20);', '--log-max-size', '5M');
-    const screen = await watch(home, { columns: 80, rows: 24 });
-    await screen.see('zflood');
-    screen.press('G', 'l');
-    await screen.see(/flooding with a line[^]*following/);
-    screen.record(join(home.work, 'bytes'));
-    for (let round = 0; round < 5; round += 1) {
-      screen.press('?');
-      await screen.see('The table');
-      screen.press('x', 'l');
-      await screen.see(/flooding[^]*following/);
-    }
-    screen.press('&');
-    screen.type('no such text');
-    screen.press('Enter');
-    await home.waitFor('nothing', () => !screen.text().includes('flooding'));
-    screen.press('q', 'q');
-    await isClean(screen, 0);
-    expect(statSync(join(home.work, 'bytes')).size).toBeLessThan(2_000_000);
-  });
-
   test('five hundred workers are shown, ordered, filtered and walked through', async () => {
     const home = await sandbox();
     await home.nclust('start', 'sleep', '--name', 'many', '-i', '499', '--no-wait', '--', '100000');
     await start(home, 'api', SAYS);
-    const screen = await watch(home, { columns: 120, rows: 30 });
+    const screen = openMonit(home, { columns: 120, rows: 30 });
     await screen.see(/\+ many +online 499\/499/);
     screen.press('g', 'Down', 'Right');
     await screen.see(/└ 0 +online/);
@@ -244,7 +231,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
   test('little is written while nothing happens, and no colour where none is wanted', async () => {
     const home = await sandbox();
     await start(home, 'api', 'setInterval(() => {}, 1e6)', '-i', '4');
-    const screen = await watch(home, { columns: 80, rows: 24 }, { NO_COLOR: '1' });
+    const screen = openMonit(home, { columns: 80, rows: 24 }, { NO_COLOR: '1' });
     await screen.see(/api +online 4\/4/);
     const file = join(home.work, 'bytes');
     screen.record(file);

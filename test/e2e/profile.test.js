@@ -8,6 +8,50 @@ import { sandbox } from '../helpers/sandbox.js';
 const profilesIn = ({ work }) => readdirSync(work).filter((name) => /profile$|heapsnapshot$/.test(name));
 /** @param {string} script */
 const lineOf = (script, /** @type {string} */ text) => readFileSync(script, 'utf8').split('\n').findIndex((line) => line.includes(text)) + 1;
+/**
+ * What DevTools needs to load it: flat lists of the length that the head says, edges that lead to nodes, and names that are there.
+ * @param {any} taken
+ */
+function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: edgeCount }, nodes, edges, strings }) {
+  const [nodeFields, edgeFields] = [meta.node_fields, meta.edge_fields];
+  expect(nodeFields).toEqual(expect.arrayContaining(['type', 'name', 'id', 'self_size', 'edge_count']));
+  expect(edgeFields).toEqual(expect.arrayContaining(['type', 'name_or_index', 'to_node']));
+  expect(nodeCount).toBeGreaterThan(1_000);
+  expect([nodes.length, edges.length]).toEqual([nodeCount * nodeFields.length, edgeCount * edgeFields.length]);
+  const column = (/** @type {number[]} */ flat, /** @type {string[]} */ fields, /** @type {string} */ name) => flat.filter((_, at) => at % fields.length === fields.indexOf(name));
+  expect(column(nodes, nodeFields, 'edge_count').reduce((sum, count) => sum + count, 0)).toBe(edgeCount);
+  expect(new Set(column(nodes, nodeFields, 'id')).size).toBe(nodeCount);
+
+  const isAt = (/** @type {unknown[]} */ list) => (/** @type {number} */ at) => Number.isInteger(at) && at >= 0 && at < list.length;
+  const [isString, isOfNode] = [isAt(strings), isAt(nodes)];
+  const [nodeTypes, edgeTypes] = [meta.node_types[nodeFields.indexOf('type')], meta.edge_types[edgeFields.indexOf('type')]];
+  expect(column(nodes, nodeFields, 'type').every(isAt(nodeTypes))).toBe(true);
+  expect(column(nodes, nodeFields, 'name').every(isString)).toBe(true);
+  const types = column(edges, edgeFields, 'type');
+  expect(types.every(isAt(edgeTypes))).toBe(true);
+  expect(column(edges, edgeFields, 'to_node').every((at) => isOfNode(at) && at % nodeFields.length === 0)).toBe(true);
+  // Elements and what is hidden have a number there instead.
+  expect(column(edges, edgeFields, 'name_or_index').every((name, at) => ['element', 'hidden'].includes(edgeTypes[types[at]]) || isString(name))).toBe(true);
+  expect(strings.every((/** @type {unknown} */ text) => typeof text === 'string')).toBe(true);
+}
+
+/**
+ * The same for a profile of time: a tree with one root, and a node and a step of time for each look.
+ * @param {any} taken
+ */
+function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
+  const ids = new Set(nodes.map((/** @type {any} */ { id }) => id));
+  expect(ids.size).toBe(nodes.length);
+  const children = nodes.flatMap((/** @type {any} */ node) => node.children ?? []);
+  expect(children.filter((/** @type {number} */ id) => !ids.has(id))).toEqual([]);
+  expect([children.length, new Set(children).size]).toEqual([nodes.length - 1, nodes.length - 1]);
+  expect(nodes[0].callFrame.functionName).toBe('(root)');
+  expect(samples.length).toBeGreaterThan(0);
+  expect(timeDeltas.length).toBe(samples.length);
+  expect(samples.filter((/** @type {number} */ id) => !ids.has(id))).toEqual([]);
+  expect(endTime).toBeGreaterThan(startTime);
+}
+
 const functionsOf = (/** @type {any} */ { nodes }) => nodes.map((/** @type {any} */ { callFrame }) => callFrame.functionName);
 
 /**
@@ -55,7 +99,7 @@ test('a worker of a cluster: its time and its heap go into files that Chrome rea
   expect(cpu).toMatchObject({ exitStatus: 0, stderr: expect.stringMatching(/for 500ms[^]*Open it in Chrome/) });
   expect(profilesIn(home)).toEqual([expect.stringMatching(/^api-0-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.cpuprofile$/)]);
   const taken = JSON.parse(readFileSync(cpu.stdout.trim(), 'utf8'));
-  expect(taken.samples.length).toBeGreaterThan(0);
+  isCpuProfile(taken);
   expect(functionsOf(taken)).toContain('work');
   const hot = (await home.nclust('stack', 'api', '--json')).json();
   expect(hot).toMatchObject({ slot: { id: 0, name: 'api', pid }, isHeldUp: false });
@@ -66,7 +110,7 @@ test('a worker of a cluster: its time and its heap go into files that Chrome rea
   const heap = await home.nclust('profile', '0', '--heap', '-o', 'a.heapsnapshot', '--json');
   expect(heap).toMatchObject({ exitStatus: 0, stderr: '' });
   expect(heap.json()).toMatchObject({ slot: { id: 0 }, kind: 'heap', durationMs: null, file: join(home.work, 'a.heapsnapshot'), by: 'itself' });
-  expect(JSON.parse(readFileSync(join(home.work, 'a.heapsnapshot'), 'utf8')).snapshot.meta.node_fields).toContain('self_size');
+  isHeapSnapshot(JSON.parse(readFileSync(join(home.work, 'a.heapsnapshot'), 'utf8')));
   expect(await home.nclust('profile', '0', '--heap', '-o', 'a.heapsnapshot')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('is there already') });
   expect(await app.pids()).toEqual([pid]);
 });
@@ -82,8 +126,9 @@ test('a worker that does not come back to its loop: its stack and a profile, and
   const cpu = await home.nclust('profile', 'api', '--cpu', '300ms', '-o', 'a.cpuprofile');
   expect(cpu).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('A debugger goes in') });
   // On Node 20 code that was optimised before a profile began is counted with its caller.
-  const { nodes } = JSON.parse(readFileSync(join(home.work, 'a.cpuprofile'), 'utf8'));
-  expect(nodes.map((/** @type {any} */ { callFrame }) => callFrame.url)).toContain(pathToFileURL(app.script).href);
+  const taken = JSON.parse(readFileSync(join(home.work, 'a.cpuprofile'), 'utf8'));
+  isCpuProfile(taken);
+  expect(taken.nodes.map((/** @type {any} */ { callFrame }) => callFrame.url)).toContain(pathToFileURL(app.script).href);
   free();
   expect(await app.get()).toEqual({ pid });
   // The signal has Node open its inspector once more when the loop turns.

@@ -11,16 +11,45 @@ export function noTmux() {
   return spawnSync('tmux', ['-V']).status === 0 ? null : 'tmux is not installed';
 }
 
+/** @typedef {{words: string[], columns: number, rows: number, env?: Record<string, string>}} Shown  A command of nclust, and the terminal it gets. */
+
 /**
  * A command of nclust on a real terminal, which belongs to a shell. Closed after the test.
  * @param {import('./sandbox.js').Sandbox} home
- * @param {object} o
- * @param {string[]} o.words
- * @param {number} o.columns
- * @param {number} o.rows
- * @param {Record<string, string>} [o.env]
+ * @param {Shown} o
  */
-export function openTmux(home, { words, columns, rows, env = {} }) {
+export function openTmux(home, o) {
+  const screen = startTmux(home, o);
+  onTestFinished(screen.close);
+  return screen;
+}
+
+/**
+ * The screen of `nclust monit`, and what is looked for on it. Closed after the test.
+ * @param {import('./sandbox.js').Sandbox} home
+ * @param {{columns: number, rows: number}} size
+ * @param {Record<string, string>} [env]
+ */
+export function openMonit(home, size, env) {
+  const screen = openTmux(home, { words: ['monit'], ...size, env });
+  return {
+    ...screen,
+    /** @param {string|RegExp} text @param {{deadlineMs?: number}} [o] */
+    see: (text, o) => home.waitFor(`"${text}" on the screen:\n`, () => {
+      const shown = screen.text();
+      if (typeof text === 'string' ? shown.includes(text) : text.test(shown)) return true;
+      throw new Error(shown);
+    }, o),
+    monitPid: () => home.waitFor('monit', () => home.processes().find(({ role, command }) => role === 'other' && / monit$/.test(command))?.pid),
+  };
+}
+
+/**
+ * The same as openTmux() outside a test. The caller closes it.
+ * @param {Pick<import('./sandbox.js').Sandbox, 'home'|'work'|'env'>} home
+ * @param {Shown} o
+ */
+export function startTmux(home, { words, columns, rows, env = {} }) {
   const socket = join(home.work, 'tmux.sock');
   // The server keeps what it was started with; without NCLUST_HOME it is no process of the home.
   const own = { PATH: home.env.PATH, HOME: home.env.HOME, LANG: 'C.UTF-8', TERM: 'xterm-256color' };
@@ -29,7 +58,6 @@ export function openTmux(home, { words, columns, rows, env = {} }) {
   const command = `env ${[...given, nodeUnderTest(), BIN, ...words].map((word) => (/^\w+=/.test(word) ? word : quoted(word))).join(' ')}`;
   // `stty` tells afterwards how the terminal was left.
   tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), `sh -c ${quoted(`echo before; ${command}; echo "ended with $?"; stty -a | tr ";" "\\n" | grep -o -e "-\\?icanon" -e "-\\?echo\\b"; exec sleep 1000`)}`);
-  onTestFinished(() => void spawnSync('tmux', ['-S', socket, 'kill-server']));
   return {
     text: () => tmux('capture-pane', '-p').replace(/[ \n]+$/, ''),
     /** With its colours. */
@@ -46,6 +74,7 @@ export function openTmux(home, { words, columns, rows, env = {} }) {
     record: (file) => void tmux('pipe-pane', `cat >> ${quoted(file)}`),
     hangUp: () => void tmux('kill-session'),
     pid: () => Number(tmux('display-message', '-p', '#{pane_pid}')),
+    close: () => void spawnSync('tmux', ['-S', socket, 'kill-server']),
   };
 }
 

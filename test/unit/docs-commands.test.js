@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { COMMANDS, findCommand } from '../../lib/command-table.js';
 import { notNeeded, OPTIONS_OF } from '../../lib/command-options.js';
 import { renderExamples } from '../../lib/render/examples.js';
+import { SORT_FIELDS } from '../../lib/render/sort.js';
 import { splitWords } from './docs-words.js';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -41,7 +42,7 @@ function calls(text) {
   const plain = text.replace(/\$\([^)]*\)/g, 'word');
   const isPicture = /[─│└├┌]/.test(text);
   // In the text of another program (a config file, a shell script) it stands in quotes.
-  return isPicture ? [] : [...plain.matchAll(/(^|[\s"'(=])nclust (?=[a-zA-Z-])(.*)/g)].map(([, before, rest]) => rest.split(CLOSED_BY[before] ?? / {2,}| # | && | \| |; | > /)[0].trim());
+  return isPicture ? [] : [...plain.matchAll(/(^|[\s"'(=])nclust (?=[a-zA-Z-])(.*?)(?=, (?:and )?nclust |$)/g)].map(([, before, rest]) => rest.split(CLOSED_BY[before] ?? / {2,}| # | && | \| |; | > /)[0].trim());
 }
 
 /**
@@ -82,6 +83,28 @@ test('every line of "nclust examples" is a command line', () => {
   const lines = renderExamples().split('\n').flatMap((line) => calls(line));
   expect(lines.length).toBeGreaterThan(10);
   for (const line of lines) parse(line);
+});
+
+/** Options in the first cell of a table's rows: "| `-m`, `--mini-list` |". @param {string} page */
+const optionsOfTables = (page) => readFileSync(new URL(page, ROOT), 'utf8').split('\n').flatMap((line) => [.../^\| ((?:`[^`]+`[, /]*)+) *\|/.exec(line)?.[1].matchAll(/`(-{1,2}[a-z][\w-]*)/g) ?? []].map(([, flag]) => flag));
+
+/** What a command takes, all but the general ones. @param {import('../../lib/command-table/row.js').Command} row */
+const flagsOf = (row) => [...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []), ...(row.options ?? []).map(([one]) => one), ...notNeeded(row).map(([one]) => one)].flatMap((flags) => [...flags.matchAll(/(?<![\w-])--?[a-z][\w-]*/g)].map(([flag]) => flag));
+
+describe('tables of options', () => {
+  const known = new Set([...GENERAL, ...COMMANDS.flatMap(flagsOf)]);
+
+  test.each(['docs/list.md', 'docs/web.md'])('%s names those there are', (page) => {
+    expect(optionsOfTables(page).length).toBeGreaterThan(0);
+    expect(optionsOfTables(page).filter((flag) => !known.has(flag))).toEqual([]);
+  });
+
+  test('docs/list.md names each that list takes, and no other; and every order there is', () => {
+    const row = findCommand('list');
+    expect(optionsOfTables('docs/list.md').sort()).toEqual((row?.options ?? []).flatMap(([flags]) => flags.match(/--?[a-z][\w-]*/g) ?? []).sort());
+    const text = readFileSync(new URL('docs/list.md', ROOT), 'utf8');
+    expect(/`--sort <field>` \| by ([^`]+) with/.exec(text)?.[1].match(/\w+/g)?.filter((word) => word !== 'or')).toEqual(Object.keys(SORT_FIELDS));
+  });
 });
 
 describe('docs/from-pm2.md', () => {

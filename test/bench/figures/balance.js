@@ -3,7 +3,6 @@ import { enter, openLedger, percentileMs } from '../../helpers/ledger.js';
 import { exchange } from '../../helpers/traffic/exchange.js';
 import { addressOf } from '../../helpers/traffic/target.js';
 import { pause } from '../../helpers/wait-for.js';
-import { median } from '../measure.js';
 import { openService } from '../services.js';
 
 const WORKERS = 4;
@@ -23,8 +22,8 @@ export async function measureBalance({ runs }) {
       rows.push({ what: `${count} keep-alive connections on ${WORKERS} workers, ${how}: busiest over mean (worst run)`, unit: '', nclust: await busiest('nclust'), pm2: await busiest('PM2'), cluster: await busiest('cluster'), bound, boundIs: `${bound}` });
     }
   }
-  const wait = async (/** @type {import('../services.js').ServiceName} */ name) => median(await withService(name, (url) => repeat(runs, () => longestWaitMs(url))));
-  rows.push({ what: `one of ${WORKERS} workers blocked for ${BLOCK_MS / 1000} s: longest wait of a new request`, unit: 'ms', nclust: await wait('nclust'), pm2: await wait('PM2'), cluster: await wait('cluster'), bound: 200, boundIs: '200 ms' });
+  const wait = async (/** @type {import('../services.js').ServiceName} */ name) => worst(await withService(name, (url) => repeat(runs, () => longestWaitMs(url))));
+  rows.push({ what: `one of ${WORKERS} workers blocked for ${BLOCK_MS / 1000} s: longest wait of a new request (worst run)`, unit: 'ms', nclust: await wait('nclust'), pm2: await wait('PM2'), cluster: await wait('cluster'), bound: 200, boundIs: '200 ms' });
   return rows;
 }
 

@@ -7,8 +7,8 @@ import { openService } from '../services.js';
 const CLIENTS = 20;
 const RELOADS = 3;
 
-/** @type {import('../../helpers/traffic/kinds.js').Kind[]} */
-const KINDS = ['keep-alive', 'one-shot', 'slow', 'upload', 'download'];
+/** @type {[import('../../helpers/traffic/kinds.js').Kind, 'http'|'https'|'h2'][]} */
+const TRAFFIC = [['keep-alive', 'http'], ['one-shot', 'http'], ['pipelined', 'http'], ['slow', 'http'], ['upload', 'http'], ['download', 'http'], ['keep-alive', 'https'], ['one-shot', 'https'], ['http2', 'h2']];
 
 /**
  * Requests lost in three reloads of a plain two-worker app, one kind of traffic after the other.
@@ -16,14 +16,13 @@ const KINDS = ['keep-alive', 'one-shot', 'slow', 'upload', 'download'];
  */
 export async function measureReloadLosses() {
   const rows = [];
-  for (const kind of KINDS) {
-    const ours = await reloadUnder('nclust', kind);
+  for (const [kind, protocol] of TRAFFIC) {
     rows.push({
-      what: `requests lost in ${RELOADS} reloads, ${CLIENTS} ${kind} clients, two workers`,
+      what: `requests lost in ${RELOADS} reloads, ${CLIENTS} ${kind} clients${protocol === 'https' ? ' with TLS' : ''}, two workers`,
       unit: '',
-      nclust: ours,
-      pm2: await reloadUnder('PM2', kind),
-      cluster: await reloadUnder('cluster', kind),
+      nclust: await reloadUnder('nclust', kind, protocol),
+      pm2: await reloadUnder('PM2', kind, protocol),
+      cluster: await reloadUnder('cluster', kind, protocol),
       bound: 0,
       boundIs: 'none',
     });
@@ -34,10 +33,11 @@ export async function measureReloadLosses() {
 /**
  * @param {import('../services.js').ServiceName} name
  * @param {import('../../helpers/traffic/kinds.js').Kind} kind
+ * @param {'http'|'https'|'h2'} protocol
  * @returns {Promise<number>}
  */
-export async function reloadUnder(name, kind) {
-  const service = await openService(name, { workers: 2 });
+async function reloadUnder(name, kind, protocol) {
+  const service = await openService(name, { workers: 2, protocol });
   try {
     const traffic = startTraffic({ url: service.url }, { [kind]: CLIENTS }, { slowMs: [2_000, 4_000], transferMs: 1_000 });
     for (let reload = 0; reload < RELOADS; reload += 1) {

@@ -7,7 +7,7 @@ const WORKERS = 4;
 
 /**
  * How long `reload` takes on four workers of an app that boots in 100 ms. nclust watches the first new worker for min_uptime before any old
- * one goes; PM2 watches nothing, which is what nclust does with `--min-uptime 0`.
+ * one goes, and replaces one after the other; PM2 watches nothing, which is what nclust does with `--min-uptime 0`, and with `--max-surge 4` all are tried at once.
  * @param {{runs: number}} o
  * @returns {Promise<import('../run.js').Row[]>}
  */
