@@ -10,6 +10,10 @@ const linesOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8').split('
 /** @param {string} name */
 const expected = (name, count = LINES, step = 1) => Array.from({ length: count / step }, (_, i) => `floods-stdout ${name} ${(i + 1) * step}`);
 
+/** What control reads at once: as much as a pipe holds. */
+const READ_BYTES = 64 * 1024;
+const bytesOf = (/** @type {string[]} */ lines) => lines.reduce((sum, line) => sum + line.length + 1, 0);
+
 describe('no line is lost', () => {
   test.each(['exit', 'throw', 'kill', 'nothing'])('when the app ends by: %s', async (end) => {
     const home = await sandbox();
@@ -21,20 +25,26 @@ describe('no line is lost', () => {
     if (end === 'throw') expect(readFileSync(slot.errorFile, 'utf8')).toContain('floods-stdout is done');
   });
 
-  test('when control is killed while the app writes', async () => {
+  test('when control is killed while the app writes, but for what it has read at that moment and not written yet', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', { env: { LINES: '200000', END: 'exit' } });
     const [{ outFile }] = await home.list();
-    for (const at of [100, 40_000, 90_000]) {
+    const kills = [100, 40_000, 90_000];
+    for (const at of kills) {
       await home.waitFor(`${at} lines`, () => linesOf(outFile).length > at, { deadlineMs: 30_000 });
       const { controlPid } = await home.daemon();
       process.kill(controlPid, 'SIGKILL');
       await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
     }
     await home.waitFor('the end of the app', async () => (await home.list()).find((one) => one.status === 'stopped'), { deadlineMs: 30_000 });
+    // docs/logs.md: at most one read for each death. Where one is missing a line may be cut; nothing is there twice, or out of order.
+    const written = expected('out', 200_000);
+    const place = new Map(written.map((line, at) => [line, at]));
     const lines = linesOf(outFile);
-    expect(lines).toHaveLength(200_000);
-    expect(lines).toEqual(expected('out', 200_000));
+    const whole = lines.flatMap((line) => place.get(line) ?? []);
+    expect(lines.length - whole.length).toBeLessThanOrEqual(kills.length);
+    expect(whole.filter((at, nth) => nth > 0 && at <= whole[nth - 1])).toEqual([]);
+    expect(bytesOf(written) - bytesOf(lines)).toBeLessThanOrEqual(kills.length * READ_BYTES);
   });
 });
 
@@ -65,7 +75,9 @@ test('logs shows the last lines, of both streams or of one', async () => {
 test('logs follows what is written from now on, over a restart and a death of control', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
-  const following = home.follow('logs', app.name, '--raw', '--lines', '0');
+  const following = home.follow('logs', app.name, '--raw', '--lines', '1');
+  const [first] = await app.pids();
+  await home.waitFor('the last line of the first process', () => following.stdout().includes(`http-echo ${first} listens`));
   await home.nclust('restart', app.name);
   const [second] = await app.pids();
   await home.waitFor('the line of the second process', () => following.stdout().includes(`http-echo ${second} listens`));

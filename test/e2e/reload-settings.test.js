@@ -1,32 +1,33 @@
-import { existsSync, readlinkSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { startLoad } from '../helpers/load.js';
 import { isRunning } from '../helpers/processes.js';
+import { differentNode } from '../helpers/reloads.js';
 import { sandbox } from '../helpers/sandbox.js';
 
-const NODE_24 = fileURLToPath(new URL('../nodes/node_modules/node24-linux-x64/bin/node', import.meta.url));
+const different = differentNode();
 const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
 /** @param {import('../helpers/sandbox.js').Sandbox} home @param {string} name */
 const detailOf = async (home, name) => (await home.nclust('describe', name, '--json')).json()[0];
 
-test.runIf(existsSync(NODE_24))('--interpreter: the new workers run on that Node.js, the list says so, and no request fails', async () => {
+test.runIf(different)('--interpreter: the new workers run on that Node.js, the list says so, and no request fails', async () => {
+  const { major, path } = /** @type {NonNullable<typeof different>} */ (different);
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2, flags: ['--node-args', '--trace-warnings'] });
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
 
-  const result = await home.nclust('reload', app.name, '--interpreter', NODE_24);
+  const result = await home.nclust('reload', app.name, '--interpreter', path);
 
   expect(result).toMatchObject({ exitStatus: 0, stderr: 'Reloaded "http-echo" (2 instances).\n' });
   expect(await load.stop()).toMatchObject(LOST_NOTHING);
   for (const { pid, nodeVersion, interpreterArgs } of await app.instances()) {
-    expect(readlinkSync(`/proc/${pid}/exe`)).toBe(NODE_24);
-    expect(nodeVersion).toMatch(/^v?24\./);
+    expect(readlinkSync(`/proc/${pid}/exe`)).toBe(path);
+    expect(nodeVersion).toMatch(new RegExp(`^v?${major}\\.`));
     expect(interpreterArgs).toEqual(['--trace-warnings']);
   }
   await home.nclust('restart', app.name);
-  for (const pid of await app.pids()) expect(readlinkSync(`/proc/${pid}/exe`)).toBe(NODE_24);
+  for (const pid of await app.pids()) expect(readlinkSync(`/proc/${pid}/exe`)).toBe(path);
 });
 
 test.each([['reload'], ['restart']])('%s with another name: it listens where it did, also beside a new app of the old name, and no request fails', async (method) => {

@@ -1,17 +1,26 @@
-import { existsSync, readlinkSync, rmSync } from 'node:fs';
+import { readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { install } from '../helpers/installation.js';
 import { startLoad } from '../helpers/load.js';
 import { takePort } from '../helpers/ports.js';
 import { isRunning, killIfThere } from '../helpers/processes.js';
+import { differentNode, EVERY_REQUEST, loseNothing, serve, untilNothingIsLeftOver } from '../helpers/reloads.js';
 import { runProgram } from '../helpers/run-program.js';
 import { sandbox } from '../helpers/sandbox.js';
 
-const NODE_24 = fileURLToPath(new URL('../nodes/node_modules/node24-linux-x64/bin/node', import.meta.url));
+const different = differentNode();
 const NEW_KEEPER = { 'daemon/keeper/lines.js': '\n// Another version.\n' };
+/** So long that every kind is in the middle of a request when the keeper goes. */
+const LONG_REQUESTS = { slowMs: /** @type {[number, number]} */ ([1_000, 2_000]), transferMs: 1_000, timeoutMs: 8_000 };
 const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
+
+/** @param {import('../helpers/sandbox.js').Sandbox} home @param {import('../helpers/ledger.js').Ledger} ledger */
+async function untilEveryKindIsAnswered(home, ledger) {
+  const answers = () => Object.keys(EVERY_REQUEST).map((kind) => ledger.kinds.get(kind)?.ok ?? 0);
+  const before = answers();
+  await home.waitFor('one more answer of every kind', () => answers().every((ok, n) => ok > before[n]));
+}
 
 describe('control only, where the keeper is the same', () => {
   test('no worker notices', async () => {
@@ -124,6 +133,32 @@ describe.each([
   });
 });
 
+describe.each([
+  ['control only', {}, 'control only, no worker noticed'],
+  ['with a new keeper', NEW_KEEPER, 'keeper and control; '],
+])('every kind of request, %s', (_, edits, said) => {
+  test.each([
+    ['cluster mode', 3, 'tcp'],
+    ['fork mode', undefined, 'tcp'],
+    ['cluster mode on a Unix socket', 2, 'unix'],
+  ])('%s: none is lost', async (_mode, instances, kind) => {
+    const home = await sandbox();
+    const socketPath = join(home.work, 'app.sock');
+    const app = await serve(home, 'serves-all', { instances, flags: ['--min-uptime', '100'], env: kind === 'unix' ? { SOCKET: socketPath } : {} });
+    const [{ keeperPid }, pids] = [await home.daemon(), await app.pids()];
+
+    await loseNothing(kind === 'unix' ? { socketPath } : app, EVERY_REQUEST, async ({ ledger }) => {
+      await untilEveryKindIsAnswered(home, ledger);
+      expect(await install(home, '2.0.0', edits).nclust('update')).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining(`was replaced by 2.0.0: ${said}`) });
+      await untilEveryKindIsAnswered(home, ledger);
+    }, LONG_REQUESTS);
+
+    expect(await home.daemon()).toMatchObject({ version: '2.0.0' });
+    expect([keeperPid, ...pids].filter(isRunning)).toEqual(edits === NEW_KEEPER ? [] : [keeperPid, ...pids]);
+    await untilNothingIsLeftOver(home);
+  });
+});
+
 test('files overwritten under a running manager: the folder stays, the code is the new one', async () => {
   const home = await sandbox();
   const nclust = install(home, '1.0.0');
@@ -166,18 +201,19 @@ test('with a new keeper, after the old folder was removed: no request fails', as
   expect((await home.list()).map(({ status, deaths = [] }) => ({ status, deaths }))).toEqual([{ status: 'online', deaths: [] }, { status: 'online', deaths: [] }]);
 });
 
-test.runIf(existsSync(NODE_24))('by a command that another Node.js runs: the manager runs on that one from then on', async () => {
+test.runIf(different)('by a command that another Node.js runs: the manager runs on that one from then on', async () => {
+  const { major, path } = /** @type {NonNullable<typeof different>} */ (different);
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
-  const { done } = runProgram(NODE_24, [join(install(home, '1.2.3').root, 'bin/nclust.js'), 'update'], { cwd: home.work, env: home.env });
+  const { done } = runProgram(path, [join(install(home, '1.2.3').root, 'bin/nclust.js'), 'update'], { cwd: home.work, env: home.env });
 
   expect(await done).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('keeper and control; 2 workers were replaced') });
 
   expect(await load.stop()).toMatchObject(LOST_NOTHING);
   const { nodeVersion, keeperPid, controlPid } = await home.daemon();
-  expect(nodeVersion).toMatch(/^24\./);
-  for (const pid of [keeperPid, controlPid]) expect(readlinkSync(`/proc/${pid}/exe`)).toBe(NODE_24);
+  expect(nodeVersion).toMatch(new RegExp(`^${major}\\.`));
+  for (const pid of [keeperPid, controlPid]) expect(readlinkSync(`/proc/${pid}/exe`)).toBe(path);
 });
 
 test('with a new keeper, while the program on disk is broken: the old workers serve on, and the command says so', async () => {

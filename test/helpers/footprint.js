@@ -1,10 +1,9 @@
 import { readdirSync } from 'node:fs';
-import { heapInUse } from './heap.js';
-import { privateBytes } from './processes.js';
+import { inUse } from './heap.js';
 
 /**
  * What a process holds.
- * @typedef {{fds: number, heapBytes: number, privateBytes: number}} Footprint  `privateBytes` swings with what has not been collected yet.
+ * @typedef {import('./heap.js').InUse & {fds: number}} Footprint
  */
 
 /**
@@ -12,7 +11,7 @@ import { privateBytes } from './processes.js';
  * @returns {Promise<Footprint>}
  */
 export async function footprintOf(pid) {
-  return { fds: countDescriptors(pid), privateBytes: privateBytes(pid), heapBytes: await heapInUse(pid) };
+  return { fds: countDescriptors(pid), ...await inUse(pid) };
 }
 
 /** @param {number} pid */
@@ -24,5 +23,5 @@ export const countDescriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
  */
 export function footprintLine(byName) {
   const mb = (/** @type {number} */ bytes) => (bytes / 2 ** 20).toFixed(2);
-  return Object.entries(byName).map(([name, one]) => `${name} ${one.fds} fds, heap ${mb(one.heapBytes)} MB, private ${mb(one.privateBytes)} MB`).join('; ');
+  return Object.entries(byName).map(([name, one]) => `${name} ${one.fds} fds, heap ${mb(one.heapBytes)} MB, private ${mb(one.privateBytes)} MB, handles ${JSON.stringify(one.handles)}`).join('; ');
 }

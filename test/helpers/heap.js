@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { privateBytes } from './processes.js';
 import { pause, waitFor } from './wait-for.js';
 
 const FRAMEWORKS = new URL('../frameworks/', import.meta.url);
@@ -12,36 +13,71 @@ const LOOK_EVERY_MS = 60;
 const COMPILED = ['code', 'hidden'];
 
 /**
- * What a Node process still needs: its heap after a full garbage collection, without compiled code, asked for through its inspector, which is closed again.
- * @param {number} pid  Only one process of the machine may have its inspector open.
- * @returns {Promise<number>}  In bytes.
+ * What a Node process still needs, asked for through its inspector, which is closed again.
+ * @typedef {object} InUse
+ * @property {number} heapBytes  After a full garbage collection, without compiled code.
+ * @property {number} privateBytes  Memory of its own, after the same collection. What V8 keeps for the next objects is in it.
+ * @property {Record<string, number>} handles  How many there are of each kind of active resource, timers too. What comes and goes is left out: the least of several looks.
  */
-export async function heapInUse(pid) {
+
+/**
+ * @param {number} pid  Only one process of the machine may have its inspector open.
+ * @returns {Promise<InUse>}
+ */
+export async function inUse(pid) {
   /** @type {any} */ (process)._debugProcess(pid);
   const url = await waitFor('the inspector', async () => /** @type {any} */ (await (await fetch(INSPECTOR)).json())[0]?.webSocketDebuggerUrl);
   const { WebSocket } = createRequire(FRAMEWORKS)('ws');
   const socket = new WebSocket(url, { maxPayload: 2 ** 30 });
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
   let lastId = 0;
+  /** @type {Map<number, (result: any) => void>} */
+  const asked = new Map();
+  socket.on('message', (/** @type {Buffer} */ data) => {
+    const { id, result } = JSON.parse(data.toString());
+    asked.get(id)?.(result);
+    asked.delete(id);
+  });
   const call = (/** @type {string} */ method, /** @type {object} */ params = {}) =>
     new Promise((resolve) => {
       const id = (lastId += 1);
-      socket.on('message', (/** @type {Buffer} */ data) => {
-        const message = JSON.parse(data.toString());
-        if (message.id === id) resolve(message.result);
-      });
+      asked.set(id, resolve);
       socket.send(JSON.stringify({ id, method, params }));
     });
+  const looks = [];
   for (let look = 0; look < LOOKS; look += 1) {
     await pause(LOOK_EVERY_MS);
     await call('HeapProfiler.collectGarbage');
+    looks.push(await activeResources(call));
   }
+  const ownBytes = privateBytes(pid);
   const heapBytes = await snapshotBytes(socket, call);
   // Closing it from inside ends this connection.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   void call('Runtime.evaluate', { expression: 'setImmediate(() => process._debugEnd())' });
   await closed;
-  return heapBytes;
+  return { heapBytes, privateBytes: ownBytes, handles: leastHandles(looks) };
+}
+
+/**
+ * @param {(method: string, params?: object) => Promise<any>} call
+ * @returns {Promise<Record<string, number>>}
+ */
+async function activeResources(call) {
+  const { result } = await call('Runtime.evaluate', { expression: 'JSON.stringify(process.getActiveResourcesInfo().sort())' });
+  /** @type {Record<string, number>} */
+  const counts = {};
+  for (const kind of JSON.parse(result.value)) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
+/**
+ * @param {Record<string, number>[]} looks
+ * @returns {Record<string, number>}  What was there each time.
+ */
+export function leastHandles([first, ...others]) {
+  const counts = Object.entries(first).map(([kind, count]) => /** @type {const} */ ([kind, Math.min(count, ...others.map((one) => one[kind] ?? 0))]));
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
 /**

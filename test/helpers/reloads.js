@@ -1,9 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { ledgerTable } from './ledger-table.js';
 import { NOTHING_LOST } from './ledger.js';
 import { instancesOf } from './processes.js';
+import { nodeUnderTest } from './sandbox.js';
 import { startTraffic } from './traffic/traffic.js';
 
 /** What the promise of a reload is measured with: clients that use connections again, that do not, and that are busy for long. */
@@ -73,6 +75,15 @@ export function untilNothingIsLeftOver(home) {
     if (JSON.stringify(listed) !== JSON.stringify(running)) throw new Error(JSON.stringify({ listed, running }));
     return true;
   });
+}
+
+/** @returns {number}  The major version of the Node that nclust runs on in the tests. */
+export const majorUnderTest = () => Number.parseInt(execFileSync(nodeUnderTest(), ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10);
+
+/** @returns {{major: number, path: string}|undefined}  A Node of another major version than the one under test, undefined when there is none. */
+export function differentNode() {
+  const major = majorUnderTest();
+  return [24, 26, 22].filter((one) => one !== major).map((one) => ({ major: one, path: otherNode(one) ?? '' })).find(({ path }) => path !== '');
 }
 
 /**

@@ -5,7 +5,12 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const CORE = ['start', 'stop', 'cluster', 'interpreters', 'logs', 'log-files', 'logs-command', 'log-guarantees', 'log-kills', 'worker-death', 'control-death', 'control-death-midway', 'keeper-death', 'reload', 'bad-deploy', 'balance', 'frameworks'];
+const PROJECTS = ['integration', 'e2e', 'load', 'long', 'long-load'];
+/** Files of that name in every one of these projects: `metrics` is an integration test as well. */
+const CORE = [
+  'start', 'stop', 'cluster', 'interpreters', 'logs', 'log-files', 'logs-command', 'log-guarantees', 'log-kills', 'worker-death', 'control-death', 'control-death-midway', 'keeper-death', 'reload', 'reload-settings',
+  'update', 'bad-deploy', 'balance', 'frameworks', 'metrics', 'profile', 'listen', 'socket-path', 'drain', 'gate', 'log-stand-in',
+];
 
 const versions = process.argv.length > 2 ? process.argv.slice(2) : ['22', '24', '26'];
 let failed = 0;
@@ -19,7 +24,7 @@ for (const version of versions) {
     continue;
   }
   process.stdout.write(`\nNode ${version}\n`);
-  const status = run('npx', ['vitest', 'run', '--project', 'e2e', '--project', 'load', '--project', 'long', '--project', 'long-load', ...CORE.map((name) => `/${name}.test.js`)], { cwd: ROOT, env: { ...process.env, NCLUST_TEST_NODE: realpathSync(node) } });
+  const status = run('npx', ['vitest', 'run', ...PROJECTS.flatMap((name) => ['--project', name]), ...CORE.map((name) => `/${name}.test.js`)], { cwd: ROOT, env: { ...process.env, NCLUST_TEST_NODE: realpathSync(node) } });
   failed += status === 0 ? 0 : 1;
 }
 process.exitCode = failed === 0 ? 0 : 1;

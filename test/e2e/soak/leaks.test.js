@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { countDescriptors, footprintLine, footprintOf } from '../../helpers/footprint.js';
+import { leastHandles } from '../../helpers/heap.js';
 import { killIfThere } from '../../helpers/processes.js';
 import { serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
@@ -10,6 +11,11 @@ const ROUNDS = 10;
 const WARM_UP = 3;
 /** A shortened run is over before the warm-up is. */
 const TOLERANCE = scale < 1 ? 1.1 : 1.02;
+/** What grows so slowly that the middle is no help: the end against the very first round, the warm-up included. */
+const TOLERANCE_FROM_FIRST = 1.1;
+/** Private memory holds what V8 and malloc keep for later, which swings; a leak beside the heap (buffers, handles) is more than either of these. */
+const PRIVATE_TOLERANCE = 1.15;
+const PRIVATE_BYTES = 3 * 2 ** 20;
 
 /**
  * Does something over and over, and compares what keeper and control hold after the warm-up with what they hold at the end.
@@ -38,9 +44,17 @@ async function expectNoGrowth(home, round) {
   }
   expect(await home.daemon()).toMatchObject({ keeperPid, controlPid });
   // The least of several: code that has not run for a while is thrown away with its compiled form, and comes back with the next round.
-  const least = (/** @type {typeof found} */ rounds, /** @type {'keeper'|'control'} */ who) => Math.min(...rounds.map((one) => one[who].heapBytes));
+  const least = (/** @type {typeof found} */ rounds, /** @type {'keeper'|'control'} */ who, /** @type {'heapBytes'|'privateBytes'} */ what) => Math.min(...rounds.map((one) => one[who][what]));
+  const [first, middle, last] = [found.slice(0, WARM_UP), found.slice(WARM_UP, 2 * WARM_UP), found.slice(-WARM_UP)];
   for (const who of /** @type {const} */ (['keeper', 'control'])) {
-    expect(least(found.slice(-WARM_UP), who) / least(found.slice(WARM_UP, 2 * WARM_UP), who), `heap of ${who}`).toBeLessThanOrEqual(TOLERANCE);
+    expect(least(last, who, 'heapBytes') / least(middle, who, 'heapBytes'), `heap of ${who}`).toBeLessThanOrEqual(TOLERANCE);
+    expect(least(last, who, 'heapBytes') / found[0][who].heapBytes, `heap of ${who} since the first round`).toBeLessThanOrEqual(TOLERANCE_FROM_FIRST);
+    const { privateBytes } = found[WARM_UP][who];
+    expect(least(last, who, 'privateBytes'), `private memory of ${who}`).toBeLessThanOrEqual(Math.max(privateBytes * PRIVATE_TOLERANCE, privateBytes + PRIVATE_BYTES));
+    const [{ Timeout: timersFirst = 0, ...handlesFirst }, { Timeout: timersLast = 0, ...handlesLast }] = [first, last].map((rounds) => leastHandles(rounds.map((one) => one[who].handles)));
+    expect(handlesLast, `handles of ${who}`).toEqual(handlesFirst);
+    // One that is set anew after each piece of work is not there meanwhile. One left by every round would make seven.
+    expect(timersLast, `timers of ${who}`).toBeLessThanOrEqual(timersFirst + WARM_UP);
   }
 }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { frameworkApps, reloadFrameworks } from '../../helpers/framework-apps.js';
-import { EVERY_REQUEST, loseNothing, otherNode, reload, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
-import { sandbox } from '../../helpers/sandbox.js';
+import { EVERY_REQUEST, loseNothing, majorUnderTest, otherNode, reload, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
+import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 import { tlsEnv } from '../../helpers/traffic/target.js';
 
 const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
@@ -11,9 +11,17 @@ const WORKERS = 4;
 const REPLACEMENTS = Math.ceil(100 * scale);
 const CLIENTS = { ...EVERY_REQUEST, slow: 8, upload: 4, download: 4 };
 
-const nodes = [['the current one', null], ...[20, 22, 24, 26].map((major) => [String(major), otherNode(major)])].filter(([name, path]) => path !== null || name === 'the current one');
+/** What is promised for; any other version is tested where it is the current one. */
+const PROMISED = [20, 22, 24, 26];
+const current = majorUnderTest();
+const nodes = [...new Set([current, ...PROMISED])].map((major) => ({ major, path: major === current ? nodeUnderTest() : otherNode(major) }));
+const missing = nodes.filter(({ path }) => path === null).map(({ major }) => major);
 
-describe.each(/** @type {[string, string|null][]} */ (nodes))('Node %s', (_, node) => {
+test.runIf(scale >= 1)('at full length, every Node that is promised is here', () => {
+  expect(missing, `Node ${missing.join(', ')} is neither the current one (${current}) nor in test/nodes. Run: npm --prefix test/nodes ci`).toEqual([]);
+});
+
+describe.each(nodes.flatMap(({ major, path }) => (path === null ? [] : [{ major, path }])))('Node $major', ({ path }) => {
   test.each([
     ['cluster mode', WORKERS, 'http', CLIENTS],
     ['fork mode', undefined, 'http', CLIENTS],
@@ -24,7 +32,7 @@ describe.each(/** @type {[string, string|null][]} */ (nodes))('Node %s', (_, nod
     ['WebSocket', WORKERS, 'http', { websocket: 6, 'one-shot': 2 }],
   ])(`%s: ${REPLACEMENTS} replacements lose nothing`, async (mode, instances, kind, clients) => {
     const before = process.env.NCLUST_TEST_NODE;
-    if (node) process.env.NCLUST_TEST_NODE = node;
+    process.env.NCLUST_TEST_NODE = path;
     try {
       const home = await sandbox();
       const socketPath = join(home.work, 'app.sock');
