@@ -2,7 +2,7 @@
 // it has just accepted, and not read, to the keeper, who gives it to the least loaded. (docs/balancing.md)
 'use strict';
 
-const { nowMono: now } = require('./clock.cjs');
+const clock = require('./clock.cjs');
 
 /** Above the fair share: at least so many, and this part of the share. Passing on costs more than a small difference. */
 const SLACK = 2;
@@ -21,6 +21,7 @@ class Balance {
   #channel;
   #sockets;
   #isSticky;
+  #nowMono;
   /** The fair share, Infinity for one that is alone. Until the keeper has said so, nobody knows that there are no others. */
   #share = 0;
   /** Connections accepted in the span that began then, and those that were open at its beginning. */
@@ -34,8 +35,10 @@ class Balance {
    * @param {import('./channel.cjs').Channel} channel
    * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
    * @param {string} scheduling
+   * @param {() => number} [nowMono]
    */
-  constructor(channel, sockets, scheduling) {
+  constructor(channel, sockets, scheduling, nowMono = clock.nowMono) {
+    this.#nowMono = nowMono;
     this.#channel = channel;
     this.#sockets = sockets;
     this.#isSticky = scheduling === 'sticky';
@@ -86,7 +89,7 @@ class Balance {
   #measureChurn(open) {
     const span = this.#span;
     span.accepted += 1;
-    const nowMono = now();
+    const nowMono = this.#nowMono();
     if (nowMono - span.sinceMono < CHURN_SPAN_MS) return;
     const closed = span.accepted - (open - span.open);
     this.#churnSlack = nowMono - span.sinceMono < 2 * CHURN_SPAN_MS ? Math.min(CHURN_SLACK_MAX, Math.floor(closed / 2)) : 0;
@@ -115,8 +118,9 @@ class Balance {
   #take(seq, claim, client) {
     const listening = this.#sockets.handleOf(claim);
     this.#channel.say({ act: listening ? 'took' : 'declined', seq });
-    if (listening) listening.accept.call(listening, 0, client);
-    else client?.close();
+    if (!listening) return client?.close();
+    // What the app throws is the app's, as with a connection that it has accepted itself.
+    process.nextTick(() => listening.accept.call(listening, 0, client));
   }
 }
 

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ask, openConnections } from '../helpers/connections.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
+import { waitFor } from '../helpers/wait-for.js';
 
 // Apps that do what few do, and what Node allows: the agent must not be in their way.
 
@@ -148,4 +149,20 @@ test('an app that tries to listen again and again collects no listeners', async 
   await start('one');
   await keeper.says('one', 'listeners 1');
   expect(keeper.output('one')).not.toContain('MaxListenersExceededWarning');
+});
+
+test('what an app throws at a connection is the app\'s, whoever has accepted that', async () => {
+  const { keeper, port, start } = await running(`
+    process.on('uncaughtException', (error) => say(error.message));
+    require('node:net').createServer((socket) => { socket.on('error', () => {}).end(); throw new Error('thrown at one'); }).listen(Number(process.env.PORT), () => say('listens'));
+  `);
+  for (const slot of [0, 1]) await start(`worker-${slot}`, { scheduling: 'sticky', slot });
+  for (const slot of [0, 1]) await keeper.event('listening', `worker-${slot}`);
+  // Of one client: all of them go to one worker, and every second or so is accepted by the other.
+  for (let nth = 0; nth < 20; nth += 1) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {}).resume();
+    await once(socket, 'close');
+  }
+  const thrown = () => [0, 1].flatMap((slot) => keeper.output(`worker-${slot}`).match(/thrown at one/g) ?? []).length;
+  await waitFor('each to be thrown at', () => thrown() === 20);
 });

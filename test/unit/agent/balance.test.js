@@ -45,7 +45,7 @@ function createRig(scheduling = 'least-connections') {
       if (client) rig.servers.open += 1;
     },
   };
-  rig.balance = new Balance(/** @type {any} */ (channel), /** @type {any} */ ({ servers: rig.servers, handleOf: () => (rig.isListening ? server : null) }), scheduling);
+  rig.balance = new Balance(/** @type {any} */ (channel), /** @type {any} */ ({ servers: rig.servers, handleOf: () => (rig.isListening ? server : null) }), scheduling, () => performance.now());
   rig.balance.wrap(server, CLAIM);
   return rig;
 }
@@ -185,11 +185,12 @@ describe('passing on', () => {
 });
 
 describe('being given one', () => {
-  test('it is taken, however many there are', () => {
+  test('it is taken, however many there are', async () => {
     const rig = createRig();
     rig.connect(2);
     const client = { close: () => {} };
     rig.hear({ act: 'connection', seq: 7, claim: CLAIM }, client);
+    await new Promise((resolve) => process.nextTick(resolve));
     expect([rig.accepted.at(-1), rig.said]).toMatchObject([client, [{ act: 'took', seq: 7 }]]);
   });
 

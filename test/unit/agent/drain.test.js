@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { drain } from '../../../daemon/agent/drain.cjs';
+import { waitFor } from '../../helpers/wait-for.js';
 
 // When a process has nothing in flight any more. The real thing is in test/integration/drain.test.js.
-
-const LOOK_EVERY_MS = 50;
-
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
 
 /** A process whose connections have all ended. @param {{ isPassing: boolean } | null} balance */
 function createRig(balance) {
@@ -17,7 +13,7 @@ function createRig(balance) {
     /** @param {'handover' | 'finish'} mode */
     drain(mode) {
       const servers = { all: new Set(), wrapped: new Set(), webSockets: new Set() };
-      const closeListening = (/** @type {() => void} */ then) => {
+      const closeListening = (/** @type {object} */ _, /** @type {() => void} */ then) => {
         rig.isListening = false;
         then();
       };
@@ -30,15 +26,14 @@ function createRig(balance) {
 /** @type {('handover' | 'finish')[]} */
 const MODES = ['handover', 'finish'];
 
-test.each(MODES)('%s: a process stays as long as a connection is on its way from it to another worker', (mode) => {
-  const balance = { isPassing: true };
-  const rig = createRig(balance);
+test.each(MODES)('%s: a process stays as long as a connection is on its way from it to another worker', async (mode) => {
+  let [looks, isPassing] = [0, true];
+  const rig = createRig({ get isPassing() { looks += 1; return isPassing; } });
   rig.drain(mode);
-  vi.advanceTimersByTime(100 * LOOK_EVERY_MS);
+  await waitFor('a few looks', () => looks > 3);
   expect([rig.isListening, rig.isDrained]).toEqual([false, false]);
-  balance.isPassing = false;
-  vi.advanceTimersByTime(LOOK_EVERY_MS);
-  expect(rig.isDrained).toBe(true);
+  isPassing = false;
+  await waitFor('the end of the drain', () => rig.isDrained);
 });
 
 test.each([

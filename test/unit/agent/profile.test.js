@@ -2,9 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 
-const { profile } = createRequire(import.meta.url)('../../../daemon/agent/profile.cjs');
+const require = createRequire(import.meta.url);
+const fs = require('node:fs');
+const PROFILE = require.resolve('../../../daemon/agent/profile.cjs');
+const { profile } = require(PROFILE);
 
 /** @type {string} */
 let file;
@@ -55,6 +58,51 @@ test('a file that is not there, or holds something, is left alone', async () => 
   expect(readFileSync(file, 'utf8')).toBe('precious');
   rmSync(file);
   expect(await ask('begin', { kind: 'heap', durationMs: 0 })).toMatchObject({ failure: { code: 'ENOENT' } });
+});
+
+/**
+ * The module anew, when the app has replaced a timer: it fires, but the call throws.
+ * @param {string} name
+ */
+function withBrokenTimer(name) {
+  /** @type {Promise<void>} */
+  let fired = Promise.resolve();
+  for (const owner of [require('node:timers'), globalThis]) {
+    const original = owner[name];
+    vi.spyOn(owner, name).mockImplementation((/** @type {() => void} */ callback, /** @type {number} */ ms) => {
+      fired = new Promise((resolve) => original(() => { callback(); resolve(); }, ms));
+      throw new Error('broken');
+    });
+  }
+  delete require.cache[PROFILE];
+  const broken = require(PROFILE);
+  return { fired: () => fired, ask: (/** @type {string} */ step, /** @type {object} */ more) => new Promise((resolve) => broken.profile({ step, file, ...more }, resolve)) };
+}
+
+test.each([
+  ['cpu', 'setTimeout'],
+  ['heap-sampling', 'setTimeout'],
+  ['heap', 'setImmediate'],
+])('the file of a %s profile that fails to begin is closed once, and nothing is written although %s goes off', async (kind, name) => {
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { fired, ask: askBroken } = withBrokenTimer(name);
+  const opened = vi.spyOn(fs, 'openSync');
+  const closed = [vi.spyOn(fs, 'close'), vi.spyOn(fs, 'closeSync')];
+  const written = [vi.spyOn(fs, 'writeFile'), vi.spyOn(fs, 'ftruncateSync')];
+  expect(await askBroken('begin', { kind, durationMs: 10 })).toMatchObject({ failure: { message: 'broken' } });
+  await fired();
+  const [{ value: fd }] = opened.mock.results;
+  expect(closed.flatMap(({ mock }) => mock.calls).filter(([which]) => which === fd)).toHaveLength(1);
+  expect(written.flatMap(({ mock }) => mock.calls)).toEqual([]);
+});
+
+test('what is given up before its snapshot closes its file once', async () => {
+  onTestFinished(() => void vi.restoreAllMocks());
+  const opened = vi.spyOn(fs, 'openSync');
+  const closed = vi.spyOn(fs, 'close');
+  await Promise.all([ask('begin', { kind: 'heap', durationMs: 0 }), ask('drop')]);
+  await new Promise(setImmediate);
+  expect(closed.mock.calls.filter(([which]) => which === opened.mock.results[0].value)).toHaveLength(1);
 });
 
 test('an unknown step is refused, and harms nobody', async () => {
