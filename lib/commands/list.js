@@ -27,13 +27,14 @@ export async function list(context, _words, options) {
 const WATCH_MS = 900;
 
 /**
- * The list once, or with `watch` again and again until Ctrl-C or until the manager ends.
+ * The list once, or with `watch` again and again until Ctrl-C or until the manager ends. Throws ERR_NCLUST_USAGE for `watch` and `json` at once.
  * @param {import('../context.js').Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
  * @returns {ReturnType<typeof list>|AsyncGenerator<{slots: SlotStatus[], nowMs: number}, void, void>}
  */
 export function listOrWatch(context, words, options) {
+  if (options.watch && options.json) throw new NclustError('ERR_NCLUST_USAGE', '--watch draws on a terminal, and --json is for programs: take one of them. "nclust events --json" follows what happens.');
   return options.watch ? watchList(context, words, options) : list(context, words, options);
 }
 

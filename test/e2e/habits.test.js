@@ -39,6 +39,11 @@ test('list --watch looks again and again', async () => {
   expect(await watching.done).toMatchObject({ exitStatus: 0, stderr: '' });
 });
 
+test('list --watch is for a terminal, and no JSON', async () => {
+  const home = await sandbox();
+  expect(await home.nclust('list', '--watch', '--json')).toMatchObject({ exitStatus: 2, stdout: '', stderr: expect.stringContaining('nclust events --json') });
+});
+
 test('conf and multiset are get and set', async () => {
   const home = await sandbox();
   expect(await home.nclust('multiset', 'logs.max_size 20M logs.max_files 3')).toMatchObject({ exitStatus: 0 });
