@@ -38,11 +38,11 @@ const named = (...names) => names.map((name) => `test/e2e/${name}.test.js`);
 /**
  * What `npm test` leaves to `npm run test:long`, so that it is over within six minutes: what takes long, and what stands beside the promises themselves. CI runs both.
  */
-const LONG = named(
+const LONG = ['test/integration/metrics.test.js', ...named(
   'apply', 'compat/*', 'config', 'cron', 'daemon', 'deploy', 'environment', 'events', 'first-process', 'habits', 'home', 'import', 'interpreters', 'library',
-  'library-kills', 'library-programs', 'list', 'log-files', 'log-guarantees', 'logs', 'memory-limit', 'messages', 'metrics', 'monit', 'pm2-api', 'profile', 'random-operations', 'releases',
+  'library-kills', 'library-programs', 'list', 'log-files', 'log-guarantees', 'logs', 'logs-command', 'memory-limit', 'messages', 'metrics', 'monit', 'pm2-api', 'profile', 'random-operations', 'releases',
   'reload-settings', 'restart-policy', 'run', 'serve', 'socket', 'startup', 'state-file', 'update', 'update-taken-back', 'watch', 'web',
-);
+)];
 const LONG_LOAD = named(...['control-death-midway', 'express', 'first-commands', 'frameworks', 'log-kills', 'monit', 'releases', 'serve', 'triggers'].map((name) => `load/${name}`));
 
 export default defineConfig({
@@ -50,7 +50,7 @@ export default defineConfig({
     passWithNoTests: true,
     projects: [
       ring(1, 'unit', { include: ['test/unit/**/*.test.js'], timeoutMs: 5_000, maxWorkers: 2 }),
-      ring(2, 'integration', { include: ['test/integration/**/*.test.js'], timeoutMs: 30_000, maxWorkers: 3 }),
+      ring(2, 'integration', { include: ['test/integration/**/*.test.js'], exclude: LONG, timeoutMs: 30_000, maxWorkers: 3 }),
       ring(3, 'e2e', { include: ['test/e2e/*.test.js'], exclude: LONG, timeoutMs: 60_000, maxWorkers: 3 }),
       ring(3, 'long', { include: LONG, timeoutMs: 60_000, maxWorkers: 3 }),
       ring(4, 'load', { include: ['test/e2e/load/*.test.js'], exclude: LONG_LOAD, timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks }),
