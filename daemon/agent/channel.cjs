@@ -44,8 +44,8 @@ function createChannel(logFiles) {
     if (message?.cmd === CMD) receive(message, handle);
   });
   const lose = whenDisconnected(() => {
-    door = later('./orphan.cjs').findKeeper({ home, instanceId, logFiles, receive });
-    lost();
+    tryTo(() => { door = later('./orphan.cjs').findKeeper({ home, instanceId, logFiles, receive }); });
+    tryTo(lost);
   });
 
   /** @type {Channel} */
@@ -54,7 +54,7 @@ function createChannel(logFiles) {
     say(message, handle, onSent = () => {}) {
       if (door) return door.say(message);
       if (!process.connected) return false;
-      if (handle) watchChannel(lose);
+      if (handle) tryTo(() => watchChannel(lose));
       send?.({ cmd: CMD, ...message }, /** @type {any} */ (handle), { keepOpen: true }, onSent);
       return true;
     },
@@ -85,6 +85,8 @@ let watch = null;
  * @param {() => void} lose
  */
 function watchChannel(lose) {
+  // Those of the app may be a DOM's by now, which are numbers. Asked for here, because most workers never pass a handle.
+  const { clearInterval, setInterval } = require('node:timers');
   watch ??= setInterval(() => {
     const isWaiting = Boolean(/** @type {any} */ (process)._handleQueue);
     if (process.connected && isWaiting) return;
@@ -105,8 +107,10 @@ function whenDisconnected(then) {
   const lose = () => {
     if (isLost) return;
     isLost = true;
-    const cluster = /** @type {import('node:cluster').Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
-    if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
+    tryTo(() => {
+      const cluster = /** @type {import('node:cluster').Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
+      if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
+    });
     // The app may have taken care that nobody replaces it.
     tryTo(() => { process.send = sendNowhere; });
     then();

@@ -1,6 +1,9 @@
 // WebSocket clients of an app that does not care for its own end get a clean close in place of a connection that breaks.
 'use strict';
 
+// Not those of the app, which may be a DOM's by now, or never fire.
+const { clearTimeout, setTimeout } = require('node:timers');
+
 /** FIN, opcode close, two bytes: 1001, "going away" (RFC 6455, section 7.4.1). Frames of a server are not masked. */
 const CLOSE_FRAME = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
 const PEER_WAIT_MS = 1_000;

@@ -60,12 +60,19 @@ function closeOnAbort(server, signal) {
 /**
  * To write them down takes 25 KB, and they are rarely asked for.
  * @param {Function} own  The innermost frame that is not shown.
- * @returns {() => string}
+ * @returns {() => string}  Empty when there are none to show.
  */
 function framesAbove(own) {
   const here = { stack: '' };
   Error.captureStackTrace(here, own);
-  return () => here.stack.split('\n').slice(1).join('\n');
+  return () => {
+    try {
+      return here.stack.split('\n').slice(1).join('\n');
+    } catch {
+      // The app's own Error.prepareStackTrace makes something else of it, or throws.
+      return '';
+    }
+  };
 }
 
 /** @param {any} owner  @param {string} name  @param {Function} replacement */

@@ -5,6 +5,8 @@
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
+// Not those of the app: a DOM's are numbers.
+const { setTimeout } = require('node:timers');
 const { isMainThread, parentPort, Worker, workerData } = require('node:worker_threads');
 
 const LOOK_EVERY_MS = 200;
@@ -16,25 +18,43 @@ const LOOK_EVERY_MS = 200;
  * @returns {() => void}  Ends the thread.
  */
 function startStandIn(o) {
-  // Untracked: with its end Node would close every descriptor that the thread has opened and a socket has closed, whoever has that number by then.
-  const worker = new Worker(require('./later.cjs').textOf('./log-stand-in.cjs'), { eval: true, trackUnmanagedFds: false, workerData: o, execArgv: [], env: {}, stdout: false, stderr: false });
-  // A thread that fails must not end the app; the pipes are then as they were without it.
-  worker.on('error', () => {});
-  worker.unref();
-  return () => worker.postMessage('end');
+  const text = require('./later.cjs').textOf('./log-stand-in.cjs');
+  /** @type {Worker | null} */
+  let worker = null;
+  let isWanted = true;
+  const begin = () => {
+    if (!isWanted) return;
+    try {
+      // Untracked: with its end Node would close every descriptor that the thread has opened and a socket has closed, whoever has that number by then.
+      worker = new Worker(text, { eval: true, trackUnmanagedFds: false, workerData: o, execArgv: [], env: {}, stdout: false, stderr: false });
+      // A thread that fails must not end the app: one without a descriptor left cannot begin.
+      worker.on('error', () => {});
+      worker.on('exit', beginLater);
+      worker.unref();
+    } catch {
+      beginLater();
+    }
+  };
+  const beginLater = () => void setTimeout(begin, LOOK_EVERY_MS).unref();
+  begin();
+  return () => {
+    isWanted = false;
+    worker?.postMessage('end');
+  };
 }
 
 /** The thread: reads while no control lives. */
 function main() {
   const { logFiles, home } = workerData;
-  /** Each ends one of the copies. @type {(() => void)[]} */
-  let ends = [];
+  const pipes = [{ fd: 1, logFile: logFiles.out }, { fd: 2, logFile: logFiles.err }];
+  /** What ends each of the copies, by descriptor. @type {Map<number, () => void>} */
+  const ends = new Map();
   const read = () => {
-    if (ends.length === 0) ends = [copy(1, logFiles.out), copy(2, logFiles.err)];
+    for (const { fd, logFile } of pipes) if (!ends.has(fd)) tryTo(() => ends.set(fd, copy(fd, logFile)));
   };
   const rest = () => {
-    for (const end of ends) end();
-    ends = [];
+    for (const end of ends.values()) end();
+    ends.clear();
   };
   const look = () => {
     const control = net.connect(path.join(home, 'nclust.sock'));
@@ -55,16 +75,32 @@ function main() {
  * @returns {() => void}  Ends it.
  */
 function copy(fd, logFile) {
-  // Through /proc the pipe is opened anew: the descriptor itself is in blocking mode, for the app.
-  const socket = new net.Socket({ fd: fs.openSync(`/proc/self/fd/${fd}`, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK) });
-  const target = logFile === null ? null : openLog(logFile);
-  socket.on('data', (chunk) => {
-    if (target !== null) append(target, chunk);
-  });
+  const socket = openPipe(fd);
+  /** @type {number | null} */
+  let target = null;
+  const open = () => { target ??= logFile === null ? null : openLog(logFile); };
+  // At once: soon the app may have no descriptor left.
+  tryTo(open);
+  socket.on('data', (chunk) => tryTo(() => {
+    open();
+    if (target !== null) fs.writeSync(target, chunk);
+  }));
   return () => {
     socket.destroy();
     if (target !== null) fs.closeSync(target);
   };
+}
+
+/** Through /proc it is opened anew: the descriptor itself is in blocking mode, for the app. @param {number} own */
+function openPipe(own) {
+  const fd = fs.openSync(`/proc/self/fd/${own}`, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
+  try {
+    return new net.Socket({ fd });
+  } catch (error) {
+    // The app has put something else there.
+    fs.closeSync(fd);
+    throw error;
+  }
 }
 
 /** @param {string} file */
@@ -73,12 +109,12 @@ function openLog(file) {
   return fs.openSync(file, 'a', 0o600);
 }
 
-/** @param {number} target  @param {Buffer} chunk */
-function append(target, chunk) {
+/** A full disk, or a log that cannot be opened, costs lines, never the app. Nobody is there to count them. @param {() => void} act */
+function tryTo(act) {
   try {
-    fs.writeSync(target, chunk);
+    act();
   } catch {
-    // A full disk costs lines, never the app. Nobody is there to count them.
+    // It is tried again with the next chunk, or at the next look.
   }
 }
 

@@ -4,6 +4,9 @@
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
+// Not those of the app: a DOM's are numbers.
+const { setTimeout } = require('node:timers');
+const { tryTo } = require('./guard.cjs');
 
 const LOOK_EVERY_MS = 200;
 
@@ -25,8 +28,15 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
   let socket = null;
 
   const look = () => {
+    try {
+      knock();
+    } catch {
+      lookLater();
+    }
+  };
+  const knock = () => {
     const door = newestDoor(run);
-    if (!door) return void lookLater();
+    if (!door) return lookLater();
     const next = net.connect(door).unref();
     next.setEncoding('utf8');
     next.once('connect', () => {
@@ -40,7 +50,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
     next.on('data', (text) => {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) receive(JSON.parse(line));
+      for (const line of lines) tryTo(() => receive(JSON.parse(line)));
     });
     // No keeper yet, or it has died as well: 'close' follows, and the search goes on.
     next.on('error', () => {});
@@ -51,7 +61,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
     });
   };
   // The keeper that comes cannot know us, so nothing tells us when it is there.
-  const lookLater = () => setTimeout(look, LOOK_EVERY_MS).unref();
+  const lookLater = () => tryTo(() => void setTimeout(look, LOOK_EVERY_MS).unref());
   look();
   return { say: (message) => socket !== null && (socket.write(JSON.stringify(message) + '\n'), true) };
 }

@@ -2,6 +2,9 @@
 'use strict';
 
 const fs = require('node:fs');
+// Not those of the app: a DOM's are numbers.
+const { clearTimeout, setImmediate, setTimeout } = require('node:timers');
+const { tryTo } = require('./guard.cjs');
 
 /** @typedef {{ code: string, message: string }} Failure */
 /** @typedef {(said: { failure?: Failure, bytes?: number, [key: string]: unknown }) => void} Answer */
@@ -10,9 +13,10 @@ const fs = require('node:fs');
  * @typedef {object} Run
  * @property {string} kind
  * @property {string} file  Made by whoever asks, and empty. It names the run: a control that came later asks for the same one.
+ * @property {number | null} fd  Of the file. null: it is closed, and the number may be one of the app's own files.
  * @property {{ failure?: Failure, bytes?: number } | null} outcome
  * @property {Answer[]} waiting
- * @property {() => void} giveUp  Idempotent.
+ * @property {() => void} giveUp  Ends what has begun of it. Idempotent.
  */
 
 /** What is taken over a span of time. */
@@ -50,14 +54,16 @@ function profile({ step, ...question }, answer) {
 function begin({ kind, file, durationMs }, answer) {
   if (run?.file === file) return answer({});
   if (run && !run.outcome) return answer({ failure: { code: 'EBUSY', message: run.kind } });
-  const fd = openEmpty(file);
+  /** @type {Run} */
+  const mine = { kind, file, fd: openEmpty(file), outcome: null, waiting: [], giveUp: () => {} };
+  run = mine;
   try {
-    run = { kind, file, outcome: null, waiting: [], giveUp: () => {} };
-    if (kind === 'heap') snapshot(run, fd);
-    else span(run, fd, kind === 'cpu' ? SPANS.cpu : SPANS['heap-sampling'], durationMs);
+    if (kind === 'heap') snapshot(mine);
+    else span(mine, kind === 'cpu' ? SPANS.cpu : SPANS['heap-sampling'], durationMs);
   } catch (error) {
     run = null;
-    fs.closeSync(fd);
+    close(mine);
+    mine.giveUp();
     throw error;
   }
   answer({});
@@ -92,56 +98,64 @@ function openEmpty(file) {
 
 /**
  * @param {Run} mine
- * @param {number} fd  Closed at the end.
  * @param {typeof SPANS.cpu} kind
  * @param {number} durationMs
  */
-function span(mine, fd, { domain, start, stop }, durationMs) {
+function span(mine, { domain, start, stop }, durationMs) {
   const session = connect(domain);
+  let timer = /** @type {NodeJS.Timeout | undefined} */ (undefined);
+  let isOver = false;
+  /** Only the first one comes about: by the second the file is closed. @param {() => void} how */
+  const ending = (how) => () => {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(timer);
+    how();
+  };
+  mine.giveUp = ending(() => {
+    session.disconnect();
+    close(mine);
+    conclude(mine, { failure: { code: 'EGIVENUP', message: 'it was given up' } });
+  });
   if (start === SPANS.cpu.start) post(session, 'Profiler.setSamplingInterval', { interval: Math.max(SAMPLE_EVERY_US, Math.ceil((durationMs * 1_000) / SAMPLES_MAX)) });
   post(session, start);
-  const timer = setTimeout(() => {
-    mine.giveUp = () => {};
+  timer = setTimeout(ending(() => {
     try {
       const { profile: taken } = post(session, stop);
       session.disconnect();
-      write(mine, fd, JSON.stringify(taken));
+      write(mine, JSON.stringify(taken));
     } catch (error) {
-      close(fd);
+      close(mine);
       conclude(mine, { failure: failureOf(error) });
     }
-  }, durationMs).unref();
-  mine.giveUp = () => {
-    mine.giveUp = () => {};
-    clearTimeout(timer);
-    session.disconnect();
-    close(fd);
-    conclude(mine, { failure: { code: 'EGIVENUP', message: 'it was given up' } });
-  };
+  }), durationMs);
+  timer.unref();
 }
 
-/** Whoever asked hears that it begins, before nothing of this process answers any more. @param {Run} mine  @param {number} fd */
-function snapshot(mine, fd) {
+/** Whoever asked hears that it begins, before nothing of this process answers any more. @param {Run} mine */
+function snapshot(mine) {
   setImmediate(() => {
-    if (run !== mine) return close(fd);
+    const { fd } = mine;
+    if (run !== mine || fd === null) return close(mine);
     try {
       // A stream of it would hold the whole text in memory on Node 20 and 22.
       require('node:v8').writeHeapSnapshot(mine.file);
       conclude(mine, { bytes: fs.fstatSync(fd).size });
     } catch (error) {
       // Node leaves its file open when the disk is full, which holds the room of a file that is removed.
-      fs.ftruncateSync(fd, 0);
+      tryTo(() => fs.ftruncateSync(fd, 0));
       conclude(mine, { failure: failureOf(error) });
     } finally {
-      close(fd);
+      close(mine);
     }
   });
 }
 
-/** @param {Run} mine  @param {number} fd  @param {string} text */
-function write(mine, fd, text) {
-  fs.writeFile(fd, text, (error) => {
-    close(fd);
+/** @param {Run} mine  @param {string} text */
+function write(mine, text) {
+  if (mine.fd === null) return;
+  fs.writeFile(mine.fd, text, (error) => {
+    close(mine);
     conclude(mine, error ? { failure: failureOf(error) } : { bytes: Buffer.byteLength(text) });
   });
 }
@@ -149,12 +163,13 @@ function write(mine, fd, text) {
 /** @param {Run} mine  @param {NonNullable<Run['outcome']>} outcome */
 function conclude(mine, outcome) {
   mine.outcome = outcome;
-  for (const answer of mine.waiting.splice(0)) answer(outcome);
+  for (const answer of mine.waiting.splice(0)) tryTo(() => answer(outcome));
 }
 
-/** @param {number} fd */
-function close(fd) {
-  fs.close(fd, () => {});
+/** Once. @param {Run} mine */
+function close(mine) {
+  if (mine.fd !== null) fs.close(mine.fd, () => {});
+  mine.fd = null;
 }
 
 /** @param {{ durationMs: number }} question  @param {Answer} answer */

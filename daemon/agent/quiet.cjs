@@ -1,10 +1,11 @@
 // The right moment to close a listening socket that nobody else holds.
 'use strict';
 
+// Not those of the app, which may have replaced them by now.
+const { performance } = require('node:perf_hooks');
+const { setTimeout } = require('node:timers');
 const { nowMono } = require('./clock.cjs');
 const { createGuard } = require('./guard.cjs');
-
-const { setTimeout } = globalThis;
 
 /** A turn of the loop with less work than this has answered no request. */
 const QUIET_MS = 0.15;

@@ -1,40 +1,58 @@
-import { execFileSync, fork } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { nodeUnderTest } from '../helpers/sandbox.js';
-import { waitFor } from '../helpers/wait-for.js';
+import { waitFor, within } from '../helpers/wait-for.js';
 
 const LATER = fileURLToPath(new URL('../../daemon/agent/later.cjs', import.meta.url));
+
+/** Of a stand-in. */
+const LOOK_EVERY_MS = 200;
+const isLinux = process.platform === 'linux';
+/** More than the pipe holds: somebody has to read. */
+const MANY = 1_000;
+const FILES_MAX = 64;
+/** Takes the place of the shell. */
+const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
 
 /** An app of which keeper and control are gone: it begins a stand-in, writes, opens files and ends the stand-in as it is told. */
 const ORPHAN = `
   const fs = require('node:fs');
   const { later } = require(${JSON.stringify(LATER)});
-  const end = later('./log-stand-in.cjs').startStandIn(JSON.parse(process.argv[1]));
+  later('./output.cjs').keepLastWords();
+  const { startStandIn } = later('./log-stand-in.cjs');
+  let end;
+  const files = [];
   const acts = {
-    write: (text) => fs.writeSync(1, text),
+    begin: () => { end = startStandIn(JSON.parse(process.argv[1])); },
+    write: (text) => process.stdout.write(text),
+    fill: () => { try { for (;;) files.push(fs.openSync('/dev/null')); } catch (error) { return error.code; } },
+    free: (count) => { for (const fd of files.splice(0, count ?? files.length)) fs.closeSync(fd); },
     open: (count) => { acts.opened = Array.from({ length: count }, () => fs.openSync('/dev/null')); },
     end: () => end(),
+    pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     lost: () => acts.opened.filter((fd) => { try { return !fs.fstatSync(fd).isCharacterDevice(); } catch { return true; } }),
   };
-  process.on('message', ([act, what]) => process.send({ answer: acts[act](what) ?? null }));
+  process.on('message', async ([act, what]) => process.send({ answer: await acts[act](what) ?? null }));
 `;
 
-async function orphan() {
+/** @param {{ isLimited?: boolean, out?: (home: string) => string }} [o] */
+async function orphan({ isLimited = false, out = (home) => join(home, 'out.log') } = {}) {
   const home = mkdtempSync(join(tmpdir(), 'nclust-test-'));
   onTestFinished(() => rmSync(home, { recursive: true }));
-  const pipe = join(home, 'pipe');
-  execFileSync('mkfifo', [pipe]);
-  const fd = openSync(pipe, constants.O_RDWR);
-  const logFiles = { out: join(home, 'out.log'), err: join(home, 'err.log') };
-  const script = ['-e', ORPHAN, JSON.stringify({ logFiles, home })];
-  const app = fork(script[0], { execPath: nodeUnderTest(), execArgv: script, stdio: ['ignore', fd, fd, 'ipc'] });
-  closeSync(fd);
+  const [pipe, errPipe] = [join(home, 'out'), join(home, 'err')];
+  execFileSync('mkfifo', [pipe, errPipe]);
+  const fds = [pipe, errPipe].map((path) => openSync(path, constants.O_RDWR));
+  const logFiles = { out: out(home), err: join(home, 'err.log') };
+  const words = [nodeUnderTest(), '-e', ORPHAN, JSON.stringify({ logFiles, home })];
+  const [file, ...args] = isLimited ? ['/bin/sh', '-c', LIMITED, 'sh', ...words] : words;
+  const app = spawn(file, args, { stdio: ['ignore', ...fds, 'ipc'] });
+  fds.forEach((fd) => closeSync(fd));
   onTestFinished(async () => {
     app.kill('SIGKILL');
     if (app.exitCode === null && app.signalCode === null) await once(app, 'exit');
@@ -42,20 +60,22 @@ async function orphan() {
   const say = async (/** @type {string} */ act, /** @type {unknown} */ what) => {
     const answered = once(app, 'message');
     app.send([act, what]);
-    return (await answered)[0].answer;
+    return (await within(act, answered, 10_000))[0].answer;
   };
   const threads = () => readdirSync(`/proc/${app.pid}/task`).length;
   const filesOpen = () => readdirSync(`/proc/${app.pid}/fd`).map((one) => { try { return readlinkSync(`/proc/${app.pid}/fd/${one}`); } catch { return ''; } });
-  return { home, pipe, logFiles, say, threads, filesOpen };
+  const logged = () => (existsSync(logFiles.out) ? readFileSync(logFiles.out, 'utf8') : '');
+  return { home, pipe, logFiles, logged, say, threads, filesOpen };
 }
 
-test.runIf(process.platform === 'linux')('what the app opens while its stand-in ends is left alone, although it has the numbers of what the stand-in had closed', async () => {
-  const { home, pipe, logFiles, say, threads, filesOpen } = await orphan();
+test.runIf(isLinux)('what the app opens while its stand-in ends is left alone, although it has the numbers of what the stand-in had closed', async () => {
+  const { home, pipe, logFiles, logged, say, threads, filesOpen } = await orphan();
+  await say('begin');
   const copies = () => filesOpen().filter((one) => one === pipe).length;
   const files = () => filesOpen().filter((one) => one === logFiles.out || one === logFiles.err).length;
 
   await say('write', 'last words\n');
-  await waitFor('the stand-in to write the log', () => existsSync(logFiles.out) && readFileSync(logFiles.out, 'utf8') === 'last words\n');
+  await waitFor('the stand-in to write the log', () => logged() === 'last words\n');
   const [threadsBefore, copiesBefore] = [threads(), copies()];
   const control = net.createServer((socket) => socket.resume());
   control.listen(join(home, 'nclust.sock'));
@@ -67,4 +87,56 @@ test.runIf(process.platform === 'linux')('what the app opens while its stand-in 
   await say('end');
   await waitFor('the thread to end', () => threads() < threadsBefore);
   expect(await say('lost')).toEqual([]);
+});
+
+test.runIf(isLinux)('a stand-in that cannot begin begins as soon as the app has closed files', async () => {
+  const { logged, say, threads } = await orphan({ isLimited: true });
+  expect(await say('fill')).toBe('EMFILE');
+  const threadsBefore = threads();
+  await say('begin');
+  await say('write', 'in between\n');
+  await waitFor('it to fail', () => threads() === threadsBefore);
+  await say('free');
+  await waitFor('what has been written', () => logged() === 'in between\n');
+  for (let line = 0; line < MANY; line += 1) await say('write', `${'x'.repeat(199)}\n`);
+  await waitFor('all of it', () => logged().length === 'in between\n'.length + 200 * MANY);
+});
+
+test.runIf(isLinux)('one that is not wanted any more does not begin', async () => {
+  const { say, logged } = await orphan({ isLimited: true });
+  expect(await say('fill')).toBe('EMFILE');
+  await say('begin');
+  await say('end');
+  await say('free');
+  await say('write', 'for whoever comes\n');
+  await say('pass', 3 * LOOK_EVERY_MS);
+  expect(logged()).toBe('');
+  await say('begin');
+  await waitFor('the log', () => logged() === 'for whoever comes\n');
+});
+
+test.runIf(isLinux)('a stand-in at the limit of open files reads as soon as there are some again', async () => {
+  const { pipe, logged, say, threads, filesOpen } = await orphan({ isLimited: true });
+  await say('fill');
+  const threadsBefore = threads();
+  await say('begin');
+  // As many as a thread needs for itself, which differs between versions of Node.
+  await waitFor('the thread to begin', async () => threads() > threadsBefore || (await say('free', 1), false));
+  await say('write', 'last words\n');
+  await say('free');
+  await waitFor('the pipe to be read', () => filesOpen().filter((one) => one === pipe).length === 2);
+  await waitFor('the log', () => logged() === 'last words\n');
+});
+
+test.runIf(isLinux)('the app goes on writing although its log cannot be opened, and what it writes from then on is in it when it can', async () => {
+  const { home, logFiles, say, logged } = await orphan({ out: (folder) => join(folder, 'taken', 'out.log') });
+  writeFileSync(join(home, 'taken'), 'a file where the folder was');
+  await say('begin');
+  for (let line = 0; line < MANY; line += 1) await say('write', `${'x'.repeat(199)}\n`);
+  rmSync(join(home, 'taken'));
+  await waitFor('the log', async () => {
+    await say('write', 'again\n');
+    return existsSync(logFiles.out) && statSync(logFiles.out).size > 0;
+  });
+  expect(logged()).toMatch(/again\n$/);
 });

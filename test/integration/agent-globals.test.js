@@ -1,0 +1,191 @@
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { nodeUnderTest } from '../helpers/sandbox.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+// An app may replace what the agent builds on: a DOM for rendering on the server brings timers that return numbers, tests bring some that never fire. Here
+// the test is the keeper, and speaks the agent's own messages.
+
+const AGENT = fileURLToPath(new URL('../../daemon/agent/', import.meta.url));
+
+/** What an app begins with. */
+const NUMBERS = `for (const name of ['setTimeout', 'setInterval', 'setImmediate']) { const real = globalThis[name]; let last = 0; globalThis[name] = (...args) => { real(...args); return ++last; }; }`;
+const NEVER = `globalThis.later = setTimeout; globalThis.setTimeout = () => 1;`;
+const NO_PERFORMANCE = 'globalThis.performance = undefined;';
+const STAYS = 'setInterval(() => {}, 1 << 30);';
+const ECHO = `const server = require('node:http').createServer((request, response) => response.end()).listen(0, '127.0.0.1', () => console.log('port', server.address().port));`;
+
+/** @param {string} code  @param {{ settings?: object, execArgv?: string[] }} [o] */
+function worker(code, { settings = {}, execArgv = [] } = {}) {
+  const home = mkdtempSync(join(tmpdir(), 'nclust-globals-'));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const script = join(home, 'app.cjs');
+  writeFileSync(script, code);
+  const child = fork(script, [], {
+    execPath: nodeUnderTest(), execArgv: [...execArgv, '--require', join(AGENT, 'agent.cjs')], stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { PATH: process.env.PATH, NCLUST_HOME: home, NCLUST_INSTANCE: 'one', NCLUST_AGENT: JSON.stringify({ metrics: false, ...settings }) },
+  });
+  const exited = once(child, 'exit');
+  const ended = once(child, 'close');
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => { output += text; });
+  /** @type {any[]} */
+  const heard = [];
+  child.on(/** @type {any} */ ('internalMessage'), (/** @type {any} */ message, /** @type {any} */ handle) => {
+    if (handle) onTestFinished(() => void handle.close());
+    if (message.cmd === 'NODE_NCLUST') heard.push(message);
+  });
+  const context = () => `${output}\n${JSON.stringify(heard)}`;
+  return {
+    home,
+    heard,
+    ended: () => ended,
+    output: () => output,
+    isAlive: () => child.exitCode === null && child.signalCode === null,
+    disconnect: () => child.disconnect(),
+    /** @param {string} act  @param {object} [more] */
+    tell: (act, more = {}) => child.send({ cmd: 'NODE_NCLUST', act, ...more }),
+    /** @param {string} act  @param {(message: any) => boolean} [which] */
+    hears: (act, which = () => true) => waitFor(`"${act}"`, () => heard.find((message) => message.act === act && which(message)), { context }),
+    /** @param {string} text */
+    says: (text) => waitFor(`"${text}"`, () => output.includes(text), { context }),
+  };
+}
+
+/** The door of the next keeper. @param {string} home  @param {string} [greeting] */
+async function nextKeeper(home, greeting = '') {
+  mkdirSync(join(home, 'run'), { recursive: true });
+  /** @type {any[]} */
+  const heard = [];
+  const door = createServer((socket) => {
+    onTestFinished(() => void socket.destroy());
+    socket.write(greeting);
+    createInterface(socket).on('line', (line) => heard.push(JSON.parse(line)));
+  });
+  await once(door.listen(join(home, 'run', 'keeper.1.sock')), 'listening');
+  onTestFinished(() => void door.close());
+  return heard;
+}
+
+test.each([
+  ['the app', NUMBERS, []],
+  ['what was preloaded before the agent', '', [NUMBERS]],
+])('an app listens although timers return numbers, replaced by %s', async (_who, code, preloads) => {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-globals-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const execArgv = preloads.flatMap((text, index) => {
+    writeFileSync(join(folder, `${index}.cjs`), text);
+    return ['--require', join(folder, `${index}.cjs`)];
+  });
+  const app = worker(code + ECHO, { execArgv });
+  await app.says('port');
+  await app.hears('bound');
+});
+
+test.each([
+  ['return numbers', NUMBERS],
+  ['never fire', NEVER],
+])('an app whose timers %s survives its keeper, and finds the next one', async (_what, code) => {
+  const app = worker(`${code}${STAYS} console.log('runs'); process.on('disconnect', () => console.log('lost'));`);
+  await app.says('runs');
+  app.disconnect();
+  await app.says('lost');
+  const heard = await nextKeeper(app.home);
+  await waitFor('the orphan at the door', () => heard.length === 2 || !app.isAlive());
+  expect([heard, app.output()]).toEqual([[{ v: 1, orphan: 'one' }, { act: 'hello' }], 'runs\nlost\n']);
+});
+
+test('what a stranger says at the door does not end an orphan', async () => {
+  const app = worker(`${STAYS} console.log('runs');`);
+  await app.says('runs');
+  app.disconnect();
+  const heard = await nextKeeper(app.home, 'no JSON\n{"act":"ask","seq":7}\n');
+  await waitFor('an answer', () => heard.find(({ seq }) => seq === 7), { context: app.output });
+});
+
+test.each(['return numbers', 'never fire'])('a profile of an app whose timers %s is in its file', async (what) => {
+  const app = worker(`${what === 'never fire' ? NEVER : NUMBERS}${STAYS} console.log('runs');`);
+  const file = join(app.home, 'profile');
+  writeFileSync(file, '');
+  await app.says('runs');
+  app.tell('profile', { seq: 1, step: 'begin', kind: 'cpu', file, durationMs: 50 });
+  expect(await app.hears('answer', ({ seq }) => seq === 1)).not.toHaveProperty('failure');
+  app.tell('profile', { seq: 2, step: 'end', file });
+  expect(await app.hears('answer', ({ seq }) => seq === 2)).toMatchObject({ bytes: expect.any(Number) });
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ nodes: expect.any(Array) });
+  app.tell('profile', { seq: 3, step: 'stack', durationMs: 50 });
+  expect(await app.hears('answer', ({ seq }) => seq === 3)).toMatchObject({ stack: { resources: expect.any(Array) } });
+});
+
+test('an app whose timers never fire has drained although a WebSocket client does not answer the farewell', async () => {
+  const app = worker(`${NEVER}${ECHO} server.on('upgrade', (request, socket) => socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n'));`);
+  await app.says('port');
+  const client = connect({ port: Number(/port (\d+)/.exec(app.output())?.[1]), host: '127.0.0.1', allowHalfOpen: true });
+  onTestFinished(() => void client.destroy());
+  client.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\r\n');
+  await once(client, 'data');
+  app.tell('drain', { mode: 'finish' });
+  await app.hears('drained');
+});
+
+test('a socket is closed at a quiet moment although the app has neither timers nor performance', async () => {
+  const code = `
+    const { later } = require(${JSON.stringify(join(AGENT, 'later.cjs'))});
+    ${NEVER}${NO_PERFORMANCE}
+    let isSync = true;
+    later('./quiet.cjs').whenQuiet(() => console.log(isSync ? 'at once' : 'quiet'));
+    isSync = false;
+    globalThis.later(() => {}, 2_000);`;
+  const child = spawn(nodeUnderTest(), ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  expect(String((await once(child.stdout, 'data'))[0])).toBe('quiet\n');
+});
+
+test.each([
+  ['call sites', 'Error.prepareStackTrace = (error, sites) => sites;', 'array'],
+  ['nothing', 'Error.prepareStackTrace = () => undefined;', 'undefined'],
+  ['a text', 'Error.prepareStackTrace = ({ message }) => message;', 'text'],
+])('an app that makes %s of its stacks hears who has its port', async (_what, code, stack) => {
+  const app = worker(`${code}
+    const server = require('node:http').createServer().on('error', ({ code, port, stack }) => console.log('failed', code, port, Array.isArray(stack) ? 'array' : stack === undefined ? 'undefined' : 'text'));
+    server.listen(7777, () => console.log('listens'));${STAYS}`, { settings: { isCluster: true } });
+  const { seq } = await app.hears('listen');
+  app.tell('refused', { seq, code: 'EADDRINUSE', message: 'by another app' });
+  await app.says('failed');
+  expect(app.output()).toBe(`failed EADDRINUSE 7777 ${stack}\n`);
+});
+
+test('an app whose stacks cannot be made hears who has its port', async () => {
+  const app = worker(`Error.prepareStackTrace = () => { throw new Error('no stack'); };
+    require('node:http').createServer().on('error', ({ code }) => console.log('failed', code)).listen(7777);${STAYS}`, { settings: { isCluster: true } });
+  const { seq } = await app.hears('listen');
+  app.tell('refused', { seq, code: 'EADDRINUSE', message: 'by another app' });
+  await app.says('failed EADDRINUSE');
+});
+
+test.each(['stdout', 'stderr'])("an app that has put its own %s in place keeps it when it calls Node's", async (name) => {
+  const app = worker(`
+    const node = Object.getOwnPropertyDescriptor(process, '${name}');
+    const own = { write() {} };
+    Object.defineProperty(process, '${name}', { configurable: true, get: () => own });
+    for (const isLast of [false, true]) node.get.call(process).write(process.${name} === own ? 'own' + (isLast ? ' still' : '\\n') : 'replaced');`);
+  await app.ended();
+  expect(app.output()).toBe('own\nown still');
+});
+
+test('an app whose process cannot be changed any more writes what it wants to', async () => {
+  const app = worker(`Object.freeze(process); process.stdout.write('frozen '); process.stdout.write('and well');`);
+  await app.ended();
+  expect(app.output()).toContain('frozen and well');
+});
