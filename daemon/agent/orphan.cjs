@@ -31,6 +31,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
     try {
       knock();
     } catch {
+      // No descriptor left, say: by the next look there may be one.
       lookLater();
     }
   };

@@ -34,8 +34,8 @@ class HeldSockets {
   #asked = new Map();
   #lastSeq = 0;
   #isClosing = false;
-  /** Servers that are about to listen. @type {WeakSet<any>} */
-  #toAnnounce = new WeakSet();
+  /** What each server that was about to listen calls when it does. @type {WeakMap<any, () => void>} */
+  #announcers = new WeakMap();
   /** @type {import('./gate.cjs').Gate | null} */
   #gate;
   /** Shares connections with the other workers of the app. @type {InstanceType<typeof import('./balance.cjs').Balance> | null} */
@@ -95,6 +95,8 @@ class HeldSockets {
       for (const server of this.servers.all) if (server._handle) closeKept(server._handle);
       // The primary of a node:cluster of the app's own has taken the handle from its server. While it is parked it goes on serving.
       if (isForGood) for (const { server, handle } of this.#uses.values()) if (server._handle === null) handle?.close();
+      // They are closed, and none of them will be polled: a gate must not keep the process from its end.
+      if (isForGood) this.admit();
       then();
     };
     if (this.#channel.isOpen()) close();
@@ -328,12 +330,9 @@ class HeldSockets {
 
   /** Once, however often it tries to listen. @param {any} server */
   #announceLater(server) {
-    if (this.#toAnnounce.has(server)) return;
-    this.#toAnnounce.add(server);
-    server.once('listening', () => {
-      this.#toAnnounce.delete(server);
-      this.#announce(server);
-    });
+    const announce = this.#announcers.get(server) ?? (() => this.#announce(server));
+    this.#announcers.set(server, announce);
+    server.removeListener('listening', announce).once('listening', announce);
   }
 
   /** @param {any} server */

@@ -13,12 +13,12 @@ import { takePort } from '../helpers/ports.js';
 
 // What is in flight is finished, whatever the protocol.
 
-/** @returns {{ key: string, cert: string }}  Paths. */
-function certificate() {
+/** @returns {string}  The options of a TLS server, as code. */
+function tlsOptions() {
   const folder = temporaryHome();
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1', '-subj', '/CN=localhost', '-keyout', key, '-out', cert], { stdio: 'ignore' });
-  return { key, cert };
+  return `{ key: ${JSON.stringify(readFileSync(key, 'utf8'))}, cert: ${JSON.stringify(readFileSync(cert, 'utf8'))} }`;
 }
 
 const SLOW = '(request, response) => { say("has", request.url); setTimeout(() => response.end("whole"), 500); }';
@@ -48,8 +48,7 @@ test.each([
 ])('a request over %s in flight is finished', async (_protocol, server, ask) => {
   const keeper = await realKeeper();
   const port = await takePort();
-  const { key, cert } = certificate();
-  const tls = `{ key: ${JSON.stringify(readFileSync(key, 'utf8'))}, cert: ${JSON.stringify(readFileSync(cert, 'utf8'))} }`;
+  const tls = tlsOptions();
   await keeper.spawnNode('one', 'runs-code', { env: { CODE: `const tls = ${tls}; const slow = ${SLOW}; ${server}.listen(${port}, () => say('listens'));` } });
   await keeper.says('one', 'listens');
   const answer = ask(port);
@@ -146,8 +145,7 @@ test('who does not care for the message "shutdown" is killed at the deadline', a
 test('a client whose TLS handshake comes after the drain began is served', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
-  const { key, cert } = certificate();
-  const tls = `{ key: ${JSON.stringify(readFileSync(key, 'utf8'))}, cert: ${JSON.stringify(readFileSync(cert, 'utf8'))} }`;
+  const tls = tlsOptions();
   await keeper.spawnNode('one', 'runs-code', { env: { CODE: `
     const server = require('node:https').createServer(${tls}, answer).on('connection', () => say('connected')).listen(${port}, () => say('listens'));` } });
   await keeper.says('one', 'listens');
@@ -164,8 +162,7 @@ test('a client whose TLS handshake comes after the drain began is served', async
 test('a session of HTTP/2 whose TLS handshake comes after the drain began finishes what it has asked for, and is told to go', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
-  const { key, cert } = certificate();
-  const tls = `{ key: ${JSON.stringify(readFileSync(key, 'utf8'))}, cert: ${JSON.stringify(readFileSync(cert, 'utf8'))} }`;
+  const tls = tlsOptions();
   await keeper.spawnNode('one', 'runs-code', { env: { CODE: `
     require('node:http2').createSecureServer(${tls}, ${SLOW}).on('connection', () => say('connected')).listen(${port}, () => say('listens'));` } });
   await keeper.says('one', 'listens');

@@ -135,6 +135,31 @@ test.each(['cluster', 'fork'])('%s: an app that lets go of its channel can be ke
   expect(await ask({ port })).toMatchObject({ pid });
 });
 
+// A worker of node:cluster stays as long as its channel does, with or without a gate.
+test('an app in fork mode that is ended behind the gate comes to its end by itself', async () => {
+  const { keeper, start, exitOf } = await running(`
+    const server = http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
+    process.once('SIGTERM', () => { say('ends'); server.close(); });
+  `, { mode: 'fork' });
+  await start('one', { isGated: true });
+  await keeper.says('one', 'listens');
+  await keeper.retire('one', { killTimeoutMs: 3_000 });
+  expect(await exitOf('one')).toMatchObject({ code: 0, signal: null });
+});
+
+test('an app that tells nobody any more that it listens is drained all the same when it does', async () => {
+  const { keeper, port, start } = await running(`
+    const server = require('node:net').createServer();
+    server.once('error', () => { server.removeAllListeners('listening'); server.listen(0); });
+    server.listen({ port: Number(process.env.PORT), exclusive: true });
+  `);
+  const stranger = createServer().listen(port);
+  onTestFinished(() => void stranger.close());
+  await once(stranger, 'listening');
+  await start('one');
+  await keeper.event('listening', 'one');
+});
+
 test('an app that tries to listen again and again collects no listeners', async () => {
   const { keeper, port, start } = await running(`
     const server = require('node:net').createServer();
