@@ -27,19 +27,21 @@ const STEPS_PER_DOUBLING = 4;
 
 /**
  * What is known of a connection. A property of the socket: a map of requests took six times as long, and its memory.
- * @typedef {{ response: any, later: any[], isClosed: boolean }} Connection  `response`: the oldest that is not counted yet, `later`: those that wait behind it.
+ * @typedef {object} Connection
+ * @property {number} open  Its requests without an answer, of that era.
+ * @property {number} era
+ * @property {{ response: any, beganMono: number, count: number }[]} timed  Those of them that are timed, the oldest first: answers come in the order of the requests.
+ * @property {boolean} isClosed
  */
 
 const CONNECTION = Symbol('nclust');
 
-/** Of so many requests between two reports all are timed, and of more about as many: to time one costs as much as to count ten. */
+/** Of so many requests between two reports all are timed, and of more about as many. */
 const TIMED_MAX = 500;
-/** So many connections are looked through at once, or as many as were at work the last time. */
-const UNCOUNTED_MAX = 1_024;
 
 /**
- * Only the beginning of a request is asked for, which takes 1 % of what a small answer takes: with the ends it was 4 %. What has been answered is seen when
- * the connection asks again, when it ends, or when somebody wants to know.
+ * Of a request nothing is kept. To keep the last response of each connection, and to look at it when the next one begins, spares being told of the ends,
+ * but each collection had to copy them all: with 32 connections that was 4 % of what small answers take.
  * @param {InstanceType<typeof import('./servers.cjs').Servers>} servers
  * @param {import('./guard.cjs').Guard} guard
  */
@@ -48,6 +50,10 @@ function createHttpCounts(servers, guard) {
   const responses = [0, 0, 0, 0, 0, 0];
   const latency = new Uint32Array(STEPS);
   let isOn = false;
+  /** Counting that ends and begins again knows nothing of what it had under way. */
+  let era = 0;
+  /** Under way over HTTP/1. */
+  let open = 0;
   /** Every how many requests one is timed, on the mean, and how many are left until the next. */
   let oneOf = 1;
   let untimed = 1;
@@ -55,20 +61,15 @@ function createHttpCounts(servers, guard) {
   let happenedBefore = 0;
   /** Who waits for the next request. @type {(() => void) | null} */
   let asked = null;
-  /** Those with a response that is not counted yet, and some that had one. @type {Connection[]} */
-  const uncounted = [];
-  let uncountedMax = UNCOUNTED_MAX;
 
   const started = guard((/** @type {any} */ { socket, response }) => {
     requests += 1;
+    open += 1;
     if (asked !== null) tellAsked();
     /** @type {Connection} */
     const connection = socket[CONNECTION] ?? begin(socket);
-    if (connection.response === null) remember(connection, response);
-    else if (connection.later.length === 0 && isAnswered(connection.response)) {
-      answered(connection.response.statusCode);
-      connection.response = response;
-    } else connection.later.push(response);
+    if (connection.era !== era) renew(connection);
+    connection.open += 1;
     untimed -= 1;
     if (untimed <= 0) time(connection, response);
   });
@@ -82,70 +83,52 @@ function createHttpCounts(servers, guard) {
   /** @param {any} socket  @returns {Connection} */
   function begin(socket) {
     /** @type {Connection} */
-    const connection = { response: null, later: [], isClosed: false };
+    const connection = { open: 0, era, timed: [], isClosed: false };
     Object.defineProperty(socket, CONNECTION, { value: connection });
     socket.once('close', guard(() => {
-      countAnswered(connection);
       connection.isClosed = true;
-      if (isOn) aborted += openOf(connection);
-      forget(connection);
+      connection.timed.length = 0;
+      if (!isOn || connection.era !== era) return;
+      aborted += connection.open;
+      open -= connection.open;
     }));
     return connection;
   }
 
-  /** @param {Connection} connection  @param {any} response */
-  function remember(connection, response) {
-    connection.response = response;
-    uncounted.push(connection);
-    if (uncounted.length < uncountedMax) return;
-    countAll();
-    uncountedMax = Math.max(UNCOUNTED_MAX, 2 * uncounted.length);
+  /** @param {Connection} connection */
+  function renew(connection) {
+    connection.era = era;
+    connection.open = 0;
+    connection.timed.length = 0;
   }
 
-  function countAll() {
-    let left = 0;
-    for (const connection of uncounted) {
-      countAnswered(connection);
-      if (connection.response !== null) uncounted[left++] = connection;
-    }
-    uncounted.length = left;
-  }
-
-  /** Answers come in the order of the requests. @param {Connection} connection */
-  function countAnswered(connection) {
-    while (connection.response !== null && isAnswered(connection.response)) {
-      answered(connection.response.statusCode);
-      connection.response = connection.later.shift() ?? null;
-    }
-  }
-
-  /** @param {Connection} connection  @param {any} response */
-  function time(connection, response) {
+  /** Without a listener to the response, which would cost as much as to count thirty. @param {Connection} connection  @param {any} response */
+  function time({ timed }, response) {
     untimed = gap(oneOf);
-    const [beganMono, count] = [nowMono(), oneOf];
-    response.once('finish', guard(() => {
-      if (!connection.isClosed) timed(nowMono() - beganMono, count);
-    }));
+    timed.push({ response, beganMono: nowMono(), count: oneOf });
   }
 
-  /** What is under way when nobody counts any more is in no sum. */
-  function leaveUncounted() {
-    countAll();
-    for (const connection of uncounted) {
-      requests -= openOf(connection);
-      forget(connection);
-    }
-    uncounted.length = 0;
-  }
-
-  /** It began before anybody counted. */
   const finished = guard((/** @type {any} */ { response, socket }) => {
     /** @type {Connection | undefined} */
     const connection = socket[CONNECTION];
-    if (connection?.isClosed || connection?.response === response || connection?.later.includes(response)) return;
-    requests += 1;
+    if (connection?.isClosed) return;
+    if (connection === undefined || connection.era !== era || connection.open === 0) {
+      // It began before anybody counted.
+      requests += 1;
+    } else {
+      connection.open -= 1;
+      open -= 1;
+      if (connection.timed.length > 0 && connection.timed[0].response === response) took(/** @type {Connection["timed"][number]} */ (connection.timed.shift()));
+    }
     answered(response.statusCode);
   });
+
+  /** What is under way when nobody counts any more is in no sum. */
+  function leaveOpen() {
+    requests -= open;
+    open = 0;
+    era += 1;
+  }
 
   /** @param {number} status */
   function answered(status) {
@@ -153,13 +136,11 @@ function createHttpCounts(servers, guard) {
     responses[status < 500 ? Math.trunc(status / 100) : 5] += 1;
   }
 
-  function happened() {
-    countAll();
-    return requests + answers + aborted + servers.upgrades;
-  }
+  const happened = () => requests + answers + aborted + servers.upgrades;
 
-  /** @param {number} ms  @param {number} count  It stands for those beside it that were not timed. */
-  function timed(ms, count) {
+  /** @param {{ beganMono: number, count: number }} o  `count`: it stands for those beside it that were not timed. */
+  function took({ beganMono, count }) {
+    const ms = nowMono() - beganMono;
     durationMs += ms * count;
     latency[stepOf(ms)] += count;
   }
@@ -175,7 +156,7 @@ function createHttpCounts(servers, guard) {
       if (stream.aborted || status === undefined) aborted += 1;
       else {
         answered(status);
-        timed(nowMono() - beganMono, 1);
+        took({ beganMono, count: 1 });
       }
     }));
   });
@@ -183,14 +164,14 @@ function createHttpCounts(servers, guard) {
   servers.onSession = guard((/** @type {any} */ session) => session.on('stream', streamBegan));
 
   return {
-    /** @param {boolean} on  @param {{ isFromBirth?: boolean }} [o]  Before any request can have come. */
-    set(on, { isFromBirth = false } = {}) {
+    /** @param {boolean} on */
+    set(on) {
       if (on === isOn) return;
       isOn = on;
       const turn = on ? diagnostics.subscribe : diagnostics.unsubscribe;
       turn(START, /** @type {any} */ (started));
-      if (!on || !isFromBirth) turn(FINISH, /** @type {any} */ (finished));
-      if (!on) leaveUncounted();
+      turn(FINISH, /** @type {any} */ (finished));
+      if (!on) leaveOpen();
     },
     /** @param {() => void} then  Called once, with the next request. */
     whenAsked(then) {
@@ -198,10 +179,7 @@ function createHttpCounts(servers, guard) {
     },
     /** Whether nothing has been asked or answered since the last report. */
     isQuiet: () => happened() === happenedBefore,
-    answered() {
-      countAll();
-      return { responses: answers, errors: responses[5] };
-    },
+    answered: () => ({ responses: answers, errors: responses[5] }),
     /** @returns {HttpReport | null} */
     take() {
       const { upgrades } = servers;
@@ -213,22 +191,6 @@ function createHttpCounts(servers, guard) {
       return { requests, active: Math.max(0, requests - answers - aborted), aborted, upgrades, responses: responses.slice(1), durationMs: Math.round(durationMs), latency: steps };
     },
   };
-}
-
-/** Whether Node has handed it all to the system, and let go of it. One that waits behind another has no socket yet, but what it has to say. @param {any} response */
-function isAnswered(response) {
-  return response.socket === null && response.writableFinished;
-}
-
-/** @param {Connection} connection */
-function openOf({ response, later }) {
-  return response === null ? 0 : 1 + later.length;
-}
-
-/** @param {Connection} connection */
-function forget(connection) {
-  connection.response = null;
-  connection.later = [];
 }
 
 /** Not the same each time: requests that come in a pattern must not all be of one kind. @param {number} mean */

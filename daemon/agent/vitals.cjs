@@ -99,8 +99,7 @@ function createVitals(servers, onFault) {
   let isResting = true;
 
   function settle() {
-    // Who is measured is so from its birth.
-    counts.set(watcher !== null || measurer !== null, { isFromBirth: measurer !== null });
+    counts.set(watcher !== null || measurer !== null);
     if (watcher === null && measurer === null) return loop.look(0);
     if (isResting || !load.isExact()) counts.whenAsked(wake);
     if (watcher !== null || isBusy) return loop.look(CLOSE_LOOK_MS);

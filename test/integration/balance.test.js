@@ -36,7 +36,6 @@ test.each([
 ])('%i keep-alive connections %s: the busiest of four workers has at most %f times the mean', async (count, how, bound) => {
   const { port } = await cluster('answer(request, response);');
   const byPid = await openConnections({ port }, count, /** @type {'burst'|'one by one'} */ (how));
-  expect(byPid.size).toBe(4);
   expect(busiest(byPid, 4), JSON.stringify([...byPid.values()])).toBeLessThanOrEqual(bound);
 });
 
