@@ -41,7 +41,7 @@ const TIMED_MAX = 500;
 
 /**
  * Of a request nothing is kept. To keep the last response of each connection, and to look at it when the next one begins, spares being told of the ends,
- * but each collection had to copy them all: with 32 connections that was 4 % of what small answers take.
+ * but each collection has to copy them all: of what small answers take that was 1.7 %, and to be told of the ends is 1 %.
  * @param {InstanceType<typeof import('./servers.cjs').Servers>} servers
  * @param {import('./guard.cjs').Guard} guard
  */
