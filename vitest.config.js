@@ -12,8 +12,9 @@ const slowdown = Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
  * @param {number} o.timeoutMs  For one test, in ms; scales with NCLUST_TEST_SLOWDOWN.
  * @param {number} o.maxWorkers  Test files at once.
  * @param {string[]} [o.globalSetup]
+ * @param {boolean} [o.isolate]  A process of its own for each file. Default true.
  */
-const ring = (order, name, { include, exclude = [], timeoutMs, maxWorkers, globalSetup = [] }) => ({
+const ring = (order, name, { include, exclude = [], timeoutMs, maxWorkers, globalSetup = [], isolate = true }) => ({
   test: {
     name,
     include,
@@ -24,6 +25,7 @@ const ring = (order, name, { include, exclude = [], timeoutMs, maxWorkers, globa
     hookTimeout: timeoutMs * slowdown,
     teardownTimeout: timeoutMs * slowdown,
     maxWorkers,
+    isolate,
     globalSetup,
     retry: 0,
     sequence: { groupOrder: order },
@@ -49,7 +51,9 @@ export default defineConfig({
   test: {
     passWithNoTests: true,
     projects: [
-      ring(1, 'unit', { include: ['test/unit/**/*.test.js'], timeoutMs: 5_000, maxWorkers: 2 }),
+      // What lib exports keeps nothing from one call to the next: its tests share two processes, which halves their time.
+      ring(0, 'unit-lib', { include: ['test/unit/lib/**/*.test.js'], timeoutMs: 5_000, maxWorkers: 2, isolate: false }),
+      ring(1, 'unit', { include: ['test/unit/**/*.test.js'], exclude: ['test/unit/lib/**'], timeoutMs: 5_000, maxWorkers: 2 }),
       ring(2, 'integration', { include: ['test/integration/**/*.test.js'], exclude: LONG, timeoutMs: 30_000, maxWorkers: 3 }),
       ring(3, 'e2e', { include: ['test/e2e/*.test.js'], exclude: LONG, timeoutMs: 60_000, maxWorkers: 3 }),
       ring(3, 'long', { include: LONG, timeoutMs: 60_000, maxWorkers: 3 }),

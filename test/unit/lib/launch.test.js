@@ -45,8 +45,9 @@ async function stoppedListener() {
   await once(child, 'message');
   process.kill(child.pid ?? 0, 'SIGSTOP');
   const exited = once(child, 'exit');
-  // Blocks this process, whose connection is therefore in the queue of the dying one.
-  return { path, exited, killNow: () => execFileSync('sh', ['-c', `kill -9 ${child.pid}; while [ "$(ps -o stat= -p ${child.pid} | cut -c1)" != Z ]; do :; done`]) };
+  // Blocks this process, whose connection is therefore in the queue of the dying one. A zombie whose other threads ("l") are not over yet still holds its socket.
+  const isOver = `case "$(ps -o stat= -p ${child.pid})" in *l*) false;; Z*) true;; *) false;; esac`;
+  return { path, exited, killNow: () => execFileSync('sh', ['-c', `kill -9 ${child.pid}; until ${isOver}; do :; done`]) };
 }
 
 test('a listener that dies with the connection in its queue is nobody, not an error', async () => {
