@@ -8,7 +8,7 @@ const { PerformanceObserver } = require('node:perf_hooks');
  * its time. Who has had more than so many between two reports is watched for one report of several, and in the others takes the same part of its work.
  */
 const COLLECTIONS_MAX = 10;
-/** So many are then told of between two reports, on the mean. */
+/** So many are in time told of between two reports, on the mean: it goes unwatched for twice as long each time, so that a burst is not taken for what follows. */
 const COLLECTIONS_MEAN = 3;
 const UNWATCHED_MAX = 19;
 
@@ -19,7 +19,8 @@ function createGcWatch(guard) {
   let seenMs = 0;
   /** Of the work, when it was last watched. */
   let share = 0;
-  /** Reports that go without being watched. */
+  /** Reports that go without being watched: of the last such span, and those that are left of it. */
+  let span = 0;
   let unwatched = 0;
   const observer = new PerformanceObserver(guard((/** @type {import('node:perf_hooks').PerformanceObserverEntryList} */ list) => {
     for (const { duration } of list.getEntries()) {
@@ -34,7 +35,8 @@ function createGcWatch(guard) {
   function takeWatched(activeMs) {
     totalMs += seenMs;
     share = activeMs > 0 ? Math.min(1, seenMs / activeMs) : 0;
-    unwatched = seen > COLLECTIONS_MAX ? Math.min(UNWATCHED_MAX, Math.ceil(seen / COLLECTIONS_MEAN) - 1) : 0;
+    span = seen > COLLECTIONS_MAX ? Math.min(UNWATCHED_MAX, Math.ceil(seen / COLLECTIONS_MEAN) - 1, 2 * span + 1) : 0;
+    unwatched = span;
     seen = 0;
     seenMs = 0;
     if (unwatched > 0) observer.disconnect();

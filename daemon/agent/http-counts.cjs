@@ -30,7 +30,8 @@ const STEPS_PER_DOUBLING = 4;
  * @typedef {object} Connection
  * @property {number} open  Its requests without an answer, of that era.
  * @property {number} era
- * @property {{ response: any, beganMono: number, count: number }[]} timed  Those of them that are timed, the oldest first: answers come in the order of the requests.
+ * @property {number} given  Answers of that era. They come in the order of the requests: the nth is that of the nth.
+ * @property {{ nth: number, beganMono: number, count: number }[]} timed  Those of them that are timed, the oldest first.
  * @property {boolean} isClosed
  */
 
@@ -40,8 +41,10 @@ const CONNECTION = Symbol('nclust');
 const TIMED_MAX = 500;
 
 /**
- * Of a request nothing is kept. To keep the last response of each connection, and to look at it when the next one begins, spares being told of the ends,
- * but each collection has to copy them all: of what small answers take that was 1.7 %, and to be told of the ends is 1 %.
+ * Of a request no object is kept. To keep the last response of each connection, and to look at it when the next one begins, spares being told of the ends,
+ * but each collection has to copy them all: it costs as much.
+ *
+ * Who begins to count while an unseen request is under way takes its answer for that of the one behind it: if the connection then ends, that one is in no sum.
  * @param {InstanceType<typeof import('./servers.cjs').Servers>} servers
  * @param {import('./guard.cjs').Guard} guard
  */
@@ -62,7 +65,7 @@ function createHttpCounts(servers, guard) {
   /** Who waits for the next request. @type {(() => void) | null} */
   let asked = null;
 
-  const started = guard((/** @type {any} */ { socket, response }) => {
+  const started = guard((/** @type {any} */ { socket }) => {
     requests += 1;
     open += 1;
     if (asked !== null) tellAsked();
@@ -71,7 +74,7 @@ function createHttpCounts(servers, guard) {
     if (connection.era !== era) renew(connection);
     connection.open += 1;
     untimed -= 1;
-    if (untimed <= 0) time(connection, response);
+    if (untimed <= 0) time(connection);
   });
 
   function tellAsked() {
@@ -83,7 +86,7 @@ function createHttpCounts(servers, guard) {
   /** @param {any} socket  @returns {Connection} */
   function begin(socket) {
     /** @type {Connection} */
-    const connection = { open: 0, era, timed: [], isClosed: false };
+    const connection = { open: 0, era, given: 0, timed: [], isClosed: false };
     Object.defineProperty(socket, CONNECTION, { value: connection });
     socket.once('close', guard(() => {
       connection.isClosed = true;
@@ -99,26 +102,29 @@ function createHttpCounts(servers, guard) {
   function renew(connection) {
     connection.era = era;
     connection.open = 0;
+    connection.given = 0;
     connection.timed.length = 0;
   }
 
-  /** Without a listener to the response, which would cost as much as to count thirty. @param {Connection} connection  @param {any} response */
-  function time({ timed }, response) {
+  /** Without a listener to the response, which would cost as much as to count fifty. @param {Connection} connection */
+  function time(connection) {
     untimed = gap(oneOf);
-    timed.push({ response, beganMono: nowMono(), count: oneOf });
+    connection.timed.push({ nth: connection.given + connection.open, beganMono: nowMono(), count: oneOf });
   }
 
   const finished = guard((/** @type {any} */ { response, socket }) => {
     /** @type {Connection | undefined} */
     const connection = socket[CONNECTION];
-    if (connection?.isClosed) return;
+    // Node 20 and 22 also tell of the end of an answer that could not be delivered. What the app itself then destroys, Node 20 does not know either.
+    if (connection?.isClosed || socket.errored) return;
     if (connection === undefined || connection.era !== era || connection.open === 0) {
       // It began before anybody counted.
       requests += 1;
     } else {
       connection.open -= 1;
+      connection.given += 1;
       open -= 1;
-      if (connection.timed.length > 0 && connection.timed[0].response === response) took(/** @type {Connection["timed"][number]} */ (connection.timed.shift()));
+      if (connection.timed.length > 0 && connection.timed[0].nth === connection.given) took(/** @type {Connection["timed"][number]} */ (connection.timed.shift()));
     }
     answered(response.statusCode);
   });
@@ -153,7 +159,7 @@ function createHttpCounts(servers, guard) {
     const beganMono = nowMono();
     stream.once('close', guard(() => {
       const status = stream.sentHeaders?.[':status'];
-      if (stream.aborted || status === undefined) aborted += 1;
+      if (stream.aborted || !stream.writableFinished || status === undefined) aborted += 1;
       else {
         answered(status);
         took({ beganMono, count: 1 });

@@ -14,6 +14,7 @@ const ROUTES = `(request, response) => {
   const { pathname, searchParams } = new URL(request.url, 'http://localhost');
   if (pathname === '/hang') return say('hangs');
   if (pathname === '/half') return void (response.writeHead(200), response.write('half'), say('half'));
+  if (pathname === '/big') return void response.end(Buffer.alloc(2e7));
   if (pathname === '/block') for (const until = Date.now() + Number(searchParams.get('ms')); Date.now() < until;);
   if (pathname === '/garbage') for (const until = Date.now() + Number(searchParams.get('ms')), kept = []; Date.now() < until;) if (kept.push(Array(100).fill({})) > 1_000) kept.length = 0;
   if (pathname === '/exit') response.on('finish', () => process.exit(3));
@@ -73,27 +74,47 @@ test.each(['cluster', 'fork'])('%s: what a driver counts is what the agent has c
   }
   await counted({ requests: 120, active: 0, aborted: 2, responses: [0, 102, 7, 5, 4] });
 
+  // All of it has been handed over, and most of it cannot be delivered any more.
+  const left = connect(port, '127.0.0.1');
+  left.write('GET /big HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(left, 'data');
+  left.destroy();
+  await counted({ requests: 121, active: 0, aborted: 3, responses: [0, 102, 7, 5, 4] });
+
   for (let at = 0; at < 4; at += 1) {
     const socket = connect(port, '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n');
     await once(socket.resume(), 'close');
   }
-  await counted({ requests: 120, upgrades: 4 });
+  await counted({ requests: 121, upgrades: 4 });
 });
 
 test('streams of HTTP/2 count as requests', async () => {
   const { port, counted, keeper } = await service({ code: `require('http2').createServer(${ROUTES})` });
-  const session = connectHttp2(`http://127.0.0.1:${port}`);
-  onTestFinished(() => session.destroy());
-  const stream = (/** @type {string} */ path) => session.request({ ':path': path });
+  const connected = () => {
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    onTestFinished(() => session.destroy());
+    return session;
+  };
+  const session = connected();
+  const stream = (/** @type {string} */ path, method = 'GET') => session.request({ ':path': path, ':method': method });
   await Promise.all(Array.from({ length: 20 }, (_, at) => once(stream(at < 5 ? '/?status=500' : '/').resume(), 'close')));
-  await counted({ requests: 20, active: 0, aborted: 0, responses: [0, 15, 0, 0, 5] });
+  await Promise.all(['/?status=204', '/?status=304', '/?status=404'].map((path) => once(stream(path).resume(), 'close')));
+  await once(stream('/', 'HEAD').resume(), 'close');
+  await counted({ requests: 24, active: 0, aborted: 0, responses: [0, 17, 1, 1, 5] });
   const hanging = stream('/hang');
   hanging.on('error', () => {});
   await keeper.says('one', 'hangs');
-  await counted({ requests: 21, active: 1 });
+  await counted({ requests: 25, active: 1 });
   hanging.close(8);
-  await counted({ requests: 21, active: 0, aborted: 1, responses: [0, 15, 0, 0, 5] });
+  await counted({ requests: 25, active: 0, aborted: 1, responses: [0, 17, 1, 1, 5] });
+  const left = stream('/big');
+  await once(left, 'data');
+  left.close(8);
+  await counted({ requests: 26, active: 0, aborted: 2, responses: [0, 17, 1, 1, 5] });
+  const all = connected().request({ ':path': '/big' });
+  await once(all.resume(), 'close');
+  await counted({ requests: 27, active: 0, aborted: 2, responses: [0, 18, 1, 1, 5] });
 });
 
 test('a block of 200 ms of an idle loop is seen for what it is', async () => {

@@ -9,9 +9,11 @@ const collectOnce = runInNewContext('gc');
 const WORK_MS = 1_000;
 
 let watch;
+let toldMs;
 
 beforeEach(() => {
   watch = createGcWatch((entry) => entry);
+  toldMs = 0;
 });
 
 /** Until Node has told of them: it does in the turn after the next. */
@@ -37,15 +39,30 @@ test('of a process that collects all the time one report of several is watched, 
   const watched = watch.take(WORK_MS);
   await collect(25);
   expect(watch.take(2 * WORK_MS)).toBeCloseTo(3 * watched, 5);
-  // 25 at once, 3 on the mean: the last of 8 that go without.
-  for (let report = 2; report <= 8; report += 1) {
-    await collect(1);
-    expect(watch.take(0)).toBeCloseTo(3 * watched, 5);
-  }
   await collect(3);
   const again = watch.take(WORK_MS);
   expect(again).toBeGreaterThan(3 * watched);
   expect(again).not.toBeCloseTo(4 * watched, 5);
   await collect(1);
   expect(watch.take(WORK_MS)).toBeGreaterThan(again);
+});
+
+/** @param {number} times  How many collections are there between two reports.  @returns {Promise<number>}  Reports that went without, until the next one that was watched. */
+async function unwatchedFor(times) {
+  for (let reports = 0; ; reports += 1) {
+    await collect(times);
+    const beforeMs = toldMs;
+    toldMs = watch.take(0);
+    if (toldMs > beforeMs) return reports;
+  }
+}
+
+test('the longer a process has collected all the time, the more seldom it is watched; a burst is taken for no more than one report that follows', async () => {
+  expect(await unwatchedFor(25)).toBe(0);
+  const gone = [];
+  for (let watched = 0; watched < 4; watched += 1) gone.push(await unwatchedFor(25));
+  // 25 at once are 3 on the mean, where 8 reports go without.
+  expect(gone).toEqual([1, 3, 7, 8]);
+  expect(await unwatchedFor(1)).toBe(8);
+  expect([await unwatchedFor(25), await unwatchedFor(1)]).toEqual([0, 1]);
 });

@@ -143,6 +143,34 @@ test('a response that was given is nobody\'s to hold, though its connection stay
   expect(sockets.every((socket) => socket.listenerCount('close') === 1)).toBe(true);
 });
 
+test('nothing is held of requests that began before the counting, or while it was off, and those behind them are timed again', async () => {
+  const socket = new EventEmitter();
+  startUnseen(socket);
+  const behind = new WeakRef(start(socket));
+  finish(socket);
+  finish(socket);
+  for (let times = 0; times < 50; times += 1) serveOne(socket);
+  const { requests, active, latency } = counts.take();
+  expect({ requests, active }).toEqual({ requests: 52, active: 0 });
+  expect(latency.filter((_, at) => at % 2 === 1).reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(50);
+  const under = new WeakRef(start(socket));
+  counts.set(false);
+  finish(socket);
+  await new Promise((resolve) => { setImmediate(resolve); });
+  collect();
+  expect([behind.deref(), under.deref()]).toEqual([undefined, undefined]);
+});
+
+test('an answer that fails on its way is none, though Node tells of its end', () => {
+  const socket = Object.assign(new EventEmitter(), { errored: null });
+  start(socket);
+  socket.errored = new Error('reset');
+  finish(socket);
+  expect(counts.take()).toMatchObject({ requests: 1, active: 1, aborted: 0 });
+  socket.emit('close');
+  expect(counts.take()).toMatchObject({ requests: 1, active: 0, aborted: 1, responses: [0, 0, 0, 0, 0], latency: [] });
+});
+
 test('an answer is counted when its connection has ended, and one that waits behind another only when it is given', () => {
   const [ended, piped] = [new EventEmitter(), new EventEmitter()];
   start(ended);
