@@ -2,6 +2,8 @@ import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** The quickest counts: the others were held up by somebody. */
+const ATTEMPTS = 12;
 const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
 
 /**
@@ -26,7 +28,7 @@ export function workForOneCoreAndABit(ratePerSecond) {
   const rounds = 1_000_000;
   let sum = 0;
   let tookMs = Infinity;
-  for (let attempt = 0; attempt < 4; attempt += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const started = performance.now();
     for (let i = rounds; i >= 0; i -= 1) sum += Math.atan(i) * Math.tan(i);
     tookMs = Math.min(tookMs, performance.now() - started);
