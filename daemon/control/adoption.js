@@ -98,7 +98,9 @@ function seatInstance(core, instance, fact) {
   }
   const seat = addSeat(world, { id, generation, slot, name, spec: specFor(world, id, generation) });
   seat.instanceId = instance.instanceId;
-  seat.life = { ...seat.life, state: standingOf(instance, fact) };
+  const state = standingOf(instance, fact);
+  seat.life = { ...seat.life, state };
+  instance.wasUp = state !== 'starting' || wasOldEnough(seat, fact, core.parts.clock.nowMs());
   return { seat, instance, fact, asked };
 }
 
@@ -127,14 +129,14 @@ function specFor(world, id, generation) {
 }
 
 /** @param {Core} core @param {Seated} seated */
-function settleIn(core, { seat, fact, asked }) {
+function settleIn(core, { seat, instance, fact, asked }) {
   if (asked || fact.isRetiring) {
     seat.life = { ...seat.life, state: 'stopping', asked: asked ?? { cause: 'stop', by: null } };
     return;
   }
   if (seat.life.state !== 'starting') return;
   // An orphan was serving before its keeper died; it will not say it again.
-  if (hasShownUp(core.world, seat) || fact.isAdopted || wasOldEnough(seat, fact)) step(core, seat, { type: 'ready' });
+  if (hasShownUp(core.world, seat) || fact.isAdopted || (fact.exit && instance.wasUp)) step(core, seat, { type: 'ready' });
   else step(core, seat, { type: 'spawned', startedAtMs: fact.startedAtMs });
 }
 
@@ -152,9 +154,10 @@ function standingOf({ label }, { isParked, isGated }) {
 /**
  * @param {Seat} seat
  * @param {ChildFact} fact
+ * @param {number} nowMs
  */
-function wasOldEnough({ spec }, { exit, startedAtMs, bootedAtMs = startedAtMs }) {
-  return spec !== null && !spec.waitReady && exit !== null && bootedAtMs !== null && exit.atMs - bootedAtMs >= spec.minUptimeMs;
+function wasOldEnough({ spec }, { exit, startedAtMs, bootedAtMs = startedAtMs }, nowMs) {
+  return spec !== null && !spec.waitReady && bootedAtMs !== null && (exit?.atMs ?? nowMs) - bootedAtMs >= spec.minUptimeMs;
 }
 
 /**

@@ -143,7 +143,7 @@ export class Control {
     const next = { ...desired, tokens: [...before.tokens, receipt].slice(-RECEIPTS_KEPT) };
     parts.store.save(next);
     world.desired = next;
-    noteWishes(this.#core, before, next);
+    noteWishes(this.#core, before, next, method);
     tellDeleted(this.#core, before);
     this.dispatch({ type: 'changed', names: changedNames(before, next) });
     return receipt;

@@ -61,6 +61,7 @@ export function newInstance(instanceId, label) {
     bootedAtMs: null,
     addresses: [],
     isReady: false,
+    wasUp: false,
     isAwaitingSecrets: false,
     isStray: false,
     isOrphan: false,

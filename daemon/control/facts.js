@@ -127,7 +127,7 @@ function noteDeath(core, instance, seat, lastLines, uptimeMs) {
   const memory = memoryOf(world, label.id);
   const { signalledBy, isOrphan } = instance;
   const circumstances = { code, signal, asked: memory.asked[instanceId] ?? null, signalledBy, isOrphan, lastLines, hasOomKillGrown: parts.oom.hasGrown };
-  const death = { instanceId, atMs, pid, code, signal, ...causeOf(circumstances), uptimeMs, wasReady: isServing(instance, seat), lastLines };
+  const death = { instanceId, atMs, pid, code, signal, ...causeOf(circumstances), uptimeMs, wasReady: wasServing(instance), lastLines };
   recordDeath(memory, death);
   noteDied(core, label, death);
   if (isKeptOut(world, instance)) discount(memory, label.spawns);
@@ -137,12 +137,9 @@ function noteDeath(core, instance, seat, lastLines, uptimeMs) {
   if (!seat) writeNote(core, label.id);
 }
 
-/**
- * @param {Instance} instance
- * @param {Seat|null} seat
- */
-function isServing(instance, seat) {
-  return seat?.life.state === 'up' || instance.isReady || instance.addresses.length > 0;
+/** @param {Instance} instance */
+function wasServing({ wasUp, isReady, addresses }) {
+  return wasUp || isReady || addresses.length > 0;
 }
 
 /** The last process of the tree is gone: nobody can write to the pipes any more. @param {Core} core @param {Instance} instance @param {{report?: unknown}} data */

@@ -106,7 +106,7 @@ export function addSeat(world, place) {
  */
 function askedFor(world, app, seat) {
   if (world.ending) return { cause: 'stop', by: world.ending };
-  if (!app) return { cause: 'delete', by: 'delete' };
+  if (!app) return { cause: 'delete', by: world.desired.tokens.at(-1)?.method === 'kill' ? 'kill' : 'delete' };
   const wish = app.slots.find((slot) => slot.id === seat.id);
   if (!wish) return app.by === 'delete' ? { cause: 'delete', by: 'delete' } : { cause: 'scale', by: app.by };
   if (wish.want === 'down') return { cause: 'stop', by: app.by };

@@ -24,6 +24,7 @@ export function step(core, seat, event) {
   const { life, effects } = next(seat.life, event, { policy, isWanted: isWanted(world, seat), trial, nowMs: parts.clock.nowMs() });
   const before = seat.life;
   seat.life = life;
+  if (life.state === 'up') markUp(world.instances.get(seat.instanceId ?? ''));
   if (life.state !== before.state || seat.sinceMs === 0) seat.sinceMs = parts.clock.nowMs();
   const hasNews = remember(core, seat, before, effects);
   noteStep(core, seat, before, event, { effects, isOnTrial: trial.isOn });
@@ -54,6 +55,11 @@ function remember({ parts, world }, seat, before, effects) {
     memory.seat = { generation: seat.generation, state, streak, unstableAtMs, hasFailed, untilMs };
   }
   return isJudged || state === 'down' || asked !== before.asked;
+}
+
+/** @param {import('./world.js').Instance|undefined} instance */
+function markUp(instance) {
+  if (instance) instance.wasUp = true;
 }
 
 /** For what still runs of an app that is not in the list any more: the defaults. */

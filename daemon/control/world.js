@@ -32,6 +32,7 @@ import { newMemory } from './memory.js';
  * @property {number|null} bootedAtMs  When its main module had been evaluated or it listened, whichever came first; of what cannot say so, when it was started.
  * @property {Address[]} addresses
  * @property {boolean} isReady  It said so.
+ * @property {boolean} wasUp  It has been, whatever it is now.
  * @property {boolean} isAwaitingSecrets  The keeper has not been asked for it.
  * @property {boolean} isStray  Runs, and the list may have lost it: left alone.
  * @property {boolean} isOrphan  An earlier keeper had started it.

@@ -8,7 +8,7 @@ const MINUTES_OF_CRASHES = '10m';
 /** What each type says, in words that follow the name of its process or app. @type {Record<string, (event: LoggedEvent) => string>} */
 const WORDS = {
   added: ({ by, instances }) => `was added${byWhom(by)}, with ${count(instances, 'instance')}`,
-  deleted: ({ by }) => `was deleted${byWhom(by)}`,
+  deleted: ({ by }) => `was ${by === 'kill' ? 'taken out of the list' : 'deleted'}${byWhom(by)}`,
   config: ({ attributes = [], by }) => `was given another ${attributes.join(', ')}${byWhom(by)}`,
   scaled: ({ from, to, by }) => `was scaled from ${from} to ${to}${byWhom(by)}`,
   stop: ({ by, slots = [] }) => `was told to stop${byWhom(by)}: ${count(slots.length, 'instance')}`,

@@ -41,9 +41,9 @@ export function noteDied({ bus, world }, label, { instanceId, atMs, lastLines, p
   bus.note({ type: 'died', at: atMs, ...placeIn(world, label, instanceId), pid: pid || undefined, code, signal, cause, by, uptimeMs, wasReady, ...lastWords(lastLines) });
 }
 
-/** @param {Core} core @param {Desired} before @param {Desired} after */
-export function noteWishes({ bus }, before, after) {
-  for (const event of wishEvents(before, after)) bus.note(event);
+/** @param {Core} core @param {Desired} before @param {Desired} after @param {string} method  What changed it. */
+export function noteWishes({ bus }, before, after, method) {
+  for (const event of wishEvents(before, after, method)) bus.note(event);
 }
 
 /**

@@ -12,9 +12,10 @@ const ATTRIBUTES_MAX = 40;
  * What a change of wishes is, in events: who asked for what. Names of attributes and variables, and never what they hold.
  * @param {Desired} before
  * @param {Desired} after
+ * @param {string} method  What changed it.
  * @returns {Untimed[]}
  */
-export function wishEvents(before, after) {
+export function wishEvents(before, after, method) {
   const old = new Map(before.apps.map((app) => [app.spec.name, app]));
   const ids = new Set(after.apps.flatMap((app) => app.slots.map(({ id }) => id)));
   const changed = after.apps.flatMap((app) => {
@@ -24,7 +25,7 @@ export function wishEvents(before, after) {
   });
   const kept = new Set(after.apps.map((app) => app.spec.name));
   const gone = before.apps.filter((app) => !kept.has(app.spec.name) && !app.slots.some(({ id }) => ids.has(id)));
-  return [...changed, ...gone.map((app) => ({ type: 'deleted', ...placeOf(app), by: 'delete' }))];
+  return [...changed, ...gone.map((app) => ({ type: 'deleted', ...placeOf(app), by: method }))];
 }
 
 /**

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createChronicle } from '../../../../daemon/control/chronicle/chronicle.js';
 import { journalEvent } from '../../../../daemon/control/chronicle/journal-events.js';
+import { nothingDesired } from '../../../../daemon/control/desired.js';
 import { lastWords } from '../../../../daemon/control/chronicle/last-words.js';
 import { readEvents } from '../../../../lib/shared/event-log.js';
 import { createRig } from '../control-rig.js';
@@ -35,6 +36,44 @@ test('a start, a scale, a change and a stop are told with who asked', async () =
   told(rig);
   await rig.call('delete', { targets: ['api'] });
   expect(told(rig)).toEqual(['deleted']);
+});
+
+test('kill is who takes everything out of the list', async () => {
+  const rig = await booted();
+  await Promise.all([rig.start({ name: 'api' }), rig.turn()]);
+  told(rig);
+  rig.control.mutate('kill', 'kill-token', () => ({ desired: nothingDesired(), up: [], gone: [], about: [] }));
+  void rig.control.end('kill');
+  await rig.turn(20_000);
+  expect(rig.noted.filter(({ type }) => type === 'deleted' || type === 'died')).toMatchObject([{ type: 'deleted', app: 'api', by: 'kill' }, { type: 'died', by: 'kill' }]);
+});
+
+test.each(['stop', 'delete', 'restart', 'reload'])('an app that listens nowhere was up, and is said to have been when a %s ends it', async (command) => {
+  const rig = await booted();
+  rig.keeper.behave = () => ({});
+  await Promise.all([rig.start({ name: 'api', minUptimeMs: 1_000 }), rig.turn(5_000)]);
+  told(rig);
+  await Promise.all([rig.call(command, { targets: ['api'] }), rig.turn(20_000)]);
+  expect(rig.noted.filter(({ type }) => type === 'died')).toMatchObject([{ uptimeMs: expect.any(Number), wasReady: true }]);
+});
+
+test('one that was up under the control before is said to have been, though this one stops it at once', async () => {
+  const rig = await booted();
+  rig.keeper.behave = () => ({});
+  await Promise.all([rig.start({ name: 'api', minUptimeMs: 1_000 }), rig.turn(5_000)]);
+  await rig.boot();
+  told(rig);
+  await Promise.all([rig.call('stop', { targets: ['api'] }), rig.turn(20_000)]);
+  expect(rig.noted.filter(({ type }) => type === 'died')).toMatchObject([{ wasReady: true }]);
+});
+
+test('one that is stopped before it is up never was', async () => {
+  const rig = await booted();
+  rig.keeper.behave = () => ({});
+  void rig.start({ name: 'api', minUptimeMs: 1_000 }).catch(() => {});
+  await rig.turn(500);
+  await Promise.all([rig.call('stop', { targets: ['api'] }), rig.turn(20_000)]);
+  expect(rig.noted.filter(({ type }) => type === 'died')).toMatchObject([{ wasReady: false }]);
 });
 
 test('what changes of the environment is named, and never told', async () => {
