@@ -40,7 +40,8 @@ export async function profile(context, words, options) {
   const file = resolve(context.cwd, options.output ?? defaultName(worker, kind, new Date()));
   const output = createOutput(file, worker.pid);
   try {
-    talk(announcement(worker, kind, durationMs));
+    // What is no Node program is about to be refused.
+    if (worker.nodeVersion !== null) talk(announcement(worker, kind, durationMs));
     const by = await take({ ...context, talk }, client, worker, { kind, durationMs, output });
     const bytes = output.keep();
     talk(`Open it in Chrome: the developer tools (F12), ${kind.panel}, Load profile.`);
@@ -91,18 +92,36 @@ function announcement({ id, name, pid }, { word }, durationMs) {
  * @param {{kind: Kind, durationMs: number, output: Output}} what
  * @returns {Promise<Profiled['by']>}
  */
-async function take(context, client, worker, { kind, durationMs, output }) {
-  const { id, name } = worker;
+async function take(context, client, worker, what) {
+  if (await takesItself(context, client, worker, what)) return 'itself';
+  const { kind, durationMs, output } = what;
+  const [{ breakIn }, { takeInside }] = await Promise.all([import('../profile/break-in.js'), import('../profile/taken-inside.js')]);
+  try {
+    await breakIn(context, client, worker, (inside, signal) => takeInside(inside, { kind, durationMs, file: output.writable, signal }));
+    return 'debugger';
+  } catch (error) {
+    if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
+    // What held it up may have ended meanwhile.
+    context.talk('No debugger got in. The worker is asked once more, and takes the profile itself if it answers.');
+    if (await takesItself(context, client, worker, what)) return 'itself';
+    throw error;
+  }
+}
+
+/**
+ * @param {Context} context
+ * @param {Client} client
+ * @param {SlotStatus} worker
+ * @param {{kind: Kind, durationMs: number, output: Output}} what
+ * @returns {Promise<boolean>}  False: its event loop is held up, and nothing was begun.
+ */
+async function takesItself(context, client, { id, name }, { kind, durationMs, output }) {
   const interrupt = new AbortController();
   const release = context.onInterrupt(() => interrupt.abort(new NclustError('ERR_NCLUST_INTERRUPTED', `The profile of "${name}" (id ${id}) was given up, and nothing of it was kept.`)));
   try {
     const { bytes } = await client.request('profile', { target: String(id), kind: kind.word, durationMs, file: output.writable }, { signal: interrupt.signal });
-    if (bytes !== null) return 'itself';
+    return bytes !== null;
   } finally {
     release();
   }
-  context.talk(`"${name}" (id ${id}) does not answer: its event loop is held up. A debugger goes in, through a port of 127.0.0.1 that is open until it is done.`);
-  const [{ breakIn }, { takeInside }] = await Promise.all([import('../profile/break-in.js'), import('../profile/taken-inside.js')]);
-  await breakIn(context, client, worker, (inside, signal) => takeInside(inside, { kind, durationMs, file: output.writable, signal }));
-  return 'debugger';
 }

@@ -1,3 +1,4 @@
+import { NclustError } from '../shared/errors.js';
 import { oneWorker } from './one-worker.js';
 
 /** @typedef {import('../profile/stack-of.js').Frame} Frame */
@@ -6,6 +7,7 @@ import { oneWorker } from './one-worker.js';
  * @typedef {object} Stack
  * @property {{id: number, name: string, slot: number, pid: number}} slot
  * @property {boolean} isHeldUp  Its event loop does not turn: the frames are those of one moment, else those that were seen most often.
+ * @property {boolean} wasHeldUp  It did not answer at first, and does now: the rest is of what it does since.
  * @property {number|null} busy  0 to 1: which part of the time it did something. Null when its loop is held up.
  * @property {number} durationMs  For so long it was looked at. 0: a moment.
  * @property {Frame[]} frames  The innermost first. Empty: it ran no JavaScript.
@@ -18,17 +20,41 @@ const LOOK_MS = 200;
  * What a worker runs now.
  * @param {import('../context.js').Context} context
  * @param {string[]} words  The target.
+ * @param {Record<string, any>} options
  * @returns {Promise<Stack>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_BAD_SELECTOR, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NO_REPLY and
  *   ERR_NCLUST_INTERRUPTED.
  */
-export async function stack(context, words) {
+export async function stack(context, words, { json }) {
   const { client, worker } = await oneWorker(context, words);
-  const { slot, stack: seen } = await client.request('stack', { target: String(worker.id), durationMs: LOOK_MS });
-  const { fileOf, stackOf } = await import('../profile/stack-of.js');
-  if (seen) {
-    const frames = seen.frames.map((/** @type {any} */ { name, url, line, column }) => ({ name, file: fileOf(url), line, column }));
-    return { slot, isHeldUp: false, busy: seen.busy, durationMs: LOOK_MS, frames, resources: seen.resources };
-  }
+  const look = () => client.request('stack', { target: String(worker.id), durationMs: LOOK_MS });
+  const { slot, stack: seen } = await look();
+  const { fileOf, isOfApp, stackOf } = await import('../profile/stack-of.js');
+  /** @param {any} answer @param {boolean} wasHeldUp @returns {Stack} */
+  const turning = ({ busy, frames, resources }, wasHeldUp) => ({
+    slot, isHeldUp: false, wasHeldUp, busy, durationMs: LOOK_MS, frames: frames.map((/** @type {any} */ { name, url, line, column }) => ({ name, file: fileOf(url), line, column })), resources,
+  });
+  if (seen) return turning(seen, false);
+
   const { breakIn } = await import('../profile/break-in.js');
-  return { slot, isHeldUp: true, busy: null, durationMs: 0, frames: await breakIn(context, client, worker, stackOf), resources: [] };
+  const { frames, failure } = await orNoReply(breakIn(json ? { ...context, talk: () => {} } : context, client, worker, stackOf));
+  if (!frames.some(isOfApp)) {
+    // It may have come back while the debugger waited. Or it stays between two turns of its loop, as of process.nextTick(): only the worker can tell.
+    const { stack: now } = await look();
+    if (now) return turning(now, true);
+    if (failure) throw failure;
+  }
+  return { slot, isHeldUp: true, wasHeldUp: false, busy: null, durationMs: 0, frames, resources: [] };
+}
+
+/**
+ * @param {Promise<Frame[]>} look
+ * @returns {Promise<{frames: Frame[], failure: NclustError|null}>}
+ */
+async function orNoReply(look) {
+  try {
+    return { frames: await look, failure: null };
+  } catch (error) {
+    if (error instanceof NclustError && error.code === 'ERR_NCLUST_NO_REPLY') return { frames: [], failure: error };
+    throw error;
+  }
 }

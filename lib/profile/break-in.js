@@ -13,7 +13,7 @@ const OPEN_MS = 5_000;
 const ANSWER_MS = 2_000;
 
 /**
- * Looks into a process whose event loop is held up, with a debugger that comes in for as long as that takes.
+ * Looks into a process whose event loop is held up, with a debugger that comes in for as long as that takes, and says so.
  * @template T
  * @param {import('../context.js').Context} context
  * @param {Client} client
@@ -21,7 +21,8 @@ const ANSWER_MS = 2_000;
  * @param {(inside: import('./debugger.js').Debugger, signal: AbortSignal) => Promise<T>} look  The signal is Ctrl-C.
  * @returns {Promise<T>}  Throws ERR_NCLUST_NOT_REACHABLE where no debugger gets in, ERR_NCLUST_NO_REPLY where it learns nothing, ERR_NCLUST_INTERRUPTED.
  */
-export async function breakIn({ onInterrupt }, client, worker, look) {
+export async function breakIn({ onInterrupt, talk }, client, worker, look) {
+  talk(`"${worker.name}" (id ${worker.id}) does not answer: its event loop is held up. A debugger goes in, through a port of 127.0.0.1 that is open until it is done.`);
   const interrupt = new AbortController();
   const release = onInterrupt(() => interrupt.abort(new NclustError('ERR_NCLUST_INTERRUPTED', `Nothing was taken of "${worker.name}" (id ${worker.id}).`)));
   const target = String(worker.id);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fchownSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { NclustError } from '../shared/errors.js';
 import { orUnwritable } from '../unwritable.js';
 
@@ -51,7 +51,9 @@ function create(file) {
   try {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (cause) {
-    if (/** @type {NodeJS.ErrnoException} */ (cause).code === 'EEXIST') throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" is there already, and is not overwritten.`, { hint: 'Move it away, or give another name with --output.', data: { file } });
+    const { code } = /** @type {NodeJS.ErrnoException} */ (cause);
+    if (code === 'ENOENT') throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `There is no folder "${dirname(file)}".`, { hint: 'Make it, or give another file with --output.', data: { file } });
+    if (code === 'EEXIST') throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" is there already, and is not overwritten.`, { hint: 'Move it away, or give another name with --output.', data: { file } });
     orUnwritable(file, () => { throw cause; });
   }
 }

@@ -44,6 +44,14 @@ function frame(name, url, { lineNumber, columnNumber = 0 }) {
   return { name, file: fileOf(url), line: lineNumber + 1, column: columnNumber + 1 };
 }
 
+/**
+ * Whether it is no code of Node itself, nor of what nclust preloads. A debugger that comes in when a worker is through with what held it up sees only these.
+ * @param {Frame} frame
+ */
+export function isOfApp({ file }) {
+  return !file.startsWith('node:') && !/[\\/]daemon[\\/]agent[\\/][\w-]+\.cjs$/.test(file);
+}
+
 /** @param {string} url */
 export function fileOf(url) {
   return url.startsWith('file://') ? fileURLToPath(url) : url;

@@ -136,6 +136,28 @@ test('a worker that does not come back to its loop: its stack and a profile, and
   expect(await app.pids()).toEqual([pid]);
 });
 
+test('a worker that comes back from a system call meanwhile was held up, and no innocent frame is shown', async () => {
+  const home = await sandbox();
+  const { app, pid, free } = await spinner(home);
+  await app.get('/call');
+  const command = home.follow('stack', 'api');
+  await home.waitFor('the debugger', () => command.stderr().includes('A debugger goes in'));
+  free();
+  const { stdout, exitStatus } = await command.done;
+  expect([exitStatus, stdout]).toEqual([0, expect.stringContaining(`"api" (id 0, pid ${pid}) was held up until now, and goes on:`)]);
+  expect(await app.get()).toEqual({ pid });
+});
+
+test('a worker that stays between two turns of its loop is held up, though the frames are those of Node', async () => {
+  const home = await sandbox();
+  const { app, pid, free } = await spinner(home);
+  await app.get('/ticks');
+  const { stdout, exitStatus } = await home.nclust('stack', 'api');
+  expect([exitStatus, stdout.split('\n')[0]]).toEqual([0, `"api" (id 0, pid ${pid}) does not come back to its event loop:`]);
+  free();
+  expect(await app.get()).toEqual({ pid });
+});
+
 test('one profile of a worker at a time; Ctrl-C and the death of the worker leave nothing', async () => {
   const home = await sandbox();
   const { app, pid } = await spinner(home);

@@ -35,3 +35,10 @@ test('what is there is not overwritten, and what cannot be made is an error of i
   expect(readFileSync(file, 'utf8')).toBe('precious');
   expect(() => createOutput(join(file, 'below'), process.pid)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE' }));
 });
+
+test('a folder that is missing is named, and is no matter of permissions', () => {
+  const folder = join(file, '..', 'nonexist');
+  expect(() => createOutput(join(folder, 'out'), process.pid)).toThrow(expect.objectContaining({
+    code: 'ERR_NCLUST_FILE_UNWRITABLE', message: `There is no folder "${folder}".`, hint: 'Make it, or give another file with --output.',
+  }));
+});

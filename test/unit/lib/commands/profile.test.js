@@ -1,0 +1,52 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { profile } from '../../../../lib/commands/profile.js';
+import { NclustError } from '../../../../lib/shared/errors.js';
+import { slotStatus } from '../slots.js';
+
+/**
+ * @param {object} o
+ * @param {(() => object)[]} o.profiles  What it answers to `profile`, one question after the other.
+ * @param {object} [o.worker]
+ */
+function contextWith({ profiles, worker = {} }) {
+  const cwd = mkdtempSync(join(tmpdir(), 'nclust-profile-'));
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  const said = /** @type {string[]} */ ([]);
+  const answers = /** @type {Record<string, () => object>} */ ({
+    list: () => ({ slots: [slotStatus({ pid: process.pid, ...worker })] }),
+    profile: () => (profiles.shift() ?? refuse)(),
+    breakIn: () => { throw new NclustError('ERR_NCLUST_NO_REPLY', 'No debugger gets in.'); },
+  });
+  const request = async (/** @type {string} */ method) => answers[method]();
+  const context = /** @type {any} */ ({ cwd, home: cwd, present: async () => ({ request }), onInterrupt: () => () => {}, talk: (/** @type {string} */ sentence) => said.push(sentence) });
+  return { context, cwd, said };
+}
+
+/** @returns {never} */
+function refuse() {
+  throw new NclustError('ERR_NCLUST_NOT_REACHABLE', '"zz" (id 0) is no Node program.');
+}
+
+const heldUp = () => ({ bytes: null });
+
+test('a worker that answers after a debugger could not get in takes its profile itself', async () => {
+  const { context, said } = contextWith({ profiles: [heldUp, () => ({ bytes: 7 })] });
+  expect(await profile(context, ['api'], { cpu: '300ms' })).toMatchObject({ kind: 'cpu', by: 'itself' });
+  expect(said.join('\n')).toMatch(/for 300ms[^]*A debugger goes in[^]*No debugger got in[^]*asked once more[^]*Open it in Chrome/);
+});
+
+test('one that still does not answer is an error, after one question more, and leaves nothing', async () => {
+  const profiles = [heldUp, heldUp, () => ({ bytes: 7 })];
+  const { context, cwd } = contextWith({ profiles });
+  await expect(profile(context, ['api'], { cpu: '300ms' })).rejects.toMatchObject({ code: 'ERR_NCLUST_NO_REPLY' });
+  expect([profiles.length, readdirSync(cwd)]).toEqual([1, []]);
+});
+
+test('of what is no Node program only the refusal is told', async () => {
+  const { context, said } = contextWith({ profiles: [refuse], worker: { nodeVersion: null } });
+  await expect(profile(context, ['api'], {})).rejects.toMatchObject({ code: 'ERR_NCLUST_NOT_REACHABLE' });
+  expect(said).toEqual([]);
+});

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { stack } from '../../../../lib/commands/stack.js';
+import { isOfApp } from '../../../../lib/profile/stack-of.js';
+import { NclustError } from '../../../../lib/shared/errors.js';
+import { slotStatus } from '../slots.js';
+
+const slot = { id: 0, name: 'api', slot: 0, pid: 2 ** 30 };
+const idle = { samples: 100, busy: 0, frames: [], resources: ['PipeWrap'] };
+const frame = (/** @type {string} */ file) => ({ name: 'f', file, line: 1, column: 1 });
+
+/**
+ * A worker whose event loop is held up, and into which no debugger gets.
+ * @param {object} o
+ * @param {any[]} o.looks  What it answers, one question after the other. null: nothing.
+ * @param {import('../../../../lib/shared/protocol.js').SlotStatus[]} [o.slots]
+ */
+function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {
+  const [said, asked] = /** @type {string[][]} */ ([[], []]);
+  const answers = /** @type {Record<string, () => object>} */ ({
+    list: () => ({ slots }),
+    stack: () => ({ slot, stack: looks.shift() }),
+    breakIn: () => { throw new NclustError('ERR_NCLUST_NO_REPLY', 'No debugger gets in.'); },
+  });
+  const request = async (/** @type {string} */ method) => {
+    asked.push(method);
+    return answers[method]();
+  };
+  const context = /** @type {any} */ ({ cwd: '/nowhere', home: '/nowhere', present: async () => ({ request }), onInterrupt: () => () => {}, talk: (/** @type {string} */ sentence) => said.push(sentence) });
+  return { context, said, asked };
+}
+
+test('a worker that answers after a debugger could not get in was held up, and is not an error', async () => {
+  const { context, said, asked } = blocked({ looks: [null, idle] });
+  expect(await stack(context, ['api'], {})).toEqual({ slot, isHeldUp: false, wasHeldUp: true, busy: 0, durationMs: 200, frames: [], resources: ['PipeWrap'] });
+  expect(said).toEqual([expect.stringMatching(/^"api" \(id 0\) does not answer: .* A debugger goes in/)]);
+  expect(asked).toEqual(['list', 'stack', 'breakIn', 'stack']);
+});
+
+test('one that still does not answer is asked no third time', async () => {
+  const { context, asked } = blocked({ looks: [null, null] });
+  await expect(stack(context, ['api'], {})).rejects.toMatchObject({ code: 'ERR_NCLUST_NO_REPLY' });
+  expect(asked.filter((method) => method === 'stack')).toHaveLength(2);
+});
+
+test('with --json nothing is said aside', async () => {
+  const { context, said } = blocked({ looks: [null, idle] });
+  await stack(context, ['api'], { json: true });
+  expect(said).toEqual([]);
+});
+
+test.each([
+  ['mailer', [slotStatus({ name: 'mailer', pid: 0, status: 'errored' })], 'it is errored.', 'nclust why mailer'],
+  ['2', [slotStatus({ id: 2, name: 'solo', pid: 0, status: 'waiting restart' })], 'it is waiting for a restart.', 'nclust why solo'],
+  ['web', [0, 1].map((id) => slotStatus({ id, name: 'web', pid: 0, status: 'stopped' })), 'they are stopped.', 'nclust why web'],
+  ['all', [slotStatus({ name: 'a', pid: 0, status: 'stopped' }), slotStatus({ id: 1, name: 'b', pid: 0, status: 'errored' })], 'they are stopped and errored.', 'See: nclust list'],
+])('where no process of "%s" runs, it says what they are', async (word, slots, what, hint) => {
+  const { context } = blocked({ looks: [], slots });
+  await expect(stack(context, [word], {})).rejects.toMatchObject({ code: 'ERR_NCLUST_NO_PROCESS', message: `No process of "${word}" runs: ${what}`, hint });
+});
+
+test.each([
+  ['node:internal/timers', false],
+  ['/usr/lib/node_modules/nclust/daemon/agent/later.cjs', false],
+  ['/srv/app/daemon.js', true],
+  ['', true],
+])('a frame in "%s" is of the app: %s', (file, expected) => {
+  expect(isOfApp(frame(file))).toBe(expected);
+});
