@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { NclustError } from '../../lib/shared/errors.js';
 import { isLocal, parseListen } from '../../lib/shared/metrics-target.js';
+import { replaceFile } from '../../lib/shared/replace-file.js';
 import { checkKey, checkSetting, readSettings } from '../../lib/shared/settings.js';
 import { readSettingsFile, readSettingsText } from '../../lib/shared/settings-file.js';
 import { canCompress, checkCompression } from './logs/compression.js';
@@ -140,28 +141,6 @@ function checkReach(key, text, allowRemote) {
   if (!target || allowRemote || isLocal(target)) return;
   const [why, own] = key === 'web.listen' ? ['what it sends is not encrypted', '127.0.0.1:9616'] : ['nobody is asked for a password there', '127.0.0.1:9615'];
   throw new NclustError('ERR_NCLUST_BAD_SETTING', `"${key}" cannot be "${text}": others could reach that address, and ${why}.`, { hint: `Take an address of this machine alone (${own}), or allow it first: nclust set ${key.replace('listen', 'allow_remote')} true`, data: { key } });
-}
-
-/**
- * Atomically. Mode 0600. Throws what the file system says.
- * @param {string} file
- * @param {string} text
- */
-function replaceFile(file, text) {
-  const temp = `${file}.new`;
-  try {
-    const fd = openSync(temp, 'w', 0o600);
-    try {
-      writeFileSync(fd, text);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(temp, file);
-  } catch (error) {
-    rmSync(temp, { force: true });
-    throw error;
-  }
 }
 
 /**

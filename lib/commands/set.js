@@ -1,4 +1,5 @@
 import { checkSetting, withKey } from '../shared/settings.js';
+import { unservedSentence } from '../shared/unserved.js';
 
 /**
  * Changes a setting of the whole home.
@@ -10,7 +11,9 @@ import { checkSetting, withKey } from '../shared/settings.js';
 export async function set(context, [key, value], { json }) {
   checkSetting(key, value); // Before a manager is started for it.
   const client = await context.manager();
-  const { settings } = await client.request('set', { key, value });
+  // A manager of an earlier version does not tell.
+  const { settings, unserved = null } = await client.request('set', { key, value });
   if (!json) context.talk(`"${key}" is ${value} now.`);
+  if (!json && unserved) context.talk(unservedSentence(unserved));
   return { settings: withKey(settings, key) };
 }

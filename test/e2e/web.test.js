@@ -117,6 +117,55 @@ test('an address that is taken, that is none, or that others can reach is an err
   other.close();
 });
 
+test('to end it without a manager starts none, and the next one serves none', async () => {
+  const home = await sandbox();
+  const none = { exitStatus: 0, stdout: '', stderr: `No nclust runs in "${home.home}", so no dashboard is served.\n` };
+  expect(await home.nclust('web', '--off')).toMatchObject(none);
+  expect(existsSync(home.home)).toBe(false);
+
+  const url = await turnOn(home, '--allow-actions');
+  await home.nclust('set', 'logs.max_files', '3');
+  await home.nclust('kill');
+  expect(await home.nclust('web', '--off')).toMatchObject({ exitStatus: 0, stdout: '', stderr: `No nclust runs in "${home.home}", so no dashboard is served. The next one will serve none either.\n` });
+  expect(home.processes()).toEqual([]);
+  const settings = join(home.home, 'settings.json');
+  expect(JSON.parse(readFileSync(settings, 'utf8'))).toEqual({ 'logs.max_files': '3' });
+  expect(statSync(settings).mode & 0o777).toBe(0o600);
+  expect(existsSync(join(home.home, 'web.token'))).toBe(false);
+  expect(await home.nclust('web', '--off')).toMatchObject(none);
+  expect((await home.nclust('web', '--off', '--json')).json()).toEqual({ isOn: false, wasOn: false });
+
+  await home.nclust('get');
+  await home.nclust('unset', 'logs.max_files');
+  expect((await home.daemon()).controlPid).toBeGreaterThan(0);
+  await expect(fetchRaw(url, '/')).rejects.toThrow('ECONNREFUSED');
+  await home.nclust('kill');
+  writeFileSync(settings, '{ "web.listen"');
+  expect(await home.nclust('web', '--off')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining(`The settings in "${settings}" cannot be changed: it is no JSON`) });
+  expect(readFileSync(settings, 'utf8')).toBe('{ "web.listen"');
+  expect(home.processes()).toEqual([]);
+});
+
+test('a setting that names a taken address says that nothing is served there yet, and so does the list', async () => {
+  const home = await sandbox();
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = /** @type {import('node:net').AddressInfo} */ (other.address());
+  const taken = `127.0.0.1:${port}`;
+  for (const [key, what, often, instead] of [
+    ['metrics.listen', '/metrics', '5 seconds', 'nclust set metrics.listen 127.0.0.1:PORT'],
+    ['web.listen', 'The dashboard', 'second', 'nclust web --listen 127.0.0.1:0'],
+  ]) {
+    expect(await home.nclust('set', key, taken)).toMatchObject({ exitStatus: 0, stderr: `"${key}" is ${taken} now.\nIt is not served yet: another program has this address. It is tried again every ${often}.\n` });
+    expect((await home.nclust('list')).stderr).toContain(`${what} is not served on "${taken}": another program has this address (EADDRINUSE). It is tried again; another one: ${instead}\n`);
+    await home.nclust('unset', key);
+  }
+  other.close();
+  await once(other, 'close');
+  expect((await home.nclust('set', 'metrics.listen', taken)).stderr).toBe(`"metrics.listen" is ${taken} now.\n`);
+  expect((await fetchRaw(`http://${taken}`, '/metrics')).status).toBe(200);
+});
+
 test('without a word it has port 9616 or one of the next, and says which', async () => {
   const home = await sandbox();
   const mine = createServer();

@@ -11,10 +11,11 @@ export const settings = {
   },
 
   /** @type {MethodBody} */
-  set(desk, params) {
+  async set(desk, params) {
     const { key, value } = readParams({ key: text, value: text }, params);
     desk.parts.settings.set(key, value);
-    return { settings: describeSettings(desk.parts.settings.given()) };
+    const unserved = key === 'metrics.listen' ? await desk.exports.lookNow() : key === 'web.listen' ? await desk.web.lookNow() : null;
+    return { settings: describeSettings(desk.parts.settings.given()), unserved };
   },
 
   /** @type {MethodBody} */

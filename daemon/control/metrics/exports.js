@@ -1,6 +1,10 @@
+import { TICK_MS } from '../../../lib/shared/metrics.js';
 import { isLocal } from '../../../lib/shared/metrics-target.js';
+import { unservedNotice } from '../../../lib/shared/unserved.js';
+import { writeWebAddress } from '../../../lib/shared/web-target.js';
 
 /** @import { ListenTarget } from '../../../lib/shared/metrics-target.js' */
+/** @import { Unserved } from '../../../lib/shared/unserved.js' */
 /** @import { Family } from './families.js' */
 /** @import { Exported, Metrics } from './metrics.js' */
 
@@ -10,11 +14,12 @@ const RETRY_TICKS = 5;
 /**
  * Metrics for other programs, where the settings say so. Without that nothing of it is even loaded.
  * @typedef {object} Exports
+ * @property {() => Promise<Unserved|null>} lookNow  Serves /metrics as the settings say, without waiting for the next tick. Null: it is served, or is not to be. Never rejects.
  * @property {() => string[]} notices  For people: what does not work.
  * @property {() => Promise<void>} close
  */
 
-/** @typedef {{key: string, close: () => Promise<void>, problem: string|null, retryIn: number}} Outlet */
+/** `reason`: why its address could not be had. @typedef {{key: string, close: () => Promise<void>, reason: string|null, retryIn: number}} Outlet */
 
 /**
  * @param {object} o
@@ -31,6 +36,8 @@ export function createExports({ metrics, settings, clock, journal, version }) {
   /** @type {(import('./otlp-sender.js').OtlpSender & {url: string, sentAtMs: number})|null} */
   let sender = null;
   let isBusy = false;
+  /** @type {Promise<unknown>} */
+  let last = Promise.resolve();
   let isClosed = false;
 
   /** @returns {Promise<Family[]>} */
@@ -39,25 +46,29 @@ export function createExports({ metrics, settings, clock, journal, version }) {
     return familiesOf(await metrics.exported(), version);
   }
 
-  /** @param {ListenTarget} listen @param {boolean} allowRemote */
-  async function settleServer(listen, allowRemote) {
+  /** One after the other: who has just changed the setting must not get the answer to the one before. @param {() => Promise<void>} work @returns {Promise<void>} */
+  function inTurn(work) {
+    const done = last.then(work);
+    last = done.catch(() => {}); // Who asked is told.
+    return done;
+  }
+
+  async function settleServer() {
+    const { listen, allowRemote } = settings();
+    if (isClosed || (listen.kind === 'none' && server === null)) return;
     const key = JSON.stringify([listen, allowRemote]);
-    if (server?.key === key && (server.problem === null || --server.retryIn > 0)) return;
+    if (server?.key === key && (server.reason === null || --server.retryIn > 0)) return;
     await server?.close();
-    const outlet = { key, close: async () => {}, problem: /** @type {string|null} */ (null), retryIn: RETRY_TICKS };
+    const outlet = { key, close: async () => {}, reason: /** @type {string|null} */ (null), retryIn: RETRY_TICKS };
     server = outlet;
-    if (listen.kind === 'none') return;
-    if (!isLocal(listen) && !allowRemote) {
-      outlet.problem = 'others could reach that address; to allow it: nclust set metrics.allow_remote true';
-      return;
-    }
+    if (listen.kind === 'none' || isTooFar(listen, allowRemote)) return;
     try {
       const { serveMetrics } = await import('./scrape-server.js');
       outlet.close = await serveMetrics(listen, collect);
       journal('metrics-served', { listen });
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-      outlet.problem = code ?? message;
+      outlet.reason = code ?? message;
     }
   }
 
@@ -79,27 +90,39 @@ export function createExports({ metrics, settings, clock, journal, version }) {
 
   async function look() {
     if (isBusy || isClosed) return;
-    const { listen, allowRemote, otlp, otlpIntervalMs } = settings();
+    const { listen, otlp, otlpIntervalMs } = settings();
     if (listen.kind === 'none' && otlp === 'none' && server === null && sender === null) return;
     isBusy = true;
     try {
-      await settleServer(listen, allowRemote);
+      await inTurn(settleServer);
       await settleSender(otlp, otlpIntervalMs);
     } catch (error) {
-      journal('metrics-export-failed', { message: /** @type {Error} */ (error).message });
+      tellFailure(error);
     } finally {
       isBusy = false;
     }
   }
 
+  async function lookNow() {
+    await inTurn(() => {
+      if (server) server.retryIn = 0;
+      return settleServer();
+    }).catch(tellFailure);
+    return server?.reason ? { reason: server.reason, retryMs: RETRY_TICKS * TICK_MS } : null;
+  }
+
+  /** @param {unknown} error */
+  function tellFailure(error) {
+    journal('metrics-export-failed', { message: /** @type {Error} */ (error).message });
+  }
+
   const end = metrics.onTick(() => void look());
   return {
+    lookNow,
     notices() {
-      const { listen } = settings();
       const problem = sender?.problem();
-      const where = listen.kind === 'tcp' ? `${listen.host}:${listen.port}` : listen.kind === 'unix' ? listen.path : '';
       return [
-        ...(server?.problem ? [`/metrics is not served on "${where}": ${server.problem}.`] : []),
+        ...serverNotice(settings(), server?.reason ?? null),
         ...(sender && problem ? [`Metrics do not arrive at "${sender.url}": ${problem}${sender.lost() > 0 ? `; ${sender.lost()} exports are lost` : ''}.`] : []),
       ];
     },
@@ -107,7 +130,21 @@ export function createExports({ metrics, settings, clock, journal, version }) {
       isClosed = true;
       end();
       sender?.close();
-      await server?.close();
+      await inTurn(async () => server?.close());
     },
   };
+}
+
+/** @param {import('../settings.js').MetricsSettings} settings @param {string|null} reason @returns {string[]} */
+function serverNotice({ listen, allowRemote }, reason) {
+  if (listen.kind === 'none') return [];
+  const where = listen.kind === 'tcp' ? writeWebAddress(listen) : listen.path;
+  if (isTooFar(listen, allowRemote)) return [`/metrics is not served on "${where}": others could reach that address; to allow it: nclust set metrics.allow_remote true.`];
+  const another = listen.kind === 'tcp' ? where.replace(/\d+$/, 'PORT') : 'unix:PATH';
+  return reason === null ? [] : [unservedNotice({ what: '/metrics', where, reason, instead: `nclust set metrics.listen ${another}` })];
+}
+
+/** @param {ListenTarget} listen @param {boolean} allowRemote */
+function isTooFar(listen, allowRemote) {
+  return !isLocal(listen) && !allowRemote;
 }

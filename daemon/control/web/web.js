@@ -1,7 +1,10 @@
 import { networkInterfaces } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
+import { TICK_MS } from '../../../lib/shared/metrics.js';
+import { unservedNotice, whyUnserved } from '../../../lib/shared/unserved.js';
 import { isLoopback, parseWebListen, WEB_HOST, WEB_LISTEN_FORMS, WEB_PORT, writeWebAddress } from '../../../lib/shared/web-target.js';
 
+/** @import { Unserved } from '../../../lib/shared/unserved.js' */
 /** @import { WebAddress } from '../../../lib/shared/web-target.js' */
 /** @import { Dashboard } from './serve.js' */
 
@@ -25,6 +28,7 @@ const PORTS_TRIED = 20;
  * @property {(wish: WebWish) => Promise<WebShown>} begin  In the settings when it resolves. Rejects with ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE; then what was served is served.
  * @property {() => Promise<{wasOn: boolean}>} end  Nobody gets in with the old token any more.
  * @property {() => Promise<void>} look  Does what the settings say. Never rejects.
+ * @property {() => Promise<Unserved|null>} lookNow  The same after what is under way; null: it is served, or is not to be. Never rejects.
  * @property {() => string[]} notices  For people: what does not work.
  * @property {() => Promise<void>} close  Leaves the settings alone.
  */
@@ -43,7 +47,7 @@ const PORTS_TRIED = 20;
 export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, folder }) {
   /** @type {{dashboard: Dashboard, token: string, mayAct: boolean}|null} */
   let open = null;
-  /** @type {string|null} */
+  /** Why its address could not be had. @type {string|null} */
   let problem = null;
   let isLooking = false;
   /** @type {Promise<unknown>} */
@@ -151,8 +155,8 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
     }
     if (open && isAt(open.dashboard.address, listen)) return keepUp(open);
     await shut();
-    if (!isLoopback(listen) && !allowRemote) {
-      problem = 'others could reach that address; to allow it: nclust set web.allow_remote true';
+    if (isTooFar(listen, allowRemote)) {
+      problem = null; // The notices say so while the settings do.
       return undefined;
     }
     try {
@@ -168,8 +172,19 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
   async function look() {
     if (isLooking || (settings.web().listen.kind === 'none' && open === null && problem === null)) return;
     isLooking = true;
-    await inTurn(settle).catch((error) => journal('web-failed', { message: reasonOf(error) }));
+    await inTurn(settle).catch(tellFailure);
     isLooking = false;
+  }
+
+  /** @type {Web['lookNow']} */
+  async function lookNow() {
+    await inTurn(settle).catch(tellFailure);
+    return problem === null ? null : { reason: problem, retryMs: TICK_MS };
+  }
+
+  /** @param {unknown} error */
+  function tellFailure(error) {
+    journal('web-failed', { message: reasonOf(error) });
   }
 
   const stop = onTick(() => void look());
@@ -177,9 +192,13 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
     begin: (wish) => inTurn(() => begin(wish)),
     end: () => inTurn(end),
     look,
+    lookNow,
     notices() {
-      const { listen } = settings.web();
-      return problem && listen.kind === 'tcp' ? [`The dashboard is not served on "${writeWebAddress(listen)}": ${problem}.`] : [];
+      const { listen, allowRemote } = settings.web();
+      if (listen.kind === 'none') return [];
+      const where = writeWebAddress(listen);
+      if (isTooFar(listen, allowRemote)) return [`The dashboard is not served on "${where}": others could reach that address; to allow it: nclust set web.allow_remote true.`];
+      return problem === null ? [] : [unservedNotice({ what: 'The dashboard', where, reason: problem, instead: `nclust web --listen ${writeWebAddress({ ...listen, port: 0 })}` })];
     },
     close() {
       stop();
@@ -206,6 +225,11 @@ function isAt(address, wanted) {
   return address.host === wanted.host && (wanted.port === 0 || address.port === wanted.port);
 }
 
+/** @param {WebAddress} address @param {boolean} allowRemote */
+function isTooFar(address, allowRemote) {
+  return !isLoopback(address) && !allowRemote;
+}
+
 /** A server that listens everywhere is reached by one of its addresses. @param {string} host */
 function reachableHost(host) {
   if (host !== '0.0.0.0' && host !== '::') return host;
@@ -224,8 +248,7 @@ function tooFar(address) {
 /** @param {WebAddress} address @param {unknown} error */
 function failed(address, error) {
   const reason = reasonOf(error);
-  const why = reason === 'EADDRINUSE' ? 'another program has this address' : reason;
-  return new NclustError('ERR_NCLUST_WEB_FAILED', `The dashboard cannot be served on "${writeWebAddress(address)}": ${why}.`, { hint: 'Choose another one: nclust web --listen 127.0.0.1:0 takes any port that is free.', data: { ...address, reason }, cause: error });
+  return new NclustError('ERR_NCLUST_WEB_FAILED', `The dashboard cannot be served on "${writeWebAddress(address)}": ${whyUnserved(reason)}.`, { hint: 'Choose another one: nclust web --listen 127.0.0.1:0 takes any port that is free.', data: { ...address, reason }, cause: error });
 }
 
 /** @param {unknown} error */

@@ -29,6 +29,15 @@ test('set and unset answer with what counts then', async () => {
   expect(shown(unset, 'logs.max_files')).toMatchObject({ value: '10', isSet: false });
 });
 
+test('set tells where an address could not be had', async () => {
+  const unserved = { reason: 'EADDRINUSE', retryMs: 5_000 };
+  Object.assign(rig.desk.exports, { lookNow: async () => unserved });
+  Object.assign(rig.desk.web, { lookNow: async () => null });
+  expect((await rig.call('set', { key: 'metrics.listen', value: '127.0.0.1:9615' })).unserved).toEqual(unserved);
+  expect((await rig.call('set', { key: 'web.listen', value: '127.0.0.1:9616' })).unserved).toBe(null);
+  expect((await rig.call('set', { key: 'logs.max_files', value: '3' })).unserved).toBe(null);
+});
+
 test('what is wrong is refused', async () => {
   await expect(rig.call('set', { key: 'logs.max_files', value: 'x' })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SETTING' });
   await expect(rig.call('set', { key: 'logs.max_files' })).rejects.toThrow('"value" has to be a text');

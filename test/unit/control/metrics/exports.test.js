@@ -110,10 +110,27 @@ test('an address that somebody else has is tried again', async () => {
   await once(other, 'listening');
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
   await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));
-  expect(exports.notices()[0]).toContain('EADDRINUSE');
+  expect(exports.notices()).toEqual([`/metrics is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). It is tried again; another one: nclust set metrics.listen 127.0.0.1:PORT`]);
   await new Promise((resolve) => other.close(resolve));
   await isServed();
   expect(exports.notices()).toEqual([]);
+});
+
+test('who has changed the setting learns at once whether it is served', async () => {
+  const port = await takePort();
+  const other = createServer().listen(port, '127.0.0.1');
+  await once(other, 'listening');
+  expect(await exports.lookNow()).toBe(null);
+  settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
+  expect(await exports.lookNow()).toEqual({ reason: 'EADDRINUSE', retryMs: 5_000 });
+  // A look that had begun before saw the setting as it was.
+  const next = await takePort();
+  const before = rig.turn(1_000);
+  settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port: next } };
+  expect(await exports.lookNow()).toBe(null);
+  await before;
+  expect((await ask({ port: next, host: '127.0.0.1' })).status).toBe(200);
+  await new Promise((resolve) => other.close(resolve));
 });
 
 test('exports go to a collector, and the list says while they do not arrive', async () => {

@@ -111,9 +111,10 @@ test('an address that is taken is refused, and what was served is served on', as
   // Another program had it first when this control began: the list says so, and it is tried again.
   settings.set('web.listen', `127.0.0.1:${port}`);
   await web.look();
-  expect(web.notices()).toEqual([`The dashboard is not served on "127.0.0.1:${port}": EADDRINUSE.`]);
+  expect(web.notices()).toEqual([`The dashboard is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). It is tried again; another one: nclust web --listen 127.0.0.1:0`]);
+  expect(await web.lookNow()).toEqual({ reason: 'EADDRINUSE', retryMs: 1_000 });
   await new Promise((resolve) => other.close(resolve));
-  await web.look();
+  expect(await web.lookNow()).toBe(null);
   expect(web.notices()).toEqual([]);
   expect((await web.begin({})).port).toBe(port);
 });
