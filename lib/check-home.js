@@ -64,7 +64,7 @@ function statOrCreate(home) {
 }
 
 /** The files of a home, those included that stand beside them for a moment or were set aside. */
-const OURS = /^(state\.json|state\.reserve|pids|dump\.json|settings\.json|events\.log|nclust(__\S+)?\.log|nclust\.sock|run|logs|launcher\.sh)(\.\S+)?$/;
+const OURS = /^(state\.json|state\.reserve|pids|dump\.json|settings\.json|web\.token|web-open\.html|events\.log|nclust(__\S+)?\.log|nclust\.sock|run|logs|launcher\.sh)(\.\S+)?$/;
 
 /**
  * A home that is ours alone is closed silently; a folder with other things in it (/tmp, a project) is never touched.

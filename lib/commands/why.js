@@ -25,8 +25,8 @@ const LINES = 30;
  * @returns {Promise<{stories: Story[], isRunning: boolean, sinceMs: number, lines: number}>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function why(context, targets, options) {
-  const sinceMs = readSince(options, Date.now());
-  const lines = readCount(options, LINES);
+  const sinceMs = readSince(options, Date.now(), 'why');
+  const lines = readCount(options, LINES, 'why');
   const client = await context.running();
   const { slots } = /** @type {{slots: SlotStatus[]}} */ (client ? await client.request('list') : { slots: [] });
   const events = readEvents(homePaths(context.home).events);

@@ -1,6 +1,6 @@
-import { clockTime, coarse } from './event-time.js';
+import { ago, clockTime, coarse } from './event-time.js';
 import { count, endOf, isAsked, quoted } from './event-text.js';
-import { within } from './why-fold.js';
+import { subjectOf, within } from './why-fold.js';
 
 /** @typedef {import('../commands/why.js').Story} Story */
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
@@ -24,12 +24,39 @@ export function answerOf({ name, slots, events }, { isRunning, nowMs }) {
   if (slots.length === 0) return withoutSlots(name, own, { isRunning, nowMs });
   const status = /** @type {ShownStatus} */ (WORST_FIRST.find((one) => slots.some((slot) => slot.status === one)) ?? slots[0].status);
   const those = slots.filter((slot) => slot.status === status);
+  const crashes = crashesOfSlots(those, events);
+  const told = status === 'online' ? onlineText(name, those, { crashes, own, nowMs }) : downText(name, slots, { those, crashes, own, nowMs });
+  return { status, text: `${told}${rolloutNote(status, own, nowMs)}`, next: nextStep(status, name) };
+}
+
+/**
+ * @param {string} name
+ * @param {SlotStatus[]} slots  All of them are online.
+ * @param {{crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number}} o
+ */
+function onlineText(name, slots, { crashes, own, nowMs }) {
+  const last = crashes.at(-1);
+  if (!last) return `${name} is online${since(firstStart(slots), nowMs)}${afterRollout(slots, own)}`;
+  const how = `${endOf(last)}${quoted(last)}`;
+  // What died long ago is not what keeps anybody awake.
+  if (nowMs - last.at > APART_MS) return `${name} is online${since(firstStart(slots), nowMs)}; ${slots.length === 1 ? 'it' : `instance ${last.slot}`} last died at ${clockTime(last.at, nowMs)}, ${ago(last.at, nowMs)}: ${how}`;
+  const starts = slots.flatMap(({ id, startedAtMs }) => (startedAtMs !== null && crashes.some((crash) => crash.id === id) ? [startedAtMs] : []));
+  const who = slots.length === 1 ? '' : `; ${subjectOf(crashes).trimEnd()}`;
+  const after = crashes.length === 1 ? 'a crash: ' : `${crashes.length} crashes within ${within(crashes[0].at, last.at)}; last: `;
+  return `${name} is online${who}${since(starts.length > 0 ? Math.max(...starts) : null, nowMs)}, after ${after}${how}`;
+}
+
+/**
+ * @param {string} name
+ * @param {SlotStatus[]} slots
+ * @param {{those: SlotStatus[], crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number}} o  `those`: of the slots, all that have the status in question.
+ */
+function downText(name, slots, { those, crashes, own, nowMs }) {
+  const { status } = those[0];
   const who = those.length === slots.length ? name : `${count(those.length, 'instance')} of ${slots.length} of ${name}`;
   const about = own.filter(({ id }) => id === undefined || those.some((slot) => slot.id === id));
-  const sinceMs = sinceOf(status, those, about);
   const verb = those.length === slots.length || those.length === 1 ? 'is' : 'are';
-  const since = sinceMs === null ? '' : ` since ${clockTime(sinceMs, nowMs)} (${coarse(nowMs - sinceMs)})`;
-  return { status, text: `${who} ${verb} ${status}${since}${reasonOf(status, those, about)}${rolloutNote(status, own, nowMs)}`, next: nextStep(status, name) };
+  return `${who} ${verb} ${status}${since(sinceOf(status, those, { about, crashes }), nowMs)}${reasonOf(status, those, { about, crashes })}`;
 }
 
 /**
@@ -39,42 +66,66 @@ export function answerOf({ name, slots, events }, { isRunning, nowMs }) {
  * @returns {ReturnType<typeof answerOf>}
  */
 function withoutSlots(name, own, { isRunning, nowMs }) {
-  if (!isRunning) return { status: 'unknown', text: `No nclust runs, so nobody looks after ${name}; this is what was known until then${crashNote(own)}`, next: 'nclust resurrect' };
+  if (!isRunning) return { status: 'unknown', text: `No nclust runs, so nobody looks after ${name}; this is what was known until then${crashNote(crashesOf(own))}`, next: 'nclust resurrect' };
   const deleted = own.findLast(({ type }) => type === 'deleted');
   return { status: 'gone', text: `${name} is not in the list${deleted ? `: it was deleted at ${clockTime(deleted.at, nowMs)}, ${coarse(nowMs - deleted.at)} ago` : ' any more'}`, next: null };
 }
 
+/** @param {number|null} atMs @param {number} nowMs */
+function since(atMs, nowMs) {
+  return atMs === null ? '' : ` since ${clockTime(atMs, nowMs)} (${coarse(nowMs - atMs)})`;
+}
+
+/** @param {SlotStatus[]} slots @returns {number|null} */
+function firstStart(slots) {
+  const starts = slots.flatMap(({ startedAtMs }) => startedAtMs ?? []);
+  return starts.length > 0 ? Math.min(...starts) : null;
+}
+
+/**
+ * What the instances that serve were started for, when it was not the first start of their app.
+ * @param {SlotStatus[]} slots
+ * @param {LoggedEvent[]} own
+ */
+function afterRollout(slots, own) {
+  const [{ generation }] = slots;
+  const began = own.findLast((event) => event.type === 'added' || (event.type === 'rollout:began' && event.generation === generation));
+  if (began?.type !== 'rollout:began' || slots.some((slot) => slot.generation !== generation)) return '';
+  const { by, cause } = began;
+  if (cause === 'orphan') return ', after the death of its keeper';
+  if (cause === 'restart' && by === 'start') return ', after a start';
+  return `, after a ${cause}${!by || by === cause ? '' : ` (${by.includes(' ') ? by : `nclust ${by}`})`}`;
+}
+
 /**
  * @param {ShownStatus} status
  * @param {SlotStatus[]} slots
- * @param {LoggedEvent[]} events
+ * @param {{about: LoggedEvent[], crashes: LoggedEvent[]}} o
  * @returns {number|null}
  */
-function sinceOf(status, slots, events) {
-  const last = (/** @type {string[]} */ types) => events.findLast(({ type }) => types.includes(type))?.at ?? null;
-  if (status === 'online' || status === 'launching') return slots.reduce((/** @type {number|null} */ first, { startedAtMs }) => (startedAtMs === null ? first : Math.min(first ?? Infinity, startedAtMs)), null);
-  if (status === 'errored') return last(['gave-up', 'rollout:halted']) ?? last(['died']);
-  if (status === 'waiting restart') return crashesOf(events)[0]?.at ?? null;
-  return last(['stop', 'done', 'died']);
+function sinceOf(status, slots, { about, crashes }) {
+  const last = (/** @type {string[]} */ ...types) => about.findLast(({ type }) => types.includes(type))?.at ?? null;
+  if (status === 'launching') return firstStart(slots);
+  if (status === 'errored') return about.findLast((event) => event.type === 'gave-up' && slots.some((slot) => isOf(slot, event)))?.at ?? last('rollout:halted') ?? last('died');
+  if (status === 'waiting restart') return crashes[0]?.at ?? null;
+  return last('stop', 'done', 'died');
 }
 
 /**
  * @param {ShownStatus} status
  * @param {SlotStatus[]} slots
- * @param {LoggedEvent[]} events
+ * @param {{about: LoggedEvent[], crashes: LoggedEvent[]}} o
  */
-function reasonOf(status, slots, events) {
-  if (status === 'online') return slots.some(({ restarts }) => restarts > 0) ? crashNote(events) : '';
-  const stop = events.findLast(({ type }) => type === 'stop' || type === 'done');
+function reasonOf(status, slots, { about, crashes }) {
+  const stop = about.findLast(({ type }) => type === 'stop' || type === 'done');
   if (status === 'stopped' && stop?.type === 'stop') return `: ${stop.by?.includes(' ') ? stop.by : `nclust ${stop.by ?? 'stop'}`}`;
-  if (status === 'stopped' && stop) return `: it ended by itself${crashNote(events).replace(/^:/, ',')}`;
+  if (status === 'stopped' && stop) return `: it ended by itself${crashNote(crashes).replace(/^:/, ',')}`;
   const waiting = slots[0].waitingFor ? `; it waits for ${slots[0].waitingFor}` : '';
-  return `${status === 'stopping' ? '' : crashNote(events)}${waiting}`;
+  return `${status === 'stopping' ? '' : crashNote(crashes)}${waiting}`;
 }
 
-/** @param {LoggedEvent[]} events */
-function crashNote(events) {
-  const crashes = crashesOf(events);
+/** @param {LoggedEvent[]} crashes */
+function crashNote(crashes) {
   const last = crashes.at(-1);
   if (!last) return '';
   if (crashes.length === 1) return `: it died once, ${endOf(last)}${quoted(last)}`;
@@ -82,14 +133,49 @@ function crashNote(events) {
 }
 
 /**
- * The deaths nobody asked for that belong together, the last of them at the end.
+ * The crashes that explain how slots are: of the code that is in them, since it was last started, and together. The last of them at the end.
+ * @param {SlotStatus[]} slots
+ * @param {LoggedEvent[]} events
+ */
+function crashesOfSlots(slots, events) {
+  const all = slots.flatMap((slot) => {
+    const crashes = crashesOf(events.filter((event) => isOf(slot, event)));
+    // A reset leaves no event, but it zeroes what each crash was counted in.
+    return slot.status === 'online' ? crashes.slice(Math.max(0, crashes.length - slot.restarts)) : crashes;
+  }).sort((a, b) => a.at - b.at);
+  const gap = all.findLastIndex(({ at }, index) => index > 0 && at - all[index - 1].at > APART_MS);
+  return gap < 0 ? all : all.slice(gap);
+}
+
+/**
+ * Whether an event is about what is in a slot. Beside old instances there may be new ones on trial: those are of another generation, and so is what was before a reload.
+ * @param {SlotStatus} slot
+ * @param {LoggedEvent} event
+ */
+function isOf(slot, { type, app, id, generation, slots }) {
+  if (app === undefined) return type === 'manager:ending';
+  if (app !== slot.name || (id !== undefined && id !== slot.id)) return false;
+  if (type === 'stop') return slots?.includes(slot.slot) !== false;
+  return type === 'added' || generation === undefined || generation === slot.generation;
+}
+
+/** What a crash before it does not explain any more. */
+const BEGINNINGS = ['added', 'stop', 'rollout:began', 'manager:ending'];
+
+/**
+ * The deaths nobody asked for that belong together, the last of them at the end. What a rollout that came to nothing has tried is not among them, and it separates none.
  * @param {LoggedEvent[]} events
  */
 export function crashesOf(events) {
   /** @type {LoggedEvent[]} */
   const crashes = [];
+  /** @type {Set<number|undefined>} */
+  const undone = new Set();
   for (const event of events.toReversed()) {
-    if (crashes.length > 0 && (crashes[0].at - event.at > APART_MS || ['added', 'stop', 'rollout:began', 'gave-up'].includes(event.type))) break;
+    if (event.type === 'rollout:halted' || event.type === 'rollout:rolled-back') undone.add(event.generation);
+    const isUndone = event.generation !== undefined && undone.has(event.generation) && (event.type === 'died' || event.type === 'rollout:began');
+    if (isUndone) continue;
+    if (BEGINNINGS.includes(event.type) || (crashes.length > 0 && (crashes[0].at - event.at > APART_MS || event.type === 'gave-up'))) break;
     if (event.type === 'died' && !isAsked(event)) crashes.unshift(event);
   }
   return crashes;
@@ -97,8 +183,8 @@ export function crashesOf(events) {
 
 /** @param {ShownStatus} status @param {LoggedEvent[]} own @param {number} nowMs */
 function rolloutNote(status, own, nowMs) {
-  const last = own.findLast(({ type }) => type === 'rollout:done' || type === 'rollout:began' || type === 'rollout:halted' || type === 'rollout:rolled-back');
-  if (!last || last.type === 'rollout:began' || last.type === 'rollout:done') return '';
+  const last = own.findLast(({ type }) => ['added', 'rollout:began', 'rollout:done', 'rollout:halted', 'rollout:rolled-back'].includes(type));
+  if (last?.type !== 'rollout:halted' && last?.type !== 'rollout:rolled-back') return '';
   const what = last.type === 'rollout:halted' ? 'was halted' : 'was rolled back';
   return `${status === 'online' ? ', but' : ';'} its last reload ${what} at ${clockTime(last.at, nowMs)}: ${last.reason}`;
 }

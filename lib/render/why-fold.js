@@ -89,8 +89,11 @@ function isOne(run) {
   return new Set(run.map(({ slot }) => slot)).size === 1;
 }
 
-/** @param {LoggedEvent[]} run */
-function subjectOf(run) {
+/**
+ * @param {LoggedEvent[]} run
+ * @returns {string}  "instances 0, 1 ", or nothing: what words of an event follow.
+ */
+export function subjectOf(run) {
   const slots = [...new Set(run.flatMap(({ slot }) => slot ?? []))].sort((a, b) => a - b);
   if (slots.length === 0) return '';
   if (slots.length > 6) return `${count(slots.length, 'instance')} `;

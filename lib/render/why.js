@@ -49,10 +49,16 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
     ...(answer.next ? [`Next: ${oneLine(answer.next)}`] : []),
     '',
     ...(left > 0 ? [paint('dim', `  (${left} earlier: nclust why ${oneLine(story.name)} --lines ${timeline.length})`)] : []),
-    ...(rows.length > 0 ? rows : [paint('dim', '  The log of events has nothing about it.')]),
+    ...(timeline.length > 0 ? rows : [paint('dim', `  ${quiet(story, { sinceMs, nowMs })}`)]),
     ...wordsLines(story, { nowMs, paint }),
     ...waitingOf(story).map(({ slot, what }) => `Instance ${slot} waits for ${oneLine(what)}.`),
   ].join('\n')}\n`;
+}
+
+/** @param {Story} story @param {{sinceMs: number, nowMs: number}} o */
+function quiet({ name, events }, { sinceMs, nowMs }) {
+  if (sinceMs === 0 || events.length === 0) return 'The log of events has nothing about it.';
+  return `Nothing has happened to it since ${clockTime(sinceMs, nowMs)} (all: nclust why ${oneLine(name)}).`;
 }
 
 /** @param {Story} story @param {{nowMs: number, paint: import('./paint.cjs').Paint}} o */

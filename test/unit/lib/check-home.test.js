@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { checkHome } from '../../../lib/check-home.js';
+import { homePaths } from '../../../lib/shared/paths.js';
 
 /** @type {string} */
 let root;
@@ -29,6 +30,16 @@ describe('a home that is open to others', () => {
   test.each([['is empty', []], ['holds our state', ['state.json', 'state.json.bak', 'logs']], ['holds our log', ['nclust.log']], ['holds our events', ['events.log', 'events.log.1']], ['holds our run folder', ['run']]])('is closed when it %s', (_, entries) => {
     cleanUp();
     for (const entry of entries) writeFileSync(join(root, entry), '');
+    chmodSync(root, 0o755);
+    checkHome(root);
+    expect(modeOf(root)).toBe(0o700);
+  });
+
+  test('is closed whatever of ours it holds', () => {
+    cleanUp();
+    const entries = new Set(Object.values(homePaths(root)).filter((path) => path !== root && path.startsWith(root)).map((path) => relative(root, path).split(sep)[0]));
+    expect(entries.size).toBeGreaterThan(9);
+    for (const entry of [...entries, 'web-open.html', 'launcher.sh']) writeFileSync(join(root, entry), '');
     chmodSync(root, 0o755);
     checkHome(root);
     expect(modeOf(root)).toBe(0o700);

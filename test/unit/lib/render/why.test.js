@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { appsMeant } from '../../../../lib/commands/event-scope.js';
+import { why } from '../../../../lib/commands/why.js';
 import { renderEvents } from '../../../../lib/render/events.js';
 import { createPaint } from '../../../../lib/render/paint.cjs';
 import { renderWhy, whyData } from '../../../../lib/render/why.js';
-import { answerOf } from '../../../../lib/render/why-answer.js';
+import { answerOf, crashesOf } from '../../../../lib/render/why-answer.js';
 import { foldEvents } from '../../../../lib/render/why-fold.js';
 import { slotStatus } from '../slots.js';
 
@@ -14,6 +15,9 @@ const view = { columns: null, paint: createPaint(false), nowMs: NOW, options: {}
 const event = (/** @type {number} */ minutesAgo, /** @type {string} */ type, more = {}) => ({ at: NOW - minutesAgo * MINUTE, type, app: 'api', namespace: 'default', id: 0, slot: 0, generation: 1, ...more });
 const death = (/** @type {number} */ minutesAgo, more = {}) => event(minutesAgo, 'died', { instanceId: `i${minutesAgo}`, code: 1, signal: null, cause: 'crash', by: null, uptimeMs: 200, wasReady: false, words: 'Error: no database', lines: ['Error: no database', 'at \u001b[2J'], ...more });
 const loop = (/** @type {number} */ from, /** @type {number} */ count) => Array.from({ length: count }, (_, at) => [event(from - at / 10, 'started', { instanceId: `c${at}` }), death(from - at / 10, { instanceId: `c${at}` }), event(from - at / 10, 'backoff', { delayMs: 100, streak: at + 1 })]).flat();
+const online = (/** @type {any} */ more = {}) => slotStatus({ startedAtMs: NOW - 2_000, generation: 1, ...more });
+const began = (/** @type {number} */ minutesAgo, more = {}) => event(minutesAgo, 'rollout:began', { id: undefined, slot: undefined, generation: 2, by: 'reload', cause: 'reload', instances: 1, ...more });
+const halt = (/** @type {number} */ minutesAgo) => event(minutesAgo, 'rollout:halted', { id: undefined, slot: undefined, generation: 2, reason: 'instance 0 exited with code 1' });
 const texts = (/** @type {any[]} */ events) => foldEvents(events).map(({ text }) => text);
 
 test('repeated crashes are one line, and the pauses between them none', () => {
@@ -40,14 +44,34 @@ describe('the first line answers the question', () => {
   const answer = (/** @type {any} */ slots, /** @type {any[]} */ events, isRunning = true) => answerOf({ name: 'api', slots, events }, { isRunning, nowMs: NOW }).text;
 
   test.each(/** @type {[string, any[], any[], string][]} */ ([
-    ['errored', [slotStatus({ status: 'errored', pid: 0 })], [...loop(10, 16), event(3, 'gave-up', { crashes: 17 })], 'api is errored since 14:02:00 (3m): it crashed 16 times within 1m 30s; last: exit code 1, "Error: no database"'],
-    ['in back-off', [slotStatus({ status: 'waiting restart', pid: 0, waitingFor: 'the next attempt in 3.2s' })], loop(2, 3), 'api is waiting restart since 14:03:00 (2m): it crashed 3 times within 12s; last: exit code 1, "Error: no database"; it waits for the next attempt in 3.2s'],
+    ['errored', [slotStatus({ generation: 1, status: 'errored', pid: 0 })], [...loop(10, 16), event(3, 'gave-up', { crashes: 17 })], 'api is errored since 14:02:00 (3m): it crashed 16 times within 1m 30s; last: exit code 1, "Error: no database"'],
+    ['in back-off', [slotStatus({ generation: 1, status: 'waiting restart', pid: 0, waitingFor: 'the next attempt in 3.2s' })], loop(2, 3), 'api is waiting restart since 14:03:00 (2m): it crashed 3 times within 12s; last: exit code 1, "Error: no database"; it waits for the next attempt in 3.2s'],
     ['online', [slotStatus({ startedAtMs: NOW - 3 * 60 * MINUTE })], [event(180, 'ready')], 'api is online since 11:05:00 (3h)'],
-    ['online after a crash', [slotStatus({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })], [death(4)], 'api is online since 14:01:00 (4m): it died once, exit code 1, "Error: no database"'],
+    ['online after a crash', [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })], [death(4)], 'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: no database"'],
+    ['online after crashes', [online({ restarts: 2 })], [death(0.1), death(0.05)], 'api is online since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, "Error: no database"'],
+    ['one of two after crashes', [online({ restarts: 2 }), online({ id: 1, slot: 1, startedAtMs: NOW - 60 * MINUTE })], [death(0.1), death(0.05)], 'api is online; instance 0 since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, "Error: no database"'],
+    ['each of two after a crash', [online({ startedAtMs: NOW - MINUTE, restarts: 1 }), online({ id: 1, slot: 1, restarts: 1 })], [death(1), death(0.05, { id: 1, slot: 1 })], 'api is online; instances 0, 1 since 14:04:58 (2s), after 2 crashes within 57s; last: exit code 1, "Error: no database"'],
+    ['online for long after a crash', [online({ startedAtMs: NOW - 180 * MINUTE, restarts: 1 })], [death(180)], 'api is online since 11:05:00 (3h); it last died at 11:05:00, 3h ago: exit code 1, "Error: no database"'],
+    ['one of two, long after a crash', [online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 }), online({ id: 1, slot: 1, startedAtMs: NOW - 180 * MINUTE })], [death(60)], 'api is online since 11:05:00 (3h); instance 0 last died at 13:05:00, 1h ago: exit code 1, "Error: no database"'],
+    ['online after a reset and a crash', [online({ restarts: 1 })], [death(3), death(2), death(0.05)], 'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"'],
+    ['a reload after crashes', [online({ generation: 2, restarts: 3 })], [death(3), death(2), began(0.1), event(0.05, 'rollout:done', { id: undefined, generation: 2 })], 'api is online since 14:04:58 (2s), after a reload'],
+    ['a reload by a trigger', [online({ generation: 2, restarts: 1 })], [began(0.1, { by: 'watch: src/a.js changed' })], 'api is online since 14:04:58 (2s), after a reload (watch: src/a.js changed)'],
+    ['a reload by another command', [online({ generation: 2, restarts: 1 })], [began(0.1, { by: 'apply' })], 'api is online since 14:04:58 (2s), after a reload (nclust apply)'],
+    ['a restart after crashes', [online({ generation: 2, restarts: 3 })], [death(3), began(0.1, { cause: 'restart', by: 'restart' })], 'api is online since 14:04:58 (2s), after a restart'],
+    ['a start after crashes', [online({ generation: 2, restarts: 3 })], [death(3), event(1, 'stop', { id: undefined, slot: undefined, slots: [0] }), began(0.1, { cause: 'restart', by: 'start' })], 'api is online since 14:04:58 (2s), after a start'],
+    ['a new keeper', [online({ generation: 2, restarts: 1 })], [began(0.1, { cause: 'orphan', by: 'orphan' })], 'api is online since 14:04:58 (2s), after the death of its keeper'],
+    ['a crash after a reload', [online({ generation: 2, restarts: 3 })], [death(3), began(2), death(0.05, { generation: 2 })], 'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"'],
+    ['launching after a restart', [online({ status: 'launching', generation: 2, restarts: 1 })], [death(3), began(0.1, { cause: 'restart', by: 'restart' })], 'api is launching since 14:04:58 (2s)'],
+    ['a new start of the manager', [online({ restarts: 1 })], [death(3), { at: NOW - MINUTE, type: 'manager:ending', by: 'kill' }], 'api is online since 14:04:58 (2s)'],
+    ['a halted reload, of which the crash is none of the old ones', [online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 })], [began(3), death(2, { generation: 2 }), halt(2)], 'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1'],
+    ['a halted reload after a crash of the old ones', [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })], [death(4, { words: 'Error: old' }), began(3), death(2, { generation: 2 }), halt(2)], 'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: old", but its last reload was halted at 14:03:00: instance 0 exited with code 1'],
+    ['a halted reload amid crashes', [slotStatus({ status: 'errored', pid: 0, generation: 1 })], [death(5), began(4), death(4, { id: 1, slot: 1, generation: 2 }), halt(4), death(3), event(3, 'gave-up', { crashes: 2 })], 'api is errored since 14:02:00 (3m): it crashed 2 times within 2m; last: exit code 1, "Error: no database"; its last reload was halted at 14:01:00: instance 0 exited with code 1'],
+    ['a halted reload of what has failed', [slotStatus({ status: 'errored', pid: 0, generation: 1 })], [death(9), event(9, 'gave-up', { crashes: 1 }), began(3), death(2, { generation: 2 }), halt(2)], 'api is errored since 13:56:00 (9m): it died once, exit code 1, "Error: no database"; its last reload was halted at 14:03:00: instance 0 exited with code 1'],
     ['stopped', [slotStatus({ status: 'stopped', pid: 0 })], [death(9), event(5, 'stop', { by: 'stop' })], 'api is stopped since 14:00:00 (5m): nclust stop'],
     ['launching', [slotStatus({ status: 'launching', startedAtMs: NOW - 2_000, waitingFor: '"ready" from the app, 3s left' })], [], 'api is launching since 14:04:58 (2s); it waits for "ready" from the app, 3s left'],
     ['a halted reload', [slotStatus({ startedAtMs: NOW - 60 * MINUTE })], [event(2, 'rollout:halted', { id: undefined, reason: 'instance 0 exited with code 1' })], 'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1'],
-    ['a part', [slotStatus({ id: 1 }), slotStatus({ id: 0, status: 'errored' })], [death(9), event(3, 'gave-up', { crashes: 17 })], '1 instance of 2 of api is errored since 14:02:00 (3m): it died once, exit code 1, "Error: no database"'],
+    ['added again after a halted reload', [online()], [halt(2), event(1, 'added', { id: undefined })], 'api is online since 14:04:58 (2s)'],
+    ['a part', [slotStatus({ id: 1 }), slotStatus({ generation: 1, id: 0, status: 'errored' })], [death(9), event(3, 'gave-up', { crashes: 17 })], '1 instance of 2 of api is errored since 14:02:00 (3m): it died once, exit code 1, "Error: no database"'],
     ['deleted', [], [event(9, 'deleted')], 'api is not in the list: it was deleted at 13:56:00, 9m ago'],
   ]))('%s', (_what, slots, events, text) => {
     expect(answer(slots, events)).toBe(text);
@@ -58,7 +82,7 @@ describe('the first line answers the question', () => {
   });
 });
 
-const data = (/** @type {any[]} */ events, more = {}) => ({ stories: [{ name: 'api', slots: [slotStatus({ status: 'errored', pid: 0 })], events }], isRunning: true, sinceMs: 0, lines: 30, ...more });
+const data = (/** @type {any[]} */ events, more = {}) => ({ stories: [{ name: 'api', slots: [slotStatus({ generation: 1, status: 'errored', pid: 0 })], events }], isRunning: true, sinceMs: 0, lines: 30, ...more });
 
 test('the timeline has times, the last words, and no way to write on the terminal', () => {
   const text = renderWhy(data([...loop(10, 4), event(3, 'gave-up', { crashes: 5 })]), view);
@@ -71,6 +95,23 @@ test('of a long timeline the end is shown, and how to see the rest', () => {
   const text = renderWhy(data([event(9, 'added'), event(8, 'scaled', { from: 1, to: 2 }), event(7, 'scaled', { from: 2, to: 3 })], { lines: 1 }), view);
   expect(text).toContain('(2 earlier: nclust why api --lines 3)');
   expect(text).not.toContain('from 1 to 2');
+});
+
+test('when it was quiet since a time, that is said, and how to see all', () => {
+  expect(renderWhy(data([event(9, 'added')], { sinceMs: NOW - 5 * MINUTE }), view)).toContain('\n  Nothing has happened to it since 14:00:00 (all: nclust why api).\n');
+  expect(renderWhy(data([], { sinceMs: NOW - 5 * MINUTE }), view)).toContain('The log of events has nothing about it.');
+  expect(renderWhy(data([event(9, 'added')], { lines: 0 }), view)).not.toContain('nothing about it');
+});
+
+test('a crash after which the app was started, restarted or reloaded is no reason, unless the reload came to nothing', () => {
+  expect(crashesOf([death(3), began(2)])).toEqual([]);
+  expect(crashesOf([death(3), event(2, 'stop')])).toEqual([]);
+  const old = death(3);
+  expect(crashesOf([old, began(2), death(1, { generation: 2 }), halt(1)])).toEqual([old]);
+});
+
+test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])('a wrong option (%o) leads to the help of why', async (options) => {
+  await expect(why(/** @type {any} */ ({}), ['api'], options)).rejects.toMatchObject({ code: 'ERR_NCLUST_USAGE', hint: 'See: nclust help why' });
 });
 
 test('as JSON there is the answer, the timeline, and every event', () => {
