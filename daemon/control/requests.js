@@ -76,9 +76,18 @@ function haltedApp(world, id, generation) {
  */
 function isAtRest(world, { slots }) {
   return slots.filter((slot) => slot.want === 'up').every((slot) => {
-    const life = world.seats.get(seatKey(slot.id, slot.generation))?.life;
+    const life = standing(world, slot)?.life;
     return life !== undefined && (life.state === 'up' || life.state === 'failed' || life.hasFailed);
   });
+}
+
+/**
+ * The seat that is wanted, or the one before it: where a restart has failed in another slot, this one has not been begun, and goes on as it was.
+ * @param {World} world
+ * @param {import('./desired.js').SlotWish} wish
+ */
+function standing(world, { id, generation }) {
+  return seatsOfSlot(world, id).filter((seat) => seat.generation <= generation).at(-1);
 }
 
 /**

@@ -245,6 +245,20 @@ describe('a bad deploy', () => {
     expect((await rig.list()).map(({ status, generation, restarts }) => [status, generation, restarts])).toEqual(Array(4).fill(['online', 1, 0]));
   });
 
+  test('over a restart to bad code, which left one instance crashing and the other on the code before, ends as well', async () => {
+    const [, old] = await running({ mode: 'cluster', instances: 2 });
+    rig.keeper.behave = () => ({ exitsAfterMs: 50, code: 3 });
+    const restart = watch(rig.call('restart', { targets: ['api'] }));
+    await rig.turn(1_000);
+    expect([restart.state, rig.keeper.alive.map(({ pid }) => pid)]).toEqual(['failed', [old]]);
+    const request = reload();
+    await rig.turn(2_000);
+    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED', data: { running: [{ slot: 1, generation: 1 }] } });
+    expect(request.error.message).toContain('exited with code 3');
+    await rig.turn(300_000);
+    expect([await statuses(), rig.keeper.alive.map(({ pid }) => pid)]).toEqual([['errored', 'online'], [old]]);
+  });
+
   test('that shows in one of three that are tried ends the other two', async () => {
     const old = await running({ maxSurge: 3 });
     rig.keeper.behave = ({ label }) => ({ listensAfterMs: 10, ...(label.slot === 1 ? { exitsAfterMs: 900, code: 1 } : {}) });
