@@ -13,8 +13,9 @@ export function replace(views, rollout) {
   // What is not up beside one that is wanted serves nobody: the rest of a rollout that was given up.
   const useless = views.filter((view) => view.current && !view.former && !isUp(view.current)).flatMap((view) => view.old.filter((seat) => COMING.has(seat.state)));
   const relieved = views.filter((view) => view.current && isUp(view.current)).flatMap((view) => view.old.filter(mayStop));
-  const surge = serving.slice(0, surgeLeft(views, rollout));
-  const taken = serving.slice(surge.length).slice(0, allowanceOf(views, rollout)).flatMap((view) => view.old.filter(mayStop));
+  const counted = views.filter((view) => !isBystander(view, views));
+  const surge = serving.slice(0, surgeLeft(counted, rollout));
+  const taken = serving.slice(surge.length).slice(0, allowanceOf(counted, rollout)).flatMap((view) => view.old.filter(mayStop));
   // A slot whose older seats are still ending waits for them: stop first means that the old one is gone.
   const vacant = free.filter((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
   return { stops: [...idle, ...useless, ...relieved, ...taken], starts: [...vacant, ...surge] };
@@ -27,6 +28,16 @@ export function replace(views, rollout) {
  */
 export function clearFirst(views) {
   return { stops: views.flatMap((view) => view.old.filter(mayStop)), starts: views.filter((view) => !view.current) };
+}
+
+/**
+ * Whether a slot is broken, and nothing is wanted anew of it: who restarts another one by its id does not wait for it.
+ * @param {View} view
+ * @param {View[]} views
+ */
+function isBystander({ generation, current }, views) {
+  const isBroken = current !== null && (current.state === 'backoff' || current.state === 'failed' || (current.hasFailed && COMING.has(current.state)));
+  return isBroken && views.some((other) => other.generation > generation);
 }
 
 /**

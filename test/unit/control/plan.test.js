@@ -42,6 +42,15 @@ test('nothing more is taken down while a new one is not up', () => {
   }
 });
 
+test.each(['backoff', 'failed'])('a slot that is restarted alone does not wait for another one of which nothing is wanted anew, and which is in %s', (state) => {
+  const wished = (rollout) => ({ slots: [...slots(1, 1), { id: 1, want: 'up', generation: 2 }], rollout });
+  const broken = seat(0, 1, state, { hasFailed: true });
+  expect(plan(wished(stopFirst(2)), [broken, seat(1, 1, 'up')])).toEqual([{ do: 'stop', id: 1, generation: 1, drain: 'finish' }]);
+  expect(plan(wished(besides), [broken, seat(1, 1, 'up')])).toEqual([{ do: 'start', id: 1, generation: 2 }]);
+  // One that is about to be up is waited for.
+  expect(plan(wished(stopFirst(2)), [seat(0, 1, 'starting'), seat(1, 1, 'up')])).toEqual([]);
+});
+
 test('a replacement is started beside the old one, which leaves when the new one is up', () => {
   const wished = { slots: slots(2, 2), rollout: besides };
   const old = [seat(0, 1, 'up'), seat(1, 1, 'up')];

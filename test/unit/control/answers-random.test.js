@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { createRandom, pickOne } from '../../helpers/random.js';
+import { createRig, watch } from './control-rig.js';
+
+const STEPS = 60;
+const NAMES = ['api', 'web'];
+/** Longer than any command has to wait for: drains, listen timeouts, rollback windows. Back-offs are longer, and are not waited for. */
+const PATIENCE_MS = 60_000;
+
+/** What the code on the disk is like, until the next deployment. */
+const CODES = [
+  () => ({ listensAfterMs: 10, readyAfterMs: 10, stopsAfterMs: 40 }),
+  () => ({ listensAfterMs: 10, readyAfterMs: 10, stopsAfterMs: 40 }),
+  () => ({ exitsAfterMs: 5, code: 3 }),
+  () => ({ listensAfterMs: 5, readyAfterMs: 5, exitsAfterMs: 700, code: 1 }),
+  () => ({ listensAfterMs: 5, readyAfterMs: 5, isHung: true }),
+  () => ({ bootsAfterMs: Infinity }),
+  () => ({}),
+  () => ({ refuses: 'EACCES' }),
+  ({ label }) => ({ listensAfterMs: 5, readyAfterMs: 5, ...(label.slot === 1 ? { exitsAfterMs: 20, code: 1 } : {}) }),
+  () => ({ exitsAfterMs: 30, code: 0 }),
+];
+
+/** Ids and names, whole apps and parts of them. */
+const target = (random) => pickOne(random, [...NAMES, ...NAMES, 'all', '0', '1', '2']);
+const rollout = (random) => ({ rollbackWindowMs: pickOne(random, [0, 0, 300]), maxSurge: pickOne(random, [0, 1, 2]), maxUnavailable: pickOne(random, [0, 1]) });
+
+const COMMANDS = [
+  (rig, random) => ['start', rig.start({ name: pickOne(random, NAMES), instances: 1 + Math.floor(random() * 3), mode: pickOne(random, ['cluster', 'fork']), waitReady: random() < 0.2, listenTimeoutMs: 200, minUptimeMs: pickOne(random, [30, 1_000]), maxRestarts: pickOne(random, [2, 16]), autorestart: random() < 0.9 }, { force: random() < 0.2 })],
+  ...['restart', 'restart', 'start', 'stop', 'delete'].map((name) => (rig, random) => [name, rig.call(name, { targets: [target(random)] })]),
+  ...Array(4).fill((rig, random) => ['reload', rig.call('reload', { targets: [target(random)], env: random() < 0.5 ? { V: String(random()) } : {}, spec: rollout(random) })]),
+  (rig, random) => ['scale', rig.call('scale', { target: pickOne(random, NAMES), instances: pickOne(random, ['1', '3', '+1', '-1']) })],
+];
+
+function crash(rig, random) {
+  const victim = pickOne(random, rig.keeper.alive);
+  if (victim) rig.keeper.exit(victim.instanceId, { signal: 'SIGKILL' });
+}
+
+test.each(Array.from({ length: 20 }, (_, seed) => seed))('every command is answered, whatever the code is like and whatever was asked for before (seed %i)', async (seed) => {
+  const random = createRandom(4_000 + seed);
+  const rig = createRig({ seed });
+  await rig.boot();
+  rig.keeper.behave = CODES[0];
+  const asked = [];
+  for (let step = 0; step < STEPS; step += 1) {
+    if (random() < 0.3) rig.keeper.behave = pickOne(random, CODES);
+    if (random() < 0.2) crash(rig, random);
+    const [name, answer] = pickOne(random, COMMANDS)(rig, random);
+    asked.push({ step, name, request: watch(answer) });
+    await rig.turn(pickOne(random, [0, 10, 300, 2_000, 10_000]));
+    if (step % 10 !== 9) continue;
+    await rig.turn(PATIENCE_MS);
+    expect(asked.filter(({ request }) => request.state === 'pending').map(({ step: at, name: what }) => [at, what])).toEqual([]);
+  }
+});
