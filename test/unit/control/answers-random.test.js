@@ -18,7 +18,7 @@ const CODES = [
   () => ({}),
   () => ({ refuses: 'EACCES' }),
   ({ label }) => ({ listensAfterMs: 5, readyAfterMs: 5, ...(label.slot === 1 ? { exitsAfterMs: 20, code: 1 } : {}) }),
-  () => ({ exitsAfterMs: 30, code: 0 }),
+  () => ({ exitsAfterMs: 20, code: 0 }),
 ];
 
 /** Ids and names, whole apps and parts of them. */
