@@ -1,7 +1,7 @@
 import { describeDeath } from './deaths.js';
 import { NclustError } from '../../lib/shared/errors.js';
 import { shellQuote } from '../../lib/shared/shell-quote.js';
-import { findSlot, hasProcess, memoryOf, occupiedSlots, seatKey, seatsOfSlot } from './world.js';
+import { findSlot, hasProcess, memoryOf, occupiedSlots, seatsOfSlot } from './world.js';
 
 /** @import { NotUp } from '../../lib/shared/protocol.js' */
 /** @import { AppWish } from './desired.js' */
@@ -103,10 +103,12 @@ function slotOutcome(world, id, generation, method) {
   const { ended } = memoryOf(world, id);
   if (ended && ended.generation >= generation) {
     if (!ended.isOk) return failure(world, id, lastDeath(world, id));
-    return { state: hasProcess(world, id) ? 'pending' : 'done' };
+    // What somebody has started again since is not waited for.
+    return { state: found.wish.generation <= ended.generation && hasProcess(world, id) ? 'pending' : 'done' };
   }
   if (found.wish.want === 'down') return failure(world, id, 'was stopped by another command');
-  const life = world.seats.get(seatKey(id, found.wish.generation))?.life;
+  const seat = standing(world, found.wish);
+  const life = seat && seat.generation >= generation ? seat.life : undefined;
   if (life?.state === 'up') return { state: isReplacing(world, found.wish, method) ? 'pending' : 'done' };
   const hasFailed = life && (life.hasFailed || life.state === 'backoff' || life.state === 'failed');
   return hasFailed ? failure(world, id, lastDeath(world, id)) : { state: 'pending' };

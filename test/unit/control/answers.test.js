@@ -54,3 +54,42 @@ test.each(Array.from({ length: 20 }, (_, seed) => seed))('every command is answe
     expect(asked.filter(({ request }) => request.state === 'pending').map(({ step: at, name: what }) => [at, what])).toEqual([]);
   }
 });
+
+const WELL = { listensAfterMs: 10, stopsAfterMs: 40 };
+const SLOW = { ...WELL, stopsAfterMs: 5_000 };
+
+async function running(fields, behaviour) {
+  const rig = createRig();
+  await rig.boot();
+  rig.keeper.behave = () => behaviour;
+  void rig.start({ mode: 'cluster', ...fields });
+  await rig.turn(5_000);
+  return rig;
+}
+
+test('a start is answered though one of its instances has done its work since, and somebody else has started that again', async () => {
+  const rig = await running({ instances: 2, autorestart: false }, SLOW);
+  void rig.call('stop', { targets: ['1'] });
+  await rig.turn(10_000);
+  rig.keeper.behave = () => WELL;
+  const start = watch(rig.call('start', { targets: ['api'] }));
+  await rig.turn(2_000);
+  rig.keeper.exit(rig.keeper.alive.find(({ label }) => label.id === 1).instanceId, { code: 0 });
+  await rig.turn(100);
+  void rig.call('start', { targets: ['1'] });
+  await rig.turn(100);
+  expect(start.state).toBe('pending');
+  await rig.turn(20_000);
+  expect([start.state, rig.running()]).toEqual(['done', ['api/0', 'api/1']]);
+});
+
+test('a reload is answered when it has come about, though a restart that somebody asked for since does not', async () => {
+  const rig = await running({ instances: 2 }, SLOW);
+  rig.keeper.behave = () => WELL;
+  const reload = watch(rig.call('reload', { targets: ['1'] }));
+  await rig.turn(3_000);
+  rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 3 });
+  const restart = watch(rig.call('restart', { targets: ['api'] }));
+  await rig.turn(10_000);
+  expect([reload.state, restart.state, rig.keeper.alive.map(({ label }) => [label.id, label.generation])]).toEqual(['done', 'failed', [[1, 2]]]);
+});
