@@ -26,6 +26,8 @@ import { findSlot, hasProcess, memoryOf, occupiedSlots, seatsOfSlot } from './wo
 export const RECEIPTS_KEPT = 200;
 
 const DELETED = 'was deleted by another command';
+/** Why is not known any more: the rollout that was halted has been followed by another. */
+const GIVEN_BACK = 'was given its old code back, and another command came since';
 
 /**
  * How far a mutation has come. Level-triggered: it looks at what is, not at what happened since.
@@ -107,6 +109,7 @@ function slotOutcome(world, id, generation, method) {
     return { state: found.wish.generation <= ended.generation && hasProcess(world, id) ? 'pending' : 'done' };
   }
   if (found.wish.want === 'down') return failure(world, id, 'was stopped by another command');
+  if (found.wish.generation < generation) return failure(world, id, GIVEN_BACK);
   const seat = standing(world, found.wish);
   const life = seat && seat.generation >= generation ? seat.life : undefined;
   if (life?.state === 'up') return { state: isReplacing(world, found.wish, method) ? 'pending' : 'done' };

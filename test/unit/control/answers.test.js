@@ -93,3 +93,17 @@ test('a reload is answered when it has come about, though a restart that somebod
   await rig.turn(10_000);
   expect([reload.state, restart.state, rig.keeper.alive.map(({ label }) => [label.id, label.generation])]).toEqual(['done', 'failed', [[1, 2]]]);
 });
+
+test('a reload that was halted is answered, though another command came before all that serves was back', async () => {
+  const rig = await running({ instances: 2, minUptimeMs: 10_000, listenTimeoutMs: 20_000 }, WELL);
+  await rig.turn(20_000);
+  rig.keeper.behave = ({ label }) => (label.generation === 2 ? { exitsAfterMs: 5, code: 3 } : { listensAfterMs: 3_000, stopsAfterMs: 40 });
+  const reload = watch(rig.call('reload', { targets: ['api'], spec: { maxSurge: 0, maxUnavailable: 1 } }));
+  await rig.turn(1_000);
+  expect([reload.state, rig.control.world.desired.apps[0].rollout.failure?.kind]).toEqual(['pending', 'halted']);
+  void rig.call('restart', { targets: ['1'] });
+  await rig.turn(60_000);
+  expect(reload.error).toMatchObject({ code: 'ERR_NCLUST_NOT_UP', exitStatus: 1 });
+  expect(reload.error.message).toContain('was given its old code back, and another command came since');
+  expect(rig.running()).toEqual(['api/0', 'api/1']);
+});
