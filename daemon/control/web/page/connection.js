@@ -31,6 +31,9 @@ export class Refusal extends Error {
 
 const WRONG_TOKEN = 4401;
 
+/** WebSocket.OPEN. */
+const OPEN = 1;
+
 /** Between two attempts, in ms: the last one for ever. */
 const PAUSES_MS = [250, 1_000, 1_000, 2_000, 5_000];
 
@@ -120,7 +123,8 @@ export function createConnection({ open, token, onPhase, clock }) {
 
   /** @param {number} id @param {string} method @param {any} params */
   function send(id, method, params) {
-    socket?.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+    // Of one that is being closed the end comes in a moment.
+    if (socket?.readyState === OPEN) socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
   }
 
   /**

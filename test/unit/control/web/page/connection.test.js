@@ -21,7 +21,7 @@ beforeEach(() => {
 
 function connect() {
   const open = () => {
-    const socket = { sent: /** @type {any[]} */ ([]), isClosed: false, send: (/** @type {string} */ text) => socket.sent.push(JSON.parse(text)), close: () => { socket.isClosed = true; } };
+    const socket = { sent: /** @type {any[]} */ ([]), isClosed: false, readyState: 1, send: (/** @type {string} */ text) => socket.sent.push(JSON.parse(text)), close: () => { socket.isClosed = true; } };
     sockets.push(socket);
     return /** @type {any} */ (socket);
   };
@@ -152,4 +152,19 @@ test('closed is closed', () => {
   pass(60_000);
   expect(sockets).toHaveLength(1);
   expect(timers).toEqual([]);
+});
+
+test('nothing is sent over a connection that is being closed: its end is about to be told', async () => {
+  const connection = connect();
+  letIn();
+  last().readyState = 2;
+  const before = last().sent.length;
+  const asked = connection.request('list');
+  void connection.request('stop', { targets: ['api'], token: 'once' });
+  expect(last().sent).toHaveLength(before);
+  last().onclose({ code: 1006 });
+  await expect(asked).rejects.toThrow('The connection was lost.');
+  pass(250);
+  letIn();
+  expect(last().sent.slice(1)).toMatchObject([{ method: 'stop', params: { token: 'once' } }]);
 });
