@@ -133,8 +133,8 @@ test('history has one series for each slot and for the app, through a restart', 
 });
 
 test('a history that no answer has room for is refused, and what would fit is said', async () => {
-  await start({ instances: 400 });
-  await expect(rig.call('metrics', { history: { stepMs: 10_000 } })).rejects.toThrow('"history.points" has to be at most 416 for 6 series of 400 slots');
+  await start({ instances: 200 });
+  await expect(rig.call('metrics', { history: { stepMs: 10_000 } })).rejects.toThrow('"history.points" has to be at most 833 for 6 series of 200 slots');
   expect((await rig.call('metrics', { history: { stepMs: 10_000, of: 'host' } })).history.host.cpu).toHaveLength(2160);
 });
 
