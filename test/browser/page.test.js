@@ -96,10 +96,11 @@ describe('the table', () => {
     const names = () => page.locator('tbody .c-name a').allTextContents();
     const head = page.locator('thead .c-cpu');
     await head.locator('button').click();
-    expect(await names()).toEqual(['busy', 'calm', 'api']);
+    // Drawn with the next frame.
+    await expect.poll(names).toEqual(['busy', 'calm', 'api']);
     expect(await head.getAttribute('aria-sort')).toBe('descending');
     await head.locator('button').click();
-    expect(await names()).toEqual(['api', 'calm', 'busy']);
+    await expect.poll(names).toEqual(['api', 'calm', 'busy']);
     expect(await head.getAttribute('aria-sort')).toBe('ascending');
     expect(await page.locator('[aria-sort]').count()).toBe(1);
   });
