@@ -43,6 +43,9 @@ const WORDS = {
   lost: ({ count: number, reason }) => `${count(number, 'event')} could not be written (${reason})`,
 };
 
+/** What can be in the log of events: the table of docs/events.md, which a test compares. */
+export const EVENT_TYPES = Object.keys(WORDS);
+
 /** @type {Record<string, Style>} */
 const STYLES = { died: 'red', 'gave-up': 'red', 'rollout:halted': 'red', 'rollout:rolled-back': 'red', lost: 'red', backoff: 'yellow', 'limit:memory': 'yellow', 'limit:logs': 'yellow', 'trigger:failed': 'red', ready: 'green', 'rollout:done': 'green' };
 

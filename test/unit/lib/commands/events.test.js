@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { EVENT_TYPES } from '../../../../lib/commands/event-types.js';
+import { EVENT_TYPES } from '../../../../lib/render/event-text.js';
 import { runProgram } from '../../../../lib/program.js';
 
 let home;
