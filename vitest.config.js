@@ -1,6 +1,8 @@
 import { defaultExclude, defineConfig } from 'vitest/config';
 
 const slowdown = Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
+/** A shared machine can stop a process for seconds. A test that needed another try is listed at the end of the run. */
+const RETRIES = process.env.CI ? 2 : 0;
 
 /**
  * One ring of tests. Rings run one after the other, so that a ring which measures shares the machine with nobody.
@@ -13,8 +15,9 @@ const slowdown = Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
  * @param {number} o.maxWorkers  Test files at once.
  * @param {string[]} [o.globalSetup]
  * @param {boolean} [o.isolate]  A process of its own for each file. Default true.
+ * @param {number} [o.retry]  How often a failed test is tried again. Default 0: a pure test has no reason to fail once.
  */
-const ring = (order, name, { include, exclude = [], timeoutMs, maxWorkers, globalSetup = [], isolate = true }) => ({
+const ring = (order, name, { include, exclude = [], timeoutMs, maxWorkers, globalSetup = [], isolate = true, retry = 0 }) => ({
   test: {
     name,
     include,
@@ -27,7 +30,7 @@ const ring = (order, name, { include, exclude = [], timeoutMs, maxWorkers, globa
     maxWorkers,
     isolate,
     globalSetup,
-    retry: 0,
+    retry,
     sequence: { groupOrder: order },
   },
 });
@@ -50,16 +53,18 @@ const LONG_LOAD = named(...['control-death-midway', 'express', 'first-commands',
 export default defineConfig({
   test: {
     passWithNoTests: true,
+    reporters: ['default', './test/rings/flaky-reporter.js'],
     projects: [
       // What lib exports keeps nothing from one call to the next: its tests share two processes, which halves their time.
-      ring(0, 'unit-lib', { include: ['test/unit/lib/**/*.test.js'], timeoutMs: 5_000, maxWorkers: 2, isolate: false }),
-      ring(1, 'unit', { include: ['test/unit/**/*.test.js'], exclude: ['test/unit/lib/**'], timeoutMs: 5_000, maxWorkers: 2 }),
-      ring(2, 'integration', { include: ['test/integration/**/*.test.js'], exclude: LONG, timeoutMs: 30_000, maxWorkers: 3 }),
-      ring(3, 'e2e', { include: ['test/e2e/*.test.js'], exclude: LONG, timeoutMs: 60_000, maxWorkers: 3 }),
-      ring(3, 'long', { include: LONG, timeoutMs: 60_000, maxWorkers: 3 }),
-      ring(4, 'load', { include: ['test/e2e/load/*.test.js'], exclude: LONG_LOAD, timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks }),
-      ring(4, 'long-load', { include: LONG_LOAD, timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks }),
-      ring(5, 'soak', { include: ['test/e2e/soak/*.test.js'], timeoutMs: 1_800_000, maxWorkers: 1, globalSetup: frameworks }),
+      ring(0, 'unit-lib', { include: ['test/unit/lib/**/*.test.js'], timeoutMs: 30_000, maxWorkers: 2, isolate: false }),
+      ring(1, 'unit', { include: ['test/unit/**/*.test.js'], exclude: ['test/unit/lib/**'], timeoutMs: 30_000, maxWorkers: 2 }),
+      ring(2, 'integration', { include: ['test/integration/**/*.test.js'], exclude: LONG, timeoutMs: 30_000, maxWorkers: 3, retry: RETRIES }),
+      ring(3, 'e2e', { include: ['test/e2e/*.test.js'], exclude: LONG, timeoutMs: 60_000, maxWorkers: 3, retry: RETRIES }),
+      ring(3, 'long', { include: LONG, timeoutMs: 60_000, maxWorkers: 3, retry: RETRIES }),
+      ring(4, 'load', { include: ['test/e2e/load/*.test.js'], exclude: LONG_LOAD, timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks, retry: RETRIES }),
+      ring(4, 'long-load', { include: LONG_LOAD, timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks, retry: RETRIES }),
+      ring(3, 'package', { include: ['test/package/*.test.js'], timeoutMs: 120_000, maxWorkers: 1, retry: RETRIES }),
+      ring(5, 'soak', { include: ['test/e2e/soak/*.test.js'], timeoutMs: 1_800_000, maxWorkers: 1, globalSetup: frameworks, retry: RETRIES }),
     ],
   },
 });

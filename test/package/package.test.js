@@ -3,12 +3,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { reload } from '../helpers/reloads.js';
 import { runProgram } from '../helpers/run-program.js';
 import { nodeUnderTest, openSandbox, sandbox } from '../helpers/sandbox.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-test('the packed package, installed into an empty prefix, runs a clustered app', async () => {
+test('the packed package, installed into an empty prefix, starts, reloads and kills a clustered app', async () => {
   const outside = await sandbox();
   const prefix = join(outside.work, 'prefix');
   mkdirSync(prefix);
@@ -36,14 +37,12 @@ test('the packed package, installed into an empty prefix, runs a clustered app',
       await client.close();`);
     const program = await runProgram(nodeUnderTest(), ['program.mjs'], { env: home.env, cwd: home.work }).done;
     expect(program.json()).toEqual([{ name: 'http-echo', status: 'online' }, { name: 'http-echo', status: 'online' }]);
+
+    await reload(home, app);
+    expect(await app.get()).toMatchObject({ pid: expect.any(Number) });
+    expect(await home.nclust('kill')).toMatchObject({ exitStatus: 0 });
+    expect(home.processes()).toEqual([]);
   } finally {
     await home.close();
   }
-});
-
-test('no committed file names the host of a package registry', () => {
-  const found = ['.', 'test/bench', 'test/browser', 'test/frameworks', 'test/nodes']
-    .map((folder) => join(ROOT, folder, 'package-lock.json'))
-    .filter((file) => /"resolved": "https?:/.test(readFileSync(file, 'utf8')));
-  expect(found).toEqual([]);
 });

@@ -1,0 +1,14 @@
+/**
+ * A vitest reporter that ends a run with one line `flaky: file > title` for each test that failed at first and passed when
+ * it was tried again.
+ */
+export default class FlakyReporter {
+  /** @param {readonly import('vitest/node').TestModule[]} modules */
+  onTestRunEnd(modules) {
+    for (const module of modules) {
+      for (const test of module.children.allTests('passed')) {
+        if (test.diagnostic()?.flaky) process.stdout.write(`flaky: ${module.relativeModuleId} > ${test.fullName}\n`);
+      }
+    }
+  }
+}
