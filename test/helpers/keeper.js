@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chownSync, closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, closeSync, cpSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -9,7 +9,7 @@ import { fixturePath } from './fixtures.js';
 import { killIfThere, processesOf } from './processes.js';
 import { waitFor } from './wait-for.js';
 
-const KEEPER = fileURLToPath(new URL('../../daemon/keeper/main.js', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * A real keeper whose control is the test: the test is its parent and speaks its protocol.
@@ -20,14 +20,14 @@ const KEEPER = fileURLToPath(new URL('../../daemon/keeper/main.js', import.meta.
  * @param {object} [o]
  * @param {string} [o.home]  Default: a new one, removed after the test.
  * @param {object[]} [o.adopt]  Orphans, as `snapshot` told of them.
- * @param {number} [o.uid]  Whom the keeper runs as.
+ * @param {number} [o.uid]  The user that the keeper runs as. Default: that of the test.
  * @param {boolean} [o.expectHeld]  Another keeper owns the home: resolves when this one says so.
  */
 export async function realKeeper({ home = temporaryHome(), expectHeld = false, uid = undefined, adopt = [] } = {}) {
-  if (uid !== undefined) chownSync(home, uid, uid);
+  const root = uid === undefined ? ROOT : copyFor(uid, home);
   const log = openSync(join(home, 'nclust.log'), 'a');
   const env = { NCLUST_HOME: home, PATH: process.env.PATH, NCLUST_KEEPER_INHERIT: '1' };
-  const child = spawn(process.env.NCLUST_TEST_NODE ?? process.execPath, [KEEPER], { env, uid, detached: true, stdio: ['ignore', log, log, 'pipe', 'ipc'] });
+  const child = spawn(process.env.NCLUST_TEST_NODE ?? process.execPath, [join(root, 'daemon/keeper/main.js')], { env, uid, detached: true, stdio: ['ignore', log, log, 'pipe', 'ipc'] });
   closeSync(log);
   /** @type {{ event: string, data: any, handle?: any }[]} */
   const events = [];
@@ -111,6 +111,18 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
   for (const orphan of adopt) await call('adopt', orphan);
   await call('control-ready');
   return keeper;
+}
+
+/**
+ * Gives a home to another user, with a copy of what a keeper reads: the checkout may lie in a folder that this user cannot enter.
+ * @param {number} uid
+ * @param {string} home
+ * @returns {string}  The root of the copy.
+ */
+function copyFor(uid, home) {
+  for (const part of ['daemon/keeper', 'daemon/agent', 'package.json']) cpSync(join(ROOT, part), join(home, 'code', part), { recursive: true });
+  chownSync(home, uid, uid);
+  return join(home, 'code');
 }
 
 /** @returns {string}  A new home, removed after the test. */

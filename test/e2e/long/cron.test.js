@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sandbox } from '../../helpers/sandbox.js';
+import { detailOf, triggered } from '../../helpers/triggers.js';
+
+const EVERY_SECOND = '* * * * * *';
+
+test('every second: each time all instances are new, and describe knows the next time', async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '100', '--cron', EVERY_SECOND] });
+  await home.waitFor('three times', () => triggered(home).length >= 3, { deadlineMs: 20_000 });
+  expect(new Set(triggered(home))).toEqual(new Set([`cron: ${EVERY_SECOND}`]));
+  const deaths = (await detailOf(home, app.name)).deaths ?? [];
+  expect(deaths.length).toBeGreaterThan(0);
+  expect(deaths).toEqual(deaths.map(() => expect.objectContaining({ cause: 'reload', by: `cron: ${EVERY_SECOND}` })));
+  expect((await home.nclust('describe', app.name)).stdout).toMatch(/cron restart +│ \* \* \* \* \* \*, next 20\d\d-/);
+  expect(JSON.parse((await home.nclust('jlist')).stdout)[0].pm2_env.cron_restart).toBe(EVERY_SECOND);
+});
+
+test('0 ends it, by a reload too; what is stopped stays stopped', async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { flags: ['--min-uptime', '100', '--cron-restart', EVERY_SECOND] });
+  await home.waitFor('one time', () => triggered(home).length >= 1);
+  expect(await home.nclust('stop', app.name)).toMatchObject({ exitStatus: 0 });
+  const { nextRunMs } = (await detailOf(home, app.name)).triggers;
+  await home.waitFor('a time to pass', async () => ((await detailOf(home, app.name)).triggers.nextRunMs ?? 0) > (nextRunMs ?? 0) + 1_000);
+  expect(await app.instances()).toMatchObject([{ status: 'stopped', pid: 0 }]);
+  expect(await home.nclust('restart', app.name, '--cron', '0')).toMatchObject({ exitStatus: 0 });
+  expect((await detailOf(home, app.name)).triggers.nextRunMs).toBeNull();
+});
+
+test('a job: it runs, ends, and is started again at its next time', async () => {
+  const home = await sandbox();
+  const script = join(home.work, 'job.js');
+  writeFileSync(script, 'console.log("job")');
+  expect(await home.nclust('start', script, '--no-autorestart', '--cron', EVERY_SECOND)).toMatchObject({ exitStatus: 0 });
+  await home.waitFor('three runs', async () => (await home.list())[0].restarts >= 2, { deadlineMs: 20_000 });
+  expect(await home.nclust('stop', 'job')).toMatchObject({ exitStatus: 0 });
+});
+
+test.each([
+  ['99 * * * *', 'Invalid value for minute: 99'],
+  ['every day', 'five, six, or seven'],
+  ['0 0 30 2 *', 'it never comes'],
+])('the pattern %j is refused with what is wrong', async (pattern, why) => {
+  const home = await sandbox();
+  home.place('keeps-alive');
+  const result = await home.nclust('start', 'keeps-alive.js', '--cron', pattern);
+  expect(result).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining(why) });
+});

@@ -1,0 +1,223 @@
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { notifySocket } from '../../helpers/notify-socket.js';
+import { environmentOf, isRunning, killIfThere } from '../../helpers/processes.js';
+import { sandbox } from '../../helpers/sandbox.js';
+
+/** @typedef {import('../../helpers/sandbox.js').Sandbox} Sandbox */
+
+/**
+ * `nclust daemon`, ended after the test should that not have happened.
+ * @param {Sandbox} home
+ * @param {Record<string, string>} [env]
+ */
+async function inForeground(home, env = {}) {
+  const running = home.follow('daemon', { env, timeoutMs: 120_000 });
+  onTestFinished(() => killIfThere(/** @type {number} */ (running.child.pid)));
+  await home.waitFor('the manager in the foreground', () => /manager is keeper \d+/.test(running.stderr()));
+  return running;
+}
+
+/** @param {Sandbox} home */
+const states = async (home) => Object.fromEntries((await home.list()).map(({ name, slot, status }) => [`${name}/${slot}`, status]));
+
+describe('the manager in the foreground', () => {
+  test('is ended by SIGTERM with its apps, which are back as they were when it is run again', async () => {
+    const home = await sandbox();
+    const first = await inForeground(home);
+    await home.app('http-echo', { name: 'api', instances: 2 });
+    await home.app('keeps-alive', { name: 'worker', flags: ['--no-wait'] });
+    await home.nclust('stop', 'worker');
+    first.child.kill('SIGTERM');
+    expect(await first.done).toMatchObject({ exitStatus: 0, stdout: '' });
+    expect(home.processes()).toEqual([]);
+
+    const second = await inForeground(home);
+    await home.waitFor('the apps as they were', async () => Object.values(await states(home)).filter((status) => status === 'online').length === 2);
+    expect(await states(home)).toEqual({ 'api/0': 'online', 'api/1': 'online', 'worker/0': 'stopped' });
+    second.child.kill('SIGINT');
+    expect(await second.done).toMatchObject({ exitStatus: 0 });
+    expect(home.processes()).toEqual([]);
+  });
+
+  test('follows a manager that runs', async () => {
+    const home = await sandbox();
+    const app = await home.app('http-echo');
+    const before = await app.pids();
+    const running = await inForeground(home);
+    expect(await app.pids()).toEqual(before);
+    expect(running.stderr()).toContain(`keeper ${(await home.daemon()).keeperPid}`);
+    running.child.kill('SIGTERM');
+    expect(await running.done).toMatchObject({ exitStatus: 0 });
+    expect(home.processes()).toEqual([]);
+  });
+
+  test('goes on when the keeper is killed, and when it is killed itself the workers do', async () => {
+    const home = await sandbox();
+    const running = await inForeground(home);
+    const app = await home.app('http-echo');
+    const [orphan] = await app.pids();
+    process.kill((await home.daemon()).keeperPid, 'SIGKILL');
+    await home.waitFor('the next keeper', () => /The next manager is keeper/.test(running.stderr()));
+    // Which replaces what the first has left.
+    await home.waitFor('the end of the orphan', () => !isRunning(orphan));
+    await home.waitFor('the app', async () => (await app.instances())[0].status === 'online');
+    const pids = await app.pids();
+
+    running.child.kill('SIGKILL');
+    await running.done;
+    const next = await inForeground(home);
+    expect(await app.pids()).toEqual(pids);
+    next.child.kill('SIGTERM');
+    expect(await next.done).toMatchObject({ exitStatus: 0 });
+  });
+
+  test('starts the next manager when both halves are killed', async () => {
+    const home = await sandbox();
+    const running = await inForeground(home);
+    const app = await home.app('http-echo');
+    const { keeperPid, controlPid } = await home.daemon();
+    process.kill(controlPid, 'SIGSTOP'); // So that it does not start a keeper before it is killed itself.
+    process.kill(keeperPid, 'SIGKILL');
+    process.kill(controlPid, 'SIGKILL');
+    await home.waitFor('the next keeper', () => /The next manager is keeper/.test(running.stderr()));
+    await home.waitFor('the app', async () => (await app.instances())[0].status === 'online');
+    running.child.kill('SIGTERM');
+    expect(await running.done).toMatchObject({ exitStatus: 0 });
+    expect(home.processes()).toEqual([]);
+  });
+
+  test('ends with "nclust kill", and is done', async () => {
+    const home = await sandbox();
+    const running = await inForeground(home);
+    await home.app('http-echo');
+    await home.nclust('kill');
+    expect(await running.done).toMatchObject({ exitStatus: 0 });
+  });
+
+  test('ends with the keeper when somebody ends that, and says that its apps are still wanted', async () => {
+    const home = await sandbox();
+    const running = await inForeground(home);
+    await home.app('http-echo');
+    process.kill((await home.daemon()).keeperPid, 'SIGTERM');
+    const result = await running.done;
+    expect(result).toMatchObject({ exitStatus: 3, stdout: '' });
+    expect(result.stderr).toMatch(/ended from outside.*still wanted/);
+  });
+});
+
+describe('systemd', () => {
+  test('is told when the apps are up, and no sooner; then again and again that all is well', async () => {
+    const home = await sandbox();
+    const app = await home.app('listens-late', { env: { LATE_MS: '1500' } });
+    const { keeperPid } = await home.daemon();
+    process.kill(keeperPid, 'SIGTERM');
+    await home.waitFor('an empty home', () => home.processes().length === 0);
+
+    const systemd = await notifySocket(home.work);
+    const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '1000000', WATCHDOG_PID: '1' });
+    await home.waitFor('READY=1', () => systemd.count('READY=1') === 1);
+    expect((await app.instances())[0].status).toBe('online');
+    const [first] = systemd.told();
+    expect(first).toContain('STATUS=0 of 1 instances are up');
+    expect(first).toContain('EXTEND_TIMEOUT_USEC=60000000');
+    expect(systemd.told().find((fields) => fields.includes('READY=1'))).toContain('STATUS=1 of 1 instances are up');
+    await home.waitFor('pings', () => systemd.count('WATCHDOG=1') >= 3);
+    await home.nclust('stop', 'all');
+    await home.waitFor('the news', () => systemd.count('STATUS=0 of 0 instances are up, 1 stopped') === 1);
+
+    running.child.kill('SIGTERM');
+    expect(await running.done).toMatchObject({ exitStatus: 0 });
+    expect(systemd.told().at(-1)).toEqual(['STOPPING=1', 'EXTEND_TIMEOUT_USEC=40000000']);
+    expect(systemd.count('READY=1')).toBe(1);
+  });
+
+  test('is told that it is ready when an app cannot start', async () => {
+    const home = await sandbox();
+    await home.nclust('start', home.place('crashes-at-boot'));
+    process.kill((await home.daemon()).keeperPid, 'SIGTERM');
+    await home.waitFor('an empty home', () => home.processes().length === 0);
+    const systemd = await notifySocket(home.work);
+    const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path });
+    await home.waitFor('READY=1', () => systemd.count('READY=1') === 1);
+    expect(systemd.count('WATCHDOG=1')).toBe(0); // Nobody asked for it.
+    running.child.kill('SIGTERM');
+    expect(await running.done).toMatchObject({ exitStatus: 0 });
+  });
+
+  test('gets no word while neither half of the manager answers', async () => {
+    const home = await sandbox();
+    const systemd = await notifySocket(home.work);
+    const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '400000' });
+    const { keeperPid, controlPid } = await home.daemon();
+    await home.waitFor('pings', () => systemd.count('WATCHDOG=1') >= 2);
+    for (const pid of [controlPid, keeperPid]) process.kill(pid, 'SIGSTOP');
+    // The next look may have begun; then it is quiet for longer than four of them take.
+    let [last, quietSince] = [-1, 0];
+    await home.waitFor('silence', () => {
+      const count = systemd.count('WATCHDOG=1');
+      if (count !== last) [last, quietSince] = [count, performance.now()];
+      return performance.now() - quietSince > 2_000;
+    });
+    expect(isRunning(keeperPid) && isRunning(controlPid)).toBe(true);
+    for (const pid of [keeperPid, controlPid]) process.kill(pid, 'SIGCONT');
+    await home.waitFor('pings again', () => systemd.count('WATCHDOG=1') > last);
+    running.child.kill('SIGTERM');
+    expect(await running.done).toMatchObject({ exitStatus: 0 });
+  });
+
+  test.each([['control', 'controlPid'], ['keeper', 'keeperPid']])('need not do anything when the %s hangs: it is replaced, and the app is there all the time', async (what, key) => {
+    const home = await sandbox();
+    const systemd = await notifySocket(home.work);
+    const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '4000000' });
+    const app = await home.app('http-echo');
+    const pids = await app.pids();
+    const pid = /** @type {any} */ (await home.daemon())[key];
+    process.kill(pid, 'SIGSTOP');
+    await home.waitFor('its end', () => !isRunning(pid), { deadlineMs: 20_000 });
+    expect(running.stderr()).toContain(`The ${what} (pid ${pid}) does not answer and is replaced.`);
+    await home.waitFor('the app', async () => (await app.instances())[0].status === 'online');
+    if (what === 'control') expect(await app.pids()).toEqual(pids);
+    const count = systemd.count('WATCHDOG=1');
+    await home.waitFor('pings again', () => systemd.count('WATCHDOG=1') > count);
+    running.child.kill('SIGTERM');
+    expect(await running.done).toMatchObject({ exitStatus: 0 });
+  });
+
+  test('is told of a reload by SIGHUP', async () => {
+    const home = await sandbox();
+    const systemd = await notifySocket(home.work);
+    const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path });
+    const app = await home.app('http-echo');
+    const before = await app.pids();
+    running.child.kill('SIGHUP');
+    await home.waitFor('the end of the reload', () => systemd.count('READY=1') === 2);
+    expect(systemd.told().find(([field]) => field === 'RELOADING=1')?.[1]).toMatch(/^MONOTONIC_USEC=\d+$/);
+    expect(await app.pids()).not.toEqual(before);
+    running.child.kill('SIGTERM');
+    expect(await running.done).toMatchObject({ exitStatus: 0 });
+  });
+
+  test('is nothing that an app, the keeper or control knows of', async () => {
+    const home = await sandbox();
+    const systemd = await notifySocket(home.work);
+    const watched = { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '4000000', WATCHDOG_PID: '1' };
+    const running = await inForeground(home, watched);
+    // From inside of a service, too: a deploy job may be one.
+    await home.nclust('start', home.place('http-echo'), { env: { ...watched, PORT: '0' } });
+    for (const { pid, role } of home.processes().filter((one) => one.role !== 'other')) {
+      expect(Object.keys(environmentOf(pid)).filter((name) => /NOTIFY|WATCHDOG/.test(name)), role).toEqual([]);
+    }
+    expect(home.processes().map(({ role }) => role).sort()).toEqual(['app', 'control', 'keeper', 'other']);
+    running.child.kill('SIGTERM');
+    expect(await running.done).toMatchObject({ exitStatus: 0 });
+  });
+
+  test('that cannot be reached costs a word and nothing else', async () => {
+    const home = await sandbox();
+    const running = await inForeground(home, { NOTIFY_SOCKET: join(home.work, 'nobody') });
+    await home.waitFor('the word', () => /systemd cannot be told/.test(running.stderr()));
+    running.child.kill('SIGTERM');
+    expect(await running.done).toMatchObject({ exitStatus: 0 });
+  });
+});

@@ -1,0 +1,67 @@
+import { readFileSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sandbox } from '../../helpers/sandbox.js';
+
+/** @param {string} stdout */
+const parsed = (stdout) => stdout.trim().split('\n').filter((line) => line !== '').map((line) => JSON.parse(line));
+
+test('why says what keeps an app down, with a manager and without one', async () => {
+  const home = await sandbox();
+  await home.nclust('start', home.place('crashes-at-boot'), '--name', 'api', '--max-restarts', '3', '--exp-backoff-restart-delay', '10');
+  await home.waitFor('the end of its restarts', async () => (await home.list())[0].status === 'errored');
+
+  const told = await home.nclust('why', 'api');
+  expect(told).toMatchObject({ exitStatus: 0, stderr: '' });
+  expect(told.stdout).toMatch(/^api is errored since .*: it crashed 4 times within .*; last: exit code \d+, ".+"\.\nNext: nclust logs api --err\n/);
+  expect(told.stdout).toMatch(/was added \(nclust start\), with 1 instance\n.*instance 0 crashed 4 times within .*\n.*is not started again: 4 unstable exits/);
+  expect(told.stdout).toContain('Last words of instance 0');
+  expect((await home.nclust('why', 'api', '--json')).json()).toMatchObject([{ app: 'api', status: 'errored', next: 'nclust logs api --err' }]);
+  expect(await home.nclust('why', 'nobody')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('"nobody"') });
+
+  await home.nclust('kill');
+  const later = await home.nclust('why', 'api');
+  expect(later).toMatchObject({ exitStatus: 0, stdout: expect.stringMatching(/^No nclust runs, .* it crashed 4 times/) });
+  expect(home.processes()).toEqual([]);
+});
+
+test('events goes on while control is replaced: nothing is missing, and nothing is there twice', async () => {
+  const home = await sandbox();
+  await home.app('http-echo', { name: 'api', instances: 2 });
+  const follower = home.follow('events', '--json');
+  await home.waitFor('the history', () => follower.stdout().includes('"ready"'));
+  for (let round = 0; round < 3; round++) {
+    const { controlPid } = await home.daemon();
+    process.kill(controlPid, 'SIGKILL');
+    await home.waitFor('the next control', async () => (await home.daemon().catch(() => null))?.controlPid !== controlPid);
+    expect(await home.nclust('reload', 'api')).toMatchObject({ exitStatus: 0 });
+  }
+  await home.nclust('stop', 'api');
+  const written = () => parsed(readFileSync(join(home.home, 'events.log'), 'utf8'));
+  await home.waitFor('the last death', () => follower.stdout().split('"died"').length - 1 === 8);
+  expect(parsed(follower.stdout())).toEqual(written());
+  follower.child.kill('SIGINT');
+  await follower.done;
+
+  const all = written();
+  const once = all.filter(({ instanceId }) => instanceId).map(({ type, instanceId }) => `${type} ${instanceId}`);
+  expect(new Set(once).size).toBe(once.length);
+  expect(all.filter(({ type }) => type === 'started')).toHaveLength(8);
+  expect(all.filter(({ type }) => type === 'rollout:done')).toHaveLength(3);
+  expect(all.filter(({ type }) => type === 'manager:ready')).toHaveLength(4);
+  const halts = await home.nclust('events', 'api', '--nostream', '--type', 'rollout:*,stop', '--lines', '3', '--json');
+  expect(parsed(halts.stdout).map(({ type }) => type)).toEqual(['rollout:step', 'rollout:done', 'stop']);
+});
+
+test('a log of events that is cut in the middle of a line loads, and goes on', async () => {
+  const home = await sandbox();
+  await home.app('http-echo', { name: 'api' });
+  const path = join(home.home, 'events.log');
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  await home.nclust('kill');
+  truncateSync(path, statSync(path).size - 5);
+  await home.nclust('resurrect');
+  const { stdout, exitStatus } = await home.nclust('events', '--nostream', '--since', '1h', '--json');
+  expect(exitStatus).toBe(0);
+  expect(parsed(stdout).filter(({ type }) => type === 'started')).toHaveLength(2);
+});

@@ -1,0 +1,135 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { fixturePath } from '../../helpers/fixtures.js';
+import { readStat } from '../../helpers/processes.js';
+import { runProgram } from '../../helpers/run-program.js';
+import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const RUNTIME = join(ROOT, 'bin/nclust-runtime');
+const NCLUST = join(ROOT, 'bin/nclust.js');
+
+/** In a PID namespace of its own the first process gets no signals it has not asked for, and every orphan, as in a container. */
+const OWN_NAMESPACE = ['--pid', '--fork', '--mount-proc', '--kill-child'];
+const hasNamespaces = spawnSync('unshare', [...OWN_NAMESPACE, 'true']).status === 0;
+
+const hasExecve = execFileSync(nodeUnderTest(), ['-p', 'typeof process.execve'], { encoding: 'utf8' }).trim() === 'function';
+
+/**
+ * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {string[]} command
+ * @param {{env?: Record<string, string|undefined>, input?: string}} [o]
+ */
+function asFirstProcess(home, command, { env = {}, input } = {}) {
+  return runProgram('unshare', [...OWN_NAMESPACE, ...command], { env: { ...home.env, ...env }, cwd: home.work, input });
+}
+
+/** The runtime, on the Node.js under test. @param {string[]} words */
+const runtime = (...words) => [RUNTIME, `--node=${nodeUnderTest()}`, ...words];
+
+/** @param {number} parent @returns {number[]} */
+function childrenOf(parent) {
+  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).map(Number).filter((pid) => readStat(pid)?.ppid === parent);
+}
+
+/** The first process of the namespace, as seen from outside. @param {import('../../helpers/run-program.js').Running} run */
+const firstProcess = (run) => childrenOf(run.child.pid ?? 0)[0];
+
+describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
+  test.each([['0', 0], ['5', 5], ['127', 127]])('the exit status of the app is that of the container: %s', async (code, exitStatus) => {
+    const home = await sandbox();
+    expect((await asFirstProcess(home, runtime(fixturePath('crashes-after'), '--no-autorestart'), { env: { CODE: code } }).done).exitStatus).toBe(exitStatus);
+  });
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGQUIT'])('%s stops the apps and then everything', async (signal) => {
+    const home = await sandbox();
+    const run = asFirstProcess(home, runtime(fixturePath('names-the-signal')));
+    await home.waitFor('the app', () => run.stdout().includes('is there'));
+    process.kill(firstProcess(run), signal);
+    const result = await run.done;
+    expect(result.exitStatus).toBe(0);
+    expect(result.stdout).toContain('got SIG');
+  });
+
+  test('a signal that comes before anything runs ends it too', async () => {
+    const home = await sandbox();
+    const programs = join(home.work, 'programs');
+    mkdirSync(programs);
+    // The first program that the runtime calls.
+    writeFileSync(join(programs, 'readlink'), '#!/bin/sh\nkill -s TERM 1\nPATH=/usr/bin:/bin exec readlink "$@"\n', { mode: 0o755 });
+    const result = await asFirstProcess(home, runtime(fixturePath('names-the-signal')), { env: { PATH: `${programs}:${process.env.PATH}` } }).done;
+    expect(result).toMatchObject({ exitStatus: 143, stdout: '', stderr: '' });
+  });
+
+  test.skipIf(hasExecve)('a signal that comes while the config is read ends it too', async () => {
+    const home = await sandbox();
+    writeFileSync(join(home.work, 'app.config.cjs'), `process.kill(1, 'SIGTERM'); module.exports = { apps: [{ script: ${JSON.stringify(fixturePath('names-the-signal'))} }] };`);
+    const result = await asFirstProcess(home, [nodeUnderTest(), NCLUST, 'run', 'app.config.cjs']).done;
+    expect(result).toMatchObject({ exitStatus: 143, stdout: '', stderr: '' });
+  });
+
+  test('SIGHUP reloads', async () => {
+    const home = await sandbox();
+    const run = asFirstProcess(home, runtime(fixturePath('names-the-signal')));
+    await home.waitFor('the app', async () => (await home.list()).some(({ status }) => status === 'online'));
+    process.kill(firstProcess(run), 'SIGHUP');
+    await home.waitFor('another process', async () => run.stdout().match(/is there/g)?.length === 2);
+    process.kill(firstProcess(run), 'SIGTERM');
+    expect((await run.done).exitStatus).toBe(0);
+  });
+
+  test('orphans that end are collected', async () => {
+    const home = await sandbox();
+    const run = asFirstProcess(home, runtime(fixturePath('orphans-that-end.cjs')), { env: { COUNT: '5' } });
+    await home.waitFor('the app', () => run.stdout().includes('has left them behind'));
+    const first = firstProcess(run);
+    await home.waitFor('only its own child', () => childrenOf(first).length === 1);
+    process.kill(first, 'SIGTERM');
+    expect((await run.done).exitStatus).toBe(0);
+  });
+
+  test('a config comes through its standard input', async () => {
+    const home = await sandbox();
+    const input = JSON.stringify({ apps: [{ name: 'api', script: fixturePath('crashes-after'), autorestart: false }] });
+    expect((await asFirstProcess(home, runtime('-'), { input, env: { CODE: '6' } }).done).exitStatus).toBe(6);
+  });
+
+  test.skipIf(!hasExecve)('nclust run itself becomes the shell that collects orphans, without a warning', async () => {
+    const home = await sandbox();
+    const run = asFirstProcess(home, [nodeUnderTest(), NCLUST, 'run', fixturePath('orphans-that-end.cjs')]);
+    await home.waitFor('the app', () => run.stdout().includes('has left them behind'));
+    const first = firstProcess(run);
+    expect(readFileSync(`/proc/${first}/cmdline`, 'utf8').split('\0').slice(0, 2)).toEqual(['sh', RUNTIME]);
+    await home.waitFor('only its own child', () => childrenOf(first).length === 1);
+    process.kill(first, 'SIGTERM');
+    expect(await run.done).toMatchObject({ exitStatus: 0, stderr: '' });
+  });
+
+  test.skipIf(hasExecve)('where Node.js cannot do that it stays, and says once what to do', async () => {
+    const home = await sandbox();
+    const run = asFirstProcess(home, [nodeUnderTest(), NCLUST, 'run', fixturePath('orphans-that-end.cjs')]);
+    await home.waitFor('the sentence', () => run.stderr().includes('docker run --init'), { deadlineMs: 30_000 });
+    process.kill(firstProcess(run), 'SIGTERM');
+    const result = await run.done;
+    expect(result.exitStatus).toBe(0);
+    expect(result.stderr.match(/nobody collects it/g)).toHaveLength(1);
+  });
+
+  test('nothing but /dev/shm can be written to: the home is there', async () => {
+    const home = await sandbox();
+    const root = join(home.work, 'root');
+    mkdirSync(root);
+    const inside = `
+      mount --make-rprivate / && mount --rbind / ${root} && mount -o remount,bind,ro ${root} && mount -t proc proc ${root}/proc &&
+      mount -t tmpfs tmpfs ${root}/dev/shm && mount --bind ${root}/tmp ${root}/tmp && mount -o remount,bind,ro ${root}/tmp && exec chroot ${root} "$@"`;
+    const command = ['sh', '-c', inside, 'sh', 'sh', '-c', 'touch /written 2>/dev/null; exec "$@"', 'sh', ...runtime(fixturePath('names-the-signal'), '--cwd', '/')];
+    const run = runProgram('unshare', ['--mount', '--pid', '--fork', '--kill-child', ...command], { env: { ...home.env, NCLUST_HOME: undefined }, cwd: '/' });
+    await home.waitFor('the app', () => run.stdout().includes('is there'));
+    expect(existsSync('/written')).toBe(false);
+    process.kill(firstProcess(run), 'SIGTERM');
+    expect(await run.done).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('got SIG') });
+  });
+});

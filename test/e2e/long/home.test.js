@@ -1,0 +1,192 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runProgram } from '../../helpers/run-program.js';
+import { nodeUnderTest, openSandbox, sandbox } from '../../helpers/sandbox.js';
+
+const NOBODY = 65534;
+const isRoot = process.getuid?.() === 0;
+
+describe('only the owner gets in', () => {
+  test('the home is 0700, what is in it 0600', async () => {
+    const home = await sandbox();
+    await home.app('http-echo', { instances: 2 });
+    await home.nclust('save');
+    expect(statSync(home.home).mode & 0o777).toBe(0o700);
+    for (const entry of readdirSync(home.home, { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name);
+      expect(statSync(path).mode & 0o077, path).toBe(0);
+    }
+  });
+
+  test.runIf(isRoot)('another user can neither connect nor read', async () => {
+    const home = await sandbox();
+    chmodSync(dirname(home.work), 0o755);
+    const app = await home.app('http-echo');
+    const script = `
+      const net = require('node:net'), fs = require('node:fs');
+      const tried = { connect: null, list: null, state: null, log: null };
+      for (const [key, path] of [['list', ''], ['state', '/state.json'], ['log', '/logs/http-echo-out.log']]) {
+        try { key === 'list' ? fs.readdirSync(process.argv[1]) : fs.readFileSync(process.argv[1] + path); tried[key] = 'OPEN'; } catch (error) { tried[key] = error.code; }
+      }
+      const socket = net.connect(process.argv[1] + '/nclust.sock');
+      socket.on('connect', () => { tried.connect = 'OPEN'; done(); });
+      socket.on('error', (error) => { tried.connect = error.code; done(); });
+      const done = () => { console.log(JSON.stringify(tried)); process.exit(); };`;
+    const stranger = await runProgram(nodeUnderTest(), ['-e', script, home.home], { env: { PATH: process.env.PATH }, uid: NOBODY, gid: NOBODY }).done;
+    expect(stranger.json()).toEqual({ connect: 'EACCES', list: 'EACCES', state: 'EACCES', log: 'EACCES' });
+    expect(await app.get()).toMatchObject({ slot: '0' });
+  });
+
+  test.runIf(isRoot)('a home that belongs to somebody else is refused', async () => {
+    const home = await sandbox();
+    mkdirSync(home.home);
+    chownSync(home.home, NOBODY, NOBODY);
+    const result = await home.nclust('start', home.place('keeps-alive'));
+    expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(result.stderr).toMatch(/belongs to/);
+  });
+
+  test('a folder with other things in it is not taken over', async () => {
+    const home = await sandbox();
+    mkdirSync(home.home);
+    chmodSync(home.home, 0o755);
+    writeFileSync(join(home.home, 'thesis.txt'), 'mine');
+    const result = await home.nclust('start', home.place('keeps-alive'));
+    expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(statSync(home.home).mode & 0o777).toBe(0o755);
+    expect(readdirSync(home.home)).toEqual(['thesis.txt']);
+  });
+
+  test('a home of ours that has been opened is closed again', async () => {
+    const home = await sandbox();
+    await home.app('http-echo');
+    await home.nclust('kill');
+    chmodSync(home.home, 0o755);
+    await home.app('http-echo');
+    expect(statSync(home.home).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe('a home that cannot be used is a clear error, at once', () => {
+  test('below a file', async () => {
+    const home = await sandbox();
+    const file = join(home.work, 'file');
+    writeFileSync(file, '');
+    const result = await home.nclust('start', home.place('keeps-alive'), { env: { NCLUST_HOME: join(file, 'home') } });
+    expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(result.stderr).toContain(join(file, 'home'));
+  });
+
+  test('a file', async () => {
+    const home = await sandbox();
+    const file = join(home.work, 'file');
+    writeFileSync(file, '');
+    const result = await home.nclust('start', home.place('keeps-alive'), { env: { NCLUST_HOME: file } });
+    expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(result.stderr).toMatch(/not a directory/);
+  });
+
+  test.runIf(isRoot)('not writable', async () => {
+    const home = await sandbox();
+    const root = dirname(home.work);
+    chmodSync(root, 0o755);
+    const script = home.place('keeps-alive');
+    for (const command of [['start', script], ['list']]) {
+      const result = await home.nclust(...command, { uid: NOBODY, gid: NOBODY });
+      expect(result.durationMs).toBeLessThan(5_000);
+      if (command[0] === 'list') continue;
+      expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
+      expect(result.stderr).toContain(home.home);
+    }
+    expect(existsSync(home.home)).toBe(false);
+  });
+
+  test('too long for a socket', async () => {
+    const home = await sandbox();
+    const long = join(home.work, 'x'.repeat(90));
+    const result = await home.nclust('start', home.place('keeps-alive'), { env: { NCLUST_HOME: long } });
+    expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(result.stderr).toMatch(/too long/);
+    expect(existsSync(long)).toBe(false);
+  });
+});
+
+test('two homes know nothing of each other', async () => {
+  const home = await sandbox();
+  const other = openSandbox();
+  try {
+    await home.app('http-echo', { name: 'api' });
+    expect((await other.nclust('jlist')).json()).toEqual([]);
+    await other.app('http-echo', { name: 'api' });
+    await other.nclust('delete', 'all');
+    expect(await home.list()).toMatchObject([{ name: 'api', status: 'online' }]);
+  } finally {
+    await other.close();
+  }
+});
+
+test.runIf(isRoot)('a full disk costs the change, with a clear message, and nothing that runs', () => onSmallDisk(async (home, mount) => {
+  const app = await home.app('http-echo');
+  const before = await home.list();
+    fill(mount);
+    rmSync(join(mount, 'home/state.reserve'));
+    fill(mount);
+
+    const refused = await home.nclust('start', home.place('keeps-alive'));
+    expect(refused).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/ENOSPC|no space|disk is full/i);
+    expect(await home.list()).toMatchObject([{ pid: before[0].pid, status: 'online' }]);
+    expect(await app.get()).toMatchObject({ pid: before[0].pid });
+
+    rmSync(join(mount, 'ballast'));
+    expect(await home.nclust('start', home.place('keeps-alive'), '--min-uptime', '200')).toMatchObject({ exitStatus: 0 });
+}));
+
+test.runIf(isRoot)('on a full disk apps are stopped, started and deleted all the same: room for that is kept', () => onSmallDisk(async (home, mount) => {
+  const app = await home.app('http-echo');
+  fill(mount);
+  for (const round of [1, 2, 3]) {
+    expect([round, await home.nclust('stop', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
+    expect(await home.list()).toMatchObject([{ status: 'stopped' }]);
+    expect([round, await home.nclust('start', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
+  }
+  expect(await home.nclust('delete', app.name)).toMatchObject({ exitStatus: 0 });
+  expect(await home.list()).toEqual([]);
+}));
+
+test.runIf(isRoot)('a full disk does not keep anybody from ending everything', () => onSmallDisk(async (home, mount) => {
+  await home.app('http-echo');
+  fill(mount);
+  expect(await home.nclust('kill')).toMatchObject({ exitStatus: 0 });
+}));
+
+/** @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body  Gets a home on a disk of 1 MB. */
+async function onSmallDisk(body) {
+  const root = await sandbox();
+  const mount = join(root.work, 'disk');
+  mkdirSync(mount, { mode: 0o700 });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0700', 'tmpfs', mount]);
+  const home = openSandbox({ home: join(mount, 'home') });
+  try {
+    await body(home, mount);
+  } finally {
+    try {
+      await home.close();
+    } finally {
+      execFileSync('umount', ['--lazy', mount]);
+    }
+  }
+}
+
+/** @param {string} folder */
+function fill(folder) {
+  for (const chunk of [64 * 1024, 4096, 512]) {
+    try {
+      for (;;) writeFileSync(join(folder, 'ballast'), Buffer.alloc(chunk, 'x'), { flag: 'a' });
+    } catch {
+      // Full for chunks of this size.
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { sandbox } from '../../helpers/sandbox.js';
+import { detailOf, triggered, untilTriggered } from '../../helpers/triggers.js';
+
+const QUICK = ['--min-uptime', '100'];
+
+describe('max_memory_restart', () => {
+  test.each([['itself', 'take'], ['by a child', 'child']])('an instance that takes too much %s is replaced, and no other', async (_, how) => {
+    const home = await sandbox();
+    const app = await home.app('takes-memory', { instances: 2, flags: [...QUICK, '--max-memory-restart', '150M'] });
+    await home.waitFor('both to listen', async () => (await app.instances()).every(({ addresses }) => addresses.length > 0));
+    const before = await app.pids();
+    const guilty = Number(await app.get(`/?${how}=200`));
+    const slot = before.indexOf(guilty);
+    await home.waitFor('it to be replaced', async () => (await app.instances())[slot].lastDeath, { deadlineMs: 20_000 });
+    const after = await app.instances();
+    expect(after[1 - slot].pid).toBe(before[1 - slot]);
+    expect(after[slot].lastDeath).toMatchObject({ cause: 'reload', by: expect.stringMatching(/^memory: [12]\d\d MB above 150 MB$/) });
+    expect((await home.nclust('describe', String(after[slot].id))).stdout).toMatch(/max memory restart +│ 150\.0mb, now \d+\.\dmb.*memory: [12]\d\d MB above 150 MB/s);
+  });
+
+  test('an app that needs more than its limit is replaced ever more seldom', async () => {
+    const home = await sandbox();
+    // The backoff is that of a crash loop.
+    const app = await home.app('keeps-alive', { flags: ['--min-uptime', '500', '--exp-backoff-restart-delay', '1000', '--max-memory-restart', '5M'] });
+    await home.waitFor('three times', () => triggered(home).length >= 3, { deadlineMs: 30_000 });
+    const deaths = (await detailOf(home, app.name)).deaths ?? [];
+    expect(deaths[1].uptimeMs).toBeGreaterThanOrEqual(2_000);
+    expect((await home.nclust('describe', app.name)).stdout).toMatch(/above it from the start, 3 times in a row|above it from the start, 4 times/);
+  });
+
+  test('it may be set by a reload', async () => {
+    const home = await sandbox();
+    const app = await home.app('takes-memory', { flags: QUICK });
+    expect(await home.nclust('reload', app.name, '--max-memory-restart', '150M')).toMatchObject({ exitStatus: 0 });
+    await app.get('/?take=200');
+    await untilTriggered(home, app.name, /^memory: /);
+    expect(JSON.parse((await home.nclust('jlist')).stdout)[0].pm2_env.max_memory_restart).toBe(150 * 1024 ** 2);
+  });
+});
+
+describe('pid files', () => {
+  test('one for each slot while it runs, where PM2\'s users look for it', async () => {
+    const home = await sandbox();
+    const app = await home.app('http-echo', { instances: 2, flags: QUICK });
+    const pids = join(home.home, 'pids');
+    const read = (/** @type {string} */ name) => Number(readFileSync(join(pids, name), 'utf8'));
+    expect([read('http-echo-0.pid'), read('http-echo-1.pid')]).toEqual(await app.pids());
+    await home.nclust('reload', app.name);
+    expect([read('http-echo-0.pid'), read('http-echo-1.pid')]).toEqual(await app.pids());
+    expect(JSON.parse((await home.nclust('jlist')).stdout)[0].pm2_env.pm_pid_path).toBe(join(pids, 'http-echo-0.pid'));
+    await home.nclust('delete', 'all');
+    expect(readdirSync(pids)).toEqual([]);
+  });
+
+  test('a file of one\'s own', async () => {
+    const home = await sandbox();
+    const app = await home.app('keeps-alive', { flags: [...QUICK, '-p', 'run/app.pid'] });
+    const file = join(home.work, 'run/app.pid');
+    expect([Number(readFileSync(file, 'utf8'))]).toEqual(await app.pids());
+    await home.nclust('stop', app.name);
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
+test('--no-autostart adds an app as stopped; save and resurrect keep it so, start starts it', async () => {
+  const home = await sandbox();
+  home.place('keeps-alive');
+  expect(await home.nclust('start', 'keeps-alive.js', '--no-autostart', '-i', '2')).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('stopped'), stderr: expect.stringContaining('Added, and did not start, "keeps-alive" (2 instances).') });
+  expect(await home.list()).toMatchObject([{ status: 'stopped', restarts: 0 }, { status: 'stopped' }]);
+  expect(await home.nclust('start', 'keeps-alive')).toMatchObject({ exitStatus: 0 });
+  await home.nclust('save');
+  await home.nclust('delete', 'all');
+  expect(await home.nclust('resurrect')).toMatchObject({ exitStatus: 0 });
+  // It ran when the list was saved.
+  expect(await home.list()).toMatchObject([{ status: 'online' }, { status: 'online' }]);
+});

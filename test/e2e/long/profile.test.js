@@ -1,0 +1,191 @@
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { sandbox } from '../../helpers/sandbox.js';
+
+/** @param {import('../../helpers/sandbox.js').Sandbox} home */
+const profilesIn = ({ work }) => readdirSync(work).filter((name) => /profile$|heapsnapshot$/.test(name));
+/** @param {string} script */
+const lineOf = (script, /** @type {string} */ text) => readFileSync(script, 'utf8').split('\n').findIndex((line) => line.includes(text)) + 1;
+/**
+ * What DevTools needs to load it: flat lists of the length that the head says, edges that lead to nodes, and names that are there.
+ * @param {any} taken
+ */
+function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: edgeCount }, nodes, edges, strings }) {
+  const [nodeFields, edgeFields] = [meta.node_fields, meta.edge_fields];
+  expect(nodeFields).toEqual(expect.arrayContaining(['type', 'name', 'id', 'self_size', 'edge_count']));
+  expect(edgeFields).toEqual(expect.arrayContaining(['type', 'name_or_index', 'to_node']));
+  expect(nodeCount).toBeGreaterThan(1_000);
+  expect([nodes.length, edges.length]).toEqual([nodeCount * nodeFields.length, edgeCount * edgeFields.length]);
+  const column = (/** @type {number[]} */ flat, /** @type {string[]} */ fields, /** @type {string} */ name) => flat.filter((_, at) => at % fields.length === fields.indexOf(name));
+  expect(column(nodes, nodeFields, 'edge_count').reduce((sum, count) => sum + count, 0)).toBe(edgeCount);
+  expect(new Set(column(nodes, nodeFields, 'id')).size).toBe(nodeCount);
+
+  const isAt = (/** @type {unknown[]} */ list) => (/** @type {number} */ at) => Number.isInteger(at) && at >= 0 && at < list.length;
+  const [isString, isOfNode] = [isAt(strings), isAt(nodes)];
+  const [nodeTypes, edgeTypes] = [meta.node_types[nodeFields.indexOf('type')], meta.edge_types[edgeFields.indexOf('type')]];
+  expect(column(nodes, nodeFields, 'type').every(isAt(nodeTypes))).toBe(true);
+  expect(column(nodes, nodeFields, 'name').every(isString)).toBe(true);
+  const types = column(edges, edgeFields, 'type');
+  expect(types.every(isAt(edgeTypes))).toBe(true);
+  expect(column(edges, edgeFields, 'to_node').every((at) => isOfNode(at) && at % nodeFields.length === 0)).toBe(true);
+  // Elements and what is hidden have a number there instead.
+  expect(column(edges, edgeFields, 'name_or_index').every((name, at) => ['element', 'hidden'].includes(edgeTypes[types[at]]) || isString(name))).toBe(true);
+  expect(strings.every((/** @type {unknown} */ text) => typeof text === 'string')).toBe(true);
+}
+
+/**
+ * The same for a profile of time: a tree with one root, and a node and a step of time for each look.
+ * @param {any} taken
+ */
+function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
+  const ids = new Set(nodes.map((/** @type {any} */ { id }) => id));
+  expect(ids.size).toBe(nodes.length);
+  const children = nodes.flatMap((/** @type {any} */ node) => node.children ?? []);
+  expect(children.filter((/** @type {number} */ id) => !ids.has(id))).toEqual([]);
+  expect([children.length, new Set(children).size]).toEqual([nodes.length - 1, nodes.length - 1]);
+  expect(nodes[0].callFrame.functionName).toBe('(root)');
+  expect(samples.length).toBeGreaterThan(0);
+  expect(timeDeltas.length).toBe(samples.length);
+  expect(samples.filter((/** @type {number} */ id) => !ids.has(id))).toEqual([]);
+  expect(endTime).toBeGreaterThan(startTime);
+}
+
+const functionsOf = (/** @type {any} */ { nodes }) => nodes.map((/** @type {any} */ { callFrame }) => callFrame.functionName);
+
+/**
+ * A profile that goes on until it is ended, and has begun: the worker has opened its file.
+ * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {number} pid
+ */
+async function longProfile(home, pid) {
+  const command = home.follow('profile', 'api', '--cpu', '5m');
+  await home.waitFor('the profile', () => readdirSync(`/proc/${pid}/fd`).some((fd) => targetOf(`/proc/${pid}/fd/${fd}`).endsWith('.cpuprofile')));
+  return command;
+}
+
+/** @param {string} link */
+function targetOf(link) {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return ''; // Closed meanwhile.
+  }
+}
+
+/** @param {import('../../helpers/sandbox.js').Sandbox} home @param {object} [o] */
+async function spinner(home, o = {}) {
+  const until = join(home.work, 'until');
+  const app = await home.app('spins', { name: 'api', env: { UNTIL: until }, ...o });
+  const [pid] = await app.pids();
+  return { app, pid, free: () => writeFileSync(until, '') };
+}
+
+/** Where the inspector of a process listens, of the ports of 127.0.0.1. @param {number} pid */
+async function inspectorOf(pid) {
+  const { listeningPorts } = await import('../../../lib/profile/listening.js');
+  return [...listeningPorts(pid).values()];
+}
+
+test('a worker of a cluster: its time and its heap go into files that Chrome reads, and the stack of one that turns is seen', async () => {
+  const home = await sandbox();
+  const { app, pid } = await spinner(home, { instances: 1, flags: ['-i', '1'] });
+  const idle = await home.nclust('stack', 'api');
+  expect(idle).toMatchObject({ exitStatus: 0, stderr: '', stdout: expect.stringContaining(`"api" (id 0, pid ${pid}) `) });
+
+  await app.get('/hot');
+  const cpu = await home.nclust('profile', 'api', '--cpu', '500ms');
+  expect(cpu).toMatchObject({ exitStatus: 0, stderr: expect.stringMatching(/for 500ms[^]*Open it in Chrome/) });
+  expect(profilesIn(home)).toEqual([expect.stringMatching(/^api-0-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.cpuprofile$/)]);
+  const taken = JSON.parse(readFileSync(cpu.stdout.trim(), 'utf8'));
+  isCpuProfile(taken);
+  expect(functionsOf(taken)).toContain('work');
+  const hot = (await home.nclust('stack', 'api', '--json')).json();
+  expect(hot).toMatchObject({ slot: { id: 0, name: 'api', pid }, isHeldUp: false });
+  expect(hot.busy).toBeGreaterThan(0);
+  expect(hot.frames.map((/** @type {any} */ { file }) => file)).toContain(app.script);
+  await app.get('/cool');
+
+  const heap = await home.nclust('profile', '0', '--heap', '-o', 'a.heapsnapshot', '--json');
+  expect(heap).toMatchObject({ exitStatus: 0, stderr: '' });
+  expect(heap.json()).toMatchObject({ slot: { id: 0 }, kind: 'heap', durationMs: null, file: join(home.work, 'a.heapsnapshot'), by: 'itself' });
+  isHeapSnapshot(JSON.parse(readFileSync(join(home.work, 'a.heapsnapshot'), 'utf8')));
+  expect(await home.nclust('profile', '0', '--heap', '-o', 'a.heapsnapshot')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('is there already') });
+  expect(await app.pids()).toEqual([pid]);
+});
+
+test('a worker that does not come back to its loop: its stack and a profile, and afterwards it goes on and nobody can get in', async () => {
+  const home = await sandbox();
+  const { app, pid, free } = await spinner(home);
+  await app.get('/spin');
+  const { stdout, exitStatus } = await home.nclust('stack', 'api');
+  const frames = stdout.split('\n');
+  expect([exitStatus, frames[0]]).toEqual([0, `"api" (id 0, pid ${pid}) does not come back to its event loop:`]);
+  expect(stdout).toMatch(new RegExp(`^    at spinUntilThere \\(${app.script}:${lineOf(app.script, 'while (!fs.existsSync')}:\\d+\\)$`, 'm'));
+  const cpu = await home.nclust('profile', 'api', '--cpu', '300ms', '-o', 'a.cpuprofile');
+  expect(cpu).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('A debugger goes in') });
+  // On Node 20 code that was optimised before a profile began is counted with its caller.
+  const taken = JSON.parse(readFileSync(join(home.work, 'a.cpuprofile'), 'utf8'));
+  isCpuProfile(taken);
+  expect(taken.nodes.map((/** @type {any} */ { callFrame }) => callFrame.url)).toContain(pathToFileURL(app.script).href);
+  free();
+  expect(await app.get()).toEqual({ pid });
+  // The signal has Node open its inspector once more when the loop turns.
+  await home.waitFor('a shut inspector', async () => (await inspectorOf(pid)).every((port) => port === app.port));
+  expect(await app.pids()).toEqual([pid]);
+});
+
+test('a worker that comes back from a system call meanwhile was held up, and no innocent frame is shown', async () => {
+  const home = await sandbox();
+  const { app, pid, free } = await spinner(home);
+  await app.get('/call');
+  const command = home.follow('stack', 'api');
+  await home.waitFor('the debugger', () => command.stderr().includes('A debugger goes in'));
+  free();
+  const { stdout, exitStatus } = await command.done;
+  expect([exitStatus, stdout]).toEqual([0, expect.stringContaining(`"api" (id 0, pid ${pid}) was held up until now, and goes on:`)]);
+  expect(await app.get()).toEqual({ pid });
+});
+
+test('a worker that stays between two turns of its loop is held up, though the frames are those of Node', async () => {
+  const home = await sandbox();
+  const { app, pid, free } = await spinner(home);
+  await app.get('/ticks');
+  const { stdout, exitStatus } = await home.nclust('stack', 'api');
+  expect([exitStatus, stdout.split('\n')[0]]).toEqual([0, `"api" (id 0, pid ${pid}) does not come back to its event loop:`]);
+  free();
+  expect(await app.get()).toEqual({ pid });
+});
+
+test('one profile of a worker at a time; Ctrl-C and the death of the worker leave nothing', async () => {
+  const home = await sandbox();
+  const { app, pid } = await spinner(home);
+  const first = await longProfile(home, pid);
+  const refused = await home.nclust('profile', 'api', '--heap', '-o', 'other.heapsnapshot');
+  expect(refused).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('A profile of "api" (id 0) is under way (cpu).') });
+  first.child.kill('SIGINT');
+  expect(await first.done).toMatchObject({ exitStatus: 130, stdout: '', stderr: expect.stringContaining('was given up') });
+  expect(profilesIn(home)).toEqual([]);
+  expect(await app.get()).toEqual({ pid });
+
+  const second = await longProfile(home, pid);
+  process.kill(pid, 'SIGKILL');
+  const ended = await second.done;
+  expect([ended.exitStatus, ended.stdout]).toEqual([1, '']);
+  expect(ended.stderr).toContain('"api" (id 0) has just ended.');
+  expect(profilesIn(home)).toEqual([]);
+});
+
+test('a command that is killed takes its file along; what is no Node program is refused', async () => {
+  const home = await sandbox();
+  const { app, pid } = await spinner(home);
+  const killed = await longProfile(home, pid);
+  killed.child.kill('SIGKILL');
+  await killed.done;
+  await home.waitFor('its end', () => profilesIn(home).length === 0);
+  expect(await app.get()).toEqual({ pid });
+  await home.nclust('start', '/bin/sleep 1000', '--name', 'sleeper');
+  for (const command of ['stack', 'profile']) expect(await home.nclust(command, 'sleeper')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringMatching(/is no Node program[^]*py-spy/) });
+  expect(profilesIn(home)).toEqual([]);
+});

@@ -1,0 +1,93 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openSandbox, sandbox } from '../../helpers/sandbox.js';
+
+/** @type {Buffer} */
+let good;
+/** @type {Buffer} */
+let backup;
+
+// A state file with two apps that are wanted down: a daemon that reads it starts nothing.
+beforeAll(async () => {
+  const home = openSandbox();
+  await home.app('keeps-alive', { name: 'api', instances: 2, flags: ['--no-wait'] });
+  await home.app('keeps-alive', { name: 'worker', flags: ['--no-wait'] });
+  await home.nclust('stop', 'all');
+  const { keeperPid } = await home.daemon();
+  process.kill(keeperPid, 'SIGTERM');
+  await home.waitFor('the daemon to leave', () => home.processes().length === 0);
+  good = readFileSync(join(home.home, 'state.json'));
+  backup = readFileSync(join(home.home, 'state.json.bak'));
+  await home.close();
+});
+
+/**
+ * Boots a daemon on a state file and tells what it made of it.
+ * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {Buffer} state
+ * @param {Buffer|null} previous
+ */
+async function bootOn(home, state, previous) {
+  mkdirSync(home.home, { recursive: true, mode: 0o700 });
+  writeFileSync(join(home.home, 'state.json'), state, { mode: 0o600 });
+  if (previous) writeFileSync(join(home.home, 'state.json.bak'), previous, { mode: 0o600 });
+  const result = await home.nclust('resurrect');
+  const list = home.processes().some((one) => one.role === 'keeper') ? await home.list() : [];
+  return { result, names: list.map((slot) => slot.name), bad: readdirSync(home.home).filter((name) => name.startsWith('state.json.bad-')) };
+}
+
+test('what is wanted survives the daemon', async () => {
+  const home = await sandbox();
+  const { result, names, bad } = await bootOn(home, good, null);
+  expect(result.exitStatus).toBe(0);
+  expect(names).toEqual(['api', 'api', 'worker']);
+  expect(bad).toEqual([]);
+});
+
+describe('a damaged state file is kept aside, and the one before it counts', () => {
+  // A sample over the whole length; the unit test of the store cuts at every byte.
+  test.each([0, 0.01, 0.25, 0.5, 0.75, 0.99].map((share) => [`${share * 100} %`, share]))('cut at %s', async (_, share) => {
+    const home = await sandbox();
+    const { names, bad } = await bootOn(home, good.subarray(0, Math.floor(good.length * Number(share))), backup);
+    expect(names).toEqual(['api', 'api', 'worker']);
+    expect(bad).toHaveLength(1);
+  });
+
+  test.each([
+    ['zeros', Buffer.alloc(4096)],
+    ['noise', Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919) % 256))],
+    ['JSON that is no state', Buffer.from('{"v":1,"apps":[{"spec":null}]}')],
+    ['another program\'s JSON', Buffer.from('[1,2,3]')],
+  ])('replaced by %s', async (_, bytes) => {
+    const home = await sandbox();
+    const { names, bad } = await bootOn(home, bytes, backup);
+    expect(names).toEqual(['api', 'api', 'worker']);
+    expect(bad).toHaveLength(1);
+    expect(readFileSync(join(home.home, bad[0]))).toEqual(bytes);
+  });
+});
+
+test('with no good file at all the list is empty, a notice says why, and the daemon works', async () => {
+  const home = await sandbox();
+  const { bad } = await bootOn(home, Buffer.from('garbage'), Buffer.from('rubbish'));
+  expect(bad.length).toBeGreaterThanOrEqual(1);
+  expect(await home.list()).toEqual([]);
+  const { stderr } = await home.nclust('list');
+  expect(stderr).toMatch(/state\.json\.bad-/);
+  const app = await home.app('http-echo');
+  expect(await app.get()).toMatchObject({ slot: '0' });
+});
+
+test('the file is there, whole and private, after every change', async () => {
+  const home = await sandbox();
+  await home.app('keeps-alive', { name: 'api', flags: ['--no-wait'] });
+  const file = join(home.home, 'state.json');
+  const copy = join(home.work, 'copy.json');
+  for (const words of [['scale', 'api', '2'], ['stop', 'api'], ['start', 'api', '--no-wait'], ['delete', 'api']]) {
+    copyFileSync(file, copy);
+    await home.nclust(...words);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).not.toEqual(JSON.parse(readFileSync(copy, 'utf8')));
+    expect(existsSync(join(home.home, 'state.json.bak'))).toBe(true);
+  }
+});

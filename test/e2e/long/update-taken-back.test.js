@@ -1,0 +1,128 @@
+import { rmSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { install } from '../../helpers/installation.js';
+import { startLoad } from '../../helpers/load.js';
+import { isRunning } from '../../helpers/processes.js';
+import { sandbox } from '../../helpers/sandbox.js';
+
+const NEW_KEEPER = { 'daemon/keeper/lines.js': '\n// Another version.\n' };
+const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
+
+describe('a control that does not run on after it was ready', () => {
+  test.each([
+    ['crashes', 'setTimeout(() => process.exit(7), 100);', 'ended again and again soon after it was ready'],
+    ['hangs', 'for (;;);', 'did not answer any more soon after it was ready'],
+  ])('%s: the one from before is taken back, and the command says so', async (_, code, text) => {
+    const home = await sandbox();
+    const app = await home.app('http-echo', { instances: 2 });
+    const [pids, before] = [await app.pids(), await home.daemon()];
+    const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+    const bad = install(home, '1.2.3', { 'daemon/control/main.js': `\n${code}\n` });
+
+    const result = await bad.nclust('update');
+
+    const message = `The manager of "${bad.root}" ${text}, so the one that ran before goes on.`;
+    expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect(await home.daemon()).toMatchObject({ version: before.version, keeperPid: before.keeperPid });
+    expect((await home.nclust('list')).stderr).toBe(`${message}\n`);
+    expect(await app.pids()).toEqual(pids);
+    expect(await load.stop()).toMatchObject(LOST_NOTHING);
+    // The folder of the refused one is needed by nobody.
+    rmSync(bad.root, { recursive: true });
+    expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
+  });
+
+  test('hangs when the command has gone: the list says so', async () => {
+    const home = await sandbox();
+    await home.app('http-echo');
+    const before = await home.daemon();
+    const bad = install(home, '1.2.3', { 'daemon/control/main.js': '\nprocess.once("SIGCONT", () => { for (;;); });\n' });
+    expect(await bad.nclust('update')).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('control only') });
+    const { controlPid } = await home.daemon();
+
+    process.kill(controlPid, 'SIGCONT');
+    await home.waitFor('it to be ended', () => !isRunning(controlPid), { deadlineMs: 15_000 });
+
+    expect((await home.nclust('list')).stderr).toContain(`The manager of "${bad.root}" did not answer any more soon after it was ready`);
+    expect(await home.daemon()).toMatchObject({ version: before.version, keeperPid: before.keeperPid });
+  });
+
+  test('crashes, and came with a new keeper: the control from before works with that one', async () => {
+    const home = await sandbox();
+    const app = await home.app('http-echo', { instances: 2 });
+    const [pids, before] = [await app.pids(), await home.daemon()];
+    const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+    const bad = install(home, '2.0.0', { ...NEW_KEEPER, 'daemon/control/main.js': '\nprocess.exit(7);\n' });
+
+    const result = await bad.nclust('update');
+
+    expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining('ended again and again soon after it was ready')]);
+    expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: '2.0.0' });
+    await home.waitFor('the old workers to be gone', () => !pids.some(isRunning));
+    expect(await app.instances()).toMatchObject([{ status: 'online' }, { status: 'online' }]);
+    expect(await load.stop()).toMatchObject(LOST_NOTHING);
+    // Keeper and agent belong together.
+    expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
+    for (const { command } of home.processes().filter(({ role }) => role === 'app')) expect(command).toContain(`${bad.root}/daemon/agent`);
+  });
+
+  test('crashes, where the one from before is on trial itself: that one is taken back', async () => {
+    const home = await sandbox();
+    await install(home, '1.0.0').nclust('start', home.place('keeps-alive.js'), '--min-uptime', '100');
+    expect(await install(home, '1.0.1').nclust('update')).toMatchObject({ exitStatus: 0 });
+
+    const result = await install(home, '1.0.2', { 'daemon/control/main.js': '\nprocess.exit(7);\n' }).nclust('update');
+
+    expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining('ended again and again')]);
+    expect(await home.daemon()).toMatchObject({ version: '1.0.1' });
+  });
+
+  test('crashes, and there is nothing left to go back to: the keeper goes on starting it', async () => {
+    const home = await sandbox();
+    const old = install(home, '1.0.0');
+    await old.nclust('start', home.place('keeps-alive.js'), '--min-uptime', '100');
+    expect(await install(home, '1.2.3').nclust('update')).toMatchObject({ exitStatus: 0 });
+    rmSync(old.root, { recursive: true });
+    for (let time = 0; time < 4; time++) {
+      const { controlPid } = await home.daemon();
+      process.kill(controlPid, 'SIGKILL');
+      await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
+    }
+    expect(await home.daemon()).toMatchObject({ version: '1.2.3' });
+    expect(await home.list()).toMatchObject([{ status: 'online', restarts: 0 }]);
+  });
+});
+
+test('a keeper that does not come up: one of the version that ran takes over, and no request fails', async () => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { instances: 2 });
+  const before = await home.daemon();
+  const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+  const bad = install(home, '2.0.0', { 'daemon/keeper/door.js': '\nif (process.argv[2] !== "--probe") process.exit(7);\n' });
+
+  const result = await bad.nclust('update');
+
+  expect(result.exitStatus).toBe(1);
+  expect(result.stderr).toContain('did not get ready, so the one that ran before goes on.');
+  await home.waitFor('two workers of the next keeper', async () => (await app.instances()).every((slot) => slot.status === 'online' && isRunning(slot.pid)));
+  expect(await load.stop()).toMatchObject(LOST_NOTHING);
+  expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: before.version, controlPid: before.controlPid });
+});
+
+test.each([
+  ['before it listens', 'daemon/keeper/door.js'],
+  ['when it is there', 'daemon/keeper/main.js'],
+])('a keeper that hangs %s: it is ended, and one of the version that ran takes over', async (_, file) => {
+  const home = await sandbox();
+  const app = await home.app('http-echo', { instances: 2 });
+  const before = await home.daemon();
+  const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+  const bad = install(home, '2.0.0', { [file]: '\nif (process.argv[2] !== "--probe") for (;;);\n' });
+
+  const result = await bad.nclust('update');
+
+  expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining('did not get ready, so the one that ran before goes on.')]);
+  await home.waitFor('two workers of the next keeper', async () => (await app.instances()).every((slot) => slot.status === 'online' && isRunning(slot.pid)));
+  expect(await load.stop()).toMatchObject(LOST_NOTHING);
+  expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: before.version, controlPid: before.controlPid });
+});

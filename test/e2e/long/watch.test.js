@@ -1,0 +1,146 @@
+import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { serve } from '../../helpers/reloads.js';
+import { sandbox } from '../../helpers/sandbox.js';
+import { detailOf, triggered, untilTriggered, untilWatching } from '../../helpers/triggers.js';
+
+const QUICK = ['--min-uptime', '100'];
+
+/** An app that is watched, with a folder `src`. */
+async function watched(flags = ['--watch'], instances = 2) {
+  const home = await sandbox();
+  mkdirSync(join(home.work, 'src'));
+  const app = await serve(home, 'http-echo', { instances, flags: [...QUICK, ...flags] });
+  await untilWatching(home, app.name);
+  const save = (/** @type {string} */ file) => writeFileSync(join(home.work, file), String(Math.random()));
+  return { home, app, save };
+}
+
+describe('files that change', () => {
+  test('a thousand at once are one reload, of every instance, and the deaths say why', async () => {
+    const { home, app, save } = await watched();
+    const before = await app.pids();
+    for (let n = 0; n < 1_000; n++) save(`src/f${n}.js`);
+    await untilTriggered(home, app.name, /and \d+ more/);
+    const after = await app.instances();
+    expect(after).toMatchObject([{ status: 'online', watching: true, lastDeath: { cause: 'reload', by: expect.stringMatching(/^watch: src\/f\d+\.js changed, and \d+ more$/) } }, { status: 'online' }]);
+    expect(after.filter(({ pid }) => before.includes(pid))).toEqual([]);
+    // A second one would have come before this.
+    save('src/last.js');
+    await untilTriggered(home, app.name, /last\.js changed/); // And its folder, when that is told apart.
+    expect(triggered(home)).toHaveLength(2);
+    expect((await home.nclust('describe', app.name)).stdout).toMatch(/watch & reload.*last trigger.*watch: src\/last\.js changed/s);
+  });
+
+  test('code that does not parse is not taken, and the next save is', async () => {
+    const { home, app } = await watched();
+    const before = await app.pids();
+    appendFileSync(app.script, 'not code (');
+    expect(await untilTriggered(home, app.name, /http-echo\.js/)).toMatchObject({ problem: expect.stringContaining('does not parse') });
+    expect(await app.pids()).toEqual(before);
+    expect(await app.get()).toMatchObject({ pid: expect.any(Number) });
+    app.replaceWith('http-echo');
+    await home.waitFor('new instances', async () => (await app.instances()).every(({ pid, status }) => status === 'online' && !before.includes(pid)));
+  });
+
+  test('what is ignored changes nothing: node_modules, dotfiles, the log of the app, and what the user names', async () => {
+    const { home, app, save } = await watched(['--watch', '--ignore-watch', 'tmp', '--ignore-watch', '*.txt', '--ignore-watch', 'public/*', '-o', 'out.log', '-p', 'app.pid', '--merge-logs']);
+    for (const folder of ['node_modules/x', '.git', 'tmp', 'public']) mkdirSync(join(home.work, folder), { recursive: true });
+    await untilTriggered(home, app.name, /public changed/); // The folder itself counts.
+    for (const file of ['node_modules/x/a.js', '.git/HEAD', '.env', 'tmp/a.js', 'a.txt', 'public/a.css', 'out.log']) save(file);
+    save('src/seen.js');
+    await untilTriggered(home, app.name, /seen/);
+    expect(triggered(home).slice(1)).toEqual([expect.stringMatching(/^watch: src\/seen\.js changed/)]);
+  });
+
+  test('only these paths and extensions, after this delay', async () => {
+    const { home, app, save } = await watched(['--watch', 'src', '--ext', 'js,json', '--watch-delay', '300ms']);
+    for (const file of ['a.js', 'src/a.css']) save(file);
+    save('src/a.json');
+    await untilTriggered(home, app.name, /./);
+    expect(triggered(home)).toEqual([expect.stringMatching(/^watch: src\/a\.json changed/)]);
+  });
+
+  test('a folder that is not there yet, that is made anew, and a link that leads to another folder', async () => {
+    const home = await sandbox();
+    const at = (/** @type {string} */ name) => join(home.work, name);
+    mkdirSync(at('release-1'));
+    mkdirSync(at('release-2'));
+    symlinkSync(at('release-1'), at('current'));
+    const app = await home.app('http-echo', { flags: [...QUICK, '--watch', 'later', '--watch', 'current'] });
+    await untilWatching(home, app.name);
+    expect((await home.nclust('describe', app.name)).stdout).toMatch(/watch problem.*later" is not there/);
+
+    mkdirSync(at('later'));
+    await untilTriggered(home, app.name, /watch: later changed/);
+    await untilWatching(home, app.name);
+    writeFileSync(at('later/a.js'), '1');
+    await untilTriggered(home, app.name, /later\/a\.js/);
+    rmSync(at('later'), { recursive: true });
+    await home.waitFor('its end to be seen', async () => (await detailOf(home, app.name)).triggers.watch?.problem);
+    mkdirSync(at('later'));
+    await home.waitFor('the new one to be watched', async () => {
+      const watch = (await detailOf(home, app.name)).triggers.watch;
+      return watch?.isReady && watch.problem === null;
+    });
+    writeFileSync(at('later/b.js'), '1');
+    await untilTriggered(home, app.name, /later\/b\.js/);
+
+    symlinkSync(at('release-2'), at('next'));
+    renameSync(at('next'), at('current'));
+    await untilTriggered(home, app.name, /watch: current changed/);
+    await untilWatching(home, app.name);
+    writeFileSync(at('release-2/c.js'), '1');
+    await untilTriggered(home, app.name, /current\/c\.js/);
+  });
+
+  test('a program that does not listen is restarted, and one that was given up is started', async () => {
+    const home = await sandbox();
+    const script = join(home.work, 'worker.js');
+    writeFileSync(script, 'setInterval(() => {}, 1000)');
+    expect(await home.nclust('start', script, '--watch', '--max-restarts', '1', '--exp-backoff-restart-delay', '10', '--min-uptime', '1500')).toMatchObject({ exitStatus: 0 });
+    await untilWatching(home, 'worker');
+    const [{ pid }] = await home.list();
+    writeFileSync(script, 'process.exit(1)');
+    await untilTriggered(home, 'worker', /./);
+    await home.waitFor('it to be given up', async () => (await home.list())[0].status === 'errored');
+    writeFileSync(script, 'setInterval(() => {}, 2000)');
+    await home.waitFor('it to be up', async () => {
+      const [slot] = await home.list();
+      return slot.status === 'online' && slot.pid !== pid;
+    });
+  });
+});
+
+describe('commands', () => {
+  test('stop pauses watching, stop --watch ends it, restart --watch turns it on and off', async () => {
+    const { home, app } = await watched(['--watch', 'src'], 1);
+    const seen = [];
+    for (const words of [['stop'], ['start'], ['stop', '--watch'], ['start'], ['restart', '--watch'], ['restart', '--watch']]) {
+      expect(await home.nclust(words[0], app.name, ...words.slice(1))).toMatchObject({ exitStatus: 0 });
+      const { watching, triggers } = await detailOf(home, app.name);
+      seen.push([words.join(' '), watching, triggers.watch?.paths ?? null]);
+    }
+    const src = [join(home.work, 'src')];
+    expect(seen).toEqual([['stop', false, null], ['start', true, src], ['stop --watch', false, null], ['start', false, null], ['restart --watch', true, src], ['restart --watch', false, null]]);
+    expect(JSON.parse((await home.nclust('jlist')).stdout)[0].pm2_env.watch).toBe(false);
+  });
+
+  test('start --watch in front of the script', async () => {
+    const home = await sandbox();
+    home.place('keeps-alive');
+    expect(await home.nclust('start', '--watch', 'keeps-alive.js', '--name', 'k')).toMatchObject({ exitStatus: 0 });
+    expect(JSON.parse((await home.nclust('jlist')).stdout)).toMatchObject([{ name: 'k', pm2_env: { watch: true } }]);
+  });
+
+  test('a new control goes on watching', async () => {
+    const { home, app, save } = await watched(['--watch'], 1);
+    const { controlPid } = await home.daemon();
+    process.kill(controlPid, 'SIGKILL');
+    await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
+    await untilWatching(home, app.name);
+    save('src/a.js');
+    await untilTriggered(home, app.name, /src\/a\.js/);
+  });
+});
