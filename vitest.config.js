@@ -37,32 +37,18 @@ const ring = (order, name, { include, exclude = [], timeoutMs, maxWorkers, globa
 
 const frameworks = ['test/helpers/install-frameworks.js'];
 
-/** @param {...string} names  Of end-to-end tests. */
-const named = (...names) => names.map((name) => `test/e2e/${name}.test.js`);
-
-/**
- * What `npm test` leaves to `npm run test:long`, so that it is over within six minutes: what takes long, and what stands beside the promises themselves. CI runs both.
- */
-const LONG = ['test/integration/metrics.test.js', ...named(
-  'apply', 'compat/*', 'config', 'cron', 'daemon', 'deploy', 'environment', 'events', 'first-process', 'habits', 'home', 'import', 'interpreters', 'library',
-  'library-kills', 'library-programs', 'list', 'log-files', 'log-guarantees', 'logs', 'logs-command', 'memory-limit', 'messages', 'metrics', 'monit', 'pm2-api', 'profile', 'random-operations', 'releases',
-  'reload-settings', 'restart-policy', 'run', 'serve', 'socket', 'startup', 'state-file', 'update', 'update-taken-back', 'watch', 'web',
-)];
-const LONG_LOAD = named(...['control-death-midway', 'express', 'first-commands', 'frameworks', 'log-kills', 'monit', 'releases', 'serve', 'triggers'].map((name) => `load/${name}`));
-
 export default defineConfig({
   test: {
-    passWithNoTests: true,
     reporters: ['default', './test/rings/flaky-reporter.js'],
     projects: [
       // What lib exports keeps nothing from one call to the next: its tests share two processes, which halves their time.
       ring(0, 'unit-lib', { include: ['test/unit/lib/**/*.test.js'], timeoutMs: 30_000, maxWorkers: 2, isolate: false }),
       ring(1, 'unit', { include: ['test/unit/**/*.test.js'], exclude: ['test/unit/lib/**'], timeoutMs: 30_000, maxWorkers: 2 }),
-      ring(2, 'integration', { include: ['test/integration/**/*.test.js'], exclude: LONG, timeoutMs: 30_000, maxWorkers: 3, retry: RETRIES }),
-      ring(3, 'e2e', { include: ['test/e2e/*.test.js'], exclude: LONG, timeoutMs: 60_000, maxWorkers: 3, retry: RETRIES }),
-      ring(3, 'long', { include: LONG, timeoutMs: 60_000, maxWorkers: 3, retry: RETRIES }),
-      ring(4, 'load', { include: ['test/e2e/load/*.test.js'], exclude: LONG_LOAD, timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks, retry: RETRIES }),
-      ring(4, 'long-load', { include: LONG_LOAD, timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks, retry: RETRIES }),
+      ring(2, 'integration', { include: ['test/integration/*.test.js'], timeoutMs: 30_000, maxWorkers: 3, retry: RETRIES }),
+      ring(3, 'e2e', { include: ['test/e2e/*.test.js'], timeoutMs: 60_000, maxWorkers: 3, retry: RETRIES }),
+      ring(3, 'long', { include: ['test/e2e/long/*.test.js', 'test/e2e/long/compat/*.test.js', 'test/integration/long/*.test.js'], timeoutMs: 60_000, maxWorkers: 3, retry: RETRIES }),
+      ring(4, 'load', { include: ['test/e2e/load/*.test.js'], timeoutMs: 120_000, maxWorkers: 1, retry: RETRIES }),
+      ring(4, 'long-load', { include: ['test/e2e/long/load/*.test.js'], timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks, retry: RETRIES }),
       ring(3, 'package', { include: ['test/package/*.test.js'], timeoutMs: 120_000, maxWorkers: 1, retry: RETRIES }),
       ring(5, 'soak', { include: ['test/e2e/soak/*.test.js'], timeoutMs: 1_800_000, maxWorkers: 1, globalSetup: frameworks, retry: RETRIES }),
     ],

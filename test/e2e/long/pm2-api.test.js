@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sandbox } from '../../helpers/sandbox.js';
 
-const pm2 = createRequire(import.meta.url)('../../lib/pm2.cjs');
+const pm2 = createRequire(import.meta.url)('../../../lib/pm2.cjs');
 
 /** @typedef {import('../../helpers/sandbox.js').Sandbox} Sandbox */
 

@@ -96,5 +96,5 @@ test('docs/from-pm2.md names no attribute that is not there', () => {
 test('docs/from-pm2.md links to pages that are there', () => {
   const links = [...page.matchAll(/\]\(([\w.-]+\.md)\)/g)].map(([, link]) => link);
   expect(links.length).toBeGreaterThan(10);
-  expect([...new Set(links)].filter((link) => { try { return !textOf(`../../../docs/${link}`); } catch { return true; } })).toEqual([]);
+  expect([...new Set(links)].filter((link) => { try { return !textOf(`../../../../docs/${link}`); } catch { return true; } })).toEqual([]);
 });
