@@ -24,10 +24,13 @@ const AT_ONCE = 4;
 /**
  * Finds out before anything is touched what would keep new instances from starting.
  * @param {AppSpec[]} specs
- * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first that is found.
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first app that would fail, in the order given.
  */
 export async function preflight(specs) {
-  for (let at = 0; at < specs.length; at += AT_ONCE) await Promise.all(specs.slice(at, at + AT_ONCE).map(checkOne));
+  for (let at = 0; at < specs.length; at += AT_ONCE) {
+    const outcomes = await Promise.allSettled(specs.slice(at, at + AT_ONCE).map(checkOne));
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
 }
 
 /**

@@ -160,23 +160,25 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
  * @param {Map<string, Record<string, string>>} [o.known]  What was heard of each host before.
  * @param {(host: string, facts: Record<string, string>) => void} [o.onFacts]  What was heard, however it ended.
  * @param {boolean} [o.isPlain]  It changes nothing about releases: there is no account of them, and the exit status is that of the command.
- * @returns {Promise<Account[]>}  Rejects with ERR_NCLUST_DEPLOY_FAILED for the first host that failed, with an account of all.
+ * @returns {Promise<Account[]>}  Rejects with ERR_NCLUST_DEPLOY_FAILED, which names the failed hosts in the order of the config, with an account of all.
  */
 async function onHosts(deployment, around, { doing, hosts = deployment.hosts, script, known = new Map(), onFacts = () => {}, isPlain = false }) {
   /** @type {Account[]} */
   const accounts = hosts.map((host) => ({ host, facts: { ...known.get(host) }, isBegun: false }));
-  /** @type {{host: string, code: number}[]} */
-  const failed = [];
+  /** Exit statuses of the hosts that failed. @type {Map<string, number>} */
+  const codes = new Map();
   /** @param {Account} account */
   const one = async (account) => {
     account.isBegun = true;
     const { code, facts } = await runRemote(deployment, account.host, script(account.host), { env: around.env, signal: around.signal, onLine: (line) => around.onLine(account.host, line) });
     Object.assign(account.facts, facts);
     onFacts(account.host, facts);
-    if (code !== 0) failed.push({ host: account.host, code });
+    if (code !== 0) codes.set(account.host, code);
   };
   if (around.isParallel) await Promise.all(accounts.map(one));
-  else for (const account of accounts) if (failed.length === 0) await one(account);
+  else for (const account of accounts) if (codes.size === 0) await one(account);
+  // In the order of the config, whichever host failed first.
+  const failed = hosts.flatMap((host) => (codes.has(host) ? [{ host, code: /** @type {number} */ (codes.get(host)) }] : []));
   if (failed.length > 0) throw deployFailed({ name: deployment.name, doing, failed, accounts, isPlain });
   return accounts;
 }

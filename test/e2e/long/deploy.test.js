@@ -295,6 +295,17 @@ test('two hosts, the second fails: what was made is not switched, or it is said 
   expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/failed on nowhere: ssh ended with 255 at "connect"/) });
 });
 
+test('with --parallel the error names the failed hosts in the order of the config, whichever failed first', async () => {
+  const home = await sandbox();
+  const site = createSite(home, { hosts: ['web1', 'web2'] });
+  site.commit({ 'app.js': '1' });
+  site.configure();
+  await site.deploy('setup');
+  // web1 waits until the shell of web2 is gone.
+  site.configure({ 'pre-deploy': 'case $HOME in */web2) echo $$ > "$HOME/pid"; exit 5 ;; esac; until [ -s "$HOME/../web2/pid" ] && ! kill -0 "$(cat "$HOME/../web2/pid")" 2>/dev/null; do sleep 0.05; done; exit 4' });
+  expect(await site.deploy('--parallel')).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/failed on web1: "pre-deploy" ended with 4, on web2: "pre-deploy" ended with 5\./) });
+});
+
 test.each(['/bin/sh', '/bin/bash'])('odd paths and values are what they are, by %s', async (shell) => {
   const home = await sandbox();
   const site = createSite(home, { hosts: ['web1'], path: `it's a "path"; $(touch broken) \`touch broken\` & *` });

@@ -53,6 +53,12 @@ test.each([
   expect(error.message).toMatch(message);
 });
 
+test('of several apps that would fail it names the first in order, although the second is found sooner', async () => {
+  const slow = spec('bad.js', { name: 'first' });
+  const quick = spec('none.js', { name: 'second' });
+  await expect(preflight([slow, quick])).rejects.toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', data: { name: 'first' } });
+});
+
 test('a reload is looked at with its changes before anything is touched, and only once', async () => {
   const rig = createRig();
   await rig.boot();
