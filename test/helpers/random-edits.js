@@ -75,7 +75,7 @@ function nextEdit(apps, random, entryOf) {
 /** Each changes one entry, and returns what was changed. @type {Record<string, (entry: Entry, random: () => number) => object>} */
 const EDITS = {
   limit: (entry, random) => change(entry, random, { kill_timeout: [2_000, '3s', '4s'], max_restarts: [1, 5, 20], restart_delay: [0, 100, 200], max_surge: [1, 2], namespace: ['default', 'shop'], min_uptime: [100, 150] }),
-  log: (entry, random) => change(entry, random, { log_type: ['raw', 'json'], time: [true, false], out_file: ['a.log', 'b.log', ''], log_max_files: [2, 3], log_rate_limit: ['1M', 'none'], merge_logs: [true, false] }),
+  log: (entry, random) => change(entry, random, { log_type: ['raw', 'json'], time: [true, false], out_file: ['a.log', 'b.log', 'none'], log_max_files: [2, 3], log_rate_limit: ['1M', 'none'], merge_logs: [true, false] }),
   env: (entry, random) => change(entry.env, random, { COLOUR: ['red', 'blue'], SIZE: ['1', '2', '3'] }),
   'env without': (entry) => {
     const key = entry.env.COLOUR === undefined ? 'SIZE' : 'COLOUR';

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { doRandomEdits } from '../../helpers/random-edits.js';
 import { sandbox } from '../../helpers/sandbox.js';
+import { soakScale, soakSeed } from '../../helpers/soak.js';
 
-const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
-const seed = Number(process.env.NCLUST_SOAK_SEED ?? Date.now() % 1_000_000);
+const seed = soakSeed('test/e2e/soak/apply.test.js');
 
 test(`100 random edits of a file of ten apps: each converges, and the apps that are not named lose no request (seed ${seed})`, async () => {
   const home = await sandbox();
-  const edits = Math.ceil(100 * scale);
+  const edits = Math.ceil(100 * soakScale);
   const done = await doRandomEdits(home, { edits, seed, tell: (line) => process.stdout.write(`${line}\n`) });
   process.stdout.write(`${JSON.stringify(done)}\n`);
   expect(Object.values(done).reduce((sum, count) => sum + count, 0)).toBe(edits);

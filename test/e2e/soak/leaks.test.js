@@ -4,13 +4,13 @@ import { leastHandles } from '../../helpers/heap.js';
 import { killIfThere } from '../../helpers/processes.js';
 import { serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
+import { soakScale } from '../../helpers/soak.js';
 
-const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
 const ROUNDS = 10;
 /** The first rounds fill caches and let the heap find its size. */
 const WARM_UP = 3;
 /** A shortened run is over before the warm-up is. */
-const TOLERANCE = scale < 1 ? 1.1 : 1.02;
+const TOLERANCE = soakScale < 1 ? 1.1 : 1.02;
 /** What grows so slowly that the middle is no help: the end against the very first round, the warm-up included. */
 const TOLERANCE_FROM_FIRST = 1.1;
 /** Private memory holds what V8 and malloc keep for later, which swings; a leak beside the heap (buffers, handles) is more than either of these. */
@@ -63,7 +63,7 @@ describe('keeper and control are after', () => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
     await expectNoGrowth(home, async () => {
-      for (let n = 0; n < Math.ceil((1_000 * scale) / ROUNDS); n += 1) expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
+      for (let n = 0; n < Math.ceil((1_000 * soakScale) / ROUNDS); n += 1) expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
     });
   });
 
@@ -72,7 +72,7 @@ describe('keeper and control are after', () => {
     // Whatever ends is stable, so that it comes back at once.
     await home.nclust('start', 'sleep', '-i', '20', '--min-uptime', '0', '--', '100000');
     await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
-    const crashes = Math.ceil((10_000 * scale) / ROUNDS);
+    const crashes = Math.ceil((10_000 * soakScale) / ROUNDS);
     await expectNoGrowth(home, async () => {
       for (let done = 0; done < crashes;) {
         const before = (await home.list()).filter((slot) => slot.pid > 0);

@@ -7,9 +7,9 @@ import { expect, test } from 'vitest';
 import { readSegments } from '../../../daemon/control/logs/segments.js';
 import { residentBytes } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
+import { soakScale } from '../../helpers/soak.js';
 import { expectLines, writeThroughKills } from '../../helpers/ticks.js';
 
-const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
 const MB = 1024 * 1024;
 
 /** The digest of everything a log file has ever held. @param {string} path */
@@ -34,11 +34,11 @@ function bytesIn(folder) {
   return bytes;
 }
 
-test(`${1_000 * scale} MB through process.stdout, with back-pressure, arrive byte for byte`, async () => {
+test(`${1_000 * soakScale} MB through process.stdout, with back-pressure, arrive byte for byte`, async () => {
   const home = await sandbox();
   const keepAll = ['--log-max-files', '10000', '--log-max-total', '0'];
   await home.nclust('set', 'logs.max_total', '0');
-  await home.nclust('start', home.place('pumps-bytes'), '--no-wait', '--no-autorestart', ...keepAll, { env: { TOTAL: String(Math.ceil(1_000 * scale) * MB) } });
+  await home.nclust('start', home.place('pumps-bytes'), '--no-wait', '--no-autorestart', ...keepAll, { env: { TOTAL: String(Math.ceil(1_000 * soakScale) * MB) } });
   const slot = await home.waitFor('the end of the program', async () => (await home.list()).find((one) => one.status === 'stopped'), { deadlineMs: 600_000 });
   const digest = /pumps-bytes digest (\w+)/.exec(readFileSync(slot.errorFile, 'utf8'))?.[1];
   expect(digest).toMatch(/^\w{64}$/);
@@ -46,10 +46,10 @@ test(`${1_000 * scale} MB through process.stdout, with back-pressure, arrive byt
   expect(await digestOf(slot.outFile)).toBe(digest);
 });
 
-test(`100 MB/s for ${60 * scale} s under a limit of 100 MB: the disk never holds more than that and one file, and control stays below 80 MB`, async () => {
+test(`100 MB/s for ${60 * soakScale} s under a limit of 100 MB: the disk never holds more than that and one file, and control stays below 80 MB`, async () => {
   const home = await sandbox();
   await home.nclust('set', 'logs.max_total', '0');
-  const seconds = Math.ceil(60 * scale);
+  const seconds = Math.ceil(60 * soakScale);
   await home.nclust('start', home.place('pumps-bytes'), '--no-wait', '--no-autorestart', '--log-max-total', '100M', '--log-max-files', '10000', { env: { TOTAL: String(seconds * 100 * MB), RATE: String(100 * MB) } });
   const [{ outFile }] = await home.list();
   const { controlPid } = await home.daemon();
@@ -65,7 +65,7 @@ test(`100 MB/s for ${60 * scale} s under a limit of 100 MB: the disk never holds
   expect(mostResident).toBeLessThan(80 * MB);
 });
 
-test(`1,000 lines a second: control killed ${Math.ceil(20 * scale)} times, fifty rotations and an update lose none and double none`, async () => {
-  const { found, expected } = await writeThroughKills(await sandbox(), { kills: Math.ceil(20 * scale), rotations: 50 });
+test(`1,000 lines a second: control killed ${Math.ceil(20 * soakScale)} times, fifty rotations and an update lose none and double none`, async () => {
+  const { found, expected } = await writeThroughKills(await sandbox(), { kills: Math.ceil(20 * soakScale), rotations: 50 });
   expectLines(found, expected);
 });

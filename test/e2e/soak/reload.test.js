@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { frameworkApps, reloadFrameworks } from '../../helpers/framework-apps.js';
 import { EVERY_REQUEST, loseNothing, majorUnderTest, otherNode, reload, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
+import { soakScale } from '../../helpers/soak.js';
 import { tlsEnv } from '../../helpers/traffic/target.js';
 
-const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
 const REAL_TIMES = { slowMs: /** @type {[number, number]} */ ([2_000, 4_000]), transferMs: 1_500, timeoutMs: 10_000 };
 const WORKERS = 4;
-const REPLACEMENTS = Math.ceil(100 * scale);
+const REPLACEMENTS = Math.ceil(100 * soakScale);
 const CLIENTS = { ...EVERY_REQUEST, slow: 8, upload: 4, download: 4 };
 
 /** What is promised for; any other version is tested where it is the current one. */
@@ -17,7 +17,7 @@ const current = majorUnderTest();
 const nodes = [...new Set([current, ...PROMISED])].map((major) => ({ major, path: major === current ? nodeUnderTest() : otherNode(major) }));
 const missing = nodes.filter(({ path }) => path === null).map(({ major }) => major);
 
-test.runIf(scale >= 1)('at full length, every Node that is promised is here', () => {
+test.runIf(soakScale >= 1)('at full length, every Node that is promised is here', () => {
   expect(missing, `Node ${missing.join(', ')} is neither the current one (${current}) nor in test/nodes. Run: npm --prefix test/nodes ci`).toEqual([]);
 });
 
@@ -52,5 +52,5 @@ describe.each(nodes.flatMap(({ major, path }) => (path === null ? [] : [{ major,
 
 test.each(frameworkApps().map((app) => /** @type {const} */ ([app.name, app])))('%s: 10 reloads lose nothing', async (name, app) => {
   const home = await sandbox();
-  expect(await reloadFrameworks(home, { apps: [app], times: Math.ceil(10 * scale) })).toEqual({ [name]: 0 });
+  expect(await reloadFrameworks(home, { apps: [app], times: Math.ceil(10 * soakScale) })).toEqual({ [name]: 0 });
 });

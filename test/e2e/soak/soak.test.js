@@ -3,13 +3,13 @@ import { fuzzFrames } from '../../helpers/fuzz.js';
 import { residentBytes } from '../../helpers/processes.js';
 import { doRandomOperations } from '../../helpers/random-operations.js';
 import { sandbox } from '../../helpers/sandbox.js';
+import { soakScale, soakSeed } from '../../helpers/soak.js';
 
-const scale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
-const seed = Number(process.env.NCLUST_SOAK_SEED ?? Date.now() % 1_000_000);
+const seed = soakSeed('test/e2e/soak/soak.test.js');
 
 test(`1,000 random operations, each compared with the processes that really run (seed ${seed})`, async () => {
   const home = await sandbox();
-  const operations = Math.ceil(1_000 * scale);
+  const operations = Math.ceil(1_000 * soakScale);
   const done = await doRandomOperations(home, { operations, seed, tell: (line) => process.stdout.write(`${line}\n`) });
   process.stdout.write(`${JSON.stringify(done)}\n`);
   expect(Object.values(done).reduce((sum, count) => sum + count, 0)).toBe(operations);
@@ -20,7 +20,7 @@ test(`100,000 hostile frames on the client socket (seed ${seed})`, async () => {
   const app = await home.app('http-echo');
   const { controlPid } = await home.daemon();
   const rounds = 10;
-  const frames = Math.ceil((100_000 * scale) / rounds);
+  const frames = Math.ceil((100_000 * soakScale) / rounds);
   const memory = [];
   for (let round = 0; round < rounds; round += 1) {
     await fuzzFrames(`${home.home}/nclust.sock`, { frames, seed: seed + round });

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { exchange, judgeJson } from './exchange.js';
+import { createRandom } from '../random.js';
 import { pause } from '../wait-for.js';
 
 /** @typedef {import('./kinds.js').OpenClient} OpenClient */
@@ -10,6 +11,7 @@ import { pause } from '../wait-for.js';
 const PATTERN = Buffer.from(Array.from({ length: 251 * 64 }, (_, i) => i % 251));
 const PARTS = 10;
 const PART_BYTES = 20_000;
+const random = createRandom(1);
 
 /** A connection for each request. @type {OpenClient} */
 export const openOneShot = (address, { timeoutMs }) => ({
@@ -27,7 +29,7 @@ export const openKeepAlive = (address, { timeoutMs }) => withAgent(address, (age
 /** An answer that takes its time, on a connection that is used again. @type {OpenClient} */
 export const openSlow = (address, { timeoutMs, slowMs: [fromMs, toMs] }) =>
   withAgent(address, (agent) => {
-    const ms = Math.round(fromMs + Math.random() * (toMs - fromMs));
+    const ms = Math.round(fromMs + random() * (toMs - fromMs));
     return exchange(address, { agent, path: `/slow?ms=${ms}`, timeoutMs: timeoutMs + ms });
   });
 
@@ -61,7 +63,7 @@ export const openDownload = (address, { timeoutMs, transferMs: aboutMs }) =>
 
 /** Clients that began together shall not end together: what goes wrong for an instant would hit all of them or none. @param {number} ms */
 function around(ms) {
-  return Math.round(ms * (0.75 + Math.random() / 2));
+  return Math.round(ms * (0.75 + random() / 2));
 }
 
 /**

@@ -1,8 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { enter, openLedger } from '../ledger.js';
+import { createRandom } from '../random.js';
 import { pause } from '../wait-for.js';
 import { KINDS } from './kinds.js';
 import { addressOf } from './target.js';
+
+const random = createRandom(2);
 
 /**
  * @typedef {object} Traffic
@@ -38,7 +41,7 @@ export function startTraffic(target, clients, { timeoutMs = 5_000, slowMs = [300
       for (const outcome of outcomes) enter(ledger, kind, outcome, sentMono);
       // A refused connection fails at once: without a pause, one refusing instant would be counted ten thousand times.
       const isBad = outcomes.some(({ bucket }) => bucket !== 'ok');
-      await pause(Math.max(isBad ? 1 : 0, Math.random() * 2 * pauseMs));
+      await pause(Math.max(isBad ? 1 : 0, random() * 2 * pauseMs));
     }
     client.close();
   }

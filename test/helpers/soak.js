@@ -1,0 +1,13 @@
+/** The length of the soak tests, as a part of the full one. */
+export const soakScale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
+
+/**
+ * A seed of the moment, or the one in NCLUST_SOAK_SEED. Prints the command that repeats it.
+ * @param {string} file  The test's, from the root of the project.
+ * @returns {number}
+ */
+export function soakSeed(file) {
+  const seed = Number(process.env.NCLUST_SOAK_SEED ?? Date.now() % 1_000_000);
+  process.stdout.write(`To repeat this: NCLUST_SOAK_SEED=${seed} NCLUST_SOAK_SCALE=${soakScale} npm run test:soak -- ${file}\n`);
+  return seed;
+}
