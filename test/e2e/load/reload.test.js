@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { EVERY_REQUEST, loseNothing, otherNode, reload, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
+import { EVERY_REQUEST, loseNothing, reload, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { tlsEnv } from '../../helpers/traffic/target.js';
 import { pause } from '../../helpers/wait-for.js';
 
-// The app is plain everywhere: it has no code for being replaced. test/e2e/soak has the long forms.
+// The app is plain everywhere: it has no code for being replaced. test/e2e/long/load has more variants, test/e2e/soak the long forms.
 const QUICK = ['--min-uptime', '100'];
 
 /** @param {number} times  @param {() => Promise<unknown>} act */
@@ -37,35 +36,6 @@ describe('a reload loses nothing', () => {
     await loseNothing({ url: app.url.replace('http:', 'https:') }, clients, () => repeat(2, () => reload(home, app)));
   });
 
-  test.each([
-    ['fork mode', undefined],
-    ['cluster mode', 2],
-  ])('Unix socket, %s: 2 reloads', async (_, instances) => {
-    const home = await sandbox();
-    const socketPath = join(home.work, 'app.sock');
-    const app = await serve(home, 'serves-all', { instances, flags: QUICK, env: { SOCKET: socketPath } });
-    await loseNothing({ socketPath }, EVERY_REQUEST, () => repeat(2, () => reload(home, app)));
-  });
-
-  // Their headers promised to keep the connection before there was anything to announce: it becomes idle late, and its client uses it again.
-  test('downloads that take longer than idle connections are given', async () => {
-    const home = await sandbox();
-    const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
-    await loseNothing(app, { download: 120, 'one-shot': 1 }, async ({ ledger }) => {
-      await home.waitFor('the downloads to have begun', () => ledger.ok >= 10);
-      await reload(home, app);
-    }, { transferMs: 1_700, pauseMs: 1 });
-  });
-
-  test('several options at once: all new workers beside all old ones', async () => {
-    const home = await sandbox();
-    const app = await serve(home, 'serves-all', { instances: 3, flags: QUICK });
-    await loseNothing(app, EVERY_REQUEST, async () => {
-      await reload(home, app, '--max-surge', '3');
-      await reload(home, app, '--max-unavailable', '1');
-    });
-  });
-
   test('reloads that overlap: both commands succeed, and one generation is left', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 3, flags: QUICK });
@@ -78,14 +48,6 @@ describe('a reload loses nothing', () => {
     });
     expect(new Set((await app.instances()).map(({ generation }) => generation)).size).toBe(1);
     await untilNothingIsLeftOver(home);
-  });
-
-  test.skipIf(!otherNode(24))('to another Node, while serving', async () => {
-    const home = await sandbox();
-    const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
-    const interpreter = /** @type {string} */ (otherNode(24));
-    await loseNothing(app, EVERY_REQUEST, async () => void (await reload(home, app, '--interpreter', interpreter)));
-    expect((await app.instances()).map((slot) => slot.nodeVersion)).toEqual([expect.stringMatching(/24\./), expect.stringMatching(/24\./)]);
   });
 });
 

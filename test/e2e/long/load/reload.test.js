@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { EVERY_REQUEST, loseNothing, otherNode, reload, serve } from '../../../helpers/reloads.js';
+import { sandbox } from '../../../helpers/sandbox.js';
+
+const QUICK = ['--min-uptime', '100'];
+
+describe('a reload loses nothing', () => {
+  test.each([
+    ['fork mode', undefined],
+    ['cluster mode', 2],
+  ])('Unix socket, %s: 2 reloads', async (_, instances) => {
+    const home = await sandbox();
+    const socketPath = join(home.work, 'app.sock');
+    const app = await serve(home, 'serves-all', { instances, flags: QUICK, env: { SOCKET: socketPath } });
+    await loseNothing({ socketPath }, EVERY_REQUEST, () => reloadTwice(home, app));
+  });
+
+  // Their headers promised to keep the connection before there was anything to announce: it becomes idle late, and its client uses it again.
+  test('downloads that take longer than idle connections are given', async () => {
+    const home = await sandbox();
+    const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
+    await loseNothing(app, { download: 120, 'one-shot': 1 }, async ({ ledger }) => {
+      await home.waitFor('the downloads to have begun', () => ledger.ok >= 10);
+      await reload(home, app);
+    }, { transferMs: 1_700, pauseMs: 1 });
+  });
+
+  test('several options at once: all new workers beside all old ones', async () => {
+    const home = await sandbox();
+    const app = await serve(home, 'serves-all', { instances: 3, flags: QUICK });
+    await loseNothing(app, EVERY_REQUEST, async () => {
+      await reload(home, app, '--max-surge', '3');
+      await reload(home, app, '--max-unavailable', '1');
+    });
+  });
+
+  test.skipIf(!otherNode(24))('to another Node, while serving', async () => {
+    const home = await sandbox();
+    const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
+    const interpreter = /** @type {string} */ (otherNode(24));
+    await loseNothing(app, EVERY_REQUEST, async () => void (await reload(home, app, '--interpreter', interpreter)));
+    expect((await app.instances()).map((slot) => slot.nodeVersion)).toEqual([expect.stringMatching(/24\./), expect.stringMatching(/24\./)]);
+  });
+});
+
+/** @param {import('../../../helpers/sandbox.js').Sandbox} home @param {import('../../../helpers/sandbox-app.js').App} app */
+async function reloadTwice(home, app) {
+  await reload(home, app);
+  await reload(home, app);
+}
