@@ -11,7 +11,8 @@ test('a second keeper leaves the home to the first', async () => {
 
   expect(JSON.parse(second.report())).toEqual({ held: true });
   expect(JSON.parse(first.report())).toEqual({ ok: true });
-  expect(processesOf(first.home).map((one) => one.pid)).toEqual([first.pid]);
+  // It may be making pipes at this moment, with a process of its own.
+  expect(processesOf(first.home).filter(({ role }) => role === 'keeper').map(({ pid }) => pid)).toEqual([first.pid]);
 });
 
 test('of eight keepers that start at once over a dead one, one owns the home', async () => {
