@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { allInOrder } from '../../lib/shared/all-in-order.js';
 import { environmentFault } from '../../lib/shared/environment.js';
 import { areVariables } from '../../lib/shared/environment-spec.js';
 import { NclustError } from '../../lib/shared/errors.js';
@@ -42,7 +43,7 @@ export function createEnvironment({ clock, secrets, readFile = readWhole }) {
     secrets,
     async read(specs) {
       const wanted = new Map(specs.flatMap((spec) => pathsOf(spec).map((file) => [file, spec.name])));
-      const files = new Map(await Promise.all([...wanted].map(([file, name]) => readFileEnv(file, name, () => readFile(file, { maxBytes: FILE_MAX_BYTES, clock })))));
+      const files = new Map(await allInOrder([...wanted].map(([file, name]) => readFileEnv(file, name, () => readFile(file, { maxBytes: FILE_MAX_BYTES, clock })))));
       const filled = specs.map((spec) => fill(spec, files));
       for (const spec of filled) refuseFault(spec);
       const held = await Promise.all(filled.filter(hasSecrets).map(async (spec) => ({ spec, values: await secrets.read(spec) })));

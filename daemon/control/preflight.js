@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { extname, isAbsolute } from 'node:path';
+import { allInOrder } from '../../lib/shared/all-in-order.js';
 import { flatten, layersOf } from '../../lib/shared/environment.js';
 import { NclustError } from '../../lib/shared/errors.js';
 import { shellQuote } from '../../lib/shared/shell-quote.js';
@@ -27,10 +28,7 @@ const AT_ONCE = 4;
  * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first app that would fail, in the order given.
  */
 export async function preflight(specs) {
-  for (let at = 0; at < specs.length; at += AT_ONCE) {
-    const outcomes = await Promise.allSettled(specs.slice(at, at + AT_ONCE).map(checkOne));
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-  }
+  for (let at = 0; at < specs.length; at += AT_ONCE) await allInOrder(specs.slice(at, at + AT_ONCE).map(checkOne));
 }
 
 /**

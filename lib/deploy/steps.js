@@ -118,7 +118,7 @@ async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) 
   } catch (error) {
     // Also after Ctrl-C, and for hosts that another one has failed for.
     const calm = { ...around, signal: new AbortController().signal, isParallel: true };
-    await onHosts(deployment, calm, { doing: 'Unlocking', hosts: [...held], script: () => unlockScript(deployment, lock), isPlain: true }).catch((failure) => around.talk(failure.message));
+    await onHosts(deployment, calm, { doing: 'Unlocking', hosts: hosts.filter((host) => held.has(host)), script: () => unlockScript(deployment, lock), isPlain: true }).catch((failure) => around.talk(failure.message));
     throw error;
   }
 }
@@ -165,20 +165,20 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
 async function onHosts(deployment, around, { doing, hosts = deployment.hosts, script, known = new Map(), onFacts = () => {}, isPlain = false }) {
   /** @type {Account[]} */
   const accounts = hosts.map((host) => ({ host, facts: { ...known.get(host) }, isBegun: false }));
-  /** Exit statuses of the hosts that failed. @type {Map<string, number>} */
-  const codes = new Map();
+  /** @type {{host: string, code: number}[]} */
+  const failed = [];
   /** @param {Account} account */
   const one = async (account) => {
     account.isBegun = true;
     const { code, facts } = await runRemote(deployment, account.host, script(account.host), { env: around.env, signal: around.signal, onLine: (line) => around.onLine(account.host, line) });
     Object.assign(account.facts, facts);
     onFacts(account.host, facts);
-    if (code !== 0) codes.set(account.host, code);
+    if (code !== 0) failed.push({ host: account.host, code });
   };
   if (around.isParallel) await Promise.all(accounts.map(one));
-  else for (const account of accounts) if (codes.size === 0) await one(account);
+  else for (const account of accounts) if (failed.length === 0) await one(account);
   // In the order of the config, whichever host failed first.
-  const failed = hosts.flatMap((host) => (codes.has(host) ? [{ host, code: /** @type {number} */ (codes.get(host)) }] : []));
+  failed.sort((a, b) => hosts.indexOf(a.host) - hosts.indexOf(b.host));
   if (failed.length > 0) throw deployFailed({ name: deployment.name, doing, failed, accounts, isPlain });
   return accounts;
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chownSync, closeSync, cpSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, closeSync, cpSync, constants, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -121,7 +121,7 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
  */
 function copyFor(uid, home) {
   for (const part of ['daemon/keeper', 'daemon/agent', 'package.json']) cpSync(join(ROOT, part), join(home, 'code', part), { recursive: true });
-  chownSync(home, uid, uid);
+  for (const name of ['', ...readdirSync(home, { recursive: true, encoding: 'utf8' })]) chownSync(join(home, name), uid, uid);
   return join(home, 'code');
 }
 

@@ -9,7 +9,7 @@ export async function startCode(home, name, code, ...flags) {
   expect(result.stderr + result.stdout).toContain('tarted');
 }
 
-/** The terminal has its modes back, and monit left nothing on it but what the shell says. @param {ReturnType<typeof import('./tmux.js').openMonit>} screen @param {number} status */
+/** The terminal has its modes back, and only the shell's own output is on it. @param {ReturnType<typeof import('./tmux.js').openMonit>} screen @param {number} status */
 export async function expectCleanEnd(screen, status) {
   await screen.see(new RegExp(`^before\\nended with ${status}\\nicanon\\necho$`));
   expect(screen.modes()).toBe('0 1 1');

@@ -2,7 +2,7 @@
 export const soakScale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
 
 /**
- * A seed of the moment, or the one in NCLUST_SOAK_SEED. Prints the command that repeats it.
+ * A seed from the clock, or the one in NCLUST_SOAK_SEED. Prints the command that repeats it.
  * @param {string} file  The test's, from the root of the project.
  * @returns {number}
  */

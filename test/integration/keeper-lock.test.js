@@ -11,7 +11,7 @@ test('a second keeper leaves the home to the first', async () => {
 
   expect(JSON.parse(second.report())).toEqual({ held: true });
   expect(JSON.parse(first.report())).toEqual({ ok: true });
-  // It may be making pipes at this moment, with a process of its own.
+  // The keeper may be running mkfifo at this moment.
   expect(processesOf(first.home).filter(({ role }) => role === 'keeper').map(({ pid }) => pid)).toEqual([first.pid]);
 });
 

@@ -276,6 +276,7 @@ test('unread output of an orphan is whole after the next keeper has begun', asyn
 
 test.runIf(process.getuid?.() === 0)('a relative of another user does not keep the rest from ending', async () => {
   const keeper = await realKeeper({ uid: 65_534 });
+  // A shell, because that user may not be able to read the fixtures.
   const { pid } = await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'trap "" INT TERM; echo ready; while :; do sleep 1; done'] });
   await keeper.says('one', 'ready');
   const stranger = spawn('sleep', ['1000'], { env: { NCLUST_INSTANCE: keeper.fullId('one'), NCLUST_HOME: keeper.home } });

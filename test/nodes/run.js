@@ -9,7 +9,7 @@ const PROJECTS = ['integration', 'e2e', 'load', 'long', 'long-load'];
 /** Files of that name in every one of these projects: `metrics` is an integration test as well. */
 const CORE = [
   'start', 'stop', 'cluster', 'interpreters', 'logs', 'log-files', 'logs-command', 'log-guarantees', 'log-kills', 'worker-death', 'control-death', 'control-death-midway', 'keeper-death', 'reload', 'reload-settings',
-  'update', 'bad-deploy', 'balance', 'frameworks', 'metrics', 'profile', 'listen', 'socket-path', 'drain', 'gate', 'log-stand-in', 'agent-globals', 'odd-apps',
+  'update', 'bad-deploy', 'balance', 'frameworks', 'metrics', 'profile', 'listen', 'socket-path', 'drain', 'gate', 'log-stand-in', 'agent-globals', 'odd-apps', 'library-programs',
 ];
 
 const versions = process.argv.length > 2 ? process.argv.slice(2) : ['22', '24', '26'];

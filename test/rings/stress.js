@@ -1,6 +1,6 @@
-// A ring several times beside two busy loops, to find tests that fail without a cause. `npm run test:stress -- <ring> [--times 5] [file ...]`
+// One ring several times beside two busy loops, to find tests that fail although nothing is broken. `npm run test:stress -- <ring> [--times 5] [file ...]`
 import { fork, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,32 +8,33 @@ import { parseArgs } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUSY = fileURLToPath(new URL('busy.js', import.meta.url));
-/** The projects of vitest.config.js that each ring is. */
+/** The projects of vitest.config.js that each ring is. @type {Record<string, string[]>} */
 const RINGS = {
   unit: ['unit-lib', 'unit'], integration: ['integration'], e2e: ['e2e'], load: ['load'], package: ['package'], long: ['long', 'long-load'], soak: ['soak'],
 };
-/** Lines of the first error of a test that are shown. */
+/** How much of the first error of a test is shown. */
 const ERROR_LINES = 12;
 
-const { values: { times }, positionals: [ring, ...files] } = parseArgs({ options: { times: { type: 'string', default: '5' } }, allowPositionals: true });
-if (ring === undefined || !Object.hasOwn(RINGS, ring) || !(Number(times) >= 1)) {
+const { values: { times: given }, positionals: [ring, ...files] } = parseArgs({ options: { times: { type: 'string', default: '5' } }, allowPositionals: true });
+const times = Number(given);
+if (ring === undefined || !Object.hasOwn(RINGS, ring) || !Number.isInteger(times) || times < 1) {
   process.stderr.write(`Usage: npm run test:stress -- <${Object.keys(RINGS).join('|')}> [--times 5] [file ...]\n`);
   process.exit(2);
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'nclust-stress-'));
 const busy = [fork(BUSY), fork(BUSY)];
-/** @type {Map<string, { times: number, error: string }>} */
+/** @type {Map<string, { runs: number, error: string }>} */
 const failures = new Map();
 try {
-  for (let run = 1; run <= Number(times); run += 1) once(run);
+  for (let run = 1; run <= times; run += 1) once(run);
 } finally {
   for (const loop of busy) loop.kill();
   rmSync(folder, { recursive: true, force: true });
 }
 
-for (const [title, { times: failed, error }] of [...failures].sort(([, one], [, other]) => other.times - one.times)) {
-  process.stdout.write(`\nfailed ${failed} of ${times}: ${title}\n${error.split('\n').slice(0, ERROR_LINES).join('\n')}\n`);
+for (const [title, { runs, error }] of [...failures].sort(([, one], [, other]) => other.runs - one.runs)) {
+  process.stdout.write(`\nfailed ${runs} of ${times}: ${title}\n${error.split('\n').slice(0, ERROR_LINES).join('\n')}\n`);
 }
 process.stdout.write(`\n${ring}, ${times} times beside two busy loops: ${failures.size} tests failed\n`);
 process.exitCode = failures.size === 0 ? 0 : 1;
@@ -42,22 +43,26 @@ process.exitCode = failures.size === 0 ? 0 : 1;
 function once(run) {
   const startedMs = Date.now();
   const report = join(folder, `${run}.json`);
-  const projects = RINGS[/** @type {keyof typeof RINGS} */ (ring)].flatMap((name) => ['--project', name]);
   // Without CI a failed test is not tried again.
   const { CI: _, ...env } = process.env;
-  spawnSync('npx', ['vitest', 'run', ...projects, '--reporter=json', `--outputFile=${report}`, '--silent', ...files], { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'inherit'] });
-  const { testResults, numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'));
-  for (const { name, status, message, assertionResults } of testResults) {
-    const file = relative(ROOT, name);
-    const failed = assertionResults.filter((/** @type {{ status: string }} */ one) => one.status === 'failed');
-    for (const { fullName, failureMessages } of failed) count(`${file} > ${fullName}`, failureMessages[0] ?? '');
-    if (status === 'failed' && failed.length === 0) count(file, message);
-  }
-  process.stdout.write(`${ring}, run ${run} of ${times}: ${numPassedTests} passed, ${numFailedTests} failed, ${((Date.now() - startedMs) / 60_000).toFixed(1)} min\n`);
+  const args = ['vitest', 'run', ...RINGS[ring].flatMap((name) => ['--project', name]), '--reporter=json', `--outputFile=${report}`, '--silent', ...files];
+  const { status, stderr } = spawnSync('npx', args, { cwd: ROOT, env, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] });
+  const failed = existsSync(report) ? failedIn(JSON.parse(readFileSync(report, 'utf8'))) : new Map();
+  // Errors outside of tests, and a run that found no test, are in no report.
+  if (status !== 0 && failed.size === 0) failed.set('the run itself', stderr);
+  for (const [title, error] of failed) failures.set(title, { runs: (failures.get(title)?.runs ?? 0) + 1, error: failures.get(title)?.error ?? error });
+  process.stdout.write(`${ring}, run ${run} of ${times}: ${failed.size} failed, ${((Date.now() - startedMs) / 60_000).toFixed(1)} min\n`);
 }
 
-/** @param {string} title @param {string} error */
-function count(title, error) {
-  const known = failures.get(title) ?? { times: 0, error };
-  failures.set(title, { ...known, times: known.times + 1 });
+/**
+ * @param {{ testResults: { name: string, status: string, message: string, assertionResults: { fullName: string, status: string, failureMessages: string[] }[] }[] }} report  As vitest writes it.
+ * @returns {Map<string, string>}  Titles, each with its error. A file that cannot be loaded is its own title.
+ */
+function failedIn({ testResults }) {
+  return new Map(testResults.flatMap(({ name, status, message, assertionResults }) => {
+    const file = relative(ROOT, name);
+    const failed = assertionResults.filter((one) => one.status === 'failed');
+    if (failed.length === 0) return status === 'failed' ? [[file, message]] : [];
+    return failed.map(({ fullName, failureMessages }) => /** @type {[string, string]} */ ([`${file} > ${fullName}`, failureMessages[0] ?? '']));
+  }));
 }

@@ -1,3 +1,4 @@
+import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { readTold } from '../app-message.js';
 import { KeeperRefusal } from '../keeper-link.js';
@@ -45,8 +46,7 @@ export const messages = {
     if (message === undefined || message === null) throw new BadParams('message', 'given, and not null');
     if (JSON.stringify(message).length > MESSAGE_MAX_CHARS) throw new BadParams('message', `at most ${MESSAGE_MAX_CHARS} characters of JSON`);
     const meant = reachLiving(desk.control.world, targets);
-    const results = await Promise.allSettled(meant.map((one) => ask(desk, one, 'send-message', { message, token })));
-    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    await allInOrder(meant.map((one) => ask(desk, one, 'send-message', { message, token })));
     return { slots: meant.map(place) };
   },
 

@@ -302,7 +302,7 @@ test('with --parallel the error names the failed hosts in the order of the confi
   site.configure();
   await site.deploy('setup');
   // web1 waits until the shell of web2 is gone.
-  site.configure({ 'pre-deploy': 'case $HOME in */web2) echo $$ > "$HOME/pid"; exit 5 ;; esac; until [ -s "$HOME/../web2/pid" ] && ! kill -0 "$(cat "$HOME/../web2/pid")" 2>/dev/null; do sleep 0.05; done; exit 4' });
+  site.configure({ 'pre-deploy': 'case $HOME in */web2) echo $$ > "$HOME/pid"; exit 5 ;; esac; for n in $(seq 200); do [ -s "$HOME/../web2/pid" ] && ! kill -0 "$(cat "$HOME/../web2/pid")" 2>/dev/null && exit 4; sleep 0.05; done; exit 3' });
   expect(await site.deploy('--parallel')).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/failed on web1: "pre-deploy" ended with 4, on web2: "pre-deploy" ended with 5\./) });
 });
 

@@ -11,6 +11,7 @@ import { pause } from '../wait-for.js';
 const PATTERN = Buffer.from(Array.from({ length: 251 * 64 }, (_, i) => i % 251));
 const PARTS = 10;
 const PART_BYTES = 20_000;
+/** The same durations in each run. Which client gets which of them depends on timing. */
 const random = createRandom(1);
 
 /** A connection for each request. @type {OpenClient} */

@@ -5,6 +5,7 @@ import { pause } from '../wait-for.js';
 import { KINDS } from './kinds.js';
 import { addressOf } from './target.js';
 
+/** The same pauses in each run. Which client gets which of them depends on timing. */
 const random = createRandom(2);
 
 /**

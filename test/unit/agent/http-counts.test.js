@@ -61,15 +61,15 @@ function spend(ms) {
 
 test('requests that wait behind another on one connection are each timed from their own beginning', () => {
   const socket = new EventEmitter();
-  spend(20); // A beginning that was lost would be that of the process.
+  spend(200); // A beginning that was lost would be that of the process.
   start(socket);
   start(socket);
   finish(socket);
   finish(socket, 404);
   const { requests, active, responses, latency, durationMs } = counts.take();
   expect({ requests, active, responses }).toEqual({ requests: 2, active: 0, responses: [0, 1, 0, 1, 0] });
-  expect(Math.max(...latency.filter((_, at) => at % 2 === 0))).toBeLessThan(stepOf(20));
-  expect(durationMs).toBeLessThan(20);
+  expect(Math.max(...latency.filter((_, at) => at % 2 === 0))).toBeLessThan(stepOf(200));
+  expect(durationMs).toBeLessThan(200);
 });
 
 test('a connection that ends takes along what was not answered', () => {

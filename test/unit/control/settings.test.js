@@ -145,9 +145,9 @@ test('a file that was closed since it was looked at is told to who wants to chan
   expect(inChild(script)).toMatch(/^ERR_NCLUST_SETTINGS_FILE .*cannot be read \(EACCES\)/);
 });
 
-/** What may hang, or changes its user. */
+/** Runs code that may hang, or that changes its user, in a process of its own. */
 function inChild(script) {
   const module = new URL('../../../daemon/control/settings.js', import.meta.url).href;
   const program = `import(${JSON.stringify(module)}).then(({ createSettings }) => { const settings = createSettings(${JSON.stringify(file)}, Date.now); ${script} })`;
-  return execFileSync(process.execPath, ['-e', program], { encoding: 'utf8', timeout: 25_000, cwd: '/' });
+  return execFileSync(process.execPath, ['-e', program], { encoding: 'utf8', timeout: 30_000, cwd: '/' });
 }

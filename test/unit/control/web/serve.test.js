@@ -199,7 +199,7 @@ test('who asks for files and does not read them is let go', async () => {
   raw.on('error', () => {}).pause();
   raw.write(`GET /uplot.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(500));
   const socket = await accepted;
-  await within('the end', new Promise((resolve) => socket.once('close', resolve)), 4_000);
+  await within('the end', new Promise((resolve) => socket.once('close', resolve)), 10_000);
   raw.destroy();
   await own.close();
 });

@@ -109,7 +109,7 @@ test('a wrong option is told at once, and leaves no connection behind that is ma
   expect(run.said.stderr).toContain('--lines is "x"');
   await waitFor('the greeting', () => server.callsTo('hello').length > 0);
   greet();
-  await waitFor('the connection to be closed', () => server.sockets.size === 0, { deadlineMs: 3_000 });
+  await waitFor('the connection to be closed', () => server.sockets.size === 0);
 });
 
 describe('Ctrl-C on a terminal', () => {
