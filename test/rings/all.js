@@ -17,7 +17,7 @@ const RINGS = {
   soak: { script: 'test:soak', env: { NCLUST_SOAK_SCALE: '0.05' } },
 };
 /** Lines of vitest, and the headings of the nodes ring, that are repeated before the table. */
-const WORTH_REPEATING = /^( FAIL |flaky: |Node \d)/;
+const WORTH_REPEATING = /^( FAIL |flaky: |Node \d+$)/;
 
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(RINGS);
 const unknown = names.find((name) => !Object.hasOwn(RINGS, name));
