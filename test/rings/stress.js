@@ -45,7 +45,7 @@ function once(run) {
   const report = join(folder, `${run}.json`);
   // Without CI a failed test is not tried again.
   const { CI: _, ...env } = process.env;
-  const args = ['vitest', 'run', ...RINGS[ring].flatMap((name) => ['--project', name]), '--reporter=json', `--outputFile=${report}`, '--silent', ...files];
+  const args = ['vitest', 'run', ...RINGS[ring].flatMap((name) => ['--project', name]), '--reporter=json', `--outputFile=${report}`, '--silent=true', ...files];
   const { status, stderr } = spawnSync('npx', args, { cwd: ROOT, env, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] });
   const failed = existsSync(report) ? failedIn(JSON.parse(readFileSync(report, 'utf8'))) : new Map();
   // Errors outside of tests, and a run that found no test, are in no report.
