@@ -4,7 +4,7 @@
  * Knows what each process uses.
  * @typedef {object} Sampler
  * @property {(pid: number) => Usage} usageOf  As of the last tick.
- * @property {() => Promise<void>} lookAtNew  Reads what no tick has seen yet.
+ * @property {() => Promise<void>} lookAtNew  Reads what no tick has seen yet. Never rejects.
  * @property {() => Promise<void>} look  To be called once a tick. Never rejects.
  */
 
@@ -13,7 +13,7 @@ const NOTHING = { cpu: 0, memoryBytes: 0, processes: 0, fds: null };
 
 /**
  * @param {object} o
- * @param {ReadUsage} o.read
+ * @param {ReadUsage} o.read  Its calls do not overlap.
  * @param {() => Wanted[]} o.wanted  What runs now.
  * @returns {Sampler}
  */
@@ -21,23 +21,27 @@ export function createSampler({ read, wanted }) {
   /** @type {Map<number, Usage>} */
   let latest = new Map();
   let isReading = false;
+  let turn = Promise.resolve();
+
+  /** @param {() => Promise<void>} one  When those before it are done. A process may end while it is read: the next tick is soon. */
+  function inTurn(one) {
+    turn = turn.then(one).catch(() => {});
+    return turn;
+  }
 
   return {
     usageOf: (pid) => latest.get(pid) ?? NOTHING,
-    async lookAtNew() {
-      const fresh = await read(wanted().filter(({ pid }) => !latest.has(pid))).catch(() => new Map());
+    lookAtNew: () => inTurn(async () => {
+      const fresh = await read(wanted().filter(({ pid }) => !latest.has(pid)));
       for (const [pid, usage] of fresh) latest.set(pid, usage);
-    },
+    }),
     async look() {
       if (isReading) return; // A machine so slow that it has not finished the last one.
       isReading = true;
-      try {
+      await inTurn(async () => {
         latest = await read(wanted());
-      } catch {
-        // A process ended while it was read: the next tick is soon.
-      } finally {
-        isReading = false;
-      }
+      });
+      isReading = false;
     },
   };
 }

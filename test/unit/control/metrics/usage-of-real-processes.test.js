@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
+import pidusage from 'pidusage';
+import { createPidusageReader } from '../../../../daemon/control/metrics/pidusage-reader.js';
+import { readProcRow } from '../../../../daemon/control/metrics/proc-stat.js';
+import { createSampler } from '../../../../daemon/control/metrics/sampler.js';
+import { createUsageReader } from '../../../../daemon/control/metrics/usage.js';
+import { countDescriptors } from '../../../helpers/footprint.js';
+import { readStat, residentBytes } from '../../../helpers/processes.js';
+import { waitFor } from '../../../helpers/wait-for.js';
+
+const MB = 1024 ** 2;
+const TICK_MS = 10;
+
+/** Works, and says at every 300 ms of CPU that it has used so much more. */
+const BUSY = 'for (let told = 0; ; ) { const { user, system } = process.cpuUsage(); if ((user + system) / 1e3 > told + 300) { told += 300; fs.writeSync(1, "x"); } }';
+const STILL = 'globalThis.kept = [Buffer.alloc(64 * 1024 ** 2, 1), ...Array.from({ length: 40 }, () => fs.openSync("/dev/null"))]; setInterval(() => {}, 1e6); fs.writeSync(1, "x");';
+/** With a child that ends when it does. */
+const PARENT = 'require("child_process").spawn(process.execPath, ["-e", "process.stdin.resume(); fs.writeSync(1, `x`)"], { stdio: ["pipe", "inherit", "inherit"] });';
+
+let children;
+let read;
+
+beforeEach(() => {
+  children = [];
+  // Shorter than control's, so that a test can see what is closed in the end.
+  read = createUsageReader({ readPids: createPidusageReader({ stat: (pids) => pidusage(pids, { maxage: 2_000 }) }) });
+});
+
+afterEach(async () => {
+  await Promise.all(children.map(end));
+});
+
+/** Resolves when it has said something. */
+async function started(code) {
+  const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  await once(child.stdout, 'data');
+  return child;
+}
+
+/** Resolves when its own children have ended, too: they hold its output. */
+async function end(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'close');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+const alone = (...pids) => pids.map((pid) => ({ pid, isTree: false }));
+
+/** What /proc says right before and right after a look. */
+async function look(pid) {
+  const before = { atMono: performance.now(), cpuMs: readStat(pid).cpuTicks * TICK_MS, rssBytes: residentBytes(pid) };
+  const usage = (await read(alone(process.pid, pid))).get(pid);
+  const after = { cpuMs: readStat(pid).cpuTicks * TICK_MS, rssBytes: residentBytes(pid), atMono: performance.now() };
+  return { before, usage, after };
+}
+
+/** Descriptors that this process has of what /proc says of another. */
+function descriptorsOf(pid) {
+  return readdirSync('/proc/self/fd').filter((fd) => linkOf(fd) === `/proc/${pid}/stat`).length;
+}
+
+function linkOf(fd) {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return ''; // It was the one of the folder.
+  }
+}
+
+test('CPU of a busy process is that of /proc', async () => {
+  const busy = await started(BUSY);
+  const first = await look(busy.pid);
+  expect(first.usage.cpu).toBeGreaterThan(0);
+  expect(first.usage.cpuMs).toBeGreaterThanOrEqual(first.before.cpuMs);
+  expect(first.usage.cpuMs).toBeLessThanOrEqual(first.after.cpuMs);
+  await once(busy.stdout, 'data');
+  const second = await look(busy.pid);
+  expect(second.usage.cpuMs).toBeGreaterThanOrEqual(second.before.cpuMs);
+  expect(second.usage.cpuMs).toBeLessThanOrEqual(second.after.cpuMs);
+  const least = (second.before.cpuMs - first.after.cpuMs) / (second.after.atMono - first.before.atMono);
+  const most = (second.after.cpuMs - first.before.cpuMs) / (second.before.atMono - first.after.atMono);
+  expect(least).toBeGreaterThan(0);
+  // It is rounded to a tenth.
+  expect(second.usage.cpu).toBeGreaterThanOrEqual(least * 100 - 0.1);
+  expect(second.usage.cpu).toBeLessThanOrEqual(most * 100 + 0.1);
+});
+
+test('memory and descriptors of a process that does nothing are those of /proc, and it uses no CPU', async () => {
+  const still = await started(STILL);
+  const { before, usage, after } = await look(still.pid);
+  expect(usage.memoryBytes).toBeGreaterThan(64 * MB);
+  expect(usage.memoryBytes).toBeGreaterThan(Math.min(before.rssBytes, after.rssBytes) - MB);
+  expect(usage.memoryBytes).toBeLessThan(Math.max(before.rssBytes, after.rssBytes) + MB);
+  expect(usage.processes).toBe(1);
+  expect(usage.fds).toBe(countDescriptors(still.pid));
+  expect(usage.fds).toBeGreaterThan(40);
+  const { cpuMs } = await waitFor('it to have come to rest', async () => {
+    const now = await look(still.pid);
+    return now.usage.cpu === 0 && now.usage;
+  });
+  expect(readStat(still.pid).cpuTicks * TICK_MS).toBeGreaterThanOrEqual(cpuMs);
+});
+
+test('a tree and a single process are read at once', async () => {
+  const parent = await started(PARENT);
+  const still = await started(STILL);
+  const found = await read([{ pid: parent.pid, isTree: true }, ...alone(still.pid)]);
+  expect(found.get(parent.pid)).toMatchObject({ processes: 2 });
+  expect(found.get(parent.pid).memoryBytes).toBeGreaterThan(residentBytes(parent.pid));
+  expect(found.get(still.pid)).toMatchObject({ processes: 1 });
+});
+
+test('a process that has ended is missing, alone and beside others, at its first look and later', async () => {
+  const [first, second, third] = await Promise.all([started(STILL), started(STILL), started(STILL)]);
+  await read(alone(first.pid, second.pid));
+  await Promise.all([first, second, third].map(end));
+  expect((await read(alone(first.pid))).size).toBe(0);
+  expect([...(await read(alone(process.pid, second.pid, third.pid))).keys()]).toEqual([process.pid]);
+  expect((await createUsageReader()(alone(third.pid))).size).toBe(0);
+});
+
+test('looks that come at once leave one descriptor of each process, and none when it has ended', async () => {
+  const processes = await Promise.all([started(STILL), started(STILL), started(STILL)]);
+  const pids = processes.map(({ pid }) => pid);
+  const sampler = createSampler({ read, wanted: () => alone(process.pid, ...pids) });
+  const count = () => pids.map(descriptorsOf);
+  await Promise.all(Array.from({ length: 50 }, (_, at) => (at % 2 ? sampler.look() : sampler.lookAtNew())));
+  expect(count()).toEqual([1, 1, 1]);
+  for (const pid of pids) expect(sampler.usageOf(pid).memoryBytes).toBeGreaterThan(64 * MB);
+  await Promise.all(processes.map(end));
+  await sampler.look();
+  for (const pid of pids) expect(sampler.usageOf(pid).processes).toBe(0);
+  await waitFor('no descriptor', () => count().every((left) => left === 0));
+});
+
+test('nothing is printed where there is no getconf, and what control has set is kept', async () => {
+  const ask = (env) => {
+    const module = new URL('../../../../daemon/control/metrics/usage.js', import.meta.url);
+    const code = `const { createUsageReader } = await import(${JSON.stringify(module)}); const found = await createUsageReader()([{ pid: process.pid, isTree: false }]); console.log(found.get(process.pid).memoryBytes > 0, process.env.PIDUSAGE_SILENT);`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code], { env: { PATH: '/nowhere', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    children.push(child);
+    return Promise.all([child.stdout, child.stderr].map(async (stream) => (await stream.toArray()).join('')));
+  };
+  expect(await ask({})).toEqual(['true 1\n', '']);
+  expect(await ask({ PIDUSAGE_SILENT: 'yes' })).toEqual(['true yes\n', '']);
+});
+
+test('a process reads itself as the system tells it', async () => {
+  const own = readProcRow(process.pid);
+  expect(own).toMatchObject({ pid: process.pid, ppid: process.ppid });
+  expect(Math.abs(own.rssBytes - process.memoryUsage.rss())).toBeLessThan(16 * MB);
+});
