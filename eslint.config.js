@@ -60,7 +60,6 @@ export default [
     rules: { 'no-console': 'error', 'no-restricted-syntax': ['error', namedExportsOnly] },
   },
   { files: ['bin/**', 'lib/render/**'], rules: { 'no-console': 'off' } },
-  { files: ['bin/**/*.js'], languageOptions: { sourceType: 'commonjs' } },
   {
     files: ['test/**/*.js'],
     ignores: ['test/helpers/**', 'test/fixtures/**', 'test/frameworks/**', 'test/bench/**', 'test/nodes/**', 'test/browser/demo/**', 'test/browser/screenshots.js'],

@@ -1,3 +1,4 @@
+import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, up } from './render/cursor.js';
 import { renderProgress } from './render/progress.js';
 
 /** Seconds are counted on by ourselves; the manager speaks only when something has changed. */
@@ -8,7 +9,7 @@ const TICK_MS = 250;
  * @typedef {object} Screen
  * @property {() => {columns: number, rows: number}} size
  * @property {(text: string) => void} write
- * @property {import('./render/paint.cjs').Paint} paint
+ * @property {import('./render/paint.js').Paint} paint
  */
 
 /**
@@ -29,7 +30,7 @@ export function createBoard(screen, doing) {
     const nowMono = performance.now();
     const lines = renderProgress({ doing, forMs: nowMono - startedMono, progress: latest, ageMs: nowMono - latestMono }, { ...screen.size(), paint: screen.paint });
     // In one piece, line by line over what is there: nothing flickers.
-    screen.write(`${back(height)}${lines.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`);
+    screen.write(`${up(height)}${lines.map((line) => `${line}${CLEAR_TO_END_OF_LINE}\n`).join('')}${CLEAR_BELOW}`);
     height = lines.length;
   }
 
@@ -42,13 +43,8 @@ export function createBoard(screen, doing) {
     },
     close() {
       clearInterval(timer);
-      if (height > 0) screen.write(`${back(height)}\u001b[J`);
+      if (height > 0) screen.write(`${up(height)}${CLEAR_BELOW}`);
       height = 0;
     },
   };
-}
-
-/** @param {number} lines */
-function back(lines) {
-  return lines === 0 ? '' : `\r\u001b[${lines}A`;
 }

@@ -1,10 +1,13 @@
-import { Command, CommanderError, Option } from 'commander';
+import { createRequire } from 'node:module';
 import { COMMANDS, findCommand } from './command-table.js';
-import { notNeeded, OPTIONS_OF } from './command-options.js';
 import { briefOf, GENERAL_HELP, HELP_HEADING, headingOf, inHelpOrder, LAYOUT, pageOf, SHORT_HELP, underHeadings } from './help-layout.js';
-import { perform } from './perform.js';
 import { readVersion } from './shared/version.js';
-import { noSuchCommand, usageError } from './usage-error.js';
+
+/** @typedef {import('commander').Command} Command */
+/** @typedef {import('./command-table.js').Command} Row */
+
+// Not imported: what is CommonJS costs a third less so, on every command.
+const { Command, CommanderError, Option } = /** @type {typeof import('commander')} */ (createRequire(import.meta.url)('commander'));
 
 /**
  * Parses a command line and runs the command it names.
@@ -20,34 +23,46 @@ export async function parseCommandLine(argv, io) {
   /** @type {string[]} */
   const printed = [];
   let exitStatus = 0;
-  const program = buildProgram(args, io, { print: (text) => printed.push(text), onDone: (status) => { exitStatus = status; } });
   if (argv.length === 0) {
     io.talk(SHORT_HELP);
     return 1;
   }
-  const asked = ours[0] === 'help' ? ours[1] : undefined;
-  if (asked !== undefined && asked !== 'help' && !findCommand(asked)) throw noSuchCommand(asked, COMMANDS.filter(({ isHidden }) => !isHidden).map(({ name }) => name));
+  const isAbout = ours[0] === 'help';
+  const [word] = isAbout ? ours.slice(1) : ours.filter((one) => !one.startsWith('-'));
+  if (isAbout && word !== undefined && word !== 'help' && !findCommand(word)) throw await noSuchCommand(word);
+  const meant = word === undefined ? undefined : findCommand(word);
+  const program = await buildProgram(meant, args, io, { print: (text) => printed.push(text), onDone: (status) => { exitStatus = status; } });
   try {
     await program.parseAsync(ours, { from: 'user' });
     return exitStatus;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
-    throw usageError(error, ours);
+    throw (await import('./usage-error.js')).usageError(error, ours);
   } finally {
     if (printed.length > 0) await io.print(printed.join(''));
   }
 }
 
+/** @param {string} word */
+async function noSuchCommand(word) {
+  const { noSuchCommand: tell } = await import('./usage-error.js');
+  return tell(word, COMMANDS.filter(({ isHidden }) => !isHidden).map(({ name }) => name));
+}
+
 /**
+ * Where a command is meant, the others are left out: to make them all takes as long as to ask the manager for its list. Without one they are there by
+ * their names, for the help and for what is nearly one of them.
+ * @param {Row|undefined} meant
  * @param {string[]} args
  * @param {import('./perform.js').Io} io
  * @param {{print: (text: string) => void, onDone: (exitStatus: number) => void}} o
  */
-function buildProgram(args, io, { print, onDone }) {
+async function buildProgram(meant, args, io, { print, onDone }) {
   const program = new Command('nclust')
     .description('Runs programs on a server: on every core, kept alive, listed, stopped cleanly.')
     .version(readVersion(), '-v, --version', 'print the version')
+    .option('--color', 'colours, whatever the terminal says')
     .option('--no-color', 'no colours')
     .option('-s, --silent', 'say nothing and show no list after a change; errors and data are printed')
     .helpOption('-h, --help', 'show help')
@@ -58,35 +73,44 @@ function buildProgram(args, io, { print, onDone }) {
     .configureHelp(LAYOUT)
     .showSuggestionAfterError(true)
     .addHelpText('after', GENERAL_HELP);
-  for (const command of inHelpOrder(COMMANDS)) addCommand(program, command, args, io, onDone);
+  if (meant) await addAction(program, addCommand(program, meant), meant, args, io, onDone);
+  else for (const row of inHelpOrder(COMMANDS.filter(({ isHidden }) => !isHidden))) addCommand(program, row);
   return program;
 }
 
-/**
- * @param {Command} program
- * @param {import('./command-table.js').Command} row
- * @param {string[]} args
- * @param {import('./perform.js').Io} io
- * @param {(exitStatus: number) => void} onDone
- */
-function addCommand(program, row, args, io, onDone) {
-  const command = program.command(row.words ? `${row.name} ${row.words}` : row.name, { hidden: row.isHidden })
+/** @param {Command} program @param {Row} row */
+function addCommand(program, row) {
+  return program.command(row.words ? `${row.name} ${row.words}` : row.name)
     .summary(briefOf(row))
     .description(pageOf(row))
     .helpGroup(headingOf(row.name))
     .aliases(row.aliases ?? [])
-    .copyInheritedSettings(program)
-    .action(async (...given) => {
-      const { words, options } = splitGiven(given);
-      sayNotNeeded(row, command, io);
-      onDone(await perform(row, words, { ...options, ...program.opts() }, args, io));
-    });
-  const described = OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => (option.flags ? [asOption(option.flags, option)] : []));
+    .copyInheritedSettings(program);
+}
+
+/**
+ * @param {Command} program
+ * @param {Command} command
+ * @param {Row} row
+ * @param {string[]} args
+ * @param {import('./perform.js').Io} io
+ * @param {(exitStatus: number) => void} onDone
+ */
+async function addAction(program, command, row, args, io, onDone) {
+  const optionsOfApp = row.takesOptionsOf ? (await import('./command-options.js')).OPTIONS_OF[row.takesOptionsOf] : [];
+  const unneeded = row.words ? (await import('./unneeded-options.js')).notNeeded(row, optionsOfApp) : [];
+  command.action(async (...given) => {
+    const { words, options } = splitGiven(given);
+    sayNotNeeded(unneeded, command, io);
+    const { perform } = await import('./perform.js');
+    onDone(await perform(row, words, { ...options, ...program.opts() }, args, io));
+  });
+  const described = optionsOfApp.flatMap((option) => (option.flags ? [asOption(option.flags, option)] : []));
   const own = (row.options ?? []).map(([flags, help]) => new Option(flags, help));
   for (const option of row.takesOptionsOf ? underHeadings([...own, ...described]) : own) command.addOption(option);
   if (row.takesOptionsOf) command.addHelpOption(new Option('-h, --help', 'show help').helpGroup(HELP_HEADING));
-  for (const flags of ['--no-color', '-s, --silent']) command.addOption(new Option(flags).hideHelp());
-  for (const [flags] of notNeeded(row)) command.addOption(new Option(flags).hideHelp());
+  for (const flags of ['--color', '--no-color', '-s, --silent']) command.addOption(new Option(flags).hideHelp());
+  for (const [flags] of unneeded) command.addOption(new Option(flags).hideHelp());
   if (row.name === 'start') command.usage('[options] <script|command|config|name|id...> [-- args for the app]');
   else if (row.takesOptionsOf) command.usage(`[options] ${row.words} [-- args for the app]`);
   if (row.examples) command.addHelpText('after', `\nExamples:\n${row.examples.map((line) => `  ${line}\n`).join('')}`);
@@ -94,12 +118,12 @@ function addCommand(program, row, args, io, onDone) {
 
 /**
  * An option of PM2 that changes nothing is no error in anybody's script, and no secret.
- * @param {import('./command-table.js').Command} row
+ * @param {[flags: string, why: string][]} unneeded
  * @param {Command} command
  * @param {import('./perform.js').Io} io
  */
-function sayNotNeeded(row, command, io) {
-  for (const [flags, why] of notNeeded(row)) {
+function sayNotNeeded(unneeded, command, io) {
+  for (const [flags, why] of unneeded) {
     const option = new Option(flags);
     if (command.getOptionValueSource(option.attributeName()) === 'cli') io.talk(`${option.long} is not needed: ${why}.\n`);
   }

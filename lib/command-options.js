@@ -1,30 +1,4 @@
-import { TARGETS, TARGETS_OR_FILE } from './command-table/row.js';
 import { RELOAD_OPTIONS, RESTART_OPTIONS, START_OPTIONS } from './config/options.js';
 
 /** The options that describe an app, by the commands that take them. @type {Record<'start'|'reload'|'restart'|'none', import('./config/options.js').StartOption[]>} */
 export const OPTIONS_OF = { start: START_OPTIONS, reload: RELOAD_OPTIONS, restart: RESTART_OPTIONS, none: [] };
-
-/** What PM2's users give, and what needs nobody to ask for it here: flags as commander reads them, and why. @type {[flags: string, why: string][]} */
-const NOT_NEEDED = [
-  ['--parallel <number>', 'everything starts at once, as far as the machine allows'],
-  ['-f, --force', 'it is done anyway'],
-  ['-w, --write', 'the list is on disk after every change; "nclust init" writes a configuration file'],
-  ['--no-vizion', 'nothing is started'],
-  ['--no-pmx', 'nothing is loaded into the app that could be left out'],
-  ['--no-automation', 'nothing is loaded into the app that could be left out'],
-  ['--trace', 'preload your own tracing: --node-args="--require ./tracing.js"'],
-  ['--disable-trace', 'nothing is traced'],
-  ['--v8', 'it is measured anyway'],
-  ['--event-loop-inspector', 'it is measured anyway'],
-  ['--deep-monitoring', 'it is measured anyway'],
-];
-
-/**
- * Those of them that a command takes: for PM2 they are options of every command.
- * @param {import('./command-table/row.js').Command} row
- */
-export function notNeeded({ takesOptionsOf, words, options = [] }) {
-  if (!takesOptionsOf && ![TARGETS, TARGETS_OR_FILE].includes(words ?? '')) return [];
-  const own = [...options.map(([flags]) => flags), ...OPTIONS_OF[takesOptionsOf ?? 'none'].map(({ flags }) => flags)];
-  return NOT_NEEDED.filter(([flags]) => !own.includes(flags));
-}

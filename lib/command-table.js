@@ -1,14 +1,10 @@
-import { APPLY } from './command-table/apply.js';
 import { APPS } from './command-table/apps.js';
-import { CONFIG } from './command-table/config.js';
-import { BOOT } from './command-table/boot.js';
-import { HELP } from './command-table/help.js';
-import { HOME } from './command-table/home.js';
+import { APPLY, CONFIG } from './command-table/config-files.js';
 import { INFORMATION } from './command-table/information.js';
 import { LOGS } from './command-table/logs.js';
+import { BOOT, HELP, HOME } from './command-table/manager.js';
 import { MESSAGES } from './command-table/messages.js';
-import { PUBLISH } from './command-table/publish.js';
-import { RUN } from './command-table/run.js';
+import { PUBLISH, RUN } from './command-table/run.js';
 
 /** @typedef {import('./command-table/row.js').Command} Command */
 

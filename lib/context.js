@@ -13,6 +13,7 @@ import { connectOnly, connectOrLaunch } from './launch.js';
  * @property {(sentence: string) => void} talk  To the person; never data.
  * @property {import('./board.js').Screen|null} screen  Where progress can be shown; null where there is no terminal.
  * @property {boolean} isTerminal  Whether its data goes to a terminal.
+ * @property {import('./render/paint.js').ColourLevel} colourLevel  Of that terminal.
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C does this in place of ending the command; returns what undoes it.
  * @property {() => Promise<Client>} manager  Starts the manager when none runs.
  * @property {() => Promise<Client|null>} running  Null when none runs. Never starts one. Asked again, it gives the same connection.
@@ -22,13 +23,12 @@ import { connectOnly, connectOrLaunch } from './launch.js';
  */
 
 /**
- * @param {Pick<Context, 'home'|'cwd'|'env'|'node'|'talk'|'screen'|'isTerminal'|'onInterrupt'>} given
+ * @param {Pick<Context, 'home'|'cwd'|'env'|'node'|'talk'|'screen'|'isTerminal'|'colourLevel'|'onInterrupt'>} given
  * @returns {Context}
  */
 export function createContext(given) {
   /** @type {Set<Client>} */
   const clients = new Set();
-  let isClosed = false;
 
   /**
    * @template {Client|null} T
@@ -37,8 +37,6 @@ export function createContext(given) {
    */
   const keep = (client) => {
     if (client) clients.add(client);
-    // A command can end, for a wrong option, before the connection is made that was begun for it.
-    if (isClosed) void client?.close();
     return client;
   };
 
@@ -57,7 +55,6 @@ export function createContext(given) {
     present: async () => keep(await openClient(() => connectOnly(given.home), () => connectOrLaunch(given.home))),
     predecessor: async () => keep(await openClient(() => connectOnly(given.home), () => connectOrLaunch(given.home), { isAnyVersion: true })),
     close: async () => {
-      isClosed = true;
       await Promise.all([...clients].map((client) => client.close()));
       clients.clear();
     },

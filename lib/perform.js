@@ -1,7 +1,8 @@
+import { statSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
 import { NclustError } from './shared/errors.js';
 import { createContext } from './context.js';
-import { currentFolder } from './current-folder.js';
-import { createPaint, wantsColour } from './render/paint.cjs';
+import { chosenLevel, createPaint } from './render/paint.js';
 import { resolveHome } from './shared/paths.js';
 
 /**
@@ -12,6 +13,7 @@ import { resolveHome } from './shared/paths.js';
  * @property {boolean} isTTY  Whether stdout is a terminal.
  * @property {boolean} isTalkTTY  Whether stderr is one.
  * @property {number|null} columns  Width of stdout's terminal.
+ * @property {() => Promise<import('./render/paint.js').ColourLevels>} colourLevels  What the two ends can show, before the options of a command.
  * @property {() => {columns: number, rows: number}} talkSize  Of stderr's terminal.
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C; returns what undoes it.
  * @property {string} cwd
@@ -30,21 +32,22 @@ import { resolveHome } from './shared/paths.js';
  * @returns {Promise<number>}  The exit status: 0, or what the command says in its data (`exitStatus`). Rejects with a NclustError.
  */
 export async function perform(command, words, options, args, io) {
+  const levels = await io.colourLevels();
+  const level = chosenLevel(levels.stdout, { color: options.color, env: io.env });
   const context = createContext({
     home: resolveHome(io.env),
     cwd: folderOf(io),
     env: io.env,
     node: io.node,
     talk: options.silent ? () => {} : (sentence) => io.talk(`${sentence}\n`),
-    screen: screenOf(options, io),
+    screen: screenOf(options, io, levels.stderr),
     isTerminal: io.isTTY,
+    colourLevel: level,
     onInterrupt: io.onInterrupt,
   });
-  // The connection is made while the modules are read. Whoever asks for it meets its failure too.
-  if (command.isPlain) context.running().catch(() => {});
   try {
     const { run, render, json, isAside } = await command.load();
-    const view = viewOf(options, io);
+    const view = { columns: io.isTTY ? io.columns : null, isTerminal: io.isTTY, paint: createPaint(level), nowMs: Date.now(), options };
     const result = run(context, words, options, args);
     if (Symbol.asyncIterator in result) {
       for await (const data of result) await io.print(render(data, view));
@@ -89,20 +92,25 @@ function folderOf(io) {
 /**
  * @param {Record<string, any>} options
  * @param {Io} io
+ * @param {import('./render/paint.js').ColourLevel} detected  Of stderr.
  * @returns {import('./board.js').Screen|null}
  */
-function screenOf(options, io) {
+function screenOf(options, io, detected) {
   if (!io.isTalkTTY || io.env.TERM === 'dumb' || options.json || options.silent) return null;
-  const hasColour = wantsColour({ isTTY: true, isAllowed: options.color !== false, env: io.env });
-  return { size: io.talkSize, write: io.talk, paint: createPaint(hasColour) };
+  return { size: io.talkSize, write: io.talk, paint: createPaint(chosenLevel(detected, { color: options.color, env: io.env })) };
 }
 
 /**
- * @param {Record<string, any>} options
- * @param {Io} io
- * @returns {import('./render/list.js').View}
+ * The folder a command was typed in, by the name its user knows it by. The system knows it without links: who starts an app in /srv/app/current would
+ * have it tied to the release that link leads to today, and no reload would ever run the next one. Shells keep the name in PWD, which counts as long as
+ * it leads here (POSIX, `pwd -L`).
+ * @param {string} cwd  As the system knows it.
+ * @param {string|undefined} pwd
+ * @returns {string}
  */
-function viewOf(options, io) {
-  const hasColour = wantsColour({ isTTY: io.isTTY, isAllowed: options.color !== false, env: io.env });
-  return { columns: io.isTTY ? io.columns : null, isTerminal: io.isTTY, paint: createPaint(hasColour), nowMs: Date.now(), options };
+export function currentFolder(cwd, pwd) {
+  if (pwd === undefined || !isAbsolute(pwd) || resolve(pwd) !== pwd || pwd === cwd) return cwd;
+  const named = statSync(pwd, { throwIfNoEntry: false });
+  const real = statSync(cwd, { throwIfNoEntry: false });
+  return named && real && named.dev === real.dev && named.ino === real.ino ? pwd : cwd;
 }

@@ -1,3 +1,5 @@
+import { parseCommandLine } from './command-line.js';
+
 /** @typedef {import('./perform.js').Io} Io */
 
 /**
@@ -9,28 +11,10 @@
 export async function runProgram(argv, io) {
   try {
     if (io.platform === 'win32') throw await noWindows();
-    return await dispatch(argv, io);
+    return await parseCommandLine(argv, io);
   } catch (error) {
     return fail(error, argv, io);
   }
-}
-
-/**
- * A short way for read-only commands with nothing behind their name, where there is nothing to parse; the command-line parser for the rest.
- * (bin/nclust.js has a still shorter one for `nclust ls`.)
- * @param {string[]} argv
- * @param {Io} io
- */
-async function dispatch(argv, io) {
-  if (argv.length === 1) {
-    const [{ findCommand }, { perform }] = await Promise.all([import('./command-table.js'), import('./perform.js')]);
-    const command = findCommand(argv[0]);
-    if (command?.isPlain) {
-      return perform(command, [], {}, [], io);
-    }
-  }
-  const { parseCommandLine } = await import('./command-line.js');
-  return parseCommandLine(argv, io);
 }
 
 /**
@@ -39,13 +23,14 @@ async function dispatch(argv, io) {
  * @param {Io} io
  */
 async function fail(thrown, argv, io) {
-  const [{ asNclustError }, { failureJson, renderFailure }, { createPaint, wantsColour }] = await Promise.all([
-    import('./shared/errors.js'), import('./render/failure.js'), import('./render/paint.cjs'),
+  const [{ asNclustError }, { failureJson, renderFailure }, { chosenLevel, createPaint }] = await Promise.all([
+    import('./shared/errors.js'), import('./render/failure.js'), import('./render/paint.js'),
   ]);
   const error = asNclustError(thrown);
   const ours = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
-  const hasColour = wantsColour({ isTTY: io.isTalkTTY, isAllowed: !ours.includes('--no-color'), env: io.env });
-  io.talk(ours.includes('--json') ? failureJson(error) : renderFailure(error, createPaint(hasColour)));
+  const color = ours.includes('--no-color') ? false : ours.includes('--color') ? true : undefined;
+  const level = chosenLevel((await io.colourLevels()).stderr, { color, env: io.env });
+  io.talk(ours.includes('--json') ? failureJson(error) : renderFailure(error, createPaint(level)));
   return error.exitStatus;
 }
 

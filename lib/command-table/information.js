@@ -3,17 +3,17 @@ import { JSON_OPTION, load } from './row.js';
 /** What runs, and how. @type {import('./row.js').Command[]} */
 export const INFORMATION = [
   {
-    name: 'list', aliases: ['ls', 'l', 'ps', 'status'], help: 'show what runs', isPlain: true,
+    name: 'list', aliases: ['ls', 'l', 'ps', 'status'], help: 'show what runs',
     options: [['--sort <field>', 'name, namespace, pid, id, cpu, memory, uptime or status, with :asc or :desc'], ['-m, --mini-list', 'a few lines per process instead of a table'], ['--group', 'the workers of each app under it'], ['--watch', 'again every 0.9 seconds, until Ctrl-C'], JSON_OPTION],
     examples: ['nclust list --sort memory:desc', 'nclust ls --group', 'nclust ls --json'],
     load: load(() => import('../commands/list.js'), 'listOrWatch', async () => (await import('../render/list.js')).renderList),
   },
   {
-    name: 'jlist', brief: 'the list as JSON in the shape of PM2', help: 'the list as JSON in the shape of PM2, on one line', isPlain: true,
+    name: 'jlist', brief: 'the list as JSON in the shape of PM2', help: 'the list as JSON in the shape of PM2, on one line',
     load: load(() => import('../commands/list.js'), 'listDetailed', async () => (await import('../render/jlist.js')).renderJlist),
   },
   {
-    name: 'prettylist', help: 'the same for the eye; not JSON', isPlain: true,
+    name: 'prettylist', help: 'the same for the eye; not JSON',
     load: load(() => import('../commands/list.js'), 'listDetailed', async () => (await import('../render/prettylist.js')).renderPrettylist),
   },
   {
@@ -54,7 +54,7 @@ export const INFORMATION = [
     },
   },
   {
-    name: 'events', words: '[id|name|namespace|/pattern/...]', brief: 'what has happened, and what happens', help: 'show what has happened, and then what happens, until Ctrl-C', isPlain: true,
+    name: 'events', words: '[id|name|namespace|/pattern/...]', brief: 'what has happened, and what happens', help: 'show what has happened, and then what happens, until Ctrl-C',
     options: [
       ['--lines <number>', 'events to begin with (default: 20; with --since all)'], ['--nostream', 'do not follow'],
       ['--since <time>', 'from then on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
@@ -78,7 +78,7 @@ export const INFORMATION = [
     load: load(() => import('../commands/profile.js'), 'profile', async () => (await import('../render/profiled.js')).renderProfiled),
   },
   {
-    name: 'pid', words: '[name]', help: 'print process ids, one a line', isPlain: true, options: [JSON_OPTION],
+    name: 'pid', words: '[name]', help: 'print process ids, one a line', options: [JSON_OPTION],
     examples: ['kill -USR2 $(nclust pid api)'],
     load: async () => {
       const [{ slotsNamed }, { pidsOf, renderPids }] = await Promise.all([import('../commands/ids.js'), import('../render/ids.js')]);

@@ -3,7 +3,7 @@ import { JSON_OPTION, load } from './row.js';
 /** What apps have written. @type {import('./row.js').Command[]} */
 export const LOGS = [
   {
-    name: 'logs', aliases: ['log'], words: '[id|name|namespace|/pattern/...]', help: 'show the last lines of apps and follow them until Ctrl-C', isPlain: true,
+    name: 'logs', aliases: ['log'], words: '[id|name|namespace|/pattern/...]', help: 'show the last lines of apps and follow them until Ctrl-C',
     options: [
       ['--lines <number>', 'lines of each file to begin with; with --grep or --level, of all together (default: 15; with --since all)'],
       ['--follow', 'then the new ones, until Ctrl-C (default)'], ['--nostream', 'do not follow'],

@@ -20,7 +20,6 @@
  * @property {[flags: string, help: string][]} [options]
  * @property {'start'|'restart'|'reload'} [takesOptionsOf]  Those of config/options.js; all of them, and arguments for the app behind "--", or what can change later.
  * @property {string[]} [examples]
- * @property {boolean} [isPlain]  May run without the command-line parser when nothing stands behind its name: see program.js.
  * @property {boolean} [isHidden]  Left out of the help.
  * @property {() => Promise<Loaded>} load  Imports what this command needs, and nothing else.
  */

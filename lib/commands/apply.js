@@ -1,7 +1,7 @@
 import { carryOut } from '../carry-out.js';
 import { withVersioning } from '../config/versioning.js';
 import { renderPlan } from '../render/plan.js';
-import { createPaint } from '../render/paint.cjs';
+import { createPaint } from '../render/paint.js';
 import { askForPlan, isPending, readFile } from './asked-plan.js';
 import { newToken, outcome } from './outcome.js';
 
@@ -33,6 +33,6 @@ export async function apply(context, [word], options) {
 
 /** @param {Context} context @param {AskedPlan} asked */
 function tell(context, asked) {
-  const paint = context.screen?.paint ?? createPaint(false);
+  const paint = context.screen?.paint ?? createPaint(0);
   context.talk(renderPlan(asked, { paint, isWhole: false }).trimEnd());
 }

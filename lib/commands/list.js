@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { SORT_FIELDS } from '../render/sort.js';
+import { SORT_FIELDS } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
@@ -18,7 +17,8 @@ export async function list(context, _words, options) {
     sayNotRunning(context);
     return { slots: [] };
   }
-  const { slots, notices } = await client.request('list');
+  // The whole status of many apps is megabytes, and the table shows little of it.
+  const { slots, notices } = await client.request('list', { brief: !options.json && !options.miniList });
   for (const notice of notices) context.talk(notice);
   return { slots };
 }
@@ -40,6 +40,7 @@ export function listOrWatch(context, words, options) {
 
 /** @type {(...given: Parameters<typeof list>) => AsyncGenerator<{slots: SlotStatus[], nowMs: number}, void, void>} */
 async function* watchList(context, words, options) {
+  const { setTimeout: pause } = await import('node:timers/promises');
   const { slots: first } = await list(context, words, options);
   yield { slots: first, nowMs: Date.now() };
   const stop = new AbortController();
@@ -48,7 +49,7 @@ async function* watchList(context, words, options) {
     for (;;) {
       await pause(WATCH_MS, undefined, { signal: stop.signal });
       const client = await context.running();
-      const { slots } = client ? await client.request('list') : { slots: [] };
+      const { slots } = client ? await client.request('list', { brief: !options.miniList }) : { slots: [] };
       yield { slots, nowMs: Date.now() };
     }
   } catch (error) {

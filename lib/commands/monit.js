@@ -18,15 +18,15 @@ export async function monit(context, _words, options) {
   const sample = await client.request('metrics').catch((error) => { throw isUnknown(error) ? tooOld() : error; });
   if (options.json || !context.isTerminal || !process.stdin.isTTY || context.env.TERM === 'dumb') return { sample };
   await client.close();
-  await watch(context, options);
+  await watch(context);
   return { sample: null };
 }
 
-/** @param {import('../context.js').Context} context @param {Record<string, any>} options */
-async function watch(context, options) {
+/** @param {import('../context.js').Context} context */
+async function watch(context) {
   const { stdin, stdout } = process;
-  const [{ runLoop }, { createSource }, { createTerminal }, { BLOCKS, PLAIN }, { wantsColour }] = await Promise.all([
-    import('../monit/loop.js'), import('../monit/source.js'), import('../monit/terminal.js'), import('../monit/sparkline.js'), import('../render/paint.cjs'),
+  const [{ runLoop }, { createSource }, { createTerminal }, { BLOCKS, PLAIN }] = await Promise.all([
+    import('../monit/loop.js'), import('../monit/source.js'), import('../monit/terminal.js'), import('../monit/sparkline.js'),
   ]);
   const terminal = createTerminal({ input: stdin, output: stdout });
   // However it ends: before an error is printed, and before the process is gone.
@@ -38,7 +38,7 @@ async function watch(context, options) {
   try {
     await runLoop({
       terminal, source: createSource(context.home), marks: hasBlocks(context.env) ? BLOCKS : PLAIN,
-      hasColour: wantsColour({ isTTY: true, isAllowed: options.color !== false, env: context.env }),
+      colourLevel: context.colourLevel,
       onStop: (stop) => onSignals((signal) => {
         ended = signal;
         stop();

@@ -33,7 +33,7 @@ export async function candidates(words, vocabulary) {
  */
 async function possible(before, typed, { commands, flagsOf, apps, settings }) {
   const name = before.find((word) => !word.startsWith('-'));
-  if (name === undefined) return typed.startsWith('-') ? ['--help', '--version', '--no-color'] : [...commands.map((command) => command.name), 'help'];
+  if (name === undefined) return typed.startsWith('-') ? ['--help', '--version', '--color', '--no-color'] : [...commands.map((command) => command.name), 'help'];
   if (name === 'help') return commands.map((command) => command.name);
   if (before.includes('--')) return [FILES];
   const command = commands.find((one) => one.name === name || one.aliases?.includes(name));

@@ -1,4 +1,4 @@
-import { formatBytes } from '../render/slots.cjs';
+import { formatBytes } from '../render/slots.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
 /** @typedef {import('./facts.js').Facts} Facts */

@@ -1,4 +1,4 @@
-import { formatBytes } from '../render/slots.cjs';
+import { formatBytes } from '../render/slots.js';
 
 // What is not known is no text.
 

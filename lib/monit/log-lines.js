@@ -1,4 +1,4 @@
-import { forTerminal } from '../render/log-text.js';
+import { plainText } from '../render/log-text.js';
 
 /** @import { LogEntry } from '../shared/protocol.js' */
 
@@ -35,7 +35,7 @@ export function appendLines(logs, entries) {
 
 /** @param {LogEntry} entry @param {number} seq @returns {LogLine} */
 function lineOf({ id, name, stream, line, atMs }, seq) {
-  const text = forTerminal(line.slice(0, LINE_MAX_CHARS)).replace(/\u001b\[[\d;:]*m/g, '').replaceAll('\t', '  ');
+  const text = plainText(line.slice(0, LINE_MAX_CHARS)).replaceAll('\t', '  ');
   return { seq, id, name, text, isErr: stream === 'err', atMs };
 }
 

@@ -33,15 +33,15 @@ const SECOND_MS = 1_000;
  * @param {object} o
  * @param {Terminal} o.terminal
  * @param {Source} o.source
- * @param {boolean} o.hasColour
+ * @param {import('../render/paint.js').ColourLevel} o.colourLevel
  * @param {string} [o.marks]  Of the charts.
  * @param {(listener: () => void) => () => void} o.onStop  Something wants it to end.
  * @param {() => void} o.suspend  Stops this process, until it is continued.
  * @param {() => number} [o.now]
  * @returns {Promise<void>}  The terminal is as it was. Rejects with what the source rejects with.
  */
-export async function runLoop({ terminal, source, hasColour, marks, onStop, suspend, now = Date.now }) {
-  const escapeOf = createPalette(hasColour);
+export async function runLoop({ terminal, source, colourLevel, marks, onStop, suspend, now = Date.now }) {
+  const paint = createPalette(colourLevel);
   const keys = createKeyReader();
   /** @type {State} */
   let state = firstState(terminal.size(), now());
@@ -75,7 +75,7 @@ export async function runLoop({ terminal, source, hasColour, marks, onStop, susp
 
   function draw() {
     const next = view(state, { marks });
-    const text = difference(shown, next, escapeOf);
+    const text = difference(shown, next, paint);
     // A terminal that has not taken the last picture gets the newest one later.
     if (text === '' || terminal.write(text)) shown = next;
     else frame.begin(FRAME_MS);

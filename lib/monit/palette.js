@@ -1,22 +1,20 @@
-const CODES = /** @type {Record<string, number>} */ ({ bold: 1, dim: 2, inverse: 7, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36, grey: 90 });
+import { createPaint } from '../render/paint.js';
 
 /** No colours, and yet to be told apart. */
-const WITHOUT_COLOURS = ['bold', 'inverse'];
+const WITHOUT_COLOURS = ['bold', 'inverse', 'reset'];
 
 /**
- * @param {boolean} hasColour
- * @returns {(style: string) => string}  The escape code that sets a style and nothing of the one before.
+ * @param {import('../render/paint.js').ColourLevel} level
+ * @returns {(style: string, text: string) => string}  Paints a text in a style of the screen: names with spaces between them, "bold red".
  */
-export function createPalette(hasColour) {
-  /** @type {Map<string, string>} */
+export function createPalette(level) {
+  const paint = createPaint(level === 0 ? 1 : level);
+  /** @type {Map<string, import('../render/paint.js').Style[]>} */
   const known = new Map();
-  return (style) => {
-    let code = known.get(style);
-    if (code === undefined) {
-      const names = style.split(' ').filter((name) => name in CODES && (hasColour || WITHOUT_COLOURS.includes(name)));
-      code = `\u001b[${['', ...names.map((name) => CODES[name])].join(';').replace(/^;/, '0;')}m`;
-      known.set(style, code);
-    }
-    return code;
+  const namesOf = (/** @type {string} */ style) => {
+    const names = /** @type {import('../render/paint.js').Style[]} */ (style.split(' ').filter((name) => name !== '' && (level > 0 || WITHOUT_COLOURS.includes(name))));
+    known.set(style, names);
+    return names;
   };
+  return (style, text) => (known.get(style) ?? namesOf(style)).reduce((painted, name) => paint(name, painted), text);
 }

@@ -1,4 +1,4 @@
-import { needsAttention } from '../render/slots.cjs';
+import { needsAttention } from '../render/slots.js';
 import { appKey, workerKey } from './trends.js';
 
 /** @import { AppSample, MetricsSample, WorkerSample } from '../shared/metrics.js' */

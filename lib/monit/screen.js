@@ -1,4 +1,5 @@
-import { oneLine, textWidth } from '../render/text.cjs';
+import { CLEAR_SCREEN, moveTo } from '../render/cursor.js';
+import { oneLine, textWidth } from '../render/text.js';
 
 /**
  * What a terminal shows, cell by cell. The second cell of a wide character is empty.
@@ -29,11 +30,13 @@ export function put(screen, { x, y, text, style = '', width = Infinity }) {
   const end = Math.min(screen.columns, x + width);
   if (y < 0 || y >= screen.rows) return x;
   for (const character of oneLine(text)) {
+    // They make terminals disagree about the width.
+    if (JOINERS_AND_VARIANTS.test(character)) continue;
     const takes = textWidth(character);
     const at = y * screen.columns + x;
     if (takes === 0) {
-      // Joiners and variants make terminals disagree about the width; an accent belongs to its letter.
-      if (x > 0 && isAccent(character)) screen.texts[at - 1] += character;
+      // An accent belongs to its letter.
+      if (x > 0) screen.texts[at - 1] += character;
       continue;
     }
     if (x + takes > end) break;
@@ -47,6 +50,8 @@ export function put(screen, { x, y, text, style = '', width = Infinity }) {
   }
   return x;
 }
+
+const JOINERS_AND_VARIANTS = /[\u200b-\u200d\ufe00-\ufe0f]/;
 
 /**
  * Gives a stretch of a row another style, or more of it.
@@ -65,21 +70,24 @@ const JUMP_CELLS = 5;
  * What makes a terminal that shows one screen show another: only the cells that differ.
  * @param {Screen|null} before  Null: it is not known what is shown. Of another size: the same.
  * @param {Screen} after
- * @param {(style: string) => string} escapeOf  The escape code of a style, which ends the one before.
+ * @param {(style: string, text: string) => string} paint
  * @returns {string}  Empty when nothing has changed.
  */
-export function difference(before, after, escapeOf) {
+export function difference(before, after, paint) {
   const isKnown = before !== null && before.columns === after.columns && before.rows === after.rows;
-  const pieces = isKnown ? [] : [`${escapeOf('')}\u001b[2J`];
-  let style = '';
+  const pieces = isKnown ? [] : [paint('reset', CLEAR_SCREEN)];
+  /** What is written in one style. */
+  let [style, run] = ['', ''];
+  const endRun = () => {
+    pieces.push(paint(style, run));
+    run = '';
+  };
   /** The cell behind the cursor; -1: not known. */
   let cursor = -1;
   const write = (/** @type {number} */ at) => {
-    if (after.styles[at] !== style) {
-      style = after.styles[at];
-      pieces.push(escapeOf(style));
-    }
-    pieces.push(after.texts[at]);
+    if (after.styles[at] !== style) endRun();
+    style = after.styles[at];
+    run += after.texts[at];
     // Terminals may disagree about its width. And none goes on in the next row by itself.
     cursor = isPlain(after.texts[at]) && (at + 1) % after.columns !== 0 ? at + 1 : -1;
   };
@@ -87,10 +95,13 @@ export function difference(before, after, escapeOf) {
     if (isKnown ? !differs(before, after, at) : after.texts[at] === ' ' && after.styles[at] === '') continue;
     if (after.texts[at] === '') continue; // Comes with its first half, which differs too.
     if (cursor !== at && canFill(after, cursor, at, style)) while (cursor !== at && cursor !== -1) write(cursor);
-    if (cursor !== at) pieces.push(`\u001b[${Math.floor(at / after.columns) + 1};${(at % after.columns) + 1}H`);
+    if (cursor !== at) {
+      endRun();
+      pieces.push(moveTo(at % after.columns, Math.floor(at / after.columns)));
+    }
     write(at);
   }
-  if (style !== '') pieces.push(escapeOf(''));
+  endRun();
   return pieces.join('');
 }
 
@@ -113,7 +124,3 @@ function isPlain(text) {
   return text.length === 1 && (text <= '\u02ff' || (text >= '\u2190' && text <= '\u259f'));
 }
 
-/** @param {string} character */
-function isAccent(character) {
-  return character >= '\u0300' && character <= '\u036f';
-}

@@ -1,5 +1,5 @@
-import { formatBytes, formatUptime, needsAttention, statusStyle } from '../render/slots.cjs';
-import { renderTable } from '../render/table.cjs';
+import { formatBytes, formatUptime, needsAttention, statusStyle } from '../render/slots.js';
+import { LAST_BRANCH, renderTable } from '../render/table.js';
 import { bytes, count, delay, rate } from './figures.js';
 import { rowsOf, statusOf } from './rows.js';
 
@@ -10,10 +10,10 @@ const HEAD = ['id', 'name', 'pid', 'up', 'status', 'cpu', 'mem', 'heap', 'loop p
 /**
  * What stands at one moment, for files and pipes: all workers under their apps.
  * @param {{sample: MetricsSample|null}} data  Null: it was shown live.
- * @param {import('../render/slots.cjs').View} view
+ * @param {import('../render/slots.js').View} view
  * @returns {string}
  */
-export function renderSnapshot({ sample }, { paint }) {
+export function renderSnapshot({ sample }, { paint, columns }) {
   if (!sample) return '';
   const { host, atMs } = sample;
   const flipped = new Set(sample.apps.filter(({ workers }) => workers > 8).map(({ name }) => name));
@@ -21,7 +21,7 @@ export function renderSnapshot({ sample }, { paint }) {
     const of = /** @type {NonNullable<typeof app | typeof worker>} */ (app ?? worker);
     const status = statusOf(workers);
     return [
-      worker ? String(worker.id) : '', app ? app.name : `└ ${worker?.slot}`, worker?.pid ? String(worker.pid) : '',
+      worker ? String(worker.id) : '', app ? app.name : `${LAST_BRANCH}${worker?.slot}`, worker?.pid ? String(worker.pid) : '',
       worker?.pid && worker.startedAtMs !== null ? formatUptime(atMs - worker.startedAtMs) : '',
       { text: `${status}${app && app.workers > 1 ? ` ${app.online}/${app.workers}` : ''}${needsAttention(status) ? ' !' : ''}`, style: statusStyle(status) },
       `${of.cpu.toFixed(1)}%`, formatBytes(of.memoryBytes), bytes(of.heapUsedBytes), delay(of.delayP99Ms),
@@ -29,5 +29,5 @@ export function renderSnapshot({ sample }, { paint }) {
     ];
   });
   const machine = `cpu ${host.cpu.toFixed(1)}% of ${host.cores}, memory ${formatBytes(host.memoryUsedBytes)} of ${formatBytes(host.memoryTotalBytes)}, load ${[host.load1, host.load5, host.load15].map((load) => load.toFixed(2)).join(' ')}`;
-  return `${machine}\n${renderTable({ head: HEAD, rows, paint })}`;
+  return `${machine}\n${renderTable({ head: HEAD, rows, paint, columns })}`;
 }

@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs';
+import { createPaint } from '../render/paint.js';
 
 /** @import { Size } from './screen.js' */
 
@@ -16,7 +17,8 @@ import { write, writeSync } from 'node:fs';
 
 /** The other screen; no cursor; no line wrap, so that the last cell can be written; what is pasted is marked. */
 const OPEN = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?2004h';
-const CLOSE = '\u001b[0m\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[?1049l';
+/** The last picture may have been cut off in the middle of a colour. */
+const CLOSE = createPaint(1)('reset', '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[?1049l');
 
 /**
  * The terminal of this process.

@@ -1,4 +1,4 @@
-import { formatBytes } from '../render/slots.cjs';
+import { formatBytes } from '../render/slots.js';
 import { delay, rate } from './figures.js';
 import { put } from './screen.js';
 import { chart, peaksOf, scaleOf } from './sparkline.js';

@@ -1,5 +1,5 @@
-import { formatBytes, formatUptime } from '../render/slots.cjs';
-import { textWidth } from '../render/text.cjs';
+import { formatBytes, formatUptime } from '../render/slots.js';
+import { textWidth } from '../render/text.js';
 import { put, restyle } from './screen.js';
 import { attentionCount } from './rows.js';
 import { missedWords } from './view-panels.js';

@@ -1,7 +1,7 @@
 import { clockTime } from '../render/event-time.js';
 import { eventStyle, eventWords } from '../render/event-text.js';
 import { colourOf } from '../render/log-label.js';
-import { oneLine, textWidth } from '../render/text.cjs';
+import { oneLine, textWidth } from '../render/text.js';
 import { hasText, linesShown } from './log-lines.js';
 import { put, restyle } from './screen.js';
 import { selectedRow } from './rows.js';

@@ -1,4 +1,4 @@
-import { formatUptime } from '../render/slots.cjs';
+import { formatUptime } from '../render/slots.js';
 import { bytes, count, delay, rate } from './figures.js';
 import { put } from './screen.js';
 import { statusOf } from './rows.js';

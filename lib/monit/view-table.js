@@ -1,5 +1,6 @@
-import { formatBytes, formatUptime, needsAttention, statusStyle } from '../render/slots.cjs';
-import { oneLine, textWidth } from '../render/text.cjs';
+import { formatBytes, formatUptime, needsAttention, statusStyle } from '../render/slots.js';
+import { LAST_BRANCH } from '../render/table.js';
+import { oneLine, textWidth } from '../render/text.js';
 import { bytes, count, delay, rate } from './figures.js';
 import { topOf } from './layout.js';
 import { put } from './screen.js';
@@ -116,7 +117,7 @@ function titleOf({ title, field }, { sort }) {
 
 /** @param {Given} given */
 function nameOf({ row, width }) {
-  if (!row.app) return { text: `  └ ${row.worker?.slot}`, style: 'grey' };
+  if (!row.app) return { text: `  ${LAST_BRANCH}${row.worker?.slot}`, style: 'grey' };
   const sign = row.worker ? ' ' : row.isExpanded ? '-' : '+';
   const name = oneLine(row.app.name);
   return { text: `${sign} ${textWidth(name) > width - 2 ? `${cut(name, width - 3)}~` : name}`, style: 'bold' };

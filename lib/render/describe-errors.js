@@ -1,5 +1,5 @@
 import { clockTime } from './event-time.js';
-import { forTerminal } from './log-text.js';
+import { forTerminal } from './log-entries.js';
 
 /**
  * The end of what a process has written to stderr since it last died: what came before is told with the death.

@@ -1,8 +1,8 @@
 import { count, isAsked } from './event-text.js';
 import { ago, clockTime, coarse } from './event-time.js';
 import { describeDeath } from './death.js';
-import { statusStyle } from './slots.cjs';
-import { oneLine } from './text.cjs';
+import { statusStyle } from './slots.js';
+import { oneLine } from './text.js';
 
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
 

@@ -3,15 +3,15 @@ import { errorLines } from './describe-errors.js';
 import { summaryLines } from './describe-summary.js';
 import { environmentLines } from './env.js';
 import { logRows } from './log-rows.js';
-import { statusStyle, uptimeOf } from './slots.cjs';
-import { renderTable } from './table.cjs';
-import { oneLine } from './text.cjs';
+import { statusStyle, uptimeOf } from './slots.js';
+import { renderTable } from './table.js';
+import { oneLine } from './text.js';
 import { triggerRows } from './trigger-rows.js';
 import { formatDuration } from '../shared/units.js';
 
 /** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('./table.cjs').Cell} Cell */
+/** @typedef {import('./table.js').Cell} Cell */
 
 /**
  * @param {{slots: SlotStatus[], differences?: Record<number, import('../config/environment-diff.js').Difference[]>, errors?: Record<number, LogEntry[]>}} data  With detail; by id, what of the environment to show, and the last lines of stderr.
@@ -27,12 +27,12 @@ export function renderDescribe({ slots, differences = {}, errors = {} }, view) {
  * @param {import('./list.js').View} view
  * @param {{differences: import('../config/environment-diff.js').Difference[], errors: LogEntry[]}} about
  */
-function renderSlot(slot, { paint, nowMs }, { differences, errors }) {
+function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
   const parts = [
     paint('bold', `Process ${slot.id}: ${oneLine(slot.name)}`),
     ...summaryLines(slot, { nowMs, paint }),
-    renderTable({ rows: [...stateRows(slot, nowMs), ...programRows(slot), ...logRows(slot), ...triggerRows(slot, nowMs), ...policyRows(slot)], paint }).trimEnd(),
-    ...toldLines(slot, paint),
+    renderTable({ rows: [...stateRows(slot, nowMs), ...programRows(slot), ...logRows(slot), ...triggerRows(slot, nowMs), ...policyRows(slot)], paint, columns, isWrapped: true }).trimEnd(),
+    ...toldLines(slot, { paint, columns }),
     ...environmentLines(differences, paint),
     ...deathLines(slot, paint),
     ...errorLines(errors, slot.lastDeath, { nowMs, paint }),
@@ -101,14 +101,14 @@ function policyRows({ spec }) {
 /**
  * What the app tells of itself.
  * @param {SlotStatus} slot
- * @param {import('./paint.cjs').Paint} paint
+ * @param {Pick<import('./list.js').View, 'paint'|'columns'>} view
  */
-function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, paint) {
+function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { paint, columns }) {
   const actions = axm.actions.map(({ action_name: name }) => [oneLine(name), `nclust trigger ${id} ${oneLine(name)}`]);
   const metrics = Object.entries(axm.monitor).map(([name, metric]) => [oneLine(name), oneLine(metricText(metric))]);
   return [
-    ...(metrics.length > 0 ? [paint('bold', 'Custom metrics'), renderTable({ rows: metrics, paint }).trimEnd()] : []),
-    ...(actions.length > 0 ? [paint('bold', 'Custom actions'), renderTable({ rows: actions, paint }).trimEnd()] : []),
+    ...(metrics.length > 0 ? [paint('bold', 'Custom metrics'), renderTable({ rows: metrics, paint, columns, isWrapped: true }).trimEnd()] : []),
+    ...(actions.length > 0 ? [paint('bold', 'Custom actions'), renderTable({ rows: actions, paint, columns, isWrapped: true }).trimEnd()] : []),
   ];
 }
 
@@ -121,7 +121,7 @@ function metricText(metric) {
 
 /**
  * @param {SlotStatus} slot
- * @param {import('./paint.cjs').Paint} paint
+ * @param {import('./paint.js').Paint} paint
  */
 function deathLines(slot, paint) {
   const deaths = slot.deaths ?? (slot.lastDeath ? [slot.lastDeath] : []);
@@ -136,7 +136,7 @@ function deathLines(slot, paint) {
 
 /**
  * @param {string[]} lines
- * @param {import('./paint.cjs').Paint} paint
+ * @param {import('./paint.js').Paint} paint
  */
 function lastLines(lines, paint) {
   if (lines.length === 0) return [];

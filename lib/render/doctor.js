@@ -1,5 +1,6 @@
-import { formatBytes } from './slots.cjs';
-import { oneLine } from './text.cjs';
+import { formatBytes } from './slots.js';
+import { renderColumns } from './table.js';
+import { oneLine } from './text.js';
 
 /** @typedef {import('../doctor/facts.js').Facts} Facts */
 /** @typedef {import('../doctor/findings.js').Finding} Finding */
@@ -12,9 +13,11 @@ const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow', note: 'cyan'
  * @param {View} view
  * @returns {string}
  */
-export function renderDoctor({ findings }, { paint }) {
+export function renderDoctor({ findings }, { paint, columns }) {
   if (findings.length === 0) return 'Nothing is known to be wrong here.\n';
-  return findings.map(({ level, what, remedy }) => `${paint(COLOURS[level], level.padEnd(4))}  ${oneLine(what)}\n      ${paint('dim', oneLine(remedy))}\n`).join('');
+  /** @type {import('./table.js').Cell[][]} */
+  const rows = findings.flatMap(({ level, what, remedy }) => [[{ text: level, style: COLOURS[level] }, what], ['', { text: remedy, style: 'dim' }]]);
+  return renderColumns(rows, { paint, columns }).map((line) => `${line}\n`).join('');
 }
 
 /**
@@ -23,7 +26,7 @@ export function renderDoctor({ findings }, { paint }) {
  * @returns {string}
  */
 export function renderReport({ facts, findings, log }, view) {
-  const plain = { ...view, paint: (/** @type {string} */ _colour, /** @type {string} */ text) => text };
+  const plain = { ...view, columns: null, paint: (/** @type {string} */ _colour, /** @type {string} */ text) => text };
   return [
     section('nclust', machine(facts)),
     section('apps', facts.slots.map((slot) => `${slot.id} ${oneLine(slot.name)} ${slot.mode} ${slot.status} restarts ${slot.restarts} cpu ${slot.cpu.toFixed(0)}% mem ${formatBytes(slot.memoryBytes)} node ${slot.nodeVersion ?? '-'}`)),

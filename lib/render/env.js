@@ -1,10 +1,10 @@
-import { oneLine } from './text.cjs';
+import { oneLine } from './text.js';
 
 /** @typedef {import('../config/environment-diff.js').Difference} Difference */
 
 const SIGNS = { added: '+', removed: '-', changed: '~' };
 
-/** @type {Record<Difference['change'], import('./paint.cjs').Style>} */
+/** @type {Record<Difference['change'], import('./paint.js').Style>} */
 const STYLES = { added: 'green', removed: 'red', changed: 'yellow' };
 
 /**
@@ -28,7 +28,7 @@ export function renderDifferences(differences, { paint }) {
 /**
  * Below the other things about an instance.
  * @param {Difference[]} differences
- * @param {import('./paint.cjs').Paint} paint
+ * @param {import('./paint.js').Paint} paint
  * @returns {string[]}  Lines; none where nothing differs.
  */
 export function environmentLines(differences, paint) {

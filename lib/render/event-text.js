@@ -1,7 +1,7 @@
 import { formatDuration } from '../shared/units.js';
 
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
-/** @typedef {import('./paint.cjs').Style} Style */
+/** @typedef {import('./paint.js').Style} Style */
 
 const MINUTES_OF_CRASHES = '10m';
 

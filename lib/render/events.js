@@ -1,6 +1,6 @@
 import { clockTime } from './event-time.js';
 import { eventStyle, eventWords } from './event-text.js';
-import { oneLine } from './text.cjs';
+import { oneLine } from './text.js';
 
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
 

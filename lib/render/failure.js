@@ -1,11 +1,11 @@
-import { oneLine } from './text.cjs';
+import { oneLine } from './text.js';
 
 /** @typedef {import('../shared/errors.js').NclustError} NclustError */
 
 /**
  * What a person reads on stderr: what happened, for which instance and why, its last lines, what to do next.
  * @param {NclustError} error
- * @param {import('./paint.cjs').Paint} paint
+ * @param {import('./paint.js').Paint} paint
  * @returns {string}
  */
 export function renderFailure(error, paint) {
@@ -31,7 +31,7 @@ export function failureJson({ code, message, hint, data, exitStatus }) {
 
 /**
  * @param {string[]} lines
- * @param {import('./paint.cjs').Paint} paint
+ * @param {import('./paint.js').Paint} paint
  */
 function quote(lines, paint) {
   return lines.map((line) => `  ${paint('dim', '|')} ${oneLine(line)}`);

@@ -1,5 +1,5 @@
-import { formatBytes } from './slots.cjs';
-import { oneLine } from './text.cjs';
+import { formatBytes } from './slots.js';
+import { oneLine } from './text.js';
 
 /**
  * @param {{files: {path: string, bytes: number}[]}} data

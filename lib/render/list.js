@@ -1,11 +1,14 @@
-import { groupRows } from './list-groups.js';
-import { byName, formatBytes, renderSlots, uptimeOf } from './slots.cjs';
-import { sortSlots } from './sort.js';
-import { oneLine } from './text.cjs';
+import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, HOME } from './cursor.js';
+import { byName, formatBytes, needsAttention, renderSlots, statusStyle, uptimeOf } from './slots.js';
+import { BRANCH, LAST_BRANCH } from './table.js';
+import { oneLine } from './text.js';
 
+/** @typedef {import('../shared/protocol.js').BriefStatus} BriefStatus */
+/** @typedef {import('../shared/protocol.js').ShownStatus} ShownStatus */
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('./slots.js').Row} Row */
 
-/** @typedef {import('./slots.cjs').View & {options: Record<string, unknown>, isTerminal?: boolean}} View  With the options of the command. */
+/** @typedef {import('./slots.js').View & {options: Record<string, unknown>, isTerminal?: boolean}} View  With the options of the command. */
 
 /**
  * What the list command prints.
@@ -16,7 +19,7 @@ import { oneLine } from './text.cjs';
 export function renderList({ slots, nowMs }, view) {
   const text = renderOnce(slots, nowMs === undefined ? view : { ...view, nowMs });
   // In place of the list before: from the upper left, each line to its end, and nothing of what was below.
-  return view.options.watch && view.isTerminal ? `\u001b[H${text.replaceAll('\n', '\u001b[K\n')}\u001b[J` : text;
+  return view.options.watch && view.isTerminal ? `${HOME}${text.replaceAll('\n', `${CLEAR_TO_END_OF_LINE}\n`)}${CLEAR_BELOW}` : text;
 }
 
 /** @param {SlotStatus[]} slots @param {View} view */
@@ -37,4 +40,87 @@ function renderBlock(slot, nowMs) {
     ['memory usage', formatBytes(slot.memoryBytes)], ['error log', slot.errorFile], ['watching', slot.watching ? 'yes' : 'no'], ['PID file', slot.pidFile ?? ''],
   ];
   return `+--- ${oneLine(slot.name)}\n${rows.map(([key, value]) => `${key} : ${oneLine(value)}\n`).join('')}`;
+}
+
+/**
+ * What a list can be sorted by.
+ * @type {Record<string, (slot: SlotStatus, nowMs: number) => string|number>}
+ */
+export const SORT_FIELDS = {
+  name: (slot) => slot.name,
+  namespace: (slot) => slot.namespace,
+  pid: (slot) => slot.pid,
+  id: (slot) => slot.id,
+  cpu: (slot) => slot.cpu,
+  memory: (slot) => slot.memoryBytes,
+  uptime: (slot, nowMs) => (slot.pid && slot.startedAtMs !== null ? nowMs - slot.startedAtMs : 0),
+  status: (slot) => slot.status,
+};
+
+/**
+ * @param {SlotStatus[]} slots
+ * @param {string} order  "field", "field:asc" or "field:desc", checked before. Equal ones are ordered by id.
+ * @param {number} nowMs
+ * @returns {SlotStatus[]}  A new list.
+ */
+function sortSlots(slots, order, nowMs) {
+  const [field, direction] = order.split(':');
+  const sign = direction === 'desc' ? -1 : 1;
+  return slots
+    .map((slot) => ({ slot, key: SORT_FIELDS[field](slot, nowMs) }))
+    .sort((a, b) => sign * compare(a.key, b.key) || a.slot.id - b.slot.id)
+    .map(({ slot }) => slot);
+}
+
+/**
+ * @param {string|number} a
+ * @param {string|number} b
+ */
+function compare(a, b) {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** @type {ShownStatus[]} */
+const WORST_FIRST = ['errored', 'waiting restart', 'stopping', 'launching', 'stopped', 'online'];
+
+/**
+ * A row for each app, and below it one for each of its workers. An app with one has one row.
+ * @param {BriefStatus[]} slots  In their order: an app comes where its first worker does.
+ * @param {number} nowMs
+ * @returns {Row[]}
+ */
+function groupRows(slots, nowMs) {
+  const apps = [...new Set(slots.map(({ name }) => name))].map((name) => slots.filter((slot) => slot.name === name));
+  return apps.flatMap((workers) => (workers.length === 1 ? workers : [appRow(workers, nowMs), ...workers.map((worker, at) => workerRow(worker, at === workers.length - 1))]));
+}
+
+/**
+ * @param {BriefStatus[]} workers
+ * @param {number} nowMs
+ * @returns {Row}
+ */
+function appRow(workers, nowMs) {
+  const sum = (/** @type {'cpu'|'restarts'|'memoryBytes'} */ key) => workers.reduce((total, worker) => total + worker[key], 0);
+  const oldest = workers.filter(({ pid, startedAtMs }) => pid && startedAtMs !== null).sort((a, b) => Number(a.startedAtMs) - Number(b.startedAtMs))[0] ?? workers[0];
+  const memory = formatBytes(sum('memoryBytes'));
+  return {
+    ...workers[0],
+    cpu: sum('cpu'),
+    restarts: sum('restarts'),
+    shown: { id: '', name: { text: `${workers[0].name} (${workers.length})`, style: 'bold' }, pid: '', uptime: uptimeOf(oldest, nowMs), status: statusCell(workers), mem: memory, memory },
+  };
+}
+
+/** @param {BriefStatus[]} workers */
+function statusCell(workers) {
+  const worst = /** @type {ShownStatus} */ (WORST_FIRST.find((status) => workers.some((worker) => worker.status === status)));
+  const count = (/** @type {ShownStatus} */ status) => workers.filter((worker) => worker.status === status).length;
+  const parts = WORST_FIRST.filter((status) => count(status) > 0).reverse().map((status) => (count(status) === workers.length ? status : `${count(status)} ${status}`));
+  return { text: `${parts.join(', ')}${needsAttention(worst) ? ' !' : ''}`, style: statusStyle(worst) };
+}
+
+/** @param {BriefStatus} worker @param {boolean} isLast @returns {Row} */
+function workerRow(worker, isLast) {
+  return { ...worker, shown: { name: `${isLast ? LAST_BRANCH : BRANCH}${worker.name}`, namespace: '', version: '' } };
 }

@@ -2,8 +2,9 @@ import { readGrep } from '../config/log-wishes.js';
 import { createLabels } from './log-label.js';
 import { prettyRecord } from './log-pretty.js';
 import { formattedRecord, jsonRecord } from './log-record.js';
-import { forTerminal, mark, markerOf } from './log-text.js';
+import { hasColours, mark, markerOf, withoutControls } from './log-text.js';
 import { formatTime, TIMESTAMP_FORMAT } from './log-time.js';
+import { createPaint } from './paint.js';
 
 /** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
 /** @typedef {import('./list.js').View} View */
@@ -47,4 +48,16 @@ function labelled({ paint, isTerminal = false, options: { timestamp, highlight, 
     const lines = isTerminal ? (prettyRecord(entry, { paint, hasTime: timeFormat !== null }) ?? [entry.line]).map(forTerminal) : [entry.line];
     return lines.map((line) => `${time}${label}${marker ? mark(line, marker, paint) : line}\n`).join('');
   };
+}
+
+/** The colours of an app are its own: they end with its line whatever is chosen for ours. */
+const paintAlways = createPaint(1);
+
+/**
+ * @param {string} line  As an app wrote it.
+ * @returns {string}  For a terminal: it can do no more than be coloured, and leaves no colour behind.
+ */
+export function forTerminal(line) {
+  const text = withoutControls(line);
+  return hasColours(text) ? paintAlways('reset', text) : text;
 }

@@ -1,4 +1,4 @@
-import { oneLine, padEnd, textWidth } from './text.cjs';
+import { oneLine, padEnd, textWidth } from './text.js';
 
 /** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
 
@@ -11,7 +11,7 @@ const COLOURS = /** @type {const} */ (['cyan', 'green', 'yellow', 'magenta', 'bl
 
 /**
  * Labels one below the other: "0|api      | ", an app always in the same colour.
- * @param {import('./paint.cjs').Paint} paint
+ * @param {import('./paint.js').Paint} paint
  * @returns {(entry: LogEntry) => string}
  */
 export function createLabels(paint) {

@@ -1,4 +1,4 @@
-import { oneLine } from './text.cjs';
+import { oneLine } from './text.js';
 
 // What `nclust logs` says to the person, beside the lines.
 

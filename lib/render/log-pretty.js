@@ -2,7 +2,7 @@ import { levelOfRecord, recordOf } from '../shared/log-level.js';
 import { timeOfDay } from './log-time.js';
 
 /** @typedef {import('../shared/log-level.js').Level} Level */
-/** @typedef {import('./paint.cjs').Paint} Paint */
+/** @typedef {import('./paint.js').Paint} Paint */
 
 const VALUE_MAX_CHARS = 80;
 const FIELDS_MAX = 12;

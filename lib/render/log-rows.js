@@ -1,6 +1,6 @@
 import { formatDuration } from '../shared/units.js';
-import { formatBytes } from './slots.cjs';
-import { oneLine } from './text.cjs';
+import { formatBytes } from './slots.js';
+import { oneLine } from './text.js';
 
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
 /** @typedef {import('../shared/spec.js').AppSpec} AppSpec */

@@ -2,20 +2,32 @@
 const CONTROLS = /(\u001b\[[\d;:]*m)|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 const COLOURS = /(\u001b\[[\d;:]*m)/;
-const RESET = '\u001b[0m';
+const EVERY_COLOUR = new RegExp(COLOURS, 'g');
 
 /** A pattern of the user's is tried again and again along a line; on a longer one that could take seconds. */
 const MARKED_MAX_CHARS = 1_000;
 
 /**
- * What an app wrote, for a terminal: it keeps its colours, and cannot move the cursor, clear the screen or leave its colours behind.
+ * What an app wrote, with its colours, and without what moves the cursor, clears the screen or does anything else to a terminal.
  * @param {string} line
  * @returns {string}
  */
-export function forTerminal(line) {
+export function withoutControls(line) {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line;
-  const shown = text.replace(CONTROLS, (control, colour) => colour ?? (control[0] === '\u001b' ? '' : '?'));
-  return COLOURS.test(shown) ? shown + RESET : shown;
+  return text.replace(CONTROLS, (control, colour) => colour ?? (control[0] === '\u001b' ? '' : '?'));
+}
+
+/**
+ * @param {string} line
+ * @returns {string}  Without its colours, too.
+ */
+export function plainText(line) {
+  return withoutControls(line).replace(EVERY_COLOUR, '');
+}
+
+/** @param {string} text  Of withoutControls(). */
+export function hasColours(text) {
+  return COLOURS.test(text);
 }
 
 /**
@@ -33,7 +45,7 @@ export function markerOf({ highlight, grep }, readGrep) {
 /**
  * @param {string} line
  * @param {RegExp} marker  Global.
- * @param {import('./paint.cjs').Paint} paint
+ * @param {import('./paint.js').Paint} paint
  * @returns {string}  With every place marked; colours in the line are not looked into.
  */
 export function mark(line, marker, paint) {

@@ -1,11 +1,12 @@
 import { formatDuration } from '../shared/units.js';
-import { oneLine, padEnd } from './text.cjs';
+import { renderColumns } from './table.js';
+import { oneLine } from './text.js';
 
 /** @typedef {import('../commands/asked-plan.js').AskedPlan} AskedPlan */
 /** @typedef {import('../shared/protocol.js').PlanItem} PlanItem */
 /** @typedef {import('../shared/spec-diff.js').SpecChange} SpecChange */
 
-/** @type {Record<PlanItem['action'], [sign: string, style: import('./paint.cjs').Style]>} */
+/** @type {Record<PlanItem['action'], [sign: string, style: import('./paint.js').Style]>} */
 const SIGNS = { start: ['+', 'green'], none: [' ', 'dim'], live: ['~', 'cyan'], scale: ['~', 'cyan'], rollout: ['~', 'yellow'], replace: ['~', 'red'], delete: ['-', 'red'] };
 
 const VALUE_MAX = 200;
@@ -13,16 +14,16 @@ const VALUE_MAX = 200;
 /**
  * What is to be done about each app that is not as the file says.
  * @param {Pick<AskedPlan, 'plan'|'left'|'shown'>} asked
- * @param {{paint: import('./paint.cjs').Paint, isWhole: boolean}} o  `isWhole`: with what each attribute was and will be.
+ * @param {{paint: import('./paint.js').Paint, isWhole: boolean}} o  `isWhole`: with what each attribute was and will be.
  * @returns {string}
  */
 export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
   const pending = plan.filter(({ action }) => action !== 'none');
   const same = plan.length - pending.length;
-  const width = Math.max(0, ...pending.map(({ name }) => oneLine(name).length));
+  const heads = renderColumns(pending.map((item) => headOf(item, isWhole)), { paint });
   const lines = [
     ...(pending.length > 0 ? [`Plan for ${oneLine(shown)}:`] : []),
-    ...pending.flatMap((item) => rowsOf(item, { width, paint, isWhole })),
+    ...pending.flatMap(({ changes }, at) => [`  ${heads[at]}`, ...(isWhole ? changes.map((change) => `      ${changeWords(change, paint)}`) : [])]),
     ...(same > 0 ? [`${pending.length > 0 ? '  ' : ''}${sameWords(same, pending.length === 0)}`] : []),
     ...(plan.length === 0 ? ['There is nothing to do.'] : []),
     ...(left.length > 0 ? [leftWords(left)] : []),
@@ -32,18 +33,17 @@ export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
 
 /**
  * @param {PlanItem} item
- * @param {{width: number, paint: import('./paint.cjs').Paint, isWhole: boolean}} o
+ * @param {boolean} isWhole
+ * @returns {import('./table.js').Cell[]}
  */
-function rowsOf({ name, action, changes }, { width, paint, isWhole }) {
+function headOf({ name, action, changes }, isWhole) {
   const [sign, style] = SIGNS[action];
-  const what = isWhole ? '' : changes.map(({ attribute }) => oneLine(attribute)).join(', ');
-  const head = `  ${paint(style, sign)} ${padEnd(oneLine(name), width)}  ${paint(style, what === '' ? action : action.padEnd(7))}${what === '' ? '' : `  ${what}`}`;
-  return [head, ...(isWhole ? changes.map((change) => `      ${changeWords(change, paint)}`) : [])];
+  return [{ text: `${sign} ${name}`, style }, { text: action, style }, isWhole ? '' : changes.map(({ attribute }) => attribute).join(', ')];
 }
 
 /**
  * @param {SpecChange} change
- * @param {import('./paint.cjs').Paint} paint
+ * @param {import('./paint.js').Paint} paint
  */
 function changeWords({ field, attribute, before, after }, paint) {
   const words = (/** @type {unknown} */ value) => valueWords(field, value);

@@ -1,4 +1,5 @@
-import { oneLine, padEnd, textWidth } from './text.cjs';
+import { cutLines, renderColumns } from './table.js';
+import { oneLine, textWidth } from './text.js';
 
 /** @typedef {import('../shared/protocol.js').Progress} Progress */
 /** @typedef {import('../shared/protocol.js').Waiting} Waiting */
@@ -6,7 +7,7 @@ import { oneLine, padEnd, textWidth } from './text.cjs';
 /** Of what waits; the rest is counted. */
 const ROWS_MAX = 12;
 
-/** @type {Record<string, import('./paint.cjs').Style>} */
+/** @type {Record<string, import('./paint.js').Style>} */
 const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 'yellow', 'backing off': 'red' };
 
 /**
@@ -19,49 +20,38 @@ const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 
  * @param {object} view
  * @param {number} view.columns
  * @param {number} view.rows
- * @param {import('./paint.cjs').Paint} view.paint
+ * @param {import('./paint.js').Paint} view.paint
  * @returns {string[]}  Lines, each narrower than the terminal.
  */
 export function renderProgress({ doing, forMs, progress, ageMs }, { columns, rows, paint }) {
   const { done = 0, total = 0, waiting = [] } = progress ?? {};
   const far = total > 0 ? `: ${done} of ${total} done` : '';
-  const head = cut(`${oneLine(doing)}${far}, ${seconds(forMs)}`, columns);
   const fitting = Math.max(1, Math.min(ROWS_MAX, rows - 3));
   const shown = waiting.length > fitting ? waiting.slice(0, fitting - 1) : waiting;
-  const names = shown.map(({ name, slot }) => `${oneLine(name)} ${slot}`);
-  const width = Math.min(Math.max(0, ...names.map(textWidth)), Math.floor(columns / 3));
-  const lines = shown.map((one, at) => row(one, cut(names[at], width + 1), { width, ageMs, columns, paint }));
+  const cells = shown.map((one) => cellsOf(one, ageMs));
+  const nameWidth = Math.min(Math.max(0, ...cells.map(([name]) => textWidth(String(name)))), Math.floor(columns / 3));
   const left = waiting.length - shown.length;
-  return [paint('bold', head), ...lines, ...(left > 0 ? [cut(`  and ${left} more`, columns)] : [])];
+  const lines = [
+    paint('bold', `${oneLine(doing)}${far}, ${seconds(forMs)}`),
+    ...renderColumns(cells, { paint, widths: [nameWidth, PHASE_WIDTH] }).map((line) => `  ${line}`),
+    ...(left > 0 ? [`  and ${left} more`] : []),
+  ];
+  // One as long as the terminal is wide would wrap, and the block could not be found again.
+  return cutLines(lines, columns - 1);
 }
+
+/** Of the longest, so that nothing moves while it is shown. */
+const PHASE_WIDTH = 'backing off'.length;
 
 /**
  * @param {Waiting} waiting
- * @param {string} name
- * @param {{width: number, ageMs: number, columns: number, paint: import('./paint.cjs').Paint}} o
+ * @param {number} ageMs
+ * @returns {import('./table.js').Cell[]}
  */
-function row({ phase, forMs, detail, leftMs }, name, { width, ageMs, columns, paint }) {
-  const spent = seconds(forMs + ageMs).padStart(5);
+function cellsOf({ name, slot, phase, forMs, detail, leftMs }, ageMs) {
   const left = leftMs === null ? [] : [`${seconds(Math.max(0, Math.ceil((leftMs - ageMs) / 1000) * 1000))} left`];
-  const why = [...(detail === null ? [] : [oneLine(detail)]), ...left].join(', ');
-  const start = `  ${padEnd(name, width)}  `;
-  const rest = cut(`${phase.padEnd(11)} ${spent}${why === '' ? '' : `  ${why}`}`, columns - textWidth(start));
-  return `${start}${paint(STYLES[phase] ?? 'cyan', rest.slice(0, phase.length))}${rest.slice(phase.length)}`;
-}
-
-/**
- * A line as long as the terminal is wide would wrap, and the block could not be found again.
- * @param {string} text
- * @param {number} columns
- */
-function cut(text, columns) {
-  if (textWidth(text) < columns) return text;
-  let kept = '';
-  for (const character of text) {
-    if (textWidth(kept + character) >= columns - 1) break;
-    kept += character;
-  }
-  return columns > 1 ? `${kept}…` : '';
+  const why = [...(detail === null ? [] : [detail]), ...left].join(', ');
+  return [oneLine(`${name} ${slot}`), { text: phase, style: STYLES[phase] ?? 'cyan' }, seconds(forMs + ageMs).padStart(5), why];
 }
 
 /** @param {number} ms */

@@ -1,4 +1,4 @@
-import { oneLine } from './text.cjs';
+import { oneLine } from './text.js';
 
 /** @typedef {import('../shared/protocol.js').TriggerReply} TriggerReply */
 

@@ -1,4 +1,5 @@
-import { oneLine, padEnd } from './text.cjs';
+import { renderColumns } from './table.js';
+import { oneLine } from './text.js';
 
 /** @typedef {import('../shared/settings.js').ShownSetting} ShownSetting */
 
@@ -9,8 +10,7 @@ import { oneLine, padEnd } from './text.cjs';
  */
 export function renderSettings({ settings, key }, { paint }) {
   if (key !== null) return settings.map(({ value }) => `${oneLine(value)}\n`).join('');
-  const rows = settings.map((one) => ({ ...one, value: oneLine(one.value) }));
-  const widths = { key: Math.max(...rows.map((row) => row.key.length)), value: Math.max(...rows.map(({ value }) => value.length)) };
-  const shown = (/** @type {ShownSetting} */ { value, isSet }) => (isSet ? paint('green', padEnd(value, widths.value)) : padEnd(value, widths.value));
-  return rows.map((row) => `${padEnd(row.key, widths.key)}  ${shown(row)}  ${paint('grey', row.isSet ? row.help : `${row.help} (default)`)}\n`).join('');
+  /** @type {import('./table.js').Cell[][]} */
+  const rows = settings.map((one) => [one.key, { text: one.value, style: one.isSet ? 'green' : null }, { text: one.isSet ? one.help : `${one.help} (default)`, style: 'grey' }]);
+  return renderColumns(rows, { paint }).map((line) => `${line}\n`).join('');
 }

@@ -1,5 +1,5 @@
 import { formatDuration } from '../shared/units.js';
-import { oneLine } from './text.cjs';
+import { oneLine } from './text.js';
 
 /** @typedef {import('../commands/stack.js').Stack} Stack */
 

@@ -1,9 +1,9 @@
 import { completeSpec } from '../shared/spec.js';
-import { formatBytes } from './slots.cjs';
+import { formatBytes } from './slots.js';
 import { formatDuration } from '../shared/units.js';
 
 /** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('./table.cjs').Cell} Cell */
+/** @typedef {import('./table.js').Cell} Cell */
 
 /**
  * What may replace a process besides commands. Rows only for what is set.

@@ -1,4 +1,4 @@
-import { oneLine } from './text.cjs';
+import { oneLine } from './text.js';
 
 /**
  * @param {import('../commands/validate.js').Validated} data

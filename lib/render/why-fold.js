@@ -3,7 +3,7 @@ import { count, endOf, eventStyle, eventWords, isAsked, quoted } from './event-t
 
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
 
-/** One line of a timeline. @typedef {{at: number, text: string, style: import('./paint.cjs').Style|null, events: number}} TimeLine */
+/** One line of a timeline. @typedef {{at: number, text: string, style: import('./paint.js').Style|null, events: number}} TimeLine */
 
 /** What belongs to a crash and the next attempt. */
 const BETWEEN_CRASHES = new Set(['started', 'ready', 'backoff']);

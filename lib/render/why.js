@@ -1,6 +1,6 @@
 import { ago, clockTime } from './event-time.js';
 import { isAsked } from './event-text.js';
-import { oneLine } from './text.cjs';
+import { oneLine } from './text.js';
 import { answerOf } from './why-answer.js';
 import { foldEvents } from './why-fold.js';
 
@@ -61,7 +61,7 @@ function quiet({ name, events }, { sinceMs, nowMs }) {
   return `Nothing has happened to it since ${clockTime(sinceMs, nowMs)} (all: nclust why ${oneLine(name)}).`;
 }
 
-/** @param {Story} story @param {{nowMs: number, paint: import('./paint.cjs').Paint}} o */
+/** @param {Story} story @param {{nowMs: number, paint: import('./paint.js').Paint}} o */
 function wordsLines({ events }, { nowMs, paint }) {
   const death = events.findLast((event) => event.type === 'died' && !isAsked(event));
   if (!death?.lines?.length) return [];

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { readBeginning } from './json-beginning.js';
 
 /** @typedef {typeof LEVELS[number]} Level */
@@ -20,8 +21,6 @@ const KEYS = /** @type {const} */ (['level', 'severity', 'log.level']);
 
 /** Most lines have none, and then nothing needs to be parsed. */
 const MENTION = /"(?:level|severity|log\.level)"/;
-
-const COLOUR = /\u001b\[[\d;]*m/g;
 
 /**
  * The level of a line that is a JSON record of pino, bunyan, winston or their like.
@@ -75,7 +74,7 @@ export function levelOfRecord(record) {
  */
 function readLevel(value) {
   if (typeof value === 'string') {
-    const word = value.replace(COLOUR, '').trim().toLowerCase();
+    const word = stripVTControlCharacters(value).trim().toLowerCase();
     return Object.hasOwn(WORDS, word) ? WORDS[word] : /^\d+$/.test(word) ? ofNumber(Number(word)) : null;
   }
   return typeof value === 'number' ? ofNumber(value) : null;

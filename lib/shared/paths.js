@@ -1,7 +1,14 @@
-import { join } from 'node:path';
-import { socketPath } from './socket.cjs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 
-export { resolveHome } from './socket.cjs';
+/**
+ * NCLUST_HOME, else `.nclust` in the user's home directory. A relative NCLUST_HOME counts from the current directory.
+ * @param {Record<string, string|undefined>} env
+ * @returns {string}  Absolute.
+ */
+export function resolveHome(env) {
+  return resolve(env.NCLUST_HOME || join(env.HOME || homedir(), '.nclust'));
+}
 
 /**
  * @typedef {object} HomePaths
@@ -28,7 +35,7 @@ export { resolveHome } from './socket.cjs';
 export function homePaths(home) {
   return {
     home,
-    sock: socketPath(home),
+    sock: join(home, 'nclust.sock'),
     state: join(home, 'state.json'),
     stateBackup: join(home, 'state.json.bak'),
     reserve: join(home, 'state.reserve'),

@@ -1,6 +1,7 @@
 // What crosses the client socket. The shapes live here because both ends import this file; docs/protocol.md tells the same in prose.
 
-export { PROTOCOL } from './socket.cjs';
+/** What is spoken on the client socket. Raised when a message changes its meaning; a new field or method does not raise it. */
+export const PROTOCOL = 1;
 
 /** Longest line a client may send, in bytes without the newline. */
 export const TO_SERVER_MAX_BYTES = 8 * 1024 * 1024;

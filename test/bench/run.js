@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { measureBalance } from './figures/balance.js';
 import { measureIdleCpu } from './figures/idle-cpu.js';
 import { measureKillToServing } from './figures/kill-to-serving.js';
-import { measureListTime, measureLongList } from './figures/list-time.js';
+import { measureCommandTime, measureListTime, measureLongList } from './figures/list-time.js';
 import { measureLogs } from './figures/logs.js';
 import { measureMemory } from './figures/memory.js';
 import { measureMetrics } from './figures/metrics.js';
@@ -35,6 +35,7 @@ const FIGURES = {
   memory: measureMemory,
   list: measureListTime,
   'long-list': measureLongList,
+  command: measureCommandTime,
   start: measureStartTime,
   'idle-cpu': measureIdleCpu,
   kill: measureKillToServing,

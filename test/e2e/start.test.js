@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { takePort } from '../helpers/ports.js';
 import { environmentOf, instancesOf } from '../helpers/processes.js';
-import { sandbox } from '../helpers/sandbox.js';
+import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 import { fetchOnce } from '../helpers/sandbox-app.js';
 
 describe('start returns when the app is up', () => {
@@ -190,4 +191,11 @@ test('a start that fails leaves nothing behind: the home is closed and can be us
   const app = await home.app('http-echo');
   expect(await app.get()).toMatchObject({ pid: (await app.pids())[0] });
   expect(existsSync(join(home.home, 'state.json'))).toBe(true);
+});
+
+test('what Node.js has compiled of a command is kept for the next one, where it can', async () => {
+  const home = await sandbox();
+  const canKeep = execFileSync(nodeUnderTest(), ['-p', '"enableCompileCache" in require("node:module")'], { encoding: 'utf8' }).trim();
+  await home.nclust('--version');
+  expect(String(existsSync(join(String(home.env.HOME), '.cache/nclust')))).toBe(canKeep);
 });

@@ -1,4 +1,4 @@
-import { textWidth } from '../../lib/render/text.cjs';
+import { textWidth } from '../../lib/render/text.js';
 
 /**
  * A terminal that understands what monit writes, and nothing else: it throws at anything it does not know.
@@ -6,7 +6,9 @@ import { textWidth } from '../../lib/render/text.cjs';
  */
 export function createTinyTerminal({ columns, rows }) {
   let cells = blank(columns, rows);
-  let [x, y, style] = [0, 0, '0'];
+  let [x, y] = [0, 0];
+  /** Numbers of what is on. */
+  let style = new Set();
   const modes = new Set();
   let bytes = 0;
 
@@ -15,7 +17,7 @@ export function createTinyTerminal({ columns, rows }) {
     const [, mark, numbers, verb] = /** @type {RegExpExecArray} */ (/^\u001b\[(\??)([\d;]*)([A-Za-z])$/.exec(code));
     if (mark === '?') return verb === 'h' ? modes.add(numbers) : modes.delete(numbers);
     if (verb === 'H') return [y, x] = numbers.split(';').map((number) => Number(number) - 1);
-    if (verb === 'm') return style = numbers || '0';
+    if (verb === 'm') return (style = styled(style, Number(numbers)));
     if (code === '\u001b[2J') return cells = blank(columns, rows);
     throw new Error(`The terminal does not know ${JSON.stringify(code)}`);
   }
@@ -26,8 +28,8 @@ export function createTinyTerminal({ columns, rows }) {
     const width = textWidth(character);
     if (width === 0) return void (cells[y][x - 1].text += character);
     if (x + width > columns || y >= rows) throw new Error(`"${character}" is written outside, at ${x},${y}`);
-    cells[y][x] = { text: character, style };
-    if (width === 2) cells[y][x + 1] = { text: '', style };
+    cells[y][x] = { text: character, style: nameOf(style) };
+    if (width === 2) cells[y][x + 1] = { text: '', style: nameOf(style) };
     x += width;
   }
 
@@ -51,6 +53,21 @@ export function createTinyTerminal({ columns, rows }) {
       cells = blank(columns, rows);
     },
   };
+}
+
+/** What each number ends. @type {Record<number, number[]>} */
+const ENDS = { 0: [1, 2, 7, 31, 32, 33, 34, 35, 36, 90], 22: [1, 2], 27: [7], 39: [31, 32, 33, 34, 35, 36, 90] };
+
+/** @param {Set<number>} style @param {number} number */
+function styled(style, number) {
+  if (ENDS[number]) return new Set([...style].filter((one) => !ENDS[number].includes(one)));
+  if (!ENDS[0].includes(number)) throw new Error(`The terminal does not know the style ${number}`);
+  return new Set([...style, number]);
+}
+
+/** @param {Set<number>} style */
+function nameOf(style) {
+  return [...style].sort((a, b) => a - b).join(';') || '0';
 }
 
 /** @param {number} columns @param {number} rows */

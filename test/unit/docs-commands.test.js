@@ -2,16 +2,17 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS, findCommand } from '../../lib/command-table.js';
-import { notNeeded, OPTIONS_OF } from '../../lib/command-options.js';
+import { OPTIONS_OF } from '../../lib/command-options.js';
+import { notNeeded } from '../../lib/unneeded-options.js';
 import { renderExamples } from '../../lib/render/examples.js';
-import { SORT_FIELDS } from '../../lib/render/sort.js';
+import { SORT_FIELDS } from '../../lib/render/list.js';
 import { splitWords } from './docs-words.js';
 
 const ROOT = new URL('../../', import.meta.url);
 const PAGES = ['README.md', ...readdirSync(new URL('docs', ROOT)).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
 
 /** Options of the program itself. */
-const GENERAL = ['--version', '--help', '--no-color', '--silent', '-v', '-h', '-s'];
+const GENERAL = ['--version', '--help', '--color', '--no-color', '--silent', '-v', '-h', '-s'];
 
 /** A word in angle or square brackets stands for what the reader puts there. */
 const isPlaceholder = (/** @type {string} */ word) => /[<[…]|\.\.\.$/.test(word);
@@ -58,7 +59,7 @@ function parse(text) {
   if (!row) throw new Error(`There is no command "${words[at]}"`);
   const command = new Command(row.name).exitOverride().configureOutput({ writeErr: () => {} }).allowExcessArguments(false);
   for (const word of (row.words ?? '').split(/ (?=[<[])/).filter(Boolean)) command.argument(word);
-  const flags = [...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []), ...(row.options ?? []).map(([one]) => one), ...notNeeded(row).map(([one]) => one), '--no-color', '-s, --silent'];
+  const flags = [...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []), ...(row.options ?? []).map(([one]) => one), ...notNeeded(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one), '--no-color', '-s, --silent'];
   for (const one of flags) command.addOption(new Option(one));
   command.action(() => {});
   command.parse(words.slice(at + 1).filter((word, index, rest) => !(isPlaceholder(word) && rest[index - 1] === undefined && row.words === undefined)), { from: 'user' });
@@ -89,7 +90,7 @@ test('every line of "nclust examples" is a command line', () => {
 const optionsOfTables = (page) => readFileSync(new URL(page, ROOT), 'utf8').split('\n').flatMap((line) => [.../^\| ((?:`[^`]+`[, /]*)+) *\|/.exec(line)?.[1].matchAll(/`(-{1,2}[a-z][\w-]*)/g) ?? []].map(([, flag]) => flag));
 
 /** What a command takes, all but the general ones. @param {import('../../lib/command-table/row.js').Command} row */
-const flagsOf = (row) => [...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []), ...(row.options ?? []).map(([one]) => one), ...notNeeded(row).map(([one]) => one)].flatMap((flags) => [...flags.matchAll(/(?<![\w-])--?[a-z][\w-]*/g)].map(([flag]) => flag));
+const flagsOf = (row) => [...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []), ...(row.options ?? []).map(([one]) => one), ...notNeeded(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one)].flatMap((flags) => [...flags.matchAll(/(?<![\w-])--?[a-z][\w-]*/g)].map(([flag]) => flag));
 
 describe('tables of options', () => {
   const known = new Set([...GENERAL, ...COMMANDS.flatMap(flagsOf)]);

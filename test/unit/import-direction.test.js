@@ -6,7 +6,7 @@ import { importsOf, sourceFiles } from '../helpers/source-tree.js';
 const RULES = [
   { part: 'bin/', own: ['lib/'], packages: [] },
   { part: 'lib/shared/', own: ['lib/shared/', 'package.json'], packages: [] },
-  { part: 'lib/', own: ['lib/', 'package.json'], packages: ['commander', 'compression', 'croner', 'dayjs', 'json5', 'send', 'ws', 'yaml'] },
+  { part: 'lib/', own: ['lib/', 'package.json'], packages: ['chalk', 'cli-table3', 'commander', 'compression', 'croner', 'dayjs', 'json5', 'send', 'string-width', 'ws', 'yaml'] },
   { part: 'daemon/control/web/page/', own: ['daemon/control/web/page/', 'lib/render/', 'lib/shared/'], packages: ['/uplot.js'] },
   { part: 'daemon/control/', own: ['daemon/control/', 'lib/shared/'], packages: ['chokidar', 'croner', 'dayjs', 'dotenv', 'picomatch', 'pidusage', 'ws'] },
   { part: 'daemon/keeper/', own: ['daemon/keeper/'], packages: [] },

@@ -5,55 +5,71 @@ import { median } from '../measure.js';
 import { openRival, timed } from '../rivals.js';
 
 const INSTANCES = 30;
+const MANY = 500;
 
 /**
- * How long `ls` takes, beside PM2's and beside a node that does nothing. Taken in turns, so that a busy moment hits all three.
+ * How long `ls` takes, beside PM2's.
  * @param {{runs: number}} o
  * @returns {Promise<import('../run.js').Row[]>}
  */
 export async function measureListTime({ runs }) {
-  const rivals = [openRival('nclust'), openRival('PM2')];
-  /** @type {Record<string, number[]>} */
-  const times = { nclust: [], PM2: [], node: [] };
-  try {
-    for (const rival of rivals) {
-      const arrivals = openArrivals(rival.folder);
-      await rival.run(['start', placeIdleServer(rival.folder), '-i', String(INSTANCES)], { env: { PORT: String(await takePort()), ARRIVALS: arrivals.path } });
-      await arrivals.until(INSTANCES);
-    }
-    for (let run = 0; run < runs * 5 + 1; run += 1) {
-      for (const rival of rivals) times[rival.name].push(await timed(() => rival.run(['ls'])));
-      times.node.push(await timed(() => runProgram(process.execPath, ['-e', '0'], { env: {} }).done));
-    }
-  } finally {
-    for (const rival of rivals) await rival.close();
-  }
-  const [ours, theirs, node] = [times.nclust, times.PM2, times.node].map((list) => median(list.slice(1)));
-  return [
-    { what: `\`ls\` with ${INSTANCES} instances`, unit: 'ms', nclust: ours, pm2: theirs, bound: theirs * 0.5, boundIs: "0.5 x PM2's" },
-    { what: `\`ls\` against \`node -e 0\` (${node.toFixed(0)} ms)`, unit: 'ms', nclust: ours, pm2: theirs, bound: node * 1.4, boundIs: '1.4 x node -e 0' },
-  ];
+  return compare({ runs, what: `\`ls\` with ${INSTANCES} instances`, share: 0.65 }, async (rival) => {
+    const arrivals = openArrivals(rival.folder);
+    await rival.run(['start', placeIdleServer(rival.folder), '-i', String(INSTANCES)], { env: { PORT: String(await takePort()), ARRIVALS: arrivals.path } });
+    await arrivals.until(INSTANCES);
+  });
 }
 
 /**
+ * The same with so many that drawing them is most of it.
  * @param {{runs: number}} o
  * @returns {Promise<import('../run.js').Row[]>}
  */
 export async function measureLongList({ runs }) {
+  return compare({ runs, what: `\`ls\` with ${MANY} processes`, share: 0.9 }, async (rival) => {
+    await rival.run(['start', 'sleep', '--name', 'many', '-i', String(MANY), '--', '100000']);
+  });
+}
+
+/**
+ * Commands that ask nobody, beside a node that does nothing.
+ * @param {{runs: number}} o
+ * @returns {Promise<import('../run.js').Row[]>}
+ */
+export async function measureCommandTime({ runs }) {
   const rival = openRival('nclust');
+  /** @type {Record<string, number[]>} */
+  const times = { node: [], '--version': [], help: [] };
   try {
-    const listTime = async () => {
-      const times = [];
-      for (let run = 0; run < runs * 5 + 1; run += 1) times.push(await timed(() => rival.run(['ls'])));
-      return median(times.slice(1));
-    };
-    await rival.run(['start', 'sleep', '--name', 'one', '--no-wait', '--', '100000']);
-    const short = await listTime();
-    // Waited for: a list in the middle of 499 starts would measure those.
-    await rival.run(['start', 'sleep', '--name', 'many', '-i', '499', '--', '100000']);
-    const long = await listTime();
-    return [{ what: 'time that 499 more processes add to `ls`', unit: 'ms', nclust: long - short, pm2: null, bound: 30, boundIs: '30 ms' }];
+    for (let run = 0; run < runs * 5 + 1; run += 1) {
+      times.node.push(await timed(() => runProgram(process.execPath, ['-e', '0'], { env: {} }).done));
+      for (const word of ['--version', 'help']) times[word].push(await timed(() => rival.run([word])));
+    }
   } finally {
     await rival.close();
   }
+  const [node, ...ours] = Object.values(times).map((list) => median(list.slice(1)));
+  return ['--version', 'help'].map((word, at) => ({
+    what: `\`${word}\` against \`node -e 0\` (${node.toFixed(0)} ms)`, unit: 'ms', nclust: ours[at], pm2: null, bound: node * 2.5, boundIs: '2.5 x node -e 0',
+  }));
+}
+
+/**
+ * Taken in turns, so that a busy moment hits both.
+ * @param {{runs: number, what: string, share: number}} o  `share`: of PM2's time.
+ * @param {(rival: import('../rivals.js').Rival) => Promise<void>} prepare
+ * @returns {Promise<import('../run.js').Row[]>}
+ */
+async function compare({ runs, what, share }, prepare) {
+  const rivals = [openRival('nclust'), openRival('PM2')];
+  /** @type {Record<string, number[]>} */
+  const times = { nclust: [], PM2: [] };
+  try {
+    for (const rival of rivals) await prepare(rival);
+    for (let run = 0; run < runs * 5 + 1; run += 1) for (const rival of rivals) times[rival.name].push(await timed(() => rival.run(['ls'])));
+  } finally {
+    for (const rival of rivals) await rival.close();
+  }
+  const [ours, theirs] = [times.nclust, times.PM2].map((list) => median(list.slice(1)));
+  return [{ what, unit: 'ms', nclust: ours, pm2: theirs, bound: theirs * share, boundIs: `${share} x PM2's` }];
 }

@@ -23,7 +23,7 @@ async function waiting(argv, { isTTY = true, env = {} } = {}) {
   const done = runProgram(argv, {
     print: async () => {},
     talk: (text) => { stderr += text; },
-    isTTY, isTalkTTY: isTTY, columns: null, talkSize: () => ({ columns: 80, rows: 24 }), cwd: '/', platform: 'linux',
+    isTTY, isTalkTTY: isTTY, colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }), columns: null, talkSize: () => ({ columns: 80, rows: 24 }), cwd: '/', platform: 'linux',
     onInterrupt: (listener) => (listeners.add(listener), () => listeners.delete(listener)),
     env: { PATH: '/usr/bin:/bin', NCLUST_HOME: server.home, NO_COLOR: '1', ...env }, node: { file: process.execPath, version: process.version },
   });
@@ -45,7 +45,7 @@ test('on a terminal the progress is one block, and one line says what became of 
   expect(one.asked[0]).toMatchObject({ progress: true });
   one.tell({});
   await waitFor('the block', () => one.stderr().includes('soaking'));
-  expect(one.stderr()).toBe('Reloading api: 1 of 2 done, 0s\u001b[K\n  api 1  soaking        0s  1s left\u001b[K\n\u001b[J');
+  expect(one.stderr()).toBe('Reloading api: 1 of 2 done, 0s\u001b[K\n  api 1  soaking         0s  1s left\u001b[K\n\u001b[J');
   one.tell({ done: 2, waiting: [] });
   await waitFor('the next one', () => one.stderr().includes('2 of 2'));
   expect(one.stderr()).toMatch(/\r\u001b\[2AReloading api: 2 of 2 done, 0s\u001b\[K\n\u001b\[J$/);

@@ -13,7 +13,7 @@ async function nclust(argv) {
   const exitStatus = await runProgram(argv, {
     print: async (text) => { stdout += text; },
     talk: (text) => { stderr += text; },
-    isTTY: true, isTalkTTY: false, columns: 80, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: '/', env: { NCLUST_HOME: '/nowhere/nclust' }, platform: 'linux', node: { file: process.execPath, version: process.version },
+    isTTY: true, isTalkTTY: false, colourLevels: async () => ({ stdout: 1, stderr: 0 }), columns: 80, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: '/', env: { NCLUST_HOME: '/nowhere/nclust' }, platform: 'linux', node: { file: process.execPath, version: process.version },
   });
   return { exitStatus, stdout, stderr };
 }

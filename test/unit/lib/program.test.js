@@ -32,7 +32,7 @@ async function nclust(argv, { home = join(cwd, 'no-home'), env = {}, platform = 
   const exitStatus = await runProgram(argv, {
     print: async (text) => { stdout += text; },
     talk: (text) => { stderr += text; },
-    isTTY, isTalkTTY: isTTY, columns: isTTY ? 200 : null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd, env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home, ...env }, platform, node: { file: process.execPath, version: process.version },
+    isTTY, isTalkTTY: isTTY, colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }), columns: isTTY ? 200 : null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd, env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home, ...env }, platform, node: { file: process.execPath, version: process.version },
   });
   return { exitStatus, stdout, stderr };
 }

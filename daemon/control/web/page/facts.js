@@ -3,7 +3,7 @@ import { isAsked } from '../../../../lib/render/event-text.js';
 import { ago, clockTime } from '../../../../lib/render/event-time.js';
 import { formatDuration } from '../../../../lib/shared/units.js';
 import { bytes, counted } from './figures.js';
-import { plainText } from './log-lines.js';
+import { shownText } from './log-lines.js';
 
 /** @import { WorkerSample } from '../../../../lib/shared/metrics.js' */
 /** @import { SlotStatus } from '../../../../lib/shared/protocol.js' */
@@ -48,7 +48,7 @@ export function factsOf(slots, nowMs) {
 export function lastWords(slots) {
   const dead = slots.filter(({ lastDeath: death }) => death && !isAsked(death) && death.lastLines.length > 0).sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
   if (!dead?.lastDeath) return null;
-  return { title: `Last words of instance ${dead.slot}, pid ${dead.lastDeath.pid}`, lines: dead.lastDeath.lastLines.map(plainText) };
+  return { title: `Last words of instance ${dead.slot}, pid ${dead.lastDeath.pid}`, lines: dead.lastDeath.lastLines.map(shownText) };
 }
 
 /** @param {SlotStatus[]} slots @param {number} nowMs @returns {Fact[]} */

@@ -1,4 +1,4 @@
-import { forTerminal } from '../../../../lib/render/log-text.js';
+import { plainText } from '../../../../lib/render/log-text.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/protocol.js' */
 
@@ -9,8 +9,8 @@ export const LINES_MAX = 2_000;
 const LINE_MAX_CHARS = 4_000;
 
 /** What an app wrote, as plain text: no colours, nothing that turns the direction of the text. @param {string} line */
-export function plainText(line) {
-  const text = forTerminal(line.slice(0, LINE_MAX_CHARS)).replace(/\u001b\[[\d;:]*m/g, '');
+export function shownText(line) {
+  const text = plainText(line.slice(0, LINE_MAX_CHARS));
   return line.length > LINE_MAX_CHARS ? `${text} …` : text;
 }
 

@@ -1,7 +1,7 @@
 import { clockTime } from '../../../../lib/render/event-time.js';
 import { el, say } from './dom.js';
 import { counted } from './figures.js';
-import { LINES_MAX, logQuery, plainText, queued } from './log-lines.js';
+import { LINES_MAX, logQuery, shownText, queued } from './log-lines.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/protocol.js' */
 /** @import { Follow } from './connection.js' */
@@ -87,7 +87,7 @@ export function createLogs({ target, slotOf, follow }) {
   /** @param {LogEntry} entry */
   function lineOf({ id, stream: from, line, atMs }) {
     const slot = slotOf(id);
-    return el('div', { className: from }, el('time', {}, atMs === null ? '' : clockTime(atMs, Date.now())), slot === null ? null : el('b', { title: `Instance ${slot}` }, String(slot)), from === 'err' ? el('i', { title: 'Standard error' }, 'err') : null, el('span', {}, plainText(line)));
+    return el('div', { className: from }, el('time', {}, atMs === null ? '' : clockTime(atMs, Date.now())), slot === null ? null : el('b', { title: `Instance ${slot}` }, String(slot)), from === 'err' ? el('i', { title: 'Standard error' }, 'err') : null, el('span', {}, shownText(line)));
   }
 
   /** @param {boolean} is */

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Option } from 'commander';
-import { notNeeded, OPTIONS_OF } from '../../../../lib/command-options.js';
+import { OPTIONS_OF } from '../../../../lib/command-options.js';
+import { notNeeded } from '../../../../lib/unneeded-options.js';
 import { findCommand } from '../../../../lib/command-table.js';
-import { ELSEWHERE } from '../../../../lib/commands/elsewhere.js';
+import { ELSEWHERE } from '../../../../lib/command-table/manager.js';
 import { findAttribute } from '../../../../lib/config/schema.js';
 import { ATTRIBUTE_ROWS, COMMAND_ROWS, OPTION_ROWS } from './rows.js';
 
@@ -24,7 +25,7 @@ function flagsOf(word) {
   const command = findCommand(word);
   if (!command) return [];
   const described = OPTIONS_OF[command.takesOptionsOf ?? 'none'].flatMap(({ flags }) => (flags ? [flags] : []));
-  const all = [...described, ...(command.options ?? []).map(([flags]) => flags), ...notNeeded(command).map(([flags]) => flags)].map((flags) => new Option(flags));
+  const all = [...described, ...(command.options ?? []).map(([flags]) => flags), ...notNeeded(command, OPTIONS_OF[command.takesOptionsOf ?? 'none']).map(([flags]) => flags)].map((flags) => new Option(flags));
   return [...all.flatMap(({ long, short }) => [long, short]).filter((flag) => flag !== undefined && flag !== null), ...GLOBAL];
 }
 

@@ -22,7 +22,7 @@ async function nclust(...argv) {
   const exitStatus = await runProgram(argv, {
     print: async (text) => { stdout += text; },
     talk: (text) => { stderr += text; },
-    isTTY: false, isTalkTTY: false, columns: null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: folder, env: { NCLUST_HOME: home }, platform: 'linux', node: { file: process.execPath, version: process.version },
+    isTTY: false, isTalkTTY: false, colourLevels: async () => ({ stdout: 0, stderr: 0 }), columns: null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: folder, env: { NCLUST_HOME: home }, platform: 'linux', node: { file: process.execPath, version: process.version },
   });
   return { exitStatus, stdout, stderr };
 }

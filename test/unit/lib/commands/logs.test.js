@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProgram } from '../../../../lib/program.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
-import { PROTOCOL } from '../../../../lib/shared/protocol.js';
 import { notificationLine, resultLine } from '../../../../lib/shared/rpc.js';
 import { waitFor } from '../../../helpers/wait-for.js';
 import { openServer } from '../rpc-server.js';
@@ -29,7 +28,7 @@ function logs(home, words, { isTTY = false, print = async () => {} } = {}) {
   const exitStatus = runProgram(['logs', ...words], /** @type {any} */ ({
     print: async (/** @type {string} */ text) => { said.stdout += text; await print(text); },
     talk: (/** @type {string} */ text) => { said.stderr += text; },
-    isTTY, isTalkTTY: isTTY, columns: isTTY ? 100 : null, talkSize: () => ({ columns: 80, rows: 24 }),
+    isTTY, isTalkTTY: isTTY, colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }), columns: isTTY ? 100 : null, talkSize: () => ({ columns: 80, rows: 24 }),
     onInterrupt: (/** @type {() => void} */ listener) => { listeners.add(listener); return () => listeners.delete(listener); },
     cwd, env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home }, platform: 'linux', node: { file: process.execPath, version: process.version },
   }));
@@ -100,16 +99,12 @@ test.each([
   expect([await run.exitStatus, run.said.stderr]).toEqual([0, stderr]);
 });
 
-test('a wrong option is told at once, and leaves no connection behind that is made later', async () => {
-  /** @type {() => void} */
-  let greet = () => {};
-  const server = await openServer({ hello: (_params, socket) => { greet = () => socket.write(resultLine(socket.lastId, { version: '0.1.0', protocol: PROTOCOL })); } });
+test('a wrong option is told before the manager is asked for anything', async () => {
+  const server = await openServer();
   const run = logs(server.home, ['--nostream', '--lines', 'x']);
   expect(await run.exitStatus).toBe(2);
   expect(run.said.stderr).toContain('--lines is "x"');
-  await waitFor('the greeting', () => server.callsTo('hello').length > 0);
-  greet();
-  await waitFor('the connection to be closed', () => server.sockets.size === 0);
+  expect(server.sockets.size).toBe(0);
 });
 
 describe('Ctrl-C on a terminal', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { monit } from '../../../../lib/commands/monit.js';
 import { renderSnapshot } from '../../../../lib/monit/snapshot.js';
-import { createPaint } from '../../../../lib/render/paint.cjs';
+import { createPaint } from '../../../../lib/render/paint.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { sampleOf } from '../monit/sample.js';
 
@@ -11,7 +11,7 @@ const contextWith = (request) => ({ home: '/nowhere', env: {}, isTerminal: false
 test('without a terminal it returns the figures, and all workers are in the table', async () => {
   const sample = sampleOf({ api: 2, big: 20 });
   const data = await monit(contextWith(async () => sample), [], {});
-  const text = renderSnapshot(data, { columns: null, paint: createPaint(false), nowMs: 0 });
+  const text = renderSnapshot(data, { columns: null, paint: createPaint(0), nowMs: 0 });
   expect(text).toMatch(/^cpu 34\.0% of 4, memory 3\.0gb of 8\.0gb, load 0\.50 0\.40 0\.30\n/);
   expect(text).toMatch(/│ api +│ +│ +│ online 2\/2 +│ 3\.0% +│ 100\.0mb/);
   expect(text).toMatch(/│ 21 │ └ 19 +│ 4021/);

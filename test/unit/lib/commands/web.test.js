@@ -8,7 +8,7 @@ test('who serves it to others is told what is safer, and what a proxy has to do'
   const exitStatus = await runProgram(['web', '--listen', '0.0.0.0:9616', '--allow-remote'], {
     print: async () => {},
     talk: (text) => { said += text; },
-    isTTY: false, isTalkTTY: false, columns: null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: home, env: { NCLUST_HOME: home }, platform: 'linux', node: { file: process.execPath, version: process.version },
+    isTTY: false, isTalkTTY: false, colourLevels: async () => ({ stdout: 0, stderr: 0 }), columns: null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: home, env: { NCLUST_HOME: home }, platform: 'linux', node: { file: process.execPath, version: process.version },
   });
   expect(exitStatus).toBe(0);
   expect(said).toContain('Others can reach 0.0.0.0:9616, and nothing is encrypted');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { declaredDiff, envDiff } from '../../../../lib/config/environment-diff.js';
 import { environmentLines, renderEnv } from '../../../../lib/render/env.js';
-import { createPaint } from '../../../../lib/render/paint.cjs';
+import { createPaint } from '../../../../lib/render/paint.js';
 import { flatten, layersOf } from '../../../../lib/shared/environment.js';
 import { checkSpec } from '../../../../lib/shared/spec.js';
 
@@ -11,7 +11,7 @@ function slotOf(fields) {
   return { id: 3, slot: 1, spec, effectiveEnv: flatten(layersOf(spec, { id: 3, slot: 1 }, '/h')) };
 }
 
-const shown = (fields, shell) => renderEnv({ env: {}, differences: envDiff(slotOf(fields), { name: 'api', pm_id: '3', NODE_APP_INSTANCE: '1', NCLUST_HOME: '/h', PM2_HOME: '/h', ...shell }, '/h') }, /** @type {any} */ ({ paint: createPaint(false) }));
+const shown = (fields, shell) => renderEnv({ env: {}, differences: envDiff(slotOf(fields), { name: 'api', pm_id: '3', NODE_APP_INSTANCE: '1', NCLUST_HOME: '/h', PM2_HOME: '/h', ...shell }, '/h') }, /** @type {any} */ ({ paint: createPaint(0) }));
 
 test.each([
   ['a variable of the shell then', { shellEnv: { A: '1' } }, {}, '+ A=1  (shell at start)\n'],
@@ -39,6 +39,6 @@ test('a variable of the settings before says so', () => {
 
 test('about an app it is told what it has otherwise, and not what nclust gives to every app', () => {
   const differences = declaredDiff(slotOf({ env: { A: '1' }, secrets: { B: { file: '/b' } } }), { HOME: '/root', A: '2' }, '/h');
-  expect(environmentLines(differences, createPaint(false))).toEqual(['Environment that differs from this shell', '  ~ A=2 -> 1  (env)', '  + B=***  (secret)']);
-  expect(environmentLines([], createPaint(false))).toEqual([]);
+  expect(environmentLines(differences, createPaint(0))).toEqual(['Environment that differs from this shell', '  ~ A=2 -> 1  (env)', '  + B=***  (secret)']);
+  expect(environmentLines([], createPaint(0))).toEqual([]);
 });

@@ -27,7 +27,7 @@ function play(size = { columns: 80, rows: 24 }) {
   let fail = () => {};
   let isClosed = false;
   const done = runLoop({
-    hasColour: true,
+    colourLevel: 1,
     terminal: {
       size: () => ({ ...size }),
       open: () => { opened += 1; },

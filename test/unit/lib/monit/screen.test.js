@@ -5,7 +5,7 @@ import { createRandom } from '../../../helpers/random.js';
 import { createTinyTerminal } from '../../../helpers/tiny-terminal.js';
 
 const SIZE = { columns: 20, rows: 4 };
-const escapeOf = createPalette(true);
+const paint = createPalette(1);
 
 /** @param {import('../../../../lib/monit/screen.js').Screen} screen @param {number} [row] */
 const row = (screen, row = 0) => screen.texts.slice(row * screen.columns, (row + 1) * screen.columns).join('');
@@ -49,23 +49,26 @@ test('nothing is written when nothing has changed, and a few bytes for one cell'
   const before = createScreen({ columns: 200, rows: 50 });
   put(before, { x: 0, y: 3, text: 'x'.repeat(200), style: 'red' });
   const after = { ...before, texts: [...before.texts], styles: [...before.styles] };
-  expect(difference(before, after, escapeOf)).toBe('');
+  expect(difference(before, after, paint)).toBe('');
   put(after, { x: 120, y: 30, text: '7' });
-  expect(difference(before, after, escapeOf)).toBe('\u001b[31;121H7');
+  expect(difference(before, after, paint)).toBe('\u001b[31;121H7');
 });
 
 test('a screen of another size, or none, is drawn from the beginning', () => {
   const after = createScreen({ columns: 5, rows: 2 });
   put(after, { x: 1, y: 1, text: 'a' });
-  const whole = '\u001b[m\u001b[2J\u001b[2;2Ha';
-  expect(difference(null, after, escapeOf)).toBe(whole);
-  expect(difference(createScreen({ columns: 6, rows: 2 }), after, escapeOf)).toBe(whole);
+  const whole = '\u001b[0m\u001b[2J\u001b[0m\u001b[2;2Ha';
+  expect(difference(null, after, paint)).toBe(whole);
+  expect(difference(createScreen({ columns: 6, rows: 2 }), after, paint)).toBe(whole);
 });
 
 test('without colours there is nothing but bold and inverse', () => {
-  const bare = createPalette(false);
-  expect(['red', 'bold red', 'inverse', 'grey', ''].map(bare)).toEqual(['\u001b[m', '\u001b[0;1m', '\u001b[0;7m', '\u001b[m', '\u001b[m']);
+  const bare = createPalette(0);
+  expect(['red', 'bold red', 'inverse', 'grey', ''].map((style) => bare(style, 'x'))).toEqual(['x', '\u001b[1mx\u001b[22m', '\u001b[7mx\u001b[27m', 'x', 'x']);
 });
+
+/** @type {Record<string, string>} */
+const CODES = { '': '0', red: '31', 'bold red': '1;31', inverse: '7' };
 
 test('whatever two screens are, the difference makes one of the other', () => {
   const random = createRandom(7);
@@ -80,9 +83,9 @@ test('whatever two screens are, the difference makes one of the other', () => {
       let x = Math.floor(random() * 6);
       while (x < 20 && random() < 0.8) x = put(next, { x, y, text: pieces[Math.floor(random() * pieces.length)], style: ['', 'red', 'bold red', 'inverse'][Math.floor(random() * 4)] }) + Math.floor(random() * 3);
     }
-    terminal.take(difference(shown, next, escapeOf));
+    terminal.take(difference(shown, next, paint));
     shown = next;
     expect(terminal.lines()).toEqual([0, 1, 2, 3].map((y) => row(next, y)));
-    expect(terminal.styles().flat()).toEqual(next.styles.map((style) => escapeOf(style).slice(2, -1) || '0'));
+    expect(terminal.styles().flat()).toEqual(next.styles.map((style) => CODES[style]));
   }
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { describeDeath } from '../../../../lib/render/death.js';
 import { renderDescribe } from '../../../../lib/render/describe.js';
-import { createPaint } from '../../../../lib/render/paint.cjs';
+import { createPaint } from '../../../../lib/render/paint.js';
 import { checkSpec } from '../../../../lib/shared/spec.js';
 import { death, slotStatus } from '../slots.js';
 
-const view = { columns: null, paint: createPaint(false), nowMs: 1_065_000, options: {} };
+const view = { columns: null, paint: createPaint(0), nowMs: 1_065_000, options: {} };
 
 /** @param {string} text */
 const rowsOf = (text) => Object.fromEntries([...text.matchAll(/^│ (.+?) +│ (.*?) +│$/gm)].map(([, key, value]) => [key, value]));

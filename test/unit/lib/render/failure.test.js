@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { failureJson, renderFailure } from '../../../../lib/render/failure.js';
-import { createPaint } from '../../../../lib/render/paint.cjs';
+import { createPaint } from '../../../../lib/render/paint.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 
-const plain = createPaint(false);
+const plain = createPaint(0);
 
 test('a start that failed shows what, which instance, why, its last lines and what to do next', () => {
   const error = new NclustError('ERR_NCLUST_NOT_UP', 'The start of "api" failed: instance 1 exited with code 1 after 0.2s.', {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { renderList } from '../../../../lib/render/list.js';
-import { createPaint } from '../../../../lib/render/paint.cjs';
+import { createPaint } from '../../../../lib/render/paint.js';
 import { slotStatus } from '../slots.js';
 
 const NOW = 1_065_000;
@@ -12,7 +12,7 @@ const NOW = 1_065_000;
  * @param {boolean} [o.hasColour]
  * @param {Record<string, unknown>} [o.options]
  */
-const render = (slots, { columns = null, hasColour = false, options = {} } = {}) => renderList({ slots }, { columns, paint: createPaint(hasColour), nowMs: NOW, options });
+const render = (slots, { columns = null, hasColour = false, options = {} } = {}) => renderList({ slots }, { columns, paint: createPaint(hasColour ? 1 : 0), nowMs: NOW, options });
 
 const two = [
   slotStatus({ id: 1, name: 'worker', status: 'waiting restart', pid: 0, memoryBytes: 0, restarts: 12 }),
@@ -31,7 +31,7 @@ test('the table has the columns of PM2, sorted by name', () => {
 });
 
 test('an empty list is an empty table', () => {
-  expect(render([]).split('\n')).toHaveLength(5);
+  expect(render([]).split('\n')).toHaveLength(4);
 });
 
 describe('on a terminal', () => {

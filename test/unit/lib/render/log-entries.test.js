@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createLogRenderer } from '../../../../lib/render/log-entries.js';
 import { colourOf } from '../../../../lib/render/log-label.js';
-import { createPaint } from '../../../../lib/render/paint.cjs';
+import { createPaint } from '../../../../lib/render/paint.js';
 
 const entries = [
   { id: 0, name: 'api', stream: /** @type {const} */ ('out'), line: 'listens', atMs: 0 },
@@ -9,7 +9,7 @@ const entries = [
 ];
 
 /** @param {Record<string, unknown>} options */
-const render = (options, hasColour = false, isTerminal = false, given = entries) => createLogRenderer()({ entries: given }, { columns: null, isTerminal, paint: createPaint(hasColour), nowMs: 0, options });
+const render = (options, hasColour = false, isTerminal = false, given = entries) => createLogRenderer()({ entries: given }, { columns: null, isTerminal, paint: createPaint(hasColour ? 1 : 0), nowMs: 0, options });
 
 test('lines carry the id and the name, and stay what the app wrote', () => {
   expect(render({})).toBe('0|api      | listens\n12|a-long-name | \u001b[31mred\u001b[39m\n');
@@ -43,7 +43,7 @@ test('--timestamp stands before each line, in the default format or another', ()
 
 test('the column grows with the names, up to a limit, and stays', () => {
   const render = createLogRenderer();
-  const view = { columns: null, paint: createPaint(false), nowMs: 0, options: {} };
+  const view = { columns: null, paint: createPaint(0), nowMs: 0, options: {} };
   render({ entries: [entries[1]] }, view);
   expect(render({ entries: [entries[0]] }, view)).toBe('0|api          | listens\n');
   render({ entries: [{ ...entries[1], name: 'x'.repeat(90) }] }, view);
@@ -64,7 +64,7 @@ test('an app has one colour in all its instances, which is not that of errors; a
 describe('on a terminal', () => {
   test('a line keeps its colours, does not leave them behind, and does nothing else to the terminal', () => {
     const line = 'a\u001b[31mred\u001b[2J\u001b]0;title\u0007 \rb\tc\u0000\u202Ed\r';
-    expect(render({}, false, true, [{ ...entries[0], line }])).toBe('0|api      | a\u001b[31mred ?b\tc??d\u001b[0m\n');
+    expect(render({}, false, true, [{ ...entries[0], line }])).toBe('0|api      | \u001b[0ma\u001b[31mred ?b\tc??d\u001b[0m\n');
     expect(render({ raw: true }, false, true, [{ ...entries[0], line }])).toBe(`${line}\n`);
     expect(render({}, false, false, [{ ...entries[0], line }])).toBe(`0|api      | ${line}\n`);
   });

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { prettyRecord } from '../../../../lib/render/log-pretty.js';
 import { timeOfDay } from '../../../../lib/render/log-time.js';
-import { createPaint } from '../../../../lib/render/paint.cjs';
+import { createPaint } from '../../../../lib/render/paint.js';
 
 const AT = Date.UTC(2026, 10, 21, 12, 30, 5, 42);
 const TIME = timeOfDay(AT);
 
 /** @param {object|string} record */
 const pretty = (record, { hasTime = false, atMs = /** @type {number|null} */ (null), hasColour = false } = {}) => prettyRecord(
-  { id: 0, name: 'api', stream: 'out', line: typeof record === 'string' ? record : JSON.stringify(record), atMs }, { paint: createPaint(hasColour), hasTime },
+  { id: 0, name: 'api', stream: 'out', line: typeof record === 'string' ? record : JSON.stringify(record), atMs }, { paint: createPaint(hasColour ? 1 : 0), hasTime },
 );
 
 test.each([

@@ -1,22 +1,20 @@
 import { expect, test } from 'vitest';
-import { createPaint, wantsColour } from '../../../../lib/render/paint.cjs';
+import { chosenLevel, createPaint } from '../../../../lib/render/paint.js';
 
 test.each([
-  ['a terminal', { isTTY: true }, {}, true],
-  ['a pipe', { isTTY: false }, {}, false],
-  ['a dumb terminal', { isTTY: true }, { TERM: 'dumb' }, false],
-  ['--no-color', { isTTY: true, isAllowed: false }, { FORCE_COLOR: '1' }, false],
-  ['NO_COLOR', { isTTY: true }, { NO_COLOR: '1' }, false],
-  ['NO_COLOR with FORCE_COLOR', { isTTY: true }, { NO_COLOR: '1', FORCE_COLOR: '1' }, false],
-  ['an empty NO_COLOR', { isTTY: true }, { NO_COLOR: '' }, true],
-  ['a pipe with FORCE_COLOR', { isTTY: false }, { FORCE_COLOR: '1' }, true],
-  ['a terminal with FORCE_COLOR=0', { isTTY: true }, { FORCE_COLOR: '0' }, false],
-])('%s', (_, how, env, expected) => {
-  expect(wantsColour({ isAllowed: true, ...how, env })).toBe(expected);
+  ['what was detected', 2, {}, {}, 2],
+  ['--no-color', 3, { color: false }, { FORCE_COLOR: '3' }, 0],
+  ['NO_COLOR', 1, {}, { NO_COLOR: '1' }, 0],
+  ['NO_COLOR with FORCE_COLOR', 3, {}, { NO_COLOR: '1', FORCE_COLOR: '3' }, 0],
+  ['an empty NO_COLOR', 1, {}, { NO_COLOR: '' }, 1],
+  ['--color on a pipe', 0, { color: true }, {}, 1],
+  ['--color with NO_COLOR', 2, { color: true }, { NO_COLOR: '1' }, 2],
+])('%s', (_, detected, options, env, expected) => {
+  expect(chosenLevel(/** @type {any} */ (detected), { ...options, env })).toBe(expected);
 });
 
 test('without colour a text stays as it is', () => {
-  expect(createPaint(false)('red', 'x')).toBe('x');
-  expect(createPaint(true)('red', 'x')).toBe('\u001b[31mx\u001b[39m');
-  expect(createPaint(true)('red', '')).toBe('');
+  expect(createPaint(0)('red', 'x')).toBe('x');
+  expect(createPaint(1)('red', 'x')).toBe('\u001b[31mx\u001b[39m');
+  expect(createPaint(1)('red', '')).toBe('');
 });

@@ -14,9 +14,9 @@ test('each worker that is not there yet: which, waiting for what, how long', () 
   const list = [waiting({ slot: 2, forMs: 4_200, detail: 'it does not listen on port 3000' }), waiting({ slot: 10, phase: 'soaking', forMs: 300, leftMs: 700 }), waiting({ slot: 1, phase: 'draining', forMs: 61_000 })];
   expect(renderProgress({ ...shown, progress: progress(list) }, view)).toEqual([
     'Reloading api: 1 of 4 done, 12s',
-    '  api 2   starting       4s  it does not listen on port 3000',
-    '  api 10  soaking        0s  1s left',
-    '  api 1   draining    1m01s',
+    '  api 2   starting        4s  it does not listen on port 3000',
+    '  api 10  soaking         0s  1s left',
+    '  api 1   draining     1m01s',
   ]);
 });
 
@@ -26,7 +26,7 @@ test('before the manager has said anything it says what is being done', () => {
 
 test('time goes on between two messages', () => {
   const list = [waiting({ phase: 'parked', forMs: 4_200, leftMs: 20_000 })];
-  expect(renderProgress({ ...shown, ageMs: 5_000, progress: progress(list) }, view)[1]).toBe('  api 0  parked         9s  15s left');
+  expect(renderProgress({ ...shown, ageMs: 5_000, progress: progress(list) }, view)[1]).toBe('  api 0  parked          9s  15s left');
 });
 
 test.each([20, 40, 80])('no line is as wide as a terminal of %d columns', (columns) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatBytes, formatUptime } from '../../../../lib/render/slots.cjs';
+import { formatBytes, formatUptime } from '../../../../lib/render/slots.js';
 
 test.each([[-5, '0s'], [0, '0s'], [59_999, '59s'], [60_000, '1m'], [3_600_000, '1h'], [86_400_000, '1D'], [10 * 86_400_000, '10D']])('formatUptime(%d) is %j', (ms, text) => {
   expect(formatUptime(ms)).toBe(text);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { appsMeant } from '../../../../lib/commands/event-scope.js';
 import { why } from '../../../../lib/commands/why.js';
 import { renderEvents } from '../../../../lib/render/events.js';
-import { createPaint } from '../../../../lib/render/paint.cjs';
+import { createPaint } from '../../../../lib/render/paint.js';
 import { renderWhy, whyData } from '../../../../lib/render/why.js';
 import { answerOf, crashesOf } from '../../../../lib/render/why-answer.js';
 import { foldEvents } from '../../../../lib/render/why-fold.js';
@@ -10,7 +10,7 @@ import { slotStatus } from '../slots.js';
 
 const NOW = new Date(2026, 10, 21, 14, 5).getTime();
 const MINUTE = 60_000;
-const view = { columns: null, paint: createPaint(false), nowMs: NOW, options: {} };
+const view = { columns: null, paint: createPaint(0), nowMs: NOW, options: {} };
 
 const event = (/** @type {number} */ minutesAgo, /** @type {string} */ type, more = {}) => ({ at: NOW - minutesAgo * MINUTE, type, app: 'api', namespace: 'default', id: 0, slot: 0, generation: 1, ...more });
 const death = (/** @type {number} */ minutesAgo, more = {}) => event(minutesAgo, 'died', { instanceId: `i${minutesAgo}`, code: 1, signal: null, cause: 'crash', by: null, uptimeMs: 200, wasReady: false, words: 'Error: no database', lines: ['Error: no database', 'at \u001b[2J'], ...more });

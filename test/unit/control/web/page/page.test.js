@@ -4,7 +4,7 @@ import { actionsFor, progressWords } from '../../../../../daemon/control/web/pag
 import { plain } from '../../../../../daemon/control/web/page/dom.js';
 import { factsOf, lastWords } from '../../../../../daemon/control/web/page/facts.js';
 import { bytes, delay, percent, rate, uptime } from '../../../../../daemon/control/web/page/figures.js';
-import { LINES_MAX, logQuery, plainText, queued } from '../../../../../daemon/control/web/page/log-lines.js';
+import { LINES_MAX, logQuery, shownText, queued } from '../../../../../daemon/control/web/page/log-lines.js';
 import { fragmentOf, readFragment, takePlace } from '../../../../../daemon/control/web/page/place.js';
 import { sparkPath } from '../../../../../daemon/control/web/page/spark.js';
 import { emptyWorld, managerTime, staleForMs, withSample } from '../../../../../daemon/control/web/page/world.js';
@@ -58,8 +58,8 @@ test.each([
 
 describe('logs', () => {
   test('what an app wrote is plain text', () => {
-    expect(plainText('\u001b[31mred\u001b[0m \u001b]0;title\u0007<b>\u202e')).toBe('red <b>?');
-    expect(plainText('x'.repeat(9_000))).toHaveLength(4_002);
+    expect(shownText('\u001b[31mred\u001b[0m \u001b]0;title\u0007<b>\u202e')).toBe('red <b>?');
+    expect(shownText('x'.repeat(9_000))).toHaveLength(4_002);
   });
 
   test('the manager looks for the text, as it was typed', () => {

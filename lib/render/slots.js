@@ -1,16 +1,14 @@
-'use strict';
-
-const { renderTable } = require('./table.cjs');
+import { renderTable, tableWidth } from './table.js';
 
 /** @typedef {import('../shared/protocol.js').BriefStatus} BriefStatus */
-/** @typedef {import('./table.cjs').Cell} Cell */
+/** @typedef {import('./table.js').Cell} Cell */
 /** @typedef {BriefStatus & {shown?: Record<string, Cell>}} Row  `shown`: by the title of a column, what stands there instead. */
 /** @typedef {{title: string, cell: (slot: BriefStatus, nowMs: number) => Cell}} Column */
 
 /**
  * @typedef {object} View  What a renderer has to know about where its text goes.
  * @property {number|null} columns  Width of the terminal; null when it is none.
- * @property {import('./paint.cjs').Paint} paint
+ * @property {import('./paint.js').Paint} paint
  * @property {number} nowMs
  */
 
@@ -53,11 +51,11 @@ const MINI = [ID, NAME, STATUS, CPU, { title: 'mem', cell: ({ memoryBytes }) => 
  * @param {View} view
  * @returns {string}
  */
-function renderSlots(slots, { columns, paint, nowMs }) {
-  const tables = [FULL, CONDENSED, MINI];
-  for (const table of tables) {
-    const text = renderTable({ head: table.map(({ title }) => title), rows: slots.map((slot) => table.map(({ title, cell }) => slot.shown?.[title] ?? cell(slot, nowMs))), paint });
-    if (columns === null || table === MINI || widthOf(text) <= columns) return text;
+export function renderSlots(slots, { columns, paint, nowMs }) {
+  for (const table of [FULL, CONDENSED, MINI]) {
+    const head = table.map(({ title }) => title);
+    const rows = slots.map((slot) => table.map(({ title, cell }) => slot.shown?.[title] ?? cell(slot, nowMs)));
+    if (columns === null || table === MINI || tableWidth([head, ...rows]) <= columns) return renderTable({ head, rows, paint, columns });
   }
   return '';
 }
@@ -67,7 +65,7 @@ function renderSlots(slots, { columns, paint, nowMs }) {
  * @param {Pick<BriefStatus, 'name'|'id'>} a
  * @param {Pick<BriefStatus, 'name'|'id'>} b
  */
-function byName(a, b) {
+export function byName(a, b) {
   if (a.name === b.name) return a.id - b.id;
   return a.name < b.name ? -1 : 1;
 }
@@ -77,15 +75,15 @@ function byName(a, b) {
  * @param {number} nowMs
  * @returns {string}
  */
-function uptimeOf({ pid, startedAtMs }, nowMs) {
+export function uptimeOf({ pid, startedAtMs }, nowMs) {
   return pid && startedAtMs !== null ? formatUptime(nowMs - startedAtMs) : '0';
 }
 
 /**
  * @param {import('../shared/protocol.js').ShownStatus} status
- * @returns {import('./paint.cjs').Style}
+ * @returns {import('./paint.js').Style}
  */
-function statusStyle(status) {
+export function statusStyle(status) {
   if (status === 'online') return 'green';
   return status === 'stopped' || status === 'errored' ? 'red' : 'yellow';
 }
@@ -94,7 +92,7 @@ function statusStyle(status) {
  * Whether somebody should look: it does not serve, and nobody wanted that. The list marks it with a sign, which is there without colours too.
  * @param {import('../shared/protocol.js').ShownStatus} status
  */
-function needsAttention(status) {
+export function needsAttention(status) {
   return status === 'errored' || status === 'waiting restart';
 }
 
@@ -103,7 +101,7 @@ function needsAttention(status) {
  * @param {number} ms
  * @returns {string}
  */
-function formatUptime(ms) {
+export function formatUptime(ms) {
   if (ms < MINUTE_MS) return `${Math.max(0, Math.floor(ms / 1_000))}s`;
   if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)}m`;
   if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)}h`;
@@ -119,7 +117,7 @@ const DAY_MS = 24 * HOUR_MS;
  * @param {number} bytes
  * @returns {string}
  */
-function formatBytes(bytes) {
+export function formatBytes(bytes) {
   if (bytes < KB) return `${Math.round(bytes)}b`;
   if (bytes < MB) return `${(bytes / KB).toFixed(1)}kb`;
   if (bytes < GB) return `${(bytes / MB).toFixed(1)}mb`;
@@ -129,13 +127,3 @@ function formatBytes(bytes) {
 const KB = 1024;
 const MB = 1024 ** 2;
 const GB = 1024 ** 3;
-
-/**
- * The border is all box characters, each one column wide.
- * @param {string} table
- */
-function widthOf(table) {
-  return table.slice(0, table.indexOf('\n')).replace(/\u001b\[\d+m/g, '').length;
-}
-
-module.exports = { renderSlots, byName, uptimeOf, statusStyle, needsAttention, formatUptime, formatBytes };

@@ -1,0 +1,24 @@
+import { statSync } from 'node:fs';
+import module from 'node:module';
+import { isAbsolute, join } from 'node:path';
+
+/**
+ * Lets Node.js, from 22.8 on, keep what it has compiled of this program, so that the next command need not compile it again.
+ * @param {Record<string, string|undefined>} env
+ */
+export function keepCompiled(env) {
+  const folder = cacheFolder(env, process);
+  // It does not throw: a folder that cannot be written is not used.
+  if (folder) /** @type {{enableCompileCache: (folder: string) => void}} */ (/** @type {unknown} */ (module)).enableCompileCache(folder);
+}
+
+/**
+ * @param {Record<string, string|undefined>} env
+ * @param {{platform: string, geteuid?: () => number}} o
+ * @returns {string|null}  Null where there is none of this user's own: sudo may keep HOME, and root must not run what another user can write.
+ */
+export function cacheFolder({ HOME: home, XDG_CACHE_HOME: cache }, { platform, geteuid }) {
+  if (!home || statSync(home, { throwIfNoEntry: false })?.uid !== geteuid?.()) return null;
+  if (cache && isAbsolute(cache)) return statSync(cache, { throwIfNoEntry: false })?.uid === geteuid?.() ? join(cache, 'nclust') : null;
+  return join(home, platform === 'darwin' ? 'Library/Caches' : '.cache', 'nclust');
+}

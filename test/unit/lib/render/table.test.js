@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { createPaint } from '../../../../lib/render/paint.js';
+import { cutLines, renderColumns, renderTable } from '../../../../lib/render/table.js';
+import { oneLine, textWidth } from '../../../../lib/render/text.js';
+
+const plain = createPaint(0);
+const coloured = createPaint(1);
+const NAMES = ['api', '日本語の名前', '🚀🚀 rocket', 'cafe\u0301', 'a\u001b[2J\u001b]0;title\u0007b\nc\u202ed', '👩‍👩‍👧 family', '', 'x'.repeat(60)];
+
+/** @param {string} text */
+const linesOf = (text) => text.trimEnd().split('\n');
+
+test('looks like a table of PM2', () => {
+  expect(renderTable({ head: ['id', 'name'], rows: [['0', 'api'], ['10', { text: 'worker', style: 'bold' }]], paint: plain })).toBe(`\
+┌────┬────────┐
+│ id │ name   │
+├────┼────────┤
+│ 0  │ api    │
+│ 10 │ worker │
+└────┴────────┘
+`);
+});
+
+test('without a head there is no line below it, and without rows none above their end', () => {
+  expect(renderTable({ rows: [['status', 'online'], ['pid', '7']], paint: plain })).toBe('┌────────┬────────┐\n│ status │ online │\n│ pid    │ 7      │\n└────────┴────────┘\n');
+  expect(renderTable({ head: ['id'], rows: [], paint: plain })).toBe('┌────┐\n│ id │\n└────┘\n');
+});
+
+describe('emoji, CJK, combining marks and hostile names', () => {
+  const rows = NAMES.map((name, id) => [String(id), { text: name, style: /** @type {const} */ ('bold') }, 'online']);
+
+  test.each([[null], [40], [80], [200]])('keep the frame straight, at %s columns', (columns) => {
+    const text = renderTable({ head: ['id', 'name', 'status'], rows, paint: plain, columns });
+    const widths = new Set(linesOf(text).map(textWidth));
+    expect(widths.size).toBe(1);
+    if (columns !== null) expect([...widths][0]).toBeLessThanOrEqual(columns);
+    expect(linesOf(text)).toHaveLength(NAMES.length + 4);
+    expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+  });
+
+  test('stand in columns without lines as they do in a table', () => {
+    const lines = renderColumns(rows, { paint: plain });
+    expect(lines).toHaveLength(NAMES.length);
+    expect(new Set(lines.map((line) => textWidth(line))).size).toBe(1);
+  });
+
+  test('colours change nothing but the colours', () => {
+    const painted = renderTable({ head: ['id', 'name', 'status'], rows, paint: coloured, columns: 40 });
+    expect(painted).toContain('\u001b[1m日本語の名前\u001b[22m');
+    expect(painted.replace(/\u001b\[\d+m/g, '')).toBe(renderTable({ head: ['id', 'name', 'status'], rows, paint: plain, columns: 40 }));
+  });
+});
+
+test('the widest column gives way first, and none below five letters', () => {
+  const rows = [['10', 'a-service-with-a-long-name', 'waiting restart !', '100%', '45.1mb']];
+  const shown = renderTable({ rows, paint: plain, columns: 60 });
+  expect(linesOf(shown)[1]).toBe('│ 10 │ a-service-with-… │ waiting restart… │ 100% │ 45.1mb │');
+  expect(linesOf(renderTable({ rows, paint: plain, columns: 40 }))[1]).toBe('│ 10 │ a-ser… │ waiti… │ 100% │ 45.1mb │');
+  expect(linesOf(renderTable({ rows, paint: plain, columns: 10 }))[1]).toContain('│ a-se… │ wait… │');
+});
+
+test('what is wrapped loses nothing: words go to the next line, and a path is never cut', () => {
+  const path = `/srv/${'deep/'.repeat(12)}app.js`;
+  const rows = [['script path', path], ['ready when', 'it listens, or has lived for a second, or sends "ready" within three']];
+  const text = renderTable({ rows, paint: plain, columns: 50, isWrapped: true });
+  expect(text).toContain(path);
+  expect(linesOf(text).slice(2, -1).map((line) => line.split('│')[2].trim()).join(' ')).toBe(rows[1][1]);
+  expect(new Set(linesOf(text).map(textWidth)).size).toBe(1);
+});
+
+test('a column of a given width is cut, and the last one is wrapped where the terminal ends', () => {
+  expect(renderColumns([['abcdefgh', 'x']], { paint: plain, widths: [5] })).toEqual(['abcd…  x']);
+  expect(renderColumns([['warn', 'one two three'], ['', 'four']], { paint: plain, columns: 15 })).toEqual(['warn  one two', '      three', '      four']);
+  expect(renderColumns([], { paint: plain })).toEqual([]);
+});
+
+test('a line that is too long ends in "…", and its colour with it', () => {
+  expect(cutLines(['abcdefgh', 'abc', '日本語日本語'], 6)).toEqual(['abcde…', 'abc', '日本…']);
+  expect(cutLines([coloured('red', 'abcdefgh')], 6)).toEqual(['\u001b[31mabcde\u001b[39m…']);
+});
+
+test('rows that are drawn together are rows', () => {
+  const rows = Array.from({ length: 500 }, (_, id) => [String(id), `name-${id}`, { text: 'online', style: /** @type {const} */ ('green') }]);
+  const lines = linesOf(renderTable({ head: ['id', 'name', 'status'], rows, paint: plain })).slice(3, -1);
+  expect(lines.map((line) => line.split('│').map((cell) => cell.trim()).slice(1, -1))).toEqual(rows.map(([id, name]) => [id, name, 'online']));
+});
+
+test('what is hostile becomes "?"; what joins an emoji stays', () => {
+  expect(oneLine('a\u001b[2Jb\u0007\u200b\u2028\ufeff')).toBe('a?[2Jb????');
+  expect(oneLine('👩‍👩‍👧')).toBe('👩‍👩‍👧');
+});
