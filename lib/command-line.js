@@ -9,6 +9,8 @@ import { readVersion } from './shared/version.js';
 // Not imported: what is CommonJS costs a third less so, on every command.
 const { Command, CommanderError, Option } = /** @type {typeof import('commander')} */ (createRequire(import.meta.url)('commander'));
 
+const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
+
 /**
  * Parses a command line and runs the command it names.
  * @param {string[]} argv
@@ -29,8 +31,8 @@ export async function parseCommandLine(argv, io) {
   }
   const isAbout = ours[0] === 'help';
   const [word] = isAbout ? ours.slice(1) : ours.filter((one) => !one.startsWith('-'));
-  if (isAbout && word !== undefined && word !== 'help' && !findCommand(word)) throw await noSuchCommand(word);
   const meant = word === undefined ? undefined : findCommand(word);
+  if (isAbout && word !== undefined && word !== 'help' && !meant) throw (await import('./usage-error.js')).noSuchCommand(word, SHOWN.map(({ name }) => name));
   const program = await buildProgram(meant, args, io, { print: (text) => printed.push(text), onDone: (status) => { exitStatus = status; } });
   try {
     await program.parseAsync(ours, { from: 'user' });
@@ -42,12 +44,6 @@ export async function parseCommandLine(argv, io) {
   } finally {
     if (printed.length > 0) await io.print(printed.join(''));
   }
-}
-
-/** @param {string} word */
-async function noSuchCommand(word) {
-  const { noSuchCommand: tell } = await import('./usage-error.js');
-  return tell(word, COMMANDS.filter(({ isHidden }) => !isHidden).map(({ name }) => name));
 }
 
 /**
@@ -74,7 +70,7 @@ async function buildProgram(meant, args, io, { print, onDone }) {
     .showSuggestionAfterError(true)
     .addHelpText('after', GENERAL_HELP);
   if (meant) await addAction(program, addCommand(program, meant), meant, args, io, onDone);
-  else for (const row of inHelpOrder(COMMANDS.filter(({ isHidden }) => !isHidden))) addCommand(program, row);
+  else for (const row of inHelpOrder(SHOWN)) addCommand(program, row);
   return program;
 }
 
@@ -97,7 +93,7 @@ function addCommand(program, row) {
  * @param {(exitStatus: number) => void} onDone
  */
 async function addAction(program, command, row, args, io, onDone) {
-  const optionsOfApp = row.takesOptionsOf ? (await import('./command-options.js')).OPTIONS_OF[row.takesOptionsOf] : [];
+  const optionsOfApp = row.takesOptionsOf ? (await import('./config/options.js')).OPTIONS_OF[row.takesOptionsOf] : [];
   const unneeded = row.words ? (await import('./unneeded-options.js')).notNeeded(row, optionsOfApp) : [];
   command.action(async (...given) => {
     const { words, options } = splitGiven(given);

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { COMMANDS } from '../command-table.js';
-import { OPTIONS_OF } from '../command-options.js';
+import { OPTIONS_OF } from '../config/options.js';
 import { candidates } from '../completion/candidates.js';
 import { install, placeOf, uninstall } from '../completion/install.js';
 import { SCRIPTS, SHELLS } from '../completion/scripts.js';

@@ -57,6 +57,9 @@ export const RELOAD_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRO
 /** @type {StartOption[]} */
 export const RESTART_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...RESTART_TRIGGER_OPTIONS];
 
+/** By the commands that take them. @type {Record<'start'|'reload'|'restart'|'none', StartOption[]>} */
+export const OPTIONS_OF = { start: START_OPTIONS, reload: RELOAD_OPTIONS, restart: RESTART_OPTIONS, none: [] };
+
 /**
  * Reads the options of `start` that were given.
  * @param {Record<string, unknown>} given  As commander returns them.

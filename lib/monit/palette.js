@@ -9,12 +9,6 @@ const WITHOUT_COLOURS = ['bold', 'inverse', 'reset'];
  */
 export function createPalette(level) {
   const paint = createPaint(level === 0 ? 1 : level);
-  /** @type {Map<string, import('../render/paint.js').Style[]>} */
-  const known = new Map();
-  const namesOf = (/** @type {string} */ style) => {
-    const names = /** @type {import('../render/paint.js').Style[]} */ (style.split(' ').filter((name) => name !== '' && (level > 0 || WITHOUT_COLOURS.includes(name))));
-    known.set(style, names);
-    return names;
-  };
-  return (style, text) => (known.get(style) ?? namesOf(style)).reduce((painted, name) => paint(name, painted), text);
+  const isShown = (/** @type {string} */ name) => name !== '' && (level > 0 || WITHOUT_COLOURS.includes(name));
+  return (style, text) => style.split(' ').filter(isShown).reduce((painted, name) => paint(/** @type {import('../render/paint.js').Style} */ (name), painted), text);
 }

@@ -1,5 +1,5 @@
 import { levelOfRecord, recordOf } from '../shared/log-level.js';
-import { timeOfDay } from './log-time.js';
+import { formatTime } from './log-time.js';
 
 /** @typedef {import('../shared/log-level.js').Level} Level */
 /** @typedef {import('./paint.js').Paint} Paint */
@@ -61,7 +61,7 @@ function readTime(value) {
 
 /** @param {number|null} ms */
 function shownTime(ms) {
-  return ms === null ? '' : timeOfDay(ms);
+  return ms === null ? '' : formatTime(ms, 'HH:mm:ss.SSS');
 }
 
 /**

@@ -17,17 +17,3 @@ export function formatTime(atMs, format) {
   dayjs ??= /** @type {typeof import('dayjs')} */ (createRequire(import.meta.url)('dayjs'));
   return dayjs(atMs).format(format);
 }
-
-/**
- * @param {number} atMs
- * @returns {string}  Local time of day, to the millisecond.
- */
-export function timeOfDay(atMs) {
-  const at = new Date(atMs);
-  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}`;
-}
-
-/** @param {number} number */
-function two(number) {
-  return String(number).padStart(2, '0');
-}

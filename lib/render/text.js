@@ -23,16 +23,9 @@ export function oneLine(text) {
  * @returns {number}
  */
 export function textWidth(text) {
-  return PLAIN.test(text) ? text.length : widthOf(text);
-}
-
-/** @type {typeof import('string-width')|undefined} */
-let stringWidth;
-
-/** @param {string} text */
-function widthOf(text) {
-  stringWidth ??= /** @type {typeof import('string-width')} */ (require('string-width'));
-  return stringWidth(text);
+  if (PLAIN.test(text)) return text.length;
+  // Read when the first such text comes.
+  return /** @type {typeof import('string-width')} */ (require('string-width'))(text);
 }
 
 /**

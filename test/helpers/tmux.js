@@ -11,6 +11,8 @@ export function noTmux() {
   return spawnSync('tmux', ['-V']).status === 0 ? null : 'tmux is not installed';
 }
 
+let started = 0;
+
 /** @typedef {{words: string[], columns: number, rows: number, env?: Record<string, string>}} Shown  A command of nclust, and the terminal it gets. */
 
 /**
@@ -50,7 +52,8 @@ export function openMonit(home, size, env) {
  * @param {Shown} o
  */
 export function startTmux(home, { words, columns, rows, env = {} }) {
-  const socket = join(home.work, 'tmux.sock');
+  // A server that is told to end has its socket a moment longer.
+  const socket = join(home.work, `tmux-${(started += 1)}.sock`);
   // The server keeps what it was started with; without NCLUST_HOME it is no process of the home.
   const own = { PATH: home.env.PATH, HOME: home.env.HOME, LANG: 'C.UTF-8', TERM: 'xterm-256color' };
   const tmux = (/** @type {string[]} */ ...args) => execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env: own, encoding: 'utf8' });

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS, findCommand } from '../../lib/command-table.js';
-import { OPTIONS_OF } from '../../lib/command-options.js';
+import { OPTIONS_OF } from '../../lib/config/options.js';
 import { notNeeded } from '../../lib/unneeded-options.js';
 import { renderExamples } from '../../lib/render/examples.js';
 import { SORT_FIELDS } from '../../lib/render/list.js';

@@ -32,7 +32,7 @@ export function createPrivateMemory(nowMs, read = readRollup) {
 }
 
 /** @param {number} pid @returns {PrivateMemory} */
-function readRollup(pid) {
+export function readRollup(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
     const sum = (/** @type {RegExp} */ pattern) => [...text.matchAll(pattern)].reduce((total, [, kb]) => total + Number(kb) * 1024, 0);

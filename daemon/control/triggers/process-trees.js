@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { readRollup } from '../metrics/private-memory.js';
+import { readProcTable } from '../metrics/proc-stat.js';
 
 /** @typedef {{pid: number, ppid: number, rssBytes: number, start: string}} Row  `start` and the pid are an identity; empty where the system does not tell. */
 
@@ -16,7 +17,7 @@ export function createTreeReader() {
   /** By root: who was seen below it, with their identities. @type {Map<number, Map<number, string>>} */
   let seen = new Map();
   return async (pids) => {
-    const rows = process.platform === 'linux' ? fromProc() : await fromPs();
+    const rows = process.platform === 'linux' ? readProcTable() : await fromPs();
     const trees = treesOf(rows, pids, seen);
     seen = new Map([...trees].map(([pid, members]) => [pid, new Map(members.map((row) => [row.pid, row.start]))]));
     return new Map([...trees].map(([pid, members]) => [pid, { bytes: members.reduce((sum, row) => sum + row.rssBytes, 0), pids: members.map((row) => row.pid) }]));
@@ -55,46 +56,8 @@ export function treesOf(rows, pids, seen) {
  * @returns {number|null}  In bytes. Null where the system does not tell.
  */
 export function sharedBytes(pids) {
-  let sum = 0;
-  for (const pid of pids) {
-    const pss = /^Pss:\s+(\d+) kB/m.exec(readProc(`${pid}/smaps_rollup`) ?? '')?.[1];
-    if (pss === undefined) return null;
-    sum += Number(pss) * 1024;
-  }
-  return sum;
-}
-
-/** @returns {Row[]} */
-function fromProc() {
-  const bytes = pageBytes();
-  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).flatMap((entry) => {
-    const fields = statOf(entry);
-    return fields ? [{ pid: Number(entry), ppid: Number(fields[1]), rssBytes: Number(fields[21]) * bytes, start: fields[19] }] : [];
-  });
-}
-
-/**
- * @param {string} pid
- * @returns {string[]|null}  From the state on.
- */
-function statOf(pid) {
-  const text = readProc(`${pid}/stat`);
-  // The name in parentheses may itself hold spaces and parentheses: proc(5).
-  return text === null ? null : text.slice(text.lastIndexOf(')') + 2).split(' ');
-}
-
-/** Of this machine: Node does not tell, but it tells in bytes what the system tells in pages. */
-function pageBytes() {
-  return 2 ** Math.round(Math.log2(process.memoryUsage.rss() / Number(statOf('self')?.[21])));
-}
-
-/** @param {string} path */
-function readProc(path) {
-  try {
-    return readFileSync(`/proc/${path}`, 'latin1');
-  } catch {
-    return null; // It ended meanwhile, or it is another user's.
-  }
+  const shares = pids.map((pid) => readRollup(pid).pssBytes);
+  return shares.includes(null) ? null : shares.reduce((sum, share) => Number(sum) + Number(share), 0);
 }
 
 /** @returns {Promise<Row[]>} */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Option } from 'commander';
-import { OPTIONS_OF } from '../../../../lib/command-options.js';
+import { OPTIONS_OF } from '../../../../lib/config/options.js';
 import { notNeeded } from '../../../../lib/unneeded-options.js';
 import { findCommand } from '../../../../lib/command-table.js';
 import { ELSEWHERE } from '../../../../lib/command-table/manager.js';

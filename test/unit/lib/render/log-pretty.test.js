@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { prettyRecord } from '../../../../lib/render/log-pretty.js';
-import { timeOfDay } from '../../../../lib/render/log-time.js';
+import { formatTime } from '../../../../lib/render/log-time.js';
 import { createPaint } from '../../../../lib/render/paint.js';
 
 const AT = Date.UTC(2026, 10, 21, 12, 30, 5, 42);
-const TIME = timeOfDay(AT);
+const TIME = formatTime(AT, 'HH:mm:ss.SSS');
 
 /** @param {object|string} record */
 const pretty = (record, { hasTime = false, atMs = /** @type {number|null} */ (null), hasColour = false } = {}) => prettyRecord(
