@@ -18,6 +18,7 @@ const io = {
   node: { file: process.execPath, version: process.version },
 };
 
+let hasPrinted = false;
 let hasTalked = false;
 
 void main(process.argv.slice(2));
@@ -25,7 +26,6 @@ void main(process.argv.slice(2));
 /** @param {string[]} argv */
 async function main(argv) {
   if (process.pid === 1 && process.platform === 'linux') (await import('../lib/run/init.js')).becomeInit(argv);
-  process.stdout.on('error', onOutputError);
   // From Node.js 22.8 on. Before the modules are read that are worth it.
   if ('enableCompileCache' in module) (await import('../lib/compile-cache.js')).keepCompiled(process.env);
   const { runProgram } = await import('../lib/program.js');
@@ -35,10 +35,13 @@ async function main(argv) {
 }
 
 /**
+ * `nclust run` writes to stdout by itself, and looks after its errors.
  * @param {string} text
  * @returns {Promise<void>}
  */
 async function print(text) {
+  if (!hasPrinted) process.stdout.on('error', onOutputError);
+  hasPrinted = true;
   if (!process.stdout.write(text)) await new Promise((resolve) => { process.stdout.once('drain', resolve); });
 }
 
