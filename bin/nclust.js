@@ -8,7 +8,7 @@ const io = {
   talk,
   isTTY: isatty(1),
   isTalkTTY: isatty(2),
-  get columns() { return process.stdout.columns ?? null; },
+  get columns() { return process.stdout.columns || null; },
   talkSize: () => ({ columns: process.stderr.columns || 80, rows: process.stderr.rows || 24 }),
   colourLevels: async () => (await import('../lib/render/paint.js')).detectedLevels(),
   onInterrupt,
@@ -26,11 +26,11 @@ void main(process.argv.slice(2));
 /** @param {string[]} argv */
 async function main(argv) {
   if (process.pid === 1 && process.platform === 'linux') (await import('../lib/run/init.js')).becomeInit(argv);
-  // From Node.js 22.8 on. Before the modules are read that are worth it.
+  // From Node.js 22.8 on. Before the large modules are read.
   if ('enableCompileCache' in module) (await import('../lib/compile-cache.js')).keepCompiled(process.env);
   const { runProgram } = await import('../lib/program.js');
   process.exitCode = await runProgram(argv, io);
-  // Nothing waits to be written, and to let Node.js find out that nothing is left takes it longer.
+  // Faster than to wait until Node.js finds out that nothing is left to do.
   if (process.stdout.writableLength === 0 && !hasTalked) process.exit();
 }
 
@@ -46,7 +46,7 @@ async function print(text) {
 }
 
 /**
- * What nobody reads changes nothing about the work.
+ * A closed stderr must not fail the command.
  * @param {string} text
  */
 function talk(text) {

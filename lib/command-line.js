@@ -6,7 +6,7 @@ import { readVersion } from './shared/version.js';
 /** @typedef {import('commander').Command} Command */
 /** @typedef {import('./command-table.js').Command} Row */
 
-// Not imported: what is CommonJS costs a third less so, on every command.
+// Loaded by require: to import CommonJS takes a third longer.
 const { Command, CommanderError, Option } = /** @type {typeof import('commander')} */ (createRequire(import.meta.url)('commander'));
 
 const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
@@ -29,9 +29,12 @@ export async function parseCommandLine(argv, io) {
     io.talk(SHORT_HELP);
     return 1;
   }
-  const isAbout = ours[0] === 'help';
-  const [word] = isAbout ? ours.slice(1) : ours.filter((one) => !one.startsWith('-'));
-  const meant = word === undefined ? undefined : findCommand(word);
+  const plain = ours.filter((one) => !one.startsWith('-'));
+  const isAbout = plain[0] === 'help';
+  const word = plain[isAbout ? 1 : 0];
+  // In front of a command --help is about all of them.
+  const isAboutAll = word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
+  const meant = word === undefined || isAboutAll ? undefined : findCommand(word);
   if (isAbout && word !== undefined && word !== 'help' && !meant) throw (await import('./usage-error.js')).noSuchCommand(word, SHOWN.map(({ name }) => name));
   const program = await buildProgram(meant, args, io, { print: (text) => printed.push(text), onDone: (status) => { exitStatus = status; } });
   try {
@@ -47,8 +50,8 @@ export async function parseCommandLine(argv, io) {
 }
 
 /**
- * Where a command is meant, the others are left out: to make them all takes as long as to ask the manager for its list. Without one they are there by
- * their names, for the help and for what is nearly one of them.
+ * If a command is meant, the others are left out: to make them all takes as long as to ask the manager for its list. Otherwise they are there by their
+ * names, for the help and for suggestions.
  * @param {Row|undefined} meant
  * @param {string[]} args
  * @param {import('./perform.js').Io} io

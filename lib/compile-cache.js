@@ -15,10 +15,20 @@ export function keepCompiled(env) {
 /**
  * @param {Record<string, string|undefined>} env
  * @param {{platform: string, geteuid?: () => number}} o
- * @returns {string|null}  Null where there is none of this user's own: sudo may keep HOME, and root must not run what another user can write.
+ * @returns {string|null}  Null if the folder belongs to another user: sudo may keep HOME, and root must not run what another user can write.
  */
 export function cacheFolder({ HOME: home, XDG_CACHE_HOME: cache }, { platform, geteuid }) {
-  if (!home || statSync(home, { throwIfNoEntry: false })?.uid !== geteuid?.()) return null;
-  if (cache && isAbsolute(cache)) return statSync(cache, { throwIfNoEntry: false })?.uid === geteuid?.() ? join(cache, 'nclust') : null;
+  const isOwn = (/** @type {string} */ folder) => ownerOf(folder) === geteuid?.();
+  if (!home || !isOwn(home)) return null;
+  if (cache && isAbsolute(cache)) return isOwn(cache) ? join(cache, 'nclust') : null;
   return join(home, platform === 'darwin' ? 'Library/Caches' : '.cache', 'nclust');
+}
+
+/** @param {string} folder @returns {number|null} */
+function ownerOf(folder) {
+  try {
+    return statSync(folder).uid;
+  } catch {
+    return null; // It does not exist, or this user may not look at it.
+  }
 }

@@ -1,6 +1,6 @@
 import { TARGETS, TARGETS_OR_FILE } from './command-table/row.js';
 
-/** What PM2's users give, and what needs nobody to ask for it here: flags as commander reads them, and why. @type {[flags: string, why: string][]} */
+/** Options of PM2 that nclust does not need: flags as commander reads them, and why. @type {[flags: string, why: string][]} */
 const NOT_NEEDED = [
   ['--parallel <number>', 'everything starts at once, as far as the machine allows'],
   ['-f, --force', 'it is done anyway'],

@@ -55,7 +55,7 @@ const CHANGEABLE_OPTIONS = START_OPTIONS.filter(({ key }) => CHANGEABLE.includes
 export const RELOAD_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...TRIGGER_OPTIONS];
 
 /** @type {StartOption[]} */
-export const RESTART_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...RESTART_TRIGGER_OPTIONS];
+const RESTART_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...RESTART_TRIGGER_OPTIONS];
 
 /** By the commands that take them. @type {Record<'start'|'reload'|'restart'|'none', StartOption[]>} */
 export const OPTIONS_OF = { start: START_OPTIONS, reload: RELOAD_OPTIONS, restart: RESTART_OPTIONS, none: [] };

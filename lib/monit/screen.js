@@ -1,5 +1,5 @@
 import { CLEAR_SCREEN, moveTo } from '../render/cursor.js';
-import { oneLine, textWidth } from '../render/text.js';
+import { isPlain, oneLine, textWidth } from '../render/text.js';
 
 /**
  * What a terminal shows, cell by cell. The second cell of a wide character is empty.
@@ -89,7 +89,7 @@ export function difference(before, after, paint) {
     style = after.styles[at];
     run += after.texts[at];
     // Terminals may disagree about its width. And none goes on in the next row by itself.
-    cursor = isPlain(after.texts[at]) && (at + 1) % after.columns !== 0 ? at + 1 : -1;
+    cursor = after.texts[at].length === 1 && isPlain(after.texts[at]) && (at + 1) % after.columns !== 0 ? at + 1 : -1;
   };
   for (let at = 0; at < after.texts.length; at += 1) {
     if (isKnown ? !differs(before, after, at) : after.texts[at] === ' ' && after.styles[at] === '') continue;
@@ -118,9 +118,3 @@ function canFill(after, cursor, at, style) {
   for (let between = cursor; between < at; between += 1) if (!/^[ -~]$/.test(after.texts[between]) || after.styles[between] !== style) return false;
   return true;
 }
-
-/** Printable, and one column wide for every terminal. @param {string} text */
-function isPlain(text) {
-  return text.length === 1 && (text <= '\u02ff' || (text >= '\u2190' && text <= '\u259f'));
-}
-

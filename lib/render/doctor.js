@@ -16,7 +16,7 @@ const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow', note: 'cyan'
 export function renderDoctor({ findings }, { paint, columns }) {
   if (findings.length === 0) return 'Nothing is known to be wrong here.\n';
   /** @type {import('./table.js').Cell[][]} */
-  const rows = findings.flatMap(({ level, what, remedy }) => [[{ text: level, style: COLOURS[level] }, what], ['', { text: remedy, style: 'dim' }]]);
+  const rows = findings.flatMap(({ level, what, remedy }) => [[{ text: level, style: COLOURS[level] }, what], ['', { text: remedy, style: 'grey' }]]);
   return renderColumns(rows, { paint, columns }).map((line) => `${line}\n`).join('');
 }
 

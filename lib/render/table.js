@@ -3,18 +3,19 @@ import { oneLine, textWidth } from './text.js';
 
 /** @typedef {import('./paint.js').Paint} Paint */
 
-// Not imported: what is CommonJS costs a third less so, on every command that draws a table.
+// Loaded by require: to import CommonJS takes a third longer.
 const Table = /** @type {typeof import('cli-table3')} */ (createRequire(import.meta.url)('cli-table3'));
-/** @typedef {string | {text: string, style: import('./paint.js').Style|null}} Cell */
+
+/** Not dim where a cell may be cut: cli-table3 would not end it. @typedef {string | {text: string, style: import('./paint.js').Style|null}} Cell */
 
 /** How a tree is drawn inside of a column. */
 export const BRANCH = '├ ';
 export const LAST_BRANCH = '└ ';
 
-/** More in one cell would be measured again and again, for each of its lines. */
+/** cli-table3 measures a cell again for each of its lines, so more of them in a cell cost more. */
 const TEXTS_IN_ONE = 4;
 
-/** A column does not become narrower than this: what is in it could not be told apart any more. */
+/** Narrower texts look alike. */
 const WIDTH_MIN = 5;
 
 /** The spaces beside a cell. */
@@ -32,12 +33,13 @@ const NO_LINES = Object.fromEntries(
  * @param {Cell[][]} o.rows
  * @param {Paint} o.paint
  * @param {number|null} [o.columns]  Of the terminal. Where they are too few, the widest columns give way, and what does not fit ends in "…". Default: as many as it takes.
- * @param {boolean} [o.isWrapped]  The last column gives way, and is wrapped between its words; a word is never cut.
+ * @param {boolean} [o.isWrapped]  The last column gives way, and is wrapped between its words; a word is never cut. If one is wider than the terminal, there is no frame.
  * @returns {string}  Ends with a newline.
  */
 export function renderTable({ head, rows, paint, columns = null, isWrapped = false }) {
   const widths = widthsOf(head ? [head, ...rows] : rows);
   if (columns !== null) (isWrapped ? wrapLast : narrow)(widths, { columns, rows });
+  if (isWrapped && columns !== null && sum(widths) > columns) return renderColumns(rows, { paint, columns }).map((line) => `${line}\n`).join('');
   const bar = paint('grey', '│');
   const cells = rows.map((row) => row.map((cell) => painted(cell, paint)));
   const draw = (/** @type {string[][]} */ body) => {
@@ -45,7 +47,7 @@ export function renderTable({ head, rows, paint, columns = null, isWrapped = fal
       head: (head ?? []).map((title) => paint('cyan', title)), chars: { left: bar, middle: bar, right: bar }, style: { head: [], border: [], compact: true }, colWidths: [...widths], wordWrap: isWrapped,
     });
     table.push(...body);
-    return table.toString().split('\n');
+    return linesOf(table);
   };
   if (isWrapped || !head || rows.length === 0) return finished(draw(cells), head ? 2 : 0, paint);
   // A row of nothing between the frame and its end.
@@ -66,7 +68,7 @@ function bodyOf(rows, widths, bar) {
     const texts = [...new Set(rows.map((row) => row[at]))];
     const table = new Table({ chars: NO_LINES, style: { head: [], border: [] }, colWidths: [width] });
     for (let from = 0; from < texts.length; from += TEXTS_IN_ONE) table.push([texts.slice(from, from + TEXTS_IN_ONE).join('\n')]);
-    const drawn = table.toString().split('\n');
+    const drawn = linesOf(table);
     return new Map(texts.map((text, line) => [text, drawn[line]]));
   });
   return rows.map((row) => `${bar}${row.map((text, at) => columns[at].get(text)).join(bar)}${bar}`);
@@ -92,7 +94,7 @@ export function renderColumns(rows, { paint, widths: given = [], columns = null 
   if (columns !== null) wrapLast(widths, { columns: columns + widths.length + PADDING, rows });
   const table = new Table({ chars: NO_LINES, style: { head: [], border: [], 'padding-left': 0, 'padding-right': PADDING }, colWidths: widths, wordWrap: columns !== null });
   table.push(...rows.map((row) => row.map((cell) => painted(cell, paint))));
-  return table.toString().split('\n').map((line) => line.trimEnd());
+  return linesOf(table).map((line) => line.trimEnd());
 }
 
 /**
@@ -103,7 +105,15 @@ export function renderColumns(rows, { paint, widths: given = [], columns = null 
 export function cutLines(lines, width) {
   const table = new Table({ chars: NO_LINES, style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 }, colWidths: [width] });
   table.push(...lines.map((line) => [line]));
-  return table.toString().split('\n').map((line) => line.trimEnd());
+  return linesOf(table).map((line) => line.trimEnd());
+}
+
+/** Half of a surrogate pair, which is left when cli-table3 cuts an emoji. */
+const HALF = /[\ud800-\udbff](?![\udc00-\udfff])/g;
+
+/** @param {import('cli-table3').Table} table */
+function linesOf(table) {
+  return table.toString().replace(HALF, ' ').split('\n');
 }
 
 /** @param {Cell} cell @param {Paint} paint */
@@ -150,6 +160,6 @@ function narrow(widths, { columns }) {
 /** @param {number[]} widths @param {{columns: number, rows: Cell[][]}} o */
 function wrapLast(widths, { columns, rows }) {
   const last = widths.length - 1;
-  const longestWord = Math.max(0, ...rows.flatMap((row) => textOf(row[last]).split(/\s+/)).map(textWidth));
+  const longestWord = rows.flatMap((row) => textOf(row[last]).split(/\s+/)).reduce((widest, word) => Math.max(widest, textWidth(word)), 0);
   widths[last] = Math.max(longestWord + PADDING, widths[last] - Math.max(0, sum(widths) - columns));
 }

@@ -1,5 +1,6 @@
 import { ago, clockTime } from './event-time.js';
 import { isAsked } from './event-text.js';
+import { renderColumns } from './table.js';
 import { oneLine } from './text.js';
 import { answerOf } from './why-answer.js';
 import { foldEvents } from './why-fold.js';
@@ -39,11 +40,7 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
   const timeline = foldEvents(story.events.filter(({ at }) => at >= sinceMs));
   const shown = lastOf(timeline, lines);
   const left = timeline.length - shown.length;
-  const width = Math.max(0, ...shown.map(({ at }) => clockTime(at, nowMs).length));
-  const rows = shown.map(({ at, text, style }) => {
-    const words = oneLine(text);
-    return `  ${paint('dim', `${clockTime(at, nowMs).padEnd(width)}  ${ago(at, nowMs).padStart(8)}`)}  ${style ? paint(style, words) : words}`;
-  });
+  const rows = renderColumns(shown.map(({ at, text, style }) => [{ text: clockTime(at, nowMs), style: 'dim' }, { text: ago(at, nowMs).padStart(8), style: 'dim' }, { text, style }]), { paint }).map((line) => `  ${line}`);
   return `${[
     paint(answer.status === 'online' ? 'green' : 'red', oneLine(`${answer.text}.`)),
     ...(answer.next ? [`Next: ${oneLine(answer.next)}`] : []),

@@ -17,6 +17,7 @@ test.each([
   ['ls'], ['ls', '--group'], ['ls', '-m'], ['describe', '0'], ['env', '0'], ['why', '日本語'], ['events', '--nostream'], ['logs', '--nostream'], ['doctor'], ['report'], ['get'], ['monit'], ['pid'], ['help'], ['help', 'start'], ['examples'],
 ])('%j in a pipe has no escape code', async (...words) => {
   const { stdout, stderr } = await home.nclust(...words);
+  expect(stdout).not.toBe('');
   expect(`${stdout}${stderr}`).not.toContain(ESCAPE);
 });
 

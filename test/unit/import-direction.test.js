@@ -27,6 +27,13 @@ test('every import of an own file leads to a file', () => {
   expect(missing).toEqual([]);
 });
 
+test('what a browser loads needs nothing of Node', () => {
+  const loaded = new Set(files.map(({ path }) => path).filter((path) => path.startsWith('daemon/control/web/page/')));
+  for (const path of loaded) for (const name of importsOf(/** @type {any} */ (files.find((file) => file.path === path)))) if (name.startsWith('lib/')) loaded.add(name);
+  expect([...loaded].flatMap((path) => importsOf(/** @type {any} */ (files.find((file) => file.path === path))).filter((name) => name.startsWith('node:')))).toEqual([]);
+  expect([...loaded].some((path) => path.startsWith('lib/render/'))).toBe(true);
+});
+
 /**
  * @param {string} name
  * @param {{own: string[], packages: string[]}} rule

@@ -3,13 +3,13 @@ import pidusage from 'pidusage';
 /** @import { Status } from 'pidusage' */
 /** @import { Reading } from './usage.js' */
 
-/** What nobody asks for as long as this, in ms, has ended: pidusage then closes the descriptor that it keeps of each process. */
+/** A pid that is not asked for in this many ms is forgotten: pidusage then closes the descriptor that it keeps of each process. */
 export const KEPT_MS = 5_000;
 
-/** It looks for what has ended in every half of that time. */
+/** Longer than pidusage keeps anything: it checks twice in KEPT_MS. */
 const AVOIDED_MS = 2 * KEPT_MS;
 
-/** What opening and what reading says of a process that has ended. */
+/** Error codes of open and read after a process has ended. Of several pidusage tells none: whatever is missing counts as ended. */
 const GONE = ['ENOENT', 'ESRCH'];
 
 /**
@@ -20,14 +20,14 @@ const GONE = ['ENOENT', 'ESRCH'];
  * @returns {(pids: number[]) => Promise<Map<number, Reading>>}
  */
 export function createPidusageReader({ stat = askPidusage, nowMono = () => performance.now() } = {}) {
-  /** Until when nobody asks for what was missing. @type {Map<number, number>} */
+  /** Pids not to ask for, and until when. @type {Map<number, number>} */
   const avoided = new Map();
 
   return async (pids) => {
     for (const [pid, untilMono] of avoided) if (nowMono() >= untilMono) avoided.delete(pid);
     const asked = pids.filter((pid) => !avoided.has(pid));
     const stats = asked.length === 0 ? {} : await stat(asked).catch(nothingOfTheGone);
-    // Should another process get the pid, pidusage would read from the descriptor of the old one, and keep it for as long as somebody asks.
+    // If another process gets the pid, pidusage reads from the descriptor of the old one, and keeps it for as long as somebody asks.
     for (const pid of asked) if (!stats[pid]) avoided.set(pid, nowMono() + AVOIDED_MS);
     return new Map(Object.values(stats).flatMap((one) => (one ? [[one.pid, readingOf(one)]] : [])));
   };

@@ -1,8 +1,8 @@
 import { uptime } from 'node:os';
-import { treesOf } from '../triggers/process-trees.js';
 import { readProcRow, readProcTable, TICK_OF_CPU_MS } from './proc-stat.js';
 
 /** @import { ProcRow } from './proc-stat.js' */
+/** @import { Row } from '../triggers/process-trees.js' */
 /** @import { Reading } from './usage.js' */
 
 /** The whole process table is read for at most this part of the time: on a machine with ten thousand processes not every second. */
@@ -21,10 +21,13 @@ export function createProcTreeReader({ readRow = readProcRow, readTable = readPr
   let families = new Map();
   let nextScanMono = -Infinity;
 
-  /** Of the trees that are known, too: who looks at a new one does not look at the others. @param {number[]} roots */
+  /** Scans known trees as well: whoever asks for new roots alone must not make it forget the others. @param {number[]} roots */
   function scan(roots) {
     const beganMono = nowMono();
-    const trees = treesOf(readTable(), [...new Set([...families.keys(), ...roots])], families);
+    const table = readTable();
+    // A pid that is used again is another process.
+    const known = table.flatMap(({ pid, start }) => (families.get(pid)?.get(pid) === start ? pid : []));
+    const trees = treesOf(table, [...new Set([...known, ...roots])], families);
     nextScanMono = nowMono() + (nowMono() - beganMono) / SCAN_SHARE;
     const found = /** @type {Map<number, ProcRow[]>} */ (/** @type {unknown} */ (trees));
     families = new Map([...found].map(([root, members]) => [root, new Map(members.map((row) => [row.pid, row.start]))]));
@@ -64,4 +67,30 @@ function readingOf(root, rows) {
     memoryBytes: rows.reduce((sum, row) => sum + row.rssBytes, 0),
     processes: rows.length,
   };
+}
+
+/**
+ * @param {Row[]} rows
+ * @param {number[]} pids
+ * @param {Map<number, Map<number, string>>} seen
+ * @returns {Map<number, Row[]>}
+ */
+export function treesOf(rows, pids, seen) {
+  const byPid = new Map(rows.map((row) => [row.pid, row]));
+  /** @type {Map<number, Row[]>} */
+  const children = new Map();
+  for (const row of rows) {
+    const siblings = children.get(row.ppid);
+    if (siblings) siblings.push(row);
+    else children.set(row.ppid, [row]);
+  }
+  return new Map(pids.flatMap((pid) => {
+    const root = byPid.get(pid);
+    if (!root) return [];
+    const strays = [...(seen.get(pid) ?? [])].flatMap(([known, start]) => (byPid.get(known)?.start === start ? byPid.get(known) ?? [] : []));
+    const members = new Set([root, ...strays]);
+    // A set that grows while it is walked is walked to its new end.
+    for (const member of members) for (const child of children.get(member.pid) ?? []) members.add(child);
+    return [[pid, [...members]]];
+  }));
 }

@@ -8,7 +8,7 @@ import { createProcTreeReader } from './proc-trees.js';
 
 /** What belongs to each of these pids; one that is gone is missing. @typedef {(wanted: Wanted[]) => Promise<Map<number, Usage>>} ReadUsage */
 
-/** @typedef {{start: string, cpuMs: number, ageMs: number, memoryBytes: number, processes: number}} Reading  `start`: with the pid it is an identity; empty where nobody tells. */
+/** @typedef {{start: string, cpuMs: number, ageMs: number, memoryBytes: number, processes: number}} Reading  `start`: with the pid it is an identity; empty if the source does not report it. */
 
 /** @typedef {{start: string, cpuMs: number, mostMs: number, atMono: number, fds: number|null, reads: number}} Before */
 
@@ -47,7 +47,7 @@ export function createUsageReader({ readPids = createPidusageReader(), readTrees
     const trees = [...(readTrees?.([...roots]) ?? [])].map(usageOf);
     const singles = [...await readPids(others)].map(usageOf);
     const found = new Map([...trees, ...singles]);
-    // A pid that pidusage knows is missing once before it can be another process: the one that gets it inherits no past.
+    // On Linux a pid that pidusage knows is missing once before it can be another process: the one that gets it inherits no past.
     for (const { pid } of wanted) if (!found.has(pid)) befores.delete(pid);
     for (const [pid, { atMono }] of befores) if (nowMono() - atMono > KEPT_MS) befores.delete(pid);
     return found;

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { readRollup } from '../metrics/private-memory.js';
 import { readProcTable } from '../metrics/proc-stat.js';
+import { treesOf } from '../metrics/proc-trees.js';
 
 /** @typedef {{pid: number, ppid: number, rssBytes: number, start: string}} Row  `start` and the pid are an identity; empty where the system does not tell. */
 
@@ -25,39 +26,18 @@ export function createTreeReader() {
 }
 
 /**
- * @param {Row[]} rows
- * @param {number[]} pids
- * @param {Map<number, Map<number, string>>} seen
- * @returns {Map<number, Row[]>}
- */
-export function treesOf(rows, pids, seen) {
-  const byPid = new Map(rows.map((row) => [row.pid, row]));
-  /** @type {Map<number, Row[]>} */
-  const children = new Map();
-  for (const row of rows) {
-    const siblings = children.get(row.ppid);
-    if (siblings) siblings.push(row);
-    else children.set(row.ppid, [row]);
-  }
-  return new Map(pids.flatMap((pid) => {
-    const root = byPid.get(pid);
-    if (!root) return [];
-    const strays = [...(seen.get(pid) ?? [])].flatMap(([known, start]) => (byPid.get(known)?.start === start ? byPid.get(known) ?? [] : []));
-    const members = new Set([root, ...strays]);
-    // A set that grows while it is walked is walked to its new end.
-    for (const member of members) for (const child of children.get(member.pid) ?? []) members.add(child);
-    return [[pid, [...members]]];
-  }));
-}
-
-/**
  * What processes take that share their pages: forks of one another are counted for less than the sum of them. Costs a walk through all their mappings.
  * @param {number[]} pids
  * @returns {number|null}  In bytes. Null where the system does not tell.
  */
 export function sharedBytes(pids) {
-  const shares = pids.map((pid) => readRollup(pid).pssBytes);
-  return shares.includes(null) ? null : shares.reduce((sum, share) => Number(sum) + Number(share), 0);
+  let sum = 0;
+  for (const pid of pids) {
+    const { pssBytes } = readRollup(pid);
+    if (pssBytes === null) return null;
+    sum += pssBytes;
+  }
+  return sum;
 }
 
 /** @returns {Promise<Row[]>} */

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -9,7 +9,10 @@ const own = { platform: 'linux', geteuid: process.geteuid };
 
 /** @type {string} */
 let home;
-beforeEach(() => { home = mkdtempSync(join(tmpdir(), 'nclust-cache-')); });
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'nclust-cache-'));
+  writeFileSync(join(home, 'file'), '');
+});
 afterEach(() => rmSync(home, { recursive: true }));
 
 test('what is compiled is kept in the cache folder of the user', () => {
@@ -23,6 +26,7 @@ test.each([
   ['without a home', () => ({}), own],
   ['in a home that is not there', () => ({ HOME: join(home, 'gone') }), own],
   ['in a home of another user, as with sudo', () => ({ HOME: home }), { platform: 'linux', geteuid: () => Number(process.geteuid?.()) + 1 }],
+  ['in a home below a file', () => ({ HOME: join(home, 'file', 'home') }), own],
   ['in a cache folder that is not there', () => ({ HOME: home, XDG_CACHE_HOME: join(home, 'gone') }), own],
 ])('nothing is kept %s', (_where, env, who) => {
   expect(cacheFolder(env(), who)).toBeNull();

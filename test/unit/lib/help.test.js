@@ -18,6 +18,20 @@ async function nclust(argv) {
   return { exitStatus, stdout, stderr };
 }
 
+describe('options of the program in front', () => {
+  test.each([['-s'], ['--no-color'], ['--color']])('%s changes nothing about a page', async (option) => {
+    const page = (await nclust(['help', 'scale'])).stdout;
+    expect(page).toContain('Examples:');
+    expect((await nclust([option, 'help', 'scale'])).stdout).toBe(page);
+    expect((await nclust(['help', option, 'scale'])).stdout).toBe(page);
+    expect((await nclust([option, 'scale', '--help'])).stdout).toBe(page);
+  });
+
+  test.each([['-h'], ['--help']])('%s is about all commands', async (option) => {
+    expect((await nclust([option, 'scale'])).stdout).toBe((await nclust(['help'])).stdout);
+  });
+});
+
 describe('the list of commands', () => {
   test('has every command under one heading, and no other', () => {
     const named = HEADINGS.flatMap(([, names]) => names);

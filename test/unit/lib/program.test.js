@@ -104,11 +104,10 @@ describe('usage', () => {
 });
 
 describe('list', () => {
-  test('is the same with and without options', async () => {
-    const { home } = await manager();
-    const [short, plain, parsed] = [await nclust(['ls'], { home }), await nclust(['list', '--sort', 'name'], { home }), await nclust(['status', '--no-color'], { home })];
-    expect(short).toMatchObject({ exitStatus: 0, stderr: '', stdout: expect.stringContaining('worker') });
-    expect([plain.stdout, parsed.stdout]).toEqual([short.stdout, short.stdout]);
+  test.each([[['ls'], true], [['list', '--sort', 'name'], true], [['ls', '--group'], true], [['ls', '--json'], false], [['ls', '-m'], false]])('%j asks for no more than it shows', async (argv, brief) => {
+    const server = await manager();
+    expect(await nclust(argv, { home: server.home })).toMatchObject({ exitStatus: 0, stderr: '', stdout: expect.stringContaining('worker') });
+    expect(server.callsTo('list').map(({ params }) => params)).toEqual([{ brief }]);
   });
 
   test('has colours on a terminal only', async () => {

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { createTreeReader, sharedBytes, treesOf } from '../../../../daemon/control/triggers/process-trees.js';
+import { treesOf } from '../../../../daemon/control/metrics/proc-trees.js';
+import { createTreeReader, sharedBytes } from '../../../../daemon/control/triggers/process-trees.js';
 
 const row = (pid, ppid, start = 's') => ({ pid, ppid, rssBytes: pid, start });
 const pidsOf = (trees, root) => trees.get(root)?.map(({ pid }) => pid).sort((a, b) => a - b);

@@ -1,11 +1,13 @@
+import { createRequire } from 'node:module';
+import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { createPaint } from '../../../../lib/render/paint.js';
 import { cutLines, renderColumns, renderTable } from '../../../../lib/render/table.js';
-import { oneLine, textWidth } from '../../../../lib/render/text.js';
+import { isPlain, oneLine, textWidth } from '../../../../lib/render/text.js';
 
 const plain = createPaint(0);
 const coloured = createPaint(1);
-const NAMES = ['api', '日本語の名前', '🚀🚀 rocket', 'cafe\u0301', 'a\u001b[2J\u001b]0;title\u0007b\nc\u202ed', '👩‍👩‍👧 family', '', 'x'.repeat(60)];
+const NAMES = ['api', '⏰⏰ cron', '🇩🇪 shop', '日本語の名前', '🚀🚀 rocket', 'cafe\u0301', 'a\u001b[2J\u001b]0;title\u0007b\nc\u202ed', '👩‍👩‍👧 family', '', 'x'.repeat(60)];
 
 /** @param {string} text */
 const linesOf = (text) => text.trimEnd().split('\n');
@@ -31,9 +33,10 @@ describe('emoji, CJK, combining marks and hostile names', () => {
 
   test.each([[null], [40], [80], [200]])('keep the frame straight, at %s columns', (columns) => {
     const text = renderTable({ head: ['id', 'name', 'status'], rows, paint: plain, columns });
-    const widths = new Set(linesOf(text).map(textWidth));
+    const widths = new Set(linesOf(text).map((line) => stringWidth(line)));
     expect(widths.size).toBe(1);
     if (columns !== null) expect([...widths][0]).toBeLessThanOrEqual(columns);
+    else for (const name of NAMES) expect(text).toContain(oneLine(name));
     expect(linesOf(text)).toHaveLength(NAMES.length + 4);
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
   });
@@ -41,7 +44,7 @@ describe('emoji, CJK, combining marks and hostile names', () => {
   test('stand in columns without lines as they do in a table', () => {
     const lines = renderColumns(rows, { paint: plain });
     expect(lines).toHaveLength(NAMES.length);
-    expect(new Set(lines.map((line) => textWidth(line))).size).toBe(1);
+    expect(new Set(lines.map((line) => stringWidth(line))).size).toBe(1);
   });
 
   test('colours change nothing but the colours', () => {
@@ -59,13 +62,17 @@ test('the widest column gives way first, and none below five letters', () => {
   expect(linesOf(renderTable({ rows, paint: plain, columns: 10 }))[1]).toContain('│ a-se… │ wait… │');
 });
 
-test('what is wrapped loses nothing: words go to the next line, and a path is never cut', () => {
-  const path = `/srv/${'deep/'.repeat(12)}app.js`;
-  const rows = [['script path', path], ['ready when', 'it listens, or has lived for a second, or sends "ready" within three']];
+test('what is wrapped loses nothing: words go to the next line', () => {
+  const rows = [['script path', '/srv/shop/app.js'], ['ready when', 'it listens, or has lived for a second, or sends "ready" within three']];
   const text = renderTable({ rows, paint: plain, columns: 50, isWrapped: true });
-  expect(text).toContain(path);
   expect(linesOf(text).slice(2, -1).map((line) => line.split('│')[2].trim()).join(' ')).toBe(rows[1][1]);
-  expect(new Set(linesOf(text).map(textWidth)).size).toBe(1);
+  expect([...new Set(linesOf(text).map((line) => stringWidth(line)))]).toEqual([50]);
+});
+
+test('a path is never cut: where it is wider than the terminal, there is no frame that the terminal would break', () => {
+  const path = '/srv/shop/releases/current/app.js';
+  const text = renderTable({ rows: [['script path', path], ['ready when', 'it listens, or has lived for a second']], paint: plain, columns: 40, isWrapped: true });
+  expect(linesOf(text)).toEqual([`script path  ${path}`, 'ready when   it listens, or has lived for a', '             second']);
 });
 
 test('a column of a given width is cut, and the last one is wrapped where the terminal ends', () => {
@@ -85,7 +92,26 @@ test('rows that are drawn together are rows', () => {
   expect(lines.map((line) => line.split('│').map((cell) => cell.trim()).slice(1, -1))).toEqual(rows.map(([id, name]) => [id, name, 'online']));
 });
 
+test('an emoji is not cut in two', () => {
+  for (let columns = 8; columns < 50; columns += 1) {
+    const text = renderTable({ head: ['name'], rows: [[`a${'😀'.repeat(20)}`]], paint: plain, columns });
+    expect(text).not.toMatch(/\p{Cs}/u);
+    expect(new Set(linesOf(text).map((line) => stringWidth(line))).size, text).toBe(1);
+  }
+});
+
+test('what is taken for plain is as wide as string-width says', () => {
+  const wrong = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).filter((character) => isPlain(character) && stringWidth(character) !== 1);
+  expect(wrong).toEqual([]);
+  expect(textWidth('⌚watch')).toBe(7);
+});
+
+test('cli-table3 measures with the same package', () => {
+  const { resolve } = createRequire(import.meta.url);
+  expect(createRequire(resolve('cli-table3')).resolve('string-width')).toBe(resolve('string-width'));
+});
+
 test('what is hostile becomes "?"; what joins an emoji stays', () => {
-  expect(oneLine('a\u001b[2Jb\u0007\u200b\u2028\ufeff')).toBe('a?[2Jb????');
+  expect(oneLine('a\u001b[2Jb\u0007\u061c\u200b\u2028\ufeff')).toBe('a?[2Jb?????');
   expect(oneLine('👩‍👩‍👧')).toBe('👩‍👩‍👧');
 });
