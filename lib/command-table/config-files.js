@@ -4,7 +4,7 @@ const [ONLY, ENV] = OF_FILE;
 /** @type {[string, string]} */
 const UPDATE_ENV = ['-a, --update-env', 'accepted: the apps of a file get the variables of this shell anyway'];
 
-/** What is done with config files. @type {import('./row.js').Command[]} */
+/** Commands that work with config files. @type {import('./row.js').Command[]} */
 export const CONFIG = [
   {
     name: 'startOrRestart', words: '[config]', brief: 'start the apps of a config file, restart those that run', help: 'start the apps of a config file; those that run are restarted', takesOptionsOf: 'restart', options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH, JSON_OPTION],

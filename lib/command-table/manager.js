@@ -128,7 +128,7 @@ export const ELSEWHERE = /** @type {const} */ ({
   'profile:mem': 'nclust profile <app> --heap takes the heap of a process of an app.',
 });
 
-/** What helps people along. @type {import('./row.js').Command[]} */
+/** Commands for help and diagnosis. @type {import('./row.js').Command[]} */
 export const HELP = [
   {
     name: 'doctor', brief: 'look for what makes trouble here, and tell what to do', help: 'look for what is known to make trouble here, and tell what to do', options: [JSON_OPTION],

@@ -76,7 +76,7 @@ const JUMP_CELLS = 5;
 export function difference(before, after, paint) {
   const isKnown = before !== null && before.columns === after.columns && before.rows === after.rows;
   const pieces = isKnown ? [] : [paint('reset', CLEAR_SCREEN)];
-  /** What is written in one style. */
+  /** Cells of one style, which are painted together. */
   let [style, run] = ['', ''];
   const endRun = () => {
     pieces.push(paint(style, run));

@@ -1,4 +1,4 @@
-// What moves the cursor and clears the screen. Colours are chalk's: see paint.js.
+// Escape codes that move the cursor or clear the screen. Colours are chalk's: see paint.js.
 
 export const HOME = '\u001b[H';
 export const CLEAR_SCREEN = '\u001b[2J';

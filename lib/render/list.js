@@ -43,7 +43,7 @@ function renderBlock(slot, nowMs) {
 }
 
 /**
- * What a list can be sorted by.
+ * Keys by which --sort orders a list.
  * @type {Record<string, (slot: SlotStatus, nowMs: number) => string|number>}
  */
 export const SORT_FIELDS = {

@@ -8,7 +8,7 @@ const EVERY_COLOUR = new RegExp(COLOURS, 'g');
 const MARKED_MAX_CHARS = 1_000;
 
 /**
- * What an app wrote, with its colours, and without what moves the cursor, clears the screen or does anything else to a terminal.
+ * Takes from a line of an app every control character and escape sequence but its colours.
  * @param {string} line
  * @returns {string}
  */

@@ -8,7 +8,7 @@ import { Chalk, supportsColor, supportsColorStderr } from 'chalk';
 /** @typedef {{stdout: ColourLevel, stderr: ColourLevel}} ColourLevels */
 
 /**
- * What chalk has found out about this process: its terminals, TERM, COLORTERM, FORCE_COLOR and --color.
+ * The levels that chalk has detected for this process, from its terminals, TERM, COLORTERM, FORCE_COLOR and --color.
  * @returns {ColourLevels}
  */
 export function detectedLevels() {

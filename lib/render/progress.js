@@ -40,7 +40,7 @@ export function renderProgress({ doing, forMs, progress, ageMs }, { columns, row
   return cutLines(lines, columns - 1);
 }
 
-/** Of the longest, so that nothing moves while it is shown. */
+/** Width of the longest phase, so that the columns do not move. */
 const PHASE_WIDTH = 'backing off'.length;
 
 /**

@@ -15,7 +15,7 @@ export const LAST_BRANCH = '└ ';
 /** cli-table3 measures a cell again for each of its lines, so more of them in a cell cost more. */
 const TEXTS_IN_ONE = 4;
 
-/** Narrower texts look alike. */
+/** Columns are not narrowed below this: shorter beginnings of names look alike. */
 const WIDTH_MIN = 5;
 
 /** The spaces beside a cell. */

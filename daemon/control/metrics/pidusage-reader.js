@@ -27,7 +27,7 @@ export function createPidusageReader({ stat = askPidusage, nowMono = () => perfo
     for (const [pid, untilMono] of avoided) if (nowMono() >= untilMono) avoided.delete(pid);
     const asked = pids.filter((pid) => !avoided.has(pid));
     const stats = asked.length === 0 ? {} : await stat(asked).catch(nothingOfTheGone);
-    // If another process gets the pid, pidusage reads from the descriptor of the old one, and keeps it for as long as somebody asks.
+    // If another process gets the pid, pidusage reads from the descriptor of the old one, and keeps that open as long as this reader asks.
     for (const pid of asked) if (!stats[pid]) avoided.set(pid, nowMono() + AVOIDED_MS);
     return new Map(Object.values(stats).flatMap((one) => (one ? [[one.pid, readingOf(one)]] : [])));
   };

@@ -21,7 +21,7 @@ export function createProcTreeReader({ readRow = readProcRow, readTable = readPr
   let families = new Map();
   let nextScanMono = -Infinity;
 
-  /** Scans known trees as well: whoever asks for new roots alone must not make it forget the others. @param {number[]} roots */
+  /** Scans known trees as well: lookAtNew() asks for new roots alone, and the known ones must stay known. @param {number[]} roots */
   function scan(roots) {
     const beganMono = nowMono();
     const table = readTable();

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { waitFor } from '../../helpers/wait-for.js';
 import { runProgram } from '../../../lib/program.js';
 import { openServer } from './rpc-server.js';
@@ -27,7 +27,6 @@ async function waiting(argv, { isTTY = true, env = {} } = {}) {
     onInterrupt: (listener) => (listeners.add(listener), () => listeners.delete(listener)),
     env: { PATH: '/usr/bin:/bin', NCLUST_HOME: server.home, NO_COLOR: '1', ...env }, node: { file: process.execPath, version: process.version },
   });
-  onTestFinished(() => server.close());
   await waitFor('the request', () => asked.length > 0);
   return {
     asked,

@@ -24,6 +24,8 @@ export async function openServer(handlers) {
   const calls = [];
   /** @type {Set<Socket>} */
   const sockets = new Set();
+  /** Requests that no handler has answered. @type {{id: any, socket: Socket}[]} */
+  const unanswered = [];
 
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -45,7 +47,8 @@ export async function openServer(handlers) {
     socket.lastId = id;
     try {
       const result = (handlers[method] ?? (() => HELLO))(params, socket);
-      if (result !== undefined && !socket.destroyed) socket.write(resultLine(id, result));
+      if (result === undefined) unanswered.push({ id, socket });
+      else if (!socket.destroyed) socket.write(resultLine(id, result));
     } catch (error) {
       socket.write(errorLine(id, toWire(error)));
     }
@@ -59,6 +62,8 @@ export async function openServer(handlers) {
 
   await new Promise((resolve) => { server.listen(path, () => resolve(undefined)); });
   onTestFinished(async () => {
+    // A command whose test has failed may still wait. If its connection breaks without an answer, it starts a manager in this home.
+    for (const { id, socket } of unanswered) if (!socket.destroyed) socket.write(errorLine(id, toWire(new Error('The test is over.'))));
     await close();
     rmSync(home, { recursive: true, force: true });
   });
