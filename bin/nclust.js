@@ -2,7 +2,7 @@
 import module from 'node:module';
 import { isatty } from 'node:tty';
 
-/** @type {import('../lib/perform.js').Io} */
+/** @type {import('../lib/cli/run-command.js').Io} */
 const io = {
   print,
   talk,
@@ -25,10 +25,10 @@ void main(process.argv.slice(2));
 
 /** @param {string[]} argv */
 async function main(argv) {
-  if (process.pid === 1 && process.platform === 'linux') (await import('../lib/run/init.js')).becomeInit(argv);
+  if (process.pid === 1 && process.platform === 'linux') (await import('../lib/run/first-process.js')).becomeInit(argv);
   // From Node.js 22.8 on. Before the large modules are read.
-  if ('enableCompileCache' in module) (await import('../lib/compile-cache.js')).keepCompiled(process.env);
-  const { runProgram } = await import('../lib/program.js');
+  if ('enableCompileCache' in module) (await import('../lib/cli/compile-cache.js')).keepCompiled(process.env);
+  const { runProgram } = await import('../lib/cli/program.js');
   process.exitCode = await runProgram(argv, io);
   // Faster than to wait until Node.js finds out that nothing is left to do.
   if (process.stdout.writableLength === 0 && !hasTalked) process.exit();

@@ -1,3 +1,3 @@
-export { defineConfig } from './define-config.js';
+export { defineConfig } from './config/define-config.js';
 export { connect } from './library/connect.js';
 export { NclustError } from './shared/errors.js';

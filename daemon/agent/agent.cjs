@@ -18,7 +18,7 @@ function start() {
   const { whenBooted } = /** @type {typeof import('./booted.cjs')} */ (later('./booted.cjs'));
   const { createChannel } = /** @type {typeof import('./channel.cjs')} */ (later('./channel.cjs'));
   const { HeldSockets } = /** @type {typeof import('./sockets.cjs')} */ (later('./sockets.cjs'));
-  const { keepLastWords } = /** @type {typeof import('./output.cjs')} */ (later('./output.cjs'));
+  const { keepLastWords } = /** @type {typeof import('./blocking-stdio.cjs')} */ (later('./blocking-stdio.cjs'));
 
   const channel = createChannel(settings.logFiles);
   keepLastWords();
@@ -30,10 +30,10 @@ function start() {
   whenBooted(() => void channel.say({ act: 'booted' }));
 }
 
-/** As if required, which takes 30 KB more, and leaves traces. @returns {typeof import('./later.cjs')} */
+/** As if required, which takes 30 KB more, and leaves traces. @returns {typeof import('./loader.cjs')} */
 function loader() {
   const module = { exports: /** @type {any} */ ({}) };
-  const filename = `${__dirname}/later.cjs`;
+  const filename = `${__dirname}/loader.cjs`;
   vm.compileFunction(fs.readFileSync(filename, 'utf8'), ['module', 'require', '__dirname'], { filename })(module, require, __dirname);
   return module.exports;
 }
@@ -41,15 +41,15 @@ function loader() {
 /**
  * @param {import('./channel.cjs').Channel} channel
  * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
- * @param {typeof import('./later.cjs').later} later
+ * @param {typeof import('./loader.cjs').later} later
  * @param {boolean} isMeasured
- * @returns {{ of: () => ReturnType<typeof import('./vitals.cjs').createVitals>, report: () => void }}
+ * @returns {{ of: () => ReturnType<typeof import('./report.cjs').createVitals>, report: () => void }}
  */
 function beginVitals(channel, { servers }, later, isMeasured) {
-  /** @type {ReturnType<typeof import('./vitals.cjs').createVitals> | undefined} */
+  /** @type {ReturnType<typeof import('./report.cjs').createVitals> | undefined} */
   let known;
   const onFault = (/** @type {unknown} */ error) => void channel.say({ act: 'fault', part: 'metrics', message: String(error) });
-  const vitals = { of: () => (known ??= /** @type {typeof import('./vitals.cjs')} */ (later('./vitals.cjs')).createVitals(servers, onFault)), report: () => known?.report() };
+  const vitals = { of: () => (known ??= /** @type {typeof import('./report.cjs')} */ (later('./report.cjs')).createVitals(servers, onFault)), report: () => known?.report() };
   if (!isMeasured) return vitals;
   vitals.of().measure((report) => channel.say({ act: 'report', report }));
   // On Unix what is sent here is in the channel before the process ends.
@@ -61,7 +61,7 @@ function beginVitals(channel, { servers }, later, isMeasured) {
  * What the keeper asks for.
  * @param {import('./channel.cjs').Channel} channel
  * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
- * @param {typeof import('./later.cjs').later} later
+ * @param {typeof import('./loader.cjs').later} later
  * @param {ReturnType<typeof beginVitals>} vitals
  */
 function obey(channel, sockets, later, vitals) {
@@ -91,7 +91,7 @@ function obey(channel, sockets, later, vitals) {
   channel.on('ask', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
   channel.on('watch', ({ everyMs }) => vitals.of().watch(everyMs, (/** @type {object} */ news) => channel.say({ act: 'vitals', ...news, connections: sockets.servers.open })));
   channel.on('inspect', ({ seq, isOn }) => channel.say({ act: 'answer', seq, ...later('./inspect.cjs').inspect(isOn) }));
-  channel.on('profile', ({ seq, ...question }) => later('./profile.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) => channel.say({ act: 'answer', seq, ...said })));
+  channel.on('profile', ({ seq, ...question }) => later('./inspector.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) => channel.say({ act: 'answer', seq, ...said })));
   channel.on('unlisten', () => {
     sockets.closeListening({ isForGood: true }, () => channel.say({ act: 'unlistened' }));
   });
@@ -112,7 +112,7 @@ function hidePreload() {
   if (at !== -1) process.execArgv.splice(at, 2);
 }
 
-/** @returns {{ isCluster?: boolean, isGated?: boolean, metrics?: boolean, scheduling?: string, sockets?: import('./sockets.cjs').Inherited[], logFiles?: import('./log-stand-in.cjs').LogFiles } | null} */
+/** @returns {{ isCluster?: boolean, isGated?: boolean, metrics?: boolean, scheduling?: string, sockets?: import('./sockets.cjs').Inherited[], logFiles?: import('./log-fallback.cjs').LogFiles } | null} */
 function takeSettings() {
   const text = process.env.NCLUST_AGENT;
   delete process.env.NCLUST_AGENT;

@@ -2,7 +2,7 @@
 'use strict';
 
 const net = require('node:net');
-const { later } = require('./later.cjs');
+const { later } = require('./loader.cjs');
 
 /** Flags of uv_tcp_bind. */
 const IPV6_ONLY = 1;

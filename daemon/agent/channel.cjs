@@ -1,8 +1,8 @@
 // The way to the keeper: the IPC channel, and when that keeper has died, the door of the next one.
 'use strict';
 
-const { tryTo } = require('./guard.cjs');
-const { later } = require('./later.cjs');
+const { tryTo } = require('./isolation.cjs');
+const { later } = require('./loader.cjs');
 
 // The prefix makes Node emit 'internalMessage' in place of 'message', so the app's own listeners never see ours, and listening to
 // it does not keep the process alive (lib/internal/child_process.js).
@@ -19,7 +19,7 @@ const CMD = 'NODE_NCLUST';
  */
 
 /**
- * @param {import('./log-stand-in.cjs').LogFiles} [logFiles]
+ * @param {import('./log-fallback.cjs').LogFiles} [logFiles]
  * @returns {Channel}
  */
 function createChannel(logFiles) {
@@ -44,7 +44,7 @@ function createChannel(logFiles) {
     if (message?.cmd === CMD) receive(message, handle);
   });
   const lose = whenDisconnected(() => {
-    tryTo(() => { door = later('./orphan.cjs').findKeeper({ home, instanceId, logFiles, receive }); });
+    tryTo(() => { door = later('./reconnect.cjs').findKeeper({ home, instanceId, logFiles, receive }); });
     tryTo(lost);
   });
 

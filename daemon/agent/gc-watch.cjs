@@ -12,7 +12,7 @@ const COLLECTIONS_MAX = 10;
 const COLLECTIONS_MEAN = 3;
 const UNWATCHED_MAX = 19;
 
-/** Begins at once. @param {import('./guard.cjs').Guard} guard */
+/** Begins at once. @param {import('./isolation.cjs').Guard} guard */
 function createGcWatch(guard) {
   let totalMs = 0;
   let seen = 0;

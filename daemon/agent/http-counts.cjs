@@ -46,7 +46,7 @@ const TIMED_MAX = 500;
  *
  * Who begins to count while an unseen request is under way takes its answer for that of the one behind it: if the connection then ends, that one is in no sum.
  * @param {InstanceType<typeof import('./servers.cjs').Servers>} servers
- * @param {import('./guard.cjs').Guard} guard
+ * @param {import('./isolation.cjs').Guard} guard
  */
 function createHttpCounts(servers, guard) {
   let [requests, answers, aborted, durationMs] = [0, 0, 0, 0];

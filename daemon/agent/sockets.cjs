@@ -4,7 +4,7 @@
 const net = require('node:net');
 const path = require('node:path');
 const { bindAlone, bindBeside, bindOwn, IPV6_ONLY, keyOf, openHandle } = require('./bind.cjs');
-const { later } = require('./later.cjs');
+const { later } = require('./loader.cjs');
 const { Servers } = require('./servers.cjs');
 const { backlogOf, closeOnAbort, framesAbove, isAlone, kindOf, portOf, replaceMethod } = require('./listen-args.cjs');
 
@@ -100,7 +100,7 @@ class HeldSockets {
       then();
     };
     if (this.#channel.isOpen()) close();
-    else later('./quiet.cjs').whenQuiet(close);
+    else later('./close-when-idle.cjs').whenQuiet(close);
   }
 
   /**
@@ -313,7 +313,7 @@ class HeldSockets {
     this.#gate?.shut(handle);
     reattach(use, handle);
     // Who is in its queue gets an answer.
-    later('./quiet.cjs').whenQuiet(() => lost.close());
+    later('./close-when-idle.cjs').whenQuiet(() => lost.close());
   }
 
   #keeperLost() {

@@ -1,25 +1,25 @@
-import { readAppMessage } from './app-message.js';
-import { noteWishes } from './chronicle/process-events.js';
-import { tell } from './core.js';
-import { createEventBus, tellDeleted } from './event-bus.js';
-import { allNames, EVENTS } from './events.js';
-import { FACTS } from './facts.js';
-import { createHandleKeep } from './handle-keep.js';
-import { createHearing } from './hearing.js';
-import { introduce } from './introduction.js';
-import { createKeeperLink, KeeperLost } from './keeper-link.js';
-import { noteKey } from './memory.js';
+import { readAppMessage } from './app-channel/messages.js';
+import { noteWishes } from './events/process-events.js';
+import { tell } from './keeper-link/tell.js';
+import { createEventBus, tellDeleted } from './events/bus.js';
+import { allNames, EVENTS } from './handlers.js';
+import { FACTS } from './loop/keeper-events.js';
+import { createHandleKeep } from './keeper-link/listener-copies.js';
+import { createHearing } from './app-channel/hearing.js';
+import { introduce } from './recovery/meet-keeper.js';
+import { createKeeperLink, KeeperLost } from './keeper-link/link.js';
+import { noteKey } from './state/slot-history.js';
 import { NclustError } from '../../lib/shared/errors.js';
-import { RECEIPTS_KEPT } from './requests.js';
-import { createWaiters } from './waiters.js';
-import { memoryOf, newWorld } from './world.js';
+import { RECEIPTS_KEPT } from './requests/outcome.js';
+import { createWaiters } from './requests/waiters.js';
+import { memoryOf, newWorld } from './state/registry.js';
 
-/** @import { Change, Desired } from './desired.js' */
-/** @import { ControlEvent, Core, Parts } from './core.js' */
-/** @import { Port, Snapshot } from './keeper-link.js' */
-/** @import { Installation } from './installation.js' */
-/** @import { Receipt } from './requests.js' */
-/** @import { World } from './world.js' */
+/** @import { Change, Desired } from './state/desired.js' */
+/** @import { ControlEvent, Core, Parts } from './keeper-link/tell.js' */
+/** @import { Port, Snapshot } from './keeper-link/link.js' */
+/** @import { Installation } from './update/installation.js' */
+/** @import { Receipt } from './requests/outcome.js' */
+/** @import { World } from './state/registry.js' */
 
 /** After a keeper could not be launched the next attempt is this much later, in ms. */
 const RELAUNCH_MS = 1_000;
@@ -59,7 +59,7 @@ export class Control {
 
   /**
    * @param {Parts} parts
-   * @param {import('./store.js').Loaded} loaded
+   * @param {import('./state/store.js').Loaded} loaded
    */
   constructor(parts, { desired, isExact, notices }) {
     this.#core = { parts, world: newWorld(desired), isExact, link: null, dispatch: (event) => this.dispatch(event), bus: createEventBus(parts.chronicle) };

@@ -1,9 +1,9 @@
-import { withLiveFields } from '../../lib/shared/spec-needs.js';
-import { findApp, specOf } from './desired.js';
-import { attachLogs } from './facts.js';
-import { findSlot, seatsOf } from './world.js';
+import { withLiveFields } from '../../lib/shared/spec/change-effects.js';
+import { attachLogs } from './loop/keeper-events.js';
+import { findApp, specOf } from './state/desired.js';
+import { findSlot, seatsOf } from './state/registry.js';
 
-/** @import { Core } from './core.js' */
+/** @import { Core } from './keeper-link/tell.js' */
 
 /**
  * What runs of an app goes by what is wanted now, as far as that needs no new process.

@@ -6,46 +6,46 @@ import { ApiServer } from './api/server.js';
 import { reopenLogs } from './api/log-files.js';
 import { toldByApps } from './api/messages.js';
 import { createAnswer } from './api/methods.js';
-import { createChronicle } from './chronicle/chronicle.js';
-import { chronicled } from './chronicle/journal-events.js';
-import { systemClock } from './clock.js';
+import { createChronicle } from './events/log.js';
+import { chronicled } from './events/manager-events.js';
+import { systemClock } from './host/clock.js';
 import { Control } from './control.js';
-import { findApp } from './desired.js';
-import { createEnvironment } from './environment.js';
-import { createJournal } from './journal.js';
-import { controlDigest, ownInstallation, probe, PROBE } from './installation.js';
-import { KeeperLost } from './keeper-link.js';
-import { launchKeeper } from './launch-keeper.js';
-import { createArchive } from './logs/archive.js';
-import { createLogKeeper } from './logs/log-keeper.js';
+import { findApp } from './state/desired.js';
+import { createEnvironment } from './spawn/environment.js';
+import { createJournal } from './logs/manager-log.js';
+import { controlDigest, ownInstallation, probe, PROBE } from './update/installation.js';
+import { KeeperLost } from './keeper-link/link.js';
+import { launchKeeper } from './keeper-link/launch.js';
+import { createArchive } from './logs/archive/archive.js';
+import { createLogKeeper } from './logs/app-logs.js';
 import { createFleet } from './logs/shipping/fleet.js';
-import { findForeground } from './logs/shipping/foreground.js';
+import { findForeground } from './logs/foreground.js';
 import { createExports } from './metrics/exports.js';
 import { createHostReader } from './metrics/host.js';
 import { createMetrics } from './metrics/metrics.js';
 import { createPrivateMemory } from './metrics/private-memory.js';
 import { createUsageReader } from './metrics/usage.js';
-import { watchOomKills } from './oom.js';
-import { findOrphans } from './orphans.js';
-import { openOwnLog, OWN_LOG_LIMITS } from './own-log.js';
-import { createPidFiles } from './pid-files.js';
-import { checkPresent, preflight } from './preflight.js';
-import { withPresentNode } from './present-node.js';
-import { createSecrets } from './secrets.js';
+import { watchOomKills } from './host/oom-kills.js';
+import { findOrphans } from './recovery/find-orphans.js';
+import { openOwnLog, OWN_LOG_LIMITS } from './logs/own-log.js';
+import { createPidFiles } from './status/pid-files.js';
+import { checkPresent, preflight } from './spawn/preflight.js';
+import { withPresentNode } from './spawn/present-node.js';
+import { createSecrets } from './spawn/secrets.js';
 import { createSettings } from './settings.js';
-import { createStore } from './store.js';
-import { createTidy } from './tidy.js';
-import { systemLimits } from '../../lib/shared/system-limits.js';
-import { openWatcher } from './triggers/open-watcher.js';
-import { createTreeReader, sharedBytes } from './triggers/process-trees.js';
+import { createStore } from './state/store.js';
+import { createTidy } from './host/idle-gc.js';
+import { systemLimits } from '../../lib/shared/host/system-limits.js';
+import { openWatcher } from './triggers/watcher.js';
+import { createTreeReader, sharedBytes } from './host/process-trees.js';
 import { createTriggers } from './triggers/triggers.js';
-import { createWeb } from './web/web.js';
-import { availableCpus } from '../../lib/shared/cpus.js';
+import { createWeb } from './web/dashboard.js';
+import { availableCpus } from '../../lib/shared/host/cpus.js';
 import { homePaths, resolveHome } from '../../lib/shared/paths.js';
 import { readVersion } from '../../lib/shared/version.js';
 
-/** @import { Parts } from './core.js' */
-/** @import { Port } from './keeper-link.js' */
+/** @import { Parts } from './keeper-link/tell.js' */
+/** @import { Port } from './keeper-link/link.js' */
 
 const own = { ...ownInstallation(), digest: controlDigest(ownInstallation().root) };
 // Another version asks what this one is, before it makes way.

@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs';
 import { NclustError } from '../../lib/shared/errors.js';
-import { isLocal, parseListen } from '../../lib/shared/metrics-target.js';
-import { replaceFile } from '../../lib/shared/replace-file.js';
-import { checkKey, checkSetting, readSettings } from '../../lib/shared/settings.js';
-import { readSettingsFile, readSettingsText } from '../../lib/shared/settings-file.js';
-import { canCompress, checkCompression } from './logs/compression.js';
+import { isLocal, parseListen } from '../../lib/shared/settings/listen-address.js';
+import { replaceFile } from '../../lib/shared/host/replace-file.js';
+import { checkKey, checkSetting, readSettings } from '../../lib/shared/settings/settings.js';
+import { readSettingsFile, readSettingsText } from '../../lib/shared/settings/settings-file.js';
+import { canCompress, checkCompression } from './logs/archive/compression.js';
 
-/** @import { LogInterval } from './logs/interval.js' */
-/** @import { ReadSettings } from '../../lib/shared/settings.js' */
+/** @import { LogInterval } from './logs/write/interval.js' */
+/** @import { ReadSettings } from '../../lib/shared/settings/settings.js' */
 
 /** A person may edit the file: how often it is looked at, in ms. */
 const LOOK_EVERY_MS = 1_000;
@@ -29,13 +29,13 @@ const LOOK_EVERY_MS = 1_000;
 /**
  * Where metrics go.
  * @typedef {object} MetricsSettings
- * @property {import('../../lib/shared/metrics-target.js').ListenTarget} listen
+ * @property {import('../../lib/shared/settings/listen-address.js').ListenTarget} listen
  * @property {boolean} allowRemote
  * @property {string} otlp  An address, or 'none'.
  * @property {number} otlpIntervalMs
  */
 
-/** @typedef {{listen: import('../../lib/shared/web-target.js').WebTarget, mayAct: boolean, allowRemote: boolean}} WebSettings  Of the dashboard. */
+/** @typedef {{listen: import('../../lib/shared/settings/web-target.js').WebTarget, mayAct: boolean, allowRemote: boolean}} WebSettings  Of the dashboard. */
 
 /**
  * What holds for the whole home: settings.json, which belongs to its user.

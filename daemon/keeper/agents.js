@@ -1,6 +1,6 @@
 // What agents tell the keeper, and what it answers.
+import { Rotation } from './balancer.js';
 import { claimKey } from './listeners.js';
-import { Rotation } from './rotation.js';
 
 /** A socket that no instance of a running app uses is closed this long after the app began to listen elsewhere. */
 const UNUSED_AFTER_MS = 5_000;

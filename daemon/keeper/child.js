@@ -10,7 +10,7 @@ let lastSeq = 0;
 export class Child {
   /** @type {import('node:child_process').ChildProcess | null} null for an adopted one. */
   #process;
-  /** @type {import('./door.js').OrphanLine | null} How an adopted one is reached, once its agent has found the door. */
+  /** @type {import('./keeper-socket.js').OrphanLine | null} How an adopted one is reached, once its agent has found the door. */
   #line = null;
   /** @type {(exit: import('./protocol.js').Exit) => void} */
   #resolveExited = () => {};
@@ -112,7 +112,7 @@ export class Child {
     return this.#line !== null || this.#process?.connected === true;
   }
 
-  /** @param {import('./door.js').OrphanLine | null} line */
+  /** @param {import('./keeper-socket.js').OrphanLine | null} line */
   attach(line) {
     this.#line = line;
     this.hasAgent = line !== null;

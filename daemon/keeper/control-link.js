@@ -4,7 +4,7 @@ import { KeeperError, PROTOCOL } from './protocol.js';
 
 /**
  * @typedef {(params: any, handle: import('./listeners.js').Handle | undefined) => unknown | Promise<unknown>} Verb
- * @typedef {import('./babysitter.js').Peer} Peer
+ * @typedef {import('./control-supervisor.js').Peer} Peer
  */
 
 /**

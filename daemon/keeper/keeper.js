@@ -1,11 +1,11 @@
 import { watchForeign } from './adopted.js';
+import { toApps } from './agent-verbs.js';
 import { AgentDesk } from './agents.js';
 import { createAppMessages } from './app-messages.js';
 import { Child } from './child.js';
 import { openInput } from './input.js';
 import { Listeners } from './listeners.js';
 import { describeError } from './log.js';
-import { toApps } from './message-verbs.js';
 import { createProcessTable } from './processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
 import { retire, sweep } from './retire.js';
@@ -27,7 +27,7 @@ export class Keeper {
   #children = new Map();
   /** @type {Map<string, unknown>} */
   #notes = new Map();
-  /** @type {Map<string, import('./door.js').OrphanLine>} Agents that found the door before control adopted their process. */
+  /** @type {Map<string, import('./keeper-socket.js').OrphanLine>} Agents that found the door before control adopted their process. */
   #orphanLines = new Map();
   /** @type {Map<string, () => void>} */
   #lookAfter = new Map();
@@ -221,7 +221,7 @@ export class Keeper {
     this.#lookAfter.set(instanceId, watchForeign(pid, startTicks, () => this.#onExit(child, null, null)));
   }
 
-  /** @returns {import('./door.js').DoorEvents} */
+  /** @returns {import('./keeper-socket.js').DoorEvents} */
   get doorEvents() {
     return {
       onOrphan: (line) => {

@@ -2,7 +2,7 @@
 // themselves from one kernel queue. As it keeps its own copy, what is queued outlives every worker.
 import net from 'node:net';
 import { getSystemErrorName } from 'node:util';
-import { bindPath, removePath, restorePath } from './socket-path.js';
+import { bindPath, removePath, restorePath } from './unix-path.js';
 
 /** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
 const REUSE_PORT = 2;

@@ -2,16 +2,16 @@
 import { closeSync, fstatSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createBabysitter } from './babysitter.js';
+import { keeperDigest } from './code-digest.js';
 import { createControlLink } from './control-link.js';
-import { keeperDigest } from './digest.js';
-import { openDoor } from './door.js';
+import { createBabysitter } from './control-supervisor.js';
+import { createTidy } from './idle-gc.js';
+import { openDoor } from './keeper-socket.js';
 import { Keeper } from './keeper.js';
 import { claimHome } from './lock.js';
 import { describeError, log, logTo } from './log.js';
 import { createPipePool } from './pipes.js';
 import { lowerOomScore, takeAgentFrom } from './spawn.js';
-import { createTidy } from './tidy.js';
 
 const LAUNCHER_FD = 3;
 /** After SIGTERM control stops everything, with the grace of each app. When there is no control by then, the keeper does it. */
@@ -159,7 +159,7 @@ function keep({ env, isInherited, claim, run, digest }) {
     onEnded();
     babysitter.restart();
   }, CONTROL_LOOK_MS);
-  link.connect(/** @type {import('./babysitter.js').Peer} */ (/** @type {unknown} */ (withPid(process, process.ppid))));
+  link.connect(/** @type {import('./control-supervisor.js').Peer} */ (/** @type {unknown} */ (withPid(process, process.ppid))));
   link.event('here', {});
 }
 

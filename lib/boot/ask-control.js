@@ -1,12 +1,12 @@
-import { knock } from '../knock.js';
-import { TO_CLIENT_MAX_BYTES } from '../shared/protocol.js';
-import { createLineReader, parseLine, requestLine } from '../shared/rpc.js';
+import { knock } from '../client/try-connect.js';
+import { TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
+import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js';
 
 /**
  * Asks control for the list, once and on a connection of its own: whether it answers is the question.
  * @param {string} sock
  * @param {AbortSignal} signal  Ends the wait.
- * @returns {Promise<import('../shared/protocol.js').SlotStatus[]|null>}  Null when it does not answer. Never rejects.
+ * @returns {Promise<import('../shared/wire/protocol.js').SlotStatus[]|null>}  Null when it does not answer. Never rejects.
  */
 export async function askControl(sock, signal) {
   const socket = await knock(sock, signal).catch(() => null);
@@ -30,6 +30,6 @@ export async function askControl(sock, signal) {
 function slotsIn(line) {
   const parsed = parseLine(line);
   if ('fault' in parsed) return null;
-  const { slots } = /** @type {{slots?: import('../shared/protocol.js').SlotStatus[]}} */ (parsed.message.result ?? {});
+  const { slots } = /** @type {{slots?: import('../shared/wire/protocol.js').SlotStatus[]}} */ (parsed.message.result ?? {});
   return slots ?? null;
 }

@@ -1,12 +1,12 @@
-import { keptApps } from '../commands/not-running.js';
-import { connectOrLaunch } from '../launch.js';
+import { keptApps } from '../client/not-running.js';
+import { connectOrLaunch } from '../client/connect.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
-import { attend } from './attend.js';
-import { hasLeft, visitKeeper } from './visit-keeper.js';
+import { attend } from './watch-manager.js';
+import { hasLeft, visitKeeper } from './probe-manager.js';
 // An update in place would give a process that lives for months the modules of another version: what may be needed later is read now.
-import '../check-home.js';
-import '../spawn-keeper.js';
+import '../client/check-home.js';
+import '../client/spawn-keeper.js';
 
 /** For a keeper that was there a moment ago. */
 const VISIT_MS = 20_000;
@@ -28,7 +28,7 @@ const PAUSE_MS = 50;
 export async function stayWith({ home, notifier, talk, ending, send }) {
   const paths = homePaths(home);
   const over = new AbortController();
-  /** @type {import('./visit-keeper.js').Visit|null} */
+  /** @type {import('./probe-manager.js').Visit|null} */
   let visit = null;
   const end = () => {
     if (visit) send(visit.keeperPid, 'SIGTERM');

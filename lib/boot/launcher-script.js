@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../shared/daemon-node.js';
+import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../shared/host/daemon-node.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
 /** Oldest major version that runs nclust. */

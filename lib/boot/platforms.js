@@ -1,6 +1,6 @@
-import { findProgram } from '../config/find-program.js';
+import { findProgram } from '../config/spec/find-program.js';
+import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
-import { nearWords } from '../shared/near-words.js';
 
 /** @typedef {'systemd'|'launchd'|'openrc'|'rcd'|'rcd-openbsd'} Platform  Those there is a service for. */
 

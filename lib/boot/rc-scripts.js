@@ -1,6 +1,6 @@
 import { shellQuote } from '../shared/shell-quote.js';
 
-/** @typedef {import('./systemd-unit.js').Service} Service */
+/** @typedef {import('./systemd.js').Service} Service */
 
 /**
  * A script for OpenRC, whose supervise-daemon starts the main process again.

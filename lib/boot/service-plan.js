@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { launchdPlist } from './launchd-plist.js';
+import { launchdPlist } from './launchd.js';
 import { freebsdScript, identifier, openbsdScript, openrcScript } from './rc-scripts.js';
-import { systemdUnit } from './systemd-unit.js';
+import { systemdUnit } from './systemd.js';
 
 /** @typedef {import('./platforms.js').Platform} Platform */
-/** @typedef {import('./systemd-unit.js').Service} Service */
+/** @typedef {import('./systemd.js').Service} Service */
 
 /**
  * A file to be written.

@@ -33,7 +33,7 @@ const STOP_MIN_S = 90;
 /**
  * @param {string|undefined} word  The platform.
  * @param {Record<string, any>} options  Those of `startup`.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @returns {Intent}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
  */
 export function intend(word, options, context) {

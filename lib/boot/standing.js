@@ -1,4 +1,4 @@
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 /**
  * Whether everything that should run does, or has failed at its first attempt.

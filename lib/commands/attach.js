@@ -1,15 +1,15 @@
 import { createInterface } from 'node:readline';
-import { streamLogs } from '../log-stream.js';
+import { newToken } from '../cli/outcome.js';
+import { streamLogs } from '../client/log-stream.js';
+import { nothingThere } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
-import { absoluteScripts } from './listed.js';
-import { nothingThere } from './not-running.js';
-import { newToken } from './outcome.js';
+import { absoluteScripts } from './apps/targets.js';
 
-/** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
 
 /**
  * What is typed goes to an app line by line, and what it writes is shown, until one side has had enough. The app is left alone then.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  The target, and what ends a line for the app.
  * @returns {AsyncGenerator<{entries: LogEntry[]}, void, void>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and
  *   ERR_NCLUST_BAD_SELECTOR when several processes are meant.
@@ -46,7 +46,7 @@ export async function* attach(context, [word, separator = '\n']) {
 
 /**
  * One line that could not be sent is no reason to stop: the app may be on its way back.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {unknown} error
  */
 function sayRefusal({ talk }, error) {

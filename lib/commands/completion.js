@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
-import { COMMANDS } from '../command-table.js';
-import { OPTIONS_OF } from '../config/options.js';
+import { COMMANDS } from '../cli/table/commands.js';
+import { OPTIONS_OF } from '../config/options/options.js';
 import { candidates } from '../completion/candidates.js';
 import { install, placeOf, uninstall } from '../completion/install.js';
 import { SCRIPTS, SHELLS } from '../completion/scripts.js';
 import { NclustError } from '../shared/errors.js';
-import { SETTINGS } from '../shared/settings.js';
+import { SETTINGS } from '../shared/settings/settings.js';
 
-/** @typedef {import('../context.js').Context} Context */
+/** @typedef {import('../cli/context.js').Context} Context */
 /** @typedef {import('../completion/scripts.js').Shell} Shell */
 
 /**
@@ -42,7 +42,7 @@ function vocabularyOf(context) {
     apps: async () => {
       const client = await context.running();
       const { slots } = client ? await client.request('list') : { slots: [] };
-      return slots.flatMap((/** @type {import('../shared/protocol.js').SlotStatus} */ { name, namespace, id }) => [name, ...(namespace === 'default' ? [] : [namespace]), String(id)]);
+      return slots.flatMap((/** @type {import('../shared/wire/protocol.js').SlotStatus} */ { name, namespace, id }) => [name, ...(namespace === 'default' ? [] : [namespace]), String(id)]);
     },
     settings: () => Object.keys(SETTINGS),
   };

@@ -1,9 +1,9 @@
-import { get } from './get.js';
 import { set } from './set.js';
+import { get } from './settings.js';
 
 /**
  * PM2's word for both: prints settings, or changes one.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  The key and the value, the key, or nothing.
  * @param {Record<string, any>} options
  * @returns {Promise<Awaited<ReturnType<typeof get>>>}  Throws as get and set do.

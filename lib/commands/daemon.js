@@ -1,9 +1,9 @@
 import { stayWith } from '../boot/foreground.js';
 import { takeNotifier } from '../boot/notifier.js';
 import { longestKillMs } from '../boot/longest-kill.js';
-import { openClient } from '../client.js';
-import { connectOnly } from '../launch.js';
-import { newToken } from './outcome.js';
+import { openClient } from '../client/client.js';
+import { connectOnly } from '../client/connect.js';
+import { newToken } from '../cli/outcome.js';
 
 /** What ending takes beyond the longest kill_timeout. */
 const SLACK_MS = 30_000;
@@ -11,7 +11,7 @@ const SLACK_MS = 30_000;
 /**
  * Runs the manager in the foreground: under systemd, launchd or another supervisor. SIGTERM and SIGINT end it and its apps, which stay wanted; SIGHUP
  * reloads them.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @returns {Promise<{home: string}>}  When the manager has ended.
  */
 export async function daemon({ home, env, talk }) {

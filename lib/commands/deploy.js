@@ -1,14 +1,14 @@
 import { hostname } from 'node:os';
 import { basename, dirname, isAbsolute } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { describeConfig } from '../config/describe-config.js';
-import { isConfigName } from '../config/find-config.js';
+import { describeConfig } from '../config/file/describe-config.js';
+import { isConfigName } from '../config/find.js';
 import { checkRef, readDeployment } from '../deploy/settings.js';
 import { execute, list, revert, setUp, show, unlock, update } from '../deploy/steps.js';
 import { NclustError } from '../shared/errors.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
-/** @typedef {import('../context.js').Context} Context */
+/** @typedef {import('../cli/context.js').Context} Context */
 /** @typedef {import('../deploy/settings.js').Deployment} Deployment */
 /** @typedef {import('../deploy/steps.js').Surroundings} Surroundings */
 
@@ -18,7 +18,7 @@ import { shellQuote } from '../shared/shell-quote.js';
  * @param {string[]} words  [file] environment [command [words...]]
  * @param {Record<string, any>} options
  * @param {string[]} args  What stood behind "--": more words of a command.
- * @returns {AsyncGenerator<import('../render/deploy.js').HostLine, void, void>}  What hosts and hooks write to stdout. Throws ERR_NCLUST_USAGE, ERR_NCLUST_DEPLOY_BAD_CONFIG, ERR_NCLUST_DEPLOY_FAILED and what reading a config file throws.
+ * @returns {AsyncGenerator<import('./render-deploy.js').HostLine, void, void>}  What hosts and hooks write to stdout. Throws ERR_NCLUST_USAGE, ERR_NCLUST_DEPLOY_BAD_CONFIG, ERR_NCLUST_DEPLOY_FAILED and what reading a config file throws.
  */
 export async function* deploy(context, words, { parallel: isParallel = false }, args) {
   const [first = '', ...rest] = words;

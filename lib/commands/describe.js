@@ -1,11 +1,11 @@
-import { snapshot } from '../config/app-spec.js';
-import { declaredDiff } from '../config/environment-diff.js';
-import { absoluteScripts } from './listed.js';
-import { nothingThere } from './not-running.js';
-import { streamLogs } from '../log-stream.js';
+import { snapshot } from '../config/spec/build.js';
+import { declaredDiff } from '../config/spec/environment-diff.js';
+import { absoluteScripts } from './apps/targets.js';
+import { nothingThere } from '../client/not-running.js';
+import { streamLogs } from '../client/log-stream.js';
 
-/** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 const ERROR_LINES = 5;
 
@@ -13,9 +13,9 @@ const ERROR_LINES = 5;
 const WITH_ERRORS_MAX = 20;
 
 /**
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} targets
- * @returns {Promise<{slots: SlotStatus[], differences: Record<number, import('../config/environment-diff.js').Difference[]>, errors: Record<number, LogEntry[]>}>}  With details; by id, how the
+ * @returns {Promise<{slots: SlotStatus[], differences: Record<number, import('../config/spec/environment-diff.js').Difference[]>, errors: Record<number, LogEntry[]>}>}  With details; by id, how the
  *   environment differs from the one of this shell, and the last lines of stderr. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function describe(context, targets) {
@@ -29,14 +29,14 @@ export async function describe(context, targets) {
 }
 
 /**
- * @param {import('../client.js').Client} client
+ * @param {import('../client/client.js').Client} client
  * @param {SlotStatus[]} slots
  * @returns {Promise<Record<number, LogEntry[]>>}
  */
 async function lastErrors(client, slots) {
   /** @type {Record<number, LogEntry[]>} */
   const errors = Object.fromEntries(slots.map(({ id }) => [id, []]));
-  /** @type {import('../log-stream.js').LogRequest} */
+  /** @type {import('../client/log-stream.js').LogRequest} */
   const request = { targets: slots.map(({ id }) => String(id)), streams: ['err'], lines: ERROR_LINES, follow: false };
   for await (const { entries } of streamLogs(client, request, { talk: () => {}, signal: new AbortController().signal })) {
     for (const entry of entries) errors[entry.id]?.push(entry);

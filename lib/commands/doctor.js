@@ -3,7 +3,7 @@ import { findings } from '../doctor/findings.js';
 
 /**
  * Looks at this machine and this home for what is known to make trouble. Changes nothing.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @returns {Promise<{facts: import('../doctor/facts.js').Facts, findings: import('../doctor/findings.js').Finding[], exitStatus: number}>}  exitStatus is 1 when something is bad.
  */
 export async function doctor(context) {

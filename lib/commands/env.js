@@ -1,13 +1,13 @@
-import { snapshot } from '../config/app-spec.js';
-import { envDiff } from '../config/environment-diff.js';
-import { nothingThere } from './not-running.js';
+import { nothingThere } from '../client/not-running.js';
+import { snapshot } from '../config/spec/build.js';
+import { envDiff } from '../config/spec/environment-diff.js';
 
 /**
  * The variables an instance was given; with `--diff`, what differs from those of this shell, and where it comes from. Secrets are masked.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  One target; of several instances, the first.
  * @param {{diff?: boolean}} [options]
- * @returns {Promise<{env: Record<string, string>, differences?: import('../config/environment-diff.js').Difference[]}>}  Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{env: Record<string, string>, differences?: import('../config/spec/environment-diff.js').Difference[]}>}  Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function env(context, [target], { diff = false } = {}) {
   const client = await context.running();

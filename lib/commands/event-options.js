@@ -1,7 +1,7 @@
-import { MOMENT_FORMS, parseMoment } from '../config/moment.js';
+import { MOMENT_FORMS, parseMoment } from '../config/options/moment.js';
 import { EVENT_TYPES } from '../render/event-text.js';
+import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
-import { nearWords } from '../shared/near-words.js';
 
 const LINES_MAX = 100_000;
 

@@ -1,9 +1,9 @@
 import { NclustError } from '../shared/errors.js';
-import { nearWords } from '../shared/near-words.js';
+import { nearWords } from '../shared/did-you-mean.js';
 import { namePattern } from '../shared/name-pattern.js';
 
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
-/** @typedef {Pick<import('../shared/protocol.js').SlotStatus, 'id'|'name'|'namespace'>} Named */
+/** @typedef {Pick<import('../shared/wire/protocol.js').SlotStatus, 'id'|'name'|'namespace'>} Named */
 
 /** An app that is meant, and which of its slots. @typedef {{name: string, ids: number[]|null}} Meant  `ids`: null for all. */
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { tailEvents } from '../event-tail.js';
+import { tailEvents } from '../client/event-tail.js';
 import { homePaths } from '../shared/paths.js';
 import { appsMeant, isAbout } from './event-scope.js';
 import { readCount, readSince, readTypes } from './event-options.js';
-import { sayNotRunning } from './not-running.js';
+import { sayNotRunning } from '../client/not-running.js';
 
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
 
@@ -12,7 +12,7 @@ const LINES = 20;
 
 /**
  * What has happened, and then what happens, until Ctrl-C. No manager has to run.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} targets  None: everything.
  * @param {Record<string, any>} options
  * @returns {AsyncGenerator<{events: LoggedEvent[]}, void, void>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.

@@ -1,12 +1,12 @@
-import { carryOut } from '../carry-out.js';
+import { carryOut } from '../cli/await-change.js';
+import { newToken, outcome } from '../cli/outcome.js';
+import { keptApps } from '../client/not-running.js';
 import { readLiveList, readSavedList, runningPm2 } from '../import/pm2-list.js';
 import { takeOver } from '../import/take-over.js';
 import { NclustError } from '../shared/errors.js';
-import { keptApps } from './not-running.js';
-import { newToken, outcome } from './outcome.js';
 
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('../shared/spec.js').AppSpec} AppSpec */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/spec/spec.js').AppSpec} AppSpec */
 
 /**
  * What was taken over, or would be.
@@ -24,7 +24,7 @@ import { newToken, outcome } from './outcome.js';
 
 /**
  * Takes over the apps of another manager, which is left alone.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
  * @returns {Promise<Imported>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_IMPORT, and what starting throws.
@@ -58,7 +58,7 @@ export async function importList(context, [from, file], { live = false, dryRun =
 }
 
 /**
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @returns {Promise<Set<string>>}
  */
 async function namesThere(context) {
@@ -75,7 +75,7 @@ function shown({ spec, resting }) {
 }
 
 /**
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {Imported} found
  */
 function tell(context, { source, apps, present, refused, warnings }) {

@@ -1,4 +1,4 @@
-import { reachListed } from './listed.js';
+import { reachListed } from './apps/targets.js';
 
 /**
  * @typedef {object} Inspected
@@ -9,7 +9,7 @@ import { reachListed } from './listed.js';
 
 /**
  * Turns the inspector of a process on or off.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  The target.
  * @param {Record<string, any>} options
  * @returns {Promise<Inspected>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and ERR_NCLUST_NO_REPLY.

@@ -1,10 +1,10 @@
 import { SORT_FIELDS } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 /**
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
  * @returns {Promise<{slots: SlotStatus[]}>}  Empty when no manager runs; says then how to start one. Throws ERR_NCLUST_USAGE for a bad --sort.
@@ -13,7 +13,7 @@ export async function list(context, _words, options) {
   if (options.sort !== undefined) checkOrder(options.sort);
   const client = await context.running();
   if (!client) {
-    const { sayNotRunning } = await import('./not-running.js');
+    const { sayNotRunning } = await import('../client/not-running.js');
     sayNotRunning(context);
     return { slots: [] };
   }
@@ -28,7 +28,7 @@ const WATCH_MS = 900;
 
 /**
  * The list once, or with `watch` again and again until Ctrl-C or until the manager ends. Throws ERR_NCLUST_USAGE for `watch` and `json` at once.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
  * @returns {ReturnType<typeof list>|AsyncGenerator<{slots: SlotStatus[], nowMs: number}, void, void>}
@@ -61,7 +61,7 @@ async function* watchList(context, words, options) {
 
 /**
  * For jlist and prettylist. Says nothing: programs read it.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @returns {Promise<{slots: SlotStatus[]}>}
  */
 export async function listDetailed(context) {

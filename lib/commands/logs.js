@@ -1,15 +1,15 @@
-import { readLogOptions } from '../config/log-wishes.js';
-import { streamLogs } from '../log-stream.js';
+import { streamLogs } from '../client/log-stream.js';
+import { notRunning } from '../client/not-running.js';
+import { readLogOptions } from '../config/options/log-query.js';
 import { sayBefore, sayGap, sayMissed, sayNothing } from '../render/log-notes.js';
 import { NclustError } from '../shared/errors.js';
-import { absoluteScripts } from './listed.js';
-import { notRunning } from './not-running.js';
+import { absoluteScripts } from './apps/targets.js';
 
-/** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
 
 /**
  * The last lines of apps, and then their new ones until the manager or the reader ends.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} targets  None: all.
  * @param {Record<string, any>} options
  * @returns {AsyncGenerator<{entries: LogEntry[]}, void, void>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_INTERRUPTED.
@@ -51,14 +51,14 @@ export async function* logs(context, targets, options) {
 /**
  * On a terminal, Ctrl-C lets the line that is being written come to its end, with the colours it has set. Elsewhere it ends the command as it ends any
  * other: a reader that does not read would hold it up.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {() => void} listener
  */
 function onCtrlC({ isTerminal, onInterrupt }, listener) {
   return isTerminal ? onInterrupt(listener) : () => {};
 }
 
-/** @param {import('../config/log-wishes.js').LogWishes} wishes */
+/** @param {import('../config/options/log-query.js').LogWishes} wishes */
 function isFiltered({ streams, since, until, grep, level }) {
   return [streams, since, until, grep, level].some((wish) => wish !== undefined);
 }

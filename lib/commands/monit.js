@@ -1,5 +1,5 @@
+import { notRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
-import { notRunning } from './not-running.js';
 
 /** @import { MetricsSample } from '../shared/metrics.js' */
 
@@ -7,7 +7,7 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
  * A live view on the whole terminal, until somebody quits; elsewhere the figures of this moment.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
  * @returns {Promise<{sample: MetricsSample|null}>}  Null: it was shown. Throws ERR_NCLUST_DAEMON_NOT_RUNNING, and ERR_NCLUST_PROTOCOL when the manager is too old.
@@ -22,7 +22,7 @@ export async function monit(context, _words, options) {
   return { sample: null };
 }
 
-/** @param {import('../context.js').Context} context */
+/** @param {import('../cli/context.js').Context} context */
 async function watch(context) {
   const { stdin, stdout } = process;
   const [{ runLoop }, { createSource }, { createTerminal }, { BLOCKS, PLAIN }] = await Promise.all([

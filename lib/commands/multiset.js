@@ -1,13 +1,13 @@
-import { checkSetting } from '../shared/settings.js';
+import { checkSetting } from '../shared/settings/settings.js';
 import { NclustError } from '../shared/errors.js';
 import { set } from './set.js';
 
 /**
  * Changes several settings. All of them are looked at before the first is changed.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  One text of keys and values.
  * @param {Record<string, any>} options
- * @returns {Promise<{settings: import('../shared/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{settings: import('../shared/settings/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  */
 export async function multiset(context, [text], options) {
   const words = text.trim().split(/\s+/);

@@ -1,13 +1,13 @@
 import { NclustError } from '../shared/errors.js';
-import { reachListed } from './listed.js';
+import { reachListed } from './apps/targets.js';
 
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 /**
  * The one process that a command is about.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words
- * @returns {Promise<{client: import('../client.js').Client, worker: SlotStatus}>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, and
+ * @returns {Promise<{client: import('../client/client.js').Client, worker: SlotStatus}>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, and
  *   ERR_NCLUST_BAD_SELECTOR when several are meant.
  */
 export async function oneWorker(context, words) {

@@ -5,11 +5,11 @@ import { NclustError } from '../shared/errors.js';
 import { DURATION_FORMS, formatDuration, parseDuration } from '../shared/units.js';
 import { oneWorker } from './one-worker.js';
 
-/** @typedef {import('../client.js').Client} Client */
-/** @typedef {import('../context.js').Context} Context */
+/** @typedef {import('../client/client.js').Client} Client */
+/** @typedef {import('../cli/context.js').Context} Context */
 /** @typedef {import('../profile/kinds.js').Kind} Kind */
 /** @typedef {import('../profile/output-file.js').Output} Output */
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 /**
  * @typedef {object} Profiled

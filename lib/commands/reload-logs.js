@@ -1,8 +1,8 @@
-import { notRunning } from './not-running.js';
+import { notRunning } from '../client/not-running.js';
 
 /**
  * Has every log file opened anew.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
  * @returns {Promise<{}>}  Throws ERR_NCLUST_DAEMON_NOT_RUNNING.

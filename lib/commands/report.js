@@ -6,7 +6,7 @@ const LOG_BYTES = 8 * 1024;
 
 /**
  * What somebody who is asked for help wants to know: the machine, the home, the list, the end of the manager's log. No variables of apps.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @returns {Promise<Awaited<ReturnType<typeof doctor>> & {log: string[]}>}  `log`: the last lines of nclust.log.
  */
 export async function report(context) {

@@ -1,17 +1,17 @@
-import { buildSpec } from '../config/app-spec.js';
-import { isConfigName } from '../config/find-config.js';
-import { readStartOptions, separateExitCodes } from '../config/options.js';
-import { readConfig } from '../config/read-config.js';
-import { runForeground } from '../run/foreground-run.js';
-import { takeHome } from '../run/foreground-home.js';
-import { watchZombies } from '../run/init.js';
+import { buildSpec } from '../config/spec/build.js';
+import { isConfigName } from '../config/find.js';
+import { readStartOptions, separateExitCodes } from '../config/options/options.js';
+import { readConfig } from '../config/file/read.js';
+import { runForeground } from '../run/run.js';
+import { takeHome } from '../run/home.js';
+import { watchZombies } from '../run/first-process.js';
 import { shapeOf } from '../run/line-shape.js';
 import { listenToSignals } from '../run/signals.js';
 import { createSink } from '../run/sink.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('../context.js').Context} Context */
-/** @typedef {import('../shared/spec.js').AppSpec} AppSpec */
+/** @typedef {import('../cli/context.js').Context} Context */
+/** @typedef {import('../shared/spec/spec.js').AppSpec} AppSpec */
 
 const NO_FILE = '/dev/null';
 

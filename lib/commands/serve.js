@@ -1,23 +1,23 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { carryOut } from '../carry-out.js';
-import { buildSpec } from '../config/app-spec.js';
-import { appVersion } from '../config/app-version.js';
-import { readStartOptions } from '../config/options.js';
+import { carryOut } from '../cli/await-change.js';
+import { buildSpec } from '../config/spec/build.js';
+import { appVersion } from '../config/spec/app-version.js';
+import { readStartOptions } from '../config/options/options.js';
 import { readServeSettings, VARIABLES, wishesOf } from '../serve/settings.js';
 import { defaultServeName, serveScript, serveVariables } from '../serve/variables.js';
-import { checkSpec } from '../shared/spec.js';
+import { checkSpec } from '../shared/spec/spec.js';
 import { NclustError } from '../shared/errors.js';
-import { newToken, outcome } from './outcome.js';
+import { newToken, outcome } from '../cli/outcome.js';
 
 /** @typedef {import('../serve/settings.js').Wishes} Wishes */
 
 /**
  * Starts an app that serves a folder. What is not said is taken from the PM2_SERVE_* variables of the shell.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  The folder and the port.
  * @param {Record<string, any>} options  Its own, and those of start.
- * @returns {Promise<import('./outcome.js').Outcome>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_FOLDER_NOT_FOUND and what starting throws.
+ * @returns {Promise<import('../cli/outcome.js').Outcome>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_FOLDER_NOT_FOUND and what starting throws.
  */
 export async function serve(context, [path, port], options) {
   const { host, spa, ftp, homepage, cache, cors } = options;

@@ -1,12 +1,12 @@
-import { checkSetting, withKey } from '../shared/settings.js';
-import { unservedSentence } from '../shared/unserved.js';
+import { checkSetting, withKey } from '../shared/settings/settings.js';
+import { unservedSentence } from '../shared/settings/unserved.js';
 
 /**
  * Changes a setting of the whole home.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  Key and value.
  * @param {Record<string, any>} options
- * @returns {Promise<{settings: import('../shared/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{settings: import('../shared/settings/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  */
 export async function set(context, [key, value], { json }) {
   checkSetting(key, value); // Before a manager is started for it.

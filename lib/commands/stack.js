@@ -1,7 +1,7 @@
 import { NclustError } from '../shared/errors.js';
 import { oneWorker } from './one-worker.js';
 
-/** @typedef {import('../profile/stack-of.js').Frame} Frame */
+/** @typedef {import('../profile/stack.js').Frame} Frame */
 
 /**
  * @typedef {object} Stack
@@ -18,7 +18,7 @@ const LOOK_MS = 200;
 
 /**
  * What a worker runs now.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  The target.
  * @param {Record<string, any>} options
  * @returns {Promise<Stack>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_BAD_SELECTOR, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NO_REPLY and
@@ -28,7 +28,7 @@ export async function stack(context, words, { json }) {
   const { client, worker } = await oneWorker(context, words);
   const look = () => client.request('stack', { target: String(worker.id), durationMs: LOOK_MS });
   const { slot, stack: seen } = await look();
-  const { fileOf, isOfApp, stackOf } = await import('../profile/stack-of.js');
+  const { fileOf, isOfApp, stackOf } = await import('../profile/stack.js');
   /** @param {any} answer @param {boolean} wasHeldUp @returns {Stack} */
   const turning = ({ busy, frames, resources }, wasHeldUp) => ({
     slot, isHeldUp: false, wasHeldUp, busy, durationMs: LOOK_MS, frames: frames.map((/** @type {any} */ { name, url, line, column }) => ({ name, file: fileOf(url), line, column })), resources,

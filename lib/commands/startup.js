@@ -16,7 +16,7 @@ import { intend, needsRoot, sudoLine } from '../boot/service.js';
 
 /**
  * Has the machine start the manager, and with it what should run, when it boots.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  The platform.
  * @param {Record<string, any>} options
  * @returns {Promise<Startup>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.

@@ -1,12 +1,12 @@
+import { newToken } from '../cli/outcome.js';
 import { NclustError } from '../shared/errors.js';
-import { reachListed } from './listed.js';
-import { newToken } from './outcome.js';
+import { reachListed } from './apps/targets.js';
 
-/** @typedef {import('../shared/protocol.js').TriggerReply} TriggerReply */
+/** @typedef {import('../shared/wire/protocol.js').TriggerReply} TriggerReply */
 
 /**
  * Calls a custom action of apps.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  The target, the action, its parameters.
  * @returns {Promise<{replies: TriggerReply[], exitStatus: number}>}  Of the processes that have the action; 1 when one of them did not reply. Throws
  *   ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS and ERR_NCLUST_NO_ACTION.

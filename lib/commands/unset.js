@@ -1,11 +1,11 @@
-import { withKey } from '../shared/settings.js';
+import { withKey } from '../shared/settings/settings.js';
 
 /**
  * Goes back to the default of a setting.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  The key.
  * @param {Record<string, any>} options
- * @returns {Promise<{settings: import('../shared/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{settings: import('../shared/settings/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  */
 export async function unset(context, [key], { json }) {
   const client = await context.manager();

@@ -3,7 +3,7 @@ import { intend, needsRoot, sudoLine } from '../boot/service.js';
 
 /**
  * Takes the service away. The manager and its apps go on; they are not started at boot any more.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  The platform.
  * @param {Record<string, any>} options
  * @returns {Promise<import('./startup.js').Startup>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.

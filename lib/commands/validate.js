@@ -1,4 +1,4 @@
-import { wantedOf } from './of-file.js';
+import { wantedOf } from './apps/from-file.js';
 
 /**
  * What a config file says, when nothing about it is wrong.
@@ -10,13 +10,13 @@ import { wantedOf } from './of-file.js';
  */
 
 /**
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} words  The file. Default: the one in this folder.
  * @param {Record<string, any>} options
  * @returns {Promise<Validated>}  Throws ERR_NCLUST_BAD_CONFIG with everything that is wrong.
  */
 export async function validate(context, [file], options) {
-  const { readConfig } = await import('../config/read-config.js');
+  const { readConfig } = await import('../config/file/read.js');
   const { file: path, specs, deploy, warnings } = await readConfig(wantedOf(context, file ?? null, options, {}));
   for (const warning of warnings) context.talk(warning);
   const apps = specs.map(({ name, script, mode, instances, cwd }) => ({ name, script, mode, instances, cwd }));

@@ -1,9 +1,9 @@
 import { existsSync, rmSync } from 'node:fs';
-import { checkHome } from '../check-home.js';
+import { checkHome } from '../client/check-home.js';
 import { NclustError } from '../shared/errors.js';
+import { replaceFile } from '../shared/host/replace-file.js';
 import { homePaths } from '../shared/paths.js';
-import { replaceFile } from '../shared/replace-file.js';
-import { readSettingsFile, readSettingsText } from '../shared/settings-file.js';
+import { readSettingsFile, readSettingsText } from '../shared/settings/settings-file.js';
 
 const KEYS = ['web.listen', 'web.actions', 'web.allow_remote'];
 

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeWebAddress } from '../shared/web-target.js';
+import { writeWebAddress } from '../shared/settings/web-target.js';
 
 /** @typedef {{isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[]}} WebShown */
 /** @typedef {{isOn: false, wasOn: boolean}} WebEnded */
@@ -8,7 +8,7 @@ import { writeWebAddress } from '../shared/web-target.js';
 
 /**
  * Serves the dashboard, or ends that.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
  * @returns {Promise<WebAnswer>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE.
@@ -20,14 +20,14 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
   const answer = await client.request('web', { listen, mayAct: allowActions, allowRemote, isNewToken: newToken });
   if (!json) for (const sentence of sentencesOf(answer)) context.talk(sentence);
   const opener = openerIn(context.home);
-  if (open) await (await import('../open-browser.js')).openBrowser(answer.url, { opener, talk: context.talk });
+  if (open) await (await import('./open-browser.js')).openBrowser(answer.url, { opener, talk: context.talk });
   else if (newToken) await rm(opener, { force: true });
   return answer;
 }
 
 /**
  * A manager is not started for it: it might bring back apps that nobody wants now.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {boolean|undefined} isQuiet
  * @returns {Promise<WebEnded>}
  */

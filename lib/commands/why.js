@@ -4,7 +4,7 @@ import { appsMeant, isAbout } from './event-scope.js';
 import { readCount, readSince } from './event-options.js';
 
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 /** Lines of a timeline. */
 const LINES = 30;
@@ -19,7 +19,7 @@ const LINES = 30;
 
 /**
  * Why apps are as they are.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {string[]} targets
  * @param {Record<string, any>} options
  * @returns {Promise<{stories: Story[], isRunning: boolean, sinceMs: number, lines: number}>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.

@@ -1,4 +1,4 @@
-/** @typedef {import('../command-table/row.js').Command} Command */
+/** @typedef {import('../cli/table/row.js').Command} Command */
 
 /**
  * What a word of a command line may be.

@@ -1,7 +1,7 @@
 import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { orUnwritable } from '../cli/user-file.js';
 import { NclustError } from '../shared/errors.js';
-import { orUnwritable } from '../unwritable.js';
 import { SCRIPTS } from './scripts.js';
 
 /** @typedef {import('./scripts.js').Shell} Shell */

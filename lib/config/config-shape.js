@@ -1,7 +1,7 @@
-import { faultAt } from './config-fault.js';
-import { findAttribute, TOP_LEVEL } from './schema.js';
+import { faultAt } from './faults.js';
+import { findAttribute, TOP_LEVEL } from './options/schema.js';
 
-/** @typedef {import('./config-fault.js').Fault} Fault */
+/** @typedef {import('./faults.js').Fault} Fault */
 
 /**
  * What a config file holds, taken apart.

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { isFile } from './find-config.js';
+import { isFile } from './find.js';
 
 /**
  * Where an app of a config file runs.

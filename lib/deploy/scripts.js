@@ -1,10 +1,10 @@
 import { shellQuote } from '../shared/shell-quote.js';
-import { keepLock, lockWithin } from './lock-scripts.js';
+import { keepLock, lockWithin } from './lock.js';
 import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine } from './script-parts.js';
 
 /** @typedef {import('./settings.js').Deployment} Deployment */
 /** @typedef {import('./settings.js').HookName} HookName */
-/** @typedef {import('./lock-scripts.js').Lock} Lock */
+/** @typedef {import('./lock.js').Lock} Lock */
 
 // What runs on a host: POSIX sh, git and the usual tools, nothing of nclust. Under the path of a deployment:
 //
@@ -14,7 +14,7 @@ import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine }
 //   current      -> releases/..., replaced by rename(2)
 //   source       -> current, the name of PM2
 //   .history     what was current, the oldest first, one a line
-//   .lock        who changes all this at the moment, see lock-scripts.js
+//   .lock        who changes all this at the moment, see lock.js
 //
 // What say() says is for the one who deploys: see remote.js, which also sets $mark.
 

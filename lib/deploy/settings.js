@@ -1,5 +1,5 @@
+import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
-import { nearWords } from '../shared/near-words.js';
 
 /**
  * Where and what is deployed.

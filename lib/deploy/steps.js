@@ -1,5 +1,5 @@
 import { deployFailed } from './failure.js';
-import { lockScript, unlockScript } from './lock-scripts.js';
+import { lockScript, unlockScript } from './lock.js';
 import { runLocal, runRemote } from './remote.js';
 import { activateScript, execScript, fetchScript, isSetUpScript, listScript, preSetupScript, resolveScript, revertScript, showScript, stageScript } from './scripts.js';
 import { NclustError } from '../shared/errors.js';
@@ -7,7 +7,7 @@ import { NclustError } from '../shared/errors.js';
 /** @typedef {import('./settings.js').Deployment} Deployment */
 /** @typedef {import('./remote.js').Line} Line */
 /** @typedef {import('./failure.js').Account} Account */
-/** @typedef {import('./lock-scripts.js').Lock} Lock */
+/** @typedef {import('./lock.js').Lock} Lock */
 
 /**
  * @typedef {object} Surroundings

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { freemem, homedir, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
-import { availableCpus } from '../shared/cpus.js';
+import { availableCpus } from '../shared/host/cpus.js';
+import { systemLimits } from '../shared/host/system-limits.js';
 import { homePaths } from '../shared/paths.js';
-import { readSettingsFile } from '../shared/settings-file.js';
-import { systemLimits } from '../shared/system-limits.js';
+import { readSettingsFile } from '../shared/settings/settings-file.js';
 import { readVersion } from '../shared/version.js';
 
-/** @typedef {import('../shared/protocol.js').Hello} Hello */
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').Hello} Hello */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 /**
  * What is known of this machine and this home. Null: it cannot be known here.
@@ -43,7 +43,7 @@ const REMOTE_TYPES = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x6573_5546];
 
 /**
  * Looks at everything, changes nothing, starts nothing.
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {object} [o]
  * @param {string} [o.root]  Where /proc, /sys and /etc are looked for.
  * @returns {Promise<Facts>}
@@ -127,7 +127,7 @@ function groupOf(root, pid) {
   return { maxBytes, nowBytes, pidsNow };
 }
 
-/** @param {string} root @param {import('../context.js').Context} context */
+/** @param {string} root @param {import('../cli/context.js').Context} context */
 function isAtBoot(root, { home, env }) {
   if (!existsSync(join(root, 'run/systemd/system'))) return null;
   const folders = [join(root, 'etc/systemd/system'), join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), '.config'), 'systemd/user')];

@@ -1,4 +1,4 @@
-import { areVariables } from '../shared/environment-spec.js';
+import { areVariables } from '../shared/spec/environment.js';
 
 /** What PM2 puts into the environment of an app besides what the user said. PM2_SERVE_* is what its file server is configured by. */
 const OF_PM2 = /^(PM2_(?!SERVE_)|pm_|axm_)|^(unique_id|km_link|NODE_APP_INSTANCE)$/;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { findProgram } from '../config/find-program.js';
+import { findProgram } from '../config/spec/find-program.js';
 import { NclustError } from '../shared/errors.js';
 
 /** One process as PM2 knows it. @typedef {Record<string, any>} Pm2Record */

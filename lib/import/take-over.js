@@ -1,11 +1,11 @@
-import { snapshot } from '../config/app-spec.js';
-import { readEntry } from '../config/read-entry.js';
-import { settleEntry } from '../config/settle-entry.js';
-import { specOfEntry } from '../config/spec-of-entry.js';
+import { readEntry } from '../config/file/entry.js';
+import { settleEntry } from '../config/file/settle-entry.js';
+import { snapshot } from '../config/spec/build.js';
+import { specOfEntry } from '../config/spec/of-entry.js';
 import { pm2Entry } from './pm2-entry.js';
 import { splitEnvironment } from './pm2-environment.js';
 
-/** @typedef {import('../shared/spec.js').AppSpec} AppSpec */
+/** @typedef {import('../shared/spec/spec.js').AppSpec} AppSpec */
 /** @typedef {import('./pm2-list.js').Pm2Record} Pm2Record */
 
 /**

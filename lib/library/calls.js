@@ -1,12 +1,12 @@
-import { openClient } from '../client.js';
-import { notRunning } from '../commands/not-running.js';
-import { newToken } from '../commands/outcome.js';
-import { connectOnly, connectOrLaunch } from '../launch.js';
+import { newToken } from '../cli/outcome.js';
+import { openClient } from '../client/client.js';
+import { connectOnly, connectOrLaunch } from '../client/connect.js';
+import { notRunning } from '../client/not-running.js';
 import { asNclustError, NclustError } from '../shared/errors.js';
 
-/** @typedef {import('../client.js').Client} Client */
-/** @typedef {import('../shared/protocol.js').Method} Method */
-/** @typedef {import('../shared/protocol.js').Progress} Progress */
+/** @typedef {import('../client/client.js').Client} Client */
+/** @typedef {import('../shared/wire/protocol.js').Method} Method */
+/** @typedef {import('../shared/wire/protocol.js').Progress} Progress */
 
 /**
  * What every call takes.

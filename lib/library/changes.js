@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { snapshot } from '../config/app-spec.js';
+import { snapshot } from '../config/spec/build.js';
 import { NclustError } from '../shared/errors.js';
 import { isConfig, namesGiven, readGiven } from './config-given.js';
 import { readTargets } from './targets.js';
 
 /** @typedef {import('./calls.js').Ask} Ask */
 /** @typedef {import('./config-given.js').Choice} Choice */
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 /** @typedef {(sentence: string) => void} OnWarning */
 
 /**
@@ -69,7 +69,7 @@ export async function endApps(ask, how, what, choice) {
  * @param {Ask} ask
  * @param {unknown} what
  * @param {Choice & {prune?: boolean, updateEnv?: boolean, dryRun?: boolean, onWarning: OnWarning}} o
- * @returns {Promise<{plan: import('../shared/protocol.js').PlanItem[], left: string[], slots: SlotStatus[]}>}
+ * @returns {Promise<{plan: import('../shared/wire/protocol.js').PlanItem[], left: string[], slots: SlotStatus[]}>}
  */
 export async function applyGiven(ask, what, { env, only, prune = false, updateEnv = false, dryRun = false, onWarning }) {
   if (prune && only !== undefined) throw new NclustError('ERR_NCLUST_USAGE', '"only" and "prune" were given; accepted: one of the two, because what is not in the config can be seen only from all of it.');

@@ -1,6 +1,6 @@
-import { isConfigName } from '../config/find-config.js';
-import { readConfig, readNames } from '../config/read-config.js';
-import { withVersioning } from '../config/versioning.js';
+import { readConfig, readNames } from '../config/file/read.js';
+import { isConfigName } from '../config/find.js';
+import { withVersioning } from '../config/spec/git.js';
 
 /** @typedef {import('../config/config-types.js').ConfigExport} ConfigExport */
 
@@ -44,7 +44,7 @@ export async function namesGiven(what, choice) {
 /**
  * @param {unknown} what
  * @param {Choice} choice
- * @returns {import('../config/read-config.js').Wanted}
+ * @returns {import('../config/file/read.js').Wanted}
  */
 function wanted(what, { env = undefined, only = undefined }) {
   return {

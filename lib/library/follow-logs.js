@@ -1,11 +1,11 @@
-import { parseMoment, MOMENT_FORMS } from '../config/moment.js';
-import { readGrep } from '../config/log-wishes.js';
-import { streamLogs } from '../log-stream.js';
+import { parseMoment, MOMENT_FORMS } from '../config/options/moment.js';
+import { readGrep } from '../config/options/log-query.js';
+import { streamLogs } from '../client/log-stream.js';
 import { NclustError } from '../shared/errors.js';
-import { openForReading } from './follow-events.js';
+import { openForReading } from './follow.js';
 import { readTargets } from './targets.js';
 
-/** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
 
 /**
  * Which lines.
@@ -17,7 +17,7 @@ import { readTargets } from './targets.js';
  * @property {number|string|Date} [since]  Milliseconds since 1970, or how long ago: "2h".
  * @property {number|string|Date} [until]
  * @property {string|RegExp} [grep]
- * @property {import('../shared/log-level.js').Level} [level]
+ * @property {import('../shared/logs/level.js').Level} [level]
  * @property {(lines: number) => void} [onMissed]  So many were left out, because this program reads too slowly.
  * @property {() => void} [onGap]  What was written meanwhile is in no file any more.
  */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { checkKey, withKey } from '../shared/settings.js';
+import { endManager } from '../client/library-end-manager.js';
+import { checkKey, withKey } from '../shared/settings/settings.js';
 import { applyGiven, beginAgain, endApps, startGiven } from './changes.js';
-import { endManager } from './end-manager.js';
 import { createSubscription } from './subscription.js';
 import { readTargets } from './targets.js';
 
@@ -9,7 +9,7 @@ import { readTargets } from './targets.js';
 /** @typedef {import('./calls.js').ChangeOptions} ChangeOptions */
 /** @typedef {import('./config-given.js').Choice} Choice */
 /** @typedef {import('./targets.js').Targets} Targets */
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
@@ -37,7 +37,7 @@ export class Nclust {
     return this.#calls.home;
   }
 
-  /** @param {CallOptions} [o] @returns {Promise<import('../shared/protocol.js').Hello>} */
+  /** @param {CallOptions} [o] @returns {Promise<import('../shared/wire/protocol.js').Hello>} */
   hello(o = {}) {
     return this.#calls.question('hello', o, (ask) => ask('hello'));
   }
@@ -122,7 +122,7 @@ export class Nclust {
     return this.#calls.call('sendMessage', o, async (ask) => (await ask('sendMessage', { targets: await readTargets(targets, ask), message })).slots);
   }
 
-  /** @param {Targets} targets @param {string} action @param {unknown} [params] @param {CallOptions & {replyMs?: number}} [o] @returns {Promise<import('../shared/protocol.js').TriggerReply[]>} */
+  /** @param {Targets} targets @param {string} action @param {unknown} [params] @param {CallOptions & {replyMs?: number}} [o] @returns {Promise<import('../shared/wire/protocol.js').TriggerReply[]>} */
   trigger(targets, action, params, o = {}) {
     const { replyMs } = o;
     return this.#calls.call('trigger', o, async (ask) => (await ask('trigger', { targets: await readTargets(targets, ask), action, params, ...(replyMs === undefined ? {} : { timeoutMs: replyMs }) })).replies);
@@ -156,7 +156,7 @@ export class Nclust {
     return this.#calls.call('reloadLogs', o, async (ask) => void (await ask('reloadLogs')));
   }
 
-  /** @param {string|undefined} [key] @param {CallOptions} [o] @returns {Promise<import('../shared/settings.js').ShownSetting[]>} */
+  /** @param {string|undefined} [key] @param {CallOptions} [o] @returns {Promise<import('../shared/settings/settings.js').ShownSetting[]>} */
   get(key, o = {}) {
     return this.#calls.question('get', o, async (ask) => {
       if (key !== undefined) checkKey(key);
@@ -165,17 +165,17 @@ export class Nclust {
     });
   }
 
-  /** @param {string} key @param {string|number} value @param {CallOptions} [o] @returns {Promise<import('../shared/settings.js').ShownSetting[]>} */
+  /** @param {string} key @param {string|number} value @param {CallOptions} [o] @returns {Promise<import('../shared/settings/settings.js').ShownSetting[]>} */
   set(key, value, o = {}) {
     return this.#calls.call('set', o, async (ask) => withKey((await ask('set', { key, value: String(value) })).settings, key));
   }
 
-  /** @param {string} key @param {CallOptions} [o] @returns {Promise<import('../shared/settings.js').ShownSetting[]>} */
+  /** @param {string} key @param {CallOptions} [o] @returns {Promise<import('../shared/settings/settings.js').ShownSetting[]>} */
   unset(key, o = {}) {
     return this.#calls.call('unset', o, async (ask) => withKey((await ask('unset', { key })).settings, key));
   }
 
-  /** @param {ChangeOptions} [o] @returns {Promise<{slots: SlotStatus[], manager: import('../shared/protocol.js').Hello}>}  The manager is that of this installation then. */
+  /** @param {ChangeOptions} [o] @returns {Promise<{slots: SlotStatus[], manager: import('../shared/wire/protocol.js').Hello}>}  The manager is that of this installation then. */
   update(o = {}) {
     return this.#calls.call('update', o, (ask) => ask('update', { root: ROOT, node: process.execPath, nodeVersion: process.version }));
   }
@@ -191,14 +191,14 @@ export class Nclust {
    */
   events({ types, signal, onMissed = () => {} } = {}) {
     return this.#follow(async function* follow(home, beginning) {
-      const { followEvents } = await import('./follow-events.js');
+      const { followEvents } = await import('./follow.js');
       yield* followEvents(home, { types, onMissed }, beginning);
     }, signal);
   }
 
   /**
    * @param {import('./follow-logs.js').LogWishes & {signal?: AbortSignal}} [o]
-   * @returns {import('./subscription.js').Subscription<import('../shared/protocol.js').LogEntry>}
+   * @returns {import('./subscription.js').Subscription<import('../shared/wire/protocol.js').LogEntry>}
    */
   logs({ signal, ...wishes } = {}) {
     return this.#follow(async function* follow(home, beginning) {
@@ -209,7 +209,7 @@ export class Nclust {
 
   /**
    * Any method of docs/protocol.md.
-   * @param {import('../shared/protocol.js').Method} method @param {Record<string, unknown>} [params] @param {ChangeOptions} [o]
+   * @param {import('../shared/wire/protocol.js').Method} method @param {Record<string, unknown>} [params] @param {ChangeOptions} [o]
    * @returns {Promise<any>}
    */
   request(method, params = {}, o = {}) {

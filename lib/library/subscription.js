@@ -1,6 +1,6 @@
 import { asNclustError } from '../shared/errors.js';
 
-/** @typedef {import('../client.js').Client} Client */
+/** @typedef {import('../client/client.js').Client} Client */
 
 /**
  * What goes on until somebody has had enough. It begins at once; what it brings waits for next(), within bounds.

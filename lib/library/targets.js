@@ -1,4 +1,4 @@
-import { absoluteScripts } from '../commands/listed.js';
+import { absoluteScripts } from '../commands/apps/targets.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @typedef {string|number|readonly (string|number)[]} Targets  A name, an id, a namespace, the path of a script, "all", "/pattern/", or several of them. */

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { streamLogs } from '../log-stream.js';
+import { streamLogs } from '../client/log-stream.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @import { Client } from '../client.js' */
+/** @import { Client } from '../client/client.js' */
 /** @import { MonitEvent } from './state.js' */
 
 /** Twenty thousand lines a second are read; of more the manager leaves out some, and counts them. */

@@ -1,6 +1,6 @@
 import { plainText } from '../render/log-text.js';
 
-/** @import { LogEntry } from '../shared/protocol.js' */
+/** @import { LogEntry } from '../shared/wire/protocol.js' */
 
 /** @typedef {{seq: number, id: number, name: string, text: string, isErr: boolean, atMs: number|null}} LogLine */
 

@@ -72,7 +72,7 @@ export function selectedRow(state) {
   return rowsOf(state).find(({ key }) => key === state.selected) ?? null;
 }
 
-/** How an app is: the worst of its workers. @param {WorkerSample[]} workers @returns {import('../shared/protocol.js').ShownStatus} */
+/** How an app is: the worst of its workers. @param {WorkerSample[]} workers @returns {import('../shared/wire/protocol.js').ShownStatus} */
 export function statusOf(workers) {
   return SEVERITY.find((status) => workers.some((worker) => worker.status === status)) ?? 'stopped';
 }

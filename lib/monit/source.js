@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { openClient } from '../client.js';
-import { tailEvents } from '../event-tail.js';
-import { connectOnly } from '../launch.js';
+import { openClient } from '../client/client.js';
+import { tailEvents } from '../client/event-tail.js';
+import { connectOnly } from '../client/connect.js';
 import { homePaths } from '../shared/paths.js';
 import { NclustError } from '../shared/errors.js';
 import { followLog } from './log-follower.js';
 import { SHOWN, SPARK_POINTS } from './trends.js';
 
 /** @import { Source } from './loop.js' */
-/** @import { Client } from '../client.js' */
+/** @import { Client } from '../client/client.js' */
 /** @import { MonitEvent } from './state.js' */
 
 /** Nobody says when a manager is started again: its socket is knocked at, in ms. */

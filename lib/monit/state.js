@@ -1,11 +1,11 @@
-import { onKey } from './table-keys.js';
+import { onKey } from './input.js';
 import { say } from './notice.js';
 import { appendLines } from './log-lines.js';
 import { addSample, beginTrend, withHistory } from './trends.js';
 import { placeSelection } from './rows.js';
 
 /** @import { MetricsHistory, MetricsSample } from '../shared/metrics.js' */
-/** @import { LogEntry } from '../shared/protocol.js' */
+/** @import { LogEntry } from '../shared/wire/protocol.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { Size } from './screen.js' */
 /** @import { Key } from './keys.js' */

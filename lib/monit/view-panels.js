@@ -1,4 +1,4 @@
-import { clockTime } from '../render/event-time.js';
+import { clockTime } from '../render/time.js';
 import { eventStyle, eventWords } from '../render/event-text.js';
 import { colourOf } from '../render/log-label.js';
 import { oneLine, textWidth } from '../render/text.js';

@@ -3,8 +3,8 @@ import { NclustError } from '../shared/errors.js';
 import { openDebugger, SilentProcess } from './debugger.js';
 import { listeningPorts } from './listening.js';
 
-/** @typedef {import('../client.js').Client} Client */
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../client/client.js').Client} Client */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 const LOOK_EVERY_MS = 10;
 
@@ -15,7 +15,7 @@ const ANSWER_MS = 2_000;
 /**
  * Looks into a process whose event loop is held up, with a debugger that comes in for as long as that takes, and says so.
  * @template T
- * @param {import('../context.js').Context} context
+ * @param {import('../cli/context.js').Context} context
  * @param {Client} client
  * @param {Pick<SlotStatus, 'id'|'name'|'pid'|'addresses'>} worker
  * @param {(inside: import('./debugger.js').Debugger, signal: AbortSignal) => Promise<T>} look  The signal is Ctrl-C.

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { orUnwritable } from '../unwritable.js';
+import { orUnwritable } from '../cli/user-file.js';
 import { builtin } from './debugger.js';
 
 /** @typedef {import('./debugger.js').Debugger} Debugger */

@@ -1,6 +1,6 @@
 import { formatDuration } from '../shared/units.js';
 
-/** @type {Record<import('../shared/protocol.js').DeathCause, string>} */
+/** @type {Record<import('../shared/wire/protocol.js').DeathCause, string>} */
 const WORDS = {
   crash: 'it ended by itself',
   stop: 'stopped',
@@ -17,7 +17,7 @@ const WORDS = {
 
 /**
  * One line about one death: "exited with code 1 after 0.4s: it ended by itself".
- * @param {import('../shared/protocol.js').Death} death
+ * @param {import('../shared/wire/protocol.js').Death} death
  * @returns {string}
  */
 export function describeDeath(death) {

@@ -1,10 +1,10 @@
-import { clockTime } from './event-time.js';
-import { forTerminal } from './log-entries.js';
+import { forTerminal } from './log-lines.js';
+import { clockTime } from './time.js';
 
 /**
  * The end of what a process has written to stderr since it last died: what came before is told with the death.
- * @param {import('../shared/protocol.js').LogEntry[]} entries  Oldest first.
- * @param {import('../shared/protocol.js').Death|null} death
+ * @param {import('../shared/wire/protocol.js').LogEntry[]} entries  Oldest first.
+ * @param {import('../shared/wire/protocol.js').Death|null} death
  * @param {Pick<import('./list.js').View, 'nowMs'|'paint'>} view
  * @returns {string[]}
  */

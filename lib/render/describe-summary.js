@@ -1,10 +1,10 @@
 import { count, isAsked } from './event-text.js';
-import { ago, clockTime, coarse } from './event-time.js';
+import { ago, clockTime, coarse } from './time.js';
 import { describeDeath } from './death.js';
 import { statusStyle } from './slots.js';
 import { oneLine } from './text.js';
 
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 /** Restarts by themselves, so lately, are what somebody who looks wants to know first. */
 const LATELY_MS = 60 * 60_000;

@@ -1,20 +1,20 @@
 import { describeDeath } from './death.js';
 import { errorLines } from './describe-errors.js';
 import { summaryLines } from './describe-summary.js';
-import { environmentLines } from './env.js';
-import { logRows } from './log-rows.js';
+import { environmentLines } from './environment.js';
+import { logRows } from './describe-rows.js';
 import { statusStyle, uptimeOf } from './slots.js';
 import { renderTable } from './table.js';
 import { oneLine } from './text.js';
 import { triggerRows } from './trigger-rows.js';
 import { formatDuration } from '../shared/units.js';
 
-/** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 /** @typedef {import('./table.js').Cell} Cell */
 
 /**
- * @param {{slots: SlotStatus[], differences?: Record<number, import('../config/environment-diff.js').Difference[]>, errors?: Record<number, LogEntry[]>}} data  With detail; by id, what of the environment to show, and the last lines of stderr.
+ * @param {{slots: SlotStatus[], differences?: Record<number, import('../config/spec/environment-diff.js').Difference[]>, errors?: Record<number, LogEntry[]>}} data  With detail; by id, what of the environment to show, and the last lines of stderr.
  * @param {import('./list.js').View} view
  * @returns {string}
  */
@@ -25,7 +25,7 @@ export function renderDescribe({ slots, differences = {}, errors = {} }, view) {
 /**
  * @param {SlotStatus} slot
  * @param {import('./list.js').View} view
- * @param {{differences: import('../config/environment-diff.js').Difference[], errors: LogEntry[]}} about
+ * @param {{differences: import('../config/spec/environment-diff.js').Difference[], errors: LogEntry[]}} about
  */
 function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
   const parts = [

@@ -9,7 +9,7 @@ import { oneLine } from './text.js';
  * @returns {string}
  */
 export function renderFailure(error, paint) {
-  const { slots = [], lastLines = [] } = isRecord(error.data) ? /** @type {{slots?: import('../shared/protocol.js').NotUp[], lastLines?: string[]}} */ (error.data) : {};
+  const { slots = [], lastLines = [] } = isRecord(error.data) ? /** @type {{slots?: import('../shared/wire/protocol.js').NotUp[], lastLines?: string[]}} */ (error.data) : {};
   const parts = [
     `${paint('red', 'nclust:')} ${error.message}`,
     ...quote(lastLines, paint),

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
-import { completeSpec } from '../shared/spec.js';
+import { completeSpec } from '../shared/spec/spec.js';
 
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 /**
  * PM2's shape of a process: what scripts that parse `pm2 jlist` read.
@@ -143,7 +143,7 @@ function settings({ spec: given, watching, autorestart }) {
 /** What PM2 lists of every process, and nothing here goes by. */
 const MEANINGLESS = { pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100 };
 
-/** As it was given: "." is what true stands for. @param {import('../shared/spec.js').AppSpec} spec */
+/** As it was given: "." is what true stands for. @param {import('../shared/spec/spec.js').AppSpec} spec */
 function watchSetting({ watch, watchOff }) {
   if (watch.length === 0 || watchOff) return false;
   return watch.length === 1 && watch[0] === '.' ? true : watch;

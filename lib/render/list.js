@@ -3,9 +3,9 @@ import { byName, formatBytes, needsAttention, renderSlots, statusStyle, uptimeOf
 import { BRANCH, LAST_BRANCH } from './table.js';
 import { oneLine } from './text.js';
 
-/** @typedef {import('../shared/protocol.js').BriefStatus} BriefStatus */
-/** @typedef {import('../shared/protocol.js').ShownStatus} ShownStatus */
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').BriefStatus} BriefStatus */
+/** @typedef {import('../shared/wire/protocol.js').ShownStatus} ShownStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 /** @typedef {import('./slots.js').Row} Row */
 
 /** @typedef {import('./slots.js').View & {options: Record<string, unknown>, isTerminal?: boolean}} View  With the options of the command. */

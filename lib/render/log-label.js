@@ -1,6 +1,6 @@
 import { oneLine, padEnd, textWidth } from './text.js';
 
-/** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
 
 /** As wide as PM2's column; it grows with the names that come, up to a width that leaves room for the line. */
 const WIDTH_MIN = 10;

@@ -1,7 +1,7 @@
-import { levelOfRecord, recordOf } from '../shared/log-level.js';
+import { levelOfRecord, recordOf } from '../shared/logs/level.js';
 import { formatTime } from './log-time.js';
 
-/** @typedef {import('../shared/log-level.js').Level} Level */
+/** @typedef {import('../shared/logs/level.js').Level} Level */
 /** @typedef {import('./paint.js').Paint} Paint */
 
 const VALUE_MAX_CHARS = 80;
@@ -27,7 +27,7 @@ const LEVEL_STYLES = {
 
 /**
  * A record of pino, bunyan, winston or their like as people read it: time, level, message, the other fields short; below it the stack of an error.
- * @param {import('../shared/protocol.js').LogEntry} entry
+ * @param {import('../shared/wire/protocol.js').LogEntry} entry
  * @param {{paint: Paint, hasTime: boolean}} o  hasTime: the line has one in front of it already.
  * @returns {string[]|null}  Its lines. Null when the line is no such record.
  */

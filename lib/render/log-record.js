@@ -1,6 +1,6 @@
 import { formatTime } from './log-time.js';
 
-/** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
 
 /** PM2's: with the offset, as a program may read it elsewhere. */
 const FORMAT_TIMESTAMP = 'YYYY-MM-DD-HH:mm:ssZZ';

@@ -32,7 +32,7 @@ export function hasColours(text) {
 
 /**
  * @param {{highlight?: string|true, grep?: string}} options
- * @param {(text: string) => import('../shared/grep-pattern.js').Grep} readGrep
+ * @param {(text: string) => import('../shared/logs/safe-pattern.js').Grep} readGrep
  * @returns {RegExp|null}  What to mark: the given text, or what --grep has found.
  */
 export function markerOf({ highlight, grep }, readGrep) {

@@ -2,9 +2,9 @@ import { formatDuration } from '../shared/units.js';
 import { renderColumns } from './table.js';
 import { oneLine } from './text.js';
 
-/** @typedef {import('../commands/asked-plan.js').AskedPlan} AskedPlan */
-/** @typedef {import('../shared/protocol.js').PlanItem} PlanItem */
-/** @typedef {import('../shared/spec-diff.js').SpecChange} SpecChange */
+/** @typedef {import('../commands/apps/asked-plan.js').AskedPlan} AskedPlan */
+/** @typedef {import('../shared/wire/protocol.js').PlanItem} PlanItem */
+/** @typedef {import('../shared/spec/diff.js').SpecChange} SpecChange */
 
 /** @type {Record<PlanItem['action'], [sign: string, style: import('./paint.js').Style]>} */
 const SIGNS = { start: ['+', 'green'], none: [' ', 'dim'], live: ['~', 'cyan'], scale: ['~', 'cyan'], rollout: ['~', 'yellow'], replace: ['~', 'red'], delete: ['-', 'red'] };

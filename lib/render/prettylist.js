@@ -3,7 +3,7 @@ import { toPm2 } from './jlist.js';
 
 /**
  * The same as jlist for the eye, as PM2 prints it: not JSON.
- * @param {{slots: import('../shared/protocol.js').SlotStatus[]}} data
+ * @param {{slots: import('../shared/wire/protocol.js').SlotStatus[]}} data
  * @returns {string}
  */
 export function renderPrettylist({ slots }) {

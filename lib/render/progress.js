@@ -1,8 +1,8 @@
 import { cutLines, renderColumns } from './table.js';
 import { oneLine, textWidth } from './text.js';
 
-/** @typedef {import('../shared/protocol.js').Progress} Progress */
-/** @typedef {import('../shared/protocol.js').Waiting} Waiting */
+/** @typedef {import('../shared/wire/protocol.js').Progress} Progress */
+/** @typedef {import('../shared/wire/protocol.js').Waiting} Waiting */
 
 /** Of what waits; the rest is counted. */
 const ROWS_MAX = 12;

@@ -1,6 +1,6 @@
 import { renderTable, tableWidth } from './table.js';
 
-/** @typedef {import('../shared/protocol.js').BriefStatus} BriefStatus */
+/** @typedef {import('../shared/wire/protocol.js').BriefStatus} BriefStatus */
 /** @typedef {import('./table.js').Cell} Cell */
 /** @typedef {BriefStatus & {shown?: Record<string, Cell>}} Row  `shown`: by the title of a column, what stands there instead. */
 /** @typedef {{title: string, cell: (slot: BriefStatus, nowMs: number) => Cell}} Column */
@@ -80,7 +80,7 @@ export function uptimeOf({ pid, startedAtMs }, nowMs) {
 }
 
 /**
- * @param {import('../shared/protocol.js').ShownStatus} status
+ * @param {import('../shared/wire/protocol.js').ShownStatus} status
  * @returns {import('./paint.js').Style}
  */
 export function statusStyle(status) {
@@ -90,7 +90,7 @@ export function statusStyle(status) {
 
 /**
  * Whether somebody should look: it does not serve, and nobody wanted that. The list marks it with a sign, which is there without colours too.
- * @param {import('../shared/protocol.js').ShownStatus} status
+ * @param {import('../shared/wire/protocol.js').ShownStatus} status
  */
 export function needsAttention(status) {
   return status === 'errored' || status === 'waiting restart';

@@ -1,8 +1,8 @@
-import { completeSpec } from '../shared/spec.js';
+import { completeSpec } from '../shared/spec/spec.js';
 import { formatBytes } from './slots.js';
 import { formatDuration } from '../shared/units.js';
 
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 /** @typedef {import('./table.js').Cell} Cell */
 
 /**
@@ -26,7 +26,7 @@ export function triggerRows({ spec: given, triggers, pidFile, watching }, nowMs)
 
 /**
  * @param {NonNullable<SlotStatus['spec']>} spec
- * @param {import('../shared/protocol.js').WatchShown|null} watch
+ * @param {import('../shared/wire/protocol.js').WatchShown|null} watch
  * @param {boolean} isWatching
  */
 function watchText({ watch: given, watchOff }, watch, isWatching) {

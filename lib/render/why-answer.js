@@ -1,11 +1,11 @@
-import { ago, clockTime, coarse } from './event-time.js';
+import { ago, clockTime, coarse } from './time.js';
 import { count, endOf, isAsked, quoted } from './event-text.js';
 import { subjectOf, within } from './why-fold.js';
 
 /** @typedef {import('../commands/why.js').Story} Story */
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
-/** @typedef {import('../shared/protocol.js').ShownStatus} ShownStatus */
-/** @typedef {import('../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/wire/protocol.js').ShownStatus} ShownStatus */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 /** Deaths that are further apart belong to different stories. */
 const APART_MS = 10 * 60_000;

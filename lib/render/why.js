@@ -1,4 +1,4 @@
-import { ago, clockTime } from './event-time.js';
+import { ago, clockTime } from './time.js';
 import { isAsked } from './event-text.js';
 import { renderColumns } from './table.js';
 import { oneLine } from './text.js';

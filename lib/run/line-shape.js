@@ -1,8 +1,8 @@
 import { formattedRecord, jsonRecord } from '../render/log-record.js';
 import { formatTime, TIMESTAMP_FORMAT } from '../render/log-time.js';
 
-/** @typedef {import('../shared/output-frame.js').FrameHead} FrameHead */
-/** @typedef {import('../shared/protocol.js').LogEntry} LogEntry */
+/** @typedef {import('../shared/wire/output-frame.js').FrameHead} FrameHead */
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
 /** Makes whole lines of one process what is shown of them. @typedef {(head: FrameHead, lines: Buffer) => Buffer} Shape */
 
 /**

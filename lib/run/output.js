@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
-import { createFrameReader } from '../shared/output-frame.js';
+import { createFrameReader } from '../shared/wire/output-frame.js';
 import { createWholeLines } from './whole-lines.js';
 
 /** @typedef {import('node:net').Socket} Socket */
-/** @typedef {import('../shared/output-frame.js').FrameHead} FrameHead */
+/** @typedef {import('../shared/wire/output-frame.js').FrameHead} FrameHead */
 /** @typedef {import('./sink.js').Sink} Sink */
 /** @typedef {import('./whole-lines.js').WholeLines} WholeLines */
 

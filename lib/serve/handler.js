@@ -3,7 +3,7 @@ import { createGatekeeper } from './basic-auth.js';
 import { createCacheControl } from './cache-control.js';
 import { listFolder, renderListing } from './listing.js';
 import { locate } from './locate.js';
-import { encodePath, readRequestPath } from './request-path.js';
+import { encodePath, readRequestPath } from './path.js';
 import { sendFile, sendPage } from './respond.js';
 import { varyBy } from './vary.js';
 

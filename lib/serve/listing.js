@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { locate } from './locate.js';
-import { encodePath, isHidden } from './request-path.js';
+import { encodePath, isHidden } from './path.js';
 
 /** @typedef {{name: string, isFolder: boolean, bytes: number, changedAtMs: number}} Entry */
 

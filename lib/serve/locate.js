@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { isHidden } from './request-path.js';
+import { isHidden } from './path.js';
 
 /** @typedef {{type: 'file', root: string, file: string, bytes: number, modifiedAtMs: number} | {type: 'folder', root: string, folder: string} | {type: 'nothing'}} Found  `file` and `folder` are real paths, and inside the real `root`. */
 

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { relative, sep } from 'node:path';
 import send from 'send';
-import { encodePath } from './request-path.js';
+import { encodePath } from './path.js';
 import { varyBy } from './vary.js';
 
 /** @typedef {import('node:http').IncomingMessage} Request */

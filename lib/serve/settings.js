@@ -1,4 +1,4 @@
-import { badOption } from '../config/option-readers.js';
+import { badOption } from '../config/options/readers.js';
 import { DURATION_FORMS, parseDuration } from '../shared/units.js';
 import { DEFAULT_HOMEPAGE, DEFAULT_HOST, DEFAULT_PORT } from './variables.js';
 

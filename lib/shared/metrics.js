@@ -65,7 +65,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} slot
  * @property {number} pid  0: none.
  * @property {string|null} instanceId
- * @property {import('./protocol.js').ShownStatus} status
+ * @property {import('./wire/protocol.js').ShownStatus} status
  * @property {number} generation
  * @property {number|null} startedAtMs
  * @property {boolean} isNode

@@ -54,7 +54,7 @@ export function homePaths(home) {
  * The default log file of an app. Characters that have a meaning in paths become "-".
  * @param {string} logs  The folder.
  * @param {string} name
- * @param {import('./protocol.js').LogStream|null} stream  Null: of both streams.
+ * @param {import('./wire/protocol.js').LogStream|null} stream  Null: of both streams.
  * @param {number|null} id  Null when all instances share the file.
  * @returns {string}
  */

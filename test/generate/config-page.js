@@ -1,4 +1,4 @@
-import { ATTRIBUTES } from '../../lib/config/schema.js';
+import { ATTRIBUTES } from '../../lib/config/options/schema.js';
 import { BYTES_FORMS, DURATION_FORMS } from '../../lib/shared/units.js';
 import { meaningOf } from './meaning.js';
 
@@ -24,7 +24,7 @@ function notNeeded() {
   return [cells(['attribute', 'why']), cells(['---', '---']), ...rows].join('\n');
 }
 
-/** Times and sizes are explained once. @param {import('../../lib/config/schema.js').Attribute} row */
+/** Times and sizes are explained once. @param {import('../../lib/config/options/schema.js').Attribute} row */
 function acceptedBy({ accepted = '' }) {
   return accepted.replace(DURATION_FORMS, 'a time').replace(BYTES_FORMS, 'a size');
 }

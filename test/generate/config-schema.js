@@ -1,4 +1,4 @@
-import { ATTRIBUTES, wordsFor } from '../../lib/config/schema.js';
+import { ATTRIBUTES, wordsFor } from '../../lib/config/options/schema.js';
 import { meaningOf } from './meaning.js';
 
 /** @returns {string}  lib/config/nclust.schema.json, for editors. */
@@ -28,7 +28,7 @@ export function configSchema() {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-/** @param {import('../../lib/config/schema.js').Attribute} row */
+/** @param {import('../../lib/config/options/schema.js').Attribute} row */
 function entriesFor(row) {
   const [name, ...others] = wordsFor(row);
   const facts = `${meaningOf(row)}${row.default === undefined ? '' : `. Default: ${row.default}`}`;

@@ -1,4 +1,4 @@
-import { ATTRIBUTES, wordsFor } from '../../lib/config/schema.js';
+import { ATTRIBUTES, wordsFor } from '../../lib/config/options/schema.js';
 import { meaningOf } from './meaning.js';
 
 const HEAD = `// Made from the schema by test/generate/write.js; a test compares.
@@ -47,7 +47,7 @@ export function configTypes() {
   return [HEAD, ...ATTRIBUTES.flatMap(linesFor), TAIL].join('\n');
 }
 
-/** @param {import('../../lib/config/schema.js').Attribute} row */
+/** @param {import('../../lib/config/options/schema.js').Attribute} row */
 function linesFor(row) {
   const [name, ...others] = wordsFor(row);
   const type = typeOf(row.schema ?? {});

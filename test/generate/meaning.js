@@ -1,6 +1,6 @@
 /**
  * What an attribute means, in one sentence and without what the other columns say.
- * @param {import('../../lib/config/schema.js').Attribute} row
+ * @param {import('../../lib/config/options/schema.js').Attribute} row
  */
 export function meaningOf({ help, meaning = help }) {
   return meaning.replace(/ \(default(: [^)]*)?\)/, '').replace(/; may be given several times/, '');

@@ -1,4 +1,4 @@
-/** @import { Clock } from '../../daemon/control/clock.js' */
+/** @import { Clock } from '../../daemon/control/host/clock.js' */
 
 /** @typedef {Clock & {advance: (ms: number) => void, pending: () => number, untilNextMs: () => number, setBack: (ms: number) => void}} FakeClock */
 

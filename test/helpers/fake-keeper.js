@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-/** @import { ChildFact, Port } from '../../daemon/control/keeper-link.js' */
+/** @import { ChildFact, Port } from '../../daemon/control/keeper-link/link.js' */
 
 /**
  * How a fake process behaves. Times in ms after its start; what is missing does not happen.
@@ -84,7 +84,7 @@ export class FakeKeeper {
   #afterSpawning = [];
 
   /**
-   * @param {import('../../daemon/control/clock.js').Clock} clock
+   * @param {import('../../daemon/control/host/clock.js').Clock} clock
    * @param {{firstPid?: number}} [o]
    */
   constructor(clock, { firstPid = 1000 } = {}) {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { readSegments } from '../../daemon/control/logs/segments.js';
+import { readSegments } from '../../daemon/control/logs/archive/segments.js';
 
 /**
  * Everything that a log file has ever held, from its segments on.
@@ -15,7 +15,7 @@ export function wholeLog(path) {
 }
 
 /**
- * @param {import('../../daemon/control/logs/segments.js').Segment} segment
+ * @param {import('../../daemon/control/logs/archive/segments.js').Segment} segment
  * @returns {Buffer}
  */
 function contentOf({ path, compression }) {

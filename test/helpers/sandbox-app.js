@@ -9,7 +9,7 @@ import { fixturePath } from './fixtures.js';
  * @property {string} script  The copy that runs.
  * @property {number} port
  * @property {string} url
- * @property {() => Promise<import('../../lib/shared/protocol.js').SlotStatus[]>} instances
+ * @property {() => Promise<import('../../lib/shared/wire/protocol.js').SlotStatus[]>} instances
  * @property {() => Promise<number[]>} pids  In the order of the slots, 0 for a slot without process.
  * @property {(path?: string) => Promise<any>} get  One request on a connection of its own; the body, parsed when it is JSON.
  * @property {(fixture: string) => void} replaceWith  Puts another program in the place of the script.

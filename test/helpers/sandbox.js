@@ -50,7 +50,7 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * @property {(fixture: string, as?: string) => string} place  Copies a fixture into `work`; returns its path.
  * @property {() => Promise<import('./wire.js').Wire>} wire  A raw client, closed after the test.
  * @property {() => Promise<any>} connect  A client through the package's own API, closed after the test.
- * @property {() => Promise<import('../../lib/shared/protocol.js').SlotStatus[]>} list
+ * @property {() => Promise<import('../../lib/shared/wire/protocol.js').SlotStatus[]>} list
  * @property {() => Promise<{keeperPid: number, controlPid: number}>} daemon
  * @property {() => import('./processes.js').HomeProcess[]} processes
  * @property {<T>(what: string, predicate: () => T | Promise<T>, o?: {deadlineMs?: number}) => Promise<NonNullable<T>>} waitFor

@@ -7,7 +7,7 @@ const SPECIFIER = /\bfrom\s+'([^']+)'|\bimport\s+'([^']+)'|\bimport\('([^']+)'\)
 
 /**
  * @typedef {object} SourceFile
- * @property {string} path  From the root of the project, such as "lib/client.js".
+ * @property {string} path  From the root of the project, such as "lib/client/client.js".
  * @property {string} code  Without comments.
  */
 

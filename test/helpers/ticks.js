@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { readSegments } from '../../daemon/control/logs/segments.js';
+import { readSegments } from '../../daemon/control/logs/archive/segments.js';
 import { install } from './installation.js';
 import { nextWrite, wholeLog, wholeLogLines } from './log-files.js';
 

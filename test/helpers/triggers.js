@@ -16,7 +16,7 @@ export function triggered({ home }) {
  * What the manager tells of the first slot of an app, in full.
  * @param {import('./sandbox.js').Sandbox} home
  * @param {string} name
- * @returns {Promise<import('../../lib/shared/protocol.js').SlotStatus & {triggers: import('../../lib/shared/protocol.js').SlotTriggers}>}
+ * @returns {Promise<import('../../lib/shared/wire/protocol.js').SlotStatus & {triggers: import('../../lib/shared/wire/protocol.js').SlotTriggers}>}
  */
 export async function detailOf(home, name) {
   const wire = await home.wire();

@@ -141,10 +141,10 @@ test('an app whose timers never fire has drained although a WebSocket client doe
 
 test('a socket is closed at a quiet moment although the app has neither timers nor performance', async () => {
   const code = `
-    const { later } = require(${JSON.stringify(join(AGENT, 'later.cjs'))});
+    const { later } = require(${JSON.stringify(join(AGENT, 'loader.cjs'))});
     ${NEVER}${NO_PERFORMANCE}
     let isSync = true;
-    later('./quiet.cjs').whenQuiet(() => console.log(isSync ? 'at once' : 'quiet'));
+    later('./close-when-idle.cjs').whenQuiet(() => console.log(isSync ? 'at once' : 'quiet'));
     isSync = false;
     globalThis.later(() => {}, 2_000);`;
   const child = spawn(nodeUnderTest(), ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createBabysitter } from '../../daemon/keeper/babysitter.js';
+import { createBabysitter } from '../../daemon/keeper/control-supervisor.js';
 import { waitFor } from '../helpers/wait-for.js';
 
 const HANGS = 'for (;;);';

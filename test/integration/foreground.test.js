@@ -3,9 +3,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { systemClock } from '../../daemon/control/clock.js';
-import { findForeground, NO_FOREGROUND } from '../../daemon/control/logs/shipping/foreground.js';
-import { createFrameReader, outputSocket } from '../../lib/shared/output-frame.js';
+import { systemClock } from '../../daemon/control/host/clock.js';
+import { findForeground, NO_FOREGROUND } from '../../daemon/control/logs/foreground.js';
+import { createFrameReader, outputSocket } from '../../lib/shared/wire/output-frame.js';
 import { waitFor } from '../helpers/wait-for.js';
 
 const PLACE = { instanceId: 'i', id: 3, name: 'api', isMuted: false, overflow: /** @type {const} */ ('block') };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../daemon/control/clock.js';
-import { createKeeperLink } from '../../daemon/control/keeper-link.js';
+import { systemClock } from '../../daemon/control/host/clock.js';
+import { createKeeperLink } from '../../daemon/control/keeper-link/link.js';
 import { FakeKeeper } from '../helpers/fake-keeper.js';
 import { fixturePath } from '../helpers/fixtures.js';
 import { realKeeper } from '../helpers/keeper.js';

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { nodeUnderTest } from '../helpers/sandbox.js';
 import { waitFor, within } from '../helpers/wait-for.js';
 
-const LATER = fileURLToPath(new URL('../../daemon/agent/later.cjs', import.meta.url));
+const LATER = fileURLToPath(new URL('../../daemon/agent/loader.cjs', import.meta.url));
 
 /** Of a stand-in. */
 const LOOK_EVERY_MS = 200;
@@ -24,8 +24,8 @@ const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
 const ORPHAN = `
   const fs = require('node:fs');
   const { later } = require(${JSON.stringify(LATER)});
-  later('./output.cjs').keepLastWords();
-  const { startStandIn } = later('./log-stand-in.cjs');
+  later('./blocking-stdio.cjs').keepLastWords();
+  const { startStandIn } = later('./log-fallback.cjs');
   let end;
   const files = [];
   const acts = {

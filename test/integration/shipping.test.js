@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../daemon/control/clock.js';
+import { systemClock } from '../../daemon/control/host/clock.js';
 import { createFleet } from '../../daemon/control/logs/shipping/fleet.js';
 import { createShipper } from '../../daemon/control/logs/shipping/shipper.js';
 import { fixturePath } from '../helpers/fixtures.js';

@@ -1,9 +1,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS, findCommand } from '../../lib/command-table.js';
-import { OPTIONS_OF } from '../../lib/config/options.js';
-import { notNeeded } from '../../lib/unneeded-options.js';
+import { COMMANDS, findCommand } from '../../lib/cli/table/commands.js';
+import { OPTIONS_OF } from '../../lib/config/options/options.js';
+import { notNeeded } from '../../lib/cli/table/unneeded-options.js';
 import { renderExamples } from '../../lib/render/examples.js';
 import { SORT_FIELDS } from '../../lib/render/list.js';
 import { splitWords } from './docs-words.js';
@@ -89,7 +89,7 @@ test('every line of "nclust examples" is a command line', () => {
 /** Options in the first cell of a table's rows: "| `-m`, `--mini-list` |". @param {string} page */
 const optionsOfTables = (page) => readFileSync(new URL(page, ROOT), 'utf8').split('\n').flatMap((line) => [.../^\| ((?:`[^`]+`[, /]*)+) *\|/.exec(line)?.[1].matchAll(/`(-{1,2}[a-z][\w-]*)/g) ?? []].map(([, flag]) => flag));
 
-/** What a command takes, all but the general ones. @param {import('../../lib/command-table/row.js').Command} row */
+/** What a command takes, all but the general ones. @param {import('../../lib/cli/table/row.js').Command} row */
 const flagsOf = (row) => [...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []), ...(row.options ?? []).map(([one]) => one), ...notNeeded(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one)].flatMap((flags) => [...flags.matchAll(/(?<![\w-])--?[a-z][\w-]*/g)].map(([flag]) => flag));
 
 describe('tables of options', () => {

@@ -6,16 +6,16 @@ const ALLOWED = {
   'daemon/keeper/retire.js': 'the one place that ends processes',
   'daemon/keeper/processes.js': 'how a signal is sent',
   'daemon/keeper/keeper.js': 'the verb `signal`: what a user asks for with sendSignal',
-  'daemon/keeper/babysitter.js': 'a control on trial that does not answer: no app',
-  'daemon/control/launch-keeper.js': 'a keeper that hangs before it has taken over: no app',
+  'daemon/keeper/control-supervisor.js': 'a control on trial that does not answer: no app',
+  'daemon/control/keeper-link/launch.js': 'a keeper that hangs before it has taken over: no app',
   'daemon/control/logs/shipping/process-link.js': 'a command that logs go to and that does not end with its input: no app',
-  'daemon/control/secret-source.js': 'a command for a secret that has not ended in time: no app',
+  'daemon/control/spawn/secret-source.js': 'a command for a secret that has not ended in time: no app',
   'lib/commands/daemon.js': 'the manager itself, at the end or when half of it hangs: no app',
   'lib/commands/monit.js': 'the command itself, which puts the terminal right first: no app',
-  'lib/config/evaluate.js': 'a config file that has told what it exports, and may have left something running: no app',
+  'lib/config/file/evaluate.js': 'a config file that has told what it exports, and may have left something running: no app',
   'lib/deploy/remote.js': 'an ssh of its own: no app',
   'lib/library/pm2/pm2.js': 'a method of this name: no signal',
-  'lib/wait-for-end.js': 'signal 0: whether a process is there',
+  'lib/client/wait-for-exit.js': 'signal 0: whether a process is there',
 };
 
 test('nothing but a retire sends a stop signal', () => {

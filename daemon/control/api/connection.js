@@ -1,12 +1,12 @@
 import { toWire } from '../../../lib/shared/errors.js';
-import { TO_SERVER_MAX_BYTES } from '../../../lib/shared/protocol.js';
-import { createLineReader, errorLine, notificationLine, parseLine, resultLine, RPC_ERROR } from '../../../lib/shared/rpc.js';
+import { TO_SERVER_MAX_BYTES } from '../../../lib/shared/wire/protocol.js';
+import { createLineReader, errorLine, notificationLine, parseLine, resultLine, RPC_ERROR } from '../../../lib/shared/wire/rpc.js';
 import { BadParams } from './params.js';
 
-/** @import { LogEntry } from '../../../lib/shared/protocol.js' */
-/** @import { Cursor } from '../logs/mark.js' */
-/** @import { Page } from '../logs/pages.js' */
-/** @import { RpcMessage } from '../../../lib/shared/rpc.js' */
+/** @import { LogEntry } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Cursor } from '../logs/history/mark.js' */
+/** @import { Page } from '../logs/history/pages.js' */
+/** @import { RpcMessage } from '../../../lib/shared/wire/rpc.js' */
 /** @import { Duplex } from 'node:stream' */
 
 /** What may wait in memory for a client that does not read. */
@@ -52,7 +52,7 @@ export class UnknownMethod extends Error {
  * @param {Duplex} socket
  * @param {object} o
  * @param {Answer} o.answer
- * @param {import('../clock.js').Clock} o.clock
+ * @param {import('../host/clock.js').Clock} o.clock
  * @returns {{close: () => Promise<void>}}  close() waits for answers that are under way.
  */
 export function serveConnection(socket, { answer, clock }) {

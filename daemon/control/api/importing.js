@@ -1,14 +1,14 @@
-import { checkSpec } from '../../../lib/shared/spec.js';
-import { checkCompression } from '../logs/compression.js';
-import { merge } from '../desired.js';
-import { keepOffOwnFiles } from '../own-files.js';
-import { withRoom } from '../room.js';
-import { startSpecs, stop } from '../wishes.js';
-import { about, finish, roomOf, WAITABLE } from './changes.js';
+import { checkSpec } from '../../../lib/shared/spec/spec.js';
+import { checkCompression } from '../logs/archive/compression.js';
+import { merge } from '../state/desired.js';
+import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
+import { withRoom } from '../spawn/capacity.js';
+import { startSpecs, stop } from '../state/changes.js';
+import { about, finish, roomOf, WAITABLE } from './apps.js';
 import { BadParams, list, readParams, record } from './params.js';
 
-/** @import { Change, Desired } from '../desired.js' */
-/** @import { AppSpec } from '../../../lib/shared/spec.js' */
+/** @import { Change, Desired } from '../state/desired.js' */
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 /** Apps that come from another manager. @satisfies {Record<string, MethodBody>} */

@@ -1,10 +1,10 @@
-import { readSegmentsOf, sizeOf } from '../logs/segments.js';
-import { select } from '../selectors.js';
-import { logFiles } from '../spawn-params.js';
+import { readSegmentsOf, sizeOf } from '../logs/archive/segments.js';
+import { logFiles } from '../spawn/params.js';
+import { select } from '../state/selectors.js';
 import { optional, readParams, texts } from './params.js';
-import { allIds } from './readings.js';
+import { allIds } from './status.js';
 
-/** @import { Parts } from '../core.js' */
+/** @import { Parts } from '../keeper-link/tell.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 /** Methods about the files that apps and the manager write to. @satisfies {Record<string, MethodBody>} */

@@ -1,8 +1,8 @@
-import { createPartFilter, LEVELS } from '../../../lib/shared/log-filter.js';
+import { createPartFilter, LEVELS } from '../../../lib/shared/logs/filter.js';
 import { BadParams, flag, optional, readParams, record, someOf, text, texts, wholeUpTo, withDefault } from './params.js';
 
-/** @import { Cursor } from '../logs/mark.js' */
-/** @import { Query } from '../logs/history.js' */
+/** @import { Cursor } from '../logs/history/mark.js' */
+/** @import { Query } from '../logs/history/history.js' */
 /** @import { Reader } from './params.js' */
 
 const STREAMS = /** @type {const} */ (['out', 'err']);

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
-import { tellHistory } from '../logs/history.js';
-import { hasOnlyCombined } from '../logs/log-stream.js';
-import { matcher, select } from '../selectors.js';
-import { logFiles } from '../spawn-params.js';
+import { tellHistory } from '../logs/history/history.js';
+import { hasOnlyCombined } from '../logs/stream.js';
+import { logFiles } from '../spawn/params.js';
+import { matcher, select } from '../state/selectors.js';
 import { readLogQuery, subscriptionName } from './log-query.js';
 import { readParams } from './params.js';
 
-/** @import { Part } from '../../../lib/shared/log-filter.js' */
-/** @import { LogEntry, LogStream } from '../../../lib/shared/protocol.js' */
+/** @import { Part } from '../../../lib/shared/logs/filter.js' */
+/** @import { LogEntry, LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Follower } from '../logs/followers.js' */
-/** @import { HistoryParts, Query } from '../logs/history.js' */
-/** @import { KeptFile } from '../logs/path-reader.js' */
+/** @import { HistoryParts, Query } from '../logs/history/history.js' */
+/** @import { KeptFile } from '../logs/history/path-reader.js' */
 /** @import { Client } from './connection.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 

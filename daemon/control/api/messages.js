@@ -1,14 +1,14 @@
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { NclustError } from '../../../lib/shared/errors.js';
-import { readTold } from '../app-message.js';
-import { KeeperRefusal } from '../keeper-link.js';
-import { askAbout, reachLiving } from '../reaching.js';
-import { trigger } from '../trigger.js';
+import { trigger } from '../app-channel/actions.js';
+import { askAbout, reachLiving } from '../app-channel/ask-process.js';
+import { readTold } from '../app-channel/messages.js';
+import { KeeperRefusal } from '../keeper-link/link.js';
 import { subscriptionName } from './log-query.js';
 import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefault } from './params.js';
 
-/** @import { Told } from '../app-message.js' */
-/** @import { BusEvent } from '../event-bus.js' */
+/** @import { Told } from '../app-channel/messages.js' */
+/** @import { BusEvent } from '../events/bus.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 /** What may wait for the standard input of an app, in bytes. */

@@ -1,32 +1,32 @@
-import { applying } from './applying.js';
-import { changes } from './changes.js';
+import { applying } from './config-file.js';
+import { changes } from './apps.js';
 import { UnknownMethod } from './connection.js';
 import { importing } from './importing.js';
-import { saving } from './saving.js';
+import { saving } from './saved-list.js';
 import { tendLogFiles } from './log-files.js';
 import { followLogs } from './logs.js';
 import { messages } from './messages.js';
 import { metrics } from './metrics.js';
 import { profiling } from './profiling.js';
-import { readings } from './readings.js';
-import { reloading } from './reloading.js';
+import { readings } from './status.js';
+import { reloading } from '../requests/reload.js';
 import { renewing } from './renewing.js';
 import { settings } from './settings.js';
-import { updating } from './updating.js';
+import { updating } from './update.js';
 import { web } from './web.js';
-import { METHODS } from '../../../lib/shared/protocol.js';
+import { METHODS } from '../../../lib/shared/wire/protocol.js';
 
 /** @import { Answer, Client } from './connection.js' */
-/** @import { Method } from '../../../lib/shared/protocol.js' */
+/** @import { Method } from '../../../lib/shared/wire/protocol.js' */
 
 /**
  * What the methods work with.
  * @typedef {object} Desk
  * @property {import('../control.js').Control} control
- * @property {import('../core.js').Parts} parts
+ * @property {import('../keeper-link/tell.js').Parts} parts
  * @property {import('../metrics/metrics.js').Metrics} metrics
  * @property {import('../metrics/exports.js').Exports} exports
- * @property {import('../web/web.js').Web} web
+ * @property {import('../web/dashboard.js').Web} web
  * @property {import('../../../lib/shared/paths.js').HomePaths} paths
  * @property {string} version
  * @property {import('../triggers/triggers.js').Triggers} triggers

@@ -1,4 +1,4 @@
-import { RPC_ERROR } from '../../../lib/shared/rpc.js';
+import { RPC_ERROR } from '../../../lib/shared/wire/rpc.js';
 
 /** The parameters of a request are not what the method takes. */
 export class BadParams extends Error {

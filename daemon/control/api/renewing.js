@@ -1,22 +1,22 @@
-import { resolveInstances } from '../../../lib/shared/cpus.js';
-import { diffSpecs } from '../../../lib/shared/spec-diff.js';
-import { checkSpec, laterFields } from '../../../lib/shared/spec.js';
-import { applySteps } from '../apply.js';
-import { findApp, replaceApp } from '../desired.js';
-import { isUp } from '../guard.js';
-import { keepsScale } from '../hand-scale.js';
-import { withRoom } from '../room.js';
-import { isBeside, isServing } from '../serving.js';
-import { placesOf, possible, readFresh, roomOf, WAITABLE } from './changes.js';
+import { resolveInstances } from '../../../lib/shared/host/cpus.js';
+import { diffSpecs } from '../../../lib/shared/spec/diff.js';
+import { checkSpec, laterFields } from '../../../lib/shared/spec/spec.js';
+import { applySteps } from '../apply/steps.js';
+import { isUp } from '../rollout/supervise.js';
+import { withRoom } from '../spawn/capacity.js';
+import { findApp, replaceApp } from '../state/desired.js';
+import { keepsScale } from '../state/hand-scale.js';
+import { isBeside, isServing } from '../state/serving.js';
+import { placesOf, possible, readFresh, roomOf, WAITABLE } from './apps.js';
 import { BadParams, flag, list, optional, readParams, someOf, text, withDefault } from './params.js';
-import { statuses } from './readings.js';
 import { settledEach } from './settled-each.js';
+import { statuses } from './status.js';
 
-/** @import { PlanItem } from '../../../lib/shared/protocol.js' */
-/** @import { AppSpec } from '../../../lib/shared/spec.js' */
-/** @import { ApplyStep } from '../apply-plan.js' */
-/** @import { Change, Desired } from '../desired.js' */
-/** @import { Receipt } from '../requests.js' */
+/** @import { PlanItem } from '../../../lib/shared/wire/protocol.js' */
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { ApplyStep } from '../apply/plan.js' */
+/** @import { Change, Desired } from '../state/desired.js' */
+/** @import { Receipt } from '../requests/outcome.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 /** @typedef {'start'|'restart'|'reload'} Way  How those that are in the list get their new specs. */

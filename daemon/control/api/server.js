@@ -19,8 +19,8 @@ export class ApiServer {
   /**
    * @param {object} o
    * @param {import('./connection.js').Answer} o.answer
-   * @param {import('../clock.js').Clock} o.clock
-   * @param {import('../journal.js').Journal} o.journal
+   * @param {import('../host/clock.js').Clock} o.clock
+   * @param {import('../logs/manager-log.js').Journal} o.journal
    */
   constructor({ answer, clock, journal }) {
     this.#server = createServer((socket) => {

@@ -1,4 +1,4 @@
-import { describeSettings } from '../../../lib/shared/settings.js';
+import { describeSettings } from '../../../lib/shared/settings/settings.js';
 import { readParams, text } from './params.js';
 
 /** @import { MethodBody } from './methods.js' */

@@ -1,8 +1,8 @@
 import { NclustError } from '../../../lib/shared/errors.js';
-import { createTeller } from './progress.js';
+import { createTeller } from '../requests/api-progress.js';
 
-/** @import { NotUp } from '../../../lib/shared/protocol.js' */
-/** @import { Receipt } from '../requests.js' */
+/** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Receipt } from '../requests/outcome.js' */
 /** @import { Client } from './connection.js' */
 /** @import { Desk } from './methods.js' */
 

@@ -1,10 +1,10 @@
-import { createLineSplitter, endOfCharacters } from './line-splitter.js';
+import { createLineSplitter, endOfCharacters } from './lines.js';
 
-/** @import { Part } from '../../../lib/shared/log-filter.js' */
-/** @import { LogEntry, LogStream } from '../../../lib/shared/protocol.js' */
-/** @import { LineSplitter } from './line-splitter.js' */
-/** @import { Mark } from './mark.js' */
-/** @import { Position } from './open-file.js' */
+/** @import { Part } from '../../../lib/shared/logs/filter.js' */
+/** @import { LogEntry, LogStream } from '../../../lib/shared/wire/protocol.js' */
+/** @import { LineSplitter } from './lines.js' */
+/** @import { Mark } from './history/mark.js' */
+/** @import { Position } from './write/open-file.js' */
 
 const NEWLINE = 0x0a;
 

@@ -1,4 +1,4 @@
-import { endOfCharacters, LINE_MAX_BYTES } from './line-splitter.js';
+import { endOfCharacters, LINE_MAX_BYTES } from './lines.js';
 
 const NEWLINE = 0x0a;
 const LINE_END = Buffer.from('\n');

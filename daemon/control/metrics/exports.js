@@ -1,10 +1,10 @@
 import { TICK_MS } from '../../../lib/shared/metrics.js';
-import { isLocal } from '../../../lib/shared/metrics-target.js';
-import { unservedNotice } from '../../../lib/shared/unserved.js';
-import { writeWebAddress } from '../../../lib/shared/web-target.js';
+import { isLocal } from '../../../lib/shared/settings/listen-address.js';
+import { unservedNotice } from '../../../lib/shared/settings/unserved.js';
+import { writeWebAddress } from '../../../lib/shared/settings/web-target.js';
 
-/** @import { ListenTarget } from '../../../lib/shared/metrics-target.js' */
-/** @import { Unserved } from '../../../lib/shared/unserved.js' */
+/** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
+/** @import { Unserved } from '../../../lib/shared/settings/unserved.js' */
 /** @import { Family } from './families.js' */
 /** @import { Exported, Metrics } from './metrics.js' */
 
@@ -25,8 +25,8 @@ const RETRY_TICKS = 5;
  * @param {object} o
  * @param {Pick<Metrics, 'exported'|'onTick'>} o.metrics
  * @param {() => import('../settings.js').MetricsSettings} o.settings
- * @param {import('../clock.js').Clock} o.clock
- * @param {import('../journal.js').Journal} o.journal
+ * @param {import('../host/clock.js').Clock} o.clock
+ * @param {import('../logs/manager-log.js').Journal} o.journal
  * @param {string} o.version
  * @returns {Exports}
  */

@@ -8,7 +8,7 @@ const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 /**
  * The history as clients get it.
  * @param {object} kept
- * @param {import('../world.js').World} kept.world
+ * @param {import('../state/registry.js').World} kept.world
  * @param {ReturnType<typeof import('./history.js').createHistory<number>>} kept.slots
  * @param {ReturnType<typeof import('./history.js').createHistory<'host'>>} kept.machine
  * @param {HistoryOptions} o

@@ -1,10 +1,10 @@
 import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
-import { findSlot } from '../world.js';
+import { findSlot } from '../state/registry.js';
 import { createHistory } from './history.js';
 import { percentiles } from './latency.js';
 import { createReports, gaugesOf, ratesOf, recentLatencies } from './reports.js';
 import { createSampler } from './sampler.js';
-import { latenciesOf, samplesOf, tracksBySlot } from './samples.js';
+import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
 import { historyOf } from './history-of.js';
 
 /** @import { HostSample, MetricsHistory, MetricsSample, SeriesName, WorkerSample } from '../../../lib/shared/metrics.js' */
@@ -32,12 +32,12 @@ import { historyOf } from './history-of.js';
 /**
  * @param {object} o
  * @param {Pick<import('../control.js').Control, 'world'|'keeper'|'askKeeper'>} o.control
- * @param {import('../clock.js').Clock} o.clock
+ * @param {import('../host/clock.js').Clock} o.clock
  * @param {ReadUsage} o.read
  * @param {() => HostSample} o.readHost
  * @param {ReadPrivateMemory} o.privateMemory
- * @param {() => Promise<Map<string, import('../app-message.js').Told>>} o.told  What apps tell of themselves, by instance.
- * @param {import('../journal.js').Journal} o.journal
+ * @param {() => Promise<Map<string, import('../app-channel/messages.js').Told>>} o.told  What apps tell of themselves, by instance.
+ * @param {import('../logs/manager-log.js').Journal} o.journal
  * @param {() => void} o.onTick
  * @returns {Metrics}
  */

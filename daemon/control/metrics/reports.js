@@ -1,10 +1,10 @@
 import { addPairs, noLatencies } from './latency.js';
-import { number, readHttp } from './served.js';
+import { number, readHttp } from './lifetime-totals.js';
 
-/** @import { HttpReport } from './served.js' */
+/** @import { HttpReport } from './lifetime-totals.js' */
 
 /**
- * What an agent tells once a second: daemon/agent/vitals.cjs.
+ * What an agent tells once a second: daemon/agent/report.cjs.
  * @typedef {object} Report
  * @property {number} seq
  * @property {number} atMono

@@ -1,9 +1,9 @@
 import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { isIP } from 'node:net';
-import { expose, OPENMETRICS_TYPE, TEXT_TYPE } from './exposition.js';
+import { expose, OPENMETRICS_TYPE, TEXT_TYPE } from './prometheus.js';
 
-/** @import { ListenTarget } from '../../../lib/shared/metrics-target.js' */
+/** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Family } from './families.js' */
 
 const CONNECTIONS_MAX = 32;

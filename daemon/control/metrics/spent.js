@@ -1,8 +1,8 @@
-import { memoryOf } from '../world.js';
-import { number } from './served.js';
+import { memoryOf } from '../state/registry.js';
+import { number } from './lifetime-totals.js';
 
-/** @import { Memory } from '../memory.js' */
-/** @import { Instance, World } from '../world.js' */
+/** @import { Memory } from '../state/slot-history.js' */
+/** @import { Instance, World } from '../state/registry.js' */
 
 /** CPU that the instances of a slot used that are gone. `from`: of which the keeper may still tell. @typedef {{from: string[], ms: number}} Spent */
 

@@ -1,6 +1,6 @@
+import { createProcTreeReader } from '../host/proc-trees.js';
+import { countFds } from '../host/processes.js';
 import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
-import { countFds } from './proc-stat.js';
-import { createProcTreeReader } from './proc-trees.js';
 
 /** @typedef {{cpu: number, memoryBytes: number, processes: number, fds: number|null, cpuMs?: number}} Usage  `cpu`: percent of one core since it was last read. `cpuMs`: used since it began; missing where nothing has been read. */
 

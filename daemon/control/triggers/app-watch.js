@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createSettler } from './settler.js';
 
-/** @import { Clock } from '../clock.js' */
-/** @import { OpenWatcher } from './open-watcher.js' */
+/** @import { Clock } from '../host/clock.js' */
+/** @import { OpenWatcher } from './watcher.js' */
 /** @import { Changes } from './settler.js' */
 /** @import { WatchScope } from './watch-scope.js' */
 

@@ -1,5 +1,5 @@
 import { NclustError } from '../../../lib/shared/errors.js';
-import { cronerNextRun } from './crons.js';
+import { cronerNextRun } from './cron.js';
 
 /**
  * A client that is no command line of ours may have sent it.

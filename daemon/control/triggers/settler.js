@@ -1,4 +1,4 @@
-/** @import { Clock } from '../clock.js' */
+/** @import { Clock } from '../host/clock.js' */
 
 /** A save in an editor is over after this, in ms. */
 const QUIET_MS = 100;
@@ -36,7 +36,7 @@ export function createSettler({ clock, delayMs, onSettled }) {
   let file = '';
   let firstMs = 0;
   let lastCallMs = -Infinity;
-  /** @type {import('../clock.js').Cancel} */
+  /** @type {import('../host/clock.js').Cancel} */
   let cancel = () => {};
 
   function settle() {

@@ -1,4 +1,4 @@
-/** @import { OpenWatcher, WatcherOptions } from './open-watcher.js' */
+/** @import { OpenWatcher, WatcherOptions } from './watcher.js' */
 
 /** @typedef {{members: Set<WatcherOptions>, isReady: boolean, close: () => void}} Shared */
 

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { isWatched } from '../../../lib/shared/trigger-spec.js';
-import { beginReload } from '../api/reloading.js';
-import { findApp } from '../desired.js';
-import { seatKey } from '../world.js';
-import { createCrons } from './crons.js';
-import { createMemoryWatch } from './memory-watch.js';
-import { createTurns } from './turns.js';
-import { createWatches } from './watches.js';
+import { isWatched } from '../../../lib/shared/spec/triggers.js';
+import { beginReload } from '../requests/reload.js';
+import { findApp } from '../state/desired.js';
+import { seatKey } from '../state/registry.js';
+import { createCrons } from './cron.js';
+import { createMemoryWatch } from './memory-limit.js';
+import { createTurns } from './reload-queue.js';
+import { createWatches } from './watch.js';
 
-/** @import { SlotTriggers } from '../../../lib/shared/protocol.js' */
+/** @import { SlotTriggers } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Desk } from '../api/methods.js' */
-/** @import { AppWish } from '../desired.js' */
-/** @import { Limited } from './memory-watch.js' */
-/** @import { Due } from './turns.js' */
+/** @import { AppWish } from '../state/desired.js' */
+/** @import { Limited } from './memory-limit.js' */
+/** @import { Due } from './reload-queue.js' */
 
 /**
  * What the triggers touch the machine with.
  * @typedef {object} Senses
- * @property {import('./open-watcher.js').OpenWatcher} openWatcher
+ * @property {import('./watcher.js').OpenWatcher} openWatcher
  * @property {import('./app-watch.js').Identify} [identify]
- * @property {import('./crons.js').NextRun} [nextRun]
- * @property {import('./process-trees.js').ReadTrees} readTrees
+ * @property {import('./cron.js').NextRun} [nextRun]
+ * @property {import('../host/process-trees.js').ReadTrees} readTrees
  * @property {(pids: number[]) => number|null} sharedBytes
  */
 
@@ -47,7 +47,7 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
   const watches = createWatches({ desk, openWatcher, identify, onSettled: (name, reason) => ask(name, 'watch', reason, wanted) });
   const crons = createCrons({ clock, nextRun, journal, onDue: (name, pattern) => ask(name, 'cron', pattern, wantedOrDone) });
   const memory = createMemoryWatch({ clock, readTrees, sharedBytes, limited, journal, onAbove: ({ name, id }, reason) => ask(name, 'memory', reason, (app) => wanted(app).filter((one) => one === id)) });
-  /** @type {import('../desired.js').Desired|null} */
+  /** @type {import('../state/desired.js').Desired|null} */
   let seen = null;
 
   /** @param {string} name @param {Due['trigger']} trigger @param {string} reason @param {Due['choose']} choose */
@@ -58,7 +58,7 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
   /** @param {string} name @param {Due} due */
   async function reload(name, due) {
     await rolloutOver(name);
-    const choose = (/** @type {import('../desired.js').Desired} */ desired) => {
+    const choose = (/** @type {import('../state/desired.js').Desired} */ desired) => {
       const app = findApp(desired, name);
       return app ? due.choose(app) : [];
     };

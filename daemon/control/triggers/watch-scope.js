@@ -1,10 +1,10 @@
 import { basename, dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path';
-import { readWatchPattern } from '../../../lib/shared/watch-pattern.js';
+import { readWatchPattern } from '../../../lib/shared/spec/watch-pattern.js';
 
 /** @import { Stats } from 'node:fs' */
-/** @import { WatchPattern } from '../../../lib/shared/watch-pattern.js' */
+/** @import { WatchPattern } from '../../../lib/shared/spec/watch-pattern.js' */
 
-/** @typedef {Pick<import('../../../lib/shared/spec.js').AppSpec, 'cwd'|'watch'|'ignoreWatch'|'watchExtensions'|'watchOptions'>} WatchWishes */
+/** @typedef {Pick<import('../../../lib/shared/spec/spec.js').AppSpec, 'cwd'|'watch'|'ignoreWatch'|'watchExtensions'|'watchOptions'>} WatchWishes */
 
 /** As picomatch has it. @typedef {{(glob: string, options?: object): (text: string) => boolean, scan: (glob: string) => {base: string, isGlob: boolean}}} Globs */
 

@@ -1,4 +1,4 @@
-/** @import { AppSpec } from '../../../lib/shared/spec.js' */
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
 /**
  * `restart --watch`: what is watched is not any more, and the other way round. Of an app that has never watched anything it is where it runs.

@@ -1,4 +1,4 @@
-import { parseLine } from '../../../lib/shared/rpc.js';
+import { parseLine } from '../../../lib/shared/wire/rpc.js';
 
 /** @import { WebSocket } from 'ws' */
 
@@ -13,7 +13,7 @@ export const NOT_AUTHENTICATED = 4401;
  * @param {WebSocket} ws
  * @param {object} o
  * @param {(given: unknown) => boolean} o.isRight
- * @param {import('../clock.js').Clock} o.clock
+ * @param {import('../host/clock.js').Clock} o.clock
  * @param {(id: string|number) => void} o.onRight  With the id of the request, which is not answered yet.
  * @param {() => void} o.onWrong  There was no token in time, or another one. Not called when it has left by itself.
  */

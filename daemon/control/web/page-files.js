@@ -22,7 +22,7 @@ const TYPES = {
  * the page imports them as if it lay on the disk; a browser goes no higher than "/".
  */
 const SHARED = [
-  'lib/render/death.js', 'lib/render/event-text.js', 'lib/render/event-time.js', 'lib/render/log-text.js', 'lib/render/why-answer.js', 'lib/render/why-fold.js', 'lib/shared/units.js',
+  'lib/render/death.js', 'lib/render/event-text.js', 'lib/render/time.js', 'lib/render/log-text.js', 'lib/render/why-answer.js', 'lib/render/why-fold.js', 'lib/shared/units.js',
 ];
 
 const ROOT = new URL('../../../', import.meta.url);

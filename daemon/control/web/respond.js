@@ -1,7 +1,7 @@
-import { isOurName } from './callers.js';
+import { isOurName } from './origin.js';
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
-/** @import { WebAddress } from '../../../lib/shared/web-target.js' */
+/** @import { WebAddress } from '../../../lib/shared/settings/web-target.js' */
 /** @import { PageFile } from './page-files.js' */
 
 /**

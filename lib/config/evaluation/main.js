@@ -4,7 +4,7 @@ import { importConfig } from './import-config.js';
 import { noteVariables } from './variables.js';
 
 /**
- * @typedef {(import('../load-config.js').Loaded & {variables: import('./variables.js').Variable[]}) | {error: import('./describe-error.js').EvaluationError}} Answer
+ * @typedef {(import('../file/load.js').Loaded & {variables: import('./variables.js').Variable[]}) | {error: import('./describe-error.js').EvaluationError}} Answer
  */
 
 // A process of its own for the user's config: it may go to another folder or end itself, what it leaves running ends with it, and a promise that never settles

@@ -2,7 +2,7 @@ import { PatternEmitter } from './pattern-emitter.js';
 import { toPm2Env } from './shapes.js';
 
 /** @typedef {import('../nclust.js').Nclust} Nclust */
-/** @typedef {import('../follow-events.js').BusEvent} BusEvent */
+/** @typedef {import('../follow.js').BusEvent} BusEvent */
 
 /**
  * PM2's bus: what happens to processes, what apps say, and their lines for who listens to "log:out", "log:err" or a pattern that means them.
@@ -12,7 +12,7 @@ export class Bus extends PatternEmitter {
   #nclust;
   #isClosed = false;
 
-  /** @type {import('../subscription.js').Subscription<import('../../shared/protocol.js').LogEntry>|null} */
+  /** @type {import('../subscription.js').Subscription<import('../../shared/wire/protocol.js').LogEntry>|null} */
   #logs = null;
 
   /** By name of the app. @type {Map<string, string>} */
@@ -87,7 +87,7 @@ export class Bus extends PatternEmitter {
   async #tell({ type, at, process, isFromApp, ...said }) {
     if (!isFromApp) {
       this.#namespaces.set(process.name, process.namespace);
-      return this.emit(type, { event: said.event, manually: said.manually, process: toPm2Env(/** @type {import('../../shared/protocol.js').ProcessInEvent} */ (process)), at });
+      return this.emit(type, { event: said.event, manually: said.manually, process: toPm2Env(/** @type {import('../../shared/wire/protocol.js').ProcessInEvent} */ (process)), at });
     }
     const { name, id } = process;
     return this.emit(type, { at, ...said, process: { pm_id: id, name, namespace: await this.#namespaceOf(name) } });

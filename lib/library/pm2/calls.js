@@ -2,7 +2,7 @@ import { NclustError } from '../../shared/errors.js';
 import { toWorker } from './shapes.js';
 
 /** @typedef {import('../nclust.js').Nclust} Nclust */
-/** @typedef {import('../../shared/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
 /** @typedef {(nclust: Nclust, ...args: any[]) => Promise<any>} Call */
 
 const DONE = { success: true };

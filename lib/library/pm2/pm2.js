@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { connectOnly } from '../../launch.js';
+import { connectOnly } from '../../client/connect.js';
 import { NclustError } from '../../shared/errors.js';
 import { resolveHome } from '../../shared/paths.js';
 import { connect } from '../connect.js';

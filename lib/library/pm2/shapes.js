@@ -1,7 +1,7 @@
 import { toPm2 } from '../../render/jlist.js';
 
-/** @typedef {import('../../shared/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('../../shared/protocol.js').ProcessInEvent} ProcessInEvent */
+/** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../../shared/wire/protocol.js').ProcessInEvent} ProcessInEvent */
 
 /**
  * What PM2's calls return of a process: its two shapes, that of a list and that of a change, in one.

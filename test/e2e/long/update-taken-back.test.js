@@ -98,7 +98,7 @@ test('a keeper that does not come up: one of the version that ran takes over, an
   const app = await home.app('http-echo', { instances: 2 });
   const before = await home.daemon();
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
-  const bad = install(home, '2.0.0', { 'daemon/keeper/door.js': '\nif (process.argv[2] !== "--probe") process.exit(7);\n' });
+  const bad = install(home, '2.0.0', { 'daemon/keeper/keeper-socket.js': '\nif (process.argv[2] !== "--probe") process.exit(7);\n' });
 
   const result = await bad.nclust('update');
 
@@ -110,7 +110,7 @@ test('a keeper that does not come up: one of the version that ran takes over, an
 });
 
 test.each([
-  ['before it listens', 'daemon/keeper/door.js'],
+  ['before it listens', 'daemon/keeper/keeper-socket.js'],
   ['when it is there', 'daemon/keeper/main.js'],
 ])('a keeper that hangs %s: it is ended, and one of the version that ran takes over', async (_, file) => {
   const home = await sandbox();

@@ -262,7 +262,7 @@ test('files that cannot be run replace nothing', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const [pids, daemon] = [await app.pids(), await home.daemon()];
-  const broken = install(home, '2.0.0', { 'daemon/control/clock.js': '\nthrow new Error("half an installation");\n' });
+  const broken = install(home, '2.0.0', { 'daemon/control/host/clock.js': '\nthrow new Error("half an installation");\n' });
 
   const result = await broken.nclust('update');
 

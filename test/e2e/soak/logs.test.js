@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { readSegments } from '../../../daemon/control/logs/segments.js';
+import { readSegments } from '../../../daemon/control/logs/archive/segments.js';
 import { residentBytes } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { soakScale } from '../../helpers/soak.js';

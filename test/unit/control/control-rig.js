@@ -1,8 +1,8 @@
 import { createAnswer } from '../../../daemon/control/api/methods.js';
 import { Control } from '../../../daemon/control/control.js';
-import { nothingDesired } from '../../../daemon/control/desired.js';
-import { createEnvironment } from '../../../daemon/control/environment.js';
-import { createSecrets } from '../../../daemon/control/secrets.js';
+import { nothingDesired } from '../../../daemon/control/state/desired.js';
+import { createEnvironment } from '../../../daemon/control/spawn/environment.js';
+import { createSecrets } from '../../../daemon/control/spawn/secrets.js';
 import { createTriggers } from '../../../daemon/control/triggers/triggers.js';
 import { homePaths } from '../../../lib/shared/paths.js';
 import { NclustError } from '../../../lib/shared/errors.js';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { journalEvent } from '../../../daemon/control/chronicle/journal-events.js';
+import { journalEvent } from '../../../daemon/control/events/manager-events.js';
 import { createRig, watch } from './control-rig.js';
 
 let rig;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '../../../lib/command-table.js';
-import { HEADINGS, OPTION_HEADINGS } from '../../../lib/command-table/headings.js';
-import { START_OPTIONS } from '../../../lib/config/options.js';
-import { runProgram } from '../../../lib/program.js';
+import { runProgram } from '../../../lib/cli/program.js';
+import { COMMANDS } from '../../../lib/cli/table/commands.js';
+import { HEADINGS, OPTION_HEADINGS } from '../../../lib/cli/table/headings.js';
+import { START_OPTIONS } from '../../../lib/config/options/options.js';
 
 const VISIBLE = COMMANDS.filter(({ isHidden }) => !isHidden);
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { toWire } from '../../../lib/shared/errors.js';
-import { PROTOCOL } from '../../../lib/shared/protocol.js';
-import { createLineReader, errorLine, notificationLine, parseLine, resultLine } from '../../../lib/shared/rpc.js';
+import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
+import { createLineReader, errorLine, notificationLine, parseLine, resultLine } from '../../../lib/shared/wire/rpc.js';
 
 /** @typedef {import('node:net').Socket & {lastId?: any}} Socket */
 /** @typedef {{method: string, params: any, socket: Socket}} Call */

@@ -1,4 +1,4 @@
-/** @import { LogStream } from '../../../../lib/shared/protocol.js' */
+/** @import { LogStream } from '../../../../lib/shared/wire/protocol.js' */
 
 /** A line on its way. @typedef {{line: string, stream: LogStream, atMs: number, id: number}} ShippedLine  `id` is that of the slot. */
 

@@ -1,11 +1,11 @@
-import { createLineSplitter } from '../line-splitter.js';
-import { PARTING_MS } from './link.js';
+import { createLineSplitter } from '../lines.js';
 import { createShipper } from './shipper.js';
 import { createTally } from './tally.js';
+import { PARTING_MS } from './transports.js';
 
-/** @import { LogStream, Shipped } from '../../../../lib/shared/protocol.js' */
-/** @import { LineSplitter } from '../line-splitter.js' */
-/** @import { LogPlace } from '../log-keeper.js' */
+/** @import { LogStream, Shipped } from '../../../../lib/shared/wire/protocol.js' */
+/** @import { LineSplitter } from '../lines.js' */
+/** @import { LogPlace } from '../app-logs.js' */
 /** @import { Shipper } from './shipper.js' */
 /** @import { Tally } from './tally.js' */
 
@@ -27,8 +27,8 @@ const DRAIN_MS = 30_000;
 
 /**
  * @param {object} o
- * @param {import('../../clock.js').Clock} o.clock
- * @param {import('../../journal.js').Journal} o.journal
+ * @param {import('../../host/clock.js').Clock} o.clock
+ * @param {import('../manager-log.js').Journal} o.journal
  * @param {(name: string) => string[]} [o.targetsOf]  Where an app's lines are to go now, whether it runs or not.
  * @param {(target: string, name: string) => import('./links.js').Connect} [o.connectorTo]
  * @returns {Fleet}

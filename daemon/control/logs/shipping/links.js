@@ -4,8 +4,8 @@ import { createStreamLink } from './stream-link.js';
 import { createSyslogMessage, printable, priorityOf } from './syslog-message.js';
 import { createUdpLink } from './udp-link.js';
 
-/** @import { ShipTarget } from '../../../../lib/shared/ship-target.js' */
-/** @import { Link, LinkParts } from './link.js' */
+/** @import { ShipTarget } from '../../../../lib/shared/spec/ship-target.js' */
+/** @import { Link, LinkParts } from './transports.js' */
 
 /** What connect(2) says of a Unix socket that takes datagrams, as /dev/log mostly does. */
 const DATAGRAMS_ONLY = 'EPROTOTYPE';

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { onceOnly, reasonOf } from './link.js';
+import { onceOnly, reasonOf } from './transports.js';
 
 /** @import { ShippedLine } from './backlog.js' */
-/** @import { Link, LinkParts } from './link.js' */
+/** @import { Link, LinkParts } from './transports.js' */
 
 /**
  * Into the standard input of a process, a line for each line.

@@ -1,13 +1,13 @@
-import { parseShipTarget } from '../../../../lib/shared/ship-target.js';
-import { backoffMs } from '../../backoff.js';
+import { parseShipTarget } from '../../../../lib/shared/spec/ship-target.js';
+import { backoffMs } from '../../policy/restart-policy.js';
 import { createBacklog } from './backlog.js';
-import { PARTING_MS, reasonOf } from './link.js';
 import { connectorFor } from './links.js';
 import { createTally } from './tally.js';
+import { PARTING_MS, reasonOf } from './transports.js';
 
-/** @import { LogStream } from '../../../../lib/shared/protocol.js' */
+/** @import { LogStream } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { ShippedLine } from './backlog.js' */
-/** @import { Link } from './link.js' */
+/** @import { Link } from './transports.js' */
 /** @import { Tally } from './tally.js' */
 
 /** Written at once. */
@@ -38,8 +38,8 @@ const GOOD_MS = 10_000;
  * @param {object} o
  * @param {string} o.name  Of the app.
  * @param {number} o.id  Of its first slot.
- * @param {import('../../clock.js').Clock} o.clock
- * @param {import('../../journal.js').Journal} o.journal
+ * @param {import('../../host/clock.js').Clock} o.clock
+ * @param {import('../manager-log.js').Journal} o.journal
  * @param {import('./links.js').Connect} [o.connect]
  * @param {Tally} [o.tally]
  * @returns {Shipper}

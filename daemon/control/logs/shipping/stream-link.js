@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
-import { onceOnly, reasonOf } from './link.js';
+import { onceOnly, reasonOf } from './transports.js';
 
 /** @import { ShippedLine } from './backlog.js' */
-/** @import { Link, LinkParts } from './link.js' */
+/** @import { Link, LinkParts } from './transports.js' */
 
 /** A host that has vanished says nothing; the system asks after it. */
 const KEEP_ALIVE_MS = 30_000;

@@ -1,4 +1,4 @@
-/** @import { Shipped } from '../../../../lib/shared/protocol.js' */
+/** @import { Shipped } from '../../../../lib/shared/wire/protocol.js' */
 
 /** How long a loss is told about after the last of it, in ms. */
 const TOLD_MS = 3_600_000;

@@ -1,9 +1,9 @@
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns';
-import { onceOnly, reasonOf } from './link.js';
+import { onceOnly, reasonOf } from './transports.js';
 
 /** @import { ShippedLine } from './backlog.js' */
-/** @import { Link, LinkParts } from './link.js' */
+/** @import { Link, LinkParts } from './transports.js' */
 
 /** Characters of one message, which may be four times as many bytes: common receivers cut at 8 KiB. A longer line is sent in parts. */
 const TEXT_MAX = 2_000;

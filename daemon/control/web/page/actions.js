@@ -1,8 +1,8 @@
-import { counted } from './figures.js';
+import { counted } from './format.js';
 import { byApp } from './rows.js';
 
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
-/** @import { Place } from './place.js' */
+/** @import { Place } from './route.js' */
 
 /** @typedef {'reload'|'restart'|'start'|'stop'|'more'|'fewer'} ActionName */
 

@@ -2,21 +2,21 @@ import { createActionDialog } from './action-dialog.js';
 import { createConnection } from './connection.js';
 import { createDetail } from './detail.js';
 import { byId, say } from './dom.js';
-import { forgetToken, fragmentOf, takePlace } from './place.js';
+import { forgetToken, fragmentOf, takePlace } from './route.js';
 import { createOverview } from './overview.js';
 import { appKey, workerKey } from './rows.js';
 import { createTable } from './table.js';
 import { startTheme } from './theme.js';
-import { emptyWorld, managerTime, withEvents, withSample } from './world.js';
-import { SPARK_POINTS } from './spark.js';
+import { emptyWorld, managerTime, withEvents, withSample } from './store.js';
+import { SPARK_POINTS } from './sparkline.js';
 
 /** @import { Phase, Welcome } from './connection.js' */
-/** @import { Place } from './place.js' */
+/** @import { Place } from './route.js' */
 
 /** The list is asked for again after this much quiet, in ms. */
 const SETTLED_MS = 200;
 
-/** @type {import('./world.js').World} */
+/** @type {import('./store.js').World} */
 let world = emptyWorld();
 /** @type {Place} */
 let place = {};

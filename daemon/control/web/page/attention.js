@@ -1,11 +1,11 @@
 import { eventWords, isAsked } from '../../../../lib/render/event-text.js';
-import { ago } from '../../../../lib/render/event-time.js';
+import { ago } from '../../../../lib/render/time.js';
 import { answerOf, crashesOf } from '../../../../lib/render/why-answer.js';
-import { counted, delay, percent } from './figures.js';
+import { counted, delay, percent } from './format.js';
 import { byApp, statusOf } from './rows.js';
 
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
-/** @import { SlotStatus } from '../../../../lib/shared/protocol.js' */
+/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { LoggedEvent } from '../../../../lib/shared/event-log.js' */
 
 /** @typedef {{level: 'bad'|'warn', app: string|null, text: string}} Concern */

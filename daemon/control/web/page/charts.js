@@ -1,7 +1,7 @@
 import uPlot from '/uplot.js';
-import { clockTime } from '../../../../lib/render/event-time.js';
+import { clockTime } from '../../../../lib/render/time.js';
 import { attribute, el, say } from './dom.js';
-import { bytes, delay, percent, rate } from './figures.js';
+import { bytes, delay, percent, rate } from './format.js';
 import { POINTS } from './trend.js';
 
 /** @import { SeriesName } from '../../../../lib/shared/metrics.js' */

@@ -1,20 +1,20 @@
 import { answerOf } from '../../../../lib/render/why-answer.js';
 import { actionsFor } from './actions.js';
 import { createCharts } from './charts.js';
+import { factsOf, lastWords } from './describe.js';
 import { el, say } from './dom.js';
-import { factsOf, lastWords } from './facts.js';
 import { createLogs } from './logs.js';
-import { fragmentOf } from './place.js';
+import { fragmentOf } from './route.js';
 import { createTable, showState } from './table.js';
 import { eventsAbout, stampOf, timelineOf } from './timeline.js';
 import { emptyTrend, NAMES, POINTS, withHistory, withSample } from './trend.js';
 
-/** @import { SlotStatus } from '../../../../lib/shared/protocol.js' */
+/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { AppSample, MetricsSample, WorkerSample } from '../../../../lib/shared/metrics.js' */
 /** @import { Action } from './actions.js' */
 /** @import { createConnection } from './connection.js' */
-/** @import { Place } from './place.js' */
-/** @import { World } from './world.js' */
+/** @import { Place } from './route.js' */
+/** @import { World } from './store.js' */
 
 /** In one answer of the manager. */
 const VALUES_MAX = 1_000_000;

@@ -1,6 +1,6 @@
 import { plainText } from '../../../../lib/render/log-text.js';
 
-/** @import { LogEntry } from '../../../../lib/shared/protocol.js' */
+/** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
 
 /** On the page; the log files have them all. */
 export const LINES_MAX = 2_000;

@@ -1,9 +1,9 @@
-import { clockTime } from '../../../../lib/render/event-time.js';
+import { clockTime } from '../../../../lib/render/time.js';
 import { el, say } from './dom.js';
-import { counted } from './figures.js';
+import { counted } from './format.js';
 import { LINES_MAX, logQuery, shownText, queued } from './log-lines.js';
 
-/** @import { LogEntry } from '../../../../lib/shared/protocol.js' */
+/** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Follow } from './connection.js' */
 
 /** After the last key, in ms. */

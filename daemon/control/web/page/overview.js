@@ -1,13 +1,13 @@
-import { coarse } from '../../../../lib/render/event-time.js';
+import { coarse } from '../../../../lib/render/time.js';
 import { concernsOf } from './attention.js';
 import { attribute, byId, el, say } from './dom.js';
-import { bytes, counted, percent, rate } from './figures.js';
-import { fragmentOf } from './place.js';
-import { createSpark } from './spark.js';
-import { staleForMs } from './world.js';
+import { bytes, counted, percent, rate } from './format.js';
+import { fragmentOf } from './route.js';
+import { createSpark } from './sparkline.js';
+import { staleForMs } from './store.js';
 
 /** @import { Concern } from './attention.js' */
-/** @import { World } from './world.js' */
+/** @import { World } from './store.js' */
 
 /** Of what needs attention; the rest is counted. */
 const SHOWN = 5;

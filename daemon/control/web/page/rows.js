@@ -1,5 +1,5 @@
 /** @import { AppSample, MetricsSample, WorkerSample } from '../../../../lib/shared/metrics.js' */
-/** @import { ShownStatus } from '../../../../lib/shared/protocol.js' */
+/** @import { ShownStatus } from '../../../../lib/shared/wire/protocol.js' */
 
 /**
  * A line of the table. An app of one worker is one row, and both are in it.

@@ -1,12 +1,12 @@
 import { arrange, attribute, el, say } from './dom.js';
-import { bytes, delay, percent, rate, uptime } from './figures.js';
-import { fragmentOf } from './place.js';
+import { bytes, delay, percent, rate, uptime } from './format.js';
+import { fragmentOf } from './route.js';
 import { isLively, oldest, rowsOf, statusOf, workerRows } from './rows.js';
-import { createSpark } from './spark.js';
+import { createSpark } from './sparkline.js';
 
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
 /** @import { Row, Sort, SortField } from './rows.js' */
-/** @import { Points } from './spark.js' */
+/** @import { Points } from './sparkline.js' */
 
 /** @type {{field: SortField, title: string, about: string, text: (row: Row, nowMs: number) => string}[]} */
 const FIGURES = [

@@ -1,4 +1,4 @@
-import { ago, clockTime } from '../../../../lib/render/event-time.js';
+import { ago, clockTime } from '../../../../lib/render/time.js';
 import { foldEvents } from '../../../../lib/render/why-fold.js';
 import { el } from './dom.js';
 

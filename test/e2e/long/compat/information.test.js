@@ -6,7 +6,7 @@ import { printed, QUICK, refused, said } from './expected.js';
 // Reading only: one home for all.
 /** @type {import('../../../helpers/sandbox.js').Sandbox} */
 let home;
-/** @type {import('../../../../lib/shared/protocol.js').SlotStatus[]} */
+/** @type {import('../../../../lib/shared/wire/protocol.js').SlotStatus[]} */
 let slots;
 
 const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'));

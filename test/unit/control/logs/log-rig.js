@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { createDisk } from '../../../../daemon/control/logs/disk.js';
+import { readSegments } from '../../../../daemon/control/logs/archive/segments.js';
 import { createFollowers } from '../../../../daemon/control/logs/followers.js';
-import { tellHistory } from '../../../../daemon/control/logs/history.js';
-import { createLogFile } from '../../../../daemon/control/logs/log-file.js';
-import { readSegments } from '../../../../daemon/control/logs/segments.js';
-import { createTimes } from '../../../../daemon/control/logs/times.js';
+import { tellHistory } from '../../../../daemon/control/logs/history/history.js';
+import { createTimes } from '../../../../daemon/control/logs/times/times.js';
+import { createDisk } from '../../../../daemon/control/logs/write/disk.js';
+import { createLogFile } from '../../../../daemon/control/logs/write/log-file.js';
 
 const EVERYTHING = { lines: null, sinceMs: 0, untilMs: Infinity, isWanted: null, cursor: null };
 

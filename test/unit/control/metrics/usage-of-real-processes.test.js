@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import pidusage from 'pidusage';
 import { createPidusageReader } from '../../../../daemon/control/metrics/pidusage-reader.js';
-import { readProcRow } from '../../../../daemon/control/metrics/proc-stat.js';
+import { readProcRow } from '../../../../daemon/control/host/processes.js';
 import { createSampler } from '../../../../daemon/control/metrics/sampler.js';
 import { createUsageReader } from '../../../../daemon/control/metrics/usage.js';
 import { countDescriptors } from '../../../helpers/footprint.js';

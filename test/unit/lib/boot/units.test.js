@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { launchdPlist } from '../../../../lib/boot/launchd-plist.js';
+import { launchdPlist } from '../../../../lib/boot/launchd.js';
 import { freebsdScript, openbsdScript, openrcScript } from '../../../../lib/boot/rc-scripts.js';
-import { systemdUnit } from '../../../../lib/boot/systemd-unit.js';
+import { systemdUnit } from '../../../../lib/boot/systemd.js';
 
 const SERVICE = { name: 'nclust-deploy', user: 'root', userHome: '/root', home: '/root/.nclust', launcher: '/root/.nclust/launcher.sh', isUserUnit: false, waitsForIp: false, stopSeconds: 90 };
 

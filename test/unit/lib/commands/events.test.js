@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { EVENT_TYPES } from '../../../../lib/render/event-text.js';
-import { runProgram } from '../../../../lib/program.js';
+import { runProgram } from '../../../../lib/cli/program.js';
 
 let home;
 

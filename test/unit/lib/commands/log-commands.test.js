@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { runProgram } from '../../../../lib/program.js';
-import { describeSettings } from '../../../../lib/shared/settings.js';
+import { runProgram } from '../../../../lib/cli/program.js';
+import { describeSettings } from '../../../../lib/shared/settings/settings.js';
 import { openServer } from '../rpc-server.js';
 
 let folder;

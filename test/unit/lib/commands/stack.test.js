@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { stack } from '../../../../lib/commands/stack.js';
-import { isOfApp } from '../../../../lib/profile/stack-of.js';
+import { isOfApp } from '../../../../lib/profile/stack.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { slotStatus } from '../slots.js';
 
@@ -12,7 +12,7 @@ const frame = (/** @type {string} */ file) => ({ name: 'f', file, line: 1, colum
  * A worker whose event loop is held up, and into which no debugger gets.
  * @param {object} o
  * @param {any[]} o.looks  What it answers, one question after the other. null: nothing.
- * @param {import('../../../../lib/shared/protocol.js').SlotStatus[]} [o.slots]
+ * @param {import('../../../../lib/shared/wire/protocol.js').SlotStatus[]} [o.slots]
  */
 function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {
   const [said, asked] = /** @type {string[][]} */ ([[], []]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runProgram } from '../../../../lib/program.js';
+import { runProgram } from '../../../../lib/cli/program.js';
 import { openServer } from '../rpc-server.js';
 
 test('who serves it to others is told what is safer, and what a proxy has to do', async () => {

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../../../lib/config/read-config.js';
-import { typeStrippingFlags } from '../../../../lib/config/type-stripping.js';
+import { readConfig } from '../../../../lib/config/file/read.js';
+import { typeStrippingFlags } from '../../../../lib/config/spec/type-stripping.js';
 import { serveScript } from '../../../../lib/serve/variables.js';
-import { TIME_FORMAT } from '../../../../lib/shared/log-spec.js';
+import { TIME_FORMAT } from '../../../../lib/shared/spec/logs.js';
 
 const FOLDER = fileURLToPath(new URL('../../../fixtures/ecosystems/', import.meta.url)).replace(/\/$/, '');
 const NODE = { file: process.execPath, version: process.version };
@@ -28,7 +28,7 @@ afterEach(() => { delete process.env.ECOSYSTEM_GREETING; });
 
 /**
  * @param {string} file
- * @param {Partial<import('../../../../lib/config/read-config.js').Wanted>} [wanted]
+ * @param {Partial<import('../../../../lib/config/file/read.js').Wanted>} [wanted]
  */
 const read = (file, wanted = {}) => readConfig({ file, cwd: FOLDER, shell: { PATH: bin }, node: NODE, ...wanted });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
-import { ATTRIBUTES, findAttribute, wordsFor } from '../../../../lib/config/schema.js';
+import { ATTRIBUTES, findAttribute, wordsFor } from '../../../../lib/config/options/schema.js';
 import { defineConfig } from '../../../../lib/index.js';
 import { GENERATED } from '../../../generate/files.js';
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemdUnit } from '../../../../lib/boot/systemd-unit.js';
+import { systemdUnit } from '../../../../lib/boot/systemd.js';
 import { gatherFacts } from '../../../../lib/doctor/facts.js';
 
 let root;

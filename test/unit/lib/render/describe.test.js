@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { describeDeath } from '../../../../lib/render/death.js';
 import { renderDescribe } from '../../../../lib/render/describe.js';
 import { createPaint } from '../../../../lib/render/paint.js';
-import { checkSpec } from '../../../../lib/shared/spec.js';
+import { checkSpec } from '../../../../lib/shared/spec/spec.js';
 import { death, slotStatus } from '../slots.js';
 
 const view = { columns: null, paint: createPaint(0), nowMs: 1_065_000, options: {} };

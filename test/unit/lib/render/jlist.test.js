@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderJlist, toPm2 } from '../../../../lib/render/jlist.js';
 import { renderPrettylist } from '../../../../lib/render/prettylist.js';
-import { checkSpec } from '../../../../lib/shared/spec.js';
+import { checkSpec } from '../../../../lib/shared/spec/spec.js';
 import { death, slotStatus } from '../slots.js';
 
 const spec = checkSpec({

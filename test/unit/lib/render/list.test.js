@@ -6,7 +6,7 @@ import { slotStatus } from '../slots.js';
 const NOW = 1_065_000;
 
 /**
- * @param {import('../../../../lib/shared/protocol.js').SlotStatus[]} slots
+ * @param {import('../../../../lib/shared/wire/protocol.js').SlotStatus[]} slots
  * @param {object} [o]
  * @param {number|null} [o.columns]
  * @param {boolean} [o.hasColour]

@@ -4,10 +4,10 @@ import { renderProgress } from '../../../../lib/render/progress.js';
 const view = { columns: 80, rows: 24, paint: (/** @type {string} */ _style, /** @type {string} */ text) => text };
 const shown = { doing: 'Reloading api', forMs: 12_400, ageMs: 0 };
 
-/** @param {Partial<import('../../../../lib/shared/protocol.js').Waiting>} [fields] */
+/** @param {Partial<import('../../../../lib/shared/wire/protocol.js').Waiting>} [fields] */
 const waiting = (fields) => ({ id: 0, name: 'api', slot: 0, phase: /** @type {const} */ ('starting'), forMs: 0, detail: null, leftMs: null, ...fields });
 
-/** @param {import('../../../../lib/shared/protocol.js').Waiting[]} list */
+/** @param {import('../../../../lib/shared/wire/protocol.js').Waiting[]} list */
 const progress = (list) => ({ token: 't', done: 1, total: 4, waiting: list });
 
 test('each worker that is not there yet: which, waiting for what, how long', () => {

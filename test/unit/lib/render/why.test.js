@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { appsMeant } from '../../../../lib/commands/event-scope.js';
 import { why } from '../../../../lib/commands/why.js';
-import { renderEvents } from '../../../../lib/render/events.js';
+import { renderEvents } from '../../../../lib/commands/render-events.js';
 import { createPaint } from '../../../../lib/render/paint.js';
 import { renderWhy, whyData } from '../../../../lib/render/why.js';
 import { answerOf, crashesOf } from '../../../../lib/render/why-answer.js';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createShipper } from '../../../../../daemon/control/logs/shipping/shipper.js';
 import { createFakeClock } from '../../../../helpers/fake-clock.js';
 
-/** @import { LinkEvents } from '../../../../../daemon/control/logs/shipping/link.js' */
+/** @import { LinkEvents } from '../../../../../daemon/control/logs/shipping/transports.js' */
 
 /** A shipper with links that do what the test says. */
 function rig() {

@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { actionsFor, progressWords } from '../../../../../daemon/control/web/page/actions.js';
 import { plain } from '../../../../../daemon/control/web/page/dom.js';
-import { factsOf, lastWords } from '../../../../../daemon/control/web/page/facts.js';
-import { bytes, delay, percent, rate, uptime } from '../../../../../daemon/control/web/page/figures.js';
+import { factsOf, lastWords } from '../../../../../daemon/control/web/page/describe.js';
+import { bytes, delay, percent, rate, uptime } from '../../../../../daemon/control/web/page/format.js';
 import { LINES_MAX, logQuery, shownText, queued } from '../../../../../daemon/control/web/page/log-lines.js';
-import { fragmentOf, readFragment, takePlace } from '../../../../../daemon/control/web/page/place.js';
-import { sparkPath } from '../../../../../daemon/control/web/page/spark.js';
-import { emptyWorld, managerTime, staleForMs, withSample } from '../../../../../daemon/control/web/page/world.js';
+import { fragmentOf, readFragment, takePlace } from '../../../../../daemon/control/web/page/route.js';
+import { sparkPath } from '../../../../../daemon/control/web/page/sparkline.js';
+import { emptyWorld, managerTime, staleForMs, withSample } from '../../../../../daemon/control/web/page/store.js';
 import { readPageFiles } from '../../../../../daemon/control/web/page-files.js';
 import { sample, worker } from './samples.js';
 

@@ -1,0 +1,86 @@
+// Life after the keeper's death: the process goes on serving, and looks for the next keeper, which will want to replace it.
+'use strict';
+
+const fs = require('node:fs');
+const net = require('node:net');
+const path = require('node:path');
+// Not those of the app: a DOM's are numbers.
+const { setTimeout } = require('node:timers');
+const { tryTo } = require('./isolation.cjs');
+
+const LOOK_EVERY_MS = 200;
+
+/**
+ * @param {object} o
+ * @param {string} o.home  As it was when the process began.
+ * @param {string} o.instanceId
+ * @param {import('./log-fallback.cjs').LogFiles} [o.logFiles]
+ * @param {(message: any) => void} o.receive
+ * @returns {{ say: (message: object) => boolean }}
+ */
+function findKeeper({ home, instanceId, logFiles, receive }) {
+  // At once: an app that fills its pipe is blocked in write(2) from then on, and no timer of this thread would ever fire.
+  const begin = () => (logFiles && process.platform === 'linux' ? require('./log-fallback.cjs').startStandIn({ logFiles, home }) : null);
+  /** @type {(() => void) | null} Ends the stand-in. */
+  let endStandIn = begin();
+  const run = path.join(home, 'run');
+  /** @type {net.Socket | null} */
+  let socket = null;
+
+  const look = () => {
+    try {
+      knock();
+    } catch {
+      // No descriptor left, say: by the next look there may be one.
+      lookLater();
+    }
+  };
+  const knock = () => {
+    const door = newestDoor(run);
+    if (!door) return lookLater();
+    const next = net.connect(door).unref();
+    next.setEncoding('utf8');
+    next.once('connect', () => {
+      socket = next;
+      endStandIn?.();
+      endStandIn = null;
+      next.write(JSON.stringify({ v: 1, orphan: instanceId }) + '\n');
+      next.write(JSON.stringify({ act: 'hello' }) + '\n');
+    });
+    let rest = '';
+    next.on('data', (text) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) tryTo(() => receive(JSON.parse(line)));
+    });
+    // No keeper yet, or it has died as well: 'close' follows, and the search goes on.
+    next.on('error', () => {});
+    next.once('close', () => {
+      if (socket === next) endStandIn = begin();
+      socket = null;
+      lookLater();
+    });
+  };
+  // The keeper that comes cannot know us, so nothing tells us when it is there.
+  const lookLater = () => tryTo(() => void setTimeout(look, LOOK_EVERY_MS).unref());
+  look();
+  return { say: (message) => socket !== null && (socket.write(JSON.stringify(message) + '\n'), true) };
+}
+
+/** @param {string} run  @returns {string | null} */
+function newestDoor(run) {
+  const numbers = readNames(run).flatMap((name) => /^keeper\.(\d+)\.sock$/.exec(name)?.[1] ?? []);
+  return numbers.length === 0 ? null : path.join(run, `keeper.${Math.max(...numbers.map(Number))}.sock`);
+}
+
+/** @param {string} folder */
+function readNames(folder) {
+  try {
+    return fs.readdirSync(folder);
+  } catch {
+    // The home was removed, or the app gave up its rights (setuid): there is no keeper for us.
+    return [];
+  }
+}
+
+module.exports = { findKeeper };

@@ -1,0 +1,74 @@
+import { NclustError } from '../../../../lib/shared/errors.js';
+import { askAbout, reachLiving } from '../../app-channel/ask-process.js';
+
+/** @import { Desk } from '../methods.js' */
+
+/** @typedef {ReturnType<typeof reachLiving>[number]} Worker */
+
+/** A loop that has not answered for so long, in ms, is held up. */
+const KNOCK_MS = 2_000;
+
+/**
+ * @param {Pick<Desk, 'control'>} desk
+ * @param {string} target
+ * @returns {Worker}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_BAD_SELECTOR when several are meant, and ERR_NCLUST_NOT_REACHABLE when
+ *   it is no Node program.
+ */
+export function oneWorker({ control }, target) {
+  const meant = reachLiving(control.world, [target]);
+  const [one] = meant;
+  if (meant.length > 1) {
+    throw new NclustError('ERR_NCLUST_BAD_SELECTOR', `"${target}" means ${meant.length} processes, and this is about one.`, { hint: `Give one of the ids ${meant.map(({ id }) => id).join(', ')}.`, data: { target } });
+  }
+  if (one.mode !== 'exec') return one;
+  throw new NclustError('ERR_NCLUST_NOT_REACHABLE', `"${one.name}" (id ${one.id}) is no Node program.`, {
+    hint: `Look into it with the tools of its language: "py-spy dump --pid ${one.instance.pid}", "rbspy", "jstack", or "gdb -p ${one.instance.pid}".`, data: { id: one.id, name: one.name, pid: one.instance.pid },
+  });
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Worker} about
+ * @param {string} verb
+ * @param {object} params
+ * @param {number} [timeoutMs]
+ */
+export function ask({ control, parts }, about, verb, params, timeoutMs) {
+  return askAbout({ control, clock: parts.clock, verb, params: { instanceId: about.instance.instanceId, ...params, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, about, timeoutMs });
+}
+
+/**
+ * Whether its event loop turns.
+ * @param {Desk} desk
+ * @param {Worker} one
+ */
+export async function isHeldUp(desk, one) {
+  try {
+    await ask(desk, one, 'ask', {}, KNOCK_MS);
+    return false;
+  } catch (error) {
+    if (error instanceof NclustError && error.code === 'ERR_NCLUST_NO_REPLY') return true;
+    throw error;
+  }
+}
+
+/**
+ * The first question after a loop has answered: an agent that does not know it keeps silent.
+ * @template T
+ * @param {Worker} one
+ * @param {Promise<T>} answer
+ * @returns {Promise<T>}
+ */
+export async function orUnknown({ id, name }, answer) {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
+    throw new NclustError('ERR_NCLUST_NO_REPLY', `"${name}" (id ${id}) turns, and did not answer this.`, { hint: `An earlier version of nclust may have started it. Replace it with: nclust reload ${id}`, data: { id, name } });
+  }
+}
+
+/** @param {Worker} one */
+export function place({ id, name, slot, instance }) {
+  return { id, name, slot, pid: instance.pid };
+}

@@ -1,0 +1,103 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+import { checkSpec, laterFields } from '../../../lib/shared/spec/spec.js';
+import { findApp, merge, nothingDesired, replaceApp } from '../state/desired.js';
+import { startSpecs, stop } from '../state/changes.js';
+import { writeInNeed } from '../state/reserve.js';
+import { readSealed, writeSealed } from '../state/durable-file.js';
+import { about, finish } from './apps.js';
+import { flag, readParams, text, withDefault } from './params.js';
+
+/** @import { AppWish, Change, Desired } from '../state/desired.js' */
+/** @import { Desk, MethodBody } from './methods.js' */
+
+/** Methods about the saved list, and the end of everything. @satisfies {Record<string, MethodBody>} */
+export const saving = {
+  /** @type {MethodBody} */
+  save(desk, params) {
+    const { force, isEmpty } = readParams({ force: withDefault(flag, false), isEmpty: withDefault(flag, false) }, params);
+    const apps = isEmpty ? [] : desk.control.world.desired.apps;
+    if (apps.length === 0 && !force) {
+      throw new NclustError('ERR_NCLUST_EMPTY_LIST', 'There is nothing to save: the list is empty.', { hint: 'Give --force to save the empty list.' });
+    }
+    writeDump(desk, apps);
+    return { file: desk.paths.dump, apps: apps.length };
+  },
+
+  /** @type {MethodBody} */
+  async resurrect(desk, params, client) {
+    const { wait, token } = readParams({ wait: withDefault(flag, true), token: text }, params);
+    const receipt = desk.control.mutate('resurrect', token, (desired) => about(broughtBack(desk, desired, readDump(desk))));
+    return { slots: await finish(desk, receipt, wait, client) };
+  },
+
+  /** @type {MethodBody} */
+  async kill(desk, params) {
+    const { token } = readParams({ token: text }, params);
+    const { control, paths } = desk;
+    const { apps } = control.world.desired;
+    if (apps.length > 0 && readSealed(paths.dump).kind === 'missing') writeDump(desk, apps);
+    if (control.world.ending === null) control.mutate('kill', token, () => ({ desired: nothingDesired(), up: [], gone: [], about: [] }));
+    await control.end('kill');
+    return {};
+  },
+};
+
+/**
+ * @param {Desk} desk
+ * @param {AppWish[]} apps
+ */
+function writeDump({ paths }, apps) {
+  try {
+    writeInNeed(paths.reserve, paths.dump, () => writeSealed(paths.dump, { v: 1, apps }, `${paths.dump}.bak`));
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    throw new NclustError('ERR_NCLUST_STATE_WRITE', `The list could not be saved to "${paths.dump}" (${code ?? message}).`, {
+      hint: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.',
+      cause: error,
+    });
+  }
+}
+
+/**
+ * @param {Desk} desk
+ * @returns {AppWish[]}
+ */
+function readDump({ paths }) {
+  const reading = readSealed(paths.dump);
+  const copy = reading.kind === 'good' ? reading : readSealed(`${paths.dump}.bak`);
+  if (copy.kind === 'good' && Array.isArray(copy.value.apps)) return copy.value.apps;
+  if (reading.kind === 'missing') {
+    throw new NclustError('ERR_NCLUST_DUMP_MISSING', `There is no saved list "${paths.dump}".`, { hint: 'Start the apps, then run: nclust save' });
+  }
+  const why = reading.kind === 'bad' ? reading.why : 'it holds no list of apps';
+  throw new NclustError('ERR_NCLUST_DUMP_BAD', `The saved list "${paths.dump}" cannot be used: ${why}.`, { hint: 'Move it away, start the apps and run: nclust save' });
+}
+
+/**
+ * Saved apps that are not in the list come back, those that were stopped as stopped ones.
+ * @param {Desk} desk
+ * @param {Desired} desired
+ * @param {AppWish[]} saved
+ * @returns {Change}
+ */
+function broughtBack({ parts }, desired, saved) {
+  return saved.filter((app) => !findApp(desired, app.spec.name)).reduce((sum, app) => {
+    const spec = { ...laterFields(app.spec), ...checkSpec({ ...app.spec, instances: app.slots.length }) };
+    const started = startSpecs(sum.desired, [spec], { isForced: false, isIdle: () => true, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
+    const resting = started.up.filter((_, at) => app.slots[at]?.want === 'down').map(({ id }) => id);
+    const rested = stop(started.desired, resting, 'resurrect');
+    return merge(sum, { desired: fromWhere(rested.desired, app), up: started.up.filter(({ id }) => !resting.includes(id)), gone: resting });
+  }, /** @type {Change} */ ({ desired, up: [], gone: [] }));
+}
+
+/**
+ * The file it was applied from is still the one that may take it away, and a number it was scaled to is still one by hand.
+ * @param {Desired} desired
+ * @param {AppWish} saved
+ * @returns {Desired}
+ */
+function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope, slots: _slots, ...saved }) {
+  const app = findApp(desired, name);
+  // What a later version has noted of it comes back, too.
+  return app ? replaceApp(desired, { ...saved, ...app }) : desired;
+}

@@ -1,0 +1,115 @@
+import { constants } from 'node:os';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
+import { describeRollback } from '../rollout/reload-error.js';
+import { select } from '../state/selectors.js';
+import { briefStatus, overviewOf, slotStatus } from '../status/slot-status.js';
+import { describeRefusal } from '../update/refusals.js';
+import { toldByApps } from './messages.js';
+import { flag, optional, readParams, text, texts, withDefault } from './params.js';
+
+/** @import { BriefStatus, Hello, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
+/** @import { World } from '../state/registry.js' */
+/** @import { Desk, MethodBody } from './methods.js' */
+
+/** Methods that change no wish. @satisfies {Record<string, MethodBody>} */
+export const readings = {
+  /** @type {(desk: Desk) => Hello} */
+  hello({ control, paths, version }) {
+    const keeper = control.keeper;
+    return {
+      version,
+      protocol: PROTOCOL,
+      controlPid: process.pid,
+      keeperPid: keeper?.pid ?? 0,
+      keeperVersion: keeper?.version ?? '',
+      home: paths.home,
+      nodeVersion: process.versions.node,
+      startedAtMs: keeper?.startedAtMs ?? 0,
+    };
+  },
+
+  /** @type {MethodBody} */
+  async list(desk, params) {
+    const { targets, brief, detail } = readParams({ targets: optional(texts), brief: withDefault(flag, false), detail: withDefault(flag, false) }, params);
+    await desk.metrics.lookAtNew();
+    const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
+    const slots = brief && !detail ? briefStatuses(desk, ids) : statuses(desk, ids, { isDetailed: detail, told: detail ? await toldByApps(desk) : undefined });
+    return { slots, notices: [...desk.control.world.notices, ...rollbacks(desk.control.world), ...refusals(desk.control), ...desk.parts.settings.notices(), ...desk.parts.logs.notices(), ...desk.exports.notices(), ...desk.web.notices()] };
+  },
+
+  /** @type {MethodBody} */
+  reset(desk, params) {
+    const { targets } = readParams({ targets: texts }, params);
+    const ids = select(desk.control.world.desired, targets).map(({ wish }) => wish.id);
+    for (const id of ids) desk.control.reset(id);
+    return { slots: statuses(desk, ids) };
+  },
+
+  /** @type {MethodBody} */
+  async signal(desk, params) {
+    const { targets, signal } = readParams({ targets: texts, signal: text }, params);
+    const name = signalName(signal);
+    const ids = select(desk.control.world.desired, targets).map(({ wish }) => wish.id);
+    await Promise.all(ids.map((id) => desk.control.signal(id, name)));
+    return { slots: statuses(desk, ids) };
+  },
+};
+
+/** Until the next reload or restart: perhaps nobody was waiting when it happened. @param {World} world */
+function rollbacks({ desired }) {
+  return desired.apps.flatMap((app) => describeRollback(app) ?? []);
+}
+
+/** Until the next update, for the same reason. @param {Desk['control']} control */
+function refusals({ keeper }) {
+  return keeper?.refusedRoot ? [describeRefusal(keeper.refusedRoot, keeper.refusedWhy)] : [];
+}
+
+/** @param {Desk} desk */
+export function allIds({ control }) {
+  return control.world.desired.apps.flatMap((app) => app.slots.map((slot) => slot.id));
+}
+
+/**
+ * @param {Desk} desk
+ * @param {number[]} ids
+ * @param {{isDetailed?: boolean, told?: Awaited<ReturnType<typeof toldByApps>>}} [o]
+ * @returns {SlotStatus[]}  In the order of their ids.
+ */
+export function statuses({ control, parts, paths, metrics, triggers }, ids, { isDetailed = false, told = new Map() } = {}) {
+  const { world } = control;
+  const shown = { isDetailed, home: paths.home, pidsFolder: paths.pids, triggersOf: triggers.shown, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: metrics.usageOf, logsOf: parts.logs.shown, told, overview: overviewOf(world) };
+  return wishesOf(world, ids).map(({ app, wish }) => slotStatus(world, app, wish, shown));
+}
+
+/**
+ * @param {Desk} desk
+ * @param {number[]} ids
+ * @returns {BriefStatus[]}  In the order of their ids.
+ */
+function briefStatuses({ control, metrics }, ids) {
+  const { world } = control;
+  const shown = { usageOf: metrics.usageOf, overview: overviewOf(world) };
+  return wishesOf(world, ids).map(({ app, wish }) => briefStatus(world, app, wish, shown));
+}
+
+/**
+ * @param {World} world
+ * @param {number[]} ids
+ */
+function wishesOf({ desired }, ids) {
+  const wanted = new Set(ids);
+  return desired.apps.flatMap((app) => app.slots.filter(({ id }) => wanted.has(id)).map((wish) => ({ app, wish }))).sort((a, b) => a.wish.id - b.wish.id);
+}
+
+/**
+ * @param {string} given  A name, with or without SIG, or a number.
+ * @returns {string}
+ */
+function signalName(given) {
+  const byNumber = Object.entries(constants.signals).find(([, number]) => String(number) === given)?.[0];
+  const name = byNumber ?? (given.toUpperCase().startsWith('SIG') ? given.toUpperCase() : `SIG${given.toUpperCase()}`);
+  if (Object.hasOwn(constants.signals, name)) return name;
+  throw new NclustError('ERR_NCLUST_BAD_SIGNAL', `"${given}" is not a signal of this system.`, { hint: 'Give a name such as SIGUSR2 or its number.', data: { signal: given } });
+}

@@ -1,0 +1,90 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+import { askAbout, reach } from './ask-process.js';
+import { readTold } from './messages.js';
+
+/** @import { TriggerReply } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Clock } from '../host/clock.js' */
+/** @import { Control } from '../control.js' */
+/** @import { Reached } from './ask-process.js' */
+
+/**
+ * Calls a custom action in every process that is meant, and waits for what each returns.
+ * @param {object} o
+ * @param {Control} o.control
+ * @param {Clock} o.clock
+ * @param {string[]} o.targets
+ * @param {string} o.action
+ * @param {unknown} o.params  Undefined: without.
+ * @param {string} [o.token]  Of the request, which may have been made before.
+ * @param {number} o.timeoutMs  For each.
+ * @param {AbortSignal} o.signal
+ * @returns {Promise<TriggerReply[]>}  Rejects with ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_KEEPER_OUTDATED and what else concerns all of them.
+ */
+export async function trigger({ control, clock, targets, action, params, token, timeoutMs, signal }) {
+  const reached = reach(control.world, targets);
+  const { told } = await askAbout({ control, clock, verb: 'told', params: {} });
+  const hearing = control.hearing.begin();
+  // What goes wrong with hearing goes wrong with the question before it or with the one after.
+  hearing.isHeard.catch(() => {});
+  try {
+    return await Promise.all(reached.map((one) => call(one, told[one.instance?.instanceId ?? ''] ?? [])));
+  } finally {
+    hearing.end();
+  }
+
+  /** @param {Reached} one @param {[string, string, string][]} kept @returns {Promise<TriggerReply>} */
+  async function call(one, kept) {
+    const { id, name, slot, mode, instance } = one;
+    const place = { id, name, slot };
+    const actions = readTold(kept).actions.map((known) => known.action_name);
+    if (!instance) return { ...place, outcome: 'no-process' };
+    if (mode === 'exec') return { ...place, outcome: 'no-node' };
+    if (!actions.includes(action)) return { ...place, outcome: 'no-action', actions };
+    const { instanceId } = instance;
+    const reply = replyOf(control, clock, { instanceId, action, timeoutMs, signal });
+    // The plain word without parameters, as PM2 has it.
+    const message = params === undefined ? action : { msg: action, opts: params, name };
+    try {
+      const { isRepeated } = await askAbout({ control, clock, verb: 'send-message', params: { instanceId, message, token }, about: one });
+      const answer = await reply.answer;
+      return { ...place, ...answer, ...(isRepeated && answer.outcome === 'silent' ? { reason: 'it was called before the manager died, and may have replied to that one' } : {}) };
+    } catch (error) {
+      if (!(error instanceof NclustError)) throw error;
+      return { ...place, outcome: 'unreachable', reason: error.message };
+    } finally {
+      reply.end();
+    }
+  }
+}
+
+/**
+ * @param {Control} control
+ * @param {Clock} clock
+ * @param {{instanceId: string, action: string, timeoutMs: number, signal: AbortSignal}} o
+ * @returns {{answer: Promise<Pick<TriggerReply, 'outcome'|'reply'>>, end: () => void}}
+ */
+function replyOf({ bus }, clock, { instanceId, action, timeoutMs, signal }) {
+  /** @type {(answer: Pick<TriggerReply, 'outcome'|'reply'>) => void} */
+  let settle = () => {};
+  /** @type {Promise<Pick<TriggerReply, 'outcome'|'reply'>>} */
+  const answer = new Promise((resolve) => {
+    settle = resolve;
+  });
+  const stop = () => settle({ outcome: 'silent' });
+  const cancel = clock.after(timeoutMs, stop);
+  signal.addEventListener('abort', stop);
+  const unfollow = bus.follow({
+    wants: ({ type, process }) => process.instanceId === instanceId && (type === 'axm:reply' || type === 'process:event'),
+    take(event) {
+      if ('event' in event) return event.event === 'exit' ? settle({ outcome: 'exited' }) : undefined;
+      const { data } = /** @type {{data?: {action_name?: unknown, return?: unknown}}} */ (event);
+      if (data?.action_name === action) settle({ outcome: 'replied', reply: data.return ?? null });
+    },
+  });
+  const end = () => {
+    cancel();
+    signal.removeEventListener('abort', stop);
+    unfollow();
+  };
+  return { answer, end };
+}

@@ -1,0 +1,100 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+import { KeeperLost } from '../keeper-link/link.js';
+import { select } from '../state/selectors.js';
+import { overviewOf } from '../status/slot-status.js';
+
+/** @import { Clock } from '../host/clock.js' */
+/** @import { Control } from '../control.js' */
+/** @import { Instance, World } from '../state/registry.js' */
+
+/** A slot and the process that serves in it. @typedef {{id: number, name: string, slot: number, mode: 'cluster'|'fork'|'exec', instance: Instance|null}} Reached */
+
+/** The keeper answers from memory. One that takes longer hangs. */
+const KEEPER_MS = 3_000;
+
+/**
+ * @param {World} world
+ * @param {string[]} targets
+ * @returns {Reached[]}  In the order of the list. Throws ERR_NCLUST_APP_NOT_FOUND.
+ */
+export function reach(world, targets) {
+  const { seats } = overviewOf(world);
+  return select(world.desired, targets).map(({ app, wish }) => {
+    const instance = world.instances.get(seats.get(wish.id)?.instanceId ?? '');
+    const isLiving = instance !== undefined && instance.pid > 0 && !instance.exit;
+    return { id: wish.id, name: app.spec.name, slot: wish.slot, mode: app.spec.kind === 'node' ? app.spec.mode : 'exec', instance: isLiving ? instance : null };
+  });
+}
+
+/**
+ * Those with a process.
+ * @param {World} world
+ * @param {string[]} targets
+ * @returns {(Reached & {instance: Instance})[]}  At least one. Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS.
+ */
+export function reachLiving(world, targets) {
+  const living = reach(world, targets).filter((one) => one.instance !== null);
+  if (living.length > 0) return /** @type {(Reached & {instance: Instance})[]} */ (living);
+  throw new NclustError('ERR_NCLUST_NO_PROCESS', `No process of ${targets.map((target) => `"${target}"`).join(', ')} runs.`, { hint: 'See: nclust list' });
+}
+
+/**
+ * Asks the keeper for something about one process, in words for people when it cannot be done.
+ * @param {object} o
+ * @param {Pick<Control, 'askKeeper'|'keeper'>} o.control
+ * @param {Clock} o.clock
+ * @param {string} o.verb
+ * @param {object} o.params
+ * @param {Reached|null} [o.about]
+ * @param {number} [o.timeoutMs]  What the process itself may take.
+ * @returns {Promise<any>}  Rejects with an NclustError.
+ */
+export async function askAbout({ control, clock, verb, params, about = null, timeoutMs = 0 }) {
+  try {
+    return await within(clock, timeoutMs + KEEPER_MS, control.askKeeper(verb, params));
+  } catch (error) {
+    throw explain(error, about, control);
+  }
+}
+
+/**
+ * @param {Clock} clock
+ * @param {number} ms
+ * @param {Promise<any>} answer
+ */
+function within(clock, ms, answer) {
+  /** @type {import('../host/clock.js').Cancel} */
+  let cancel = () => {};
+  const late = new Promise((_, reject) => {
+    cancel = clock.after(ms, () => reject(Object.assign(new Error(`no answer in ${ms} ms`), { code: 'ETIMEDOUT' })));
+  });
+  return Promise.race([answer, late]).finally(() => cancel());
+}
+
+/**
+ * @param {unknown} error
+ * @param {Reached|null} about
+ * @param {Pick<Control, 'keeper'>} control
+ */
+function explain(error, about, { keeper }) {
+  const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
+  const who = about ? `"${about.name}" (id ${about.id})` : 'the app';
+  if (error instanceof KeeperLost) return new NclustError('ERR_NCLUST_NOT_REACHABLE', `${who} cannot be reached: the manager is just being replaced.`, { hint: 'Run the command again in a moment.' });
+  if (code === 'ENOSYS') return outdated(keeper?.version);
+  const [row, what, hint] = REASONS[code] ?? ['ERR_NCLUST_NOT_REACHABLE', `cannot be reached: ${message}`, undefined];
+  return new NclustError(row, `${who} ${what}.`, { hint, data: about ? { id: about.id, name: about.name } : undefined });
+}
+
+/** @type {Record<string, [row: import('../../../lib/shared/errors.js').ErrorCode, what: string, hint: string|undefined]>} */
+const REASONS = {
+  ESRCH: ['ERR_NCLUST_NO_PROCESS', 'has just ended', 'See: nclust list'],
+  ENOTSUP: ['ERR_NCLUST_NOT_REACHABLE', 'has no way in for this', 'Messages and the inspector are for Node programs, standard input is for fork mode.'],
+  EPIPE: ['ERR_NCLUST_NOT_REACHABLE', 'has closed its side, or was started by a manager that has died since', 'Restart it: nclust restart'],
+  EAGAIN: ['ERR_NCLUST_NOT_READING', 'does not read what it is sent, and no more is kept for it', 'Look at what it does; a restart empties what waits.'],
+  ETIMEDOUT: ['ERR_NCLUST_NO_REPLY', 'did not answer in time', 'Its event loop may be blocked. See: nclust describe'],
+};
+
+/** @param {string} [version] */
+function outdated(version) {
+  return new NclustError('ERR_NCLUST_KEEPER_OUTDATED', `The keeper of this home${version ? ` (nclust ${version})` : ''} is older than this command needs.`, { hint: 'Replace it with: nclust update' });
+}

@@ -1,0 +1,72 @@
+/** @import { Label } from '../state/registry.js' */
+
+/**
+ * What an app has sent with process.send(). `{type, data}` goes by its own type; anything else is a "process:msg" and has `raw`.
+ * @typedef {object} AppMessage
+ * @property {string} type
+ * @property {true} isFromApp
+ * @property {unknown} [data]
+ * @property {unknown} [raw]
+ * @property {Place} process
+ * @property {number} at
+ */
+
+/** Messages of an app that the keeper has left out because they were too many or too long. @typedef {{type: 'process:missed', isFromApp: true, count: number, process: Place, at: number}} AppMissed */
+
+/** @typedef {Pick<Label, 'id'|'name'|'slot'> & {instanceId: string}} Place */
+
+/**
+ * What an app tells of itself: custom actions, metrics and options.
+ * @typedef {object} Told
+ * @property {{action_name: string, action_type: string, arity: number, opts?: unknown}[]} actions
+ * @property {Record<string, unknown>} monitor
+ * @property {Record<string, unknown>} options
+ */
+
+/** Deeper than any message anybody means. JSON.stringify() has no depth limit of its own but the stack. */
+const DEPTH_MAX = 50;
+
+/**
+ * @param {string} text  JSON of one message.
+ * @returns {{type: string, data: unknown}|{type: 'process:msg', raw: unknown}|null}  Null: not for others.
+ */
+export function readAppMessage(text) {
+  const message = parse(text);
+  if (message === undefined) return null;
+  const { type, data } = /** @type {{type?: unknown, data?: unknown}} */ (message ?? {});
+  if (typeof type !== 'string' || data === undefined || data === null) return { type: 'process:msg', raw: message };
+  return type.startsWith('axm:option:') ? null : { type, data };
+}
+
+/**
+ * @param {[type: string, name: string, text: string][]} kept  As the keeper tells it.
+ * @returns {Told}
+ */
+export function readTold(kept) {
+  /** @type {Told} */
+  const told = { actions: [], monitor: {}, options: {} };
+  for (const [type, name, text] of kept) {
+    const part = /** @type {any} */ (parse(text));
+    if (part === undefined) continue;
+    if (type === 'axm:action') told.actions.push({ action_name: name, action_type: String(part?.action_type ?? 'custom'), arity: Number(part?.arity ?? 0), ...(part?.opts === undefined ? {} : { opts: part.opts }) });
+    else if (type === 'axm:monitor') told.monitor[name] = part;
+    else told.options[name] = part;
+  }
+  return told;
+}
+
+/** @param {string} text  @returns {unknown}  Undefined when it is nested so deeply that it could not be sent on. */
+function parse(text) {
+  const value = /** @type {unknown} */ (JSON.parse(text));
+  return isDeeper(value, DEPTH_MAX) ? undefined : value;
+}
+
+/**
+ * @param {unknown} value
+ * @param {number} levels
+ * @returns {boolean}
+ */
+function isDeeper(value, levels) {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
+}

@@ -1,0 +1,149 @@
+import { resolveInstances } from '../../../lib/shared/host/cpus.js';
+import { diffSpecs } from '../../../lib/shared/spec/diff.js';
+import { findApp, specOf } from '../state/desired.js';
+import { asItRuns } from './kept-fields.js';
+
+/** @import { PlanAction, PlanItem } from '../../../lib/shared/wire/protocol.js' */
+/** @import { SpecDiff } from '../../../lib/shared/spec/diff.js' */
+/** @import { Needs } from '../../../lib/shared/spec/change-effects.js' */
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppWish, Desired, SlotWish } from '../state/desired.js' */
+
+/**
+ * How an app stands.
+ * @typedef {object} Standing
+ * @property {boolean} isServing  Something of it serves, or is about to.
+ * @property {(id: number) => boolean} hasFailed  The slot has been given up.
+ */
+
+/**
+ * What is to be done about one app, and how.
+ * @typedef {object} ApplyStep
+ * @property {PlanItem} item
+ * @property {AppSpec|null} spec  The wanted one; its number of instances is a number. Null: the app goes.
+ * @property {'add'|'remove'|'renew'|'reload'|'replace'|'keep'} how
+ * @property {number[]} ids  The slots that get a new generation, or go.
+ */
+
+/**
+ * @typedef {object} Applied
+ * @property {AppSpec[]} specs  Of the file.
+ * @property {string|null} file  Null: it has no name, and owns nothing.
+ * @property {boolean} isWhole  These are all apps of the file.
+ * @property {boolean} isPruning  What came from the file and is not in it any more goes.
+ * @property {boolean} isShellNew  Apps get the variables and the interpreter of the shell the command was typed in.
+ */
+
+/**
+ * What makes the running state equal to a file. Pure: it looks at what is wanted and how things stand, and nothing is written down between plan and deed.
+ * @param {Desired} desired
+ * @param {Applied} applied
+ * @param {{standingOf: (app: AppWish) => Standing, cpus: number}} o
+ * @returns {{steps: ApplyStep[], left: string[]}}  `left`: apps that came from the file, are not in it any more, and stay.
+ */
+export function planApply(desired, applied, { standingOf, cpus }) {
+  const { specs, isPruning } = applied;
+  const steps = specs.map((spec) => {
+    const app = findApp(desired, spec.name);
+    const counted = { ...spec, instances: resolveInstances(spec.instances, cpus) };
+    return app ? stepFor(app, asItRuns(app.spec, counted, applied.isShellNew), { ...standingOf(app), isShellNew: applied.isShellNew }) : added(counted);
+  });
+  const gone = leftOvers(desired, applied);
+  return { steps: [...steps, ...(isPruning ? gone.map(removed) : [])], left: isPruning ? [] : gone.map(({ spec }) => spec.name) };
+}
+
+/** @param {AppSpec} spec @returns {ApplyStep} */
+function added(spec) {
+  return { item: { name: spec.name, action: 'start', changes: [] }, spec, how: 'add', ids: [] };
+}
+
+/** @param {AppWish} app @returns {ApplyStep} */
+function removed({ spec, slots }) {
+  return { item: { name: spec.name, action: 'delete', changes: [] }, spec: null, how: 'remove', ids: slots.map(({ id }) => id) };
+}
+
+/**
+ * @param {Desired} desired
+ * @param {Applied} applied
+ * @returns {AppWish[]}
+ */
+function leftOvers({ apps }, { specs, file, isWhole }) {
+  if (file === null || !isWhole) return [];
+  const named = new Set(specs.map(({ name }) => name));
+  return apps.filter((app) => app.origin === file && !named.has(app.spec.name));
+}
+
+/**
+ * @param {AppWish} app
+ * @param {AppSpec & {instances: number}} spec
+ * @param {Standing & {isShellNew: boolean}} standing
+ * @returns {ApplyStep}
+ */
+function stepFor(app, spec, standing) {
+  const { isServing, hasFailed, isShellNew } = standing;
+  const diffOf = (/** @type {AppSpec} */ one) => diffSpecs(one, spec, { isShellNew });
+  const newest = diffOf(app.spec);
+  const isChanged = needsNew(newest);
+  const isResting = (/** @type {SlotWish} */ slot) => slot.want === 'down' && (!spec.autostart || (slot.isDone === true && !isChanged && !isAskedAgain(app.spec, spec)));
+  const awake = app.slots.filter((slot) => !isResting(slot));
+  const down = awake.filter((slot) => slot.want === 'down' || hasFailed(slot.id));
+  // After a reload that was halted some slots may run with an older spec.
+  const own = new Map(app.slots.filter((slot) => slot.want === 'up').map((slot) => [slot, diffOf(specOf(app, slot.generation))]));
+  const diffs = [newest, ...own.values()];
+  const stale = awake.filter((slot) => slot.want === 'down' || needsNew(own.get(slot) ?? newest));
+  const isReplaced = diffs.some(({ needs }) => needs.has('replace'));
+  const isOld = [...own.values()].some(needsNew);
+  const { how, slots } = deed({ awake, down, stale }, { isReplaced: isReplaced && awake.length > 0, isOld, isServing });
+  const isScaled = app.slots.length !== spec.instances;
+  const changes = [...together(diffs), ...(isScaled ? [{ field: 'instances', attribute: 'instances', before: app.slots.length, after: spec.instances }] : [])];
+  return { item: { name: spec.name, action: actionOf(how, { isScaled, isGuarded: how === 'reload', isChanged: changes.length > 0, isUp: own.size > 0 && isServing }), changes }, spec, how, ids: slots.map(({ id }) => id) };
+}
+
+/**
+ * @param {{awake: SlotWish[], down: SlotWish[], stale: SlotWish[]}} slots
+ * @param {{isReplaced: boolean, isOld: boolean, isServing: boolean}} o
+ * @returns {{how: ApplyStep['how'], slots: SlotWish[]}}
+ */
+function deed({ awake, down, stale }, { isReplaced, isOld, isServing }) {
+  if (isReplaced) return { how: 'replace', slots: awake };
+  if (isOld && isServing) return { how: 'reload', slots: [...new Set([...stale, ...down])] };
+  // Where nothing serves there is nothing to guard.
+  if (isOld) return { how: 'renew', slots: awake };
+  return down.length > 0 ? { how: 'renew', slots: down } : { how: 'keep', slots: [] };
+}
+
+/**
+ * @param {ApplyStep['how']} how
+ * @param {{isScaled: boolean, isGuarded: boolean, isChanged: boolean, isUp: boolean}} o
+ * @returns {PlanAction}
+ */
+function actionOf(how, { isScaled, isGuarded, isChanged, isUp }) {
+  if (isGuarded) return 'rollout';
+  if (how === 'replace' && isUp) return 'replace';
+  if (how === 'replace' || how === 'renew') return 'start';
+  if (isScaled) return 'scale';
+  return isChanged ? 'live' : 'none';
+}
+
+/** @param {SpecDiff} diff */
+function needsNew({ needs }) {
+  return needs.has('rollout') || needs.has('replace');
+}
+
+/**
+ * Whether what has done its work should go on after all.
+ * @param {AppSpec} before
+ * @param {AppSpec} after
+ */
+function isAskedAgain(before, after) {
+  return after.autorestart && !before.autorestart;
+}
+
+/**
+ * @param {SpecDiff[]} diffs
+ * @returns {PlanItem['changes']}  Each attribute once.
+ */
+function together(diffs) {
+  const byAttribute = new Map(diffs.flatMap(({ changes }) => changes).reverse().map((change) => [change.attribute, change]));
+  return [...byAttribute.values()].reverse();
+}

@@ -1,0 +1,72 @@
+import { diffSpecs } from '../../../lib/shared/spec/diff.js';
+
+/** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
+/** @import { AppWish, Desired } from '../state/desired.js' */
+
+/** @typedef {Omit<LoggedEvent, 'at'>} Untimed */
+
+/** Attributes that are named in one event. */
+const ATTRIBUTES_MAX = 40;
+
+/**
+ * What a change of wishes is, in events: who asked for what. Names of attributes and variables, and never what they hold.
+ * @param {Desired} before
+ * @param {Desired} after
+ * @param {string} method  What changed it.
+ * @returns {Untimed[]}
+ */
+export function wishEvents(before, after, method) {
+  const old = new Map(before.apps.map((app) => [app.spec.name, app]));
+  const ids = new Set(after.apps.flatMap((app) => app.slots.map(({ id }) => id)));
+  const changed = after.apps.flatMap((app) => {
+    const was = old.get(app.spec.name) ?? renamedFrom(before, app);
+    if (was === app) return [];
+    return was ? changesOf(was, app) : [{ type: 'added', ...placeOf(app), by: app.by, instances: app.slots.length }];
+  });
+  const kept = new Set(after.apps.map((app) => app.spec.name));
+  const gone = before.apps.filter((app) => !kept.has(app.spec.name) && !app.slots.some(({ id }) => ids.has(id)));
+  return [...changed, ...gone.map((app) => ({ type: 'deleted', ...placeOf(app), by: method }))];
+}
+
+/**
+ * @param {Desired} before
+ * @param {AppWish} app
+ */
+function renamedFrom({ apps }, { slots }) {
+  return apps.find((one) => one.slots.some(({ id }) => slots.some((slot) => slot.id === id)));
+}
+
+/**
+ * @param {AppWish} app
+ * @returns {Pick<LoggedEvent, 'app'|'namespace'|'generation'>}
+ */
+export function placeOf({ spec, generation }) {
+  return { app: spec.name, namespace: spec.namespace, generation };
+}
+
+/**
+ * @param {AppWish} before
+ * @param {AppWish} after
+ * @returns {Untimed[]}
+ */
+function changesOf(before, after) {
+  const { by } = after;
+  const place = placeOf(after);
+  const attributes = before.spec === after.spec ? [] : [...new Set(diffSpecs(before.spec, after.spec).changes.map(({ attribute }) => attribute))];
+  const stopped = after.slots.filter((slot) => slot.want === 'down' && !slot.isDone && before.slots.some(({ id, want }) => id === slot.id && want === 'up'));
+  return [
+    ...(attributes.length > 0 ? [{ type: 'config', ...place, by, attributes: attributes.slice(0, ATTRIBUTES_MAX) }] : []),
+    ...(before.slots.length === after.slots.length ? [] : [{ type: 'scaled', ...place, by, from: before.slots.length, to: after.slots.length }]),
+    ...(after.generation > before.generation ? [rolloutBegan(after)] : []),
+    ...(stopped.length > 0 ? [{ type: 'stop', ...place, by, slots: stopped.map(({ slot }) => slot) }] : []),
+  ];
+}
+
+/**
+ * @param {AppWish} app
+ * @returns {Untimed}
+ */
+export function rolloutBegan(app) {
+  const slots = app.slots.filter((slot) => slot.generation === app.generation);
+  return { type: 'rollout:began', ...placeOf(app), by: app.by, cause: app.rollout.cause, isGuarded: app.rollout.isGuarded === true, instances: slots.length };
+}

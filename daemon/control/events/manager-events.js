@@ -1,0 +1,58 @@
+/** @import { Untimed } from './change-events.js' */
+
+/** @typedef {Record<string, any>} Fields */
+
+/** What of the manager's own log is news for whoever looks after apps. @type {Record<string, (fields: Fields) => Untimed>} */
+const EVENTS = {
+  'control-ready': ({ pid, keeperPid, version, instances }) => ({ type: 'manager:ready', pid, keeperPid, version, instances }),
+  'control-crashed': ({ message }) => ({ type: 'manager:crashed', message }),
+  'keeper-lost': () => ({ type: 'manager:keeper-lost' }),
+  'keeper-met': ({ pid, version }) => ({ type: 'manager:keeper', pid, version }),
+  'keeper-launch-failed': ({ message }) => ({ type: 'manager:keeper-failed', message }),
+  'orphans-found': ({ count }) => ({ type: 'manager:orphans', count }),
+  'update-begun': ({ version, replaces }) => ({ type: 'manager:update', version, replaces }),
+  'state-lost': ({ notice }) => ({ type: 'manager:state-lost', message: notice }),
+  'state-write-failed': ({ message }) => ({ type: 'manager:state-unwritten', message }),
+  ending: ({ by }) => ({ type: 'manager:ending', by }),
+  triggered: ({ app, by }) => ({ type: triggerOf(by), app, by }),
+  'trigger-failed': ({ app, by, message }) => ({ type: 'trigger:failed', app, by, message }),
+  'log-limit': ({ app, id, reason }) => ({ type: 'limit:logs', app, id, reason }),
+  'rollback-window-opened': (fields) => rollout('rollout:window', fields),
+  'rollout-done': (fields) => rollout('rollout:done', fields),
+  'rollout-halted': (fields) => rollout('rollout:halted', fields),
+  'rollout-rolled-back': (fields) => rollout('rollout:rolled-back', fields),
+};
+
+/**
+ * @param {string} event  Of the manager's own log.
+ * @param {Fields} [fields]
+ * @returns {Untimed|null}  Null: it is nobody's business but the manager's.
+ */
+export function journalEvent(event, fields = {}) {
+  return Object.hasOwn(EVENTS, event) ? EVENTS[event](fields) : null;
+}
+
+/**
+ * The same log, which tells the chronicle as well.
+ * @param {import('../logs/manager-log.js').Journal} journal
+ * @param {Pick<import('./log.js').Chronicle, 'note'>} chronicle
+ * @returns {import('../logs/manager-log.js').Journal}
+ */
+export function chronicled(journal, chronicle) {
+  return (event, fields) => {
+    journal(event, fields);
+    const entry = journalEvent(event, fields);
+    if (entry) chronicle.note(entry);
+  };
+}
+
+/** @param {string} by  "memory: 600 MB above 500 MB". */
+function triggerOf(by) {
+  const trigger = by.slice(0, by.indexOf(':'));
+  return trigger === 'memory' ? 'limit:memory' : `trigger:${trigger}`;
+}
+
+/** @param {string} type @param {Fields} fields */
+function rollout(type, { app, generation, by, reason }) {
+  return { type, app, generation, by, ...(reason === undefined ? {} : { reason }) };
+}

@@ -1,0 +1,97 @@
+import { findApp } from '../state/desired.js';
+import { seatKey, seatOfInstance } from '../state/registry.js';
+import { rolloutBegan, wishEvents } from './change-events.js';
+import { lastWords } from './last-words.js';
+
+/** @import { RecordedDeath } from '../state/slot-history.js' */
+/** @import { Core } from '../keeper-link/tell.js' */
+/** @import { Effect, Life, LifeEvent } from '../policy/lifecycle.js' */
+/** @import { Desired } from '../state/desired.js' */
+/** @import { Instance, Label, Seat, World } from '../state/registry.js' */
+/** @import { Untimed } from './change-events.js' */
+
+/**
+ * What one step of a seat is, in the log. Pure.
+ * @param {Life} before
+ * @param {Life} after
+ * @param {LifeEvent} event
+ * @param {{effects: Effect[], isOnTrial: boolean}} o
+ * @returns {Untimed[]}  Without their place.
+ */
+export function stepEvents(before, after, event, { effects, isOnTrial }) {
+  if (event.type === 'spawned') return [{ type: 'started' }];
+  if (effects.some((effect) => effect.type === 'ended')) return [{ type: 'done', isOk: effects.some((effect) => effect.type === 'ended' && effect.isOk) }];
+  if (after.state === before.state) return [];
+  if (after.state === 'up') return [{ type: 'ready' }, ...(isOnTrial ? [{ type: 'rollout:step' }] : [])];
+  if (after.state === 'backoff') return [{ type: 'backoff', delayMs: effects.find((effect) => effect.type === 'setTimer')?.ms ?? 0, streak: after.streak }];
+  // What fails on trial is told with its rollout.
+  return after.state === 'failed' && !isOnTrial ? [{ type: 'gave-up', crashes: after.unstableAtMs.length }] : [];
+}
+
+/** To be called before the note that the next control finds: what is told twice is written once, what is not told is lost. @param {Core} core @param {Seat} seat @param {Life} before @param {LifeEvent} event @param {{effects: Effect[], isOnTrial: boolean}} o */
+export function noteStep({ bus, world, parts }, seat, before, event, o) {
+  const instance = world.instances.get(seat.instanceId ?? '');
+  for (const told of stepEvents(before, seat.life, event, o)) {
+    bus.note({ ...told, ...momentOf(told.type, instance, parts.clock.nowMs()), ...placeIn(world, seat, seat.instanceId), pid: instance?.pid || undefined, ...(told.type === 'rollout:step' ? progressOf(world, seat) : {}) });
+  }
+}
+
+/** @param {Core} core @param {Label} label @param {RecordedDeath} death */
+export function noteDied({ bus, world }, label, { instanceId, atMs, lastLines, pid, code, signal, cause, by, uptimeMs, wasReady }) {
+  bus.note({ type: 'died', at: atMs, ...placeIn(world, label, instanceId), pid: pid || undefined, code, signal, cause, by, uptimeMs, wasReady, ...lastWords(lastLines) });
+}
+
+/** @param {Core} core @param {Desired} before @param {Desired} after @param {string} method  What changed it. */
+export function noteWishes({ bus }, before, after, method) {
+  for (const event of wishEvents(before, after, method)) bus.note(event);
+}
+
+/**
+ * Tells what the control before has done or seen and could not tell any more. What is in the log is not told again.
+ * @param {Core} core
+ */
+export function catchUp({ bus, world, parts }) {
+  const { chronicle, clock } = parts;
+  for (const app of world.desired.apps) {
+    const last = chronicle.generationOf(app.spec.name);
+    if (last !== null && last < app.generation) bus.note(rolloutBegan(app));
+  }
+  for (const instance of world.instances.values()) {
+    const { instanceId, label, pid, startedAtMs, isStray } = instance;
+    if (isStray || startedAtMs === null || startedAtMs < chronicle.sinceMs) continue;
+    const place = { ...placeIn(world, label, instanceId), pid };
+    bus.note({ type: 'started', ...momentOf('started', instance, clock.nowMs()), ...place });
+    if (!instance.exit && seatOfInstance(world, instanceId)?.life.state === 'up') bus.note({ type: 'ready', ...momentOf('ready', instance, clock.nowMs()), ...place });
+  }
+}
+
+/**
+ * @param {string} type
+ * @param {Instance|undefined} instance
+ * @param {number} nowMs
+ */
+function momentOf(type, instance, nowMs) {
+  const startedAtMs = instance?.startedAtMs ?? nowMs;
+  if (type === 'started') return { at: startedAtMs };
+  return type === 'ready' ? { at: nowMs, afterMs: Math.max(0, nowMs - startedAtMs) } : { at: instance?.exit?.atMs ?? nowMs };
+}
+
+/**
+ * @param {World} world
+ * @param {Pick<Label, 'id'|'name'|'slot'|'generation'>} place
+ * @param {string|null} instanceId
+ */
+function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
+  return { app: name, namespace: findApp(desired, name)?.spec.namespace ?? 'default', id, slot, generation, instanceId: instanceId ?? undefined };
+}
+
+/**
+ * How far a rollout has come with this one. The first is the canary.
+ * @param {World} world
+ * @param {Seat} seat
+ */
+function progressOf({ desired, seats }, { name }) {
+  const slots = findApp(desired, name)?.slots.filter((slot) => slot.former && slot.want === 'up') ?? [];
+  const step = slots.filter(({ id, generation }) => seats.get(seatKey(id, generation))?.life.state === 'up').length;
+  return { type: step === 1 ? 'rollout:canary' : 'rollout:step', step, of: slots.length };
+}

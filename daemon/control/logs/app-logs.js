@@ -1,0 +1,227 @@
+import { truncateSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { createFollowers } from './followers.js';
+import { NO_FOREGROUND } from './foreground.js';
+import { createPipeOpener } from './pipe.js';
+import { createLogStream } from './stream.js';
+import { createTimes } from './times/times.js';
+import { createFileTable } from './write/file-table.js';
+
+/** @import { LogStream as StreamName, Shipped } from '../../../lib/shared/wire/protocol.js' */
+/** @import { GivenLimits, LogLimits } from '../settings.js' */
+/** @import { Followers } from './followers.js' */
+/** @import { LogStream } from './stream.js' */
+/** @import { PipeReader } from './pipe.js' */
+
+/** How long after a pipe could not be opened (too many open files) it is tried again, in ms. */
+const REOPEN_MS = 500;
+
+const STREAMS = /** @type {const} */ (['out', 'err']);
+
+/**
+ * @typedef {object} LogPlace
+ * @property {string} instanceId
+ * @property {number} id  Of the slot.
+ * @property {string} name
+ * @property {string|null} outPipe
+ * @property {string|null} errPipe
+ * @property {string} outFile  Empty: nothing is kept.
+ * @property {string} errorFile
+ * @property {string} logFile  Both streams. Empty: none.
+ * @property {'raw'|'json'} logType
+ * @property {string|null} logDateFormat
+ * @property {boolean} isMuted  Nobody may follow.
+ * @property {'block'|'drop'} overflow
+ * @property {number} rateLimitBytes  Per second. 0: no limit.
+ * @property {string[]} ship
+ * @property {GivenLimits} limits
+ */
+
+/**
+ * Reads what instances write, into their files.
+ * @typedef {object} LogKeeper
+ * @property {(place: LogPlace) => void} attach  Idempotent. For an instance that is attached, another place takes effect: what it has written until now is where it was, what follows is there.
+ * @property {(instanceId: string) => string[]} drain  Reads what is in the pipes now; returns the last lines of stderr.
+ * @property {(instanceId: string) => void} detach  Reads the rest and closes.
+ * @property {Followers['add']} follow
+ * @property {(path: string) => import('./write/open-file.js').Position|null} positionOf  Where the next byte of a file will be. Null when nobody writes there.
+ * @property {(paths: string[]) => Promise<void>} flush  Empties files and removes their segments. Rejects with what the system says of one that cannot be emptied, when the others are.
+ * @property {() => void} close  Nothing is read any more, and what is in hand is written before it returns: half lines, too. Idempotent.
+ * @property {() => void} reopen  Opens all files by their names again.
+ * @property {(instanceId: string, name: string) => {logLost: {lines: number, bytes: number, reason: string}|null, shipping: Shipped[]}} shown  What an instance has lost in the last hour, and what of its app went where.
+ * @property {() => string[]} notices
+ */
+
+/** @typedef {{stream: LogStream, reader: PipeReader|null, isWaiting: boolean}} Tap */
+/** @typedef {{place: LogPlace, taps: Tap[]}} Attached */
+
+/**
+ * @param {object} o
+ * @param {import('../host/clock.js').Clock} o.clock
+ * @param {import('./archive/archive.js').Archive} o.archive
+ * @param {(given: GivenLimits|null) => LogLimits} o.limitsOf
+ * @param {string} o.timesFolder
+ * @param {import('./shipping/fleet.js').Fleet} o.fleet
+ * @param {import('./foreground.js').Foreground} [o.foreground]
+ * @param {(name: string, reason: string, id?: number) => void} [o.onLost]  Lines of an app begin to be lost. The id: of one of its slots alone.
+ * @returns {LogKeeper}
+ */
+export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, foreground = NO_FOREGROUND, onLost = () => {} }) {
+  const { nowMs } = clock;
+  const openPipe = createPipeOpener(clock);
+  const followers = createFollowers(nowMs);
+  const files = createFileTable({ nowMs, openTimes: (path) => createTimes(timesFolder, path, { nowMs }), archive, limitsOf, onLost });
+  /** @type {Map<string, Attached>} */
+  const attached = new Map();
+
+  /** @param {LogPlace} place @returns {Attached} */
+  function newlyAttached(place) {
+    /** @type {Attached} */
+    const one = { place, taps: [] };
+    one.taps = STREAMS.map((name) => ({ stream: streamOf(one, name), reader: null, isWaiting: false }));
+    return one;
+  }
+
+  /**
+   * @param {Attached} one
+   * @param {StreamName} name
+   * @param {LogStream} [before]
+   */
+  function streamOf(one, name, before) {
+    const ship = (/** @type {Buffer} */ chunk) => fleet.take(one.place, name, chunk);
+    const stream = createLogStream(one.place, name, { files, followers, nowMs, ship, foreground, onLost, before });
+    for (const path of stream.files) files.hold(path, one.place);
+    return stream;
+  }
+
+  /**
+   * @param {Attached} one
+   * @param {LogPlace} place
+   */
+  function move(one, place) {
+    for (const { reader } of one.taps) reader?.drain();
+    const isOtherwise = !isDeepStrictEqual(shapeOf(one.place), shapeOf(place));
+    one.place = place;
+    one.taps.forEach((tap, at) => {
+      const before = tap.stream;
+      if (isOtherwise) {
+        before.leave();
+        tap.stream = streamOf(one, STREAMS[at], before);
+      } else {
+        for (const path of before.files) files.hold(path, place);
+      }
+      // After it was held anew: a file that stays is not closed in between.
+      for (const path of before.files) files.letGo(path);
+    });
+    fleet.retarget(place);
+  }
+
+  /** @param {string} instanceId @param {Tap} tap */
+  function open(instanceId, tap) {
+    const { pipe } = tap.stream;
+    if (pipe === null || tap.reader?.isOpen() || !attached.get(instanceId)?.taps.includes(tap)) return;
+    tap.isWaiting = false;
+    try {
+      tap.reader = openPipe(pipe, (chunk) => tap.stream.take(chunk));
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return; // Its keeper is gone and nobody writes there.
+      tap.isWaiting = true;
+      clock.after(REOPEN_MS, () => open(instanceId, tap));
+    }
+  }
+
+  return {
+    attach(place) {
+      const { instanceId } = place;
+      const one = attached.get(instanceId) ?? newlyAttached(place);
+      attached.set(instanceId, one);
+      if (!isDeepStrictEqual(one.place, place)) move(one, place);
+      for (const tap of one.taps) open(instanceId, tap);
+    },
+    drain(instanceId) {
+      const taps = attached.get(instanceId)?.taps ?? [];
+      for (const { reader } of taps) reader?.drain();
+      return taps.flatMap(({ stream }) => stream.lastLines());
+    },
+    detach(instanceId) {
+      for (const tap of attached.get(instanceId)?.taps ?? []) {
+        // A pipe that could not be opened until now is read at last.
+        if (!tap.reader) open(instanceId, tap);
+        tap.reader?.drain();
+        tap.reader?.close();
+        tap.stream.end();
+        for (const path of tap.stream.files) files.letGo(path);
+      }
+      attached.delete(instanceId);
+      fleet.letGo(instanceId);
+    },
+    follow: followers.add,
+    positionOf: (path) => files.fileAt(path)?.position() ?? null,
+    async flush(paths) {
+      const emptied = await Promise.allSettled(paths.map(async (path) => files.fileAt(path)?.truncate() ?? empty(path)));
+      archive.flush(paths.filter((_, at) => emptied[at].status === 'fulfilled'));
+      const failed = emptied.find((one) => one.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
+    close() {
+      for (const { taps } of attached.values()) {
+        for (const { reader, stream } of taps) {
+          reader?.close();
+          stream.end();
+        }
+      }
+      attached.clear();
+      files.finish();
+      foreground.finish();
+    },
+    reopen: files.reopen,
+    shown(instanceId, name) {
+      const streams = attached.get(instanceId)?.taps.map(({ stream }) => stream) ?? [];
+      const paths = new Set(streams.flatMap((stream) => stream.files));
+      const losses = [...[...paths].map((path) => files.fileAt(path)?.losses), ...streams.map((stream) => stream.refused()), foreground.lossesOf(name)];
+      return { logLost: together(losses.flatMap((one) => one?.told() ?? [])), shipping: fleet.countersOf(name) };
+    },
+    notices() {
+      const taps = [...attached.values()].flatMap(({ place, taps: own }) => own.map((tap) => ({ name: place.name, tap })));
+      const waiting = new Set(taps.filter(({ tap }) => tap.isWaiting).map(({ name }) => name));
+      return [...[...waiting].map((name) => `The output of "${name}" waits: its pipe cannot be opened.`), ...rateNotices(taps), ...files.notices(), ...fleet.notices(), ...foreground.notices()];
+    },
+  };
+}
+
+/** What makes a stream what it is; the rest is about its files and its targets. @param {LogPlace} place */
+function shapeOf({ limits: _, ship: __, ...shape }) {
+  return shape;
+}
+
+/**
+ * @param {{name: string, tap: Tap}[]} taps
+ * @returns {string[]}
+ */
+function rateNotices(taps) {
+  const names = [...new Set(taps.map(({ name }) => name))];
+  return names.flatMap((name) => {
+    const lost = taps.filter((one) => one.name === name).flatMap(({ tap }) => tap.stream.refused()?.told() ?? []);
+    const all = together(lost);
+    return all ? [`${all.lines} lines (${all.bytes} bytes) of "${name}" were above its log rate limit and are lost.`] : [];
+  });
+}
+
+/**
+ * @param {{lines: number, bytes: number, reason: string}[]} lost
+ * @returns {{lines: number, bytes: number, reason: string}|null}
+ */
+function together(lost) {
+  if (lost.length === 0) return null;
+  const sum = (/** @type {'lines'|'bytes'} */ key) => lost.reduce((total, one) => total + one[key], 0);
+  return { lines: sum('lines'), bytes: sum('bytes'), reason: [...new Set(lost.map(({ reason }) => reason))].join(', ') };
+}
+
+/** @param {string} path */
+function empty(path) {
+  try {
+    truncateSync(path);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
+  }
+}

@@ -1,0 +1,220 @@
+import { rmSync } from 'node:fs';
+import { basename } from 'node:path';
+import { timesFileOf } from '../times/format.js';
+import { compressSegment } from './compression.js';
+import { createStock } from './inventory.js';
+import { planRetention } from './retention.js';
+import { parseSegmentName, SUFFIX, sizeOf, UNFINISHED } from './segments.js';
+import { takeStock } from './take-stock.js';
+
+/** @import { GivenLimits, LogLimits } from '../../settings.js' */
+/** @import { Segment } from './segments.js' */
+/** @import { Stocked } from './inventory.js' */
+
+/** Ages, and what others have written or removed, are looked at this often, in ms; and so soon after there is a new file. */
+const LOOK_EVERY_MS = 600_000;
+const LOOK_SOON_MS = 1_000;
+
+/** Between two chunks of a compression, in ms: ten megabytes at once would be a fifth of a second of one core. */
+const PAUSE_MS = 1;
+
+/** Where the home is full, this part of its limit is made free at once, so that the next chunk does not find it full again. */
+const HOME_SLACK = 1 / 64;
+
+/**
+ * Keeps what log files were: compresses segments, and removes those that are too many, too old or too large together.
+ * @typedef {object} Archive
+ * @property {(path: string, limits: GivenLimits, app?: string) => void} hold  A file is written to now. Files of the same `app` share its limit on the total. Called again, it changes the limits.
+ * @property {(path: string) => void} letGo  It is not any more. Its segments stay.
+ * @property {(path: string, segment: string) => void} rotated  What was in the file is a segment now. Before it returns there are not too many.
+ * @property {(path: string, bytes: number) => void} grew  Cheap.
+ * @property {(paths: string[]) => void} flush  Removes all segments of these files. That the files themselves are empty is somebody else's work.
+ * @property {() => Promise<void>} look  Looks at everything on the disk now; by itself it does so every ten minutes.
+ * @property {() => Promise<void>} idle  Resolves when nothing is being compressed and nothing waits for it.
+ * @property {() => Promise<void>} close  Idempotent. What is being compressed stays as it was.
+ */
+
+/**
+ * @param {object} o
+ * @param {import('../../host/clock.js').Clock} o.clock
+ * @param {import('../manager-log.js').Journal} o.journal
+ * @param {(given: GivenLimits|null) => LogLimits} o.limitsOf
+ * @param {string} o.logsFolder  Of the home: what nobody holds there is looked after too.
+ * @param {string} o.timesFolder  A segment that goes takes its times with it.
+ * @returns {Archive}
+ */
+export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolder }) {
+  const stock = createStock(logsFolder);
+  /** What could not be compressed; after the next look it is tried again. @type {Set<string>} */
+  const failed = new Set();
+  /** How many segments there were when none could be removed, by what was full: an app, or the home by its folder. @type {Map<string, number>} */
+  const inVain = new Map();
+  /** @type {{plainPath: string, controller: AbortController}|null} */
+  let compressing = null;
+  /** @type {Promise<void>} */
+  let working = Promise.resolve();
+  let isClosed = false;
+  let isLookDue = false;
+  /** Looks that have begun or wait for their turn. */
+  let looks = 0;
+  /** @type {Promise<void>} */
+  let looking = Promise.resolve();
+  const cancelLooks = clock.every(LOOK_EVERY_MS, lookInBackground);
+  lookInBackground();
+
+  function lookSoon() {
+    if (isLookDue || isClosed) return;
+    isLookDue = true;
+    clock.after(LOOK_SOON_MS, lookInBackground);
+  }
+
+  function lookInBackground() {
+    isLookDue = false;
+    if (looks === 0) void look(); // It never rejects.
+    else lookSoon();
+  }
+
+  /** One after the other. @returns {Promise<void>} */
+  function look() {
+    looks += 1;
+    looking = looking.then(lookNow).catch((error) => journal('log-look-failed', { message: error.message })).finally(() => {
+      looks -= 1;
+    });
+    return looking;
+  }
+
+  async function lookNow() {
+    if (isClosed) return;
+    await takeStock(stock, logsFolder, () => compressing?.plainPath ?? null);
+    if (isClosed) return;
+    failed.clear();
+    enforce(stock.files());
+    compressNext();
+  }
+
+  /** @param {Stocked[]} files */
+  function enforce(files) {
+    const homeMaxBytes = limitsOf(null).homeMaxTotalBytes;
+    const isHomeFull = stock.homeBytes() > homeMaxBytes;
+    const looked = isHomeFull ? stock.files() : files;
+    const kept = looked.map((file) => ({ ...file, limits: file.limits && limitsOf(file.limits), segments: [...file.segments.values()] }));
+    const homeMaxTotalBytes = isHomeFull ? homeMaxBytes * (1 - HOME_SLACK) : Infinity;
+    const owners = new Map(looked.flatMap(({ path, segments }) => [...segments.keys()].map((plainPath) => [plainPath, path])));
+    for (const { plainPath } of planRetention(kept, { homeMaxTotalBytes, nowMs: clock.nowMs() })) remove(/** @type {string} */ (owners.get(plainPath)), plainPath);
+  }
+
+  /** @param {string} path @param {string} plainPath */
+  function remove(path, plainPath) {
+    if (compressing?.plainPath === plainPath) abort();
+    stock.drop(path, plainPath);
+    try {
+      for (const suffix of ['', ...Object.values(SUFFIX)]) rmSync(plainPath + suffix, { force: true });
+      rmSync(timesFileOf(timesFolder, plainPath), { force: true });
+    } catch (error) {
+      journal('log-segment-kept', { path: plainPath, code: /** @type {NodeJS.ErrnoException} */ (error).code }); // The next look finds it again.
+    }
+  }
+
+  /** The newest first: in a flood the oldest are gone before they are compressed. @returns {{path: string, segment: Segment, kind: 'gzip'|'zstd'}|null} */
+  function nextToCompress() {
+    let next = null;
+    for (const { path, limits, segments } of stock.files()) {
+      const { compress: kind } = limitsOf(limits);
+      if (kind === 'none') continue;
+      for (const segment of segments.values()) {
+        const isOpen = segment.compression === null && !failed.has(segment.plainPath);
+        if (isOpen && (!next || segment.endedAtMs > next.segment.endedAtMs)) next = { path, segment, kind };
+      }
+    }
+    return next;
+  }
+
+  function compressNext() {
+    const next = isClosed || compressing ? null : nextToCompress();
+    if (next) working = compress(next);
+  }
+
+  /** @param {NonNullable<ReturnType<typeof nextToCompress>>} next */
+  async function compress({ path, segment, kind }) {
+    const { plainPath } = segment;
+    const controller = new AbortController();
+    compressing = { plainPath, controller };
+    try {
+      const done = await compressSegment(plainPath, kind, { signal: controller.signal, pause });
+      stock.put(path, { ...segment, ...done, compression: kind });
+    } catch (error) {
+      failed.add(plainPath);
+      // Who removes a segment by hand is not news.
+      if (!controller.signal.aborted && sizeOf(plainPath) !== null) journal('log-compression-failed', { path: plainPath, message: /** @type {Error} */ (error).message });
+    }
+    compressing = null;
+    compressNext();
+  }
+
+  /** At once: perhaps this process ends in this very turn. */
+  function abort() {
+    if (!compressing) return;
+    compressing.controller.abort();
+    for (const suffix of Object.values(SUFFIX)) rmSync(compressing.plainPath + suffix + UNFINISHED, { force: true });
+  }
+
+  /** @returns {Promise<void>} */
+  function pause() {
+    return new Promise((resolve) => {
+      clock.after(PAUSE_MS, resolve);
+    });
+  }
+
+  /** @param {string} app */
+  const filesOf = (app) => stock.files().filter((file) => file.app === app);
+
+  return {
+    hold(path, limits, app = path) {
+      if (!stock.has(path)) lookSoon();
+      stock.hold(path, limits, app);
+      stock.setActive(path, sizeOf(path) ?? 0);
+    },
+    letGo(path) {
+      if (stock.has(path)) stock.at(path).limits = null;
+    },
+    rotated(path, segment) {
+      stock.setActive(path, sizeOf(path) ?? 0);
+      const name = parseSegmentName(basename(segment));
+      if (name && stock.at(path).isKnown) stock.refresh(path, [name]);
+      else stock.refresh(path);
+      enforce(filesOf(stock.at(path).app));
+      compressNext();
+    },
+    grew(path, bytes) {
+      const file = stock.at(path);
+      stock.setActive(path, file.activeBytes + bytes);
+      const { maxTotalBytes, homeMaxTotalBytes } = limitsOf(file.limits);
+      const isHomeFull = stock.homeBytes() > homeMaxTotalBytes;
+      const segmentCount = stock.segmentCount();
+      // Where files that are written to are too large by themselves there is nothing to remove, and nothing to plan for each chunk, until there are other segments.
+      const full = isHomeFull ? logsFolder : stock.appBytes(file.app) > maxTotalBytes ? file.app : null;
+      if (full === null || segmentCount === 0 || inVain.get(full) === segmentCount) return;
+      enforce(filesOf(file.app));
+      if (stock.segmentCount() === segmentCount) inVain.set(full, segmentCount);
+    },
+    flush(paths) {
+      for (const path of paths) {
+        stock.refresh(path);
+        for (const plainPath of [...stock.at(path).segments.keys()]) remove(path, plainPath);
+        stock.setActive(path, 0);
+      }
+    },
+    look,
+    async idle() {
+      await looking;
+      while (compressing) await working;
+    },
+    async close() {
+      isClosed = true;
+      cancelLooks();
+      abort();
+      await looking;
+      await working;
+    },
+  };
+}

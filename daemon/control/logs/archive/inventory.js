@@ -1,0 +1,135 @@
+import { basename, dirname, join, sep } from 'node:path';
+import { namesOf, parseSegmentName, sized } from './segments.js';
+
+/** @import { GivenLimits } from '../../settings.js' */
+/** @import { Compression, Segment, SegmentName } from './segments.js' */
+
+/**
+ * One log file and its segments, as they were last seen.
+ * @typedef {object} Stocked
+ * @property {string} path  Of the active file.
+ * @property {string} app  Whose limit on the total it counts for.
+ * @property {GivenLimits|null} limits  Null: nobody writes there now.
+ * @property {boolean} isInHome
+ * @property {boolean} isKnown  Whether its segments have been looked for.
+ * @property {number} activeBytes
+ * @property {Map<string, Segment>} segments  By their plain path.
+ */
+
+/** What is on the disk, remembered: a home can hold thousands of files, and a flood rotates ten times a second. @typedef {ReturnType<typeof createStock>} Stock */
+
+/** A death in the middle of a compression can leave a segment both ways. The plain one is whole for certain. @type {(Compression|null)[]} */
+const FORMS = [null, 'gzip', 'zstd'];
+
+/** @param {string} logsFolder  Of the home. */
+export function createStock(logsFolder) {
+  /** @type {Map<string, Stocked>} */
+  const files = new Map();
+  /** @type {Map<string, number>} */
+  const appBytes = new Map();
+  let homeBytes = 0;
+  let segmentCount = 0;
+
+  /** @param {Stocked} file @param {number} bytes  More; negative: less. */
+  function count(file, bytes) {
+    appBytes.set(file.app, (appBytes.get(file.app) ?? 0) + bytes);
+    if (file.isInHome) homeBytes += bytes;
+  }
+
+  /** @param {string} path @returns {Stocked} */
+  function at(path) {
+    const known = files.get(path);
+    if (known) return known;
+    /** @type {Stocked} */
+    const file = { path, app: path, limits: null, isInHome: path.startsWith(logsFolder + sep), isKnown: false, activeBytes: 0, segments: new Map() };
+    files.set(path, file);
+    return file;
+  }
+
+  /** @param {string} path @param {string} plainPath */
+  function drop(path, plainPath) {
+    const segment = at(path).segments.get(plainPath);
+    if (!segment) return;
+    at(path).segments.delete(plainPath);
+    segmentCount -= 1;
+    count(at(path), -segment.sizeBytes);
+  }
+
+  /** @param {string} path @param {Segment} segment */
+  function put(path, segment) {
+    drop(path, segment.plainPath);
+    at(path).segments.set(segment.plainPath, segment);
+    segmentCount += 1;
+    count(at(path), segment.sizeBytes);
+  }
+
+  return {
+    files: () => [...files.values()],
+    at,
+    drop,
+    put,
+    has: (/** @type {string} */ path) => files.has(path),
+    homeBytes: () => homeBytes,
+    appBytes: (/** @type {string} */ app) => appBytes.get(app) ?? 0,
+    segmentCount: () => segmentCount,
+
+    /** @param {string} path @param {GivenLimits} limits @param {string} app */
+    hold(path, limits, app) {
+      const file = at(path);
+      const bytes = bytesOf(file);
+      count(file, -bytes);
+      Object.assign(file, { limits, app });
+      count(file, bytes);
+    },
+
+    /** @param {string} path @param {number} bytes */
+    setActive(path, bytes) {
+      const file = at(path);
+      count(file, bytes - file.activeBytes);
+      file.activeBytes = bytes;
+    },
+
+    /**
+     * Looks at the segments of a file again, in one turn of the loop.
+     * @param {string} path
+     * @param {SegmentName[]} [listed]  Those there were a moment ago, where the folder has been read already.
+     */
+    refresh(path, listed = namesOf(path)) {
+      at(path).isKnown = true;
+      const folder = dirname(path);
+      const remembered = [...at(path).segments.keys()].flatMap((plainPath) => parseSegmentName(basename(plainPath)) ?? []);
+      const names = new Map([...remembered, ...listed].map((name) => [name.plainName, name]));
+      for (const [plainName, name] of names) {
+        const segment = find(folder, name);
+        if (segment) put(path, segment);
+        else drop(path, join(folder, plainName));
+      }
+    },
+
+    /** @param {string} path */
+    forget(path) {
+      const file = at(path);
+      count(file, -bytesOf(file));
+      segmentCount -= file.segments.size;
+      files.delete(path);
+    },
+  };
+}
+
+/** @param {Stocked} file */
+function bytesOf({ activeBytes, segments }) {
+  return [...segments.values()].reduce((sum, { sizeBytes }) => sum + sizeBytes, activeBytes);
+}
+
+/**
+ * @param {string} folder
+ * @param {SegmentName} name
+ * @returns {Segment|null}
+ */
+function find(folder, name) {
+  for (const compression of FORMS) {
+    const segment = sized(folder, { ...name, compression });
+    if (segment) return segment;
+  }
+  return null;
+}

@@ -1,0 +1,78 @@
+import { byAge } from './segments.js';
+
+/** @typedef {import('./segments.js').Segment} Segment */
+
+/**
+ * A log file and what is left of it, as retention sees it.
+ * @typedef {object} Kept
+ * @property {string} app  Whose limit on the total it counts for.
+ * @property {number} activeBytes
+ * @property {boolean} isInHome  Whether it counts for the limit of the home.
+ * @property {Limits|null} limits  Null: of an app that does not run; only the home's limit is for it.
+ * @property {Segment[]} segments
+ */
+
+/** `Infinity` is no limit. @typedef {Pick<import('../../settings.js').LogLimits, 'maxFiles'|'maxAgeMs'|'maxTotalBytes'>} Limits */
+
+/**
+ * Which segments have to go. Active files never do.
+ * @param {Kept[]} files
+ * @param {object} o
+ * @param {number} o.homeMaxTotalBytes
+ * @param {number} o.nowMs
+ * @returns {Segment[]}
+ */
+export function planRetention(files, { homeMaxTotalBytes, nowMs }) {
+  /** @type {Set<Segment>} */
+  const going = new Set();
+  for (const { segments, limits } of files) if (limits) for (const segment of surplus(segments, limits, nowMs)) going.add(segment);
+  for (const [limitBytes, group] of byApp(files)) for (const segment of overTotal(group, limitBytes, going)) going.add(segment);
+  for (const segment of overTotal(files.filter(({ isInHome }) => isInHome), homeMaxTotalBytes, going)) going.add(segment);
+  return [...going];
+}
+
+/**
+ * @param {Segment[]} segments
+ * @param {Limits} limits
+ * @param {number} nowMs
+ */
+function surplus(segments, { maxFiles, maxAgeMs }, nowMs) {
+  const newestFirst = [...segments].sort(byAge).reverse();
+  return newestFirst.filter(({ endedAtMs }, at) => at >= maxFiles || nowMs - endedAtMs > maxAgeMs);
+}
+
+/**
+ * @param {Kept[]} files
+ * @returns {[number, Kept[]][]}  The files of each app with its limit: the strictest, should they differ.
+ */
+function byApp(files) {
+  /** @type {Map<string, Kept[]>} */
+  const apps = new Map();
+  for (const file of files) {
+    if (!file.limits) continue;
+    const group = apps.get(file.app);
+    if (group) group.push(file);
+    else apps.set(file.app, [file]);
+  }
+  return [...apps.values()].map((group) => [Math.min(...group.map(({ limits }) => limits?.maxTotalBytes ?? Infinity)), group]);
+}
+
+/**
+ * @param {Kept[]} files
+ * @param {number} limitBytes
+ * @param {Set<Segment>} going  These count no more.
+ * @returns {Segment[]}  The oldest, until the rest and the active files are within the limit.
+ */
+function overTotal(files, limitBytes, going) {
+  if (limitBytes === Infinity) return [];
+  const staying = files.flatMap(({ segments }) => segments).filter((segment) => !going.has(segment)).sort(byAge);
+  const active = files.reduce((sum, { activeBytes }) => sum + activeBytes, 0);
+  let total = staying.reduce((sum, { sizeBytes }) => sum + sizeBytes, active);
+  const oldest = [];
+  for (const segment of staying) {
+    if (total <= limitBytes) break;
+    oldest.push(segment);
+    total -= segment.sizeBytes;
+  }
+  return oldest;
+}

@@ -1,0 +1,147 @@
+import { isUtf8 } from 'node:buffer';
+import { createDateFormat } from './date-format.js';
+import { createWholeLines } from './whole-lines.js';
+
+/** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+
+/** So much of a chunk is turned into text at once, and less where that becomes much more. Strings and buffers above 128 KiB are garbage that V8 leaves lying: 38 MB of it in a flood of empty lines. */
+const SLICE_MAX_BYTES = 8 * 1024;
+const SLICE_FIRST_BYTES = 1024;
+const SLICE_MIN_BYTES = 256;
+const TEXT_BYTES = 64 * 1024;
+
+/** What is handed over at once; all formats share it. */
+const PIECE_BYTES = 256 * 1024;
+
+/** @type {Buffer|null} */
+let piece = null;
+
+/** A byte that UTF-8 does not have, in the place of a line end. */
+const NO_UTF8 = '\u00ff';
+
+/**
+ * Makes the lines of one stream of one instance what their file shows.
+ * @typedef {object} LineFormat
+ * @property {(chunk: Buffer, atMs: number) => Buffer} push  Whole lines, with the time at which they were complete. Empty when there is none yet.
+ * @property {(chunk: Buffer, atMs: number, take: (lines: Buffer) => void) => void} each  The same, in pieces of bounded size that are good until `take` returns: a chunk of empty lines becomes a hundred times as much.
+ * @property {() => Buffer} end  The line that has no end, with one.
+ */
+
+/** Turns a piece into text that has one character a byte. @typedef {(bytes: Buffer, atMs: number, isPart: boolean) => string} Writer */
+
+/**
+ * @param {Pick<AppSpec, 'logType'|'logDateFormat'|'name'> & {id: number, stream: LogStream, nowMs: () => number}} o
+ * @returns {LineFormat|null}  Null: chunks go to the file as they are.
+ */
+export function createLineFormat({ logType, logDateFormat, name, id, stream, nowMs }) {
+  const dateOf = logDateFormat === null ? null : createDateFormat(logDateFormat);
+  if (logType === 'json') return formatOf(jsonWriter({ name, id, stream, dateOf: dateOf ?? ((atMs) => new Date(atMs).toISOString()) }), nowMs);
+  return dateOf && formatOf(prefixWriter(dateOf), nowMs);
+}
+
+/**
+ * Lines as they are, but whole: for a file that has those of several streams.
+ * @returns {Omit<LineFormat, 'each'>}
+ */
+export function createPlainFormat() {
+  const lines = createWholeLines();
+  return {
+    push: (chunk) => join(lines.push(chunk).map(({ bytes }) => bytes)),
+    end: () => join(lines.end().map(({ bytes }) => bytes)),
+  };
+}
+
+/**
+ * @param {Writer} write
+ * @param {() => number} nowMs
+ * @returns {LineFormat}
+ */
+function formatOf(write, nowMs) {
+  const lines = createWholeLines();
+  const written = (/** @type {import('./whole-lines.js').Piece[]} */ pieces, /** @type {number} */ atMs) => join(pieces.map(({ bytes, isPart }) => Buffer.from(write(bytes, atMs, isPart), 'latin1')));
+  let sliceBytes = SLICE_FIRST_BYTES;
+  return {
+    push: (chunk, atMs) => written(lines.push(chunk), atMs),
+    each(chunk, atMs, take) {
+      const gathered = createPiece(take);
+      for (let from = 0, size = 0; from < chunk.length; from += size) {
+        size = Math.min(sliceBytes, chunk.length - from);
+        let chars = 0;
+        for (const { bytes, isPart } of lines.push(chunk.subarray(from, from + size))) chars += gathered.add(write(bytes, atMs, isPart));
+        sliceBytes = Math.max(SLICE_MIN_BYTES, Math.min(SLICE_MAX_BYTES, chars === 0 ? SLICE_MAX_BYTES : Math.floor((TEXT_BYTES * size) / chars)));
+      }
+      gathered.finish();
+    },
+    end: () => written(lines.end(), nowMs()),
+  };
+}
+
+/** @param {(lines: Buffer) => void} take */
+function createPiece(take) {
+  const buffer = (piece ??= Buffer.allocUnsafeSlow(PIECE_BYTES));
+  let used = 0;
+
+  function finish() {
+    const bytes = used;
+    used = 0;
+    if (bytes > 0) take(buffer.subarray(0, bytes));
+  }
+
+  return {
+    /** @param {string} text  A character a byte. @returns {number}  How many. */
+    add(text) {
+      if (used + text.length > buffer.length) finish();
+      if (text.length > buffer.length) take(Buffer.from(text, 'latin1'));
+      else used += buffer.write(text, used, 'latin1');
+      return text.length;
+    },
+    finish,
+  };
+}
+
+// Bytes are taken for characters of Latin-1, one by one, and so are those of what is put between them. A line is then never decoded: replacing in one string costs a third of copying lines.
+
+/**
+ * @param {(atMs: number) => string} dateOf
+ * @returns {Writer}
+ */
+function prefixWriter(dateOf) {
+  let isInside = false;
+  return (bytes, atMs, isPart) => {
+    const prefix = asBytes(`${dateOf(atMs)}: `);
+    const text = bytes.toString('latin1', 0, isPart ? bytes.length : bytes.length - 1).replaceAll('\n', `\n${prefix}`);
+    const first = isInside ? '' : prefix;
+    isInside = isPart;
+    return isPart ? first + text : `${first}${text}\n`;
+  };
+}
+
+/**
+ * PM2's record. The line of one that says `part` goes on in the next.
+ * @param {{name: string, id: number, stream: LogStream, dateOf: (atMs: number) => string}} o
+ * @returns {Writer}
+ */
+function jsonWriter({ name, id, stream, dateOf }) {
+  const rest = `"type":${JSON.stringify(stream)},"process_id":${id},"app_name":${JSON.stringify(name)}`;
+  return (given, atMs, isPart) => {
+    const bytes = isUtf8(given) ? given : Buffer.from(given.toString('utf8'));
+    const tail = asBytes(`,"timestamp":${JSON.stringify(dateOf(atMs))},${rest}`);
+    if (isPart) return `{"message":${JSON.stringify(bytes.toString('latin1'))}${tail},"part":true}\n`;
+    const text = bytes.toString('latin1');
+    const lines = (text.includes('\r') ? text.replaceAll('\r\n', '\n') : text).slice(0, -1);
+    // Escaped in one go: line by line it costs twice as much.
+    const messages = JSON.stringify(lines.replaceAll('\n', NO_UTF8)).replaceAll(NO_UTF8, `"${tail}}\n{"message":"`);
+    return `{"message":${messages}${tail}}\n`;
+  };
+}
+
+/** @param {string} text */
+function asBytes(text) {
+  return Buffer.from(text).toString('latin1');
+}
+
+/** @param {Buffer[]} buffers */
+function join(buffers) {
+  return buffers.length === 1 ? buffers[0] : Buffer.concat(buffers);
+}

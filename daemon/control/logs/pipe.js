@@ -1,0 +1,98 @@
+import { constants, openSync, readSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { createPace } from './pace.js';
+
+/** As much as the kernel keeps for a pipe: one read empties it. */
+const BUFFER_BYTES = 64 * 1024;
+
+/** Then the others have their turn. */
+const TURNS_MAX = 16;
+
+/** A child that survives its parent may write without end; what belongs to the parent is in the pipe already. */
+const DRAIN_MAX_BYTES = 1024 * 1024;
+
+/**
+ * Takes a chunk before the next one is read. What it returns is waited for: a disk that is slow makes the writer wait, not our memory grow.
+ * @typedef {(chunk: Buffer) => Promise<void>|null} Take
+ */
+
+/**
+ * Reads one named pipe.
+ * @typedef {object} PipeReader
+ * @property {() => void} drain  Hands over what is in the pipe now, before it returns.
+ * @property {() => void} close  Idempotent. What is unread stays in the pipe.
+ * @property {() => boolean} isOpen
+ */
+
+/**
+ * Opens pipes for reading. All of them share one buffer: who takes a chunk copies what it keeps.
+ * @param {import('../host/clock.js').Clock} clock
+ * @returns {(path: string, take: Take) => PipeReader}  Throws what open(2) says.
+ */
+export function createPipeOpener(clock) {
+  const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+
+  return (path, take) => {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    let cancelLook = () => {};
+    const paceOf = createPace();
+
+    /**
+     * Without a word in between: what is read is nowhere but here until it is written.
+     * @param {number} size
+     * @returns {boolean}  Whether to go on at once. If not, it looks again by itself.
+     */
+    const hand = (size) => {
+      const written = take(buffer.subarray(0, size));
+      if (written) {
+        void written.then(look);
+        return false;
+      }
+      const pauseMs = paceOf(size, performance.now());
+      if (pauseMs > 0) cancelLook = clock.after(pauseMs, look);
+      return pauseMs === 0;
+    };
+    const look = () => {
+      for (let turn = 0; isOpen() && turn < TURNS_MAX; turn++) {
+        const size = readNow(fd, buffer);
+        if (size > 0 && !hand(size)) return;
+        if (size === 0) break;
+      }
+      if (isOpen()) socket.resume();
+    };
+    const socket = new Socket(/** @type {import('node:net').SocketConstructorOpts} */ ({ fd, readable: true, writable: false, onread: { buffer, callback: hand } }));
+    // And not until 'close': the descriptor is free before that comes, and may be that of the next client, whose request would be read here.
+    const isOpen = () => !socket.destroyed;
+    // The end of a pipe: keeper and app are gone. Either way there is nothing more to read.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => cancelLook());
+    return {
+      drain() {
+        for (let total = 0; isOpen() && total < DRAIN_MAX_BYTES; ) {
+          const size = readNow(fd, buffer);
+          if (size === 0) return;
+          total += size;
+          take(buffer.subarray(0, size));
+        }
+      },
+      close() {
+        cancelLook();
+        socket.destroy();
+      },
+      isOpen,
+    };
+  };
+}
+
+/**
+ * @param {number} fd
+ * @param {Buffer} buffer
+ * @returns {number}  0 when there is nothing.
+ */
+function readNow(fd, buffer) {
+  try {
+    return readSync(fd, buffer, 0, buffer.length, null);
+  } catch {
+    return 0; // EAGAIN: empty.
+  }
+}

@@ -1,0 +1,51 @@
+import { logFiles } from '../spawn/params.js';
+import { specOf } from '../state/desired.js';
+import { findSlot } from '../state/registry.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { LogPlace } from './app-logs.js' */
+/** @import { GivenLimits } from '../settings.js' */
+/** @import { Instance, World } from '../state/registry.js' */
+
+/** For a process whose app is not in the list any more. @type {Omit<LogPlace, 'instanceId'|'id'|'name'|'outPipe'|'errPipe'|'outFile'|'errorFile'|'logFile'>} */
+const PLAIN = { logType: 'raw', logDateFormat: null, isMuted: false, overflow: 'block', rateLimitBytes: 0, ship: [], limits: {} };
+
+/**
+ * Where the output of an instance goes: what its app says. Of an app that is not in the list any more, the files that it was started with.
+ * @param {World} world
+ * @param {Instance} instance
+ * @param {string} logsFolder
+ * @returns {LogPlace}
+ */
+export function logPlaceOf(world, { instanceId, label, outPipe, errPipe }, logsFolder) {
+  const app = findSlot(world, label.id)?.app;
+  const spec = app?.spec.name === label.name ? specOf(app, label.generation) : null;
+  // A process that an earlier version started has no combined file.
+  const { id, name, outFile, errorFile, logFile = '' } = label;
+  const files = spec ? logFiles(spec, id, logsFolder) : { outFile, errorFile, logFile };
+  return { ...(spec ? keptAs(spec) : PLAIN), instanceId, id, name, outPipe, errPipe, ...files };
+}
+
+/**
+ * @param {AppSpec} spec
+ * @returns {typeof PLAIN}
+ */
+function keptAs(spec) {
+  return {
+    logType: spec.logType,
+    logDateFormat: spec.logDateFormat,
+    isMuted: spec.disableLogs,
+    overflow: spec.logOverflow,
+    rateLimitBytes: spec.logRateLimitBytes,
+    ship: spec.logShip,
+    limits: limitsOf(spec),
+  };
+}
+
+/**
+ * @param {AppSpec} spec
+ * @returns {GivenLimits}
+ */
+function limitsOf({ logMaxSizeBytes, logInterval, logMaxFiles, logMaxAgeMs, logMaxTotalBytes, logCompress }) {
+  return { maxSizeBytes: logMaxSizeBytes, interval: logInterval, maxFiles: logMaxFiles, maxAgeMs: logMaxAgeMs, maxTotalBytes: logMaxTotalBytes, compress: logCompress };
+}

@@ -1,0 +1,116 @@
+import { createLineFormat, createPlainFormat } from './format.js';
+import { createLastLines } from './last-lines.js';
+import { createRateLimit } from './rate-limit.js';
+import { createLosses } from './write/losses.js';
+
+/** @import { LogStream as StreamName } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Followers, Source } from './followers.js' */
+/** @import { FileTable } from './write/file-table.js' */
+/** @import { LastLines } from './last-lines.js' */
+/** @import { LogPlace } from './app-logs.js' */
+/** @import { Losses } from './write/losses.js' */
+/** @import { Foreground } from './foreground.js' */
+
+/**
+ * One stream of one instance, on its way from the pipe to all who want it.
+ * @typedef {object} LogStream
+ * @property {string|null} pipe
+ * @property {string[]} files
+ * @property {(chunk: Buffer) => Promise<void>|null} take  What is returned is to be waited for before the next chunk.
+ * @property {() => string[]} lastLines  Of stderr; empty for stdout.
+ * @property {() => Losses|null} refused  What was above the rate limit.
+ * @property {LastLines|null} tail
+ * @property {() => void} leave  Another stream goes on from here. A line without an end is ended, where it was held back.
+ * @property {() => void} end  Nothing will come any more: a line without an end is ended.
+ */
+
+/**
+ * @param {LogPlace} place
+ * @param {StreamName} name
+ * @param {object} o
+ * @param {FileTable} o.files
+ * @param {Followers} o.followers
+ * @param {() => number} o.nowMs
+ * @param {(lines: Buffer) => void} o.ship
+ * @param {Foreground} o.foreground
+ * @param {(name: string, reason: string, id?: number) => void} o.onLost
+ * @param {LogStream} [o.before]  The one it goes on from: what that remembers is remembered.
+ * @returns {LogStream}
+ */
+export function createLogStream(place, name, { files, followers, nowMs, ship, foreground, onLost, before }) {
+  const path = name === 'out' ? place.outFile : place.errorFile;
+  const { logFile: combined, rateLimitBytes } = place;
+  const isCombinedOnly = hasOnlyCombined(place);
+  const format = createLineFormat({ ...place, stream: name, nowMs });
+  // Lines of two streams in one file must not mix; those of a format are whole anyway.
+  const whole = combined === '' || format ? null : createPlainFormat();
+  const limit = rateLimitBytes === 0 ? null : createRateLimit(rateLimitBytes, () => performance.now());
+  const refused = before?.refused() ?? (limit && createLosses(nowMs, (reason) => onLost(place.name, reason, place.id)));
+  const lastLines = before?.tail ?? (name === 'err' ? createLastLines() : null);
+  /** @type {Source} */
+  const source = { slot: { id: place.id, name: place.name }, stream: name, splitter: null };
+
+  /** @param {Buffer} chunk */
+  function follow(chunk, at = /** @type {import('./write/open-file.js').Position|null} */ (null)) {
+    if (!place.isMuted) followers.push(source, chunk, at && { path: isCombinedOnly ? combined : path, atMs: nowMs(), ...at });
+  }
+
+  /** Who follows sees what is in the file, and where: so that it can go on there. @param {Buffer} lines */
+  function write(lines) {
+    return lines.length === 0 || isCombinedOnly ? null : files.append(path, lines, follow);
+  }
+
+  /** @param {Buffer} lines  Whole ones. */
+  function combine(lines) {
+    return combined === '' || lines.length === 0 ? null : files.append(combined, lines, isCombinedOnly ? follow : () => {});
+  }
+
+  function leave() {
+    const last = (format ?? whole)?.end();
+    if (last && format) write(last);
+    if (last) combine(last);
+    followers.end(source);
+  }
+
+  return {
+    pipe: name === 'out' ? place.outPipe : place.errPipe,
+    files: [path, combined],
+    take(chunk) {
+      const { passed, refused: above } = limit ? limit.admit(chunk) : { passed: chunk, refused: null };
+      if (above && above.length > 0) refused?.add(above, 'the rate limit');
+      if (passed.length === 0) return null;
+      /** @type {(Promise<void>|null)[]} */
+      const waits = [];
+      if (format) format.each(passed, nowMs(), (lines) => void waits.push(write(lines), combine(lines)));
+      else waits.push(write(passed), combine(whole ? whole.push(passed, nowMs()) : passed));
+      lastLines?.push(passed);
+      ship(passed);
+      return together(...waits, foreground.take(place, name, passed));
+    },
+    lastLines: () => lastLines?.lines() ?? [],
+    refused: () => refused,
+    tail: lastLines,
+    leave,
+    end() {
+      leave();
+      foreground.end(place, name);
+    },
+  };
+}
+
+/**
+ * @param {Pick<LogPlace, 'outFile'|'errorFile'|'logFile'>} place
+ * @returns {boolean}  Whether both streams are in one file and nowhere else: who looks for lines looks there.
+ */
+export function hasOnlyCombined({ outFile, errorFile, logFile }) {
+  return outFile === '' && errorFile === '' && logFile !== '';
+}
+
+/**
+ * @param {(Promise<void>|null)[]} all
+ * @returns {Promise<void>|null}
+ */
+function together(...all) {
+  const waiting = all.filter((one) => one !== null);
+  return waiting.length < 2 ? waiting[0] ?? null : Promise.all(waiting).then(() => {});
+}

@@ -1,0 +1,222 @@
+import { closeSync, constants, ftruncateSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { createMoments, headerOf, parseHeader, readTimesFile, timesFileOf } from './format.js';
+import { VARINT_MAX_BYTES, writeVarint } from './varint.js';
+
+/** @import { Moment } from './format.js' */
+
+/** As exact as times are, in ms, while their file has up to so many bytes: a log file that is never rotated must not have times without end, and they are read as a whole. */
+const STEPS = [{ upToBytes: 256 * 1024, stepMs: 10 }, { upToBytes: 1024 * 1024, stepMs: 1_000 }, { upToBytes: Infinity, stepMs: 60_000 }];
+
+/** How old what is not in the file yet may become, in ms, while there is more to note. */
+const FLUSH_MS = 1_000;
+
+/** Further in the future no clock was: what says so is garbage. In ms. */
+const CLOCK_MAX_MS = 7 * 24 * 3_600_000;
+
+const BUFFER_BYTES = 4 * 1024;
+
+const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK;
+
+/**
+ * When what stands in a log file was written: raw files do not say it. Never throws: where times cannot be kept lines are shown all the same.
+ * @typedef {object} Times
+ * @property {number} startedAtMs  Tells this content of the path apart from those before and after it; larger than that of any before.
+ * @property {(offset: number, atMs: number) => void} note  What is written from here on. Hot.
+ * @property {() => void} flush
+ * @property {(plainPath: string) => void} moveTo  The content has become a segment; the path begins anew.
+ * @property {() => void} discard  The content is gone; the path begins anew.
+ * @property {() => void} close  Idempotent.
+ */
+
+/**
+ * The times of a path that is written to: those it has, when what they are about is still there.
+ * @param {string} folder
+ * @param {string} path
+ * @param {{nowMs: () => number}} o
+ * @returns {Times}
+ */
+export function createTimes(folder, path, { nowMs }) {
+  const file = timesFileOf(folder, path);
+  const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
+  let usedBytes = 0;
+  const resumed = resume(file, path, nowMs());
+  let { startedAtMs, last } = resumed;
+  /** What is in the file for certain: the last moment, and how many bytes. 0 bytes: not even the header. */
+  let kept = { last, bytes: resumed.bytes };
+  let flushedAtMs = -Infinity;
+
+  function flush() {
+    flushedAtMs = nowMs();
+    if (usedBytes === 0 && kept.bytes > 0) return;
+    const pieces = kept.bytes > 0 ? [buffer.subarray(0, usedBytes)] : [headerOf(startedAtMs, path), buffer.subarray(0, usedBytes)];
+    if (put(folder, file, Buffer.concat(pieces), kept.bytes)) kept = { last, bytes: kept.bytes + pieces.reduce((sum, piece) => sum + piece.length, 0) };
+    else last = kept.last; // What could not be kept is forgotten; the next one is counted from what is there.
+    usedBytes = 0;
+  }
+
+  /** @param {number} atMs */
+  function beginAt(atMs) {
+    startedAtMs = atMs;
+    last = null;
+    kept = { last: null, bytes: 0 };
+    usedBytes = 0;
+    flush();
+  }
+
+  const later = () => Math.max(nowMs(), startedAtMs + 1);
+
+  return {
+    get startedAtMs() {
+      return startedAtMs;
+    },
+    note(offset, atMs) {
+      // A clock that was set back stands still here: times have to be in order.
+      if (last && offset >= last.offset && atMs - last.atMs < stepAt(kept.bytes)) return;
+      // Somebody has cut the file short.
+      if (last && offset < last.offset) beginAt(later());
+      const before = last ?? { atMs: startedAtMs, offset: 0 };
+      const now = { atMs: Math.max(atMs, before.atMs), offset };
+      usedBytes = writeVarint(buffer, usedBytes, now.atMs - before.atMs);
+      usedBytes = writeVarint(buffer, usedBytes, now.offset - before.offset);
+      last = now;
+      if (usedBytes > BUFFER_BYTES - 2 * VARINT_MAX_BYTES || Math.abs(atMs - flushedAtMs) >= FLUSH_MS) flush();
+    },
+    flush,
+    moveTo(plainPath) {
+      flush();
+      attempt(() => renameSync(file, timesFileOf(folder, plainPath)));
+      beginAt(later());
+    },
+    discard: () => beginAt(later()),
+    close: flush,
+  };
+}
+
+/** @param {number} bytes */
+function stepAt(bytes) {
+  return /** @type {typeof STEPS[number]} */ (STEPS.find(({ upToBytes }) => bytes <= upToBytes)).stepMs;
+}
+
+/**
+ * @param {string} folder
+ * @param {string} path  Of the active file, or the plain path of a segment.
+ * @returns {ReadTimes|null}  Null when nothing is known.
+ */
+export function readTimes(folder, path) {
+  const bytes = readTimesFile(timesFileOf(folder, path));
+  const header = bytes && parseHeader(bytes);
+  if (!bytes || !header) return null;
+  let moments = createMoments(bytes, header);
+  let next = moments.next();
+  /** @type {Moment|null} */
+  let now = null;
+
+  const begin = () => {
+    moments = createMoments(bytes, header);
+    next = moments.next();
+    now = null;
+  };
+  const step = () => {
+    now = next;
+    next = moments.next();
+  };
+
+  return {
+    startedAtMs: header.startedAtMs,
+    atOf(offset) {
+      if (now && offset < now.offset) begin();
+      while (next && next.offset <= offset) step();
+      return now ? now.atMs : null;
+    },
+    offsetOf(atMs) {
+      begin();
+      while (next && next.atMs < atMs) step();
+      return next ? next.offset : null;
+    },
+  };
+}
+
+/**
+ * Cheap from one line to the next.
+ * @typedef {object} ReadTimes
+ * @property {number} startedAtMs
+ * @property {(offset: number) => number|null} atOf  When what is there was written. Null: before the first moment that is known.
+ * @property {(atMs: number) => number|null} offsetOf  The first offset that was written at that moment or later; it may be inside a line. Null: nothing was.
+ */
+
+/**
+ * What is known of a path, unless it is about something else that was there.
+ * @param {string} file
+ * @param {string} path
+ * @param {number} nowMs
+ * @returns {{startedAtMs: number, last: Moment|null, bytes: number}}
+ */
+function resume(file, path, nowMs) {
+  const bytes = readTimesFile(file);
+  const header = bytes && parseHeader(bytes);
+  if (!bytes || !header) return { startedAtMs: nowMs, last: null, bytes: 0 };
+  const moments = createMoments(bytes, header);
+  /** @type {Moment|null} */
+  let last = null;
+  for (let next = moments.next(); next; next = moments.next()) last = next;
+  const sizeBytes = sizeOf(path);
+  // Of a file that was cut short or replaced, or no moments at all.
+  const isOther = last !== null && (sizeBytes === 0 || last.offset > sizeBytes || last.atMs > nowMs + CLOCK_MAX_MS);
+  if (isOther) return { startedAtMs: Math.max(nowMs, header.startedAtMs + 1), last: null, bytes: 0 };
+  return { startedAtMs: header.startedAtMs, last, bytes: moments.wholeBytes() };
+}
+
+/** @param {string} path */
+function sizeOf(path) {
+  try {
+    return statSync(path).size;
+  } catch {
+    return 0; // It is not there yet.
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {string} file
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @returns {boolean}  Whether all of it is in the file, and nothing behind it.
+ */
+function put(folder, file, bytes, at) {
+  return attempt(() => {
+    const fd = openOrMake(folder, file);
+    try {
+      ftruncateSync(fd, at);
+      if (writeSync(fd, bytes, 0, bytes.length, at) < bytes.length) throw new Error('The disk is full.');
+    } finally {
+      closeSync(fd);
+    }
+  });
+}
+
+/**
+ * @param {string} folder
+ * @param {string} file
+ */
+function openOrMake(folder, file) {
+  try {
+    return openSync(file, FLAGS, 0o600);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
+  }
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return openSync(file, FLAGS, 0o600);
+}
+
+/**
+ * @param {() => void} act
+ * @returns {boolean}
+ */
+function attempt(act) {
+  try {
+    act();
+    return true;
+  } catch {
+    return false; // A full disk costs times, never lines.
+  }
+}

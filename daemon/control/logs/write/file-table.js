@@ -1,0 +1,100 @@
+import { createDisk } from './disk.js';
+import { createLogFile } from './log-file.js';
+
+/** @import { GivenLimits, LogLimits } from '../../settings.js' */
+/** @import { LogFile, Told } from './log-file.js' */
+/** @import { Times } from '../times/times.js' */
+
+/**
+ * What one holder of a file wants of it.
+ * @typedef {object} FileWishes
+ * @property {string} name  Of the app.
+ * @property {GivenLimits} limits
+ * @property {'block'|'drop'} overflow
+ */
+
+/** @typedef {ReturnType<typeof createFileTable>} FileTable */
+
+/**
+ * Files that are written to, each open once however many instances share it. The last who holds one says how it is kept.
+ * @param {object} o
+ * @param {() => number} o.nowMs
+ * @param {(path: string) => Times} o.openTimes
+ * @param {import('../archive/archive.js').Archive} o.archive
+ * @param {(given: GivenLimits|null) => LogLimits} o.limitsOf
+ * @param {(name: string, reason: string) => void} [o.onLost]
+ */
+export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = () => {} }) {
+  const disk = createDisk();
+  /** @typedef {{file: LogFile, holders: number, wishes: FileWishes}} Entry */
+  /** @type {Map<string, Entry>} */
+  const table = new Map();
+
+  /** @param {string} path @param {FileWishes} wishes @returns {Entry} */
+  function entryFor(path, wishes) {
+    const wished = () => table.get(path)?.wishes ?? wishes;
+    const file = createLogFile({
+      disk,
+      isDropping: () => wished().overflow === 'drop',
+      onLost: (reason) => onLost(wished().name, reason),
+      place: { path, nowMs, limits: () => limitsOf(wished().limits), openTimes: () => openTimes(path), onRotated: archive.rotated },
+    });
+    return { holders: 0, wishes, file };
+  }
+
+  /**
+   * What nobody holds stays until it has written what waits for the disk, because there must not be two who write to a path; and until what it lost has been told for an hour.
+   * @param {Entry} entry
+   */
+  function isOver({ file, holders }) {
+    return holders === 0 && file.isIdle() && file.notice() === null;
+  }
+
+  return {
+    /** @param {string} path @param {FileWishes} wishes */
+    hold(path, wishes) {
+      if (path === '') return;
+      const entry = table.get(path) ?? entryFor(path, wishes);
+      entry.holders += 1;
+      entry.wishes = wishes;
+      table.set(path, entry);
+      archive.hold(path, wishes.limits, wishes.name);
+      entry.file.prepare();
+    },
+    /** @param {string} path */
+    letGo(path) {
+      const entry = table.get(path);
+      if (!entry) return;
+      entry.holders -= 1;
+      if (entry.holders > 0) return;
+      entry.file.close();
+      archive.letGo(path);
+      if (isOver(entry)) table.delete(path);
+    },
+    /** @param {string} path @param {Buffer} chunk @param {Told} told */
+    append(path, chunk, told) {
+      const entry = table.get(path);
+      if (!entry) {
+        told(chunk, null);
+        return null;
+      }
+      return entry.file.append(chunk, (part, at) => {
+        told(part, at);
+        // What is lost, or went into a pipe or a device, takes no room.
+        if (at) archive.grew(path, part.length);
+      });
+    },
+    /** @param {string} path */
+    fileAt: (path) => table.get(path)?.file ?? null,
+    finish() {
+      for (const { file } of table.values()) file.finish();
+    },
+    reopen() {
+      for (const { file } of table.values()) file.reopen();
+    },
+    notices() {
+      for (const [path, entry] of table) if (isOver(entry)) table.delete(path);
+      return [...table.values()].flatMap(({ file }) => file.notice() ?? []);
+    },
+  };
+}

@@ -1,0 +1,209 @@
+import { closeSync, constants, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { segmentName } from '../archive/segments.js';
+import { rotationDue } from './interval.js';
+
+/** @import { LogInterval } from './interval.js' */
+/** @import { Times } from '../times/times.js' */
+
+/** How long a file that could not be opened or rotated is left alone, in ms. */
+const RETRY_MS = 1_000;
+
+/** How often a file that is written to is looked at, in ms: somebody may have removed it or cut it short. */
+const LOOK_EVERY_MS = 1_000;
+
+/** A file without line ends is cut anywhere when it is as many times as large as it should be. */
+const ENDLESS_FACTOR = 2;
+
+const NEWLINE = 0x0a;
+
+/** Not blocking, so that a path that is a pipe without a reader is an error and not a halt of everything. */
+const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+
+/** `startedAtMs` tells contents of one path apart. @typedef {{startedAtMs: number, offset: number}} Position */
+
+/**
+ * The path of a log file, open for appending, and its rotation. Verbs throw what the system says, unless they say otherwise.
+ * @typedef {object} OpenFile
+ * @property {() => void} prepare  Opens a file that is there. Never throws.
+ * @property {() => number} ready  Opens the path if it is not open and looks after it now and then. Returns the descriptor, for one write.
+ * @property {() => void} rotateWhenDue  When the time for it has come, unless that was in the middle of a line.
+ * @property {(bytes: number) => Position|null} noteWritten  Where they are. Null when the file is no regular one.
+ * @property {(chunk: Buffer) => number} cutOf  Of a chunk: where this file should end and the next begin. 0: not in this chunk.
+ * @property {() => number} catchUp  How many bytes are in the file that were not noted yet.
+ * @property {() => void} rotate  Never throws: a file that grows is better than lines that are lost.
+ * @property {() => Position|null} position  Where the next byte will be.
+ * @property {() => void} truncate
+ * @property {() => string|null} problem  Why it is not rotated.
+ * @property {() => void} close  Idempotent; it opens again by itself.
+ */
+
+/**
+ * @param {object} o
+ * @param {string} o.path
+ * @param {() => number} o.nowMs
+ * @param {() => {maxSizeBytes: number, interval: LogInterval}} o.limits
+ * @param {() => Times} o.openTimes
+ * @param {(path: string, segment: string) => void} o.onRotated
+ * @returns {OpenFile}
+ */
+export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
+  /** `begunAtMs`: when its first line was written. @type {{fd: number, sizeBytes: number, times: Times|null, begunAtMs: number}|null} */
+  let file = null;
+  /** @type {{error: unknown, untilMs: number}|null} */
+  let refused = null;
+  let lookAtMs = 0;
+  let dueAtMs = Infinity;
+  let rotateAtMs = 0;
+  let isInsideLine = false;
+  let problem = '';
+
+  function opened() {
+    if (file) return file;
+    if (refused && nowMs() < refused.untilMs) throw refused.error;
+    try {
+      const fd = openOrMake(path);
+      const stat = fstatSync(fd);
+      const times = stat.isFile() ? openTimes() : null;
+      file = { fd, sizeBytes: stat.size, times, begunAtMs: times?.startedAtMs ?? 0 };
+      refused = null;
+    } catch (error) {
+      refused = { error, untilMs: nowMs() + RETRY_MS };
+      throw error;
+    }
+    lookAtMs = nowMs() + LOOK_EVERY_MS;
+    dueAtMs = dueOf(file);
+    return file;
+  }
+
+  /** @param {NonNullable<typeof file>} of */
+  function dueOf({ times, begunAtMs }) {
+    return times ? rotationDue(limits().interval, begunAtMs) : Infinity;
+  }
+
+  function close() {
+    refused = null;
+    problem = '';
+    if (!file) return;
+    file.times?.close();
+    closeSync(file.fd);
+    file = null;
+  }
+
+  /** Who removes a log file wants its space back, and who cuts it short its size. */
+  function look() {
+    const { fd } = opened();
+    const stat = fstatSync(fd);
+    lookAtMs = nowMs() + LOOK_EVERY_MS;
+    if (stat.nlink === 0) close();
+    else if (file) file.sizeBytes = stat.size;
+    if (file) dueAtMs = dueOf(file);
+  }
+
+  function rotate() {
+    const now = opened();
+    if (!now.times || now.sizeBytes === 0) return;
+    const segment = segmentName(path, nowMs());
+    try {
+      renameSync(path, segment);
+    } catch (error) {
+      problem = /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
+      rotateAtMs = nowMs() + RETRY_MS;
+      return;
+    }
+    now.times.moveTo(segment);
+    close();
+    onRotated(path, segment);
+    // The path is there at all times, for who looks or tails.
+    tryToOpen();
+  }
+
+  function tryToOpen() {
+    try {
+      opened();
+    } catch {
+      // The next write says so.
+    }
+  }
+
+  const isDue = () => nowMs() >= dueAtMs && nowMs() >= rotateAtMs;
+
+  return {
+    prepare() {
+      if (!file && existsSync(path)) tryToOpen();
+    },
+    ready() {
+      if (nowMs() >= lookAtMs) look();
+      return opened().fd;
+    },
+    rotateWhenDue() {
+      if (isDue() && !isInsideLine) rotate();
+    },
+    noteWritten(bytes) {
+      const now = opened();
+      if (now.sizeBytes === 0) {
+        now.begunAtMs = nowMs();
+        dueAtMs = dueOf(now);
+      }
+      // Where somebody has cut the file short, another content begins with this.
+      now.times?.note(now.sizeBytes, nowMs());
+      const at = positionOf(now);
+      now.sizeBytes += bytes;
+      return at;
+    },
+    cutOf(chunk) {
+      const { sizeBytes, times } = opened();
+      const { maxSizeBytes } = limits();
+      // The time for it came in the middle of a line.
+      const lineEnd = isInsideLine && isDue() ? chunk.indexOf(NEWLINE) + 1 : 0;
+      isInsideLine = chunk[chunk.length - 1] !== NEWLINE;
+      if (lineEnd > 0) return lineEnd;
+      if (!times || nowMs() < rotateAtMs || sizeBytes + chunk.length < maxSizeBytes) return 0;
+      const afterLine = chunk.lastIndexOf(NEWLINE) + 1;
+      return afterLine > 0 || sizeBytes < ENDLESS_FACTOR * maxSizeBytes ? afterLine : chunk.length;
+    },
+    catchUp() {
+      const now = opened();
+      const before = now.sizeBytes;
+      const stat = fstatSync(now.fd);
+      if (stat.isFile()) now.sizeBytes = stat.size;
+      return Math.max(0, now.sizeBytes - before);
+    },
+    rotate,
+    position() {
+      // Whoever asks is about to read what is there, and when it was written.
+      file?.times?.flush();
+      return file ? positionOf(file) : null;
+    },
+    truncate() {
+      const now = opened();
+      ftruncateSync(now.fd, 0);
+      now.sizeBytes = 0;
+      now.times?.discard();
+    },
+    problem: () => (problem ? `The log file "${path}" cannot be rotated (${problem}) and grows beyond its limit.` : null),
+    close,
+  };
+}
+
+/**
+ * @param {{sizeBytes: number, times: Times|null}} file
+ * @returns {Position|null}
+ */
+function positionOf({ sizeBytes, times }) {
+  return times ? { startedAtMs: times.startedAtMs, offset: sizeBytes } : null;
+}
+
+/**
+ * @param {string} path
+ * @returns {number}
+ */
+function openOrMake(path) {
+  try {
+    return openSync(path, FLAGS, 0o600);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
+  }
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return openSync(path, FLAGS, 0o600);
+}

@@ -1,0 +1,74 @@
+import { addPairs, LATENCY_STEPS, noLatencies } from './latency.js';
+
+/** @import { HttpTotals } from '../../../lib/shared/metrics.js' */
+/** @import { Memory } from '../state/slot-history.js' */
+
+/** What an agent tells of HTTP: sums since its process began. @typedef {{requests: number, active: number, aborted: number, upgrades: number, responses: number[], durationMs: number, latency: number[]}} HttpReport */
+
+/**
+ * What the instances of a slot served that are gone. It is a part of the note about the slot, so that sums outlive them and control.
+ * @typedef {object} Served
+ * @property {string[]} from  Instances that are in it and that the keeper may still tell of.
+ * @property {number} requests
+ * @property {number} aborted
+ * @property {number} upgrades
+ * @property {number[]} responses
+ * @property {number} durationMs
+ * @property {number[]} latency  Pairs, as in a report.
+ */
+
+/** How many of the last instances are remembered: the keeper has forgotten all but the last few by then. */
+const FROM_KEPT = 8;
+
+/**
+ * An instance is gone: what it served stays. Once for each instance, however often it is told.
+ * @param {Memory} memory
+ * @param {string} instanceId
+ * @param {any} report  The last one of its agent; null where there was none.
+ */
+export function keepServed(memory, instanceId, report) {
+  const http = readHttp(report?.http);
+  const served = memory.served ?? null;
+  if (!http || served?.from.includes(instanceId)) return;
+  const { requests, aborted, upgrades, responses, durationMs, latency } = sumOf(served, [http]);
+  // What was under way when the process ended has not been answered by anybody.
+  memory.served = { from: [...(served?.from ?? []), instanceId].slice(-FROM_KEPT), requests, aborted: aborted + Math.max(0, http.active), upgrades, responses, durationMs, latency: pairsOf(latency) };
+}
+
+/**
+ * @param {Served|null} served
+ * @param {HttpReport[]} reports
+ */
+export function sumOf(served, reports) {
+  const all = [...(served ? [served] : []), ...reports];
+  const sum = (/** @type {'requests'|'aborted'|'upgrades'|'durationMs'} */ key) => all.reduce((total, one) => total + one[key], 0);
+  const latency = noLatencies();
+  for (const one of all) addPairs(latency, one.latency, 1);
+  return { requests: sum('requests'), aborted: sum('aborted'), upgrades: sum('upgrades'), durationMs: sum('durationMs'), responses: [0, 1, 2, 3, 4].map((at) => all.reduce((total, one) => total + (one.responses[at] ?? 0), 0)), latency };
+}
+
+/** @param {ReturnType<typeof sumOf>} sum @returns {HttpTotals} */
+export function totalsOf({ requests, aborted, upgrades, responses, durationMs }) {
+  return { requests, aborted, upgrades, responses: { '1xx': responses[0], '2xx': responses[1], '3xx': responses[2], '4xx': responses[3], '5xx': responses[4] }, durationMs };
+}
+
+/**
+ * It comes from a process of the user's: whatever is no number is none.
+ * @param {any} given
+ * @returns {HttpReport|null}
+ */
+export function readHttp(given) {
+  if (typeof given !== 'object' || given === null) return null;
+  const list = (/** @type {unknown} */ value, /** @type {number} */ length) => (Array.isArray(value) ? value.slice(0, length).map(number) : []);
+  return { requests: number(given.requests), active: number(given.active), aborted: number(given.aborted), upgrades: number(given.upgrades), responses: list(given.responses, 5), durationMs: number(given.durationMs), latency: list(given.latency, 2 * LATENCY_STEPS) };
+}
+
+/** @param {unknown} value */
+export function number(value) {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+/** @param {number[]} steps */
+function pairsOf(steps) {
+  return steps.flatMap((count, step) => (count > 0 ? [step, count] : []));
+}

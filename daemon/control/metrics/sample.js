@@ -1,0 +1,186 @@
+import { memoryOf } from '../state/registry.js';
+import { briefStatus, overviewOf } from '../status/slot-status.js';
+import { percentiles } from './latency.js';
+import { gaugesOf, ratesOf, recentLatencies } from './reports.js';
+import { sumOf, totalsOf } from './lifetime-totals.js';
+import { spentBySlot } from './spent.js';
+
+/** @import { AppSample, CommonSample, HttpSample, WorkerSample } from '../../../lib/shared/metrics.js' */
+/** @import { AppWish, SlotWish } from '../state/desired.js' */
+/** @import { World } from '../state/registry.js' */
+/** @import { Track } from './reports.js' */
+/** @import { HttpReport, Served } from './lifetime-totals.js' */
+/** @import { Usage } from './usage.js' */
+
+/**
+ * @typedef {object} Sources
+ * @property {(pid: number) => Usage} usageOf
+ * @property {(instanceId: string) => Track|null} trackOf
+ * @property {number} nowMs
+ */
+
+const SHARES = [0.5, 0.95, 0.99];
+
+/** @type {ReturnType<typeof gaugesOf> | {[K in keyof ReturnType<typeof gaugesOf>]: null}} */
+const NO_GAUGES = { heapUsedBytes: null, heapLimitBytes: null, externalBytes: null, elu: null, delayP50Ms: null, delayP99Ms: null, delayMaxMs: null, gcMsPerS: null, handles: null, connections: null, reportAgeMs: null };
+
+/** All that counts in a slot: what serves in it, what leaves it, and what is gone. @typedef {{tracks: Track[], served: Served|null}} Standing */
+
+/** @param {World} world @param {Sources['trackOf']} trackOf @returns {Map<number, Track[]>}  By slot id. */
+export function tracksBySlot(world, trackOf) {
+  /** @type {Map<number, Track[]>} */
+  const found = new Map();
+  for (const { instanceId, label } of world.instances.values()) {
+    const track = trackOf(instanceId);
+    if (track) found.set(label.id, [...(found.get(label.id) ?? []), track]);
+  }
+  return found;
+}
+
+/**
+ * @param {World} world
+ * @param {(slot: {app: AppWish, wish: SlotWish}) => boolean} isMeant
+ * @param {Sources} sources
+ * @returns {{workers: WorkerSample[], apps: AppSample[]}}
+ */
+export function samplesOf(world, isMeant, sources) {
+  const overview = overviewOf(world);
+  const tracks = tracksBySlot(world, sources.trackOf);
+  const spent = spentBySlot(world);
+  /** @type {WorkerSample[]} */
+  const workers = [];
+  /** @type {AppSample[]} */
+  const apps = [];
+  for (const app of world.desired.apps) {
+    const meant = app.slots.filter((wish) => isMeant({ app, wish }));
+    if (meant.length === 0) continue;
+    const standings = meant.map(({ id }) => ({ tracks: tracks.get(id) ?? [], served: memoryOf(world, id).served ?? null }));
+    const own = meant.map((wish, at) => ({ ...workerOf(world, app, wish, overview, standings[at], sources), cpuMs: spent.get(wish.id) ?? null }));
+    workers.push(...own);
+    apps.push(appOf(app, own, standings, sources.nowMs));
+  }
+  return { workers: workers.sort((a, b) => a.id - b.id), apps };
+}
+
+/**
+ * @param {World} world
+ * @param {AppWish} app
+ * @param {SlotWish} wish
+ * @param {ReturnType<typeof overviewOf>} overview
+ * @param {Standing} standing
+ * @param {Sources} sources
+ * @returns {Omit<WorkerSample, 'cpuMs'>}
+ */
+function workerOf(world, app, wish, overview, standing, { usageOf, trackOf, nowMs }) {
+  const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(world, app, wish, { overview, usageOf });
+  const seat = overview.seats.get(wish.id);
+  const instanceId = pid > 0 ? seat?.instanceId ?? null : null;
+  const { cpu, memoryBytes, processes, fds } = usageOf(pid);
+  const track = instanceId === null ? null : trackOf(instanceId);
+  return {
+    id,
+    name,
+    namespace,
+    slot: wish.slot,
+    pid,
+    instanceId,
+    status,
+    generation: seat?.generation ?? wish.generation,
+    restarts,
+    startedAtMs,
+    isNode: app.spec.kind === 'node',
+    cpu,
+    memoryBytes,
+    processes,
+    fds,
+    pssBytes: null,
+    privateBytes: null,
+    ...(track ? gaugesOf(track, nowMs) : NO_GAUGES),
+    http: httpOf([standing], nowMs),
+  };
+}
+
+/**
+ * @param {AppWish} app
+ * @param {WorkerSample[]} workers
+ * @param {Standing[]} standings
+ * @param {number} nowMs
+ * @returns {AppSample}
+ */
+function appOf({ spec }, workers, standings, nowMs) {
+  /** @param {keyof CommonSample} key */
+  const known = (key) => workers.flatMap((worker) => (typeof worker[key] === 'number' ? worker[key] : []));
+  /** @param {keyof CommonSample} key */
+  const sum = (key) => known(key).reduce((total, value) => total + value, 0);
+  /** @param {keyof CommonSample} key */
+  const sumOrNull = (key) => (known(key).length > 0 ? sum(key) : null);
+  /** @param {keyof CommonSample} key */
+  const worst = (key) => (known(key).length > 0 ? Math.max(...known(key)) : null);
+  const busy = known('elu');
+  return {
+    name: spec.name,
+    namespace: spec.namespace,
+    workers: workers.length,
+    online: workers.filter(({ status }) => status === 'online').length,
+    restarts: sum('restarts'),
+    cpu: Math.round(sum('cpu') * 10) / 10,
+    memoryBytes: sum('memoryBytes'),
+    processes: sum('processes'),
+    fds: sumOrNull('fds'),
+    heapUsedBytes: sumOrNull('heapUsedBytes'),
+    elu: busy.length > 0 ? Math.round((sum('elu') / busy.length) * 10_000) / 10_000 : null,
+    delayP50Ms: worst('delayP50Ms'),
+    delayP99Ms: worst('delayP99Ms'),
+    delayMaxMs: worst('delayMaxMs'),
+    gcMsPerS: sumOrNull('gcMsPerS'),
+    connections: sumOrNull('connections'),
+    http: httpOf(standings, nowMs),
+  };
+}
+
+/**
+ * @param {Standing[]} standings
+ * @param {number} nowMs
+ * @returns {HttpSample|null}
+ */
+export function httpOf(standings, nowMs) {
+  const tracks = standings.flatMap((standing) => standing.tracks);
+  const reports = tracks.flatMap(({ last }) => last.http ?? []);
+  const served = standings.flatMap((standing) => standing.served ?? []);
+  if (reports.length + served.length === 0) return null;
+  const rates = tracks.map((track) => ratesOf(track, nowMs));
+  const totals = sumOf(null, [...served.map(asReport), ...reports]);
+  const [latencyP50Ms, latencyP95Ms, latencyP99Ms] = percentiles(recentLatencies(tracks), SHARES);
+  const sum = (/** @type {number[]} */ values) => Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
+  return {
+    requestsPerS: sum(rates.map((rate) => rate.requestsPerS)),
+    errorsPerS: sum(rates.map((rate) => rate.errorsPerS)),
+    activeRequests: reports.reduce((total, { active }) => total + active, 0),
+    latencyP50Ms,
+    latencyP95Ms,
+    latencyP99Ms,
+    totals: totalsOf(totals),
+  };
+}
+
+/** @param {Served} served @returns {HttpReport} */
+function asReport(served) {
+  return { ...served, active: 0 };
+}
+
+/**
+ * Of every slot that has answered anything.
+ * @param {World} world
+ * @param {Sources['trackOf']} trackOf
+ * @returns {Map<number, {steps: number[], durationMs: number}>}
+ */
+export function latenciesOf(world, trackOf) {
+  const tracks = tracksBySlot(world, trackOf);
+  return new Map(world.desired.apps.flatMap(({ slots }) => slots.flatMap(({ id }) => {
+    const own = tracks.get(id) ?? [];
+    const served = memoryOf(world, id).served ?? null;
+    if (own.length === 0 && served === null) return [];
+    const { latency, durationMs } = sumOf(served, own.flatMap(({ last }) => last.http ?? []));
+    return [/** @type {const} */ ([id, { steps: latency, durationMs }])];
+  })));
+}

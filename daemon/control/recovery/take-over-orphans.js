@@ -1,0 +1,126 @@
+import { isUp } from '../rollout/supervise.js';
+import { KeeperRefusal } from '../keeper-link/link.js';
+import { reload } from '../rollout/changes.js';
+import { renew } from '../state/changes.js';
+import { labelFor } from '../spawn/params.js';
+import { findSlot } from '../state/registry.js';
+
+/** @import { Core } from '../keeper-link/tell.js' */
+/** @import { ChildFact } from '../keeper-link/link.js' */
+/** @import { Orphan } from './find-orphans.js' */
+/** @import { Instance, Label } from '../state/registry.js' */
+
+/** The note that says: this keeper's control has looked for orphans of an earlier one. */
+const SOUGHT = 'orphans-sought';
+
+/**
+ * Hands the processes that a dead keeper left behind to this one, once in its life, and marks their apps for replacement.
+ * The wish is on disk before the first process changes hands: a control that dies in between leaves a next one that does the rest.
+ * @param {Core} core
+ * @param {object} o
+ * @param {Record<string, unknown>} o.notes  The keeper's.
+ * @param {ChildFact[]} o.children  The keeper's own.
+ * @param {Map<string, Instance>} o.known  What this control knew before its keeper died.
+ * @returns {Promise<ChildFact[]>}  Those that were taken over.
+ */
+export async function takeOverOrphans(core, { notes, children, known }) {
+  if (notes[SOUGHT]) return [];
+  const held = new Set(children.map((child) => child.instanceId));
+  const orphans = core.parts.findOrphans([...known.values()].filter((one) => one.pid > 0 && !one.exit)).filter((orphan) => !held.has(orphan.instanceId));
+  const labelled = orphans.map((orphan, nth) => ({ orphan, label: labelOf(core, orphan, known.get(orphan.instanceId), nth) }));
+  if (orphans.length > 0) core.parts.journal('orphans-found', { count: orphans.length, pids: orphans.map(({ pid }) => pid) });
+  replaceLater(core, labelled.map(({ label }) => label.id));
+  const taken = await Promise.all(labelled.map(({ orphan, label }) => take(core, orphan, label, known.get(orphan.instanceId))));
+  await core.link?.request('note', { key: SOUGHT, value: true });
+  return taken.flatMap((fact) => fact ?? []);
+}
+
+/**
+ * @param {Core} core
+ * @param {Orphan} orphan
+ * @param {Instance|undefined} known
+ * @param {number} nth
+ * @returns {Label}
+ */
+function labelOf({ parts, world }, orphan, known, nth) {
+  if (known) return known.label;
+  const found = findSlot(world, orphan.id);
+  // Older than any generation, and different for each: two orphans of one slot are two seats.
+  const generation = -nth;
+  if (found && isOf(found.app, orphan)) return labelFor(found.app.spec, { ...found.wish, generation }, { spawns: 0, logs: parts.logsFolder, scope: found.app.scope });
+  return {
+    name: orphan.name,
+    slot: 0,
+    id: -1 - nth, // No slot's.
+    generation,
+    spawns: 0,
+    scope: orphan.name,
+    outFile: '',
+    errorFile: '',
+    stop: { killTimeoutMs: 10_000, signal: null, tree: true },
+  };
+}
+
+/**
+ * An id may have been another app's, where the list was lost. One that was renamed has had any name since it began.
+ * @param {import('../state/desired.js').AppWish} app
+ * @param {Orphan} orphan
+ */
+function isOf({ spec, scope, createdAtMs }, { name, startedAtMs }) {
+  return [spec.name, scope].includes(name) || (scope !== undefined && startedAtMs >= createdAtMs);
+}
+
+/**
+ * @param {Core} core
+ * @param {number[]} ids  Of the slots that have an orphan.
+ */
+function replaceLater({ parts, world }, ids) {
+  const apps = world.desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
+  const slots = apps.flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => slot.id));
+  if (slots.length === 0) return;
+  for (const app of apps) world.desired = renewed(world, app, slots.filter((id) => app.slots.some((slot) => slot.id === id)));
+  try {
+    parts.store.save(world.desired);
+  } catch (error) {
+    parts.journal('state-write-failed', { message: /** @type {Error} */ (error).message });
+  }
+}
+
+/**
+ * A reload that was under way is begun again, guarded as it was: its new code may be bad.
+ * @param {import('../state/registry.js').World} world
+ * @param {import('../state/desired.js').AppWish} app
+ * @param {number[]} ids
+ */
+function renewed(world, app, ids) {
+  if (!app.rollout.isGuarded) return renew(world.desired, ids, app.by, 'orphan').desired;
+  return reload(world.desired, ids, app.by, {
+    change: (spec) => spec,
+    // With a rollback window it is still on trial what has come up of it: what the slots were before is wanted again, should the next ones fail.
+    isUp: (id, generation) => !app.rollout.windowMs && isUp(world, id, generation),
+    isBeside: ({ spec }) => spec.kind === 'node',
+  }).desired;
+}
+
+/**
+ * @param {Core} core
+ * @param {Orphan} orphan
+ * @param {Label} label
+ * @param {Instance|undefined} known
+ * @returns {Promise<ChildFact|null>}  Null when it has died meanwhile.
+ */
+async function take(core, orphan, label, known) {
+  const { instanceId, pid, startTicks, startedAtMs, outPipe, errPipe } = orphan;
+  const spec = findSlot(core.world, label.id)?.app.spec;
+  /** @type {ChildFact['mode']} */
+  const mode = spec?.kind === 'node' ? spec.mode : 'exec';
+  const shared = { instanceId, app: label.name, label, mode, pid, startedAtMs: known?.startedAtMs ?? startedAtMs, outPipe, errPipe };
+  try {
+    await core.link?.request('adopt', { ...shared, scope: label.scope, startTicks });
+  } catch (error) {
+    if (!(error instanceof KeeperRefusal)) throw error;
+    core.parts.journal('adoption-refused', { instanceId, pid, message: error.message });
+    return null;
+  }
+  return { ...shared, addresses: known?.addresses ?? [], isReady: true, isRetiring: false, isAdopted: true, isParked: known?.isParked ?? false, exit: null, isGone: false };
+}

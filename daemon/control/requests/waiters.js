@@ -1,0 +1,50 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+import { reloadError } from '../rollout/reload-error.js';
+import { notUpError, outcomeOf } from './outcome.js';
+
+/** @import { Receipt } from './outcome.js' */
+/** @import { World } from '../state/registry.js' */
+
+/** @typedef {{receipt: Receipt, onLook: () => void, resolve: () => void, reject: (error: Error) => void}} Waiter */
+
+/**
+ * Requests whose outcome is waited for.
+ * @typedef {object} Waiters
+ * @property {(receipt: Receipt, signal?: AbortSignal, onLook?: () => void) => Promise<void>} add  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed; resolves when the signal ends the waiting.
+ * @property {() => void} answer  Looks at all of them; called whenever something has changed.
+ */
+
+/**
+ * @param {World} world
+ * @returns {Waiters}
+ */
+export function createWaiters(world) {
+  /** @type {Set<Waiter>} */
+  const waiters = new Set();
+
+  /** @param {Waiter} waiter */
+  function answerOne(waiter) {
+    const { receipt, resolve, reject } = waiter;
+    const outcome = outcomeOf(world, receipt);
+    const isCutShort = outcome.state === 'pending' && world.ending !== null && receipt.up.length > 0;
+    if (outcome.state === 'pending' && !isCutShort) return waiter.onLook();
+    waiters.delete(waiter);
+    if (isCutShort) reject(new NclustError('ERR_NCLUST_SHUTTING_DOWN', 'The manager is being ended.'));
+    else if (outcome.state === 'failed') reject(outcome.failed ? reloadError(world, outcome.failed, receipt.up) : notUpError(outcome.notUp, { wanted: receipt.up.length, method: receipt.method }));
+    else resolve();
+  }
+
+  return {
+    add(receipt, signal, onLook = () => {}) {
+      return new Promise((resolve, reject) => {
+        /** @type {Waiter} */
+        const waiter = { receipt, onLook, resolve, reject };
+        waiters.add(waiter);
+        signal?.addEventListener('abort', () => waiters.delete(waiter) && resolve(), { once: true });
+      });
+    },
+    answer() {
+      for (const waiter of waiters) answerOne(waiter);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from 'node:util';
+import { changeApps, settled, specOf, withSlots } from '../state/desired.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppWish, Change, Desired, Failure, Former, Rollout, SlotWish } from '../state/desired.js' */
+
+// The wishes of a guarded rollout. Slots get a new generation and keep a note of what they were; when an instance fails, the note is what is wanted again.
+
+/**
+ * What the facts say about an app when its reload begins.
+ * @typedef {object} Ground
+ * @property {(id: number, generation: number) => boolean} isUp
+ * @property {(app: AppWish) => boolean} isBeside  Whether a new instance can run beside the one it replaces.
+ */
+
+/**
+ * Gives slots a new generation, guarded. A reload that is under way is overtaken: what has not come up of it is given up.
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @param {string} by
+ * @param {Ground & {change: (spec: AppSpec) => AppSpec}} o
+ * @returns {Change}
+ */
+export function reload(desired, ids, by, { change, isUp, isBeside }) {
+  /** @type {Change['up']} */
+  const up = [];
+  const next = changeApps(desired, ids, (app) => {
+    const generation = app.generation + 1;
+    const spec = change(app.spec);
+    const slots = app.slots.map((slot) => {
+      if (!ids.includes(slot.id)) return slot;
+      up.push({ id: slot.id, generation });
+      return { ...slot, want: /** @type {const} */ ('up'), generation, former: formerOf(slot, isUp) };
+    });
+    const isStrict = slots.every((slot) => !slot.former || isSameProgram(specOf(app, slot.former.generation), spec));
+    const previous = [...(app.previous ?? []), { generation: app.generation, spec: app.spec }];
+    return withSlots({ ...app, spec, previous, generation, by, rollout: { ...numbersFor(spec, isBeside(app)), isStrict } }, slots);
+  });
+  return { desired: next, up, gone: [] };
+}
+
+/**
+ * The rollout stops where it is: what is up stays, everything else becomes what it was.
+ * @param {AppWish} app
+ * @param {Failure} failure
+ * @param {Ground['isUp']} isUp
+ * @returns {AppWish}
+ */
+export function halted(app, failure, isUp) {
+  const slots = app.slots.map((slot) => (isUp(slot.id, slot.generation) ? settled(slot) : asBefore(slot)));
+  return withSlots({ ...app, rollout: { ...app.rollout, isGuarded: false, failure } }, slots);
+}
+
+/**
+ * Everything becomes what it was. Parked instances are there at once; in their slots the new ones serve until then.
+ * @param {AppWish} app
+ * @param {Failure} failure
+ * @returns {AppWish}
+ */
+export function rolledBack(app, failure) {
+  const rollout = { ...app.rollout, maxSurge: app.slots.length, maxUnavailable: 0, isGuarded: false, windowEndsAtMs: null, failure };
+  return withSlots({ ...app, rollout }, app.slots.map(asBefore));
+}
+
+/**
+ * It has come about.
+ * @param {AppWish} app
+ * @returns {AppWish}
+ */
+export function finished(app) {
+  return withSlots({ ...app, rollout: { ...app.rollout, isGuarded: false, windowEndsAtMs: null } }, app.slots.map(settled));
+}
+
+/**
+ * @param {SlotWish} slot
+ * @param {Ground['isUp']} isUp
+ * @returns {Former}
+ */
+function formerOf(slot, isUp) {
+  return slot.former && !isUp(slot.id, slot.generation) ? slot.former : { want: slot.want, generation: slot.generation };
+}
+
+/** @param {SlotWish} slot @returns {SlotWish} */
+function asBefore(slot) {
+  if (!slot.former) return slot;
+  return { ...settled(slot), want: slot.former.want === 'down' ? 'down' : 'up', generation: slot.former.generation };
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {boolean} isBeside
+ * @returns {Rollout}
+ */
+function numbersFor({ maxSurge, maxUnavailable, rollbackWindowMs }, isBeside) {
+  const numbers = isBeside ? { maxSurge, maxUnavailable } : { maxSurge: 0, maxUnavailable: Math.max(1, maxUnavailable) };
+  return { ...numbers, cause: 'reload', isGuarded: true, windowMs: rollbackWindowMs, windowEndsAtMs: null, failure: null };
+}
+
+/** What a program decides by where it listens. */
+const TELLING = /** @type {const} */ (['script', 'args', 'env', 'shellEnv', 'fileEnv', 'filterEnv', 'incrementVar', 'instanceVar', 'secrets', 'interpreterArgs', 'execArgs']);
+
+/**
+ * Whether the same program is told the same: then it will listen where it did.
+ * @param {AppSpec} before
+ * @param {AppSpec} after
+ */
+function isSameProgram(before, after) {
+  return TELLING.every((key) => isDeepStrictEqual(before[key], after[key]));
+}

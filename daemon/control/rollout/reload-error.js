@@ -1,0 +1,96 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+import { shellQuote } from '../../../lib/shared/shell-quote.js';
+import { seatsOfSlot } from '../state/registry.js';
+
+/** @import { AppWish, Failure, SlotWish } from '../state/desired.js' */
+/** @import { Receipt } from '../requests/outcome.js' */
+/** @import { World } from '../state/registry.js' */
+
+/**
+ * One that serves in the place of those that failed.
+ * @typedef {object} Running
+ * @property {number} slot
+ * @property {number} generation
+ * @property {boolean} isNew  It runs what was asked for.
+ * @property {boolean} isAnew  It was started when the reload had failed.
+ */
+
+/**
+ * Why a reload did not come about, and what runs instead.
+ * @param {World} world
+ * @param {AppWish} app  With its failure.
+ * @param {Receipt['up']} asked  What the request wanted. The generation that failed may be a later one.
+ * @returns {NclustError}
+ */
+export function reloadError(world, app, asked) {
+  const { name } = app.spec;
+  const { kind, reason, slots } = /** @type {Failure} */ (app.rollout.failure);
+  const serving = app.slots.flatMap((slot) => servingIn(world, app, slot, asked));
+  const running = serving.map(({ slot, generation }) => ({ slot, generation }));
+  const missing = app.slots.filter(({ slot, want }) => want === 'up' && !serving.some((one) => one.slot === slot));
+  const hint = `See: nclust logs ${shellQuote(name)}${slots.length > 0 ? ` and nclust describe ${slots[0].id}` : ''}`;
+  const what = kind === 'rolled-back' ? 'was rolled back' : 'stopped';
+  const code = kind === 'rolled-back' ? 'ERR_NCLUST_ROLLED_BACK' : 'ERR_NCLUST_RELOAD_FAILED';
+  return new NclustError(code, `Reload of "${name}" ${what}: ${reason}. ${describeRunning(serving, missing, kind)}`, { hint, data: { slots, running, kind } });
+}
+
+/**
+ * @param {AppWish} app
+ * @returns {string|null}  One sentence for people, about an app that was rolled back last.
+ */
+export function describeRollback({ spec, rollout: { failure } }) {
+  if (failure?.kind !== 'rolled-back') return null;
+  return `The reload of "${spec.name}" of ${new Date(failure.atMs).toISOString()} was rolled back: ${failure.reason}.`;
+}
+
+/**
+ * @param {World} world
+ * @param {AppWish} app
+ * @param {SlotWish} wish
+ * @param {Receipt['up']} asked
+ * @returns {Running[]}  One, or none.
+ */
+function servingIn(world, { rollout }, { id, slot }, asked) {
+  const { generation: failed, atMs } = /** @type {Failure} */ (rollout.failure);
+  const newest = asked.find((one) => one.id === id)?.generation ?? failed;
+  const seats = seatsOfSlot(world, id).filter((seat) => seat.life.state === 'up').slice(-1);
+  return seats.map(({ generation, instanceId }) => {
+    const startedAtMs = world.instances.get(instanceId ?? '')?.startedAtMs ?? 0;
+    return { slot, generation, isNew: generation >= newest, isAnew: startedAtMs >= atMs };
+  });
+}
+
+/**
+ * @param {Running[]} serving
+ * @param {{slot: number}[]} missing  That should serve as well.
+ * @param {Failure['kind']} kind
+ */
+function describeRunning(serving, missing, kind) {
+  if (serving.length === 0) return 'No instance is serving now.';
+  const renewed = serving.filter(({ isNew }) => isNew);
+  const old = serving.filter(({ isNew }) => !isNew);
+  const what = renewed.length === 0 ? describeOld(old, kind) : `${slotsOf(renewed)} the new code, ${slotsOf(old)} the old.`.replace(', no instance runs the old', '');
+  if (missing.length === 0) return what;
+  return `${what} ${missing.length === 1 ? `Instance ${missing[0].slot} is` : `Instances ${missing.map(({ slot }) => slot).join(', ')} are`} not up.`;
+}
+
+/**
+ * An old instance may have died while it was parked or become an orphan, or was stopped first: what serves in its place is another process.
+ * @param {Running[]} old
+ * @param {Failure['kind']} kind
+ */
+function describeOld(old, kind) {
+  const still = kind === 'rolled-back' ? 'serving again' : 'still serving';
+  const anew = old.filter(({ isAnew }) => isAnew).length;
+  const kept = old.length - anew;
+  const [all, are, were] = old.length === 1 ? ['The old instance', 'is', 'was'] : [`The ${old.length} old instances`, 'are', 'were'];
+  if (anew === 0) return `${all} ${are} ${still}.`;
+  if (kept === 0) return `${all} had ended and ${were} started anew.`;
+  return `${kept} of the ${old.length} old instances ${kept === 1 ? 'is' : 'are'} ${still}, ${anew} had ended and ${anew === 1 ? 'was' : 'were'} started anew.`;
+}
+
+/** @param {{slot: number}[]} slots */
+function slotsOf(slots) {
+  if (slots.length === 0) return 'no instance runs';
+  return slots.length === 1 ? `Instance ${slots[0].slot} runs` : `Instances ${slots.map(({ slot }) => slot).join(', ')} run`;
+}

@@ -1,0 +1,117 @@
+import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { allInOrder } from '../../../lib/shared/all-in-order.js';
+import { environmentFault } from '../../../lib/shared/spec/shared-environment.js';
+import { areVariables } from '../../../lib/shared/spec/environment.js';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { findApp } from '../state/desired.js';
+import { readWhole } from '../host/read-bounded.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { FileEnv } from '../../../lib/shared/spec/environment.js' */
+/** @import { Clock } from '../host/clock.js' */
+/** @import { Change } from '../state/desired.js' */
+/** @import { Secrets } from './secrets.js' */
+
+/**
+ * What was read for a generation that is about to begin.
+ * @typedef {object} Fresh
+ * @property {(spec: AppSpec) => AppSpec} fill  With what its files hold now. Throws ERR_NCLUST_ENV_FILE for files that another command has named meanwhile.
+ * @property {<T extends Change>(change: T) => T} keep  Gives the secrets to the generations that the change begins; returns the change.
+ */
+
+/**
+ * Where the values of an environment come from that are not in the spec: they belong to a generation.
+ * @typedef {object} Environment
+ * @property {(specs: AppSpec[]) => Promise<Fresh>} read  Reads the files and secrets of apps that a new generation is to begin of, before anything is touched.
+ *   Rejects with ERR_NCLUST_ENV_FILE, ERR_NCLUST_SECRET, ERR_NCLUST_BAD_SPEC.
+ * @property {Secrets} secrets
+ */
+
+/** A file this big is none of variables. */
+const FILE_MAX_BYTES = 1024 * 1024;
+
+/** For requests that were taken already. @type {Fresh} */
+export const NOTHING_FRESH = { fill: (spec) => spec, keep: (change) => change };
+
+/**
+ * @param {{clock: Clock, secrets: Secrets, readFile?: typeof readWhole}} o
+ * @returns {Environment}
+ */
+export function createEnvironment({ clock, secrets, readFile = readWhole }) {
+  return {
+    secrets,
+    async read(specs) {
+      const wanted = new Map(specs.flatMap((spec) => pathsOf(spec).map((file) => [file, spec.name])));
+      const files = new Map(await allInOrder([...wanted].map(([file, name]) => readFileEnv(file, name, () => readFile(file, { maxBytes: FILE_MAX_BYTES, clock })))));
+      const filled = specs.map((spec) => fill(spec, files));
+      for (const spec of filled) refuseFault(spec);
+      const held = await Promise.all(filled.filter(hasSecrets).map(async (spec) => ({ spec, values: await secrets.read(spec) })));
+      return {
+        fill: (spec) => fill(spec, files),
+        keep(change) {
+          for (const { spec, values } of held) {
+            const app = findApp(change.desired, spec.name);
+            if (app && isDeepStrictEqual(app.spec.secrets, spec.secrets)) secrets.keep(change.desired, app, values);
+          }
+          return change;
+        },
+      };
+    },
+  };
+}
+
+/** @param {AppSpec} spec */
+function hasSecrets({ secrets }) {
+  return Object.keys(secrets).length > 0;
+}
+
+/** @param {AppSpec} spec */
+function pathsOf({ envFiles, cwd }) {
+  return envFiles.map((file) => resolve(cwd, file));
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {Map<string, Record<string, string>>} files  By path.
+ * @returns {AppSpec}
+ */
+function fill(spec, files) {
+  if (spec.envFiles.length === 0 && spec.fileEnv.length === 0) return spec;
+  const fileEnv = pathsOf(spec).map((file) => {
+    const env = files.get(file) ?? spec.fileEnv.find((one) => one.file === file)?.env;
+    if (env) return { file, env };
+    throw badFile(file, spec.name, 'was named by another command meanwhile');
+  });
+  return { ...spec, fileEnv };
+}
+
+/**
+ * @param {string} file
+ * @param {string} name
+ * @param {() => ReturnType<typeof readWhole>} read
+ * @returns {Promise<[string, FileEnv['env']]>}
+ */
+async function readFileEnv(file, name, read) {
+  const { bytes, fault } = await read();
+  if (bytes === null) throw badFile(file, name, fault);
+  const { parse } = await import('dotenv');
+  const env = parse(bytes);
+  if (!areVariables(env)) throw badFile(file, name, 'holds a NUL, which no variable can');
+  return [file, env];
+}
+
+/**
+ * @param {string} file
+ * @param {string} name
+ * @param {string} why
+ */
+function badFile(file, name, why) {
+  return new NclustError('ERR_NCLUST_ENV_FILE', `The env file "${file}" of "${name}" ${why}. Nothing was touched.`, { hint: 'A relative path counts from the working directory of the app.', data: { name, file } });
+}
+
+/** @param {AppSpec} spec */
+function refuseFault(spec) {
+  const fault = environmentFault(spec);
+  if (fault !== null) throw new NclustError('ERR_NCLUST_BAD_SPEC', `"${spec.name}" cannot be started: ${fault}. Nothing was touched.`, { hint: 'Set the variable in "env" to the number of the first instance.', data: { keyPath: 'incrementVar', accepted: 'the name of a variable that is set to a whole number' } });
+}

@@ -1,0 +1,132 @@
+import { flatten, layersOf } from '../../../lib/shared/spec/shared-environment.js';
+import { logFile } from '../../../lib/shared/paths.js';
+import { extname } from 'node:path';
+import { scopeOf } from '../state/registry.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { Label } from '../state/registry.js' */
+
+/**
+ * @typedef {object} Place  Where an instance belongs.
+ * @property {number} id
+ * @property {number} slot
+ * @property {number} generation
+ */
+
+/**
+ * What the keeper needs to start an instance.
+ * @param {AppSpec} spec
+ * @param {Place} place
+ * @param {object} o
+ * @param {string} o.instanceId
+ * @param {string} o.home
+ * @param {Label} o.label
+ * @param {Record<string, string>} o.secrets  Their values. They go to the process, and nowhere else.
+ */
+export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
+  const isNode = spec.kind === 'node';
+  return {
+    instanceId,
+    app: spec.name,
+    scope: label.scope,
+    label,
+    mode: isNode ? spec.mode : 'exec',
+    file: spec.file,
+    ...(isNode ? { script: spec.script } : {}),
+    args: isNode ? spec.args : spec.execArgs,
+    execArgv: isNode ? spec.interpreterArgs : [],
+    slot: place.slot,
+    ...(label.isGated ? { isGated: true } : {}),
+    ...(spec.metrics ? {} : { metrics: false }),
+    ...(isNode && spec.mode === 'cluster' ? { scheduling: spec.scheduling } : {}),
+    cwd: spec.cwd,
+    env: { ...instanceEnv(spec, place, home, secrets), NCLUST_INSTANCE: instanceId },
+    logFiles: standInFiles(label),
+    ...(spec.uid === null ? {} : { uid: spec.uid }),
+    ...(spec.gid === null ? {} : { gid: spec.gid }),
+  };
+}
+
+/**
+ * The whole environment of an instance but for its marker: a function of what the user declared and of the slot, nothing else.
+ * @param {AppSpec} spec
+ * @param {Pick<Place, 'id'|'slot'>} place
+ * @param {string} home
+ * @param {Record<string, string>} [secrets]  Their values. Default: masked.
+ * @returns {Record<string, string>}
+ */
+export function instanceEnv(spec, place, home, secrets) {
+  return flatten(layersOf(spec, place, home, secrets));
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {Place} place
+ * @param {object} o
+ * @param {number} o.spawns
+ * @param {string} o.logs  The folder.
+ * @param {string} [o.scope]  That of the app. Default: its name.
+ * @returns {Label}
+ */
+export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }) {
+  return {
+    name: spec.name,
+    slot,
+    id,
+    generation,
+    spawns,
+    scope: scopeOf(spec, slot, scope),
+    ...logFiles(spec, id, logs),
+    stop: stopSettings(spec),
+  };
+}
+
+/**
+ * How an instance is to be ended.
+ * @param {AppSpec} spec
+ * @returns {Label['stop']}
+ */
+export function stopSettings({ kind, killTimeoutMs, stopSignal, treekill, shutdownWithMessage }) {
+  return { killTimeoutMs, signal: stopSignal, tree: treekill, ...(shutdownWithMessage && kind === 'node' ? { message: true } : {}) };
+}
+
+/**
+ * Where a worker writes its lines while neither keeper nor control lives.
+ * @param {Label} label
+ * @returns {{out: string|null, err: string|null}}
+ */
+function standInFiles({ outFile, errorFile, logFile: both = '' }) {
+  const instead = outFile === '' && errorFile === '' ? both : '';
+  return { out: outFile || instead || null, err: errorFile || instead || null };
+}
+
+/**
+ * The files a slot writes to. An empty string means none.
+ * @param {AppSpec} spec
+ * @param {number} id
+ * @param {string} logs  The folder for default files.
+ * @returns {{outFile: string, errorFile: string, logFile: string}}
+ */
+export function logFiles(spec, id, logs) {
+  if (spec.disableLogs) return { outFile: '', errorFile: '', logFile: '' };
+  const isMerged = spec.mergeLogs ?? (spec.mode === 'fork' && !spec.instancesGiven);
+  const suffix = isMerged ? null : id;
+  return {
+    outFile: fileFor(spec.outFile, suffix, () => logFile(logs, spec.name, 'out', suffix)),
+    errorFile: fileFor(spec.errorFile, suffix, () => logFile(logs, spec.name, 'err', suffix)),
+    logFile: spec.logFile === '' ? '' : fileFor(spec.logFile === 'default' ? '' : spec.logFile, suffix, () => logFile(logs, spec.name, null, suffix)),
+  };
+}
+
+/**
+ * @param {string} given
+ * @param {number|null} suffix
+ * @param {() => string} byDefault
+ */
+function fileFor(given, suffix, byDefault) {
+  if (given === '') return byDefault();
+  if (given === 'NULL' || given === '/dev/null') return '';
+  if (suffix === null || given.startsWith('/dev/')) return given;
+  const extension = extname(given);
+  return `${given.slice(0, given.length - extension.length)}-${suffix}${extension}`;
+}

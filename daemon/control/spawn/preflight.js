@@ -1,0 +1,144 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { extname, isAbsolute } from 'node:path';
+import { allInOrder } from '../../../lib/shared/all-in-order.js';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { shellQuote } from '../../../lib/shared/shell-quote.js';
+import { flatten, layersOf } from '../../../lib/shared/spec/shared-environment.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+
+/** What parses slower than this is not checked, in ms. */
+const PARSE_MS = 5_000;
+
+const PARSED = new Set(['.js', '.cjs', '.mjs']);
+
+/** Arguments of Node that may make a program of what would not parse. */
+const CHANGES_LOADING = /^(-r|--require|--import|--loader|--experimental-(loader|strip-types|transform-types|default-type|detect-module))(=|$)/;
+
+/** Some versions of Node take every `.js` for CommonJS when they only check it, and run it as a module all the same. */
+const MAYBE_MODULE = /Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside a module|await is only valid/;
+
+/** Each check is a process. */
+const AT_ONCE = 4;
+
+/**
+ * Finds out before anything is touched what would keep new instances from starting.
+ * @param {AppSpec[]} specs
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first app that would fail, in the order given.
+ */
+export async function preflight(specs) {
+  for (let at = 0; at < specs.length; at += AT_ONCE) await allInOrder(specs.slice(at, at + AT_ONCE).map(checkOne));
+}
+
+/**
+ * The part of it that a restart needs: what runs is not ended when its script, its interpreter or its folder is gone.
+ * @param {AppSpec[]} specs
+ * @returns {void}  Throws ERR_NCLUST_PREFLIGHT for the first that is found.
+ */
+export function checkPresent(specs) {
+  for (const spec of specs) {
+    const fault = faultOf(spec);
+    if (fault) throw notBegun(spec, 'restart', fault);
+  }
+}
+
+/** @param {AppSpec} spec */
+async function checkOne(spec) {
+  const fault = faultOf(spec) ?? (await syntaxErrorOf(spec));
+  if (fault) throw notBegun(spec, 'reload', fault);
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {'reload'|'restart'} method
+ * @param {string} fault
+ */
+function notBegun({ name }, method, fault) {
+  const what = method === 'reload' ? 'Reload' : 'Restart';
+  return new NclustError('ERR_NCLUST_PREFLIGHT', `${what} of "${name}" was not begun: ${fault}. Nothing was touched.`, { hint: `Mend it, then: nclust ${method} ${shellQuote(name)}`, data: { name } });
+}
+
+/**
+ * @param {AppSpec} spec
+ * @returns {string|null}
+ */
+function faultOf(spec) {
+  const { kind, script, file, cwd } = spec;
+  const port = portsOf(spec).find(isImpossiblePort);
+  if (!isDirectory(cwd)) return `its working directory "${cwd}" is not there`;
+  if (!isExecutable(file)) return `"${file}", which should run it, is missing or cannot be executed`;
+  if ((kind === 'node' || isPath(script)) && !isFile(script)) return `its script "${script}" is missing or is no file`;
+  if (port !== undefined) return `PORT is ${port}, and ports are numbers from 0 to 65535`;
+  return null;
+}
+
+/** And no shell command, which has a space. @param {string} script */
+function isPath(script) {
+  return isAbsolute(script) && !/\s/.test(script);
+}
+
+/** Of the first slot and of the last. @param {AppSpec} spec */
+function portsOf(spec) {
+  const last = typeof spec.instances === 'number' ? Math.max(0, spec.instances - 1) : 0;
+  return [0, last].flatMap((slot) => flatten(layersOf(spec, { id: 0, slot }, '')).PORT ?? []);
+}
+
+/** What is no number may be the path of a Unix socket, and an empty one often means the default. @param {string} port */
+function isImpossiblePort(port) {
+  return /^\s*[+-]?\d+\s*$/.test(port) && (Number(port) < 0 || Number(port) > 65_535);
+}
+
+/**
+ * @param {AppSpec} spec
+ * @returns {Promise<string|null>}
+ */
+function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs }) {
+  if (kind !== 'node' || !PARSED.has(extname(script)) || interpreterArgs.some((arg) => CHANGES_LOADING.test(arg))) return Promise.resolve(null);
+  return new Promise((resolve) => {
+    execFile(file, ['--check', script], { cwd, env: {}, timeout: PARSE_MS, killSignal: 'SIGKILL' }, (error, _stdout, stderr) => {
+      const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
+      // Whatever else goes wrong here says nothing about the script.
+      resolve(error && line && !MAYBE_MODULE.test(line) ? `"${script}" does not parse: ${line}${whereIn(stderr, script)}` : null);
+    });
+  });
+}
+
+/**
+ * @param {string} stderr  Begins with "file:line".
+ * @param {string} script
+ */
+function whereIn(stderr, script) {
+  const [first] = stderr.split('\n');
+  const line = first.startsWith(script) || first.startsWith(`file://${script}`) ? /:(\d+)$/.exec(first)?.[1] : undefined;
+  return line ? ` (line ${line})` : '';
+}
+
+/** @param {string} path */
+function isDirectory(path) {
+  return statOf(path)?.isDirectory() ?? false;
+}
+
+/** @param {string} path */
+function isFile(path) {
+  return statOf(path)?.isFile() ?? false;
+}
+
+/** @param {string} path */
+function statOf(path) {
+  try {
+    return statSync(path);
+  } catch {
+    return null; // Missing, a link to itself, behind a closed door: it cannot be used.
+  }
+}
+
+/** @param {string} path */
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return isFile(path);
+  } catch {
+    return false; // Whatever the reason, it cannot be executed.
+  }
+}

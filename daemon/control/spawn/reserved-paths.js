@@ -1,0 +1,24 @@
+import { sep } from 'node:path';
+import { NclustError } from '../../../lib/shared/errors.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { HomePaths } from '../../../lib/shared/paths.js' */
+
+/**
+ * An app that wrote into what the manager keeps would spoil it, and "flush" would empty it.
+ * @param {AppSpec} spec
+ * @param {HomePaths} paths
+ * @returns {AppSpec}  The same. Throws ERR_NCLUST_BAD_SPEC.
+ */
+export function keepOffOwnFiles(spec, paths) {
+  for (const key of /** @type {const} */ (['outFile', 'errorFile', 'logFile'])) {
+    if (!isOwn(spec[key], paths)) continue;
+    throw new NclustError('ERR_NCLUST_BAD_SPEC', `"${key}" is "${spec[key]}", which is a file of the manager; accepted: any other path.`, { data: { keyPath: key } });
+  }
+  return spec;
+}
+
+/** @param {string} path @param {HomePaths} paths */
+function isOwn(path, { sock, state, stateBackup, reserve, dump, settings, webToken, daemonLog, events, run }) {
+  return [sock, state, stateBackup, reserve, dump, `${dump}.bak`, settings, webToken, daemonLog, events].includes(path) || path.startsWith(`${run}${sep}`);
+}

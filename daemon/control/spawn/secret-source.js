@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { declaredLayers, flatten } from '../../../lib/shared/spec/shared-environment.js';
+import { readWhole } from '../host/read-bounded.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { Clock } from '../host/clock.js' */
+
+/** Longer is no secret, and a system takes no variable above 128 KiB. */
+const SECRET_MAX_BYTES = 64 * 1024;
+
+/** A command gets as long, in ms. */
+const COMMAND_MS = 10_000;
+
+/** What a program needs to find other programs, its home and its language. */
+const BASICS = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ'];
+
+/** Why a secret could not be had, in words that follow its name. Never holds anything of the secret. */
+export class NoSecret extends Error {}
+
+/**
+ * The value of one secret.
+ * @param {AppSpec} spec
+ * @param {string} name
+ * @param {Clock} clock
+ * @returns {Promise<string>}  Without the line end behind it. Rejects with a NoSecret.
+ */
+export async function readSecret(spec, name, clock) {
+  const source = spec.secrets[name];
+  const bytes = 'file' in source ? await ofFile(resolve(spec.cwd, source.file), clock) : await ofCommand(source.command, spec, clock);
+  if (bytes.includes(0)) throw new NoSecret('holds a NUL, which no variable can');
+  return bytes.toString('utf8').replace(/\r?\n$/, '');
+}
+
+/**
+ * @param {string} file
+ * @param {Clock} clock
+ */
+async function ofFile(file, clock) {
+  const { bytes, fault } = await readWhole(file, { maxBytes: SECRET_MAX_BYTES, clock });
+  if (bytes === null) throw new NoSecret(`could not be had: its file "${file}" ${fault}`);
+  return bytes;
+}
+
+/**
+ * Run as the owner of the app, where the app runs, with what is declared for it and nothing of the shell but the basics.
+ * @param {string} command
+ * @param {AppSpec} spec
+ * @param {Clock} clock
+ * @returns {Promise<Buffer>}
+ */
+function ofCommand(command, spec, clock) {
+  return new Promise((done, failed) => {
+    const child = startCommand(command, spec);
+    /** @type {Buffer[]} */
+    const chunks = [];
+    let length = 0;
+    /** @type {string|null} */
+    let fault = null;
+    const giveUp = (/** @type {string} */ why) => {
+      fault ??= why;
+      cancel();
+      if (child.pid !== undefined) endGroup(child.pid);
+      child.stdout?.destroy(); // Somebody who has left the group may have it open.
+      failed(new NoSecret(`could not be had: its command ${fault}`));
+    };
+    /** @type {import('../host/clock.js').Cancel} */
+    const cancel = clock.after(COMMAND_MS, () => giveUp(`had not ended after ${COMMAND_MS / 1000}s`));
+    child.on('error', (error) => {
+      cancel();
+      failed(notRun(error));
+    });
+    child.on('close', (code, signal) => {
+      cancel();
+      fault ??= signal ? `was ended by ${signal}` : code === 0 ? null : `ended with code ${code}`;
+      if (fault === null) done(Buffer.concat(chunks));
+      else failed(new NoSecret(`could not be had: its command ${fault}`));
+    });
+    // Without descriptors there is no pipe; the error says so.
+    child.stdout?.on('data', (/** @type {Buffer} */ chunk) => {
+      length += chunk.length;
+      if (length > SECRET_MAX_BYTES) giveUp(`wrote more than ${SECRET_MAX_BYTES / 1024} KiB`);
+      else chunks.push(chunk);
+    });
+  });
+}
+
+/**
+ * @param {string} command
+ * @param {AppSpec} spec
+ */
+function startCommand(command, spec) {
+  const { cwd, uid, gid } = spec;
+  try {
+    // What it says on stderr may be part of the secret, and nobody is to see it.
+    return spawn('/bin/sh', ['-c', command], { cwd, env: commandEnv(spec), uid: uid ?? undefined, gid: gid ?? undefined, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+  } catch (error) {
+    throw notRun(error);
+  }
+}
+
+/** @param {unknown} error */
+function notRun(error) {
+  return new NoSecret(`could not be had: its command could not be run (${/** @type {NodeJS.ErrnoException} */ (error).code ?? 'unknown'})`);
+}
+
+/** @param {AppSpec} spec */
+function commandEnv(spec) {
+  const layers = declaredLayers(spec);
+  const all = flatten(layers);
+  const basics = Object.fromEntries(BASICS.flatMap((key) => (all[key] === undefined ? [] : [[key, all[key]]])));
+  return { ...basics, ...flatten(layers.filter(({ origin }) => origin === 'file' || origin === 'env')) };
+}
+
+/**
+ * The shell, and what it runs.
+ * @param {number} pid  Of who leads the group.
+ */
+function endGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // It has just ended, or runs as somebody else by now, as sudo does: who reads of it nothing any more lets it be.
+    if (!['ESRCH', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
+  }
+}

@@ -1,0 +1,84 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+import { NoSecret, readSecret } from './secret-source.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { Clock } from '../host/clock.js' */
+/** @import { AppWish, Desired } from '../state/desired.js' */
+
+/** By variable. @typedef {Record<string, string>} Values */
+
+/**
+ * The values of secrets. They are in the memory of this process, as long as their generation, and nowhere else.
+ * @typedef {object} Secrets
+ * @property {(spec: AppSpec) => Promise<Values>} read  Anew. Rejects with ERR_NCLUST_SECRET.
+ * @property {(app: AppWish, generation: number) => Values|null} known  Of what was read for this generation.
+ * @property {(app: AppWish, generation: number, spec: AppSpec) => Promise<Values>} need  Those, or read anew. Asked for several instances at once, they are read once.
+ * @property {(desired: Desired, app: AppWish, values: Values) => void} keep  For the newest generation of an app. What is kept of generations that are over is forgotten.
+ */
+
+/**
+ * @param {{clock: Clock, readOne?: typeof readSecret}} o
+ * @returns {Secrets}
+ */
+export function createSecrets({ clock, readOne = readSecret }) {
+  /** @type {Map<string, {generation: number, values: Values}>} */
+  const kept = new Map();
+  /** @type {Map<string, Promise<Values>>} */
+  const underWay = new Map();
+
+  /** @type {Secrets['read']} */
+  async function read(spec) {
+    const names = Object.keys(spec.secrets);
+    const values = await Promise.all(names.map((name) => readOne(spec, name, clock).catch((error) => {
+      throw refused(spec, name, error);
+    })));
+    return Object.fromEntries(names.map((name, at) => [name, values[at]]));
+  }
+
+  return {
+    read,
+    known: (app, generation) => kept.get(keyOf(app, generation))?.values ?? null,
+    need(app, generation, spec) {
+      const key = keyOf(app, generation);
+      const begun = underWay.get(key) ?? read(spec).then((values) => {
+        kept.set(key, { generation, values });
+        return values;
+      }).finally(() => underWay.delete(key));
+      underWay.set(key, begun);
+      return begun;
+    },
+    keep(desired, app, values) {
+      for (const [key, { generation }] of kept) if (!isUsed(desired, key, generation)) kept.delete(key);
+      kept.set(keyOf(app, app.generation), { generation: app.generation, values });
+    },
+  };
+}
+
+/**
+ * An app that was deleted and started anew under its name is another one, and one that was renamed is the same.
+ * @param {AppWish} app
+ * @param {number} generation
+ */
+function keyOf({ spec, createdAtMs, scope = spec.name }, generation) {
+  return `${scope}\t${createdAtMs}\t${generation}`;
+}
+
+/**
+ * @param {Desired} desired
+ * @param {string} key
+ * @param {number} generation
+ */
+function isUsed({ apps }, key, generation) {
+  return apps.some((app) => keyOf(app, generation) === key && app.slots.some((slot) => slot.generation === generation || slot.former?.generation === generation));
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {string} name
+ * @param {unknown} error
+ */
+function refused(spec, name, error) {
+  // What is no NoSecret is a fault of ours, and its words may hold anything.
+  const why = error instanceof NoSecret ? error.message : 'could not be had, for a reason that is not to be shown';
+  return new NclustError('ERR_NCLUST_SECRET', `The secret "${name}" of "${spec.name}" ${why}.`, { hint: 'Mend the file or the command that its "secrets" name.', data: { name: spec.name, secret: name } });
+}

@@ -1,0 +1,221 @@
+import { isDeepStrictEqual } from 'node:util';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { resolveInstances } from '../../../lib/shared/host/cpus.js';
+import { asDeclared } from './hand-scale.js';
+import { changeApps, findApp, hasSlot, merge, replaceApp, settled, withSlots } from './desired.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { AppWish, Change, Desired, Rollout, SlotWish } from './desired.js' */
+
+/**
+ * Adds apps. One that is there and idle takes the new spec and starts; one that is there and runs is refused, or gets more slots when forced.
+ * Throws ERR_NCLUST_APP_EXISTS, ERR_NCLUST_BAD_INSTANCES.
+ * @param {Desired} desired
+ * @param {AppSpec[]} specs
+ * @param {object} o
+ * @param {boolean} o.isForced
+ * @param {(name: string) => boolean} o.isIdle  Whether all slots of an app in the list are down.
+ * @param {number} o.cpus
+ * @param {number} o.nowMs
+ * @returns {Change}
+ */
+export function startSpecs(desired, specs, { isForced, isIdle, cpus, nowMs }) {
+  /** @type {Change} */
+  let change = { desired, up: [], gone: [] };
+  const begun = new Set();
+  for (const given of specs) {
+    const spec = { ...given, instances: resolveInstances(given.instances, cpus) };
+    const app = findApp(change.desired, spec.name);
+    const isRunning = app !== null && (begun.has(spec.name) || !isIdle(spec.name));
+    if (isRunning && !isForced) throw appExists(app);
+    change = merge(change, startOne(change.desired, app, spec, { isRunning, nowMs }));
+    begun.add(spec.name);
+  }
+  return change;
+}
+
+/**
+ * @param {Desired} desired
+ * @param {AppWish|null} app
+ * @param {AppSpec & {instances: number}} spec
+ * @param {{isRunning: boolean, nowMs: number}} o
+ * @returns {Change}
+ */
+function startOne(desired, app, spec, { isRunning, nowMs }) {
+  if (!app) return restartAll(resize(desired, { spec, generation: 0, rollout: restartRollout(1), by: 'start', slots: [], createdAtMs: nowMs, ...ownScope(desired, spec.name) }, spec.instances), spec.name, 'start');
+  if (!isRunning) return restartAll(resize(desired, { ...asDeclared(app), spec }, spec.instances), spec.name, 'start');
+  return resize(desired, { ...app, spec, by: 'start' }, app.slots.length + spec.instances);
+}
+
+/**
+ * An app that was renamed goes on under its first name where it listens; a new app of that name keeps apart.
+ * @param {Desired} desired
+ * @param {string} name
+ * @returns {Pick<AppWish, 'scope'>}
+ */
+function ownScope({ apps, nextId }, name) {
+  return apps.some(({ scope }) => scope === name) ? { scope: `${name}\t#${nextId}` } : {};
+}
+
+/**
+ * Gives slots a new generation, and wants them up whatever they were. This is `restart`, and `start` of apps in the list.
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @param {string} by
+ * @param {Rollout['cause']} [cause]
+ * @returns {Change}
+ */
+export function renew(desired, ids, by, cause = 'restart') {
+  /** @type {Change['up']} */
+  const up = [];
+  const next = changeApps(desired, ids, (app) => {
+    const generation = app.generation + 1;
+    const slots = app.slots.map((slot) => {
+      if (!ids.includes(slot.id)) return slot;
+      up.push({ id: slot.id, generation });
+      return { ...settled(slot), want: /** @type {const} */ ('up'), generation };
+    });
+    return withSlots({ ...app, generation, by, rollout: rolloutFor(app, slots, cause) }, slots);
+  });
+  return { desired: next, up, gone: [] };
+}
+
+/**
+ * Changes what slots are started with, which are to be renewed in the same breath. Those that are not keep what they were started with.
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @param {(spec: AppSpec) => AppSpec} change
+ * @returns {Desired}
+ */
+export function changeSpecs(desired, ids, change) {
+  return changeApps(desired, ids, (app) => {
+    const spec = change(app.spec);
+    if (isDeepStrictEqual(spec, app.spec)) return app;
+    const isAll = app.slots.every((slot) => ids.includes(slot.id));
+    return { ...app, spec, ...(isAll ? {} : { previous: [...(app.previous ?? []), { generation: app.generation, spec: app.spec }] }) };
+  });
+}
+
+/**
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @param {string} by
+ * @returns {Change}
+ */
+export function stop(desired, ids, by) {
+  const next = changeApps(desired, ids, (app) => ({
+    ...app,
+    by,
+    slots: app.slots.map((slot) => (ids.includes(slot.id) ? stopped(slot) : slot)),
+  }));
+  return { desired: next, up: [], gone: ids };
+}
+
+/**
+ * The program of a slot has ended, and is not started again by the restart policy. Its cron may start it.
+ * @param {Desired} desired
+ * @param {number} id
+ * @returns {Desired}
+ */
+export function done(desired, id) {
+  return changeApps(desired, [id], (app) => ({ ...app, slots: app.slots.map((slot) => (slot.id === id ? { ...stopped(slot), isDone: true } : slot)) }));
+}
+
+/** Should a rollout that is under way fail, it stays stopped. @param {SlotWish} slot @returns {SlotWish} */
+function stopped({ isDone: _, ...slot }) {
+  return { ...slot, want: 'down', ...(slot.former ? { former: { ...slot.former, want: 'down' } } : {}) };
+}
+
+/**
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @returns {Change}
+ */
+export function remove(desired, ids) {
+  const apps = desired.apps.map((app) => withSlots({ ...app, by: ids.some((id) => hasSlot(app, id)) ? 'delete' : app.by }, app.slots.filter((slot) => !ids.includes(slot.id))));
+  return { desired: { ...desired, apps: apps.filter((app) => app.slots.length > 0) }, up: [], gone: ids };
+}
+
+/**
+ * Changes the number of slots of an app: new ones take the lowest free indexes and new ids, the highest indexes leave first.
+ * An app that is stopped as a whole stays stopped.
+ * @param {Desired} desired
+ * @param {AppWish} app  Already in the list, with or without changes, or new.
+ * @param {number} count
+ * @returns {Change}
+ */
+export function resize(desired, app, count) {
+  const ordered = [...app.slots].sort((a, b) => a.slot - b.slot);
+  const kept = ordered.slice(0, count);
+  const want = ordered.length === 0 || ordered.some((slot) => slot.want === 'up') ? 'up' : 'down';
+  const used = new Set(kept.map((slot) => slot.slot));
+  const place = placeOfNew(app, want);
+  /** @type {SlotWish[]} */
+  const added = [];
+  for (let index = 0; kept.length + added.length < count; index++) {
+    if (!used.has(index)) added.push({ slot: index, id: desired.nextId + added.length, want, ...place });
+  }
+  const next = withSlots({ ...app, generation: Math.max(1, app.generation) }, [...kept, ...added]);
+  return {
+    desired: { ...replaceApp(desired, next), nextId: desired.nextId + added.length },
+    // Should a rollout that is under way fail, they get up in the generation before.
+    up: want === 'up' ? added.map(({ id, generation, former }) => ({ id, generation: former?.generation ?? generation })) : [],
+    gone: ordered.slice(count).map((slot) => slot.id),
+  };
+}
+
+/**
+ * A new slot begins in the newest generation there is, and while a guarded rollout is under way it is part of that.
+ * @param {AppWish} app
+ * @param {SlotWish['want']} want
+ * @returns {Pick<SlotWish, 'generation'|'former'>}
+ */
+function placeOfNew({ slots, generation, rollout }, want) {
+  const formers = slots.flatMap((slot) => slot.former?.generation ?? []);
+  if (rollout.isGuarded && formers.length > 0) return { generation, former: { want: want === 'up' ? 'new' : 'down', generation: Math.max(...formers) } };
+  return { generation: slots.length > 0 ? Math.max(...slots.map((slot) => slot.generation)) : Math.max(1, generation) };
+}
+
+/**
+ * @param {Change} change
+ * @param {string} name
+ * @param {string} by
+ * @returns {Change}
+ */
+function restartAll(change, name, by) {
+  const app = findApp(change.desired, name);
+  // A new app is in its first generation already; what was there before begins a new one.
+  if (!app || app.slots.every((slot) => change.up.some(({ id }) => id === slot.id))) return change;
+  return merge(change, renew(change.desired, app.slots.map((slot) => slot.id), by));
+}
+
+/**
+ * Orphans of kind node are replaced one beside the other, because they share their sockets; of anything else the old one has to leave first.
+ * @param {AppWish} app
+ * @param {SlotWish[]} slots
+ * @param {Rollout['cause']} cause
+ * @returns {Rollout}
+ */
+function rolloutFor(app, slots, cause) {
+  // The others go on with their reload.
+  if (app.rollout.isGuarded && slots.some((slot) => slot.former)) return app.rollout;
+  if (cause === 'orphan' && app.spec.kind === 'node') return { maxSurge: 1, maxUnavailable: 0, cause };
+  return { ...restartRollout(slots.filter((slot) => slot.want === 'up').length), cause };
+}
+
+/**
+ * @param {number} count  Of slots that should be up.
+ * @returns {Rollout}
+ */
+function restartRollout(count) {
+  return { maxSurge: 0, maxUnavailable: Math.max(1, Math.ceil(count / 2)), cause: 'restart' };
+}
+
+/** @param {AppWish} app */
+function appExists(app) {
+  const { name } = app.spec;
+  return new NclustError('ERR_NCLUST_APP_EXISTS', `"${name}" is in the list already and runs.`, {
+    hint: `Use "nclust restart ${name}", another --name, or --force to start it once more.`,
+    data: { name },
+  });
+}

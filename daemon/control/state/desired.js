@@ -1,0 +1,160 @@
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
+
+/**
+ * What should run. This, and nothing else, is in state.json. Values are never changed in place: every change is a new Desired.
+ * @typedef {object} Desired
+ * @property {1} v
+ * @property {AppWish[]} apps
+ * @property {number} nextId
+ * @property {import('../requests/outcome.js').Receipt[]} tokens  Of the last mutations, newest last.
+ */
+
+/**
+ * @typedef {object} AppWish
+ * @property {AppSpec} spec  Of the newest generation.
+ * @property {PastSpec[]} [previous]  What older generations run with, oldest first. Missing: the same.
+ * @property {number} generation  The highest one a slot has been given.
+ * @property {Rollout} rollout  How seats of older generations are replaced.
+ * @property {string} by  The last command that changed it.
+ * @property {SlotWish[]} slots
+ * @property {number} createdAtMs
+ * @property {string} [origin]  The file from which it was applied last.
+ * @property {number} [scaledFrom]  The number of instances it had before it was scaled by hand. Missing: it has the declared number.
+ * @property {string} [scope]  What its listening sockets are kept under, where that is not its name: it had another one once, or the name was another app's.
+ */
+
+/** The spec of every generation up to this one, and above that of the entry before. @typedef {{generation: number, spec: AppSpec}} PastSpec */
+
+/**
+ * @typedef {object} Rollout
+ * @property {number} maxSurge
+ * @property {number} maxUnavailable
+ * @property {'restart'|'orphan'|'reload'} cause
+ * @property {boolean} [isGuarded]  It is under way, and the first instance that fails ends it.
+ * @property {boolean} [isClearedFirst]  Everything older has to be gone, and its sockets closed, before anything is started.
+ * @property {boolean} [isStrict]  A new instance has to listen where the old ones do; otherwise anywhere will do.
+ * @property {number} [windowMs]  How long old instances stay parked. 0: they are retired at once.
+ * @property {number|null} [windowEndsAtMs]  Wall clock; null until the last slot has been cut over.
+ * @property {Failure|null} [failure]
+ */
+
+/**
+ * Why a rollout did not come about.
+ * @typedef {object} Failure
+ * @property {'halted'|'rolled-back'} kind  halted: what was replaced by then stays so.
+ * @property {number} generation  The one that failed.
+ * @property {string} reason  In words that follow the name of the app.
+ * @property {NotUp[]} slots
+ * @property {number} atMs
+ */
+
+/**
+ * @typedef {object} SlotWish
+ * @property {number} slot
+ * @property {number} id
+ * @property {'up'|'down'} want
+ * @property {number} generation
+ * @property {true} [isDone]  Its program has ended by itself and is not started again; nobody has stopped it.
+ * @property {Former} [former]  Only while a guarded rollout is under way: what becomes of the slot should it fail.
+ */
+
+/** new: the slot was added meanwhile. @typedef {{want: 'up'|'down'|'new', generation: number}} Former */
+
+/**
+ * What a change did: which slots have to get up, in which generation at least, and which have to be gone.
+ * @typedef {{desired: Desired, up: {id: number, generation: number}[], gone: number[]}} Change
+ */
+
+/** @returns {Desired} */
+export function nothingDesired() {
+  return { v: 1, apps: [], nextId: 0, tokens: [] };
+}
+
+/**
+ * @param {Desired} desired
+ * @param {string} name
+ * @returns {AppWish|null}
+ */
+export function findApp(desired, name) {
+  return desired.apps.find((app) => app.spec.name === name) ?? null;
+}
+
+/**
+ * @param {Change} first
+ * @param {Change} second  Made from the outcome of the first.
+ * @returns {Change}
+ */
+export function merge(first, second) {
+  const renewed = new Set(second.up.map(({ id }) => id));
+  return { desired: second.desired, up: [...first.up.filter(({ id }) => !renewed.has(id)), ...second.up], gone: [...first.gone, ...second.gone] };
+}
+
+/**
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @param {(app: AppWish) => AppWish} change
+ * @returns {Desired}
+ */
+export function changeApps(desired, ids, change) {
+  return { ...desired, apps: desired.apps.map((app) => (ids.some((id) => hasSlot(app, id)) ? change(app) : app)) };
+}
+
+/**
+ * @param {Desired} desired
+ * @param {AppWish} app
+ * @returns {Desired}
+ */
+export function replaceApp(desired, app) {
+  const isThere = findApp(desired, app.spec.name) !== null;
+  const apps = isThere ? desired.apps.map((other) => (other.spec.name === app.spec.name ? app : other)) : [...desired.apps, app];
+  return { ...desired, apps };
+}
+
+/**
+ * What an instance of some generation is started with.
+ * @param {AppWish} app
+ * @param {number} generation
+ * @returns {AppSpec}
+ */
+export function specOf(app, generation) {
+  return app.previous?.find((past) => past.generation >= generation)?.spec ?? app.spec;
+}
+
+/**
+ * Specs of generations that none of the slots is in any more, or may be in again, are dropped.
+ * @param {AppWish} app
+ * @param {SlotWish[]} slots
+ * @returns {AppWish}
+ */
+export function withSlots(app, slots) {
+  const used = slots.flatMap((slot) => [slot.generation, ...(slot.former ? [slot.former.generation] : [])]);
+  const newest = used.length > 0 ? Math.max(...used) : Infinity;
+  const previous = neededOf(app.previous ?? [], used).filter((past) => past.generation < newest);
+  return { ...app, slots, spec: { ...specOf(app, newest), instances: slots.length }, previous };
+}
+
+/**
+ * @param {PastSpec[]} previous
+ * @param {number[]} used  Generations.
+ */
+function neededOf(previous, used) {
+  return previous.filter((past, at) => used.some((generation) => generation <= past.generation && generation > (previous[at - 1]?.generation ?? -Infinity)));
+}
+
+/**
+ * As it is wanted once and for all.
+ * @param {SlotWish} slot
+ * @returns {SlotWish}
+ */
+export function settled({ former: _, ...slot }) {
+  return slot;
+}
+
+/**
+ * @param {AppWish} app
+ * @param {number} id
+ */
+export function hasSlot(app, id) {
+  return app.slots.some((slot) => slot.id === id);
+}

@@ -1,0 +1,212 @@
+import { newMemory } from './slot-history.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { Address, Exit } from '../keeper-link/link.js' */
+/** @import { Life } from '../policy/lifecycle.js' */
+/** @import { AppWish, Desired, SlotWish } from './desired.js' */
+
+/**
+ * A slot in one generation.
+ * @typedef {object} Seat
+ * @property {string} key
+ * @property {number} id  Of the slot.
+ * @property {number} generation
+ * @property {Life} life
+ * @property {AppSpec|null} spec  What its instance was started with. Null when the app is not in the list any more.
+ * @property {string} name
+ * @property {number} slot
+ * @property {string|null} instanceId
+ * @property {number} sinceMs  When it came into its state, wall clock.
+ * @property {number|null} untilMs  When the running timer ends, wall clock.
+ * @property {import('../host/clock.js').Cancel} cancelTimer
+ * @property {'start'|'restart'|'reload'|null} [begunBy]  The command that began it, until it is up.
+ */
+
+/**
+ * One OS process, until the last process of its tree is gone.
+ * @typedef {object} Instance
+ * @property {string} instanceId
+ * @property {Label} label
+ * @property {number} pid  0 until the keeper says.
+ * @property {number|null} startedAtMs
+ * @property {number|null} bootedAtMs  When its main module had been evaluated or it listened, whichever came first; of what cannot say so, when it was started.
+ * @property {Address[]} addresses
+ * @property {boolean} isReady  It said so.
+ * @property {boolean} wasUp  It has been, whatever it is now.
+ * @property {boolean} isAwaitingSecrets  The keeper has not been asked for it.
+ * @property {boolean} isStray  Runs, and the list may have lost it: left alone.
+ * @property {boolean} isOrphan  An earlier keeper had started it.
+ * @property {boolean} isGated  It listens, and no connection comes to it yet.
+ * @property {boolean} isParked
+ * @property {Exit|null} exit
+ * @property {string|null} outPipe
+ * @property {string|null} errPipe
+ * @property {string|null} signalledBy  The command that last sent it a signal.
+ * @property {number} [cpuMs]  What it has used so far, as of the last look.
+ * @property {number} [snapshots]  Of its heap, that are being taken: neither its silence nor its memory means anything.
+ */
+
+/**
+ * What control writes on a process so that any later control knows what it is.
+ * @typedef {object} Label
+ * @property {string} name
+ * @property {number} slot
+ * @property {number} id
+ * @property {number} generation
+ * @property {number} spawns  Ever, for this slot, this one included.
+ * @property {string} scope  Who shares its listening sockets.
+ * @property {string} outFile
+ * @property {string} errorFile
+ * @property {string} [logFile]  Both streams. Empty, or missing where an earlier version wrote the label: none.
+ * @property {boolean} [isGated]  It was started behind a gate.
+ * @property {{killTimeoutMs: number, signal: string|null, tree: boolean, message?: boolean}} stop
+ */
+
+/**
+ * Everything control knows: wishes (`desired`) and facts (the rest).
+ * @typedef {object} World
+ * @property {Desired} desired
+ * @property {Map<string, Seat>} seats  By key. A seat that is down is not there.
+ * @property {Map<string, Instance>} instances
+ * @property {Map<number, import('./slot-history.js').Memory>} memories  By slot id.
+ * @property {Map<string, Set<string>>} openScopes  Scopes whose listening sockets the keeper may hold, with the names the app has had.
+ * @property {Map<string, import('../rollout/supervise.js').Window>} windows  Rollback windows that are open, by the name of the app.
+ * @property {Map<string, import('../rollout/compare.js').Pulse>} pulses  By instance: those that are watched, and the old ones they are measured by.
+ * @property {Set<number>} touched  Slots to which something has happened in this turn.
+ * @property {'kill'|'shutdown'|null} ending  Nothing is wanted any more, whatever `desired` says.
+ * @property {Set<string>} notices
+ */
+
+/**
+ * @param {Desired} desired
+ * @returns {World}
+ */
+export function newWorld(desired) {
+  return { desired, seats: new Map(), instances: new Map(), memories: new Map(), openScopes: new Map(), windows: new Map(), pulses: new Map(), touched: new Set(), ending: null, notices: new Set() };
+}
+
+/**
+ * @param {number} id
+ * @param {number} generation
+ */
+export function seatKey(id, generation) {
+  return `${id}:${generation}`;
+}
+
+/**
+ * @param {World} world
+ * @param {number} id
+ * @returns {import('./slot-history.js').Memory}
+ */
+export function memoryOf(world, id) {
+  const known = world.memories.get(id);
+  if (known) return known;
+  const memory = newMemory();
+  world.memories.set(id, memory);
+  return memory;
+}
+
+/** @typedef {{app: AppWish, wish: SlotWish}} Found */
+
+/** A Desired is never changed in place, so an index of it stays true. @type {WeakMap<Desired, Map<number, Found>>} */
+const indexes = new WeakMap();
+
+/**
+ * @param {World} world
+ * @param {number} id
+ * @returns {Found|null}
+ */
+export function findSlot({ desired }, id) {
+  let index = indexes.get(desired);
+  if (!index) {
+    index = new Map(desired.apps.flatMap((app) => app.slots.map((wish) => [wish.id, { app, wish }])));
+    indexes.set(desired, index);
+  }
+  return index.get(id) ?? null;
+}
+
+/**
+ * Whether the slot of a seat should be up in the seat's generation; or in the one before, as long as a guarded rollout has not replaced it.
+ * @param {World} world
+ * @param {Pick<Seat, 'id'|'generation'>} seat
+ */
+export function isWanted(world, seat) {
+  const wish = findSlot(world, seat.id)?.wish;
+  if (world.ending !== null || wish?.want !== 'up') return false;
+  if (wish.generation === seat.generation) return true;
+  return wish.former?.generation === seat.generation && world.seats.get(seatKey(seat.id, wish.generation))?.life.state !== 'up';
+}
+
+/**
+ * @param {World} world
+ * @param {string} name
+ * @returns {Seat[]}
+ */
+export function seatsOf(world, name) {
+  return [...world.seats.values()].filter((seat) => seat.name === name);
+}
+
+/**
+ * @param {World} world
+ * @param {number} id
+ * @returns {Seat[]}  Oldest generation first.
+ */
+export function seatsOfSlot(world, id) {
+  return [...world.seats.values()].filter((seat) => seat.id === id).sort((a, b) => a.generation - b.generation);
+}
+
+/**
+ * The seat an instance is sitting in now, or null: it has been left behind, or is nobody's.
+ * @param {World} world
+ * @param {string} instanceId
+ * @returns {Seat|null}
+ */
+export function seatOfInstance(world, instanceId) {
+  const label = world.instances.get(instanceId)?.label;
+  const seat = label ? world.seats.get(seatKey(label.id, label.generation)) : undefined;
+  return seat?.instanceId === instanceId ? seat : null;
+}
+
+/**
+ * The slots that have a process, or the rest of one.
+ * @param {World} world
+ * @returns {Set<number>}
+ */
+export function occupiedSlots(world) {
+  return new Set([...world.instances.values()].map((instance) => instance.label.id));
+}
+
+/**
+ * @param {World} world
+ * @param {number} id
+ */
+export function hasProcess(world, id) {
+  return [...world.instances.values()].some((instance) => instance.label.id === id);
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {number} slot
+ * @param {string} [base]  That of the app. Default: its name.
+ * @returns {string}  Instances with the same scope share their listening sockets. A tab is in no app's name, so that no two apps meet.
+ */
+export function scopeOf(spec, slot, base = spec.name) {
+  return spec.mode === 'cluster' ? base : `${base}\t${slot}`;
+}
+
+/**
+ * @param {string} scope
+ * @param {AppWish} app
+ */
+export function isScopeOf(scope, { spec, scope: base = spec.name }) {
+  return scope === base || (scope.startsWith(`${base}\t`) && /^\d+$/.test(scope.slice(base.length + 1)));
+}
+
+/**
+ * @param {World} world
+ * @param {string} scope
+ * @param {string} name  Of the app, as the keeper knows it.
+ */
+export function openScope({ openScopes }, scope, name) {
+  openScopes.set(scope, new Set([...(openScopes.get(scope) ?? []), name]));
+}

@@ -1,0 +1,73 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+import { nearWords } from '../../../lib/shared/did-you-mean.js';
+import { namePattern } from '../../../lib/shared/name-pattern.js';
+
+/** @import { AppWish, Desired, SlotWish } from './desired.js' */
+
+/** @typedef {{app: AppWish, wish: SlotWish}} Selected */
+
+/**
+ * The slots that targets name: all of them once, in the order of the list. Order of meaning: `all`; a name or script path, a namespace, an id; /regex/.
+ * @param {Desired} desired
+ * @param {string[]} targets
+ * @returns {Selected[]}
+ * Throws ERR_NCLUST_APP_NOT_FOUND for a target that names nothing, ERR_NCLUST_BAD_SELECTOR for a pattern that is none.
+ */
+export function select(desired, targets) {
+  const all = desired.apps.flatMap((app) => app.slots.map((wish) => ({ app, wish })));
+  const chosen = new Set(targets.flatMap((target) => selectOne(all, target).map(({ wish }) => wish.id)));
+  return all.filter(({ wish }) => chosen.has(wish.id));
+}
+
+/**
+ * The same as a question, for log lines of apps that may not be in the list yet.
+ * @param {string[]} targets  Empty: everything.
+ * @returns {(desired: Desired, slot: {id: number, name: string}) => boolean}
+ */
+export function matcher(targets) {
+  return (desired, slot) => {
+    if (targets.length === 0 || targets.includes('all') || targets.includes(slot.name)) return true;
+    const all = desired.apps.flatMap((app) => app.slots.map((wish) => ({ app, wish })));
+    return targets.some((target) => matches(all, target).some(({ wish }) => wish.id === slot.id));
+  };
+}
+
+/**
+ * @param {Selected[]} all
+ * @param {string} target
+ * @returns {Selected[]}
+ */
+function selectOne(all, target) {
+  const found = matches(all, target);
+  if (found.length > 0) return found;
+  const message = target === 'all' ? 'There is no app in the list.' : `There is no app, namespace, script or id "${target}" in the list.`;
+  throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', message, { hint: nearMisses(all, target), data: { target } });
+}
+
+/**
+ * @param {Selected[]} all
+ * @param {string} target
+ * @returns {Selected[]}
+ */
+function matches(all, target) {
+  if (target === 'all') return all;
+  const meanings = /** @type {((one: Selected) => boolean)[]} */ ([
+    ({ app }) => app.spec.name === target || app.spec.script === target,
+    ({ app }) => app.spec.namespace === target,
+    ({ wish }) => String(wish.id) === target,
+  ]);
+  const meant = meanings.find((meaning) => all.some(meaning));
+  if (meant) return all.filter(meant);
+  const pattern = namePattern(target);
+  return pattern ? all.filter(({ app }) => pattern.test(app.spec.name)) : [];
+}
+
+/**
+ * @param {Selected[]} all
+ * @param {string} target
+ */
+function nearMisses(all, target) {
+  const names = [...new Set(all.flatMap(({ app }) => [app.spec.name, app.spec.namespace]))];
+  const near = nearWords(target, names);
+  return near.length > 0 ? `Did you mean ${near.slice(0, 5).map((name) => `"${name}"`).join(' or ')}?` : 'See: nclust list';
+}

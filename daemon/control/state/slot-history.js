@@ -1,0 +1,102 @@
+/** @import { Death } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Asked, Life } from '../policy/lifecycle.js' */
+
+/** Deaths kept for each slot. */
+export const DEATHS_KEPT = 10;
+
+/**
+ * What is known about the past of a slot. It lives in a note in the keeper, so that it survives control.
+ * @typedef {object} Memory
+ * @property {number} spawns  Ever, for this slot.
+ * @property {number} resetAt  The value of `spawns` that counts as no restart yet. It grows with each instance of a reload that never served.
+ * @property {RecordedDeath[]} deaths  Oldest first.
+ * @property {SeatMemory|null} seat  The seat that was last changed without a living instance to tell of it.
+ * @property {{generation: number, isOk: boolean}|null} ended  The generation whose program has done its work.
+ * @property {Record<string, Asked>} asked  By instanceId: instances that are being retired, and why.
+ * @property {import('../metrics/lifetime-totals.js').Served|null} [served]  What its instances have answered that are gone.
+ * @property {import('../metrics/spent.js').Spent} [spent]
+ * @property {boolean} isStray  The list had lost the slot while its process ran: it is left alone by later controls too, whose list is whole again.
+ */
+
+/** @typedef {Death & {instanceId: string}} RecordedDeath */
+
+/**
+ * @typedef {object} SeatMemory
+ * @property {number} generation
+ * @property {Life['state']} state
+ * @property {number} streak
+ * @property {number[]} unstableAtMs
+ * @property {boolean} hasFailed
+ * @property {number|null} untilMs  When the back-off ends, wall clock.
+ */
+
+/** @returns {Memory} */
+export function newMemory() {
+  return { spawns: 0, resetAt: 0, deaths: [], seat: null, ended: null, asked: {}, isStray: false };
+}
+
+/** @param {number} id */
+export function noteKey(id) {
+  return `slot:${id}`;
+}
+
+/**
+ * The slot a note is about, or null when it is about something else.
+ * @param {string} key
+ */
+export function slotOfNote(key) {
+  const match = /^slot:(\d+)$/.exec(key);
+  return match ? Number(match[1]) : null;
+}
+
+/**
+ * A note comes from whatever version of control wrote it: what is missing is filled in.
+ * @param {unknown} note
+ * @returns {Memory}
+ */
+export function readNote(note) {
+  return typeof note === 'object' && note !== null ? { ...newMemory(), ...note } : newMemory();
+}
+
+/**
+ * @param {Memory} memory
+ * @param {RecordedDeath} death
+ */
+export function recordDeath(memory, death) {
+  memory.deaths = [...memory.deaths, death].slice(-DEATHS_KEPT);
+}
+
+/**
+ * @param {Memory} memory
+ * @param {string} instanceId
+ */
+export function hasRecorded(memory, instanceId) {
+  return memory.deaths.some((death) => death.instanceId === instanceId);
+}
+
+/**
+ * What ended without ever having served was no restart: what served in its slot did so all along. Called once for each instance.
+ * @param {Memory} memory
+ * @param {number} spawns  As its label says: a counter that was reset since does not count it.
+ */
+export function discount(memory, spawns) {
+  if (memory.resetAt < spawns) memory.resetAt = Math.max(1, memory.resetAt) + 1;
+}
+
+/**
+ * Restarts, by the policy or by command, since the slot was made or reset.
+ * @param {Memory} memory
+ * @param {number} keptOut  Instances that run and do not serve yet, beside what they may replace.
+ */
+export function restartsOf(memory, keptOut) {
+  return Math.max(0, memory.spawns - Math.max(1, memory.resetAt) - keptOut);
+}
+
+/**
+ * @param {Memory} memory
+ * @param {string} instanceId
+ */
+export function forgetAsked(memory, instanceId) {
+  const { [instanceId]: _, ...rest } = memory.asked;
+  memory.asked = rest;
+}

@@ -1,0 +1,218 @@
+import { restartsOf } from '../state/slot-history.js';
+import { instanceEnv, logFiles } from '../spawn/params.js';
+import { isKeptOut } from '../rollout/readiness.js';
+import { pidFileOf } from './pid-files.js';
+import { isWatched } from '../../../lib/shared/spec/triggers.js';
+import { memoryOf, occupiedSlots } from '../state/registry.js';
+
+/** @import { BriefStatus, Death, ShownStatus, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
+/** @import { AppWish, SlotWish } from '../state/desired.js' */
+/** @import { State } from '../policy/lifecycle.js' */
+/** @import { Seat, World } from '../state/registry.js' */
+
+/** @type {Record<State, ShownStatus>} */
+export const SHOWN = { down: 'stopped', starting: 'launching', soaking: 'launching', entering: 'launching', up: 'online', parked: 'stopping', stopping: 'stopping', backoff: 'waiting restart', failed: 'errored' };
+
+/** Of two seats in a slot the one that serves is shown. */
+const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 3, parked: 2, stopping: 1, down: 0 };
+
+/** @type {import('../app-channel/messages.js').Told} */
+const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
+
+/** @typedef {(pid: number) => {cpu: number, memoryBytes: number}} UsageOf */
+
+/**
+ * @typedef {object} Overview
+ * @property {Map<number, Seat>} seats  By slot id: the one that is shown.
+ * @property {Set<number>} withProcess  Ids of slots that have a process, or the remains of one.
+ * @property {Map<number, number>} keptOut  By slot id: instances of a reload that do not serve yet.
+ */
+
+/**
+ * @typedef {object} ShowOptions
+ * @property {boolean} isDetailed
+ * @property {string} home
+ * @property {string} logsFolder
+ * @property {string} pidsFolder
+ * @property {import('../triggers/triggers.js').Triggers['shown']} triggersOf
+ * @property {number} nowMs
+ * @property {UsageOf} usageOf
+ * @property {import('../logs/app-logs.js').LogKeeper['shown']} logsOf
+ * @property {Map<string, import('../app-channel/messages.js').Told>} told  By instance.
+ * @property {Overview} overview  Of now.
+ */
+
+/**
+ * What is found out once for a list of slots. Looked for again for each, it was most of the time that 500 of them take.
+ * @param {World} world
+ * @returns {Overview}
+ */
+export function overviewOf(world) {
+  /** @type {Overview['seats']} */
+  const seats = new Map();
+  for (const seat of world.seats.values()) {
+    const other = seats.get(seat.id);
+    if (!other || RANK[seat.life.state] - RANK[other.life.state] > 0 || (RANK[seat.life.state] === RANK[other.life.state] && seat.generation > other.generation)) seats.set(seat.id, seat);
+  }
+  /** @type {Overview['keptOut']} */
+  const keptOut = new Map();
+  for (const instance of world.instances.values()) if (!instance.exit && isKeptOut(world, instance)) keptOut.set(instance.label.id, (keptOut.get(instance.label.id) ?? 0) + 1);
+  return { seats, withProcess: occupiedSlots(world), keptOut };
+}
+
+/**
+ * One slot as clients see it.
+ * @param {World} world
+ * @param {AppWish} app
+ * @param {SlotWish} wish
+ * @param {ShowOptions} o
+ * @returns {SlotStatus}
+ */
+export function slotStatus(world, app, wish, o) {
+  const { spec } = app;
+  const memory = memoryOf(world, wish.id);
+  const seat = o.overview.seats.get(wish.id);
+  const instance = livingInstance(world, seat);
+  return {
+    // Not the spread first: Node 20 takes 12 ms for 500 objects that begin with one, and 0.4 for these.
+    slot: wish.slot,
+    ...briefStatus(world, app, wish, o),
+    instanceId: instance?.instanceId ?? null,
+    generation: seat?.generation ?? wish.generation,
+    unstableRestarts: seat?.life.unstableAtMs.length ?? memory.seat?.unstableAtMs.length ?? 0,
+    createdAtMs: app.createdAtMs,
+    script: spec.script,
+    args: spec.args,
+    interpreter: spec.interpreter,
+    interpreterArgs: spec.interpreterArgs,
+    cwd: spec.cwd,
+    ...logFiles(spec, wish.id, o.logsFolder),
+    pidFile: pidFileOf(spec, wish.id, o.pidsFolder),
+    nodeVersion: spec.nodeVersion,
+    addresses: instance?.addresses ?? [],
+    waitingFor: world.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets ? 'the values of its secrets' : waitingFor(seat, wish, o.nowMs),
+    isReady: seat?.life.state === 'up',
+    autorestart: spec.autorestart,
+    lastDeath: memory.deaths.length > 0 ? shownDeath(memory.deaths[memory.deaths.length - 1]) : null,
+    ...(o.isDetailed ? { triggers: o.triggersOf(spec.name, wish.id), ...o.logsOf(instance?.instanceId ?? '', spec.name), deaths: memory.deaths.map(shownDeath), axm: o.told.get(instance?.instanceId ?? '') ?? NOTHING_TOLD, spec, effectiveEnv: instanceEnv(seat?.spec ?? spec, wish, o.home) } : {}),
+  };
+}
+
+/**
+ * The same for a table of many.
+ * @param {World} world
+ * @param {AppWish} app
+ * @param {SlotWish} wish
+ * @param {Pick<ShowOptions, 'overview'|'usageOf'>} o
+ * @returns {BriefStatus}
+ */
+export function briefStatus(world, { spec }, wish, { overview, usageOf }) {
+  const seat = overview.seats.get(wish.id);
+  const instance = livingInstance(world, seat);
+  const usage = instance ? usageOf(instance.pid) : null;
+  return {
+    id: wish.id,
+    name: spec.name,
+    namespace: spec.namespace,
+    version: spec.version,
+    mode: spec.mode,
+    pid: instance?.pid ?? 0,
+    status: seat ? SHOWN[seat.life.state] : withoutSeat(world, wish, overview),
+    restarts: restartsOf(memoryOf(world, wish.id), overview.keptOut.get(wish.id) ?? 0),
+    startedAtMs: instance?.startedAtMs ?? null,
+    cpu: usage?.cpu ?? 0,
+    memoryBytes: usage?.memoryBytes ?? 0,
+    user: spec.user,
+    watching: isWatched(spec) && wish.want === 'up',
+  };
+}
+
+/**
+ * @param {World} world
+ * @param {Seat|undefined} seat
+ */
+function livingInstance(world, seat) {
+  const instance = world.instances.get(seat?.instanceId ?? '');
+  return instance && instance.pid > 0 && !instance.exit ? instance : undefined;
+}
+
+/**
+ * Its process is over, but perhaps not the whole tree of it; or its turn to start has not come.
+ * @param {World} world
+ * @param {SlotWish} wish
+ * @param {Overview} overview
+ * @returns {ShownStatus}
+ */
+function withoutSeat(world, wish, { withProcess }) {
+  if (withProcess.has(wish.id)) return 'stopping';
+  return wish.want === 'up' && !world.ending ? 'launching' : 'stopped';
+}
+
+/**
+ * @param {Seat|undefined} seat
+ * @param {SlotWish} wish
+ * @param {number} nowMs
+ */
+function waitingFor(seat, wish, nowMs) {
+  if (!seat) return wish.want === 'up' ? 'its turn to start' : null;
+  const left = seat.untilMs === null ? '' : `${(Math.max(0, seat.untilMs - nowMs) / 1000).toFixed(1)}s`;
+  if (seat.life.state === 'backoff') return `the next attempt in ${left}`;
+  if (seat.life.state === 'stopping') return 'the end of its last process';
+  if (seat.life.state === 'soaking') return left === '' ? 'an answer of its event loop' : `${left} of life, then its first connections`;
+  if (seat.life.state === 'entering') return 'its first connections';
+  if (seat.life.state === 'parked') return 'the end of the rollback window';
+  if (seat.life.state !== 'starting') return null;
+  if (left === '') return 'the process to be created';
+  return seat.spec?.waitReady ? `"ready" from the app, ${left} left` : `a listening socket, or ${left} of life`;
+}
+
+/**
+ * Without what only control needs.
+ * @param {import('../state/slot-history.js').RecordedDeath} death
+ * @returns {Death}
+ */
+function shownDeath({ instanceId: _, ...death }) {
+  return death;
+}
+
+/**
+ * What can be said of a slot that is not in the list any more.
+ * @param {{id: number, name: string, slot: number}} slot
+ * @returns {SlotStatus}
+ */
+export function deletedStatus({ id, name, slot }) {
+  return {
+    id,
+    name,
+    slot,
+    namespace: 'default',
+    instanceId: null,
+    pid: 0,
+    status: 'stopped',
+    generation: 0,
+    restarts: 0,
+    unstableRestarts: 0,
+    startedAtMs: null,
+    createdAtMs: 0,
+    cpu: 0,
+    memoryBytes: 0,
+    mode: 'fork',
+    version: 'N/A',
+    user: '',
+    script: '',
+    args: [],
+    interpreter: 'none',
+    interpreterArgs: [],
+    cwd: '',
+    outFile: '',
+    errorFile: '',
+    pidFile: '',
+    nodeVersion: null,
+    watching: false,
+    addresses: [],
+    waitingFor: null,
+    isReady: false,
+    autorestart: true,
+    lastDeath: null,
+  };
+}

@@ -1,0 +1,85 @@
+import { createRequire } from 'node:module';
+
+/** @import { Clock } from '../host/clock.js' */
+
+/** The longest sleep, in ms: a wall clock that was corrected is noticed by then. */
+const NAP_MS = 30_000;
+
+/** @typedef {(pattern: string, afterMs: number) => number|null} NextRun  Wall clock, in ms. Null: never again. Throws what croner says of a pattern that is none. */
+
+/**
+ * Calls at the times of cron patterns. What was missed while control was away is not made up for.
+ * @typedef {object} Crons
+ * @property {(patterns: Map<string, string>) => void} sync  By app. Those that are not in it are over.
+ * @property {(name: string) => number|null} nextRunMs
+ * @property {() => void} close
+ */
+
+/**
+ * @param {object} o
+ * @param {Clock} o.clock
+ * @param {NextRun} [o.nextRun]
+ * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {(name: string, pattern: string) => void} o.onDue
+ * @returns {Crons}
+ */
+export function createCrons({ clock, nextRun = cronerNextRun, journal, onDue }) {
+  /** @type {Map<string, {pattern: string, atMs: number|null, cancel: import('../host/clock.js').Cancel}>} */
+  const entries = new Map();
+
+  /** @param {string} name @param {string} pattern */
+  function arm(name, pattern) {
+    const entry = { pattern, atMs: nextOf(name, pattern), cancel: () => {} };
+    entries.set(name, entry);
+
+    function sleep() {
+      if (entry.atMs === null) return;
+      entry.cancel = clock.after(Math.min(NAP_MS, Math.max(0, entry.atMs - clock.nowMs())), wake);
+    }
+
+    function wake() {
+      if (entry.atMs !== null && clock.nowMs() >= entry.atMs) {
+        entry.atMs = nextOf(name, pattern);
+        onDue(name, pattern);
+      }
+      sleep();
+    }
+
+    sleep();
+  }
+
+  /** @param {string} name @param {string} pattern */
+  function nextOf(name, pattern) {
+    try {
+      return nextRun(pattern, clock.nowMs());
+    } catch (error) {
+      // It was looked at when the app was started: the list is of another version.
+      journal('cron-pattern-bad', { app: name, pattern, message: /** @type {Error} */ (error).message });
+      return null;
+    }
+  }
+
+  return {
+    sync(patterns) {
+      for (const [name, { pattern, cancel }] of entries) {
+        if (patterns.get(name) === pattern) continue;
+        cancel();
+        entries.delete(name);
+      }
+      for (const [name, pattern] of patterns) if (!entries.has(name)) arm(name, pattern);
+    },
+    nextRunMs: (name) => entries.get(name)?.atMs ?? null,
+    close() {
+      for (const { cancel } of entries.values()) cancel();
+      entries.clear();
+    },
+  };
+}
+
+/** @type {NextRun} */
+export function cronerNextRun(pattern, afterMs) {
+  // Most homes have no cron.
+  const require = createRequire(import.meta.url);
+  const { Cron } = /** @type {typeof import('croner')} */ (require('croner'));
+  return new Cron(pattern, { paused: true }).nextRun(new Date(afterMs))?.getTime() ?? null;
+}

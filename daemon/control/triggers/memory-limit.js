@@ -1,0 +1,122 @@
+/** @import { Clock } from '../host/clock.js' */
+/** @import { ReadTrees } from '../host/process-trees.js' */
+
+/** How often memory is looked at, in ms. */
+const TICK_MS = 1_000;
+
+/** Above its limit this soon after it was judged for the first time, in ms, an instance needs more than the limit, and does not leak. */
+const AT_ONCE_MS = 5_000;
+
+/** The longest time an instance that needs more than its limit is left alone, in ms. */
+const PAUSE_MAX_MS = 10 * 60_000;
+
+const BACKOFF_MIN_MS = 100;
+
+const MB = 1024 ** 2;
+
+/**
+ * An instance that serves and has a limit.
+ * @typedef {object} Limited
+ * @property {string} name
+ * @property {number} id  Of its slot.
+ * @property {number} pid
+ * @property {number} startedAtMs
+ * @property {number} limitBytes
+ * @property {number} minUptimeMs
+ * @property {number} backoffMs
+ */
+
+/** @typedef {{bytes: number, misses: number}} Shown  `misses`: how many instances in a row were above the limit as soon as they were judged. */
+
+/**
+ * @typedef {object} MemoryWatch
+ * @property {(ids: Set<number>) => void} sync  The slots that have a limit; without one nothing is read.
+ * @property {(id: number) => Shown|null} shown
+ * @property {() => void} close
+ */
+
+/**
+ * Looks every second whether instances are within their limits. Of an app one instance at a time is above it: the next look finds the others.
+ * @param {object} o
+ * @param {Clock} o.clock
+ * @param {ReadTrees} o.readTrees
+ * @param {(pids: number[]) => number|null} o.sharedBytes
+ * @param {() => Limited[]} o.limited  Those to look at now: an app that is being replaced is left alone.
+ * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {(one: Limited, reason: string) => void} o.onAbove
+ * @returns {MemoryWatch}
+ */
+export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, journal, onAbove }) {
+  /** @type {Map<number, Shown>} */
+  const slots = new Map();
+  /** @type {import('../host/clock.js').Cancel|null} */
+  let cancel = null;
+  let isReading = false;
+
+  async function tick() {
+    if (isReading) return; // A machine so slow that it has not finished the last one.
+    const before = limited();
+    if (before.length === 0) return;
+    isReading = true;
+    try {
+      judge(await readTrees(before.map(({ pid }) => pid)), before);
+    } catch (error) {
+      journal('memory-unreadable', { message: /** @type {Error} */ (error).message });
+    } finally {
+      isReading = false;
+    }
+  }
+
+  /** @param {Awaited<ReturnType<ReadTrees>>} trees @param {Limited[]} before */
+  function judge(trees, before) {
+    /** @type {Map<string, {one: Limited, bytes: number}>} */
+    const worst = new Map();
+    for (const one of before) {
+      const tree = trees.get(one.pid);
+      if (!tree) continue;
+      const bytes = tree.bytes > one.limitBytes && tree.pids.length > 1 ? sharedBytes(tree.pids) ?? tree.bytes : tree.bytes;
+      const { misses } = slots.get(one.id) ?? { misses: 0 };
+      slots.set(one.id, { bytes, misses });
+      const isHigher = bytes - one.limitBytes > (worst.get(one.name)?.bytes ?? 0) - (worst.get(one.name)?.one.limitBytes ?? 0);
+      if (isHigher && ageOf(one) >= pauseMs(one, misses)) worst.set(one.name, { one, bytes });
+    }
+    for (const { one, bytes } of worst.values()) {
+      const { misses } = /** @type {Shown} */ (slots.get(one.id));
+      slots.set(one.id, { bytes, misses: ageOf(one) < pauseMs(one, misses) + AT_ONCE_MS ? misses + 1 : 0 });
+      onAbove(one, `${megabytes(bytes)} above ${megabytes(one.limitBytes)}`);
+    }
+  }
+
+  /** @param {Limited} one */
+  function ageOf({ startedAtMs }) {
+    const ageMs = clock.nowMs() - startedAtMs;
+    return ageMs < 0 ? Infinity : ageMs; // The wall clock was set back: nobody knows.
+  }
+
+  return {
+    sync(ids) {
+      for (const id of slots.keys()) if (!ids.has(id)) slots.delete(id);
+      if (ids.size > 0 === (cancel !== null)) return;
+      cancel?.();
+      cancel = ids.size > 0 ? clock.every(TICK_MS, () => void tick()) : null;
+    },
+    shown: (id) => slots.get(id) ?? null,
+    close: () => cancel?.(),
+  };
+}
+
+/**
+ * How old an instance has to be before its memory counts.
+ * @param {Pick<Limited, 'minUptimeMs'|'backoffMs'>} one
+ * @param {number} misses
+ */
+export function pauseMs({ minUptimeMs, backoffMs }, misses) {
+  if (misses === 0) return minUptimeMs;
+  return Math.max(minUptimeMs, Math.min(PAUSE_MAX_MS, Math.max(BACKOFF_MIN_MS, backoffMs) * 2 ** misses));
+}
+
+/** @param {number} bytes */
+function megabytes(bytes) {
+  const mb = bytes / MB;
+  return `${mb < 100 ? Number(mb.toFixed(1)) : Math.round(mb)} MB`;
+}

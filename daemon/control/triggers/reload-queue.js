@@ -1,0 +1,110 @@
+/** @import { AppWish } from '../state/desired.js' */
+
+/**
+ * Apps that are replaced at a time. A checkout, or three o'clock, is the turn of all of them, and a machine that boots hundreds of programs at once serves nobody.
+ */
+const APPS_AT_ONCE = 8;
+
+/** @typedef {'watch'|'cron'|'memory'} Trigger */
+
+/**
+ * What a trigger asks for.
+ * @typedef {object} Due
+ * @property {Trigger} trigger
+ * @property {string} by  Trigger and reason: "watch: src/a.js changed".
+ * @property {(app: AppWish) => number[]} choose  The slots, as things stand when its turn comes.
+ */
+
+/** @typedef {{atMs: number, by: string, problem: string|null}} LastTurn  `problem`: why it did not come about. */
+
+/**
+ * Replaces each app one reload at a time, and a few apps: what becomes due meanwhile is done once afterwards, however often it was.
+ * @typedef {object} Turns
+ * @property {(name: string, due: Due) => void} ask
+ * @property {(name: string) => boolean} isBusy
+ * @property {(name: string) => LastTurn|null} last
+ * @property {(isListed: (name: string) => boolean) => void} forget  What is known of the others.
+ */
+
+/**
+ * @param {object} o
+ * @param {(name: string, due: Due) => Promise<boolean>} o.reload  Resolves when it has come about; false: there was nothing to do.
+ * @param {() => number} o.nowMs
+ * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @returns {Turns}
+ */
+export function createTurns({ reload, nowMs, journal }) {
+  /** @type {Set<string>} */
+  const busy = new Set();
+  /** @type {Map<string, Due>} */
+  const pending = new Map();
+  /** @type {Map<string, LastTurn>} */
+  const lasts = new Map();
+  let underWay = 0;
+  /** @type {(() => void)[]} */
+  const queue = [];
+
+  /** @param {Due['trigger']} trigger @returns {Promise<void>|null} */
+  function waitForRoom(trigger) {
+    if (underWay < APPS_AT_ONCE) {
+      underWay += 1;
+      return null;
+    }
+    // Memory does not wait for files or the clock.
+    return new Promise((resolve) => void (trigger === 'memory' ? queue.unshift(resolve) : queue.push(resolve)));
+  }
+
+  function leaveRoom() {
+    const next = queue.shift();
+    if (next) next();
+    else underWay -= 1;
+  }
+
+  /** @param {string} name @param {Due} due */
+  async function take(name, due) {
+    const turn = { atMs: nowMs(), by: due.by, problem: null };
+    journal('triggered', { app: name, by: due.by });
+    try {
+      if (await reload(name, due)) lasts.set(name, turn);
+    } catch (error) {
+      const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
+      journal('trigger-failed', { app: name, by: due.by, code, message });
+      lasts.set(name, { ...turn, problem: message });
+    }
+  }
+
+  /** @param {string} name @param {Due} due */
+  async function begin(name, due) {
+    busy.add(name);
+    for (let next = /** @type {Due|undefined} */ (due); next; next = pending.get(name)) {
+      pending.delete(name);
+      const room = waitForRoom(next.trigger);
+      if (room) await room;
+      await take(name, next);
+      leaveRoom();
+    }
+    busy.delete(name);
+  }
+
+  return {
+    ask(name, due) {
+      if (busy.has(name)) pending.set(name, both(pending.get(name), due));
+      else void begin(name, due); // Never rejects: take() keeps what went wrong.
+    },
+    isBusy: (name) => busy.has(name),
+    last: (name) => lasts.get(name) ?? null,
+    forget(isListed) {
+      for (const name of lasts.keys()) if (!isListed(name)) lasts.delete(name);
+    },
+  };
+}
+
+/**
+ * One reload does for both.
+ * @param {Due|undefined} one
+ * @param {Due} other
+ * @returns {Due}
+ */
+function both(one, other) {
+  return one ? { ...one, choose: (app) => [...new Set([...one.choose(app), ...other.choose(app)])] } : other;
+}

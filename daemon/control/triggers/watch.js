@@ -1,0 +1,103 @@
+import { logFiles } from '../spawn/params.js';
+import { pidFileOf } from '../status/pid-files.js';
+import { watchForApp } from './app-watch.js';
+import { createSharedWatchers } from './shared-watchers.js';
+import { watchScope } from './watch-scope.js';
+import { loadGlobs } from './watcher.js';
+
+/** @import { WatchShown } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Desk } from '../api/methods.js' */
+/** @import { AppWish } from '../state/desired.js' */
+/** @import { AppWatch } from './app-watch.js' */
+/** @import { WatcherOptions } from './watcher.js' */
+/** @import { WatchScope } from './watch-scope.js' */
+
+/**
+ * The watching of all apps.
+ * @typedef {object} Watches
+ * @property {(apps: AppWish[]) => void} sync  Those to watch for from now on; the others are not any more.
+ * @property {(name: string) => WatchShown|null} shown
+ * @property {() => void} close
+ */
+
+/**
+ * @param {object} o
+ * @param {Pick<Desk, 'parts'|'paths'>} o.desk
+ * @param {import('./watcher.js').OpenWatcher} o.openWatcher
+ * @param {import('./app-watch.js').Identify} [o.identify]
+ * @param {(name: string, reason: string) => void} o.onSettled
+ * @returns {Watches}
+ */
+export function createWatches({ desk: { parts, paths }, openWatcher, identify, onSettled }) {
+  /** @type {Map<string, {key: string, watch: AppWatch}>} */
+  const entries = new Map();
+  const share = createSharedWatchers(openWatcher);
+
+  /** @param {AppWish} app @returns {AppWatch} */
+  function begin(app) {
+    try {
+      return open(app);
+    } catch (error) {
+      // It must not take along what else follows from a change: the home could never be used again.
+      const { message } = /** @type {Error} */ (error);
+      parts.journal('watch-failed', { app: app.spec.name, message });
+      return { paths: () => app.spec.watch, isReady: () => false, problem: () => message, close() {} };
+    }
+  }
+
+  /** @param {AppWish} app */
+  function open({ spec, slots }) {
+    const files = slots.flatMap(({ id }) => [...Object.values(logFiles(spec, id, paths.logs)), pidFileOf(spec, id, paths.pids)]);
+    const scope = watchScope(spec, { globs: loadGlobs(), ownFolders: [paths.home, ...homeFiles(paths)], ownFiles: [...new Set(files)] });
+    return watchForApp(scope, {
+      clock: parts.clock,
+      open: (o) => share(sameFor(spec, scope, o), o),
+      identify,
+      options: spec.watchOptions,
+      delayMs: spec.watchDelayMs,
+      onSettled: ({ file, count }) => onSettled(spec.name, `${file} changed${count > 1 ? `, and ${count - 1} more` : ''}`),
+    });
+  }
+
+  return {
+    sync(apps) {
+      const wanted = new Map(apps.map((app) => [app.spec.name, app]));
+      for (const [name, { key, watch }] of entries) {
+        const app = wanted.get(name);
+        if (app && keyOf(app) === key) continue;
+        watch.close();
+        entries.delete(name);
+      }
+      for (const [name, app] of wanted) if (!entries.has(name)) entries.set(name, { key: keyOf(app), watch: begin(app) });
+    },
+    shown(name) {
+      const watch = entries.get(name)?.watch;
+      return watch ? { paths: watch.paths(), isReady: watch.isReady(), problem: watch.problem() } : null;
+    },
+    close() {
+      for (const { watch } of entries.values()) watch.close();
+      entries.clear();
+    },
+  };
+}
+
+/** When it changes, what is watched does. @param {AppWish} app */
+function keyOf({ spec, slots }) {
+  const { cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile } = spec;
+  return JSON.stringify([cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile, slots.map(({ id }) => id)]);
+}
+
+/**
+ * Whoever has the same sees the same changes.
+ * @param {AppWish['spec']} spec
+ * @param {WatchScope} scope
+ * @param {WatcherOptions} o
+ */
+function sameFor({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }, { ownFiles }, { roots, identities }) {
+  return JSON.stringify([cwd, watch, ignoreWatch, watchExtensions, watchOptions, ownFiles, roots, identities]);
+}
+
+/** Where an app runs in the home itself, what the manager writes there is told apart by its name. @param {Desk['paths']} paths */
+function homeFiles({ home: _, ...others }) {
+  return Object.values(others);
+}

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { NclustError } from '../../../lib/shared/errors.js';
+
+/** Where control's own code is. The keeper's is in daemon/keeper and daemon/agent, and it knows its digest itself. */
+const OWN = ['package.json', 'daemon/control', 'lib/shared'];
+
+/** Reading the modules of one process of the manager takes a tenth of a second; a slow disk may take its time. */
+const PROBE_MS = 20_000;
+
+/** The word behind main.js that makes it tell what it is in place of doing it. */
+export const PROBE = '--probe';
+
+/**
+ * Code that a manager can run from.
+ * @typedef {object} Installation
+ * @property {string} root  The folder of the package.
+ * @property {string} node  The binary that runs it.
+ */
+
+/** @typedef {Installation & {digest: string}} Own  With the digest of control's code, as it was when it was read. */
+
+/** @typedef {{version: string, digest: string}} Told  What one process of the manager says about its code. */
+
+/** @returns {Installation}  The one this process runs from. */
+export function ownInstallation() {
+  return { root: fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, ''), node: process.execPath };
+}
+
+/**
+ * @param {string} root
+ * @returns {string}  Of the files as they are now: taken at boot, it is that of the code that runs.
+ */
+export function controlDigest(root) {
+  const hash = createHash('sha256');
+  for (const name of OWN.flatMap((part) => filesOf(root, part))) hash.update(`${name}\0`).update(readFileSync(join(root, name)));
+  return hash.digest('hex');
+}
+
+/**
+ * Has both processes of another installation read their modules and say what they are: code that does not even come so far replaces nothing.
+ * @param {Installation} installation
+ * @returns {Promise<{keeper: Told, control: Told}>}  Rejects with ERR_NCLUST_UPDATE_FAILED.
+ */
+export async function probe(installation) {
+  const [keeper, control] = await Promise.all(['keeper', 'control'].map((name) => probeOne(installation, name)));
+  return { keeper, control };
+}
+
+/**
+ * @param {Installation} installation
+ * @param {string} name
+ * @returns {Promise<Told>}
+ */
+function probeOne({ root, node }, name) {
+  const main = join(root, 'daemon', name, 'main.js');
+  return new Promise((resolve, reject) => {
+    // No home: what does not know the word must not take ours.
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, NCLUST_HOME: '/dev/null' };
+    execFile(node, [main, PROBE], { cwd: '/', env, timeout: PROBE_MS, killSignal: 'SIGKILL' }, (error, out, err) => {
+      try {
+        const { version, digest } = JSON.parse(out);
+        if (typeof version === 'string' && typeof digest === 'string') return resolve({ version, digest });
+      } catch {
+        // Told below, with what it wrote.
+      }
+      reject(unusable(main, error, err));
+    });
+  });
+}
+
+/**
+ * @param {string} main
+ * @param {import('node:child_process').ExecFileException|null} error
+ * @param {string} err
+ */
+function unusable(main, error, err) {
+  const how = error?.killed ? `did not answer within ${PROBE_MS / 1_000}s` : error?.code !== undefined ? `failed (${error.code})` : 'is not of a version that can be updated to';
+  return new NclustError('ERR_NCLUST_UPDATE_FAILED', `Nothing was replaced: "${main}" ${how}.`, {
+    hint: 'Install nclust again, then run: nclust update',
+    data: { lastLines: err.trimEnd().split('\n').slice(-20).filter(Boolean) },
+  });
+}
+
+/**
+ * @param {string} root
+ * @param {string} part  A file or a folder.
+ * @returns {string[]}
+ */
+function filesOf(root, part) {
+  if (!statSync(join(root, part)).isDirectory()) return [part];
+  return readdirSync(join(root, part), { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => filesOf(root, join(part, entry.name)));
+}

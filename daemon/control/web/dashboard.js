@@ -1,0 +1,258 @@
+import { networkInterfaces } from 'node:os';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { TICK_MS } from '../../../lib/shared/metrics.js';
+import { unservedNotice, whyUnserved } from '../../../lib/shared/settings/unserved.js';
+import { isLoopback, parseWebListen, WEB_HOST, WEB_LISTEN_FORMS, WEB_PORT, writeWebAddress } from '../../../lib/shared/settings/web-target.js';
+
+/** @import { Unserved } from '../../../lib/shared/settings/unserved.js' */
+/** @import { WebAddress } from '../../../lib/shared/settings/web-target.js' */
+/** @import { Dashboard } from './server.js' */
+
+/** Ports that are tried one after the other when nobody has asked for one. */
+const PORTS_TRIED = 20;
+
+/**
+ * What is asked of it; what is left out stays as it is.
+ * @typedef {object} WebWish
+ * @property {string} [listen]
+ * @property {boolean} [mayAct]
+ * @property {boolean} [allowRemote]
+ * @property {boolean} [isNewToken]
+ */
+
+/** @typedef {{isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[]}} WebShown  `url` has the token in it. */
+
+/**
+ * The dashboard, where the settings say so. Without that nothing of it is even loaded.
+ * @typedef {object} Web
+ * @property {(wish: WebWish) => Promise<WebShown>} begin  In the settings when it resolves. Rejects with ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE; then what was served is served.
+ * @property {() => Promise<{wasOn: boolean}>} end  Nobody gets in with the old token any more.
+ * @property {() => Promise<void>} look  Does what the settings say. Never rejects.
+ * @property {() => Promise<Unserved|null>} lookNow  The same after what is under way; null: it is served, or is not to be. Never rejects.
+ * @property {() => string[]} notices  For people: what does not work.
+ * @property {() => Promise<void>} close  Leaves the settings alone.
+ */
+
+/**
+ * @param {object} o
+ * @param {import('../settings.js').Settings} o.settings
+ * @param {string} o.tokenFile
+ * @param {() => import('../api/methods.js').Desk} o.desk
+ * @param {(listener: () => void) => () => void} o.onTick
+ * @param {import('../host/clock.js').Clock} o.clock
+ * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {string} [o.folder]  Of the page.
+ * @returns {Web}
+ */
+export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, folder }) {
+  /** @type {{dashboard: Dashboard, token: string, mayAct: boolean}|null} */
+  let open = null;
+  /** Why its address could not be had. @type {string|null} */
+  let problem = null;
+  let isLooking = false;
+  /** @type {Promise<unknown>} */
+  let last = Promise.resolve();
+
+  /** One change after the other. @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+  function inTurn(work) {
+    const done = last.then(work);
+    last = done.catch(() => {}); // Who asked is told.
+    return done;
+  }
+
+  /** @param {WebAddress} address */
+  async function serve(address) {
+    const [{ serveDashboard }, { keptToken, tokenCheck }] = await Promise.all([import('./server.js'), import('./token.js')]);
+    const token = keptToken(tokenFile);
+    const dashboard = await serveDashboard(address, { desk: desk(), clock, isRight: tokenCheck(token), mayAct: () => settings.web().mayAct, folder });
+    journal('web-served', dashboard.address);
+    return { dashboard, token, mayAct: settings.web().mayAct };
+  }
+
+  /** @param {WebAddress|null} wanted  Null: where it is free. */
+  async function serveSomewhere(wanted) {
+    const ports = wanted ? [wanted.port] : Array.from({ length: PORTS_TRIED }, (_, at) => WEB_PORT + at);
+    const host = wanted?.host ?? WEB_HOST;
+    for (const port of ports) {
+      try {
+        return { ...(await serve({ host, port })), takenPorts: ports.slice(0, ports.indexOf(port)) };
+      } catch (error) {
+        if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EADDRINUSE' || port === ports.at(-1)) throw failed({ host, port }, error);
+      }
+    }
+    throw new Error('unreachable: the last port throws');
+  }
+
+  async function shut() {
+    const was = open;
+    open = null;
+    await was?.dashboard.close();
+    if (was) journal('web-ended', was.dashboard.address);
+  }
+
+  /** @type {Web['begin']} */
+  async function begin({ listen, mayAct, allowRemote, isNewToken = false }) {
+    const { listen: kept, allowRemote: wasRemote } = settings.web();
+    const asked = listen === undefined ? null : readListen(listen);
+    const wanted = asked ?? (kept.kind === 'tcp' ? kept : null);
+    const isRemote = wanted !== null && !isLoopback(wanted);
+    if (isRemote && !(allowRemote ?? wasRemote)) throw tooFar(wanted);
+    let takenPorts = /** @type {number[]} */ ([]);
+    if (!open || (wanted && !isAt(open.dashboard.address, wanted))) {
+      // The same port of another address may be ours. Should the new one fail, the next look opens the old one.
+      if (open && wanted?.port === open.dashboard.address.port) await shut();
+      const next = await serveSomewhere(wanted);
+      takenPorts = next.takenPorts;
+      // Written before the old one is closed: should that fail, nothing has changed.
+      try {
+        if (allowRemote !== undefined) settings.set('web.allow_remote', String(allowRemote));
+        settings.set('web.listen', writeWebAddress(next.dashboard.address));
+      } catch (error) {
+        await next.dashboard.close();
+        throw error;
+      }
+      await shut();
+      open = next;
+    } else if (allowRemote !== undefined) settings.set('web.allow_remote', String(allowRemote));
+    problem = null;
+    if (mayAct !== undefined) settings.set('web.actions', String(mayAct));
+    if (isNewToken) await renewToken(open);
+    keepUp(open);
+    return shown(open, takenPorts);
+  }
+
+  /** @param {NonNullable<typeof open>} served */
+  async function renewToken(served) {
+    const { newToken, tokenCheck } = await import('./token.js');
+    served.token = newToken(tokenFile);
+    served.dashboard.changeToken(tokenCheck(served.token));
+    served.dashboard.sendAway();
+  }
+
+  /** Pages were told whether they may act. @param {NonNullable<typeof open>} served */
+  function keepUp(served) {
+    const { mayAct } = settings.web();
+    if (served.mayAct !== mayAct) served.dashboard.sendAway();
+    served.mayAct = mayAct;
+  }
+
+  /** @type {Web['end']} */
+  async function end() {
+    const wasOn = settings.web().listen.kind !== 'none';
+    const { rmSync } = await import('node:fs');
+    for (const key of ['web.listen', 'web.actions', 'web.allow_remote']) settings.unset(key);
+    await shut();
+    rmSync(tokenFile, { force: true });
+    problem = null;
+    return { wasOn };
+  }
+
+  async function settle() {
+    const { listen, allowRemote } = settings.web();
+    if (listen.kind === 'none') {
+      problem = null;
+      return shut();
+    }
+    if (open && isAt(open.dashboard.address, listen)) return keepUp(open);
+    await shut();
+    if (isTooFar(listen, allowRemote)) {
+      problem = null; // The notices say so while the settings do.
+      return undefined;
+    }
+    try {
+      open = await serve(listen);
+      problem = null;
+    } catch (error) {
+      problem = reasonOf(error);
+    }
+    return undefined;
+  }
+
+  /** @type {Web['look']} */
+  async function look() {
+    if (isLooking || (settings.web().listen.kind === 'none' && open === null && problem === null)) return;
+    isLooking = true;
+    await inTurn(settle).catch(tellFailure);
+    isLooking = false;
+  }
+
+  /** @type {Web['lookNow']} */
+  async function lookNow() {
+    await inTurn(settle).catch(tellFailure);
+    return problem === null ? null : { reason: problem, retryMs: TICK_MS };
+  }
+
+  /** @param {unknown} error */
+  function tellFailure(error) {
+    journal('web-failed', { message: reasonOf(error) });
+  }
+
+  const stop = onTick(() => void look());
+  return {
+    begin: (wish) => inTurn(() => begin(wish)),
+    end: () => inTurn(end),
+    look,
+    lookNow,
+    notices() {
+      const { listen, allowRemote } = settings.web();
+      if (listen.kind === 'none') return [];
+      const where = writeWebAddress(listen);
+      if (isTooFar(listen, allowRemote)) return [`The dashboard is not served on "${where}": others could reach that address; to allow it: nclust set web.allow_remote true.`];
+      return problem === null ? [] : [unservedNotice({ what: 'The dashboard', where, reason: problem, instead: `nclust web --listen ${writeWebAddress({ ...listen, port: 0 })}` })];
+    },
+    close() {
+      stop();
+      return inTurn(shut);
+    },
+  };
+
+  /** @param {NonNullable<typeof open>} served @param {number[]} takenPorts @returns {WebShown} */
+  function shown({ dashboard: { address }, token, mayAct }, takenPorts) {
+    const { host, port } = address;
+    return { isOn: true, url: `http://${writeWebAddress({ host: reachableHost(host), port })}/#token=${token}`, host, port, mayAct, isRemote: !isLoopback(address), takenPorts };
+  }
+}
+
+/** @param {string} text @returns {WebAddress} */
+function readListen(text) {
+  const address = parseWebListen(text);
+  if (address) return address;
+  throw new NclustError('ERR_NCLUST_BAD_SETTING', `The dashboard cannot listen on "${text}"; accepted: ${WEB_LISTEN_FORMS}.`, { hint: `Without --listen it is ${WEB_HOST}:${WEB_PORT}, or the next port that is free.`, data: { key: 'web.listen' } });
+}
+
+/** @param {WebAddress} address @param {WebAddress} wanted */
+function isAt(address, wanted) {
+  return address.host === wanted.host && (wanted.port === 0 || address.port === wanted.port);
+}
+
+/** @param {WebAddress} address @param {boolean} allowRemote */
+function isTooFar(address, allowRemote) {
+  return !isLoopback(address) && !allowRemote;
+}
+
+/** A server that listens everywhere is reached by one of its addresses. @param {string} host */
+function reachableHost(host) {
+  if (host !== '0.0.0.0' && host !== '::') return host;
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? WEB_HOST;
+}
+
+/** @param {WebAddress} address */
+function tooFar(address) {
+  return new NclustError('ERR_NCLUST_BAD_SETTING', `The dashboard does not listen on "${writeWebAddress(address)}": others could reach that address, and what it sends is not encrypted.`, {
+    hint: 'Leave it on 127.0.0.1 and come through a tunnel (ssh -L 9616:127.0.0.1:9616 host), or allow it: --allow-remote',
+    data: { key: 'web.listen' },
+  });
+}
+
+/** @param {WebAddress} address @param {unknown} error */
+function failed(address, error) {
+  const reason = reasonOf(error);
+  return new NclustError('ERR_NCLUST_WEB_FAILED', `The dashboard cannot be served on "${writeWebAddress(address)}": ${whyUnserved(reason)}.`, { hint: 'Choose another one: nclust web --listen 127.0.0.1:0 takes any port that is free.', data: { ...address, reason }, cause: error });
+}
+
+/** @param {unknown} error */
+function reasonOf(error) {
+  const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+  return code ?? message;
+}

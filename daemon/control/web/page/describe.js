@@ -1,0 +1,117 @@
+import { describeDeath } from '../../../../lib/render/death.js';
+import { isAsked } from '../../../../lib/render/event-text.js';
+import { ago, clockTime } from '../../../../lib/render/time.js';
+import { formatDuration } from '../../../../lib/shared/units.js';
+import { bytes, counted } from './format.js';
+import { shownText } from './log-lines.js';
+
+/** @import { WorkerSample } from '../../../../lib/shared/metrics.js' */
+/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
+
+/** @typedef {[label: string, text: string]} Fact */
+
+/**
+ * How it runs, why it last died, what it waits for: what `nclust describe` tells.
+ * @param {SlotStatus[]} slots  With detail; of one app, or one of it.
+ * @param {number} nowMs
+ * @returns {Fact[]}
+ */
+export function factsOf(slots, nowMs) {
+  const [slot] = slots;
+  if (!slot) return [];
+  const isOne = slots.length === 1;
+  const waiting = slots.filter(({ waitingFor }) => waitingFor);
+  return [
+    ...waiting.map(({ slot: index, waitingFor }) => fact('Waiting for', `${isOne ? '' : `instance ${index}: `}${waitingFor}`)),
+    ...lastDeath(slots, nowMs),
+    fact('Script', [slot.script, ...slot.args].join(' ')),
+    fact('Runs as', `${slot.mode} mode${slot.interpreter === 'none' ? '' : `, ${[slot.interpreter, ...slot.interpreterArgs].join(' ')}`}${slot.nodeVersion ? `, Node.js ${slot.nodeVersion.replace(/^v/, '')}` : ''}`),
+    fact('Folder', slot.cwd),
+    ...listening(slots),
+    fact('User', slot.user),
+    ...(slot.version && slot.version !== 'N/A' ? [fact('Version', slot.version)] : []),
+    ...(isOne ? [fact('Process', `${slot.pid ? `pid ${slot.pid}` : 'none'}, id ${slot.id}, instance ${slot.slot}, generation ${slot.generation}`)] : [fact('Instances', `${slots.length}, generation ${Math.max(...slots.map(({ generation }) => generation))}`)]),
+    fact('Restarts', `${sum(slots, 'restarts')}${sum(slots, 'unstableRestarts') > 0 ? `, ${sum(slots, 'unstableRestarts')} of them unstable` : ''}`),
+    ...policy(slot),
+    ...triggers(slot, nowMs),
+    ...(slot.logLost ? [fact('Log lines lost', `${counted(slot.logLost.lines, 'line')} in the last hour: ${slot.logLost.reason}`)] : []),
+    ...(/** @type {const} */ (['logFile', 'outFile', 'errorFile'])).flatMap((field) => shared(slots, field)).filter((path, at, all) => all.indexOf(path) === at).map((path) => fact('Log file', path)),
+    ...told(slots),
+    fact('In the list since', clockTime(Math.min(...slots.map(({ createdAtMs }) => createdAtMs)), nowMs)),
+  ];
+}
+
+/**
+ * @param {SlotStatus[]} slots
+ * @returns {{title: string, lines: string[]}|null}  Of the last death that nobody asked for.
+ */
+export function lastWords(slots) {
+  const dead = slots.filter(({ lastDeath: death }) => death && !isAsked(death) && death.lastLines.length > 0).sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
+  if (!dead?.lastDeath) return null;
+  return { title: `Last words of instance ${dead.slot}, pid ${dead.lastDeath.pid}`, lines: dead.lastDeath.lastLines.map(shownText) };
+}
+
+/** @param {SlotStatus[]} slots @param {number} nowMs @returns {Fact[]} */
+function lastDeath(slots, nowMs) {
+  const dead = slots.filter(({ lastDeath: death }) => death).sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
+  const death = dead?.lastDeath;
+  if (!death) return [fact('Last death', 'none since it is in the list')];
+  return [fact(isAsked(death) ? 'Last ended' : 'Last died', `${slots.length > 1 ? `instance ${dead.slot}, ` : ''}${clockTime(death.atMs, nowMs)} (${ago(death.atMs, nowMs)}): ${describeDeath(death)}`)];
+}
+
+/** @param {SlotStatus[]} slots @returns {Fact[]} */
+function listening(slots) {
+  const all = new Set(slots.flatMap(({ addresses }) => addresses.map(({ address, port }) => (port === undefined || port === 0 ? address : `${address.includes(':') ? `[${address}]` : address}:${port}`))));
+  return all.size > 0 ? [fact('Listening on', [...all].join(', '))] : [];
+}
+
+/** @param {SlotStatus} slot @returns {Fact[]} */
+function policy({ spec, autorestart }) {
+  if (!spec) return [fact('Restarts itself', autorestart ? 'yes' : 'no')];
+  return [
+    fact('Started again', spec.autorestart ? `yes, up to ${spec.maxRestarts} unstable exits in 10m` : 'no'),
+    fact('Ready when', spec.waitReady ? `it sends "ready", within ${formatDuration(spec.listenTimeoutMs)}` : `it listens, or has lived for ${formatDuration(spec.minUptimeMs)}`),
+    fact('Ends with', `${spec.stopSignal ?? 'SIGTERM when it listens to it, else SIGINT'}; SIGKILL after ${formatDuration(spec.killTimeoutMs)}`),
+  ];
+}
+
+/** @param {SlotStatus} slot @param {number} nowMs @returns {Fact[]} */
+function triggers({ spec, triggers: known }, nowMs) {
+  if (!known) return [];
+  const { watch, nextRunMs, memory, last } = known;
+  return [
+    ...(watch ? [fact('Watches', `${watch.paths.join(', ')}${watch.problem ? `; ${watch.problem}` : ''}`)] : []),
+    ...(spec?.cronRestart ? [fact('Cron', `${spec.cronRestart}${nextRunMs === null ? ', never again' : `, next at ${clockTime(nextRunMs, nowMs)}`}`)] : []),
+    ...(spec?.maxMemoryBytes ? [fact('Memory limit', `${bytes(spec.maxMemoryBytes)}${memory ? `, now ${bytes(memory.bytes)} with its children` : ''}`)] : []),
+    ...(last ? [fact('Last trigger', `${clockTime(last.atMs, nowMs)}: ${last.by}${last.problem ? `; it did not come about: ${last.problem}` : ''}`)] : []),
+  ];
+}
+
+/** What an app tells of itself. @param {SlotStatus[]} slots @returns {Fact[]} */
+function told(slots) {
+  return slots.flatMap(({ slot, axm }) => Object.entries(axm?.monitor ?? {}).map(([name, metric]) => {
+    const { value, unit } = /** @type {{value?: unknown, unit?: unknown}} */ (Object(metric));
+    return fact(slots.length > 1 ? `${name}, instance ${slot}` : name, `${written(value ?? metric)}${unit ? ` ${written(unit)}` : ''}`);
+  }));
+}
+
+/** An app can give a value that is no text and cannot be made one. @param {unknown} value */
+function written(value) {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** What is the same for all instances. @param {SlotStatus[]} slots @param {'logFile'|'outFile'|'errorFile'} field @returns {string[]} */
+function shared(slots, field) {
+  const path = slots[0][field];
+  return path && slots.every((slot) => slot[field] === path) ? [path] : [];
+}
+
+/** @param {SlotStatus[]} slots @param {'restarts'|'unstableRestarts'} field */
+function sum(slots, field) {
+  return slots.reduce((all, slot) => all + slot[field], 0);
+}
+
+/** @param {string} label @param {string} text @returns {Fact} */
+function fact(label, text) {
+  return [label, text];
+}

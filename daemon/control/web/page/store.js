@@ -1,0 +1,69 @@
+import { addToSparks, SPARK_POINTS } from './sparkline.js';
+import { appKey, workerKey } from './rows.js';
+
+/** @import { MetricsHistory, MetricsSample } from '../../../../lib/shared/metrics.js' */
+/** @import { LoggedEvent } from '../../../../lib/shared/event-log.js' */
+/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
+/** @import { Phase, Welcome } from './connection.js' */
+/** @import { Points } from './sparkline.js' */
+
+/**
+ * All that the page knows.
+ * @typedef {object} World
+ * @property {Phase} phase
+ * @property {Welcome|null} welcome  Of the last manager.
+ * @property {MetricsSample|null} sample
+ * @property {number} heardAt  When the sample came, by the clock of this page.
+ * @property {Map<string, Points>} sparks  CPU, by the key of a row; that of the machine is "host".
+ * @property {SlotStatus[]} slots
+ * @property {string[]} notices
+ * @property {LoggedEvent[]} events  Oldest first.
+ */
+
+const EVENTS_MAX = 1_000;
+
+/** @returns {World} */
+export function emptyWorld() {
+  return { phase: 'connecting', welcome: null, sample: null, heardAt: 0, sparks: new Map(), slots: [], notices: [], events: [] };
+}
+
+/**
+ * @param {World} world
+ * @param {MetricsSample & {history?: MetricsHistory}} news
+ * @param {number} heardAt
+ * @returns {World}
+ */
+export function withSample(world, { history, ...sample }, heardAt) {
+  const seconds = world.sample ? Math.round((sample.atMs - world.sample.atMs) / 1_000) : 1;
+  const told = history ? sparksOf(history) : null;
+  const sparks = told ?? addToSparks(world.sparks, [...sample.apps.map(({ name, cpu }) => ({ key: appKey(name), cpu })), ...sample.workers.map(({ id, cpu }) => ({ key: workerKey(id), cpu })), { key: 'host', cpu: sample.host.cpu }], Math.max(0, seconds - 1));
+  return { ...world, sample, heardAt, sparks };
+}
+
+/** @param {World} world @param {LoggedEvent[]} events */
+export function withEvents(world, events) {
+  return { ...world, events: [...world.events, ...events].slice(-EVENTS_MAX) };
+}
+
+/** The time of the manager's machine: the clock of this one may be another. @param {World} world @param {number} now */
+export function managerTime({ sample, heardAt }, now) {
+  return (sample?.atMs ?? Date.now()) + (sample ? now - heardAt : 0);
+}
+
+/** Ticks come every second; what is older is not how things stand. @param {World} world @param {number} now @returns {number|null}  In ms; null: it is fresh. */
+export function staleForMs({ phase, sample, heardAt }, now) {
+  if (!sample) return null;
+  const age = now - heardAt;
+  return phase !== 'live' || age > STALE_MS ? age : null;
+}
+
+const STALE_MS = 4_000;
+
+/** @param {MetricsHistory} history */
+function sparksOf({ workers, apps, host }) {
+  /** @type {Map<string, Points>} */
+  const sparks = new Map([['host', (host?.cpu ?? []).slice(-SPARK_POINTS)]]);
+  for (const { name, series } of apps) sparks.set(appKey(name), series.cpu ?? []);
+  for (const { id, series } of workers) sparks.set(workerKey(id), series.cpu ?? []);
+  return sparks;
+}

@@ -1,0 +1,111 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+import { createAnswer } from '../api/methods.js';
+import { askedBy } from './asked-by.js';
+import { eventLog } from './events.js';
+import { withoutSecrets } from './without-secrets.js';
+
+/** @import { Answer, Client } from '../api/connection.js' */
+/** @import { Desk } from '../api/methods.js' */
+
+/** Who asks, in the log of events. */
+const WHO = 'the web dashboard';
+
+/** What any page may ask, and the parameters that count. @type {Record<string, string[]>} */
+const READINGS = {
+  hello: [],
+  list: ['targets', 'brief', 'detail'],
+  metrics: ['targets', 'detail', 'custom', 'workers', 'history', 'follow', 'subscription'],
+  logs: ['targets', 'lines', 'streams', 'follow', 'since', 'until', 'grep', 'level', 'cursor', 'subscription'],
+  events: ['subscription'],
+  eventLog: ['app', 'id', 'lines', 'follow', 'subscription'],
+  unsubscribe: ['subscription'],
+};
+
+const CHANGE = ['targets', 'wait', 'progress', 'token'];
+
+/** What else where actions are allowed. No parameter can bring a program or a variable of its own. @type {Record<string, string[]>} */
+const ACTIONS = {
+  start: CHANGE,
+  stop: CHANGE,
+  restart: CHANGE,
+  reload: CHANGE,
+  scale: ['target', 'instances', 'wait', 'progress', 'token'],
+  reset: ['targets'],
+};
+
+/** The page names one. Each is looked for in the whole list, and for each log line that comes. */
+const TARGETS_MAX = 10;
+
+/** As the command line takes them. */
+const PATTERN = /^\/.+\/[imsu]*$/;
+
+/** The page has four. Each costs something in every second, whether somebody looks or not. */
+const SUBSCRIPTIONS_MAX = 32;
+
+/** Of a request. The last 200 are written with every change of the list. */
+const TOKEN_MAX_CHARS = 200;
+
+/** What a page cannot choose. @type {Record<string, object>} */
+const FIXED = { events: { types: ['process:event'] } };
+
+/**
+ * The methods of control for pages: some of them, and without what nobody has to see.
+ * @param {Desk} desk
+ * @param {() => boolean} mayAct
+ * @returns {Answer}  Rejects with ERR_NCLUST_WEB_REFUSED for what is not allowed.
+ */
+export function createPageAnswer(desk, mayAct) {
+  const own = { ...desk, control: askedBy(desk.control, WHO) };
+  const answer = createAnswer(own);
+  return async (method, params, client) => {
+    const kept = parametersOf(method, mayAct());
+    const given = { ...Object.fromEntries(kept.flatMap((key) => (Object.hasOwn(params, key) ? [[key, params[key]]] : []))), ...FIXED[method] };
+    checkTargets(desk, [given.targets ?? [], given.target ?? []].flat());
+    if (typeof given.token === 'string' && given.token.length > TOKEN_MAX_CHARS) throw refused(`The token of a request has at most ${TOKEN_MAX_CHARS} characters.`);
+    const { subscription } = given;
+    if (method !== 'unsubscribe' && kept.includes('subscription') && !client.subscriptions.has(String(subscription))) checkRoom(client.subscriptions.size);
+    const result = method === 'eventLog' ? await eventLog(own, given, client) : withoutSecrets(await answer(method, given, client));
+    endSurplus(client, /** @type {{subscription?: string}} */ (result ?? {}).subscription);
+    return result;
+  };
+}
+
+/**
+ * Regular expressions have no end that anybody can foresee, and one would hold up all of control: pages name what they mean.
+ * @param {Desk} desk
+ * @param {unknown[]} targets
+ */
+function checkTargets({ control: { world } }, targets) {
+  if (targets.length > TARGETS_MAX) throw refused(`A page may name ${TARGETS_MAX} targets at once.`);
+  const pattern = targets.find((target) => typeof target === 'string' && PATTERN.test(target) && !world.desired.apps.some(({ spec }) => spec.name === target));
+  if (pattern !== undefined) throw refused('A page cannot choose apps by a pattern.');
+}
+
+/** @param {number} count */
+function checkRoom(count) {
+  if (count >= SUBSCRIPTIONS_MAX) throw refused(`A page may follow ${SUBSCRIPTIONS_MAX} things at once.`);
+}
+
+/** Of many that were asked for at once each has found room. @param {Client} client @param {string} [name]  What was begun. */
+function endSurplus({ subscriptions }, name) {
+  if (name === undefined || subscriptions.size <= SUBSCRIPTIONS_MAX || [...subscriptions.keys()].indexOf(name) < SUBSCRIPTIONS_MAX) return;
+  subscriptions.get(name)?.();
+  subscriptions.delete(name);
+  checkRoom(SUBSCRIPTIONS_MAX);
+}
+
+/** @param {string} message */
+function refused(message) {
+  return new NclustError('ERR_NCLUST_WEB_REFUSED', message, { hint: 'Use the command line.' });
+}
+
+/** @param {string} method @param {boolean} mayAct @returns {string[]} */
+function parametersOf(method, mayAct) {
+  if (Object.hasOwn(READINGS, method)) return READINGS[method];
+  const isAction = Object.hasOwn(ACTIONS, method);
+  if (isAction && mayAct) return ACTIONS[method];
+  throw new NclustError('ERR_NCLUST_WEB_REFUSED', `The method ${JSON.stringify(method.slice(0, 100))} is not allowed from the dashboard${isAction ? ', which may only look' : ''}.`, {
+    hint: isAction ? 'To let it act: nclust web --allow-actions' : 'Use the command line.',
+    data: { method: method.slice(0, 100) },
+  });
+}

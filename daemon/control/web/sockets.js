@@ -1,0 +1,89 @@
+import { hostname } from 'node:os';
+import { WebSocketServer } from 'ws';
+import { TICK_MS } from '../../../lib/shared/metrics.js';
+import { resultLine } from '../../../lib/shared/wire/rpc.js';
+import { serveConnection } from '../api/connection.js';
+import { askForToken, NOT_AUTHENTICATED } from './ask-for-token.js';
+import { COME_AGAIN, pageStream } from './page-stream.js';
+import { createPageAnswer } from './permissions.js';
+
+/** @import { IncomingMessage } from 'node:http' */
+/** @import { Duplex } from 'node:stream' */
+/** @import { WebSocket } from 'ws' */
+
+const MESSAGE_MAX_BYTES = 64 * 1024;
+const PAGES_MAX = 64;
+const STRANGERS_MAX = 20;
+
+/** How long a page has to say goodbye, in ms. */
+const FAREWELL_MS = 1_000;
+
+/**
+ * The open pages. Nobody is answered before the right token has come.
+ * @typedef {object} Pages
+ * @property {() => boolean} isFull  Whether nobody else is let in just now.
+ * @property {(request: IncomingMessage, socket: Duplex, head: Buffer) => void} take
+ * @property {(isRight: (given: unknown) => boolean) => void} changeToken  For those that come from now on.
+ * @property {() => void} sendAway  All: what they were told does not hold any more. They come again.
+ * @property {() => void} close  At once.
+ */
+
+/**
+ * @param {object} o
+ * @param {import('../api/methods.js').Desk} o.desk
+ * @param {import('../host/clock.js').Clock} o.clock
+ * @param {(given: unknown) => boolean} o.isRight  The token.
+ * @param {() => boolean} o.mayAct
+ * @returns {Pages}
+ */
+export function createPages({ desk, clock, isRight: isRightNow, mayAct }) {
+  const server = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: MESSAGE_MAX_BYTES, perMessageDeflate: false });
+  const answer = createPageAnswer(desk, mayAct);
+  /** @type {Set<WebSocket>} */
+  const strangers = new Set();
+  /** @type {Set<WebSocket>} */
+  const pages = new Set();
+  let isRight = isRightNow;
+
+  /** @param {WebSocket} ws */
+  function meet(ws) {
+    strangers.add(ws);
+    ws.on('close', () => {
+      strangers.delete(ws);
+      pages.delete(ws);
+    });
+    ws.on('error', () => ws.terminate()); // It has broken the protocol, and was told so.
+    askForToken(ws, { isRight: (given) => isRight(given), clock, onRight: (id) => welcome(ws, id), onWrong: () => dismiss(ws, NOT_AUTHENTICATED, 'the token is missing or another one') });
+  }
+
+  /** @param {WebSocket} ws @param {string|number} id */
+  function welcome(ws, id) {
+    strangers.delete(ws);
+    pages.add(ws);
+    const stream = pageStream(ws);
+    serveConnection(stream, { answer, clock });
+    stream.write(resultLine(id, { version: desk.version, home: desk.paths.home, host: hostname(), mayAct: mayAct(), pollMs: TICK_MS }));
+  }
+
+  /** @param {WebSocket} ws @param {number} code @param {string} reason */
+  function dismiss(ws, code, reason) {
+    ws.removeAllListeners('message'); // Nothing it asks from now on is done.
+    ws.close(code, reason);
+    const cancel = clock.after(FAREWELL_MS, () => ws.terminate());
+    ws.once('close', cancel);
+  }
+
+  return {
+    isFull: () => strangers.size >= STRANGERS_MAX || pages.size + strangers.size >= PAGES_MAX,
+    take: (request, socket, head) => server.handleUpgrade(request, socket, head, meet),
+    changeToken(next) {
+      isRight = next;
+    },
+    sendAway() {
+      for (const ws of [...strangers, ...pages]) dismiss(ws, COME_AGAIN, 'the settings have changed');
+    },
+    close() {
+      for (const ws of [...strangers, ...pages]) ws.terminate();
+    },
+  };
+}

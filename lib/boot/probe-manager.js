@@ -1,0 +1,92 @@
+import { readdirSync } from 'node:fs';
+import { findKeeper } from '../client/keeper-socket.js';
+import { createLineReader } from '../shared/wire/rpc.js';
+
+/** Between two looks at a door whose queue is full. */
+const PAUSE_MS = 20;
+
+const DOOR_LINE_MAX_BYTES = 64 * 1024;
+
+/**
+ * A connection to the door of the keeper that stays until one of the two goes.
+ * @typedef {object} Visit
+ * @property {number} keeperPid
+ * @property {() => number|null} controlPid  Null: not ready at the moment.
+ * @property {Promise<void>} gone  The keeper has ended, or we have left.
+ * @property {() => void} leave
+ */
+
+/**
+ * @param {string} run  The folder of the doors.
+ * @param {AbortSignal} signal  Ends the attempt; the promise rejects with its reason.
+ * @returns {Promise<Visit|null>}  When the keeper has answered. Null: there is none.
+ */
+export async function visitKeeper(run, signal) {
+  for (;;) {
+    const door = await findKeeper(run, signal);
+    if (door === null) return null;
+    if (door !== 'busy') return welcomed(door, signal);
+    await new Promise((resolve) => { setTimeout(resolve, PAUSE_MS); });
+  }
+}
+
+/**
+ * @param {import('node:net').Socket} door
+ * @param {AbortSignal} signal
+ * @returns {Promise<Visit|null>}
+ */
+function welcomed(door, signal) {
+  let controlPid = /** @type {number|null} */ (null);
+  const gone = /** @type {Promise<void>} */ (new Promise((resolve) => { door.once('close', () => resolve()); }));
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      door.destroy();
+      reject(signal.reason);
+    };
+    const settle = (/** @type {Visit|null} */ visit) => {
+      signal.removeEventListener('abort', onAbort);
+      resolve(visit);
+    };
+    const onLine = (/** @type {string} */ line) => {
+      const said = readLine(line);
+      if (said.event !== undefined) controlPid = said.event === 'control-ready' ? (said.pid ?? null) : null;
+      if (said.keeper) settle({ keeperPid: said.keeper.pid, controlPid: () => controlPid, gone, leave: () => door.destroy() });
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    const reader = createLineReader({ maxBytes: DOOR_LINE_MAX_BYTES, onLine, onTooLong: () => door.destroy() });
+    door.on('data', reader.push).on('error', () => door.destroy());
+    void gone.then(() => settle(null));
+    if (signal.aborted) onAbort();
+  });
+}
+
+/**
+ * Whether the last keeper has given the home back, as against one that died.
+ * @param {string} run
+ */
+export function hasLeft(run) {
+  const marks = marksIn(run).map((name) => /^keeper\.(\d+)\.(sock|left)$/.exec(name)).filter((match) => match !== null);
+  const highest = Math.max(0, ...marks.map((match) => Number(match[1])));
+  return highest === 0 || marks.some((match) => Number(match[1]) === highest && match[2] === 'left');
+}
+
+/** @param {string} run */
+function marksIn(run) {
+  try {
+    return readdirSync(run);
+  } catch {
+    return []; // The home was removed, which ends a keeper too.
+  }
+}
+
+/**
+ * @param {string} line
+ * @returns {{event?: string, pid?: number, keeper?: {pid: number}}}
+ */
+function readLine(line) {
+  try {
+    return JSON.parse(line) ?? {};
+  } catch {
+    return {};
+  }
+}

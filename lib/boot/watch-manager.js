@@ -1,0 +1,135 @@
+import { askControl } from './ask-control.js';
+import { visitKeeper } from './probe-manager.js';
+import { isDecided, standing } from './standing.js';
+
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+
+/** How often it is looked, where systemd does not say. */
+const EVERY_MS = 30_000;
+
+/** Both answer from memory. */
+const ANSWER_MS = 10_000;
+
+/** While the apps start, and after a look that nobody answered. */
+const SOON_MS = 250;
+
+/** Of that many looks in a row: once may be a machine that is busy. */
+const SILENT_LOOKS = 2;
+
+/** What systemd is asked to wait for the start, from each time on. */
+const EXTENSION_MS = 60_000;
+
+/**
+ * What a look has found. `slots` is null when control did not answer.
+ * @typedef {{isKeeperThere: boolean, controlPid: number|null, slots: SlotStatus[]|null}} Look
+ */
+
+/**
+ * Looks after the manager until the signal says so: tells systemd how it is, and has the half that hangs ended, in whose place the other half starts a
+ * new one. systemd could only end everything.
+ * @param {object} o
+ * @param {import('../shared/paths.js').HomePaths} o.paths
+ * @param {import('./notifier.js').Notifier|null} o.notifier
+ * @param {() => number|null} o.keeperPid  Null while there is none.
+ * @param {(pid: number, what: 'keeper'|'control') => void} o.endHung
+ * @param {AbortSignal} o.signal
+ * @returns {Promise<void>}  Never rejects.
+ */
+export async function attend({ paths, notifier, keeperPid, endHung, signal }) {
+  const everyMs = notifier?.watchdogMs ? notifier.watchdogMs / 2 : EVERY_MS;
+  const report = notifier ? createReport(notifier) : null;
+  let silent = { what: '', looks: 0 };
+  while (!signal.aborted) {
+    const lookedMono = performance.now();
+    const pid = keeperPid();
+    const found = await look(paths, Math.min(ANSWER_MS, everyMs), signal);
+    if (signal.aborted) return;
+    const what = silentHalf(found);
+    silent = { what, looks: what === silent.what ? silent.looks + 1 : 1 };
+    if (what === '' && found.slots) report?.tell(found.slots);
+    if (what !== '' && silent.looks >= SILENT_LOOKS) {
+      const hung = what === 'control' ? found.controlPid : pid;
+      if (hung !== null) endHung(hung, what);
+      silent.looks = 0;
+    }
+    const isSoon = what !== '' || report?.isStarting();
+    await rest((isSoon ? SOON_MS : everyMs) - (isSoon ? 0 : performance.now() - lookedMono), signal);
+  }
+}
+
+/**
+ * @param {import('../shared/paths.js').HomePaths} paths
+ * @param {number} withinMs
+ * @param {AbortSignal} signal
+ * @returns {Promise<Look>}
+ */
+async function look({ run, sock }, withinMs, signal) {
+  // Not AbortSignal.any() with AbortSignal.timeout(): Node 20 may collect the latter as garbage, and the wait would never end.
+  const enough = new AbortController();
+  const stop = () => enough.abort();
+  const timer = setTimeout(stop, withinMs);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const [visit, slots] = await Promise.all([visitKeeper(run, enough.signal).catch(() => null), askControl(sock, enough.signal)]);
+    visit?.leave();
+    return { isKeeperThere: visit !== null, controlPid: visit?.controlPid() ?? null, slots };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/**
+ * The half that does not answer while the other does. Where neither does, it is the machine.
+ * @param {Look} found
+ * @returns {'keeper'|'control'|''}
+ */
+function silentHalf({ isKeeperThere, slots }) {
+  if (isKeeperThere === (slots !== null)) return '';
+  return isKeeperThere ? 'control' : 'keeper';
+}
+
+/**
+ * What systemd is told, and when: READY=1 once everything that should run does, or has failed at its first attempt.
+ * @param {import('./notifier.js').Notifier} notifier
+ */
+function createReport(notifier) {
+  let isStarting = true;
+  let said = '';
+  let extendedMono = -Infinity;
+  return {
+    isStarting: () => isStarting,
+    /** @param {SlotStatus[]} slots */
+    tell(slots) {
+      const fields = [];
+      if (isStarting && isDecided(slots)) {
+        isStarting = false;
+        fields.push('READY=1');
+      } else if (isStarting && performance.now() - extendedMono > EXTENSION_MS / 4) {
+        extendedMono = performance.now();
+        fields.push(`EXTEND_TIMEOUT_USEC=${EXTENSION_MS * 1_000}`);
+      }
+      if (standing(slots) !== said) fields.push(`STATUS=${(said = standing(slots))}`);
+      if (!isStarting && notifier.watchdogMs !== null) fields.push('WATCHDOG=1');
+      if (fields.length > 0) notifier.say(...fields);
+    },
+  };
+}
+
+/**
+ * @param {number} ms
+ * @param {AbortSignal} signal
+ * @returns {Promise<void>}
+ */
+function rest(ms, signal) {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.max(0, ms));
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+  });
+}

@@ -1,0 +1,149 @@
+import { createRequire } from 'node:module';
+import { readVersion } from '../shared/version.js';
+import { briefOf, GENERAL_HELP, HELP_HEADING, headingOf, inHelpOrder, LAYOUT, pageOf, SHORT_HELP, underHeadings } from './help.js';
+import { COMMANDS, findCommand } from './table/commands.js';
+
+/** @typedef {import('commander').Command} Command */
+/** @typedef {import('./table/commands.js').Command} Row */
+
+// Loaded by require: to import CommonJS takes a third longer.
+const { Command, CommanderError, Option } = /** @type {typeof import('commander')} */ (createRequire(import.meta.url)('commander'));
+
+const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
+
+/**
+ * Parses a command line and runs the command it names.
+ * @param {string[]} argv
+ * @param {import('./run-command.js').Io} io
+ * @returns {Promise<number>}  The exit status. Rejects with the NclustError of the command.
+ */
+export async function parseCommandLine(argv, io) {
+  const end = argv.indexOf('--');
+  // Cut off here: commander would count the words behind "--" among those before it.
+  const args = end === -1 ? [] : argv.slice(end + 1);
+  const ours = end === -1 ? argv : argv.slice(0, end);
+  /** @type {string[]} */
+  const printed = [];
+  let exitStatus = 0;
+  if (argv.length === 0) {
+    io.talk(SHORT_HELP);
+    return 1;
+  }
+  const plain = ours.filter((one) => !one.startsWith('-'));
+  const isAbout = plain[0] === 'help';
+  const word = plain[isAbout ? 1 : 0];
+  // In front of a command --help is about all of them.
+  const isAboutAll = word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
+  const meant = word === undefined || isAboutAll ? undefined : findCommand(word);
+  if (isAbout && word !== undefined && word !== 'help' && !meant) throw (await import('./usage-error.js')).noSuchCommand(word, SHOWN.map(({ name }) => name));
+  const program = await buildProgram(meant, args, io, { print: (text) => printed.push(text), onDone: (status) => { exitStatus = status; } });
+  try {
+    await program.parseAsync(ours, { from: 'user' });
+    return exitStatus;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return 0;
+    throw (await import('./usage-error.js')).usageError(error, ours);
+  } finally {
+    if (printed.length > 0) await io.print(printed.join(''));
+  }
+}
+
+/**
+ * If a command is meant, the others are left out: to make them all takes as long as to ask the manager for its list. Otherwise they are there by their
+ * names, for the help and for suggestions.
+ * @param {Row|undefined} meant
+ * @param {string[]} args
+ * @param {import('./run-command.js').Io} io
+ * @param {{print: (text: string) => void, onDone: (exitStatus: number) => void}} o
+ */
+async function buildProgram(meant, args, io, { print, onDone }) {
+  const program = new Command('nclust')
+    .description('Runs programs on a server: on every core, kept alive, listed, stopped cleanly.')
+    .version(readVersion(), '-v, --version', 'print the version')
+    .option('--color', 'colours, whatever the terminal says')
+    .option('--no-color', 'no colours')
+    .option('-s, --silent', 'say nothing and show no list after a change; errors and data are printed')
+    .helpOption('-h, --help', 'show help')
+    .addHelpCommand(new Command('help').argument('[command]').description('show every command, or all about one').helpOption(false).helpGroup(headingOf('help')))
+    .usage('<command> [options]')
+    .exitOverride()
+    .configureOutput({ writeOut: print, writeErr: io.talk, outputError: () => {}, getOutHelpWidth: () => io.columns ?? 100, getErrHelpWidth: () => io.columns ?? 100 })
+    .configureHelp(LAYOUT)
+    .showSuggestionAfterError(true)
+    .addHelpText('after', GENERAL_HELP);
+  if (meant) await addAction(program, addCommand(program, meant), meant, args, io, onDone);
+  else for (const row of inHelpOrder(SHOWN)) addCommand(program, row);
+  return program;
+}
+
+/** @param {Command} program @param {Row} row */
+function addCommand(program, row) {
+  return program.command(row.words ? `${row.name} ${row.words}` : row.name)
+    .summary(briefOf(row))
+    .description(pageOf(row))
+    .helpGroup(headingOf(row.name))
+    .aliases(row.aliases ?? [])
+    .copyInheritedSettings(program);
+}
+
+/**
+ * @param {Command} program
+ * @param {Command} command
+ * @param {Row} row
+ * @param {string[]} args
+ * @param {import('./run-command.js').Io} io
+ * @param {(exitStatus: number) => void} onDone
+ */
+async function addAction(program, command, row, args, io, onDone) {
+  const optionsOfApp = row.takesOptionsOf ? (await import('../config/options/options.js')).OPTIONS_OF[row.takesOptionsOf] : [];
+  const unneeded = row.words ? (await import('./table/unneeded-options.js')).notNeeded(row, optionsOfApp) : [];
+  command.action(async (...given) => {
+    const { words, options } = splitGiven(given);
+    sayNotNeeded(unneeded, command, io);
+    const { perform } = await import('./run-command.js');
+    onDone(await perform(row, words, { ...options, ...program.opts() }, args, io));
+  });
+  const described = optionsOfApp.flatMap((option) => (option.flags ? [asOption(option.flags, option)] : []));
+  const own = (row.options ?? []).map(([flags, help]) => new Option(flags, help));
+  for (const option of row.takesOptionsOf ? underHeadings([...own, ...described]) : own) command.addOption(option);
+  if (row.takesOptionsOf) command.addHelpOption(new Option('-h, --help', 'show help').helpGroup(HELP_HEADING));
+  for (const flags of ['--color', '--no-color', '-s, --silent']) command.addOption(new Option(flags).hideHelp());
+  for (const [flags] of unneeded) command.addOption(new Option(flags).hideHelp());
+  if (row.name === 'start') command.usage('[options] <script|command|config|name|id...> [-- args for the app]');
+  else if (row.takesOptionsOf) command.usage(`[options] ${row.words} [-- args for the app]`);
+  if (row.examples) command.addHelpText('after', `\nExamples:\n${row.examples.map((line) => `  ${line}\n`).join('')}`);
+}
+
+/**
+ * An option of PM2 that changes nothing is no error in anybody's script, and no secret.
+ * @param {[flags: string, why: string][]} unneeded
+ * @param {Command} command
+ * @param {import('./run-command.js').Io} io
+ */
+function sayNotNeeded(unneeded, command, io) {
+  for (const [flags, why] of unneeded) {
+    const option = new Option(flags);
+    if (command.getOptionValueSource(option.attributeName()) === 'cli') io.talk(`${option.long} is not needed: ${why}.\n`);
+  }
+}
+
+/**
+ * @param {string} flags
+ * @param {import('../config/options/options.js').StartOption} option
+ */
+function asOption(flags, { help, isRepeatable }) {
+  const option = new Option(flags, help);
+  // Not a variadic one: that would take the script behind it, too. Of an option that may stand alone, `true` is what it says then.
+  return isRepeatable ? option.argParser((value, /** @type {string[]|true|undefined} */ before) => (before === true ? true : [...(before ?? []), value])) : option;
+}
+
+/**
+ * commander calls an action with one value per argument (a list for the variadic one), then the options, then the command.
+ * @param {any[]} given
+ * @returns {{words: string[], options: Record<string, any>}}
+ */
+function splitGiven(given) {
+  const options = given[given.length - 2];
+  return { words: given.slice(0, -2).flat().filter((word) => word !== undefined), options };
+}

@@ -1,0 +1,106 @@
+import { HEADINGS, OPTION_HEADINGS } from './table/headings.js';
+
+/** @typedef {import('commander').Option} Option */
+/** @typedef {import('./table/row.js').Command} Row */
+
+/** What is wider stands on a line of its own: one long option does not push every explanation to the right. */
+const TERM_MAX = 26;
+
+/** Of a line in the list of commands on a terminal of 80 columns, behind the longest name. */
+const BRIEF_MAX = 62;
+
+/** How a help page looks, for `configureHelp` of commander. @type {import('commander').HelpConfiguration} */
+export const LAYOUT = {
+  subcommandTerm: (command) => command.name(),
+  padWidth(command, helper) {
+    const terms = [...helper.visibleOptions(command).map((option) => helper.optionTerm(option)), ...helper.visibleCommands(command).map((one) => helper.subcommandTerm(one))];
+    return Math.max(...terms.map(({ length }) => length).filter((length) => length <= TERM_MAX));
+  },
+  formatItem(term, width, description, helper) {
+    const indent = ' '.repeat(width + 4);
+    const lines = helper.boxWrap(description, Math.max(30, (helper.helpWidth ?? 80) - indent.length)).split('\n').join(`\n${indent}`);
+    return term.length > width ? `  ${term}\n${indent}${lines}` : `  ${term.padEnd(width)}  ${lines}`;
+  },
+};
+
+/**
+ * @param {Row[]} rows
+ * @returns {Row[]}  In the order of the help. What has no place in it comes last, as what is hidden does.
+ */
+export function inHelpOrder(rows) {
+  const order = HEADINGS.flatMap(([, names]) => names);
+  const placeOf = (/** @type {Row} */ { name }) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return [...rows].sort((a, b) => placeOf(a) - placeOf(b));
+}
+
+/** @param {string} name Of a command. */
+export function headingOf(name) {
+  return HEADINGS.find(([, names]) => names.includes(name))?.[0] ?? 'More:';
+}
+
+/**
+ * @param {Row} row
+ * @returns {string}  Its line in the list of commands, with its other names where there is room for them.
+ */
+export function briefOf({ help, brief = help, aliases = [] }) {
+  const whole = `${brief} (${aliases.join(', ')})`;
+  return aliases.length > 0 && whole.length <= BRIEF_MAX ? whole : brief;
+}
+
+/**
+ * @param {Row} row
+ * @returns {string}  What its own page begins with.
+ */
+export function pageOf({ help, aliases = [] }) {
+  return aliases.length > 0 ? `${help}\nAlso called: ${aliases.join(', ')}` : help;
+}
+
+/** The heading of --help where options have one. */
+export const HELP_HEADING = 'This command:';
+
+/**
+ * Puts options under their headings, in the order of these; options of the command itself come first.
+ * @param {Option[]} options
+ * @returns {Option[]}
+ */
+export function underHeadings(options) {
+  const own = options.filter((option) => headingOfOption(option) === undefined);
+  const others = OPTION_HEADINGS.flatMap(([heading, names]) => names.flatMap((name) => options.filter(({ long }) => long === name).map((option) => option.helpGroup(heading))));
+  return [...own, ...others];
+}
+
+/** @param {Pick<Option, 'long'>} option */
+function headingOfOption({ long }) {
+  return OPTION_HEADINGS.find(([, names]) => names.includes(long ?? ''))?.[0];
+}
+
+export const GENERAL_HELP = `
+"nclust help <command>" tells all about one of them.
+A target is an id, a name, a namespace, a script path, a /pattern/ on names, or
+"all"; most commands take several. Times are milliseconds, or a number with s,
+m, h or d. Everything is kept in $NCLUST_HOME (default ~/.nclust).
+
+Examples:
+  nclust start app.js -i max      start one process per CPU
+  nclust list                     see what runs
+  nclust logs api                 follow its output
+  nclust reload api               after a change, without losing a request
+  nclust stop all                 stop everything, keep the list
+
+Exit status: 0 done, 1 refused or failed, 2 usage, 3 the manager cannot be
+reached, 130 Ctrl-C.
+`;
+
+/** For whoever typed nothing but "nclust". */
+export const SHORT_HELP = `Usage: nclust <command> [options]
+
+  nclust start app.js -i max      start one process per CPU
+  nclust list                     see what runs
+  nclust logs api                 follow its output
+  nclust describe api             all about it, and why it last died
+  nclust reload api               after a change, without losing a request
+  nclust stop api                 stop it, keep it in the list
+
+  nclust help                     every command
+  nclust help <command>           all about one
+`;

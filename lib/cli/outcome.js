@@ -1,0 +1,48 @@
+import { readVersion } from '../shared/version.js';
+
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+
+/**
+ * What a command that changed something returns.
+ * @typedef {object} Outcome
+ * @property {SlotStatus[]} slots  The ones it was about.
+ * @property {SlotStatus[]} all  The whole list afterwards, for the table; empty with --json.
+ */
+
+/**
+ * Says what was done and, for people, looks at the whole list once more.
+ * @param {import('./context.js').Context} context
+ * @param {import('../client/client.js').Client} client
+ * @param {SlotStatus[]} slots
+ * @param {object} o
+ * @param {string} o.done  "Restarted".
+ * @param {boolean} o.json
+ * @returns {Promise<Outcome>}
+ */
+export async function outcome(context, client, slots, { done, json }) {
+  if (json) return { slots, all: [] };
+  context.talk(`${done} ${summarise(slots)}.`);
+  const { slots: all, notices } = await client.request('list');
+  for (const notice of notices) context.talk(notice);
+  const version = readVersion();
+  if (client.hello && client.hello.version !== version) context.talk(`The running manager is nclust ${client.hello.version}, this command is ${version}. Replace it with: nclust update`);
+  return { slots, all };
+}
+
+/**
+ * "api" (4 instances), "worker".
+ * @param {SlotStatus[]} slots
+ * @returns {string}
+ */
+export function summarise(slots) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { name } of slots) counts.set(name, (counts.get(name) ?? 0) + 1);
+  if (counts.size === 0) return 'nothing';
+  return [...counts].map(([name, count]) => (count === 1 ? `"${name}"` : `"${name}" (${count} instances)`)).join(', ');
+}
+
+/** @returns {string}  Names one mutation, so that asking twice does it once. */
+export function newToken() {
+  return globalThis.crypto.randomUUID();
+}

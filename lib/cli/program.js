@@ -1,0 +1,40 @@
+import { parseCommandLine } from './command-line.js';
+
+/** @typedef {import('./run-command.js').Io} Io */
+
+/**
+ * Runs a command line.
+ * @param {string[]} argv  Without node and the script.
+ * @param {Io} io
+ * @returns {Promise<number>}  The exit status: 0 done, 1 refused or failed, 2 usage, 3 daemon unreachable. Never rejects.
+ */
+export async function runProgram(argv, io) {
+  try {
+    if (io.platform === 'win32') throw await noWindows();
+    return await parseCommandLine(argv, io);
+  } catch (error) {
+    return fail(error, argv, io);
+  }
+}
+
+/**
+ * @param {unknown} thrown
+ * @param {string[]} argv
+ * @param {Io} io
+ */
+async function fail(thrown, argv, io) {
+  const [{ asNclustError }, { failureJson, renderFailure }, { chosenLevel, createPaint }] = await Promise.all([
+    import('../shared/errors.js'), import('../render/failure.js'), import('../render/paint.js'),
+  ]);
+  const error = asNclustError(thrown);
+  const ours = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+  const color = ours.includes('--no-color') ? false : ours.includes('--color') ? true : undefined;
+  const level = chosenLevel((await io.colourLevels()).stderr, { color, env: io.env });
+  io.talk(ours.includes('--json') ? failureJson(error) : renderFailure(error, createPaint(level)));
+  return error.exitStatus;
+}
+
+async function noWindows() {
+  const { NclustError } = await import('../shared/errors.js');
+  return new NclustError('ERR_NCLUST_PLATFORM', 'nclust does not run on Windows.', { hint: 'Use it inside WSL, where it is a Linux program.' });
+}

@@ -1,0 +1,116 @@
+import { statSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
+import { NclustError } from '../shared/errors.js';
+import { createContext } from './context.js';
+import { chosenLevel, createPaint } from '../render/paint.js';
+import { resolveHome } from '../shared/paths.js';
+
+/**
+ * The two ends of the shell a command is typed in.
+ * @typedef {object} Io
+ * @property {(text: string) => Promise<void>} print  To stdout; resolves when more may be printed.
+ * @property {(text: string) => void} talk  To stderr.
+ * @property {boolean} isTTY  Whether stdout is a terminal.
+ * @property {boolean} isTalkTTY  Whether stderr is one.
+ * @property {number|null} columns  Width of stdout's terminal.
+ * @property {() => Promise<import('../render/paint.js').ColourLevels>} colourLevels  What the two ends can show, before the options of a command.
+ * @property {() => {columns: number, rows: number}} talkSize  Of stderr's terminal.
+ * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C; returns what undoes it.
+ * @property {string} cwd
+ * @property {Record<string, string|undefined>} env
+ * @property {string} platform
+ * @property {{file: string, version: string}} node
+ */
+
+/**
+ * Runs one command: data, then text. Connections are closed whatever happens.
+ * @param {import('./table/commands.js').Command} command
+ * @param {string[]} words
+ * @param {Record<string, any>} options
+ * @param {string[]} args  What stood behind "--".
+ * @param {Io} io
+ * @returns {Promise<number>}  The exit status: 0, or what the command says in its data (`exitStatus`). Rejects with a NclustError.
+ */
+export async function perform(command, words, options, args, io) {
+  const levels = await io.colourLevels();
+  const level = chosenLevel(levels.stdout, { color: options.color, env: io.env });
+  const context = createContext({
+    home: resolveHome(io.env),
+    cwd: folderOf(io),
+    env: io.env,
+    node: io.node,
+    talk: options.silent ? () => {} : (sentence) => io.talk(`${sentence}\n`),
+    screen: screenOf(options, io, levels.stderr),
+    isTerminal: io.isTTY,
+    colourLevel: level,
+    onInterrupt: io.onInterrupt,
+  });
+  try {
+    const { run, render, json, isAside } = await command.load();
+    const view = { columns: io.isTTY ? io.columns : null, isTerminal: io.isTTY, paint: createPaint(level), nowMs: Date.now(), options };
+    const result = run(context, words, options, args);
+    if (Symbol.asyncIterator in result) {
+      for await (const data of result) await io.print(render(data, view));
+      return 0;
+    }
+    const data = await result;
+    if (options.json) await io.print(`${JSON.stringify(json ? json(data) : data.slots ?? data)}\n`);
+    else if (!(isAside && options.silent)) await io.print(render(data, view));
+    if (options.attach) await followLogs(context, data.slots, view, io);
+    return data.exitStatus ?? 0;
+  } finally {
+    await context.close();
+  }
+}
+
+/**
+ * What --attach means: the lines of the apps a command was about, until Ctrl-C.
+ * @param {import('./context.js').Context} context
+ * @param {import('../shared/wire/protocol.js').SlotStatus[]} slots
+ * @param {import('../render/list.js').View} view
+ * @param {Io} io
+ */
+async function followLogs(context, slots, view, io) {
+  const { findCommand } = await import('./table/commands.js');
+  const { run, render } = await /** @type {import('./table/row.js').Command} */ (findCommand('logs')).load();
+  const names = [...new Set(slots.map(({ name }) => name))];
+  for await (const data of /** @type {AsyncIterable<any>} */ (run(context, names, {}, []))) await io.print(render(data, { ...view, options: {} }));
+}
+
+/**
+ * A shell can stand in a folder that no longer exists.
+ * @param {Io} io
+ */
+function folderOf(io) {
+  try {
+    return currentFolder(io.cwd, io.env.PWD);
+  } catch (cause) {
+    throw new NclustError('ERR_NCLUST_NO_FOLDER', 'The folder you are in has been removed.', { hint: 'Go to another one (cd) and run the command again.', cause });
+  }
+}
+
+/**
+ * @param {Record<string, any>} options
+ * @param {Io} io
+ * @param {import('../render/paint.js').ColourLevel} detected  Of stderr.
+ * @returns {import('./board.js').Screen|null}
+ */
+function screenOf(options, io, detected) {
+  if (!io.isTalkTTY || io.env.TERM === 'dumb' || options.json || options.silent) return null;
+  return { size: io.talkSize, write: io.talk, paint: createPaint(chosenLevel(detected, { color: options.color, env: io.env })) };
+}
+
+/**
+ * The folder a command was typed in, by the name its user knows it by. The system knows it without links: who starts an app in /srv/app/current would
+ * have it tied to the release that link leads to today, and no reload would ever run the next one. Shells keep the name in PWD, which counts as long as
+ * it leads here (POSIX, `pwd -L`).
+ * @param {string} cwd  As the system knows it.
+ * @param {string|undefined} pwd
+ * @returns {string}
+ */
+export function currentFolder(cwd, pwd) {
+  if (pwd === undefined || !isAbsolute(pwd) || resolve(pwd) !== pwd || pwd === cwd) return cwd;
+  const named = statSync(pwd, { throwIfNoEntry: false });
+  const real = statSync(cwd, { throwIfNoEntry: false });
+  return named && real && named.dev === real.dev && named.ino === real.ino ? pwd : cwd;
+}

@@ -1,0 +1,62 @@
+import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, TARGETS, TARGETS_OR_FILE, changedList, load } from './row.js';
+
+/** What is done with apps. @type {import('./row.js').Command[]} */
+export const APPS = [
+  {
+    name: 'start',
+    words: '[script|command|config|name|id|namespace...]',
+    brief: 'start a script, a command, a config file, or what is listed', help: 'start a script, a program, a shell command or the apps of a config file; or again what is in the list',
+    takesOptionsOf: 'start',
+    options: [['-f, --force', 'start it once more although it is in the list'], ['-a, --update-env', 'give what is in the list already the variables of this shell'], ['--no-wait', 'return at once instead of when it is up'], ['--no-daemon', 'stay in the foreground until it ends, as "nclust run" does'], ...OF_FILE, ATTACH, JSON_OPTION],
+    examples: [
+      'nclust start app.js -i max                   one per CPU, sharing the port',
+      'nclust start app.js --name api -- --port 3000',
+      'nclust start "npm run serve" --name web      a shell command',
+      'nclust start worker.py --interpreter python3.12',
+      'nclust start api.js --time --log-max-size 50M',
+      'nclust start api.js --watch src --ignore-watch "*.tmp"',
+      'nclust start job.js --no-autorestart --cron "0 3 * * *"',
+      'nclust start api.js -i 4 --max-memory-restart 500M',
+      'nclust start                                 the config file in this folder',
+      'nclust start ecosystem.config.js --env production --only api',
+      'nclust start api                             again, after a stop',
+    ],
+    load: load(() => import('../../commands/apps/start.js'), 'start', changedList),
+  },
+  {
+    name: 'stop', words: TARGETS_OR_FILE, help: 'stop apps, keep them in the list', options: [['--watch', 'stop watching their files, too: they are not watched after the next start either'], NO_WAIT, ...OF_FILE, JSON_OPTION],
+    examples: ['nclust stop api worker', 'nclust stop /^web-/', 'nclust stop all', 'nclust stop api --watch'],
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'stop', changedList),
+  },
+  {
+    name: 'restart', words: TARGETS_OR_FILE, brief: 'end apps and start them again', help: 'end apps and start them again; what is set here stays set', takesOptionsOf: 'restart',
+    options: [['-a, --update-env', 'give them the variables of this shell in place of those they were started with'], ['--watch', 'begin to watch their files, or stop watching them'], NO_WAIT, ...OF_FILE, ATTACH, JSON_OPTION],
+    examples: ['nclust restart api', 'PORT=4000 nclust restart api --update-env', 'nclust restart api --log-type json', 'nclust restart api --name web -- --port 4000'],
+    load: load(() => import('../../commands/apps/restart.js'), 'restart', changedList),
+  },
+  {
+    name: 'reload', words: TARGETS_OR_FILE, brief: 'replace apps by new instances, without losing a request', help: 'replace apps by new instances, without losing a request; what is set here stays set', takesOptionsOf: 'reload',
+    options: [['-a, --update-env', 'give them the variables of this shell in place of those they were started with'], NO_WAIT, ...OF_FILE, ATTACH, JSON_OPTION],
+    examples: ['nclust reload api', 'nclust reload all --max-surge 2', 'nclust reload api --rollback-window 30s', 'nclust reload api --interpreter "$(nvm which 24)"'],
+    load: load(() => import('../../commands/apps/reload.js'), 'reload', changedList),
+  },
+  {
+    name: 'delete', aliases: ['del'], words: TARGETS_OR_FILE, help: 'stop apps and take them out of the list', options: [NO_WAIT, ...OF_FILE, JSON_OPTION],
+    examples: ['nclust delete api', 'nclust delete all'],
+    load: load(() => import('../../commands/apps/delete.js'), 'deleteApps', changedList),
+  },
+  {
+    name: 'scale', words: '<app> <number>', help: 'change the number of instances: N, +N, -N, max or N%', options: [NO_WAIT, JSON_OPTION],
+    examples: ['nclust scale api 4', 'nclust scale api +2', 'nclust scale api -1', 'nclust scale api 50%'],
+    load: load(() => import('../../commands/apps/scale.js'), 'scale', changedList),
+  },
+  {
+    name: 'reset', words: TARGETS, help: 'set the restart counters to zero', options: [JSON_OPTION],
+    load: load(() => import('../../commands/apps/reset.js'), 'reset', changedList),
+  },
+  {
+    name: 'sendSignal', words: '<signal> <id|name|namespace|/pattern/|all...>', help: 'send a signal to processes', options: [JSON_OPTION],
+    examples: ['nclust sendSignal SIGUSR2 api'],
+    load: load(() => import('../../commands/apps/send-signal.js'), 'sendSignal', changedList),
+  },
+];

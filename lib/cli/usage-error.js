@@ -1,0 +1,56 @@
+import { RELOAD_OPTIONS, START_OPTIONS } from '../config/options/options.js';
+import { nearWords } from '../shared/did-you-mean.js';
+import { NclustError } from '../shared/errors.js';
+import { findCommand } from './table/commands.js';
+
+const IMAGE = 'PM2 makes a Docker image with it. Write a Dockerfile that ends with CMD ["nclust-runtime", "app.js"]: docs/containers.md';
+const VENDOR = 'There is no vendor behind nclust: nothing leaves this machine.';
+
+/** Options of PM2 that have no place here, and what does the same. @type {Record<string, string>} */
+const OF_PM2 = {
+  '--container': IMAGE, '--dist': IMAGE, '--image-name': IMAGE, '--node-version': IMAGE, '--dockerdaemon': IMAGE, '--fresh': IMAGE, '--daemon': IMAGE,
+  '--secret': VENDOR, '--public': VENDOR, '--machine-name': VENDOR,
+};
+
+/**
+ * What commander found wrong with a command line, and what to do.
+ * @param {import('commander').CommanderError} error
+ * @param {string[]} argv
+ * @returns {NclustError}  ERR_NCLUST_USAGE.
+ */
+export function usageError({ code, message }, argv) {
+  const [sentence, meant = ''] = message.replace(/^error: /, '').split('\n');
+  const word = argv.find((one) => findCommand(one) !== undefined);
+  const page = word === undefined ? 'nclust help' : `nclust help ${word}`;
+  const flag = /'(-[^'=]+)/.exec(sentence)?.[1];
+  const elsewhere = code === 'commander.unknownOption' && flag !== undefined ? OF_PM2[flag] ?? takenBy(flag, word) : null;
+  const suggestion = meant.replace(/^\(|\)$/g, '');
+  const hint = elsewhere ?? [suggestion, `See: ${page}`].filter((part) => part !== '').join(' ');
+  return new NclustError('ERR_NCLUST_USAGE', `${sentence}.`, { hint });
+}
+
+/**
+ * `nclust help <word>` about a command that there is not.
+ * @param {string} word
+ * @param {string[]} names  Of the commands.
+ * @returns {NclustError}
+ */
+export function noSuchCommand(word, names) {
+  const [near] = nearWords(word, names);
+  return new NclustError('ERR_NCLUST_USAGE', `unknown command '${word}'.`, { hint: `${near ? `Did you mean ${near}? ` : ''}See: nclust help` });
+}
+
+/**
+ * PM2 takes every option with every command. Here one that would do nothing is refused, and it is said which command does it.
+ * @param {string} flag  As typed.
+ * @param {string|undefined} command
+ * @returns {string|null}
+ */
+function takenBy(flag, command) {
+  const is = (/** @type {import('../config/options/options.js').StartOption} */ { flags }) => flags?.split(/[ ,]+/).includes(flag) ?? false;
+  if (!['restart', 'reload', 'startOrRestart', 'startOrReload', 'startOrGracefulReload', 'stop'].includes(command ?? '')) return null;
+  if (['-i', '--instances'].includes(flag)) return 'The number of instances is changed by: nclust scale <app> <number>';
+  if (RELOAD_OPTIONS.some(is)) return `It can be given to: nclust reload <app> ${flag} ...`;
+  if (!START_OPTIONS.some(is)) return null;
+  return `${flag} is an option of start. For an app in the list, change its config file and: nclust apply. Or delete the app and start it anew.`;
+}

@@ -1,0 +1,18 @@
+import { NclustError } from '../shared/errors.js';
+
+/**
+ * Writes a file of the user's.
+ * @template T
+ * @param {string} file
+ * @param {() => T} write
+ * @returns {T}  Throws ERR_NCLUST_FILE_UNWRITABLE in place of what the system says.
+ */
+export function orUnwritable(file, write) {
+  try {
+    return write();
+  } catch (cause) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (cause);
+    if (code === undefined) throw cause;
+    throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" cannot be written (${code}); nothing was changed.`, { hint: 'Mend the permissions of the file or of its folder.', data: { file }, cause });
+  }
+}

@@ -1,0 +1,102 @@
+import { accessSync, chmodSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { NclustError } from '../shared/errors.js';
+import { homePaths } from '../shared/paths.js';
+
+/**
+ * Makes sure that the home exists, is ours, and is closed to others; creates it when it is missing.
+ * Throws ERR_NCLUST_HOME_TOO_LONG, _NOT_DIRECTORY, _FOREIGN, _OPEN and _UNWRITABLE.
+ * @param {string} home  Absolute.
+ * @param {object} [o]
+ * @param {number} [o.uid]  Who we are. Default: the effective user.
+ */
+export function checkHome(home, { uid = process.geteuid?.() ?? 0 } = {}) {
+  checkLength(home);
+  const stat = statOrCreate(home);
+  if (!stat.isDirectory()) {
+    throw new NclustError('ERR_NCLUST_HOME_NOT_DIRECTORY', `The nclust home "${home}" is not a directory.`, { hint: 'Move that file away or point NCLUST_HOME elsewhere.' });
+  }
+  if (stat.uid !== uid) {
+    throw new NclustError('ERR_NCLUST_HOME_FOREIGN', `The nclust home "${home}" belongs to user id ${stat.uid}, and this is user id ${uid}.`, {
+      hint: 'Run the command as its owner, or point NCLUST_HOME at a folder of your own.',
+    });
+  }
+  closeToOthers(home, stat.mode);
+  checkWritable(home);
+}
+
+/**
+ * Throws ERR_NCLUST_HOME_TOO_LONG when a socket inside the home could not be bound.
+ * @param {string} home
+ */
+function checkLength(home) {
+  const longest = join(homePaths(home).run, 'keeper.NNNNNN.sock');
+  const bytes = Buffer.byteLength(longest);
+  const allowed = socketPathMaxBytes(process.platform);
+  if (bytes <= allowed) return;
+  throw new NclustError('ERR_NCLUST_HOME_TOO_LONG', `The nclust home "${home}" is ${bytes - allowed} bytes too long for the sockets in it.`, {
+    hint: 'Point NCLUST_HOME at a shorter path.',
+    data: { bytes, allowed },
+  });
+}
+
+/**
+ * sockaddr_un has 108 bytes on Linux and 104 on macOS and the BSDs, one of them for the final zero.
+ * @param {string} platform
+ */
+function socketPathMaxBytes(platform) {
+  return platform === 'linux' ? 107 : 103;
+}
+
+/** @param {string} home */
+function statOrCreate(home) {
+  try {
+    return statSync(home);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw unwritable(home, error);
+  }
+  try {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    return statSync(home);
+  } catch (error) {
+    throw unwritable(home, error);
+  }
+}
+
+/** The files of a home, those included that stand beside them for a moment or were set aside. */
+const OURS = /^(state\.json|state\.reserve|pids|dump\.json|settings\.json|web\.token|web-open\.html|events\.log|nclust(__\S+)?\.log|nclust\.sock|run|logs|launcher\.sh)(\.\S+)?$/;
+
+/**
+ * A home that is ours alone is closed silently; a folder with other things in it (/tmp, a project) is never touched.
+ * @param {string} home
+ * @param {number} mode
+ */
+function closeToOthers(home, mode) {
+  if ((mode & 0o077) === 0) return;
+  // Every entry has to be of ours: / and /var have a `run` too.
+  if (readdirSync(home).every((entry) => OURS.test(entry))) return chmodSync(home, 0o700);
+  throw new NclustError('ERR_NCLUST_HOME_OPEN', `The nclust home "${home}" can be entered by other users and holds files that are not of nclust.`, {
+    hint: `Point NCLUST_HOME at a folder of its own, for example "${join(home, '.nclust')}".`,
+  });
+}
+
+/** @param {string} home */
+function checkWritable(home) {
+  try {
+    accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw unwritable(home, error);
+  }
+}
+
+/**
+ * @param {string} home
+ * @param {unknown} error
+ */
+function unwritable(home, error) {
+  const code = /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
+  return new NclustError('ERR_NCLUST_HOME_UNWRITABLE', `The nclust home "${home}" cannot be created or written to (${code}).`, {
+    hint: 'Mend its permissions or point NCLUST_HOME at a folder you can write to.',
+    cause: error,
+  });
+}

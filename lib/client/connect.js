@@ -1,0 +1,131 @@
+import { NclustError } from '../shared/errors.js';
+import { homePaths } from '../shared/paths.js';
+import { createDeadline } from './deadline.js';
+import { knock } from './try-connect.js';
+
+/** @typedef {import('node:net').Socket} Socket */
+
+/** From the first attempt until the manager has to be reachable. Fifty first commands on two slow cores have taken 9 s. */
+const LAUNCH_DEADLINE_MS = 20_000;
+
+/** How long a read-only command waits for a control that a living keeper is starting again. */
+const RETURN_DEADLINE_MS = 5_000;
+
+/** Between two looks when the facts contradict each other for a moment and no event will tell. */
+const PAUSE_MS = 20;
+
+/**
+ * A connection to control; starts the keeper when the home has none. Concurrent callers agree on one keeper, because its lock decides.
+ *
+ *     nclust.sock answers? ---------------------------> done
+ *       | no
+ *     a keeper behind the highest door? --yes--> wait for "control-ready", look again
+ *       | no
+ *     spawn one: "ok" -> look again, "held" (another was quicker) -> look again, "error" -> throw
+ *
+ * @param {string} home  Absolute. Created when missing.
+ * @param {AbortSignal} [given]  Ends the attempt; the promise rejects with its reason.
+ * @returns {Promise<Socket>}  The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE and what checkHome throws.
+ */
+export async function connectOrLaunch(home, given) {
+  const { checkHome } = await import('./check-home.js');
+  checkHome(home);
+  const paths = homePaths(home);
+  const { signal, release } = createDeadline(LAUNCH_DEADLINE_MS, given);
+  /** @type {string|null} */
+  let failure = null;
+  try {
+    for (;;) {
+      const socket = await knock(paths.sock, signal);
+      if (socket && socket !== 'busy') return socket;
+      const door = socket ?? (await keeperOf(paths.run, signal));
+      if (door === 'busy') await pause();
+      else if (door) await waitAtDoor(door, signal, (reason) => { failure = reason; });
+      else await launch(paths, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted || given?.aborted) throw error;
+    throw await unreachable(paths, failure, LAUNCH_DEADLINE_MS);
+  } finally {
+    release();
+  }
+}
+
+/**
+ * A connection to control, if there is one; starts nothing and creates nothing. Where a living keeper is about to bring control back, it is waited for.
+ * @param {string} home  Absolute.
+ * @param {AbortSignal} [given]  Ends the attempt; the promise rejects with its reason.
+ * @returns {Promise<Socket|null>}  Null when no manager runs. The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE.
+ */
+export async function connectOnly(home, given) {
+  const paths = homePaths(home);
+  const { signal, release } = createDeadline(RETURN_DEADLINE_MS, given);
+  /** @type {string|null} */
+  let failure = null;
+  try {
+    for (;;) {
+      const socket = await knock(paths.sock, signal);
+      if (socket && socket !== 'busy') return socket;
+      const door = socket ?? (await keeperOf(paths.run, signal));
+      if (!door) return null;
+      if (door === 'busy') await pause();
+      else await waitAtDoor(door, signal, (reason) => { failure = reason; });
+    }
+  } catch (error) {
+    if (!signal.aborted || given?.aborted) throw error;
+    throw await unreachable(paths, failure, RETURN_DEADLINE_MS);
+  } finally {
+    release();
+  }
+}
+
+/**
+ * Imported here and not above: where control answers at once nobody needs it, and node:fs alone costs `nclust ls` 1.3 ms.
+ * @param {string} run
+ * @param {AbortSignal} signal
+ */
+async function keeperOf(run, signal) {
+  const { findKeeper } = await import('./keeper-socket.js');
+  return findKeeper(run, signal);
+}
+
+/**
+ * @param {Socket} door
+ * @param {AbortSignal} signal
+ * @param {(reason: string) => void} onFailure
+ */
+async function waitAtDoor(door, signal, onFailure) {
+  const { waitForControl } = await import('./keeper-socket.js');
+  const startedMono = performance.now();
+  await waitForControl(door, signal, onFailure);
+  // Ready at once, and yet its socket did not answer just now: it is dying, or somebody removed the socket. Not a loop to spin in.
+  if (performance.now() - startedMono < PAUSE_MS) await pause();
+}
+
+/**
+ * @param {import('../shared/paths.js').HomePaths} paths
+ * @param {AbortSignal} signal
+ */
+async function launch(paths, signal) {
+  const { spawnKeeper } = await import('./spawn-keeper.js');
+  await spawnKeeper(paths, signal);
+}
+
+/**
+ * @param {import('../shared/paths.js').HomePaths} paths
+ * @param {string|null} failure
+ * @param {number} waitedMs
+ */
+async function unreachable(paths, failure, waitedMs) {
+  const { readTail } = await import('./spawn-keeper.js');
+  const why = failure ?? 'no reason was given';
+  return new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `The manager of "${paths.home}" did not answer within ${waitedMs / 1_000}s: ${why}.`, {
+    hint: `The whole log is in ${paths.daemonLog}`,
+    data: { lastLines: readTail(paths.daemonLog) },
+  });
+}
+
+/** @returns {Promise<void>} */
+function pause() {
+  return new Promise((resolve) => { setTimeout(resolve, PAUSE_MS); });
+}

@@ -1,0 +1,142 @@
+import { closeSync, fstatSync, readSync, statSync, watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { openSegments, parseEvents } from '../shared/event-log.js';
+
+/** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
+
+/** How often the log is looked at where the system cannot say when it changes, in ms. */
+const LOOK_MS = 500;
+
+const READ_BYTES = 64 * 1024;
+
+/**
+ * The log of events, and then what is added to it. It is read from the file: so it goes on while control is replaced, and each event comes once.
+ * @param {string} path
+ * @param {object} o
+ * @param {AbortSignal} o.signal  Ends it.
+ * @param {(folder: string, name: string, onChange: () => void) => () => void} [o.notice]  Calls when the file may have changed; returns what ends it.
+ * @returns {AsyncGenerator<{entries: LoggedEvent[], isHistory: boolean, isGap: boolean}, void, void>}  First what there is, at once. `isGap`: what was in between is not kept any more.
+ */
+export async function* tailEvents(path, { signal, notice = noticeChanges }) {
+  /** Before anything is read: what is written meanwhile is seen the next time. */
+  const nudge = createNudge(signal);
+  const unnotice = notice(dirname(path), basename(path), nudge.wake);
+  const reader = createReader(path);
+  try {
+    yield { entries: reader.read().entries, isHistory: true, isGap: false };
+    while (!signal.aborted) {
+      await nudge.wait();
+      const { entries, isGap } = reader.read();
+      if (entries.length > 0 || isGap) yield { entries, isHistory: false, isGap };
+    }
+  } finally {
+    unnotice();
+    reader.close();
+  }
+}
+
+/** @param {AbortSignal} signal */
+function createNudge(signal) {
+  let isDue = false;
+  let resume = () => {};
+  const wake = () => {
+    isDue = true;
+    resume();
+  };
+  signal.addEventListener('abort', wake, { once: true });
+  return {
+    wake,
+    async wait() {
+      if (!isDue) await new Promise((resolve) => { resume = () => resolve(undefined); });
+      isDue = false;
+    },
+  };
+}
+
+/** @type {NonNullable<Parameters<typeof tailEvents>[1]['notice']>} */
+function noticeChanges(folder, name, onChange) {
+  const fallBack = () => {
+    const timer = setInterval(onChange, LOOK_MS);
+    return () => clearInterval(timer);
+  };
+  let end = () => {};
+  try {
+    const watcher = watch(folder, (_event, file) => {
+      if (file === null || file.startsWith(name)) onChange();
+    });
+    end = () => watcher.close();
+    watcher.on('error', () => {
+      watcher.close();
+      end = fallBack();
+    });
+  } catch {
+    end = fallBack(); // No watches left, or none on this file system.
+  }
+  return () => end();
+}
+
+/**
+ * Reads on from where it was, over rotations.
+ * @param {string} path
+ */
+function createReader(path) {
+  /** @type {Place|null} */
+  let place = null;
+
+  /** @returns {{entries: LoggedEvent[], isGap: boolean}} */
+  function read() {
+    const entries = place ? readOn(place) : [];
+    if (place && isStill(path, place)) return { entries, isGap: false };
+    const all = openSegments(path);
+    const at = all.findIndex(({ ino }) => ino === place?.ino);
+    const newer = all.slice(at + 1);
+    for (const { fd } of all.slice(0, at + 1)) closeSync(fd);
+    if (newer.length === 0) return { entries, isGap: false };
+    // What came between the two looks: nobody writes there any more.
+    if (place) entries.push(...readOn(place));
+    const isGap = place !== null && at === -1;
+    for (const { fd, ino } of newer) {
+      if (place) closeSync(place.fd);
+      place = { fd, ino, at: 0, rest: Buffer.alloc(0) };
+      entries.push(...readOn(place));
+    }
+    return { entries, isGap };
+  }
+
+  return {
+    read,
+    close() {
+      if (place) closeSync(place.fd);
+      place = null;
+    },
+  };
+}
+
+/** @typedef {{fd: number, ino: number, at: number, rest: Buffer}} Place  `rest`: a line whose end is not there yet. */
+
+/** @param {string} path @param {Place} place */
+function isStill(path, { ino }) {
+  const named = statSync(path, { throwIfNoEntry: false });
+  return named === undefined || named.ino === ino;
+}
+
+/**
+ * @param {Place} place  Is moved on.
+ * @returns {LoggedEvent[]}
+ */
+function readOn(place) {
+  // Somebody has emptied it.
+  if (fstatSync(place.fd).size < place.at) Object.assign(place, { at: 0, rest: Buffer.alloc(0) });
+  const chunks = [place.rest];
+  for (;;) {
+    const chunk = Buffer.alloc(READ_BYTES);
+    const bytes = readSync(place.fd, chunk, 0, READ_BYTES, place.at);
+    if (bytes === 0) break;
+    place.at += bytes;
+    chunks.push(chunk.subarray(0, bytes));
+  }
+  const all = Buffer.concat(chunks);
+  const end = all.lastIndexOf(0x0a) + 1;
+  place.rest = all.subarray(end);
+  return parseEvents(all.subarray(0, end).toString());
+}

@@ -1,0 +1,101 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLineReader } from '../shared/wire/rpc.js';
+import { knock } from './try-connect.js';
+
+/** @typedef {import('node:net').Socket} Socket */
+
+/** A door line is a few hundred bytes; anything much longer is no keeper. */
+const DOOR_LINE_MAX_BYTES = 64 * 1024;
+
+/**
+ * The keeper of a home: whoever listens behind the highest-numbered door. Lower numbers are dead by the rule of the lock.
+ * @param {string} run  The folder of the doors.
+ * @param {AbortSignal} signal
+ * @returns {Promise<Socket|'busy'|null>}
+ */
+export async function findKeeper(run, signal) {
+  const highest = highestDoor(run);
+  return highest === 0 ? null : knock(join(run, `keeper.${highest}.sock`), signal);
+}
+
+/**
+ * Waits at a door until control can be reached. Closes the socket.
+ * @param {Socket} door
+ * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
+ * @param {(reason: string) => void} onFailure  Called for each boot of control that failed; the keeper goes on trying.
+ * @returns {Promise<'ready'|'gone'>}  gone: the keeper left first.
+ */
+export function waitForControl(door, signal, onFailure) {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      door.destroy();
+      reject(signal.reason);
+    };
+    /** @param {'ready'|'gone'} outcome */
+    const settle = (outcome) => {
+      signal.removeEventListener('abort', onAbort);
+      door.destroy();
+      resolve(outcome);
+    };
+    const reader = createLineReader({
+      maxBytes: DOOR_LINE_MAX_BYTES,
+      onTooLong: () => settle('gone'),
+      onLine: (line) => {
+        const said = readDoorLine(line);
+        if (said.event === 'control-ready') settle('ready');
+        if (said.event === 'control-failed') onFailure(String(said.message));
+      },
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    door.on('data', reader.push);
+    door.on('error', () => {}); // 'close' follows.
+    door.on('close', () => settle('gone'));
+    if (signal.aborted) onAbort();
+  });
+}
+
+/**
+ * Waits until the keeper of a home has left. It goes last, and its end closes the door.
+ * @param {string} run
+ * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
+ * @returns {Promise<void>}
+ */
+export async function waitUntilLeft(run, signal) {
+  const door = await findKeeper(run, signal);
+  if (door === null || door === 'busy') return;
+  await new Promise((resolve, reject) => {
+    const onAbort = () => {
+      door.destroy();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    door.on('error', () => {}); // 'close' follows.
+    door.on('close', resolve).resume();
+  });
+}
+
+/** @param {string} run */
+function highestDoor(run) {
+  /** @type {string[]} */
+  let entries;
+  try {
+    entries = readdirSync(run);
+  } catch {
+    return 0;
+  }
+  const numbers = entries.map((entry) => Number(/^keeper\.(\d+)\.sock$/.exec(entry)?.[1] ?? 0));
+  return Math.max(0, ...numbers);
+}
+
+/**
+ * @param {string} line
+ * @returns {{event?: string, message?: string}}
+ */
+function readDoorLine(line) {
+  try {
+    return JSON.parse(line) ?? {};
+  } catch {
+    return {};
+  }
+}

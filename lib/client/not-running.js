@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { NclustError } from '../shared/errors.js';
+import { homePaths } from '../shared/paths.js';
+
+/**
+ * How many apps the desired state holds, for a home whose manager does not run.
+ * @param {string} home
+ * @returns {number}  0 when there is no state, or none that can be read: the manager tells about that when it starts.
+ */
+export function keptApps(home) {
+  try {
+    const { apps } = JSON.parse(readFileSync(homePaths(home).state, 'utf8'));
+    return Array.isArray(apps) ? apps.length : 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** @param {import('../cli/context.js').Context} context */
+export function sayNotRunning(context) {
+  context.talk(`No nclust runs in ${context.home}. ${nextStep(context.home)}`);
+}
+
+/**
+ * @param {Pick<import('../cli/context.js').Context, 'home'>} context
+ * @returns {NclustError}
+ */
+export function notRunning({ home }) {
+  return new NclustError('ERR_NCLUST_DAEMON_NOT_RUNNING', `No nclust runs in "${home}".`, { hint: nextStep(home) });
+}
+
+/**
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} targets
+ * @returns {NclustError}
+ */
+export function nothingThere({ home }, targets) {
+  const what = targets.includes('all') ? 'There is no app in the list' : `There is no ${targets.map((target) => `"${target}"`).join(' or ')} in the list`;
+  return new NclustError('ERR_NCLUST_APP_NOT_FOUND', `${what}: no nclust runs in "${home}".`, { hint: nextStep(home) });
+}
+
+/** @param {string} home */
+function nextStep(home) {
+  const kept = keptApps(home);
+  if (kept === 0) return 'Start an app with: nclust start app.js';
+  return `${kept === 1 ? 'One app is' : `${kept} apps are`} kept there; bring ${kept === 1 ? 'it' : 'them'} back with: nclust resurrect`;
+}

@@ -1,0 +1,38 @@
+import { connect } from 'node:net';
+import { NclustError } from '../shared/errors.js';
+
+/** @typedef {import('node:net').Socket} Socket */
+
+/** Nobody listens there, or somebody did and died with us in its queue (ECONNRESET). */
+const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
+
+/**
+ * Connects to a Unix socket. A refused or missing one is an answer (null), not an error.
+ * @param {string} path
+ * @param {AbortSignal} signal  Ends the attempt; the promise rejects with its reason.
+ * @returns {Promise<Socket|'busy'|null>}  busy: somebody listens, and its queue is full. The caller destroys the socket.
+ */
+export function knock(path, signal) {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path });
+    const onAbort = () => {
+      socket.destroy();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    socket.once('connect', () => {
+      signal.removeEventListener('abort', onAbort);
+      socket.removeAllListeners('error');
+      resolve(socket);
+    });
+    socket.once('error', (/** @type {NodeJS.ErrnoException} */ error) => {
+      signal.removeEventListener('abort', onAbort);
+      if (NOBODY.has(error.code ?? '')) return resolve(null);
+      if (error.code === 'EAGAIN') return resolve('busy');
+      reject(new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `The socket "${path}" cannot be connected to (${error.code}).`, {
+        hint: error.code === 'EACCES' || error.code === 'EPERM' ? 'It belongs to another user: run the command as its owner, or set NCLUST_HOME.' : null,
+        cause: error,
+      }));
+    });
+  });
+}

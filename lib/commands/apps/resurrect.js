@@ -1,0 +1,36 @@
+import { carryOut } from '../../cli/await-change.js';
+import { newToken, outcome } from '../../cli/outcome.js';
+import { keptApps } from '../../client/not-running.js';
+import { NclustError } from '../../shared/errors.js';
+
+/** @typedef {import('../../client/client.js').Client} Client */
+
+/**
+ * Starts what dump.json has and the list has not. Where no manager runs, starting one brings back what ran under the last one, saved or not.
+ * @param {import('../../cli/context.js').Context} context
+ * @param {string[]} _targets
+ * @param {Record<string, any>} options
+ * @returns {Promise<import('../../cli/outcome.js').Outcome>}  Throws ERR_NCLUST_DUMP_MISSING when there is neither.
+ */
+export async function resurrect(context, _targets, options) {
+  const isListKept = !(await context.running()) && keptApps(context.home) > 0;
+  const client = await context.manager();
+  const saved = await startSaved(context, client, options.wait, isListKept);
+  const slots = isListKept ? (await client.request('list')).slots : saved;
+  return outcome(context, client, slots, { done: 'Brought back', json: options.json });
+}
+
+/**
+ * @param {import('../../cli/context.js').Context} context
+ * @param {Client} client
+ * @param {boolean} wait
+ * @param {boolean} mayBeMissing
+ */
+async function startSaved(context, client, wait, mayBeMissing) {
+  try {
+    return (await carryOut(context, client, 'resurrect', { wait, token: newToken() }, 'Bringing back the saved apps')).slots;
+  } catch (error) {
+    if (mayBeMissing && error instanceof NclustError && error.code === 'ERR_NCLUST_DUMP_MISSING') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,108 @@
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { carryOut } from '../../cli/await-change.js';
+import { newToken, outcome } from '../../cli/outcome.js';
+import { keptApps } from '../../client/not-running.js';
+import { findConfig } from '../../config/find.js';
+import { readStartOptions, separateExitCodes, separateWatched } from '../../config/options/options.js';
+import { buildSpec, snapshot } from '../../config/spec/build.js';
+import { NclustError } from '../../shared/errors.js';
+import { shellQuote } from '../../shared/shell-quote.js';
+import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
+
+/** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
+
+/**
+ * Starts new apps, those that are in the list already by their name, id or namespace, or the apps of a config file; without a word, of the one in this folder.
+ * @param {import('../../cli/context.js').Context} context
+ * @param {string[]} targets
+ * @param {Record<string, any>} options
+ * @param {string[]} args  What stood behind "--": for the app.
+ * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ */
+export async function start(context, targets, options, args) {
+  if (options.daemon === false) return (await import('../run.js')).run(context, targets, options, args);
+  const words = separateExitCodes(options.stopExitCodes ?? []);
+  const watched = separateWatched([...targets, ...words.rest], options.watch, (path) => isFile(resolve(context.cwd, path)));
+  const given = { ...options, ...(options.stopExitCodes ? { stopExitCodes: words.codes } : {}), watch: watched.watch };
+  const all = watched.targets;
+  const read = readStartOptions(given);
+  const file = all.length === 0 ? findConfig(context.cwd) : fileAmong(all);
+  if (file !== null) return renewFromFile(context, 'start', file, options, withArgs(read, args));
+  if (all.length === 0) throw nothingToStart(context);
+  sayOnlyForFiles(context, options);
+
+  const reached = await reach(context);
+  const { slots: known } = reached ? await reached.request('list') : { slots: [] };
+  const { listed, fresh } = sort(all, known, context, Object.keys(read).length > 0 || args.length > 0);
+  if (fresh.length > 1 && read.name !== undefined) {
+    throw new NclustError('ERR_NCLUST_USAGE', `--name is "${read.name}" for ${fresh.length} things to start; accepted: one, because names are unique.`);
+  }
+  const built = fresh.map((target) => buildSpec(target, args, read, context));
+  const specs = built.length > 0 ? await (await import('../../config/spec/git.js')).withVersioning(built) : [];
+
+  const client = reached ?? (await context.manager());
+  const { wait, force = false } = options;
+  const started = specs.length === 0 ? [] : (await carryOut(context, client, 'start', { specs, wait, force, token: newToken() }, `Starting ${specs.map(({ name }) => name).join(', ')}`)).slots;
+  const method = options.updateEnv ? 'restart' : 'start';
+  const shell = options.updateEnv ? { env: snapshot(context.env) } : {};
+  const again = listed.length === 0 ? [] : (await carryOut(context, client, method, { targets: listed, ...shell, wait, token: newToken() }, `Starting ${listed.join(', ')}`)).slots;
+  const isOnlyAdded = read.autostart === false && again.length === 0;
+  return outcome(context, client, [...started, ...again], { done: isOnlyAdded ? 'Added, and did not start,' : wait ? 'Started' : 'Starting', json: options.json });
+}
+
+/**
+ * A manager that runs, or one whose state has to be known to understand the targets. A mistyped script alone starts no daemon.
+ * @param {import('../../cli/context.js').Context} context
+ */
+async function reach(context) {
+  return (await context.present()) ?? (keptApps(context.home) > 0 ? context.manager() : null);
+}
+
+/**
+ * What is in the list is meant before what is on disk, as in PM2; but options or arguments describe a new app, so then a file comes first.
+ * @param {string[]} targets
+ * @param {SlotStatus[]} known
+ * @param {import('../../cli/context.js').Context} context
+ * @param {boolean} isDescribed
+ */
+function sort(targets, known, context, isDescribed) {
+  /** @type {string[]} */
+  const listed = [];
+  /** @type {string[]} */
+  const fresh = [];
+  for (const target of targets) {
+    if (!isListed(target, known) || (isDescribed && isFile(resolve(context.cwd, target)))) fresh.push(target);
+    else if (isDescribed) throw describedAgain(target);
+    else listed.push(target);
+  }
+  return { listed, fresh };
+}
+
+/**
+ * @param {string} target
+ * @param {SlotStatus[]} known
+ */
+function isListed(target, known) {
+  if (target === 'all') return !isFile(target);
+  // A path from the root looks like a pattern, too.
+  if (/^\/.+\/[imsu]*$/.test(target)) return !existsSync(target);
+  return known.some(({ id, name, namespace }) => name === target || namespace === target || String(id) === target);
+}
+
+/** @param {import('../../cli/context.js').Context} context */
+function nothingToStart({ cwd }) {
+  return new NclustError('ERR_NCLUST_USAGE', `start needs something to start: there is no config file in "${cwd}".`, { hint: 'For example: nclust start app.js -i max; "nclust init" writes a config file' });
+}
+
+/** @param {string} target */
+function describedAgain(target) {
+  return new NclustError('ERR_NCLUST_USAGE', `"${target}" is in the list already, and options or arguments are for a new app.`, {
+    hint: `Without them, nclust start ${shellQuote(target)} starts it again; "nclust restart" and "nclust reload" take them for what is listed, and "nclust scale" changes its number.`,
+  });
+}
+
+/** @param {string} file */
+function isFile(file) {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+}

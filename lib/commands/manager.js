@@ -1,0 +1,91 @@
+import { fileURLToPath } from 'node:url';
+import { carryOut } from '../cli/await-change.js';
+import { newToken } from '../cli/outcome.js';
+import { sayNotRunning } from '../client/not-running.js';
+import { NclustError } from '../shared/errors.js';
+import { untilItHangs } from './hang.js';
+
+/** @typedef {import('../shared/wire/protocol.js').Hello} Hello */
+
+/**
+ * What was replaced. Null for a manager that does not run.
+ * @typedef {object} Update
+ * @property {Hello|null} before
+ * @property {Hello|null} after
+ * @property {('control'|'keeper')[]} replaced
+ * @property {number} workers  Processes that were replaced by new ones: those that were up, where the keeper was replaced.
+ */
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+
+/**
+ * Replaces the running manager by the version this command belongs to.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} _words
+ * @param {Record<string, any>} options
+ * @returns {Promise<Update>}  When the new one answers, and every app that was up is up again.
+ */
+export async function update(context, _words, { wait, json }) {
+  const client = await context.predecessor();
+  const before = client?.hello;
+  if (!client || !before) {
+    if (!json) sayNotRunning(context);
+    return { before: null, after: null, replaced: [], workers: 0 };
+  }
+  const { file, version } = context.node;
+  const answered = new AbortController();
+  const answer = carryOut(context, client, 'update', { root: ROOT, node: file, nodeVersion: version, wait, token: newToken() }, 'Updating nclust');
+  /** @type {{slots: unknown[], manager: Hello}} */
+  const { slots, manager: after } = await Promise.race([answer, untilItHangs(client, answered.signal)]).catch(explain).finally(() => answered.abort());
+  const isNewKeeper = after.keeperPid !== before.keeperPid;
+  /** @type {Update['replaced']} */
+  const replaced = isNewKeeper ? ['control', 'keeper'] : after.controlPid !== before.controlPid ? ['control'] : [];
+  /** @type {Update} */
+  const done = { before, after, replaced, workers: isNewKeeper ? slots.length : 0 };
+  if (!json) context.talk(describe(done, wait));
+  return done;
+}
+
+/**
+ * @param {Update} update
+ * @param {boolean} isWaitedFor
+ */
+function describe({ before, after, replaced, workers }, isWaitedFor) {
+  const to = after?.version;
+  // Where the files were overwritten, a control that died meanwhile has come back as the new version.
+  const from = before?.version === to && replaced.length > 1 ? before?.keeperVersion : before?.version;
+  if (replaced.length === 0) return `nclust ${to} runs already; nothing was replaced.`;
+  const what = from === to ? `nclust ${to} was replaced by the one in ${ROOT}` : `nclust ${from} was replaced by ${to}`;
+  if (replaced.length === 1) return `${what}: control only, no worker noticed.`;
+  const many = `${workers} workers ${isWaitedFor ? 'were' : 'are being'} replaced one by one`;
+  const those = ['there were no workers', `one worker ${isWaitedFor ? 'was' : 'is being'} replaced`][workers] ?? many;
+  return `${what}: keeper and control; ${those}.`;
+}
+
+/**
+ * @param {unknown} error
+ * @returns {never}
+ */
+function explain(error) {
+  if (!(error instanceof NclustError)) throw error;
+  if (error.code === 'ERR_NCLUST_NOT_UP') throw notAllReplaced(error);
+  if (error.code !== 'ERR_NCLUST_PROTOCOL') throw error;
+  throw new NclustError('ERR_NCLUST_UPDATE_FAILED', 'The manager that runs is too old to be updated; nothing was replaced.', {
+    hint: 'Replace it with its own "nclust kill", then start the apps again with: nclust resurrect',
+    cause: error,
+  });
+}
+
+/**
+ * The manager is the new one; an app whose program was broken meanwhile is not its business.
+ * @param {NclustError} error
+ */
+function notAllReplaced(error) {
+  const { slots = [] } = /** @type {{slots?: import('../shared/wire/protocol.js').NotUp[]}} */ (error.data ?? {});
+  const names = [...new Set(slots.map(({ name }) => name))];
+  return new NclustError('ERR_NCLUST_NOT_UP', 'The manager was replaced, but not every worker by a new one. The old ones that listen serve on.', {
+    hint: `Mend the app, then: nclust reload ${names.join(' ') || 'all'}`,
+    data: error.data,
+    cause: error,
+  });
+}

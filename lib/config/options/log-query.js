@@ -1,0 +1,99 @@
+import { NclustError } from '../../shared/errors.js';
+import { LEVELS } from '../../shared/logs/level.js';
+import { compile } from '../../shared/logs/safe-pattern.js';
+import { MOMENT_FORMS, parseMoment } from './moment.js';
+
+/** @typedef {import('../../shared/logs/safe-pattern.js').Grep} Grep */
+
+/** As many as the manager gives at once. */
+const LINES_MAX = 100_000;
+
+/**
+ * What the options of `logs` ask the manager for, as its method takes it; what was not asked for is absent.
+ * @typedef {object} LogWishes
+ * @property {boolean} follow
+ * @property {number} [lines]
+ * @property {('out'|'err')[]} [streams]
+ * @property {number} [since]
+ * @property {number} [until]
+ * @property {Grep} [grep]
+ * @property {import('../../shared/logs/level.js').Level} [level]
+ */
+
+/**
+ * @param {Record<string, any>} options  As commander returns them.
+ * @param {number} nowMs
+ * @returns {LogWishes}  Throws ERR_NCLUST_USAGE.
+ */
+export function readLogOptions(options, nowMs) {
+  const { out, err, lines, since, until, grep, level } = options;
+  if (options.follow && options.nostream) throw usage('--follow and --nostream contradict each other.');
+  if (options.follow && until !== undefined) throw usage('--follow and --until contradict each other: what is followed has no end.');
+  /** @type {LogWishes} */
+  const wishes = { follow: options.nostream !== true && until === undefined };
+  if (lines !== undefined) wishes.lines = readLines(lines);
+  if (out !== err) wishes.streams = [out ? 'out' : 'err'];
+  if (since !== undefined) wishes.since = readMoment('--since', since, nowMs);
+  if (until !== undefined) wishes.until = readMoment('--until', until, nowMs);
+  if (grep !== undefined) wishes.grep = readGrep(grep);
+  if (level !== undefined) wishes.level = readLevel(level);
+  checkSpan(wishes, options, nowMs);
+  return wishes;
+}
+
+/**
+ * A pattern, or one with flags between slashes: `timeout`, `/time.?out/i`.
+ * @param {string} text
+ * @returns {Grep}  Throws ERR_NCLUST_USAGE.
+ */
+export function readGrep(text) {
+  if (text === '') throw usage('--grep is "".', 'Give a text or a regular expression to look for.');
+  const match = /^\/(.+)\/([a-z]*)$/s.exec(text);
+  // "/api/users" is a path. What ends as flags do is taken for flags.
+  const grep = match && /^[imsu]*$/.test(match[2]) ? { source: match[1], flags: match[2] } : { source: text, flags: '' };
+  compile(grep);
+  return grep;
+}
+
+/** @param {string} text */
+function readLines(text) {
+  if (/^\d{1,6}$/.test(text) && Number(text) <= LINES_MAX) return Number(text);
+  throw usage(`--lines is "${text}"; accepted: a whole number from 0 to ${LINES_MAX}.`, 'For more, say from when on: --since 2h.');
+}
+
+/**
+ * @param {string} flag
+ * @param {string} text
+ * @param {number} nowMs
+ */
+function readMoment(flag, text, nowMs) {
+  const moment = parseMoment(text, nowMs);
+  if (moment === null) throw usage(`${flag} is "${text}"; accepted: ${MOMENT_FORMS}.`);
+  // The manager takes no time before 1970.
+  return Math.max(0, moment);
+}
+
+/** @param {string} text */
+function readLevel(text) {
+  const level = LEVELS.find((one) => one === text.toLowerCase());
+  if (level) return level;
+  throw usage(`--level is "${text}"; accepted: ${LEVELS.join(', ')}.`);
+}
+
+/**
+ * @param {LogWishes} wishes
+ * @param {Record<string, any>} given
+ * @param {number} nowMs
+ */
+function checkSpan({ since, until }, given, nowMs) {
+  if (since !== undefined && since > nowMs) throw usage(`--since is "${given.since}", which is in the future.`);
+  if (since !== undefined && until !== undefined && since > until) throw usage(`--since "${given.since}" is later than --until "${given.until}".`);
+}
+
+/**
+ * @param {string} message
+ * @param {string} [hint]
+ */
+function usage(message, hint = 'See: nclust help logs') {
+  return new NclustError('ERR_NCLUST_USAGE', message, { hint });
+}

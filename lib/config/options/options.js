@@ -1,0 +1,138 @@
+import { ENVIRONMENT_OPTIONS } from './environment.js';
+import { FILE_OPTIONS } from './file-only.js';
+import { LOG_OPTIONS } from './logs.js';
+import { PROGRAM_OPTIONS } from './program.js';
+import { ADDING_OPTIONS, RESTART_TRIGGER_OPTIONS, TRIGGER_OPTIONS } from './triggers.js';
+import { UNNEEDED_OPTIONS } from './unneeded-options.js';
+
+/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
+
+/**
+ * One thing that can be said about an app, as an option of `start`, in a config file or both: how it is written, what it means, which field of the
+ * spec it fills.
+ * @typedef {object} StartOption
+ * @property {string} [flags]  As commander reads them. Missing: only a file says it.
+ * @property {string} key  Where commander puts the value.
+ * @property {boolean} [isRepeatable]  The value is a list of what was given.
+ * @property {string} [name]  In a file, as PM2 writes it; the same in camelCase is accepted. Missing: only the command line says it.
+ * @property {string[]} [aliases]  Other names in a file.
+ * @property {string} help
+ * @property {string} [meaning]  What it means in a file, where `help` is about the option.
+ * @property {string} [default]  In words.
+ * @property {string} [unit]  Of a bare number.
+ * @property {string} [accepted]  In words.
+ * @property {Record<string, unknown>} [schema]  What an editor accepts, a piece of JSON Schema.
+ * @property {string} [note]  Why it is accepted and does nothing.
+ * @property {keyof AppSpec} [field]  Options without one decide together with others; build.js reads them.
+ * @property {(value: any, where: string) => unknown} read  Takes what is typed and what a file may hold. Throws ERR_NCLUST_USAGE naming the option or key path, what was found and what is accepted.
+ */
+
+/** @type {StartOption[]} */
+export const START_OPTIONS = [
+  ...FILE_OPTIONS,
+  ...PROGRAM_OPTIONS,
+  ...ENVIRONMENT_OPTIONS,
+  ...LOG_OPTIONS,
+  ...TRIGGER_OPTIONS,
+  ...ADDING_OPTIONS,
+  ...UNNEEDED_OPTIONS,
+];
+
+/** Those that mean something for an app that is in the list, too. */
+const CHANGEABLE = ['name', 'cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'scheduling', 'maxSurge', 'maxUnavailable', 'rollbackWindow', 'metrics', 'uid', 'gid'];
+
+/** The rules it is run by. */
+const RULES = [
+  'namespace', 'autorestart', 'maxRestarts', 'restartDelay', 'expBackoffRestartDelay', 'minUptime', 'stopExitCodes', 'killTimeout', 'stopSignal', 'treekill', 'waitReady', 'listenTimeout',
+  'shutdownWithMessage', 'vizion',
+];
+
+const RULE_OPTIONS = START_OPTIONS.filter(({ key }) => RULES.includes(key));
+
+const CHANGEABLE_OPTIONS = START_OPTIONS.filter(({ key }) => CHANGEABLE.includes(key));
+
+/** @type {StartOption[]} */
+export const RELOAD_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...TRIGGER_OPTIONS];
+
+/** @type {StartOption[]} */
+const RESTART_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...RESTART_TRIGGER_OPTIONS];
+
+/** By the commands that take them. @type {Record<'start'|'reload'|'restart'|'none', StartOption[]>} */
+export const OPTIONS_OF = { start: START_OPTIONS, reload: RELOAD_OPTIONS, restart: RESTART_OPTIONS, none: [] };
+
+/**
+ * Reads the options of `start` that were given.
+ * @param {Record<string, unknown>} given  As commander returns them.
+ * @returns {Record<string, any>}  By key; absent ones are absent. Throws ERR_NCLUST_USAGE.
+ */
+export function readStartOptions(given) {
+  return readOptions(START_OPTIONS, given);
+}
+
+/**
+ * The same for those of `reload`.
+ * @param {Record<string, unknown>} given
+ * @returns {Record<string, any>}
+ */
+export function readReloadOptions(given) {
+  return readOptions(RELOAD_OPTIONS, given);
+}
+
+/**
+ * The same for those of `restart`.
+ * @param {Record<string, unknown>} given
+ * @returns {Record<string, any>}
+ */
+export function readRestartOptions(given) {
+  return readOptions(RESTART_OPTIONS, given);
+}
+
+/**
+ * @param {Record<string, any>} options  By key.
+ * @returns {Partial<AppSpec>}  Those that are a field of the spec.
+ */
+export function specFields(options) {
+  const given = START_OPTIONS.filter(({ key, field }) => field && options[key] !== undefined);
+  return Object.fromEntries(given.map(({ key, field }) => [field, options[key]]));
+}
+
+/**
+ * @param {StartOption[]} table
+ * @param {Record<string, unknown>} given
+ * @returns {Record<string, any>}
+ */
+function readOptions(table, given) {
+  // commander says `true` for a --no- option that is not there.
+  const present = table.filter(({ key, flags }) => flags && given[key] !== undefined && !(flags.startsWith('--no-') && given[key] === true));
+  return Object.fromEntries(present.map(({ key, flags, read }) => [key, read(given[key], longFlag(/** @type {string} */ (flags)))]));
+}
+
+/**
+ * `--stop-exit-codes 0 app.js`: the option takes every word up to the next option, the script too. What is no code is handed back.
+ * @param {string[]} words
+ * @returns {{codes: string[], rest: string[]}}
+ */
+export function separateExitCodes(words) {
+  const end = words.findIndex((word) => !/^[\d,\s]+$/.test(word));
+  return end === -1 ? { codes: words, rest: [] } : { codes: words.slice(0, end), rest: words.slice(end) };
+}
+
+/**
+ * `start --watch app.js`: the script was taken for what to watch.
+ * @template {unknown} Watch
+ * @param {string[]} targets
+ * @param {Watch} watch  As commander returns it.
+ * @param {(path: string) => boolean} isFile
+ * @returns {{targets: string[], watch: Watch | string[] | true}}
+ */
+export function separateWatched(targets, watch, isFile) {
+  const last = Array.isArray(watch) ? watch.at(-1) : undefined;
+  if (targets.length > 0 || last === undefined || !isFile(last)) return { targets, watch };
+  const others = /** @type {string[]} */ (/** @type {unknown} */ (watch)).slice(0, -1);
+  return { targets: [last], watch: others.length > 0 ? others : true };
+}
+
+/** @param {string} flags */
+function longFlag(flags) {
+  return /** @type {string} */ (/--[a-z-]+/.exec(flags)?.[0]);
+}

@@ -1,0 +1,115 @@
+import { TRIGGER_RULES } from '../../shared/spec/triggers.js';
+import { readWatchPattern } from '../../shared/spec/watch-pattern.js';
+import { BYTES_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
+import { cronFault } from './cron-pattern.js';
+import { asFlag, asText, badOption } from './readers.js';
+
+const WATCH_FORMS = 'true, false, a path, or a list of paths and globs';
+const IGNORE_FORMS = 'names, paths, globs or regular expressions: "node_modules", "*.log", "public/*"';
+const DELAY_FORMS = 'seconds (2), or a number with ms, s or m ("500ms"); in a file a number is milliseconds';
+const EXTENSION_FORMS = 'extensions such as "js,json"';
+const CRON_FORMS = 'a cron pattern such as "0 3 * * *" or "*/10 * * * * *" (with seconds), or 0 for none';
+const MEMORY_FORMS = `0 for no limit, or from 1M, as ${BYTES_FORMS}`;
+const OBJECT_FORMS = 'an object with options of chokidar';
+
+const TEXTS = { type: ['string', 'array'], items: { type: 'string' } };
+
+/** What replaces or starts an app besides commands, and where its pid is written. @type {import('./options.js').StartOption[]} */
+export const TRIGGER_OPTIONS = [
+  {
+    flags: '--watch [path]', key: 'watch', field: 'watch', name: 'watch', isRepeatable: true, read: asWatch, accepted: WATCH_FORMS,
+    schema: { type: ['boolean', 'string', 'array'], items: { type: 'string' } },
+    default: 'false', help: 'reload it when files change: in its working directory, or in this path; may be given several times',
+  },
+  { flags: '--no-watch', key: 'watch', field: 'watch', read: asWatch, help: 'reload it by command only (default)' },
+  { flags: '--ignore-watch <path>', key: 'ignoreWatch', field: 'ignoreWatch', name: 'ignore_watch', isRepeatable: true, read: asIgnored, accepted: IGNORE_FORMS, schema: TEXTS, default: 'none', help: 'what not to watch: names, paths, globs or a regular expression; may be given several times. Dotfiles, node_modules and log files of the app never count' },
+  { flags: '--ext <list>', key: 'ext', field: 'watchExtensions', name: 'ext', aliases: ['watch_extensions'], read: asExtensions, accepted: EXTENSION_FORMS, schema: TEXTS, default: 'all', help: 'watch only files with these extensions: js,json' },
+  { flags: '--watch-delay <seconds>', key: 'watchDelay', field: 'watchDelayMs', name: 'watch_delay', read: asDelay, accepted: DELAY_FORMS, schema: { type: ['number', 'string'] }, default: '100ms', help: 'how long nothing may have changed before it is reloaded: seconds on the command line, or 500ms' },
+  { key: 'watchOptions', field: 'watchOptions', name: 'watch_options', read: asWatchOptions, accepted: OBJECT_FORMS, schema: { type: 'object' }, default: 'none', help: 'options for chokidar, which does the watching: usePolling, interval, followSymlinks, depth, awaitWriteFinish' },
+  { flags: '-c, --cron <pattern>', key: 'cron', field: 'cronRestart', name: 'cron_restart', aliases: ['cron'], read: asCron, accepted: CRON_FORMS, schema: { type: ['string', 'number', 'boolean', 'null'] }, default: 'none', help: 'reload it by this cron pattern, with or without seconds, in local time; 0 for none' },
+  { flags: '--cron-restart <pattern>', key: 'cronRestart', field: 'cronRestart', read: asCron, help: 'the same as --cron' },
+  { flags: '--max-memory-restart <size>', key: 'maxMemoryRestart', field: 'maxMemoryBytes', name: 'max_memory_restart', read: asMemory, accepted: MEMORY_FORMS, schema: { type: ['integer', 'string'] }, unit: 'bytes', default: 'none', help: 'reload an instance that takes more memory than this, its children included: 300M, 1G; 0 for no limit' },
+  { flags: '-p, --pid <file>', key: 'pid', field: 'pidFile', name: 'pid_file', aliases: ['pid'], read: asPidFile, accepted: 'a path, or "default"', schema: { type: 'string' }, default: '<home>/pids/<name>-<id>.pid', help: 'file its pid is written to; "default" for the one in the home' },
+];
+
+/** `restart --watch` has a meaning of its own. */
+export const RESTART_TRIGGER_OPTIONS = TRIGGER_OPTIONS.filter(({ key }) => key !== 'watch');
+
+/** How an app comes into the list: it means nothing for one that is there. @type {import('./options.js').StartOption[]} */
+export const ADDING_OPTIONS = [
+  { flags: '--no-autostart', key: 'autostart', field: 'autostart', name: 'autostart', read: asFlag, accepted: 'true or false', schema: { type: 'boolean' }, default: 'true', help: 'add it to the list without starting it', meaning: 'false: add it to the list without starting it' },
+];
+
+/** @param {unknown} value @param {string} where */
+function asWatch(value, where) {
+  if (value === true || value === 'true') return ['.'];
+  if (value === false || value === null || value === 'false') return [];
+  return textsOf(value, where, WATCH_FORMS);
+}
+
+/** @param {unknown} value @param {string} where */
+function asIgnored(value, where) {
+  if (value === false || value === null) return [];
+  // As in PM2, a text holds several; what stands in a list of a file is one, with its spaces.
+  const isText = !Array.isArray(value) || where.startsWith('--');
+  const given = [value].flat().flatMap((one) => (isText && typeof one === 'string' && !/^\s*\/.*\/[a-z]*\s*$/.test(one) && one.trim() !== '' ? one.trim().split(/\s+/) : [one]));
+  // A config file that is a program may hold real ones.
+  const texts = textsOf(given.map((one) => (one instanceof RegExp ? `/${one.source}/${one.flags.replace(/[^imsu]/g, '')}` : one)), where, IGNORE_FORMS);
+  const bad = texts.find((text) => readWatchPattern(text) === null);
+  if (bad !== undefined) throw badOption(where, bad, `${IGNORE_FORMS}; it looks like a regular expression and is none`);
+  return texts;
+}
+
+/** @param {unknown} value @param {string} where */
+function asExtensions(value, where) {
+  const words = textsOf(value, where, EXTENSION_FORMS).flatMap((text) => text.split(/[\s,]+/)).map((word) => word.replace(/^\*?\./, '')).filter(Boolean);
+  if (words.some((word) => /[/*]/.test(word))) throw badOption(where, value, EXTENSION_FORMS);
+  return words;
+}
+
+/** On the command line PM2 takes seconds, and in a file milliseconds. @param {unknown} value @param {string} where */
+function asDelay(value, where) {
+  const isBare = typeof value === 'string' && where.startsWith('--') && /^\d+(\.\d+)?$/.test(value.trim());
+  const ms = typeof value === 'number' || typeof value === 'string' ? parseDuration(isBare ? `${value.trim()}s` : value) : null;
+  if (ms === null || !TRIGGER_RULES.watchDelayMs.accepts(ms)) throw badOption(where, value, DELAY_FORMS);
+  return ms;
+}
+
+/** @param {unknown} value @param {string} where */
+function asWatchOptions(value, where) {
+  if (!TRIGGER_RULES.watchOptions.accepts(value)) throw badOption(where, value, OBJECT_FORMS);
+  return value;
+}
+
+/** @param {unknown} value @param {string} where */
+function asCron(value, where) {
+  if ([0, '0', '', false, null].includes(/** @type {any} */ (value))) return null;
+  if (typeof value !== 'string' || !TRIGGER_RULES.cronRestart.accepts(value)) throw badOption(where, value, CRON_FORMS);
+  const fault = cronFault(value.trim());
+  if (fault !== null) throw badOption(where, value, `${CRON_FORMS} (${fault})`);
+  return value.trim();
+}
+
+/** @param {unknown} value @param {string} where */
+function asMemory(value, where) {
+  const bytes = typeof value === 'number' || typeof value === 'string' ? parseBytes(value) : null;
+  if (bytes === null || !TRIGGER_RULES.maxMemoryBytes.accepts(bytes)) throw badOption(where, value, MEMORY_FORMS);
+  return bytes;
+}
+
+/** @param {unknown} value @param {string} where */
+function asPidFile(value, where) {
+  return value === 'default' ? '' : asText(value, where);
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} where
+ * @param {string} accepted
+ * @returns {string[]}
+ */
+function textsOf(value, where, accepted) {
+  const texts = Array.isArray(value) ? value : [value];
+  if (texts.some((text) => typeof text !== 'string' || text.trim() === '')) throw badOption(where, value, accepted);
+  return texts;
+}

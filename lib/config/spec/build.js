@@ -1,0 +1,152 @@
+import { statSync } from 'node:fs';
+import { basename, dirname, extname, resolve } from 'node:path';
+import { NclustError } from '../../shared/errors.js';
+import { checkSpec } from '../../shared/spec/spec.js';
+import { specFields } from '../options/options.js';
+import { appVersion } from './app-version.js';
+import { checkFolder } from './check-folder.js';
+import { findProgram } from './find-program.js';
+import { resolveProgram } from './interpreter.js';
+import { noScript } from './no-script.js';
+import { resolveOwner } from './owner.js';
+
+/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
+/** @typedef {import('./interpreter.js').Program} Program */
+
+/**
+ * @typedef {object} Surroundings  The shell the command was typed in.
+ * @property {string} cwd
+ * @property {Record<string, string|undefined>} env
+ * @property {{file: string, version: string}} node  The Node.js that runs this command.
+ * @property {string} [keyPath]  What a message calls the app. Default: what was typed.
+ */
+
+/** Variables that belong to the process this command was started from (it may itself be an app of nclust, or a child with an IPC channel). */
+const NOT_INHERITED = ['NCLUST_INSTANCE', 'NCLUST_KEEPER_INHERIT', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_UNIQUE_ID', 'NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID'];
+
+const NAME_MAX = 100;
+
+/**
+ * Makes the spec of one app from what was typed.
+ * @param {string} target  Script, program in PATH, or shell command.
+ * @param {string[]} args  What stood behind "--".
+ * @param {Record<string, any>} options  From readStartOptions.
+ * @param {Surroundings} surroundings
+ * @returns {AppSpec}  Checked. Throws ERR_NCLUST_SCRIPT_NOT_FOUND, _CWD_NOT_FOUND, _INTERPRETER_*, _NOT_PERMITTED, _BAD_SPEC, _USAGE.
+ */
+export function buildSpec(target, args, options, surroundings) {
+  const cwd = checkFolder(resolve(surroundings.cwd, options.cwd ?? '.'));
+  const what = locate(target, cwd, surroundings);
+  const run = what.isCommand ? throughShell(what.script, args, options, surroundings) : ofScript(what.script, args, options, { ...surroundings, cwd });
+  const owner = resolveOwner(options);
+  const instancesGiven = options.instances !== undefined;
+  return checkSpec({
+    name: defaultName(target, what),
+    ...specFields(options),
+    ...run.fields,
+    script: what.script,
+    args,
+    cwd,
+    mode: run.fields.kind === 'node' && wantsCluster(options) ? 'cluster' : 'fork',
+    instancesGiven,
+    envName: options.envName ?? null,
+    shellEnv: snapshot(surroundings.env),
+    interpreterEnv: run.env,
+    ownerEnv: owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user },
+    ...(options.port === undefined ? {} : { env: { ...options.env, PORT: options.port } }),
+    uid: owner.uid,
+    gid: owner.gid,
+    user: options.username ?? owner.user,
+    version: appVersion(what.isCommand ? cwd : dirname(what.script)),
+  }, surroundings.keyPath ?? target);
+}
+
+/** @param {Record<string, any>} options */
+function wantsCluster({ execMode, executeCommand, instances }) {
+  return !executeCommand && (execMode === undefined ? instances !== undefined : execMode === 'cluster');
+}
+
+/**
+ * The environment an app gets from the shell.
+ * @param {Record<string, string|undefined>} env
+ * @returns {Record<string, string>}
+ */
+export function snapshot(env) {
+  const kept = Object.entries(env).filter(([key, value]) => value !== undefined && !NOT_INHERITED.includes(key));
+  return /** @type {Record<string, string>} */ (Object.fromEntries(kept));
+}
+
+/**
+ * A file wins over everything, also when its name has a space; then a text with a space is a shell command; then a program in PATH.
+ * @param {string} target
+ * @param {string} cwd
+ * @param {Surroundings} surroundings
+ * @returns {{script: string, isCommand: boolean}}
+ */
+function locate(target, cwd, { cwd: shellCwd, env }) {
+  const files = [...new Set([resolve(cwd, target), resolve(shellCwd, target)])];
+  const file = files.find(isFile);
+  if (file) return { script: file, isCommand: false };
+  if (target.trim().includes(' ')) return { script: target.trim(), isCommand: true };
+  const program = target.includes('/') ? null : findProgram(target, { path: env.PATH, cwd });
+  if (program) return { script: program, isCommand: false };
+  throw noScript(target, files[0]);
+}
+
+/**
+ * @param {string} script
+ * @param {string[]} args
+ * @param {Record<string, any>} options
+ * @param {Surroundings} surroundings
+ * @returns {{fields: Partial<AppSpec>, env: Record<string, string>}}
+ */
+function ofScript(script, args, options, { cwd, env, node }) {
+  const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
+  const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node });
+  // Who gives deno its subcommand does not want it twice.
+  const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
+  const ours = [...program.flags, ...(program.kind === 'node' && sourceMapSupport && !disableSourceMapSupport ? ['--enable-source-maps'] : [])];
+  const flags = isComplete ? interpreterArgs : [...ours, ...interpreterArgs];
+  const execArgs = program.kind === 'node' ? [] : program.interpreter === 'none' ? args : [...flags, script, ...args];
+  if (program.interpreter === 'none' && interpreterArgs.length > 0) {
+    throw new NclustError('ERR_NCLUST_USAGE', `--interpreter-args was given, and "${script}" runs without an interpreter; accepted: arguments for the program itself, behind "--".`);
+  }
+  const { kind, file, nodeVersion } = program;
+  return { fields: { kind, file, nodeVersion, interpreter: program.interpreter, interpreterGiven: interpreter ?? null, interpreterArgs: flags, execArgs }, env: program.env };
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {Record<string, any>} options
+ * @param {Surroundings} surroundings
+ * @returns {{fields: Partial<AppSpec>, env: Record<string, string>}}
+ */
+function throughShell(command, args, options, { cwd, env }) {
+  if (options.interpreter !== undefined || options.interpreterArgs !== undefined || options.nodeArgs !== undefined) {
+    throw new NclustError('ERR_NCLUST_USAGE', `--interpreter was given, and "${command}" is a shell command and no file; accepted: one of the two.`);
+  }
+  const shell = findProgram('bash', { path: env.PATH, cwd }) ?? '/bin/sh';
+  const file = shell;
+  // "$@" hands the arguments over without quoting them again; the word before them is $0.
+  const execArgs = args.length === 0 ? ['-c', command] : ['-c', `${command} "$@"`, basename(shell), ...args];
+  return { fields: { kind: 'exec', file, interpreter: shell, interpreterArgs: ['-c'], execArgs, nodeVersion: null }, env: {} };
+}
+
+/**
+ * @param {string} target
+ * @param {{script: string, isCommand: boolean}} what
+ */
+function defaultName(target, { script, isCommand }) {
+  const name = isCommand ? target.trim().replace(/\s+/g, ' ') : basename(script, extname(script));
+  return (name || basename(script)).slice(0, NAME_MAX);
+}
+
+/** @param {string} file */
+function isFile(file) {
+  try {
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { checkoutOf, readGitFolder } from '../../shared/host/git-folder.js';
+
+/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
+/** @typedef {import('../../shared/spec/git.js').Versioning} Versioning */
+
+/** What git has not said by then is left out. */
+const GIT_MS = 1_000;
+const COMMENT_MAX = 1_000;
+
+const run = promisify(execFile);
+
+/**
+ * Specs with what git knows of where their scripts lie, for whoever reads the list: it is looked up here, once for each checkout, and never when the list is shown.
+ * @param {AppSpec[]} specs
+ * @returns {Promise<AppSpec[]>}  Never rejects.
+ */
+export async function withVersioning(specs) {
+  /** @type {Map<string, Promise<Versioning|null>>} */
+  const known = new Map();
+  return Promise.all(specs.map(async (spec) => {
+    const root = spec.vizion ? checkoutOf(dirname(spec.script)) ?? checkoutOf(spec.cwd) : null;
+    if (root === null) return { ...spec, versioning: null };
+    if (!known.has(root)) known.set(root, versioningOf(root));
+    return { ...spec, versioning: (await known.get(root)) ?? null };
+  }));
+}
+
+/**
+ * @param {string} root
+ * @returns {Promise<Versioning|null>}  In the words of PM2.
+ */
+async function versioningOf(root) {
+  const folder = readGitFolder(root);
+  if (folder === null) return null;
+  const [comment, status] = await Promise.all([ask(root, ['log', '-1', '--no-show-signature', '--format=%B']), ask(root, ['status', '--porcelain=v2', '--branch', '--untracked-files=no'])]);
+  return {
+    type: 'git',
+    url: folder.url,
+    revision: folder.revision,
+    comment: comment === null ? null : comment.trimEnd().slice(0, COMMENT_MAX),
+    unstaged: status === null ? null : /^[12u] /m.test(status),
+    branch: folder.branch,
+    remotes: folder.remotes,
+    remote: folder.remote,
+    branch_exists_on_remote: folder.isOnRemote,
+    ahead: /^# branch\.ab \+[1-9]/m.test(status ?? ''),
+    next_rev: null,
+    prev_rev: null,
+    update_time: new Date(folder.updatedAtMs).toISOString(),
+    repo_path: root,
+  };
+}
+
+/**
+ * @param {string} root
+ * @param {string[]} args
+ * @returns {Promise<string|null>}  Null when there is no git, when it is too slow, or does not like the folder.
+ */
+async function ask(root, args) {
+  const env = { ...process.env, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };
+  return run('git', ['-C', root, '-c', 'core.fsmonitor=false', ...args], { env, timeout: GIT_MS, maxBuffer: 4 * 1024 * 1024 }).then(({ stdout }) => stdout, () => null);
+}

@@ -1,0 +1,153 @@
+import { execFileSync } from 'node:child_process';
+import { basename, extname } from 'node:path';
+import { NclustError } from '../../shared/errors.js';
+import { findProgram, isProgram } from './find-program.js';
+import { readHead } from './read-head.js';
+import { noTypeScript, typeStrippingFlags } from './type-stripping.js';
+
+/**
+ * How a script is run.
+ * @typedef {object} Program
+ * @property {'node'|'exec'} kind
+ * @property {string} file  Absolute path of what is executed.
+ * @property {string} interpreter  Absolute path, or "none".
+ * @property {string[]} flags  The interpreter's, before those of the user.
+ * @property {Record<string, string>} env  Set unless the user set it.
+ * @property {string|null} nodeVersion
+ */
+
+/**
+ * @typedef {object} Where
+ * @property {string|undefined} path  PATH.
+ * @property {string} cwd
+ * @property {{file: string, version: string}} node  The Node.js that runs this command.
+ */
+
+/**
+ * Names to try, in order.
+ * @type {Record<string, string[]>}
+ */
+const BY_EXTENSION = {
+  '.js': ['node'], '.cjs': ['node'], '.mjs': ['node'],
+  '.ts': ['node', 'bun'], '.mts': ['node', 'bun'], '.cts': ['node', 'bun'],
+  '.tsx': ['bun'], '.jsx': ['bun'],
+  '.sh': ['bash', 'sh'], '.py': ['python3', 'python'], '.rb': ['ruby'], '.php': ['php'], '.pl': ['perl'], '.coffee': ['coffee'], '.ls': ['lsc'],
+};
+
+const TYPESCRIPT = new Set(['.ts', '.mts', '.cts']);
+
+/**
+ * @param {string} script  Absolute path of an existing file.
+ * @param {string|undefined} interpreter  What the user asked for; "none" runs the script itself.
+ * @param {Where} where
+ * @returns {Program}  Throws ERR_NCLUST_INTERPRETER_NOT_FOUND and ERR_NCLUST_INTERPRETER_UNSUPPORTED.
+ */
+export function resolveProgram(script, interpreter, where) {
+  if (interpreter === undefined) return byFile(script, where);
+  if (interpreter === 'none') return itself(script);
+  const [, version] = /^node@(.*)$/.exec(interpreter) ?? [];
+  if (version !== undefined) {
+    throw new NclustError('ERR_NCLUST_INTERPRETER_UNSUPPORTED', `--interpreter is "${interpreter}", and nclust does not choose among versions of Node.js by that form.`, {
+      hint: `Give the path of the binary: --interpreter "$(nvm which ${/^[\w.]+$/.test(version) ? version : 22})" on the command line; in a config file, what that prints.`,
+    });
+  }
+  return withInterpreter(script, [interpreter], where);
+}
+
+/**
+ * The extension decides; without a known one, the first bytes of the file.
+ * @param {string} script
+ * @param {Where} where
+ * @returns {Program}
+ */
+function byFile(script, where) {
+  const names = BY_EXTENSION[extname(script).toLowerCase()];
+  if (names) return withInterpreter(script, names, where);
+  const head = tryHead(script);
+  if (head.type === 'shebang' && /^node(js)?$/.test(head.program)) return withInterpreter(script, ['node'], where);
+  if (head.type === 'binary' || (head.type === 'shebang' && isProgram(script))) return itself(script);
+  return withInterpreter(script, head.type === 'shebang' ? [head.program] : ['node'], where);
+}
+
+/**
+ * A program that may be executed but not read is still a program.
+ * @param {string} script
+ * @returns {import('./read-head.js').Head}
+ */
+function tryHead(script) {
+  try {
+    return readHead(script);
+  } catch (error) {
+    if (isProgram(script)) return { type: 'binary' };
+    throw new NclustError('ERR_NCLUST_SCRIPT_NOT_FOUND', `"${script}" cannot be read (${/** @type {NodeJS.ErrnoException} */ (error).code}).`, { cause: error });
+  }
+}
+
+/**
+ * @param {string} script
+ * @returns {Program}
+ */
+function itself(script) {
+  if (!isProgram(script)) {
+    throw new NclustError('ERR_NCLUST_INTERPRETER_NOT_FOUND', `"${script}" should run by itself, and it is not executable.`, { hint: `Try: chmod +x ${script}` });
+  }
+  return { kind: 'exec', file: script, interpreter: 'none', flags: [], env: {}, nodeVersion: null };
+}
+
+/**
+ * @param {string} script
+ * @param {string[]} names  The first that is there and can run the script is taken.
+ * @param {Where} where
+ * @returns {Program}
+ */
+function withInterpreter(script, names, where) {
+  const found = names.flatMap((name) => findInterpreter(name, where) ?? []);
+  const isTypeScript = TYPESCRIPT.has(extname(script).toLowerCase());
+  const programs = found.map((file) => describe(file, isTypeScript, where));
+  const able = programs.find((program) => program !== null);
+  if (able) return able;
+  if (found.length > 0) throw noTypeScript(script, nodeVersion(found[0], where));
+  throw new NclustError('ERR_NCLUST_INTERPRETER_NOT_FOUND', `"${script}" needs ${names.map((name) => `"${name}"`).join(' or ')}, which is not in PATH or is not executable.`, {
+    hint: 'Install it, or give the path of one with --interpreter.',
+  });
+}
+
+/**
+ * Plain "node" is the one that runs this command, not whichever is first in PATH: it is there, and its version is known.
+ * @param {string} name
+ * @param {Where} where
+ */
+function findInterpreter(name, { path, cwd, node }) {
+  return name === 'node' ? node.file : findProgram(name, { path, cwd });
+}
+
+/**
+ * @param {string} file
+ * @param {boolean} isTypeScript
+ * @param {Where} where
+ * @returns {Program|null}  Null when it cannot run the script.
+ */
+function describe(file, isTypeScript, where) {
+  const name = basename(file);
+  const exec = { kind: /** @type {const} */ ('exec'), file, interpreter: file, flags: /** @type {string[]} */ ([]), env: {}, nodeVersion: null };
+  if (/^python[\d.]*$/.test(name)) return { ...exec, env: { PYTHONUNBUFFERED: '1' } };
+  if (name === 'deno') return { ...exec, flags: ['run'] };
+  if (!/^node(js|-?\d+)?$/.test(name)) return exec;
+  const version = nodeVersion(file, where);
+  const flags = isTypeScript ? typeStrippingFlags(version) : [];
+  return flags === null ? null : { ...exec, kind: 'node', flags, nodeVersion: version };
+}
+
+/**
+ * @param {string} file
+ * @param {Where} where
+ * @returns {string}
+ */
+function nodeVersion(file, { node }) {
+  if (file === node.file) return node.version;
+  try {
+    return execFileSync(file, ['--version'], { encoding: 'utf8', timeout: 5_000 }).trim();
+  } catch (error) {
+    throw new NclustError('ERR_NCLUST_INTERPRETER_NOT_FOUND', `"${file}" does not answer to --version as a Node.js does.`, { cause: error });
+  }
+}

@@ -1,0 +1,44 @@
+import { readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { nearWords } from '../../shared/did-you-mean.js';
+import { NclustError } from '../../shared/errors.js';
+import { findConfig } from '../find.js';
+
+/**
+ * What was typed is neither an app nor anything that can be run.
+ * @param {string} target
+ * @param {string} file  Where it would be, absolute.
+ * @returns {NclustError}  ERR_NCLUST_SCRIPT_NOT_FOUND, with what may have been meant.
+ */
+export function noScript(target, file) {
+  if (isDirectory(file)) return isFolder(target, file);
+  const [near] = nearFiles(file);
+  return new NclustError('ERR_NCLUST_SCRIPT_NOT_FOUND', `"${target}" is no app in the list, no program in PATH, and there is no file "${file}".`, {
+    hint: near ? `Did you mean "${join(dirname(target), near)}"?` : 'Check the path; "nclust list" shows the apps. A shell command goes in quotes: nclust start "npm run serve"',
+  });
+}
+
+/** @param {string} target @param {string} folder */
+function isFolder(target, folder) {
+  const config = findConfig(folder);
+  const hint = config === null ? `Give the script in it; nclust serve ${target} serves its files.` : `It holds a config file: nclust start ${config}`;
+  return new NclustError('ERR_NCLUST_SCRIPT_NOT_FOUND', `"${target}" is a folder: there is no file "${folder}" to run.`, { hint });
+}
+
+/** @param {string} file */
+function nearFiles(file) {
+  try {
+    return nearWords(basename(file), readdirSync(dirname(file)));
+  } catch {
+    return []; // No such folder, or a closed one: there is nothing to suggest.
+  }
+}
+
+/** @param {string} path */
+function isDirectory(path) {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false; // Missing or out of reach.
+  }
+}

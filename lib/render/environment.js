@@ -1,0 +1,42 @@
+import { oneLine } from './text.js';
+
+/** @typedef {import('../config/spec/environment-diff.js').Difference} Difference */
+
+const SIGNS = { added: '+', removed: '-', changed: '~' };
+
+/** @type {Record<Difference['change'], import('./paint.js').Style>} */
+const STYLES = { added: 'green', removed: 'red', changed: 'yellow' };
+
+/**
+ * @param {{env: Record<string, string>, differences?: Difference[]}} data
+ * @param {import('./list.js').View} view
+ * @returns {string}  "KEY: value", as PM2 prints it; or the differences, a line for each.
+ */
+export function renderEnv({ env, differences }, view) {
+  if (differences) return renderDifferences(differences, view);
+  return Object.entries(env).map(([key, value]) => `${oneLine(key)}: ${view.paint('green', oneLine(value))}\n`).join('');
+}
+
+/**
+ * @param {Difference[]} differences
+ * @param {Pick<import('./list.js').View, 'paint'>} view
+ */
+export function renderDifferences(differences, { paint }) {
+  return differences.map((one) => `${paint(STYLES[one.change], `${SIGNS[one.change]} ${oneLine(valuesOf(one))}`)}  ${paint('dim', `(${oneLine(one.origin)})`)}\n`).join('');
+}
+
+/**
+ * Below the other things about an instance.
+ * @param {Difference[]} differences
+ * @param {import('./paint.js').Paint} paint
+ * @returns {string[]}  Lines; none where nothing differs.
+ */
+export function environmentLines(differences, paint) {
+  if (differences.length === 0) return [];
+  return [paint('bold', 'Environment that differs from this shell'), ...renderDifferences(differences, { paint }).trimEnd().split('\n').map((line) => `  ${line}`)];
+}
+
+/** @param {Difference} difference */
+function valuesOf({ name, change, value, shell }) {
+  return change === 'changed' ? `${name}=${shell} -> ${value}` : `${name}=${value ?? shell}`;
+}

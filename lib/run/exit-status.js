@@ -1,0 +1,61 @@
+import { constants } from 'node:os';
+
+/** @typedef {import('../shared/wire/protocol.js').Death} Death */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+
+/** Of a shell: more than this is a signal. */
+const BY_SIGNAL = 128;
+
+/**
+ * What the list says about a foreground run.
+ * @typedef {object} Verdict
+ * @property {boolean} isOver  Nothing runs, and nothing will by itself.
+ * @property {boolean} isByCommand  Because somebody has stopped something: perhaps it is started again.
+ * @property {number} exitStatus  That of the app: 0 when none has failed, else that of the first which did.
+ */
+
+/**
+ * @param {SlotStatus[]} slots
+ * @returns {Verdict}
+ */
+export function judge(slots) {
+  const failed = slots.filter(hasFailed).sort((one, other) => diedAtMs(one) - diedAtMs(other));
+  return {
+    isOver: slots.every(({ status }) => status === 'stopped' || status === 'errored'),
+    isByCommand: slots.length === 0 || slots.some(({ status, lastDeath }) => status === 'stopped' && lastDeath?.by),
+    exitStatus: failed.length === 0 ? 0 : statusOf(failed[0].lastDeath) || 1,
+  };
+}
+
+/**
+ * @param {SlotStatus[]} slots  That were asked to end.
+ * @returns {SlotStatus[]}  Those that had to be forced.
+ */
+export function forced(slots) {
+  return slots.filter(({ lastDeath }) => lastDeath?.signal === 'SIGKILL' && lastDeath.by);
+}
+
+/**
+ * @param {SlotStatus} slot
+ * @returns {string}
+ */
+export function sayGivenUp({ name, id, lastDeath }) {
+  const how = !lastDeath ? 'it could not be started' : lastDeath.signal ? `it was ended by ${lastDeath.signal}` : `it exited with code ${lastDeath.code}`;
+  return `"${name}" (id ${id}) is given up: ${how}, too often.`;
+}
+
+/** @param {SlotStatus} slot */
+function hasFailed({ status, lastDeath }) {
+  return status === 'errored' || (status === 'stopped' && lastDeath !== null && !lastDeath.by && statusOf(lastDeath) !== 0);
+}
+
+/** @param {SlotStatus} slot */
+function diedAtMs({ lastDeath }) {
+  return lastDeath?.atMs ?? 0;
+}
+
+/** @param {Death|null} death */
+function statusOf(death) {
+  if (death?.signal) return BY_SIGNAL + (constants.signals[/** @type {NodeJS.Signals} */ (death.signal)] ?? 0);
+  return death?.code ?? 1;
+}

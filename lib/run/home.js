@@ -1,0 +1,81 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkHome } from '../client/check-home.js';
+import { findKeeper } from '../client/keeper-socket.js';
+import { keptApps } from '../client/not-running.js';
+import { NclustError } from '../shared/errors.js';
+import { homePaths, resolveHome } from '../shared/paths.js';
+import { outputSocket } from '../shared/wire/output-frame.js';
+
+/** How long a manager of the home may take to open the door, in ms. */
+const KNOCK_MS = 2_000;
+
+/**
+ * @typedef {object} ForegroundHome
+ * @property {string} home
+ * @property {() => void} leave  Removes what nobody needs any more.
+ */
+
+/**
+ * A home for one foreground run: $NCLUST_HOME where that can be used, else a fresh folder.
+ * @param {Record<string, string|undefined>} env
+ * @param {(sentence: string) => void} say
+ * @returns {Promise<ForegroundHome>}  Throws ERR_NCLUST_HOME_UNWRITABLE when there is no folder to write to.
+ */
+export async function takeHome(env, say) {
+  if (env.NCLUST_HOME) {
+    const home = resolveHome(env);
+    const why = await whyNot(home);
+    if (why === null) return { home, leave: () => rmSync(outputSocket(homePaths(home).run), { force: true }) };
+    say(`NCLUST_HOME ("${home}") is left alone, because ${why}; this run has a home of its own.`);
+  }
+  const home = makeHome([env.XDG_RUNTIME_DIR, '/dev/shm', env.TMPDIR, tmpdir(), '/tmp']);
+  return { home, leave: () => rmSync(home, { recursive: true, force: true }) };
+}
+
+/**
+ * @param {string} home
+ * @returns {Promise<string|null>}  Null: it can be used.
+ */
+async function whyNot(home) {
+  try {
+    checkHome(home);
+  } catch (error) {
+    return lowerFirst(/** @type {Error} */ (error).message.replace(/\.$/, ''));
+  }
+  const paths = homePaths(home);
+  const door = await findKeeper(paths.run, AbortSignal.timeout(KNOCK_MS));
+  if (door === 'busy') return 'a manager runs there';
+  if (door) {
+    door.destroy();
+    return 'a manager runs there';
+  }
+  if (keptApps(home) === 0) return null;
+  if (!existsSync(outputSocket(paths.run))) return 'it has a list of apps that were started otherwise';
+  // Of a foreground run that was killed: its list is what that was told, and this one is told anew.
+  for (const file of [paths.state, paths.stateBackup]) rmSync(file, { force: true });
+  return null;
+}
+
+/** @param {(string|undefined)[]} folders */
+function makeHome(folders) {
+  for (const folder of new Set(folders)) {
+    if (!folder) continue;
+    try {
+      const home = mkdtempSync(join(folder, 'nclust-'));
+      checkHome(home);
+      return home;
+    } catch {
+      // Not there, read-only, too long for a socket, of somebody else: the next one.
+    }
+  }
+  throw new NclustError('ERR_NCLUST_HOME_UNWRITABLE', 'There is no folder to write to: XDG_RUNTIME_DIR, /dev/shm and /tmp are missing or read-only.', {
+    hint: 'Give the container a small tmpfs (docker run --tmpfs /tmp) or point NCLUST_HOME at a folder that can be written to.',
+  });
+}
+
+/** @param {string} text */
+function lowerFirst(text) {
+  return text[0].toLowerCase() + text.slice(1);
+}

@@ -1,0 +1,153 @@
+import { createContext } from '../cli/context.js';
+import { newToken } from '../cli/outcome.js';
+import { openClient } from '../client/client.js';
+import { connectOnly, connectOrLaunch } from '../client/connect.js';
+import { kill } from '../client/end-manager.js';
+import { keptApps } from '../client/not-running.js';
+import { NclustError } from '../shared/errors.js';
+import { homePaths } from '../shared/paths.js';
+import { outputSocket } from '../shared/wire/output-frame.js';
+import { forced, judge, sayGivenUp } from './exit-status.js';
+import { openOutput } from './output.js';
+
+/** @typedef {import('../client/client.js').Client} Client */
+/** @typedef {import('../cli/context.js').Context} Context */
+/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../shared/spec/spec.js').AppSpec} AppSpec */
+/** @typedef {import('./sink.js').Sink} Sink */
+
+/** How often the list is looked at when no app has ended, in ms: one that cannot even be started says nothing. */
+const LOOK_EVERY_MS = 2_000;
+
+/** What somebody has stopped may be started again: so many looks in a row have to find nothing that runs. */
+const LOOKS_MIN = 4;
+
+/** A process that had to be killed; what shells say. */
+const KILLED = 137;
+
+/**
+ * What the edge of the process knows.
+ * @typedef {object} RunParts
+ * @property {Context} context  Of the command. Its home is not used.
+ * @property {string} home  Of this run.
+ * @property {{out: Sink, err: Sink}} sinks
+ * @property {import('./line-shape.js').Shape} shape
+ * @property {(sentence: string) => void} say
+ * @property {(react: import('./signals.js').Reactions) => void} listen
+ */
+
+/**
+ * Starts apps under a manager of their own and stays until they have ended, or until it is told to end them.
+ * @param {AppSpec[]} specs
+ * @param {{delayMs: number, isAutoExit: boolean}} o
+ * @param {RunParts} parts
+ * @returns {Promise<number>}  The exit status. Rejects with what starting them says; nothing is left running then either.
+ */
+export async function runForeground(specs, { delayMs, isAutoExit }, { context: given, home, sinks, shape, say, listen }) {
+  const context = createContext({ ...given, home, talk: () => {}, screen: null });
+  let nudge = () => {};
+  /** @type {Client|null} */
+  let client = null;
+  const stop = new AbortController();
+  /** @param {string} doing @param {(client: Client) => Promise<unknown>} ask */
+  const tell = (doing, ask) => {
+    if (client) ask(client).catch((error) => say(`${doing}: ${error.message}`));
+  };
+  listen({
+    onStop: () => stop.abort(),
+    onHurry: () => tell('Ending them at once', (one) => one.request('signal', { targets: ['all'], signal: 'SIGKILL' })),
+    onReload: () => tell('Reloading', (one) => one.request('reload', { targets: ['all'], token: newToken() })),
+    onReopen: () => tell('Opening the log files again', (one) => one.request('reloadLogs', {})),
+  });
+
+  const output = await openOutput(outputSocket(runFolder(home)), { sinks, shape, onEnded: () => nudge() });
+  try {
+    await pause(delayMs, stop.signal);
+    client = stop.signal.aborted ? null : await openManager(home);
+    if (stop.signal.aborted || !client) return 0;
+    await client.request('start', { specs, wait: false, token: newToken() });
+    const exitStatus = await untilOver(client, { isAutoExit, say, signal: stop.signal, onNudge: (wake) => { nudge = wake; } }).catch((error) => unlessKilled(error, home));
+    if (exitStatus !== null) return exitStatus;
+    const late = forced(await stopAll(client));
+    for (const { name, id } of late) say(`"${name}" (id ${id}) did not end in time and was killed.`);
+    return late.length > 0 ? KILLED : 0;
+  } finally {
+    await kill(context, [], { json: true }).catch((error) => say(error.message));
+    const isWhole = await output.close();
+    await Promise.all([client?.close(), context.close()]);
+    const isShown = isWhole && !(await Promise.all([sinks.out.flush(), sinks.err.flush()])).includes(false);
+    if (!isShown) say('nobody has read the last lines in time; they are lost.');
+  }
+}
+
+/**
+ * A manager that dies is started again; one that somebody has ended is not.
+ * @param {string} home
+ */
+function openManager(home) {
+  return openClient(() => connectOrLaunch(home), () => (keptApps(home) > 0 ? connectOrLaunch(home) : connectOnly(home)));
+}
+
+/**
+ * @param {unknown} error
+ * @param {string} home
+ * @returns {number}  The exit status, when the manager was ended by a command.
+ */
+function unlessKilled(error, home) {
+  if (error instanceof NclustError && error.code === 'ERR_NCLUST_CONNECTION_LOST' && keptApps(home) === 0) return 0;
+  throw error;
+}
+
+/** @param {string} home */
+function runFolder(home) {
+  return homePaths(home).run;
+}
+
+/**
+ * @param {Client} client
+ * @param {{isAutoExit: boolean, say: (sentence: string) => void, signal: AbortSignal, onNudge: (wake: () => void) => void}} o
+ * @returns {Promise<number|null>}  The exit status. Null: it was told to end.
+ */
+async function untilOver(client, { isAutoExit, say, signal, onNudge }) {
+  /** @type {Set<number>} */
+  let givenUp = new Set();
+  for (let idleLooks = 0; !signal.aborted; ) {
+    /** @type {{slots: SlotStatus[]}} */
+    const { slots } = await client.request('list');
+    for (const slot of slots) if (slot.status === 'errored' && !givenUp.has(slot.id)) say(sayGivenUp(slot));
+    givenUp = new Set(slots.filter(({ status }) => status === 'errored').map(({ id }) => id));
+    const { isOver, isByCommand, exitStatus } = judge(slots);
+    idleLooks = isOver ? idleLooks + 1 : 0;
+    if (isAutoExit && isOver && (!isByCommand || idleLooks >= LOOKS_MIN)) return exitStatus;
+    await pause(LOOK_EVERY_MS, signal, onNudge);
+  }
+  return null;
+}
+
+/**
+ * @param {Client} client
+ * @returns {Promise<SlotStatus[]>}  As they have ended.
+ */
+async function stopAll(client) {
+  const { slots } = await client.request('list');
+  return slots.length === 0 ? [] : (await client.request('stop', { targets: ['all'], token: newToken() })).slots;
+}
+
+/**
+ * @param {number} ms
+ * @param {AbortSignal} signal  Ends it.
+ * @param {(wake: () => void) => void} [onBegun]  What also ends it.
+ * @returns {Promise<void>}
+ */
+function pause(ms, signal, onBegun = () => {}) {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, signal.aborted ? 0 : ms);
+    signal.addEventListener('abort', end);
+    onBegun(end);
+  });
+}

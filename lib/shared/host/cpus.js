@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { NclustError } from '../errors.js';
+
+/** What a number of instances may look like, for messages. */
+export const INSTANCES_FORMS = 'a whole number from 1, "max" or 0 (one per CPU), "-N" (CPUs less N), or "N%" of the CPUs';
+
+/**
+ * How many processes can really run at once here: the smallest of CPU affinity, cpuset and cgroup quota (v1 and v2), at least 1.
+ * `os.availableParallelism()` alone knows the affinity but, before Node 22, no quota.
+ * @param {object} [o]
+ * @param {string} [o.root]  Where /proc and /sys are looked for. Default "/".
+ * @param {number} [o.affinity]  Default: what libuv reports.
+ * @returns {number}
+ */
+export function availableCpus({ root = '/', affinity = availableParallelism() } = {}) {
+  const quota = Math.min(quotaV1(root), quotaV2(root));
+  // Rounded down, as libuv does where it knows the quota: one process more than the quota pays for is a process that is throttled.
+  return Math.max(1, Math.floor(Math.min(affinity, allowedCpus(root), quota)));
+}
+
+/**
+ * @param {number|string} instances  As in AppSpec: integer from 1, "max", 0, "-N", "N%".
+ * @param {number} cpus
+ * @returns {number}  At least 1. Throws ERR_NCLUST_BAD_INSTANCES.
+ */
+export function resolveInstances(instances, cpus) {
+  const text = String(instances).trim();
+  if (text === 'max' || text === '0') return cpus;
+  if (/^\d+$/.test(text)) return Number(text);
+  if (/^-\d+$/.test(text)) return Math.max(1, cpus + Number(text));
+  if (/^\d+(\.\d+)?%$/.test(text) && Number.parseFloat(text) > 0) return Math.max(1, Math.round((cpus * Number.parseFloat(text)) / 100));
+  throw new NclustError('ERR_NCLUST_BAD_INSTANCES', `"${text}" is not a number of instances; accepted: ${INSTANCES_FORMS}.`);
+}
+
+/**
+ * The number `scale` asks for. Here "+N" and "-N" count from the present number.
+ * @param {string|number} instances
+ * @param {number} current
+ * @param {number} cpus
+ * @returns {number}  At least 1. Throws ERR_NCLUST_BAD_INSTANCES.
+ */
+export function resolveScale(instances, current, cpus) {
+  const text = String(instances).trim();
+  const isRelative = /^[+-]\d+$/.test(text);
+  const wanted = isRelative ? current + Number(text) : text === '0' ? 0 : resolveInstances(text, cpus);
+  if (wanted >= 1) return wanted;
+  throw new NclustError('ERR_NCLUST_BAD_INSTANCES', `Scaling by "${text}" from ${current} would leave ${wanted} instances; the least is 1.`, {
+    hint: 'To have none running, use: nclust stop',
+  });
+}
+
+/** @param {string} root */
+function allowedCpus(root) {
+  const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(read(join(root, 'proc/self/status')))?.[1];
+  if (!list) return Infinity;
+  return list.split(',').reduce((sum, range) => {
+    const [from, to = from] = range.split('-').map(Number);
+    return sum + (to - from + 1);
+  }, 0);
+}
+
+/** @param {string} root */
+function quotaV2(root) {
+  const path = /^0::(.*)$/m.exec(read(join(root, 'proc/self/cgroup')))?.[1];
+  if (path === undefined) return Infinity;
+  return smallest(path, (folder) => {
+    const [quota, period] = read(join(root, 'sys/fs/cgroup', folder, 'cpu.max')).trim().split(/\s+/);
+    return ratio(quota, period);
+  });
+}
+
+/** @param {string} root */
+function quotaV1(root) {
+  const match = /^\d+:((?:[^:]*,)?cpu(?:,[^:]*)?):(.*)$/m.exec(read(join(root, 'proc/self/cgroup')));
+  if (!match) return Infinity;
+  const [, controllers, path] = match;
+  const mounts = [...new Set([controllers, 'cpu'])].map((name) => join(root, 'sys/fs/cgroup', name));
+  return smallest(path, (folder) => Math.min(...mounts.map((mount) => ratio(
+    read(join(mount, folder, 'cpu.cfs_quota_us')).trim(),
+    read(join(mount, folder, 'cpu.cfs_period_us')).trim(),
+  ))));
+}
+
+/**
+ * A limit of any parent counts too. In a container the path may be the host's; then only the mount's own root exists, and the walk ends there.
+ * @param {string} path
+ * @param {(folder: string) => number} quotaOf
+ */
+function smallest(path, quotaOf) {
+  let least = Infinity;
+  for (let folder = path; ; folder = dirname(folder)) {
+    least = Math.min(least, quotaOf(folder));
+    if (folder === '/' || folder === '.' || folder === '') return least;
+  }
+}
+
+/**
+ * @param {string} [quota]  "max" and "-1" mean none.
+ * @param {string} [period]
+ */
+function ratio(quota, period) {
+  const value = Number(quota) / Number(period);
+  return value > 0 && Number.isFinite(value) ? value : Infinity;
+}
+
+/** @param {string} file */
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // Not Linux, or not mounted: no limit known.
+  }
+}

@@ -1,0 +1,101 @@
+import { createContext, Script } from 'node:vm';
+import { NclustError } from '../errors.js';
+import { costOf } from './pattern-cost.js';
+
+/** @typedef {{source: string, flags: string}} Grep */
+/** @typedef {(text: string) => boolean} Matcher */
+
+const PATTERN_MAX_CHARS = 500;
+
+/** What is looked at of a line. */
+const LINE_MAX_CHARS = 8 * 1024;
+
+/** About 2.5 ms at the very worst (Node 20): shorter than starting a guard for every line would be worth. */
+const STEPS_MAX = 1_000_000;
+
+/** How long one line may take. */
+const GUARD_MS = 50;
+
+/** "g" and "y" would remember where the last line matched. */
+const FLAGS = /^[imsu]*$/;
+
+/**
+ * A regular expression that cannot hold up whoever uses it. Node has no engine whose time is bounded, and a pattern without nested quantifiers is
+ * not enough: /a.*b.*c/ takes 2 s on 2,048 characters "abab...". So where the pattern and the length of a line allow more than STEPS_MAX, V8 is told to
+ * give up after GUARD_MS, and less is looked at of every line from then on: a pattern costs less than half a second more than it should, once.
+ * @param {Grep} grep
+ * @returns {Matcher}  Throws ERR_NCLUST_USAGE.
+ */
+export function createMatcher(grep) {
+  const pattern = compile(grep);
+  const straightChars = straightCharsOf(costOf(grep.source).degree + 1);
+  let lookAtChars = LINE_MAX_CHARS;
+  /** @type {((text: string) => boolean|null)|null} */
+  let guarded = null;
+  return (text) => {
+    for (;;) {
+      const looked = text.length > lookAtChars ? text.slice(0, lookAtChars) : text;
+      if (looked.length <= straightChars) return pattern.test(looked);
+      guarded ??= guard(pattern);
+      const isMatch = guarded(looked);
+      if (isMatch !== null) return isMatch;
+      lookAtChars = Math.floor(looked.length / 2);
+    }
+  };
+}
+
+/**
+ * @param {Grep} grep
+ * @returns {RegExp}  Throws ERR_NCLUST_USAGE, also for patterns that would take for ever.
+ */
+export function compile({ source, flags }) {
+  if (source.length > PATTERN_MAX_CHARS) throw refused(source, `it has ${source.length} characters, and ${PATTERN_MAX_CHARS} are accepted`);
+  if (!FLAGS.test(flags)) throw refused(source, `its flags are "${flags}"; accepted: i, m, s and u`);
+  /** @type {RegExp} */
+  let pattern;
+  try {
+    pattern = new RegExp(source, flags);
+  } catch (error) {
+    throw refused(source, `it is not a regular expression (${/** @type {Error} */ (error).message})`);
+  }
+  if (costOf(source).isNested) throw refused(source, 'it repeats something that is repeated already, as (a+)+ does, which can take for ever');
+  return pattern;
+}
+
+/**
+ * @param {string} source
+ * @param {string} why
+ */
+function refused(source, why) {
+  const shown = source.length > 60 ? `${source.slice(0, 60)}...` : source;
+  return new NclustError('ERR_NCLUST_USAGE', `The pattern "${shown}" cannot be used: ${why}.`, { hint: 'A character with a meaning of its own, such as ( or [, stands for itself behind a backslash.' });
+}
+
+/**
+ * The longest text that takes at most STEPS_MAX: the places where n quantifiers end are in order, so there are length^n / n! of them.
+ * @param {number} degree
+ */
+function straightCharsOf(degree) {
+  if (degree === Infinity) return 0;
+  let orders = 1;
+  for (let n = 2; n <= degree; n++) orders *= n;
+  return Math.floor((STEPS_MAX * orders) ** (1 / degree));
+}
+
+/**
+ * @param {RegExp} pattern
+ * @returns {(text: string) => boolean|null}  Null: it took too long.
+ */
+function guard(pattern) {
+  const context = createContext({ pattern, text: '' });
+  const script = new Script('pattern.test(text)');
+  return (text) => {
+    context.text = text;
+    try {
+      return script.runInContext(context, { timeout: GUARD_MS });
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return null;
+      throw error;
+    }
+  };
+}

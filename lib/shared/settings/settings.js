@@ -1,0 +1,211 @@
+import { nearWords } from '../did-you-mean.js';
+import { NclustError } from '../errors.js';
+import { LOG_COMPRESSIONS, LOG_INTERVALS } from '../spec/logs.js';
+import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../units.js';
+import { LISTEN_FORMS, OTLP_FORMS, parseListen, parseOtlp } from './listen-address.js';
+import { parseWebTarget, WEB_TARGET_FORMS } from './web-target.js';
+
+/**
+ * A setting of the whole home. It is kept as it was written ("10mb") and read when it is used.
+ * @typedef {object} SettingRule
+ * @property {(text: string) => unknown} parse  Null when it is none.
+ * @property {string} accepted  In words, for the message.
+ * @property {string} fallback  The default, as a person would write it.
+ * @property {string} help
+ */
+
+const SIZE_MIN = 1024;
+
+/** @satisfies {Record<string, SettingRule>} */
+export const SETTINGS = {
+  'logs.max_size': size('10M', 'how large a log file gets before it is rotated'),
+  'logs.interval': oneOf(LOG_INTERVALS, 'never', 'when a log file is rotated however small it is'),
+  'logs.max_files': { parse: wholeUpTo(10_000), accepted: 'a whole number from 0 (keep none) to 10000', fallback: '10', help: 'how many rotated files are kept of each log file' },
+  'logs.max_age': { parse: orNone(parseDuration), accepted: `0 (for ever) or ${DURATION_FORMS}`, fallback: '0', help: 'how old a rotated file gets' },
+  'logs.max_app_total': size('200M', 'how much room the logs of one app take together'),
+  'logs.max_total': size('2G', 'how much room all logs in the home take together'),
+  'logs.compress': oneOf(LOG_COMPRESSIONS, 'gzip', 'how rotated files are compressed'),
+  'metrics.listen': { parse: parseListen, accepted: LISTEN_FORMS, fallback: 'none', help: 'where /metrics is served for Prometheus' },
+  'metrics.allow_remote': oneOf(['true', 'false'], 'false', 'whether that may be an address that others can reach'),
+  'metrics.otlp': { parse: parseOtlp, accepted: OTLP_FORMS, fallback: 'none', help: 'the OpenTelemetry collector that metrics are sent to' },
+  'metrics.otlp_interval': { parse: atLeastASecond, accepted: `from 1s: ${DURATION_FORMS}`, fallback: '10s', help: 'how often they are sent' },
+  'web.listen': { parse: parseWebTarget, accepted: WEB_TARGET_FORMS, fallback: 'none', help: 'where the dashboard is served (nclust web)' },
+  'web.actions': oneOf(['true', 'false'], 'false', 'whether the dashboard may change anything'),
+  'web.allow_remote': oneOf(['true', 'false'], 'false', 'whether that may be an address that others can reach'),
+};
+
+/** @typedef {keyof typeof SETTINGS} SettingKey */
+
+/** What people knew these by. @type {Record<string, SettingKey>} */
+const PM2_LOGROTATE = { max_size: 'logs.max_size', retain: 'logs.max_files', compress: 'logs.compress', rotateInterval: 'logs.interval' };
+
+/**
+ * What the file of settings says.
+ * @typedef {object} ReadSettings
+ * @property {Record<string, string>} given  Everything in it that is a text or a number, as text.
+ * @property {Record<SettingKey, any>} values  Complete; `Infinity` for no limit.
+ * @property {string[]} problems  What of it cannot be used, in sentences.
+ * @property {string|null} broken  Why nothing of it can.
+ */
+
+/**
+ * @param {string|null} text  Of the file; null when there is none.
+ * @param {(key: string, value: unknown) => boolean} [isPossible]  Where this machine cannot do everything.
+ * @returns {ReadSettings}  Never throws.
+ */
+export function readSettings(text, isPossible = () => true) {
+  const { record, broken } = parseRecord(text);
+  const entries = Object.entries(record);
+  const usable = entries.filter(([key, value]) => parse(key, value, isPossible) !== null);
+  const values = { ...defaults(), ...Object.fromEntries(usable.map(([key, value]) => [key, parse(key, value)])) };
+  return {
+    given: Object.fromEntries(entries.flatMap(([key, value]) => (isScalar(value) ? [[key, String(value)]] : []))),
+    values: /** @type {Record<SettingKey, any>} */ (values),
+    problems: entries.filter((entry) => !usable.includes(entry)).map(([key, value]) => describeProblem(key, value)),
+    broken,
+  };
+}
+
+/** @typedef {{key: string, value: string, isSet: boolean, help: string}} ShownSetting */
+
+/**
+ * All settings, for people. One whose text cannot be used has its default, as if it were not set.
+ * @param {Record<string, string>} given  What the file says.
+ * @returns {ShownSetting[]}
+ */
+export function describeSettings(given) {
+  return Object.entries(SETTINGS).map(([key, { fallback, help }]) => {
+    const isSet = Object.hasOwn(given, key) && parse(key, given[key]) !== null;
+    return { key, value: isSet ? given[key] : fallback, isSet, help };
+  });
+}
+
+/**
+ * @param {ShownSetting[]} settings
+ * @param {string} key
+ * @returns {ShownSetting[]}  One, or none: a key that is no setting can be in the file.
+ */
+export function withKey(settings, key) {
+  return settings.filter((one) => one.key === key);
+}
+
+/**
+ * Throws ERR_NCLUST_BAD_SETTING.
+ * @param {string} key
+ */
+export function checkKey(key) {
+  if (!Object.hasOwn(SETTINGS, key)) throw new NclustError('ERR_NCLUST_BAD_SETTING', `There is no setting "${key}".`, { hint: suggestion(key), data: { key } });
+}
+
+/**
+ * Throws ERR_NCLUST_BAD_SETTING.
+ * @param {string} key
+ * @param {string} text
+ */
+export function checkSetting(key, text) {
+  checkKey(key);
+  const rule = /** @type {SettingRule} */ (SETTINGS[/** @type {SettingKey} */ (key)]);
+  if (rule.parse(text) === null) throw new NclustError('ERR_NCLUST_BAD_SETTING', `"${key}" cannot be "${text}"; accepted: ${rule.accepted}.`, { hint: `The default is ${rule.fallback}.`, data: { key, accepted: rule.accepted } });
+}
+
+/**
+ * @param {string|null} text
+ * @returns {{record: Record<string, unknown>, broken: string|null}}
+ */
+function parseRecord(text) {
+  if (text === null) return { record: {}, broken: null };
+  try {
+    const value = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { record: value, broken: null };
+    return { record: {}, broken: 'it holds no object' };
+  } catch (error) {
+    return { record: {}, broken: `it is no JSON (${/** @type {Error} */ (error).message})` };
+  }
+}
+
+function defaults() {
+  return Object.fromEntries(Object.entries(SETTINGS).map(([key, rule]) => [key, rule.parse(rule.fallback)]));
+}
+
+/**
+ * @param {string} key
+ * @param {unknown} value
+ * @param {(key: string, value: unknown) => boolean} [isPossible]
+ * @returns {unknown}  Null when it cannot be used.
+ */
+function parse(key, value, isPossible = () => true) {
+  if (!Object.hasOwn(SETTINGS, key) || !isScalar(value)) return null;
+  const parsed = SETTINGS[/** @type {SettingKey} */ (key)].parse(String(value));
+  return isPossible(key, parsed) ? parsed : null;
+}
+
+/** @param {unknown} value */
+function isScalar(value) {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+/**
+ * @param {string} key
+ * @param {unknown} value
+ */
+function describeProblem(key, value) {
+  if (!Object.hasOwn(SETTINGS, key)) return `there is no setting "${key}" (${suggestion(key)})`;
+  const { accepted, fallback } = SETTINGS[/** @type {SettingKey} */ (key)];
+  return `"${key}" cannot be ${JSON.stringify(value)?.slice(0, 80)} here (accepted: ${accepted}), and ${fallback} counts`;
+}
+
+/** @param {string} key */
+function suggestion(key) {
+  const known = Object.keys(SETTINGS);
+  const [module, option] = key.split(':');
+  const near = module === 'pm2-logrotate' ? [PM2_LOGROTATE[option] ?? []].flat() : nearWords(key, known);
+  return near.length > 0 ? `Did you mean ${near.slice(0, 5).map((word) => `"${word}"`).join(' or ')}?` : `There are: ${known.join(', ')}.`;
+}
+
+/**
+ * @param {string} fallback
+ * @param {string} help
+ * @returns {SettingRule}
+ */
+function size(fallback, help) {
+  const atLeast = (/** @type {string} */ text) => {
+    const bytes = parseBytes(text);
+    return bytes === 0 || (bytes ?? 0) >= SIZE_MIN ? bytes : null;
+  };
+  return { parse: orNone(atLeast), accepted: `0 (no limit), or from 1K: ${BYTES_FORMS}`, fallback, help };
+}
+
+/** @param {string} text */
+function atLeastASecond(text) {
+  const ms = parseDuration(text);
+  return ms !== null && ms >= 1_000 ? ms : null;
+}
+
+/**
+ * @param {string[]} words
+ * @param {string} fallback
+ * @param {string} help
+ * @returns {SettingRule}
+ */
+function oneOf(words, fallback, help) {
+  return { parse: (text) => (words.includes(text) ? text : null), accepted: words.join(', '), fallback, help };
+}
+
+/**
+ * @param {(text: string) => number|null} parse
+ * @returns {(text: string) => number|null}  Infinity for 0.
+ */
+function orNone(parse) {
+  return (text) => {
+    const value = parse(text);
+    return value === 0 ? Infinity : value;
+  };
+}
+
+/**
+ * @param {number} max
+ * @returns {(text: string) => number|null}
+ */
+function wholeUpTo(max) {
+  return (text) => (/^\d+$/.test(text) && Number(text) <= max ? Number(text) : null);
+}

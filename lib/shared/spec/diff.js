@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from 'node:util';
+import { SPEC_NEEDS } from './change-effects.js';
+import { MASK } from './shared-environment.js';
+
+/** @import { AppSpec } from './spec.js' */
+/** @import { Needs } from './change-effects.js' */
+
+/**
+ * One thing that is not as it should be.
+ * @typedef {object} SpecChange
+ * @property {string} field  Of the spec.
+ * @property {string} attribute  As it is called in a file; of a variable "env.PORT".
+ * @property {unknown} before  Null: it was not there.
+ * @property {unknown} after
+ */
+
+/** @typedef {{changes: SpecChange[], needs: Set<Needs>}} SpecDiff */
+
+/** Fields whose keys are shown one by one. */
+const RECORDS = ['env', 'shellEnv', 'fileEnv', 'secrets', 'watchOptions'];
+
+const SECRET_KEY = /pass(word|wd|phrase)?|secret|token|credential|api_?key|access_?key|private_?key|auth|_key$|_pw$|_dsn$|^dsn$/i;
+
+/** A user name or password inside an address. */
+const SECRET_VALUE = /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*:[^/@\s]+@/i;
+
+/**
+ * How a spec differs from the wanted one. The number of instances is not looked at: it is what runs that counts.
+ * @param {AppSpec} before
+ * @param {AppSpec} after
+ * @param {object} [o]
+ * @param {boolean} [o.isShellNew]  The variables of the shell are wanted to be these.
+ * @returns {SpecDiff}
+ */
+export function diffSpecs(before, after, { isShellNew = false } = {}) {
+  const old = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (before));
+  const wanted = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (after));
+  const fields = [...new Set([...Object.keys(old), ...Object.keys(wanted)])].filter((field) => field !== 'instances' && !isDeepStrictEqual(old[field], wanted[field]));
+  const rows = fields.map((field) => ({ field, ...needsOf(field, isShellNew) })).filter(({ needs }) => needs !== 'along');
+  const telling = rows.filter(({ isDerived }) => !isDerived);
+  const shown = telling.length > 0 ? telling : rows;
+  return {
+    needs: new Set(rows.map(({ needs }) => needs)),
+    changes: shown.flatMap(({ field, attribute }) => changesOf(field, attribute, old[field], wanted[field])),
+  };
+}
+
+/**
+ * A field of a version that is not this one: a new process will know what to do with it.
+ * @param {string} field
+ * @param {boolean} isShellNew
+ * @returns {import('./change-effects.js').NeedsRow}
+ */
+function needsOf(field, isShellNew) {
+  const row = SPEC_NEEDS[field] ?? { needs: 'rollout', attribute: field };
+  return field === 'shellEnv' && isShellNew ? { ...row, needs: 'rollout' } : row;
+}
+
+/**
+ * @param {string} field
+ * @param {string} attribute
+ * @param {unknown} before
+ * @param {unknown} after
+ * @returns {SpecChange[]}
+ */
+function changesOf(field, attribute, before, after) {
+  if (!RECORDS.includes(field)) return [{ field, attribute, before: before ?? null, after: after ?? null }];
+  const old = recordOf(before);
+  const wanted = recordOf(after);
+  const keys = [...new Set([...Object.keys(old), ...Object.keys(wanted)])].filter((key) => !isDeepStrictEqual(old[key], wanted[key])).sort();
+  const isSecret = (/** @type {string} */ key) => field === 'secrets' || isSecretVariable(key, old[key]) || isSecretVariable(key, wanted[key]);
+  const shown = (/** @type {string} */ key, /** @type {unknown} */ value) => (value !== undefined && isSecret(key) ? MASK : value ?? null);
+  return keys.map((key) => ({ field, attribute: `${attribute}.${key}`, before: shown(key, old[key]), after: shown(key, wanted[key]) }));
+}
+
+/**
+ * @param {string} key
+ * @param {unknown} value
+ */
+function isSecretVariable(key, value) {
+  return SECRET_KEY.test(key) || (typeof value === 'string' && SECRET_VALUE.test(value));
+}
+
+/**
+ * @param {unknown} value
+ * @returns {Record<string, unknown>}
+ */
+function recordOf(value) {
+  // Of several env files the last one wins.
+  if (Array.isArray(value)) return Object.assign({}, ...value.map(({ env }) => env));
+  return typeof value === 'object' && value !== null ? /** @type {Record<string, unknown>} */ (value) : {};
+}

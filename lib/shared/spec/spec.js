@@ -1,0 +1,214 @@
+import { NclustError } from '../errors.js';
+import { INSTANCES_FORMS } from '../host/cpus.js';
+import { areVariables, ENVIRONMENT_RULES, isVariableName } from './environment.js';
+import { LOG_RULES, settleLogPaths } from './logs.js';
+import { TRIGGER_RULES } from './triggers.js';
+import { flag, isFilled, isText, isWhole, oneOf, texts, whole } from './rules.js';
+import { VERSIONING_RULES } from './git.js';
+
+/** @typedef {import('./rules.js').Rule} Rule */
+
+/** Everything the manager needs to know about one app: complete, checked, in plain units. @typedef {ProgramSpec & import('./environment.js').EnvironmentSpec & import('./logs.js').LogSpec & import('./triggers.js').TriggerSpec & import('./git.js').VersioningSpec} AppSpec */
+
+/**
+ * What runs, and by which rules.
+ * @typedef {object} ProgramSpec
+ * @property {string} name
+ * @property {string} namespace
+ * @property {'node'|'exec'} kind  node: the agent is preloaded. exec: anything else.
+ * @property {'cluster'|'fork'} mode  cluster only for kind node.
+ * @property {number|string} instances  Integer from 1, "max", 0 (= max), "-N" or "N%".
+ * @property {boolean} instancesGiven  Whether the user named a number.
+ * @property {string} file  Absolute path of the program that is executed.
+ * @property {string} script  Absolute path, or the shell command as the user wrote it.
+ * @property {string} interpreter  Absolute path or "none".
+ * @property {string|null} interpreterGiven  As the user wrote it. Null: found by the extension or the first line of the script.
+ * @property {string[]} interpreterArgs
+ * @property {string[]} args  For the app.
+ * @property {string[]} execArgs  What `file` is really given, for kind exec.
+ * @property {string} cwd
+ * @property {Record<string, string>} env  What the user declared for the app. Goes before `shellEnv`.
+ * @property {Record<string, string>} shellEnv  The variables of the shell it was started from.
+ * @property {number|null} uid
+ * @property {number|null} gid
+ * @property {string} user  The name shown.
+ * @property {boolean} autorestart
+ * @property {number} maxRestarts  Unstable exits inside 10 minutes.
+ * @property {number} restartDelayMs
+ * @property {number} backoffMs  First delay; doubles up to 15 s.
+ * @property {number} minUptimeMs
+ * @property {number[]} stopExitCodes
+ * @property {number} killTimeoutMs
+ * @property {string|null} stopSignal  Null: SIGTERM when the app listens to it, else SIGINT.
+ * @property {boolean} waitReady
+ * @property {number} listenTimeoutMs
+ * @property {boolean} treekill
+ * @property {string} instanceVar
+ * @property {string} version  Of the app, or "N/A".
+ * @property {string|null} nodeVersion
+ * @property {'least-connections'|'sticky'|'os'} scheduling  Who gets a new connection, in cluster mode.
+ * @property {number} maxSurge  New instances a reload starts beside those that serve.
+ * @property {number} maxUnavailable  Serving instances a reload may take down before their replacements are there.
+ * @property {number} rollbackWindowMs  How long a reload keeps the old instances, parked. 0: not at all.
+ * @property {boolean} metrics  Whether the agent counts what the app serves and looks at its event loop.
+ * @property {boolean} shutdownWithMessage  The app is told to end by the message 'shutdown' in place of a signal.
+ */
+
+/** @type {{[K in keyof AppSpec]: Rule}} */
+export const SPEC_RULES = {
+  name: { accepts: isName, accepted: 'a text of 1 to 100 characters on one line, and not "all"' },
+  namespace: { accepts: isName, accepted: 'a text of 1 to 100 characters on one line, and not "all"', fallback: 'default' },
+  kind: oneOf(['node', 'exec']),
+  mode: oneOf(['cluster', 'fork'], 'fork'),
+  instances: { accepts: isInstances, accepted: INSTANCES_FORMS, fallback: 1 },
+  instancesGiven: flag(false),
+  file: { accepts: isAbsolute, accepted: 'an absolute path' },
+  script: { accepts: isFilled, accepted: 'a path or a shell command' },
+  interpreter: { accepts: (value) => value === 'none' || isAbsolute(value), accepted: 'an absolute path or "none"', fallback: 'none' },
+  interpreterGiven: { accepts: (value) => value === null || isFilled(value), accepted: 'a text or null', fallback: null },
+  interpreterArgs: texts(),
+  args: texts(),
+  execArgs: texts(),
+  cwd: { accepts: isAbsolute, accepted: 'an absolute path' },
+  env: { accepts: areVariables, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
+  shellEnv: { accepts: areVariables, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
+  uid: { accepts: isIdOrNull, accepted: 'a user id, a whole number from 0, or null', fallback: null },
+  gid: { accepts: isIdOrNull, accepted: 'a group id, a whole number from 0, or null', fallback: null },
+  user: { accepts: isText, accepted: 'a text', fallback: '' },
+  autorestart: flag(true),
+  maxRestarts: whole(16),
+  restartDelayMs: whole(0),
+  backoffMs: whole(100),
+  minUptimeMs: whole(1_000),
+  stopExitCodes: { accepts: isExitCodes, accepted: 'a list of exit codes from 0 to 255', fallback: [] },
+  killTimeoutMs: whole(10_000),
+  stopSignal: { accepts: (value) => value === null || (typeof value === 'string' && /^SIG[A-Z0-9]+$/.test(value)), accepted: 'a signal name such as "SIGTERM", or null', fallback: null },
+  waitReady: flag(false),
+  listenTimeoutMs: whole(10_000),
+  treekill: flag(true),
+  instanceVar: { accepts: isVariableName, accepted: 'the name of a variable', fallback: 'NODE_APP_INSTANCE' },
+  version: { accepts: isText, accepted: 'a text', fallback: 'N/A' },
+  nodeVersion: { accepts: (value) => value === null || isText(value), accepted: 'a text or null', fallback: null },
+  scheduling: oneOf(['least-connections', 'sticky', 'os'], 'least-connections'),
+  maxSurge: whole(1),
+  maxUnavailable: whole(0),
+  rollbackWindowMs: whole(0),
+  shutdownWithMessage: flag(false),
+  metrics: flag(true),
+  ...ENVIRONMENT_RULES,
+  ...LOG_RULES,
+  ...TRIGGER_RULES,
+  ...VERSIONING_RULES,
+};
+
+/**
+ * A complete spec with its defaults filled in; fields this version does not know are dropped.
+ * Throws ERR_NCLUST_BAD_SPEC naming the key path, what was found and what is accepted.
+ * @param {unknown} value
+ * @param {string} [keyPath]
+ * @returns {AppSpec}
+ */
+export function checkSpec(value, keyPath = 'spec') {
+  const given = checkObject(value, keyPath);
+  const spec = Object.fromEntries(Object.entries(SPEC_RULES).map(([key, rule]) => [key, checkField(given, key, rule, keyPath)]));
+  return checkTogether(/** @type {AppSpec} */ (/** @type {unknown} */ (spec)), keyPath);
+}
+
+/**
+ * Some fields of a spec, for an app that is in the list already. No defaults are filled in. Throws like checkSpec.
+ * @param {unknown} value
+ * @param {string} [keyPath]
+ * @returns {Partial<AppSpec>}
+ */
+export function checkSpecChange(value, keyPath = 'spec') {
+  const given = checkObject(value, keyPath);
+  const known = Object.entries(SPEC_RULES).filter(([key]) => given[key] !== undefined);
+  return Object.fromEntries(known.map(([key, rule]) => [key, checkField(given, key, rule, keyPath)]));
+}
+
+/**
+ * A spec that an earlier version has checked, with the defaults of the fields it did not know.
+ * @param {Partial<AppSpec>} spec
+ * @returns {AppSpec}
+ */
+export function completeSpec(spec) {
+  const missing = Object.entries(SPEC_RULES).filter(([key, { fallback }]) => !(key in spec) && fallback !== undefined);
+  return /** @type {AppSpec} */ ({ ...spec, ...Object.fromEntries(missing.map(([key, { fallback }]) => [key, fallback])) });
+}
+
+/**
+ * What a later version has written into a spec. Whoever goes back to this one and forward again finds it as it was.
+ * @param {AppSpec} spec  Of the desired state.
+ * @returns {Partial<AppSpec>}
+ */
+export function laterFields(spec) {
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => !Object.hasOwn(SPEC_RULES, key)));
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} keyPath
+ * @returns {Record<string, unknown>}
+ */
+function checkObject(value, keyPath) {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return /** @type {Record<string, unknown>} */ (value);
+  throw badSpec(keyPath, value, 'an object');
+}
+
+/**
+ * @param {Record<string, unknown>} given
+ * @param {string} key
+ * @param {Rule} rule
+ * @param {string} keyPath
+ */
+function checkField(given, key, rule, keyPath) {
+  const value = given[key];
+  if (value === undefined && rule.fallback !== undefined) return structuredClone(rule.fallback);
+  if (rule.accepts(value)) return value;
+  throw badSpec(`${keyPath}.${key}`, value, rule.accepted);
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {string} keyPath
+ */
+function checkTogether(spec, keyPath) {
+  if (spec.mode === 'cluster' && spec.kind !== 'node') throw badSpec(`${keyPath}.mode`, spec.mode, '"fork", because only Node.js programs can share a socket through cluster mode');
+  return settleLogPaths(spec);
+}
+
+/**
+ * @param {string} keyPath
+ * @param {unknown} found
+ * @param {string} accepted
+ */
+function badSpec(keyPath, found, accepted) {
+  const shown = found === undefined ? 'nothing' : JSON.stringify(found)?.slice(0, 120) ?? typeof found;
+  return new NclustError('ERR_NCLUST_BAD_SPEC', `"${keyPath}" is ${shown}; accepted: ${accepted}.`, { data: { keyPath, accepted } });
+}
+
+/** @param {unknown} value */
+function isAbsolute(value) {
+  return isText(value) && value.startsWith('/');
+}
+
+/** @param {unknown} value */
+function isName(value) {
+  return isFilled(value) && value.length <= 100 && !/[\u0000-\u001f\u007f]/.test(value) && value !== 'all';
+}
+
+/** @param {unknown} value */
+function isInstances(value) {
+  if (typeof value === 'number') return isWhole(value);
+  return typeof value === 'string' && (value === 'max' || /^-\d+$/.test(value) || (/^\d+(\.\d+)?%$/.test(value) && Number.parseFloat(value) > 0));
+}
+
+/** @param {unknown} value */
+function isIdOrNull(value) {
+  return value === null || (isWhole(value) && value <= 0xffff_fffe);
+}
+
+/** @param {unknown} value */
+function isExitCodes(value) {
+  return Array.isArray(value) && value.every((code) => isWhole(code) && code <= 255);
+}

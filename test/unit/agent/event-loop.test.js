@@ -1,0 +1,197 @@
+import { createRequire } from 'node:module';
+import { performance } from 'node:perf_hooks';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+
+const require = createRequire(import.meta.url);
+const CLOSE_MS = 20;
+const IDLE_MS = 100;
+
+/** A loop that turns when it is told to, on a clock of its own. */
+let nowMs = 0;
+let workedMs = 0;
+let timers = new Set();
+
+const { createLoopSampler, createVitals } = withFakes(() => ({ ...require('../../../daemon/agent/event-loop.cjs'), ...require('../../../daemon/agent/report.cjs') }));
+
+/** What the agent takes of Node it takes when it is read. */
+function withFakes(read) {
+  const { hrtime, cpuUsage } = process;
+  const { setImmediate, setInterval, clearInterval } = globalThis;
+  try {
+    Object.assign(process, { hrtime: () => [Math.trunc(nowMs / 1_000), (nowMs % 1_000) * 1e6], cpuUsage: () => ({ user: workedMs * 1_000, system: 0 }) });
+    Object.assign(globalThis, {
+      setImmediate: (act) => (act(), { unref: () => {} }),
+      setInterval: begin,
+      clearInterval: (timer) => void timers.delete(timer),
+    });
+    return read();
+  } finally {
+    Object.assign(process, { hrtime, cpuUsage });
+    Object.assign(globalThis, { setImmediate, setInterval, clearInterval });
+  }
+}
+
+function begin(act, everyMs) {
+  const timer = { act, everyMs, dueMs: nowMs + everyMs, unref: () => timer };
+  timers.add(timer);
+  return timer;
+}
+
+beforeEach(() => {
+  timers = new Set();
+  vi.spyOn(performance, 'eventLoopUtilization').mockImplementation(() => ({ active: workedMs, idle: nowMs - workedMs, utilization: 0 }));
+  return () => vi.restoreAllMocks();
+});
+
+/** As libuv does it: what is due comes when the work is done, and the next time counts from then. */
+function fire() {
+  for (const timer of [...timers]) {
+    if (timer.dueMs > nowMs) continue;
+    timer.dueMs = nowMs + timer.everyMs;
+    timer.act();
+  }
+}
+
+function work(ms) {
+  nowMs += ms;
+  workedMs += ms;
+  fire();
+}
+
+function rest(ms) {
+  const endMs = nowMs + ms;
+  for (;;) {
+    const nextMs = Math.min(...[...timers].map(({ dueMs }) => dueMs));
+    if (nextMs > endMs) break;
+    nowMs = nextMs;
+    fire();
+  }
+  nowMs = endMs;
+}
+
+function live(ms, workMs, restMs) {
+  for (const endMs = nowMs + ms; nowMs < endMs;) {
+    if (workMs > 0) work(workMs);
+    rest(restMs);
+  }
+}
+
+/** What is told of a loop that is looked at, sorted. */
+function looking(everyMs) {
+  const delays = [];
+  const load = { activeMs: vi.fn(() => workedMs) };
+  createLoopSampler(load, (entry) => entry, (delayMs) => delays.push(delayMs)).look(everyMs);
+  load.activeMs.mockClear();
+  const share = (part) => delays.sort((a, b) => a - b)[Math.ceil(delays.length * part) - 1];
+  return { delays, share, load };
+}
+
+describe('a loop that is looked at closely', () => {
+  test.each([25, 30, 35, 39, 45, 80, 500])('and blocked by %d ms most of the time has a median that is as long', (blockMs) => {
+    const { share } = looking(CLOSE_MS);
+    live(20_000, blockMs, 4);
+    expect(Math.abs(share(0.5) - blockMs)).toBeLessThanOrEqual(4);
+    expect(Math.abs(share(0.99) - blockMs)).toBeLessThanOrEqual(4);
+  });
+
+  test.each([[0.2, 0], [1, 0], [1, 1], [4, 0], [4, 10]])('and never busy for long, %d ms with %d ms between, has a median below 5 ms and none above that', (workMs, restMs) => {
+    const { share } = looking(CLOSE_MS);
+    live(10_000, workMs, restMs);
+    expect(share(1)).toBeLessThan(5);
+  });
+
+  test('and idle has no delay at all', () => {
+    const { delays, share } = looking(CLOSE_MS);
+    live(1_000, 0, 1_000);
+    expect([delays.length, share(1)]).toEqual([50, 0]);
+  });
+
+  test('and blocked now and then has the block among its longest, and not in its median', () => {
+    const { share } = looking(CLOSE_MS);
+    for (let times = 0; times < 20; times += 1) {
+      live(400, 1, 9);
+      work(100);
+    }
+    expect(share(0.5)).toBeLessThan(2);
+    expect(share(0.99)).toBeGreaterThan(80);
+    expect(share(1)).toBeLessThanOrEqual(101);
+  });
+
+  test('and kept waiting without any work of its own is late by what it waited', () => {
+    const { delays } = looking(CLOSE_MS);
+    nowMs += 50; // Others had the processor.
+    fire();
+    expect(delays).toEqual([30]);
+  });
+});
+
+test('a loop that has little to do is not asked about its work at each look, but when it comes late', () => {
+  const { delays, load } = looking(IDLE_MS);
+  live(5_000, 15, 85);
+  expect([delays.length > 40, load.activeMs.mock.calls.length]).toEqual([true, 0]);
+  live(1_000, 150, 150);
+  expect(load.activeMs.mock.calls.length).toBeGreaterThan(0);
+});
+
+describe('a report', () => {
+  /** A process that is measured. */
+  function measured() {
+    const reports = [];
+    const vitals = createVitals({ open: 0, upgrades: 0 }, (error) => {
+      throw error;
+    });
+    vitals.measure((report) => reports.push(report));
+    return { vitals, reports };
+  }
+
+  test('of a loop that is blocked by 30 ms most of the time has that as median and 99th percentile, and the longest block beside it', () => {
+    const { reports } = measured();
+    live(5_000, 30, 1);
+    work(400);
+    live(1_100, 30, 1);
+    const steady = reports.slice(2, -2);
+    expect(steady.length).toBeGreaterThan(1);
+    for (const { delayMs } of steady) for (const ms of delayMs) expect(Math.abs(ms - 30)).toBeLessThanOrEqual(4);
+    const [p50, p99, max] = reports.findLast(({ delayMs }) => delayMs[2] > 100).delayMs;
+    expect(Math.abs(p50 - 30)).toBeLessThanOrEqual(4);
+    expect(p99).toBeLessThanOrEqual(max);
+    expect(max).toBeGreaterThan(380);
+    expect(max).toBeLessThanOrEqual(400);
+  });
+
+  test('of a loop that is blocked at two of three looks has the block as its median, and of one at one of three has none', () => {
+    const { reports } = measured();
+    live(3_000, 30, 1);
+    const medians = [2, 1].map((blocks) => {
+      const before = reports.length;
+      for (let times = 0; times < 60; times += 1) {
+        for (let left = blocks; left > 0; left -= 1) work(30);
+        rest(20 * (3 - blocks));
+      }
+      return reports[before + 1].delayMs[0];
+    });
+    expect(Math.abs(medians[0] - 30)).toBeLessThanOrEqual(4);
+    expect(medians[1]).toBeLessThan(5);
+  });
+
+  test.each([
+    ['one block', 1, 0, 0],
+    ['four blocks', 4, 25, 45],
+  ])('of five quiet seconds with %s knows whether it is more than a hundredth of the looks', (_, blocks, from, to) => {
+    const { vitals, reports } = measured();
+    vitals.watch(500, () => {}); // It is looked at closely, then.
+    rest(1_500);
+    const before = reports.length;
+    for (let times = 0; times < blocks; times += 1) {
+      rest(700);
+      work(45);
+    }
+    rest(5_000);
+    const [p50, p99, max] = reports[before].delayMs;
+    expect(p50).toBe(0);
+    expect(p99).toBeGreaterThanOrEqual(from);
+    expect(p99).toBeLessThanOrEqual(to);
+    expect(max).toBeGreaterThan(25);
+    expect(max).toBeLessThanOrEqual(45);
+  });
+});

@@ -1,0 +1,115 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+
+const require = createRequire(import.meta.url);
+const fs = require('node:fs');
+const PROFILE = require.resolve('../../../daemon/agent/inspector.cjs');
+const { profile } = require(PROFILE);
+
+/** @type {string} */
+let file;
+
+beforeEach(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-profile-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  file = join(folder, 'out');
+  writeFileSync(file, '');
+});
+
+/** @param {string} step @param {object} [more] @returns {Promise<any>} */
+const ask = (step, more = {}) => new Promise((resolve) => profile({ step, file, ...more }, resolve));
+const written = () => JSON.parse(readFileSync(file, 'utf8'));
+
+test.each([
+  ['cpu', () => expect(written()).toMatchObject({ nodes: expect.any(Array), samples: expect.any(Array), timeDeltas: expect.any(Array) })],
+  ['heap-sampling', () => expect(written()).toMatchObject({ head: { callFrame: expect.any(Object) }, samples: expect.any(Array) })],
+])('a %s profile is in the file when the end is told', async (kind, check) => {
+  expect(await ask('begin', { kind, durationMs: 50 })).toEqual({});
+  expect(await ask('end')).toEqual({ bytes: statSync(file).size });
+  check();
+});
+
+test('one at a time; the same asked for again is the same one', async () => {
+  const begin = (/** @type {object} */ more) => ask('begin', { kind: 'cpu', durationMs: 50, ...more });
+  expect(await begin({})).toEqual({});
+  expect(await begin({ file: `${file}-other` })).toMatchObject({ failure: { code: 'EBUSY', message: 'cpu' } });
+  expect(await begin({})).toEqual({});
+  expect(await ask('end')).toEqual(await ask('end'));
+});
+
+test('what is given up leaves nothing, and lets the next one begin', async () => {
+  await ask('begin', { kind: 'cpu', durationMs: 600_000 });
+  const end = ask('end');
+  expect(await ask('drop')).toEqual({});
+  expect([await end, existsSync(file)]).toMatchObject([{ failure: { code: 'EGIVENUP' } }, false]);
+  expect(await ask('end')).toMatchObject({ failure: { code: 'EGIVENUP' } });
+  writeFileSync(file, '');
+  expect(await ask('begin', { kind: 'cpu', durationMs: 10 })).toEqual({});
+  await ask('end');
+});
+
+test('a file that is not there, or holds something, is left alone', async () => {
+  writeFileSync(file, 'precious');
+  expect(await ask('begin', { kind: 'cpu', durationMs: 10 })).toMatchObject({ failure: { code: 'EEXIST' } });
+  await ask('drop');
+  expect(readFileSync(file, 'utf8')).toBe('precious');
+  rmSync(file);
+  expect(await ask('begin', { kind: 'heap', durationMs: 0 })).toMatchObject({ failure: { code: 'ENOENT' } });
+});
+
+/**
+ * The module anew, when the app has replaced a timer: it fires, but the call throws.
+ * @param {string} name
+ */
+function withBrokenTimer(name) {
+  /** @type {Promise<void>} */
+  let fired = Promise.resolve();
+  for (const owner of [require('node:timers'), globalThis]) {
+    const original = owner[name];
+    vi.spyOn(owner, name).mockImplementation((/** @type {() => void} */ callback, /** @type {number} */ ms) => {
+      fired = new Promise((resolve) => original(() => { callback(); resolve(); }, ms));
+      throw new Error('broken');
+    });
+  }
+  delete require.cache[PROFILE];
+  const broken = require(PROFILE);
+  return { fired: () => fired, ask: (/** @type {string} */ step, /** @type {object} */ more) => new Promise((resolve) => broken.profile({ step, file, ...more }, resolve)) };
+}
+
+test.each([
+  ['cpu', 'setTimeout'],
+  ['heap-sampling', 'setTimeout'],
+  ['heap', 'setImmediate'],
+])('the file of a %s profile that fails to begin is closed once, and nothing is written although %s goes off', async (kind, name) => {
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { fired, ask: askBroken } = withBrokenTimer(name);
+  const opened = vi.spyOn(fs, 'openSync');
+  const closed = [vi.spyOn(fs, 'close'), vi.spyOn(fs, 'closeSync')];
+  const written = [vi.spyOn(fs, 'writeFile'), vi.spyOn(fs, 'ftruncateSync')];
+  expect(await askBroken('begin', { kind, durationMs: 10 })).toMatchObject({ failure: { message: 'broken' } });
+  await fired();
+  const [{ value: fd }] = opened.mock.results;
+  expect(closed.flatMap(({ mock }) => mock.calls).filter(([which]) => which === fd)).toHaveLength(1);
+  expect(written.flatMap(({ mock }) => mock.calls)).toEqual([]);
+});
+
+test('what is given up before its snapshot closes its file once', async () => {
+  onTestFinished(() => void vi.restoreAllMocks());
+  const opened = vi.spyOn(fs, 'openSync');
+  const closed = vi.spyOn(fs, 'close');
+  await Promise.all([ask('begin', { kind: 'heap', durationMs: 0 }), ask('drop')]);
+  await new Promise(setImmediate);
+  expect(closed.mock.calls.filter(([which]) => which === opened.mock.results[0].value)).toHaveLength(1);
+});
+
+test('an unknown step is refused, and harms nobody', async () => {
+  expect(await ask('dance')).toMatchObject({ failure: { code: expect.any(String) } });
+});
+
+test('of an idle process the stack is empty, and it says what keeps it alive', async () => {
+  const { stack } = await ask('stack', { durationMs: 100 });
+  expect(stack).toMatchObject({ samples: expect.any(Number), busy: expect.any(Number), frames: expect.any(Array), resources: expect.any(Array) });
+});

@@ -1,0 +1,29 @@
+import { expect, test, vi } from 'vitest';
+import { createGuard } from '../../../daemon/agent/isolation.cjs';
+
+test('the first thing that is thrown is told, and nothing that is guarded is called any more', () => {
+  const onFault = vi.fn();
+  const guard = createGuard(onFault);
+  const error = new Error('no clock');
+  const broken = guard(() => {
+    throw error;
+  });
+  const other = vi.fn();
+  const guarded = guard(other);
+  guarded(1, 2);
+  expect(other.mock.calls).toEqual([[1, 2]]);
+  broken();
+  broken();
+  guarded(3, 4);
+  expect(onFault.mock.calls).toEqual([[error]]);
+  expect(other).toHaveBeenCalledTimes(1);
+});
+
+test('who cannot even be told does not throw either', () => {
+  const guard = createGuard(() => {
+    throw new Error('no channel');
+  });
+  expect(() => guard(() => {
+    throw new Error('no clock');
+  })()).not.toThrow();
+});

@@ -1,0 +1,22 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, cpSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+
+const AGENT = fileURLToPath(new URL('../../../daemon/agent/', import.meta.url));
+/** What is read, and compiled, while the process begins. */
+const AT_ONCE = ['agent.cjs', 'balance.cjs', 'bind.cjs', 'booted.cjs', 'channel.cjs', 'gate.cjs', 'loader.cjs', 'listen-args.cjs', 'blocking-stdio.cjs', 'servers.cjs', 'sockets.cjs'];
+
+test('what is asked for later is as it was when the process began, to the last byte, although its folder is gone', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-later-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(AGENT, folder, { recursive: true });
+  const { later, textOf } = createRequire(import.meta.url)(join(folder, 'loader.cjs'));
+  rmSync(folder, { recursive: true });
+  const names = readdirSync(AGENT).filter((name) => !AT_ONCE.includes(name));
+  for (const name of names) expect(textOf(`./${name}`), name).toBe(readFileSync(join(AGENT, name), 'utf8'));
+  expect(later('./inspect.cjs')).toBe(later('./inspect.cjs'));
+  expect(later('./report.cjs').createVitals).toBeTypeOf('function');
+});

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { wordsOf } from '../../../../daemon/control/events/bus.js';
+import { createRig } from '../control-rig.js';
+
+const asked = (/** @type {any} */ cause) => ({ cause, by: cause });
+const online = { event: 'online', manually: false };
+
+test.each([
+  ['a first start', 'starting', null, 'up', { type: 'ready' }, { begunBy: 'start' }, [online, { event: 'start', manually: true }]],
+  ['a restart by command', 'starting', null, 'up', { type: 'timer' }, { begunBy: 'restart' }, [online, { event: 'restart', manually: true }]],
+  ['a reload', 'entering', null, 'up', { type: 'admitted' }, { begunBy: 'reload' }, [online, { event: 'reload', manually: true }]],
+  ['the policy starting it again', 'starting', null, 'up', { type: 'ready' }, {}, [online]],
+  ['what stays up', 'up', null, 'up', { type: 'ready' }, {}, []],
+  ['a stop', 'stopping', asked('stop'), 'down', { type: 'gone' }, {}, [{ event: 'stop', manually: true }]],
+  ['a stop in back-off', 'backoff', null, 'down', { type: 'stop', asked: asked('stop'), drain: 'finish' }, {}, [{ event: 'stop', manually: true }]],
+  ['a delete', 'stopping', asked('delete'), 'down', { type: 'gone' }, {}, [{ event: 'delete', manually: true }]],
+  ['scaling down', 'stopping', asked('scale'), 'down', { type: 'gone' }, {}, [{ event: 'delete', manually: true }]],
+  ['the old one of a restart', 'stopping', asked('restart'), 'down', { type: 'gone' }, {}, []],
+  ['work that is done', 'up', null, 'down', { type: 'exited', code: 0, uptimeMs: 1 }, {}, []],
+  ['too many crashes', 'starting', null, 'failed', { type: 'exited', code: 1, uptimeMs: 1 }, {}, [{ event: 'restart overlimit', manually: false }]],
+  ['a bad deploy', 'starting', null, 'failed', { type: 'exited', code: 1, uptimeMs: 1 }, { isOnTrial: true }, []],
+])('%s is told in the words of PM2', (_what, from, why, to, event, more, words) => {
+  expect(wordsOf({ state: /** @type {any} */ (from), asked: why }, { state: /** @type {any} */ (to) }, /** @type {any} */ (event), { begunBy: null, isOnTrial: false, .../** @type {any} */ (more) })).toEqual(words);
+});
+
+/** @param {any[]} events */
+const brief = (events) => events.map(({ event, manually, process: { id, status } }) => `${id} ${event}${manually ? ' by command' : ''} ${status}`);
+
+async function followed(params = {}) {
+  const rig = createRig();
+  await rig.boot();
+  const answer = await rig.call('events', params);
+  const since = () => brief(rig.happened.splice(0));
+  return { rig, answer, since };
+}
+
+test('what commands do is told as it comes about', async () => {
+  const { rig, since } = await followed({ types: ['process:event'] });
+  const start = rig.start({ name: 'api', mode: 'cluster' });
+  await rig.turn();
+  await start;
+  expect(since()).toEqual(['0 online online', '0 start by command online']);
+  for (const [method, words] of /** @type {const} */ ([
+    ['restart', ['0 exit by command stopping', '0 online online', '0 restart by command online']],
+    ['reload', ['0 online online', '0 reload by command online', '0 exit by command stopping']],
+    ['stop', ['0 exit by command stopping', '0 stop by command stopped']],
+  ])) {
+    const change = rig.call(method, { targets: ['api'] });
+    await rig.turn(10_000);
+    await change;
+    expect(since()).toEqual(words);
+  }
+  await rig.call('delete', { targets: ['api'] });
+  expect(since()).toEqual(['0 delete by command stopped']);
+});
+
+test('a crash tells the exit and that it is back; one that fails for good is deleted once', async () => {
+  const { rig, since } = await followed();
+  const start = rig.start({ name: 'api', maxRestarts: 0 });
+  await rig.turn(5_000);
+  await start;
+  since();
+  rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 3 });
+  await rig.turn();
+  expect(rig.happened[0]).toMatchObject({ type: 'process:event', event: 'exit', manually: false, process: { name: 'api', exitCode: 3, signal: null, status: 'stopped' } });
+  expect(since()).toEqual(['0 exit stopped', '0 online online']);
+  rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
+  rig.keeper.exit(rig.keeper.alive[0].instanceId, { signal: 'SIGKILL' });
+  await rig.turn(5_000);
+  expect(since()).toEqual(['0 exit stopped', '0 exit stopped', '0 restart overlimit errored']);
+  await rig.call('delete', { targets: ['api'] });
+  expect(since()).toEqual(['0 delete by command stopped']);
+});
+
+test('processes that a next keeper takes over were there all the time: only what replaces them is news', async () => {
+  const { rig, since } = await followed();
+  await Promise.all([rig.start({ name: 'api' }), rig.turn()]);
+  since();
+  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: 'api', id: label.id, outPipe: null, errPipe: null }));
+  rig.keeper.die();
+  await rig.turn(10_000);
+  expect(since()).toEqual(['0 online online', '0 exit stopping']);
+});
+
+test('a subscription ends with unsubscribe, and nothing is heard from apps after the last', async () => {
+  const { rig, answer: { subscription } } = await followed();
+  await Promise.all([rig.start({ name: 'api' }), rig.turn()]);
+  const { instanceId } = rig.keeper.alive[0];
+  expect(rig.keeper.isHeard).toBe(true);
+  await rig.call('unsubscribe', { subscription });
+  await rig.turn(1);
+  expect(rig.keeper.isHeard).toBe(false);
+  rig.happened.length = 0;
+  rig.keeper.exit(instanceId, { code: 1 });
+  await rig.turn();
+  expect(rig.happened).toEqual([]);
+});

@@ -1,0 +1,133 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createChronicle } from '../../../../daemon/control/events/log.js';
+import { eventSegments, readEvents } from '../../../../lib/shared/event-log.js';
+
+function place() {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-events-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'events.log');
+}
+
+/** @param {string} path @param {object} [limits] */
+function open(path, limits) {
+  /** @type {any[]} */
+  const journaled = [];
+  let now = 1_000;
+  const chronicle = createChronicle({ path, nowMs: () => now++, journal: (event, fields) => void journaled.push({ event, ...fields }), ...(limits ? { limits: /** @type {any} */ (limits) } : {}) });
+  onTestFinished(chronicle.close);
+  return { ...chronicle, journaled };
+}
+
+const died = (/** @type {string} */ instanceId) => ({ type: 'died', app: 'api', id: 0, instanceId, code: 1 });
+const types = (/** @type {string} */ path) => readEvents(path).map(({ type }) => type);
+
+test('an event is a line of JSON in a file that is closed to others', () => {
+  const path = place();
+  open(path).note({ type: 'added', app: 'api' });
+  expect(readFileSync(path, 'utf8')).toBe('{"at":1001,"type":"added","app":"api"}\n');
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('a log that is cut at any byte loads, and the next event is whole', () => {
+  const path = place();
+  const whole = open(path);
+  for (const app of ['one', 'zwei ü', 'three']) whole.note({ type: 'added', app });
+  const bytes = readFileSync(path);
+  for (let at = 0; at <= bytes.length; at++) {
+    writeFileSync(path, bytes.subarray(0, at));
+    const before = readEvents(path);
+    expect(before).toEqual(readEvents(path).slice(0, before.length));
+    const lines = bytes.subarray(0, at).toString().split('\n').length - 1;
+    expect(before.length - lines).toBeOneOf([0, 1]); // The last may lack nothing but its newline.
+    open(path).note({ type: 'deleted', app: 'one' });
+    expect(types(path)).toEqual([...before.map(({ type }) => type), 'deleted']);
+  }
+});
+
+test('a log that was cut while it was written goes on with whole lines', () => {
+  const path = place();
+  const chronicle = open(path);
+  chronicle.note({ type: 'added', app: 'one' });
+  truncateSync(path, statSync(path).size - 3);
+  // The same control: it does not know. Its next line is lost with the torn one, and no more.
+  chronicle.note({ type: 'added', app: 'two' });
+  chronicle.note({ type: 'added', app: 'three' });
+  expect(readEvents(path).at(-1)).toMatchObject({ app: 'three' });
+});
+
+test('a log is rotated before it is too large, and the oldest events are dropped', () => {
+  const path = place();
+  const limits = { segmentBytes: 1_000, segments: 3 };
+  const chronicle = open(path, limits);
+  for (let number = 0; number < 200; number++) chronicle.note({ type: 'added', app: `app-${number}` });
+  const segments = eventSegments(path);
+  expect(segments.map((segment) => segment.slice(path.length))).toEqual(['', '.1', '.2']);
+  for (const segment of segments) expect(statSync(segment).size).toBeLessThanOrEqual(1_000);
+  const numbers = readEvents(path).map(({ app }) => Number(app?.slice(4)));
+  expect(numbers.at(-1)).toBe(199);
+  expect(numbers).toEqual(numbers.map((_, at) => 200 - numbers.length + at));
+  expect(chronicle.journaled).toEqual([]);
+});
+
+test('what is in the log is not written again by the next control', () => {
+  const path = place();
+  open(path).note(died('i-1'));
+  const next = open(path);
+  next.note(died('i-1'));
+  next.note(died('i-2'));
+  next.note(died('i-2'));
+  expect(readEvents(path).map(({ instanceId }) => instanceId)).toEqual(['i-1', 'i-2']);
+});
+
+test('another app of the same name has rollouts of its own', () => {
+  const path = place();
+  const done = { type: 'rollout:done', app: 'api', generation: 2 };
+  open(path).note(done);
+  const next = open(path);
+  next.note(done);
+  next.note({ type: 'deleted', app: 'api' });
+  next.note(done);
+  expect(types(path)).toEqual(['rollout:done', 'deleted', 'rollout:done']);
+});
+
+test('events that cannot be written are counted, and told as soon as one can be', () => {
+  const path = '/dev/full';
+  const full = open(path);
+  for (const id of ['i-1', 'i-2', 'i-3']) full.note(died(id));
+  expect(full.journaled).toEqual([{ event: 'events-lost', reason: 'ENOSPC' }]);
+
+  const missing = join(place(), 'in', 'events.log');
+  const chronicle = open(missing);
+  chronicle.note(died('i-1'));
+  chronicle.note(died('i-2'));
+  expect(chronicle.journaled).toHaveLength(1);
+});
+
+test('a log whose folder comes back says how many events it lacks', () => {
+  const folder = join(place(), '..', 'home');
+  const path = join(folder, 'events.log');
+  const chronicle = open(path);
+  chronicle.note(died('i-1'));
+  chronicle.note(died('i-2'));
+  mkdirSync(folder);
+  chronicle.note(died('i-3'));
+  expect(readEvents(path)).toMatchObject([{ type: 'lost', count: 2, reason: 'ENOENT' }, { type: 'died', instanceId: 'i-3' }]);
+});
+
+test('who removes the log gets a new one', () => {
+  const path = place();
+  const chronicle = open(path);
+  chronicle.note(died('i-1'));
+  rmSync(path);
+  chronicle.note(died('i-2'));
+  expect(readEvents(path)).toMatchObject([{ instanceId: 'i-2' }]);
+});
+
+test('a line of somebody else is left out', () => {
+  const path = place();
+  writeFileSync(path, 'hello\n{"at":"x","type":"died"}\n{"type":"died"}\n[1]\nnull\n{"at":1,"type":"added"}\n');
+  expect(types(path)).toEqual(['added']);
+});

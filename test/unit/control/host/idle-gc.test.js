@@ -1,0 +1,26 @@
+import { expect, test, vi } from 'vitest';
+import { createTidy } from '../../../../daemon/control/host/idle-gc.js';
+import { createFakeClock } from '../../../helpers/fake-clock.js';
+
+test('what was left behind is collected once, when nothing more has been done for a while', () => {
+  const clock = createFakeClock();
+  const collect = vi.fn();
+  const touch = createTidy(clock, collect);
+  for (let at = 0; at < 20; at += 1) {
+    touch();
+    clock.advance(1_000);
+  }
+  expect(collect).not.toHaveBeenCalled();
+  clock.advance(60_000);
+  expect(collect).toHaveBeenCalledTimes(1);
+  touch();
+  clock.advance(60_000);
+  expect(collect).toHaveBeenCalledTimes(2);
+});
+
+test('without a way to collect nothing happens', () => {
+  const clock = createFakeClock();
+  createTidy(clock)();
+  clock.advance(60_000);
+  expect(clock.pending()).toBe(0);
+});

@@ -1,0 +1,352 @@
+import { execFileSync } from 'node:child_process';
+import { constants, mkdtempSync, openSync, readFileSync, closeSync, rmSync, statSync, writeFileSync, writeSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createFakeClock } from '../../../helpers/fake-clock.js';
+import { createLogKeeper } from '../../../../daemon/control/logs/app-logs.js';
+
+let folder;
+let place;
+let clock;
+let keeper;
+let archive;
+let limits;
+let shipped;
+let retargeted;
+let out;
+let err;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-logs-'));
+  const pipes = [join(folder, 'p-out'), join(folder, 'p-err')];
+  execFileSync('mkfifo', pipes);
+  // As the keeper does: open for both directions, so that the reader never sees an end.
+  [out, err] = pipes.map((pipe) => openSync(pipe, constants.O_RDWR));
+  place = {
+    instanceId: 'i', id: 3, name: 'api', outPipe: pipes[0], errPipe: pipes[1], outFile: join(folder, 'logs/api-out.log'), errorFile: join(folder, 'logs/api-error.log'),
+    logFile: '', logType: 'raw', logDateFormat: null, isMuted: false, overflow: 'block', rateLimitBytes: 0, ship: [], limits: {},
+  };
+  clock = createFakeClock();
+  shipped = [];
+  retargeted = [];
+  limits = { maxSizeBytes: 1_000_000, interval: 'never' };
+  archive = { held: new Map(), rotations: 0, hold: (path, given, app) => archive.held.set(path, { given, app }), letGo: (path) => archive.held.delete(path), rotated: () => (archive.rotations += 1), grew() {}, flushed: [], flush: (paths) => archive.flushed.push(...paths) };
+  const fleet = { take: ({ id, ship }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}${ship.length > 1 ? ship : ''}`), retarget: ({ ship }) => retargeted.push(ship), letGo() {}, countersOf: () => [], notices: () => [] };
+  keeper = createLogKeeper({ clock, archive, limitsOf: () => limits, timesFolder: join(folder, 'times'), fleet });
+});
+afterEach(() => {
+  keeper.detach('i');
+  closeSync(out);
+  closeSync(err);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const outText = () => readFileSync(place.outFile, 'utf8');
+
+test('what is in the pipes at the end of an instance is in the files, byte for byte, for the owner only', () => {
+  keeper.attach(place);
+  const bytes = Buffer.from([0xff, 0x00, 0x1b, 0x0a, 0xc3]);
+  writeSync(out, bytes);
+  keeper.detach('i');
+  expect(readFileSync(place.outFile)).toEqual(bytes);
+  expect(statSync(place.outFile).mode & 0o777).toBe(0o600);
+  expect(statSync(join(folder, 'logs')).mode & 0o777).toBe(0o700);
+});
+
+test('what was written before control came is read too', () => {
+  writeSync(out, 'early\n');
+  keeper.attach(place);
+  keeper.drain('i');
+  expect(outText()).toBe('early\n');
+});
+
+test('lines arrive by themselves and go to those who follow, cut at line ends and not inside characters', async () => {
+  keeper.attach(place);
+  const entries = [];
+  const arrived = new Promise((resolve) => {
+    keeper.follow({ wants: (slot, stream) => slot.name === 'api' && stream === 'out', take: (more) => entries.push(...more) > 2 && resolve() });
+  });
+  writeSync(err, 'not wanted\n');
+  for (const part of [Buffer.from('one\r\ntw'), Buffer.from('ö\nthr').subarray(0, 1)]) {
+    writeSync(out, part);
+    keeper.drain('i');
+  }
+  writeSync(out, Buffer.concat([Buffer.from('ö\nthr').subarray(1), Buffer.from('ee\n')]));
+  await arrived;
+  expect(entries).toEqual(['one', 'twö', 'three'].map((line) => ({ id: 3, name: 'api', stream: 'out', line, atMs: clock.nowMs() })));
+});
+
+test('a line without an end is told when the instance is gone', () => {
+  keeper.attach(place);
+  const lines = [];
+  keeper.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
+  writeSync(out, 'no end');
+  keeper.detach('i');
+  expect(lines).toEqual(['no end']);
+});
+
+test('who has stopped following gets nothing', () => {
+  keeper.attach(place);
+  const lines = [];
+  const end = keeper.follow({ wants: () => true, take: (more) => lines.push(...more) });
+  end();
+  writeSync(out, 'x\n');
+  keeper.drain('i');
+  expect(lines).toEqual([]);
+});
+
+test('drain returns the last lines of stderr: at most 20, of at most 4 KiB', () => {
+  keeper.attach(place);
+  writeSync(err, Array.from({ length: 30 }, (_, at) => `line ${at}\n`).join(''));
+  expect(keeper.drain('i')).toEqual(Array.from({ length: 20 }, (_, at) => `line ${at + 10}`));
+  writeSync(err, `${'x'.repeat(5_000)}\nlast`);
+  const lines = keeper.drain('i');
+  expect(lines).toEqual(['last']);
+});
+
+test('two instances can share a file', () => {
+  keeper.attach(place);
+  keeper.attach({ ...place, instanceId: 'j', outPipe: place.errPipe, errPipe: null });
+  writeSync(out, 'a\n');
+  keeper.drain('i');
+  keeper.detach('i');
+  writeSync(err, 'b\n');
+  keeper.detach('j');
+  expect(outText()).toContain('a\n');
+  expect(outText()).toContain('b\n');
+});
+
+test('what cannot be written is lost, counted and told, and writing goes on by itself', () => {
+  const blocked = join(folder, 'blocked');
+  writeFileAsFolder(blocked);
+  keeper.attach({ ...place, outFile: blocked });
+  writeSync(out, 'one\ntwo\n');
+  keeper.drain('i');
+  expect(keeper.notices()).toEqual([expect.stringMatching(/2 lines \(8 bytes\).*EISDIR.*goes on as soon as it can/)]);
+  rmSync(blocked, { recursive: true });
+  clock.advance(1_001);
+  writeSync(out, 'three\n');
+  keeper.drain('i');
+  expect(readFileSync(blocked, 'utf8')).toBe('three\n');
+  expect(keeper.notices()).toEqual([expect.stringContaining('is being written again')]);
+});
+
+test('what was lost is told for an hour, and not as if it went on when the instance is gone', () => {
+  const blocked = join(folder, 'blocked');
+  writeFileAsFolder(blocked);
+  keeper.attach({ ...place, outFile: blocked });
+  writeSync(out, 'one\n');
+  keeper.detach('i');
+  expect(keeper.notices()).toEqual([expect.stringMatching(/1 lines \(4 bytes\).*are lost\.$/)]);
+  clock.advance(3_600_001);
+  expect(keeper.notices()).toEqual([]);
+});
+
+test('a full device costs lines and nothing else', () => {
+  keeper.attach({ ...place, outFile: '/dev/full' });
+  writeSync(out, 'one\n');
+  expect(keeper.drain('i')).toEqual([]);
+  expect(keeper.notices()[0]).toContain('ENOSPC');
+});
+
+test('an app without a log file is read all the same, or it would wait', () => {
+  keeper.attach({ ...place, outFile: '' });
+  const lines = [];
+  keeper.follow({ wants: () => true, take: (more) => lines.push(...more) });
+  writeSync(out, 'x\n');
+  keeper.drain('i');
+  expect(lines).toHaveLength(1);
+});
+
+test('a pipe that cannot be opened is tried again until it can', () => {
+  const late = join(folder, 'loop/late');
+  // A part of the path is no folder: ENOTDIR, as good as EMFILE for this purpose.
+  closeSync(openSync(join(folder, 'loop'), 'w'));
+  keeper.attach({ ...place, outPipe: late });
+  expect(keeper.notices()).toEqual([expect.stringContaining('cannot be opened')]);
+  rmSync(join(folder, 'loop'));
+  mkdirSync(join(folder, 'loop'));
+  execFileSync('mkfifo', [late]);
+  clock.advance(600);
+  expect(keeper.notices()).toEqual([]);
+});
+
+function writeFileAsFolder(path) {
+  mkdirSync(path);
+}
+
+test('the combined file has whole lines of both streams', () => {
+  keeper.attach({ ...place, logFile: join(folder, 'logs/api.log') });
+  writeSync(out, 'half of ');
+  keeper.drain('i');
+  writeSync(err, 'an error\n');
+  keeper.drain('i');
+  writeSync(out, 'a line\nno end');
+  keeper.detach('i');
+  expect(readFileSync(join(folder, 'logs/api.log'), 'utf8')).toBe('an error\nhalf of a line\nno end\n');
+  expect(outText()).toBe('half of a line\nno end');
+});
+
+test('where the combined file is the only one, who follows gets its lines with their places in it', () => {
+  const logFile = join(folder, 'logs/api.log');
+  const lines = [];
+  const marks = [];
+  keeper.follow({ wants: () => true, take: (more, mark) => (lines.push(...more.map(({ stream, line }) => `${stream} ${line}`)), marks.push([mark?.path, mark?.offset])) });
+  keeper.attach({ ...place, outFile: '', errorFile: '', logFile });
+  writeSync(out, 'one\nhalf ');
+  keeper.drain('i');
+  writeSync(err, 'an error\n');
+  keeper.drain('i');
+  writeSync(out, 'a line\nno end');
+  keeper.detach('i');
+  expect(lines).toEqual(['out one', 'err an error', 'out half a line', 'out no end']);
+  expect(marks).toEqual([4, 13, 25, 32].map((offset) => [logFile, offset]));
+  expect(readFileSync(logFile, 'utf8')).toHaveLength(32);
+});
+
+test('lines are dated, or records, where the app wants that; who follows gets what is in the file, with its place', () => {
+  const lines = [];
+  const marks = [];
+  keeper.follow({ wants: () => true, take: (more, mark) => (lines.push(...more.map(({ line }) => line)), marks.push(mark)) });
+  keeper.attach({ ...place, logDateFormat: 'YYYY' });
+  keeper.attach({ ...place, instanceId: 'j', outPipe: place.errPipe, errPipe: null, outFile: join(folder, 'logs/json.log'), logType: 'json' });
+  writeSync(out, 'dated\n');
+  keeper.drain('i');
+  writeSync(err, 'record\n');
+  keeper.drain('j');
+  expect(outText()).toMatch(/^\d{4}: dated\n$/);
+  expect(JSON.parse(readFileSync(join(folder, 'logs/json.log'), 'utf8'))).toMatchObject({ message: 'record', type: 'out', process_id: 3, app_name: 'api' });
+  expect(lines).toEqual([expect.stringMatching(/: dated$/), expect.stringContaining('"record"')]);
+  expect(marks.at(0)).toMatchObject({ path: place.outFile, offset: outText().length });
+});
+
+test('when control ends the half line that waits for its end is written', () => {
+  keeper.attach({ ...place, logType: 'json', logFile: join(folder, 'logs/api.log') });
+  writeSync(out, 'half');
+  keeper.drain('i');
+  keeper.close();
+  keeper.close();
+  expect([JSON.parse(outText()).message, readFileSync(join(folder, 'logs/api.log'), 'utf8').split('\n').length]).toEqual(['half', 2]);
+});
+
+test('what is muted is read, and nobody gets it', () => {
+  const lines = [];
+  keeper.follow({ wants: () => true, take: (more) => lines.push(...more) });
+  keeper.attach({ ...place, outFile: '', errorFile: '', isMuted: true });
+  writeSync(out, 'x\n');
+  keeper.drain('i');
+  expect(lines).toEqual([]);
+});
+
+test('lines above the rate limit are lost, counted and told', () => {
+  keeper.attach({ ...place, rateLimitBytes: 1024 });
+  writeSync(out, `${'x'.repeat(1_000)}\ntoo much, too much, too much\n`);
+  keeper.drain('i');
+  expect(outText()).toBe(`${'x'.repeat(1_000)}\n`);
+  expect([keeper.shown('i', 'api'), keeper.notices()]).toEqual([{ logLost: { lines: 1, bytes: 29, reason: 'the rate limit' }, shipping: [] }, ['1 lines (29 bytes) of "api" were above its log rate limit and are lost.']]);
+});
+
+test('every chunk goes to those who ship it', () => {
+  keeper.attach({ ...place, ship: ['exec:cat'] });
+  writeSync(out, 'x\n');
+  writeSync(err, 'y\n');
+  keeper.drain('i');
+  expect(shipped).toEqual(['3 out x\n', '3 err y\n']);
+});
+
+test('a file that is there is open before anything is read: what has been read is to be written at once', () => {
+  mkdirSync(join(folder, 'logs'));
+  writeFileSync(place.outFile, 'old\n');
+  keeper.attach(place);
+  expect([keeper.positionOf(place.outFile)?.offset, keeper.positionOf(place.errorFile)]).toEqual([4, null]);
+});
+
+test('a file that is full is rotated, and the archive hears of it', () => {
+  limits.maxSizeBytes = 8;
+  keeper.attach({ ...place, limits: { maxFiles: 2 } });
+  expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 2 }, app: 'api' });
+  writeSync(out, 'one\ntwo\nthree\n');
+  keeper.drain('i');
+  expect([archive.rotations, keeper.positionOf(place.outFile)?.offset, keeper.positionOf(place.errorFile)]).toEqual([1, 0, null]);
+  keeper.detach('i');
+  expect(archive.held.size).toBe(0);
+});
+
+test('flush empties files, also those that nobody writes to, and the archive removes what they were', async () => {
+  const other = join(folder, 'logs/other.log');
+  keeper.attach(place);
+  writeSync(out, 'old\n');
+  keeper.drain('i');
+  writeFileSync(other, 'old');
+  await keeper.flush([place.outFile, other, join(folder, 'logs/none.log')]);
+  writeSync(out, 'new\n');
+  keeper.drain('i');
+  expect([outText(), readFileSync(other, 'utf8'), archive.flushed]).toEqual(['new\n', '', [place.outFile, other, join(folder, 'logs/none.log')]]);
+});
+
+test('a new instance changes how the file they share is kept', () => {
+  keeper.attach(place);
+  keeper.attach({ ...place, instanceId: 'j', outPipe: null, errPipe: null, limits: { maxFiles: 1 } });
+  keeper.detach('j');
+  expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 1 }, app: 'api' });
+});
+
+test('another place takes effect on what is written from then on, to the byte', () => {
+  const moved = { ...place, outFile: join(folder, 'logs/moved.log') };
+  keeper.attach(place);
+  writeSync(out, 'one\n');
+  keeper.attach(moved);
+  writeSync(out, 'two\n');
+  keeper.drain('i');
+  expect([outText(), readFileSync(moved.outFile, 'utf8')]).toEqual(['one\n', 'two\n']);
+  expect([...archive.held.keys()].sort()).toEqual([place.errorFile, moved.outFile].sort());
+  keeper.attach(place);
+  writeSync(out, 'three\n');
+  keeper.drain('i');
+  expect(outText()).toBe('one\nthree\n');
+  keeper.detach('i');
+  expect(archive.held.size).toBe(0);
+});
+
+test('other limits change how the files are kept, and nothing about the lines', () => {
+  const lines = [];
+  keeper.attach({ ...place, limits: { maxFiles: 2 } });
+  keeper.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
+  writeSync(out, 'be');
+  keeper.attach({ ...place, limits: { maxFiles: 1 }, ship: ['exec:cat', 'exec:tee'] });
+  writeSync(out, 'gun\n');
+  keeper.drain('i');
+  expect([lines, outText(), archive.held.get(place.outFile)]).toEqual([['begun'], 'begun\n', { given: { maxFiles: 1 }, app: 'api' }]);
+  expect([retargeted, shipped.at(-1)]).toEqual([[['exec:cat', 'exec:tee']], '3 out gun\nexec:cat,exec:tee']);
+});
+
+test('another format begins with a line of its own, and the end of stderr is still remembered', () => {
+  keeper.attach({ ...place, logType: 'json' });
+  writeSync(out, 'half');
+  writeSync(err, 'last words\n');
+  keeper.attach({ ...place, rateLimitBytes: 1024 });
+  writeSync(out, 'other half\n');
+  expect(keeper.drain('i')).toEqual(['last words']);
+  const [first, second] = outText().split('\n');
+  expect([JSON.parse(first).message, second]).toEqual(['half', 'other half']);
+});
+
+test('what was lost to a rate limit is told when there is none any more', () => {
+  keeper.attach({ ...place, rateLimitBytes: 1024 });
+  writeSync(out, `${'x'.repeat(1_000)}\ntoo much, too much, too much\n`);
+  keeper.attach(place);
+  writeSync(out, `${'y'.repeat(5_000)}\n`);
+  keeper.drain('i');
+  expect([outText().length, keeper.shown('i', 'api').logLost]).toEqual([1_001 + 5_001, { lines: 1, bytes: 29, reason: 'the rate limit' }]);
+});
+
+test('one file that cannot be emptied does not keep the others from it', async () => {
+  const blocked = join(folder, 'blocked');
+  writeFileAsFolder(blocked);
+  keeper.attach(place);
+  writeSync(out, 'one\n');
+  keeper.drain('i');
+  await expect(keeper.flush([blocked, place.outFile])).rejects.toMatchObject({ code: 'EISDIR' });
+  expect([outText(), archive.flushed]).toEqual(['', [place.outFile]]);
+});

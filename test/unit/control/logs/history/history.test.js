@@ -1,0 +1,327 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { tellHistory } from '../../../../../daemon/control/logs/history/history.js';
+import { timesFileOf } from '../../../../../daemon/control/logs/times/format.js';
+import { createLogRig } from '../log-rig.js';
+
+let rig;
+let file;
+
+beforeEach(() => {
+  rig = createLogRig();
+  file = rig.path('a');
+});
+afterEach(() => rig.close());
+
+const numbered = (from, to) => Array.from({ length: to - from }, (_, at) => `line ${from + at}`);
+const textOf = (lines) => lines.map((line) => `${line}\n`).join('');
+
+/** What `nclust logs --nostream` would show. */
+async function shown(query, names = ['a']) {
+  const client = rig.reader(names);
+  await client.look(query, { follow: false });
+  return client.entries.map(({ line }) => line);
+}
+
+/** As many milliseconds later, something is written. */
+function later(ms, name, text) {
+  rig.nowMs += ms;
+  rig.write(name, text);
+}
+
+describe('the last lines of a file', () => {
+  test.each([
+    ['', 3, []],
+    ['a\nb\nc\nd\n', 3, ['b', 'c', 'd']],
+    ['a\nb\nc', 2, ['b', 'c']],
+    ['a\r\nb\r\n', 5, ['a', 'b']],
+    ['\n\n\n', 2, ['', '']],
+    ['a\n', 0, []],
+  ])('%j: the last %i are %j', async (text, lines, expected) => {
+    writeFileSync(file, text);
+    expect(await shown({ lines })).toEqual(expected);
+  });
+
+  test('come whole from across blocks', async () => {
+    writeFileSync(file, textOf(numbered(0, 50_000)));
+    expect(await shown({ lines: 20_000 })).toEqual(numbered(30_000, 50_000));
+  });
+
+  test('a huge line is not read to its beginning', async () => {
+    writeFileSync(file, Buffer.alloc(10 * 1024 * 1024, 0x78));
+    expect((await shown({ lines: 1 })).join('').length).toBeLessThan(200_000);
+  });
+
+  test('a line of many parts ends as it does, and no character is broken', async () => {
+    writeFileSync(file, `${'€'.repeat(300_000)}end\n`);
+    const text = (await shown({ lines: 3 })).join('');
+    expect(text).toMatch(/^€+end$/);
+  });
+
+  test('a file of 100 MB is not read as a whole', async () => {
+    const fd = openSync(file, 'w');
+    writeSync(fd, 'first\n');
+    writeSync(fd, textOf(numbered(0, 100)), 100 * 1024 * 1024);
+    closeSync(fd);
+    const before = readBytes();
+    expect(await shown({ lines: 15 })).toEqual(numbered(85, 100));
+    expect(readBytes() - before).toBeLessThan(1024 * 1024);
+  });
+
+  test.each([['none', () => {}], ['a folder', () => mkdirSync(file)], ['a pipe', () => execFileSync('mkfifo', [file])]])('where there is %s there is no history, and it is not waited for', async (_, make) => {
+    make();
+    expect(await shown({ lines: 5 })).toEqual([]);
+  });
+
+  test('go on in segments, plain and compressed, as far as needed', async () => {
+    rig.maxSizeBytes = 150;
+    for (const line of numbered(0, 100)) later(1, 'a', `${line}\n`);
+    const segments = rig.segments('a');
+    expect(segments.length).toBeGreaterThan(3);
+    for (const segment of segments.slice(0, -1)) rig.compress(segment);
+    expect(await shown({ lines: 60 })).toEqual(numbered(40, 100));
+    expect(await shown({ lines: 3 })).toEqual(numbered(97, 100));
+    expect(await shown({ lines: 1_000 })).toEqual(numbered(0, 100));
+  });
+});
+
+describe('several files', () => {
+  test('are told in the order of time, the last lines of each', async () => {
+    for (let at = 0; at < 50; at++) later(20, ['a', 'b', 'c'][at % 3], `line ${at}\n`);
+    expect(await shown({ lines: 5 }, ['a', 'b', 'c'])).toEqual(numbered(35, 50));
+  });
+
+  test('of which 600 are told at once, over their segments, with few of them open', async () => {
+    const names = Array.from({ length: 600 }, (_, at) => `app${at}`);
+    const line = (at) => `${at}`.padStart(60, '.');
+    for (let at = 0; at < 6; at++) for (const name of names) writeFileSync(rig.path(name), `${line(at)}\n`, { flag: 'a' });
+    names.forEach((name, at) => utimesSync(rig.path(name), at + 1, at + 1));
+    const files = () => readdirSync('/proc/self/fd').length;
+    const before = files();
+    let most = 0;
+    const client = rig.reader(names, async () => {
+      most = Math.max(most, files());
+    });
+    await client.look({ lines: 3 }, { follow: false });
+    expect(client.entries.map(({ name }) => name)).toEqual(names.flatMap((name) => [name, name, name]));
+    expect(most - before).toBeLessThan(200);
+    expect(files()).toBeLessThanOrEqual(before);
+  });
+
+  test('a file without times is told at the moment of its last change, with no time', async () => {
+    later(0, 'a', 'early\n');
+    later(2_000, 'a', 'late\n');
+    writeFileSync(rig.path('b'), 'old\nolder\n');
+    utimesSync(rig.path('b'), (rig.nowMs - 1_000) / 1_000, (rig.nowMs - 1_000) / 1_000);
+    const client = rig.reader(['a', 'b']);
+    await client.look({ lines: 15 }, { follow: false });
+    expect(client.entries.map(({ line, atMs }) => [line, atMs])).toEqual([['early', rig.nowMs - 2_000], ['old', null], ['older', null], ['late', rig.nowMs]]);
+  });
+});
+
+describe('a part of the lines', () => {
+  beforeEach(() => {
+    rig.maxSizeBytes = 400;
+    for (let at = 0; at < 90; at++) later(1_000, ['a', 'b'][at % 2], `line ${at}\n`);
+    for (const name of ['a', 'b']) for (const segment of rig.segments(name).slice(0, -1)) rig.compress(segment);
+  });
+  const both = ['a', 'b'];
+  const atOf = (line) => rig.nowMs - (89 - line) * 1_000;
+
+  test('since and until are moments, not numbers of lines', async () => {
+    expect(await shown({ sinceMs: atOf(20), untilMs: atOf(70) }, both)).toEqual(numbered(20, 71));
+    expect(await shown({ sinceMs: atOf(20) + 1, untilMs: atOf(70) - 1 }, both)).toEqual(numbered(21, 70));
+    expect(await shown({ sinceMs: atOf(89) + 1 }, both)).toEqual([]);
+    expect(await shown({ sinceMs: 1 }, both)).toEqual(numbered(0, 90));
+  });
+
+  test('lines and moments together: the last lines in that time', async () => {
+    expect(await shown({ lines: 2, untilMs: atOf(49) }, both)).toEqual(numbered(46, 50));
+    expect(await shown({ lines: 40, sinceMs: atOf(80) }, both)).toEqual(numbered(80, 90));
+  });
+
+  test('what does not match is not counted, and the last ones of all files are meant', async () => {
+    const isWanted = (line) => line.endsWith('7');
+    expect(await shown({ lines: 3, isWanted }, both)).toEqual(['line 67', 'line 77', 'line 87']);
+    expect(await shown({ lines: 100, isWanted }, both)).toEqual([7, 17, 27, 37, 47, 57, 67, 77, 87].map((at) => `line ${at}`));
+    expect(await shown({ lines: 4, isWanted: (line) => /[12]$/.test(line) }, both)).toEqual(['line 71', 'line 72', 'line 81', 'line 82']);
+  });
+
+  test('a part of a line that was written before is not shown', async () => {
+    rig.write('a', 'begun ');
+    later(5_000, 'a', 'ended\n');
+    later(0, 'a', 'new\n');
+    expect(await shown({ sinceMs: rig.nowMs - 1_000 })).toEqual(['new']);
+  });
+});
+
+describe('what is torn or garbage', () => {
+  const garbage = Buffer.from(Array.from({ length: 500 }, (_, at) => (at * 197 + 31) % 256));
+
+  test.each([['empty', () => Buffer.alloc(0)], ['garbage', () => garbage], ['torn in its first line', (bytes) => bytes.subarray(0, 20)]])('a times file that is %s counts as none', async (_, spoil) => {
+    later(0, 'a', 'one\n');
+    const times = timesFileOf(rig.timesFolder, file);
+    writeFileSync(times, spoil(readFileSync(times)));
+    expect(await shown({ lines: 15 })).toEqual(['one']);
+  });
+
+  test('a times file that is torn at its end is right up to there', async () => {
+    for (const at of [0, 1, 2]) later(2_000, 'a', `line ${at}\n`);
+    const times = timesFileOf(rig.timesFolder, file);
+    truncateSync(times, statSync(times).size - 1);
+    const client = rig.reader(['a']);
+    await client.look({}, { follow: false });
+    expect(client.entries.map(({ line, atMs }) => [line, rig.nowMs - atMs])).toEqual([['line 0', 4_000], ['line 1', 2_000], ['line 2', 2_000]]);
+  });
+
+  test.each([['torn', (bytes) => gzipSync(bytes).subarray(0, -15)], ['no gzip', () => garbage], ['empty', () => Buffer.alloc(0)]])('a compressed segment that is %s does not end the telling', async (_, toBytes) => {
+    rig.maxSizeBytes = 100;
+    for (const line of numbered(0, 30)) later(1, 'a', `${line}\n`);
+    const [first, second, ...others] = rig.segments('a');
+    rig.compress(second, toBytes);
+    const lines = await shown({});
+    const whole = [first, ...others].flatMap(({ path }) => readFileSync(path, 'utf8').split('\n').slice(0, -1)).concat(readFileSync(file, 'utf8').split('\n').slice(0, -1));
+    expect(lines).toEqual(expect.arrayContaining(whole));
+  });
+
+  test('bytes that are no text are shown all the same', async () => {
+    writeFileSync(file, Buffer.concat([garbage, Buffer.from('\nend\n')]));
+    expect((await shown({ lines: 1 }))).toEqual(['end']);
+    expect((await shown({})).length).toBeGreaterThan(1);
+  });
+});
+
+describe('going on from a cursor', () => {
+  test('into a segment that is gone, the gap is told and the rest comes', async () => {
+    rig.maxSizeBytes = 100;
+    const client = rig.reader(['a']);
+    for (const line of numbered(0, 5)) later(1, 'a', `${line}\n`);
+    await client.look();
+    client.leave();
+    for (const line of numbered(5, 60)) later(1, 'a', `${line}\n`);
+    for (const { path } of rig.segments('a').slice(0, -1)) rmSync(path);
+    const told = await client.look();
+    expect([told.isGap, client.gaps, client.gapOf]).toEqual([true, 1, ['a']]);
+    const numbers = client.lines('a').map((line) => Number(line.slice(5)));
+    expect(numbers.slice(0, 5)).toEqual([0, 1, 2, 3, 4]);
+    expect(numbers.slice(5)).toEqual(numbered(numbers[5], 60).map((line) => Number(line.slice(5))));
+    expect(numbers[5]).toBeGreaterThan(5);
+  });
+
+  test('into a file that was emptied, the gap is told', async () => {
+    const client = rig.reader(['a']);
+    later(1, 'a', 'one\ntwo\n');
+    await client.look();
+    client.leave();
+    await rig.fileAt(file).truncate();
+    later(1, 'a', 'three\n');
+    expect((await client.look()).isGap).toBe(true);
+    expect(client.lines('a')).toEqual(['one', 'two', 'three']);
+  });
+
+  test('a file that was not there then is told from its beginning', async () => {
+    const client = rig.reader(['a', 'b']);
+    later(1, 'a', 'one\n');
+    await client.look();
+    client.leave();
+    later(5, 'b', 'two\n');
+    rig.restart();
+    await client.look();
+    later(5, 'b', 'three\n');
+    expect([client.gaps, client.lines('b')]).toEqual([0, ['two', 'three']]);
+  });
+
+  test('a file of before there were times goes on as well', async () => {
+    writeFileSync(file, 'old\n');
+    const client = rig.reader(['a']);
+    await client.look();
+    client.leave();
+    later(1, 'a', 'new\n');
+    await client.look();
+    expect([client.gaps, client.lines('a')]).toEqual([0, ['old', 'new']]);
+  });
+});
+
+test('who reads more slowly than apps write is told how much it missed, and goes on with what is new', async () => {
+  rig.maxSizeBytes = 50 * 1024 * 1024;
+  const line = 'x'.repeat(999);
+  let written = 0;
+  const flood = (lines) => {
+    written += lines;
+    rig.write('a', `${line}\n`.repeat(lines));
+  };
+  flood(300);
+  const client = rig.reader(['a'], async () => flood(300));
+  await client.look({ lines: 100 });
+  flood(1);
+  expect(client.entries.length).toBeLessThan(written);
+  expect(client.entries.length + client.missed).toBe(written - 200);
+  expect(client.missedOf).toEqual({ a: client.missed });
+});
+
+test('what is written after somebody has asked for what is kept does not count for it, also when the file is rotated', async () => {
+  for (const rotates of [false, true]) {
+    rig.write('a', textOf(numbered(0, 50_000)));
+    const looking = shown({ lines: 30_000 });
+    if (rotates) rig.maxSizeBytes = 1_000;
+    rig.write('a', textOf(numbered(50_000, 50_100)));
+    await new Promise((resolve) => void setImmediate(resolve));
+    rig.write('a', textOf(numbered(50_100, 50_200)));
+    expect(rig.segments('a').length > 0).toBe(rotates);
+    expect(await looking).toEqual(numbered(20_000, 50_000));
+    rig.maxSizeBytes = 10 * 1024 * 1024;
+  }
+});
+
+test('a line that two instances write into one file at the same time is not lost, whoever ends first', async () => {
+  const client = rig.reader(['a']);
+  rig.write('a', 'first ', 'one');
+  rig.write('a', 'second ', 'two');
+  await client.look();
+  rig.write('a', 'ends\n', 'two');
+  rig.write('a', 'ends\n', 'one');
+  expect(client.lines('a')).toEqual(['second ends', 'first ends']);
+});
+
+/** What this process has read until now. */
+function readBytes() {
+  return Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+}
+
+test('the times files are no history of their own', () => {
+  later(0, 'a', 'one\n');
+  expect(readdirSync(rig.timesFolder)).toEqual([timesFileOf('', file)]);
+  expect(readFileSync(join(rig.timesFolder, timesFileOf('', file)), 'utf8')).toContain(JSON.stringify(file));
+});
+
+test('a file that was cut short by somebody else is no gap, and nothing is told twice', async () => {
+  const client = rig.reader(['a']);
+  rig.write('a', 'one\n');
+  await client.look();
+  later(2_000, 'a', 'two\n');
+  truncateSync(file);
+  later(2_000, 'a', 'three\n');
+  client.leave();
+  await client.look();
+  expect([client.lines('a'), client.gaps]).toEqual([['one', 'two', 'three'], 0]);
+});
+
+test('who leaves while a new app comes is not told what it writes', async () => {
+  const stop = new AbortController();
+  let looks = 0;
+  let isAttached = false;
+  const files = () => {
+    looks += 1;
+    if (looks === 3) stop.abort();
+    return looks < 3 ? [] : [rig.kept('a')];
+  };
+  const query = { lines: null, sinceMs: 0, untilMs: Infinity, isWanted: null, cursor: null };
+  const attach = () => {
+    isAttached = true;
+  };
+  await tellHistory({ files, query, shelf: rig.shelf, heldPaths: () => new Set(), nowMs: rig.nowMs, signal: stop.signal, send: async () => {}, sendNow() {}, attach });
+  expect([looks, isAttached]).toEqual([3, false]);
+});

@@ -1,0 +1,54 @@
+import { closeSync, mkdtempSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createJournal } from '../../../../daemon/control/logs/manager-log.js';
+import { openOwnLog } from '../../../../daemon/control/logs/own-log.js';
+import { readSegments } from '../../../../daemon/control/logs/archive/segments.js';
+
+let folder;
+let path;
+let rotations;
+let log;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-own-log-'));
+  path = join(folder, 'nclust.log');
+  rotations = 0;
+  log = openOwnLog(path, { nowMs: () => 1_700_000_000_000, onRotated: () => (rotations += 1), maxSizeBytes: 1_000 });
+});
+afterEach(() => {
+  closeSync(log.fd());
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('lines are in the file, for its owner only', () => {
+  createJournal(log, () => 0)('began', { pid: 5 });
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ at: '1970-01-01T00:00:00.000Z', from: 'control', event: 'began', pid: 5 });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('when it is full, with what the keeper has written, it becomes a segment and goes on in a new file', () => {
+  const keeper = openSync(path, 'a');
+  writeSync(keeper, 'k'.repeat(990));
+  log.write('from control\n');
+  log.write('next\n');
+  closeSync(keeper);
+  expect(rotations).toBe(1);
+  expect(readFileSync(path, 'utf8')).toBe('next\n');
+  expect(readSegments(path)).toMatchObject([{ sizeBytes: 1_003 }]);
+});
+
+test.each([['renamed', () => renameSync(path, `${path}.1`)], ['removed', () => rmSync(path)], ['replaced', () => (rmSync(path), writeFileSync(path, 'new\n'))]])('a file that somebody has %s is not written on', (_what, act) => {
+  log.write('before\n');
+  act();
+  log.write('after\n');
+  expect(readFileSync(path, 'utf8')).toMatch(/^(new\n)?after\n$/);
+});
+
+test('a home that is gone loses its log and not the manager', () => {
+  rmSync(folder, { recursive: true });
+  const journal = createJournal(log, () => 0);
+  for (let at = 0; at < 50; at++) journal('event', { text: 'x'.repeat(100) });
+  expect(() => readdirSync(folder)).toThrow('ENOENT');
+});

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createPipeOpener } from '../../../../daemon/control/logs/pipe.js';
+import { createFakeClock } from '../../../helpers/fake-clock.js';
+
+/** A named pipe and a file that is none of its business. */
+function place() {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-pipe-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [pipe, file] = [join(folder, 'pipe'), join(folder, 'file')];
+  execFileSync('mkfifo', [pipe]);
+  writeFileSync(file, 'what a client asks for');
+  return { pipe, file };
+}
+
+/** The next time the event loop comes by, after it has looked for input. @returns {Promise<void>} */
+const turn = () => new Promise((resolve) => { setImmediate(resolve); });
+
+test('a pipe that came to its end is read no more, even while its descriptor is already that of something else', async () => {
+  const { pipe, file } = place();
+  /** @type {string[]} */
+  const taken = [];
+  const reader = createPipeOpener(createFakeClock())(pipe, (chunk) => (taken.push(String(chunk)), null));
+  const writer = openSync(pipe, constants.O_WRONLY);
+  writeSync(writer, 'last words');
+  closeSync(writer);
+
+  for (let turns = 0; reader.isOpen() || turns < 10; turns++) {
+    await turn();
+    const other = openSync(file, constants.O_RDONLY); // The lowest number that is free.
+    reader.drain();
+    closeSync(other);
+  }
+
+  expect(taken).toEqual(['last words']);
+});

@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createFileTable } from '../../../../../daemon/control/logs/write/file-table.js';
+
+const WISHES = { name: 'api', limits: {}, overflow: 'block' };
+
+/** A disk whose slow writes end when the test says so. */
+const slow = vi.hoisted(() => ({ isSlow: false, writes: [] }));
+vi.mock('../../../../../daemon/control/logs/write/disk.js', async (load) => {
+  const { createDisk } = await load();
+  const { writeNow } = createDisk();
+  const writeLater = (fd, bytes) => new Promise((resolve) => slow.writes.push(() => resolve(writeNow(fd, bytes))));
+  return { createDisk: () => ({ isSlow: () => slow.isSlow, writeNow, writeLater }) };
+});
+
+let folder;
+let path;
+let grown;
+let table;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-file-table-'));
+  path = join(folder, 'api-out.log');
+  grown = 0;
+  slow.isSlow = false;
+  slow.writes = [];
+  const archive = { hold() {}, letGo() {}, rotated() {}, grew: (_, bytes) => (grown += bytes) };
+  const openTimes = () => ({ startedAtMs: 1, note() {}, moveTo() {}, discard() {}, flush() {}, close() {} });
+  table = createFileTable({ nowMs: () => 1_700_000_000_000, openTimes, archive, limitsOf: () => ({ maxSizeBytes: Infinity, interval: 'never' }) });
+  table.hold(path, WISHES);
+});
+afterEach(() => {
+  table.letGo(path);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const append = (text) => table.append(path, Buffer.from(text), () => {});
+
+test('only what is in a file counts as room that is taken', () => {
+  mkdirSync(path);
+  append('lost\n');
+  rmSync(path, { recursive: true });
+  execFileSync('mkfifo', [path]);
+  table.reopen();
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  append('into a pipe\n');
+  closeSync(reader);
+  expect(grown).toBe(0);
+  rmSync(path);
+  table.reopen();
+  append('kept\n');
+  expect(grown).toBe(5);
+});
+
+test('who holds a file again while it waits for the disk writes behind what waits', () => {
+  slow.isSlow = true;
+  append('old\n');
+  const before = table.fileAt(path);
+  table.letGo(path);
+  table.hold(path, WISHES);
+  append('new\n');
+  expect([table.fileAt(path) === before, slow.writes.length]).toEqual([true, 1]);
+  for (const end of slow.writes) end();
+});

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { createLosses } from '../../../../../daemon/control/logs/write/losses.js';
+
+test('what was lost long before is not counted with what is lost now', () => {
+  let nowMs = 1_700_000_000_000;
+  const losses = createLosses(() => nowMs);
+  losses.add(Buffer.from('one\ntwo\n'), 'ENOSPC');
+  nowMs += 3_600_000;
+  losses.add(Buffer.from('three\n'), 'ENOSPC');
+  expect(losses.told()).toMatchObject({ lines: 3, bytes: 14 });
+  nowMs += 3_600_001;
+  expect(losses.told()).toBe(null);
+  losses.add(Buffer.from('four\n'), 'EROFS');
+  expect(losses.told()).toMatchObject({ lines: 1, bytes: 5, reason: 'EROFS' });
+});
+
+test('the first loss is told to whoever wants to know, and again after an hour without', () => {
+  let nowMs = 1_700_000_000_000;
+  /** @type {string[]} */
+  const told = [];
+  const losses = createLosses(() => nowMs, (reason) => void told.push(reason));
+  losses.add(Buffer.from('one\n'), 'ENOSPC');
+  losses.add(Buffer.from('two\n'), 'EIO');
+  expect(told).toEqual(['ENOSPC']);
+  nowMs += 3_600_001;
+  losses.add(Buffer.from('three\n'), 'EROFS');
+  expect(told).toEqual(['ENOSPC', 'EROFS']);
+});

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { createRequire } from 'node:module';
+import { endOf, LATENCY_STEPS, noLatencies, percentiles } from '../../../../daemon/control/metrics/latency.js';
+import { createReports, gaugesOf, ratesOf, recentLatencies } from '../../../../daemon/control/metrics/reports.js';
+import { keepServed, sumOf } from '../../../../daemon/control/metrics/lifetime-totals.js';
+import { newMemory } from '../../../../daemon/control/state/slot-history.js';
+
+const http = (more = {}) => ({ requests: 10, active: 1, aborted: 2, upgrades: 3, responses: [0, 5, 0, 1, 1], durationMs: 100, latency: [4, 7], ...more });
+const report = (seq, more = {}) => ({ seq, atMono: seq * 1_000, elu: 0.5, delayMs: [1, 2, 3], gcMs: seq * 10, http: http(), ...more });
+
+test('what an instance has answered stays when it is gone, once however often that is told', () => {
+  const memory = newMemory();
+  keepServed(memory, 'one', report(1));
+  keepServed(memory, 'one', report(1));
+  keepServed(memory, 'two', report(1));
+  expect(memory.served).toMatchObject({ from: ['one', 'two'], requests: 20, aborted: 6, upgrades: 6, responses: [0, 10, 0, 2, 2], durationMs: 200, latency: [4, 14] });
+});
+
+test('one that served nothing, or had no agent, leaves no trace', () => {
+  const memory = newMemory();
+  for (const none of [null, undefined, { seq: 1 }, { http: null }]) keepServed(memory, 'one', none);
+  expect('served' in memory).toBe(false);
+});
+
+test('whatever a process says, sums are numbers', () => {
+  const memory = newMemory();
+  keepServed(memory, 'one', { http: { requests: 'many', responses: [1, null, {}], latency: [999, 5, -1, 2, 'x'], durationMs: NaN } });
+  const sum = sumOf(memory.served, []);
+  expect(sum).toMatchObject({ requests: 0, durationMs: 0 });
+  expect(sum.responses.every(Number.isFinite)).toBe(true);
+  expect(Object.keys(sum.latency)).toHaveLength(LATENCY_STEPS);
+});
+
+test('rates are differences of sums by the clock of the process itself', () => {
+  const reports = createReports();
+  reports.take({ one: report(1) }, 1_000);
+  reports.take({ one: report(2, { atMono: 3_000, http: http({ requests: 30, responses: [0, 5, 0, 1, 5] }) }) }, 3_500);
+  const track = reports.of('one');
+  expect(ratesOf(track, 3_500)).toEqual({ requestsPerS: 10, errorsPerS: 2 });
+  expect(gaugesOf(track, 3_500)).toMatchObject({ elu: 0.5, delayP50Ms: 1, delayMaxMs: 3, gcMsPerS: 5, reportAgeMs: 0 });
+});
+
+test('a loop that is held up is seen before it turns again', () => {
+  const reports = createReports();
+  reports.take({ one: report(1) }, 1_000);
+  reports.take({ one: report(1) }, 6_000);
+  expect(gaugesOf(reports.of('one'), 6_000)).toMatchObject({ delayP50Ms: 1, delayP99Ms: 5_000, delayMaxMs: 5_000, reportAgeMs: 5_000 });
+  expect(ratesOf(reports.of('one'), 6_000)).toEqual({ requestsPerS: 0, errorsPerS: 0 });
+});
+
+test('an instance that is not told of any more is forgotten', () => {
+  const reports = createReports();
+  reports.take({ one: report(1) }, 1_000);
+  reports.take({}, 2_000);
+  expect(reports.of('one')).toBe(null);
+});
+
+test('latencies are those of the last ten reports', () => {
+  const reports = createReports();
+  for (let seq = 1; seq <= 20; seq += 1) reports.take({ one: report(seq, { http: http({ latency: [seq, 100, 0, seq] }) }) }, seq * 1_000);
+  const steps = recentLatencies([reports.of('one')]);
+  expect(steps[0]).toBe(10);
+  expect(steps.reduce((sum, count) => sum + count, 0)).toBe(10 + 100 - 100);
+});
+
+test('percentiles are within a fifth of the truth', () => {
+  const steps = noLatencies();
+  const stepOf = (ms) => Array.from(steps.keys()).find((step) => endOf(step) >= ms);
+  for (let ms = 1; ms <= 1_000; ms += 1) steps[stepOf(ms)] += 1;
+  const [p50, p95, p99] = percentiles(steps, [0.5, 0.95, 0.99]);
+  expect(Math.abs(p50 / 500 - 1)).toBeLessThan(0.05);
+  expect(Math.abs(p95 / 950 - 1)).toBeLessThan(0.1);
+  expect(Math.abs(p99 / 990 - 1)).toBeLessThan(0.1);
+  expect(percentiles(noLatencies(), [0.5])).toEqual([null]);
+});
+
+test('agent and control cut latencies into the same steps', () => {
+  const { stepOf } = createRequire(import.meta.url)('../../../../daemon/agent/http-counts.cjs');
+  expect([0, 0.125, endOf(12), endOf(12) + 0.001, 1e9].map(stepOf)).toEqual([0, 0, 12, 13, LATENCY_STEPS - 1]);
+});

@@ -1,0 +1,65 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createRig, watch } from '../control-rig.js';
+
+let rig;
+
+beforeEach(async () => {
+  rig = createRig();
+  await rig.boot();
+});
+
+const brief = () => rig.told.map(({ done, total, waiting }) => [`${done}/${total}`, waiting.map(({ slot, phase }) => `${slot} ${phase}`).join(', ')]);
+
+test('a reload tells which instance is doing what, and how long it has been', async () => {
+  rig.keeper.behave = () => ({ listensAfterMs: 200, stopsAfterMs: 400 });
+  void rig.start({ instances: 2 });
+  await rig.turn(5_000);
+  const request = watch(rig.call('reload', { targets: ['api'], progress: true, token: 'mine' }));
+  await rig.turn(3_000);
+  expect(request.state).toBe('done');
+  expect(brief()).toEqual([
+    ['0/2', '0 starting'],
+    ['0/2', '0 soaking'],
+    ['0/2', '0 starting'], // It is being let in.
+    ['0/2', '0 draining, 1 starting'],
+    ['0/2', '0 draining, 1 draining'],
+    ['1/2', '1 draining'],
+  ]);
+  expect(rig.told[0]).toEqual({ kind: 'progress', token: 'mine', done: 0, total: 2, waiting: [{ id: 0, name: 'api', slot: 0, phase: 'starting', forMs: 0, leftMs: null, detail: 'it did not listen on [::]:3000' }] });
+});
+
+test('it tells of parked ones how long they stay', async () => {
+  void rig.start({ rollbackWindowMs: 20_000 });
+  await rig.turn(5_000);
+  watch(rig.call('reload', { targets: ['api'], progress: true }));
+  await rig.turn(2_000);
+  expect(rig.told.at(-1)).toMatchObject({ done: 0, total: 1, waiting: [{ phase: 'parked', leftMs: 19_900, detail: null }] });
+});
+
+test.each([
+  ['start', (rig) => rig.start({ instances: 2 }, { progress: true }), '0/2', 'starting'],
+  ['stop', (rig) => rig.call('stop', { targets: ['other'], progress: true }), '0/1', 'draining'],
+  ['delete', (rig) => rig.call('delete', { targets: ['other'], progress: true }), '0/1', 'draining'],
+  ['restart', (rig) => rig.call('restart', { targets: ['other'], progress: true }), '0/1', 'draining'],
+  ['scale', (rig) => rig.call('scale', { target: 'other', instances: '3', progress: true }), '0/2', 'starting'],
+])('%s tells of its progress when it is asked to', async (_method, call, count, phase) => {
+  rig.keeper.behave = () => ({ listensAfterMs: 200, stopsAfterMs: 400 });
+  void rig.start({ name: 'other' });
+  await rig.turn(2_000);
+  expect(rig.told).toEqual([]);
+  const request = watch(call(rig));
+  await rig.turn(50);
+  expect([`${rig.told[0].done}/${rig.told[0].total}`, rig.told[0].waiting[0].phase]).toEqual([count, phase]);
+  await rig.turn(2_000);
+  expect(request.state).toBe('done');
+});
+
+test('a client is not told more often than ten times a second', async () => {
+  void rig.start({ instances: 60 }, { progress: true });
+  let steps = 0;
+  for (; steps < 20; steps++) {
+    rig.keeper.behave = () => ({ listensAfterMs: steps });
+    await rig.turn(10);
+  }
+  expect(rig.told.length).toBeLessThanOrEqual(3);
+});

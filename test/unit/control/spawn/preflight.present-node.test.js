@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { withPresentNode } from '../../../../daemon/control/spawn/present-node.js';
+import { makeSpec } from '../make-spec.js';
+
+const own = { execPath: '/opt/node22/bin/node', version: 'v22.0.0' };
+const gone = { exists: () => false, own };
+
+test('a program runs on the Node.js it was started on, as long as that is there', () => {
+  const spec = makeSpec({ file: '/opt/node20/bin/node' });
+  expect(withPresentNode(spec, { exists: (path) => path === '/opt/node20/bin/node', own })).toBe(spec);
+});
+
+test('after that on the one of the manager', () => {
+  expect(withPresentNode(makeSpec({ file: '/opt/node20/bin/node' }), gone)).toMatchObject({ file: own.execPath, interpreter: own.execPath, nodeVersion: own.version });
+});
+
+test.each([
+  ['an interpreter that was asked for by name', makeSpec({ interpreterGiven: '/opt/node20/bin/node' })],
+  ['anything that is no Node.js', makeSpec({ kind: 'exec', mode: 'fork', file: '/opt/python3' })],
+])('but not %s', (_, spec) => {
+  expect(withPresentNode(spec, gone)).toBe(spec);
+});

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkPresent, preflight } from '../../../../daemon/control/spawn/preflight.js';
+import { createRig, watch } from '../control-rig.js';
+import { makeSpec } from '../make-spec.js';
+
+let folder;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'preflight-'));
+  writeFileSync(join(folder, 'good.js'), 'require("node:http");\nprocess.exit(9);\n');
+  writeFileSync(join(folder, 'module.js'), 'import fs from "node:fs";\nexport const one = await fs.promises.stat("/");\n');
+  writeFileSync(join(folder, 'bad.js'), 'const a = 1;\nfunction (\n');
+  writeFileSync(join(folder, 'bad.mjs'), 'import fs from "node:fs";\nconst x = ;\n');
+  writeFileSync(join(folder, 'typed.ts'), 'const a: number = 1;\n');
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const spec = (script, more = {}) => makeSpec({ file: process.execPath, script: join(folder, script), cwd: folder, ...more });
+
+test.each([
+  ['a script that parses, without running it', 'good.js', {}],
+  ['a module in a .js file', 'module.js', {}],
+  ['what Node cannot check', 'typed.ts', {}],
+  ['a script that something else makes parse', 'bad.js', { interpreterArgs: ['--import', 'tsx'] }],
+  ['a port that is no number', 'good.js', { env: { PORT: '/run/api.sock' } }],
+  ['a shell command', 'good.js', { kind: 'exec', mode: 'fork', file: '/bin/sh', script: '/no/such --thing' }],
+  ['the highest port', 'good.js', { env: { PORT: '65535' } }],
+  ['a port that the system chooses', 'good.js', { env: { PORT: '0' } }],
+  ['an empty port, for which many apps have a default', 'good.js', { env: { PORT: '' } }],
+  ['the name of a pipe', 'good.js', { env: { PORT: '\\\\.\\pipe\\2f6c' } }],
+])('lets through %s', async (_what, script, more) => {
+  await expect(preflight([spec(script, more)])).resolves.toBe(undefined);
+});
+
+test.each([
+  ['a script that does not parse', 'bad.js', {}, /bad\.js" does not parse: SyntaxError: .* \(line 2\)\. Nothing was touched/],
+  ['a module that does not parse', 'bad.mjs', {}, /bad\.mjs" does not parse: SyntaxError: .* \(line 2\)/],
+  ['a script that is missing', 'none.js', {}, /script ".*none\.js" is missing/],
+  ['a script that is a folder', '.', {}, /is no file/],
+  ['an interpreter that is missing', 'good.js', { file: '/no/node' }, /"\/no\/node", which should run it/],
+  ['an interpreter that cannot be executed', 'good.js', { file: '/etc/passwd' }, /cannot be executed/],
+  ['a script of another kind that is missing', 'none.py', { kind: 'exec', mode: 'fork', file: '/bin/sh' }, /script ".*none\.py" is missing/],
+  ['a working directory that is missing', 'good.js', { cwd: '/no/folder' }, /working directory "\/no\/folder"/],
+  ['a port that is none', 'good.js', { env: { PORT: '65536' } }, /PORT is 65536, and ports are numbers from 0 to 65535\. Nothing was touched/],
+  ['a negative port', 'good.js', { env: { PORT: '-80' } }, /PORT is -80/],
+])('stops %s', async (_what, script, more, message) => {
+  const error = await preflight([spec(script, more)]).catch((caught) => caught);
+  expect(error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', exitStatus: 1 });
+  expect(error.message).toMatch(message);
+});
+
+test('of several apps that would fail it names the first in order, although the second is found sooner', async () => {
+  const slow = spec('bad.js', { name: 'first' });
+  const quick = spec('none.js', { name: 'second' });
+  await expect(preflight([slow, quick])).rejects.toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', data: { name: 'first' } });
+});
+
+test('a reload is looked at with its changes before anything is touched, and only once', async () => {
+  const rig = createRig();
+  await rig.boot();
+  void rig.start({ instances: 2 });
+  await rig.turn(2_000);
+  const before = rig.keeper.requests.length;
+  const looked = [];
+  rig.preflight = (specs) => {
+    looked.push(specs.map(({ name, shellEnv }) => [name, shellEnv.PORT]));
+    throw new Error('no');
+  };
+  const request = watch(rig.call('reload', { targets: ['api'], env: { PORT: '1' } }));
+  await rig.turn(10);
+  expect([request.state, looked, rig.keeper.requests.length]).toEqual(['failed', [[['api', '1']]], before]);
+  expect(await rig.list()).toMatchObject([{ generation: 1 }, { generation: 1 }]);
+  rig.preflight = () => {};
+  const token = rig.token();
+  watch(rig.call('reload', { targets: ['api'], token }));
+  await rig.turn(10);
+  rig.preflight = () => {
+    throw new Error('looked again');
+  };
+  const again = watch(rig.call('reload', { targets: ['api'], token }));
+  await rig.turn(3_000);
+  expect(again.state).toBe('done');
+});
+
+test('a restart ends nothing that could not be started again', async () => {
+  const rig = createRig();
+  await rig.boot();
+  void rig.start({ instances: 2 });
+  await rig.turn(2_000);
+  const before = rig.keeper.requests.length;
+  rig.checkPresent = (specs) => checkPresent(specs.map((one) => ({ ...one, ...spec('none.js') })));
+  const request = watch(rig.call('restart', { targets: ['api'] }));
+  await rig.turn(10);
+  expect([request.state, rig.keeper.requests.length]).toEqual(['failed', before]);
+  expect(request.error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', message: expect.stringMatching(/^Restart of "api" was not begun: its script ".*none\.js" is missing/), hint: expect.stringContaining('nclust restart api') });
+  expect(await rig.list()).toMatchObject([{ generation: 1, status: 'online' }, { generation: 1, status: 'online' }]);
+});
+
+test('what does not run holds up no restart of the others', async () => {
+  const rig = createRig();
+  await rig.boot();
+  void rig.start({ name: 'api' });
+  void rig.start({ name: 'gone' });
+  await rig.turn(2_000);
+  void rig.call('stop', { targets: ['gone'] });
+  await rig.turn(2_000);
+  const looked = [];
+  rig.checkPresent = (specs) => void looked.push(...specs.map(({ name }) => name));
+  const request = watch(rig.call('restart', { targets: ['all'] }));
+  await rig.turn(3_000);
+  expect([request.state, looked]).toEqual(['done', ['api']]);
+});

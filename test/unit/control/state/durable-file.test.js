@@ -1,0 +1,48 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { writeInNeed } from '../../../../daemon/control/state/reserve.js';
+
+let folder;
+let reserve;
+let file;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-reserve-'));
+  reserve = join(folder, 'reserve');
+  file = join(folder, 'state');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const full = (code = 'ENOSPC') => Object.assign(new Error(code), { code });
+
+/** A disk that is full as long as the reserve is there. */
+const whenRoom = (code) => () => {
+  if (existsSync(reserve)) throw full(code);
+  writeFileSync(file, 'new');
+};
+
+test('room is taken with the first write, twice the size of what was written', () => {
+  writeInNeed(reserve, file, () => writeFileSync(file, 'x'));
+  expect(statSync(reserve)).toMatchObject({ size: 64 * 1024 });
+  expect(statSync(reserve).mode & 0o777).toBe(0o600);
+  writeInNeed(reserve, file, () => writeFileSync(file, Buffer.alloc(50_000)));
+  expect(statSync(reserve).size).toBe(100_000);
+});
+
+test.each(['ENOSPC', 'EDQUOT'])('%s: the room is given up for the write, and taken again', (code) => {
+  writeFileSync(reserve, 'room');
+  writeInNeed(reserve, file, whenRoom(code));
+  expect([statSync(file).size, statSync(reserve).size]).toEqual([3, 64 * 1024]);
+});
+
+test('without room the write fails as it is', () => {
+  expect(() => writeInNeed(reserve, file, () => { throw full(); })).toThrow('ENOSPC');
+});
+
+test('what is no lack of room costs none', () => {
+  writeFileSync(reserve, 'room');
+  expect(() => writeInNeed(reserve, file, () => { throw full('EACCES'); })).toThrow('EACCES');
+  expect(existsSync(reserve)).toBe(true);
+});

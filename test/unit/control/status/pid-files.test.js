@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createPidFiles, pidFileOf } from '../../../../daemon/control/status/pid-files.js';
+import { createRig } from '../control-rig.js';
+
+let rig;
+let folder;
+let pids;
+let events;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-pids-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  pids = join(folder, 'pids');
+  events = [];
+  rig = createRig();
+  await boot();
+});
+
+async function boot() {
+  await rig.boot();
+  const files = createPidFiles(rig.control.world, { pids, journal: (event, fields) => events.push({ event, ...fields }) });
+  files.look();
+  rig.control.follow(files.look);
+}
+
+/** What is in each file. */
+const written = () => Object.fromEntries((existsSync(pids) ? readdirSync(pids) : []).map((name) => [name, Number(readFileSync(join(pids, name), 'utf8'))]));
+
+async function running(fields = {}) {
+  void rig.start({ cwd: folder, instances: 2, ...fields });
+  await rig.turn(5_000);
+}
+
+test('each slot has a file while an instance runs in it', async () => {
+  await running();
+  expect(written()).toEqual({ 'api-0.pid': 1000, 'api-1.pid': 1001 });
+  void rig.call('stop', { targets: ['0'] });
+  await rig.turn(1_000);
+  expect(written()).toEqual({ 'api-1.pid': 1001 });
+  void rig.call('delete', { targets: ['api'] });
+  await rig.turn(1_000);
+  expect(written()).toEqual({});
+});
+
+test('it holds the pid of the one that serves: during a reload, after it, and when it failed', async () => {
+  await running({ instances: 1 });
+  void rig.call('reload', { targets: ['api'] });
+  await rig.turn(500);
+  expect([rig.keeper.alive.length, written()]).toEqual([2, { 'api-0.pid': 1000 }]);
+  await rig.turn(5_000);
+  expect(written()).toEqual({ 'api-0.pid': 1001 });
+  rig.keeper.behave = () => ({ exitsAfterMs: 50, code: 1 });
+  rig.call('reload', { targets: ['api'] }).catch(() => {});
+  await rig.turn(5_000);
+  expect(written()).toEqual({ 'api-0.pid': 1001 });
+});
+
+test('of one that is parked and one that serves it is the one that serves', async () => {
+  await running({ instances: 1, rollbackWindowMs: 60_000 });
+  void rig.call('reload', { targets: ['api'] });
+  await rig.turn(5_000);
+  expect([rig.keeper.alive.length, written()]).toEqual([2, { 'api-0.pid': 1001 }]);
+});
+
+test('the next control keeps what is right and removes what is left over', async () => {
+  await running();
+  writeFileSync(join(pids, 'gone-7.pid'), '4\n');
+  await boot();
+  await rig.turn(100);
+  expect(written()).toEqual({ 'api-0.pid': 1000, 'api-1.pid': 1001 });
+});
+
+test('a file of the user\'s choice', async () => {
+  await running({ instances: 1, mode: 'fork', pidFile: 'run/api.pid' });
+  expect(readFileSync(join(folder, 'run/api.pid'), 'utf8')).toBe('1000\n');
+  void rig.call('stop', { targets: ['api'] });
+  await rig.turn(1_000);
+  expect(existsSync(join(folder, 'run/api.pid'))).toBe(false);
+});
+
+test('what holds something else than a pid is not written over', async () => {
+  writeFileSync(join(folder, 'app.js'), 'serve();');
+  await running({ instances: 1, mode: 'fork', pidFile: 'app.js' });
+  expect(readFileSync(join(folder, 'app.js'), 'utf8')).toBe('serve();');
+  expect(events).toMatchObject([{ event: 'pid-file-failed', message: 'it holds something that is no pid' }]);
+  expect(await rig.list()).toMatchObject([{ status: 'online' }]);
+});
+
+test.each([
+  ['a named pipe', (path) => execFileSync('mkfifo', [path])],
+  ['a device that never ends', (path) => symlinkSync('/dev/zero', path)],
+  ['a huge file', (path) => truncateSync(closed(path), 3 * 1024 ** 3)],
+])('%s in its place is not read, and left alone by this control and the next', async (_, make) => {
+  make(join(folder, 'taken'));
+  await running({ instances: 1, mode: 'fork', pidFile: 'taken' });
+  await boot();
+  await rig.turn(100);
+  const told = { event: 'pid-file-failed', message: 'it holds something that is no pid' };
+  expect(events).toMatchObject([told, told]);
+  expect(existsSync(join(folder, 'taken'))).toBe(true);
+  expect(await rig.list()).toMatchObject([{ status: 'online' }]);
+});
+
+/** @param {string} path */
+function closed(path) {
+  closeSync(openSync(path, 'w'));
+  return path;
+}
+
+test('a folder in its place is told, and does no harm', async () => {
+  mkdirSync(join(folder, 'taken'));
+  await running({ instances: 1, mode: 'fork', pidFile: 'taken' });
+  expect(events).toMatchObject([{ event: 'pid-file-failed' }]);
+});
+
+test.each([
+  [{}, '/h/pids/api-3.pid'],
+  [{ name: 'a b/c' }, '/h/pids/a-b-c-3.pid'],
+  [{ pidFile: '/run/api.pid' }, '/run/api.pid'],
+  [{ pidFile: 'api.pid' }, '/srv/api.pid'],
+  [{ pidFile: '/run/api.pid', instancesGiven: true }, '/run/api-3.pid'],
+  [{ pidFile: '/run/api', mode: 'cluster' }, '/run/api-3'],
+])('%j: %s', (fields, path) => {
+  expect(pidFileOf({ name: 'api', cwd: '/srv', mode: 'fork', instancesGiven: false, pidFile: '', ...fields }, 3, '/h/pids')).toBe(path);
+});

@@ -1,0 +1,80 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createTurns } from '../../../../daemon/control/triggers/reload-queue.js';
+import { settle } from '../../../helpers/fake-keeper.js';
+
+const app = { slots: [] };
+let begun;
+let events;
+let turns;
+
+beforeEach(() => {
+  begun = [];
+  events = [];
+  turns = createTurns({
+    reload: (name, due) => new Promise((resolve, reject) => begun.push({ name, by: due.by, ids: due.choose(app), resolve, reject })),
+    nowMs: () => 7,
+    journal: (event, fields) => events.push({ event, ...fields }),
+  });
+});
+
+const ask = (name, by, ids = [1]) => turns.ask(name, { trigger: 'watch', by, choose: () => ids });
+
+test('one at a time for each app; what comes meanwhile is one more, for all the slots it was about', async () => {
+  ask('api', 'first');
+  ask('api', 'second', [1, 2]);
+  ask('api', 'third', [2, 3]);
+  ask('web', 'other');
+  expect(begun.map(({ name, by }) => [name, by])).toEqual([['api', 'first'], ['web', 'other']]);
+  begun[0].resolve(true);
+  await settle();
+  expect(begun.slice(2)).toMatchObject([{ name: 'api', by: 'second', ids: [1, 2, 3] }]);
+  begun[2].resolve(true);
+  await settle();
+  expect([begun.length, turns.isBusy('api'), turns.isBusy('web')]).toEqual([3, false, true]);
+});
+
+test('a few apps at a time, and who takes too much memory is the next', async () => {
+  for (let n = 0; n < 20; n += 1) ask(`app-${n}`, 'all of them');
+  turns.ask('leak', { trigger: 'memory', by: 'too much', choose: () => [1] });
+  expect(begun.map(({ name }) => name)).toEqual(Array.from({ length: 8 }, (_, n) => `app-${n}`));
+  begun[3].resolve(true);
+  await settle();
+  expect(begun.slice(8)).toMatchObject([{ name: 'leak' }]);
+  begun[8].reject(new Error('no'));
+  await settle();
+  expect(begun.slice(9)).toMatchObject([{ name: 'app-8' }]);
+  for (let n = 0; n < begun.length; n += 1) {
+    begun[n].resolve(true);
+    await settle();
+  }
+  expect(begun).toHaveLength(21);
+  ask('app-0', 'again');
+  expect(begun).toHaveLength(22);
+});
+
+test('one that fails is told, and the next one follows all the same', async () => {
+  ask('api', 'first');
+  ask('api', 'second');
+  begun[0].reject(Object.assign(new Error('does not parse'), { code: 'ERR_NCLUST_PREFLIGHT' }));
+  await settle();
+  expect(turns.last('api')).toEqual({ atMs: 7, by: 'first', problem: 'does not parse' });
+  expect(events).toContainEqual({ event: 'trigger-failed', app: 'api', by: 'first', code: 'ERR_NCLUST_PREFLIGHT', message: 'does not parse' });
+  begun[1].resolve(true);
+  await settle();
+  expect(turns.last('api')).toEqual({ atMs: 7, by: 'second', problem: null });
+});
+
+test('where there was nothing to do, the last one is the one before', async () => {
+  ask('api', 'first');
+  begun[0].resolve(false);
+  await settle();
+  expect(turns.last('api')).toBeNull();
+});
+
+test('what is deleted is forgotten', async () => {
+  ask('api', 'first');
+  begun[0].resolve(true);
+  await settle();
+  turns.forget((name) => name !== 'api');
+  expect(turns.last('api')).toBeNull();
+});

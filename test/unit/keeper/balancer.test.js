@@ -1,0 +1,306 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Rotation } from '../../../daemon/keeper/balancer.js';
+import { Child } from '../../../daemon/keeper/child.js';
+
+// Who gets a connection that a worker has too many of. The real thing is in test/integration/balance.test.js.
+
+const CLAIM = { address: null, port: 3000, family: 4, flags: 0, index: 0 };
+const BLOCKED_MS = 50;
+const CHANNEL_LOOK_MS = 5;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Workers that say what the test makes them say. @param {Record<string, number>} open  Connections of each.  @param {object} [params] */
+function createRig(open, params = {}) {
+  /** @type {Map<string, Child>} */
+  const children = new Map();
+  const users = new Set();
+  const listeners = { get: () => (users.size > 0 ? { users } : undefined) };
+  const rotation = new Rotation({ listeners: /** @type {any} */ (listeners), children: () => children.values() });
+  let lastSeq = 0;
+  const rig = {
+    rotation,
+    users,
+    /** What each was told. */
+    said: /** @type {Record<string, any[]>} */ ({}),
+    /** @param {string} id  @param {number} has  Connections. */
+    enter(id, has) {
+      const process = {
+        connected: true,
+        send(/** @type {any} */ { cmd: _, ...message }, /** @type {any} */ handle, /** @type {any} */ onSent) {
+          rig.said[id].push({ ...message, ...(handle ? { handle } : {}) });
+          if (handle) rig.sent = onSent;
+        },
+      };
+      const child = new Child({ instanceId: id, app: 'api', scope: 'api', label: null, mode: 'cluster', pid: 1, startedAtMs: 0, outPipe: null, errPipe: null, pipes: null, scheduling: 'least-connections', slot: children.size, ...params, process: /** @type {any} */ (process) });
+      Object.assign(child, { open: has, addresses: [{}] });
+      rig.said[id] = [];
+      children.set(id, child);
+      users.add(id);
+      rotation.changed('api');
+      return child;
+    },
+    /** Called when the last connection is on its way. */
+    sent: () => {},
+    child: (/** @type {string} */ id) => /** @type {Child} */ (children.get(id)),
+    /** @param {string} id  @param {number} has */
+    overflow(id, has, handle = newHandle()) {
+      lastSeq += 1;
+      rotation.overflow(rig.child(id), { seq: lastSeq, claim: CLAIM, open: has }, handle);
+      return handle;
+    },
+    acts: (/** @type {string} */ id) => rig.said[id].map(({ act }) => act).filter((act) => act !== 'share'),
+    lastOf: (/** @type {string} */ id, /** @type {string} */ act) => rig.said[id].findLast((one) => one.act === act),
+    answer: (/** @type {string} */ id, /** @type {number} */ has) => rig.child(id).answered({ seq: rig.lastOf(id, 'ask').seq, open: has }),
+    took: (/** @type {string} */ id) => rotation.took(rig.lastOf(id, 'connection').seq),
+    /** @param {string} id  @param {{isRead?: boolean}} [o]  Whether all it had said is read. */
+    end(id, { isRead = true } = {}) {
+      const child = rig.child(id);
+      child.ended({ code: null, signal: 'SIGKILL', atMs: 0 });
+      users.delete(id);
+      if (isRead) rig.close(id);
+      rotation.ended(child);
+    },
+    /** Its channel. @param {string} id */
+    close: (id) => Object.defineProperty(rig.child(id), 'isReachable', { value: false }),
+  };
+  for (const [id, has] of Object.entries(open)) rig.enter(id, has);
+  return rig;
+}
+
+/** @param {string} [address]  Of the client. */
+function newHandle(address = '10.0.0.1') {
+  const handle = { fd: 0, isClosed: false, close: () => { handle.isClosed = true; }, getpeername: (/** @type {any} */ out) => Object.assign(out, { address }) && 0 };
+  return handle;
+}
+
+test('as long as nobody has too much nothing is asked', () => {
+  const { said } = createRig({ a: 3, b: 1 });
+  expect(said).toEqual({ a: [{ act: 'share', share: null }, { act: 'share', share: 0 }], b: [{ act: 'share', share: 0 }] });
+});
+
+test('a connection goes to the first that answers and has less than the mean, without waiting for the others', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  const handle = rig.overflow('a', 9);
+  expect([rig.acts('a'), rig.acts('b'), rig.acts('c')]).toEqual([[], ['ask'], ['ask']]);
+  rig.answer('c', 1);
+  expect(rig.lastOf('c', 'connection')).toMatchObject({ claim: CLAIM, handle });
+  expect(rig.acts('b')).toEqual(['ask']);
+});
+
+test('the sender hears that it is placed when it is on its way, and the copy of the keeper lives until it was taken', () => {
+  const rig = createRig({ a: 0, b: 0 });
+  const handle = rig.overflow('a', 9);
+  rig.answer('b', 1);
+  expect(rig.acts('a')).toEqual([]);
+  rig.sent();
+  rig.sent();
+  expect(rig.acts('a')).toEqual(['placed']);
+  expect(handle.isClosed).toBe(false);
+  expect(rig.child('b')).toMatchObject({ open: 1, coming: 1 });
+  rig.took('b');
+  expect(handle.isClosed).toBe(true);
+  expect(rig.child('b')).toMatchObject({ open: 2, coming: 0 });
+});
+
+test('who answers and has more than the mean is given nothing as long as another may answer', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  rig.overflow('a', 9);
+  rig.answer('b', 8);
+  expect(rig.acts('b')).toEqual(['ask']);
+  rig.answer('c', 2);
+  expect([rig.acts('b'), rig.acts('c')]).toEqual([['ask'], ['ask', 'connection']]);
+});
+
+test('connections that come during a round are answered by it, and what is on its way counts', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  for (let nth = 0; nth < 4; nth += 1) rig.overflow('a', 9);
+  rig.answer('b', 3); // The mean is 16 / 3.
+  expect(rig.acts('b')).toEqual(['ask', 'connection', 'connection', 'connection']);
+  rig.answer('c', 2);
+  expect(rig.acts('c')).toEqual(['ask', 'connection']);
+  expect(rig.acts('a')).toEqual([]);
+});
+
+test('after a round the workers know their share; a scheduling without one is told nothing', () => {
+  const rig = createRig({ a: 0, b: 0 });
+  rig.overflow('a', 8);
+  rig.answer('b', 1);
+  expect([rig.lastOf('a', 'share'), rig.lastOf('b', 'share')]).toEqual([{ act: 'share', share: 5 }, { act: 'share', share: 5 }]);
+  const os = createRig({ a: 0, b: 0 }, { scheduling: 'os' });
+  expect(os.said).toEqual({ a: [], b: [] });
+});
+
+test('a blocked worker is waited for once, for 50 ms, and gets nothing until it answers', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  rig.overflow('a', 5);
+  rig.answer('b', 5);
+  vi.advanceTimersByTime(BLOCKED_MS - 1);
+  expect(rig.acts('b')).toEqual(['ask']);
+  vi.advanceTimersByTime(1);
+  expect([rig.acts('b').concat(rig.acts('a')), rig.acts('c')]).toEqual([expect.arrayContaining(['connection']), ['ask']]);
+
+  rig.overflow('a', 9);
+  rig.answer('b', 6);
+  expect([rig.acts('b').at(-1), rig.acts('c')]).toEqual(['connection', ['ask']]);
+
+  rig.answer('c', 0);
+  rig.overflow('a', 9);
+  rig.answer('c', 0);
+  expect(rig.acts('c')).toEqual(['ask', 'ask', 'connection']);
+});
+
+test('when all others are blocked the connection goes back to where it came from', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  const handle = rig.overflow('a', 9);
+  vi.advanceTimersByTime(BLOCKED_MS);
+  expect([rig.acts('b'), rig.acts('c')]).toEqual([['ask'], ['ask']]);
+  expect(rig.lastOf('a', 'connection')).toMatchObject({ handle });
+});
+
+test('a connection that was declined goes to another', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  const handle = rig.overflow('a', 9);
+  rig.answer('b', 0);
+  rig.child('b').isParked = true;
+  rig.rotation.changed('api');
+  rig.rotation.declined(rig.lastOf('b', 'connection').seq);
+  rig.answer('c', 0);
+  expect(rig.lastOf('c', 'connection')).toMatchObject({ handle });
+  expect([rig.child('b').coming, rig.child('c').coming, handle.isClosed]).toEqual([0, 1, false]);
+});
+
+test('a connection on its way to a worker that dies goes to another', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  const handle = rig.overflow('a', 9);
+  rig.answer('b', 0);
+  rig.end('b');
+  rig.answer('c', 0);
+  expect(rig.lastOf('c', 'connection')).toMatchObject({ handle });
+  rig.took('c');
+  expect(handle.isClosed).toBe(true);
+});
+
+test('what a worker said before it died is read first: a connection that it took is not given twice', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  const handle = rig.overflow('a', 9);
+  rig.answer('b', 0);
+  rig.end('b', { isRead: false });
+  vi.advanceTimersByTime(CHANNEL_LOOK_MS);
+  expect(rig.acts('c')).toEqual(['ask']);
+  rig.took('b');
+  rig.close('b');
+  vi.advanceTimersByTime(CHANNEL_LOOK_MS);
+  rig.answer('c', 0);
+  expect([rig.acts('c'), handle.isClosed]).toEqual([['ask'], true]);
+});
+
+test('a worker that dies instead of answering is not waited for', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  const handle = rig.overflow('a', 5);
+  rig.answer('b', 5);
+  rig.end('c');
+  expect([...rig.said.a, ...rig.said.b].filter(({ act }) => act === 'connection')).toMatchObject([{ handle }]);
+});
+
+test('the sender may die: what it passed on is not lost', () => {
+  const rig = createRig({ a: 0, b: 0 });
+  rig.end('a', { isRead: false });
+  const handle = rig.overflow('a', 9);
+  rig.answer('b', 3);
+  expect(rig.lastOf('b', 'connection')).toMatchObject({ handle });
+});
+
+test('with nobody to take it a connection waits for the next worker', () => {
+  const rig = createRig({ a: 0 });
+  rig.child('a').isParked = true;
+  rig.rotation.changed('api');
+  const handle = rig.overflow('a', 3);
+  vi.advanceTimersByTime(10 * BLOCKED_MS);
+  expect([rig.acts('a'), handle.isClosed]).toEqual([[], false]);
+  rig.enter('b', 0);
+  rig.answer('b', 0);
+  expect(rig.lastOf('b', 'connection')).toMatchObject({ handle });
+});
+
+test.each([
+  ['gated', { isGated: true }],
+  ['parked', { isParked: true }],
+  ['leaving', { retirement: {} }],
+  ['without a socket', { addresses: [] }],
+])('one that is %s is neither asked nor given anything', (_what, fields) => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  Object.assign(rig.child('b'), fields);
+  rig.rotation.changed('api');
+  const handle = rig.overflow('a', 9);
+  rig.answer('c', 8);
+  expect([rig.acts('b'), rig.lastOf('c', 'connection').handle]).toEqual([[], handle]);
+});
+
+test('one that listens elsewhere answers and is given nothing', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0 });
+  rig.users.delete('b');
+  const handle = rig.overflow('a', 9);
+  rig.answer('b', 0);
+  rig.answer('c', 8);
+  expect([rig.acts('b'), rig.lastOf('c', 'connection').handle]).toEqual([['ask'], handle]);
+});
+
+test('connections to a socket that was released are closed, and the sender lets go of them', () => {
+  const rig = createRig({ a: 0, b: 0 });
+  const waiting = rig.overflow('a', 9);
+  rig.users.clear();
+  rig.rotation.released('api', ({ port }) => port === CLAIM.port);
+  expect([waiting.isClosed, rig.acts('a')]).toEqual([true, ['placed']]);
+  const late = rig.overflow('a', 9);
+  expect([late.isClosed, rig.acts('a')]).toEqual([true, ['placed', 'placed']]);
+});
+
+test('one that is alone keeps everything', () => {
+  const rig = createRig({ a: 0, b: 0 });
+  rig.end('b');
+  expect(rig.said.a.at(-1)).toEqual({ act: 'share', share: null });
+});
+
+test('a keeper that makes way tells everybody to keep what comes, and waits for what is on its way', async () => {
+  const rig = createRig({ a: 0, b: 0 });
+  rig.overflow('a', 9);
+  rig.answer('b', 0);
+  let isSettled = false;
+  const settled = rig.rotation.settle().then(() => { isSettled = true; });
+  expect([rig.lastOf('a', 'share'), rig.lastOf('b', 'share')]).toEqual([{ act: 'share', share: null }, { act: 'share', share: null }]);
+  await vi.advanceTimersByTimeAsync(BLOCKED_MS);
+  expect(isSettled).toBe(false);
+  rig.took('b');
+  await vi.advanceTimersByTimeAsync(CHANNEL_LOOK_MS);
+  await settled;
+});
+
+/** @param {ReturnType<typeof createRig>} rig  @returns {(address: string, from?: string) => string | undefined}  Who is given a client that `from` has accepted. */
+const stickyIn = (rig) => (address, from = 'a') => {
+  const handle = rig.overflow(from, 1, newHandle(address));
+  return Object.keys(rig.said).find((id) => rig.lastOf(id, 'connection')?.handle === handle);
+};
+
+test('sticky: nobody is asked, a client comes to the same slot, and the clients are spread', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0, d: 0 }, { scheduling: 'sticky' });
+  const idOf = stickyIn(rig);
+  const clients = Array.from({ length: 40 }, (_, nth) => `10.0.0.${nth}`);
+  const ids = clients.map((client) => idOf(client));
+  expect(clients.map((client) => idOf(`::ffff:${client}`))).toEqual(ids);
+  expect(new Set(ids).size).toBe(4);
+  expect(Object.keys(rig.said).flatMap(rig.acts)).not.toContain('ask');
+});
+
+test('sticky: clients with addresses of IPv6 are spread, and each comes to the same slot whoever has accepted it', () => {
+  const rig = createRig({ a: 0, b: 0, c: 0, d: 0 }, { scheduling: 'sticky' });
+  const idOf = stickyIn(rig);
+  const clients = Array.from({ length: 64 }, (_, nth) => `2001:db8::${(nth + 1).toString(16)}`);
+  const ids = clients.map((client) => idOf(client));
+  for (const from of ['b', 'c', 'd']) expect(clients.map((client) => idOf(client, from))).toEqual(ids);
+  const counts = ['a', 'b', 'c', 'd'].map((id) => ids.filter((one) => one === id).length);
+  expect(counts.reduce((sum, one) => sum + one)).toBe(clients.length);
+  // Half of a fair share at least.
+  expect(Math.min(...counts), `${counts}`).toBeGreaterThanOrEqual(8);
+});

@@ -1,0 +1,155 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { connectOnly, connectOrLaunch } from '../../../../lib/client/connect.js';
+import { knock } from '../../../../lib/client/try-connect.js';
+
+/** @type {string} */
+let home;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'nclust-launch-'));
+  mkdirSync(join(home, 'run'));
+});
+
+/** @type {(() => unknown)[]} */
+let closers = [];
+const cleanUp = () => onTestFinished(async () => {
+  for (const close of closers.splice(0)) await close();
+  closers = [];
+  rmSync(home, { recursive: true, force: true });
+});
+
+/**
+ * @param {string} name  Inside the home.
+ * @param {(socket: import('node:net').Socket) => void} [onSocket]
+ */
+async function listen(name, onSocket = () => {}) {
+  const server = createServer((socket) => {
+    closers.push(() => socket.destroy());
+    socket.on('error', () => {});
+    onSocket(socket);
+  });
+  await new Promise((resolve) => { server.listen(join(home, name), () => resolve(undefined)); });
+  closers.push(() => new Promise((resolve) => { server.close(resolve); }));
+  return server;
+}
+
+/** A process that has a socket and is stopped: connections wait in its queue. */
+async function stoppedListener() {
+  const path = join(home, 'nclust.sock');
+  const child = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => process.send('listens'))`], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  await once(child, 'message');
+  process.kill(child.pid ?? 0, 'SIGSTOP');
+  const exited = once(child, 'exit');
+  // Blocks this process, whose connection is therefore in the queue of the dying one. A zombie whose other threads ("l") are not over yet still holds its socket.
+  const isOver = `case "$(ps -o stat= -p ${child.pid})" in *l*) false;; Z*) true;; *) false;; esac`;
+  return { path, exited, killNow: () => execFileSync('sh', ['-c', `kill -9 ${child.pid}; until ${isOver}; do :; done`]) };
+}
+
+test('a listener that dies with the connection in its queue is nobody, not an error', async () => {
+  cleanUp();
+  const listener = await stoppedListener();
+  const answer = knock(listener.path, AbortSignal.timeout(5_000));
+  listener.killNow();
+  expect(await answer).toBeNull();
+  await listener.exited;
+});
+
+/** @param {object[]} lines */
+const saying = (...lines) => (/** @type {import('node:net').Socket} */ socket) => socket.write(lines.map((line) => `${JSON.stringify({ v: 1, ...line })}\n`).join(''));
+
+const KEEPER = { keeper: { pid: 1, version: '0.1.0', protocol: 1 } };
+
+describe('connectOnly', () => {
+  test('finds control', async () => {
+    cleanUp();
+    await listen('nclust.sock');
+    const socket = await connectOnly(home);
+    expect(socket).not.toBeNull();
+    socket?.destroy();
+  });
+
+  test.each([
+    ['an empty home', () => {}],
+    ['no home', () => rmSync(home, { recursive: true })],
+    ['a door without a keeper behind it', async () => { writeFileSync(join(home, 'run', 'keeper.3.left'), ''); }],
+    ['a door that is a plain file', async () => { writeFileSync(join(home, 'run', 'keeper.3.sock'), ''); }],
+  ])('finds nobody in %s, and changes nothing', async (_, prepare) => {
+    cleanUp();
+    await prepare();
+    expect(await connectOnly(home)).toBeNull();
+  });
+
+  test('waits for a control that the keeper is bringing back, through failed boots', async () => {
+    cleanUp();
+    await listen('run/keeper.2.sock', async (socket) => {
+      saying(KEEPER, { event: 'control-failed', message: 'disk full' })(socket);
+      await listen('nclust.sock');
+      saying({ event: 'control-ready', pid: 3 })(socket);
+    });
+    const socket = await connectOnly(home);
+    expect(socket).not.toBeNull();
+    socket?.destroy();
+  });
+
+  test('finds nobody when the keeper leaves instead', async () => {
+    cleanUp();
+    await listen('run/keeper.2.sock', (socket) => {
+      unlinkSync(join(home, 'run', 'keeper.2.sock'));
+      socket.end(`${JSON.stringify({ v: 1, ...KEEPER })}\n`);
+    });
+    expect(await connectOnly(home)).toBeNull();
+  });
+
+  test('asks the highest door only', async () => {
+    cleanUp();
+    let knocks = 0;
+    await listen('run/keeper.9.sock', () => (knocks += 1));
+    await listen('run/keeper.10.sock', async (socket) => {
+      await listen('nclust.sock');
+      saying(KEEPER, { event: 'control-ready', pid: 3 })(socket);
+    });
+    (await connectOnly(home))?.destroy();
+    expect(knocks).toBe(0);
+  });
+
+  test('is not led astray by a door that talks nonsense', async () => {
+    cleanUp();
+    await listen('run/keeper.1.sock', async (socket) => {
+      socket.write('hello?\nnull\n[]\n');
+      await listen('nclust.sock');
+      saying({ event: 'control-ready' })(socket);
+    });
+    const socket = await connectOnly(home);
+    expect(socket).not.toBeNull();
+    socket?.destroy();
+  });
+});
+
+describe('connectOrLaunch', () => {
+  test('takes the control that is there', async () => {
+    cleanUp();
+    await listen('nclust.sock');
+    (await connectOrLaunch(home)).destroy();
+  });
+
+  test('waits at the door of a keeper whose control is not there yet', async () => {
+    cleanUp();
+    await listen('run/keeper.1.sock', async (socket) => {
+      await listen('nclust.sock');
+      saying(KEEPER, { event: 'control-ready', pid: 3 })(socket);
+    });
+    (await connectOrLaunch(home)).destroy();
+  });
+
+  test('refuses a home that cannot be used before anything is started', async () => {
+    cleanUp();
+    const file = join(home, 'file');
+    writeFileSync(file, '');
+    await expect(connectOrLaunch(file)).rejects.toMatchObject({ code: 'ERR_NCLUST_HOME_NOT_DIRECTORY' });
+  });
+});

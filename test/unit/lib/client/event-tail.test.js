@@ -1,0 +1,83 @@
+import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { tailEvents } from '../../../../lib/client/event-tail.js';
+
+const line = (/** @type {number} */ at) => `{"at":${at},"type":"added"}\n`;
+
+/** @param {string} text */
+function tail(text) {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-tail-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'events.log');
+  writeFileSync(path, text);
+  const stop = new AbortController();
+  let wake = () => {};
+  const told = tailEvents(path, { signal: stop.signal, notice: (_folder, _name, onChange) => { wake = onChange; return () => {}; } });
+  onTestFinished(async () => {
+    stop.abort();
+    await told.return();
+  });
+  return {
+    path,
+    stop,
+    /** What comes next, after the file has changed. */
+    async next(change = () => {}) {
+      change();
+      wake();
+      const { value, done } = await told.next();
+      return done || !value ? null : { ats: value.entries.map(({ at }) => at), isHistory: value.isHistory, isGap: value.isGap };
+    },
+  };
+}
+
+test('history comes first, then each event once, whole', async () => {
+  const { path, next } = tail(line(1) + line(2));
+  expect(await next()).toEqual({ ats: [1, 2], isHistory: true, isGap: false });
+  expect(await next(() => appendFileSync(path, `${line(3)}{"at":4,`))).toEqual({ ats: [3], isHistory: false, isGap: false });
+  expect(await next(() => appendFileSync(path, `"type":"added"}\n${line(5)}`))).toMatchObject({ ats: [4, 5] });
+});
+
+test('it goes on over rotations, however many there were between two looks', async () => {
+  const { path, next } = tail(line(1));
+  await next();
+  expect(await next(() => {
+    appendFileSync(path, line(2));
+    renameSync(path, `${path}.1`);
+    writeFileSync(path, line(3));
+    renameSync(`${path}.1`, `${path}.2`);
+    renameSync(path, `${path}.1`);
+    writeFileSync(path, line(4));
+  })).toEqual({ ats: [2, 3, 4], isHistory: false, isGap: false });
+  expect(await next(() => appendFileSync(path, line(5)))).toMatchObject({ ats: [5] });
+});
+
+test('what is not kept any more is told as a gap', async () => {
+  const { path, next } = tail(line(1));
+  await next();
+  expect(await next(() => {
+    writeFileSync(`${path}.new`, line(9));
+    renameSync(`${path}.new`, path);
+  })).toEqual({ ats: [9], isHistory: false, isGap: true });
+});
+
+test('an emptied log is read from its beginning', async () => {
+  const { path, next } = tail(line(1) + line(2));
+  await next();
+  expect(await next(() => writeFileSync(path, line(7)))).toMatchObject({ ats: [7] });
+});
+
+test('a log that is not there yet is waited for', async () => {
+  const { path, next } = tail('');
+  rmSync(path);
+  expect(await next()).toMatchObject({ ats: [] });
+  expect(await next(() => writeFileSync(path, line(1)))).toMatchObject({ ats: [1], isGap: false });
+});
+
+test('it ends with its signal', async () => {
+  const { stop, next } = tail(line(1));
+  await next();
+  stop.abort();
+  expect(await next()).toBeNull();
+});

@@ -1,0 +1,20 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { waitForEnd } from '../../../../lib/client/wait-for-exit.js';
+
+test('returns when the last process has ended', async () => {
+  const child = spawn('sleep', ['1000']);
+  const waiting = waitForEnd([Number(child.pid)], 5_000);
+  child.kill();
+  await once(child, 'exit');
+  expect(await waiting).toBe(true);
+});
+
+test('gives up at the deadline', async () => {
+  expect(await waitForEnd([process.pid], 0)).toBe(false);
+});
+
+test('has nothing to wait for without processes', async () => {
+  expect(await waitForEnd([], 0)).toBe(true);
+});

@@ -1,0 +1,41 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { untilItHangs } from '../../../../lib/commands/hang.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const REFUSAL = new Error('did not answer within 10s');
+
+/** @param {(nth: number) => boolean} doesAnswer  The question of this number, from 1. */
+function asking(doesAnswer) {
+  const seen = { asked: 0, error: /** @type {unknown} */ (null) };
+  const over = new AbortController();
+  const request = async () => {
+    seen.asked += 1;
+    if (!doesAnswer(seen.asked)) throw REFUSAL;
+  };
+  untilItHangs(/** @type {any} */ ({ request }), over.signal).catch((error) => { seen.error = error; });
+  return { seen, over };
+}
+
+test('a manager that answers is waited for as long as it takes', async () => {
+  const { seen } = asking((nth) => nth % 3 === 0);
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect(seen).toEqual({ asked: 720, error: null });
+});
+
+test('one that leaves three questions in a row unanswered hangs', async () => {
+  const { seen } = asking((nth) => nth <= 2);
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(seen).toEqual({ asked: 4, error: null });
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(seen).toEqual({ asked: 5, error: REFUSAL });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('when it is over nothing is asked any more', async () => {
+  const { seen, over } = asking(() => false);
+  over.abort();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([seen, vi.getTimerCount()]).toEqual([{ asked: 0, error: null }, 0]);
+});

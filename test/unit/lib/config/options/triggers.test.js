@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { readReloadOptions, readRestartOptions, readStartOptions, separateWatched, specFields, START_OPTIONS } from '../../../../../lib/config/options/options.js';
+
+test.each([
+  [{ watch: true }, { watch: ['.'] }],
+  [{ watch: ['src', 'lib/**/*.js'] }, { watch: ['src', 'lib/**/*.js'] }],
+  [{ watch: false }, { watch: [] }],
+  [{ ignoreWatch: ['node_modules', '*.log'] }, { ignoreWatch: ['node_modules', '*.log'] }],
+  [{ ignoreWatch: ['node_modules *.log', 'tmp', '/a b/i'] }, { ignoreWatch: ['node_modules', '*.log', 'tmp', '/a b/i'] }],
+  [{ ext: 'js,.json *.ts' }, { watchExtensions: ['js', 'json', 'ts'] }],
+  [{ watchDelay: '2' }, { watchDelayMs: 2_000 }],
+  [{ watchDelay: '0.5' }, { watchDelayMs: 500 }],
+  [{ watchDelay: '250ms' }, { watchDelayMs: 250 }],
+  [{ cron: '0 3 * * *' }, { cronRestart: '0 3 * * *' }],
+  [{ cronRestart: '*/5 * * * * *' }, { cronRestart: '*/5 * * * * *' }],
+  [{ cron: '0' }, { cronRestart: null }],
+  [{ maxMemoryRestart: '300M' }, { maxMemoryBytes: 300 * 1024 ** 2 }],
+  [{ maxMemoryRestart: '0' }, { maxMemoryBytes: 0 }],
+  [{ pid: 'run/api.pid' }, { pidFile: 'run/api.pid' }],
+  [{ pid: 'default' }, { pidFile: '' }],
+  [{ autostart: false }, { autostart: false }],
+])('%j is %j', (given, fields) => {
+  expect(specFields(readStartOptions(given))).toEqual(fields);
+});
+
+test('what restart and reload change', () => {
+  expect(specFields(readReloadOptions({ watch: ['src'], maxMemoryRestart: '1G' }))).toEqual({ watch: ['src'], maxMemoryBytes: 1024 ** 3 });
+  // Its --watch is a switch.
+  expect(specFields(readRestartOptions({ watch: true, cron: '@daily' }))).toEqual({ cronRestart: '@daily' });
+});
+
+test.each([
+  ['watch', [' '], '--watch', 'list of paths'],
+  ['ignoreWatch', ['(\\.'], '--ignore-watch', 'looks like a regular expression and is none'],
+  ['ext', 'src/*.js', '--ext', 'js,json'],
+  ['watchDelay', 'soon', '--watch-delay', 'seconds'],
+  ['cron', '99 * * * *', '--cron', 'Invalid value for minute: 99'],
+  ['cronRestart', 'every day', '--cron-restart', 'exactly five, six, or seven'],
+  ['cron', '0 0 30 2 *', '--cron', 'it never comes'],
+  ['maxMemoryRestart', '300', '--max-memory-restart', 'from 1M'],
+  ['maxMemoryRestart', 'much', '--max-memory-restart', '"256M"'],
+])('%s of %j is refused, naming option, found and accepted', (key, value, flag, accepted) => {
+  expect(() => readStartOptions({ [key]: value })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', exitStatus: 2, message: expect.stringContaining(`${flag} is `) }));
+  expect(() => readStartOptions({ [key]: value })).toThrow(accepted);
+});
+
+test.each([
+  ['watch', true, ['.']],
+  ['watch', 'server', ['server']],
+  ['watch', false, []],
+  ['watch', [], []],
+  ['ignore_watch', 'tmp', ['tmp']], ['ignore_watch', ' tmp  *.log ', ['tmp', '*.log']], ['ignore_watch', '/a b/', ['/a b/']], ['ignore_watch', ['my folder'], ['my folder']],
+  ['ignore_watch', [/^cache/i, 'x'], ['/^cache/i', 'x']],
+  ['watch_delay', 1_500, 1_500],
+  ['watch_delay', '2s', 2_000],
+  ['watch_options', { usePolling: true }, { usePolling: true }],
+  ['cron_restart', 0, null],
+  ['cron_restart', ' 0 3 * * * ', '0 3 * * *'],
+  ['max_memory_restart', 104_857_600, 104_857_600],
+  ['max_memory_restart', '1.5G', 1.5 * 1024 ** 3],
+  ['autostart', false, false],
+  ['pid_file', './x.pid', './x.pid'],
+])('%s in a file: %j', (name, value, read) => {
+  const row = START_OPTIONS.find((one) => one.name === name);
+  expect(row?.read(value, `apps[0].${name}`)).toEqual(read);
+});
+
+test.each([
+  [[], ['app.js'], { targets: ['app.js'], watch: true }],
+  [[], ['src', 'app.js'], { targets: ['app.js'], watch: ['src'] }],
+  [['app.js'], ['lib.js'], { targets: ['app.js'], watch: ['lib.js'] }],
+  [[], ['src'], { targets: [], watch: ['src'] }],
+  [[], true, { targets: [], watch: true }],
+  [[], undefined, { targets: [], watch: undefined }],
+])('start %j --watch %j: a script that was taken for what to watch is given back', (targets, watch, separated) => {
+  expect(separateWatched(targets, watch, (path) => path.endsWith('.js'))).toEqual(separated);
+});

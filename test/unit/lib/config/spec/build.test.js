@@ -1,0 +1,205 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readStartOptions } from '../../../../../lib/config/options/options.js';
+import { buildSpec, snapshot } from '../../../../../lib/config/spec/build.js';
+import { flatten, layersOf } from '../../../../../lib/shared/spec/shared-environment.js';
+
+const NODE = { file: '/opt/node/bin/node', version: 'v20.11.0' };
+
+/** @type {string} */
+let cwd;
+/** @type {string} */
+let bin;
+
+/** @type {Record<string, [text: string, mode?: number]>} */
+const FILES = {
+  'app.js': ['1'], 'app.mjs': ['1'], 'app.cjs': ['1'], 'app.ts': ['1'], 'app.tsx': ['1'], 'two words.js': ['1'], 'py/job.py': ['1'], 'run.sh': ['1'],
+  'no-extension': ['console.log(1)'], 'node-cli': ['#!/usr/bin/env node\n1'], 'node-flags': ['#!/usr/bin/env -S node --no-warnings\n1'], 'ruby-cli': ['#!/usr/bin/ruby -w\n1'],
+  tool: ['#!/bin/sh\n1', 0o755], binary: ['\u007fELF\u0002\u0000\u0000', 0o755], 'package.json': ['{"version":"2.3.4"}'], 'broken/package.json': ['{'], 'broken/app.js': ['1'], 'shop/ecosystem.config.js': ['1'], '.hidden': ['1'],
+  'bin/bash': ['', 0o755], 'bin/python3': ['', 0o755], 'bin/deno': ['', 0o755], 'bin/hello': ['#!/bin/sh\n', 0o755], 'bin/not-executable': [''],
+};
+
+beforeAll(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'nclust-spec-'));
+  bin = join(cwd, 'bin');
+  for (const folder of ['bin', 'py', 'broken', 'shop']) mkdirSync(join(cwd, folder));
+  for (const [path, [text, mode = 0o644]] of Object.entries(FILES)) {
+    writeFileSync(join(cwd, path), text);
+    chmodSync(join(cwd, path), mode);
+  }
+});
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+/**
+ * @param {string} target
+ * @param {Record<string, unknown>} [options]  As commander gives them.
+ * @param {string[]} [args]
+ * @param {Record<string, string>} [env]
+ */
+const build = (target, options = {}, args = [], env = {}) => buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
+
+/** What an instance is given. @param {import('../../../../../lib/shared/spec/spec.js').AppSpec} spec */
+const effective = (spec) => flatten(layersOf(spec, { id: 0, slot: 0 }, '/h'));
+
+describe('what runs the script', () => {
+  test.each([['app.js'], ['app.mjs'], ['app.cjs'], ['./app.js'], ['no-extension'], ['node-cli'], ['node-flags'], ['two words.js']])('%s runs under this Node.js, with the agent', (target) => {
+    expect(build(target)).toMatchObject({ kind: 'node', file: NODE.file, interpreter: NODE.file, script: join(cwd, target), execArgs: [], nodeVersion: 'v20.11.0', mode: 'fork', instances: 1, instancesGiven: false });
+  });
+
+  test.each([
+    ['py/job.py', 'python3', { PYTHONUNBUFFERED: '1' }],
+    ['run.sh', 'bash', {}],
+  ])('%s runs under %s', (target, interpreter, env) => {
+    const file = join(bin, interpreter);
+    expect(build(target, {}, ['a b'])).toMatchObject({ kind: 'exec', file, interpreter: file, execArgs: [join(cwd, target), 'a b'], args: ['a b'], nodeVersion: null, interpreterEnv: env });
+  });
+
+  test.each([['binary', {}], ['tool', {}], ['no-extension', { interpreter: 'none' }]])('%s runs by itself', (target, options) => {
+    chmodSync(join(cwd, 'no-extension'), 0o755);
+    expect(build(target, options, ['-v'])).toMatchObject({ kind: 'exec', file: join(cwd, target), interpreter: 'none', execArgs: ['-v'], name: target });
+  });
+
+  test.each([[undefined, null], ['python3', 'python3'], ['none', 'none']])('that the interpreter was given as %s is kept', (interpreter, given) => {
+    chmodSync(join(cwd, 'no-extension'), 0o755);
+    expect(build('no-extension', interpreter === undefined ? {} : { interpreter })).toMatchObject({ interpreterGiven: given });
+  });
+
+  test('a program in PATH runs by its full path', () => {
+    expect(build('hello', {}, ['100'])).toMatchObject({ kind: 'exec', file: join(bin, 'hello'), script: join(bin, 'hello'), name: 'hello', execArgs: ['100'] });
+  });
+
+  test('the user\'s PYTHONUNBUFFERED is kept', () => {
+    expect(effective(build('py/job.py', {}, [], { PYTHONUNBUFFERED: '' })).PYTHONUNBUFFERED).toBe('');
+    expect(effective(build('py/job.py')).PYTHONUNBUFFERED).toBe('1');
+  });
+
+  test.each([
+    [['--allow-net'], ['run', '--allow-net']],
+    [['run', '-A'], ['run', '-A']],
+    [[], ['run']],
+  ])('deno with %j gets its subcommand once', (given, flags) => {
+    const options = { interpreter: 'deno', ...(given.length > 0 ? { interpreterArgs: given.join(' ') } : {}) };
+    expect(build('app.mjs', options, ['x'])).toMatchObject({ kind: 'exec', file: join(bin, 'deno'), execArgs: [...flags, join(cwd, 'app.mjs'), 'x'] });
+  });
+
+  test('--node-args stay apart from the script for Node.js', () => {
+    expect(build('app.js', { nodeArgs: '--max-old-space-size=64 --title "my app"' })).toMatchObject({ interpreterArgs: ['--max-old-space-size=64', '--title', 'my app'], execArgs: [] });
+  });
+});
+
+describe('TypeScript', () => {
+  const under = (/** @type {string} */ version) => buildSpec('app.ts', [], {}, { cwd, env: { PATH: bin }, node: { ...NODE, version } });
+
+  test.each([
+    ['v22.6.0', ['--experimental-strip-types']], ['v22.17.1', ['--experimental-strip-types']], ['v22.18.0', []], ['v23.0.0', ['--experimental-strip-types']], ['v23.6.0', []], ['v24.0.0', []], ['v26.1.0', []],
+  ])('runs under Node.js %s with the flags %j', (version, flags) => {
+    expect(under(version)).toMatchObject({ kind: 'node', interpreterArgs: flags });
+  });
+
+  test.each([['v20.11.0'], ['v21.7.0'], ['v22.5.1']])('is refused under Node.js %s, with the reason', (version) => {
+    expect(() => under(version)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_INTERPRETER_UNSUPPORTED', message: expect.stringMatching(/TypeScript needs/), hint: expect.stringContaining('--interpreter') }));
+  });
+});
+
+describe('a shell command', () => {
+  test('runs through bash as it was written', () => {
+    expect(build('  echo "$HOME"   | cat ')).toMatchObject({ kind: 'exec', file: join(bin, 'bash'), script: 'echo "$HOME"   | cat', execArgs: ['-c', 'echo "$HOME"   | cat'], name: 'echo "$HOME" | cat', mode: 'fork' });
+  });
+
+  test('gets further arguments as they are, not to be quoted again', () => {
+    expect(build('npm run serve', { name: 'web' }, ['it\'s', '$x'])).toMatchObject({ name: 'web', execArgs: ['-c', 'npm run serve "$@"', 'bash', 'it\'s', '$x'] });
+  });
+
+  test('runs through sh where there is no bash', () => {
+    expect(build('a b', {}, [], { PATH: '/nowhere' })).toMatchObject({ file: '/bin/sh' });
+  });
+
+  test('takes no interpreter', () => {
+    expect(() => build('a b', { interpreter: 'ruby' })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE' }));
+  });
+});
+
+describe('mode and instances', () => {
+  test.each([
+    ['app.js', '4', 'cluster', 4], ['app.js', '1', 'cluster', 1], ['app.js', 'max', 'cluster', 'max'], ['app.js', '0', 'cluster', 'max'], ['app.js', '-1', 'cluster', '-1'], ['app.js', '50%', 'cluster', '50%'],
+    ['run.sh', '4', 'fork', 4], ['binary', 'max', 'fork', 'max'],
+  ])('%s -i %s runs in %s mode', (target, given, mode, instances) => {
+    expect(build(target, { instances: given })).toMatchObject({ mode, instances, instancesGiven: true });
+  });
+});
+
+describe('name, version and place', () => {
+  test.each([['app.js', 'app'], ['py/job.py', 'job'], ['two words.js', 'two words'], ['.hidden', '.hidden'], [`echo ${'x'.repeat(200)}`, `echo ${'x'.repeat(95)}`]])('the name of %j is %j', (target, name) => {
+    expect(build(target).name).toBe(name);
+  });
+
+  test('the version is that of the nearest readable package.json', () => {
+    expect(build('app.js').version).toBe('2.3.4');
+    expect(build('broken/app.js').version).toBe('2.3.4');
+    expect(build('hello').version).toBe('2.3.4');
+  });
+
+  test('a script is looked for in --cwd, then where the command was typed', () => {
+    expect(build('job.py', { cwd: 'py' })).toMatchObject({ script: join(cwd, 'py/job.py'), cwd: join(cwd, 'py') });
+    expect(build('app.js', { cwd: 'py' })).toMatchObject({ script: join(cwd, 'app.js'), cwd: join(cwd, 'py') });
+  });
+});
+
+test('every option arrives in its unit', () => {
+  expect(build('app.js', {
+    name: 'api', namespace: 'shop', autorestart: false, maxRestarts: '3', restartDelay: '1s', expBackoffRestartDelay: '50', minUptime: '2s', stopExitCodes: ['0', '2,3'],
+    killTimeout: '1m', stopSignal: 'usr2', waitReady: true, listenTimeout: '5000',
+  })).toMatchObject({
+    name: 'api', namespace: 'shop', autorestart: false, maxRestarts: 3, restartDelayMs: 1_000, backoffMs: 50, minUptimeMs: 2_000, stopExitCodes: [0, 2, 3],
+    killTimeoutMs: 60_000, stopSignal: 'SIGUSR2', waitReady: true, listenTimeoutMs: 5_000,
+  });
+});
+
+describe('who runs it', () => {
+  test('is the user of the manager unless told otherwise', () => {
+    expect(build('app.js')).toMatchObject({ uid: null, gid: null, user: userInfo().username });
+  });
+
+  test.runIf(process.getuid?.() === 0)('is the user that was named, with its group and home', () => {
+    const spec = build('app.js', { uid: 'nobody' }, [], { HOME: '/root', PATH: `${bin}:${process.env.PATH}` });
+    expect(spec).toMatchObject({ uid: 65_534, user: 'nobody' });
+    expect(effective(spec)).toMatchObject({ USER: 'nobody', LOGNAME: 'nobody' });
+    expect(spec.gid).toBeGreaterThan(0);
+    expect(effective(spec).HOME).not.toBe('/root');
+    expect(build('app.js', { uid: '4242' })).toMatchObject({ uid: 4242, gid: 4242, user: '4242' });
+    expect(() => build('app.js', { uid: 'no-such-user' })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringContaining('no-such-user') }));
+  });
+});
+
+test('what belongs to the process the command runs in is not handed on', () => {
+  expect(snapshot({ A: '1', B: undefined, NODE_CHANNEL_FD: '3', NODE_UNIQUE_ID: '1', NCLUST_INSTANCE: 'x', NCLUST_HOME: '/h' })).toEqual({ A: '1', NCLUST_HOME: '/h' });
+});
+
+test.each([
+  ['a script that is not there', 'nope.js', {}, 'ERR_NCLUST_SCRIPT_NOT_FOUND', 'nope.js'],
+  ['a folder', './py', {}, 'ERR_NCLUST_SCRIPT_NOT_FOUND', './py'],
+  ['a file in PATH that is no program', 'not-executable', {}, 'ERR_NCLUST_SCRIPT_NOT_FOUND', 'not-executable'],
+  ['a working directory that is not there', 'app.js', { cwd: 'nowhere' }, 'ERR_NCLUST_CWD_NOT_FOUND', 'nowhere'],
+  ['a working directory that is a file', 'app.js', { cwd: 'app.js' }, 'ERR_NCLUST_CWD_NOT_FOUND', 'app.js'],
+  ['an interpreter that is not there', 'app.js', { interpreter: 'jruby' }, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'jruby'],
+  ['a shebang whose program is not there', 'ruby-cli', {}, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'ruby'],
+  ['none for what is not executable', 'app.js', { interpreter: 'none' }, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'not executable'],
+  ['node@20', 'app.js', { interpreter: 'node@20' }, 'ERR_NCLUST_INTERPRETER_UNSUPPORTED', 'node@20'],
+  ['.tsx without bun', 'app.tsx', {}, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'bun'],
+  ['interpreter arguments without interpreter', 'binary', { interpreterArgs: '-x' }, 'ERR_NCLUST_USAGE', '--interpreter-args'],
+  ['the name all', 'app.js', { name: 'all' }, 'ERR_NCLUST_BAD_SPEC', '"all"'],
+])('%s is refused', (_, target, options, code, word) => {
+  expect(() => build(target, options)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(word) }));
+});
+
+test.each([
+  ['a file whose name is nearly that', 'appp.mjs', 'Did you mean "app.mjs"?'],
+  ['one in another folder', './py/jobs.py', 'Did you mean "py/job.py"?'],
+  ['the config file of a folder', './shop', 'It holds a config file: nclust start '],
+  ['what to do with a folder', './py', 'Give the script in it; nclust serve ./py serves its files.'],
+  ['how a shell command is written', 'nothing-like-it.rb', 'A shell command goes in quotes'],
+])('who mistypes a script is told %s', (_, target, hint) => {
+  expect(() => build(target, {})).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
+});

@@ -1,0 +1,55 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { buildSpec } from '../../../../../lib/config/spec/build.js';
+import { specChange } from '../../../../../lib/config/spec/change.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'nclust-change-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+for (const name of ['app.js', 'job.sh', 'tool']) writeFileSync(join(folder, name), name === 'app.js' ? '1' : '#!/bin/sh\n', { mode: 0o755 });
+mkdirSync(join(folder, 'release'));
+writeFileSync(join(folder, 'release', 'package.json'), '{"version": "2.1.0"}');
+
+const here = { cwd: folder, env: { PATH: '/usr/bin:/bin' }, node: { file: process.execPath, version: process.version } };
+/** @param {string} target @param {string[]} args @param {object} [options] */
+const specOf = (target, args, options = {}) => buildSpec(target, args, options, here);
+/** @param {import('../../../../../lib/shared/spec/spec.js').AppSpec} spec @param {object} options @param {string[]} [args] */
+const change = (spec, options, args = []) => specChange(spec, options, args, here);
+
+describe('of an app in the list it becomes what a start with the same words would have made of it', () => {
+  test.each([
+    ['a Node.js program', 'app.js', {}],
+    ['a script with an interpreter', 'job.sh', { interpreterArgs: ['-e'] }],
+    ['a program that runs by itself', 'tool', { interpreter: 'none' }],
+    ['a shell command', 'ls -l', {}],
+  ])('%s: arguments', (_, target, options) => {
+    const { args, execArgs, ...rest } = specOf(target, ['a', 'b c'], options);
+    const before = specOf(target, ['old'], options);
+    expect({ ...before, ...change(before, {}, ['a', 'b c']) }).toEqual({ ...rest, args, execArgs });
+  });
+
+  test('--node-args and arguments at once', () => {
+    const before = specOf('job.sh', ['old'], { interpreterArgs: ['-e'] });
+    expect(change(before, { nodeArgs: ['-x'] }, ['new'])).toMatchObject({ args: ['new'], interpreterArgs: ['-x'], execArgs: ['-x', join(folder, 'job.sh'), 'new'] });
+  });
+
+  test('--cwd counts from the folder of the shell; a shell command has the version of what is there', () => {
+    expect(change(specOf('app.js', []), { cwd: 'release' })).toMatchObject({ cwd: join(folder, 'release'), version: 'N/A' });
+    expect(change(specOf('ls -l', []), { cwd: 'release' })).toMatchObject({ cwd: join(folder, 'release'), version: '2.1.0' });
+  });
+
+  test.runIf(process.getuid?.() === 0)('--uid and --gid', () => {
+    const before = specOf('app.js', [], { uid: '65534' });
+    expect(change(before, { gid: '0' })).toMatchObject({ uid: 65534, gid: 0 });
+    expect(change(before, { uid: '0' })).toMatchObject({ uid: 0, gid: 0, user: 'root', ownerEnv: { USER: 'root' } });
+  });
+});
+
+test('nothing said, nothing changed', () => {
+  expect(change(specOf('app.js', ['a']), {})).toEqual({});
+});
+
+test('a folder that is not there is refused', () => {
+  expect(() => change(specOf('app.js', []), { cwd: 'nowhere' })).toThrow(/nowhere" does not exist/);
+});

@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readGitFolder, withoutCredentials } from '../../../../../lib/shared/host/git-folder.js';
+import { withVersioning } from '../../../../../lib/config/spec/git.js';
+import { checkSpec } from '../../../../../lib/shared/spec/spec.js';
+
+let root;
+
+beforeEach(() => {
+  root = join(realpathSync(mkdtempSync(join(tmpdir(), 'nclust-git-'))), 'api');
+  mkdirSync(join(root, 'src'), { recursive: true });
+  git('init', '-q', '-b', 'main');
+  writeFileSync(join(root, 'src', 'app.js'), '1');
+  git('add', '.');
+  git('commit', '-q', '-m', 'The first one\n\nand why');
+  git('remote', 'add', 'origin', 'https://deploy:s3cret@example.com/shop/api.git?token=abc');
+});
+afterEach(() => rmSync(join(root, '..'), { recursive: true, force: true }));
+
+/** @param {...string} args */
+function git(...args) {
+  return execFileSync('git', ['-C', root, '-c', 'user.name=A', '-c', 'user.email=a@example.com', '-c', 'protocol.file.allow=always', ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+}
+
+/** @param {string} folder @param {object} [fields] */
+const specIn = (folder, fields = {}) => checkSpec({ name: 'api', kind: 'node', file: '/usr/bin/node', script: join(folder, 'app.js'), cwd: folder, ...fields });
+/** @param {string} folder @param {object} [fields] */
+const versioningIn = async (folder, fields) => (await withVersioning([specIn(folder, fields)]))[0].versioning;
+
+describe('what git knows of a script', () => {
+  test('in the words of PM2, and no password', async () => {
+    expect(await versioningIn(join(root, 'src'))).toEqual({
+      type: 'git', url: 'https://example.com/shop/api.git', revision: git('rev-parse', 'HEAD'), comment: 'The first one\n\nand why', unstaged: false, branch: 'main', remotes: ['origin'], remote: 'origin',
+      branch_exists_on_remote: false, ahead: false, next_rev: null, prev_rev: null, update_time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/), repo_path: root,
+    });
+    writeFileSync(join(root, 'src', 'app.js'), '2');
+    expect(await versioningIn(join(root, 'src'))).toMatchObject({ unstaged: true });
+  });
+
+  test('also from packed refs, without a branch, and in a worktree', async () => {
+    git('pack-refs', '--all');
+    const revision = git('rev-parse', 'HEAD');
+    expect(readGitFolder(root)).toMatchObject({ branch: 'main', revision });
+    const tree = join(root, '..', 'tree');
+    git('worktree', 'add', '-q', '-b', 'topic', tree);
+    expect(await versioningIn(tree)).toMatchObject({ branch: 'topic', revision, url: 'https://example.com/shop/api.git', repo_path: tree });
+    git('checkout', '-q', '--detach');
+    expect(readGitFolder(root)).toMatchObject({ branch: 'HEAD', revision });
+  });
+
+  test('commits that its remote does not have', async () => {
+    const bare = join(root, '..', 'bare.git');
+    git('init', '-q', '--bare', bare);
+    git('remote', 'set-url', 'origin', bare);
+    git('push', '-q', '-u', 'origin', 'main');
+    expect(await versioningIn(root)).toMatchObject({ branch_exists_on_remote: true, ahead: false });
+    git('commit', '-q', '--allow-empty', '-m', 'more');
+    expect(await versioningIn(root)).toMatchObject({ branch_exists_on_remote: true, ahead: true, comment: 'more' });
+  });
+
+  test('nothing outside of a checkout, with vizion: false, or where the folder is broken', async () => {
+    expect(await versioningIn(join(root, '..'))).toBeNull();
+    expect(await versioningIn(root, { vizion: false })).toBeNull();
+    rmSync(join(root, '.git', 'HEAD'));
+    expect(await versioningIn(root)).toBeNull();
+  });
+});
+
+test.each([
+  ['https://user:pass@example.com/x.git', 'https://example.com/x.git'],
+  ['https://token@example.com/x.git', 'https://example.com/x.git'],
+  ['https://a:p@ss@example.com/x.git?private_token=t#f', 'https://example.com/x.git'],
+  ['ssh://git:pass@example.com:22/x.git', 'ssh://git@example.com:22/x.git'],
+  ['git@example.com:x.git', 'git@example.com:x.git'],
+  ['/srv/x@y:z.git', '/srv/x@y:z.git'],
+])('the address %s is shown as %s', (url, shown) => {
+  expect(withoutCredentials(url)).toBe(shown);
+});

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { wordsOfRun } from '../../../../lib/run/first-process.js';
+
+test.each([
+  [['run', 'app.js', '-i', '2'], ['app.js', '-i', '2']],
+  [['run'], []],
+  [['-s', '--no-color', 'run', 'app.js'], ['-s', '--no-color', 'app.js']],
+  [['run', 'run'], ['run']],
+  [['start', 'run'], null],
+  [['--version'], null],
+  [[], null],
+])('what stands behind "run" in %j', (argv, words) => {
+  expect(wordsOfRun(argv)).toEqual(words);
+});

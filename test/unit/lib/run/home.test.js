@@ -1,0 +1,74 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { takeHome } from '../../../../lib/run/home.js';
+
+let folder;
+let said;
+const say = (sentence) => void said.push(sentence);
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-home-'));
+  said = [];
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+});
+
+test('without NCLUST_HOME it is a fresh folder, for its owner alone, and gone at the end', async () => {
+  const { home, leave } = await takeHome({ XDG_RUNTIME_DIR: folder }, say);
+  expect(home.startsWith(folder)).toBe(true);
+  expect(statSync(home).mode & 0o777).toBe(0o700);
+  leave();
+  expect(existsSync(home)).toBe(false);
+  expect(said).toEqual([]);
+});
+
+test('a folder that is not there is passed over', async () => {
+  const { home, leave } = await takeHome({ XDG_RUNTIME_DIR: join(folder, 'nowhere') }, say);
+  expect(home.startsWith(folder)).toBe(false);
+  leave();
+});
+
+test('NCLUST_HOME is used, and stays', async () => {
+  const given = join(folder, 'home');
+  const { home, leave } = await takeHome({ NCLUST_HOME: given }, say);
+  expect(home).toBe(given);
+  leave();
+  expect(existsSync(given)).toBe(true);
+});
+
+test('not where a manager runs', async () => {
+  const given = join(folder, 'home');
+  mkdirSync(join(given, 'run'), { recursive: true, mode: 0o700 });
+  const server = createServer();
+  await new Promise((resolve) => void server.listen(join(given, 'run/keeper.1.sock'), () => resolve(undefined)));
+  onTestFinished(() => void server.close());
+  const { home, leave } = await takeHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);
+  leave();
+  expect(home).not.toBe(given);
+  expect(said).toEqual([expect.stringContaining('a manager runs there')]);
+});
+
+test('not where somebody has a list of apps; but what a foreground run left when it was killed is cleared away', async () => {
+  const given = join(folder, 'home');
+  mkdirSync(join(given, 'run'), { recursive: true, mode: 0o700 });
+  chmodSync(given, 0o700);
+  const state = join(given, 'state.json');
+  writeFileSync(state, '{"apps":[{}]}');
+  const other = await takeHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);
+  other.leave();
+  expect(other.home).not.toBe(given);
+  expect(readFileSync(state, 'utf8')).toContain('apps');
+  writeFileSync(join(given, 'run/output.sock'), '');
+  expect((await takeHome({ NCLUST_HOME: given }, say)).home).toBe(given);
+  expect(existsSync(state)).toBe(false);
+});
+
+test('not where it cannot be written to', async () => {
+  const given = join(folder, 'file');
+  writeFileSync(given, '');
+  const { home, leave } = await takeHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);
+  leave();
+  expect(home).not.toBe(given);
+  expect(said).toEqual([expect.stringMatching(/is left alone, because.*is not a directory; this run has a home of its own\.$/)]);
+});
