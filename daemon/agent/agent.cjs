@@ -90,7 +90,7 @@ function obey(channel, sockets, later, vitals) {
   });
   channel.on('ask', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
   channel.on('watch', ({ everyMs }) => vitals.of().watch(everyMs, (/** @type {object} */ news) => channel.say({ act: 'vitals', ...news, connections: sockets.servers.open })));
-  channel.on('inspect', ({ seq, isOn }) => channel.say({ act: 'answer', seq, ...later('./inspect.cjs').inspect(isOn) }));
+  channel.on('inspect', ({ seq, isOn }) => channel.say({ act: 'answer', seq, ...later('./inspector.cjs').inspect(isOn) }));
   channel.on('profile', ({ seq, ...question }) => later('./inspector.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) => channel.say({ act: 'answer', seq, ...said })));
   channel.on('unlisten', () => {
     sockets.closeListening({ isForGood: true }, () => channel.say({ act: 'unlistened' }));

@@ -2,7 +2,7 @@
 // it has just accepted, and not read, to the keeper, who gives it to the least loaded. (docs/balancing.md)
 'use strict';
 
-const clock = require('./clock.cjs');
+const clock = require('./isolation.cjs');
 
 /** Above the fair share: at least so many, and this part of the share. Passing on costs more than a small difference. */
 const SLACK = 2;

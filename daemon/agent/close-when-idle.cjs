@@ -4,8 +4,7 @@
 // Not those of the app, which may have replaced them by now.
 const { performance } = require('node:perf_hooks');
 const { setTimeout } = require('node:timers');
-const { nowMono } = require('./clock.cjs');
-const { createGuard } = require('./isolation.cjs');
+const { createGuard, nowMono } = require('./isolation.cjs');
 
 /** A turn of the loop with less work than this has answered no request. */
 const QUIET_MS = 0.15;

@@ -9,9 +9,9 @@
 
 const diagnostics = require('node:diagnostics_channel');
 const net = require('node:net');
-// The app may have replaced the global ones.
+// Not those of the app, which may be a DOM's by now, or never fire.
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers');
-const { nowMono } = require('./clock.cjs');
+const { nowMono } = require('./isolation.cjs');
 
 /** An active keep-alive client sends its next request sooner. */
 const IDLE_PAUSE_MS = 1_000;
@@ -40,7 +40,7 @@ function drain(sockets, { mode, byMessage = false, signal = null }, onDrained) {
   const words = byMessage ? ['message'] : signal ? [signal] : ['SIGTERM', 'SIGINT'];
   begin(sockets, { idlePauseMs: mode === 'handover' ? IDLE_PAUSE_MS : 0, isForGood: true }, () => {
     stayFor(words);
-    require('./farewell.cjs').sayFarewell(sockets.servers.webSockets, words, onDrained);
+    sayFarewell(sockets.servers.webSockets, words, onDrained);
   });
 }
 
@@ -158,6 +158,34 @@ function isHttp(socket) {
 /** @param {any} one */
 function isSession(one) {
   return !(one instanceof net.Socket) && !one.destroyed;
+}
+
+// WebSocket clients of an app that does not care for its own end get a clean close in place of a connection that breaks.
+
+/** FIN, opcode close, two bytes: 1001, "going away" (RFC 6455, section 7.4.1). Frames of a server are not masked. */
+const CLOSE_FRAME = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
+const PEER_WAIT_MS = 1_000;
+
+/**
+ * @param {Set<import('node:net').Socket>} webSockets
+ * @param {string[]} words  What the app will be told to end: signals, or "message".
+ * @param {() => void} then  Called when the peers have closed, or have had the time to.
+ */
+function sayFarewell(webSockets, words, then) {
+  // An app with a handler for its signal or for the message "shutdown" says goodbye itself.
+  if (words.some((word) => process.listenerCount(word) > 0) || webSockets.size === 0) return then();
+  let left = webSockets.size;
+  const enough = setTimeout(then, PEER_WAIT_MS);
+  const one = () => {
+    left -= 1;
+    if (left > 0) return;
+    clearTimeout(enough);
+    then();
+  };
+  for (const socket of webSockets) {
+    socket.once('close', one);
+    if (socket.writable) socket.end(CLOSE_FRAME);
+  }
 }
 
 module.exports = { drain, park };

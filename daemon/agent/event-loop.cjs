@@ -1,7 +1,7 @@
 // How long whatever is due has to wait for the event loop.
 'use strict';
 
-const { nowMono } = require('./clock.cjs');
+const { nowMono } = require('./isolation.cjs');
 
 const { cpuUsage } = process;
 const { setImmediate, setInterval, clearInterval } = globalThis;

@@ -3,7 +3,7 @@
 
 const diagnostics = require('node:diagnostics_channel');
 
-const { nowMono } = require('./clock.cjs');
+const { nowMono } = require('./isolation.cjs');
 
 const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';

@@ -6,7 +6,7 @@
 const fs = require('node:fs');
 const vm = require('node:vm');
 
-const LATER = ['bind-path', 'clock', 'close-when-idle', 'drain', 'event-loop', 'farewell', 'gc-watch', 'http-counts', 'inspect', 'inspector', 'isolation', 'listen-error', 'log-fallback', 'reconnect', 'report'];
+const LATER = ['bind-path', 'close-when-idle', 'drain', 'event-loop', 'gc-watch', 'http-counts', 'inspector', 'isolation', 'listen-error', 'log-fallback', 'reconnect', 'report'];
 /** More than all of them have. From 128 KB on it would be a mapping of its own, and not fill what compiling has left free. */
 const ROOM_BYTES = 96 * 1024;
 

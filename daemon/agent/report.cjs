@@ -3,8 +3,7 @@
 'use strict';
 
 const { getHeapStatistics } = require('node:v8');
-const { nowMono } = require('./clock.cjs');
-const { createGuard, tryTo } = require('./isolation.cjs');
+const { createGuard, nowMono, tryTo } = require('./isolation.cjs');
 const { createHttpCounts } = require('./http-counts.cjs');
 const { cpuMs, createLoopLoad, createLoopSampler } = require('./event-loop.cjs');
 

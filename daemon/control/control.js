@@ -1,11 +1,10 @@
-import { readAppMessage } from './app-channel/messages.js';
+import { createHearing, readAppMessage } from './app-channel/messages.js';
 import { noteWishes } from './events/process-events.js';
 import { tell } from './keeper-link/tell.js';
 import { createEventBus, tellDeleted } from './events/bus.js';
 import { allNames, EVENTS } from './handlers.js';
 import { FACTS } from './loop/keeper-events.js';
 import { createHandleKeep } from './keeper-link/listener-copies.js';
-import { createHearing } from './app-channel/hearing.js';
 import { introduce } from './recovery/meet-keeper.js';
 import { createKeeperLink, KeeperLost } from './keeper-link/link.js';
 import { noteKey } from './state/slot-history.js';

@@ -1,15 +1,16 @@
-import { adopt } from './recovery/adopt.js';
+import { withLiveFields } from '../../lib/shared/spec/change-effects.js';
 import { catchUp } from './events/process-events.js';
 import { retireInstance } from './loop/effects.js';
-import { FACTS, forgetSlot, refused, spawned } from './loop/keeper-events.js';
-import { takeLive } from './live.js';
+import { attachLogs, FACTS, forgetSlot, refused, spawned } from './loop/keeper-events.js';
 import { reconcile } from './loop/reconcile.js';
 import { step } from './loop/step.js';
+import { adopt } from './recovery/adopt.js';
+import { findApp, specOf } from './state/desired.js';
+import { findSlot, openScope, seatOfInstance, seatsOf } from './state/registry.js';
 import { takeNames } from './state/rename.js';
-import { openScope, seatOfInstance } from './state/registry.js';
 
-/** @import { ControlEvent, Core } from './keeper-link/tell.js' */
 /** @import { Snapshot } from './keeper-link/link.js' */
+/** @import { ControlEvent, Core } from './keeper-link/tell.js' */
 /** @import { World } from './state/registry.js' */
 
 /** What each event of the owner loop does: change the records, then plan. @type {{[T in ControlEvent['type']]: (core: Core, event: any) => void}} */
@@ -112,4 +113,24 @@ export function allNames(world) {
   const listed = world.desired.apps.map((app) => app.spec.name);
   const seated = [...world.seats.values()].map((seat) => seat.name);
   return [...new Set([...listed, ...seated, ...[...world.openScopes.values()].flatMap((names) => [...names])])];
+}
+
+/**
+ * What runs of an app goes by what is wanted now, as far as that needs no new process.
+ * @param {Core} core
+ * @param {string} name
+ */
+function takeLive(core, name) {
+  const { world } = core;
+  const app = findApp(world.desired, name);
+  if (!app) return;
+  for (const seat of seatsOf(world, name)) {
+    if (!seat.spec) continue;
+    seat.spec = withLiveFields(seat.spec, specOf(app, seat.generation));
+    world.touched.add(seat.id);
+  }
+  for (const instance of world.instances.values()) {
+    const { label, pid, isStray } = instance;
+    if (label.name === name && pid > 0 && !isStray && findSlot(world, label.id)?.app === app) attachLogs(core, instance);
+  }
 }

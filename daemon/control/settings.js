@@ -2,11 +2,10 @@ import { statSync } from 'node:fs';
 import { NclustError } from '../../lib/shared/errors.js';
 import { isLocal, parseListen } from '../../lib/shared/settings/listen-address.js';
 import { replaceFile } from '../../lib/shared/host/replace-file.js';
-import { checkKey, checkSetting, readSettings } from '../../lib/shared/settings/settings.js';
-import { readSettingsFile, readSettingsText } from '../../lib/shared/settings/settings-file.js';
+import { checkKey, checkSetting, readSettings, readSettingsFile, readSettingsText } from '../../lib/shared/settings/settings.js';
 import { canCompress, checkCompression } from './logs/archive/compression.js';
 
-/** @import { LogInterval } from './logs/write/interval.js' */
+/** @import { LogInterval } from './logs/write/open-file.js' */
 /** @import { ReadSettings } from '../../lib/shared/settings/settings.js' */
 
 /** A person may edit the file: how often it is looked at, in ms. */
@@ -35,7 +34,7 @@ const LOOK_EVERY_MS = 1_000;
  * @property {number} otlpIntervalMs
  */
 
-/** @typedef {{listen: import('../../lib/shared/settings/web-target.js').WebTarget, mayAct: boolean, allowRemote: boolean}} WebSettings  Of the dashboard. */
+/** @typedef {{listen: import('../../lib/shared/settings/listen-address.js').WebTarget, mayAct: boolean, allowRemote: boolean}} WebSettings  Of the dashboard. */
 
 /**
  * What holds for the whole home: settings.json, which belongs to its user.

@@ -1,7 +1,6 @@
 // What control may say to apps, and hear from them.
-import { createDeliveries } from './deliveries.js';
+import { createDeadline } from './deadline.js';
 import { KeeperError } from './protocol.js';
-import { answered, living } from './questions.js';
 
 /** What may wait for an app that does not read: on its channel, in characters of JSON, and on its standard input, in bytes. */
 const CHANNEL_MAX_CHARS = 1024 * 1024;
@@ -27,7 +26,7 @@ export function toApps({ known, children, messages }) {
       return { reports: Object.fromEntries([...children()].filter(({ report }) => report).map(({ instanceId, report }) => [instanceId, report])) };
     },
     async 'send-message'({ instanceId, message, token }) {
-      const child = await living(known, instanceId);
+      const child = await livingOf(known, instanceId);
       if (child.mode === 'exec') throw new KeeperError('ENOTSUP', `instance ${instanceId} is no Node program`);
       return deliveries.once(child, token, () => {
         if (child.waitingChars > CHANNEL_MAX_CHARS) throw new KeeperError('EAGAIN', `instance ${instanceId} does not read its messages`);
@@ -35,7 +34,7 @@ export function toApps({ known, children, messages }) {
       });
     },
     async write({ instanceId, text, token }) {
-      const child = await living(known, instanceId);
+      const child = await livingOf(known, instanceId);
       const { input } = child;
       if (!input) throw new KeeperError('ENOTSUP', `the standard input of instance ${instanceId} is not held by this keeper`);
       return deliveries.once(child, token, () => {
@@ -45,17 +44,122 @@ export function toApps({ known, children, messages }) {
       });
     },
     async inspect({ instanceId, isOn, timeoutMs }) {
-      const child = await living(known, instanceId);
+      const child = await livingOf(known, instanceId);
       const answer = await answered(child, { act: 'inspect', isOn }, timeoutMs);
       if (!answer) throw new KeeperError(child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE', `instance ${instanceId} has no agent that could be asked`);
       return { url: answer.url ?? null, was: answer.was ?? null };
     },
     async profile({ instanceId, question, timeoutMs }) {
-      const child = await living(known, instanceId);
+      const child = await livingOf(known, instanceId);
       const answer = await answered(child, { ...question, act: 'profile' }, timeoutMs);
       if (!answer) throw new KeeperError(child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE', `instance ${instanceId} has no agent that could be asked`);
       const { failure = null, bytes = 0, stack = null } = answer;
       return { failure, bytes, stack };
+    },
+  };
+}
+
+// What control may ask about the place of an instance in the rotation. Its agent does it; the fact is the keeper's.
+
+/**
+ * @typedef {import('./child.js').Child} Child
+ */
+
+/**
+ * @param {object} o
+ * @param {(instanceId: string) => Promise<Child>} o.known  Rejects with ESRCH.
+ * @param {(child: Child) => void} o.onChanged  It entered the rotation, or left it.
+ * @returns {Record<string, import('./control-link.js').Verb>}
+ */
+export function inRotation({ known, onChanged }) {
+  /** @param {string} instanceId */
+  const living = (instanceId) => livingOf(known, instanceId);
+
+  return {
+    async admit({ instanceId }) {
+      const child = await living(instanceId);
+      await answered(child, { act: 'admit' });
+      child.isGated = false;
+      onChanged(child);
+    },
+    async park({ instanceId }) {
+      const child = await living(instanceId);
+      child.isParked = true;
+      onChanged(child);
+      child.tell({ act: 'park' });
+    },
+    async unpark({ instanceId }) {
+      const child = await living(instanceId);
+      await answered(child, { act: 'unpark' });
+      child.isParked = false;
+      onChanged(child);
+    },
+    async ask({ instanceId, timeoutMs }) {
+      await answered(await living(instanceId), { act: 'ask' }, timeoutMs);
+    },
+    async watch({ instanceId, everyMs }) {
+      (await living(instanceId)).tell({ act: 'watch', everyMs });
+    },
+  };
+}
+
+// What control asks about an instance that only a living one can answer.
+
+/**
+ * @param {(instanceId: string) => Promise<Child>} known  Rejects with ESRCH.
+ * @param {string} instanceId
+ * @returns {Promise<Child>}  Rejects with ESRCH when it has ended.
+ */
+async function livingOf(known, instanceId) {
+  const child = await known(instanceId);
+  if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has ended`);
+  return child;
+}
+
+/**
+ * @param {Child} child
+ * @param {{ act: string, [key: string]: unknown }} question
+ * @param {number} [timeoutMs]  Default: as long as it lives.
+ * @returns {Promise<Record<string, any> | undefined>}  Resolves at once, with nothing, where there is no agent. One that has not said its first word yet will
+ *   read the question when it has. Rejects with ETIMEDOUT, or ESRCH when it ends.
+ */
+async function answered(child, question, timeoutMs) {
+  const deadline = timeoutMs === undefined ? null : createDeadline(timeoutMs);
+  try {
+    return await new Promise((resolve, reject) => {
+      /** @param {Record<string, any>} answer */
+      const onAnswer = (answer) => (answer.refusal ? reject(new KeeperError(answer.refusal.code, answer.refusal.message)) : resolve(answer));
+      if (child.mode === 'exec' || !child.ask(question, onAnswer)) return resolve(undefined);
+      void child.exited.then(() => reject(new KeeperError('ESRCH', `instance ${child.instanceId} has ended`)));
+      void deadline?.passed.then(() => reject(new KeeperError('ETIMEDOUT', `instance ${child.instanceId} did not answer within ${timeoutMs} ms`)));
+    });
+  } finally {
+    deadline?.clear();
+  }
+}
+
+// What an app was given, by the token of who asked: a control that dies before it has answered is asked again, and so is the keeper.
+
+/** Of one instance. */
+const TOKENS_KEPT = 256;
+
+function createDeliveries() {
+  /** Oldest first. @type {WeakMap<Child, string[]>} */
+  const given = new WeakMap();
+  return {
+    /**
+     * Gives it, unless that was done.
+     * @param {Child} child
+     * @param {unknown} token  None: it is not told apart from others.
+     * @param {() => void} give
+     * @returns {{ isRepeated: boolean }}
+     */
+    once(child, token, give) {
+      const tokens = given.get(child) ?? [];
+      if (typeof token === 'string' && tokens.includes(token)) return { isRepeated: true };
+      give();
+      if (typeof token === 'string') given.set(child, [...tokens, token].slice(-TOKENS_KEPT));
+      return { isRepeated: false };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { readStat } from './processes.js';
+import { readStat, signalProcess } from './processes.js';
 import { AGENT_CMD } from './protocol.js';
 
 /** Numbers the questions to agents. */
@@ -195,4 +195,33 @@ export class Child {
     const last = isGone ? { report: this.report } : {};
     return { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, bootedAtMs, outPipe, errPipe, addresses, isReady, isRetiring: this.retirement !== null, isGated, isParked, isAdopted, exit, isGone, ...last };
   }
+}
+
+const LOOK_EVERY_MS = 250;
+
+/**
+ * Watches a process that is not one's child, whose death nobody reports: by pid and start time, because pids are used again.
+ * @param {number} pid
+ * @param {string | null} startTicks
+ * @param {() => void} onGone
+ * @returns {() => void}  Looks at once; call it when there is a hint.
+ */
+export function watchForeign(pid, startTicks, onGone) {
+  const look = () => {
+    if (isAlive(pid, startTicks)) return;
+    clearInterval(timer);
+    onGone();
+  };
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  return look;
+}
+
+/**
+ * @param {number} pid
+ * @param {string | null} startTicks
+ */
+function isAlive(pid, startTicks) {
+  if (startTicks === null || process.platform !== 'linux') return signalProcess(pid, 0) !== 'gone';
+  const stat = readStat(pid);
+  return stat !== null && stat.startTicks === startTicks && stat.state !== 'Z';
 }

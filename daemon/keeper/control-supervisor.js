@@ -2,9 +2,7 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { watchBoot } from './boot-watch.js';
 import { describeError } from './log.js';
-import { watchTrial } from './trial.js';
 
 const MIN_INTERVAL_MS = 1_000;
 /** A control of another installation that has been started so often, and is not proven, will not be. */
@@ -165,4 +163,66 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
 /** @param {string} root */
 function mainOf(root) {
   return join(root, 'daemon/control/main.js');
+}
+
+// A control that hangs while it boots would never end, and nobody would start the next one.
+
+const LOOK_MS = 1_000;
+/** Generous: it takes half a second, and on a machine that has far too much to do ten. Counted and not measured, as in trial.js. */
+const LOOKS = 30;
+
+/**
+ * @param {() => void} onLate  Called once, unless it is ended before.
+ * @returns {() => void}  Ends it.
+ */
+export function watchBoot(onLate) {
+  let left = LOOKS;
+  const end = () => clearInterval(timer);
+  const timer = setInterval(() => {
+    left -= 1;
+    if (left > 0) return;
+    end();
+    onLate();
+  }, LOOK_MS);
+  return end;
+}
+
+// A control of another installation that got ready may still hang. So it is asked for a while whether its event loop runs.
+
+const ASK_MS = 1_000;
+/** A control that is still there, and answers, when so many questions were asked is proven: after 10 s. */
+const QUESTIONS = 10;
+/** So many without an answer: it hangs. Counted and not measured, because a machine that was stopped meanwhile has asked nothing. */
+const UNANSWERED = 5;
+
+/**
+ * @param {object} o
+ * @param {() => void} o.ask
+ * @param {() => void} o.onProven
+ * @param {() => void} o.onSilent
+ * @returns {{ answered: () => void, end: () => void }}  One of the two listeners is called, once, unless it is ended before.
+ */
+export function watchTrial({ ask, onProven, onSilent }) {
+  let asked = 0;
+  let unanswered = 0;
+  const look = () => {
+    if (unanswered === UNANSWERED) {
+      end();
+      return onSilent();
+    }
+    asked += 1;
+    unanswered += 1;
+    ask();
+  };
+  const timer = setInterval(look, ASK_MS);
+  const end = () => clearInterval(timer);
+  return {
+    answered() {
+      unanswered = 0;
+      if (asked < QUESTIONS) return;
+      end();
+      onProven();
+    },
+    end,
+  };
 }

@@ -1,5 +1,4 @@
 // Who connects to the keeper's lock: launchers, who wait until control is ready, and agents of processes whose keeper died.
-import { readMessages } from './lines.js';
 import { PROTOCOL } from './protocol.js';
 
 /**
@@ -65,4 +64,39 @@ export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanG
  */
 function say(socket, message) {
   socket.write(JSON.stringify(message) + '\n');
+}
+
+/** Nothing that comes through the door is longer; who sends more is not one of ours. */
+const MAX_LINE = 64 * 1024;
+
+/**
+ * Reads JSON messages, one a line, from a socket. A line that is too long or not JSON closes the connection.
+ * @param {import('node:net').Socket} socket
+ * @param {(message: Record<string, unknown>) => void} onMessage
+ */
+function readMessages(socket, onMessage) {
+  let rest = '';
+  socket.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const message = parse(line);
+      if (message === null) return void socket.destroy();
+      onMessage(message);
+    }
+    if (rest.length > MAX_LINE) socket.destroy();
+  });
+}
+
+/**
+ * @param {string} line
+ * @returns {Record<string, unknown> | null}
+ */
+function parse(line) {
+  try {
+    const value = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
 }

@@ -1,15 +1,13 @@
-import { watchForeign } from './adopted.js';
-import { toApps } from './agent-verbs.js';
+import { inRotation, toApps } from './agent-verbs.js';
 import { AgentDesk } from './agents.js';
 import { createAppMessages } from './app-messages.js';
-import { Child } from './child.js';
-import { openInput } from './input.js';
+import { Child, watchForeign } from './child.js';
 import { Listeners } from './listeners.js';
 import { describeError } from './log.js';
+import { openInput } from './pipes.js';
 import { createProcessTable } from './processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
 import { retire, sweep } from './retire.js';
-import { inRotation } from './rotation-verbs.js';
 import { spawnProcess } from './spawn.js';
 
 /**
@@ -118,7 +116,7 @@ export class Keeper {
     const { instanceId, app, scope = app, label, mode, slot, scheduling, isGated } = params;
     if (this.#isTerminating || this.#isLeaving) throw new KeeperError('ELEAVING', 'the keeper is leaving');
     const pipes = await this.#pipes.acquire();
-    /** @type {import('./input.js').Input | null} */
+    /** @type {import('./pipes.js').Input | null} */
     let input = null;
     try {
       if (mode !== 'cluster') input = openInput(await this.#pipes.takeOne());

@@ -18,7 +18,7 @@ const PAUSE_MS = 50;
  * Stays as long as the home has a manager: starts one when there is none, and follows from one keeper to the next when one dies or is replaced.
  * @param {object} o
  * @param {string} o.home
- * @param {import('./notifier.js').Notifier|null} o.notifier
+ * @param {import('./systemd.js').Notifier|null} o.notifier
  * @param {(sentence: string) => void} o.talk
  * @param {AbortSignal} o.ending  The manager is to be ended, its apps with it; they stay wanted.
  * @param {(pid: number, signal: 'SIGTERM'|'SIGKILL') => void} o.send

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { NclustError } from '../shared/errors.js';
-import { asOwner } from './as-owner.js';
 
 /** @typedef {import('./service-plan.js').PlannedFile} PlannedFile */
 /** @typedef {{uid: number, gid: number}} Owner */
@@ -104,4 +103,28 @@ function failed(what, cause, hint = null) {
 /** @param {unknown} error */
 function codeOf(error) {
   return /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
+}
+
+/**
+ * Does something with the rights of the user a service is for. What root writes into a folder of somebody else's may land elsewhere, through a link.
+ * @template T
+ * @param {{uid: number, gid: number}} owner
+ * @param {() => T} work  Without waiting for anything.
+ * @returns {T}
+ */
+export function asOwner({ uid, gid }, work) {
+  const { geteuid, getegid, seteuid, setegid, setgroups, getgroups } = process;
+  const [before, groupBefore] = [geteuid?.() ?? uid, getegid?.() ?? gid];
+  if (before === uid || before !== 0) return work();
+  const groups = getgroups?.() ?? [];
+  setgroups?.([gid]);
+  setegid?.(gid);
+  seteuid?.(uid);
+  try {
+    return work();
+  } finally {
+    seteuid?.(before);
+    setegid?.(groupBefore);
+    setgroups?.(groups);
+  }
 }

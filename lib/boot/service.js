@@ -1,13 +1,15 @@
-import { dirname, join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NclustError } from '../shared/errors.js';
-import { asOwner } from './as-owner.js';
+import { homePaths } from '../shared/paths.js';
+import { shellQuote } from '../shared/shell-quote.js';
+import { asOwner } from './install.js';
 import { launcherScript } from './launcher-script.js';
-import { longestKillMs } from './longest-kill.js';
 import { choosePlatform } from './platforms.js';
 import { planService, USER_UNITS } from './service-plan.js';
-import { shellQuote } from '../shared/shell-quote.js';
-import { resolveWhose } from './whose.js';
 
 /** @typedef {import('./service-plan.js').PlannedFile} PlannedFile */
 
@@ -22,7 +24,7 @@ const STOP_MIN_S = 90;
  * @typedef {object} Intent
  * @property {import('./platforms.js').Platform} platform
  * @property {string} name
- * @property {import('./whose.js').Whose} whose
+ * @property {Whose} whose
  * @property {boolean} isUserUnit
  * @property {import('./service-plan.js').ServicePlan} plan
  * @property {PlannedFile} launcher
@@ -75,8 +77,81 @@ export function sudoLine(command, { platform, whose, node, main }, { serviceName
   return `sudo env PATH="$PATH":${shellQuote(dirname(node))} ${[node, main, ...words].map(shellQuote).join(' ')}`;
 }
 
-/** @param {import('./whose.js').Whose} whose */
+/** @param {Whose} whose */
 function stopSeconds(whose) {
   const longestMs = asOwner(whose, () => longestKillMs(whose.home));
   return Math.max(STOP_MIN_S, Math.ceil(longestMs / 1_000) + STOP_SLACK_S);
+}
+
+/**
+ * Whose manager it is, and where.
+ * @typedef {object} Whose
+ * @property {string} user
+ * @property {number} uid
+ * @property {number} gid
+ * @property {string} userHome
+ * @property {string} home  NCLUST_HOME.
+ */
+
+/**
+ * @param {object} options
+ * @param {string} [options.user]
+ * @param {string} [options.hp]  The user's home directory.
+ * @param {string} [options.home]  NCLUST_HOME.
+ * @param {{cwd: string, env: Record<string, string|undefined>}} context
+ * @returns {Whose}  Throws ERR_NCLUST_USAGE.
+ */
+function resolveWhose({ user: name, hp, home }, { cwd, env }) {
+  const self = userInfo();
+  const user = name === undefined || name === self.username ? selfAs(self, env) : other(name, hp);
+  const userHome = hp === undefined ? user.userHome : resolve(cwd, hp);
+  // The variable is about the one who typed the command, and --hp says otherwise.
+  const own = user.uid === self.uid && hp === undefined ? env.NCLUST_HOME : undefined;
+  return { ...user, userHome, home: resolve(cwd, home ?? (own || join(userHome, '.nclust'))) };
+}
+
+/**
+ * @param {import('node:os').UserInfo<string>} self
+ * @param {Record<string, string|undefined>} env
+ */
+function selfAs({ username, uid, gid, homedir }, env) {
+  return { user: username, uid, gid, userHome: env.HOME || homedir };
+}
+
+/**
+ * @param {string} user
+ * @param {string|undefined} hp
+ */
+function other(user, hp) {
+  const uid = asked('id', ['-u', user]);
+  const gid = asked('id', ['-g', user]);
+  if (!/^[^-/\s]/.test(user) || uid === null || gid === null) throw new NclustError('ERR_NCLUST_USAGE', `--user is "${user}", and there is no such user.`);
+  const userHome = hp ?? asked('getent', ['passwd', user])?.split(':')[5] ?? null;
+  if (!userHome) throw new NclustError('ERR_NCLUST_USAGE', `The home directory of "${user}" is not known.`, { hint: 'Give it with --hp.' });
+  return { user, uid: Number(uid), gid: Number(gid), userHome };
+}
+
+/**
+ * @param {string} program
+ * @param {string[]} args
+ */
+function asked(program, args) {
+  try {
+    return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return null; // No such user, or no such program: both mean that it is not known.
+  }
+}
+
+/**
+ * @param {string} home
+ * @returns {number}  The longest kill_timeout of the apps that are kept there.
+ */
+export function longestKillMs(home) {
+  try {
+    const { apps } = JSON.parse(readFileSync(homePaths(home).state, 'utf8'));
+    return Math.max(0, ...apps.map((/** @type {{spec: {killTimeoutMs?: number}}} */ { spec }) => spec.killTimeoutMs ?? 0));
+  } catch {
+    return 0; // No state, no apps.
+  }
 }

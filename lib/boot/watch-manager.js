@@ -1,6 +1,4 @@
-import { askControl } from './ask-control.js';
-import { visitKeeper } from './probe-manager.js';
-import { isDecided, standing } from './standing.js';
+import { askControl, visitKeeper } from './probe-manager.js';
 
 /** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
@@ -29,7 +27,7 @@ const EXTENSION_MS = 60_000;
  * new one. systemd could only end everything.
  * @param {object} o
  * @param {import('../shared/paths.js').HomePaths} o.paths
- * @param {import('./notifier.js').Notifier|null} o.notifier
+ * @param {import('./systemd.js').Notifier|null} o.notifier
  * @param {() => number|null} o.keeperPid  Null while there is none.
  * @param {(pid: number, what: 'keeper'|'control') => void} o.endHung
  * @param {AbortSignal} o.signal
@@ -91,7 +89,7 @@ function silentHalf({ isKeeperThere, slots }) {
 
 /**
  * What systemd is told, and when: READY=1 once everything that should run does, or has failed at its first attempt.
- * @param {import('./notifier.js').Notifier} notifier
+ * @param {import('./systemd.js').Notifier} notifier
  */
 function createReport(notifier) {
   let isStarting = true;
@@ -132,4 +130,33 @@ function rest(ms, signal) {
     signal.addEventListener('abort', done, { once: true });
     if (signal.aborted) done();
   });
+}
+
+/**
+ * Whether everything that should run does, or has failed at its first attempt.
+ * @param {Pick<SlotStatus, 'status'|'restarts'>[]} slots
+ */
+export function isDecided(slots) {
+  return slots.every(({ status, restarts }) => restarts > 0 || (status !== 'launching' && status !== 'stopping'));
+}
+
+/**
+ * One line for `systemctl status`.
+ * @param {Pick<SlotStatus, 'status'>[]} slots
+ */
+export function standing(slots) {
+  const count = (/** @type {string[]} */ ...words) => slots.filter(({ status }) => words.includes(status)).length;
+  const stopped = count('stopped');
+  const parts = [
+    `${count('online')} of ${slots.length - stopped} instances are up`,
+    ...told(count('waiting restart'), 'waiting to be restarted'),
+    ...told(count('errored'), 'given up'),
+    ...told(stopped, 'stopped'),
+  ];
+  return parts.join(', ');
+}
+
+/** @param {number} number @param {string} what */
+function told(number, what) {
+  return number > 0 ? [`${number} ${what}`] : [];
 }

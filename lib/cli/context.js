@@ -11,7 +11,7 @@ import { connectOnly, connectOrLaunch } from '../client/connect.js';
  * @property {Record<string, string|undefined>} env
  * @property {{file: string, version: string}} node  The Node.js that runs the command.
  * @property {(sentence: string) => void} talk  To the person; never data.
- * @property {import('./board.js').Screen|null} screen  Where progress can be shown; null where there is no terminal.
+ * @property {import('./await-change.js').Screen|null} screen  Where progress can be shown; null where there is no terminal.
  * @property {boolean} isTerminal  Whether its data goes to a terminal.
  * @property {import('../render/paint.js').ColourLevel} colourLevel  Of that terminal.
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C does this in place of ending the command; returns what undoes it.

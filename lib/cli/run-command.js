@@ -93,7 +93,7 @@ function folderOf(io) {
  * @param {Record<string, any>} options
  * @param {Io} io
  * @param {import('../render/paint.js').ColourLevel} detected  Of stderr.
- * @returns {import('./board.js').Screen|null}
+ * @returns {import('./await-change.js').Screen|null}
  */
 function screenOf(options, io, detected) {
   if (!io.isTalkTTY || io.env.TERM === 'dumb' || options.json || options.silent) return null;

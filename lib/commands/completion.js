@@ -1,9 +1,8 @@
 import { basename } from 'node:path';
 import { COMMANDS } from '../cli/table/commands.js';
 import { OPTIONS_OF } from '../config/options/options.js';
-import { candidates } from '../completion/candidates.js';
+import { candidates, SCRIPTS, SHELLS } from '../completion/scripts.js';
 import { install, placeOf, uninstall } from '../completion/install.js';
-import { SCRIPTS, SHELLS } from '../completion/scripts.js';
 import { NclustError } from '../shared/errors.js';
 import { SETTINGS } from '../shared/settings/settings.js';
 
@@ -33,7 +32,7 @@ export async function completion(context, [what, shell], _options, args) {
 
 /**
  * @param {Context} context
- * @returns {import('../completion/candidates.js').Vocabulary}
+ * @returns {import('../completion/scripts.js').Vocabulary}
  */
 function vocabularyOf(context) {
   return {

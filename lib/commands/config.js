@@ -2,8 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { orUnwritable } from '../cli/user-file.js';
 import { CONFIG_NAMES } from '../config/find.js';
+import { oneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
-import { FULL, SIMPLE } from './starting-file.js';
+import { wantedOf } from './apps/from-file.js';
 
 /**
  * Writes a config file to begin with.
@@ -47,3 +48,79 @@ function typeIn(file) {
     return 'commonjs'; // Whoever runs it will be told; here it is only about a name.
   }
 }
+
+/**
+ * What a config file says, when nothing about it is wrong.
+ * @typedef {object} Validated
+ * @property {string|null} file  Null: stdin.
+ * @property {{name: string, script: string, mode: string, instances: number|string, cwd: string}[]} apps
+ * @property {string[]} environments  Of `deploy`.
+ * @property {string[]} warnings
+ */
+
+/**
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} words  The file. Default: the one in this folder.
+ * @param {Record<string, any>} options
+ * @returns {Promise<Validated>}  Throws ERR_NCLUST_BAD_CONFIG with everything that is wrong.
+ */
+export async function validate(context, [file], options) {
+  const { readConfig } = await import('../config/file/read.js');
+  const { file: path, specs, deploy, warnings } = await readConfig(wantedOf(context, file ?? null, options, {}));
+  for (const warning of warnings) context.talk(warning);
+  const apps = specs.map(({ name, script, mode, instances, cwd }) => ({ name, script, mode, instances, cwd }));
+  return { file: path, apps, environments: Object.keys(deploy ?? {}), warnings };
+}
+
+/**
+ * @param {Validated} data
+ * @returns {string}
+ */
+export function renderValidated({ file, apps, environments, warnings }) {
+  const count = `${apps.length} ${apps.length === 1 ? 'app' : 'apps'}`;
+  const verdict = warnings.length === 0 ? 'nothing is wrong' : `nothing is wrong, ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}`;
+  const rows = apps.map(({ name, script, mode, instances }) => `  ${oneLine(name)}: ${oneLine(script)} (${mode}${mode === 'cluster' || instances !== 1 ? `, instances: ${instances}` : ''})`);
+  return [`${file ?? 'stdin'}: ${count}, ${verdict}`, ...rows, ...(environments.length > 0 ? [`  deploy: ${environments.map(oneLine).join(', ')}`] : []), ''].join('\n');
+}
+
+/** The config file of `nclust init simple`. */
+const SIMPLE = `module.exports = {
+  apps: [{ name: 'app', script: './index.js' }],
+};
+`;
+
+/** That of `nclust init`: every line of it is right as it stands. */
+const FULL = `// What "nclust start" runs in this folder. Every attribute: docs/config.md of nclust. PM2 reads it as well.
+// With "import { defineConfig } from 'nclust'" in an .mjs file, an editor knows them, too.
+module.exports = {
+  apps: [
+    {
+      name: 'app',
+      script: './index.js',
+
+      // One process per CPU, sharing the port. Without it: one process.
+      // instances: 'max',
+
+      // args: '--port 3000',
+      // node_args: '--max-old-space-size=400',
+
+      // Variables. With "--env production" those of env_production count as well.
+      env: { NODE_ENV: 'development' },
+      env_production: { NODE_ENV: 'production' },
+
+      // Reloaded, without losing a request, when files change, when it grows, or by the clock.
+      // watch: ['src'],
+      // max_memory_restart: '300M',
+      // cron_restart: '0 3 * * *',
+
+      // How long it may take from the request to stop until it is killed.
+      // kill_timeout: '10s',
+    },
+  ],
+
+  // nclust deploy production setup, then: nclust deploy production
+  // deploy: {
+  //   production: { user: 'node', host: 'example.com', ref: 'origin/main', repo: 'git@example.com:app.git', path: '/srv/app', 'post-deploy': 'npm ci && nclust startOrReload ecosystem.config.js --env production' },
+  // },
+};
+`;

@@ -1,6 +1,6 @@
 import { stayWith } from '../boot/foreground.js';
-import { takeNotifier } from '../boot/notifier.js';
-import { longestKillMs } from '../boot/longest-kill.js';
+import { takeNotifier } from '../boot/systemd.js';
+import { longestKillMs } from '../boot/service.js';
 import { openClient } from '../client/client.js';
 import { connectOnly } from '../client/connect.js';
 import { newToken } from '../cli/outcome.js';
@@ -36,7 +36,7 @@ export async function daemon({ home, env, talk }) {
 
 /**
  * @param {string} home
- * @param {import('../boot/notifier.js').Notifier|null} notifier
+ * @param {import('../boot/systemd.js').Notifier|null} notifier
  */
 async function reloadAll(home, notifier) {
   const client = await openClient(() => connectOnly(home));

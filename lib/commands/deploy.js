@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { basename, dirname, isAbsolute } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { describeConfig } from '../config/file/describe-config.js';
+import { describeConfig } from '../config/file/read.js';
 import { isConfigName } from '../config/find.js';
 import { checkRef, readDeployment } from '../deploy/settings.js';
 import { execute, list, revert, setUp, show, unlock, update } from '../deploy/steps.js';
@@ -18,7 +18,7 @@ import { shellQuote } from '../shared/shell-quote.js';
  * @param {string[]} words  [file] environment [command [words...]]
  * @param {Record<string, any>} options
  * @param {string[]} args  What stood behind "--": more words of a command.
- * @returns {AsyncGenerator<import('./render-deploy.js').HostLine, void, void>}  What hosts and hooks write to stdout. Throws ERR_NCLUST_USAGE, ERR_NCLUST_DEPLOY_BAD_CONFIG, ERR_NCLUST_DEPLOY_FAILED and what reading a config file throws.
+ * @returns {AsyncGenerator<HostLine, void, void>}  What hosts and hooks write to stdout. Throws ERR_NCLUST_USAGE, ERR_NCLUST_DEPLOY_BAD_CONFIG, ERR_NCLUST_DEPLOY_FAILED and what reading a config file throws.
  */
 export async function* deploy(context, words, { parallel: isParallel = false }, args) {
   const [first = '', ...rest] = words;
@@ -97,4 +97,17 @@ function asCount([word = '1', ...more]) {
 /** In the repository the file is where it is here, seen from the folder one deploys from. @param {string} file */
 function onHost(file) {
   return isAbsolute(file) || file.startsWith('..') ? basename(file) : file;
+}
+
+/** What a host, or a hook here, has written to stdout. @typedef {{host: string, isLabelled: boolean, text: string}} HostLine */
+
+/**
+ * A line of a host; with several hosts behind its name.
+ * @param {HostLine} line
+ * @param {import('../render/list.js').View} view
+ * @returns {string}
+ */
+export function renderDeployLine({ host, isLabelled, text }, { options }) {
+  if (options.json) return `${JSON.stringify({ host, text })}\n`;
+  return isLabelled ? `[${host}] ${text}\n` : `${text}\n`;
 }

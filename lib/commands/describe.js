@@ -1,8 +1,8 @@
-import { snapshot } from '../config/spec/build.js';
-import { declaredDiff } from '../config/spec/environment-diff.js';
-import { absoluteScripts } from './apps/targets.js';
-import { nothingThere } from '../client/not-running.js';
 import { streamLogs } from '../client/log-stream.js';
+import { nothingThere } from '../client/not-running.js';
+import { snapshot } from '../config/spec/build.js';
+import { declaredDiff, envDiff } from '../config/spec/environment-diff.js';
+import { absoluteScripts } from './apps/targets.js';
 
 /** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
 /** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
@@ -42,4 +42,20 @@ async function lastErrors(client, slots) {
     for (const entry of entries) errors[entry.id]?.push(entry);
   }
   return errors;
+}
+
+/**
+ * The variables an instance was given; with `--diff`, what differs from those of this shell, and where it comes from. Secrets are masked.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} words  One target; of several instances, the first.
+ * @param {{diff?: boolean}} [options]
+ * @returns {Promise<{env: Record<string, string>, differences?: import('../config/spec/environment-diff.js').Difference[]}>}  Throws ERR_NCLUST_APP_NOT_FOUND.
+ */
+export async function env(context, [target], { diff = false } = {}) {
+  const client = await context.running();
+  if (!client) throw nothingThere(context, [target]);
+  const { slots } = await client.request('list', { targets: [target], detail: true });
+  const [slot] = slots;
+  const given = slot?.effectiveEnv ?? {};
+  return { env: given, ...(diff && slot ? { differences: envDiff(slot, snapshot(context.env), context.home) } : {}) };
 }

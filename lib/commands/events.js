@@ -1,9 +1,14 @@
 import { existsSync } from 'node:fs';
 import { tailEvents } from '../client/event-tail.js';
-import { homePaths } from '../shared/paths.js';
-import { appsMeant, isAbout } from './event-scope.js';
-import { readCount, readSince, readTypes } from './event-options.js';
 import { sayNotRunning } from '../client/not-running.js';
+import { MOMENT_FORMS, parseMoment } from '../config/options/log-query.js';
+import { EVENT_TYPES, eventStyle, eventWords } from '../render/event-text.js';
+import { oneLine } from '../render/text.js';
+import { clockTime } from '../render/time.js';
+import { nearWords } from '../shared/did-you-mean.js';
+import { NclustError } from '../shared/errors.js';
+import { namePattern } from '../shared/name-pattern.js';
+import { homePaths } from '../shared/paths.js';
 
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
 
@@ -52,4 +57,160 @@ export async function* events(context, targets, options) {
  */
 function lastOf(all, count) {
   return count === 0 ? [] : all.slice(-Math.min(count, all.length));
+}
+
+const LINES_MAX = 100_000;
+
+const THEY_ARE = 'The types are in docs/events.md.';
+
+/**
+ * @param {Record<string, any>} options
+ * @param {number} nowMs
+ * @param {string} [command]  Whose help to read when it is wrong.
+ * @returns {number}  0: since ever. Throws ERR_NCLUST_USAGE.
+ */
+export function readSince({ since }, nowMs, command = 'events') {
+  if (since === undefined) return 0;
+  const moment = parseMoment(since, nowMs);
+  if (moment === null) throw usage(`--since is "${since}"; accepted: ${MOMENT_FORMS}.`, helpOf(command));
+  if (moment > nowMs) throw usage(`--since is "${since}", which is in the future.`, helpOf(command));
+  return moment;
+}
+
+/**
+ * @param {Record<string, any>} options
+ * @param {number} otherwise
+ * @param {string} [command]  Whose help to read when it is wrong.
+ * @returns {number}  Throws ERR_NCLUST_USAGE.
+ */
+export function readCount({ lines, since }, otherwise, command = 'events') {
+  if (lines === undefined) return since === undefined ? otherwise : Infinity;
+  if (/^\d{1,6}$/.test(lines) && Number(lines) <= LINES_MAX) return Number(lines);
+  throw usage(`--lines is "${lines}"; accepted: a whole number from 0 to ${LINES_MAX}.`, helpOf(command));
+}
+
+/**
+ * @param {Record<string, any>} options
+ * @returns {(type: string) => boolean}  Throws ERR_NCLUST_USAGE.
+ */
+function readTypes({ type }) {
+  if (type === undefined) return () => true;
+  const wanted = String(type).split(',').map((one) => one.trim());
+  if (wanted.some((one) => !/^[a-z-]+(:[a-z*-]+)?\*?$/.test(one))) throw usage(`--type is "${type}"; accepted: types such as "died,gave-up", or "rollout:*" for all that begin so.`, THEY_ARE);
+  const unknown = wanted.find((one) => !one.endsWith('*') && !EVENT_TYPES.includes(one));
+  if (unknown !== undefined) throw usage(`There is no event of the type "${unknown}".`, [...meantBy(unknown), THEY_ARE].join(' '));
+  return (given) => wanted.some((one) => (one.endsWith('*') ? given.startsWith(one.slice(0, -1)) : one === given));
+}
+
+/** What may have been meant. @param {string} type @returns {string[]}  A question, or nothing. */
+function meantBy(type) {
+  const near = EVENT_TYPES.some((one) => one.startsWith(`${type}:`)) ? [`${type}:*`] : nearWords(type, EVENT_TYPES).slice(0, 3);
+  return near.length > 0 ? [`Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`] : [];
+}
+
+/** @param {string} command */
+function helpOf(command) {
+  return `See: nclust help ${command}`;
+}
+
+/** @param {string} message @param {string} hint */
+function usage(message, hint) {
+  return new NclustError('ERR_NCLUST_USAGE', message, { hint });
+}
+
+/** @typedef {Pick<import('../shared/wire/protocol.js').SlotStatus, 'id'|'name'|'namespace'>} Named */
+
+/** An app that is meant, and which of its slots. @typedef {{name: string, ids: number[]|null}} Meant  `ids`: null for all. */
+
+/**
+ * The apps that targets mean: those in the list, and those that the log alone still knows.
+ * @param {string[]} targets
+ * @param {object} o
+ * @param {Named[]} o.slots
+ * @param {LoggedEvent[]} o.events
+ * @returns {Meant[]}  Each app once. Throws ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_BAD_SELECTOR.
+ */
+export function appsMeant(targets, { slots, events }) {
+  const known = knownSlots(slots, events);
+  /** @type {Map<string, Meant>} */
+  const meant = new Map();
+  for (const target of targets) {
+    const found = meaningOf(target, slots.length > 0 && target === 'all' ? slots : known);
+    if (found.length === 0) throw notFound(target, known);
+    for (const one of found) {
+      const before = meant.get(one.name);
+      meant.set(one.name, before?.ids && one.ids ? { name: one.name, ids: [...new Set([...before.ids, ...one.ids])] } : before ? { name: one.name, ids: null } : one);
+    }
+  }
+  return [...meant.values()];
+}
+
+/**
+ * @param {Named[]} slots
+ * @param {LoggedEvent[]} events
+ * @returns {Named[]}
+ */
+function knownSlots(slots, events) {
+  const names = new Map(slots.map((slot) => [`${slot.name}\t${slot.id}`, slot]));
+  for (const { app, namespace = 'default', id = -1 } of events) {
+    if (app !== undefined && !names.has(`${app}\t${id}`)) names.set(`${app}\t${id}`, { name: app, namespace, id });
+  }
+  return [...names.values()];
+}
+
+/**
+ * As everywhere: a name, else a namespace, else an id, else a pattern.
+ * @param {string} target
+ * @param {Named[]} known
+ * @returns {Meant[]}
+ */
+function meaningOf(target, known) {
+  const whole = (/** @type {Named[]} */ found) => [...new Set(found.map(({ name }) => name))].map((name) => ({ name, ids: null }));
+  if (target === 'all') return whole(known);
+  const named = known.filter(({ name }) => name === target);
+  if (named.length > 0) return whole(named);
+  const inSpace = known.filter(({ namespace }) => namespace === target);
+  if (inSpace.length > 0) return whole(inSpace);
+  const slot = known.find(({ id }) => String(id) === target);
+  if (slot) return [{ name: slot.name, ids: [slot.id] }];
+  const pattern = namePattern(target);
+  return pattern ? whole(known.filter(({ name }) => pattern.test(name))) : [];
+}
+
+/** @param {string} target @param {Named[]} known */
+function notFound(target, known) {
+  const near = nearWords(target, [...new Set(known.map(({ name }) => name))]);
+  const message = target === 'all' ? 'There is no app in the list, and none in the log of events.' : `There is no app, namespace or id "${target}" in the list, nor in the log of events.`;
+  return new NclustError('ERR_NCLUST_APP_NOT_FOUND', message, { hint: near.length > 0 ? `Did you mean ${near.slice(0, 5).map((name) => `"${name}"`).join(' or ')}?` : 'See: nclust list', data: { target } });
+}
+
+/**
+ * @param {Meant[]} meant
+ * @returns {(event: LoggedEvent) => boolean}
+ */
+export function isAbout(meant) {
+  const ids = new Map(meant.map((one) => [one.name, one.ids]));
+  return ({ app, id }) => app !== undefined && ids.has(app) && (id === undefined || ids.get(app)?.includes(id) !== false);
+}
+
+/**
+ * A line for each event; with --json as it is in the log.
+ * @param {{events: LoggedEvent[]}} data
+ * @param {import('../render/list.js').View} view
+ * @returns {string}
+ */
+export function renderEvents({ events }, { options, paint }) {
+  if (options.json) return events.map((event) => `${JSON.stringify(event)}\n`).join('');
+  return events.map((event) => {
+    const style = eventStyle(event);
+    const words = oneLine(eventWords(event));
+    // The date always: who follows for days must not guess.
+    return `${paint('dim', clockTime(event.at, 0))} ${paint('cyan', whose(event))} ${style ? paint(style, words) : words}\n`;
+  }).join('');
+}
+
+/** As in front of log lines: "3|api". @param {LoggedEvent} event */
+function whose({ app, id }) {
+  if (app === undefined) return 'nclust';
+  return oneLine(id === undefined ? app : `${id}|${app}`);
 }

@@ -3,6 +3,7 @@ import { newToken, outcome } from '../cli/outcome.js';
 import { keptApps } from '../client/not-running.js';
 import { readLiveList, readSavedList, runningPm2 } from '../import/pm2-list.js';
 import { takeOver } from '../import/take-over.js';
+import { renderList } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
@@ -92,4 +93,22 @@ function tell(context, { source, apps, present, refused, warnings }) {
 function explained(error, pid) {
   if (pid === null || !(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NOT_UP') return error;
   return new NclustError(error.code, error.message, { hint: 'Where PM2 holds its port: pm2 kill, then nclust restart all', data: error.data, cause: error });
+}
+
+/**
+ * @param {Imported} imported
+ * @param {import('../render/list.js').View} view
+ * @returns {string}
+ */
+export function renderImported({ isDryRun, apps, all }, view) {
+  if (!isDryRun) return all.length > 0 ? renderList({ slots: all }, view) : '';
+  return apps.map((app) => `${describe(app)}\n`).join('');
+}
+
+/** @param {Imported['apps'][number]} app */
+function describe({ name, mode, instances, stopped, script, args, variables }) {
+  const many = instances === 1 ? mode : `${mode}, ${instances} instances`;
+  const state = stopped === 0 ? '' : stopped === instances ? ', stopped' : `, ${stopped} of them stopped`;
+  const words = args.length > 0 ? ` ${args.map((word) => (/\s/.test(word) ? JSON.stringify(word) : word)).join(' ')}` : '';
+  return `${name} (${many}${state}): ${script}${words}${variables.length > 0 ? `  with ${variables.join(', ')}` : ''}`;
 }

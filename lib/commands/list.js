@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { SORT_FIELDS } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
 
@@ -76,4 +77,57 @@ function checkOrder(order) {
   const [field, direction = 'asc', ...more] = order.split(':');
   if (Object.hasOwn(SORT_FIELDS, field) && ['asc', 'desc'].includes(direction) && more.length === 0) return;
   throw new NclustError('ERR_NCLUST_USAGE', `--sort is "${order}"; accepted: ${Object.keys(SORT_FIELDS).join(', ')}, each with :asc (the default) or :desc.`);
+}
+
+/**
+ * The processes of an app, or all. Finds nothing for a name that is not there, as PM2: scripts loop over the answer.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} words  The name, or nothing.
+ * @returns {Promise<{slots: SlotStatus[]}>}
+ */
+export async function slotsNamed(context, [name]) {
+  const client = await context.running();
+  if (!client) return { slots: [] };
+  const { slots } = await client.request('list');
+  return { slots: name === undefined ? slots : slots.filter((/** @type {SlotStatus} */ slot) => slot.name === name) };
+}
+
+/**
+ * The same for a name that has to be there.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} words  The name.
+ * @returns {Promise<{slots: SlotStatus[]}>}  Throws ERR_NCLUST_APP_NOT_FOUND.
+ */
+export async function idsNamed(context, words) {
+  const found = await slotsNamed(context, words);
+  if (found.slots.length > 0) return found;
+  throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `There is no app "${words[0]}" in the list.`, { hint: 'See: nclust list' });
+}
+
+/** @typedef {{slots: import('../shared/wire/protocol.js').SlotStatus[]}} Slots */
+
+/** @param {Slots} data */
+export function pidsOf({ slots }) {
+  return slots.filter(({ pid }) => pid !== 0).map(({ pid }) => pid);
+}
+
+/** @param {Slots} data */
+export function idsOf({ slots }) {
+  return slots.map(({ id }) => id);
+}
+
+/**
+ * @param {Slots} data
+ * @returns {string}  One a line; nothing when there are none.
+ */
+export function renderPids(data) {
+  return pidsOf(data).map((pid) => `${pid}\n`).join('');
+}
+
+/**
+ * @param {Slots} data
+ * @returns {string}  As PM2 prints it: "[ 1, 2 ]".
+ */
+export function renderIds(data) {
+  return `${inspect(idsOf(data), { maxArrayLength: null, breakLength: Infinity })}\n`;
 }

@@ -1,4 +1,6 @@
 import { notRunning } from '../client/not-running.js';
+import { formatBytes } from '../render/slots.js';
+import { oneLine } from '../render/text.js';
 import { reachListed } from './apps/targets.js';
 
 /**
@@ -15,4 +17,27 @@ export async function flush(context, words) {
   const client = await context.present();
   if (!client) throw notRunning(context);
   return client.request('flush');
+}
+
+/**
+ * Has every log file opened anew.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} _words
+ * @param {Record<string, any>} options
+ * @returns {Promise<{}>}  Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
+ */
+export async function reloadLogs(context, _words, { json }) {
+  const client = await context.present();
+  if (!client) throw notRunning(context);
+  const done = await client.request('reloadLogs');
+  if (!json) context.talk('Every log file is open anew.');
+  return done;
+}
+
+/**
+ * @param {{files: {path: string, bytes: number}[]}} data
+ * @returns {string}
+ */
+export function renderFlushed({ files }) {
+  return files.length === 0 ? 'There was nothing to empty.\n' : files.map(({ path, bytes }) => `Flushed ${oneLine(path)} (${formatBytes(bytes)})\n`).join('');
 }

@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { carryOut } from '../cli/await-change.js';
 import { newToken } from '../cli/outcome.js';
-import { sayNotRunning } from '../client/not-running.js';
+import { notRunning, sayNotRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
-import { untilItHangs } from './hang.js';
 
 /** @typedef {import('../shared/wire/protocol.js').Hello} Hello */
 
@@ -88,4 +87,59 @@ function notAllReplaced(error) {
     data: error.data,
     cause: error,
   });
+}
+
+/** @typedef {import('../client/client.js').Client} Client */
+
+const PAUSE_MS = 5_000;
+
+/** Each of these questions has 10 s of its own, and a control that hangs may be ended and replaced in that time. */
+const UNANSWERED = 3;
+
+/**
+ * Asks the manager now and then whether it is there, while something is waited for that may take as long as it needs.
+ * @param {Pick<Client, 'request'>} client
+ * @param {AbortSignal} over  Ends the asking.
+ * @returns {Promise<never>}  Rejects with ERR_NCLUST_DAEMON_UNREACHABLE after half a minute without an answer. Never settles otherwise.
+ */
+export function untilItHangs(client, over) {
+  return new Promise((_, reject) => {
+    let unanswered = 0;
+    /** @type {NodeJS.Timeout} */
+    let timer;
+    const later = () => {
+      if (!over.aborted) timer = setTimeout(ask, PAUSE_MS);
+    };
+    const ask = () => {
+      client.request('hello').then(() => {
+        unanswered = 0;
+        later();
+      }, (error) => {
+        unanswered += 1;
+        // A connection that cannot be made again ends what is waited for as well.
+        if (unanswered < UNANSWERED) later();
+        else reject(error);
+      });
+    };
+    over.addEventListener('abort', () => clearTimeout(timer), { once: true });
+    later();
+  });
+}
+
+/**
+ * @param {import('../cli/context.js').Context} context
+ * @returns {Promise<{hello: import('../shared/wire/protocol.js').Hello}>}  Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
+ */
+export async function ping(context) {
+  const client = await context.running();
+  if (!client?.hello) throw notRunning(context);
+  return { hello: client.hello };
+}
+
+/**
+ * @param {{hello: import('../shared/wire/protocol.js').Hello}} data
+ * @returns {string}
+ */
+export function renderPing({ hello }) {
+  return `pong: nclust ${hello.version}, keeper pid ${hello.keeperPid}, control pid ${hello.controlPid}\n`;
 }

@@ -1,5 +1,10 @@
+import { createInterface } from 'node:readline';
 import { newToken, outcome } from '../cli/outcome.js';
-import { reachListed } from './apps/targets.js';
+import { streamLogs } from '../client/log-stream.js';
+import { nothingThere } from '../client/not-running.js';
+import { oneLine } from '../render/text.js';
+import { NclustError } from '../shared/errors.js';
+import { absoluteScripts, reachListed } from './apps/targets.js';
 
 /**
  * Sends a line to the standard input of an app.
@@ -13,4 +18,107 @@ export async function send(context, [word, ...line], options) {
   const { client, targets } = await reachListed(context, [word]);
   const { slots } = await client.request('sendInput', { target: targets[0], input: `${line.join(' ')}\n`, token: newToken() });
   return outcome(context, client, slots, { done: 'Sent the line to', json: options.json });
+}
+
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
+
+/**
+ * What is typed goes to an app line by line, and what it writes is shown, until one side has had enough. The app is left alone then.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} words  The target, and what ends a line for the app.
+ * @returns {AsyncGenerator<{entries: LogEntry[]}, void, void>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and
+ *   ERR_NCLUST_BAD_SELECTOR when several processes are meant.
+ */
+export async function* attach(context, [word, separator = '\n']) {
+  const client = await context.running();
+  if (!client) throw nothingThere(context, [word]);
+  const [named] = await absoluteScripts(context, client, [word]);
+  // Nothing, to hear whether a line would arrive.
+  const { slots: [{ id, name }] } = await client.request('sendInput', { target: named, input: '' });
+  const target = String(id);
+  context.talk(`What you type goes to "${name}" (id ${id}). Ctrl-D or Ctrl-C ends that; the app goes on.`);
+
+  const stop = new AbortController();
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  let sent = Promise.resolve();
+  lines.on('line', (line) => {
+    sent = sent.then(() => client.request('sendInput', { target, input: `${line}${separator}`, token: newToken() })).catch((error) => sayRefusal(context, error));
+  });
+  const end = () => {
+    stop.abort();
+    void client.close();
+  };
+  lines.once('close', () => void sent.then(end));
+  const release = context.onInterrupt(end);
+  try {
+    yield* streamLogs(client, { targets: [target], follow: true, lines: 0 }, { talk: context.talk, signal: stop.signal });
+  } finally {
+    release();
+    lines.close();
+    process.stdin.destroy();
+  }
+}
+
+/**
+ * One line that could not be sent is no reason to stop: the app may be on its way back.
+ * @param {import('../cli/context.js').Context} context
+ * @param {unknown} error
+ */
+function sayRefusal({ talk }, error) {
+  if (!(error instanceof NclustError)) throw error;
+  talk(error.message);
+}
+
+/** @typedef {import('../shared/wire/protocol.js').TriggerReply} TriggerReply */
+
+/**
+ * Calls a custom action of apps.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} words  The target, the action, its parameters.
+ * @returns {Promise<{replies: TriggerReply[], exitStatus: number}>}  Of the processes that have the action; 1 when one of them did not reply. Throws
+ *   ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS and ERR_NCLUST_NO_ACTION.
+ */
+export async function trigger(context, [word, action, params]) {
+  const { client, targets } = await reachListed(context, [word]);
+  const { replies } = /** @type {{replies: TriggerReply[]}} */ (await client.request('trigger', { targets, action, token: newToken(), ...(params === undefined ? {} : { params }) }));
+  const called = replies.filter(({ outcome }) => !['no-action', 'no-node', 'no-process'].includes(outcome));
+  if (called.length === 0) throw nobodyHas(word, action, replies);
+  return { replies: called, exitStatus: called.every(({ outcome }) => outcome === 'replied') ? 0 : 1 };
+}
+
+/**
+ * @param {string} word
+ * @param {string} action
+ * @param {TriggerReply[]} replies
+ */
+function nobodyHas(word, action, replies) {
+  if (replies.every(({ outcome }) => outcome === 'no-process')) return new NclustError('ERR_NCLUST_NO_PROCESS', `No process of "${word}" runs.`, { hint: 'See: nclust list' });
+  const actions = [...new Set(replies.flatMap((reply) => reply.actions ?? []))];
+  const hint = actions.length > 0 ? `There ${actions.length === 1 ? 'is' : 'are'}: ${actions.join(', ')}` : 'An app registers one with process.send({type: "axm:action", data: {action_name}}), or the package tx2. See docs/messages.md.';
+  return new NclustError('ERR_NCLUST_NO_ACTION', `No process of "${word}" has registered the action "${action}".`, { hint, data: { actions } });
+}
+
+/**
+ * What the app writes, as it is.
+ * @param {{entries: import('../shared/wire/protocol.js').LogEntry[]}} data
+ * @returns {string}
+ */
+export function renderAttached({ entries }) {
+  return entries.map(({ line }) => `${line}\n`).join('');
+}
+
+/**
+ * A line for each process: what the action returned, or why there is nothing.
+ * @param {{replies: TriggerReply[]}} data
+ * @returns {string}
+ */
+export function renderReplies({ replies }) {
+  return replies.map((reply) => `[${oneLine(reply.name)}:${reply.id}] ${textOf(reply)}\n`).join('');
+}
+
+/** @param {TriggerReply} reply */
+function textOf({ outcome, reply, reason }) {
+  if (outcome === 'replied') return typeof reply === 'string' ? reply : JSON.stringify(reply);
+  if (outcome === 'silent') return `did not reply in time${reason ? `: ${reason}` : ''}`;
+  return outcome === 'exited' ? 'ended before it replied' : oneLine(reason ?? outcome);
 }

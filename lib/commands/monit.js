@@ -26,7 +26,7 @@ export async function monit(context, _words, options) {
 async function watch(context) {
   const { stdin, stdout } = process;
   const [{ runLoop }, { createSource }, { createTerminal }, { BLOCKS, PLAIN }] = await Promise.all([
-    import('../monit/loop.js'), import('../monit/source.js'), import('../monit/terminal.js'), import('../monit/sparkline.js'),
+    import('../monit/loop.js'), import('../monit/source.js'), import('../monit/terminal.js'), import('../monit/trends.js'),
   ]);
   const terminal = createTerminal({ input: stdin, output: stdout });
   // However it ends: before an error is printed, and before the process is gone.

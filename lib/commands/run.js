@@ -4,9 +4,8 @@ import { readStartOptions, separateExitCodes } from '../config/options/options.j
 import { readConfig } from '../config/file/read.js';
 import { runForeground } from '../run/run.js';
 import { takeHome } from '../run/home.js';
-import { watchZombies } from '../run/first-process.js';
-import { shapeOf } from '../run/line-shape.js';
-import { listenToSignals } from '../run/signals.js';
+import { listenToSignals, watchZombies } from '../run/first-process.js';
+import { shapeOf } from '../run/output.js';
 import { createSink } from '../run/sink.js';
 import { NclustError } from '../shared/errors.js';
 

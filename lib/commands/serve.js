@@ -1,11 +1,9 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../cli/await-change.js';
-import { buildSpec } from '../config/spec/build.js';
-import { appVersion } from '../config/spec/app-version.js';
+import { appVersion, buildSpec } from '../config/spec/build.js';
 import { readStartOptions } from '../config/options/options.js';
-import { readServeSettings, VARIABLES, wishesOf } from '../serve/settings.js';
-import { defaultServeName, serveScript, serveVariables } from '../serve/variables.js';
+import { defaultServeName, readServeSettings, serveScript, serveVariables, VARIABLES, wishesOf } from '../serve/settings.js';
 import { checkSpec } from '../shared/spec/spec.js';
 import { NclustError } from '../shared/errors.js';
 import { newToken, outcome } from '../cli/outcome.js';

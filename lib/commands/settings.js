@@ -1,6 +1,9 @@
+import { renderColumns } from '../render/table.js';
+import { oneLine } from '../render/text.js';
+import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
-import { checkKey, describeSettings, withKey } from '../shared/settings/settings.js';
-import { readSettingsFile } from '../shared/settings/settings-file.js';
+import { unservedSentence } from '../shared/settings/listen-address.js';
+import { checkKey, checkSetting, describeSettings, readSettingsFile, withKey } from '../shared/settings/settings.js';
 
 /**
  * A setting of the whole home, or all of them. Needs no manager.
@@ -16,4 +19,79 @@ export async function get(context, [key]) {
   for (const problem of problems) context.talk(`In the settings "${file}" ${problem}.`);
   const all = describeSettings(given);
   return { settings: key === undefined ? all : withKey(all, key), key: key ?? null };
+}
+
+/**
+ * Changes a setting of the whole home.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} words  Key and value.
+ * @param {Record<string, any>} options
+ * @returns {Promise<{settings: import('../shared/settings/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ */
+export async function set(context, [key, value], { json }) {
+  checkSetting(key, value); // Before a manager is started for it.
+  const client = await context.manager();
+  // A manager of an earlier version does not tell.
+  const { settings, unserved = null } = await client.request('set', { key, value });
+  if (!json) context.talk(`"${key}" is ${value} now.`);
+  if (!json && unserved) context.talk(unservedSentence(unserved));
+  return { settings: withKey(settings, key) };
+}
+
+/**
+ * Goes back to the default of a setting.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} words  The key.
+ * @param {Record<string, any>} options
+ * @returns {Promise<{settings: import('../shared/settings/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ */
+export async function unset(context, [key], { json }) {
+  const client = await context.manager();
+  const { settings, wasSet } = await client.request('unset', { key });
+  const [shown] = withKey(settings, key);
+  if (!json) context.talk(`"${key}" ${wasSet ? 'is not set any more' : 'was not set'}${shown ? `; the default is ${shown.value}` : ''}.`);
+  return { settings: shown ? [shown] : [] };
+}
+
+/**
+ * Changes several settings. All of them are looked at before the first is changed.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} words  One text of keys and values.
+ * @param {Record<string, any>} options
+ * @returns {Promise<{settings: import('../shared/settings/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ */
+export async function multiset(context, [text], options) {
+  const words = text.trim().split(/\s+/);
+  if (words.length % 2 === 1) throw new NclustError('ERR_NCLUST_USAGE', `"${text}" has ${words.length} words; accepted: pairs of a key and a value.`);
+  const pairs = Array.from({ length: words.length / 2 }, (_, at) => [words[2 * at], words[2 * at + 1]]);
+  for (const [key, value] of pairs) checkSetting(key, value);
+  const settings = [];
+  for (const pair of pairs) settings.push(...(await set(context, pair, options)).settings);
+  return { settings };
+}
+
+/**
+ * PM2's word for both: prints settings, or changes one.
+ * @param {import('../cli/context.js').Context} context
+ * @param {string[]} words  The key and the value, the key, or nothing.
+ * @param {Record<string, any>} options
+ * @returns {Promise<Awaited<ReturnType<typeof get>>>}  Throws as get and set do.
+ */
+export async function conf(context, words, options) {
+  if (words.length < 2) return get(context, words);
+  return { ...(await set(context, words, options)), key: words[0] };
+}
+
+/** @typedef {import('../shared/settings/settings.js').ShownSetting} ShownSetting */
+
+/**
+ * @param {{settings: ShownSetting[], key: string|null}} data
+ * @param {import('../render/list.js').View} view
+ * @returns {string}  Of one key the bare value, for scripts.
+ */
+export function renderSettings({ settings, key }, { paint }) {
+  if (key !== null) return settings.map(({ value }) => `${oneLine(value)}\n`).join('');
+  /** @type {import('../render/table.js').Cell[][]} */
+  const rows = settings.map((one) => [one.key, { text: one.value, style: one.isSet ? 'green' : null }, { text: one.isSet ? one.help : `${one.help} (default)`, style: 'grey' }]);
+  return renderColumns(rows, { paint }).map((line) => `${line}\n`).join('');
 }

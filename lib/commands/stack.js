@@ -1,5 +1,5 @@
 import { NclustError } from '../shared/errors.js';
-import { oneWorker } from './one-worker.js';
+import { oneWorker } from './profile.js';
 
 /** @typedef {import('../profile/stack.js').Frame} Frame */
 

@@ -1,6 +1,13 @@
+import { spawn } from 'node:child_process';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeWebAddress } from '../shared/settings/web-target.js';
+import { checkHome } from '../client/check-home.js';
+import { NclustError } from '../shared/errors.js';
+import { replaceFile } from '../shared/host/replace-file.js';
+import { homePaths } from '../shared/paths.js';
+import { writeWebAddress } from '../shared/settings/listen-address.js';
+import { readSettingsFile, readSettingsText } from '../shared/settings/settings.js';
 
 /** @typedef {{isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[]}} WebShown */
 /** @typedef {{isOn: false, wasOn: boolean}} WebEnded */
@@ -20,7 +27,7 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
   const answer = await client.request('web', { listen, mayAct: allowActions, allowRemote, isNewToken: newToken });
   if (!json) for (const sentence of sentencesOf(answer)) context.talk(sentence);
   const opener = openerIn(context.home);
-  if (open) await (await import('./open-browser.js')).openBrowser(answer.url, { opener, talk: context.talk });
+  if (open) await openBrowser(answer.url, { opener, talk: context.talk });
   else if (newToken) await rm(opener, { force: true });
   return answer;
 }
@@ -34,7 +41,7 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
 async function end(context, isQuiet) {
   const client = await context.running();
   /** @type {WebEnded} */
-  const answer = client ? await client.request('web', { isOff: true }) : (await import('./web-off.js')).forgetDashboard(context.home);
+  const answer = client ? await client.request('web', { isOff: true }) : forgetDashboard(context.home);
   await rm(openerIn(context.home), { force: true });
   if (!isQuiet) context.talk(client ? `The dashboard ${answer.wasOn ? 'is not served any more' : 'was not served'}.` : `No nclust runs in "${context.home}", so no dashboard is served.${answer.wasOn ? ' The next one will serve none either.' : ''}`);
   return answer;
@@ -53,4 +60,67 @@ function sentencesOf({ port, takenPorts, mayAct, isRemote, host }) {
     ...(isRemote ? [`Others can reach ${writeWebAddress({ host, port })}, and nothing is encrypted: who listens on the way has the token. Better: 127.0.0.1 and a tunnel (ssh -L ${port}:127.0.0.1:${port} host), or a proxy with TLS that sets Host and Origin (see docs/web.md).`] : []),
     'It stays until: nclust web --off',
   ];
+}
+
+const KEYS = ['web.listen', 'web.actions', 'web.allow_remote'];
+
+/**
+ * Ends the dashboard of a home where no manager runs: the next one will serve none, and nobody gets in with the old token any more.
+ * @param {string} home
+ * @returns {{isOn: false, wasOn: boolean}}  Whether the next one would have served it. Throws ERR_NCLUST_SETTINGS_FILE, and what checkHome throws.
+ */
+function forgetDashboard(home) {
+  const { settings, webToken } = homePaths(home);
+  const { given, values, broken } = readSettingsFile(settings);
+  if (broken !== null) throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings in "${settings}" cannot be changed: ${broken}.`, { hint: 'Mend the file or move it away; nothing was changed.' });
+  const isSet = KEYS.some((key) => Object.hasOwn(given, key));
+  if (isSet || existsSync(webToken)) checkHome(home); // A file that root leaves here the owner of the home could not read.
+  if (isSet) writeWithout(settings);
+  rmSync(webToken, { force: true });
+  return { isOn: false, wasOn: values['web.listen'].kind !== 'none' };
+}
+
+/** @param {string} file */
+function writeWithout(file) {
+  const kept = Object.entries(JSON.parse(readSettingsText(file) ?? '{}')).filter(([key]) => !KEYS.includes(key));
+  try {
+    replaceFile(file, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`);
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`, { hint: 'Make room on the disk or mend the permissions of the home, then repeat the command.', cause: error });
+  }
+}
+
+/**
+ * Shows an address in the browser of the desktop. The token must not stand in a command line, which everybody on the machine can read: so the browser is given
+ * a file, for this user alone, that leads there.
+ * @param {string} url
+ * @param {object} o
+ * @param {string} o.opener  The file. Replaced.
+ * @param {(sentence: string) => void} o.talk  Told when there is no browser.
+ * @returns {Promise<void>}  Never rejects.
+ */
+async function openBrowser(url, { opener, talk }) {
+  const program = process.platform === 'darwin' ? 'open' : 'xdg-open';
+  try {
+    rmSync(opener, { force: true });
+    writeFileSync(opener, `<!doctype html>\n<meta charset="utf-8">\n<title>nclust</title>\n<meta http-equiv="refresh" content="0;url=${url}">\n`, { mode: 0o600, flag: 'wx' });
+    await new Promise((resolve, reject) => {
+      const child = spawn(program, [opener], { detached: true, stdio: 'ignore' });
+      child.once('error', reject).once('spawn', () => resolve(undefined));
+      child.unref();
+    });
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    talk(`No browser was opened (${program}: ${code ?? message}). Copy the address into yours.`);
+  }
+}
+
+/**
+ * The address, alone, so that scripts can take it.
+ * @param {WebAnswer} answer
+ * @returns {string}
+ */
+export function renderWeb(answer) {
+  return answer.isOn ? `${answer.url}\n` : '';
 }

@@ -1,7 +1,6 @@
 import { readEvents } from '../shared/event-log.js';
 import { homePaths } from '../shared/paths.js';
-import { appsMeant, isAbout } from './event-scope.js';
-import { readCount, readSince } from './event-options.js';
+import { appsMeant, isAbout, readCount, readSince } from './events.js';
 
 /** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
 /** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */

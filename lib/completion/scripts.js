@@ -1,4 +1,73 @@
-import { FILES } from './candidates.js';
+/** @typedef {import('../cli/table/row.js').Command} Command */
+
+/**
+ * What a word of a command line may be.
+ * @typedef {object} Vocabulary
+ * @property {Command[]} commands
+ * @property {(command: Command) => string[]} flagsOf  All options of a command, as commander writes them.
+ * @property {() => Promise<string[]>} apps  Names, namespaces and ids. Asked only when a target may stand there.
+ * @property {() => string[]} settings  Keys of `nclust set`.
+ */
+
+/** What the shell completes by itself: it knows files better. */
+export const FILES = ':files';
+
+/**
+ * The words that may stand where the cursor is.
+ * @param {string[]} words  Behind "nclust"; the last one is what was typed of the word at the cursor, and may be empty.
+ * @param {Vocabulary} vocabulary
+ * @returns {Promise<string[]>}  Those that begin with it. FILES among them: paths as well.
+ */
+export async function candidates(words, vocabulary) {
+  const typed = words.at(-1) ?? '';
+  const before = words.slice(0, -1);
+  const found = await possible(before, typed, vocabulary);
+  return [...new Set(found)].filter((word) => word === FILES || word.startsWith(typed));
+}
+
+/**
+ * @param {string[]} before
+ * @param {string} typed
+ * @param {Vocabulary} vocabulary
+ * @returns {Promise<string[]>}
+ */
+async function possible(before, typed, { commands, flagsOf, apps, settings }) {
+  const name = before.find((word) => !word.startsWith('-'));
+  if (name === undefined) return typed.startsWith('-') ? ['--help', '--version', '--color', '--no-color'] : [...commands.map((command) => command.name), 'help'];
+  if (name === 'help') return commands.map((command) => command.name);
+  if (before.includes('--')) return [FILES];
+  const command = commands.find((one) => one.name === name || one.aliases?.includes(name));
+  if (!command) return [];
+  const flags = flagsOf(command);
+  if (typed.startsWith('-')) return flags.flatMap(spellings);
+  const pending = flags.find((flag) => spellings(flag).includes(before.at(-1) ?? ''));
+  if (pending && takesValue(pending)) return /path|folder|file|program/.test(pending) ? [FILES] : [];
+  return wordsFor(command, before.slice(before.indexOf(name) + 1), { apps, settings });
+}
+
+/**
+ * @param {Command} command
+ * @param {string[]} given  Behind its name.
+ * @param {Pick<Vocabulary, 'apps'|'settings'>} o
+ * @returns {Promise<string[]>}
+ */
+async function wordsFor({ name, words = '' }, given, { apps, settings }) {
+  if (name === 'completion') return given.length === 0 ? ['bash', 'zsh', 'fish', 'install', 'uninstall'] : ['bash', 'zsh', 'fish'];
+  if (['set', 'get', 'unset'].includes(name)) return given.length === 0 ? settings() : [];
+  if (!words) return [];
+  const targets = /id|name|app|target/.test(words) ? [...(await apps()), ...(words.includes('all') ? ['all'] : [])] : [];
+  return /script|file|path|folder|config/.test(words) ? [...targets, FILES] : targets;
+}
+
+/** @param {string} flags  "-i, --instances <number>". */
+function spellings(flags) {
+  return flags.split(/[\s,|]+/).filter((word) => word.startsWith('-'));
+}
+
+/** @param {string} flags */
+function takesValue(flags) {
+  return flags.includes('<');
+}
 
 // What a shell reads at its start. It asks nclust itself on every TAB, so that apps, commands and options are those of now.
 

@@ -1,5 +1,4 @@
 import { shellQuote } from '../shared/shell-quote.js';
-import { quotePath } from './quote-path.js';
 
 /** @typedef {import('./settings.js').Deployment} Deployment */
 /** @typedef {import('./settings.js').HookName} HookName */
@@ -81,4 +80,15 @@ export function shareLine(path) {
   return `${path.endsWith('/') ? `mkdir -p "$root/shared/"${name}\n` : ''}mkdir -p "$(dirname "$release/"${name})"
 rm -rf "$release/"${name}
 ln -s "$root/shared/"${name} "$release/"${name}`;
+}
+
+/**
+ * A path on a host, as one word of a shell. What begins with "~/", and what is relative, counts from the home there, which only the shell there knows.
+ * @param {string} path
+ * @returns {string}
+ */
+export function quotePath(path) {
+  if (path.startsWith('/')) return shellQuote(path);
+  const rest = path.replace(/^~(\/|$)/, '').replace(/\/+$/, '');
+  return rest === '' ? '"$HOME"' : `"$HOME"/${shellQuote(rest)}`;
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { availableCpus } from '../shared/host/cpus.js';
 import { systemLimits } from '../shared/host/system-limits.js';
 import { homePaths } from '../shared/paths.js';
-import { readSettingsFile } from '../shared/settings/settings-file.js';
+import { readSettingsFile } from '../shared/settings/settings.js';
 import { readVersion } from '../shared/version.js';
 
 /** @typedef {import('../shared/wire/protocol.js').Hello} Hello */

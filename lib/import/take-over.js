@@ -1,9 +1,7 @@
-import { readEntry } from '../config/file/entry.js';
-import { settleEntry } from '../config/file/settle-entry.js';
+import { readEntry, settleEntry } from '../config/file/entry.js';
 import { snapshot } from '../config/spec/build.js';
 import { specOfEntry } from '../config/spec/of-entry.js';
-import { pm2Entry } from './pm2-entry.js';
-import { splitEnvironment } from './pm2-environment.js';
+import { pm2Entry, splitEnvironment } from './pm2-entry.js';
 
 /** @typedef {import('../shared/spec/spec.js').AppSpec} AppSpec */
 /** @typedef {import('./pm2-list.js').Pm2Record} Pm2Record */

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
+import { absoluteScripts } from '../commands/apps/targets.js';
+import { readConfig, readNames } from '../config/file/read.js';
+import { isConfigName } from '../config/find.js';
 import { snapshot } from '../config/spec/build.js';
+import { withVersioning } from '../config/spec/git.js';
 import { NclustError } from '../shared/errors.js';
-import { isConfig, namesGiven, readGiven } from './config-given.js';
-import { readTargets } from './targets.js';
 
 /** @typedef {import('./calls.js').Ask} Ask */
-/** @typedef {import('./config-given.js').Choice} Choice */
 /** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 /** @typedef {(sentence: string) => void} OnWarning */
 
@@ -34,7 +35,7 @@ export async function startGiven(ask, what, { force, onWarning, ...words }) {
  * @param {Choice & {onWarning: OnWarning}} choice
  * @returns {Promise<SlotStatus[]>}
  */
-export async function renewGiven(ask, how, what, { onWarning, ...choice }) {
+async function renewGiven(ask, how, what, { onWarning, ...choice }) {
   const { specs, file, warnings } = await readGiven(what, choice);
   warnings.forEach(onWarning);
   if (specs.length === 0) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `${file === null ? 'The object' : `"${file}"`} holds no apps.`, { hint: 'Put some into its list "apps"; docs/config.md has an example.' });
@@ -96,4 +97,78 @@ async function listedOf(ask, what, choice) {
   const there = names.filter((name) => slots.some((slot) => slot.name === name));
   if (there.length > 0) return there;
   throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `None of its apps is in the list: ${names.map((name) => `"${name}"`).join(', ')}.`, { data: { names } });
+}
+
+/** @typedef {import('../config/config-types.js').ConfigExport} ConfigExport */
+
+/**
+ * Which part of a config is meant.
+ * @typedef {object} Choice
+ * @property {string} [env]  Whose `env_<name>` counts.
+ * @property {string|string[]} [only]  Names of apps. Default: all.
+ */
+
+/**
+ * Whether this is a config, in words or by the path of its file; anything else names apps.
+ * @param {unknown} what
+ * @returns {boolean}
+ */
+function isConfig(what) {
+  if (typeof what === 'string') return isConfigName(what);
+  if (Array.isArray(what)) return what.some((one) => typeof one === 'object' && one !== null);
+  return typeof what === 'object' && what !== null;
+}
+
+/**
+ * @param {unknown} what  A path, or what a config file would hold.
+ * @param {Choice} choice
+ * @returns {ReturnType<typeof readConfig>}
+ */
+async function readGiven(what, choice) {
+  const config = await readConfig(wanted(what, choice));
+  return { ...config, specs: await withVersioning(config.specs) };
+}
+
+/**
+ * @param {unknown} what
+ * @param {Choice} choice
+ * @returns {Promise<string[]>}  The names of its apps.
+ */
+async function namesGiven(what, choice) {
+  return (await readNames(wanted(what, choice))).names;
+}
+
+/**
+ * @param {unknown} what
+ * @param {Choice} choice
+ * @returns {import('../config/file/read.js').Wanted}
+ */
+function wanted(what, { env = undefined, only = undefined }) {
+  return {
+    ...(typeof what === 'string' ? { file: what } : { value: what }),
+    env: env ?? null,
+    only: only === undefined ? null : [only].flat().join(','),
+    cwd: process.cwd(),
+    shell: process.env,
+    node: { file: process.execPath, version: process.version },
+  };
+}
+
+/** @typedef {string|number|readonly (string|number)[]} Targets  A name, an id, a namespace, the path of a script, "all", "/pattern/", or several of them. */
+
+/**
+ * @param {Targets} targets
+ * @param {import('./calls.js').Ask} ask
+ * @returns {Promise<string[]>}  As the manager understands them.
+ */
+export async function readTargets(targets, ask) {
+  const words = asWords(targets);
+  return absoluteScripts({ cwd: process.cwd() }, { request: ask }, words);
+}
+
+/** @param {unknown} targets @returns {string[]}  Throws ERR_NCLUST_USAGE. */
+function asWords(targets) {
+  const list = Array.isArray(targets) ? targets : [targets];
+  if (list.length > 0 && list.every((one) => typeof one === 'number' || (typeof one === 'string' && one !== ''))) return list.map(String);
+  throw new NclustError('ERR_NCLUST_USAGE', `The target is ${JSON.stringify(targets)}; accepted: a name, an id, a namespace, "all", "/pattern/", or a list of them.`);
 }

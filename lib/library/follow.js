@@ -1,7 +1,10 @@
 import { openClient } from '../client/client.js';
 import { connectOnly } from '../client/connect.js';
+import { streamLogs } from '../client/log-stream.js';
 import { notRunning } from '../client/not-running.js';
-import { NclustError } from '../shared/errors.js';
+import { MOMENT_FORMS, parseMoment, readGrep } from '../config/options/log-query.js';
+import { asNclustError, NclustError } from '../shared/errors.js';
+import { readTargets } from './changes.js';
 
 /** @typedef {import('../client/client.js').Client} Client */
 
@@ -18,10 +21,10 @@ const MAX_FRUITLESS = 5;
 /**
  * A connection of its own: who reads slowly holds up nobody else.
  * @param {string} home
- * @param {import('./subscription.js').Beginning} o
+ * @param {Beginning} o
  * @returns {Promise<Client>}  It does not start a manager. Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
  */
-export async function openForReading(home, { signal, onClient }) {
+async function openForReading(home, { signal, onClient }) {
   const reach = (/** @type {AbortSignal|undefined} */ one) => connectOnly(home, one);
   const client = await openClient(reach, reach, { isHeld: false, signal });
   if (!client) throw notRunning({ home });
@@ -33,7 +36,7 @@ export async function openForReading(home, { signal, onClient }) {
  * What happens and what apps say, over the end of one control and the start of the next.
  * @param {string} home
  * @param {{types?: string[], onMissed: (count: number|null) => void}} wishes  onMissed: so many were left out; null when nobody knows how many, because control was replaced.
- * @param {import('./subscription.js').Beginning} o
+ * @param {Beginning} o
  * @returns {AsyncGenerator<BusEvent, void, void>}  Ends with the manager.
  */
 export async function* followEvents(home, { types, onMissed }, o) {
@@ -67,4 +70,156 @@ async function isBack(client) {
     if (error instanceof NclustError && error.code === 'ERR_NCLUST_CONNECTION_LOST') return false;
     throw error;
   }
+}
+
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
+
+/**
+ * Which lines.
+ * @typedef {object} LogWishes
+ * @property {import('./changes.js').Targets} [targets]  Default: all.
+ * @property {boolean} [follow]  Go on with new lines. Default: false.
+ * @property {number} [lines]  How many at most of what is kept, of each file. Default: 15; with `since`: all.
+ * @property {('out'|'err')[]} [streams]
+ * @property {number|string|Date} [since]  Milliseconds since 1970, or how long ago: "2h".
+ * @property {number|string|Date} [until]
+ * @property {string|RegExp} [grep]
+ * @property {import('../shared/logs/level.js').Level} [level]
+ * @property {(lines: number) => void} [onMissed]  So many were left out, because this program reads too slowly.
+ * @property {() => void} [onGap]  What was written meanwhile is in no file any more.
+ */
+
+/**
+ * @param {string} home
+ * @param {LogWishes} wishes
+ * @param {Beginning} o
+ * @returns {AsyncGenerator<LogEntry, void, void>}  Ends with what is kept, or with `follow` when the manager does.
+ */
+export async function* followLogs(home, { targets, follow = false, since, until, grep, onMissed = () => {}, onGap = () => {}, ...same }, o) {
+  const { lines, streams, level } = same;
+  const wishes = { follow, lines, streams, level, since: readMoment('since', since), until: readMoment('until', until), grep: readPattern(grep) };
+  const client = await openForReading(home, o);
+  const named = targets === undefined ? {} : { targets: await readTargets(targets, (method, params) => client.request(method, params)) };
+  const pages = streamLogs(client, { ...named, ...wishes }, { talk: () => {}, signal: o.signal, onCaughtUp: o.onReady, onMissed, onGap });
+  for await (const { entries } of pages) yield* entries;
+}
+
+/** @param {string} key @param {number|string|Date|undefined} value */
+function readMoment(key, value) {
+  if (value === undefined) return undefined;
+  const moment = typeof value === 'string' ? parseMoment(value, Date.now()) : Number(value);
+  if (moment !== null && Number.isFinite(moment)) return Math.max(0, Math.round(moment));
+  throw new NclustError('ERR_NCLUST_USAGE', `${key} is ${JSON.stringify(value)}; accepted: a Date, ${MOMENT_FORMS}.`);
+}
+
+/** @param {string|RegExp|undefined} grep */
+function readPattern(grep) {
+  if (grep instanceof RegExp) return { source: grep.source, flags: grep.flags.replace(/[^imsu]/g, '') };
+  return grep === undefined ? undefined : readGrep(grep);
+}
+
+/**
+ * What goes on until somebody has had enough. It begins at once; what it brings waits for next(), within bounds.
+ * @template T
+ * @typedef {import('../index.js').Subscription<T>} Subscription
+ */
+
+/**
+ * @typedef {object} Beginning
+ * @property {AbortSignal} signal  Aborted when somebody has had enough.
+ * @property {() => void} onReady
+ * @property {(client: Client) => void} onClient  The connection it has made; the subscription closes it.
+ */
+
+/**
+ * @template T
+ * @param {(o: Beginning) => AsyncGenerator<T, void, void>} begin
+ * @param {object} [o]
+ * @param {AbortSignal} [o.signal]  Ends it, without an error.
+ * @param {() => void} [o.onEnd]
+ * @returns {Subscription<T>}  It keeps the program alive from the first next() until its end; `break` ends it.
+ */
+export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
+  const over = new AbortController();
+  /** @type {Client|null} */
+  let client = null;
+  let [isReady, isRead] = [false, false];
+  /** @type {() => void} */
+  let resolveReady = () => {};
+  /** @type {(error: unknown) => void} */
+  let onFailed = () => {};
+  /** @type {Promise<void>} */
+  const ready = new Promise((resolve, reject) => { [resolveReady, onFailed] = [resolve, reject]; });
+  ready.catch(() => {}); // Who does not ask for it is told by next().
+
+  const items = begin({
+    signal: over.signal,
+    onReady,
+    onClient(opened) {
+      client = opened;
+      hold();
+      if (over.signal.aborted) void client.close();
+    },
+  });
+  // Begins it. What comes first is kept for the first next().
+  /** @type {Promise<IteratorResult<T, undefined>>|null} */
+  let first = take();
+  first.catch(() => {});
+
+  signal?.addEventListener('abort', end, { once: true });
+  if (signal?.aborted) end();
+
+  /** @returns {Promise<IteratorResult<T, undefined>>} */
+  async function take() {
+    try {
+      const item = await items.next();
+      if (item.done) end();
+      return item.done ? { done: true, value: undefined } : item;
+    } catch (error) {
+      // Its connection was closed under it.
+      if (over.signal.aborted) return { done: true, value: undefined };
+      onFailed(asNclustError(error));
+      end();
+      throw asNclustError(error);
+    }
+  }
+
+  // Until it is ready somebody may wait for that alone.
+  function hold() {
+    client?.hold(isRead || !isReady);
+  }
+
+  function onReady() {
+    isReady = true;
+    hold();
+    resolveReady();
+  }
+
+  function end() {
+    if (over.signal.aborted) return;
+    signal?.removeEventListener('abort', end);
+    over.abort();
+    onReady();
+    void client?.close();
+    onEnd();
+  }
+
+  /** @type {Subscription<T>} */
+  const self = {
+    ready,
+    next() {
+      isRead = true;
+      hold();
+      const item = first ?? take();
+      first = null;
+      return item;
+    },
+    async return() {
+      end();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]: () => self,
+  };
+  if (Symbol.asyncDispose) Object.assign(self, { [Symbol.asyncDispose]: async () => void (await self.return()) });
+  return self;
 }

@@ -1,14 +1,13 @@
 import { fileURLToPath } from 'node:url';
-import { endManager } from '../client/library-end-manager.js';
+import { endManager } from '../client/end-manager.js';
 import { checkKey, withKey } from '../shared/settings/settings.js';
-import { applyGiven, beginAgain, endApps, startGiven } from './changes.js';
-import { createSubscription } from './subscription.js';
-import { readTargets } from './targets.js';
+import { applyGiven, beginAgain, endApps, readTargets, startGiven } from './changes.js';
+import { createSubscription } from './follow.js';
 
 /** @typedef {import('./calls.js').CallOptions} CallOptions */
 /** @typedef {import('./calls.js').ChangeOptions} ChangeOptions */
-/** @typedef {import('./config-given.js').Choice} Choice */
-/** @typedef {import('./targets.js').Targets} Targets */
+/** @typedef {import('./changes.js').Choice} Choice */
+/** @typedef {import('./changes.js').Targets} Targets */
 /** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
@@ -21,7 +20,7 @@ export class Nclust {
   #calls;
   #onWarning;
 
-  /** @type {Set<import('./subscription.js').Subscription<any>>} */
+  /** @type {Set<import('./follow.js').Subscription<any>>} */
   #subscriptions = new Set();
 
   /**
@@ -187,7 +186,7 @@ export class Nclust {
 
   /**
    * @param {{types?: string[], signal?: AbortSignal, onMissed?: (count: number|null) => void}} [o]
-   * @returns {import('./subscription.js').Subscription<any>}
+   * @returns {import('./follow.js').Subscription<any>}
    */
   events({ types, signal, onMissed = () => {} } = {}) {
     return this.#follow(async function* follow(home, beginning) {
@@ -197,12 +196,12 @@ export class Nclust {
   }
 
   /**
-   * @param {import('./follow-logs.js').LogWishes & {signal?: AbortSignal}} [o]
-   * @returns {import('./subscription.js').Subscription<import('../shared/wire/protocol.js').LogEntry>}
+   * @param {import('./follow.js').LogWishes & {signal?: AbortSignal}} [o]
+   * @returns {import('./follow.js').Subscription<import('../shared/wire/protocol.js').LogEntry>}
    */
   logs({ signal, ...wishes } = {}) {
     return this.#follow(async function* follow(home, beginning) {
-      const { followLogs } = await import('./follow-logs.js');
+      const { followLogs } = await import('./follow.js');
       yield* followLogs(home, wishes, beginning);
     }, signal);
   }
@@ -225,7 +224,7 @@ export class Nclust {
 
   /**
    * @template T
-   * @param {(home: string, o: import('./subscription.js').Beginning) => AsyncGenerator<T, void, void>} follow
+   * @param {(home: string, o: import('./follow.js').Beginning) => AsyncGenerator<T, void, void>} follow
    * @param {AbortSignal} [signal]
    */
   #follow(follow, signal) {

@@ -1,5 +1,7 @@
+import { put } from './screen.js';
+
 /** Keys and what they do; a heading has no key. @type {[keys: string, does: string][]} */
-export const HELP = [
+const HELP = [
   ['', 'The table'],
   ['up down  j k', 'the row above, below; PgUp PgDn, Home End (g G)'],
   ['Enter  Space', 'show or hide the workers of an app; right and left, too'],
@@ -26,7 +28,7 @@ export const HELP = [
   ['q  Ctrl-C', 'quit'],
 ];
 
-export const KEY_COLUMNS = 17;
+const KEY_COLUMNS = 17;
 
 /**
  * The page of the keys, its sentences broken into lines.
@@ -47,4 +49,17 @@ function broken(text, width) {
     else lines.push(word);
   }
   return lines;
+}
+
+/**
+ * @param {import('./screen.js').Screen} screen
+ * @param {import('./layout.js').Box} box
+ * @param {import('./state.js').State} state
+ */
+export function drawHelp(screen, box, { helpTop }) {
+  for (const [at, { keys, does }] of helpLines(box.width).slice(helpTop, helpTop + box.height).entries()) {
+    const y = box.y + at;
+    put(screen, does === '' ? { x: 1, y, text: keys, style: 'cyan' } : { x: 3, y, text: keys, style: 'bold' });
+    put(screen, { x: 3 + KEY_COLUMNS, y, text: does });
+  }
 }

@@ -1,9 +1,8 @@
 import { createKeyReader } from './keys.js';
-import { createPalette } from './palette.js';
-import { difference } from './screen.js';
+import { createPalette, difference } from './screen.js';
+import { wishesOf } from './source.js';
 import { firstState, step } from './state.js';
 import { view } from './view.js';
-import { wishesOf } from './wishes.js';
 
 /** @import { Ask, MonitEvent, State } from './state.js' */
 /** @import { Terminal } from './terminal.js' */
@@ -12,7 +11,7 @@ import { wishesOf } from './wishes.js';
  * Where the figures come from, and who does what is asked. Each tells what it has through `dispatch`.
  * @typedef {object} Source
  * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Until close(). Rejects when there is no going on.
- * @property {(wishes: import('./wishes.js').Wishes) => void} follow
+ * @property {(wishes: import('./source.js').Wishes) => void} follow
  * @property {(ask: Ask) => void} ask
  * @property {() => Promise<void>} close  Idempotent.
  */

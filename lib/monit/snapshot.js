@@ -1,7 +1,7 @@
 import { formatBytes, formatUptime, needsAttention, statusStyle } from '../render/slots.js';
 import { LAST_BRANCH, renderTable } from '../render/table.js';
-import { bytes, count, delay, rate } from './figures.js';
 import { rowsOf, statusOf } from './rows.js';
+import { bytes, count, delay, rate } from './view-table.js';
 
 /** @import { MetricsSample } from '../shared/metrics.js' */
 

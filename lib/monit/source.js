@@ -1,15 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openClient } from '../client/client.js';
-import { tailEvents } from '../client/event-tail.js';
 import { connectOnly } from '../client/connect.js';
-import { homePaths } from '../shared/paths.js';
+import { tailEvents } from '../client/event-tail.js';
 import { NclustError } from '../shared/errors.js';
-import { followLog } from './log-follower.js';
-import { SHOWN, SPARK_POINTS } from './trends.js';
+import { homePaths } from '../shared/paths.js';
+import { followLog } from './log-lines.js';
+import { selectedRow } from './rows.js';
+import { SHOWN, SPANS, SPARK_POINTS } from './trends.js';
 
-/** @import { Source } from './loop.js' */
 /** @import { Client } from '../client/client.js' */
-/** @import { MonitEvent } from './state.js' */
+/** @import { Source } from './loop.js' */
+/** @import { MonitEvent, State } from './state.js' */
 
 /** Nobody says when a manager is started again: its socket is knocked at, in ms. */
 const KNOCK_MS = 1_000;
@@ -128,4 +129,35 @@ const PASSING = ['ERR_NCLUST_CONNECTION_LOST', 'ERR_NCLUST_DAEMON_UNREACHABLE'];
 /** @param {unknown} error */
 function tellNothing(error) {
   if (!(error instanceof NclustError)) throw error;
+}
+
+/** The hours are asked for again this often, in ms. */
+const HOURS_MS = 60_000;
+
+/** Lines to begin with. */
+const LINES = 200;
+const LINES_OF_GREP = 1_000;
+
+/**
+ * What has to be followed for what is shown. The loop compares it with what it follows.
+ * @typedef {object} Wishes
+ * @property {{key: string, request: {targets: string[], lines: number, follow: true, grep?: {source: string, flags: string}}}|null} logs
+ * @property {{key: string, targets: string[], stepMs: number, points: number, turn: number}|null} trend  Whose history the charts need. `turn`: with another one it is needed anew.
+ */
+
+/**
+ * @param {State} state
+ * @returns {Wishes}
+ */
+export function wishesOf(state) {
+  const row = selectedRow(state);
+  if (!row) return { logs: null, trend: null };
+  // Where an id is the name of an app too, that one is shown: looking does no harm.
+  const targets = [row.app ? row.app.name : String(row.worker?.id)];
+  const { grep } = state.logs;
+  const asked = grep ? { grep: { source: grep.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags: grep === grep.toLowerCase() ? 'i' : '' }, lines: LINES_OF_GREP } : { lines: LINES };
+  return {
+    logs: { key: JSON.stringify([row.key, grep]), request: { targets, follow: true, ...asked } },
+    trend: { key: row.key, targets, ...SPANS[state.span], turn: state.span === 'hours' ? Math.floor((state.sample?.atMs ?? 0) / HOURS_MS) : 0 },
+  };
 }

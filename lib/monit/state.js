@@ -1,5 +1,4 @@
-import { onKey } from './input.js';
-import { say } from './notice.js';
+import { onKey, say } from './input.js';
 import { appendLines } from './log-lines.js';
 import { addSample, beginTrend, withHistory } from './trends.js';
 import { placeSelection } from './rows.js';

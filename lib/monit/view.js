@@ -1,16 +1,16 @@
+import { formatBytes, formatUptime } from '../render/slots.js';
+import { textWidth } from '../render/text.js';
+import { drawHelp } from './help.js';
 import { boxesOf, topOf } from './layout.js';
+import { attentionCount, rowsOf, selectedRow } from './rows.js';
 import { createScreen, put, restyle } from './screen.js';
-import { BLOCKS } from './sparkline.js';
-import { rowsOf, selectedRow } from './rows.js';
-import { drawCharts } from './view-charts.js';
-import { drawFooter, drawHeader } from './view-frame.js';
-import { drawHelp } from './view-help.js';
-import { drawLogPage, drawPanels } from './view-panels.js';
-import { drawNumbers, drawTitle } from './view-row.js';
-import { drawTable } from './view-table.js';
+import { BLOCKS } from './trends.js';
+import { drawCharts, drawLogPage, drawPanels, missedWords } from './view-panels.js';
+import { drawNumbers, drawTable, drawTitle } from './view-table.js';
 
-/** @import { State } from './state.js' */
+/** @import { Box } from './layout.js' */
 /** @import { Screen } from './screen.js' */
+/** @import { State } from './state.js' */
 
 /**
  * What a state looks like.
@@ -54,4 +54,70 @@ function drawMain(screen, boxes, state, marks) {
 /** @param {Screen} screen @param {import('./layout.js').Box} box @param {number} line */
 function select(screen, box, line) {
   if (line + 1 < box.height) restyle(screen, { x: box.x, y: box.y + 1 + line, width: box.width, style: 'inverse' });
+}
+
+/** Figures that are older than this are told to be. */
+const OLD_MS = 3_500;
+
+/** @param {Screen} screen @param {Box} box @param {State} state */
+function drawHeader(screen, box, state) {
+  const { sample, manager, nowMs } = state;
+  const age = sample ? nowMs - sample.atMs : 0;
+  if (!manager.isThere || age > OLD_MS) {
+    const words = manager.isThere ? 'The manager does not answer.' : manager.words;
+    put(screen, { ...box, text: ` ${words}${sample ? ` What is shown is ${formatUptime(age)} old.` : ''}` });
+    restyle(screen, { ...box, style: 'inverse yellow' });
+    return;
+  }
+  if (!sample) return void put(screen, { ...box, text: ' nclust monit', style: 'bold' });
+  const { host, apps, workers } = sample;
+  const attention = attentionCount(sample);
+  const right = ` ${apps.length} apps  ${workers.length} workers${attention > 0 ? `  ${attention} need a look !` : ''} `;
+  const left = [`cpu ${host.cpu.toFixed(0)}% of ${host.cores}`, `mem ${formatBytes(host.memoryUsedBytes)}/${formatBytes(host.memoryTotalBytes)}`, `load ${[host.load1, host.load5, host.load15].map((load) => load.toFixed(1)).join(' ')}`];
+  if (host.diskTotalBytes && host.diskUsedBytes !== null) left.push(`disk ${Math.round((100 * host.diskUsedBytes) / host.diskTotalBytes)}%`);
+  const at = Math.max(0, box.width - textWidth(right));
+  put(screen, { x: at, y: box.y, text: right, style: attention > 0 ? 'bold red' : '' });
+  const end = put(screen, { x: 1, y: box.y, text: 'nclust', style: 'bold', width: at - 1 });
+  let x = end + 2;
+  for (const text of left) if (x + text.length < at) x = put(screen, { x, y: box.y, text, style: 'grey' }) + 2;
+}
+
+/** @param {Screen} screen @param {Box} box @param {State} state */
+function drawFooter(screen, box, state) {
+  const { text, style } = footerOf(state, box.width);
+  put(screen, { x: box.x, y: box.y, text: ` ${text}`, style, width: box.width });
+}
+
+const PROMPTS = { filter: 'Rows with: ', search: 'Mark: ', grep: 'Only lines with: ' };
+
+/** @param {State} state @param {number} width @returns {{text: string, style: string}} */
+function footerOf(state, width) {
+  if (state.question) return { text: `${state.question.text} y/n`, style: 'bold inverse' };
+  if (state.input) return { text: `${PROMPTS[state.input.kind]}${lastPart(state.input.text, width - 24)}_`, style: 'bold' };
+  if (state.notice) return state.notice;
+  if (state.page === 'help') return { text: 'Any other key goes back', style: 'grey' };
+  if (state.page === 'logs') return { text: logFooter(state), style: 'grey' };
+  const filter = state.filter ? `Rows with "${state.filter}" (Esc: all)  ` : '';
+  return { text: `${filter}${hints(width - filter.length)}`, style: 'grey' };
+}
+
+/** The most useful ones first. */
+const HINTS = ['? help', 'q quit', 'l logs', '/ filter', 'o order', 'r reload', 'R restart', 's stop', '+ - scale', 'e events', 't 6 hours', '* expand all'];
+
+/** @param {number} width */
+function hints(width) {
+  return HINTS.reduce((text, hint) => (text.length + hint.length + 3 > width ? text : `${text}${text && '  '}${hint}`), '');
+}
+
+/** @param {State} state */
+function logFooter({ logs }) {
+  const { lines, bottomSeq } = logs;
+  const newer = bottomSeq === null ? 0 : (lines.at(-1)?.seq ?? bottomSeq) - bottomSeq;
+  const place = bottomSeq === null ? 'following' : `${newer} newer below, G follows`;
+  return `${place}${logs.grep ? ` · only "${logs.grep}"` : ''}${logs.search ? ` · marked "${logs.search}", n N` : ''}${missedWords(logs)} · / mark  & only  Esc back`;
+}
+
+/** @param {string} text @param {number} width */
+function lastPart(text, width) {
+  return [...text].slice(-Math.max(1, width)).join('');
 }

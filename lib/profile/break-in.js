@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { NclustError } from '../shared/errors.js';
-import { openDebugger, SilentProcess } from './debugger.js';
-import { listeningPorts } from './listening.js';
+import { listeningPorts, openDebugger, SilentProcess } from './debugger.js';
 
 /** @typedef {import('../client/client.js').Client} Client */
 /** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */

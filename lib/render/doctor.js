@@ -61,3 +61,21 @@ function limit(now, max, format) {
 function section(title, lines) {
   return `--- ${title}\n${lines.map((line) => `${line}\n`).join('')}`;
 }
+
+/**
+ * @param {{facts: Facts}} data
+ * @param {import('./list.js').View} view
+ * @returns {string}  Every fact about the machine: as JSON on one line, or with --tree one a line.
+ */
+export function renderMachine({ facts }, { options }) {
+  const { slots: _, ...machine } = facts;
+  return options.tree ? branch(machine, '') : `${JSON.stringify(machine)}\n`;
+}
+
+/** @param {object} value @param {string} indent @returns {string} */
+function branch(value, indent) {
+  return Object.entries(value).map(([key, one]) => {
+    if (typeof one !== 'object' || one === null) return `${indent}${key}: ${one}\n`;
+    return `${indent}${key}:\n${branch(one, `${indent}  `)}`;
+  }).join('');
+}

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { inspect } from 'node:util';
 import { completeSpec } from '../shared/spec/spec.js';
 
 /** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
@@ -147,4 +148,13 @@ const MEANINGLESS = { pmx: false, automation: false, km_link: false, windowsHide
 function watchSetting({ watch, watchOff }) {
   if (watch.length === 0 || watchOff) return false;
   return watch.length === 1 && watch[0] === '.' ? true : watch;
+}
+
+/**
+ * The same as jlist for the eye, as PM2 prints it: not JSON.
+ * @param {{slots: import('../shared/wire/protocol.js').SlotStatus[]}} data
+ * @returns {string}
+ */
+export function renderPrettylist({ slots }) {
+  return `${inspect(slots.map(toPm2), { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: 120 })}\n`;
 }

@@ -1,10 +1,9 @@
 import { readGrep } from '../config/options/log-query.js';
-import { createLabels } from './log-label.js';
 import { prettyRecord } from './log-pretty.js';
-import { formattedRecord, jsonRecord } from './log-record.js';
 import { hasColours, mark, markerOf, withoutControls } from './log-text.js';
 import { formatTime, TIMESTAMP_FORMAT } from './log-time.js';
 import { createPaint } from './paint.js';
+import { oneLine, padEnd, textWidth } from './text.js';
 
 /** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
 /** @typedef {import('./list.js').View} View */
@@ -60,4 +59,62 @@ const paintAlways = createPaint(1);
 export function forTerminal(line) {
   const text = withoutControls(line);
   return hasColours(text) ? paintAlways('reset', text) : text;
+}
+
+/** As wide as PM2's column; it grows with the names that come, up to a width that leaves room for the line. */
+const WIDTH_MIN = 10;
+const WIDTH_MAX = 30;
+
+/** Not red, which is for errors. */
+const COLOURS = /** @type {const} */ (['cyan', 'green', 'yellow', 'magenta', 'blue']);
+
+/**
+ * Labels one below the other: "0|api      | ", an app always in the same colour.
+ * @param {import('./paint.js').Paint} paint
+ * @returns {(entry: LogEntry) => string}
+ */
+function createLabels(paint) {
+  let width = WIDTH_MIN;
+  return ({ id, name, stream }) => {
+    const label = `${id}|${oneLine(name)}`;
+    width = Math.max(width, Math.min(textWidth(label), WIDTH_MAX));
+    return `${paint(colourOf(name), padEnd(label, width))}${stream === 'err' ? paint('red', ' | ') : paint('grey', ' | ')}`;
+  };
+}
+
+/**
+ * @param {string} name
+ * @returns {typeof COLOURS[number]}
+ */
+export function colourOf(name) {
+  let hash = 0;
+  for (const character of name) hash = (Math.imul(hash, 31) + /** @type {number} */ (character.codePointAt(0))) >>> 0;
+  return COLOURS[hash % COLOURS.length];
+}
+
+/** PM2's: with the offset, as a program may read it elsewhere. */
+const FORMAT_TIMESTAMP = 'YYYY-MM-DD-HH:mm:ssZZ';
+
+/**
+ * PM2's record, on one line.
+ * @param {LogEntry} entry
+ * @returns {string}
+ */
+export function jsonRecord({ id, name, stream, line, atMs }) {
+  return JSON.stringify({ message: line, timestamp: atMs === null ? null : new Date(atMs).toISOString(), type: stream, process_id: id, app_name: name });
+}
+
+/**
+ * PM2's --format: keys and values, the message last and as it is.
+ * @param {LogEntry} entry
+ * @param {string} [format]  Of the time.
+ * @returns {string}
+ */
+export function formattedRecord({ id, name, stream, line, atMs }, format = FORMAT_TIMESTAMP) {
+  return `timestamp=${quoted(formatTime(atMs, format))} app=${quoted(name)} id=${id} type=${stream === 'err' ? 'error' : 'out'} message=${line}`;
+}
+
+/** @param {string} value */
+function quoted(value) {
+  return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }

@@ -2,7 +2,7 @@ import { formatDuration } from '../shared/units.js';
 import { renderColumns } from './table.js';
 import { oneLine } from './text.js';
 
-/** @typedef {import('../commands/apps/asked-plan.js').AskedPlan} AskedPlan */
+/** @typedef {import('../commands/apps/apply.js').AskedPlan} AskedPlan */
 /** @typedef {import('../shared/wire/protocol.js').PlanItem} PlanItem */
 /** @typedef {import('../shared/spec/diff.js').SpecChange} SpecChange */
 

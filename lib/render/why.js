@@ -2,8 +2,7 @@ import { ago, clockTime } from './time.js';
 import { isAsked } from './event-text.js';
 import { renderColumns } from './table.js';
 import { oneLine } from './text.js';
-import { answerOf } from './why-answer.js';
-import { foldEvents } from './why-fold.js';
+import { answerOf, foldEvents } from './why-answer.js';
 
 /** @typedef {import('../commands/why.js').Story} Story */
 /** @typedef {Awaited<ReturnType<typeof import('../commands/why.js').why>>} Why */

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { STOPPING } from './signals.js';
-import { zombiesOf } from './zombies.js';
 
 /** How often it is looked for dead processes that nobody collects, in ms: a dead one that is seen twice stays. */
 const LOOK_EVERY_MS = 10_000;
@@ -51,4 +49,73 @@ export function watchZombies(say) {
     clearInterval(timer);
     say(`process ${stays} is dead and nobody collects it, because Node.js is the first process of this container: start "nclust-runtime", or use "docker run --init".`);
   }, LOOK_EVERY_MS).unref();
+}
+
+/**
+ * Dead processes whose parent has to collect them.
+ * @param {number} parent
+ * @param {string} [proc]
+ * @returns {number[]}  Their pids. None where there is no /proc.
+ */
+export function zombiesOf(parent, proc = '/proc') {
+  return pidsIn(proc).filter((pid) => {
+    const stat = statOf(`${proc}/${pid}/stat`);
+    // The name in parentheses may hold spaces and parentheses itself.
+    const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return state === 'Z' && Number(ppid) === parent;
+  });
+}
+
+/** @param {string} proc */
+function pidsIn(proc) {
+  try {
+    return readdirSync(proc).filter((entry) => /^\d+$/.test(entry)).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** @param {string} file */
+function statOf(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // Gone between the two looks.
+  }
+}
+
+/** Ctrl-C in a container comes twice, from the terminal and from the shell that is its first process; what comes within so many ms is one. */
+const TWICE_MS = 300;
+
+const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
+
+/**
+ * What is to be done when this process is told something.
+ * @typedef {object} Reactions
+ * @property {(signal: string) => void} onStop  The first request to end.
+ * @property {(signal: string) => void} onHurry  Each one after that.
+ * @property {() => void} onReload
+ * @property {() => void} onReopen
+ */
+
+/**
+ * @param {Pick<NodeJS.Process, 'on'|'removeAllListeners'>} source  Its listeners so far were for a process that has not started anything.
+ * @param {Reactions} reactions
+ * @param {() => number} [nowMono]  In ms.
+ */
+export function listenToSignals(source, { onStop, onHurry, onReload, onReopen }, nowMono = () => performance.now()) {
+  let lastMono = -Infinity;
+  let hasStopped = false;
+  for (const signal of STOPPING) {
+    source.removeAllListeners(signal);
+    source.on(signal, () => {
+      if (nowMono() - lastMono < TWICE_MS) return;
+      lastMono = nowMono();
+      if (hasStopped) return onHurry(signal);
+      hasStopped = true;
+      onStop(signal);
+    });
+  }
+  source.on('SIGHUP', onReload);
+  source.on('SIGUSR2', onReopen);
 }

@@ -1,13 +1,13 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
+import { formattedRecord, jsonRecord } from '../render/log-lines.js';
+import { formatTime, TIMESTAMP_FORMAT } from '../render/log-time.js';
 import { createFrameReader } from '../shared/wire/output-frame.js';
-import { createWholeLines } from './whole-lines.js';
 
 /** @typedef {import('node:net').Socket} Socket */
 /** @typedef {import('../shared/wire/output-frame.js').FrameHead} FrameHead */
 /** @typedef {import('./sink.js').Sink} Sink */
-/** @typedef {import('./whole-lines.js').WholeLines} WholeLines */
 
 /**
  * Takes the output of the apps from control and shows it. It reads no more than is taken from it, so that in the end the app waits that writes too much:
@@ -25,7 +25,7 @@ const PATIENCE_MS = 2_000;
  * @param {string} path  Of the socket. A dead one is replaced.
  * @param {object} o
  * @param {{out: Sink, err: Sink}} o.sinks
- * @param {import('./line-shape.js').Shape} o.shape
+ * @param {Shape} o.shape
  * @param {() => void} o.onEnded  An instance has written its last.
  * @returns {Promise<Output>}  Rejects with what the system says.
  */
@@ -95,4 +95,76 @@ async function isWithin(ms, promise) {
   const first = await Promise.race([promise.then(() => true), late]);
   clearTimeout(timer);
   return first === true;
+}
+
+const NEWLINE = 0x0a;
+const LINE_END = Buffer.from('\n');
+const NOTHING = Buffer.alloc(0);
+
+/** A longer line is passed on in parts. */
+const LINE_MAX_BYTES = 64 * 1024;
+
+/**
+ * Holds back what is not a whole line yet, so that lines of several processes do not mix.
+ * @typedef {object} WholeLines
+ * @property {(bytes: Buffer) => Buffer} push  Whole lines; or a part of one that is too long, which does not end with a line end. Copies what it keeps.
+ * @property {() => Buffer} end  The line that has no end, with one.
+ */
+
+/** @returns {WholeLines} */
+export function createWholeLines() {
+  let held = NOTHING;
+  return {
+    push(bytes) {
+      const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+      const whole = all.lastIndexOf(NEWLINE) + 1;
+      const end = all.length - whole > LINE_MAX_BYTES ? endOfCharacters(all, whole) : whole;
+      held = end === all.length ? NOTHING : Buffer.from(all.subarray(end));
+      return all.subarray(0, end);
+    },
+    end() {
+      const last = held.length === 0 ? NOTHING : Buffer.concat([held, LINE_END]);
+      held = NOTHING;
+      return last;
+    },
+  };
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} from
+ * @returns {number}  Where the last whole character of UTF-8 ends; the length when it is no UTF-8.
+ */
+function endOfCharacters(bytes, from) {
+  for (let at = bytes.length - 1; at >= Math.max(from, bytes.length - 4); at--) {
+    if ((bytes[at] & 0xc0) === 0x80) continue;
+    const size = bytes[at] >= 0xf0 ? 4 : bytes[at] >= 0xe0 ? 3 : bytes[at] >= 0xc0 ? 2 : 1;
+    return at + size > bytes.length ? at : bytes.length;
+  }
+  return bytes.length;
+}
+
+/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
+/** Makes whole lines of one process what is shown of them. @typedef {(head: FrameHead, lines: Buffer) => Buffer} Shape */
+
+/**
+ * @param {{json?: boolean, format?: boolean, formatted?: boolean}} options  None of them: the bytes as they are.
+ * @returns {Shape}
+ */
+export function shapeOf({ json, format, formatted }) {
+  if (json) return byLine(jsonRecord);
+  if (format) return byLine((entry) => formattedRecord(entry));
+  if (formatted) return byLine(({ atMs, name, line }) => `${formatTime(atMs, TIMESTAMP_FORMAT)} ${name} ${line}`);
+  return (_head, lines) => lines;
+}
+
+/**
+ * @param {(entry: LogEntry) => string} textOf
+ * @returns {Shape}
+ */
+function byLine(textOf) {
+  return ({ id, name, stream, atMs }, lines) => {
+    const texts = lines.toString('utf8').replace(/\n$/, '').split('\n');
+    return Buffer.from(texts.map((line) => `${textOf({ id, name, stream, atMs, line: line.endsWith('\r') ? line.slice(0, -1) : line })}\n`).join(''));
+  };
 }

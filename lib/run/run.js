@@ -31,9 +31,9 @@ const KILLED = 137;
  * @property {Context} context  Of the command. Its home is not used.
  * @property {string} home  Of this run.
  * @property {{out: Sink, err: Sink}} sinks
- * @property {import('./line-shape.js').Shape} shape
+ * @property {import('./output.js').Shape} shape
  * @property {(sentence: string) => void} say
- * @property {(react: import('./signals.js').Reactions) => void} listen
+ * @property {(react: import('./first-process.js').Reactions) => void} listen
  */
 
 /**

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { WebSocketServer } from 'ws';
 import { onTestFinished } from 'vitest';
-import { readPageFiles } from '../../daemon/control/web/page-files.js';
+import { readPageFiles } from '../../daemon/control/web/server.js';
 
 /** As the manager sends it. */
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { serveScript, serveVariables } from '../../lib/serve/variables.js';
+import { serveScript, serveVariables } from '../../lib/serve/settings.js';
 import { takePort } from './ports.js';
 import { waitFor, within } from './wait-for.js';
 
@@ -18,7 +18,7 @@ import { waitFor, within } from './wait-for.js';
 /**
  * Runs the program behind `nclust serve` on a folder, without a manager. Ended after the test.
  * @param {string} path
- * @param {Partial<import('../../lib/serve/variables.js').ServeSettings>} [settings]
+ * @param {Partial<import('../../lib/serve/settings.js').ServeSettings>} [settings]
  * @returns {Promise<StaticServer>}
  */
 export async function startStaticServer(path, settings = {}) {

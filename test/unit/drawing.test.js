@@ -16,5 +16,5 @@ test('escape codes that are written are in the modules for the cursor and for th
 });
 
 test('lines of boxes are in the options of cli-table3, and in the frame of monit', () => {
-  expect(filesWith(/[\u2500-\u257f]/)).toEqual(['lib/monit/view-row.js', 'lib/monit/view.js', 'lib/render/table.js']);
+  expect(filesWith(/[\u2500-\u257f]/)).toEqual(['lib/monit/view-table.js', 'lib/monit/view.js', 'lib/render/table.js']);
 });

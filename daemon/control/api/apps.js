@@ -1,22 +1,21 @@
 import { resolveInstances, resolveScale } from '../../../lib/shared/host/cpus.js';
-import { filtered } from '../../../lib/shared/spec/shared-environment.js';
+import { filtered } from '../../../lib/shared/spec/environment.js';
 import { checkSpec, checkSpecChange, laterFields } from '../../../lib/shared/spec/spec.js';
 import { findApp, merge } from '../state/desired.js';
 import { NOTHING_FRESH } from '../spawn/environment.js';
 import { checkCompression } from '../logs/archive/compression.js';
-import { scaledByHand } from '../state/hand-scale.js';
+import { changeSpecs, remove, renew, resize, scaledByHand, startSpecs, stop } from '../state/changes.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
 import { renaming } from '../state/rename.js';
 import { withRoom } from '../spawn/capacity.js';
-import { isServing } from '../state/serving.js';
-import { checkCron } from '../triggers/check-cron.js';
-import { asSwitched, stopWatching, toggleWatch } from '../triggers/watch-switch.js';
+import { isServing } from '../state/registry.js';
+import { checkCron } from '../triggers/cron.js';
+import { asSwitched, stopWatching, toggleWatch } from '../triggers/watch.js';
 import { lookAtCheckouts } from '../spawn/git-checkout.js';
-import { changeSpecs, remove, renew, resize, startSpecs, stop } from '../state/changes.js';
 import { select } from '../state/selectors.js';
 import { deletedStatus } from '../status/slot-status.js';
 import { BadParams, flag, list, optional, readParams, record, text, texts, variables, withDefault } from './params.js';
-import { createTeller } from '../requests/api-progress.js';
+import { createTeller } from '../requests/progress.js';
 import { statuses } from './status.js';
 
 /** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */

@@ -4,8 +4,8 @@ import { createLineReader, errorLine, notificationLine, parseLine, resultLine, R
 import { BadParams } from './params.js';
 
 /** @import { LogEntry } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Cursor } from '../logs/history/mark.js' */
-/** @import { Page } from '../logs/history/pages.js' */
+/** @import { Cursor } from '../logs/history/contents.js' */
+/** @import { Page } from '../logs/history/history.js' */
 /** @import { RpcMessage } from '../../../lib/shared/wire/rpc.js' */
 /** @import { Duplex } from 'node:stream' */
 

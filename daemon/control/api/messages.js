@@ -4,7 +4,7 @@ import { trigger } from '../app-channel/actions.js';
 import { askAbout, reachLiving } from '../app-channel/ask-process.js';
 import { readTold } from '../app-channel/messages.js';
 import { KeeperRefusal } from '../keeper-link/link.js';
-import { subscriptionName } from './log-query.js';
+import { subscriptionName } from './logs.js';
 import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefault } from './params.js';
 
 /** @import { Told } from '../app-channel/messages.js' */

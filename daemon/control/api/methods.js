@@ -1,8 +1,7 @@
-import { applying } from './config-file.js';
+import { applying, renewing } from './config-file.js';
 import { changes } from './apps.js';
 import { UnknownMethod } from './connection.js';
-import { importing } from './importing.js';
-import { saving } from './saved-list.js';
+import { importing, saving } from './saved-list.js';
 import { tendLogFiles } from './log-files.js';
 import { followLogs } from './logs.js';
 import { messages } from './messages.js';
@@ -10,10 +9,8 @@ import { metrics } from './metrics.js';
 import { profiling } from './profiling.js';
 import { readings } from './status.js';
 import { reloading } from '../requests/reload.js';
-import { renewing } from './renewing.js';
-import { settings } from './settings.js';
+import { settings, web } from './settings.js';
 import { updating } from './update.js';
-import { web } from './web.js';
 import { METHODS } from '../../../lib/shared/wire/protocol.js';
 
 /** @import { Answer, Client } from './connection.js' */

@@ -1,6 +1,6 @@
 import { SERIES, STEPS, TICK_MS } from '../../../lib/shared/metrics.js';
 import { select } from '../state/selectors.js';
-import { subscriptionName } from './log-query.js';
+import { subscriptionName } from './logs.js';
 import { toldByApps } from './messages.js';
 import { allIds } from './status.js';
 import { BadParams, flag, optional, readParams, record, someOf, texts, wholeUpTo, withDefault } from './params.js';

@@ -19,14 +19,14 @@ export const profiling = {
   /** @type {MethodBody} */
   async stack(desk, params) {
     const question = readParams({ target: text, durationMs: withDefault(wholeUpTo(LOOK_MAX_MS), LOOK_MS) }, params);
-    const { lookAtStack } = await import('./profiling/look-at-stack.js');
+    const { lookAtStack } = await import('./profiling/profile.js');
     return lookAtStack(desk, question);
   },
 
   /** @type {MethodBody} */
   async breakIn(desk, params, client) {
     const question = readParams({ target: text, isOver: withDefault(flag, false), isLeftOpen: withDefault(flag, false) }, params);
-    const { breakIn } = await import('./profiling/break-in.js');
+    const { breakIn } = await import('./profiling/profile.js');
     return breakIn(desk, question, client);
   },
 };

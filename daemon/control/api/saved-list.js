@@ -1,12 +1,15 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec, laterFields } from '../../../lib/shared/spec/spec.js';
-import { findApp, merge, nothingDesired, replaceApp } from '../state/desired.js';
+import { checkCompression } from '../logs/archive/compression.js';
+import { withRoom } from '../spawn/capacity.js';
+import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
 import { startSpecs, stop } from '../state/changes.js';
-import { writeInNeed } from '../state/reserve.js';
-import { readSealed, writeSealed } from '../state/durable-file.js';
-import { about, finish } from './apps.js';
-import { flag, readParams, text, withDefault } from './params.js';
+import { findApp, merge, nothingDesired, replaceApp } from '../state/desired.js';
+import { readSealed, writeInNeed, writeSealed } from '../state/durable-file.js';
+import { about, finish, roomOf, WAITABLE } from './apps.js';
+import { BadParams, flag, list, readParams, record, text, withDefault } from './params.js';
 
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { AppWish, Change, Desired } from '../state/desired.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
@@ -100,4 +103,45 @@ function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope
   const app = findApp(desired, name);
   // What a later version has noted of it comes back, too.
   return app ? replaceApp(desired, { ...saved, ...app }) : desired;
+}
+
+/** Apps that come from another manager. @satisfies {Record<string, MethodBody>} */
+export const importing = {
+  /** @type {MethodBody} */
+  async import(desk, params, client) {
+    const { apps, wait, progress, token } = readParams({ ...WAITABLE, apps: list }, params);
+    const given = apps.map((app, at) => readApp(desk, app, `apps[${at}]`));
+    const receipt = desk.control.mutate('import', token, (desired) => withRoom(about(takenIn(desk, desired, given)), roomOf('Import', desk)));
+    return { slots: await finish(desk, receipt, wait, client, progress) };
+  },
+};
+
+/** @typedef {{spec: AppSpec, resting: number[]}} Given  `resting`: slots that come stopped. */
+
+/**
+ * @param {Desk} desk
+ * @param {unknown} app
+ * @param {string} path
+ * @returns {Given}  Throws BadParams, ERR_NCLUST_BAD_SPEC and ERR_NCLUST_BAD_SETTING.
+ */
+function readApp({ paths }, app, path) {
+  const { spec, resting = [] } = record(app, path);
+  if (!Array.isArray(resting) || !resting.every((slot) => Number.isInteger(slot) && slot >= 0)) throw new BadParams(`${path}.resting`, 'a list of slot numbers');
+  const checked = checkSpec(spec, `${path}.spec`);
+  if (checked.logCompress !== null) checkCompression(checked.logCompress);
+  return { spec: keepOffOwnFiles(checked, paths), resting };
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Desired} desired
+ * @param {Given[]} given
+ * @returns {Change}  Throws ERR_NCLUST_APP_EXISTS.
+ */
+function takenIn({ parts }, desired, given) {
+  return given.reduce((sum, { spec, resting }) => {
+    const started = startSpecs(sum.desired, [spec], { isForced: false, isIdle: () => false, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
+    const ids = started.up.filter((_, slot) => resting.includes(slot)).map(({ id }) => id);
+    return merge(sum, { desired: stop(started.desired, ids, 'import').desired, up: started.up.filter(({ id }) => !ids.includes(id)), gone: ids });
+  }, /** @type {Change} */ ({ desired, up: [], gone: [] }));
 }

@@ -1,5 +1,5 @@
 import { describeSettings } from '../../../lib/shared/settings/settings.js';
-import { readParams, text } from './params.js';
+import { flag, optional, readParams, text, withDefault } from './params.js';
 
 /** @import { MethodBody } from './methods.js' */
 
@@ -22,5 +22,15 @@ export const settings = {
   unset(desk, params) {
     const { key } = readParams({ key: text }, params);
     return { wasSet: desk.parts.settings.unset(key), settings: describeSettings(desk.parts.settings.given()) };
+  },
+};
+
+/** The dashboard. @satisfies {Record<string, MethodBody>} */
+export const web = {
+  /** @type {MethodBody} */
+  async web(desk, params) {
+    const { isOff, ...wish } = readParams({ isOff: withDefault(flag, false), listen: optional(text), mayAct: optional(flag), allowRemote: optional(flag), isNewToken: withDefault(flag, false) }, params);
+    if (isOff) return { isOn: false, ...(await desk.web.end()) };
+    return desk.web.begin(wish);
   },
 };

@@ -1,12 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
 import { diffSpecs } from '../../../lib/shared/spec/diff.js';
+import { laterFields } from '../../../lib/shared/spec/spec.js';
 import { findApp, specOf } from '../state/desired.js';
-import { asItRuns } from './kept-fields.js';
 
-/** @import { PlanAction, PlanItem } from '../../../lib/shared/wire/protocol.js' */
-/** @import { SpecDiff } from '../../../lib/shared/spec/diff.js' */
 /** @import { Needs } from '../../../lib/shared/spec/change-effects.js' */
+/** @import { SpecDiff } from '../../../lib/shared/spec/diff.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { PlanAction, PlanItem } from '../../../lib/shared/wire/protocol.js' */
 /** @import { AppWish, Desired, SlotWish } from '../state/desired.js' */
 
 /**
@@ -146,4 +147,42 @@ function isAskedAgain(before, after) {
 function together(diffs) {
   const byAttribute = new Map(diffs.flatMap(({ changes }) => changes).reverse().map((change) => [change.attribute, change]));
   return [...byAttribute.values()].reverse();
+}
+
+/** What Node.js versions need to run TypeScript: nclust's own addition to the arguments of the interpreter. */
+const OF_VERSION = /^--experimental-(strip|transform)-types$/;
+
+/**
+ * A wanted spec with what the shell of an earlier command decided and no file says: its variables, and which program the name of an interpreter meant. So the same
+ * file is the same wish from wherever it is applied.
+ * @template {AppSpec} Spec
+ * @param {AppSpec} spec  What runs.
+ * @param {Spec} wanted
+ * @param {boolean} isShellNew  The shell of this command is to decide anew.
+ * @returns {Spec}
+ */
+function asItRuns(spec, wanted, isShellNew) {
+  const kept = { ...laterFields(spec), ...wanted };
+  if (isShellNew) return kept;
+  return { ...kept, shellEnv: spec.shellEnv, ...(isSameWord(spec, wanted) ? interpreterOf(spec, wanted) : {}) };
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {AppSpec} wanted
+ */
+function isSameWord(spec, wanted) {
+  return spec.interpreterGiven === wanted.interpreterGiven && spec.script === wanted.script && spec.kind === wanted.kind && spec.interpreter !== 'none' && wanted.interpreter !== 'none';
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {AppSpec} wanted
+ * @returns {Partial<AppSpec>}
+ */
+function interpreterOf({ file, interpreter, interpreterArgs, interpreterEnv, nodeVersion }, wanted) {
+  const own = (/** @type {string[]} */ args) => args.filter((arg) => !OF_VERSION.test(arg));
+  const isSame = isDeepStrictEqual(own(interpreterArgs), own(wanted.interpreterArgs));
+  const isSameProgram = interpreter === wanted.interpreter;
+  return { file, interpreter, interpreterEnv, nodeVersion: isSameProgram ? wanted.nodeVersion : nodeVersion, ...(isSame && !isSameProgram ? { interpreterArgs } : {}) };
 }

@@ -1,8 +1,7 @@
 import { withLiveFields } from '../../../lib/shared/spec/change-effects.js';
 import { reload } from '../rollout/changes.js';
-import { remove, renew, resize, startSpecs, stop } from '../state/changes.js';
+import { asDeclared, remove, renew, resize, startSpecs, stop } from '../state/changes.js';
 import { findApp, merge, replaceApp } from '../state/desired.js';
-import { asDeclared } from '../state/hand-scale.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { ApplyStep } from './plan.js' */

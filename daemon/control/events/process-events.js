@@ -1,13 +1,12 @@
 import { findApp } from '../state/desired.js';
 import { seatKey, seatOfInstance } from '../state/registry.js';
 import { rolloutBegan, wishEvents } from './change-events.js';
-import { lastWords } from './last-words.js';
 
-/** @import { RecordedDeath } from '../state/slot-history.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/lifecycle.js' */
 /** @import { Desired } from '../state/desired.js' */
 /** @import { Instance, Label, Seat, World } from '../state/registry.js' */
+/** @import { RecordedDeath } from '../state/slot-history.js' */
 /** @import { Untimed } from './change-events.js' */
 
 /**
@@ -18,7 +17,7 @@ import { lastWords } from './last-words.js';
  * @param {{effects: Effect[], isOnTrial: boolean}} o
  * @returns {Untimed[]}  Without their place.
  */
-export function stepEvents(before, after, event, { effects, isOnTrial }) {
+function stepEvents(before, after, event, { effects, isOnTrial }) {
   if (event.type === 'spawned') return [{ type: 'started' }];
   if (effects.some((effect) => effect.type === 'ended')) return [{ type: 'done', isOk: effects.some((effect) => effect.type === 'ended' && effect.isOk) }];
   if (after.state === before.state) return [];
@@ -94,4 +93,36 @@ function progressOf({ desired, seats }, { name }) {
   const slots = findApp(desired, name)?.slots.filter((slot) => slot.former && slot.want === 'up') ?? [];
   const step = slots.filter(({ id, generation }) => seats.get(seatKey(id, generation))?.life.state === 'up').length;
   return { type: step === 1 ? 'rollout:canary' : 'rollout:step', step, of: slots.length };
+}
+
+/** Of what a process wrote last, the log keeps this much. */
+const LINES_KEPT = 6;
+const CHARS_KEPT = 1_000;
+const WORDS_MAX_CHARS = 300;
+
+/** "TypeError: x is not a function", "Error [ERR_X]: ...", "panic: ...", "FATAL ERROR: ...", "ConnectionError: ...". */
+const TELLING = /^\s*(?:Uncaught\s+)?(?:[\w$.]*(?:Error|Exception)\b(?: \[[^\]]+\])?|panic|fatal(?: error)?|Traceback.*)\s*:\s*\S/i;
+
+/** Lines that stand around the reason in a stack trace. */
+const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
+
+/**
+ * What of the last lines is kept.
+ * @param {string[]} lines  Oldest first.
+ * @returns {{words?: string, lines?: string[]}}  `words`: the one that says why.
+ */
+export function lastWords(lines) {
+  const words = lines.findLast((line) => TELLING.test(line)) ?? lines.findLast((line) => !AROUND.test(line));
+  const kept = endOf(lines);
+  return { ...(words ? { words: words.trim().slice(0, WORDS_MAX_CHARS) } : {}), ...(kept.length > 0 ? { lines: kept } : {}) };
+}
+
+/** @param {string[]} lines */
+function endOf(lines) {
+  let left = CHARS_KEPT;
+  return lines.slice(-LINES_KEPT).reverse().flatMap((line) => {
+    const part = line.slice(0, Math.max(0, left));
+    left -= line.length;
+    return part === '' ? [] : [part];
+  }).reverse();
 }

@@ -1,4 +1,10 @@
+import { execFile } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { uptime } from 'node:os';
+import { promisify } from 'node:util';
+import { readRollup } from '../metrics/host.js';
+
+/** @import { Reading } from '../metrics/usage.js' */
 
 /**
  * One process.
@@ -12,7 +18,7 @@ import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
  */
 
 /** USER_HZ is 100 on every Linux that Node runs on. */
-export const TICK_OF_CPU_MS = 10;
+const TICK_OF_CPU_MS = 10;
 
 /** Longer than any line of /proc/PID/stat. */
 const buffer = Buffer.allocUnsafe(2_048);
@@ -38,7 +44,7 @@ export function readProcRow(pid) {
 }
 
 /** @returns {ProcRow[]}  Of everything that runs. */
-export function readProcTable() {
+function readProcTable() {
   return readdirSync('/proc').flatMap((entry) => (isPid(entry) ? readProcRow(Number(entry)) ?? [] : []));
 }
 
@@ -57,7 +63,7 @@ export function countFds(pid) {
 }
 
 /** @param {string} path @returns {string|null} */
-export function readLine(path) {
+function readLine(path) {
   let fd = -1;
   try {
     fd = openSync(path, 'r');
@@ -84,4 +90,139 @@ function pageBytes() {
     knownPageBytes = 2 ** Math.round(Math.log2(process.memoryUsage.rss() / Number(text.split(' ')[1])));
   }
   return knownPageBytes;
+}
+
+/** @typedef {{pid: number, ppid: number, rssBytes: number, start: string}} Row  `start` and the pid are an identity; empty where the system does not tell. */
+
+/** @typedef {{bytes: number, pids: number[]}} Tree */
+
+/** How much the processes below each of these pids take together, themselves included. One that is gone is missing. @typedef {(pids: number[]) => Promise<Map<number, Tree>>} ReadTrees */
+
+/**
+ * Reads the whole process table at once, however many trees are asked for. What left its family by a double fork is still counted when it was seen in it before.
+ * @returns {ReadTrees}
+ */
+export function createTreeReader() {
+  /** By root: who was seen below it, with their identities. @type {Map<number, Map<number, string>>} */
+  let seen = new Map();
+  return async (pids) => {
+    const rows = process.platform === 'linux' ? readProcTable() : await fromPs();
+    const trees = treesOf(rows, pids, seen);
+    seen = new Map([...trees].map(([pid, members]) => [pid, new Map(members.map((row) => [row.pid, row.start]))]));
+    return new Map([...trees].map(([pid, members]) => [pid, { bytes: members.reduce((sum, row) => sum + row.rssBytes, 0), pids: members.map((row) => row.pid) }]));
+  };
+}
+
+/**
+ * What processes take that share their pages: forks of one another are counted for less than the sum of them. Costs a walk through all their mappings.
+ * @param {number[]} pids
+ * @returns {number|null}  In bytes. Null where the system does not tell.
+ */
+export function sharedBytes(pids) {
+  let sum = 0;
+  for (const pid of pids) {
+    const { pssBytes } = readRollup(pid);
+    if (pssBytes === null) return null;
+    sum += pssBytes;
+  }
+  return sum;
+}
+
+/** @returns {Promise<Row[]>} */
+async function fromPs() {
+  const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid=,rss='], { maxBuffer: 1 << 24 });
+  return stdout.split('\n').flatMap((line) => {
+    const [pid, ppid, rss] = line.trim().split(/\s+/).map(Number);
+    return Number.isInteger(rss) ? [{ pid, ppid, rssBytes: rss * 1024, start: '' }] : [];
+  });
+}
+
+/** The whole process table is read for at most this part of the time: on a machine with ten thousand processes not every second. */
+const SCAN_SHARE = 0.01;
+
+/**
+ * Reads processes with everything below them; one that is gone is missing.
+ * @param {object} [o]
+ * @param {(pid: number) => ProcRow|null} [o.readRow]
+ * @param {() => ProcRow[]} [o.readTable]
+ * @param {() => number} [o.nowMono]
+ * @returns {(roots: number[]) => Map<number, Reading>}
+ */
+export function createProcTreeReader({ readRow = readProcRow, readTable = readProcTable, nowMono = () => performance.now() } = {}) {
+  /** By root: who was seen below it. @type {Map<number, Map<number, string>>} */
+  let families = new Map();
+  let nextScanMono = -Infinity;
+
+  /** Scans known trees as well: lookAtNew() asks for new roots alone, and the known ones must stay known. @param {number[]} roots */
+  function scan(roots) {
+    const beganMono = nowMono();
+    const table = readTable();
+    // A pid that is used again is another process.
+    const known = table.flatMap(({ pid, start }) => (families.get(pid)?.get(pid) === start ? pid : []));
+    const trees = treesOf(table, [...new Set([...known, ...roots])], families);
+    nextScanMono = nowMono() + (nowMono() - beganMono) / SCAN_SHARE;
+    const found = /** @type {Map<number, ProcRow[]>} */ (/** @type {unknown} */ (trees));
+    families = new Map([...found].map(([root, members]) => [root, new Map(members.map((row) => [row.pid, row.start]))]));
+    return found;
+  }
+
+  /** @param {number} root @returns {ProcRow[]}  Those that were there at the last scan. */
+  function familyOf(root) {
+    const members = [...(families.get(root) ?? [])].flatMap(([pid, start]) => {
+      const row = readRow(pid);
+      return row?.start === start ? row : [];
+    });
+    if (members.some((row) => row.pid === root)) return members;
+    return [readRow(root) ?? []].flat();
+  }
+
+  return (roots) => {
+    const scanned = roots.length > 0 && nowMono() >= nextScanMono ? scan(roots) : null;
+    return new Map(roots.flatMap((root) => {
+      const rows = scanned?.get(root) ?? familyOf(root);
+      return rows.length === 0 ? [] : [/** @type {const} */ ([root, readingOf(root, rows)])];
+    }));
+  };
+}
+
+/**
+ * @param {number} root
+ * @param {ProcRow[]} rows
+ * @returns {Reading}
+ */
+function readingOf(root, rows) {
+  const { start } = rows.find((row) => row.pid === root) ?? rows[0];
+  return {
+    start,
+    cpuMs: rows.reduce((sum, row) => sum + row.ownTicks + row.waitedTicks, 0) * TICK_OF_CPU_MS,
+    ageMs: uptime() * 1000 - Number(start) * TICK_OF_CPU_MS,
+    memoryBytes: rows.reduce((sum, row) => sum + row.rssBytes, 0),
+    processes: rows.length,
+  };
+}
+
+/**
+ * @param {Row[]} rows
+ * @param {number[]} pids
+ * @param {Map<number, Map<number, string>>} seen
+ * @returns {Map<number, Row[]>}
+ */
+export function treesOf(rows, pids, seen) {
+  const byPid = new Map(rows.map((row) => [row.pid, row]));
+  /** @type {Map<number, Row[]>} */
+  const children = new Map();
+  for (const row of rows) {
+    const siblings = children.get(row.ppid);
+    if (siblings) siblings.push(row);
+    else children.set(row.ppid, [row]);
+  }
+  return new Map(pids.flatMap((pid) => {
+    const root = byPid.get(pid);
+    if (!root) return [];
+    const strays = [...(seen.get(pid) ?? [])].flatMap(([known, start]) => (byPid.get(known)?.start === start ? byPid.get(known) ?? [] : []));
+    const members = new Set([root, ...strays]);
+    // A set that grows while it is walked is walked to its new end.
+    for (const member of members) for (const child of children.get(member.pid) ?? []) members.add(child);
+    return [[pid, [...members]]];
+  }));
 }

@@ -13,7 +13,7 @@ import { memoryOf } from '../state/registry.js';
  * @property {import('../logs/manager-log.js').Journal} journal
  * @property {import('../events/log.js').Chronicle} chronicle
  * @property {import('../settings.js').Settings} settings
- * @property {Pick<import('../logs/own-log.js').OwnLog, 'reopen'>} ownLog
+ * @property {Pick<import('../logs/manager-log.js').OwnLog, 'reopen'>} ownLog
  * @property {import('../host/oom-kills.js').OomWatch} oom
  * @property {import('../spawn/environment.js').Environment} environment
  * @property {() => string} newInstanceId

@@ -3,7 +3,7 @@ import { createLineSplitter, endOfCharacters } from './lines.js';
 /** @import { Part } from '../../../lib/shared/logs/filter.js' */
 /** @import { LogEntry, LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { LineSplitter } from './lines.js' */
-/** @import { Mark } from './history/mark.js' */
+/** @import { Mark } from './history/contents.js' */
 /** @import { Position } from './write/open-file.js' */
 
 const NEWLINE = 0x0a;

@@ -1,11 +1,11 @@
 import { writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { outputFrame, outputSocket } from '../../../lib/shared/wire/output-frame.js';
-import { createLosses } from './write/losses.js';
+import { createLosses } from './write/log-file.js';
 
 /** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { Losses } from './write/losses.js' */
+/** @import { Losses } from './write/log-file.js' */
 /** @import { LogPlace } from './app-logs.js' */
 
 /** @typedef {Pick<LogPlace, 'instanceId'|'id'|'name'|'isMuted'|'overflow'>} Sender */

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { createDateFormat } from './date-format.js';
-import { createWholeLines } from './whole-lines.js';
+import { createRequire } from 'node:module';
+import { createWholeLines } from './lines.js';
 
-/** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
 
 /** So much of a chunk is turned into text at once, and less where that becomes much more. Strings and buffers above 128 KiB are garbage that V8 leaves lying: 38 MB of it in a flood of empty lines. */
 const SLICE_MAX_BYTES = 8 * 1024;
@@ -59,7 +59,7 @@ export function createPlainFormat() {
  */
 function formatOf(write, nowMs) {
   const lines = createWholeLines();
-  const written = (/** @type {import('./whole-lines.js').Piece[]} */ pieces, /** @type {number} */ atMs) => join(pieces.map(({ bytes, isPart }) => Buffer.from(write(bytes, atMs, isPart), 'latin1')));
+  const written = (/** @type {import('./lines.js').Piece[]} */ pieces, /** @type {number} */ atMs) => join(pieces.map(({ bytes, isPart }) => Buffer.from(write(bytes, atMs, isPart), 'latin1')));
   let sliceBytes = SLICE_FIRST_BYTES;
   return {
     push: (chunk, atMs) => written(lines.push(chunk), atMs),
@@ -144,4 +144,25 @@ function asBytes(text) {
 /** @param {Buffer[]} buffers */
 function join(buffers) {
   return buffers.length === 1 ? buffers[0] : Buffer.concat(buffers);
+}
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Points in time as text, in the words of dayjs and in local time. A second, or a millisecond where the format has some, is put into words once.
+ * @param {string} format  Such as "YYYY-MM-DDTHH:mm:ss".
+ * @returns {(atMs: number) => string}
+ */
+export function createDateFormat(format) {
+  // Loaded by who needs it: most apps do not.
+  const dayjs = /** @type {typeof import('dayjs')} */ (require('dayjs'));
+  const stepMs = /SSS/.test(format.replace(/\[[^\]]*\]/g, '')) ? 1 : 1_000;
+  let step = NaN;
+  let text = '';
+  return (atMs) => {
+    const now = Math.floor(atMs / stepMs);
+    if (now !== step) text = dayjs(atMs).format(format);
+    step = now;
+    return text;
+  };
 }

@@ -1,3 +1,8 @@
+import { closeSync, fstatSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { segmentName } from './archive/segments.js';
+
+/** @import { LogLimits } from '../settings.js' */
+
 /**
  * The manager's own log: one JSON line per event, with a stable name.
  * @typedef {(event: string, fields?: object) => void} Journal
@@ -16,5 +21,58 @@ export function createJournal(log, nowMs) {
     } catch {
       // A full disk: the manager works on without its log.
     }
+  };
+}
+
+/** How much is kept of nclust.log. It is rotated whatever the settings say: nobody looks after it. @type {LogLimits} */
+export const OWN_LOG_LIMITS = { maxSizeBytes: 10 * 1024 * 1024, interval: 'never', maxFiles: 3, maxAgeMs: Infinity, maxTotalBytes: Infinity, compress: 'gzip', homeMaxTotalBytes: Infinity };
+
+/**
+ * The manager's own log. The keeper appends to it too, and control rotates it for both.
+ * @typedef {object} OwnLog
+ * @property {(line: string) => void} write  Throws what the system says.
+ * @property {() => number} fd  Of the file as it is now, open for appending.
+ * @property {() => void} reopen  Somebody else has rotated it. Throws what the system says; then the one before is written on.
+ */
+
+/**
+ * @param {string} path
+ * @param {object} o
+ * @param {() => number} o.nowMs
+ * @param {(segment: string) => void} o.onRotated
+ * @param {number} [o.maxSizeBytes]
+ * @returns {OwnLog}  Throws what the system says.
+ */
+export function openOwnLog(path, { nowMs, onRotated, maxSizeBytes = OWN_LOG_LIMITS.maxSizeBytes }) {
+  let fd = open();
+
+  function open() {
+    return openSync(path, 'a', 0o600);
+  }
+
+  function reopen() {
+    const before = fd;
+    fd = open();
+    closeSync(before);
+  }
+
+  /** The name may lead to another file by now, or to none. */
+  function isOpen() {
+    const [ours, named] = [fstatSync(fd), statSync(path, { throwIfNoEntry: false })];
+    return ours.ino === named?.ino && ours.dev === named.dev;
+  }
+
+  return {
+    write(line) {
+      if (!isOpen()) reopen();
+      writeSync(fd, line);
+      if (fstatSync(fd).size < maxSizeBytes) return;
+      const segment = segmentName(path, nowMs());
+      renameSync(path, segment);
+      reopen();
+      onRotated(segment);
+    },
+    fd: () => fd,
+    reopen,
   };
 }

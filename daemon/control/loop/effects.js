@@ -1,14 +1,16 @@
-import { findApp, specOf } from '../state/desired.js';
-import { done } from '../state/changes.js';
-import { admit, ask, park, unpark } from './door.js';
+import { KeeperLost } from '../keeper-link/link.js';
 import { tell } from '../keeper-link/tell.js';
-import { labelFor, spawnParams, stopSettings } from '../spawn/params.js';
-import { withSecrets } from './secrets-wait.js';
 import { isOnTrial } from '../rollout/readiness.js';
+import { labelFor, spawnParams, stopSettings } from '../spawn/params.js';
+import { done } from '../state/changes.js';
+import { findApp, specOf } from '../state/desired.js';
 import { findSlot, memoryOf, openScope, seatOfInstance } from '../state/registry.js';
 
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
 /** @import { Effect } from '../policy/lifecycle.js' */
+/** @import { Values } from '../spawn/secrets.js' */
+/** @import { AppWish } from '../state/desired.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /** How each effect of the lifecycle table is brought about. @type {{[T in Effect['type']]: (core: Core, seat: Seat, effect: any) => void}} */
@@ -141,4 +143,79 @@ export function fulfil({ parts, world }, id) {
 /** @param {Core} core @param {Seat} seat @param {Extract<Effect, {type: 'bug'}>} effect */
 function bug({ parts }, seat, { state, event }) {
   parts.journal('impossible', { app: seat.name, slot: seat.slot, generation: seat.generation, state, during: event });
+}
+
+// The door through which connections come to an instance.
+
+/** Whether its event loop runs. @param {Core} core @param {Seat} seat */
+function ask(core, seat) {
+  request(core, seat, 'ask', { timeoutMs: seat.spec?.listenTimeoutMs ?? 0 }, 'answered');
+}
+
+/** From now on connections come to it. @param {Core} core @param {Seat} seat */
+function admit(core, seat) {
+  request(core, seat, 'admit', {}, 'admitted');
+}
+
+/** No connection comes to it any more; it stays, so that it can be taken back. @param {Core} core @param {Seat} seat */
+function park(core, seat) {
+  const { instanceId } = seat;
+  const instance = core.world.instances.get(instanceId ?? '');
+  if (instance) instance.isParked = true;
+  tell(core, 'park', { instanceId });
+}
+
+/** It is taken back. @param {Core} core @param {Seat} seat */
+function unpark(core, seat) {
+  request(core, seat, 'unpark', {}, 'admitted');
+}
+
+/**
+ * Asks the keeper for something that an instance has to do, and tells the seat how it went. An instance that has ended says so by itself.
+ * @param {Core} core
+ * @param {Seat} seat
+ * @param {'ask'|'admit'|'unpark'} verb
+ * @param {object} more
+ * @param {'answered'|'admitted'} done
+ */
+function request({ link, parts, dispatch }, { instanceId }, verb, more, done) {
+  if (!instanceId) return;
+  link?.request(verb, { instanceId, ...more }).then(
+    () => dispatch({ type: done, instanceId }),
+    (error) => {
+      if (error instanceof KeeperLost || error.code === 'ESRCH') return;
+      // An earlier version of the keeper has no gates: there everything is let in that lives.
+      if (error.code !== 'ENOSYS') return dispatch({ type: 'silent', instanceId });
+      parts.journal('keeper-refused', { verb, params: { instanceId }, message: error.message });
+      return dispatch({ type: done, instanceId });
+    },
+  );
+}
+
+/**
+ * Has an instance wait for its secrets, if there are any that are not at hand. One whose secrets cannot be had is refused, as if the system had done it.
+ * @param {Core} core
+ * @param {{app: AppWish, seat: Seat, spec: AppSpec, instance: Instance}} who
+ * @param {(secrets: Values) => void} start  Called at once or later, or never.
+ */
+function withSecrets(core, { app, seat, spec, instance }, start) {
+  if (Object.keys(spec.secrets).length === 0) return start({});
+  const { secrets } = core.parts.environment;
+  const known = secrets.known(app, seat.generation);
+  if (known) return start(known);
+  const { link } = core;
+  const { instanceId } = instance;
+  instance.isAwaitingSecrets = true;
+  // It may have been stopped meanwhile, or the keeper has died and everything was asked for anew.
+  const isAwaited = () => core.link === link && core.world.instances.get(instanceId) === instance;
+  secrets.need(app, seat.generation, spec).then(
+    (values) => {
+      if (!isAwaited()) return;
+      instance.isAwaitingSecrets = false;
+      start(values);
+    },
+    (error) => {
+      if (isAwaited()) core.dispatch({ type: 'refused', instanceId, message: `${error.code}: ${error.message}` });
+    },
+  );
 }

@@ -1,10 +1,7 @@
 import { TICK_MS } from '../../../lib/shared/metrics.js';
-import { isLocal } from '../../../lib/shared/settings/listen-address.js';
-import { unservedNotice } from '../../../lib/shared/settings/unserved.js';
-import { writeWebAddress } from '../../../lib/shared/settings/web-target.js';
+import { isLocal, unservedNotice, writeWebAddress } from '../../../lib/shared/settings/listen-address.js';
 
-/** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
-/** @import { Unserved } from '../../../lib/shared/settings/unserved.js' */
+/** @import { ListenTarget, Unserved } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Family } from './families.js' */
 /** @import { Exported, Metrics } from './metrics.js' */
 
@@ -33,7 +30,7 @@ const RETRY_TICKS = 5;
 export function createExports({ metrics, settings, clock, journal, version }) {
   /** @type {Outlet|null} */
   let server = null;
-  /** @type {(import('./otlp-sender.js').OtlpSender & {url: string, sentAtMs: number})|null} */
+  /** @type {(import('./otlp.js').OtlpSender & {url: string, sentAtMs: number})|null} */
   let sender = null;
   let isBusy = false;
   /** @type {Promise<unknown>} */
@@ -63,7 +60,7 @@ export function createExports({ metrics, settings, clock, journal, version }) {
     server = outlet;
     if (listen.kind === 'none' || isTooFar(listen, allowRemote)) return;
     try {
-      const { serveMetrics } = await import('./scrape-server.js');
+      const { serveMetrics } = await import('./prometheus.js');
       outlet.close = await serveMetrics(listen, collect);
       journal('metrics-served', { listen });
     } catch (error) {
@@ -79,7 +76,7 @@ export function createExports({ metrics, settings, clock, journal, version }) {
       sender = null;
     }
     if (url === 'none') return;
-    const { createOtlpSender } = await import('./otlp-sender.js');
+    const { createOtlpSender } = await import('./otlp.js');
     sender ??= { ...createOtlpSender(url), url, sentAtMs: -Infinity };
     const nowMs = clock.nowMs();
     if (Math.abs(nowMs - sender.sentAtMs) < intervalMs) return;

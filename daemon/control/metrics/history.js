@@ -1,4 +1,7 @@
-import { STEPS } from '../../../lib/shared/metrics.js';
+import { SERIES, STEPS } from '../../../lib/shared/metrics.js';
+
+/** @import { MetricsHistory, Points, SeriesName } from '../../../lib/shared/metrics.js' */
+/** @import { HistoryOptions } from './metrics.js' */
 
 /**
  * The last 10 minutes by the second and the last 6 hours by ten seconds, in two rings of 11 KB together for each series. What has never had a value takes none.
@@ -91,4 +94,42 @@ function together(values, isWorst) {
   const known = values.filter((value) => !Number.isNaN(value));
   if (known.length === 0) return NaN;
   return isWorst ? Math.max(...known) : known.reduce((sum, value) => sum + value, 0) / known.length;
+}
+
+const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
+
+/**
+ * The history as clients get it.
+ * @param {object} kept
+ * @param {import('../state/registry.js').World} kept.world
+ * @param {ReturnType<typeof createHistory<number>>} kept.slots
+ * @param {ReturnType<typeof createHistory<'host'>>} kept.machine
+ * @param {HistoryOptions} o
+ * @returns {MetricsHistory}
+ */
+export function historyOf({ world, slots, machine }, { ids, series, stepMs, points, of }) {
+  const meant = ids && new Set(ids);
+  const span = { stepMs, points };
+  const read = (/** @type {number} */ id) => new Map(series.map((name) => [name, slots.read(id, NAMES.indexOf(name), span)]));
+  const chosen = world.desired.apps.flatMap(({ spec, slots: wishes }) => {
+    const own = wishes.filter(({ id }) => meant?.has(id) ?? true);
+    return own.length > 0 && of !== 'host' ? [{ name: spec.name, own: own.map(({ id, slot }) => ({ id, slot, values: read(id) })) }] : [];
+  });
+  return {
+    stepMs,
+    endMs: slots.endMs(stepMs),
+    points,
+    workers: of === 'apps' ? [] : chosen.flatMap(({ name, own }) => own.map(({ id, slot, values }) => ({ id, name, slot, series: Object.fromEntries(values) }))).sort((a, b) => a.id - b.id),
+    apps: of === 'workers' ? [] : chosen.map(({ name, own }) => ({ name, series: Object.fromEntries(series.map((one) => [one, historyOfTogether(own.map(({ values }) => values.get(one) ?? []), SERIES[one].worst)])) })),
+    host: { cpu: machine.read('host', 0, span), memoryUsedBytes: machine.read('host', 1, span), load1: machine.read('host', 2, span) },
+  };
+}
+
+/** @param {Points[]} all @param {boolean} isWorst @returns {Points} */
+function historyOfTogether(all, isWorst) {
+  return all[0].map((_, at) => {
+    const known = all.flatMap((points) => points[at] ?? []);
+    if (known.length === 0) return null;
+    return isWorst ? Math.max(...known) : Math.round(known.reduce((sum, value) => sum + value, 0) * 100) / 100;
+  });
 }

@@ -1,14 +1,13 @@
 import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';
-import { createHistory } from './history.js';
+import { createHistory, historyOf } from './history.js';
 import { percentiles } from './latency.js';
 import { createReports, gaugesOf, ratesOf, recentLatencies } from './reports.js';
-import { createSampler } from './sampler.js';
+import { createSampler } from './usage.js';
 import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
-import { historyOf } from './history-of.js';
 
 /** @import { HostSample, MetricsHistory, MetricsSample, SeriesName, WorkerSample } from '../../../lib/shared/metrics.js' */
-/** @import { ReadPrivateMemory } from './private-memory.js' */
+/** @import { ReadPrivateMemory } from './host.js' */
 /** @import { Track } from './reports.js' */
 /** @import { ReadUsage, Usage } from './usage.js' */
 

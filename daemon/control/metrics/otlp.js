@@ -48,3 +48,73 @@ function attributesOf(labels) {
 function nanoseconds(ms) {
   return `${Math.round(ms)}000000`;
 }
+
+/** What waits for a collector that does not answer. Sums are cumulative, so what is left out costs resolution alone. */
+const QUEUE_MAX = 12;
+const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
+const TIMEOUT_MS = 5_000;
+
+/** The collector asks for the same again: https://opentelemetry.io/docs/specs/otlp/#failures-1 */
+const AGAIN = new Set([429, 502, 503, 504]);
+
+/**
+ * @typedef {object} OtlpSender
+ * @property {(body: string) => Promise<void>} send  With what waits, oldest first. Never rejects.
+ * @property {() => string|null} problem  Why the last one did not arrive.
+ * @property {() => number} lost  That will not be sent again.
+ * @property {() => void} close
+ */
+
+/**
+ * @param {string} url
+ * @param {typeof fetch} [ask]
+ * @returns {OtlpSender}
+ */
+export function createOtlpSender(url, ask = fetch) {
+  /** @type {string[]} */
+  const queue = [];
+  const closed = new AbortController();
+  /** @type {string|null} */
+  let problem = null;
+  let lost = 0;
+  let isSending = false;
+
+  /** @param {string} body @returns {Promise<boolean>}  Whether it is done with, one way or the other. */
+  async function post(body) {
+    try {
+      const response = await ask(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, redirect: 'error', signal: AbortSignal.any([closed.signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+      await response.arrayBuffer();
+      problem = response.ok ? null : `it answers with status ${response.status}`;
+      if (response.ok) return true;
+      if (AGAIN.has(response.status)) return false;
+      lost += 1;
+      return true;
+    } catch (error) {
+      const { name, message, cause } = /** @type {Error & {cause?: {code?: string}}} */ (error);
+      problem = name === 'TimeoutError' ? `it did not answer within ${TIMEOUT_MS / 1000} s` : `it cannot be reached (${cause?.code ?? message})`;
+      return false;
+    }
+  }
+
+  return {
+    async send(body) {
+      queue.push(body);
+      while (queue.length > QUEUE_MAX || (queue.length > 1 && sizeOf(queue) > QUEUE_MAX_BYTES)) {
+        queue.shift();
+        lost += 1;
+      }
+      if (isSending) return;
+      isSending = true;
+      for (let next = queue[0]; next !== undefined && (await post(next)); next = queue[0]) if (queue[0] === next) queue.shift();
+      isSending = false;
+    },
+    problem: () => problem,
+    lost: () => lost,
+    close: () => closed.abort(),
+  };
+}
+
+/** @param {string[]} texts */
+function sizeOf(texts) {
+  return texts.reduce((sum, { length }) => sum + length, 0);
+}

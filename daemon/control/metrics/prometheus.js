@@ -1,8 +1,13 @@
+import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { isIP } from 'node:net';
+
+/** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Family, Point } from './families.js' */
 
 /** The two formats that Prometheus reads: https://prometheus.io/docs/instrumenting/exposition_formats/ */
-export const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-export const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
 /**
  * @param {Family[]} families
@@ -25,13 +30,13 @@ export function expose(families, isOpenMetrics) {
 
 /** @param {Family} family @param {Point} point @returns {string[]} */
 function samplesOf({ name, type }, point) {
-  if ('value' in point) return [`${type === 'counter' ? `${name}_total` : name}${labelText(point.labels)} ${number(point.value)}`];
+  if ('value' in point) return [`${type === 'counter' ? `${name}_total` : name}${labelText(point.labels)} ${prometheusNumber(point.value)}`];
   let below = 0;
   const buckets = point.counts.map((count, at) => {
     below += count;
-    return `${name}_bucket${labelText({ ...point.labels, le: at < point.bounds.length ? number(point.bounds[at]) : '+Inf' })} ${below}`;
+    return `${name}_bucket${labelText({ ...point.labels, le: at < point.bounds.length ? prometheusNumber(point.bounds[at]) : '+Inf' })} ${below}`;
   });
-  return [...buckets, `${name}_sum${labelText(point.labels)} ${number(point.sum)}`, `${name}_count${labelText(point.labels)} ${below}`];
+  return [...buckets, `${name}_sum${labelText(point.labels)} ${prometheusNumber(point.sum)}`, `${name}_count${labelText(point.labels)} ${below}`];
 }
 
 /** @param {Record<string, string>} labels */
@@ -47,6 +52,73 @@ function escapeHelp(help, isOpenMetrics) {
 }
 
 /** In OpenMetrics bounds are floats: 1.0. @param {number} value */
-function number(value) {
+function prometheusNumber(value) {
   return Number.isFinite(value) ? String(value) : value > 0 ? '+Inf' : 'NaN';
+}
+
+const CONNECTIONS_MAX = 32;
+const REQUEST_MS = 5_000;
+
+/**
+ * Serves /metrics.
+ * @param {Exclude<ListenTarget, {kind: 'none'}>} target
+ * @param {() => Promise<Family[]>} collect
+ * @returns {Promise<() => Promise<void>>}  What ends it. Rejects with what the system says.
+ */
+export async function serveMetrics(target, collect) {
+  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: 8_192 }, (request, response) => void answer(request, response, collect));
+  server.maxConnections = CONNECTIONS_MAX;
+  const bound = target.kind === 'unix' ? checkPath(target.path) : null;
+  await new Promise((resolve, reject) => {
+    server.once('error', reject);
+    if (target.kind === 'tcp') server.listen({ host: target.host, port: target.port, exclusive: true }, () => resolve(undefined));
+    else server.listen(bound, () => resolve(undefined));
+  });
+  server.on('error', () => {}); // Of a single connection that could not be accepted.
+  const inode = target.kind === 'unix' && bound ? putInPlace(bound, target.path) : 0;
+  return () => new Promise((resolve) => {
+    if (target.kind === 'unix' && lstatSync(target.path, { throwIfNoEntry: false })?.ino === inode) rmSync(target.path, { force: true });
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+/**
+ * @param {import('node:http').IncomingMessage} request
+ * @param {import('node:http').ServerResponse} response
+ * @param {() => Promise<Family[]>} collect
+ */
+async function answer(request, response, collect) {
+  if (!isMeantForUs(request.headers.host)) return say(response, 403, 'Ask by address, or by the name "localhost".\n');
+  if (request.method !== 'GET' && request.method !== 'HEAD') return say(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
+  if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/metrics') return say(response, 404, 'There is /metrics.\n');
+  const isOpenMetrics = /application\/openmetrics-text/.test(request.headers.accept ?? '');
+  const text = expose(await collect(), isOpenMetrics);
+  return say(response, 200, request.method === 'HEAD' ? '' : text, { 'content-type': isOpenMetrics ? OPENMETRICS_TYPE : TEXT_TYPE });
+}
+
+/** A page in a browser may have its own name point here, and would then be let in. @param {string|undefined} host */
+function isMeantForUs(host) {
+  const name = (host ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  return name === '' || name === 'localhost' || isIP(name) > 0;
+}
+
+/** @param {import('node:http').ServerResponse} response @param {number} status @param {string} text @param {Record<string, string>} [headers] */
+function say(response, status, text, headers = {}) {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(text), ...headers });
+  response.end(text);
+}
+
+/** @param {string} path @returns {string}  Where to bind: the name is taken over in one step from whoever had it before. */
+function checkPath(path) {
+  const there = lstatSync(path, { throwIfNoEntry: false });
+  if (there && !there.isSocket()) throw Object.assign(new Error(`${path} is there and is no socket`), { code: 'EEXIST' });
+  return `${path}.${process.pid}`;
+}
+
+/** @param {string} bound @param {string} path @returns {number}  Its inode. */
+function putInPlace(bound, path) {
+  chmodSync(bound, 0o600);
+  renameSync(bound, path);
+  return lstatSync(path).ino;
 }

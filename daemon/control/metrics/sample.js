@@ -2,8 +2,7 @@ import { memoryOf } from '../state/registry.js';
 import { briefStatus, overviewOf } from '../status/slot-status.js';
 import { percentiles } from './latency.js';
 import { gaugesOf, ratesOf, recentLatencies } from './reports.js';
-import { sumOf, totalsOf } from './lifetime-totals.js';
-import { spentBySlot } from './spent.js';
+import { spentBySlot, sumOf, totalsOf } from './lifetime-totals.js';
 
 /** @import { AppSample, CommonSample, HttpSample, WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { AppWish, SlotWish } from '../state/desired.js' */

@@ -1,11 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import { trialOf } from '../rollout/readiness.js';
 import { findSlot, occupiedSlots, seatsOfSlot } from '../state/registry.js';
 import { outcomeOf } from './outcome.js';
 
-/** @import { Progress, WaitingPhase, Waiting } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Progress, Waiting, WaitingPhase } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Client } from '../api/connection.js' */
+/** @import { Desk } from '../api/methods.js' */
 /** @import { State } from '../policy/lifecycle.js' */
-/** @import { Receipt } from './outcome.js' */
 /** @import { Seat, World } from '../state/registry.js' */
+/** @import { Receipt } from './outcome.js' */
 
 /** @type {Partial<Record<State, WaitingPhase>>} */
 const PHASES = { starting: 'starting', soaking: 'soaking', entering: 'starting', parked: 'parked', stopping: 'draining', backoff: 'backing off' };
@@ -17,7 +20,7 @@ const PHASES = { starting: 'starting', soaking: 'soaking', entering: 'starting',
  * @param {number} nowMs
  * @returns {Progress}
  */
-export function progressOf(world, receipt, nowMs) {
+function progressOf(world, receipt, nowMs) {
   const { up, gone, token } = receipt;
   const occupied = gone.length > 0 ? occupiedSlots(world) : new Set();
   const pending = [
@@ -48,4 +51,54 @@ function waitOf(world, seat, nowMs) {
     leftMs: endsAtMs === null ? null : Math.max(0, endsAtMs - nowMs),
     detail: seat.life.state === 'starting' ? trialOf(world, seat).missing : null,
   };
+}
+
+/** A client is told at most this often, in ms. */
+const EVERY_MS = 100;
+
+/**
+ * Tells a client how far its request has come: at once, and whenever something has changed.
+ * @param {Desk} desk
+ * @param {Receipt} receipt
+ * @param {Client} client
+ * @returns {{look: () => void, close: () => void}}
+ */
+export function createTeller({ control, parts }, receipt, client) {
+  /** @type {Progress|null} */
+  let told = null;
+  /** @type {import('../host/clock.js').Cancel|null} */
+  let cancel = null;
+  let hasNews = false;
+
+  function tell() {
+    const now = progressOf(control.world, receipt, parts.clock.nowMs());
+    if (told && isSame(told, now)) return;
+    told = now;
+    client.notify('progress', now);
+    cancel = parts.clock.after(EVERY_MS, () => {
+      cancel = null;
+      if (hasNews) look();
+    });
+  }
+
+  function look() {
+    hasNews = cancel !== null;
+    if (!cancel) tell();
+  }
+
+  return { look, close: () => cancel?.() };
+}
+
+/**
+ * But for the time that has passed, which a client can count by itself.
+ * @param {Progress} one
+ * @param {Progress} other
+ */
+function isSame(one, other) {
+  return one.done === other.done && isDeepStrictEqual(one.waiting.map(what), other.waiting.map(what));
+}
+
+/** @param {Progress['waiting'][number]} waiting */
+function what({ id, phase }) {
+  return [id, phase];
 }

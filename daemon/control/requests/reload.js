@@ -6,8 +6,8 @@ import { isUp } from '../rollout/supervise.js';
 import { withRoom } from '../spawn/capacity.js';
 import { changeSpecs, renew } from '../state/changes.js';
 import { merge } from '../state/desired.js';
+import { isBeside, isServing } from '../state/registry.js';
 import { renaming } from '../state/rename.js';
-import { isBeside, isServing } from '../state/serving.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { AppWish, Change, Desired } from '../state/desired.js' */

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
-import { environmentFault } from '../../../lib/shared/spec/shared-environment.js';
-import { areVariables } from '../../../lib/shared/spec/environment.js';
+import { areVariables, environmentFault } from '../../../lib/shared/spec/environment.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { findApp } from '../state/desired.js';
 import { readWhole } from '../host/read-bounded.js';

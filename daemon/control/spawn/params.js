@@ -1,4 +1,4 @@
-import { flatten, layersOf } from '../../../lib/shared/spec/shared-environment.js';
+import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
 import { logFile } from '../../../lib/shared/paths.js';
 import { extname } from 'node:path';
 import { scopeOf } from '../state/registry.js';

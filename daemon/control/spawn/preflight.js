@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { extname, isAbsolute } from 'node:path';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
-import { flatten, layersOf } from '../../../lib/shared/spec/shared-environment.js';
+import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
@@ -141,4 +141,18 @@ function isExecutable(path) {
   } catch {
     return false; // Whatever the reason, it cannot be executed.
   }
+}
+
+/**
+ * A program that was started without naming an interpreter runs on the Node.js of the command that started it. Once that has been removed, as version
+ * managers do when they upgrade, it runs on the one that runs the manager.
+ * @param {AppSpec} spec
+ * @param {object} [o]
+ * @param {(path: string) => boolean} [o.exists]
+ * @param {{execPath: string, version: string}} [o.own]
+ * @returns {AppSpec}
+ */
+export function withPresentNode(spec, { exists = existsSync, own = process } = {}) {
+  if (spec.kind !== 'node' || spec.interpreterGiven !== null || exists(spec.file)) return spec;
+  return { ...spec, file: own.execPath, interpreter: own.execPath, nodeVersion: own.version };
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
-import { declaredLayers, flatten } from '../../../lib/shared/spec/shared-environment.js';
+import { declaredLayers, flatten } from '../../../lib/shared/spec/environment.js';
 import { readWhole } from '../host/read-bounded.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */

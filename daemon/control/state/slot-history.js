@@ -14,7 +14,7 @@ export const DEATHS_KEPT = 10;
  * @property {{generation: number, isOk: boolean}|null} ended  The generation whose program has done its work.
  * @property {Record<string, Asked>} asked  By instanceId: instances that are being retired, and why.
  * @property {import('../metrics/lifetime-totals.js').Served|null} [served]  What its instances have answered that are gone.
- * @property {import('../metrics/spent.js').Spent} [spent]
+ * @property {import('../metrics/lifetime-totals.js').Spent} [spent]
  * @property {boolean} isStray  The list had lost the slot while its process ran: it is left alone by later controls too, whose list is whole again.
  */
 

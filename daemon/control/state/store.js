@@ -2,8 +2,7 @@ import { renameSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { completeSpec } from '../../../lib/shared/spec/spec.js';
 import { nothingDesired } from './desired.js';
-import { readSealed, writeSealed } from './durable-file.js';
-import { writeInNeed } from './reserve.js';
+import { readSealed, writeInNeed, writeSealed } from './durable-file.js';
 
 /** @import { Desired, PastSpec } from './desired.js' */
 /** @import { Reading } from './durable-file.js' */

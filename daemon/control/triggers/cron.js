@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { NclustError } from '../../../lib/shared/errors.js';
 
 /** @import { Clock } from '../host/clock.js' */
 
@@ -82,4 +83,16 @@ export function cronerNextRun(pattern, afterMs) {
   const require = createRequire(import.meta.url);
   const { Cron } = /** @type {typeof import('croner')} */ (require('croner'));
   return new Cron(pattern, { paused: true }).nextRun(new Date(afterMs))?.getTime() ?? null;
+}
+
+/**
+ * A client that is no command line of ours may have sent it.
+ * @param {string} pattern  Throws ERR_NCLUST_BAD_SPEC with what croner says.
+ */
+export function checkCron(pattern) {
+  try {
+    cronerNextRun(pattern, 0);
+  } catch (error) {
+    throw new NclustError('ERR_NCLUST_BAD_SPEC', `"cronRestart" is ${JSON.stringify(pattern)}; accepted: a cron pattern (${/** @type {Error} */ (error).message}).`, { data: { keyPath: 'cronRestart' }, cause: error });
+  }
 }

@@ -1,5 +1,5 @@
 /** @import { Clock } from '../host/clock.js' */
-/** @import { ReadTrees } from '../host/process-trees.js' */
+/** @import { ReadTrees } from '../host/processes.js' */
 
 /** How often memory is looked at, in ms. */
 const TICK_MS = 1_000;

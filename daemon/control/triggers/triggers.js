@@ -20,7 +20,7 @@ import { createWatches } from './watch.js';
  * @property {import('./watcher.js').OpenWatcher} openWatcher
  * @property {import('./app-watch.js').Identify} [identify]
  * @property {import('./cron.js').NextRun} [nextRun]
- * @property {import('../host/process-trees.js').ReadTrees} readTrees
+ * @property {import('../host/processes.js').ReadTrees} readTrees
  * @property {(pids: number[]) => number|null} sharedBytes
  */
 

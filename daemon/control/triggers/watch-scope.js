@@ -1,8 +1,8 @@
 import { basename, dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path';
-import { readWatchPattern } from '../../../lib/shared/spec/watch-pattern.js';
+import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
 
 /** @import { Stats } from 'node:fs' */
-/** @import { WatchPattern } from '../../../lib/shared/spec/watch-pattern.js' */
+/** @import { WatchPattern } from '../../../lib/shared/spec/triggers.js' */
 
 /** @typedef {Pick<import('../../../lib/shared/spec/spec.js').AppSpec, 'cwd'|'watch'|'ignoreWatch'|'watchExtensions'|'watchOptions'>} WatchWishes */
 

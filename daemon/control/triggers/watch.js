@@ -1,16 +1,16 @@
 import { logFiles } from '../spawn/params.js';
 import { pidFileOf } from '../status/pid-files.js';
 import { watchForApp } from './app-watch.js';
-import { createSharedWatchers } from './shared-watchers.js';
 import { watchScope } from './watch-scope.js';
-import { loadGlobs } from './watcher.js';
+import { createSharedWatchers, loadGlobs } from './watcher.js';
 
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { WatchShown } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Desk } from '../api/methods.js' */
 /** @import { AppWish } from '../state/desired.js' */
 /** @import { AppWatch } from './app-watch.js' */
-/** @import { WatcherOptions } from './watcher.js' */
 /** @import { WatchScope } from './watch-scope.js' */
+/** @import { WatcherOptions } from './watcher.js' */
 
 /**
  * The watching of all apps.
@@ -100,4 +100,31 @@ function sameFor({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }, { o
 /** Where an app runs in the home itself, what the manager writes there is told apart by its name. @param {Desk['paths']} paths */
 function homeFiles({ home: _, ...others }) {
   return Object.values(others);
+}
+
+/**
+ * `restart --watch`: what is watched is not any more, and the other way round. Of an app that has never watched anything it is where it runs.
+ * @param {AppSpec} spec
+ * @returns {AppSpec}
+ */
+export function toggleWatch(spec) {
+  return spec.watch.length === 0 ? { ...spec, watch: ['.'], watchOff: false } : { ...spec, watchOff: !spec.watchOff };
+}
+
+/**
+ * `stop --watch`
+ * @param {AppSpec} spec
+ * @returns {AppSpec}
+ */
+export function stopWatching(spec) {
+  return { ...spec, watchOff: spec.watch.length > 0 };
+}
+
+/**
+ * Whoever says what to watch wants it watched.
+ * @param {Partial<AppSpec>} fields  That are set.
+ * @returns {Partial<AppSpec>}
+ */
+export function asSwitched(fields) {
+  return fields.watch === undefined || fields.watchOff !== undefined ? fields : { ...fields, watchOff: false };
 }

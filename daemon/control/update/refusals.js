@@ -1,3 +1,7 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+
+/** @import { Desk } from '../api/methods.js' */
+/** @import { Wanted } from '../api/update.js' */
 /** @import { Snapshot } from '../keeper-link/link.js' */
 
 const HOW = {
@@ -13,4 +17,48 @@ const HOW = {
  */
 export function describeRefusal(root, why) {
   return `The manager of "${root}" ${HOW[why ?? 'unready']}, so the one that ran before goes on.`;
+}
+
+/**
+ * A control that was asked before, and still is not the one that was asked for: was that one tried, and did not run?
+ * @param {Desk} desk
+ * @param {Wanted} wanted
+ */
+export function refuseWhatWasTakenBack(desk, { root, token }) {
+  if (!desk.control.hasSeen(token)) return;
+  const { refusedRoot, refusedWhy } = desk.control.keeper ?? {};
+  if (refusedRoot === root) throw failed(desk, describeRefusal(root, refusedWhy));
+}
+
+/**
+ * Two updates that each undo what the other has done would never end: the last one counts.
+ * @param {Desk} desk
+ * @param {Wanted} wanted
+ */
+export function refuseWhenOvertaken({ control }, { root, token }) {
+  const { tokens } = control.world.desired;
+  const later = tokens.slice(tokens.findIndex((receipt) => receipt.token === token) + 1);
+  const last = later.findLast((receipt) => receipt.root !== undefined);
+  if (last && last.root !== root) throw busy(`Another update, to "${last.root}", came after this one.`);
+}
+
+/** @param {string} message */
+export function busy(message) {
+  return new NclustError('ERR_NCLUST_UPDATE_BUSY', message, { hint: 'See which version runs with "nclust ping", and update again if it is not the one you want.' });
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Error} error
+ */
+export function noKeeper(desk, error) {
+  return failed(desk, `The keeper is gone, and no other could be started yet (${error.message}); the apps go on, and control goes on trying.`);
+}
+
+/**
+ * @param {Desk} desk
+ * @param {string} message
+ */
+export function failed({ paths }, message) {
+  return new NclustError('ERR_NCLUST_UPDATE_FAILED', message, { hint: `The reason is in ${paths.daemonLog}` });
 }

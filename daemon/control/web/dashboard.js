@@ -1,11 +1,9 @@
 import { networkInterfaces } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
-import { unservedNotice, whyUnserved } from '../../../lib/shared/settings/unserved.js';
-import { isLoopback, parseWebListen, WEB_HOST, WEB_LISTEN_FORMS, WEB_PORT, writeWebAddress } from '../../../lib/shared/settings/web-target.js';
+import { isLoopback, parseWebListen, unservedNotice, WEB_HOST, WEB_LISTEN_FORMS, WEB_PORT, whyUnserved, writeWebAddress } from '../../../lib/shared/settings/listen-address.js';
 
-/** @import { Unserved } from '../../../lib/shared/settings/unserved.js' */
-/** @import { WebAddress } from '../../../lib/shared/settings/web-target.js' */
+/** @import { Unserved, WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Dashboard } from './server.js' */
 
 /** Ports that are tried one after the other when nobody has asked for one. */

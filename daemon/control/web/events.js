@@ -1,5 +1,5 @@
 import { readLastEvents } from '../../../lib/shared/event-log.js';
-import { subscriptionName } from '../api/log-query.js';
+import { subscriptionName } from '../api/logs.js';
 import { flag, optional, readParams, text, wholeUpTo, withDefault } from '../api/params.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { isLoopback } from '../../../lib/shared/settings/web-target.js';
+import { isLoopback } from '../../../lib/shared/settings/listen-address.js';
 
-/** @import { WebAddress } from '../../../lib/shared/settings/web-target.js' */
+/** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::']);
 

@@ -1,11 +1,10 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { createAnswer } from '../api/methods.js';
-import { askedBy } from './asked-by.js';
 import { eventLog } from './events.js';
-import { withoutSecrets } from './without-secrets.js';
 
 /** @import { Answer, Client } from '../api/connection.js' */
 /** @import { Desk } from '../api/methods.js' */
+/** @import { Control } from '../control.js' */
 
 /** Who asks, in the log of events. */
 const WHO = 'the web dashboard';
@@ -108,4 +107,64 @@ function parametersOf(method, mayAct) {
     hint: isAction ? 'To let it act: nclust web --allow-actions' : 'Use the command line.',
     data: { method: method.slice(0, 100) },
   });
+}
+
+/**
+ * The same control for somebody else: what is changed through it is put down to them, in events and in records of deaths.
+ * @param {Control} control
+ * @param {string} who
+ * @returns {Control}
+ */
+function askedBy(control, who) {
+  /** @type {Control['mutate']} */
+  const mutate = (method, token, change) => control.mutate(method, token, (desired) => {
+    const changed = change(desired);
+    const before = new Set(desired.apps);
+    return { ...changed, desired: { ...changed.desired, apps: changed.desired.apps.map((app) => (before.has(app) ? app : { ...app, by: who })) } };
+  });
+  // Private fields are those of the object itself.
+  return new Proxy(control, {
+    get(target, key) {
+      if (key === 'mutate') return mutate;
+      const value = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+/** What of a spec a page is told. Whatever is added to specs is not told before it stands here. */
+const SPEC_FIELDS = [
+  'kind', 'instances', 'autorestart', 'maxRestarts', 'restartDelayMs', 'backoffMs', 'minUptimeMs', 'killTimeoutMs', 'stopSignal', 'waitReady', 'listenTimeoutMs',
+  'scheduling', 'maxSurge', 'maxUnavailable', 'rollbackWindowMs', 'metrics', 'maxMemoryBytes', 'cronRestart',
+];
+
+/**
+ * An answer without variables, secrets, and places that may hold a password.
+ * @template T
+ * @param {T} answer
+ * @returns {T}
+ */
+function withoutSecrets(answer) {
+  const { slots, notices } = /** @type {{slots?: Record<string, any>[], notices?: string[]}} */ (answer ?? {});
+  return Array.isArray(slots) ? { ...answer, slots: slots.map(shown), ...(notices ? { notices: notices.map(shownNotice) } : {}) } : answer;
+}
+
+/** Of addresses and commands in it only the beginning: users, passwords and keys stand behind that. @param {string} notice */
+function shownNotice(notice) {
+  return notice.replace(/"exec:.*" \(/s, '"exec" (').replace(/(https?:\/\/)([^\s"/?#]*@)?([^\s"?#]*)[^\s"]*/gi, '$1$3');
+}
+
+/** @param {Record<string, any>} slot */
+function shown({ effectiveEnv: _, spec, shipping, axm, ...rest }) {
+  return {
+    ...rest,
+    ...(spec ? { spec: Object.fromEntries(SPEC_FIELDS.map((key) => [key, spec[key]])) } : {}),
+    ...(axm ? { axm: { actions: axm.actions, monitor: axm.monitor } } : {}),
+    ...(shipping ? { shipping: shipping.map(shownTarget) } : {}),
+  };
+}
+
+/** A command may have a password in it. @param {{target: string}} one */
+function shownTarget(one) {
+  return { ...one, target: one.target.startsWith('exec:') ? 'exec' : one.target };
 }

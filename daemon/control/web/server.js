@@ -1,12 +1,15 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isOurName, isOurPage } from './origin.js';
-import { readPageFiles } from './page-files.js';
-import { respond } from './respond.js';
 import { createPages } from './sockets.js';
 
-/** @import { IncomingMessage } from 'node:http' */
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { Duplex } from 'node:stream' */
-/** @import { WebAddress } from '../../../lib/shared/settings/web-target.js' */
+/** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 
 const CONNECTIONS_MAX = 256;
 const REQUEST_MS = 5_000;
@@ -82,4 +85,96 @@ function refuse(socket, status) {
   socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   socket.resume();
+}
+
+/**
+ * Answers with a file of the table, and with nothing else.
+ * @param {IncomingMessage} request
+ * @param {ServerResponse} response
+ * @param {{files: Map<string, PageFile>, address: WebAddress}} o
+ */
+function respond(request, response, { files, address }) {
+  const { host } = request.headers;
+  if (!isOurName(host, address)) return respondRefuse(response, 421, 'Ask by the address itself, or by the name "localhost".\n');
+  if (request.method !== 'GET' && request.method !== 'HEAD') return respondRefuse(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
+  const file = files.get((request.url ?? '').split('?')[0]);
+  if (!file) return respondRefuse(response, 404, 'There is no such file.\n');
+  const headers = { ...protection(host), 'cache-control': 'no-cache', etag: file.etag };
+  if (request.headers['if-none-match'] === file.etag) return void response.writeHead(304, headers).end();
+  response.writeHead(200, { ...headers, 'content-type': file.type, 'content-length': file.bytes.length });
+  return void response.end(request.method === 'HEAD' ? undefined : file.bytes);
+}
+
+/**
+ * @param {ServerResponse} response
+ * @param {number} status
+ * @param {string} text
+ * @param {Record<string, string>} [more]
+ */
+function respondRefuse(response, status, text, more = {}) {
+  response.writeHead(status, { ...protection(null), 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(text), 'cache-control': 'no-store', ...more });
+  response.end(text);
+}
+
+/**
+ * The page loads what is its own, speaks to whom it came from, and is in nobody's frame.
+ * @param {string|null} host  Of browsers for which 'self' is no WebSocket. Checked before: it is written into a header.
+ */
+function protection(host) {
+  const connect = host === null ? "'none'" : `'self' ws://${host}`;
+  return {
+    'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src ${connect}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+  };
+}
+
+/** What a browser is told about a file. @typedef {{type: string, bytes: Buffer, etag: string}} PageFile */
+
+const PAGE_FOLDER = fileURLToPath(new URL('./page', import.meta.url));
+
+/** @type {Record<string, string>} */
+const TYPES = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+};
+
+/**
+ * What the command line and the page say in the same words: files of ours without imports of the system, by the path they have in the installation. A module of
+ * the page imports them as if it lay on the disk; a browser goes no higher than "/".
+ */
+const SHARED = [
+  'lib/render/death.js', 'lib/render/event-text.js', 'lib/render/time.js', 'lib/render/log-text.js', 'lib/render/why-answer.js', 'lib/shared/units.js',
+];
+
+const ROOT = new URL('../../../', import.meta.url);
+
+/** Of the package that draws the charts. @type {Record<string, string>} */
+const OF_PACKAGES = { '/uplot.js': 'uplot/dist/uPlot.esm.js', '/uplot.css': 'uplot/dist/uPlot.min.css' };
+
+/**
+ * Everything there is, by the path it is asked for with: what is not in this table is not served, whatever is asked. It is read once, so that an update of the
+ * installation cannot mix two versions of the page.
+ * @param {string} [folder]
+ * @returns {Map<string, PageFile>}  Throws what the file system says.
+ */
+export function readPageFiles(folder = PAGE_FOLDER) {
+  const { resolve } = createRequire(import.meta.url);
+  const own = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && Object.hasOwn(TYPES, extname(entry.name)))
+    .map(({ name }) => /** @type {const} */ ([name === 'index.html' ? '/' : `/${name}`, readPageFile(join(folder, name))]));
+  const borrowed = Object.entries(OF_PACKAGES).map(([path, name]) => /** @type {const} */ ([path, readPageFile(resolve(name))]));
+  const shared = SHARED.map((path) => /** @type {const} */ ([`/${path}`, readPageFile(fileURLToPath(new URL(path, ROOT)))]));
+  return new Map([...own, ...borrowed, ...shared]);
+}
+
+/** @param {string} file @returns {PageFile} */
+function readPageFile(file) {
+  const bytes = readFileSync(file);
+  return { type: TYPES[extname(file)], bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"` };
 }

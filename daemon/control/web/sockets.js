@@ -1,14 +1,12 @@
 import { hostname } from 'node:os';
+import { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
-import { resultLine } from '../../../lib/shared/wire/rpc.js';
+import { parseLine, resultLine } from '../../../lib/shared/wire/rpc.js';
 import { serveConnection } from '../api/connection.js';
-import { askForToken, NOT_AUTHENTICATED } from './ask-for-token.js';
-import { COME_AGAIN, pageStream } from './page-stream.js';
 import { createPageAnswer } from './permissions.js';
 
 /** @import { IncomingMessage } from 'node:http' */
-/** @import { Duplex } from 'node:stream' */
 /** @import { WebSocket } from 'ws' */
 
 const MESSAGE_MAX_BYTES = 64 * 1024;
@@ -86,4 +84,78 @@ export function createPages({ desk, clock, isRight: isRightNow, mayAct }) {
       for (const ws of [...strangers, ...pages]) ws.terminate();
     },
   };
+}
+
+/** What a browser is told whose connection we end: come again. */
+const COME_AGAIN = 1012;
+const NO_TEXT = 1003;
+
+/**
+ * A WebSocket as the stream of lines that a client of the socket is: what is known there of slow readers counts here, too. Each message is a line, both ways.
+ * @param {WebSocket} ws
+ * @returns {Duplex}
+ */
+function pageStream(ws) {
+  const stream = new Duplex({
+    decodeStrings: false,
+    read() {
+      ws.resume();
+    },
+    write(line, _encoding, done) {
+      // Done when the system has taken it: until then it counts as waiting.
+      if (ws.readyState === ws.OPEN) ws.send(String(line), done);
+      else done();
+    },
+    final(done) {
+      ws.close(COME_AGAIN);
+      done();
+    },
+    destroy(error, done) {
+      ws.terminate();
+      done(error);
+    },
+  });
+  ws.on('message', (data, isBinary) => {
+    if (isBinary) return ws.close(NO_TEXT);
+    // In JSON a line can only end between two words.
+    const line = `${String(data).replace(/[\r\n]+/g, ' ')}\n`;
+    if (!stream.push(line)) ws.pause();
+    return undefined;
+  });
+  ws.on('close', () => stream.destroy());
+  return stream;
+}
+
+/** How long somebody has for it, in ms. */
+const TOKEN_MS = 5_000;
+
+/** What a browser is told that has not the right token. */
+const NOT_AUTHENTICATED = 4401;
+
+/**
+ * Waits for the first message of a connection, which has to hold the token. Until then nothing else is answered.
+ * @param {WebSocket} ws
+ * @param {object} o
+ * @param {(given: unknown) => boolean} o.isRight
+ * @param {import('../host/clock.js').Clock} o.clock
+ * @param {(id: string|number) => void} o.onRight  With the id of the request, which is not answered yet.
+ * @param {() => void} o.onWrong  There was no token in time, or another one. Not called when it has left by itself.
+ */
+function askForToken(ws, { isRight, clock, onRight, onWrong }) {
+  const cancel = clock.after(TOKEN_MS, () => {
+    ws.off('message', onFirst);
+    onWrong();
+  });
+
+  /** @param {import('ws').RawData} data */
+  function onFirst(data) {
+    cancel();
+    const parsed = parseLine(String(data));
+    const { id, method, params } = 'message' in parsed ? parsed.message : {};
+    if (method === 'authenticate' && id !== undefined && id !== null && isRight(params?.token)) onRight(id);
+    else onWrong();
+  }
+
+  ws.once('message', onFirst);
+  ws.once('close', cancel);
 }

@@ -38,25 +38,25 @@ export const APPS = [
     name: 'reload', words: TARGETS_OR_FILE, brief: 'replace apps by new instances, without losing a request', help: 'replace apps by new instances, without losing a request; what is set here stays set', takesOptionsOf: 'reload',
     options: [['-a, --update-env', 'give them the variables of this shell in place of those they were started with'], NO_WAIT, ...OF_FILE, ATTACH, JSON_OPTION],
     examples: ['nclust reload api', 'nclust reload all --max-surge 2', 'nclust reload api --rollback-window 30s', 'nclust reload api --interpreter "$(nvm which 24)"'],
-    load: load(() => import('../../commands/apps/reload.js'), 'reload', changedList),
+    load: load(() => import('../../commands/apps/restart.js'), 'reload', changedList),
   },
   {
     name: 'delete', aliases: ['del'], words: TARGETS_OR_FILE, help: 'stop apps and take them out of the list', options: [NO_WAIT, ...OF_FILE, JSON_OPTION],
     examples: ['nclust delete api', 'nclust delete all'],
-    load: load(() => import('../../commands/apps/delete.js'), 'deleteApps', changedList),
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'deleteApps', changedList),
   },
   {
     name: 'scale', words: '<app> <number>', help: 'change the number of instances: N, +N, -N, max or N%', options: [NO_WAIT, JSON_OPTION],
     examples: ['nclust scale api 4', 'nclust scale api +2', 'nclust scale api -1', 'nclust scale api 50%'],
-    load: load(() => import('../../commands/apps/scale.js'), 'scale', changedList),
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'scale', changedList),
   },
   {
     name: 'reset', words: TARGETS, help: 'set the restart counters to zero', options: [JSON_OPTION],
-    load: load(() => import('../../commands/apps/reset.js'), 'reset', changedList),
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'reset', changedList),
   },
   {
     name: 'sendSignal', words: '<signal> <id|name|namespace|/pattern/|all...>', help: 'send a signal to processes', options: [JSON_OPTION],
     examples: ['nclust sendSignal SIGUSR2 api'],
-    load: load(() => import('../../commands/apps/send-signal.js'), 'sendSignal', changedList),
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'sendSignal', changedList),
   },
 ];

@@ -8,16 +8,16 @@ const UPDATE_ENV = ['-a, --update-env', 'accepted: the apps of a file get the va
 export const CONFIG = [
   {
     name: 'startOrRestart', words: '[config]', brief: 'start the apps of a config file, restart those that run', help: 'start the apps of a config file; those that run are restarted', takesOptionsOf: 'restart', options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH, JSON_OPTION],
-    load: load(() => import('../../commands/apps/start-or.js'), 'startOrRestart', changedList),
+    load: load(() => import('../../commands/apps/start.js'), 'startOrRestart', changedList),
   },
   {
     name: 'startOrReload', aliases: ['startOrGracefulReload'], words: '[config]', brief: 'start the apps of a config file, reload those that run', help: 'start the apps of a config file; those that run are reloaded, without losing a request', takesOptionsOf: 'reload', options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH, JSON_OPTION],
     examples: ['nclust startOrReload ecosystem.config.js --env production'],
-    load: load(() => import('../../commands/apps/start-or.js'), 'startOrReload', changedList),
+    load: load(() => import('../../commands/apps/start.js'), 'startOrReload', changedList),
   },
   {
     name: 'validate', words: '[config]', help: 'look at a config file, and start nothing', options: [ONLY, ENV, JSON_OPTION],
-    load: load(() => import('../../commands/validate.js'), 'validate', async () => (await import('../../commands/validated.js')).renderValidated),
+    load: load(() => import('../../commands/config.js'), 'validate', async () => (await import('../../commands/config.js')).renderValidated),
   },
   {
     name: 'init', aliases: ['ecosystem'], words: '[simple]', brief: 'write a config file to begin with', help: 'write a config file to begin with; "simple": one of three lines', options: [JSON_OPTION],
@@ -49,13 +49,13 @@ export const APPLY = [
     options: [...FROM_FILE, JSON_OPTION],
     examples: ['nclust diff', 'nclust diff nclust.config.js --env production'],
     load: async () => {
-      const [{ diff }, { renderPlan }] = await Promise.all([import('../../commands/apps/diff.js'), import('../../render/plan.js')]);
+      const [{ diff }, { renderPlan }] = await Promise.all([import('../../commands/apps/apply.js'), import('../../render/plan.js')]);
       return { run: diff, render: (data, view) => renderPlan(data, { paint: view.paint, isWhole: true }), json: planJson };
     },
   },
 ];
 
-/** @param {import('../../commands/apps/asked-plan.js').AskedPlan} data */
+/** @param {import('../../commands/apps/apply.js').AskedPlan} data */
 function planJson({ plan, left, slots }) {
   return { plan, left, slots };
 }

@@ -14,7 +14,7 @@ export const INFORMATION = [
   },
   {
     name: 'prettylist', help: 'the same for the eye; not JSON',
-    load: load(() => import('../../commands/list.js'), 'listDetailed', async () => (await import('../../render/prettylist.js')).renderPrettylist),
+    load: load(() => import('../../commands/list.js'), 'listDetailed', async () => (await import('../../render/jlist.js')).renderPrettylist),
   },
   {
     name: 'monit', aliases: ['dashboard', 'dash'], brief: 'watch apps and workers on the whole terminal', help: 'watch apps and workers on the whole terminal, with figures, logs and events; ? shows the keys, q quits', options: [JSON_OPTION],
@@ -35,7 +35,7 @@ export const INFORMATION = [
     ],
     examples: ['nclust web', 'nclust web --allow-actions --open', 'nclust web --listen 8080', 'nclust web --off'],
     load: async () => {
-      const [{ web }, { renderWeb }] = await Promise.all([import('../../commands/web.js'), import('../../commands/render-web.js')]);
+      const [{ web }, { renderWeb }] = await Promise.all([import('../../commands/web.js'), import('../../commands/web.js')]);
       return { run: web, render: renderWeb };
     },
   },
@@ -61,7 +61,7 @@ export const INFORMATION = [
       ['--type <types>', 'only these, with commas between: died, gave-up, "rollout:*"'], ['--json', 'one JSON record a line'],
     ],
     examples: ['nclust events', 'nclust events api --type "died,gave-up,rollout:*" --since 1d', 'nclust events --json | jq .'],
-    load: load(() => import('../../commands/events.js'), 'events', async () => (await import('../../commands/render-events.js')).renderEvents),
+    load: load(() => import('../../commands/events.js'), 'events', async () => (await import('../../commands/events.js')).renderEvents),
   },
   {
     name: 'stack', words: '<id|name>', brief: 'where a worker is, even when its loop is blocked', help: 'print the JavaScript stack of a worker, even when its event loop is blocked', options: [JSON_OPTION],
@@ -75,20 +75,20 @@ export const INFORMATION = [
       ['-o, --output <file>', 'default: <app>-<id>-<date>.cpuprofile, .heapsnapshot or .heapprofile, here'], JSON_OPTION,
     ],
     examples: ['nclust profile api --cpu 30s', 'nclust profile 3 --heap --output api.heapsnapshot'],
-    load: load(() => import('../../commands/profile.js'), 'profile', async () => (await import('../../commands/profiled.js')).renderProfiled),
+    load: load(() => import('../../commands/profile.js'), 'profile', async () => (await import('../../commands/profile.js')).renderProfiled),
   },
   {
     name: 'pid', words: '[name]', help: 'print process ids, one a line', options: [JSON_OPTION],
     examples: ['kill -USR2 $(nclust pid api)'],
     load: async () => {
-      const [{ slotsNamed }, { pidsOf, renderPids }] = await Promise.all([import('../../commands/commands-ids.js'), import('../../commands/render-ids.js')]);
+      const [{ slotsNamed }, { pidsOf, renderPids }] = await Promise.all([import('../../commands/list.js'), import('../../commands/list.js')]);
       return { run: slotsNamed, render: renderPids, json: pidsOf };
     },
   },
   {
     name: 'id', words: '<name>', help: 'print the ids of an app as a list', options: [JSON_OPTION],
     load: async () => {
-      const [{ idsNamed }, { idsOf, renderIds }] = await Promise.all([import('../../commands/commands-ids.js'), import('../../commands/render-ids.js')]);
+      const [{ idsNamed }, { idsOf, renderIds }] = await Promise.all([import('../../commands/list.js'), import('../../commands/list.js')]);
       return { run: idsNamed, render: renderIds, json: idsOf };
     },
   },
@@ -97,7 +97,7 @@ export const INFORMATION = [
     options: [['--diff', 'only those that are not as in this shell, and where they come from'], JSON_OPTION],
     examples: ['nclust env api --diff'],
     load: async () => {
-      const [{ env }, { renderEnv }] = await Promise.all([import('../../commands/env.js'), import('../../render/environment.js')]);
+      const [{ env }, { renderEnv }] = await Promise.all([import('../../commands/describe.js'), import('../../render/environment.js')]);
       return { run: env, render: renderEnv, json: (data) => data.differences ?? data.env };
     },
   },

@@ -28,12 +28,12 @@ export const LOGS = [
     name: 'flush', words: '[id|name|namespace|script|/pattern/|all...]', brief: 'empty log files and remove rotated ones', help: 'empty log files and remove rotated ones; without a target those of all apps and of the manager', options: [JSON_OPTION],
     examples: ['nclust flush api', 'nclust flush'],
     load: async () => {
-      const [{ flush }, { renderFlushed }] = await Promise.all([import('../../commands/log-files.js'), import('../../commands/flushed.js')]);
+      const [{ flush }, { renderFlushed }] = await Promise.all([import('../../commands/log-files.js'), import('../../commands/log-files.js')]);
       return { run: flush, render: renderFlushed, json: ({ files }) => files };
     },
   },
   {
     name: 'reloadLogs', brief: 'open log files anew, after another program rotated them', help: 'open every log file anew, after another program has rotated them', options: [JSON_OPTION],
-    load: load(() => import('../../commands/reload-logs.js'), 'reloadLogs', async () => () => ''),
+    load: load(() => import('../../commands/log-files.js'), 'reloadLogs', async () => () => ''),
   },
 ];

@@ -5,28 +5,28 @@ export const HOME = [
   {
     name: 'set', words: '<key> <value>', help: 'change a setting of the whole home', options: [JSON_OPTION],
     examples: ['nclust set logs.max_size 50M', 'nclust set logs.max_total 10G'],
-    load: loadSetting(() => import('../../commands/set.js'), 'set', async () => () => ''),
+    load: loadSetting(() => import('../../commands/settings.js'), 'set', async () => () => ''),
   },
   {
     name: 'get', words: '[key]', help: 'print a setting, or all of them', options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/settings.js'), 'get', async () => (await import('../../commands/render-settings.js')).renderSettings),
+    load: loadSetting(() => import('../../commands/settings.js'), 'get', async () => (await import('../../commands/settings.js')).renderSettings),
   },
   {
     name: 'unset', words: '<key>', help: 'go back to the default of a setting', options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/unset.js'), 'unset', async () => () => ''),
+    load: loadSetting(() => import('../../commands/settings.js'), 'unset', async () => () => ''),
   },
   {
     name: 'conf', words: '[key] [value]', help: 'the same as get, or with a value as set', options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/conf.js'), 'conf', async () => (await import('../../commands/render-settings.js')).renderSettings),
+    load: loadSetting(() => import('../../commands/settings.js'), 'conf', async () => (await import('../../commands/settings.js')).renderSettings),
   },
   {
     name: 'config', words: '<key> [value]', help: 'the same as conf', isHidden: true, options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/conf.js'), 'conf', async () => (await import('../../commands/render-settings.js')).renderSettings),
+    load: loadSetting(() => import('../../commands/settings.js'), 'conf', async () => (await import('../../commands/settings.js')).renderSettings),
   },
   {
     name: 'multiset', words: '<pairs>', brief: 'change several settings at once', help: 'change several settings, given as "key value key value"', options: [JSON_OPTION],
     examples: ['nclust multiset "logs.max_size 50M logs.max_files 5"'],
-    load: loadSetting(() => import('../../commands/multiset.js'), 'multiset', async () => () => ''),
+    load: loadSetting(() => import('../../commands/settings.js'), 'multiset', async () => () => ''),
   },
   {
     name: 'save', aliases: ['dump'], help: 'write the list to a file that resurrect reads', options: [['-f, --force', 'also when the list is empty'], JSON_OPTION],
@@ -34,12 +34,12 @@ export const HOME = [
   },
   {
     name: 'resurrect', help: 'start what was saved and is not in the list', options: [NO_WAIT, JSON_OPTION],
-    load: load(() => import('../../commands/apps/resurrect.js'), 'resurrect', changedList),
+    load: load(() => import('../../commands/apps/saved-list.js'), 'resurrect', changedList),
   },
   {
     name: 'ping', help: 'ask whether the manager answers', options: [JSON_OPTION],
     load: async () => {
-      const [{ ping }, { renderPing }] = await Promise.all([import('../../commands/commands-ping.js'), import('../../commands/render-ping.js')]);
+      const [{ ping }, { renderPing }] = await Promise.all([import('../../commands/manager.js'), import('../../commands/manager.js')]);
       return { run: ping, render: renderPing, json: ({ hello }) => hello };
     },
   },
@@ -72,11 +72,11 @@ export const BOOT = [
     name: 'startup', words: '[platform]', brief: 'start the manager and the apps when the machine boots', help: 'start the manager and what should run when the machine boots',
     options: [...PLACE, ['--wait-ip', 'not before the network has an address'], ...SHOW],
     examples: ['nclust startup', 'nclust startup systemd --user-unit', 'nclust startup --print', 'nclust startup systemd -u deploy --hp /home/deploy'],
-    load: load(() => import('../../commands/startup.js'), 'startup', async () => (await import('../../commands/render-startup.js')).renderStartup),
+    load: load(() => import('../../commands/startup.js'), 'startup', async () => (await import('../../commands/startup.js')).renderStartup),
   },
   {
     name: 'unstartup', words: '[platform]', help: 'take that back; what runs goes on', options: [...PLACE, ...SHOW],
-    load: load(() => import('../../commands/unstartup.js'), 'unstartup', async () => (await import('../../commands/render-startup.js')).renderStartup),
+    load: load(() => import('../../commands/startup.js'), 'unstartup', async () => (await import('../../commands/startup.js')).renderStartup),
   },
   {
     name: 'daemon', brief: 'run the manager in the foreground, for supervisors', help: 'run the manager in the foreground, for supervisors; Ctrl-C ends it and its apps, SIGHUP reloads them', options: [JSON_OPTION],
@@ -84,13 +84,13 @@ export const BOOT = [
   },
   {
     name: 'cleardump', help: 'save an empty list: resurrect brings nothing back', options: [JSON_OPTION],
-    load: load(() => import('../../commands/apps/cleardump.js'), 'cleardump', async () => ({ file }) => `${file}\n`),
+    load: load(() => import('../../commands/apps/saved-list.js'), 'cleardump', async () => ({ file }) => `${file}\n`),
   },
   {
     name: 'import', words: '<pm2> [file]', brief: 'take over the apps of PM2, which is left alone', help: 'take over what PM2 has saved, or with --live what it runs; PM2 is left alone',
     options: [['--live', 'what "pm2 jlist" lists, in place of the saved list'], ['--dry-run', 'show what would be started, and do nothing'], NO_WAIT, JSON_OPTION],
     examples: ['nclust import pm2 --dry-run', 'nclust import pm2 /home/deploy/.pm2/dump.pm2', 'nclust import pm2 --live'],
-    load: load(() => import('../../commands/import.js'), 'importList', async () => (await import('../../commands/imported.js')).renderImported),
+    load: load(() => import('../../commands/import.js'), 'importList', async () => (await import('../../commands/import.js')).renderImported),
   },
 ];
 
@@ -136,12 +136,12 @@ export const HELP = [
   },
   {
     name: 'report', help: 'print what somebody who is asked for help wants to know', options: [JSON_OPTION],
-    load: load(() => import('../../commands/report.js'), 'report', async () => (await import('../../render/doctor.js')).renderReport),
+    load: load(() => import('../../commands/doctor.js'), 'report', async () => (await import('../../render/doctor.js')).renderReport),
   },
   {
     name: 'slist', aliases: ['sysinfos'], help: 'print what is known of this machine', options: [['-t, --tree', 'for the eye, as a tree'], JSON_OPTION],
     load: async () => {
-      const [{ doctor }, { renderMachine }] = await Promise.all([import('../../commands/doctor.js'), import('../../render/machine.js')]);
+      const [{ doctor }, { renderMachine }] = await Promise.all([import('../../commands/doctor.js'), import('../../render/doctor.js')]);
       return { run: async (context) => ({ ...(await doctor(context)), exitStatus: 0 }), render: renderMachine, json: ({ facts }) => facts };
     },
   },

@@ -44,6 +44,6 @@ export const PUBLISH = [
       'nclust deploy production setup', 'nclust deploy production', 'nclust deploy ecosystem.config.js production v1.4.2',
       'nclust deploy production revert 1', 'nclust deploy production exec "nclust list"',
     ],
-    load: load(() => import('../../commands/deploy.js'), 'deploy', async () => (await import('../../commands/render-deploy.js')).renderDeployLine),
+    load: load(() => import('../../commands/deploy.js'), 'deploy', async () => (await import('../../commands/deploy.js')).renderDeployLine),
   },
 ];

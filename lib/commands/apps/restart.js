@@ -1,10 +1,9 @@
-import { snapshot } from '../../config/spec/build.js';
 import { carryOut } from '../../cli/await-change.js';
-import { readRestartOptions, specFields } from '../../config/options/options.js';
-import { reachListed } from './targets.js';
-import { commonChanges, ownChanges } from './own-changes.js';
-import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
 import { newToken, outcome } from '../../cli/outcome.js';
+import { readReloadOptions, readRestartOptions, specFields } from '../../config/options/options.js';
+import { snapshot } from '../../config/spec/build.js';
+import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
+import { reachListed } from './targets.js';
 
 /**
  * Ends apps and starts them again; with `updateEnv`, the shell's variables are merged over theirs. What is given as an option is the app's setting from then on.
@@ -23,4 +22,59 @@ export async function restart(context, words, options, args = []) {
   const changes = { ...commonChanges(specFields(read)), ...(await ownChanges(context, client, targets, { read, args })), ...(options.updateEnv ? { env: snapshot(context.env) } : {}), ...(options.watch ? { watch: true } : {}) };
   const { slots } = await carryOut(context, client, 'restart', { targets, wait: options.wait, ...changes, token: newToken() }, `Restarting ${words.join(', ')}`);
   return outcome(context, client, slots, { done: options.wait ? 'Restarted' : 'Restarting', json: options.json });
+}
+
+/**
+ * Replaces apps by new instances of themselves, one by one and without losing a request. What is given as an option is the app's setting from then on.
+ * @param {import('../../cli/context.js').Context} context
+ * @param {string[]} words  The targets, or a config file.
+ * @param {Record<string, any>} options
+ * @param {string[]} [args]  What stood behind "--": for the app, from then on.
+ * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ */
+export async function reload(context, words, options, args = []) {
+  const read = readReloadOptions(options);
+  const file = fileAmong(words);
+  if (file !== null) return renewFromFile(context, 'reload', file, options, withArgs(read, args));
+  sayOnlyForFiles(context, options);
+  const { client, targets } = await reachListed(context, words);
+  const env = options.updateEnv ? { env: snapshot(context.env) } : {};
+  const { wait, json } = options;
+  const changes = { ...commonChanges(specFields(read)), ...(await ownChanges(context, client, targets, { read, args })) };
+  const request = { targets, ...changes, wait, ...env, token: newToken() };
+  const { slots } = await carryOut(context, client, 'reload', request, `Reloading ${words.join(', ')}`);
+  return outcome(context, client, slots, { done: wait ? 'Reloaded' : 'Reloading', json });
+}
+
+/** @typedef {import('../../client/client.js').Client} Client */
+/** @typedef {import('../../cli/context.js').Context} Context */
+/** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
+
+const OF_ONE = ['cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid'];
+
+/**
+ * What changes in each app by itself.
+ * @param {Context} context
+ * @param {Client} client
+ * @param {string[]} targets
+ * @param {{read: Record<string, any>, args: string[]}} o
+ * @returns {Promise<{specs?: Record<string, Partial<AppSpec>>}>}  By name; nothing where nothing does. Rejects as specChange throws.
+ */
+async function ownChanges(context, client, targets, { read, args }) {
+  if (args.length === 0 && OF_ONE.every((key) => read[key] === undefined)) return {};
+  const { specChange } = await import('../../config/spec/change.js');
+  /** @type {{slots: SlotStatus[]}} */
+  const { slots } = await client.request('list', { targets, detail: true });
+  const specs = new Map(slots.map((slot) => [slot.name, /** @type {AppSpec} */ (slot.spec)]));
+  return { specs: Object.fromEntries([...specs].map(([name, spec]) => [name, specChange(spec, read, args, context)])) };
+}
+
+/**
+ * What changes in all of them in the same way.
+ * @param {Partial<AppSpec>} spec
+ * @returns {{spec?: Partial<AppSpec>}}
+ */
+function commonChanges(spec) {
+  return Object.keys(spec).length > 0 ? { spec } : {};
 }

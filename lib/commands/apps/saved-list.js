@@ -1,4 +1,7 @@
-import { newToken } from '../../cli/outcome.js';
+import { carryOut } from '../../cli/await-change.js';
+import { newToken, outcome } from '../../cli/outcome.js';
+import { keptApps } from '../../client/not-running.js';
+import { NclustError } from '../../shared/errors.js';
 
 /**
  * Writes the list to dump.json.
@@ -11,5 +14,51 @@ export async function save(context, _targets, { force = false, json }) {
   const client = await context.manager();
   const saved = await client.request('save', { force, token: newToken() });
   if (!json) context.talk(`Saved ${saved.apps === 1 ? 'one app' : `${saved.apps} apps`}.`);
+  return saved;
+}
+
+/** @typedef {import('../../client/client.js').Client} Client */
+
+/**
+ * Starts what dump.json has and the list has not. Where no manager runs, starting one brings back what ran under the last one, saved or not.
+ * @param {import('../../cli/context.js').Context} context
+ * @param {string[]} _targets
+ * @param {Record<string, any>} options
+ * @returns {Promise<import('../../cli/outcome.js').Outcome>}  Throws ERR_NCLUST_DUMP_MISSING when there is neither.
+ */
+export async function resurrect(context, _targets, options) {
+  const isListKept = !(await context.running()) && keptApps(context.home) > 0;
+  const client = await context.manager();
+  const saved = await startSaved(context, client, options.wait, isListKept);
+  const slots = isListKept ? (await client.request('list')).slots : saved;
+  return outcome(context, client, slots, { done: 'Brought back', json: options.json });
+}
+
+/**
+ * @param {import('../../cli/context.js').Context} context
+ * @param {Client} client
+ * @param {boolean} wait
+ * @param {boolean} mayBeMissing
+ */
+async function startSaved(context, client, wait, mayBeMissing) {
+  try {
+    return (await carryOut(context, client, 'resurrect', { wait, token: newToken() }, 'Bringing back the saved apps')).slots;
+  } catch (error) {
+    if (mayBeMissing && error instanceof NclustError && error.code === 'ERR_NCLUST_DUMP_MISSING') return [];
+    throw error;
+  }
+}
+
+/**
+ * Saves an empty list. What runs goes on; the list before is kept beside it, as with every save.
+ * @param {import('../../cli/context.js').Context} context
+ * @param {string[]} _words
+ * @param {Record<string, any>} options
+ * @returns {Promise<{file: string, apps: number}>}
+ */
+export async function cleardump(context, _words, { json }) {
+  const client = await context.manager();
+  const saved = await client.request('save', { isEmpty: true, force: true, token: newToken() });
+  if (!json) context.talk('Saved an empty list.');
   return saved;
 }

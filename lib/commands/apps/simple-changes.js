@@ -1,6 +1,9 @@
 import { carryOut } from '../../cli/await-change.js';
-import { newToken, outcome } from '../../cli/outcome.js';
+import { newToken, outcome, summarise } from '../../cli/outcome.js';
+import { NclustError } from '../../shared/errors.js';
+import { signalName } from '../../shared/host/signals.js';
 import { reachTargets } from './from-file.js';
+import { reachListed } from './targets.js';
 
 /**
  * Stops apps and keeps them in the list.
@@ -13,4 +16,64 @@ export async function stop(context, words, options) {
   const { client, targets } = await reachTargets(context, words, options);
   const { slots } = await carryOut(context, client, 'stop', { targets, wait: options.wait, ...(options.watch ? { watch: true } : {}), token: newToken() }, `Stopping ${words.join(', ')}`);
   return outcome(context, client, slots, { done: options.wait ? 'Stopped' : 'Stopping', json: options.json });
+}
+
+/**
+ * Stops apps and takes them out of the list.
+ * @param {import('../../cli/context.js').Context} context
+ * @param {string[]} words  The targets, or a config file.
+ * @param {Record<string, any>} options
+ * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ */
+export async function deleteApps(context, words, options) {
+  const { client, targets } = await reachTargets(context, words, options);
+  const { slots } = await carryOut(context, client, 'delete', { targets, wait: options.wait, token: newToken() }, `Deleting ${words.join(', ')}`);
+  return outcome(context, client, slots, { done: options.wait ? 'Deleted' : 'Deleting', json: options.json });
+}
+
+/**
+ * Changes the number of instances of one app.
+ * @param {import('../../cli/context.js').Context} context
+ * @param {string[]} words  The app and the number: "4", "+2", "-1", "max", "50%".
+ * @param {Record<string, any>} options
+ * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ */
+export async function scale(context, [word, instances], options) {
+  const { client, targets: [target] } = await reachListed(context, [word]);
+  const { slots } = await carryOut(context, client, 'scale', { target, instances, wait: options.wait, token: newToken() }, `Scaling ${word}`);
+  return outcome(context, client, slots, { done: options.wait ? 'Scaled' : 'Scaling', json: options.json });
+}
+
+/**
+ * Sets the restart counters to zero.
+ * @param {import('../../cli/context.js').Context} context
+ * @param {string[]} words  The targets.
+ * @param {Record<string, any>} options
+ * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ */
+export async function reset(context, words, options) {
+  const { client, targets } = await reachListed(context, words);
+  const { slots } = await client.request('reset', { targets, token: newToken() });
+  return outcome(context, client, slots, { done: 'Reset the counters of', json: options.json });
+}
+
+/**
+ * Sends a signal to the processes of apps.
+ * @param {import('../../cli/context.js').Context} context
+ * @param {string[]} given  The signal, then the targets.
+ * @param {Record<string, any>} options
+ * @returns {Promise<import('../../cli/outcome.js').Outcome>}  The processes that got it. Throws ERR_NCLUST_BAD_SIGNAL and ERR_NCLUST_NO_PROCESS.
+ */
+export async function sendSignal(context, [word, ...words], options) {
+  const signal = signalName(word);
+  if (!signal) {
+    throw new NclustError('ERR_NCLUST_BAD_SIGNAL', `"${word}" is no signal of this system.`, { hint: 'Give a name such as SIGUSR2 or its number; "kill -l" lists them.' });
+  }
+  const { client, targets } = await reachListed(context, words);
+  const { slots } = await client.request('signal', { targets, signal, token: newToken() });
+  const signalled = slots.filter((/** @type {import('../../shared/wire/protocol.js').SlotStatus} */ { pid }) => pid !== 0);
+  if (signalled.length === 0) {
+    throw new NclustError('ERR_NCLUST_NO_PROCESS', `No process of ${summarise(slots)} runs, so none got ${signal}.`, { hint: 'See: nclust list' });
+  }
+  return outcome(context, client, signalled, { done: `Sent ${signal} to`, json: options.json });
 }

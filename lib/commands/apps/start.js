@@ -4,7 +4,7 @@ import { carryOut } from '../../cli/await-change.js';
 import { newToken, outcome } from '../../cli/outcome.js';
 import { keptApps } from '../../client/not-running.js';
 import { findConfig } from '../../config/find.js';
-import { readStartOptions, separateExitCodes, separateWatched } from '../../config/options/options.js';
+import { readReloadOptions, readRestartOptions, readStartOptions, separateExitCodes, separateWatched } from '../../config/options/options.js';
 import { buildSpec, snapshot } from '../../config/spec/build.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
@@ -105,4 +105,31 @@ function describedAgain(target) {
 /** @param {string} file */
 function isFile(file) {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+/** @typedef {import('../../cli/context.js').Context} Context */
+/** @typedef {import('../../cli/outcome.js').Outcome} Outcome */
+
+/**
+ * Starts the apps of a file, and restarts those that run.
+ * @param {Context} context
+ * @param {string[]} words  The file. Default: the one in this folder.
+ * @param {Record<string, any>} options
+ * @param {string[]} [args]  For every app of the file.
+ * @returns {Promise<Outcome>}
+ */
+export async function startOrRestart(context, [file], options, args = []) {
+  return renewFromFile(context, 'restart', file ?? null, options, withArgs(readRestartOptions(options), args));
+}
+
+/**
+ * Starts the apps of a file, and replaces those that run without losing a request.
+ * @param {Context} context
+ * @param {string[]} words
+ * @param {Record<string, any>} options
+ * @param {string[]} [args]  For every app of the file.
+ * @returns {Promise<Outcome>}
+ */
+export async function startOrReload(context, [file], options, args = []) {
+  return renewFromFile(context, 'reload', file ?? null, options, withArgs(readReloadOptions(options), args));
 }

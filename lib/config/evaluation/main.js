@@ -1,10 +1,9 @@
-import { asPlain } from './plain.js';
 import { describeError } from './describe-error.js';
 import { importConfig } from './import-config.js';
-import { noteVariables } from './variables.js';
+import { asPlain } from './plain.js';
 
 /**
- * @typedef {(import('../file/load.js').Loaded & {variables: import('./variables.js').Variable[]}) | {error: import('./describe-error.js').EvaluationError}} Answer
+ * @typedef {(import('../file/load.js').Loaded & {variables: Variable[]}) | {error: import('./describe-error.js').EvaluationError}} Answer
  */
 
 // A process of its own for the user's config: it may go to another folder or end itself, what it leaves running ends with it, and a promise that never settles
@@ -52,4 +51,19 @@ async function exportOf(namespace) {
   const exported = await ('default' in namespace ? namespace.default : { ...namespace });
   const isCompiled = typeof exported === 'object' && exported !== null && '__esModule' in exported && 'default' in exported;
   return isCompiled ? /** @type {{default: unknown}} */ (exported).default : exported;
+}
+
+/** Its value; null: it was removed. @typedef {[name: string, value: string|null]} Variable */
+
+/**
+ * Remembers how an environment is.
+ * @param {Record<string, string|undefined>} env
+ * @returns {() => Variable[]}  Those that are another way by then.
+ */
+function noteVariables(env) {
+  const before = { ...env };
+  return () => {
+    const names = new Set([...Object.keys(before), ...Object.keys(env)]);
+    return [...names].filter((name) => before[name] !== env[name]).map((name) => [name, env[name] ?? null]);
+  };
 }

@@ -1,10 +1,11 @@
-import { fork } from 'node:child_process';
+import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { NclustError } from '../../shared/errors.js';
+import { DURATION_FORMS, formatDuration, parseDuration } from '../../shared/units.js';
+import { placeIn } from '../evaluation/describe-error.js';
 import { unreadable } from '../faults.js';
-import { typeStrippingFlags } from '../spec/type-stripping.js';
-import { withPatience } from './evaluation-limit.js';
-import { syntaxPlace } from './syntax-place.js';
+import { typeStrippingFlags } from '../spec/interpreter.js';
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */
 /** @typedef {import('../evaluation/main.js').Answer} Answer */
@@ -18,7 +19,7 @@ const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
  * @param {object} o
  * @param {string|null} o.env  The environment that was chosen, for an export that is a function.
  * @param {string} o.version  Of the Node.js that runs this command.
- * @param {import('./evaluation-limit.js').Patience & {talk: (sentence: string) => void}} o.patience
+ * @param {Patience & {talk: (sentence: string) => void}} o.patience
  * @returns {Promise<import('./load.js').Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG.
  */
 export async function evaluate(file, { env, version, patience }) {
@@ -67,4 +68,76 @@ async function end(child) {
   const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
   child.kill('SIGKILL');
   await ended;
+}
+
+const LIMIT_VARIABLE = 'NCLUST_CONFIG_TIMEOUT';
+
+const LIMIT_MS = 60_000;
+
+/** From the beginning until somebody who waits is told for what, and from then on how often. */
+const FIRST_WORD_MS = 5_000;
+const NEXT_WORD_MS = 15_000;
+
+/** How long a config that is a program may take. @typedef {{limitMs: number, firstWordMs: number}} Patience  `limitMs` 0: for ever. */
+
+/**
+ * @param {Record<string, string|undefined>} shell
+ * @returns {Patience}  Throws ERR_NCLUST_USAGE.
+ */
+export function patienceOf(shell) {
+  const text = shell[LIMIT_VARIABLE];
+  const limitMs = text === undefined || text === '' ? LIMIT_MS : parseDuration(text);
+  if (limitMs === null) throw new NclustError('ERR_NCLUST_USAGE', `The variable ${LIMIT_VARIABLE} is "${text}"; accepted: ${DURATION_FORMS}, or 0 for no limit.`);
+  return { limitMs, firstWordMs: FIRST_WORD_MS };
+}
+
+/**
+ * Says while a config is being evaluated that it is, and when it takes too long, that it is given up.
+ * @template T
+ * @param {string} file
+ * @param {Promise<T>} evaluation
+ * @param {Patience & {talk: (sentence: string) => void}} o
+ * @returns {Promise<T>}  Rejects with ERR_NCLUST_BAD_CONFIG at the limit; the evaluation itself goes on.
+ */
+async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
+  /** @type {NodeJS.Timeout[]} */
+  const timers = [];
+  const until = limitMs === 0 ? `it may go on for ever (${LIMIT_VARIABLE}=0)` : `it is given up after ${formatDuration(limitMs)} (${LIMIT_VARIABLE})`;
+  const say = (/** @type {number} */ ms) => timers.push(setTimeout(() => {
+    talk(`"${file}" has been running for ${formatDuration(ms)} and has exported nothing yet; ${until}.`);
+    say(ms + NEXT_WORD_MS);
+  }, ms === firstWordMs ? ms : NEXT_WORD_MS));
+  say(firstWordMs);
+  const late = new Promise((_, reject) => {
+    if (limitMs > 0) timers.push(setTimeout(() => reject(tooLate(file, limitMs)), limitMs));
+  });
+  try {
+    return await Promise.race([evaluation, /** @type {Promise<never>} */ (late)]);
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+  }
+}
+
+/** @param {string} file @param {number} limitMs */
+function tooLate(file, limitMs) {
+  return unreadable(file, `it has exported nothing within ${formatDuration(limitMs)}, and was ended`, {
+    hint: `It waits for something at its top level, in its function or for its promise, or it loops. A longer limit: ${LIMIT_VARIABLE}=5m`,
+  });
+}
+
+/** A file that takes longer has no place worth waiting for, in ms. */
+const CHECK_MS = 5_000;
+
+/**
+ * Where a syntax error is in an ES module: import() tells no program, and only `node --check` prints it.
+ * @param {string} file
+ * @param {string[]} flags  That this Node.js needs for it.
+ * @returns {Promise<{line?: number, column?: number|null}>}  Empty when it cannot be told.
+ */
+function syntaxPlace(file, flags) {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [...flags, '--check', file], { timeout: CHECK_MS }, (error, _stdout, stderr) => {
+      resolve(error && stderr.includes('SyntaxError') ? placeIn(stderr, file) ?? {} : {});
+    });
+  });
 }

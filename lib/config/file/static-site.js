@@ -1,6 +1,5 @@
 import { badKind, badOption } from '../options/readers.js';
-import { readServeSettings, wishesOf } from '../../serve/settings.js';
-import { defaultServeName, serveScript, serveVariables } from '../../serve/variables.js';
+import { defaultServeName, readServeSettings, serveScript, serveVariables, wishesOf } from '../../serve/settings.js';
 
 /**
  * The attributes of an app that serves a folder, as an entry of `static:` describes it. What else stands in the entry (instances, namespace, env ...) is

@@ -1,5 +1,65 @@
-import { asEnvironment, asMode, asPort, ENVIRONMENT_FORMS, MODE_FORMS, PORT_FORMS } from './file-readers.js';
-import { KINDS } from './value-kinds.js';
+import { badKind, badOption, KINDS } from './readers.js';
+
+// Readers of what only a config file can hold.
+
+const ENVIRONMENT_FORMS = 'an object whose values are texts, numbers, true, false, objects or lists';
+const MODE_FORMS = 'fork or cluster';
+const PORT_FORMS = 'a number from 0 to 65535, or the path of a Unix socket';
+
+/**
+ * A variable without a value is not declared: `TOKEN: process.env.TOKEN` in a shell that has none means none.
+ * @param {unknown} value
+ * @param {string} where
+ * @returns {Record<string, string>}
+ */
+export function asEnvironment(value, where) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badKind(where, value, ENVIRONMENT_FORMS);
+  const declared = Object.entries(value).filter(([, one]) => one !== undefined && one !== null);
+  return Object.fromEntries(declared.map(([key, one]) => [checkVariable(key, where), asVariable(one, `${where}.${key}`)]));
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} where
+ * @returns {'cluster'|'fork'}
+ */
+function asMode(value, where) {
+  const mode = typeof value === 'string' ? value.replace(/_mode$/, '') : '';
+  if (mode === 'cluster' || mode === 'fork') return mode;
+  throw badOption(where, value, MODE_FORMS);
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} where
+ * @returns {string}
+ */
+function asPort(value, where) {
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value).trim() : '';
+  const isPort = /^\d+$/.test(text) ? Number(text) <= 65_535 : text.includes('/');
+  if (isPort) return text;
+  throw badOption(where, value, PORT_FORMS);
+}
+
+/**
+ * @param {string} key
+ * @param {string} where
+ */
+function checkVariable(key, where) {
+  if (key !== '' && !/[=\0]/.test(key)) return key;
+  throw badOption(where, key, 'variables whose names are not empty and hold no "="');
+}
+
+/**
+ * The value itself is not shown: it may be a password.
+ * @param {unknown} value
+ * @param {string} where
+ */
+function asVariable(value, where) {
+  const text = typeof value === 'object' ? JSON.stringify(value) : ['string', 'number', 'boolean', 'bigint'].includes(typeof value) ? String(value) : null;
+  if (text !== null && !text.includes('\0')) return text;
+  throw badKind(where, value, 'a text without a NUL, a number, true, false, an object or a list');
+}
 
 const { flag, text, words } = KINDS;
 
@@ -12,4 +72,35 @@ export const FILE_OPTIONS = [
   { name: 'port', key: 'port', read: asPort, accepted: PORT_FORMS, schema: { type: ['integer', 'string'] }, default: 'none', help: 'the variable PORT' },
   { name: 'username', key: 'username', field: 'user', ...text, default: 'who it runs as', help: 'the user that lists show' },
   { name: 'append_env_to_name', key: 'appendEnvToName', ...flag, default: 'false', help: 'with --env, its name becomes part of the app\'s: name-production' },
+];
+
+/**
+ * What PM2's files may say and nclust has no use for. Nothing is read from it, so nothing about it is wrong.
+ * @param {string} name
+ * @param {string} note  Why.
+ * @param {string[]} [aliases]
+ * @returns {import('./options.js').StartOption}
+ */
+const unneeded = (name, note, aliases = []) => ({ name, aliases, key: name, read: (value) => value, accepted: 'anything', schema: {}, note, help: `accepted and not needed: ${note}` });
+
+const MONITORING = 'for a monitoring service that nclust has no part in';
+
+/** @type {import('./options.js').StartOption[]} */
+export const UNNEEDED_OPTIONS = [
+  unneeded('force', 'an app of a file that runs is restarted by `start`'),
+  unneeded('kill_retry_time', 'the end of a process is an event, nothing polls for it'),
+  unneeded('post_update', 'nclust does not pull; `deploy` has its hooks'),
+  unneeded('windowsHide', 'nclust does not run on Windows'),
+  unneeded('automation', MONITORING),
+  unneeded('pmx', MONITORING),
+  unneeded('trace', MONITORING),
+  unneeded('disable_trace', MONITORING),
+  unneeded('deep_monitoring', MONITORING),
+  unneeded('event_loop_inspector', MONITORING),
+  unneeded('v8', MONITORING),
+  unneeded('km_link', MONITORING),
+  unneeded('axm_options', MONITORING),
+  unneeded('install_url', 'modules are not built'),
+  unneeded('name_prefix', 'used inside of PM2'),
+  unneeded('write', 'used inside of PM2'),
 ];

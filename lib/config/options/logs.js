@@ -1,8 +1,6 @@
-import { LOG_COMPRESSIONS, LOG_INTERVALS, LOG_OVERFLOWS, LOG_RULES, LOG_TYPES, TIME_FORMAT } from '../../shared/spec/logs.js';
-import { parseShipTarget, SHIP_TARGET_FORMS, SHIP_TARGETS_MAX } from '../../shared/spec/ship-target.js';
+import { LOG_COMPRESSIONS, LOG_INTERVALS, LOG_OVERFLOWS, LOG_RULES, LOG_TYPES, parseShipTarget, SHIP_TARGET_FORMS, SHIP_TARGETS_MAX, TIME_FORMAT } from '../../shared/spec/logs.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
-import { asFlag, asText, badOption } from './readers.js';
-import { KINDS, wordsOf } from './value-kinds.js';
+import { asFlag, asText, badOption, KINDS, wordsOf } from './readers.js';
 
 const SIZE_FORMS = `0 for no limit, or from 1K, as ${BYTES_FORMS}`;
 const AGE_FORMS = `0 for any age, or ${DURATION_FORMS}`;
@@ -110,7 +108,7 @@ function orDefault(read) {
 
 /**
  * @param {string[]} words
- * @returns {import('./value-kinds.js').ValueKind}
+ * @returns {import('./readers.js').ValueKind}
  */
 function wordOrDefault(words) {
   const kind = wordsOf([...words, 'default']);

@@ -1,9 +1,8 @@
 import { ENVIRONMENT_OPTIONS } from './environment.js';
-import { FILE_OPTIONS } from './file-only.js';
+import { FILE_OPTIONS, UNNEEDED_OPTIONS } from './file-only.js';
 import { LOG_OPTIONS } from './logs.js';
 import { PROGRAM_OPTIONS } from './program.js';
 import { ADDING_OPTIONS, RESTART_TRIGGER_OPTIONS, TRIGGER_OPTIONS } from './triggers.js';
-import { UNNEEDED_OPTIONS } from './unneeded-options.js';
 
 /** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
 

@@ -1,4 +1,4 @@
-import { KINDS, wordsOf } from './value-kinds.js';
+import { KINDS, wordsOf } from './readers.js';
 
 const { duration, exitCodes, flag, instances, signal, text, whole, word, words } = KINDS;
 

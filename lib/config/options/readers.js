@@ -1,18 +1,17 @@
 import { NclustError } from '../../shared/errors.js';
 import { INSTANCES_FORMS } from '../../shared/host/cpus.js';
 import { signalName } from '../../shared/host/signals.js';
-import { DURATION_FORMS, parseDuration } from '../../shared/units.js';
-import { splitWords } from './split-words.js';
+import { BYTES_FORMS, DURATION_FORMS, parseDuration } from '../../shared/units.js';
 
 // Each turns what was typed, or what a config file holds, into the value of a spec, or throws ERR_NCLUST_USAGE naming the option or key path, what was
 // found and what is accepted.
 
-export const TEXT_FORMS = 'a text that is not empty';
-export const WORDS_FORMS = 'a text whose quotes are closed, or a list of texts';
-export const WHOLE_FORMS = 'a whole number from 0';
-export const FLAG_FORMS = 'true or false';
-export const EXIT_CODES_FORMS = 'exit codes from 0 to 255';
-export const SIGNAL_FORMS = 'a signal such as SIGTERM, or its number';
+const TEXT_FORMS = 'a text that is not empty';
+const WORDS_FORMS = 'a text whose quotes are closed, or a list of texts';
+const WHOLE_FORMS = 'a whole number from 0';
+const FLAG_FORMS = 'true or false';
+const EXIT_CODES_FORMS = 'exit codes from 0 to 255';
+const SIGNAL_FORMS = 'a signal such as SIGTERM, or its number';
 
 /**
  * @param {string} where  Option or key path.
@@ -68,7 +67,7 @@ export function asText(value, where) {
  * @param {string} where
  * @returns {string[]}
  */
-export function asWords(value, where) {
+function asWords(value, where) {
   if (Array.isArray(value) && value.every((word) => ['string', 'number', 'boolean'].includes(typeof word))) return value.map(String);
   if (typeof value === 'number') return [String(value)];
   if (typeof value === 'string') return splitWords(value, where);
@@ -80,7 +79,7 @@ export function asWords(value, where) {
  * @param {string} where
  * @returns {number|string}
  */
-export function asInstances(value, where) {
+function asInstances(value, where) {
   const text = typeof value === 'number' && !Object.is(value, -0) ? String(value) : typeof value === 'string' ? value.trim() : '';
   if (text === 'max' || text === '0') return 'max';
   if (/^\d{1,5}$/.test(text)) return Number(text);
@@ -93,7 +92,7 @@ export function asInstances(value, where) {
  * @param {unknown} value
  * @param {string} where
  */
-export function asWhole(value, where) {
+function asWhole(value, where) {
   if ((typeof value === 'number' || typeof value === 'string') && /^\d+$/.test(String(value)) && Number.isSafeInteger(Number(value))) return Number(value);
   throw badOption(where, value, WHOLE_FORMS);
 }
@@ -102,7 +101,7 @@ export function asWhole(value, where) {
  * @param {unknown} value
  * @param {string} where
  */
-export function asDuration(value, where) {
+function asDuration(value, where) {
   const ms = typeof value === 'number' || typeof value === 'string' ? parseDuration(value) : null;
   if (ms === null || ms > 2_147_483_647) throw badOption(where, value, DURATION_FORMS);
   return ms;
@@ -122,7 +121,7 @@ export function asFlag(value, where) {
  * @param {string[]} words
  * @returns {(value: unknown, where: string) => string}
  */
-export function oneOf(words) {
+function oneOf(words) {
   return (value, where) => {
     if (typeof value === 'string' && words.includes(value)) return value;
     throw badOption(where, value, words.join(', '));
@@ -133,7 +132,7 @@ export function oneOf(words) {
  * @param {unknown} value
  * @param {string} where
  */
-export function asExitCodes(value, where) {
+function asExitCodes(value, where) {
   const values = Array.isArray(value) ? value : [value];
   const codes = values.flatMap((one) => String(one).split(/[\s,]+/)).filter(Boolean).map(Number);
   if (codes.length > 0 && codes.every((code) => Number.isInteger(code) && code >= 0 && code <= 255)) return codes;
@@ -144,8 +143,69 @@ export function asExitCodes(value, where) {
  * @param {unknown} value
  * @param {string} where
  */
-export function asSignal(value, where) {
+function asSignal(value, where) {
   const name = typeof value === 'string' || typeof value === 'number' ? signalName(String(value)) : null;
   if (name) return name;
   throw badOption(where, value, SIGNAL_FORMS);
+}
+
+/**
+ * What a kind of value needs in a row: how it is read, what is accepted in words, and the same for an editor.
+ * @typedef {object} ValueKind
+ * @property {(value: any, where: string) => any} read
+ * @property {string} accepted
+ * @property {Record<string, unknown>} schema  A piece of JSON Schema.
+ */
+
+/** @satisfies {Record<string, ValueKind>} */
+export const KINDS = {
+  text: { read: asText, accepted: TEXT_FORMS, schema: { type: 'string' } },
+  /** What people write without quotes in YAML. */
+  word: { read: asText, accepted: TEXT_FORMS, schema: { type: ['string', 'number'] } },
+  words: { read: asWords, accepted: WORDS_FORMS, schema: { type: ['string', 'array'], items: { type: ['string', 'number'] } } },
+  flag: { read: asFlag, accepted: FLAG_FORMS, schema: { type: 'boolean' } },
+  whole: { read: asWhole, accepted: WHOLE_FORMS, schema: { type: 'integer', minimum: 0 } },
+  duration: { read: asDuration, accepted: DURATION_FORMS, schema: { type: ['number', 'string'] } },
+  signal: { read: asSignal, accepted: SIGNAL_FORMS, schema: { type: ['string', 'number'] } },
+  exitCodes: { read: asExitCodes, accepted: EXIT_CODES_FORMS, schema: { type: ['array', 'integer', 'string'], items: { type: 'integer', minimum: 0, maximum: 255 } } },
+  instances: { read: asInstances, accepted: INSTANCES_FORMS, schema: { type: ['integer', 'string'] } },
+};
+
+/** What a size looks like to an editor. */
+export const SIZE = { accepted: BYTES_FORMS, schema: { type: ['integer', 'string'] } };
+
+/**
+ * @param {string[]} words
+ * @returns {ValueKind}
+ */
+export function wordsOf(words) {
+  return { read: oneOf(words), accepted: words.join(', '), schema: { enum: words } };
+}
+
+/**
+ * Cuts a line into words as a shell would: quotes and backslashes are honoured, nothing is expanded.
+ * @param {string} line
+ * @param {string} keyPath  Named in the error.
+ * @returns {string[]}  Throws ERR_NCLUST_USAGE for a quote that is not closed.
+ */
+export function splitWords(line, keyPath) {
+  /** @type {string[]} */
+  const words = [];
+  const piece = /\s+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)/gsy;
+  let word = '';
+  let isInWord = false;
+  while (piece.lastIndex < line.length) {
+    const match = piece.exec(line);
+    if (!match) throw new NclustError('ERR_NCLUST_USAGE', `${keyPath} is ${JSON.stringify(line)}; accepted: words whose quotes are closed.`);
+    const [all, single, double, escaped, plain] = match;
+    if (/^\s/.test(all) && single === undefined && double === undefined && escaped === undefined) {
+      if (isInWord) words.push(word);
+      word = '';
+      isInWord = false;
+    } else {
+      word += single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? escaped ?? plain;
+      isInWord = true;
+    }
+  }
+  return isInWord ? [...words, word] : words;
 }

@@ -1,7 +1,6 @@
-import { TRIGGER_RULES } from '../../shared/spec/triggers.js';
-import { readWatchPattern } from '../../shared/spec/watch-pattern.js';
+import { createRequire } from 'node:module';
+import { readWatchPattern, TRIGGER_RULES } from '../../shared/spec/triggers.js';
 import { BYTES_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
-import { cronFault } from './cron-pattern.js';
 import { asFlag, asText, badOption } from './readers.js';
 
 const WATCH_FORMS = 'true, false, a path, or a list of paths and globs';
@@ -112,4 +111,18 @@ function textsOf(value, where, accepted) {
   const texts = Array.isArray(value) ? value : [value];
   if (texts.some((text) => typeof text !== 'string' || text.trim() === '')) throw badOption(where, value, accepted);
   return texts;
+}
+
+/**
+ * @param {string} pattern
+ * @returns {string|null}  Why it cannot be used, in the words of croner; null when it can.
+ */
+function cronFault(pattern) {
+  // Not imported above: this file is read by every command that takes options.
+  const { Cron } = /** @type {typeof import('croner')} */ (createRequire(import.meta.url)('croner'));
+  try {
+    return new Cron(pattern, { paused: true }).nextRun() === null ? 'it never comes' : null;
+  } catch (error) {
+    return /** @type {Error} */ (error).message.replace(/^CronPattern: /, '').replace(/\.$/, '');
+  }
 }

@@ -1,13 +1,10 @@
-import { statSync } from 'node:fs';
-import { basename, dirname, extname, resolve } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
 import { checkSpec } from '../../shared/spec/spec.js';
 import { specFields } from '../options/options.js';
-import { appVersion } from './app-version.js';
-import { checkFolder } from './check-folder.js';
-import { findProgram } from './find-program.js';
+import { findProgram, noScript } from './find-program.js';
 import { resolveProgram } from './interpreter.js';
-import { noScript } from './no-script.js';
 import { resolveOwner } from './owner.js';
 
 /** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
@@ -148,5 +145,41 @@ function isFile(file) {
     return statSync(file).isFile();
   } catch {
     return false;
+  }
+}
+
+/**
+ * @param {string} folder  Absolute.
+ * @returns {string}  The same. Throws ERR_NCLUST_CWD_NOT_FOUND.
+ */
+export function checkFolder(folder) {
+  try {
+    if (statSync(folder).isDirectory()) return folder;
+  } catch {
+    // Told below, like a file in its place.
+  }
+  throw new NclustError('ERR_NCLUST_CWD_NOT_FOUND', `The working directory "${folder}" does not exist or is not a directory.`, { hint: 'Create it, or give another --cwd.' });
+}
+
+/**
+ * The version of the nearest package.json that has one.
+ * @param {string} folder  Where to begin; absolute.
+ * @returns {string}  "N/A" when there is none.
+ */
+export function appVersion(folder) {
+  for (let at = folder; ; at = dirname(at)) {
+    const version = versionIn(join(at, 'package.json'));
+    if (version) return version;
+    if (at === dirname(at)) return 'N/A';
+  }
+}
+
+/** @param {string} file */
+function versionIn(file) {
+  try {
+    const { version } = JSON.parse(readFileSync(file, 'utf8'));
+    return typeof version === 'string' ? version : null;
+  } catch {
+    return null; // Missing or broken: that is the app's affair, this only decorates the list.
   }
 }

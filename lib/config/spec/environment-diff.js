@@ -1,6 +1,6 @@
-import { layersOf, MASK } from '../../shared/spec/shared-environment.js';
+import { layersOf, MASK } from '../../shared/spec/environment.js';
 
-/** @typedef {import('../../shared/spec/shared-environment.js').Layer} Layer */
+/** @typedef {import('../../shared/spec/environment.js').Layer} Layer */
 /** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
 
 /**

@@ -1,5 +1,8 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { nearWords } from '../../shared/did-you-mean.js';
+import { NclustError } from '../../shared/errors.js';
+import { findConfig } from '../find.js';
 
 /**
  * Looks a program up as a shell would: in PATH, or by its path when the name holds a slash.
@@ -30,5 +33,44 @@ export function isProgram(file) {
     return statSync(file).isFile();
   } catch {
     return false;
+  }
+}
+
+/**
+ * What was typed is neither an app nor anything that can be run.
+ * @param {string} target
+ * @param {string} file  Where it would be, absolute.
+ * @returns {NclustError}  ERR_NCLUST_SCRIPT_NOT_FOUND, with what may have been meant.
+ */
+export function noScript(target, file) {
+  if (isDirectory(file)) return isFolder(target, file);
+  const [near] = nearFiles(file);
+  return new NclustError('ERR_NCLUST_SCRIPT_NOT_FOUND', `"${target}" is no app in the list, no program in PATH, and there is no file "${file}".`, {
+    hint: near ? `Did you mean "${join(dirname(target), near)}"?` : 'Check the path; "nclust list" shows the apps. A shell command goes in quotes: nclust start "npm run serve"',
+  });
+}
+
+/** @param {string} target @param {string} folder */
+function isFolder(target, folder) {
+  const config = findConfig(folder);
+  const hint = config === null ? `Give the script in it; nclust serve ${target} serves its files.` : `It holds a config file: nclust start ${config}`;
+  return new NclustError('ERR_NCLUST_SCRIPT_NOT_FOUND', `"${target}" is a folder: there is no file "${folder}" to run.`, { hint });
+}
+
+/** @param {string} file */
+function nearFiles(file) {
+  try {
+    return nearWords(basename(file), readdirSync(dirname(file)));
+  } catch {
+    return []; // No such folder, or a closed one: there is nothing to suggest.
+  }
+}
+
+/** @param {string} path */
+function isDirectory(path) {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false; // Missing or out of reach.
   }
 }

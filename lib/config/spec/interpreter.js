@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
 import { findProgram, isProgram } from './find-program.js';
-import { readHead } from './read-head.js';
-import { noTypeScript, typeStrippingFlags } from './type-stripping.js';
 
 /**
  * How a script is run.
@@ -72,7 +71,7 @@ function byFile(script, where) {
 /**
  * A program that may be executed but not read is still a program.
  * @param {string} script
- * @returns {import('./read-head.js').Head}
+ * @returns {Head}
  */
 function tryHead(script) {
   try {
@@ -150,4 +149,65 @@ function nodeVersion(file, { node }) {
   } catch (error) {
     throw new NclustError('ERR_NCLUST_INTERPRETER_NOT_FOUND', `"${file}" does not answer to --version as a Node.js does.`, { cause: error });
   }
+}
+
+/**
+ * What the first bytes of a file say about how to run it.
+ * @typedef {{type: 'shebang', program: string} | {type: 'binary'} | {type: 'text'}} Head
+ */
+
+const HEAD_BYTES = 512;
+
+/** ELF, Mach-O (both byte orders, 32 and 64 bit, universal). */
+const MAGIC = ['7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe'];
+
+/**
+ * @param {string} file
+ * @returns {Head}  For a shebang: the base name of the program, looked up behind `env` and its options. Throws when the file cannot be read.
+ */
+function readHead(file) {
+  const fd = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(HEAD_BYTES);
+    const length = readSync(fd, bytes, 0, HEAD_BYTES, 0);
+    return headOf(bytes.subarray(0, length));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @returns {Head}
+ */
+function headOf(bytes) {
+  if (MAGIC.includes(bytes.toString('hex', 0, 4)) || bytes.includes(0)) return { type: 'binary' };
+  const line = /^#!\s*(.*)/.exec(bytes.toString('utf8'))?.[1];
+  if (!line) return { type: 'text' };
+  const [first, ...rest] = line.trim().split(/\s+/);
+  if (basename(first) !== 'env') return { type: 'shebang', program: basename(first) };
+  const program = rest.find((word) => !word.startsWith('-') && !word.includes('='));
+  return program ? { type: 'shebang', program: basename(program) } : { type: 'text' };
+}
+
+/**
+ * The flags with which a Node.js runs TypeScript by itself.
+ * @param {string} version  As `process.version` says it.
+ * @returns {string[]|null}  Empty where it needs none; null where it cannot.
+ */
+export function typeStrippingFlags(version) {
+  const [major, minor] = version.replace(/^v/, '').split('.').map(Number);
+  if (major > 23 || (major === 23 && minor >= 6) || (major === 22 && minor >= 18)) return [];
+  if (major === 23 || (major === 22 && minor >= 6)) return ['--experimental-strip-types'];
+  return null;
+}
+
+/**
+ * @param {string} script
+ * @param {string} version
+ */
+function noTypeScript(script, version) {
+  return new NclustError('ERR_NCLUST_INTERPRETER_UNSUPPORTED', `Node.js ${version} cannot run "${script}": TypeScript needs Node.js 22.6 or newer, bun or deno.`, {
+    hint: 'Give one of them with --interpreter, or compile the script to JavaScript first.',
+  });
 }

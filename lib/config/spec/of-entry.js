@@ -1,6 +1,5 @@
 import { NclustError } from '../../shared/errors.js';
-import { within } from '../config-shape.js';
-import { faultAt, faultOf } from '../faults.js';
+import { faultAt, faultOf, within } from '../faults.js';
 import { placeScript } from '../place-script.js';
 import { buildSpec } from './build.js';
 

@@ -1,5 +1,5 @@
-import { NclustError } from '../../shared/errors.js';
-import { toWorker } from './shapes.js';
+import { toPm2 } from '../../render/jlist.js';
+import { asNclustError, NclustError } from '../../shared/errors.js';
 
 /** @typedef {import('../nclust.js').Nclust} Nclust */
 /** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
@@ -132,4 +132,65 @@ function named(o) {
 function updating(o) {
   const { updateEnv, env, only } = o ?? {};
   return { ...(updateEnv ? { updateEnv: true } : {}), ...(typeof env === 'string' ? { env } : {}), ...(only === undefined ? {} : { only }) };
+}
+
+/** @typedef {import('../../shared/wire/protocol.js').ProcessInEvent} ProcessInEvent */
+
+/**
+ * What PM2's calls return of a process: its two shapes, that of a list and that of a change, in one.
+ * @param {SlotStatus} slot  With details.
+ */
+function toWorker(slot) {
+  const { namespace, status, restarts, pid } = slot;
+  return { ...toPm2(slot), namespace, status, restart_time: restarts, process: { pid } };
+}
+
+/**
+ * The process of an event, with the fields of pm2_env that it has.
+ * @param {ProcessInEvent} process
+ */
+export function toPm2Env({ id, name, namespace, slot, instanceId, status, startedAtMs, createdAtMs, restarts, mode, version, exitCode, signal, pid, generation }) {
+  return {
+    name,
+    namespace,
+    pm_id: id,
+    pid,
+    NODE_APP_INSTANCE: slot,
+    unique_id: instanceId ?? '',
+    status,
+    pm_uptime: startedAtMs ?? createdAtMs,
+    created_at: createdAtMs,
+    restart_time: restarts,
+    ...(mode === null ? {} : { exec_mode: `${mode}_mode` }),
+    version,
+    generation,
+    ...(exitCode === null && signal === null ? {} : { exit_code: exitCode ?? 0, exit_signal: signal }),
+  };
+}
+
+/** What programs compare with. Everything else is told in our own words. */
+const NOT_FOUND = 'process or namespace not found';
+const NOTHING_THERE = 'process name not found';
+
+/** @type {Record<string, string>} */
+const NOT_FOUND_BY = { scale: 'App not found', sendSignalToProcessName: 'Unknown process name', sendSignalToProcessId: 'Unknown process id', trigger: 'Unknown process', msgProcess: 'Unknown process' };
+
+/**
+ * @param {unknown} thrown
+ * @param {string} method
+ * @param {unknown} what  Its first argument.
+ * @returns {NclustError}  In PM2's words where programs look at them; `code` and `hint` are ours.
+ */
+export function inPm2Words(thrown, method, what) {
+  const error = asNclustError(thrown);
+  if (method === 'sendDataToProcessId') return error;
+  if (error.code === 'ERR_NCLUST_APP_NOT_FOUND') return reworded(error, NOT_FOUND_BY[method] ?? (what === 'all' ? NOTHING_THERE : NOT_FOUND));
+  if (error.code === 'ERR_NCLUST_APP_EXISTS') return reworded(error, 'Script already launched');
+  return error;
+}
+
+/** @param {NclustError} error @param {string} message */
+function reworded(error, message) {
+  const { code, hint, data } = error;
+  return new NclustError(/** @type {import('../../shared/errors.js').ErrorCode} */ (code), message, { hint: hint ?? error.message, data, cause: error });
 }

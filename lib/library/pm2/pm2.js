@@ -1,12 +1,13 @@
+import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { connectOnly } from '../../client/connect.js';
 import { NclustError } from '../../shared/errors.js';
 import { resolveHome } from '../../shared/paths.js';
 import { connect } from '../connect.js';
 import { Bus } from './bus.js';
-import { CALLS } from './calls.js';
-import { inPm2Words } from './failure.js';
-import { endWithProgram } from './no-daemon.js';
+import { CALLS, inPm2Words } from './calls.js';
 
 /** @typedef {import('../nclust.js').Nclust} Nclust */
 
@@ -123,4 +124,25 @@ export function createPm2({ home: own, isIndependent = false }) {
       throw inPm2Words(error, method, args[0]);
     }
   }
+}
+
+const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
+
+/**
+ * connect(true) of PM2's API: this program lives on, and the apps end with it. The manager is a process of its own all the same.
+ * @param {Nclust} nclust  One that was started for this program.
+ */
+function endWithProgram(nclust) {
+  const { home } = nclust;
+  process.once('exit', () => {
+    spawn(process.execPath, [BIN, 'kill'], { detached: true, stdio: 'ignore', env: { ...process.env, NCLUST_HOME: home } }).unref();
+  });
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.once(signal, () => process.exit(128 + constants.signals[signal]));
+  void stay(nclust);
+}
+
+/** @param {Nclust} nclust */
+async function stay(nclust) {
+  const nothing = nclust.events({ types: ['nclust:nothing'] });
+  await nothing.next().catch(() => {}); // Until disconnect(), or the end of the manager.
 }

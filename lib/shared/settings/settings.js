@@ -1,9 +1,9 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { nearWords } from '../did-you-mean.js';
 import { NclustError } from '../errors.js';
 import { LOG_COMPRESSIONS, LOG_INTERVALS } from '../spec/logs.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../units.js';
-import { LISTEN_FORMS, OTLP_FORMS, parseListen, parseOtlp } from './listen-address.js';
-import { parseWebTarget, WEB_TARGET_FORMS } from './web-target.js';
+import { LISTEN_FORMS, OTLP_FORMS, parseListen, parseOtlp, parseWebTarget, WEB_TARGET_FORMS } from './listen-address.js';
 
 /**
  * A setting of the whole home. It is kept as it was written ("10mb") and read when it is used.
@@ -208,4 +208,48 @@ function orNone(parse) {
  */
 function wholeUpTo(max) {
   return (text) => (/^\d+$/.test(text) && Number(text) <= max ? Number(text) : null);
+}
+
+/** Opening what somebody put there, a FIFO say, must not wait for anybody. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/**
+ * @param {string} file
+ * @param {(key: string, value: unknown) => boolean} [isPossible]  Where this machine cannot do everything.
+ * @returns {ReadSettings}  Never throws: what cannot be read is broken.
+ */
+export function readSettingsFile(file, isPossible) {
+  try {
+    return readSettings(readSettingsText(file), isPossible);
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    return { ...readSettings(null), broken: `it cannot be read (${code ?? message})` };
+  }
+}
+
+/**
+ * Throws what the file system says.
+ * @param {string} file
+ * @returns {string|null}  Null when there is none.
+ */
+export function readSettingsText(file) {
+  const fd = open(file);
+  if (fd === null) return null;
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile() && !stat.isDirectory()) throw new Error('it is no file');
+    return readFileSync(fd, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** @param {string} file */
+function open(file) {
+  try {
+    return openSync(file, FLAGS);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
+    throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SPEC_NEEDS } from './change-effects.js';
-import { MASK } from './shared-environment.js';
+import { MASK } from './environment.js';
 
 /** @import { AppSpec } from './spec.js' */
 /** @import { Needs } from './change-effects.js' */

@@ -1,6 +1,36 @@
 import { isAbsolute, resolve } from 'node:path';
 import { flag, isFilled, isText, isWhole, oneOf, orNull } from './rules.js';
-import { parseShipTarget, SHIP_TARGET_FORMS, SHIP_TARGETS_MAX } from './ship-target.js';
+
+/** How many targets an app may have: each has a buffer of its own. */
+export const SHIP_TARGETS_MAX = 8;
+
+/** What a target may look like, for messages. */
+export const SHIP_TARGET_FORMS = '"syslog+udp://host:port", "syslog+tcp://host:port", "syslog+unix:///path" or "exec:command"; the first three may end in "?facility=local0"';
+
+/** Numbers of RFC 5424, 6.2.1. */
+const FACILITIES = ['kern', 'user', 'mail', 'daemon', 'auth', 'syslog', 'lpr', 'news', 'uucp', 'cron', 'authpriv', 'ftp', 'ntp', 'audit', 'alert', 'clock', 'local0', 'local1', 'local2', 'local3', 'local4', 'local5', 'local6', 'local7'];
+
+/**
+ * Where the lines of an app are sent.
+ * @typedef {{kind: 'udp'|'tcp', host: string, port: number, facility: number} | {kind: 'unix', path: string, facility: number} | {kind: 'exec', command: string}} ShipTarget
+ */
+
+/**
+ * @param {string} text
+ * @returns {ShipTarget|null}  Null when it is none.
+ */
+export function parseShipTarget(text) {
+  const [, kind, rest] = /^(?:syslog\+)?(udp|tcp|unix|exec):(.+)$/s.exec(text) ?? [];
+  if (kind === 'exec') return text.startsWith('exec:') && rest.trim() !== '' ? { kind, command: rest } : null;
+  if (!kind || !text.startsWith('syslog+') || !rest.startsWith('//')) return null;
+  const [, place, name] = /^\/\/([^?#]+)(?:\?facility=([a-z\d]+))?$/.exec(rest) ?? [];
+  const facility = FACILITIES.indexOf(name ?? 'user');
+  if (!place || facility === -1) return null;
+  if (kind === 'unix') return place.startsWith('/') ? { kind, path: place, facility } : null;
+  const [, inBrackets, plain, digits] = /^(?:\[([\da-f:.]+)\]|([^\s:/@[\]]+)):(\d{1,5})$/i.exec(place) ?? [];
+  const port = Number(digits);
+  return port >= 1 && port <= 65_535 ? { kind: /** @type {'udp'|'tcp'} */ (kind), host: inBrackets ?? plain, port, facility } : null;
+}
 
 /**
  * What becomes of an app's output. The fields that say null leave it to the defaults of the home (`nclust set`).

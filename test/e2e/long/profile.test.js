@@ -84,7 +84,7 @@ async function spinner(home, o = {}) {
 
 /** Where the inspector of a process listens, of the ports of 127.0.0.1. @param {number} pid */
 async function inspectorOf(pid) {
-  const { listeningPorts } = await import('../../../lib/profile/listening.js');
+  const { listeningPorts } = await import('../../../lib/profile/debugger.js');
   return [...listeningPorts(pid).values()];
 }
 

@@ -5,7 +5,7 @@ import { startLoad } from '../../helpers/load.js';
 import { isRunning } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-const NEW_KEEPER = { 'daemon/keeper/lines.js': '\n// Another version.\n' };
+const NEW_KEEPER = { 'daemon/keeper/keeper-socket.js': '\n// Another version.\n' };
 const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
 describe('a control that does not run on after it was ready', () => {

@@ -17,6 +17,6 @@ test('what is asked for later is as it was when the process began, to the last b
   rmSync(folder, { recursive: true });
   const names = readdirSync(AGENT).filter((name) => !AT_ONCE.includes(name));
   for (const name of names) expect(textOf(`./${name}`), name).toBe(readFileSync(join(AGENT, name), 'utf8'));
-  expect(later('./inspect.cjs')).toBe(later('./inspect.cjs'));
+  expect(later('./inspector.cjs')).toBe(later('./inspector.cjs'));
   expect(later('./report.cjs').createVitals).toBeTypeOf('function');
 });

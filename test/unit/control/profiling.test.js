@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { breakIn } from '../../../daemon/control/api/profiling/break-in.js';
-import { lookAtStack } from '../../../daemon/control/api/profiling/look-at-stack.js';
-import { takeProfile } from '../../../daemon/control/api/profiling/profile.js';
+import { breakIn, lookAtStack, takeProfile } from '../../../daemon/control/api/profiling/profile.js';
 import { createRig, watch } from './control-rig.js';
 
 /** @param {object} [spec] */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { watchBoot } from '../../../daemon/keeper/boot-watch.js';
+import { watchBoot } from '../../../daemon/keeper/control-supervisor.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

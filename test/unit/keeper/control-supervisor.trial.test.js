@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { watchTrial } from '../../../daemon/keeper/trial.js';
+import { watchTrial } from '../../../daemon/keeper/control-supervisor.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

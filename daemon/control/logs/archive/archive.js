@@ -2,10 +2,9 @@ import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { timesFileOf } from '../times/format.js';
 import { compressSegment } from './compression.js';
-import { createStock } from './inventory.js';
+import { createStock, takeStock } from './inventory.js';
 import { planRetention } from './retention.js';
 import { parseSegmentName, SUFFIX, sizeOf, UNFINISHED } from './segments.js';
-import { takeStock } from './take-stock.js';
 
 /** @import { GivenLimits, LogLimits } from '../../settings.js' */
 /** @import { Segment } from './segments.js' */

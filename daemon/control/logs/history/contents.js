@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs';
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import * as zlib from 'node:zlib';
 import { readSegments, readSegmentsOf } from '../archive/segments.js';
 import { readStartedAt, timesFileOf } from '../times/format.js';
 
@@ -30,7 +31,7 @@ export const UNKNOWN = 0;
  * @param {Shelf} shelf
  * @returns {Content|null}  Null when there is no such file, or no regular one.
  */
-export function activeContent(path, { timesFolder, positionOf }) {
+function activeContent(path, { timesFolder, positionOf }) {
   if (!isFile(path)) return null;
   const startedAtMs = positionOf(path)?.startedAtMs ?? readStartedAt(timesFileOf(timesFolder, path)) ?? UNKNOWN;
   return { file: path, plainPath: path, compression: null, startedAtMs, endedAtMs: null };
@@ -43,7 +44,7 @@ export function activeContent(path, { timesFolder, positionOf }) {
  * @param {Segment[]} [segments]  Where they have been looked for.
  * @returns {Content[]}  Oldest first.
  */
-export function olderContents(path, { timesFolder }, segments = readSegments(path)) {
+function olderContents(path, { timesFolder }, segments = readSegments(path)) {
   return segments.map(({ path: file, plainPath, compression, endedAtMs }) => {
     const startedAtMs = readStartedAt(timesFileOf(timesFolder, plainPath)) ?? -endedAtMs;
     return { file, plainPath, compression, startedAtMs, endedAtMs };
@@ -154,3 +155,151 @@ function statOf(path) {
     return null; // It is not there, or we may not look: there is nothing to show.
   }
 }
+
+const CHUNK_BYTES = 64 * 1024;
+
+const NEWLINE = 0x0a;
+
+/** Many segments may be decompressed at the same time. */
+const STREAM_BYTES = 16 * 1024;
+
+/** Not blocking: where somebody has put a pipe, open(2) would wait for a writer and all of control with it. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/** @type {Record<string, (() => import('node:stream').Transform)|undefined>} */
+const DECOMPRESSORS = { gzip: () => zlib.createGunzip({ chunkSize: STREAM_BYTES }), zstd: /** @type {any} */ (zlib).createZstdDecompress };
+
+/**
+ * Reads a content forward, in chunks of at most 64 KiB.
+ * @typedef {object} ContentReader
+ * @property {(maxBytes: number) => Promise<Buffer|null>|Buffer|null} read  At most so many; valid until the next read. Null: there is no more now, and of a segment, never.
+ * @property {() => boolean} isTorn  What there is ended before it should.
+ * @property {() => import('node:fs').Stats} stat  Of the file, under whatever name it is now.
+ * @property {(into: Buffer, at: number) => Buffer} readAt  Of a plain file: what there is of so many bytes, in this turn.
+ * @property {() => void} close  Idempotent.
+ */
+
+/**
+ * @param {Content} content
+ * @param {number} offset  In what the app wrote, compressed or not.
+ * @returns {ContentReader}  Throws what open(2) says.
+ */
+function openContent({ file, compression }, offset) {
+  return compression ? openCompressed(file, compression, offset) : openPlain(file, offset);
+}
+
+/**
+ * @param {Content} content
+ * @param {number} offset
+ * @returns {ContentReader|null}  Null when it is not there any more, or not for us.
+ */
+export function tryOpenContent(content, offset) {
+  try {
+    return openContent(content, offset);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {ContentReader} reader
+ * @param {number} offset
+ * @returns {boolean}  Whether a line goes on there. Of a compressed content nobody knows: no.
+ */
+export function isInsideLine(reader, offset) {
+  const before = offset === 0 ? null : reader.readAt(Buffer.allocUnsafe(1), offset - 1);
+  return before !== null && before.length === 1 && before[0] !== NEWLINE;
+}
+
+/**
+ * Reads at once: what was written a moment ago comes from memory.
+ * @param {string} file
+ * @param {number} offset
+ * @returns {ContentReader}
+ */
+function openPlain(file, offset) {
+  const fd = openSync(file, FLAGS);
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  let at = offset;
+  let isOpen = true;
+  return {
+    read(maxBytes) {
+      const bytes = readSync(fd, buffer, 0, Math.min(maxBytes, CHUNK_BYTES), at);
+      at += bytes;
+      return bytes === 0 ? null : buffer.subarray(0, bytes);
+    },
+    isTorn: () => false,
+    readAt(into, from) {
+      let bytes = 0;
+      for (let more = -1; more !== 0 && bytes < into.length; bytes += more) more = readSync(fd, into, bytes, into.length - bytes, from + bytes);
+      return into.subarray(0, bytes);
+    },
+    stat: () => fstatSync(fd),
+    close() {
+      if (isOpen) closeSync(fd);
+      isOpen = false;
+    },
+  };
+}
+
+/**
+ * Decompresses as it reads. What is torn or garbage ends where it is no longer right.
+ * @param {string} file
+ * @param {string} compression
+ * @param {number} offset
+ * @returns {ContentReader}
+ */
+function openCompressed(file, compression, offset) {
+  const create = DECOMPRESSORS[compression];
+  if (!create) throw new Error(`This Node.js cannot read ${compression}.`);
+  const fd = openSync(file, FLAGS);
+  const source = createReadStream(file, { fd, highWaterMark: STREAM_BYTES });
+  const plain = source.pipe(create());
+  source.on('error', (error) => plain.destroy(error));
+  plain.on('error', () => {}); // The iterator says so, once it is asked.
+  const chunks = plain[Symbol.asyncIterator]();
+  let skipBytes = offset;
+  let isTorn = false;
+  /** @type {Buffer|null} */
+  let rest = null;
+
+  /** @returns {Promise<Buffer|null>} */
+  async function next() {
+    try {
+      const { value, done } = await chunks.next();
+      return done ? null : value;
+    } catch {
+      isTorn = true; // Or garbage: what was right has been read.
+      return null;
+    }
+  }
+
+  return {
+    async read(maxBytes) {
+      while (!rest) {
+        const chunk = await next();
+        if (!chunk) return null;
+        const skipped = Math.min(skipBytes, chunk.length);
+        skipBytes -= skipped;
+        if (skipped < chunk.length) rest = chunk.subarray(skipped);
+      }
+      const taken = rest.subarray(0, maxBytes);
+      rest = taken.length < rest.length ? rest.subarray(taken.length) : null;
+      return taken;
+    },
+    isTorn: () => isTorn,
+    readAt: (into) => into.subarray(0, 0),
+    stat: () => fstatSync(fd),
+    close() {
+      source.destroy();
+      plain.destroy();
+    },
+  };
+}
+
+/** Where a line of a log file begins or ends. @typedef {{path: string} & Position} Mark */
+
+/** How far a client has got, by path: what comes after it is new to it. @typedef {Record<string, Position>} Cursor */
+
+/** Under this name a cursor tells when it was made, for files that were not there yet. */
+export const MADE_AT = '';

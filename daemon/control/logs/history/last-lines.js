@@ -1,11 +1,10 @@
 import { LINE_MAX_BYTES, createLineSplitter, endOfCharacters } from '../lines.js';
 import { readTimes } from '../times/times.js';
-import { tryOpenContent } from './content-reader.js';
+import { tryOpenContent } from './contents.js';
 import { breathe } from './merge.js';
 
 /** @import { Part } from '../../../../lib/shared/logs/filter.js' */
-/** @import { Content } from './contents.js' */
-/** @import { ContentReader } from './content-reader.js' */
+/** @import { Content, ContentReader } from './contents.js' */
 /** @import { Position } from '../write/open-file.js' */
 
 /** What is read in one piece, from the end: the longest line has room in it, wherever it lies. */

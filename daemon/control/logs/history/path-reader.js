@@ -1,13 +1,11 @@
 import { statSync } from 'node:fs';
-import { contentAfter, findContent, UNKNOWN } from './contents.js';
-import { isInsideLine, tryOpenContent } from './content-reader.js';
+import { contentAfter, findContent, isInsideLine, tryOpenContent, UNKNOWN } from './contents.js';
 import { createLineSplitter } from '../lines.js';
 import { readTimes } from '../times/times.js';
 
 /** @import { Part } from '../../../../lib/shared/logs/filter.js' */
 /** @import { LogEntry, LogStream } from '../../../../lib/shared/wire/protocol.js' */
-/** @import { ContentReader } from './content-reader.js' */
-/** @import { Content, Shelf } from './contents.js' */
+/** @import { Content, ContentReader, Shelf } from './contents.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { ReadTimes } from '../times/times.js' */
 

@@ -1,13 +1,11 @@
 import { createLineSplitter } from '../lines.js';
-import { createShipper } from './shipper.js';
-import { createTally } from './tally.js';
+import { createShipper, createTally } from './shipper.js';
 import { PARTING_MS } from './transports.js';
 
 /** @import { LogStream, Shipped } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { LineSplitter } from '../lines.js' */
 /** @import { LogPlace } from '../app-logs.js' */
-/** @import { Shipper } from './shipper.js' */
-/** @import { Tally } from './tally.js' */
+/** @import { Shipper, Tally } from './shipper.js' */
 
 /** How long lines that wait are sent after the last instance that wrote them has gone; and how long a command may take to read what it got. In ms. */
 const DRAIN_MS = 30_000;

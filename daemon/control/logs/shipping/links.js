@@ -1,10 +1,8 @@
 import { hostname } from 'node:os';
-import { createProcessLink } from './process-link.js';
-import { createStreamLink } from './stream-link.js';
 import { createSyslogMessage, printable, priorityOf } from './syslog-message.js';
-import { createUdpLink } from './udp-link.js';
+import { createProcessLink, createStreamLink, createUdpLink } from './transports.js';
 
-/** @import { ShipTarget } from '../../../../lib/shared/spec/ship-target.js' */
+/** @import { ShipTarget } from '../../../../lib/shared/spec/logs.js' */
 /** @import { Link, LinkParts } from './transports.js' */
 
 /** What connect(2) says of a Unix socket that takes datagrams, as /dev/log mostly does. */

@@ -1,6 +1,5 @@
 import { closeSync, constants, ftruncateSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
-import { createMoments, headerOf, parseHeader, readTimesFile, timesFileOf } from './format.js';
-import { VARINT_MAX_BYTES, writeVarint } from './varint.js';
+import { createMoments, headerOf, parseHeader, readTimesFile, timesFileOf, VARINT_MAX_BYTES, writeVarint } from './format.js';
 
 /** @import { Moment } from './format.js' */
 

@@ -1,9 +1,7 @@
 import { closeSync, constants, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { segmentName } from '../archive/segments.js';
-import { rotationDue } from './interval.js';
 
-/** @import { LogInterval } from './interval.js' */
 /** @import { Times } from '../times/times.js' */
 
 /** How long a file that could not be opened or rotated is left alone, in ms. */
@@ -206,4 +204,21 @@ function openOrMake(path) {
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   return openSync(path, FLAGS, 0o600);
+}
+
+/** @typedef {'hourly'|'daily'|'weekly'|'never'} LogInterval */
+
+/**
+ * When a log file that was begun at a time is to be rotated: with the next full hour, midnight, or midnight before Monday, of the local time.
+ * @param {LogInterval} interval
+ * @param {number} startedAtMs
+ * @returns {number}  In ms; Infinity for never.
+ */
+export function rotationDue(interval, startedAtMs) {
+  const at = new Date(startedAtMs);
+  if (interval === 'hourly') return at.setHours(at.getHours() + 1, 0, 0, 0);
+  if (interval === 'daily') return at.setHours(24, 0, 0, 0);
+  // Sunday is 0, and a week begins with Monday.
+  if (interval === 'weekly') return at.setHours(24 * (7 - ((at.getDay() + 6) % 7)), 0, 0, 0);
+  return Infinity;
 }

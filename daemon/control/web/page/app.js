@@ -1,12 +1,11 @@
-import { createActionDialog } from './action-dialog.js';
+import { createActionDialog } from './actions.js';
 import { createConnection } from './connection.js';
 import { createDetail } from './detail.js';
-import { byId, say } from './dom.js';
+import { byId, say, startTheme } from './dom.js';
 import { forgetToken, fragmentOf, takePlace } from './route.js';
 import { createOverview } from './overview.js';
 import { appKey, workerKey } from './rows.js';
 import { createTable } from './table.js';
-import { startTheme } from './theme.js';
 import { emptyWorld, managerTime, withEvents, withSample } from './store.js';
 import { SPARK_POINTS } from './sparkline.js';
 

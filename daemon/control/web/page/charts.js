@@ -2,10 +2,10 @@ import uPlot from '/uplot.js';
 import { clockTime } from '../../../../lib/render/time.js';
 import { attribute, el, say } from './dom.js';
 import { bytes, delay, percent, rate } from './format.js';
-import { POINTS } from './trend.js';
+import { POINTS } from './sparkline.js';
 
 /** @import { SeriesName } from '../../../../lib/shared/metrics.js' */
-/** @import { Trend } from './trend.js' */
+/** @import { Trend } from './sparkline.js' */
 
 /** `least`: the top of the scale when there is less. @type {{name: SeriesName, title: string, least: number, text: (value: number|null|undefined) => string}[]} */
 const CHARTS = [

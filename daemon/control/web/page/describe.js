@@ -3,7 +3,7 @@ import { isAsked } from '../../../../lib/render/event-text.js';
 import { ago, clockTime } from '../../../../lib/render/time.js';
 import { formatDuration } from '../../../../lib/shared/units.js';
 import { bytes, counted } from './format.js';
-import { shownText } from './log-lines.js';
+import { shownText } from './logs.js';
 
 /** @import { WorkerSample } from '../../../../lib/shared/metrics.js' */
 /** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */

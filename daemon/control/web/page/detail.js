@@ -1,13 +1,13 @@
 import { answerOf } from '../../../../lib/render/why-answer.js';
 import { actionsFor } from './actions.js';
+import { eventsAbout, stampOf, timelineOf } from './attention.js';
 import { createCharts } from './charts.js';
 import { factsOf, lastWords } from './describe.js';
 import { el, say } from './dom.js';
 import { createLogs } from './logs.js';
 import { fragmentOf } from './route.js';
+import { emptyTrend, NAMES, POINTS, withHistory, withSample } from './sparkline.js';
 import { createTable, showState } from './table.js';
-import { eventsAbout, stampOf, timelineOf } from './timeline.js';
-import { emptyTrend, NAMES, POINTS, withHistory, withSample } from './trend.js';
 
 /** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { AppSample, MetricsSample, WorkerSample } from '../../../../lib/shared/metrics.js' */

@@ -1,5 +1,7 @@
 import { svg } from './dom.js';
 
+/** @import { AppSample, MetricsHistory, SeriesName, WorkerSample } from '../../../../lib/shared/metrics.js' */
+
 /** @typedef {(number|null)[]} Points  Oldest first. */
 
 export const SPARK_POINTS = 60;
@@ -46,4 +48,67 @@ export function createSpark() {
 export function addToSparks(sparks, news, missing) {
   const gap = new Array(Math.min(SPARK_POINTS, missing)).fill(null);
   return new Map(news.map(({ key, cpu }) => [key, [...(sparks.get(key) ?? []), ...gap, cpu].slice(-SPARK_POINTS)]));
+}
+
+/** @typedef {{stepMs: number, times: number[], series: Record<SeriesName, (number|null)[]>}} Trend  Oldest first; times in ms. */
+
+export const NAMES = /** @type {SeriesName[]} */ (['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS', 'errorsPerS', 'latencyP99Ms']);
+
+/** How many there are, by their distance. @type {Record<number, number>} */
+export const POINTS = { 1000: 600, 10000: 2160 };
+
+/** @param {number} stepMs @returns {Trend} */
+export function emptyTrend(stepMs) {
+  return { stepMs, times: [], series: mapNames(() => []) };
+}
+
+/**
+ * What the manager remembers. What the page has seen before that stays: a manager that was replaced begins anew.
+ * @param {Trend} trend
+ * @param {MetricsHistory} history
+ * @param {Partial<Record<SeriesName, (number|null)[]>>} told
+ * @returns {Trend}
+ */
+export function withHistory(trend, { stepMs, endMs, points }, told) {
+  const values = mapNames((name) => told[name] ?? new Array(points).fill(null));
+  const from = Math.max(0, Math.min(...NAMES.map((name) => values[name].findIndex((value) => value !== null)).filter((at) => at !== -1), points));
+  const begin = endMs - (points - 1 - from) * stepMs;
+  const before = trend.times.filter((time) => time < begin - stepMs / 2).length;
+  const after = trend.times.findIndex((time) => time > endMs + stepMs / 2);
+  const newer = after === -1 ? trend.times.length : after;
+  const gap = gapBetween(trend.times[before - 1], begin, stepMs);
+  const times = [...trend.times.slice(0, before), ...gap, ...Array.from({ length: points - from }, (_, at) => begin + at * stepMs), ...trend.times.slice(newer)];
+  return limited({ stepMs, times, series: mapNames((name) => [...trend.series[name].slice(0, before), ...gap.map(() => null), ...values[name].slice(from), ...trend.series[name].slice(newer)]) });
+}
+
+/**
+ * @param {Trend} trend  By the second.
+ * @param {number} atMs
+ * @param {AppSample|WorkerSample} of
+ * @returns {Trend}
+ */
+export function withSample(trend, atMs, of) {
+  const last = trend.times.at(-1) ?? -Infinity;
+  if (atMs <= last) return trend;
+  const gap = gapBetween(trend.times.at(-1), atMs, trend.stepMs);
+  /** @type {Record<SeriesName, number|null>} */
+  const value = { cpu: of.cpu, memoryBytes: of.memoryBytes, delayP99Ms: of.delayP99Ms, requestsPerS: of.http?.requestsPerS ?? null, errorsPerS: of.http?.errorsPerS ?? null, latencyP99Ms: of.http?.latencyP99Ms ?? null };
+  return limited({ ...trend, times: [...trend.times, ...gap, atMs], series: mapNames((name) => [...trend.series[name], ...gap.map(() => null), value[name]]) });
+}
+
+/** Nobody knows what was in between: a line would claim to. @param {number|undefined} before @param {number} after @param {number} stepMs @returns {number[]} */
+function gapBetween(before, after, stepMs) {
+  return before !== undefined && after - before > 2.5 * stepMs ? [before + stepMs] : [];
+}
+
+/** @param {Trend} trend @returns {Trend} */
+function limited({ stepMs, times, series }) {
+  const oldest = (times.at(-1) ?? 0) - POINTS[stepMs] * stepMs;
+  const from = times.findIndex((time) => time > oldest);
+  return from <= 0 ? { stepMs, times, series } : { stepMs, times: times.slice(from), series: mapNames((name) => series[name].slice(from)) };
+}
+
+/** @template T @param {(name: SeriesName) => T} make @returns {Record<SeriesName, T>} */
+function mapNames(make) {
+  return /** @type {Record<SeriesName, T>} */ (Object.fromEntries(NAMES.map((name) => [name, make(name)])));
 }

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createChronicle } from '../../../../daemon/control/events/log.js';
 import { journalEvent } from '../../../../daemon/control/events/manager-events.js';
 import { nothingDesired } from '../../../../daemon/control/state/desired.js';
-import { lastWords } from '../../../../daemon/control/events/last-words.js';
+import { lastWords } from '../../../../daemon/control/events/process-events.js';
 import { readEvents } from '../../../../lib/shared/event-log.js';
 import { createRig } from '../control-rig.js';
 

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { treesOf } from '../../../../daemon/control/host/proc-trees.js';
-import { createTreeReader, sharedBytes } from '../../../../daemon/control/host/process-trees.js';
+import { createTreeReader, sharedBytes, treesOf } from '../../../../daemon/control/host/processes.js';
 
 const row = (pid, ppid, start = 's') => ({ pid, ppid, rssBytes: pid, start });
 const pidsOf = (trees, root) => trees.get(root)?.map(({ pid }) => pid).sort((a, b) => a - b);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDateFormat } from '../../../../daemon/control/logs/date-format.js';
+import { createDateFormat } from '../../../../daemon/control/logs/format.js';
 
 const atMs = new Date(2026, 10, 21, 14, 3, 9, 45).getTime();
 

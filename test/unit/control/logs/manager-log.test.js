@@ -2,8 +2,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, readdirSync, renameSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createJournal } from '../../../../daemon/control/logs/manager-log.js';
-import { openOwnLog } from '../../../../daemon/control/logs/own-log.js';
+import { createJournal, openOwnLog } from '../../../../daemon/control/logs/manager-log.js';
 import { readSegments } from '../../../../daemon/control/logs/archive/segments.js';
 
 let folder;

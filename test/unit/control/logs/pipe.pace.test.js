@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPace } from '../../../../daemon/control/logs/pace.js';
+import { createPace } from '../../../../daemon/control/logs/pipe.js';
 
 /** The pauses after chunks of a size that come every so many ms, the first after a silence. */
 function pausesOf(sizeBytes, everyMs, count) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRateLimit } from '../../../../daemon/control/logs/rate-limit.js';
+import { createRateLimit } from '../../../../daemon/control/logs/stream.js';
 import { createRandom } from '../../../helpers/random.js';
 
 function admitAll(limit, chunks) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keepSpent, spentBySlot } from '../../../../daemon/control/metrics/spent.js';
+import { keepSpent, spentBySlot } from '../../../../daemon/control/metrics/lifetime-totals.js';
 import { newMemory } from '../../../../daemon/control/state/slot-history.js';
 
 /** A slot with id 3 in the list. @param {object} [memory] @param {object[]} instances */

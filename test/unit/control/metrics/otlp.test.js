@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createOtlpSender } from '../../../../daemon/control/metrics/otlp-sender.js';
+import { createOtlpSender } from '../../../../daemon/control/metrics/otlp.js';
 
 /** A collector that answers with these, the last one again and again. */
 function collector(...answers) {

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createSampler } from '../../../../daemon/control/metrics/sampler.js';
+import { createSampler } from '../../../../daemon/control/metrics/usage.js';
 
 let reads;
 let running;

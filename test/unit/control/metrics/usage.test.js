@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { uptime } from 'node:os';
 import { createPidusageReader } from '../../../../daemon/control/metrics/pidusage-reader.js';
-import { createProcTreeReader } from '../../../../daemon/control/host/proc-trees.js';
+import { createProcTreeReader } from '../../../../daemon/control/host/processes.js';
 import { createUsageReader } from '../../../../daemon/control/metrics/usage.js';
 
 let stats;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withPresentNode } from '../../../../daemon/control/spawn/present-node.js';
+import { withPresentNode } from '../../../../daemon/control/spawn/preflight.js';
 import { makeSpec } from '../make-spec.js';
 
 const own = { execPath: '/opt/node22/bin/node', version: 'v22.0.0' };

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { writeInNeed } from '../../../../daemon/control/state/reserve.js';
+import { writeInNeed } from '../../../../daemon/control/state/durable-file.js';
 
 let folder;
 let reserve;

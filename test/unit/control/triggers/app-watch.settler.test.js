@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createSettler } from '../../../../daemon/control/triggers/settler.js';
+import { createSettler } from '../../../../daemon/control/triggers/app-watch.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 
 let clock;

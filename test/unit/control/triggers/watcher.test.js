@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createSharedWatchers } from '../../../../daemon/control/triggers/shared-watchers.js';
+import { createSharedWatchers } from '../../../../daemon/control/triggers/watcher.js';
 import { settle } from '../../../helpers/fake-keeper.js';
 
 let open;

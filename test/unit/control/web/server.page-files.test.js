@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readPageFiles } from '../../../../daemon/control/web/page-files.js';
+import { readPageFiles } from '../../../../daemon/control/web/server.js';
 import { importsOf, sourceFiles } from '../../../helpers/source-tree.js';
 
 const PAGE = 'daemon/control/web/page/';

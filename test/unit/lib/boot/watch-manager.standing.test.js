@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isDecided, standing } from '../../../../lib/boot/standing.js';
+import { isDecided, standing } from '../../../../lib/boot/watch-manager.js';
 
 /** @param {string} status */
 const slot = (status, restarts = 0) => /** @type {any} */ ({ status, restarts });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { untilItHangs } from '../../../../lib/commands/hang.js';
+import { untilItHangs } from '../../../../lib/commands/manager.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { candidates, FILES } from '../../../../lib/completion/candidates.js';
+import { candidates, FILES } from '../../../../lib/completion/scripts.js';
 
 const command = (name, words, o = {}) => ({ name, words, help: '', load: async () => ({}), ...o });
 const vocabulary = {

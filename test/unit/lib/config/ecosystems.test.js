@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../../lib/config/file/read.js';
-import { typeStrippingFlags } from '../../../../lib/config/spec/type-stripping.js';
-import { serveScript } from '../../../../lib/serve/variables.js';
+import { typeStrippingFlags } from '../../../../lib/config/spec/interpreter.js';
+import { serveScript } from '../../../../lib/serve/settings.js';
 import { TIME_FORMAT } from '../../../../lib/shared/spec/logs.js';
 
 const FOLDER = fileURLToPath(new URL('../../../fixtures/ecosystems/', import.meta.url)).replace(/\/$/, '');

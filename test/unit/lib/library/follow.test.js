@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSubscription } from '../../../../lib/library/subscription.js';
+import { createSubscription } from '../../../../lib/library/follow.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 
 /** A connection as far as a subscription knows it. */
@@ -10,7 +10,7 @@ function fakeClient() {
   return client;
 }
 
-/** @param {import('../../../../lib/library/subscription.js').Beginning} o @param {any} client */
+/** @param {import('../../../../lib/library/follow.js').Beginning} o @param {any} client */
 async function* counting({ onClient, onReady, signal }, client) {
   onClient(client);
   onReady();

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPalette } from '../../../../lib/monit/palette.js';
-import { createScreen, difference, put, restyle } from '../../../../lib/monit/screen.js';
+import { createPalette, createScreen, difference, put, restyle } from '../../../../lib/monit/screen.js';
 import { createRandom } from '../../../helpers/random.js';
 import { createTinyTerminal } from '../../../helpers/tiny-terminal.js';
 

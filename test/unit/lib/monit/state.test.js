@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LINES_MAX } from '../../../../lib/monit/log-lines.js';
-import { wishesOf } from '../../../../lib/monit/wishes.js';
+import { wishesOf } from '../../../../lib/monit/source.js';
 import { sampleOf } from './sample.js';
 import { entries, SIZES, stage } from './stage.js';
 

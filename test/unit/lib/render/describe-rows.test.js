@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { triggerRows } from '../../../../lib/render/describe-rows.js';
 import { toPm2 } from '../../../../lib/render/jlist.js';
-import { triggerRows } from '../../../../lib/render/trigger-rows.js';
 import { checkSpec } from '../../../../lib/shared/spec/spec.js';
 import { slotStatus } from '../slots.js';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { renderJlist, toPm2 } from '../../../../lib/render/jlist.js';
-import { renderPrettylist } from '../../../../lib/render/prettylist.js';
+import { renderJlist, renderPrettylist, toPm2 } from '../../../../lib/render/jlist.js';
 import { checkSpec } from '../../../../lib/shared/spec/spec.js';
 import { death, slotStatus } from '../slots.js';
 

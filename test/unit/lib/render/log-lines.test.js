@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { colourOf } from '../../../../lib/render/log-label.js';
-import { createLogRenderer } from '../../../../lib/render/log-lines.js';
+import { colourOf, createLogRenderer } from '../../../../lib/render/log-lines.js';
 import { createPaint } from '../../../../lib/render/paint.js';
 
 const entries = [

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
-import { listenToSignals } from '../../../../lib/run/signals.js';
+import { listenToSignals } from '../../../../lib/run/first-process.js';
 
 /** A process that writes down what it is asked for, and its clock. */
 function listener() {

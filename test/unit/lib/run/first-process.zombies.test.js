@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { zombiesOf } from '../../../../lib/run/zombies.js';
+import { zombiesOf } from '../../../../lib/run/first-process.js';
 
 test('the dead that wait for a parent are found, whatever they are called', () => {
   const proc = mkdtempSync(join(tmpdir(), 'nclust-proc-'));

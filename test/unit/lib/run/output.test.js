@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createWholeLines } from '../../../../lib/run/whole-lines.js';
+import { createWholeLines } from '../../../../lib/run/output.js';
 
 const text = (bytes) => bytes.toString('utf8');
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGatekeeper } from '../../../../lib/serve/basic-auth.js';
+import { createGatekeeper } from '../../../../lib/serve/handler.js';
 
 /** @param {string} text */
 const basic = (text) => `Basic ${Buffer.from(text).toString('base64')}`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCacheControl, isHashed } from '../../../../lib/serve/cache-control.js';
+import { createCacheControl, isHashed } from '../../../../lib/serve/handler.js';
 
 test.each(['main.3f2a9c1b.js', 'app.0123456789abcdef0123.css', 'index-BfX2aZ9k.js', 'chunk-5QZ3ABCD.js', 'logo_0a1b2c3d.svg', 'font-3f2a9c1b.woff2', 'main.3f2a9c1b.js.map'])('%s has a hash in its name', (name) => {
   expect(isHashed(`/site/assets/${name}`)).toBe(true);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLosses } from '../../../../../daemon/control/logs/write/losses.js';
+import { createLosses } from '../../../../../daemon/control/logs/write/log-file.js';
 
 test('what was lost long before is not counted with what is lost now', () => {
   let nowMs = 1_700_000_000_000;

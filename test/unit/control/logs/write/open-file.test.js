@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rotationDue } from '../../../../../daemon/control/logs/write/interval.js';
+import { rotationDue } from '../../../../../daemon/control/logs/write/open-file.js';
 
 const at = (text) => new Date(text).getTime();
 

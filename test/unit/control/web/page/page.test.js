@@ -4,11 +4,11 @@ import { actionsFor, progressWords } from '../../../../../daemon/control/web/pag
 import { plain } from '../../../../../daemon/control/web/page/dom.js';
 import { factsOf, lastWords } from '../../../../../daemon/control/web/page/describe.js';
 import { bytes, delay, percent, rate, uptime } from '../../../../../daemon/control/web/page/format.js';
-import { LINES_MAX, logQuery, shownText, queued } from '../../../../../daemon/control/web/page/log-lines.js';
+import { LINES_MAX, logQuery, shownText, queued } from '../../../../../daemon/control/web/page/logs.js';
 import { fragmentOf, readFragment, takePlace } from '../../../../../daemon/control/web/page/route.js';
 import { sparkPath } from '../../../../../daemon/control/web/page/sparkline.js';
 import { emptyWorld, managerTime, staleForMs, withSample } from '../../../../../daemon/control/web/page/store.js';
-import { readPageFiles } from '../../../../../daemon/control/web/page-files.js';
+import { readPageFiles } from '../../../../../daemon/control/web/server.js';
 import { sample, worker } from './samples.js';
 
 const FOLDER = new URL('../../../../../daemon/control/web/page/', import.meta.url);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { emptyTrend, withHistory, withSample } from '../../../../../daemon/control/web/page/trend.js';
+import { emptyTrend, withHistory, withSample } from '../../../../../daemon/control/web/page/sparkline.js';
 import { worker } from './samples.js';
 
 const shown = (/** @type {any} */ { times, series }) => times.map((/** @type {number} */ time, /** @type {number} */ at) => [time, series.cpu[at]]);

@@ -2,8 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { evaluate } from '../../../../../lib/config/file/evaluate.js';
-import { patienceOf } from '../../../../../lib/config/file/evaluation-limit.js';
+import { evaluate, patienceOf } from '../../../../../lib/config/file/evaluate.js';
 import { isRunning } from '../../../../helpers/processes.js';
 
 /** @type {string} */

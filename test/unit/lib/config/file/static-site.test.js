@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { isServeApp, serveApp, staticSite } from '../../../../../lib/config/file/static-site.js';
-import { readServeSettings, wishesOf } from '../../../../../lib/serve/settings.js';
-import { serveScript } from '../../../../../lib/serve/variables.js';
+import { readServeSettings, serveScript, wishesOf } from '../../../../../lib/serve/settings.js';
 
 /** What the server makes of an entry. @param {Record<string, any>} entry */
 const settingsOf = (entry) => readServeSettings(wishesOf(staticSite(entry).env));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseMoment } from '../../../../../lib/config/options/moment.js';
+import { parseMoment } from '../../../../../lib/config/options/log-query.js';
 
 const NOW = new Date(2026, 10, 21, 0, 30, 0).getTime();
 const local = (/** @type {number[]} */ ...parts) => new Date(parts[0], parts[1], parts[2], parts[3] ?? 0, parts[4] ?? 0, parts[5] ?? 0, parts[6] ?? 0).getTime();

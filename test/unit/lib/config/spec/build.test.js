@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readStartOptions } from '../../../../../lib/config/options/options.js';
 import { buildSpec, snapshot } from '../../../../../lib/config/spec/build.js';
-import { flatten, layersOf } from '../../../../../lib/shared/spec/shared-environment.js';
+import { flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
 
 const NODE = { file: '/opt/node/bin/node', version: 'v20.11.0' };
 

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { interpreterChange } from '../../../../../lib/config/spec/interpreter-change.js';
+import { interpreterChange } from '../../../../../lib/config/spec/change.js';
 import { checkSpec } from '../../../../../lib/shared/spec/spec.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'nclust-interpreter-'));

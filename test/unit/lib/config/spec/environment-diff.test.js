@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { declaredDiff, envDiff } from '../../../../../lib/config/spec/environment-diff.js';
 import { environmentLines, renderEnv } from '../../../../../lib/render/environment.js';
 import { createPaint } from '../../../../../lib/render/paint.js';
-import { flatten, layersOf } from '../../../../../lib/shared/spec/shared-environment.js';
+import { flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
 import { checkSpec } from '../../../../../lib/shared/spec/spec.js';
 
 /** @returns {any} */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PatternEmitter } from '../../../../../lib/library/pm2/pattern-emitter.js';
+import { PatternEmitter } from '../../../../../lib/library/pm2/bus.js';
 
 /** @param {PatternEmitter} emitter @param {string} event */
 function record(emitter, event) {

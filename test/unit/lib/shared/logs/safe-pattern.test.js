@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { costOf } from '../../../../../lib/shared/logs/pattern-cost.js';
+import { costOf } from '../../../../../lib/shared/logs/safe-pattern.js';
 
 test.each(/** @type {[string, number, boolean][]} */ ([
   ['error', 0, false], ['a.*b', 1, false], ['a.*b.+?c{2,}', 3, false], ['[+*]\\+', 0, false], ['a{3}b?', 0, false], ['a{1,5}', 1, false], ['(?:ab|cd)', 0, false], ['(?<n>a)(?=b)(?!c)(?<=d)', 0, false],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { environmentFault, flatten, layersOf } from '../../../../../lib/shared/spec/shared-environment.js';
+import { environmentFault, flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
 import { checkSpec, checkSpecChange, completeSpec } from '../../../../../lib/shared/spec/spec.js';
 
 const least = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readWatchPattern } from '../../../../../lib/shared/spec/watch-pattern.js';
+import { readWatchPattern } from '../../../../../lib/shared/spec/triggers.js';
 
 test.each([
   ['node_modules', { kind: 'name', glob: 'node_modules', isException: false }],
