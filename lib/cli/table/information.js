@@ -66,7 +66,7 @@ export const INFORMATION = [
   {
     name: 'stack', words: '<id|name>', brief: 'where a worker is, even when its loop is blocked', help: 'print the JavaScript stack of a worker, even when its event loop is blocked', options: [JSON_OPTION],
     examples: ['nclust stack api', 'nclust stack 3 --json'],
-    load: load(() => import('../../commands/stack.js'), 'stack', async () => (await import('../../render/stack.js')).renderStack),
+    load: load(() => import('../../commands/stack.js'), 'stack', async () => (await import('../../commands/stack.js')).renderStack),
   },
   {
     name: 'profile', words: '<id|name>', brief: 'what takes the time or memory of a worker, for Chrome', help: 'write what takes the time or the memory of a worker into a file that Chrome opens',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { renderStack } from '../../../../lib/render/stack.js';
+import { renderStack } from '../../../../lib/commands/stack.js';
 
 const slot = { id: 3, name: 'api', slot: 0, pid: 7 };
 const frames = [{ name: 'spin', file: '/app/a.js', line: 3, column: 9 }, { name: '', file: '/app/a.js', line: 5, column: 1 }, { name: 'run', file: '', line: 1, column: null }];
