@@ -2,7 +2,9 @@
 import module from 'node:module';
 import { isatty } from 'node:tty';
 
-/** @type {import('../lib/cli/run-command.js').Io} */
+/** @import { Io } from '../lib/cli/run-command.js' */
+
+/** @type {Io} */
 const io = {
   print,
   talk,

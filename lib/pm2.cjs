@@ -27,7 +27,7 @@ class Pm2 {
    */
   constructor({ pm2_home: given, independent = false } = {}) {
     const home = independent ? mkdtempSync(join(tmpdir(), 'nclust-')) : given && resolve(given);
-    /** @type {Promise<{call: (method: string, args: unknown[]) => Promise<any>}>|null} */
+    /** @type {Promise<{ call: (method: string, args: unknown[]) => Promise<any> }> | null} */
     let loading = null;
     const load = () => (loading ??= import('./library/pm2/pm2.js').then(({ createPm2 }) => createPm2({ home, isIndependent: independent })));
     for (const method of METHODS) {

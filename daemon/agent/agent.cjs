@@ -6,6 +6,10 @@
 const fs = require('node:fs');
 const vm = require('node:vm');
 
+/** @import { Channel } from './channel.cjs' */
+/** @import { LogFiles } from './log-fallback.cjs' */
+/** @import { Inherited } from './sockets.cjs' */
+
 start();
 
 function start() {
@@ -30,7 +34,10 @@ function start() {
   whenBooted(() => void channel.say({ act: 'booted' }));
 }
 
-/** As if required, which takes 30 KB more, and leaves traces. @returns {typeof import('./loader.cjs')} */
+/**
+ * As if required, which takes 30 KB more, and leaves traces.
+ * @returns {typeof import('./loader.cjs')}
+ */
 function loader() {
   const module = { exports: /** @type {any} */ ({}) };
   const filename = `${__dirname}/loader.cjs`;
@@ -39,7 +46,7 @@ function loader() {
 }
 
 /**
- * @param {import('./channel.cjs').Channel} channel
+ * @param {Channel} channel
  * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
  * @param {typeof import('./loader.cjs').later} later
  * @param {boolean} isMeasured
@@ -59,7 +66,7 @@ function beginVitals(channel, { servers }, later, isMeasured) {
 
 /**
  * What the keeper asks for.
- * @param {import('./channel.cjs').Channel} channel
+ * @param {Channel} channel
  * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
  * @param {typeof import('./loader.cjs').later} later
  * @param {ReturnType<typeof beginVitals>} vitals
@@ -112,7 +119,9 @@ function hidePreload() {
   if (at !== -1) process.execArgv.splice(at, 2);
 }
 
-/** @returns {{ isCluster?: boolean, isGated?: boolean, metrics?: boolean, scheduling?: string, sockets?: import('./sockets.cjs').Inherited[], logFiles?: import('./log-fallback.cjs').LogFiles } | null} */
+/**
+ * @returns {{ isCluster?: boolean, isGated?: boolean, metrics?: boolean, scheduling?: string, sockets?: Inherited[], logFiles?: LogFiles } | null}
+ */
 function takeSettings() {
   const text = process.env.NCLUST_AGENT;
   delete process.env.NCLUST_AGENT;

@@ -4,6 +4,9 @@
 
 const clock = require('./isolation.cjs');
 
+/** @import { Claim } from './bind.cjs' */
+/** @import { Channel } from './channel.cjs' */
+
 /** Above the fair share: at least so many, and this part of the share. Passing on costs more than a small difference. */
 const SLACK = 2;
 const SLACK_PART = 0.2;
@@ -14,7 +17,6 @@ const SLACK_PART = 0.2;
 const CHURN_SPAN_MS = 100;
 const CHURN_SLACK_MAX = 32;
 
-/** @typedef {import('./bind.cjs').Claim} Claim */
 
 /** One worker's view. */
 class Balance {
@@ -27,12 +29,15 @@ class Balance {
   /** Connections accepted in the span that began then, and those that were open at its beginning. */
   #span = { sinceMono: 0, accepted: 0, open: 0 };
   #churnSlack = 0;
-  /** Connections on their way to another worker, by number, and how to keep them after all. @type {Map<number, { client: any, keep: () => void }>} */
+  /**
+   * Connections on their way to another worker, by number, and how to keep them after all.
+   * @type {Map<number, { client: any, keep: () => void }>}
+   */
   #passing = new Map();
   #lastSeq = 0;
 
   /**
-   * @param {import('./channel.cjs').Channel} channel
+   * @param {Channel} channel
    * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
    * @param {string} scheduling
    * @param {() => number} [nowMono]
@@ -57,11 +62,18 @@ class Balance {
     for (const seq of [...this.#passing.keys()]) this.#settle(seq, false);
   }
 
-  /** @param {any} listening  The handle of a server. @param {Claim} claim */
+  /**
+   * @param {any} listening  The handle of a server.
+   * @param {Claim} claim
+   */
   wrap(listening, claim) {
     const accept = listening.onconnection;
     const balance = this;
-    /** @this {any}  @param {number} status  @param {any} [client] */
+    /**
+     * @this {any}
+     * @param {number} status
+     * @param {any} [client]
+     */
     function onconnection(status, client) {
       if (client && balance.#isTooMuch()) balance.#passOn(client, claim, () => accept.call(this, 0, client));
       else accept.call(this, status, client);
@@ -96,7 +108,11 @@ class Balance {
     this.#span = { sinceMono: nowMono, accepted: 0, open };
   }
 
-  /** @param {any} client  @param {Claim} claim  @param {() => void} keep */
+  /**
+   * @param {any} client
+   * @param {Claim} claim
+   * @param {() => void} keep
+   */
   #passOn(client, claim, keep) {
     this.#span.accepted -= 1;
     const seq = (this.#lastSeq += 1);
@@ -105,7 +121,10 @@ class Balance {
     this.#channel.say({ act: 'overflow', seq, claim, open }, client, (error) => { if (error) this.#settle(seq, false); });
   }
 
-  /** @param {number} seq  @param {boolean} isPlaced */
+  /**
+   * @param {number} seq
+   * @param {boolean} isPlaced
+   */
   #settle(seq, isPlaced) {
     const { client, keep } = this.#passing.get(seq) ?? {};
     this.#passing.delete(seq);
@@ -114,7 +133,11 @@ class Balance {
     else keep?.();
   }
 
-  /** @param {number} seq  @param {Claim} claim  @param {any} client */
+  /**
+   * @param {number} seq
+   * @param {Claim} claim
+   * @param {any} client
+   */
   #take(seq, claim, client) {
     const listening = this.#sockets.handleOf(claim);
     this.#channel.say({ act: listening ? 'took' : 'declined', seq });

@@ -40,7 +40,10 @@ function restorePath(wanted) {
   }
 }
 
-/** No longer than the wanted one, which may be as long as the name of a socket can be. @param {string} wanted */
+/**
+ * No longer than the wanted one, which may be as long as the name of a socket can be.
+ * @param {string} wanted
+ */
 function privateNameFor(wanted) {
   const length = path.basename(wanted).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');

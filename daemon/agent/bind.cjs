@@ -47,7 +47,10 @@ function bindOwn(claim, { reusePort }) {
   return tryBind(claim, reusePort ? REUSE_PORT : 0);
 }
 
-/** @param {Claim} claim  @param {number} flags */
+/**
+ * @param {Claim} claim
+ * @param {number} flags
+ */
 function tryBind({ address, port, family, flags: own }, flags) {
   const handle = /** @type {any} */ (net)._createServerHandle(address, port, family, undefined, own | flags);
   if (typeof handle === 'number') return null;

@@ -40,12 +40,18 @@ function whenBooted(then) {
   });
 }
 
-/** An app may have a function of the same name. @param {Function} listener */
+/**
+ * An app may have a function of the same name.
+ * @param {Function} listener
+ */
 function isOfLoader(listener) {
   return listener.name === 'handleProcessExit' && String(listener).includes('TopLevelAwait');
 }
 
-/** @param {Function} listener  For 'exit'.  @param {() => void} then */
+/**
+ * @param {Function} listener  For 'exit'.
+ * @param {() => void} then
+ */
 function whenRemoved(listener, then) {
   const lookForLoader = (/** @type {string | symbol} */ event, /** @type {Function} */ removed) => {
     if (event !== 'exit' || removed !== listener) return;

@@ -4,6 +4,9 @@
 const { tryTo } = require('./isolation.cjs');
 const { later } = require('./loader.cjs');
 
+/** @import { Cluster } from 'node:cluster' */
+/** @import { LogFiles } from './log-fallback.cjs' */
+
 // The prefix makes Node emit 'internalMessage' in place of 'message', so the app's own listeners never see ours, and listening to
 // it does not keep the process alive (lib/internal/child_process.js).
 const CMD = 'NODE_NCLUST';
@@ -19,7 +22,7 @@ const CMD = 'NODE_NCLUST';
  */
 
 /**
- * @param {import('./log-fallback.cjs').LogFiles} [logFiles]
+ * @param {LogFiles} [logFiles]
  * @returns {Channel}
  */
 function createChannel(logFiles) {
@@ -31,7 +34,10 @@ function createChannel(logFiles) {
   let lost = () => {};
   // What the app does to its environment later is its own business.
   const { NCLUST_HOME: home = '', NCLUST_INSTANCE: instanceId = '' } = process.env;
-  /** @param {Message} message  @param {any} [handle] */
+  /**
+   * @param {Message} message
+   * @param {any} [handle]
+   */
   const receive = (message, handle) => {
     try {
       listeners.get(message.act)?.(message, handle);
@@ -108,7 +114,7 @@ function whenDisconnected(then) {
     if (isLost) return;
     isLost = true;
     tryTo(() => {
-      const cluster = /** @type {import('node:cluster').Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
+      const cluster = /** @type {Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
       if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
     });
     // The app may have taken care that nobody replaces it.

@@ -13,6 +13,9 @@ const net = require('node:net');
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers');
 const { nowMono } = require('./isolation.cjs');
 
+/** @import { ServerResponse } from 'node:http' */
+/** @import { Socket } from 'node:net' */
+
 /** An active keep-alive client sends its next request sooner. */
 const IDLE_PAUSE_MS = 1_000;
 /** A connection on which nothing has come by then is an idle one of a client that connects in advance. */
@@ -23,7 +26,7 @@ const REQUEST = 'http.server.request.start';
 const SIGNAL_WAIT_MS = 5_000;
 
 /**
- * @typedef {net.Socket & { server?: net.Server, parser?: unknown, _httpMessage?: import('node:http').ServerResponse | null }} HttpSocket
+ * @typedef {net.Socket & { server?: net.Server, parser?: unknown, _httpMessage?: ServerResponse | null }} HttpSocket
  * @typedef {{ destroyed: boolean, close: () => void }} Session  Of HTTP/2.
  */
 
@@ -81,7 +84,10 @@ function begin(sockets, { idlePauseMs, isForGood }, onEmpty) {
   endSessions();
   sockets.closeListening({ isForGood }, () => {
     if (isEnded) return;
-    /** From when on a connection was seen to be idle: an answer that had begun before may end it at any time. @type {WeakMap<HttpSocket, number>} */
+    /**
+     * From when on a connection was seen to be idle: an answer that had begun before may end it at any time.
+     * @type {WeakMap<HttpSocket, number>}
+     */
     const idleSince = new WeakMap();
     const look = () => {
       endSessions();
@@ -116,13 +122,16 @@ function stayFor(words) {
   for (const word of words) if (process.listenerCount(word) > 0) process.prependOnceListener(/** @type {NodeJS.Signals} */ (word), () => clearTimeout(stay));
 }
 
-/** @param {HttpSocket} socket  @param {number} idlePauseMs */
+/**
+ * @param {HttpSocket} socket
+ * @param {number} idlePauseMs
+ */
 function pauseFor(socket, idlePauseMs) {
   if (socket._httpMessage) return Infinity;
   return socket.bytesRead === 0 || !isHttp(socket) ? SILENT_PAUSE_MS : idlePauseMs;
 }
 
-/** @param {import('node:http').ServerResponse} response */
+/** @param {ServerResponse} response */
 function sayClose(response) {
   if (!response.headersSent) response.shouldKeepAlive = false;
 }
@@ -150,7 +159,10 @@ function handshakes(servers, wrapped) {
   return rawSockets(secured).filter((one) => !done.has(one));
 }
 
-/** An upgraded connection has lost its parser. @param {HttpSocket} socket */
+/**
+ * An upgraded connection has lost its parser.
+ * @param {HttpSocket} socket
+ */
 function isHttp(socket) {
   return socket instanceof net.Socket && Boolean(socket.parser) && !socket.destroyed;
 }
@@ -167,7 +179,7 @@ const CLOSE_FRAME = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
 const PEER_WAIT_MS = 1_000;
 
 /**
- * @param {Set<import('node:net').Socket>} webSockets
+ * @param {Set<Socket>} webSockets
  * @param {string[]} words  What the app will be told to end: signals, or "message".
  * @param {() => void} then  Called when the peers have closed, or have had the time to.
  */

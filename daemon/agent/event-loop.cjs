@@ -3,6 +3,8 @@
 
 const { nowMono } = require('./isolation.cjs');
 
+/** @import { Guard } from './isolation.cjs' */
+
 const { cpuUsage } = process;
 const { setImmediate, setInterval, clearInterval } = globalThis;
 
@@ -15,7 +17,7 @@ const CLOSE_MS = 20;
 /**
  * monitorEventLoopDelay() would do, but for its reset(), which forgets the delay that is just ending.
  * @param {ReturnType<typeof createLoopLoad>} load
- * @param {import('./isolation.cjs').Guard} guard
+ * @param {Guard} guard
  * @param {(delayMs: number, nowMono: number) => void} onLook
  */
 function createLoopSampler(load, guard, onLook) {
@@ -33,7 +35,10 @@ function createLoopSampler(load, guard, onLook) {
     onLook(everyMs > CLOSE_MS && lateMs < SURE_MS ? lateMs : delayOf(lateMs), now);
   });
 
-  /** Who came late knows when it ended, and not when it began: at most one look earlier, and not for longer than the loop was at work. @param {number} lateMs */
+  /**
+   * Who came late knows when it ended, and not when it began: at most one look earlier, and not for longer than the loop was at work.
+   * @param {number} lateMs
+   */
   function delayOf(lateMs) {
     const active = load.activeMs();
     const workMs = active - activeMs;
@@ -43,7 +48,10 @@ function createLoopSampler(load, guard, onLook) {
 
   return {
     end: () => clearInterval(timer),
-    /** To be called now and then. @param {number} ms  How often to look; 0 ends it. */
+    /**
+     * To be called now and then.
+     * @param {number} ms  How often to look; 0 ends it.
+     */
     look(ms) {
       activeMs = load.activeMs();
       if (ms === everyMs) return;
@@ -59,7 +67,7 @@ function createLoopSampler(load, guard, onLook) {
 /**
  * How long the loop has been at work. Node knows it to the microsecond, but to ask loads modules that take an idle process half a megabyte. As long as it
  * hardly does anything the CPU that it has used says nearly the same.
- * @param {import('./isolation.cjs').Guard} guard
+ * @param {Guard} guard
  */
 function createLoopLoad(guard) {
   /** @type {typeof import('node:perf_hooks').performance | null} */

@@ -13,7 +13,10 @@ const { setInterval, clearInterval } = globalThis;
 function createGate() {
   /** @type {(() => void)[]} */
   let waiting = [];
-  /** Without a socket that is polled the process may have nothing to do, and would exit. @type {NodeJS.Timeout | undefined} */
+  /**
+   * Without a socket that is polled the process may have nothing to do, and would exit.
+   * @type {NodeJS.Timeout | undefined}
+   */
   let stay;
   return {
     shut(handle) {

@@ -3,6 +3,9 @@
 
 const { PerformanceObserver } = require('node:perf_hooks');
 
+/** @import { PerformanceObserverEntryList } from 'node:perf_hooks' */
+/** @import { Guard } from './isolation.cjs' */
+
 /**
  * To tell of a collection takes Node 50 to 250 us, and one that answers as fast as it can collects a hundred times a second: all of them would take 3 % of
  * its time. Who has had more than so many between two reports is watched for one report of several, and in the others takes the same part of its work.
@@ -12,7 +15,10 @@ const COLLECTIONS_MAX = 10;
 const COLLECTIONS_MEAN = 3;
 const UNWATCHED_MAX = 19;
 
-/** Begins at once. @param {import('./isolation.cjs').Guard} guard */
+/**
+ * Begins at once.
+ * @param {Guard} guard
+ */
 function createGcWatch(guard) {
   let totalMs = 0;
   let seen = 0;
@@ -22,7 +28,7 @@ function createGcWatch(guard) {
   /** Reports that go without being watched: of the last such span, and those that are left of it. */
   let span = 0;
   let unwatched = 0;
-  const observer = new PerformanceObserver(guard((/** @type {import('node:perf_hooks').PerformanceObserverEntryList} */ list) => {
+  const observer = new PerformanceObserver(guard((/** @type {PerformanceObserverEntryList} */ list) => {
     for (const { duration } of list.getEntries()) {
       seen += 1;
       seenMs += duration;
@@ -50,7 +56,10 @@ function createGcWatch(guard) {
   }
 
   return {
-    /** @param {number} activeMs  How long the loop has been at work since the last report.  @returns {number}  Ever, in ms. */
+    /**
+     * @param {number} activeMs  How long the loop has been at work since the last report.
+     * @returns {number}  Ever, in ms.
+     */
     take(activeMs) {
       if (unwatched > 0) takeUnwatched(activeMs);
       else takeWatched(activeMs);

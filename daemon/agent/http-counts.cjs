@@ -5,6 +5,8 @@ const diagnostics = require('node:diagnostics_channel');
 
 const { nowMono } = require('./isolation.cjs');
 
+/** @import { Guard } from './isolation.cjs' */
+
 const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';
 
@@ -46,7 +48,7 @@ const TIMED_MAX = 500;
  *
  * Who begins to count while an unseen request is under way takes its answer for that of the one behind it: if the connection then ends, that one is in no sum.
  * @param {InstanceType<typeof import('./servers.cjs').Servers>} servers
- * @param {import('./isolation.cjs').Guard} guard
+ * @param {Guard} guard
  */
 function createHttpCounts(servers, guard) {
   let [requests, answers, aborted, durationMs] = [0, 0, 0, 0];
@@ -83,7 +85,10 @@ function createHttpCounts(servers, guard) {
     then?.();
   }
 
-  /** @param {any} socket  @returns {Connection} */
+  /**
+   * @param {any} socket
+   * @returns {Connection}
+   */
   function begin(socket) {
     /** @type {Connection} */
     const connection = { open: 0, era, given: 0, timed: [], isClosed: false };
@@ -106,7 +111,10 @@ function createHttpCounts(servers, guard) {
     connection.timed.length = 0;
   }
 
-  /** Without a listener to the response, which would cost as much as to count fifty. @param {Connection} connection */
+  /**
+   * Without a listener to the response, which would cost as much as to count fifty.
+   * @param {Connection} connection
+   */
   function time(connection) {
     untimed = gap(oneOf);
     connection.timed.push({ nth: connection.given + connection.open, beganMono: nowMono(), count: oneOf });
@@ -144,7 +152,9 @@ function createHttpCounts(servers, guard) {
 
   const happened = () => requests + answers + aborted + servers.upgrades;
 
-  /** @param {{ beganMono: number, count: number }} o  `count`: it stands for those beside it that were not timed. */
+  /**
+   * @param {{ beganMono: number, count: number }} o  `count`: it stands for those beside it that were not timed.
+   */
   function took({ beganMono, count }) {
     const ms = nowMono() - beganMono;
     durationMs += ms * count;
@@ -199,7 +209,10 @@ function createHttpCounts(servers, guard) {
   };
 }
 
-/** Not the same each time: requests that come in a pattern must not all be of one kind. @param {number} mean */
+/**
+ * Not the same each time: requests that come in a pattern must not all be of one kind.
+ * @param {number} mean
+ */
 function gap(mean) {
   return mean === 1 ? 1 : 1 + Math.floor(Math.random() * (2 * mean - 1));
 }

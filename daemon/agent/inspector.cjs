@@ -7,7 +7,9 @@ const { clearTimeout, setImmediate, setTimeout } = require('node:timers');
 const { tryTo } = require('./isolation.cjs');
 
 /** @typedef {{ code: string, message: string }} Failure */
-/** @typedef {(said: { failure?: Failure, bytes?: number, [key: string]: unknown }) => void} Answer */
+/**
+ * @typedef {(said: { failure?: Failure, bytes?: number, [key: string]: unknown }) => void} Answer
+ */
 
 /**
  * @typedef {object} Run
@@ -50,7 +52,10 @@ function profile({ step, ...question }, answer) {
   }
 }
 
-/** @param {{ kind: string, file: string, durationMs: number }} question  @param {Answer} answer */
+/**
+ * @param {{ kind: string, file: string, durationMs: number }} question
+ * @param {Answer} answer
+ */
 function begin({ kind, file, durationMs }, answer) {
   if (run?.file === file) return answer({});
   if (run && !run.outcome) return answer({ failure: { code: 'EBUSY', message: run.kind } });
@@ -69,14 +74,22 @@ function begin({ kind, file, durationMs }, answer) {
   answer({});
 }
 
-/** Answers when the file is written. @param {{ file: string }} question  @param {Answer} answer */
+/**
+ * Answers when the file is written.
+ * @param {{ file: string }} question
+ * @param {Answer} answer
+ */
 function end({ file }, answer) {
   if (run?.file !== file) return answer({ failure: { code: 'EGIVENUP', message: 'it was given up' } });
   if (run.outcome) answer(run.outcome);
   else run.waiting.push(answer);
 }
 
-/** Nobody waits for it any more. @param {{ file: string }} question  @param {Answer} answer */
+/**
+ * Nobody waits for it any more.
+ * @param {{ file: string }} question
+ * @param {Answer} answer
+ */
 function drop({ file }, answer) {
   if (run?.file === file) {
     const { giveUp } = run;
@@ -105,7 +118,10 @@ function span(mine, { domain, start, stop }, durationMs) {
   const session = connect(domain);
   let timer = /** @type {NodeJS.Timeout | undefined} */ (undefined);
   let isOver = false;
-  /** Only the first one comes about: by the second the file is closed. @param {() => void} how */
+  /**
+   * Only the first one comes about: by the second the file is closed.
+   * @param {() => void} how
+   */
   const ending = (how) => () => {
     if (isOver) return;
     isOver = true;
@@ -132,7 +148,10 @@ function span(mine, { domain, start, stop }, durationMs) {
   timer.unref();
 }
 
-/** Whoever asked hears that it begins, before nothing of this process answers any more. @param {Run} mine */
+/**
+ * Whoever asked hears that it begins, before nothing of this process answers any more.
+ * @param {Run} mine
+ */
 function snapshot(mine) {
   setImmediate(() => {
     const { fd } = mine;
@@ -151,7 +170,10 @@ function snapshot(mine) {
   });
 }
 
-/** @param {Run} mine  @param {string} text */
+/**
+ * @param {Run} mine
+ * @param {string} text
+ */
 function write(mine, text) {
   if (mine.fd === null) return;
   fs.writeFile(mine.fd, text, (error) => {
@@ -160,19 +182,28 @@ function write(mine, text) {
   });
 }
 
-/** @param {Run} mine  @param {NonNullable<Run['outcome']>} outcome */
+/**
+ * @param {Run} mine
+ * @param {NonNullable<Run['outcome']>} outcome
+ */
 function conclude(mine, outcome) {
   mine.outcome = outcome;
   for (const answer of mine.waiting.splice(0)) tryTo(() => answer(outcome));
 }
 
-/** Once. @param {Run} mine */
+/**
+ * Once.
+ * @param {Run} mine
+ */
 function close(mine) {
   if (mine.fd !== null) fs.close(mine.fd, () => {});
   mine.fd = null;
 }
 
-/** @param {{ durationMs: number }} question  @param {Answer} answer */
+/**
+ * @param {{ durationMs: number }} question
+ * @param {Answer} answer
+ */
 function stack({ durationMs }, answer) {
   const session = connect('Profiler');
   post(session, 'Profiler.start');
@@ -213,7 +244,11 @@ function hottest({ nodes, samples }) {
   return { samples: seen, busy: seen === 0 ? 0 : (seen - idle) / seen, frames: best ? pathOf(best).slice(0, FRAMES_MAX).map(frameOf) : [] };
 }
 
-/** Of the innermost function the line that was seen most often is known, of the others where they begin. @param {any} node  @param {number} at */
+/**
+ * Of the innermost function the line that was seen most often is known, of the others where they begin.
+ * @param {any} node
+ * @param {number} at
+ */
 function frameOf({ callFrame, positionTicks = [] }, at) {
   const [most] = at === 0 ? [...positionTicks].sort((a, b) => b.ticks - a.ticks) : [];
   const { functionName: name, url, lineNumber, columnNumber } = callFrame;
@@ -267,7 +302,10 @@ function post(session, method, params = {}) {
   return result;
 }
 
-/** @param {unknown} error  @returns {Failure} */
+/**
+ * @param {unknown} error
+ * @returns {Failure}
+ */
 function failureOf(error) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
   return { code: String(code ?? 'EFAILED'), message: String(message) };

@@ -17,12 +17,18 @@ function kindOf(args, options) {
   return Number.isInteger(Number(port)) && Number(port) >= 0 && Number(port) <= 65535 ? 'tcp' : null;
 }
 
-/** Abstract sockets have no path to keep, and the mode bits are set by Node on the name it has bound. @param {any} options */
+/**
+ * Abstract sockets have no path to keep, and the mode bits are set by Node on the name it has bound.
+ * @param {any} options
+ */
 function isPath({ path, readableAll, writableAll }) {
   return typeof path === 'string' && path !== '' && !path.includes('\0') && !readableAll && !writableAll;
 }
 
-/** Whether the socket is to be this process's own, and nobody else is to hold it. @param {any} options */
+/**
+ * Whether the socket is to be this process's own, and nobody else is to hold it.
+ * @param {any} options
+ */
 function isAlone({ exclusive, reusePort }) {
   return Boolean(exclusive || reusePort);
 }
@@ -33,22 +39,36 @@ function knowsReusePort() {
   return major > 22 || (major === 22 && minor >= 12);
 }
 
-/** As net.js sees it: listen(), listen(callback), listen(undefined, host), listen({ port: undefined }). @param {any[]} args  @param {any} options */
+/**
+ * As net.js sees it: listen(), listen(callback), listen(undefined, host), listen({ port: undefined }).
+ * @param {any[]} args
+ * @param {any} options
+ */
 function isAnyPort(args, { port }) {
   return args.length === 0 || typeof args[0] === 'function' || port === null || (port === undefined && (typeof args[0] !== 'object' || args[0] === null || 'port' in args[0]));
 }
 
-/** @param {any[]} args  @param {any} options */
+/**
+ * @param {any[]} args
+ * @param {any} options
+ */
 function portOf(args, options) {
   return isAnyPort(args, options) ? 0 : Number(options.port);
 }
 
-/** @param {any[]} args  @param {any} options  @returns {number | undefined} */
+/**
+ * @param {any[]} args
+ * @param {any} options
+ * @returns {number | undefined}
+ */
 function backlogOf(args, options) {
   return options.backlog ?? [args[1], args[2]].find((one) => typeof one === 'number');
 }
 
-/** @param {any} server  @param {AbortSignal | undefined} signal */
+/**
+ * @param {any} server
+ * @param {AbortSignal | undefined} signal
+ */
 function closeOnAbort(server, signal) {
   if (!signal) return;
   const abort = () => void server.close();
@@ -75,7 +95,11 @@ function framesAbove(own) {
   };
 }
 
-/** @param {any} owner  @param {string} name  @param {Function} replacement */
+/**
+ * @param {any} owner
+ * @param {string} name
+ * @param {Function} replacement
+ */
 function replaceMethod(owner, name, replacement) {
   const { length, name: shown } = owner[name];
   Object.defineProperties(replacement, { name: { value: shown, configurable: true }, length: { value: length, configurable: true } });

@@ -3,9 +3,11 @@
 
 const { errno } = require('node:os').constants;
 
+/** @import { Claim } from './bind.cjs' */
+
 /**
  * @param {{ code: string, message: string }} refusal
- * @param {import('./bind.cjs').Claim} claim
+ * @param {Claim} claim
  * @param {() => string} calledAt  Stack frames of the listen(). Empty: the stack of the error is as the app wants stacks to be.
  */
 function listenError({ code, message }, { address, port, family }, calledAt) {

@@ -43,12 +43,19 @@ function textOf(id) {
   return at === -1 ? fs.readFileSync(fileOf(id), 'utf8') : room.toString('utf8', starts[at], starts[at + 1]);
 }
 
-/** Without path.join(), which takes more than the reading. @param {string} id */
+/**
+ * Without path.join(), which takes more than the reading.
+ * @param {string} id
+ */
 function fileOf(id) {
   return __dirname + id.slice(1);
 }
 
-/** @param {string} file  @param {number} at  @returns {number}  Bytes. */
+/**
+ * @param {string} file
+ * @param {number} at
+ * @returns {number}  Bytes.
+ */
 function readInto(file, at) {
   const fd = fs.openSync(file, 'r');
   const bytes = fs.readSync(fd, room, at, ROOM_BYTES - at, null);

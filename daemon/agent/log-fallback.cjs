@@ -11,7 +11,9 @@ const { isMainThread, parentPort, Worker, workerData } = require('node:worker_th
 
 const LOOK_EVERY_MS = 200;
 
-/** @typedef {{ out: string | null, err: string | null }} LogFiles  null: output that is not wanted. */
+/**
+ * @typedef {{ out: string | null, err: string | null }} LogFiles  null: output that is not wanted.
+ */
 
 /**
  * @param {{ logFiles: LogFiles, home: string }} o
@@ -91,7 +93,10 @@ function copy(fd, logFile) {
   };
 }
 
-/** Through /proc it is opened anew: the descriptor itself is in blocking mode, for the app. @param {number} own */
+/**
+ * Through /proc it is opened anew: the descriptor itself is in blocking mode, for the app.
+ * @param {number} own
+ */
 function openPipe(own) {
   const fd = fs.openSync(`/proc/self/fd/${own}`, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
   try {
@@ -109,7 +114,10 @@ function openLog(file) {
   return fs.openSync(file, 'a', 0o600);
 }
 
-/** A full disk, or a log that cannot be opened, costs lines, never the app. Nobody is there to count them. @param {() => void} act */
+/**
+ * A full disk, or a log that cannot be opened, costs lines, never the app. Nobody is there to count them.
+ * @param {() => void} act
+ */
 function tryTo(act) {
   try {
     act();

@@ -8,13 +8,15 @@ const path = require('node:path');
 const { setTimeout } = require('node:timers');
 const { tryTo } = require('./isolation.cjs');
 
+/** @import { LogFiles } from './log-fallback.cjs' */
+
 const LOOK_EVERY_MS = 200;
 
 /**
  * @param {object} o
  * @param {string} o.home  As it was when the process began.
  * @param {string} o.instanceId
- * @param {import('./log-fallback.cjs').LogFiles} [o.logFiles]
+ * @param {LogFiles} [o.logFiles]
  * @param {(message: any) => void} o.receive
  * @returns {{ say: (message: object) => boolean }}
  */
@@ -67,7 +69,10 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
   return { say: (message) => socket !== null && (socket.write(JSON.stringify(message) + '\n'), true) };
 }
 
-/** @param {string} run  @returns {string | null} */
+/**
+ * @param {string} run
+ * @returns {string | null}
+ */
 function newestDoor(run) {
   const numbers = readNames(run).flatMap((name) => /^keeper\.(\d+)\.sock$/.exec(name)?.[1] ?? []);
   return numbers.length === 0 ? null : path.join(run, `keeper.${Math.max(...numbers.map(Number))}.sock`);

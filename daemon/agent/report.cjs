@@ -7,6 +7,9 @@ const { createGuard, nowMono, tryTo } = require('./isolation.cjs');
 const { createHttpCounts } = require('./http-counts.cjs');
 const { cpuMs, createLoopLoad, createLoopSampler } = require('./event-loop.cjs');
 
+/** @import { HttpReport } from './http-counts.cjs' */
+/** @import { Guard } from './isolation.cjs' */
+
 const { getActiveResourcesInfo } = process;
 const { setImmediate } = globalThis;
 
@@ -31,7 +34,9 @@ const HELD_UP_MS = 50;
 /** More than come in a second, or in a quiet span. */
 const DELAYS_MAX = 256;
 
-/** @typedef {{ responses: number, errors: number, delayP99Ms: number }} Vitals  Since the last ones. */
+/**
+ * @typedef {{ responses: number, errors: number, delayP99Ms: number }} Vitals  Since the last ones.
+ */
 
 /**
  * @typedef {object} Report
@@ -47,7 +52,7 @@ const DELAYS_MAX = 256;
  * @property {number} handles
  * @property {number} cpuMs  Ever.
  * @property {number} connections
- * @property {import('./http-counts.cjs').HttpReport} [http]  Once there has been any.
+ * @property {HttpReport} [http]  Once there has been any.
  * @property {boolean} [ownsUsr1]  The app takes SIGUSR1 itself, with which Node lets a debugger in.
  */
 
@@ -112,14 +117,21 @@ function createVitals(servers, onFault) {
     isResting = false;
   }
 
-  /** @param {Listener['isDue']} isDue  @param {Listener['tell']} tell  @returns {Listener} */
+  /**
+   * @param {Listener['isDue']} isDue
+   * @param {Listener['tell']} tell
+   * @returns {Listener}
+   */
   function listen(isDue, tell) {
     const listener = { sinceMono: nowMono(), delays: new Float64Array(DELAYS_MAX), count: 0, worstMs: 0, isDue, tell };
     listeners.add(listener);
     return listener;
   }
 
-  /** @param {number} everyMs  @param {(vitals: Vitals) => void} report */
+  /**
+   * @param {number} everyMs
+   * @param {(vitals: Vitals) => void} report
+   */
   function watch(everyMs, report) {
     if (watcher) listeners.delete(watcher);
     watcher = null;
@@ -191,7 +203,7 @@ function createVitals(servers, onFault) {
 
 /**
  * @param {ReturnType<typeof createLoopLoad>} load
- * @param {import('./isolation.cjs').Guard} guard
+ * @param {Guard} guard
  */
 function createCollector(load, guard) {
   let handles = 0;
@@ -226,7 +238,10 @@ function createCollector(load, guard) {
   };
 }
 
-/** @param {Float64Array} sorted  @param {number} share */
+/**
+ * @param {Float64Array} sorted
+ * @param {number} share
+ */
 function percentile(sorted, share) {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }

@@ -1,12 +1,15 @@
 // The servers of this process that listen, and those of their connections that cannot be found from their descriptors.
 'use strict';
 
+/** @import { EventEmitter } from 'node:events' */
+/** @import { Socket } from 'node:net' */
+
 class Servers {
   /** @type {Set<any>} */
   all = new Set();
   /** TLS sockets and HTTP/2 sessions. @type {Set<any>} */
   wrapped = new Set();
-  /** Connections that were upgraded to WebSocket. @type {Set<import('node:net').Socket>} */
+  /** Connections that were upgraded to WebSocket. @type {Set<Socket>} */
   webSockets = new Set();
   /** Such upgrades, ever. */
   upgrades = 0;
@@ -20,7 +23,10 @@ class Servers {
     return open;
   }
 
-  /** Those whose connections are watched: a server may listen and close many times. @type {WeakSet<any>} */
+  /**
+   * Those whose connections are watched: a server may listen and close many times.
+   * @type {WeakSet<any>}
+   */
   #watched = new WeakSet();
 
   /** @param {any} server  It listens. */
@@ -35,9 +41,12 @@ class Servers {
     if (server.headersTimeout !== undefined) this.#watchUpgrades(server);
   }
 
-  /** A listener of ours alone would make Node believe that the app upgrades connections. @param {any} server  Of HTTP/1. */
+  /**
+   * A listener of ours alone would make Node believe that the app upgrades connections.
+   * @param {any} server  Of HTTP/1.
+   */
   #watchUpgrades(server) {
-    const keep = (/** @type {any} */ request, /** @type {import('node:net').Socket} */ socket) => {
+    const keep = (/** @type {any} */ request, /** @type {Socket} */ socket) => {
       if (request.headers.upgrade?.toLowerCase() !== 'websocket') return;
       this.upgrades += 1;
       remember(this.webSockets, socket);
@@ -62,7 +71,10 @@ class Servers {
   }
 }
 
-/** @param {Set<any>} set  @param {import('node:events').EventEmitter} one */
+/**
+ * @param {Set<any>} set
+ * @param {EventEmitter} one
+ */
 function remember(set, one) {
   set.add(one);
   one.once('close', () => set.delete(one));

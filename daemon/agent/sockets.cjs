@@ -8,8 +8,11 @@ const { later } = require('./loader.cjs');
 const { Servers } = require('./servers.cjs');
 const { backlogOf, closeOnAbort, framesAbove, isAlone, kindOf, portOf, replaceMethod } = require('./listen-args.cjs');
 
+/** @import { Claim } from './bind.cjs' */
+/** @import { Channel } from './channel.cjs' */
+/** @import { Gate } from './gate.cjs' */
+
 /**
- * @typedef {import('./bind.cjs').Claim} Claim
  * @typedef {Claim & { fd: number }} Inherited  A socket that this process was born with.
  *
  * @typedef {object} Wanted  What the app passed to listen().
@@ -34,16 +37,22 @@ class HeldSockets {
   #asked = new Map();
   #lastSeq = 0;
   #isClosing = false;
-  /** What each server that was about to listen calls when it does. @type {WeakMap<any, () => void>} */
+  /**
+   * What each server that was about to listen calls when it does.
+   * @type {WeakMap<any, () => void>}
+   */
   #announcers = new WeakMap();
-  /** @type {import('./gate.cjs').Gate | null} */
+  /** @type {Gate | null} */
   #gate;
-  /** Shares connections with the other workers of the app. @type {InstanceType<typeof import('./balance.cjs').Balance> | null} */
+  /**
+   * Shares connections with the other workers of the app.
+   * @type {InstanceType<typeof import('./balance.cjs').Balance> | null}
+   */
   balance = null;
   servers = new Servers();
 
   /**
-   * @param {import('./channel.cjs').Channel} channel
+   * @param {Channel} channel
    * @param {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: Inherited[] }} settings
    */
   constructor(channel, { isCluster = false, isGated = false, scheduling = 'os', sockets = [] }) {
@@ -65,7 +74,10 @@ class HeldSockets {
     const held = this;
     const original = net.Server.prototype.listen;
     this.original = /** @type {(...args: unknown[]) => net.Server} */ (original);
-    /** @this {net.Server}  @param {any[]} args */
+    /**
+     * @this {net.Server}
+     * @param {any[]} args
+     */
     function listen(...args) {
       const [options, callback] = /** @type {any} */ (net)._normalizeArgs(args);
       const kind = this.listening ? null : kindOf(args, options);
@@ -129,13 +141,19 @@ class HeldSockets {
     this.#gate = null;
   }
 
-  /** @param {Claim} claim  @returns {any}  The handle that is listened on there. */
+  /**
+   * @param {Claim} claim
+   * @returns {any}  The handle that is listened on there.
+   */
   handleOf(claim) {
     const use = this.#uses.get(keyOf(claim));
     return this.#isClosing || this.#gate ? null : use?.server._handle ?? null;
   }
 
-  /** @param {any} server  @param {Wanted} wanted */
+  /**
+   * @param {any} server
+   * @param {Wanted} wanted
+   */
   #listen(server, wanted) {
     const { host, signal } = wanted.options;
     closeOnAbort(server, signal);
@@ -150,7 +168,10 @@ class HeldSockets {
     });
   }
 
-  /** @param {any} server  @param {Wanted} wanted */
+  /**
+   * @param {any} server
+   * @param {Wanted} wanted
+   */
   #listenOnPath(server, wanted) {
     closeOnAbort(server, wanted.options.signal);
     server._listeningId = (server._listeningId ?? 0) + 1;
@@ -158,7 +179,12 @@ class HeldSockets {
     this.#hold(server, wanted, path.resolve(wanted.options.path), 0);
   }
 
-  /** @param {any} server  @param {Wanted} wanted  @param {string | null} address  @param {number} family */
+  /**
+   * @param {any} server
+   * @param {Wanted} wanted
+   * @param {string | null} address
+   * @param {number} family
+   */
   #hold(server, wanted, address, family) {
     const { port } = wanted;
     const index = port === 0 && family !== 0 ? this.#nextIndex() : 0;
@@ -189,7 +215,10 @@ class HeldSockets {
     this.original?.call(server, { ...wanted.options, signal: undefined }); // Fails, and says why in Node's own words.
   }
 
-  /** Whether a server listens or is about to. @param {any} server */
+  /**
+   * Whether a server listens or is about to.
+   * @param {any} server
+   */
   #isAtWork(server) {
     return server._handle !== null || [...this.#asked.values()].some(({ use }) => use.server === server);
   }
@@ -211,14 +240,22 @@ class HeldSockets {
     else this.#listenBeside(use);
   }
 
-  /** @param {Use} use  @param {(handle: any) => void} then  @param {(refusal: Refusal) => void} [otherwise] */
+  /**
+   * @param {Use} use
+   * @param {(handle: any) => void} then
+   * @param {(refusal: Refusal) => void} [otherwise]
+   */
   #question(use, then, otherwise = (refusal) => this.#refuse(use, refusal)) {
     const seq = (this.#lastSeq += 1);
     this.#asked.set(seq, { use, generation: use.server._listeningId, release: this.#channel.hold(), then, otherwise });
     this.#channel.say({ act: 'listen', seq, claim: use.claim });
   }
 
-  /** @param {number} seq  @param {any} handle  @param {{ code: string, message: string } | null} refusal */
+  /**
+   * @param {number} seq
+   * @param {any} handle
+   * @param {{ code: string, message: string } | null} refusal
+   */
   #settle(seq, handle, refusal) {
     const question = this.#asked.get(seq);
     this.#asked.delete(seq);
@@ -229,7 +266,10 @@ class HeldSockets {
     else if (refusal) question.otherwise(refusal);
   }
 
-  /** @param {Use} use  @param {{ code: string, message: string }} refusal */
+  /**
+   * @param {Use} use
+   * @param {{ code: string, message: string }} refusal
+   */
   #refuse(use, refusal) {
     this.#forget(use);
     emitLater(use, refusal);
@@ -265,7 +305,10 @@ class HeldSockets {
     if (handle) this.#listenOn(use, handle);
   }
 
-  /** @param {Use} use  @param {any} handle */
+  /**
+   * @param {Use} use
+   * @param {any} handle
+   */
   #listenOn(use, handle) {
     const { server, claim, wanted } = use;
     use.handle = handle;
@@ -291,7 +334,10 @@ class HeldSockets {
     if (!this.#isClosing) this.#channel.say({ act: 'closed', claim: use.claim });
   }
 
-  /** Two apps bound one address at the same instant, and the keeper heard of the other one first. @param {any} refusal */
+  /**
+   * Two apps bound one address at the same instant, and the keeper heard of the other one first.
+   * @param {any} refusal
+   */
   #withdraw(refusal) {
     const use = this.#uses.get(keyOf(refusal.claim));
     if (!use) return;
@@ -299,13 +345,21 @@ class HeldSockets {
     this.#refuse(use, refusal);
   }
 
-  /** What this process was born with for a claim, once. @param {Claim} claim  @returns {any} */
+  /**
+   * What this process was born with for a claim, once.
+   * @param {Claim} claim
+   * @returns {any}
+   */
   #takeInherited(claim) {
     const at = this.#inherited.findIndex((one) => keyOf(one) === keyOf(claim));
     return at === -1 ? null : openHandle(this.#inherited.splice(at, 1)[0].fd);
   }
 
-  /** The socket we listen on has lost its path, and this one has it. @param {Claim} claim  @param {any} handle */
+  /**
+   * The socket we listen on has lost its path, and this one has it.
+   * @param {Claim} claim
+   * @param {any} handle
+   */
   #moveTo(claim, handle) {
     const use = this.#uses.get(keyOf(claim));
     const lost = use?.server._handle;
@@ -328,7 +382,10 @@ class HeldSockets {
     }
   }
 
-  /** Once, however often it tries to listen. @param {any} server */
+  /**
+   * Once, however often it tries to listen.
+   * @param {any} server
+   */
   #announceLater(server) {
     const announce = this.#announcers.get(server) ?? (() => this.#announce(server));
     this.#announcers.set(server, announce);
@@ -344,26 +401,41 @@ class HeldSockets {
   }
 }
 
-/** @param {Use} use  @param {number} port  @param {(handle: any) => void} then  @param {(refusal: Refusal) => void} otherwise */
+/**
+ * @param {Use} use
+ * @param {number} port
+ * @param {(handle: any) => void} then
+ * @param {(refusal: Refusal) => void} otherwise
+ */
 function listenAgainAlone({ claim, wanted }, port, then, otherwise) {
   const bound = bindOwn({ ...claim, port }, wanted.options);
   if (bound) then(bound.handle);
   else otherwise({ code: 'EADDRINUSE', message: `port ${port} was taken meanwhile` });
 }
 
-/** Whether nobody can reach a socket any more. @param {Claim} claim */
+/**
+ * Whether nobody can reach a socket any more.
+ * @param {Claim} claim
+ */
 function isLost({ family, address }) {
   return family === 0 && !later('./bind-path.cjs').restorePath(address ?? '');
 }
 
-/** The app may go on asking where it listens. @param {any} handle */
+/**
+ * The app may go on asking where it listens.
+ * @param {any} handle
+ */
 function closeKept(handle) {
   const name = {};
   if (handle.getsockname?.(name) === 0) handle.getsockname = (/** @type {object} */ out) => (Object.assign(out, name), 0);
   handle.close();
 }
 
-/** Gives a server another handle in place of the one that was closed. @param {Use} use  @param {any} handle */
+/**
+ * Gives a server another handle in place of the one that was closed.
+ * @param {Use} use
+ * @param {any} handle
+ */
 function reattach({ server, wanted }, handle) {
   const closed = server._handle;
   const owner = Object.getOwnPropertySymbols(closed).find((symbol) => closed[symbol] === server);
@@ -378,7 +450,10 @@ function reattach({ server, wanted }, handle) {
 /** Of lib/net.js. */
 const DEFAULT_BACKLOG = 511;
 
-/** @param {Use} use  @param {{ code: string, message: string }} refusal */
+/**
+ * @param {Use} use
+ * @param {{ code: string, message: string }} refusal
+ */
 function emitLater({ server, claim, wanted }, refusal) {
   process.nextTick(() => server.emit('error', later('./listen-error.cjs').listenError(refusal, claim, wanted.calledAt)));
 }

@@ -13,12 +13,13 @@ import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
 import { memoryOf, newWorld } from './state/registry.js';
 
-/** @import { Change, Desired } from './state/desired.js' */
-/** @import { ControlEvent, Core, Parts } from './keeper-link/tell.js' */
 /** @import { Port, Snapshot } from './keeper-link/link.js' */
-/** @import { Installation } from './update/installation.js' */
+/** @import { ControlEvent, Core, Parts } from './keeper-link/tell.js' */
 /** @import { Receipt } from './requests/outcome.js' */
+/** @import { Change, Desired } from './state/desired.js' */
 /** @import { World } from './state/registry.js' */
+/** @import { Loaded } from './state/store.js' */
+/** @import { Installation } from './update/installation.js' */
 
 /** After a keeper could not be launched the next attempt is this much later, in ms. */
 const RELAUNCH_MS = 1_000;
@@ -35,7 +36,7 @@ export class Control {
   #waiters;
   #handles = createHandleKeep();
   #hearing = createHearing((isOn) => this.askKeeper('hear', { isOn }));
-  /** @type {Snapshot|null} */
+  /** @type {Snapshot | null} */
   #keeper = null;
   #isLeaving = false;
   /** Clients can connect. */
@@ -49,16 +50,22 @@ export class Control {
   #isClosed = false;
   /** What follows from how things stand. @type {() => void} */
   #follow = () => {};
-  /** From where the next keeper is started, when it is to be another one. @type {Installation|null} */
+  /**
+   * From where the next keeper is started, when it is to be another one.
+   * @type {Installation | null}
+   */
   #successor = null;
-  /** Who waits for the next keeper. @type {{resolve: () => void, reject: (error: unknown) => void}[]} */
+  /**
+   * Who waits for the next keeper.
+   * @type {{ resolve: () => void, reject: (error: unknown) => void }[]}
+   */
   #expecting = [];
-  /** One at a time. @type {Promise<void>|null} */
+  /** One at a time. @type {Promise<void> | null} */
   #exchange = null;
 
   /**
    * @param {Parts} parts
-   * @param {import('./state/store.js').Loaded} loaded
+   * @param {Loaded} loaded
    */
   constructor(parts, { desired, isExact, notices }) {
     this.#core = { parts, world: newWorld(desired), isExact, link: null, dispatch: (event) => this.dispatch(event), bus: createEventBus(parts.chronicle) };
@@ -66,7 +73,10 @@ export class Control {
     for (const notice of notices) this.world.notices.add(notice);
   }
 
-  /** The records, for reading. @returns {World} */
+  /**
+   * The records, for reading.
+   * @returns {World}
+   */
   get world() {
     return this.#core.world;
   }
@@ -111,7 +121,9 @@ export class Control {
     this.#drain();
   }
 
-  /** @param {() => void} look  Called at the end of every turn, before anybody is answered: something may be wanted or may run that was not before. */
+  /**
+   * @param {() => void} look  Called at the end of every turn, before anybody is answered: something may be wanted or may run that was not before.
+   */
   follow(look) {
     this.#follow = look;
   }
@@ -126,7 +138,7 @@ export class Control {
    * Changes what is wanted. On disk before anything acts on it. A token that was seen changes nothing.
    * @param {string} method
    * @param {string} token
-   * @param {(desired: Desired) => Change & Pick<Receipt, 'about'|'root'|'plan'>} change
+   * @param {(desired: Desired) => Change & Pick<Receipt, 'about' | 'root' | 'plan'>} change
    * @returns {Receipt}
    * Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and what `change` throws; then nothing has changed.
    */
@@ -148,7 +160,10 @@ export class Control {
     return receipt;
   }
 
-  /** Whether a request was taken already. @param {string} token */
+  /**
+   * Whether a request was taken already.
+   * @param {string} token
+   */
   hasSeen(token) {
     return this.#find(token) !== undefined;
   }
@@ -168,7 +183,7 @@ export class Control {
 
   /**
    * Nothing is wanted any more: everything is retired, then control and keeper leave.
-   * @param {'kill'|'shutdown'} by
+   * @param {'kill' | 'shutdown'} by
    * @returns {Promise<void>}  Resolves just before they leave.
    */
   end(by) {
@@ -178,7 +193,10 @@ export class Control {
     return this.#ended;
   }
 
-  /** Zeroes the restart counters of a slot. @param {number} id */
+  /**
+   * Zeroes the restart counters of a slot.
+   * @param {number} id
+   */
   reset(id) {
     const memory = memoryOf(this.world, id);
     memory.resetAt = memory.spawns;
@@ -211,7 +229,9 @@ export class Control {
     return this.#core.link.request(verb, params);
   }
 
-  /** @returns {Promise<void>}  Resolves when control works with its next keeper. Rejects when none can be started from its own installation; it goes on trying. */
+  /**
+   * @returns {Promise<void>}  Resolves when control works with its next keeper. Rejects when none can be started from its own installation; it goes on trying.
+   */
   meetsNext() {
     return new Promise((resolve, reject) => {
       this.#expecting.push({ resolve, reject });
@@ -276,7 +296,11 @@ export class Control {
     this.#leaveWhenDone();
   }
 
-  /** @param {string} event @param {any} data @param {unknown} handle */
+  /**
+   * @param {string} event
+   * @param {any} data
+   * @param {unknown} handle
+   */
   #onKeeperEvent(event, data, handle) {
     if (event === 'listener') this.#handles.keep(data, handle);
     else if (event === 'released') this.#handles.drop(data.key);
@@ -286,7 +310,9 @@ export class Control {
     else if (Object.hasOwn(FACTS, event)) this.dispatch({ type: 'fact', event, data });
   }
 
-  /** @param {{instanceId: string, text?: string, count?: number}} data  Of an app. It changes no records. */
+  /**
+   * @param {{ instanceId: string, text?: string, count?: number }} data  Of an app. It changes no records.
+   */
   #onSaid({ instanceId, text, count = 1 }) {
     const { bus, world, parts } = this.#core;
     const label = world.instances.get(instanceId)?.label;

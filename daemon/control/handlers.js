@@ -13,13 +13,19 @@ import { takeNames } from './state/rename.js';
 /** @import { ControlEvent, Core } from './keeper-link/tell.js' */
 /** @import { World } from './state/registry.js' */
 
-/** What each event of the owner loop does: change the records, then plan. @type {{[T in ControlEvent['type']]: (core: Core, event: any) => void}} */
+/**
+ * What each event of the owner loop does: change the records, then plan.
+ * @type {{ [T in ControlEvent['type']]: (core: Core, event: any) => void }}
+ */
 export const EVENTS = { fact: onFact, spawned: onSpawned, refused: onRefused, answered: onDoor, silent: onDoor, admitted: onDoor, timer: onTimer, changed: onWished, adopted: onAdopted };
 
 /** As with a spawn, at most a timer is set. */
 const CHANGES_NO_PLAN = new Set(['booted']);
 
-/** @param {Core} core @param {Extract<ControlEvent, {type: 'fact'}>} event */
+/**
+ * @param {Core} core
+ * @param {Extract<ControlEvent, { type: 'fact' }>} event
+ */
 function onFact(core, { event, data }) {
   const instance = core.world.instances.get(data.instanceId);
   if (!instance) return lookAgain(core, event, data.instanceId);
@@ -27,7 +33,10 @@ function onFact(core, { event, data }) {
   if (!CHANGES_NO_PLAN.has(event)) reconcile(core, instance.label.name);
 }
 
-/** @param {Core} core @param {Extract<ControlEvent, {type: 'spawned'}>} event */
+/**
+ * @param {Core} core
+ * @param {Extract<ControlEvent, { type: 'spawned' }>} event
+ */
 function onSpawned(core, event) {
   const instance = core.world.instances.get(event.instanceId);
   if (!instance) return lookAgain(core, 'spawned', event.instanceId);
@@ -35,7 +44,10 @@ function onSpawned(core, event) {
   spawned(core, instance, event);
 }
 
-/** @param {Core} core @param {Extract<ControlEvent, {type: 'refused'}>} event */
+/**
+ * @param {Core} core
+ * @param {Extract<ControlEvent, { type: 'refused' }>} event
+ */
 function onRefused(core, { instanceId, message }) {
   const instance = core.world.instances.get(instanceId);
   if (!instance) return;
@@ -43,7 +55,10 @@ function onRefused(core, { instanceId, message }) {
   reconcile(core, instance.label.name);
 }
 
-/** @param {Core} core @param {Extract<ControlEvent, {type: 'answered'|'silent'|'admitted'}>} event */
+/**
+ * @param {Core} core
+ * @param {Extract<ControlEvent, { type: 'answered' | 'silent' | 'admitted' }>} event
+ */
 function onDoor(core, { type, instanceId }) {
   const instance = core.world.instances.get(instanceId);
   if (!instance) return;
@@ -54,7 +69,10 @@ function onDoor(core, { type, instanceId }) {
   reconcile(core, seat.name);
 }
 
-/** @param {Core} core @param {Extract<ControlEvent, {type: 'timer'}>} event */
+/**
+ * @param {Core} core
+ * @param {Extract<ControlEvent, { type: 'timer' }>} event
+ */
 function onTimer(core, { seat }) {
   // It may have been made anew from the facts of the next keeper since.
   if (core.world.seats.get(seat.key) !== seat) return;
@@ -63,14 +81,20 @@ function onTimer(core, { seat }) {
   reconcile(core, seat.name);
 }
 
-/** @param {Core} core @param {Extract<ControlEvent, {type: 'changed'}>} event */
+/**
+ * @param {Core} core
+ * @param {Extract<ControlEvent, { type: 'changed' }>} event
+ */
 function onWished(core, { names }) {
   takeNames(core.world);
   for (const name of names) takeLive(core, name);
   onChanged(core, { names });
 }
 
-/** @param {Core} core @param {{names: string[]}} event */
+/**
+ * @param {Core} core
+ * @param {{ names: string[] }} event
+ */
 function onChanged(core, { names }) {
   const { world } = core;
   for (const name of names) reconcile(core, name);
@@ -78,7 +102,10 @@ function onChanged(core, { names }) {
   for (const id of [...world.memories.keys()]) forgetSlot(core, id);
 }
 
-/** @param {Core} core @param {Extract<ControlEvent, {type: 'adopted'}>} event */
+/**
+ * @param {Core} core
+ * @param {Extract<ControlEvent, { type: 'adopted' }>} event
+ */
 function onAdopted(core, { children, listeners }) {
   const { world } = core;
   for (const { app, scope } of listeners) openScope(world, scope ?? app, app);

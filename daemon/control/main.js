@@ -41,8 +41,8 @@ import { availableCpus } from '../../lib/shared/host/cpus.js';
 import { homePaths, resolveHome } from '../../lib/shared/paths.js';
 import { readVersion } from '../../lib/shared/version.js';
 
-/** @import { Parts } from './keeper-link/tell.js' */
 /** @import { Port } from './keeper-link/link.js' */
+/** @import { Parts } from './keeper-link/tell.js' */
 
 const own = { ...ownInstallation(), digest: controlDigest(ownInstallation().root) };
 // Another version asks what this one is, before it makes way.

@@ -5,8 +5,9 @@ import { replaceFile } from '../../lib/shared/host/replace-file.js';
 import { checkKey, checkSetting, readSettings, readSettingsFile, readSettingsText } from '../../lib/shared/settings/settings.js';
 import { canCompress, checkCompression } from './logs/archive/compression.js';
 
-/** @import { LogInterval } from './logs/write/open-file.js' */
+/** @import { ListenTarget, WebTarget } from '../../lib/shared/settings/listen-address.js' */
 /** @import { ReadSettings } from '../../lib/shared/settings/settings.js' */
+/** @import { LogInterval } from './logs/write/open-file.js' */
 
 /** A person may edit the file: how often it is looked at, in ms. */
 const LOOK_EVERY_MS = 1_000;
@@ -19,22 +20,27 @@ const LOOK_EVERY_MS = 1_000;
  * @property {number} maxFiles  Segments of each file; with 0 none is kept.
  * @property {number} maxAgeMs
  * @property {number} maxTotalBytes  Of all files of the app.
- * @property {'gzip'|'zstd'|'none'} compress
+ * @property {'gzip' | 'zstd' | 'none'} compress
  * @property {number} homeMaxTotalBytes  Of all files in the home's folder.
  */
 
-/** What one app says about it; what it leaves out, or null, is as in the home. 0 is no limit, as in the options. @typedef {{[K in keyof LogLimits]?: LogLimits[K]|null}} GivenLimits */
+/**
+ * What one app says about it; what it leaves out, or null, is as in the home. 0 is no limit, as in the options.
+ * @typedef {{ [K in keyof LogLimits]?: LogLimits[K] | null }} GivenLimits
+ */
 
 /**
  * Where metrics go.
  * @typedef {object} MetricsSettings
- * @property {import('../../lib/shared/settings/listen-address.js').ListenTarget} listen
+ * @property {ListenTarget} listen
  * @property {boolean} allowRemote
  * @property {string} otlp  An address, or 'none'.
  * @property {number} otlpIntervalMs
  */
 
-/** @typedef {{listen: import('../../lib/shared/settings/listen-address.js').WebTarget, mayAct: boolean, allowRemote: boolean}} WebSettings  Of the dashboard. */
+/**
+ * @typedef {{ listen: WebTarget, mayAct: boolean, allowRemote: boolean }} WebSettings  Of the dashboard.
+ */
 
 /**
  * What holds for the whole home: settings.json, which belongs to its user.
@@ -42,7 +48,7 @@ const LOOK_EVERY_MS = 1_000;
  * @property {() => Record<string, string>} given  As it was written.
  * @property {(key: string, text: string) => void} set  On disk when it returns. Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  * @property {(key: string) => boolean} unset  Whether it was set. Throws the same.
- * @property {(given: GivenLimits|null) => LogLimits} limitsOf  What holds now for an app. Cheap: may be asked for each chunk.
+ * @property {(given: GivenLimits | null) => LogLimits} limitsOf  What holds now for an app. Cheap: may be asked for each chunk.
  * @property {() => MetricsSettings} metrics
  * @property {() => WebSettings} web
  * @property {() => string[]} notices  What of the file cannot be used, for people.
@@ -67,7 +73,9 @@ export function createSettings(file, nowMs) {
     return read;
   }
 
-  /** @returns {Record<string, unknown>}  Everything in the file, what is no setting too: it is not ours to remove. */
+  /**
+   * @returns {Record<string, unknown>}  Everything in the file, what is no setting too: it is not ours to remove.
+   */
   function contents() {
     lookedAtMs = -Infinity;
     const { broken } = readFile(file);
@@ -131,7 +139,7 @@ export function createSettings(file, nowMs) {
 
 /**
  * What is served tells names and loads to whoever can reach it.
- * @param {'metrics.listen'|'web.listen'} key
+ * @param {'metrics.listen' | 'web.listen'} key
  * @param {string} text
  * @param {boolean} allowRemote
  */
@@ -164,14 +172,14 @@ function stampOf(file) {
   }
 }
 
-/** @param {number|null|undefined} given */
+/** @param {number | null | undefined} given */
 function limit(given) {
   return given === 0 ? Infinity : given;
 }
 
 /**
  * An app that was started when the manager ran on a later Node.js.
- * @param {'gzip'|'zstd'|'none'} compress
+ * @param {'gzip' | 'zstd' | 'none'} compress
  */
 function possible(compress) {
   return canCompress(compress) ? compress : 'gzip';

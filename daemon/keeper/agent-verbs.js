@@ -2,16 +2,19 @@
 import { createDeadline } from './deadline.js';
 import { KeeperError } from './protocol.js';
 
+/** @import { Child } from './child.js' */
+/** @import { Verb } from './control-link.js' */
+
 /** What may wait for an app that does not read: on its channel, in characters of JSON, and on its standard input, in bytes. */
 const CHANNEL_MAX_CHARS = 1024 * 1024;
 const INPUT_MAX_BYTES = 64 * 1024;
 
 /**
  * @param {object} o
- * @param {(instanceId: string) => Promise<import('./child.js').Child>} o.known  Rejects with ESRCH.
- * @param {() => Iterable<import('./child.js').Child>} o.children
+ * @param {(instanceId: string) => Promise<Child>} o.known  Rejects with ESRCH.
+ * @param {() => Iterable<Child>} o.children
  * @param {ReturnType<typeof import('./app-messages.js').createAppMessages>} o.messages
- * @returns {Record<string, import('./control-link.js').Verb>}
+ * @returns {Record<string, Verb>}
  */
 export function toApps({ known, children, messages }) {
   const deliveries = createDeliveries();
@@ -61,15 +64,12 @@ export function toApps({ known, children, messages }) {
 
 // What control may ask about the place of an instance in the rotation. Its agent does it; the fact is the keeper's.
 
-/**
- * @typedef {import('./child.js').Child} Child
- */
 
 /**
  * @param {object} o
  * @param {(instanceId: string) => Promise<Child>} o.known  Rejects with ESRCH.
  * @param {(child: Child) => void} o.onChanged  It entered the rotation, or left it.
- * @returns {Record<string, import('./control-link.js').Verb>}
+ * @returns {Record<string, Verb>}
  */
 export function inRotation({ known, onChanged }) {
   /** @param {string} instanceId */

@@ -2,6 +2,9 @@
 import { Rotation } from './balancer.js';
 import { claimKey } from './listeners.js';
 
+/** @import { Child } from './child.js' */
+/** @import { BindError, Claim, Handle, Listener, Listeners } from './listeners.js' */
+
 /** A socket that no instance of a running app uses is closed this long after the app began to listen elsewhere. */
 const UNUSED_AFTER_MS = 5_000;
 const GIVE_WAY_LOOK_MS = 20;
@@ -10,10 +13,6 @@ const GIVE_WAY_LOOKS = 100;
 const AFTER_EXIT = new Set(['overflow', 'took', 'report']);
 
 /**
- * @typedef {import('./child.js').Child} Child
- * @typedef {import('./listeners.js').Claim} Claim
- * @typedef {import('./listeners.js').Handle} Handle
- * @typedef {import('./listeners.js').Listener} Listener
  * @typedef {{ act?: string, [key: string]: any }} AgentMessage
  */
 
@@ -23,7 +22,10 @@ export class AgentDesk {
   #children;
   #emit;
   #rotation;
-  /** Questions that wait for an orphan of the same app to let go of the address. @type {(() => void)[]} */
+  /**
+   * Questions that wait for an orphan of the same app to let go of the address.
+   * @type {(() => void)[]}
+   */
   #waiting = [];
   /** By scope. @type {Map<string, NodeJS.Timeout>} */
   #tidyTimers = new Map();
@@ -54,7 +56,7 @@ export class AgentDesk {
 
   /**
    * @param {object} o
-   * @param {import('./listeners.js').Listeners} o.listeners
+   * @param {Listeners} o.listeners
    * @param {() => Iterable<Child>} o.children
    * @param {(name: string, data: object, handle?: Handle) => void} o.emit  To control.
    */
@@ -77,18 +79,27 @@ export class AgentDesk {
     else handle?.close();
   }
 
-  /** Gives control its copy. @param {Listener} listener */
+  /**
+   * Gives control its copy.
+   * @param {Listener} listener
+   */
   announce({ key, app, scope, claim, bound, handle }) {
     this.#emit('listener', { key, app, scope, claim, address: bound.address, port: bound.port }, handle);
   }
 
-  /** Nothing more is heard of its agent: who waits for its main module would wait for ever. @param {Child} child */
+  /**
+   * Nothing more is heard of its agent: who waits for its main module would wait for ever.
+   * @param {Child} child
+   */
   disconnected(child) {
     if (!child.exit) this.#booted(child);
     this.#rotation.changed(child.scope);
   }
 
-  /** It entered the rotation or left it. @param {Child} child */
+  /**
+   * It entered the rotation or left it.
+   * @param {Child} child
+   */
   rotationChanged(child) {
     this.#rotation.changed(child.scope);
   }
@@ -143,7 +154,7 @@ export class AgentDesk {
       if (this.#listeners.refresh(listener)) this.#rebound(listener, child);
       child.tell({ act: 'socket', seq }, listener.handle);
     } catch (error) {
-      const { code, message: text, isForeign } = /** @type {import('./listeners.js').BindError} */ (error);
+      const { code, message: text, isForeign } = /** @type {BindError} */ (error);
       if (isForeign && retries > 0) setTimeout(() => this.#giveSocket(child, message, retries - 1), GIVE_WAY_LOOK_MS);
       else if (isForeign && this.#askOrphans(child)) this.#waiting.push(() => this.#giveSocket(child, message));
       else child.tell({ act: 'refused', seq, code, message: text });
@@ -161,19 +172,25 @@ export class AgentDesk {
     this.#giveSocket(child, message, GIVE_WAY_LOOKS);
   }
 
-  /** @param {Child} child  @param {Claim} claim */
+  /**
+   * @param {Child} child
+   * @param {Claim} claim
+   */
   #bindFor(child, claim) {
     const listener = this.#bindBeside(child, claim);
     this.announce(listener);
     return listener;
   }
 
-  /** @param {Child} child  @param {Claim} claim */
+  /**
+   * @param {Child} child
+   * @param {Claim} claim
+   */
   #bindBeside(child, claim) {
     try {
       return this.#listeners.bind(child, claim);
     } catch (error) {
-      if (!(/** @type {import('./listeners.js').BindError} */ (error).isForeign) || this.#orphansOf(child).length === 0) throw error;
+      if (!(/** @type {BindError} */ (error).isForeign) || this.#orphansOf(child).length === 0) throw error;
       return this.#listeners.bind(child, claim, { beside: true });
     }
   }
@@ -204,7 +221,11 @@ export class AgentDesk {
     for (const one of this.#children()) if (one !== child && one.scope === listener.scope && !one.exit) one.tell({ act: 'rebound', claim: listener.claim }, listener.handle);
   }
 
-  /** @param {Child} child  @param {Claim} claim  @param {Handle} [handle] */
+  /**
+   * @param {Child} child
+   * @param {Claim} claim
+   * @param {Handle} [handle]
+   */
   #takeCopy(child, claim, handle) {
     if (!handle) return;
     const holder = this.#listeners.holderOf(child.scope, claim);
@@ -227,7 +248,10 @@ export class AgentDesk {
     this.#emit('booted', { instanceId: child.instanceId, atMs: child.bootedAtMs });
   }
 
-  /** @param {Child} child  @param {AgentMessage} message */
+  /**
+   * @param {Child} child
+   * @param {AgentMessage} message
+   */
   #listening(child, { address, port, family }) {
     child.bootedAtMs ??= Date.now();
     const isKnown = child.addresses.some((one) => one.address === address && one.port === port);
@@ -238,14 +262,21 @@ export class AgentDesk {
     this.#tidyTimers.set(child.scope, setTimeout(() => this.#tidy(child.scope), UNUSED_AFTER_MS).unref());
   }
 
-  /** An app that came back on another port: on the old one clients would wait for ever instead of being refused. @param {string} scope */
+  /**
+   * An app that came back on another port: on the old one clients would wait for ever instead of being refused.
+   * @param {string} scope
+   */
   #tidy(scope) {
     this.#tidyTimers.delete(scope);
     const held = this.#listeners.ofScope(scope);
     if (held.some(({ users }) => users.size > 0)) this.release((one) => one.scope === scope && one.users.size === 0);
   }
 
-  /** The app itself stopped listening. The last one to do so takes the socket along. @param {Child} child  @param {Claim} claim */
+  /**
+   * The app itself stopped listening. The last one to do so takes the socket along.
+   * @param {Child} child
+   * @param {Claim} claim
+   */
   #closed(child, claim) {
     const held = this.#listeners.get(child.scope, claim);
     if (!held || !held.users.delete(child.instanceId)) return;

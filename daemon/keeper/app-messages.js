@@ -1,6 +1,8 @@
 // What apps say with process.send(). The keeper passes it on while control wants to hear it, and keeps what describes an app. An app that floods costs
 // neither the memory of the keeper nor that of control: what is too much is dropped and counted.
 
+/** @import { Child } from './child.js' */
+
 /** Of one instance, in any second. */
 const MESSAGES_PER_S = 1_000;
 const CHARS_PER_S = 1024 * 1024;
@@ -13,7 +15,10 @@ const FLIGHT_MAX_CHARS = 1024 * 1024;
 /** What is kept of one instance. */
 const KEPT_MAX_CHARS = 32 * 1024;
 
-/** Messages of which the last is kept, each part under its own name. @type {Record<string, (data: any) => [name: unknown, part: unknown][]>} */
+/**
+ * Messages of which the last is kept, each part under its own name.
+ * @type {Record<string, (data: any) => [name: unknown, part: unknown][]>}
+ */
 const KEPT = {
   'axm:action': (data) => [[data.action_name, data]],
   'axm:monitor': (data) => Object.entries(data),
@@ -21,7 +26,6 @@ const KEPT = {
 };
 
 /**
- * @typedef {import('./child.js').Child} Child
  * @typedef {[type: string, name: string, text: string]} Kept  `text` is JSON.
  *
  * @typedef {object} Talk  What one instance has said.
@@ -54,7 +58,10 @@ export function createAppMessages(emit) {
     return talk;
   };
 
-  /** @param {Child} child  @param {Talk} talk */
+  /**
+   * @param {Child} child
+   * @param {Talk} talk
+   */
   const drop = ({ instanceId }, talk) => {
     talk.dropped += 1;
     // Told a second later: one message for any number of them.
@@ -65,7 +72,11 @@ export function createAppMessages(emit) {
     }, WINDOW_MS).unref();
   };
 
-  /** @param {Child} child  @param {Talk} talk  @param {string} text */
+  /**
+   * @param {Child} child
+   * @param {Talk} talk
+   * @param {string} text
+   */
   const passOn = (child, talk, text) => {
     const { own } = flight;
     if (flight.chars >= FLIGHT_MAX_CHARS || (own.get(child) ?? 0) >= OWN_FLIGHT_MAX_CHARS) return drop(child, talk);
@@ -82,7 +93,10 @@ export function createAppMessages(emit) {
       isHeard = false;
       flight = newFlight();
     },
-    /** @param {Child} child  @param {any} message  From its own process.send(). */
+    /**
+     * @param {Child} child
+     * @param {any} message  From its own process.send().
+     */
     receive(child, message) {
       const isKept = typeof message?.type === 'string' && Object.hasOwn(KEPT, message.type);
       if (!isKept && !isHeard) return;
@@ -93,7 +107,10 @@ export function createAppMessages(emit) {
       if (!isKept) passOn(child, talk, text);
       else if (!keep(talk, message)) drop(child, talk);
     },
-    /** @param {Child} child  @returns {Kept[]} */
+    /**
+     * @param {Child} child
+     * @returns {Kept[]}
+     */
     keptOf(child) {
       return [...(talks.get(child)?.kept.values() ?? [])];
     },
@@ -107,7 +124,12 @@ function newFlight() {
   return { chars: 0, own: new WeakMap() };
 }
 
-/** @param {Flight} flight  @param {Child} child  @param {number} chars  @returns {() => void}  To be called when they have arrived. */
+/**
+ * @param {Flight} flight
+ * @param {Child} child
+ * @param {number} chars
+ * @returns {() => void}  To be called when they have arrived.
+ */
 function load(flight, child, chars) {
   const add = (/** @type {number} */ count) => {
     flight.chars += count;
@@ -117,7 +139,10 @@ function load(flight, child, chars) {
   return () => add(-chars);
 }
 
-/** @param {Talk} talk  @returns {boolean}  false when it has said too much in this second. */
+/**
+ * @param {Talk} talk
+ * @returns {boolean}  false when it has said too much in this second.
+ */
 function isDue(talk) {
   const nowMono = performance.now();
   if (nowMono >= talk.endsMono) Object.assign(talk, { endsMono: nowMono + WINDOW_MS, messages: 0, chars: 0 });
@@ -125,7 +150,10 @@ function isDue(talk) {
   return talk.messages <= MESSAGES_PER_S && talk.chars <= CHARS_PER_S;
 }
 
-/** @param {unknown} message  @returns {string | null}  null when it is nested too deeply. */
+/**
+ * @param {unknown} message
+ * @returns {string | null}  null when it is nested too deeply.
+ */
 function stringify(message) {
   try {
     return JSON.stringify(message) ?? null;
@@ -135,7 +163,11 @@ function stringify(message) {
   }
 }
 
-/** @param {Talk} talk  @param {{ type: string, data?: unknown }} message  @returns {boolean}  false when there is no room for all of it. */
+/**
+ * @param {Talk} talk
+ * @param {{ type: string, data?: unknown }} message
+ * @returns {boolean}  false when there is no room for all of it.
+ */
 function keep(talk, { type, data }) {
   if (typeof data !== 'object' || data === null) return false;
   let isWhole = true;

@@ -8,6 +8,9 @@
 
 import { stickyTarget } from './sticky.js';
 
+/** @import { Child } from './child.js' */
+/** @import { Claim, Handle, Listeners } from './listeners.js' */
+
 /** One that has not answered for this long is blocked, and nobody waits for it any more. */
 const BLOCKED_MS = 50;
 const CHANNEL_LOOK_MS = 5;
@@ -15,9 +18,6 @@ const CHANNEL_LOOK_MS = 5;
 const SETTLE_MS = 1_000;
 
 /**
- * @typedef {import('./child.js').Child} Child
- * @typedef {import('./listeners.js').Claim} Claim
- * @typedef {import('./listeners.js').Handle} Handle
  * @typedef {object} Waiting  A connection without a worker.
  * @property {string} scope
  * @property {Claim} claim
@@ -33,7 +33,10 @@ export class Rotation {
   #listeners;
   /** @type {Waiting[]} */
   #queue = [];
-  /** Given, and not yet taken: our copy lives until it is. @type {Map<number, Waiting & { to: Child }>} */
+  /**
+   * Given, and not yet taken: our copy lives until it is.
+   * @type {Map<number, Waiting & { to: Child }>}
+   */
   #given = new Map();
   #lastSeq = 0;
   /** By scope, while connections wait for somebody to answer. @type {Map<string, Round>} */
@@ -44,7 +47,7 @@ export class Rotation {
 
   /**
    * @param {object} o
-   * @param {import('./listeners.js').Listeners} o.listeners
+   * @param {Listeners} o.listeners
    * @param {() => Iterable<Child>} o.children
    */
   constructor({ listeners, children }) {
@@ -52,7 +55,11 @@ export class Rotation {
     this.#children = children;
   }
 
-  /** @param {Child} child  @param {{ seq: number, claim: Claim, open: number }} message  @param {Handle} handle */
+  /**
+   * @param {Child} child
+   * @param {{ seq: number, claim: Claim, open: number }} message
+   * @param {Handle} handle
+   */
   overflow(child, { seq, claim, open }, handle) {
     child.open = open;
     child.share = undefined; // It may have forgotten what it was told, and did not know better.
@@ -68,7 +75,10 @@ export class Rotation {
     if (given) given.to.open += 1;
   }
 
-  /** It left the rotation while the connection was on its way. @param {number} seq */
+  /**
+   * It left the rotation while the connection was on its way.
+   * @param {number} seq
+   */
   declined(seq) {
     const given = this.#arrived(seq);
     if (given) this.#place(given, null);
@@ -82,7 +92,10 @@ export class Rotation {
     return given;
   }
 
-  /** Who is in rotation may have changed. @param {string} scope */
+  /**
+   * Who is in rotation may have changed.
+   * @param {string} scope
+   */
   changed(scope) {
     const members = this.#members(scope);
     this.#tellShare(members, members.length > 1 ? 0 : null);
@@ -91,7 +104,10 @@ export class Rotation {
     for (const one of waiting) this.#place(one, null);
   }
 
-  /** From now on every worker keeps what it accepts. @returns {Promise<void>}  Resolves when what is here has found one. */
+  /**
+   * From now on every worker keeps what it accepts.
+   * @returns {Promise<void>}  Resolves when what is here has found one.
+   */
   async settle() {
     this.#isClosing = true;
     this.#tellShare([...this.#children()].filter((one) => one.mode === 'cluster' && isInRotation(one)), null);
@@ -115,19 +131,29 @@ export class Rotation {
     look();
   }
 
-  /** Nobody listens there any more. @param {string} scope  @param {(claim: Claim) => boolean} isMeant */
+  /**
+   * Nobody listens there any more.
+   * @param {string} scope
+   * @param {(claim: Claim) => boolean} isMeant
+   */
   released(scope, isMeant) {
     const isGone = (/** @type {Waiting} */ one) => one.scope === scope && isMeant(one.claim);
     for (const one of this.#queue.filter(isGone)) drop(one);
     this.#queue = this.#queue.filter((one) => !isGone(one));
   }
 
-  /** @param {string} scope  @returns {Child[]}  Those that accept connections. */
+  /**
+   * @param {string} scope
+   * @returns {Child[]}  Those that accept connections.
+   */
   #members(scope) {
     return [...this.#children()].filter((one) => one.scope === scope && one.mode === 'cluster' && isInRotation(one));
   }
 
-  /** @param {Waiting} waiting  @param {Child | null} sender  Who has it, and answers: it has just spoken. */
+  /**
+   * @param {Waiting} waiting
+   * @param {Child | null} sender  Who has it, and answers: it has just spoken.
+   */
   #place(waiting, sender) {
     const { scope, claim, handle, isSticky } = waiting;
     if (!this.#listeners.get(scope, claim)) return drop(waiting); // Released: as if it had come a moment later.
@@ -139,21 +165,31 @@ export class Rotation {
     this.#settle(scope, round);
   }
 
-  /** @param {string} scope  @returns {Round} */
+  /**
+   * @param {string} scope
+   * @returns {Round}
+   */
   #begin(scope) {
     const round = { answered: new Set(), missing: new Set(), timer: setTimeout(() => this.#giveUp(scope), BLOCKED_MS) };
     this.#rounds.set(scope, round);
     return round;
   }
 
-  /** Those that have entered the rotation since the round began, too. @param {string} scope  @param {Round} round */
+  /**
+   * Those that have entered the rotation since the round began, too.
+   * @param {string} scope
+   * @param {Round} round
+   */
   #askOthers(scope, round) {
     const others = this.#members(scope).filter((one) => !round.answered.has(one) && !round.missing.has(one) && this.#ask(one));
     for (const one of others) round.missing.add(one);
     if (others.length > 0) round.timer.refresh();
   }
 
-  /** @param {Child} child  @returns {boolean}  Whether its answer may come soon. */
+  /**
+   * @param {Child} child
+   * @returns {boolean}  Whether its answer may come soon.
+   */
   #ask(child) {
     const sinceMono = this.#asked.get(child);
     if (sinceMono !== undefined) return performance.now() - sinceMono < BLOCKED_MS;
@@ -167,7 +203,10 @@ export class Rotation {
     });
   }
 
-  /** @param {Round} round  @param {Child} child */
+  /**
+   * @param {Round} round
+   * @param {Child} child
+   */
   #note(round, child) {
     round.answered.add(child);
     round.missing.delete(child);
@@ -182,7 +221,10 @@ export class Rotation {
     this.#settle(child.scope, round);
   }
 
-  /** Those that have not answered are blocked. @param {string} scope */
+  /**
+   * Those that have not answered are blocked.
+   * @param {string} scope
+   */
   #giveUp(scope) {
     const round = this.#rounds.get(scope);
     if (!round) return;
@@ -215,13 +257,19 @@ export class Rotation {
     if (members.length > 1) this.#tellShare(members, members.reduce((sum, one) => sum + loadOf(one), 0) / members.length);
   }
 
-  /** @param {Child[]} children  @param {Waiting} waiting */
+  /**
+   * @param {Child[]} children
+   * @param {Waiting} waiting
+   */
   #able(children, { scope, claim }) {
     const users = this.#listeners.get(scope, claim)?.users;
     return children.filter((one) => isInRotation(one) && users?.has(one.instanceId));
   }
 
-  /** @param {Child | null} target  @param {Waiting} waiting */
+  /**
+   * @param {Child | null} target
+   * @param {Waiting} waiting
+   */
   #hand(target, waiting) {
     const seq = (this.#lastSeq += 1);
     if (!target?.tell({ act: 'connection', seq, claim: waiting.claim }, waiting.handle, waiting.placed)) return void this.#queue.push(waiting);
@@ -229,7 +277,10 @@ export class Rotation {
     this.#given.set(seq, { ...waiting, to: target });
   }
 
-  /** @param {Child[]} members  @param {number | null} mean  Of their connections; null for one that is alone. */
+  /**
+   * @param {Child[]} members
+   * @param {number | null} mean  Of their connections; null for one that is alone.
+   */
   #tellShare(members, mean) {
     const share = mean === null || this.#isClosing ? null : Math.ceil(mean);
     for (const one of members) {
@@ -261,7 +312,10 @@ function once(action) {
   };
 }
 
-/** Connections that it has, and those on their way to it. @param {Child} child */
+/**
+ * Connections that it has, and those on their way to it.
+ * @param {Child} child
+ */
 function loadOf({ open, coming }) {
   return open + coming;
 }

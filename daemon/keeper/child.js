@@ -1,6 +1,14 @@
 import { readStat, signalProcess } from './processes.js';
 import { AGENT_CMD } from './protocol.js';
 
+/** @import { ChildProcess, SendHandle, Serializable } from 'node:child_process' */
+/** @import { Socket } from 'node:net' */
+/** @import { OrphanLine } from './keeper-socket.js' */
+/** @import { Handle } from './listeners.js' */
+/** @import { Pipes } from './pipes.js' */
+/** @import { Address, ChildFact, Exit, Mode, Scheduling } from './protocol.js' */
+/** @import { Retirement } from './retire.js' */
+
 /** Numbers the questions to agents. */
 let lastSeq = 0;
 
@@ -8,11 +16,11 @@ let lastSeq = 0;
  * One process that the keeper started or adopted, and the facts about it. Decides nothing.
  */
 export class Child {
-  /** @type {import('node:child_process').ChildProcess | null} null for an adopted one. */
+  /** @type {ChildProcess | null} null for an adopted one. */
   #process;
-  /** @type {import('./keeper-socket.js').OrphanLine | null} How an adopted one is reached, once its agent has found the door. */
+  /** @type {OrphanLine | null} How an adopted one is reached, once its agent has found the door. */
   #line = null;
-  /** @type {(exit: import('./protocol.js').Exit) => void} */
+  /** @type {(exit: Exit) => void} */
   #resolveExited = () => {};
   /** @type {() => void} */
   #resolveWentAway = () => {};
@@ -21,10 +29,13 @@ export class Child {
   /** @type {() => void} */
   #resolveAgentFound = () => {};
 
-  /** @type {import('./protocol.js').Address[]} */
+  /** @type {Address[]} */
   addresses = [];
   hasAgent = false;
-  /** When its main module had been evaluated or it listened; of what has no agent to say so, when it was started. @type {number | null} */
+  /**
+   * When its main module had been evaluated or it listened; of what has no agent to say so, when it was started.
+   * @type {number | null}
+   */
   bootedAtMs;
   isReady = false;
   isGone = false;
@@ -34,22 +45,28 @@ export class Child {
   /** Connections that it has open, as it last said, and those that are on their way to it. */
   open = 0;
   coming = 0;
-  /** The fair share that it was last told; null while it is alone. @type {number | null | undefined} */
+  /**
+   * The fair share that it was last told; null while it is alone.
+   * @type {number | null | undefined}
+   */
   share;
   /** What its agent last said of what it has done; opaque. @type {unknown} */
   report = null;
-  /** Its standard input; null where it has none of ours. @type {import('node:net').Socket | null} */
+  /** Its standard input; null where it has none of ours. @type {Socket | null} */
   input = null;
   /** Of messages to the app that it has not read yet, as JSON. */
   waitingChars = 0;
-  /** Questions that its agent has not answered. @type {Map<number, (message: Record<string, any>) => void>} */
+  /**
+   * Questions that its agent has not answered.
+   * @type {Map<number, (message: Record<string, any>) => void>}
+   */
   #questions = new Map();
   /** Of an orphan: it was asked to stop listening, and it has. */
   isAskedToUnlisten = false;
   hasUnlistened = false;
-  /** @type {import('./protocol.js').Exit | null} */
+  /** @type {Exit | null} */
   exit = null;
-  /** @type {import('./retire.js').Retirement | null} */
+  /** @type {Retirement | null} */
   retirement = null;
 
   /**
@@ -58,17 +75,17 @@ export class Child {
    * @param {string} o.app
    * @param {string} o.scope
    * @param {unknown} o.label
-   * @param {import('./protocol.js').Mode} o.mode
+   * @param {Mode} o.mode
    * @param {number} o.pid
    * @param {string | null} [o.startTicks]  Of an adopted one.
    * @param {number} o.startedAtMs
    * @param {string | null} o.outPipe
    * @param {string | null} o.errPipe
    * @param {number} [o.slot]
-   * @param {import('./protocol.js').Scheduling} [o.scheduling]
+   * @param {Scheduling} [o.scheduling]
    * @param {boolean} [o.isGated]
-   * @param {import('./pipes.js').Pipes | null} o.pipes  null for an adopted one, whose pipes another keeper opened.
-   * @param {import('node:child_process').ChildProcess | null} o.process
+   * @param {Pipes | null} o.pipes  null for an adopted one, whose pipes another keeper opened.
+   * @param {ChildProcess | null} o.process
    */
   constructor(o) {
     this.instanceId = o.instanceId;
@@ -87,7 +104,7 @@ export class Child {
     this.isGated = o.isGated ?? false;
     this.pipes = o.pipes;
     this.#process = o.process;
-    /** Resolves when the main process has ended. Never rejects. @type {Promise<import('./protocol.js').Exit>} */
+    /** Resolves when the main process has ended. Never rejects. @type {Promise<Exit>} */
     this.exited = new Promise((resolve) => { this.#resolveExited = resolve; });
   }
 
@@ -112,7 +129,7 @@ export class Child {
     return this.#line !== null || this.#process?.connected === true;
   }
 
-  /** @param {import('./keeper-socket.js').OrphanLine | null} line */
+  /** @param {OrphanLine | null} line */
   attach(line) {
     this.#line = line;
     this.hasAgent = line !== null;
@@ -127,7 +144,7 @@ export class Child {
   /**
    * Says something to the agent in the process.
    * @param {{ act: string, [key: string]: unknown }} message
-   * @param {import('./listeners.js').Handle} [handle]
+   * @param {Handle} [handle]
    * @param {() => void} [onSent]  Called when it is on its way, or cannot be sent any more.
    * @returns {boolean}  false when there is no way to reach it.
    */
@@ -135,14 +152,14 @@ export class Child {
     if (this.#line) return handle === undefined && this.#line.send(message); // Only an IPC channel carries handles.
     if (!this.#process?.connected) return false;
     // A failed write means that the process is ending, which its exit reports; without a callback Node would throw it at us.
-    const cast = /** @type {import('node:child_process').SendHandle | undefined} */ (/** @type {unknown} */ (handle));
+    const cast = /** @type {SendHandle | undefined} */ (/** @type {unknown} */ (handle));
     this.#process.send({ cmd: AGENT_CMD, ...message }, cast, onSent);
     return true;
   }
 
   /**
    * Says something to the app itself.
-   * @param {import('node:child_process').Serializable} message
+   * @param {Serializable} message
    * @returns {boolean}  false when there is no way to reach it.
    */
   message(message) {
@@ -180,7 +197,7 @@ export class Child {
     this.#resolveWentAway();
   }
 
-  /** @param {import('./protocol.js').Exit} exit */
+  /** @param {Exit} exit */
   ended(exit) {
     if (this.exit) return;
     this.exit = exit;
@@ -189,7 +206,7 @@ export class Child {
     this.#resolveExited(exit);
   }
 
-  /** @returns {import('./protocol.js').ChildFact} */
+  /** @returns {ChildFact} */
   fact() {
     const { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, bootedAtMs, outPipe, errPipe, addresses, isReady, isGated, isParked, isAdopted, exit, isGone } = this;
     const last = isGone ? { report: this.report } : {};

@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 const DAEMON = fileURLToPath(new URL('..', import.meta.url));
 const FOLDERS = ['agent', 'keeper'];
 
-/** @returns {string}  Of the files as they are now: taken at boot, it is that of the code that runs. */
+/**
+ * @returns {string}  Of the files as they are now: taken at boot, it is that of the code that runs.
+ */
 export function keeperDigest() {
   const hash = createHash('sha256');
   for (const folder of FOLDERS) {

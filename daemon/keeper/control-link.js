@@ -2,29 +2,39 @@
 import { describeError } from './log.js';
 import { KeeperError, PROTOCOL } from './protocol.js';
 
+/** @import { Peer } from './control-supervisor.js' */
+/** @import { Handle } from './listeners.js' */
+/** @import { Log } from './log.js' */
+
 /**
- * @typedef {(params: any, handle: import('./listeners.js').Handle | undefined) => unknown | Promise<unknown>} Verb
- * @typedef {import('./control-supervisor.js').Peer} Peer
+ * @typedef {(params: any, handle: Handle | undefined) => unknown | Promise<unknown>} Verb
  */
 
 /**
  * @param {object} o
  * @param {Record<string, Verb>} o.verbs
  * @param {(data: unknown) => void} o.onFatal  Control says why it cannot work, before it exits.
- * @param {import('./log.js').Log} o.log
+ * @param {Log} o.log
  */
 export function createControlLink({ verbs, onFatal, log }) {
   /** @type {Peer | null} */
   let peer = null;
 
-  /** @param {object} message  @param {import('./listeners.js').Handle} [handle]  @param {() => void} [onSent] */
+  /**
+   * @param {object} message
+   * @param {Handle} [handle]
+   * @param {() => void} [onSent]
+   */
   const send = (message, handle, onSent = () => {}) => {
     if (!peer?.connected || !peer.send) return onSent();
     // What cannot be sent to a control that is dying is in the snapshot for the next one.
     peer.send({ v: PROTOCOL, ...message }, handle, undefined, () => onSent());
   };
 
-  /** @param {{ v?: unknown, id?: unknown, verb?: unknown, event?: unknown, data?: unknown, params?: unknown }} message  @param {import('./listeners.js').Handle} [handle] */
+  /**
+   * @param {{ v?: unknown, id?: unknown, verb?: unknown, event?: unknown, data?: unknown, params?: unknown }} message
+   * @param {Handle} [handle]
+   */
   const receive = async (message, handle) => {
     if (message?.event === 'fatal') return onFatal(message.data);
     const { id } = message ?? {};
@@ -37,7 +47,10 @@ export function createControlLink({ verbs, onFatal, log }) {
     }
   };
 
-  /** @param {{ v?: unknown, verb?: unknown, params?: unknown }} message  @param {import('./listeners.js').Handle} [handle] */
+  /**
+   * @param {{ v?: unknown, verb?: unknown, params?: unknown }} message
+   * @param {Handle} [handle]
+   */
   const answer = (message, handle) => {
     if (message?.v !== PROTOCOL) throw new KeeperError('EPROTO', `protocol version ${message?.v} is not spoken here, ${PROTOCOL} is`);
     const verb = typeof message.verb === 'string' && Object.hasOwn(verbs, message.verb) ? verbs[message.verb] : null;
@@ -56,7 +69,12 @@ export function createControlLink({ verbs, onFatal, log }) {
     disconnect() {
       peer = null;
     },
-    /** @param {string} name  @param {object} data  @param {import('./listeners.js').Handle} [handle]  @param {() => void} [onSent]  It is on its way, or cannot be sent. */
+    /**
+     * @param {string} name
+     * @param {object} data
+     * @param {Handle} [handle]
+     * @param {() => void} [onSent]  It is on its way, or cannot be sent.
+     */
     event(name, data, handle, onSent) {
       send({ event: name, data }, handle, onSent);
     },

@@ -4,11 +4,17 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeError } from './log.js';
 
+/** @import { ChildProcess } from 'node:child_process' */
+/** @import { Log } from './log.js' */
+
 const MIN_INTERVAL_MS = 1_000;
 /** A control of another installation that has been started so often, and is not proven, will not be. */
 const TRIES = 3;
 
-/** Why control was taken back: it never got ready, it ended soon after it had, or it did not answer. @typedef {'unready' | 'crashed' | 'silent'} Reason */
+/**
+ * Why control was taken back: it never got ready, it ended soon after it had, or it did not answer.
+ * @typedef {'unready' | 'crashed' | 'silent'} Reason
+ */
 
 /**
  * An installation that control is started from and that has yet to show that its control runs.
@@ -37,7 +43,7 @@ const TRIES = 3;
  * @param {(exit: { code: number | null, signal: string | null }) => void} o.onEnded
  * @param {(root: string) => void} o.onMoved  Control is started from there from now on, and the same agent is there.
  * @param {() => void} o.ask  Asks control whether it is there.
- * @param {import('./log.js').Log} o.log
+ * @param {Log} o.log
  */
 export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, log }) {
   /** @type {Trial | null} */
@@ -49,7 +55,7 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
   let refused = null;
   let lastStartMono = -Infinity;
   let isStopped = false;
-  /** @type {import('node:child_process').ChildProcess | null} */
+  /** @type {ChildProcess | null} */
   let control = null;
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
@@ -69,10 +75,13 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
       return null;
     }
   };
-  /** @param {import('node:child_process').ChildProcess} control */
+  /** @param {ChildProcess} control */
   const follow = (control) => {
     let hasEnded = false;
-    /** @param {number | null} code  @param {string | null} signal */
+    /**
+     * @param {number | null} code
+     * @param {string | null} signal
+     */
     const ended = (code, signal) => {
       if (hasEnded) return;
       hasEnded = true;
@@ -129,7 +138,10 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
       root = next;
       onMoved(next);
     },
-    /** Control is ready. @param {boolean} isAnswering  Whether it knows the question: an earlier version does not. */
+    /**
+     * Control is ready.
+     * @param {boolean} isAnswering  Whether it knows the question: an earlier version does not.
+     */
     ready(isAnswering) {
       endBootWatch();
       if (!trial) return;

@@ -1,6 +1,8 @@
 // Who connects to the keeper's lock: launchers, who wait until control is ready, and agents of processes whose keeper died.
 import { PROTOCOL } from './protocol.js';
 
+/** @import { Server, Socket } from 'node:net' */
+
 /**
  * @typedef {object} OrphanLine  The way to the agent of a process that an earlier keeper started.
  * @property {string} instanceId
@@ -13,17 +15,17 @@ import { PROTOCOL } from './protocol.js';
  */
 
 /**
- * @param {import('node:net').Server} server  The lock.
+ * @param {Server} server  The lock.
  * @param {string} version
  * @param {DoorEvents} events
  */
 export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanGone }) {
-  /** @type {Set<import('node:net').Socket>} */
+  /** @type {Set<Socket>} */
   const visitors = new Set();
   /** @type {object | null} */
   let news = null;
 
-  /** @param {import('node:net').Socket} socket */
+  /** @param {Socket} socket */
   const welcome = (socket) => {
     visitors.add(socket);
     /** @type {string | null} */
@@ -46,7 +48,9 @@ export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanG
   server.on('connection', welcome);
 
   return {
-    /** @param {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }} latest  Told to everybody who waits, and to who comes later. */
+    /**
+     * @param {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }} latest  Told to everybody who waits, and to who comes later.
+     */
     announce(latest) {
       news = { v: 1, ...latest };
       for (const socket of visitors) say(socket, news);
@@ -59,7 +63,7 @@ export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanG
 }
 
 /**
- * @param {import('node:net').Socket} socket
+ * @param {Socket} socket
  * @param {object} message
  */
 function say(socket, message) {
@@ -71,7 +75,7 @@ const MAX_LINE = 64 * 1024;
 
 /**
  * Reads JSON messages, one a line, from a socket. A line that is too long or not JSON closes the connection.
- * @param {import('node:net').Socket} socket
+ * @param {Socket} socket
  * @param {(message: Record<string, unknown>) => void} onMessage
  */
 function readMessages(socket, onMessage) {

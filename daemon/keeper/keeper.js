@@ -10,9 +10,15 @@ import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
 import { retire, sweep } from './retire.js';
 import { spawnProcess } from './spawn.js';
 
+/** @import { ChildProcess } from 'node:child_process' */
+/** @import { Verb } from './control-link.js' */
+/** @import { DoorEvents, OrphanLine } from './keeper-socket.js' */
+/** @import { Handle } from './listeners.js' */
+/** @import { Log } from './log.js' */
+/** @import { Input } from './pipes.js' */
+/** @import { AdoptParams, RetireParams, SpawnParams } from './protocol.js' */
+
 /**
- * @typedef {import('./protocol.js').SpawnParams} SpawnParams
- * @typedef {import('./listeners.js').Handle} Handle
  * @typedef {(name: string, data: object, handle?: Handle, onSent?: () => void) => void} Emit  onSent: it is on its way, or cannot be sent.
  */
 
@@ -25,7 +31,9 @@ export class Keeper {
   #children = new Map();
   /** @type {Map<string, unknown>} */
   #notes = new Map();
-  /** @type {Map<string, import('./keeper-socket.js').OrphanLine>} Agents that found the door before control adopted their process. */
+  /**
+   * @type {Map<string, OrphanLine>} Agents that found the door before control adopted their process.
+   */
   #orphanLines = new Map();
   /** @type {Map<string, () => void>} */
   #lookAfter = new Map();
@@ -49,7 +57,7 @@ export class Keeper {
    * @param {ReturnType<typeof import('./pipes.js').createPipePool>} o.pipes
    * @param {string} o.version
    * @param {Emit} o.emit  To control.
-   * @param {import('./log.js').Log} o.log
+   * @param {Log} o.log
    * @param {() => void} o.onEmpty  `leave` was asked for and no process is left.
    */
   constructor({ pipes, version, emit, log, onEmpty }) {
@@ -63,7 +71,7 @@ export class Keeper {
     this.#desk = new AgentDesk({ listeners: this.#listeners, children: () => this.#children.values(), emit });
   }
 
-  /** @returns {Record<string, import('./control-link.js').Verb>} */
+  /** @returns {Record<string, Verb>} */
   get verbs() {
     return {
       snapshot: () => this.snapshot(),
@@ -116,7 +124,7 @@ export class Keeper {
     const { instanceId, app, scope = app, label, mode, slot, scheduling, isGated } = params;
     if (this.#isTerminating || this.#isLeaving) throw new KeeperError('ELEAVING', 'the keeper is leaving');
     const pipes = await this.#pipes.acquire();
-    /** @type {import('./pipes.js').Input | null} */
+    /** @type {Input | null} */
     let input = null;
     try {
       if (mode !== 'cluster') input = openInput(await this.#pipes.takeOne());
@@ -137,7 +145,7 @@ export class Keeper {
 
   /**
    * @param {Child} child
-   * @param {import('node:child_process').ChildProcess} started
+   * @param {ChildProcess} started
    */
   #follow(child, started) {
     started.on('internalMessage', (message, handle) => {
@@ -175,7 +183,7 @@ export class Keeper {
     );
   }
 
-  /** @param {import('./protocol.js').RetireParams} params */
+  /** @param {RetireParams} params */
   async retire(params) {
     const child = await this.#known(params.instanceId);
     if (child.exit) return;
@@ -209,7 +217,7 @@ export class Keeper {
     this.#desk.release((one) => one.app === app && (scope === undefined || one.scope === scope));
   }
 
-  /** @param {import('./protocol.js').AdoptParams} params */
+  /** @param {AdoptParams} params */
   adopt(params) {
     const { instanceId, app, scope = app, label, mode, pid, startTicks, startedAtMs = Date.now(), outPipe, errPipe } = params;
     if (this.#children.has(instanceId)) throw new KeeperError('EEXIST', `instance ${instanceId} exists`);
@@ -219,7 +227,7 @@ export class Keeper {
     this.#lookAfter.set(instanceId, watchForeign(pid, startTicks, () => this.#onExit(child, null, null)));
   }
 
-  /** @returns {import('./keeper-socket.js').DoorEvents} */
+  /** @returns {DoorEvents} */
   get doorEvents() {
     return {
       onOrphan: (line) => {

@@ -4,6 +4,8 @@ import net from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { bindPath, removePath, restorePath } from './unix-path.js';
 
+/** @import { Address } from './protocol.js' */
+
 /** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
 const REUSE_PORT = 2;
 /** UV_TCP_IPV6ONLY */
@@ -28,7 +30,7 @@ const IPV6_ONLY = 1;
  * @property {string} app
  * @property {string} scope
  * @property {Claim} claim
- * @property {import('./protocol.js').Address} bound
+ * @property {Address} bound
  * @property {Handle} handle
  * @property {Set<string>} users  Instances that listen on it. Empty while the last one is being replaced.
  *
@@ -39,7 +41,10 @@ const IPV6_ONLY = 1;
 // create a socket by listening on it, and then the keeper would accept connections.
 const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))._createServerHandle;
 
-/** @param {string} scope  @param {Claim} claim */
+/**
+ * @param {string} scope
+ * @param {Claim} claim
+ */
 export const claimKey = (scope, { address, port, family, flags, index }) => [scope, address ?? '*', port, family, flags, index].join('|');
 
 /** The table of held sockets. */
@@ -47,7 +52,10 @@ export class Listeners {
   /** @type {Map<string, Listener>} */
   #table = new Map();
 
-  /** @param {string} scope  @param {Claim} claim */
+  /**
+   * @param {string} scope
+   * @param {Claim} claim
+   */
   get(scope, claim) {
     return this.#table.get(claimKey(scope, claim));
   }
@@ -65,7 +73,11 @@ export class Listeners {
     return handle !== null;
   }
 
-  /** Another socket takes the place of one that nobody can reach any more. @param {Listener} listener  @param {Handle} handle */
+  /**
+   * Another socket takes the place of one that nobody can reach any more.
+   * @param {Listener} listener
+   * @param {Handle} handle
+   */
   replace(listener, handle) {
     listener.handle.close();
     listener.handle = handle;
@@ -176,7 +188,10 @@ function bindToPath(claim, isTakenOver) {
   }
 }
 
-/** @param {Claim} claim  @returns {Handle | null} */
+/**
+ * @param {Claim} claim
+ * @returns {Handle | null}
+ */
 function bindAgain(claim) {
   try {
     return bindToPath(claim, false);

@@ -13,6 +13,8 @@ import { existsSync, linkSync, mkdirSync, readdirSync, unlinkSync, writeFileSync
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
+/** @import { Server } from 'node:net' */
+
 /** Nobody listens there, or somebody did and died with us in its queue (ECONNRESET). */
 const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
 const NAME = /^keeper\.(\d+)\.(sock|left)$/;
@@ -21,7 +23,7 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
  * @typedef {object} Claim
  * @property {true} owned
  * @property {number} epoch  The number of this keeper in the life of the home.
- * @property {import('node:net').Server} server  Accepts whoever connects to the lock: the door.
+ * @property {Server} server  Accepts whoever connects to the lock: the door.
  * @property {() => boolean} isHeld  false when the lock was removed: the home is no longer ours, and nobody can reach us.
  * @property {() => void} leave  Gives the home back. The number stays taken.
  */
@@ -67,7 +69,7 @@ function entries(run) {
 }
 
 /**
- * @param {import('node:net').Server} server
+ * @param {Server} server
  * @param {string} path
  * @returns {Promise<void>}
  */
@@ -134,7 +136,7 @@ function unlinkIfThere(path) {
 /**
  * @param {string} run
  * @param {number} epoch
- * @param {import('node:net').Server} server
+ * @param {Server} server
  */
 function leave(run, epoch, server) {
   writeFileSync(join(run, `keeper.${epoch}.left`), '', { mode: 0o600 });

@@ -13,6 +13,9 @@ import { describeError, log, logTo } from './log.js';
 import { createPipePool } from './pipes.js';
 import { lowerOomScore, takeAgentFrom } from './spawn.js';
 
+/** @import { Peer } from './control-supervisor.js' */
+/** @import { Claim } from './lock.js' */
+
 const LAUNCHER_FD = 3;
 /** After SIGTERM control stops everything, with the grace of each app. When there is no control by then, the keeper does it. */
 const TERMINATE_MS = 15_000;
@@ -46,7 +49,7 @@ async function main() {
  * @param {object} o
  * @param {Record<string, string>} o.env
  * @param {boolean} o.isInherited  Control is our parent.
- * @param {import('./lock.js').Claim} o.claim
+ * @param {Claim} o.claim
  * @param {string} o.run
  * @param {string} o.digest  Of the code that runs.
  */
@@ -159,7 +162,7 @@ function keep({ env, isInherited, claim, run, digest }) {
     onEnded();
     babysitter.restart();
   }, CONTROL_LOOK_MS);
-  link.connect(/** @type {import('./control-supervisor.js').Peer} */ (/** @type {unknown} */ (withPid(process, process.ppid))));
+  link.connect(/** @type {Peer} */ (/** @type {unknown} */ (withPid(process, process.ppid))));
   link.event('here', {});
 }
 

@@ -7,6 +7,11 @@ import { createDeadline } from './deadline.js';
 import { describeError } from './log.js';
 import { hasSignal, relativesOf, signalProcess } from './processes.js';
 
+/** @import { Child } from './child.js' */
+/** @import { Log } from './log.js' */
+/** @import { ProcessFact } from './processes.js' */
+/** @import { RetireParams } from './protocol.js' */
+
 /** The part of the time that draining may take, so that a program with a signal handler still gets to run it. */
 const DRAIN_SHARE = 0.75;
 /** What survives the main process without having been asked to end gets this long after its signal. */
@@ -16,21 +21,24 @@ const ORPHAN_CALL_MS = 1_000;
 
 /**
  * @typedef {object} Tools
- * @property {() => Promise<import('./processes.js').ProcessFact[]>} processTable
- * @property {import('./log.js').Log} log
+ * @property {() => Promise<ProcessFact[]>} processTable
+ * @property {Log} log
  */
 
 /** That a child is ending, and how far that has come. */
 export class Retirement {
   /** Signals the app has handlers for, as its agent says. @type {string[]} */
   caught = [];
-  /** Relatives that were seen while the main process lived: one that emptied its environment cannot be found afterwards. @type {import('./processes.js').ProcessFact[]} */
+  /**
+   * Relatives that were seen while the main process lived: one that emptied its environment cannot be found afterwards.
+   * @type {ProcessFact[]}
+   */
   relatives = [];
   /** @type {() => void} */
   #resolveDrained = () => {};
   isDrained = new Promise((resolve) => { this.#resolveDrained = () => resolve(undefined); });
 
-  /** @param {import('./protocol.js').RetireParams} params */
+  /** @param {RetireParams} params */
   constructor({ killTimeoutMs, tree }) {
     this.deadline = createDeadline(killTimeoutMs);
     this.tree = tree;
@@ -41,7 +49,10 @@ export class Retirement {
     this.caught = signals;
   }
 
-  /** The agent has nothing in flight any more. @param {string[]} signals */
+  /**
+   * The agent has nothing in flight any more.
+   * @param {string[]} signals
+   */
   drained(signals) {
     this.caught = signals;
     this.#resolveDrained();
@@ -50,8 +61,8 @@ export class Retirement {
 
 /**
  * Takes an instance out of rotation and ends it, whatever happens to control meanwhile.
- * @param {import('./child.js').Child} child
- * @param {import('./protocol.js').RetireParams} params
+ * @param {Child} child
+ * @param {RetireParams} params
  * @param {Tools} tools
  * @returns {Promise<void>}  Resolves when the main process has ended (`sweep` sees to the rest).
  */
@@ -67,9 +78,9 @@ export async function retire(child, params, tools) {
 }
 
 /**
- * @param {import('./child.js').Child} child
+ * @param {Child} child
  * @param {Retirement} retirement
- * @param {import('./protocol.js').RetireParams} params
+ * @param {RetireParams} params
  * @param {Tools} tools
  */
 async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, tools) {
@@ -79,9 +90,9 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
 }
 
 /**
- * @param {import('./child.js').Child} child
+ * @param {Child} child
  * @param {Retirement} retirement
- * @param {import('./protocol.js').RetireParams} params
+ * @param {RetireParams} params
  */
 async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutMs, message: byMessage, signal }) {
   if (killTimeoutMs === 0) return;
@@ -93,7 +104,7 @@ async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutM
 
 /**
  * Ends what is left of an instance when its main process has ended, and returns when nothing is.
- * @param {import('./child.js').Child} child
+ * @param {Child} child
  * @param {Tools} tools
  */
 export async function sweep(child, { processTable, log }) {
@@ -119,7 +130,7 @@ export async function sweep(child, { processTable, log }) {
 }
 
 /**
- * @param {import('./child.js').Child} child
+ * @param {Child} child
  * @param {Tools} tools
  * @returns {Promise<number[] | null>}  null when the table could not be read, for which there may be no descriptor left.
  */
@@ -133,7 +144,7 @@ async function leftovers(child, { processTable, log }) {
 }
 
 /**
- * @param {import('./child.js').Child} child
+ * @param {Child} child
  * @param {NodeJS.Signals} signal
  * @param {Tools} tools
  */
@@ -153,7 +164,7 @@ async function signalTree(child, signal, { processTable, log }) {
 
 /**
  * SIGTERM for a program that handles it, else SIGINT, which is what PM2 sends.
- * @param {import('./child.js').Child} child
+ * @param {Child} child
  * @param {Retirement} retirement
  * @param {NodeJS.Signals | null} wanted
  * @returns {NodeJS.Signals}

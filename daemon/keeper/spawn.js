@@ -5,12 +5,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { KeeperError } from './protocol.js';
 
+/** @import { ChildProcess } from 'node:child_process' */
+/** @import { Listener } from './listeners.js' */
+/** @import { Pipes } from './pipes.js' */
+/** @import { SpawnParams } from './protocol.js' */
+
 /** Where the agent of whatever is started from now on is. */
 let agent = fileURLToPath(new URL('../agent/agent.cjs', import.meta.url));
 const FIRST_SOCKET_FD = 4; // 0..2 are the usual ones, 3 is the IPC channel.
 
-/** @typedef {import('./protocol.js').SpawnParams} SpawnParams */
-/** @typedef {import('./pipes.js').Pipes & { in: number | 'ignore' }} Ends  Of its standard streams. */
+/** @typedef {Pipes & { in: number | 'ignore' }} Ends  Of its standard streams. */
 
 /**
  * The installation has moved, with the same agent in it; the folder of the old one may be removed at any time.
@@ -23,11 +27,11 @@ export function takeAgentFrom(root) {
 /**
  * Starts one process with its output in the given pipes.
  * @param {SpawnParams} params
- * @param {import('./pipes.js').Pipes} pipes
+ * @param {Pipes} pipes
  * @param {number | null} inFd  Its standard input; null where it has none.
- * @param {import('./listeners.js').Listener[]} sockets  What the app listened on before: a fork-mode process is born with them, so
+ * @param {Listener[]} sockets  What the app listened on before: a fork-mode process is born with them, so
  *   that `listen()` succeeds synchronously, as it does without a process manager.
- * @returns {Promise<import('node:child_process').ChildProcess>}  Running. Rejects with the system's code when it could not be started.
+ * @returns {Promise<ChildProcess>}  Running. Rejects with the system's code when it could not be started.
  */
 export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
@@ -54,7 +58,7 @@ function startProgram({ file, args, cwd, env, uid, gid }, { in: input, outFd, er
 /**
  * @param {SpawnParams} params
  * @param {Ends} ends
- * @param {import('./listeners.js').Listener[]} sockets
+ * @param {Listener[]} sockets
  */
 function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, metrics }, { in: input, outFd, errFd }, sockets) {
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));

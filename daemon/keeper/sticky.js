@@ -1,13 +1,13 @@
 // Which slot a client belongs to.
 
-/**
- * @typedef {import('./child.js').Child} Child
- */
+/** @import { Child } from './child.js' */
+/** @import { Handle } from './listeners.js' */
+
 
 /**
  * The slot with the highest hash of client and slot (rendezvous hashing): when a slot comes or goes, only its own clients move.
  * @param {Child[]} children
- * @param {import('./listeners.js').Handle} handle  The connection.
+ * @param {Handle} handle  The connection.
  */
 export function stickyTarget(children, handle) {
   /** @type {{ address?: string }} */
@@ -19,7 +19,10 @@ export function stickyTarget(children, handle) {
   return children.reduce((/** @type {Child | null} */ best, one) => (best === null || score(one) >= score(best) ? one : best), null);
 }
 
-/** FNV-1a, with the last step of MurmurHash3 so that one digit changes all bits. @param {string} text */
+/**
+ * FNV-1a, with the last step of MurmurHash3 so that one digit changes all bits.
+ * @param {string} text
+ */
 function hash(text) {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);

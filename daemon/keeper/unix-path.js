@@ -4,6 +4,8 @@
 import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
+/** @import { Handle } from './listeners.js' */
+
 /** @param {string} path */
 export const spareOf = (path) => join(dirname(path), `.${basename(path)}.nclust`);
 
@@ -21,10 +23,10 @@ export function privateNameFor(path) {
 
 /**
  * @param {string} path  Absolute.
- * @param {(name: string) => import('./listeners.js').Handle} bind  Throws when the name cannot be bound.
+ * @param {(name: string) => Handle} bind  Throws when the name cannot be bound.
  * @param {object} o
  * @param {boolean} o.isTakenOver  Whoever listens there is an orphan of the same app: its socket loses the path.
- * @returns {import('./listeners.js').Handle}  Throws what link(2) says: EEXIST when something is there.
+ * @returns {Handle}  Throws what link(2) says: EEXIST when something is there.
  */
 export function bindPath(path, bind, { isTakenOver }) {
   const own = privateNameFor(path);
@@ -49,7 +51,10 @@ export function restorePath(path) {
   return tryTo(() => linkSync(spareOf(path), path), ['EEXIST', 'ENOENT']) !== 'ENOENT';
 }
 
-/** Removes the path, unless it leads to another socket by now. @param {string} path */
+/**
+ * Removes the path, unless it leads to another socket by now.
+ * @param {string} path
+ */
 export function removePath(path) {
   const spare = statSync(spareOf(path), { throwIfNoEntry: false });
   const now = statSync(path, { throwIfNoEntry: false });

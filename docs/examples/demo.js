@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** @import { AddressInfo } from 'node:net' */
+
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const NCLUST = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
@@ -79,7 +81,7 @@ async function untilReplaced(victim) {
 function freePort() {
   return new Promise((resolve) => {
     const server = createServer().listen(0, () => {
-      const { port: free } = /** @type {import('node:net').AddressInfo} */ (server.address());
+      const { port: free } = /** @type {AddressInfo} */ (server.address());
       server.close(() => resolve(free));
     });
   });

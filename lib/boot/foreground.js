@@ -8,6 +8,9 @@ import { hasLeft, visitKeeper } from './probe-manager.js';
 import '../client/check-home.js';
 import '../client/spawn-keeper.js';
 
+/** @import { Visit } from './probe-manager.js' */
+/** @import { Notifier } from './systemd.js' */
+
 /** For a keeper that was there a moment ago. */
 const VISIT_MS = 20_000;
 
@@ -18,17 +21,17 @@ const PAUSE_MS = 50;
  * Stays as long as the home has a manager: starts one when there is none, and follows from one keeper to the next when one dies or is replaced.
  * @param {object} o
  * @param {string} o.home
- * @param {import('./systemd.js').Notifier|null} o.notifier
+ * @param {Notifier | null} o.notifier
  * @param {(sentence: string) => void} o.talk
  * @param {AbortSignal} o.ending  The manager is to be ended, its apps with it; they stay wanted.
- * @param {(pid: number, signal: 'SIGTERM'|'SIGKILL') => void} o.send
+ * @param {(pid: number, signal: 'SIGTERM' | 'SIGKILL') => void} o.send
  * @returns {Promise<void>}  When it has ended because it should. Rejects with ERR_NCLUST_CONNECTION_LOST when it ended although its apps are wanted,
  *   and with what launching one throws.
  */
 export async function stayWith({ home, notifier, talk, ending, send }) {
   const paths = homePaths(home);
   const over = new AbortController();
-  /** @type {import('./probe-manager.js').Visit|null} */
+  /** @type {Visit | null} */
   let visit = null;
   const end = () => {
     if (visit) send(visit.keeperPid, 'SIGTERM');
@@ -38,7 +41,7 @@ export async function stayWith({ home, notifier, talk, ending, send }) {
     send(pid, 'SIGKILL');
   };
   ending.addEventListener('abort', end, { once: true });
-  /** @type {Promise<void>|null} */
+  /** @type {Promise<void> | null} */
   let attending = null;
   try {
     do {

@@ -3,8 +3,9 @@ import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } fro
 import { dirname } from 'node:path';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('./service-plan.js').PlannedFile} PlannedFile */
-/** @typedef {{uid: number, gid: number}} Owner */
+/** @import { PlannedFile } from './service-plan.js' */
+
+/** @typedef {{ uid: number, gid: number }} Owner */
 
 /** How long a service may take to start: its apps are up then. */
 const COMMAND_MS = 15 * 60_000;
@@ -26,7 +27,7 @@ export function writeFiles(files, owner) {
 }
 
 /**
- * @param {Pick<PlannedFile, 'path'|'isOwners'>[]} files
+ * @param {Pick<PlannedFile, 'path' | 'isOwners'>[]} files
  * @param {Owner} owner
  * Throws ERR_NCLUST_STARTUP. A file that is not there is none to remove.
  */
@@ -44,7 +45,7 @@ export function removeFiles(files, owner) {
 /**
  * @param {string[][]} commands
  * @param {object} o
- * @param {Record<string, string|undefined>} o.env
+ * @param {Record<string, string | undefined>} o.env
  * @param {boolean} [o.mayFail]
  * Throws ERR_NCLUST_STARTUP with what the command said.
  */
@@ -53,7 +54,7 @@ export function runCommands(commands, { env, mayFail = false }) {
     try {
       execFileSync(program, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: COMMAND_MS });
     } catch (error) {
-      const { stderr } = /** @type {{stderr?: string}} */ (error);
+      const { stderr } = /** @type {{ stderr?: string }} */ (error);
       if (!mayFail) throw failed(`"${[program, ...args].join(' ')}" failed: ${stderr?.trim() || /** @type {Error} */ (error).message}`, error);
     }
   }
@@ -63,7 +64,7 @@ export function runCommands(commands, { env, mayFail = false }) {
  * A service that could not run its program would fail at the next boot, when nobody looks.
  * @param {string} node
  * @param {string} main
- * @param {Owner & {user: string}} owner
+ * @param {Owner & { user: string }} owner
  * Throws ERR_NCLUST_STARTUP.
  */
 export function checkReach(node, main, owner) {
@@ -94,7 +95,7 @@ function write({ path, text, mode, isOwners }) {
 /**
  * @param {string} what
  * @param {unknown} cause
- * @param {string|null} [hint]
+ * @param {string | null} [hint]
  */
 function failed(what, cause, hint = null) {
   return new NclustError('ERR_NCLUST_STARTUP', `${what}.`, { hint, cause });
@@ -108,7 +109,7 @@ function codeOf(error) {
 /**
  * Does something with the rights of the user a service is for. What root writes into a folder of somebody else's may land elsewhere, through a link.
  * @template T
- * @param {{uid: number, gid: number}} owner
+ * @param {{ uid: number, gid: number }} owner
  * @param {() => T} work  Without waiting for anything.
  * @returns {T}
  */

@@ -1,5 +1,7 @@
+/** @import { Service } from './systemd.js' */
+
 /**
- * @param {import('./systemd.js').Service} service
+ * @param {Service} service
  */
 export function launchdPlist({ name, user, home, launcher, isUserUnit, stopSeconds }) {
   const log = `${home}/nclust.log`;

@@ -26,7 +26,7 @@ const VERSION_FOLDERS = [
  * @param {string} o.userHome
  * @param {string} o.node  What runs nclust now.
  * @param {string} o.main  bin/nclust.js.
- * @param {Record<string, string|undefined>} o.env  Of the shell: where version managers live.
+ * @param {Record<string, string | undefined>} o.env  Of the shell: where version managers live.
  */
 export function launcherScript({ home, userHome, node, main, env }) {
   const folders = VERSION_FOLDERS.map(([variable, byDefault, below]) => {

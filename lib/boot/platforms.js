@@ -2,11 +2,13 @@ import { findProgram } from '../config/spec/find-program.js';
 import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {'systemd'|'launchd'|'openrc'|'rcd'|'rcd-openbsd'} Platform  Those there is a service for. */
+/**
+ * @typedef {'systemd' | 'launchd' | 'openrc' | 'rcd' | 'rcd-openbsd'} Platform  Those there is a service for.
+ */
 
 /**
  * In the order in which they are looked for; PM2's names of them.
- * @type {{platform: Platform|'upstart'|'systemv'|'smf', probe: string, names: string[]}[]}
+ * @type {{ platform: Platform | 'upstart' | 'systemv' | 'smf', probe: string, names: string[] }[]}
  */
 export const PLATFORMS = [
   { platform: 'systemd', probe: 'systemctl', names: ['systemd', 'ubuntu', 'debian', 'centos', 'fedora', 'arch', 'oracle'] },
@@ -26,9 +28,9 @@ const SUPPORTED = ['systemd', 'launchd', 'openrc', 'rcd', 'rcd-openbsd'];
 const MORE_PATH = ':/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin';
 
 /**
- * @param {string|undefined} word  What was typed. Undefined: look which one there is.
+ * @param {string | undefined} word  What was typed. Undefined: look which one there is.
  * @param {object} o
- * @param {string|undefined} o.path  PATH.
+ * @param {string | undefined} o.path  PATH.
  * @param {string} o.instead  A command line that brings the apps back, for a system without a service of ours.
  * @returns {Platform}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
  */
@@ -41,7 +43,7 @@ export function choosePlatform(word, { path, instead }) {
   throw new NclustError('ERR_NCLUST_STARTUP', `${found}.`, { hint: `Put this line into the crontab of the user ("crontab -e") instead: @reboot ${instead}` });
 }
 
-/** @param {string|undefined} path */
+/** @param {string | undefined} path */
 function detected(path) {
   return PLATFORMS.find(({ probe }) => findProgram(probe, { path: `${path ?? ''}${MORE_PATH}`, cwd: '/' }) !== null);
 }

@@ -4,6 +4,9 @@ import { knock } from '../client/try-connect.js';
 import { TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
 import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js';
 
+/** @import { Socket } from 'node:net' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
+
 /** Between two looks at a door whose queue is full. */
 const PAUSE_MS = 20;
 
@@ -13,7 +16,7 @@ const DOOR_LINE_MAX_BYTES = 64 * 1024;
  * A connection to the door of the keeper that stays until one of the two goes.
  * @typedef {object} Visit
  * @property {number} keeperPid
- * @property {() => number|null} controlPid  Null: not ready at the moment.
+ * @property {() => number | null} controlPid  Null: not ready at the moment.
  * @property {Promise<void>} gone  The keeper has ended, or we have left.
  * @property {() => void} leave
  */
@@ -21,7 +24,7 @@ const DOOR_LINE_MAX_BYTES = 64 * 1024;
 /**
  * @param {string} run  The folder of the doors.
  * @param {AbortSignal} signal  Ends the attempt; the promise rejects with its reason.
- * @returns {Promise<Visit|null>}  When the keeper has answered. Null: there is none.
+ * @returns {Promise<Visit | null>}  When the keeper has answered. Null: there is none.
  */
 export async function visitKeeper(run, signal) {
   for (;;) {
@@ -33,19 +36,19 @@ export async function visitKeeper(run, signal) {
 }
 
 /**
- * @param {import('node:net').Socket} door
+ * @param {Socket} door
  * @param {AbortSignal} signal
- * @returns {Promise<Visit|null>}
+ * @returns {Promise<Visit | null>}
  */
 function welcomed(door, signal) {
-  let controlPid = /** @type {number|null} */ (null);
+  let controlPid = /** @type {number | null} */ (null);
   const gone = /** @type {Promise<void>} */ (new Promise((resolve) => { door.once('close', () => resolve()); }));
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       door.destroy();
       reject(signal.reason);
     };
-    const settle = (/** @type {Visit|null} */ visit) => {
+    const settle = (/** @type {Visit | null} */ visit) => {
       signal.removeEventListener('abort', onAbort);
       resolve(visit);
     };
@@ -83,7 +86,7 @@ function marksIn(run) {
 
 /**
  * @param {string} line
- * @returns {{event?: string, pid?: number, keeper?: {pid: number}}}
+ * @returns {{ event?: string, pid?: number, keeper?: { pid: number } }}
  */
 function readLine(line) {
   try {
@@ -97,7 +100,7 @@ function readLine(line) {
  * Asks control for the list, once and on a connection of its own: whether it answers is the question.
  * @param {string} sock
  * @param {AbortSignal} signal  Ends the wait.
- * @returns {Promise<import('../shared/wire/protocol.js').SlotStatus[]|null>}  Null when it does not answer. Never rejects.
+ * @returns {Promise<SlotStatus[] | null>}  Null when it does not answer. Never rejects.
  */
 export async function askControl(sock, signal) {
   const socket = await knock(sock, signal).catch(() => null);
@@ -121,6 +124,6 @@ export async function askControl(sock, signal) {
 function slotsIn(line) {
   const parsed = parseLine(line);
   if ('fault' in parsed) return null;
-  const { slots } = /** @type {{slots?: import('../shared/wire/protocol.js').SlotStatus[]}} */ (parsed.message.result ?? {});
+  const { slots } = /** @type {{ slots?: SlotStatus[] }} */ (parsed.message.result ?? {});
   return slots ?? null;
 }

@@ -1,6 +1,6 @@
 import { shellQuote } from '../shared/shell-quote.js';
 
-/** @typedef {import('./systemd.js').Service} Service */
+/** @import { Service } from './systemd.js' */
 
 /**
  * A script for OpenRC, whose supervise-daemon starts the main process again.

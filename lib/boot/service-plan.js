@@ -3,8 +3,8 @@ import { launchdPlist } from './launchd.js';
 import { freebsdScript, identifier, openbsdScript, openrcScript } from './rc-scripts.js';
 import { systemdUnit } from './systemd.js';
 
-/** @typedef {import('./platforms.js').Platform} Platform */
-/** @typedef {import('./systemd.js').Service} Service */
+/** @import { Platform } from './platforms.js' */
+/** @import { Service } from './systemd.js' */
 
 /**
  * A file to be written.
@@ -22,7 +22,7 @@ import { systemdUnit } from './systemd.js';
  * @property {string[][]} enable  Commands, in order, after the file is there.
  * @property {string[][]} disable  Before it is removed. What fails there was not there.
  * @property {string[][]} forget  After it was removed.
- * @property {string|null} next  What is left to be done by hand.
+ * @property {string | null} next  What is left to be done by hand.
  */
 
 /** Services that a user may have without root. */
@@ -31,14 +31,16 @@ export const USER_UNITS = /** @type {Platform[]} */ (['systemd', 'launchd']);
 /**
  * @param {Platform} platform
  * @param {Service} service
- * @param {{uid: number, configHome?: string}} whose
+ * @param {{ uid: number, configHome?: string }} whose
  * @returns {ServicePlan}
  */
 export function planService(platform, service, whose) {
   return PLANS[platform](service, whose);
 }
 
-/** @type {Record<Platform, (service: Service, whose: {uid: number, configHome?: string}) => ServicePlan>} */
+/**
+ * @type {Record<Platform, (service: Service, whose: { uid: number, configHome?: string }) => ServicePlan>}
+ */
 const PLANS = {
   systemd(service, { configHome }) {
     const { name, user, userHome, isUserUnit } = service;

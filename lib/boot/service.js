@@ -11,7 +11,10 @@ import { launcherScript } from './launcher-script.js';
 import { choosePlatform } from './platforms.js';
 import { planService, USER_UNITS } from './service-plan.js';
 
-/** @typedef {import('./service-plan.js').PlannedFile} PlannedFile */
+/** @import { UserInfo } from 'node:os' */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Platform } from './platforms.js' */
+/** @import { PlannedFile, ServicePlan } from './service-plan.js' */
 
 const MAIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
@@ -22,20 +25,20 @@ const STOP_MIN_S = 90;
 /**
  * Everything about one service, before anything is done.
  * @typedef {object} Intent
- * @property {import('./platforms.js').Platform} platform
+ * @property {Platform} platform
  * @property {string} name
  * @property {Whose} whose
  * @property {boolean} isUserUnit
- * @property {import('./service-plan.js').ServicePlan} plan
+ * @property {ServicePlan} plan
  * @property {PlannedFile} launcher
  * @property {string} node
  * @property {string} main
  */
 
 /**
- * @param {string|undefined} word  The platform.
+ * @param {string | undefined} word  The platform.
  * @param {Record<string, any>} options  Those of `startup`.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @returns {Intent}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
  */
 export function intend(word, options, context) {
@@ -98,7 +101,7 @@ function stopSeconds(whose) {
  * @param {string} [options.user]
  * @param {string} [options.hp]  The user's home directory.
  * @param {string} [options.home]  NCLUST_HOME.
- * @param {{cwd: string, env: Record<string, string|undefined>}} context
+ * @param {{ cwd: string, env: Record<string, string | undefined> }} context
  * @returns {Whose}  Throws ERR_NCLUST_USAGE.
  */
 function resolveWhose({ user: name, hp, home }, { cwd, env }) {
@@ -111,8 +114,8 @@ function resolveWhose({ user: name, hp, home }, { cwd, env }) {
 }
 
 /**
- * @param {import('node:os').UserInfo<string>} self
- * @param {Record<string, string|undefined>} env
+ * @param {UserInfo<string>} self
+ * @param {Record<string, string | undefined>} env
  */
 function selfAs({ username, uid, gid, homedir }, env) {
   return { user: username, uid, gid, userHome: env.HOME || homedir };
@@ -120,7 +123,7 @@ function selfAs({ username, uid, gid, homedir }, env) {
 
 /**
  * @param {string} user
- * @param {string|undefined} hp
+ * @param {string | undefined} hp
  */
 function other(user, hp) {
   const uid = asked('id', ['-u', user]);
@@ -150,7 +153,7 @@ function asked(program, args) {
 export function longestKillMs(home) {
   try {
     const { apps } = JSON.parse(readFileSync(homePaths(home).state, 'utf8'));
-    return Math.max(0, ...apps.map((/** @type {{spec: {killTimeoutMs?: number}}} */ { spec }) => spec.killTimeoutMs ?? 0));
+    return Math.max(0, ...apps.map((/** @type {{ spec: { killTimeoutMs?: number } }} */ { spec }) => spec.killTimeoutMs ?? 0));
   } catch {
     return 0; // No state, no apps.
   }

@@ -73,14 +73,14 @@ const SEND_MS = 10_000;
  * @typedef {object} Notifier
  * @property {(...fields: string[]) => void} say  As "READY=1". In order; never throws.
  * @property {() => Promise<void>} settled  Everything said so far has been sent.
- * @property {number|null} watchdogMs  After so long without WATCHDOG=1 the service counts as hung. Null: nobody watches.
+ * @property {number | null} watchdogMs  After so long without WATCHDOG=1 the service counts as hung. Null: nobody watches.
  */
 
 /**
  * Node cannot write to datagram sockets of the file system, so systemd's own program does.
- * @param {Record<string, string|undefined>} env  NOTIFY_SOCKET and the WATCHDOG variables are taken out: they are for this process, and for none it starts.
+ * @param {Record<string, string | undefined>} env  NOTIFY_SOCKET and the WATCHDOG variables are taken out: they are for this process, and for none it starts.
  * @param {(sentence: string) => void} talk
- * @returns {Notifier|null}  Null: nobody listens.
+ * @returns {Notifier | null}  Null: nobody listens.
  */
 export function takeNotifier(env, talk) {
   const { NOTIFY_SOCKET, WATCHDOG_USEC, PATH } = env;

@@ -1,6 +1,8 @@
 import { askControl, visitKeeper } from './probe-manager.js';
 
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { HomePaths } from '../shared/paths.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Notifier } from './systemd.js' */
 
 /** How often it is looked, where systemd does not say. */
 const EVERY_MS = 30_000;
@@ -19,17 +21,17 @@ const EXTENSION_MS = 60_000;
 
 /**
  * What a look has found. `slots` is null when control did not answer.
- * @typedef {{isKeeperThere: boolean, controlPid: number|null, slots: SlotStatus[]|null}} Look
+ * @typedef {{ isKeeperThere: boolean, controlPid: number | null, slots: SlotStatus[] | null }} Look
  */
 
 /**
  * Looks after the manager until the signal says so: tells systemd how it is, and has the half that hangs ended, in whose place the other half starts a
  * new one. systemd could only end everything.
  * @param {object} o
- * @param {import('../shared/paths.js').HomePaths} o.paths
- * @param {import('./systemd.js').Notifier|null} o.notifier
- * @param {() => number|null} o.keeperPid  Null while there is none.
- * @param {(pid: number, what: 'keeper'|'control') => void} o.endHung
+ * @param {HomePaths} o.paths
+ * @param {Notifier | null} o.notifier
+ * @param {() => number | null} o.keeperPid  Null while there is none.
+ * @param {(pid: number, what: 'keeper' | 'control') => void} o.endHung
  * @param {AbortSignal} o.signal
  * @returns {Promise<void>}  Never rejects.
  */
@@ -56,7 +58,7 @@ export async function attend({ paths, notifier, keeperPid, endHung, signal }) {
 }
 
 /**
- * @param {import('../shared/paths.js').HomePaths} paths
+ * @param {HomePaths} paths
  * @param {number} withinMs
  * @param {AbortSignal} signal
  * @returns {Promise<Look>}
@@ -80,7 +82,7 @@ async function look({ run, sock }, withinMs, signal) {
 /**
  * The half that does not answer while the other does. Where neither does, it is the machine.
  * @param {Look} found
- * @returns {'keeper'|'control'|''}
+ * @returns {'keeper' | 'control' | ''}
  */
 function silentHalf({ isKeeperThere, slots }) {
   if (isKeeperThere === (slots !== null)) return '';
@@ -89,7 +91,7 @@ function silentHalf({ isKeeperThere, slots }) {
 
 /**
  * What systemd is told, and when: READY=1 once everything that should run does, or has failed at its first attempt.
- * @param {import('./systemd.js').Notifier} notifier
+ * @param {Notifier} notifier
  */
 function createReport(notifier) {
   let isStarting = true;
@@ -134,7 +136,7 @@ function rest(ms, signal) {
 
 /**
  * Whether everything that should run does, or has failed at its first attempt.
- * @param {Pick<SlotStatus, 'status'|'restarts'>[]} slots
+ * @param {Pick<SlotStatus, 'status' | 'restarts'>[]} slots
  */
 export function isDecided(slots) {
   return slots.every(({ status, restarts }) => restarts > 0 || (status !== 'launching' && status !== 'stopping'));
@@ -156,7 +158,10 @@ export function standing(slots) {
   return parts.join(', ');
 }
 
-/** @param {number} number @param {string} what */
+/**
+ * @param {number} number
+ * @param {string} what
+ */
 function told(number, what) {
   return number > 0 ? [`${number} ${what}`] : [];
 }

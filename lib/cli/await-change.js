@@ -2,16 +2,18 @@ import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, up } from '../render/cursor.js';
 import { renderProgress } from '../render/progress.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('../client/client.js').Client} Client */
-/** @typedef {import('../shared/wire/protocol.js').Method} Method */
+/** @import { Client } from '../client/client.js' */
+/** @import { Paint } from '../render/paint.js' */
+/** @import { Method, Progress } from '../shared/wire/protocol.js' */
+/** @import { Context } from './context.js' */
 
 /**
  * Asks the manager for a change and waits for it, unless `params.wait` is false. On a terminal it shows how far it is. Ctrl-C ends the waiting, and
  * not the change.
- * @param {import('./context.js').Context} context
+ * @param {Context} context
  * @param {Client} client
  * @param {Method} method
- * @param {Record<string, unknown> & {token: string}} params
+ * @param {Record<string, unknown> & { token: string }} params
  * @param {string} doing  "Reloading api": what is shown, and said when the waiting is cut short.
  * @returns {Promise<any>}  The result. Rejects with the server's NclustError or ERR_NCLUST_INTERRUPTED.
  */
@@ -19,7 +21,7 @@ export async function carryOut(context, client, method, params, doing) {
   if (params.wait === false) return client.request(method, params);
   const board = context.screen ? createBoard(context.screen, doing) : null;
   const ignore = client.onNotification(({ method: word, params: said }) => {
-    if (word === 'progress' && said?.token === params.token) board?.show(/** @type {import('../shared/wire/protocol.js').Progress} */ (/** @type {unknown} */ (said)));
+    if (word === 'progress' && said?.token === params.token) board?.show(/** @type {Progress} */ (/** @type {unknown} */ (said)));
   });
   /** @type {(error: Error) => void} */
   let interrupt = () => {};
@@ -46,9 +48,9 @@ const TICK_MS = 250;
 /**
  * The terminal that talk goes to.
  * @typedef {object} Screen
- * @property {() => {columns: number, rows: number}} size
+ * @property {() => { columns: number, rows: number }} size
  * @property {(text: string) => void} write
- * @property {import('../render/paint.js').Paint} paint
+ * @property {Paint} paint
  */
 
 /**
@@ -56,12 +58,12 @@ const TICK_MS = 250;
  * put right when the command is killed.
  * @param {Screen} screen
  * @param {string} doing  "Reloading api".
- * @returns {{show: (progress: import('../shared/wire/protocol.js').Progress) => void, close: () => void}}  close() takes the lines away. Idempotent.
+ * @returns {{ show: (progress: Progress) => void, close: () => void }}  close() takes the lines away. Idempotent.
  */
 function createBoard(screen, doing) {
   const startedMono = performance.now();
   let height = 0;
-  /** @type {import('../shared/wire/protocol.js').Progress|null} */
+  /** @type {Progress | null} */
   let latest = null;
   let latestMono = startedMono;
 

@@ -3,8 +3,11 @@ import { readVersion } from '../shared/version.js';
 import { briefOf, GENERAL_HELP, HELP_HEADING, headingOf, inHelpOrder, LAYOUT, pageOf, SHORT_HELP, underHeadings } from './help.js';
 import { COMMANDS, findCommand } from './table/commands.js';
 
+/** @import { StartOption } from '../config/options/options.js' */
+/** @import { Io } from './run-command.js' */
+/** @import { Command as Row } from './table/row.js' */
+
 /** @typedef {import('commander').Command} Command */
-/** @typedef {import('./table/commands.js').Command} Row */
 
 // Loaded by require: to import CommonJS takes a third longer.
 const { Command, CommanderError, Option } = /** @type {typeof import('commander')} */ (createRequire(import.meta.url)('commander'));
@@ -14,7 +17,7 @@ const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
 /**
  * Parses a command line and runs the command it names.
  * @param {string[]} argv
- * @param {import('./run-command.js').Io} io
+ * @param {Io} io
  * @returns {Promise<number>}  The exit status. Rejects with the NclustError of the command.
  */
 export async function parseCommandLine(argv, io) {
@@ -52,10 +55,10 @@ export async function parseCommandLine(argv, io) {
 /**
  * If a command is meant, the others are left out: to make them all takes as long as to ask the manager for its list. Otherwise they are there by their
  * names, for the help and for suggestions.
- * @param {Row|undefined} meant
+ * @param {Row | undefined} meant
  * @param {string[]} args
- * @param {import('./run-command.js').Io} io
- * @param {{print: (text: string) => void, onDone: (exitStatus: number) => void}} o
+ * @param {Io} io
+ * @param {{ print: (text: string) => void, onDone: (exitStatus: number) => void }} o
  */
 async function buildProgram(meant, args, io, { print, onDone }) {
   const program = new Command('nclust')
@@ -77,7 +80,10 @@ async function buildProgram(meant, args, io, { print, onDone }) {
   return program;
 }
 
-/** @param {Command} program @param {Row} row */
+/**
+ * @param {Command} program
+ * @param {Row} row
+ */
 function addCommand(program, row) {
   return program.command(row.words ? `${row.name} ${row.words}` : row.name)
     .summary(briefOf(row))
@@ -92,7 +98,7 @@ function addCommand(program, row) {
  * @param {Command} command
  * @param {Row} row
  * @param {string[]} args
- * @param {import('./run-command.js').Io} io
+ * @param {Io} io
  * @param {(exitStatus: number) => void} onDone
  */
 async function addAction(program, command, row, args, io, onDone) {
@@ -119,7 +125,7 @@ async function addAction(program, command, row, args, io, onDone) {
  * An option of PM2 that changes nothing is no error in anybody's script, and no secret.
  * @param {[flags: string, why: string][]} unneeded
  * @param {Command} command
- * @param {import('./run-command.js').Io} io
+ * @param {Io} io
  */
 function sayNotNeeded(unneeded, command, io) {
   for (const [flags, why] of unneeded) {
@@ -130,18 +136,18 @@ function sayNotNeeded(unneeded, command, io) {
 
 /**
  * @param {string} flags
- * @param {import('../config/options/options.js').StartOption} option
+ * @param {StartOption} option
  */
 function asOption(flags, { help, isRepeatable }) {
   const option = new Option(flags, help);
   // Not a variadic one: that would take the script behind it, too. Of an option that may stand alone, `true` is what it says then.
-  return isRepeatable ? option.argParser((value, /** @type {string[]|true|undefined} */ before) => (before === true ? true : [...(before ?? []), value])) : option;
+  return isRepeatable ? option.argParser((value, /** @type {string[] | true | undefined} */ before) => (before === true ? true : [...(before ?? []), value])) : option;
 }
 
 /**
  * commander calls an action with one value per argument (a list for the variadic one), then the options, then the command.
  * @param {any[]} given
- * @returns {{words: string[], options: Record<string, any>}}
+ * @returns {{ words: string[], options: Record<string, any> }}
  */
 function splitGiven(given) {
   const options = given[given.length - 2];

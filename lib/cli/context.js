@@ -1,29 +1,31 @@
 import { openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';
 
-/** @typedef {import('../client/client.js').Client} Client */
+/** @import { Client } from '../client/client.js' */
+/** @import { ColourLevel } from '../render/paint.js' */
+/** @import { Screen } from './await-change.js' */
 
 /**
  * What a command gets besides its arguments.
  * @typedef {object} Context
  * @property {string} home
  * @property {string} cwd
- * @property {Record<string, string|undefined>} env
- * @property {{file: string, version: string}} node  The Node.js that runs the command.
+ * @property {Record<string, string | undefined>} env
+ * @property {{ file: string, version: string }} node  The Node.js that runs the command.
  * @property {(sentence: string) => void} talk  To the person; never data.
- * @property {import('./await-change.js').Screen|null} screen  Where progress can be shown; null where there is no terminal.
+ * @property {Screen | null} screen  Where progress can be shown; null where there is no terminal.
  * @property {boolean} isTerminal  Whether its data goes to a terminal.
- * @property {import('../render/paint.js').ColourLevel} colourLevel  Of that terminal.
+ * @property {ColourLevel} colourLevel  Of that terminal.
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C does this in place of ending the command; returns what undoes it.
  * @property {() => Promise<Client>} manager  Starts the manager when none runs.
- * @property {() => Promise<Client|null>} running  Null when none runs. Never starts one. Asked again, it gives the same connection.
- * @property {() => Promise<Client|null>} present  Null when none runs; but one that dies in the middle of a request is started again to finish it.
- * @property {() => Promise<Client|null>} predecessor  Like present, whatever version it has: it is about to be replaced.
+ * @property {() => Promise<Client | null>} running  Null when none runs. Never starts one. Asked again, it gives the same connection.
+ * @property {() => Promise<Client | null>} present  Null when none runs; but one that dies in the middle of a request is started again to finish it.
+ * @property {() => Promise<Client | null>} predecessor  Like present, whatever version it has: it is about to be replaced.
  * @property {() => Promise<void>} close  Closes the connections that were made. Idempotent.
  */
 
 /**
- * @param {Pick<Context, 'home'|'cwd'|'env'|'node'|'talk'|'screen'|'isTerminal'|'colourLevel'|'onInterrupt'>} given
+ * @param {Pick<Context, 'home' | 'cwd' | 'env' | 'node' | 'talk' | 'screen' | 'isTerminal' | 'colourLevel' | 'onInterrupt'>} given
  * @returns {Context}
  */
 export function createContext(given) {
@@ -31,7 +33,7 @@ export function createContext(given) {
   const clients = new Set();
 
   /**
-   * @template {Client|null} T
+   * @template {Client | null} T
    * @param {T} client
    * @returns {T}
    */
@@ -40,7 +42,7 @@ export function createContext(given) {
     return client;
   };
 
-  /** @type {Promise<Client|null>|null} */
+  /** @type {Promise<Client | null> | null} */
   let reached = null;
 
   return {

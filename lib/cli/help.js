@@ -1,7 +1,7 @@
 import { HEADINGS, OPTION_HEADINGS } from './table/headings.js';
 
-/** @typedef {import('commander').Option} Option */
-/** @typedef {import('./table/row.js').Command} Row */
+/** @import { HelpConfiguration, Option } from 'commander' */
+/** @import { Command as Row } from './table/row.js' */
 
 /** What is wider stands on a line of its own: one long option does not push every explanation to the right. */
 const TERM_MAX = 26;
@@ -9,7 +9,7 @@ const TERM_MAX = 26;
 /** Of a line in the list of commands on a terminal of 80 columns, behind the longest name. */
 const BRIEF_MAX = 62;
 
-/** How a help page looks, for `configureHelp` of commander. @type {import('commander').HelpConfiguration} */
+/** How a help page looks, for `configureHelp` of commander. @type {HelpConfiguration} */
 export const LAYOUT = {
   subcommandTerm: (command) => command.name(),
   padWidth(command, helper) {

@@ -1,6 +1,8 @@
 import { readVersion } from '../shared/version.js';
 
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Client } from '../client/client.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Context } from './context.js' */
 
 /**
  * What a command that changed something returns.
@@ -11,8 +13,8 @@ import { readVersion } from '../shared/version.js';
 
 /**
  * Says what was done and, for people, looks at the whole list once more.
- * @param {import('./context.js').Context} context
- * @param {import('../client/client.js').Client} client
+ * @param {Context} context
+ * @param {Client} client
  * @param {SlotStatus[]} slots
  * @param {object} o
  * @param {string} o.done  "Restarted".

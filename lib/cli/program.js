@@ -1,6 +1,6 @@
 import { parseCommandLine } from './command-line.js';
 
-/** @typedef {import('./run-command.js').Io} Io */
+/** @import { Io } from './run-command.js' */
 
 /**
  * Runs a command line.

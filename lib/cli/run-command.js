@@ -5,6 +5,13 @@ import { createContext } from './context.js';
 import { chosenLevel, createPaint } from '../render/paint.js';
 import { resolveHome } from '../shared/paths.js';
 
+/** @import { View } from '../render/list.js' */
+/** @import { ColourLevel, ColourLevels } from '../render/paint.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Screen } from './await-change.js' */
+/** @import { Context } from './context.js' */
+/** @import { Command } from './table/row.js' */
+
 /**
  * The two ends of the shell a command is typed in.
  * @typedef {object} Io
@@ -12,19 +19,19 @@ import { resolveHome } from '../shared/paths.js';
  * @property {(text: string) => void} talk  To stderr.
  * @property {boolean} isTTY  Whether stdout is a terminal.
  * @property {boolean} isTalkTTY  Whether stderr is one.
- * @property {number|null} columns  Width of stdout's terminal.
- * @property {() => Promise<import('../render/paint.js').ColourLevels>} colourLevels  What the two ends can show, before the options of a command.
- * @property {() => {columns: number, rows: number}} talkSize  Of stderr's terminal.
+ * @property {number | null} columns  Width of stdout's terminal.
+ * @property {() => Promise<ColourLevels>} colourLevels  What the two ends can show, before the options of a command.
+ * @property {() => { columns: number, rows: number }} talkSize  Of stderr's terminal.
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C; returns what undoes it.
  * @property {string} cwd
- * @property {Record<string, string|undefined>} env
+ * @property {Record<string, string | undefined>} env
  * @property {string} platform
- * @property {{file: string, version: string}} node
+ * @property {{ file: string, version: string }} node
  */
 
 /**
  * Runs one command: data, then text. Connections are closed whatever happens.
- * @param {import('./table/commands.js').Command} command
+ * @param {Command} command
  * @param {string[]} words
  * @param {Record<string, any>} options
  * @param {string[]} args  What stood behind "--".
@@ -65,14 +72,14 @@ export async function perform(command, words, options, args, io) {
 
 /**
  * What --attach means: the lines of the apps a command was about, until Ctrl-C.
- * @param {import('./context.js').Context} context
- * @param {import('../shared/wire/protocol.js').SlotStatus[]} slots
- * @param {import('../render/list.js').View} view
+ * @param {Context} context
+ * @param {SlotStatus[]} slots
+ * @param {View} view
  * @param {Io} io
  */
 async function followLogs(context, slots, view, io) {
   const { findCommand } = await import('./table/commands.js');
-  const { run, render } = await /** @type {import('./table/row.js').Command} */ (findCommand('logs')).load();
+  const { run, render } = await /** @type {Command} */ (findCommand('logs')).load();
   const names = [...new Set(slots.map(({ name }) => name))];
   for await (const data of /** @type {AsyncIterable<any>} */ (run(context, names, {}, []))) await io.print(render(data, { ...view, options: {} }));
 }
@@ -92,8 +99,8 @@ function folderOf(io) {
 /**
  * @param {Record<string, any>} options
  * @param {Io} io
- * @param {import('../render/paint.js').ColourLevel} detected  Of stderr.
- * @returns {import('./await-change.js').Screen|null}
+ * @param {ColourLevel} detected  Of stderr.
+ * @returns {Screen | null}
  */
 function screenOf(options, io, detected) {
   if (!io.isTalkTTY || io.env.TERM === 'dumb' || options.json || options.silent) return null;
@@ -105,7 +112,7 @@ function screenOf(options, io, detected) {
  * have it tied to the release that link leads to today, and no reload would ever run the next one. Shells keep the name in PWD, which counts as long as
  * it leads here (POSIX, `pwd -L`).
  * @param {string} cwd  As the system knows it.
- * @param {string|undefined} pwd
+ * @param {string | undefined} pwd
  * @returns {string}
  */
 export function currentFolder(cwd, pwd) {

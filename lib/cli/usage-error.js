@@ -3,10 +3,16 @@ import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
 import { findCommand } from './table/commands.js';
 
+/** @import { CommanderError } from 'commander' */
+/** @import { StartOption } from '../config/options/options.js' */
+
 const IMAGE = 'PM2 makes a Docker image with it. Write a Dockerfile that ends with CMD ["nclust-runtime", "app.js"]: docs/containers.md';
 const VENDOR = 'There is no vendor behind nclust: nothing leaves this machine.';
 
-/** Options of PM2 that have no place here, and what does the same. @type {Record<string, string>} */
+/**
+ * Options of PM2 that have no place here, and what does the same.
+ * @type {Record<string, string>}
+ */
 const OF_PM2 = {
   '--container': IMAGE, '--dist': IMAGE, '--image-name': IMAGE, '--node-version': IMAGE, '--dockerdaemon': IMAGE, '--fresh': IMAGE, '--daemon': IMAGE,
   '--secret': VENDOR, '--public': VENDOR, '--machine-name': VENDOR,
@@ -14,7 +20,7 @@ const OF_PM2 = {
 
 /**
  * What commander found wrong with a command line, and what to do.
- * @param {import('commander').CommanderError} error
+ * @param {CommanderError} error
  * @param {string[]} argv
  * @returns {NclustError}  ERR_NCLUST_USAGE.
  */
@@ -43,11 +49,11 @@ export function noSuchCommand(word, names) {
 /**
  * PM2 takes every option with every command. Here one that would do nothing is refused, and it is said which command does it.
  * @param {string} flag  As typed.
- * @param {string|undefined} command
- * @returns {string|null}
+ * @param {string | undefined} command
+ * @returns {string | null}
  */
 function takenBy(flag, command) {
-  const is = (/** @type {import('../config/options/options.js').StartOption} */ { flags }) => flags?.split(/[ ,]+/).includes(flag) ?? false;
+  const is = (/** @type {StartOption} */ { flags }) => flags?.split(/[ ,]+/).includes(flag) ?? false;
   if (!['restart', 'reload', 'startOrRestart', 'startOrReload', 'startOrGracefulReload', 'stop'].includes(command ?? '')) return null;
   if (['-i', '--instances'].includes(flag)) return 'The number of instances is changed by: nclust scale <app> <number>';
   if (RELOAD_OPTIONS.some(is)) return `It can be given to: nclust reload <app> ${flag} ...`;

@@ -3,9 +3,14 @@ import { PROTOCOL, TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
 import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js';
 import { createInbox } from './notification-queue.js';
 
-/** @typedef {import('node:net').Socket} Socket */
-/** @typedef {(signal?: AbortSignal) => Promise<Socket|null>} Reach  Makes a connection; null when there is nobody to connect to. The signal ends the attempt: it rejects then. */
-/** @typedef {import('../shared/wire/protocol.js').Method} Method */
+/** @import { Socket } from 'node:net' */
+/** @import { WireError } from '../shared/errors.js' */
+/** @import { Hello, Method } from '../shared/wire/protocol.js' */
+/** @import { RpcMessage } from '../shared/wire/rpc.js' */
+
+/**
+ * @typedef {(signal?: AbortSignal) => Promise<Socket | null>} Reach  Makes a connection; null when there is nobody to connect to. The signal ends the attempt: it rejects then.
+ */
 
 /**
  * @typedef {object} Pending
@@ -34,7 +39,7 @@ const ANSWER_DEADLINE_MS = 10_000;
  * @param {boolean} [o.isAnyVersion]  Whether a server with another protocol will do.
  * @param {boolean} [o.isHeld]  Whether the connection alone keeps this process alive. Default: true.
  * @param {AbortSignal} [o.signal]  Ends the opening; it rejects with its reason.
- * @returns {Promise<Client|null>}  Null when nobody was there. The caller closes it. Throws ERR_NCLUST_PROTOCOL_VERSION and what `reach` throws.
+ * @returns {Promise<Client | null>}  Null when nobody was there. The caller closes it. Throws ERR_NCLUST_PROTOCOL_VERSION and what `reach` throws.
  */
 export async function openClient(reach, reachAgain = reach, { isAnyVersion = false, isHeld = true, signal } = {}) {
   const socket = await reach(signal);
@@ -42,7 +47,7 @@ export async function openClient(reach, reachAgain = reach, { isAnyVersion = fal
   const client = new Client(socket, reachAgain);
   client.hold(isHeld);
   try {
-    client.hello = /** @type {import('../shared/wire/protocol.js').Hello} */ (await client.request('hello', {}, { signal }));
+    client.hello = /** @type {Hello} */ (await client.request('hello', {}, { signal }));
     if (!isAnyVersion) checkProtocol(client.hello);
     return client;
   } catch (error) {
@@ -56,10 +61,10 @@ export async function openClient(reach, reachAgain = reach, { isAnyVersion = fal
  * token, so that nothing is done twice.
  */
 export class Client {
-  /** @type {import('../shared/wire/protocol.js').Hello|null} */
+  /** @type {Hello | null} */
   hello = null;
 
-  /** @type {'open'|'broken'|'closed'} */
+  /** @type {'open' | 'broken' | 'closed'} */
   #state = 'open';
 
   #nextId = 1;
@@ -67,15 +72,18 @@ export class Client {
   #reachAgain;
   #socket;
 
-  /** @type {Map<string|number, Pending>} */
+  /** @type {Map<string | number, Pending>} */
   #pending = new Map();
 
   #inbox = createInbox();
 
-  /** Requests whose answer is handed out in its place among the notifications. @type {Set<string|number>} */
+  /**
+   * Requests whose answer is handed out in its place among the notifications.
+   * @type {Set<string | number>}
+   */
   #conversations = new Set();
 
-  /** @type {((message: import('../shared/wire/rpc.js').RpcMessage) => void)|null} */
+  /** @type {((message: RpcMessage) => void) | null} */
   #listener = null;
 
   /**
@@ -122,7 +130,7 @@ export class Client {
 
   /**
    * What the server says unasked, in order, until the connection breaks or closes. One reader at a time.
-   * @returns {AsyncGenerator<import('../shared/wire/rpc.js').RpcMessage, void, void>}
+   * @returns {AsyncGenerator<RpcMessage, void, void>}
    */
   async *notifications() {
     for (;;) {
@@ -138,7 +146,7 @@ export class Client {
    * closes. It is not asked again then: the caller knows what it has got already. One reader at a time.
    * @param {Method} method
    * @param {object} [params]
-   * @returns {AsyncGenerator<import('../shared/wire/rpc.js').RpcMessage, void, void>}  Ends at once on a connection that is broken. Throws the server's NclustError.
+   * @returns {AsyncGenerator<RpcMessage, void, void>}  Ends at once on a connection that is broken. Throws the server's NclustError.
    */
   async *converse(method, params = {}) {
     if (this.#state !== 'open') return;
@@ -157,7 +165,7 @@ export class Client {
 
   /**
    * Hands what the server says unasked to a listener, in place of keeping it for notifications(). One at a time.
-   * @param {(message: import('../shared/wire/rpc.js').RpcMessage) => void} listener
+   * @param {(message: RpcMessage) => void} listener
    * @returns {() => void}  Ends that.
    */
   onNotification(listener) {
@@ -165,7 +173,9 @@ export class Client {
     return () => { this.#listener = null; };
   }
 
-  /** @returns {Promise<void>}  Idempotent. Unanswered requests reject with ERR_NCLUST_CONNECTION_LOST. */
+  /**
+   * @returns {Promise<void>}  Idempotent. Unanswered requests reject with ERR_NCLUST_CONNECTION_LOST.
+   */
   async close() {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
@@ -219,7 +229,7 @@ export class Client {
     if (this.#pending.size === 0) this.#reaching?.abort();
   }
 
-  /** @param {string|number} id */
+  /** @param {string | number} id */
   #take(id) {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
@@ -263,7 +273,7 @@ export class Client {
 
   /**
    * What concerns the connection and no request of its own.
-   * @param {import('../shared/errors.js').WireError} error
+   * @param {WireError} error
    */
   #onFault(error) {
     this.#failAll(fromWire(error));
@@ -271,7 +281,7 @@ export class Client {
   }
 
   /**
-   * @param {import('../shared/wire/rpc.js').RpcMessage} message
+   * @param {RpcMessage} message
    * @param {number} chars
    */
   #notify(message, chars) {
@@ -288,7 +298,7 @@ export class Client {
     if (this.#pending.size > 0) void this.#reconnect();
   }
 
-  /** @type {AbortController|null} */
+  /** @type {AbortController | null} */
   #reaching = null;
 
   /** Never rejects: what goes wrong is told to the pending requests. */
@@ -313,7 +323,7 @@ export class Client {
     }
   }
 
-  /** @param {string|number} id */
+  /** @param {string | number} id */
   #send(id) {
     const pending = this.#pending.get(id);
     if (!pending) return;
@@ -335,7 +345,7 @@ function lost() {
   return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.', { hint: 'Run the command again.' });
 }
 
-/** @param {import('../shared/wire/protocol.js').Hello} hello */
+/** @param {Hello} hello */
 function checkProtocol({ protocol, version }) {
   if (protocol === PROTOCOL) return;
   throw new NclustError('ERR_NCLUST_PROTOCOL_VERSION', `The running manager (nclust ${version}) speaks protocol ${protocol}, this command speaks ${PROTOCOL}.`, {

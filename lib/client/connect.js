@@ -3,7 +3,8 @@ import { homePaths } from '../shared/paths.js';
 import { createDeadline } from './deadline.js';
 import { knock } from './try-connect.js';
 
-/** @typedef {import('node:net').Socket} Socket */
+/** @import { Socket } from 'node:net' */
+/** @import { HomePaths } from '../shared/paths.js' */
 
 /** From the first attempt until the manager has to be reachable. Fifty first commands on two slow cores have taken 9 s. */
 const LAUNCH_DEADLINE_MS = 20_000;
@@ -32,7 +33,7 @@ export async function connectOrLaunch(home, given) {
   checkHome(home);
   const paths = homePaths(home);
   const { signal, release } = createDeadline(LAUNCH_DEADLINE_MS, given);
-  /** @type {string|null} */
+  /** @type {string | null} */
   let failure = null;
   try {
     for (;;) {
@@ -55,12 +56,12 @@ export async function connectOrLaunch(home, given) {
  * A connection to control, if there is one; starts nothing and creates nothing. Where a living keeper is about to bring control back, it is waited for.
  * @param {string} home  Absolute.
  * @param {AbortSignal} [given]  Ends the attempt; the promise rejects with its reason.
- * @returns {Promise<Socket|null>}  Null when no manager runs. The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE.
+ * @returns {Promise<Socket | null>}  Null when no manager runs. The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE.
  */
 export async function connectOnly(home, given) {
   const paths = homePaths(home);
   const { signal, release } = createDeadline(RETURN_DEADLINE_MS, given);
-  /** @type {string|null} */
+  /** @type {string | null} */
   let failure = null;
   try {
     for (;;) {
@@ -103,7 +104,7 @@ async function waitAtDoor(door, signal, onFailure) {
 }
 
 /**
- * @param {import('../shared/paths.js').HomePaths} paths
+ * @param {HomePaths} paths
  * @param {AbortSignal} signal
  */
 async function launch(paths, signal) {
@@ -112,8 +113,8 @@ async function launch(paths, signal) {
 }
 
 /**
- * @param {import('../shared/paths.js').HomePaths} paths
- * @param {string|null} failure
+ * @param {HomePaths} paths
+ * @param {string | null} failure
  * @param {number} waitedMs
  */
 async function unreachable(paths, failure, waitedMs) {

@@ -7,15 +7,18 @@ import { waitUntilLeft } from './keeper-socket.js';
 import { keptApps } from './not-running.js';
 import { waitForEnd } from './wait-for-exit.js';
 
+/** @import { Context } from '../cli/context.js' */
+/** @import { Client } from './client.js' */
+
 /** From the answer, when every app is gone, until both processes of the manager have to be gone. */
 const END_DEADLINE_MS = 10_000;
 
 /**
  * Stops every app, then the manager.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} _targets
  * @param {Record<string, any>} options
- * @returns {Promise<{wasRunning: boolean}>}
+ * @returns {Promise<{ wasRunning: boolean }>}
  */
 export async function kill(context, _targets, { json }) {
   // Apps may have outlived a manager that died: only a manager finds and ends them.
@@ -27,7 +30,7 @@ export async function kill(context, _targets, { json }) {
 
 /**
  * Starts the manager, and lets go of a connection that would start it again when it ends.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  */
 async function startAndLeave(context) {
   const starter = await context.manager();
@@ -38,7 +41,7 @@ async function startAndLeave(context) {
 /**
  * The answer is sent just before the end, so the end itself is waited for: whoever starts something next must not meet the old manager.
  * A connection that breaks without anybody to return to means the same as the answer.
- * @param {import('./client.js').Client} client
+ * @param {Client} client
  * @param {string} home
  */
 async function ask(client, home) {
@@ -56,7 +59,6 @@ async function ask(client, home) {
   if (!isOver) throw new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `Every app has ended, and the manager (pids ${keeperPid} and ${controlPid}) has not within ${END_DEADLINE_MS / 1_000}s.`);
 }
 
-/** @typedef {import('./client.js').Client} Client */
 
 /** A manager that dies so often before it has ended the apps is killed by that. */
 const MAX_TRIES = 3;
@@ -65,7 +67,7 @@ const MAX_TRIES = 3;
  * Ends every app, then the manager, over a connection that would not start it again.
  * @param {string} home
  * @param {AbortSignal} signal  Ends the waiting; it rejects with its reason.
- * @returns {Promise<{wasRunning: boolean}>}  When keeper and control are gone.
+ * @returns {Promise<{ wasRunning: boolean }>}  When keeper and control are gone.
  */
 export async function endManager(home, signal) {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
@@ -93,7 +95,11 @@ async function isEnded(client, signal) {
   }
 }
 
-/** @param {string} home @param {Client} client @param {AbortSignal} signal */
+/**
+ * @param {string} home
+ * @param {Client} client
+ * @param {AbortSignal} signal
+ */
 async function untilGone(home, { hello }, signal) {
   await waitUntilLeft(homePaths(home).run, signal);
   const pids = [hello?.keeperPid ?? 0, hello?.controlPid ?? 0].filter((pid) => pid > 0);
@@ -101,13 +107,19 @@ async function untilGone(home, { hello }, signal) {
   throw new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `Every app has ended, and the manager (pids ${pids.join(' and ')}) has not within ${END_DEADLINE_MS / 1_000}s.`);
 }
 
-/** @param {string} home @param {AbortSignal} signal */
+/**
+ * @param {string} home
+ * @param {AbortSignal} signal
+ */
 function open(home, signal) {
-  const reach = (/** @type {AbortSignal|undefined} */ one) => connectOnly(home, one);
+  const reach = (/** @type {AbortSignal | undefined} */ one) => connectOnly(home, one);
   return openClient(reach, reach, { signal });
 }
 
-/** @param {string} home @param {AbortSignal} signal */
+/**
+ * @param {string} home
+ * @param {AbortSignal} signal
+ */
 async function launchAndOpen(home, signal) {
   const socket = await connectOrLaunch(home, signal);
   socket.destroy();
@@ -117,7 +129,7 @@ async function launchAndOpen(home, signal) {
 /**
  * @template T
  * @param {Promise<T>} answer
- * @returns {Promise<T|null>}  Null: there is nobody to return to.
+ * @returns {Promise<T | null>}  Null: there is nobody to return to.
  */
 async function unlessLost(answer) {
   try {

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, readSync, statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { openSegments, parseEvents } from '../shared/event-log.js';
 
-/** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
+/** @import { LoggedEvent } from '../shared/event-log.js' */
 
 /** How often the log is looked at where the system cannot say when it changes, in ms. */
 const LOOK_MS = 500;
@@ -15,7 +15,7 @@ const READ_BYTES = 64 * 1024;
  * @param {object} o
  * @param {AbortSignal} o.signal  Ends it.
  * @param {(folder: string, name: string, onChange: () => void) => () => void} [o.notice]  Calls when the file may have changed; returns what ends it.
- * @returns {AsyncGenerator<{entries: LoggedEvent[], isHistory: boolean, isGap: boolean}, void, void>}  First what there is, at once. `isGap`: what was in between is not kept any more.
+ * @returns {AsyncGenerator<{ entries: LoggedEvent[], isHistory: boolean, isGap: boolean }, void, void>}  First what there is, at once. `isGap`: what was in between is not kept any more.
  */
 export async function* tailEvents(path, { signal, notice = noticeChanges }) {
   /** Before anything is read: what is written meanwhile is seen the next time. */
@@ -80,10 +80,10 @@ function noticeChanges(folder, name, onChange) {
  * @param {string} path
  */
 function createReader(path) {
-  /** @type {Place|null} */
+  /** @type {Place | null} */
   let place = null;
 
-  /** @returns {{entries: LoggedEvent[], isGap: boolean}} */
+  /** @returns {{ entries: LoggedEvent[], isGap: boolean }} */
   function read() {
     const entries = place ? readOn(place) : [];
     if (place && isStill(path, place)) return { entries, isGap: false };
@@ -112,9 +112,14 @@ function createReader(path) {
   };
 }
 
-/** @typedef {{fd: number, ino: number, at: number, rest: Buffer}} Place  `rest`: a line whose end is not there yet. */
+/**
+ * @typedef {{ fd: number, ino: number, at: number, rest: Buffer }} Place  `rest`: a line whose end is not there yet.
+ */
 
-/** @param {string} path @param {Place} place */
+/**
+ * @param {string} path
+ * @param {Place} place
+ */
 function isStill(path, { ino }) {
   const named = statSync(path, { throwIfNoEntry: false });
   return named === undefined || named.ino === ino;

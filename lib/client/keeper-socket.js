@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createLineReader } from '../shared/wire/rpc.js';
 import { knock } from './try-connect.js';
 
-/** @typedef {import('node:net').Socket} Socket */
+/** @import { Socket } from 'node:net' */
 
 /** A door line is a few hundred bytes; anything much longer is no keeper. */
 const DOOR_LINE_MAX_BYTES = 64 * 1024;
@@ -12,7 +12,7 @@ const DOOR_LINE_MAX_BYTES = 64 * 1024;
  * The keeper of a home: whoever listens behind the highest-numbered door. Lower numbers are dead by the rule of the lock.
  * @param {string} run  The folder of the doors.
  * @param {AbortSignal} signal
- * @returns {Promise<Socket|'busy'|null>}
+ * @returns {Promise<Socket | 'busy' | null>}
  */
 export async function findKeeper(run, signal) {
   const highest = highestDoor(run);
@@ -24,7 +24,7 @@ export async function findKeeper(run, signal) {
  * @param {Socket} door
  * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
  * @param {(reason: string) => void} onFailure  Called for each boot of control that failed; the keeper goes on trying.
- * @returns {Promise<'ready'|'gone'>}  gone: the keeper left first.
+ * @returns {Promise<'ready' | 'gone'>}  gone: the keeper left first.
  */
 export function waitForControl(door, signal, onFailure) {
   return new Promise((resolve, reject) => {
@@ -32,7 +32,7 @@ export function waitForControl(door, signal, onFailure) {
       door.destroy();
       reject(signal.reason);
     };
-    /** @param {'ready'|'gone'} outcome */
+    /** @param {'ready' | 'gone'} outcome */
     const settle = (outcome) => {
       signal.removeEventListener('abort', onAbort);
       door.destroy();
@@ -90,7 +90,7 @@ function highestDoor(run) {
 
 /**
  * @param {string} line
- * @returns {{event?: string, message?: string}}
+ * @returns {{ event?: string, message?: string }}
  */
 function readDoorLine(line) {
   try {

@@ -1,10 +1,14 @@
 import { NclustError } from '../shared/errors.js';
 import { FOLLOWED_TO_THE_END, sayGap, sayMissed, WAITING } from '../render/log-notes.js';
 
-/** @typedef {import('./client.js').Client} Client */
-/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
-/** @typedef {import('../config/options/log-query.js').LogWishes & {targets?: string[]}} LogRequest */
-/** @typedef {{subscription: string, entries?: LogEntry[], cursor?: Record<string, unknown>, missed?: number, missedOf?: Record<string, number>, gap?: boolean, gapOf?: string[]}} LogNews  A notification or the answer. */
+/** @import { LogWishes } from '../config/options/log-query.js' */
+/** @import { LogEntry } from '../shared/wire/protocol.js' */
+/** @import { Client } from './client.js' */
+
+/** @typedef {LogWishes & { targets?: string[] }} LogRequest */
+/**
+ * @typedef {{ subscription: string, entries?: LogEntry[], cursor?: Record<string, unknown>, missed?: number, missedOf?: Record<string, number>, gap?: boolean, gapOf?: string[] }} LogNews  A notification or the answer.
+ */
 
 /** A control that is killed is back before this; then nobody needs to know. */
 const PATIENCE_MS = 1_000;
@@ -26,11 +30,11 @@ const SUBSCRIPTION = 'logs';
  * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  So many were left out, of these apps. Default: says so.
  * @param {(names: string[]) => void} [o.onGap]  What was written meanwhile is not there any more. Default: says so.
  * @param {number} [o.patienceMs]
- * @returns {AsyncGenerator<{entries: LogEntry[]}, void, void>}  Ends with the history, or when it follows with the manager. Throws the server's NclustError,
+ * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends with the history, or when it follows with the manager. Throws the server's NclustError,
  *   ERR_NCLUST_CONNECTION_LOST and ERR_NCLUST_DAEMON_UNREACHABLE.
  */
 export async function* streamLogs(client, request, { talk, signal, onCaughtUp = () => {}, onMissed = (missed, of) => talk(sayMissed(missed, of)), onGap = (names) => talk(sayGap(names)), patienceMs = PATIENCE_MS }) {
-  /** @type {Record<string, unknown>|null} */
+  /** @type {Record<string, unknown> | null} */
   let cursor = null;
   let isCaughtUp = false;
   let lines = 0;
@@ -62,7 +66,7 @@ export async function* streamLogs(client, request, { talk, signal, onCaughtUp = 
 
 /**
  * @param {Client} client
- * @param {{talk: (sentence: string) => void, signal: AbortSignal, isCaughtUp: boolean, patienceMs: number}} o
+ * @param {{ talk: (sentence: string) => void, signal: AbortSignal, isCaughtUp: boolean, patienceMs: number }} o
  * @returns {Promise<boolean>}  False: it has ended. Throws where that leaves something untold.
  */
 async function isBack(client, { talk, signal, isCaughtUp, patienceMs }) {

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 
+/** @import { Context } from '../cli/context.js' */
+
 /**
  * How many apps the desired state holds, for a home whose manager does not run.
  * @param {string} home
@@ -16,13 +18,13 @@ export function keptApps(home) {
   }
 }
 
-/** @param {import('../cli/context.js').Context} context */
+/** @param {Context} context */
 export function sayNotRunning(context) {
   context.talk(`No nclust runs in ${context.home}. ${nextStep(context.home)}`);
 }
 
 /**
- * @param {Pick<import('../cli/context.js').Context, 'home'>} context
+ * @param {Pick<Context, 'home'>} context
  * @returns {NclustError}
  */
 export function notRunning({ home }) {
@@ -30,7 +32,7 @@ export function notRunning({ home }) {
 }
 
 /**
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} targets
  * @returns {NclustError}
  */

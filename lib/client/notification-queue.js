@@ -1,4 +1,4 @@
-/** @typedef {import('../shared/wire/rpc.js').RpcMessage} RpcMessage */
+/** @import { RpcMessage } from '../shared/wire/rpc.js' */
 
 /** What waits for a slow reader; above either of these no more should be taken from the server, which then drops lines for us. */
 const MAX_MESSAGES = 256;
@@ -8,7 +8,7 @@ const MAX_CHARS = 1024 * 1024;
  * Messages that wait for their reader, of whom there is one.
  * @typedef {object} Inbox
  * @property {(message: RpcMessage, chars: number) => void} push
- * @property {() => RpcMessage|undefined} take
+ * @property {() => RpcMessage | undefined} take
  * @property {() => boolean} isFull
  * @property {() => Promise<void>} nudge  Resolves with the next push, or with wake().
  * @property {() => void} wake
@@ -16,7 +16,7 @@ const MAX_CHARS = 1024 * 1024;
 
 /** @returns {Inbox} */
 export function createInbox() {
-  /** @type {{message: RpcMessage, chars: number}[]} */
+  /** @type {{ message: RpcMessage, chars: number }[]} */
   const waiting = [];
   let chars = 0;
   let wake = () => {};

@@ -5,6 +5,9 @@ import { fromFields, NclustError } from '../shared/errors.js';
 import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../shared/host/daemon-node.js';
 import { createLineReader } from '../shared/wire/rpc.js';
 
+/** @import { Socket } from 'node:net' */
+/** @import { HomePaths } from '../shared/paths.js' */
+
 /** The keeper empties its environment at boot; apps get theirs from their spec. These are what the daemon itself needs. */
 const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 
@@ -14,9 +17,9 @@ const TAIL_LINES = 10;
 
 /**
  * Starts a keeper that outlives this process and waits for its report.
- * @param {import('../shared/paths.js').HomePaths} paths
+ * @param {HomePaths} paths
  * @param {AbortSignal} signal  Ends the wait, not the keeper; the promise rejects with its reason.
- * @returns {Promise<'ok'|'held'>}  ok: control is ready. held: another keeper owns the home. Throws what the keeper reports.
+ * @returns {Promise<'ok' | 'held'>}  ok: control is ready. held: another keeper owns the home. Throws what the keeper reports.
  */
 export async function spawnKeeper(paths, signal) {
   mkdirSync(paths.run, { recursive: true, mode: 0o700 });
@@ -30,8 +33,8 @@ export async function spawnKeeper(paths, signal) {
   closeSync(log);
   child.unref();
   const failed = new Promise((_resolve, reject) => { child.once('error', (error) => reject(noKeeper(paths, error.message))); });
-  const line = await Promise.race([readReport(/** @type {import('node:net').Socket} */ (child.stdio[3]), signal), failed]);
-  return outcomeOf(/** @type {string|null} */ (line), paths);
+  const line = await Promise.race([readReport(/** @type {Socket} */ (child.stdio[3]), signal), failed]);
+  return outcomeOf(/** @type {string | null} */ (line), paths);
 }
 
 /**
@@ -62,9 +65,9 @@ function keeperEnv(home) {
 }
 
 /**
- * @param {import('node:net').Socket} pipe
+ * @param {Socket} pipe
  * @param {AbortSignal} signal
- * @returns {Promise<string|null>}  Null when the keeper ended without a word.
+ * @returns {Promise<string | null>}  Null when the keeper ended without a word.
  */
 function readReport(pipe, signal) {
   return new Promise((resolve, reject) => {
@@ -72,7 +75,7 @@ function readReport(pipe, signal) {
       pipe.destroy();
       reject(signal.reason);
     };
-    /** @param {string|null} line */
+    /** @param {string | null} line */
     const settle = (line) => {
       signal.removeEventListener('abort', onAbort);
       pipe.destroy();
@@ -87,9 +90,9 @@ function readReport(pipe, signal) {
 }
 
 /**
- * @param {string|null} line
- * @param {import('../shared/paths.js').HomePaths} paths
- * @returns {'ok'|'held'}
+ * @param {string | null} line
+ * @param {HomePaths} paths
+ * @returns {'ok' | 'held'}
  */
 function outcomeOf(line, paths) {
   if (line === null) throw noKeeper(paths, 'it ended at once');
@@ -100,7 +103,7 @@ function outcomeOf(line, paths) {
 }
 
 /**
- * @param {import('../shared/paths.js').HomePaths} paths
+ * @param {HomePaths} paths
  * @param {string} why
  */
 function noKeeper(paths, why) {

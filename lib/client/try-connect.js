@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('node:net').Socket} Socket */
+/** @import { Socket } from 'node:net' */
 
 /** Nobody listens there, or somebody did and died with us in its queue (ECONNRESET). */
 const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
@@ -10,7 +10,7 @@ const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
  * Connects to a Unix socket. A refused or missing one is an answer (null), not an error.
  * @param {string} path
  * @param {AbortSignal} signal  Ends the attempt; the promise rejects with its reason.
- * @returns {Promise<Socket|'busy'|null>}  busy: somebody listens, and its queue is full. The caller destroys the socket.
+ * @returns {Promise<Socket | 'busy' | null>}  busy: somebody listens, and its queue is full. The caller destroys the socket.
  */
 export function knock(path, signal) {
   return new Promise((resolve, reject) => {

@@ -6,8 +6,9 @@ import { install, placeOf, uninstall } from '../completion/install.js';
 import { NclustError } from '../shared/errors.js';
 import { SETTINGS } from '../shared/settings/settings.js';
 
-/** @typedef {import('../cli/context.js').Context} Context */
-/** @typedef {import('../completion/scripts.js').Shell} Shell */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Shell, Vocabulary } from '../completion/scripts.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
  * Completion of command lines: `bash`, `zsh` or `fish` prints what a shell has to read, `install` and `uninstall` put it where the shell looks,
@@ -16,7 +17,7 @@ import { SETTINGS } from '../shared/settings/settings.js';
  * @param {string[]} words
  * @param {Record<string, any>} _options
  * @param {string[]} args  The command line, for `words`.
- * @returns {Promise<{text: string}>}  Throws ERR_NCLUST_USAGE.
+ * @returns {Promise<{ text: string }>}  Throws ERR_NCLUST_USAGE.
  */
 export async function completion(context, [what, shell], _options, args) {
   if (what === 'words') return { text: lines(await candidates(args, vocabularyOf(context))) };
@@ -32,7 +33,7 @@ export async function completion(context, [what, shell], _options, args) {
 
 /**
  * @param {Context} context
- * @returns {import('../completion/scripts.js').Vocabulary}
+ * @returns {Vocabulary}
  */
 function vocabularyOf(context) {
   return {
@@ -41,7 +42,7 @@ function vocabularyOf(context) {
     apps: async () => {
       const client = await context.running();
       const { slots } = client ? await client.request('list') : { slots: [] };
-      return slots.flatMap((/** @type {import('../shared/wire/protocol.js').SlotStatus} */ { name, namespace, id }) => [name, ...(namespace === 'default' ? [] : [namespace]), String(id)]);
+      return slots.flatMap((/** @type {SlotStatus} */ { name, namespace, id }) => [name, ...(namespace === 'default' ? [] : [namespace]), String(id)]);
     },
     settings: () => Object.keys(SETTINGS),
   };
@@ -53,14 +54,14 @@ function lines(words) {
 }
 
 /**
- * @param {string|undefined} word
+ * @param {string | undefined} word
  * @returns {word is Shell}
  */
 function isShell(word) {
   return SHELLS.includes(/** @type {Shell} */ (word));
 }
 
-/** @param {string|undefined} word */
+/** @param {string | undefined} word */
 function usage(word) {
   return new NclustError('ERR_NCLUST_USAGE', `${word ? `"${word}" is nothing completion knows` : 'completion needs to know for which shell'}; accepted: install, uninstall, ${SHELLS.join(', ')}.`, { hint: 'For example: nclust completion install' });
 }

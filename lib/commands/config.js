@@ -6,11 +6,13 @@ import { oneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { wantedOf } from './apps/from-file.js';
 
+/** @import { Context } from '../cli/context.js' */
+
 /**
  * Writes a config file to begin with.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  "simple" for a short one.
- * @returns {Promise<{file: string}>}  Throws ERR_NCLUST_CONFIG_EXISTS, ERR_NCLUST_FILE_UNWRITABLE.
+ * @returns {Promise<{ file: string }>}  Throws ERR_NCLUST_CONFIG_EXISTS, ERR_NCLUST_FILE_UNWRITABLE.
  */
 export async function init(context, [kind]) {
   if (kind !== undefined && kind !== 'simple') throw new NclustError('ERR_NCLUST_USAGE', `The kind of file is "${kind}"; accepted: simple, or nothing.`);
@@ -38,7 +40,7 @@ function isModule(folder) {
 
 /**
  * @param {string} file
- * @returns {string|null}  Null: there is no such file.
+ * @returns {string | null}  Null: there is no such file.
  */
 function typeIn(file) {
   if (!existsSync(file)) return null;
@@ -52,14 +54,14 @@ function typeIn(file) {
 /**
  * What a config file says, when nothing about it is wrong.
  * @typedef {object} Validated
- * @property {string|null} file  Null: stdin.
- * @property {{name: string, script: string, mode: string, instances: number|string, cwd: string}[]} apps
+ * @property {string | null} file  Null: stdin.
+ * @property {{ name: string, script: string, mode: string, instances: number | string, cwd: string }[]} apps
  * @property {string[]} environments  Of `deploy`.
  * @property {string[]} warnings
  */
 
 /**
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The file. Default: the one in this folder.
  * @param {Record<string, any>} options
  * @returns {Promise<Validated>}  Throws ERR_NCLUST_BAD_CONFIG with everything that is wrong.

@@ -5,14 +5,17 @@ import { openClient } from '../client/client.js';
 import { connectOnly } from '../client/connect.js';
 import { newToken } from '../cli/outcome.js';
 
+/** @import { Notifier } from '../boot/systemd.js' */
+/** @import { Context } from '../cli/context.js' */
+
 /** What ending takes beyond the longest kill_timeout. */
 const SLACK_MS = 30_000;
 
 /**
  * Runs the manager in the foreground: under systemd, launchd or another supervisor. SIGTERM and SIGINT end it and its apps, which stay wanted; SIGHUP
  * reloads them.
- * @param {import('../cli/context.js').Context} context
- * @returns {Promise<{home: string}>}  When the manager has ended.
+ * @param {Context} context
+ * @returns {Promise<{ home: string }>}  When the manager has ended.
  */
 export async function daemon({ home, env, talk }) {
   process.title = `nclust daemon (${home})`;
@@ -36,7 +39,7 @@ export async function daemon({ home, env, talk }) {
 
 /**
  * @param {string} home
- * @param {import('../boot/systemd.js').Notifier|null} notifier
+ * @param {Notifier | null} notifier
  */
 async function reloadAll(home, notifier) {
   const client = await openClient(() => connectOnly(home));
@@ -53,7 +56,7 @@ async function reloadAll(home, notifier) {
 /**
  * To the manager itself; apps are ended by it.
  * @param {number} pid
- * @param {'SIGTERM'|'SIGKILL'} signal
+ * @param {'SIGTERM' | 'SIGKILL'} signal
  */
 function sendSignal(pid, signal) {
   try {

@@ -8,9 +8,10 @@ import { execute, list, revert, setUp, show, unlock, update } from '../deploy/st
 import { NclustError } from '../shared/errors.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
-/** @typedef {import('../cli/context.js').Context} Context */
-/** @typedef {import('../deploy/settings.js').Deployment} Deployment */
-/** @typedef {import('../deploy/steps.js').Surroundings} Surroundings */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Deployment } from '../deploy/settings.js' */
+/** @import { Surroundings } from '../deploy/steps.js' */
+/** @import { View } from '../render/list.js' */
 
 /**
  * Brings a commit of a git repository onto hosts, and does what else can be done with releases there.
@@ -60,7 +61,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
 /**
  * @param {Deployment} deployment
  * @param {Surroundings} around
- * @param {string|undefined} command
+ * @param {string | undefined} command
  * @param {string[]} words
  * @returns {Promise<void>}
  */
@@ -94,17 +95,23 @@ function asCount([word = '1', ...more]) {
   throw new NclustError('ERR_NCLUST_USAGE', `deploy revert was given ${[word, ...more].map((one) => JSON.stringify(one)).join(' ')}; accepted: how many releases to go back, from 1.`);
 }
 
-/** In the repository the file is where it is here, seen from the folder one deploys from. @param {string} file */
+/**
+ * In the repository the file is where it is here, seen from the folder one deploys from.
+ * @param {string} file
+ */
 function onHost(file) {
   return isAbsolute(file) || file.startsWith('..') ? basename(file) : file;
 }
 
-/** What a host, or a hook here, has written to stdout. @typedef {{host: string, isLabelled: boolean, text: string}} HostLine */
+/**
+ * What a host, or a hook here, has written to stdout.
+ * @typedef {{ host: string, isLabelled: boolean, text: string }} HostLine
+ */
 
 /**
  * A line of a host; with several hosts behind its name.
  * @param {HostLine} line
- * @param {import('../render/list.js').View} view
+ * @param {View} view
  * @returns {string}
  */
 export function renderDeployLine({ host, isLabelled, text }, { options }) {

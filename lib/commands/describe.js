@@ -4,8 +4,11 @@ import { snapshot } from '../config/spec/build.js';
 import { declaredDiff, envDiff } from '../config/spec/environment-diff.js';
 import { absoluteScripts } from './apps/targets.js';
 
-/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Client } from '../client/client.js' */
+/** @import { LogRequest } from '../client/log-stream.js' */
+/** @import { Difference } from '../config/spec/environment-diff.js' */
+/** @import { LogEntry, SlotStatus } from '../shared/wire/protocol.js' */
 
 const ERROR_LINES = 5;
 
@@ -13,15 +16,15 @@ const ERROR_LINES = 5;
 const WITH_ERRORS_MAX = 20;
 
 /**
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} targets
- * @returns {Promise<{slots: SlotStatus[], differences: Record<number, import('../config/spec/environment-diff.js').Difference[]>, errors: Record<number, LogEntry[]>}>}  With details; by id, how the
+ * @returns {Promise<{ slots: SlotStatus[], differences: Record<number, Difference[]>, errors: Record<number, LogEntry[]> }>}  With details; by id, how the
  *   environment differs from the one of this shell, and the last lines of stderr. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function describe(context, targets) {
   const client = await context.running();
   if (!client) throw nothingThere(context, targets);
-  /** @type {{slots: SlotStatus[]}} */
+  /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await client.request('list', { targets: await absoluteScripts(context, client, targets), detail: true });
   const shell = snapshot(context.env);
   const differences = Object.fromEntries(slots.map((slot) => [slot.id, declaredDiff(slot, shell, context.home)]));
@@ -29,14 +32,14 @@ export async function describe(context, targets) {
 }
 
 /**
- * @param {import('../client/client.js').Client} client
+ * @param {Client} client
  * @param {SlotStatus[]} slots
  * @returns {Promise<Record<number, LogEntry[]>>}
  */
 async function lastErrors(client, slots) {
   /** @type {Record<number, LogEntry[]>} */
   const errors = Object.fromEntries(slots.map(({ id }) => [id, []]));
-  /** @type {import('../client/log-stream.js').LogRequest} */
+  /** @type {LogRequest} */
   const request = { targets: slots.map(({ id }) => String(id)), streams: ['err'], lines: ERROR_LINES, follow: false };
   for await (const { entries } of streamLogs(client, request, { talk: () => {}, signal: new AbortController().signal })) {
     for (const entry of entries) errors[entry.id]?.push(entry);
@@ -46,10 +49,10 @@ async function lastErrors(client, slots) {
 
 /**
  * The variables an instance was given; with `--diff`, what differs from those of this shell, and where it comes from. Secrets are masked.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  One target; of several instances, the first.
- * @param {{diff?: boolean}} [options]
- * @returns {Promise<{env: Record<string, string>, differences?: import('../config/spec/environment-diff.js').Difference[]}>}  Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @param {{ diff?: boolean }} [options]
+ * @returns {Promise<{ env: Record<string, string>, differences?: Difference[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function env(context, [target], { diff = false } = {}) {
   const client = await context.running();

@@ -3,10 +3,14 @@ import { gatherFacts } from '../doctor/facts.js';
 import { findings } from '../doctor/findings.js';
 import { homePaths } from '../shared/paths.js';
 
+/** @import { Context } from '../cli/context.js' */
+/** @import { Facts } from '../doctor/facts.js' */
+/** @import { Finding } from '../doctor/findings.js' */
+
 /**
  * Looks at this machine and this home for what is known to make trouble. Changes nothing.
- * @param {import('../cli/context.js').Context} context
- * @returns {Promise<{facts: import('../doctor/facts.js').Facts, findings: import('../doctor/findings.js').Finding[], exitStatus: number}>}  exitStatus is 1 when something is bad.
+ * @param {Context} context
+ * @returns {Promise<{ facts: Facts, findings: Finding[], exitStatus: number }>}  exitStatus is 1 when something is bad.
  */
 export async function doctor(context) {
   const facts = await gatherFacts(context);
@@ -18,8 +22,8 @@ const LOG_BYTES = 8 * 1024;
 
 /**
  * What somebody who is asked for help wants to know: the machine, the home, the list, the end of the manager's log. No variables of apps.
- * @param {import('../cli/context.js').Context} context
- * @returns {Promise<Awaited<ReturnType<typeof doctor>> & {log: string[]}>}  `log`: the last lines of nclust.log.
+ * @param {Context} context
+ * @returns {Promise<Awaited<ReturnType<typeof doctor>> & { log: string[] }>}  `log`: the last lines of nclust.log.
  */
 export async function report(context) {
   const { facts, findings } = await doctor(context);

@@ -10,17 +10,20 @@ import { NclustError } from '../shared/errors.js';
 import { namePattern } from '../shared/name-pattern.js';
 import { homePaths } from '../shared/paths.js';
 
-/** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
+/** @import { Context } from '../cli/context.js' */
+/** @import { View } from '../render/list.js' */
+/** @import { LoggedEvent } from '../shared/event-log.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /** Events to begin with. */
 const LINES = 20;
 
 /**
  * What has happened, and then what happens, until Ctrl-C. No manager has to run.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} targets  None: everything.
  * @param {Record<string, any>} options
- * @returns {AsyncGenerator<{events: LoggedEvent[]}, void, void>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {AsyncGenerator<{ events: LoggedEvent[] }, void, void>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function* events(context, targets, options) {
   const sinceMs = readSince(options, Date.now());
@@ -102,7 +105,11 @@ function readTypes({ type }) {
   return (given) => wanted.some((one) => (one.endsWith('*') ? given.startsWith(one.slice(0, -1)) : one === given));
 }
 
-/** What may have been meant. @param {string} type @returns {string[]}  A question, or nothing. */
+/**
+ * What may have been meant.
+ * @param {string} type
+ * @returns {string[]}  A question, or nothing.
+ */
 function meantBy(type) {
   const near = EVENT_TYPES.some((one) => one.startsWith(`${type}:`)) ? [`${type}:*`] : nearWords(type, EVENT_TYPES).slice(0, 3);
   return near.length > 0 ? [`Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`] : [];
@@ -113,14 +120,20 @@ function helpOf(command) {
   return `See: nclust help ${command}`;
 }
 
-/** @param {string} message @param {string} hint */
+/**
+ * @param {string} message
+ * @param {string} hint
+ */
 function usage(message, hint) {
   return new NclustError('ERR_NCLUST_USAGE', message, { hint });
 }
 
-/** @typedef {Pick<import('../shared/wire/protocol.js').SlotStatus, 'id'|'name'|'namespace'>} Named */
+/** @typedef {Pick<SlotStatus, 'id' | 'name' | 'namespace'>} Named */
 
-/** An app that is meant, and which of its slots. @typedef {{name: string, ids: number[]|null}} Meant  `ids`: null for all. */
+/**
+ * An app that is meant, and which of its slots.
+ * @typedef {{ name: string, ids: number[] | null }} Meant  `ids`: null for all.
+ */
 
 /**
  * The apps that targets mean: those in the list, and those that the log alone still knows.
@@ -177,7 +190,10 @@ function meaningOf(target, known) {
   return pattern ? whole(known.filter(({ name }) => pattern.test(name))) : [];
 }
 
-/** @param {string} target @param {Named[]} known */
+/**
+ * @param {string} target
+ * @param {Named[]} known
+ */
 function notFound(target, known) {
   const near = nearWords(target, [...new Set(known.map(({ name }) => name))]);
   const message = target === 'all' ? 'There is no app in the list, and none in the log of events.' : `There is no app, namespace or id "${target}" in the list, nor in the log of events.`;
@@ -195,8 +211,8 @@ export function isAbout(meant) {
 
 /**
  * A line for each event; with --json as it is in the log.
- * @param {{events: LoggedEvent[]}} data
- * @param {import('../render/list.js').View} view
+ * @param {{ events: LoggedEvent[] }} data
+ * @param {View} view
  * @returns {string}
  */
 export function renderEvents({ events }, { options, paint }) {
@@ -209,7 +225,10 @@ export function renderEvents({ events }, { options, paint }) {
   }).join('');
 }
 
-/** As in front of log lines: "3|api". @param {LoggedEvent} event */
+/**
+ * As in front of log lines: "3|api".
+ * @param {LoggedEvent} event
+ */
 function whose({ app, id }) {
   if (app === undefined) return 'nclust';
   return oneLine(id === undefined ? app : `${id}|${app}`);

@@ -6,17 +6,19 @@ import { takeOver } from '../import/take-over.js';
 import { renderList } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('../shared/spec/spec.js').AppSpec} AppSpec */
+/** @import { Context } from '../cli/context.js' */
+/** @import { View } from '../render/list.js' */
+/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
  * What was taken over, or would be.
  * @typedef {object} Imported
  * @property {string} source
  * @property {boolean} isDryRun
- * @property {{name: string, mode: string, instances: number|string, stopped: number, script: string, args: string[], variables: string[]}[]} apps  Of the variables only the names: values may be secrets.
+ * @property {{ name: string, mode: string, instances: number | string, stopped: number, script: string, args: string[], variables: string[] }[]} apps  Of the variables only the names: values may be secrets.
  * @property {string[]} present  Were in the list already, and were left alone.
- * @property {{name: string, why: string}[]} refused
+ * @property {{ name: string, why: string }[]} refused
  * @property {string[]} warnings
  * @property {SlotStatus[]} slots
  * @property {SlotStatus[]} all
@@ -25,7 +27,7 @@ import { NclustError } from '../shared/errors.js';
 
 /**
  * Takes over the apps of another manager, which is left alone.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
  * @returns {Promise<Imported>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_IMPORT, and what starting throws.
@@ -59,24 +61,24 @@ export async function importList(context, [from, file], { live = false, dryRun =
 }
 
 /**
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @returns {Promise<Set<string>>}
  */
 async function namesThere(context) {
   const client = (await context.present()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
-  /** @type {{slots: SlotStatus[]}} */
+  /** @type {{ slots: SlotStatus[] }} */
   const { slots } = client ? await client.request('list') : { slots: [] };
   return new Set(slots.map(({ name }) => name));
 }
 
-/** @param {{spec: AppSpec, resting: number[]}} app */
+/** @param {{ spec: AppSpec, resting: number[] }} app */
 function shown({ spec, resting }) {
   const { name, mode, instances, script, args, env } = spec;
   return { name, mode, instances, stopped: resting.length, script, args, variables: Object.keys(env).sort() };
 }
 
 /**
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {Imported} found
  */
 function tell(context, { source, apps, present, refused, warnings }) {
@@ -88,7 +90,7 @@ function tell(context, { source, apps, present, refused, warnings }) {
 
 /**
  * @param {unknown} error
- * @param {number|null} pid  Of PM2.
+ * @param {number | null} pid  Of PM2.
  */
 function explained(error, pid) {
   if (pid === null || !(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NOT_UP') return error;
@@ -97,7 +99,7 @@ function explained(error, pid) {
 
 /**
  * @param {Imported} imported
- * @param {import('../render/list.js').View} view
+ * @param {View} view
  * @returns {string}
  */
 export function renderImported({ isDryRun, apps, all }, view) {

@@ -2,13 +2,14 @@ import { inspect } from 'node:util';
 import { SORT_FIELDS } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Context } from '../cli/context.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<{slots: SlotStatus[]}>}  Empty when no manager runs; says then how to start one. Throws ERR_NCLUST_USAGE for a bad --sort.
+ * @returns {Promise<{ slots: SlotStatus[] }>}  Empty when no manager runs; says then how to start one. Throws ERR_NCLUST_USAGE for a bad --sort.
  */
 export async function list(context, _words, options) {
   if (options.sort !== undefined) checkOrder(options.sort);
@@ -29,17 +30,19 @@ const WATCH_MS = 900;
 
 /**
  * The list once, or with `watch` again and again until Ctrl-C or until the manager ends. Throws ERR_NCLUST_USAGE for `watch` and `json` at once.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {ReturnType<typeof list>|AsyncGenerator<{slots: SlotStatus[], nowMs: number}, void, void>}
+ * @returns {ReturnType<typeof list> | AsyncGenerator<{ slots: SlotStatus[], nowMs: number }, void, void>}
  */
 export function listOrWatch(context, words, options) {
   if (options.watch && options.json) throw new NclustError('ERR_NCLUST_USAGE', '--watch draws on a terminal, and --json is for programs: take one of them. "nclust events --json" follows what happens.');
   return options.watch ? watchList(context, words, options) : list(context, words, options);
 }
 
-/** @type {(...given: Parameters<typeof list>) => AsyncGenerator<{slots: SlotStatus[], nowMs: number}, void, void>} */
+/**
+ * @type {(...given: Parameters<typeof list>) => AsyncGenerator<{ slots: SlotStatus[], nowMs: number }, void, void>}
+ */
 async function* watchList(context, words, options) {
   const { setTimeout: pause } = await import('node:timers/promises');
   const { slots: first } = await list(context, words, options);
@@ -62,8 +65,8 @@ async function* watchList(context, words, options) {
 
 /**
  * For jlist and prettylist. Says nothing: programs read it.
- * @param {import('../cli/context.js').Context} context
- * @returns {Promise<{slots: SlotStatus[]}>}
+ * @param {Context} context
+ * @returns {Promise<{ slots: SlotStatus[] }>}
  */
 export async function listDetailed(context) {
   const client = await context.running();
@@ -81,9 +84,9 @@ function checkOrder(order) {
 
 /**
  * The processes of an app, or all. Finds nothing for a name that is not there, as PM2: scripts loop over the answer.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The name, or nothing.
- * @returns {Promise<{slots: SlotStatus[]}>}
+ * @returns {Promise<{ slots: SlotStatus[] }>}
  */
 export async function slotsNamed(context, [name]) {
   const client = await context.running();
@@ -94,9 +97,9 @@ export async function slotsNamed(context, [name]) {
 
 /**
  * The same for a name that has to be there.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The name.
- * @returns {Promise<{slots: SlotStatus[]}>}  Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ slots: SlotStatus[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function idsNamed(context, words) {
   const found = await slotsNamed(context, words);
@@ -104,7 +107,7 @@ export async function idsNamed(context, words) {
   throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `There is no app "${words[0]}" in the list.`, { hint: 'See: nclust list' });
 }
 
-/** @typedef {{slots: import('../shared/wire/protocol.js').SlotStatus[]}} Slots */
+/** @typedef {{ slots: SlotStatus[] }} Slots */
 
 /** @param {Slots} data */
 export function pidsOf({ slots }) {

@@ -3,11 +3,13 @@ import { formatBytes } from '../render/slots.js';
 import { oneLine } from '../render/text.js';
 import { reachListed } from './apps/targets.js';
 
+/** @import { Context } from '../cli/context.js' */
+
 /**
  * Empties log files and removes what was rotated.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The targets. None: all apps, and the manager's own log.
- * @returns {Promise<{files: {path: string, bytes: number}[]}>}  `bytes`: that are free now. Throws ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ files: { path: string, bytes: number }[] }>}  `bytes`: that are free now. Throws ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function flush(context, words) {
   if (words.length > 0) {
@@ -21,7 +23,7 @@ export async function flush(context, words) {
 
 /**
  * Has every log file opened anew.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
  * @returns {Promise<{}>}  Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
@@ -35,7 +37,7 @@ export async function reloadLogs(context, _words, { json }) {
 }
 
 /**
- * @param {{files: {path: string, bytes: number}[]}} data
+ * @param {{ files: { path: string, bytes: number }[] }} data
  * @returns {string}
  */
 export function renderFlushed({ files }) {

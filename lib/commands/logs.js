@@ -5,14 +5,16 @@ import { sayBefore, sayGap, sayMissed, sayNothing } from '../render/log-notes.js
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts } from './apps/targets.js';
 
-/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
+/** @import { Context } from '../cli/context.js' */
+/** @import { LogWishes } from '../config/options/log-query.js' */
+/** @import { LogEntry } from '../shared/wire/protocol.js' */
 
 /**
  * The last lines of apps, and then their new ones until the manager or the reader ends.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} targets  None: all.
  * @param {Record<string, any>} options
- * @returns {AsyncGenerator<{entries: LogEntry[]}, void, void>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_INTERRUPTED.
+ * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_INTERRUPTED.
  */
 export async function* logs(context, targets, options) {
   const wishes = readLogOptions(options, Date.now());
@@ -31,7 +33,7 @@ export async function* logs(context, targets, options) {
     if (lines === 0 && wishes.lines !== 0 && slots.length > 0) context.talk(sayNothing(slots, { follow: wishes.follow, isFiltered: isFiltered(wishes) }));
   };
   // Of the only app there is, everybody knows that it is meant.
-  const isOther = (/** @type {string} */ name) => slots.length === 0 || slots.some((/** @type {{name: string}} */ slot) => slot.name !== name);
+  const isOther = (/** @type {string} */ name) => slots.length === 0 || slots.some((/** @type {{ name: string }} */ slot) => slot.name !== name);
   const onMissed = (/** @type {number} */ lines, /** @type {Record<string, number>} */ of) => context.talk(sayMissed(lines, Object.keys(of).some(isOther) ? of : {}));
   const onGap = (/** @type {string[]} */ names) => context.talk(sayGap(names.some(isOther) ? names : []));
   const stop = new AbortController();
@@ -51,14 +53,14 @@ export async function* logs(context, targets, options) {
 /**
  * On a terminal, Ctrl-C lets the line that is being written come to its end, with the colours it has set. Elsewhere it ends the command as it ends any
  * other: a reader that does not read would hold it up.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {() => void} listener
  */
 function onCtrlC({ isTerminal, onInterrupt }, listener) {
   return isTerminal ? onInterrupt(listener) : () => {};
 }
 
-/** @param {import('../config/options/log-query.js').LogWishes} wishes */
+/** @param {LogWishes} wishes */
 function isFiltered({ streams, since, until, grep, level }) {
   return [streams, since, until, grep, level].some((wish) => wish !== undefined);
 }

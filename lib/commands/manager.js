@@ -4,14 +4,16 @@ import { newToken } from '../cli/outcome.js';
 import { notRunning, sayNotRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('../shared/wire/protocol.js').Hello} Hello */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Client } from '../client/client.js' */
+/** @import { Hello, NotUp } from '../shared/wire/protocol.js' */
 
 /**
  * What was replaced. Null for a manager that does not run.
  * @typedef {object} Update
- * @property {Hello|null} before
- * @property {Hello|null} after
- * @property {('control'|'keeper')[]} replaced
+ * @property {Hello | null} before
+ * @property {Hello | null} after
+ * @property {('control' | 'keeper')[]} replaced
  * @property {number} workers  Processes that were replaced by new ones: those that were up, where the keeper was replaced.
  */
 
@@ -19,7 +21,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
 /**
  * Replaces the running manager by the version this command belongs to.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
  * @returns {Promise<Update>}  When the new one answers, and every app that was up is up again.
@@ -34,7 +36,7 @@ export async function update(context, _words, { wait, json }) {
   const { file, version } = context.node;
   const answered = new AbortController();
   const answer = carryOut(context, client, 'update', { root: ROOT, node: file, nodeVersion: version, wait, token: newToken() }, 'Updating nclust');
-  /** @type {{slots: unknown[], manager: Hello}} */
+  /** @type {{ slots: unknown[], manager: Hello }} */
   const { slots, manager: after } = await Promise.race([answer, untilItHangs(client, answered.signal)]).catch(explain).finally(() => answered.abort());
   const isNewKeeper = after.keeperPid !== before.keeperPid;
   /** @type {Update['replaced']} */
@@ -80,7 +82,7 @@ function explain(error) {
  * @param {NclustError} error
  */
 function notAllReplaced(error) {
-  const { slots = [] } = /** @type {{slots?: import('../shared/wire/protocol.js').NotUp[]}} */ (error.data ?? {});
+  const { slots = [] } = /** @type {{ slots?: NotUp[] }} */ (error.data ?? {});
   const names = [...new Set(slots.map(({ name }) => name))];
   return new NclustError('ERR_NCLUST_NOT_UP', 'The manager was replaced, but not every worker by a new one. The old ones that listen serve on.', {
     hint: `Mend the app, then: nclust reload ${names.join(' ') || 'all'}`,
@@ -89,7 +91,6 @@ function notAllReplaced(error) {
   });
 }
 
-/** @typedef {import('../client/client.js').Client} Client */
 
 const PAUSE_MS = 5_000;
 
@@ -127,8 +128,8 @@ export function untilItHangs(client, over) {
 }
 
 /**
- * @param {import('../cli/context.js').Context} context
- * @returns {Promise<{hello: import('../shared/wire/protocol.js').Hello}>}  Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
+ * @param {Context} context
+ * @returns {Promise<{ hello: Hello }>}  Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
  */
 export async function ping(context) {
   const client = await context.running();
@@ -137,7 +138,7 @@ export async function ping(context) {
 }
 
 /**
- * @param {{hello: import('../shared/wire/protocol.js').Hello}} data
+ * @param {{ hello: Hello }} data
  * @returns {string}
  */
 export function renderPing({ hello }) {

@@ -6,12 +6,16 @@ import { oneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts, reachListed } from './apps/targets.js';
 
+/** @import { Context } from '../cli/context.js' */
+/** @import { Outcome } from '../cli/outcome.js' */
+/** @import { LogEntry, TriggerReply } from '../shared/wire/protocol.js' */
+
 /**
  * Sends a line to the standard input of an app.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The target, then the line.
  * @param {Record<string, any>} options
- * @returns {Promise<import('../cli/outcome.js').Outcome>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NOT_READING and
+ * @returns {Promise<Outcome>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NOT_READING and
  *   ERR_NCLUST_BAD_SELECTOR when several processes are meant.
  */
 export async function send(context, [word, ...line], options) {
@@ -20,13 +24,12 @@ export async function send(context, [word, ...line], options) {
   return outcome(context, client, slots, { done: 'Sent the line to', json: options.json });
 }
 
-/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
 
 /**
  * What is typed goes to an app line by line, and what it writes is shown, until one side has had enough. The app is left alone then.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The target, and what ends a line for the app.
- * @returns {AsyncGenerator<{entries: LogEntry[]}, void, void>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and
+ * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and
  *   ERR_NCLUST_BAD_SELECTOR when several processes are meant.
  */
 export async function* attach(context, [word, separator = '\n']) {
@@ -61,7 +64,7 @@ export async function* attach(context, [word, separator = '\n']) {
 
 /**
  * One line that could not be sent is no reason to stop: the app may be on its way back.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {unknown} error
  */
 function sayRefusal({ talk }, error) {
@@ -69,18 +72,17 @@ function sayRefusal({ talk }, error) {
   talk(error.message);
 }
 
-/** @typedef {import('../shared/wire/protocol.js').TriggerReply} TriggerReply */
 
 /**
  * Calls a custom action of apps.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The target, the action, its parameters.
- * @returns {Promise<{replies: TriggerReply[], exitStatus: number}>}  Of the processes that have the action; 1 when one of them did not reply. Throws
+ * @returns {Promise<{ replies: TriggerReply[], exitStatus: number }>}  Of the processes that have the action; 1 when one of them did not reply. Throws
  *   ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS and ERR_NCLUST_NO_ACTION.
  */
 export async function trigger(context, [word, action, params]) {
   const { client, targets } = await reachListed(context, [word]);
-  const { replies } = /** @type {{replies: TriggerReply[]}} */ (await client.request('trigger', { targets, action, token: newToken(), ...(params === undefined ? {} : { params }) }));
+  const { replies } = /** @type {{ replies: TriggerReply[] }} */ (await client.request('trigger', { targets, action, token: newToken(), ...(params === undefined ? {} : { params }) }));
   const called = replies.filter(({ outcome }) => !['no-action', 'no-node', 'no-process'].includes(outcome));
   if (called.length === 0) throw nobodyHas(word, action, replies);
   return { replies: called, exitStatus: called.every(({ outcome }) => outcome === 'replied') ? 0 : 1 };
@@ -100,7 +102,7 @@ function nobodyHas(word, action, replies) {
 
 /**
  * What the app writes, as it is.
- * @param {{entries: import('../shared/wire/protocol.js').LogEntry[]}} data
+ * @param {{ entries: LogEntry[] }} data
  * @returns {string}
  */
 export function renderAttached({ entries }) {
@@ -109,7 +111,7 @@ export function renderAttached({ entries }) {
 
 /**
  * A line for each process: what the action returned, or why there is nothing.
- * @param {{replies: TriggerReply[]}} data
+ * @param {{ replies: TriggerReply[] }} data
  * @returns {string}
  */
 export function renderReplies({ replies }) {

@@ -1,16 +1,17 @@
 import { notRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 
+/** @import { Context } from '../cli/context.js' */
 /** @import { MetricsSample } from '../shared/metrics.js' */
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
  * A live view on the whole terminal, until somebody quits; elsewhere the figures of this moment.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<{sample: MetricsSample|null}>}  Null: it was shown. Throws ERR_NCLUST_DAEMON_NOT_RUNNING, and ERR_NCLUST_PROTOCOL when the manager is too old.
+ * @returns {Promise<{ sample: MetricsSample | null }>}  Null: it was shown. Throws ERR_NCLUST_DAEMON_NOT_RUNNING, and ERR_NCLUST_PROTOCOL when the manager is too old.
  */
 export async function monit(context, _words, options) {
   const client = await context.running();
@@ -22,7 +23,7 @@ export async function monit(context, _words, options) {
   return { sample: null };
 }
 
-/** @param {import('../cli/context.js').Context} context */
+/** @param {Context} context */
 async function watch(context) {
   const { stdin, stdout } = process;
   const [{ runLoop }, { createSource }, { createTerminal }, { BLOCKS, PLAIN }] = await Promise.all([
@@ -33,7 +34,7 @@ async function watch(context) {
   const restore = () => terminal.close();
   process.on('exit', restore);
   process.on('uncaughtExceptionMonitor', restore);
-  /** @type {NodeJS.Signals|null} */
+  /** @type {NodeJS.Signals | null} */
   let ended = null;
   try {
     await runLoop({
@@ -72,7 +73,10 @@ function onSignals(listener) {
   };
 }
 
-/** A terminal whose locale names another encoding cannot show blocks. @param {Record<string, string|undefined>} env */
+/**
+ * A terminal whose locale names another encoding cannot show blocks.
+ * @param {Record<string, string | undefined>} env
+ */
 function hasBlocks({ LC_ALL, LC_CTYPE, LANG }) {
   const locale = LC_ALL || LC_CTYPE || LANG || '';
   return locale === '' || /utf-?8/i.test(locale);

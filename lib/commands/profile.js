@@ -4,20 +4,19 @@ import { NclustError } from '../shared/errors.js';
 import { DURATION_FORMS, formatDuration, parseDuration } from '../shared/units.js';
 import { reachListed } from './apps/targets.js';
 
-/** @typedef {import('../client/client.js').Client} Client */
-/** @typedef {import('../cli/context.js').Context} Context */
-/** @typedef {import('../profile/output-file.js').Kind} Kind */
-/** @typedef {import('../profile/output-file.js').Output} Output */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Client } from '../client/client.js' */
+/** @import { Kind, Output } from '../profile/output-file.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
  * @typedef {object} Profiled
- * @property {{id: number, name: string, slot: number, pid: number}} slot
+ * @property {{ id: number, name: string, slot: number, pid: number }} slot
  * @property {Kind['word']} kind
- * @property {number|null} durationMs  Null: of one moment.
+ * @property {number | null} durationMs  Null: of one moment.
  * @property {string} file
  * @property {number} bytes
- * @property {'itself'|'debugger'} by  Who took it: a process whose event loop is held up cannot.
+ * @property {'itself' | 'debugger'} by  Who took it: a process whose event loop is held up cannot.
  */
 
 const DEFAULT_MS = 10_000;
@@ -53,7 +52,7 @@ export async function profile(context, words, options) {
 
 /**
  * @param {Record<string, any>} options
- * @returns {{kind: Kind, durationMs: number}}
+ * @returns {{ kind: Kind, durationMs: number }}
  */
 function readKind({ cpu, heap, heapSampling }) {
   const given = [cpu, heap, heapSampling].filter((one) => one !== undefined);
@@ -63,21 +62,32 @@ function readKind({ cpu, heap, heapSampling }) {
   return { kind: KINDS.cpu, durationMs: readSpan('--cpu', cpu ?? true) };
 }
 
-/** @param {string} flag @param {string|true} given */
+/**
+ * @param {string} flag
+ * @param {string | true} given
+ */
 function readSpan(flag, given) {
   const ms = given === true ? DEFAULT_MS : parseDuration(given);
   if (ms !== null && ms >= MIN_MS && ms <= MAX_MS) return ms;
   throw new NclustError('ERR_NCLUST_USAGE', `${flag} cannot be "${given}".`, { hint: `Accepted: from ${formatDuration(MIN_MS)} to ${formatDuration(MAX_MS)}, as ${DURATION_FORMS}.` });
 }
 
-/** @param {SlotStatus} worker @param {Kind} kind @param {Date} now */
+/**
+ * @param {SlotStatus} worker
+ * @param {Kind} kind
+ * @param {Date} now
+ */
 function defaultName({ name, id }, { ending }, now) {
   const two = (/** @type {number} */ number) => String(number).padStart(2, '0');
   const date = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
   return `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}-${date}T${two(now.getHours())}-${two(now.getMinutes())}-${two(now.getSeconds())}.${ending}`;
 }
 
-/** @param {SlotStatus} worker @param {Kind} kind @param {number} durationMs */
+/**
+ * @param {SlotStatus} worker
+ * @param {Kind} kind
+ * @param {number} durationMs
+ */
 function announcement({ id, name, pid }, { word }, durationMs) {
   const who = `"${name}" (id ${id}, pid ${pid})`;
   if (word !== 'heap') return `Taking a ${word} profile of ${who} for ${formatDuration(durationMs)}. Ctrl-C gives it up.`;
@@ -88,7 +98,7 @@ function announcement({ id, name, pid }, { word }, durationMs) {
  * @param {Context} context
  * @param {Client} client
  * @param {SlotStatus} worker
- * @param {{kind: Kind, durationMs: number, output: Output}} what
+ * @param {{ kind: Kind, durationMs: number, output: Output }} what
  * @returns {Promise<Profiled['by']>}
  */
 async function take(context, client, worker, what) {
@@ -111,7 +121,7 @@ async function take(context, client, worker, what) {
  * @param {Context} context
  * @param {Client} client
  * @param {SlotStatus} worker
- * @param {{kind: Kind, durationMs: number, output: Output}} what
+ * @param {{ kind: Kind, durationMs: number, output: Output }} what
  * @returns {Promise<boolean>}  False: its event loop is held up, and nothing was begun.
  */
 async function takesItself(context, client, { id, name }, { kind, durationMs, output }) {
@@ -127,14 +137,14 @@ async function takesItself(context, client, { id, name }, { kind, durationMs, ou
 
 /**
  * The one process that a command is about.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words
- * @returns {Promise<{client: import('../client/client.js').Client, worker: SlotStatus}>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, and
+ * @returns {Promise<{ client: Client, worker: SlotStatus }>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, and
  *   ERR_NCLUST_BAD_SELECTOR when several are meant.
  */
 export async function oneWorker(context, words) {
   const { client, targets } = await reachListed(context, words);
-  const { slots } = /** @type {{slots: SlotStatus[]}} */ (await client.request('list', { targets }));
+  const { slots } = /** @type {{ slots: SlotStatus[] }} */ (await client.request('list', { targets }));
   const living = slots.filter(({ pid }) => pid > 0);
   if (living.length === 1) return { client, worker: living[0] };
   const [word] = words;

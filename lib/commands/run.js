@@ -9,8 +9,8 @@ import { shapeOf } from '../run/output.js';
 import { createSink } from '../run/sink.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('../cli/context.js').Context} Context */
-/** @typedef {import('../shared/spec/spec.js').AppSpec} AppSpec */
+/** @import { Context } from '../cli/context.js' */
+/** @import { AppSpec } from '../shared/spec/spec.js' */
 
 const NO_FILE = '/dev/null';
 
@@ -75,7 +75,7 @@ function withoutFiles(spec) {
   return { ...spec, outFile: spec.outFile || NO_FILE, errorFile: spec.errorFile || NO_FILE };
 }
 
-/** @param {string|undefined} given  In seconds, as with pm2-runtime. */
+/** @param {string | undefined} given  In seconds, as with pm2-runtime. */
 function readDelay(given) {
   const seconds = Number(given ?? 0);
   if (given === '' || !(seconds >= 0 && seconds < 1e6)) throw new NclustError('ERR_NCLUST_USAGE', `--delay is "${given}"; accepted: seconds, 0 or more.`);

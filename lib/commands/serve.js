@@ -8,14 +8,16 @@ import { checkSpec } from '../shared/spec/spec.js';
 import { NclustError } from '../shared/errors.js';
 import { newToken, outcome } from '../cli/outcome.js';
 
-/** @typedef {import('../serve/settings.js').Wishes} Wishes */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Outcome } from '../cli/outcome.js' */
+/** @import { Wishes } from '../serve/settings.js' */
 
 /**
  * Starts an app that serves a folder. What is not said is taken from the PM2_SERVE_* variables of the shell.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The folder and the port.
  * @param {Record<string, any>} options  Its own, and those of start.
- * @returns {Promise<import('../cli/outcome.js').Outcome>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_FOLDER_NOT_FOUND and what starting throws.
+ * @returns {Promise<Outcome>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_FOLDER_NOT_FOUND and what starting throws.
  */
 export async function serve(context, [path, port], options) {
   const { host, spa, ftp, homepage, cache, cors } = options;

@@ -5,11 +5,16 @@ import { homePaths } from '../shared/paths.js';
 import { unservedSentence } from '../shared/settings/listen-address.js';
 import { checkKey, checkSetting, describeSettings, readSettingsFile, withKey } from '../shared/settings/settings.js';
 
+/** @import { Context } from '../cli/context.js' */
+/** @import { View } from '../render/list.js' */
+/** @import { Cell } from '../render/table.js' */
+/** @import { ShownSetting } from '../shared/settings/settings.js' */
+
 /**
  * A setting of the whole home, or all of them. Needs no manager.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The key, or nothing.
- * @returns {Promise<{settings: import('../shared/settings/settings.js').ShownSetting[], key: string|null}>}  Throws ERR_NCLUST_BAD_SETTING.
+ * @returns {Promise<{ settings: ShownSetting[], key: string | null }>}  Throws ERR_NCLUST_BAD_SETTING.
  */
 export async function get(context, [key]) {
   if (key !== undefined) checkKey(key);
@@ -23,10 +28,10 @@ export async function get(context, [key]) {
 
 /**
  * Changes a setting of the whole home.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  Key and value.
  * @param {Record<string, any>} options
- * @returns {Promise<{settings: import('../shared/settings/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  */
 export async function set(context, [key, value], { json }) {
   checkSetting(key, value); // Before a manager is started for it.
@@ -40,10 +45,10 @@ export async function set(context, [key, value], { json }) {
 
 /**
  * Goes back to the default of a setting.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The key.
  * @param {Record<string, any>} options
- * @returns {Promise<{settings: import('../shared/settings/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  */
 export async function unset(context, [key], { json }) {
   const client = await context.manager();
@@ -55,10 +60,10 @@ export async function unset(context, [key], { json }) {
 
 /**
  * Changes several settings. All of them are looked at before the first is changed.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  One text of keys and values.
  * @param {Record<string, any>} options
- * @returns {Promise<{settings: import('../shared/settings/settings.js').ShownSetting[]}>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  */
 export async function multiset(context, [text], options) {
   const words = text.trim().split(/\s+/);
@@ -72,7 +77,7 @@ export async function multiset(context, [text], options) {
 
 /**
  * PM2's word for both: prints settings, or changes one.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The key and the value, the key, or nothing.
  * @param {Record<string, any>} options
  * @returns {Promise<Awaited<ReturnType<typeof get>>>}  Throws as get and set do.
@@ -82,16 +87,15 @@ export async function conf(context, words, options) {
   return { ...(await set(context, words, options)), key: words[0] };
 }
 
-/** @typedef {import('../shared/settings/settings.js').ShownSetting} ShownSetting */
 
 /**
- * @param {{settings: ShownSetting[], key: string|null}} data
- * @param {import('../render/list.js').View} view
+ * @param {{ settings: ShownSetting[], key: string | null }} data
+ * @param {View} view
  * @returns {string}  Of one key the bare value, for scripts.
  */
 export function renderSettings({ settings, key }, { paint }) {
   if (key !== null) return settings.map(({ value }) => `${oneLine(value)}\n`).join('');
-  /** @type {import('../render/table.js').Cell[][]} */
+  /** @type {Cell[][]} */
   const rows = settings.map((one) => [one.key, { text: one.value, style: one.isSet ? 'green' : null }, { text: one.isSet ? one.help : `${one.help} (default)`, style: 'grey' }]);
   return renderColumns(rows, { paint }).map((line) => `${line}\n`).join('');
 }

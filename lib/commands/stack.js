@@ -3,14 +3,15 @@ import { NclustError } from '../shared/errors.js';
 import { formatDuration } from '../shared/units.js';
 import { oneWorker } from './profile.js';
 
-/** @typedef {import('../profile/stack.js').Frame} Frame */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Frame } from '../profile/stack.js' */
 
 /**
  * @typedef {object} Stack
- * @property {{id: number, name: string, slot: number, pid: number}} slot
+ * @property {{ id: number, name: string, slot: number, pid: number }} slot
  * @property {boolean} isHeldUp  Its event loop does not turn: the frames are those of one moment, else those that were seen most often.
  * @property {boolean} wasHeldUp  It did not answer at first, and does now: the rest is of what it does since.
- * @property {number|null} busy  0 to 1: which part of the time it did something. Null when its loop is held up.
+ * @property {number | null} busy  0 to 1: which part of the time it did something. Null when its loop is held up.
  * @property {number} durationMs  For so long it was looked at. 0: a moment.
  * @property {Frame[]} frames  The innermost first. Empty: it ran no JavaScript.
  * @property {string[]} resources  What keeps it alive, in Node's words; empty when its loop is held up.
@@ -20,7 +21,7 @@ const LOOK_MS = 200;
 
 /**
  * What a worker runs now.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The target.
  * @param {Record<string, any>} options
  * @returns {Promise<Stack>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_BAD_SELECTOR, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NO_REPLY and
@@ -31,7 +32,11 @@ export async function stack(context, words, { json }) {
   const look = () => client.request('stack', { target: String(worker.id), durationMs: LOOK_MS });
   const { slot, stack: seen } = await look();
   const { fileOf, isOfApp, stackOf } = await import('../profile/stack.js');
-  /** @param {any} answer @param {boolean} wasHeldUp @returns {Stack} */
+  /**
+   * @param {any} answer
+   * @param {boolean} wasHeldUp
+   * @returns {Stack}
+   */
   const turning = ({ busy, frames, resources }, wasHeldUp) => ({
     slot, isHeldUp: false, wasHeldUp, busy, durationMs: LOOK_MS, frames: frames.map((/** @type {any} */ { name, url, line, column }) => ({ name, file: fileOf(url), line, column })), resources,
   });
@@ -50,7 +55,7 @@ export async function stack(context, words, { json }) {
 
 /**
  * @param {Promise<Frame[]>} look
- * @returns {Promise<{frames: Frame[], failure: NclustError|null}>}
+ * @returns {Promise<{ frames: Frame[], failure: NclustError | null }>}
  */
 async function orNoReply(look) {
   try {
@@ -86,7 +91,10 @@ function frameLine({ name, file, line, column }) {
   return name ? `    at ${oneLine(name)} (${place})` : `    at ${place}`;
 }
 
-/** What else a name stands for: a socket that was handed over by the manager listens under that of a connection. @type {Map<string, string>} */
+/**
+ * What else a name stands for: a socket that was handed over by the manager listens under that of a connection.
+ * @type {Map<string, string>}
+ */
 const NOTES = new Map([['TCPSocketWrap', ' (connections, or sockets that listen)']]);
 
 /** @param {string[]} resources */

@@ -2,21 +2,23 @@ import { checkReach, removeFiles, runCommands, writeFiles } from '../boot/instal
 import { USER_UNITS } from '../boot/service-plan.js';
 import { intend, needsRoot, sudoLine } from '../boot/service.js';
 
+/** @import { Context } from '../cli/context.js' */
+
 /**
  * What startup and unstartup have done, or would do.
  * @typedef {object} Startup
  * @property {string} platform
  * @property {string} service
- * @property {'installed'|'removed'|'shown'|'needs root'} done
- * @property {{path: string, text: string}[]} files
+ * @property {'installed' | 'removed' | 'shown' | 'needs root'} done
+ * @property {{ path: string, text: string }[]} files
  * @property {string[]} commands
- * @property {string|null} next  What is left to be done by hand: a command line, where root is needed.
+ * @property {string | null} next  What is left to be done by hand: a command line, where root is needed.
  * @property {number} [exitStatus]
  */
 
 /**
  * Has the machine start the manager, and with it what should run, when it boots.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The platform.
  * @param {Record<string, any>} options
  * @returns {Promise<Startup>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
@@ -45,7 +47,7 @@ export async function startup(context, [word], options) {
 
 /**
  * Takes the service away. The manager and its apps go on; they are not started at boot any more.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The platform.
  * @param {Record<string, any>} options
  * @returns {Promise<Startup>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.

@@ -9,13 +9,17 @@ import { homePaths } from '../shared/paths.js';
 import { writeWebAddress } from '../shared/settings/listen-address.js';
 import { readSettingsFile, readSettingsText } from '../shared/settings/settings.js';
 
-/** @typedef {{isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[]}} WebShown */
-/** @typedef {{isOn: false, wasOn: boolean}} WebEnded */
-/** @typedef {WebShown|WebEnded} WebAnswer */
+/** @import { Context } from '../cli/context.js' */
+
+/**
+ * @typedef {{ isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[] }} WebShown
+ */
+/** @typedef {{ isOn: false, wasOn: boolean }} WebEnded */
+/** @typedef {WebShown | WebEnded} WebAnswer */
 
 /**
  * Serves the dashboard, or ends that.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
  * @returns {Promise<WebAnswer>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE.
@@ -34,8 +38,8 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
 
 /**
  * A manager is not started for it: it might bring back apps that nobody wants now.
- * @param {import('../cli/context.js').Context} context
- * @param {boolean|undefined} isQuiet
+ * @param {Context} context
+ * @param {boolean | undefined} isQuiet
  * @returns {Promise<WebEnded>}
  */
 async function end(context, isQuiet) {
@@ -47,7 +51,10 @@ async function end(context, isQuiet) {
   return answer;
 }
 
-/** What leads a browser there. @param {string} home */
+/**
+ * What leads a browser there.
+ * @param {string} home
+ */
 function openerIn(home) {
   return join(home, 'web-open.html');
 }
@@ -67,7 +74,7 @@ const KEYS = ['web.listen', 'web.actions', 'web.allow_remote'];
 /**
  * Ends the dashboard of a home where no manager runs: the next one will serve none, and nobody gets in with the old token any more.
  * @param {string} home
- * @returns {{isOn: false, wasOn: boolean}}  Whether the next one would have served it. Throws ERR_NCLUST_SETTINGS_FILE, and what checkHome throws.
+ * @returns {{ isOn: false, wasOn: boolean }}  Whether the next one would have served it. Throws ERR_NCLUST_SETTINGS_FILE, and what checkHome throws.
  */
 function forgetDashboard(home) {
   const { settings, webToken } = homePaths(home);

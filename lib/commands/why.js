@@ -2,8 +2,9 @@ import { readEvents } from '../shared/event-log.js';
 import { homePaths } from '../shared/paths.js';
 import { appsMeant, isAbout, readCount, readSince } from './events.js';
 
-/** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Context } from '../cli/context.js' */
+/** @import { LoggedEvent } from '../shared/event-log.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /** Lines of a timeline. */
 const LINES = 30;
@@ -18,16 +19,16 @@ const LINES = 30;
 
 /**
  * Why apps are as they are.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} targets
  * @param {Record<string, any>} options
- * @returns {Promise<{stories: Story[], isRunning: boolean, sinceMs: number, lines: number}>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ stories: Story[], isRunning: boolean, sinceMs: number, lines: number }>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function why(context, targets, options) {
   const sinceMs = readSince(options, Date.now(), 'why');
   const lines = readCount(options, LINES, 'why');
   const client = await context.running();
-  const { slots } = /** @type {{slots: SlotStatus[]}} */ (client ? await client.request('list') : { slots: [] });
+  const { slots } = /** @type {{ slots: SlotStatus[] }} */ (client ? await client.request('list') : { slots: [] });
   const events = readEvents(homePaths(context.home).events);
   const stories = appsMeant(targets, { slots, events }).map((meant) => {
     const isOurs = isAbout([meant]);

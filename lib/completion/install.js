@@ -4,7 +4,7 @@ import { orUnwritable } from '../cli/user-file.js';
 import { NclustError } from '../shared/errors.js';
 import { SCRIPTS } from './scripts.js';
 
-/** @typedef {import('./scripts.js').Shell} Shell */
+/** @import { Shell } from './scripts.js' */
 
 const BEGIN = '# >>> nclust completion >>>';
 const END = '# <<< nclust completion <<<';
@@ -13,7 +13,7 @@ const BLOCK = new RegExp(`\\n?${BEGIN}\\n[\\s\\S]*?${END}\\n`, 'g');
 /**
  * Where a shell looks for what completes a command: a file of ours for fish, a block in the start file of the others.
  * @param {Shell} shell
- * @param {Record<string, string|undefined>} env
+ * @param {Record<string, string | undefined>} env
  * @returns {string}  Throws ERR_NCLUST_USAGE when the shell says no home.
  */
 export function placeOf(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {

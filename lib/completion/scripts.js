@@ -1,4 +1,4 @@
-/** @typedef {import('../cli/table/row.js').Command} Command */
+/** @import { Command } from '../cli/table/row.js' */
 
 /**
  * What a word of a command line may be.
@@ -48,7 +48,7 @@ async function possible(before, typed, { commands, flagsOf, apps, settings }) {
 /**
  * @param {Command} command
  * @param {string[]} given  Behind its name.
- * @param {Pick<Vocabulary, 'apps'|'settings'>} o
+ * @param {Pick<Vocabulary, 'apps' | 'settings'>} o
  * @returns {Promise<string[]>}
  */
 async function wordsFor({ name, words = '' }, given, { apps, settings }) {

@@ -8,7 +8,7 @@ import { findAttribute, TOP_LEVEL } from './options/schema.js';
  * @property {string} found
  * @property {string} accepted
  * @property {string} message  A sentence.
- * @property {string|null} [hint]
+ * @property {string | null} [hint]
  */
 
 /**
@@ -55,9 +55,9 @@ export function badConfig(file, faults, warnings) {
  * @param {string} file
  * @param {string} why  A clause.
  * @param {object} [o]
- * @param {number|null} [o.line]
- * @param {number|null} [o.column]
- * @param {string|null} [o.hint]
+ * @param {number | null} [o.line]
+ * @param {number | null} [o.column]
+ * @param {string | null} [o.hint]
  * @param {unknown} [o.cause]
  * @returns {NclustError}
  */
@@ -70,9 +70,9 @@ export function unreadable(file, why, { line = null, column = null, hint = null,
 /**
  * What a config file holds, taken apart.
  * @typedef {object} Shape
- * @property {{keyPath: string, entry: unknown}[]} apps
- * @property {{keyPath: string, entry: unknown}[]} sites  Entries of `static`.
- * @property {Record<string, unknown>|null} deploy
+ * @property {{ keyPath: string, entry: unknown }[]} apps
+ * @property {{ keyPath: string, entry: unknown }[]} sites  Entries of `static`.
+ * @property {Record<string, unknown> | null} deploy
  * @property {string[]} unknown  Keys beside them that mean nothing.
  * @property {Fault[]} faults
  */
@@ -125,7 +125,10 @@ export function holds(value) {
   return value === undefined || value === null ? 'holds nothing' : `is ${JSON.stringify(value)?.slice(0, 80)}`;
 }
 
-/** @param {Partial<Shape>} given @returns {Shape} */
+/**
+ * @param {Partial<Shape>} given
+ * @returns {Shape}
+ */
 function shape(given) {
   return { apps: [], sites: [], deploy: null, unknown: [], faults: [], ...given };
 }

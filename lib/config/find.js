@@ -25,7 +25,7 @@ export function isConfigName(path) {
 
 /**
  * @param {string} folder
- * @returns {string|null}  Absolute.
+ * @returns {string | null}  Absolute.
  */
 export function findConfig(folder) {
   const name = CONFIG_NAMES.find((one) => isFile(join(folder, one)));

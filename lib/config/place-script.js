@@ -6,14 +6,14 @@ import { isFile } from './find.js';
  * Where an app of a config file runs.
  * @typedef {object} Place
  * @property {string} cwd  Absolute; it may not exist.
- * @property {string|null} file  The script, absolute. Null: it is no file.
+ * @property {string | null} file  The script, absolute. Null: it is no file.
  */
 
 /**
  * Paths count from the folder of the config file; those that are not there, from the folder in which the command was typed, which is where PM2 looks. An
  * app without `cwd` runs in the folder in which its script was found.
  * @param {string} script
- * @param {string|undefined} cwd  As the file says it.
+ * @param {string | undefined} cwd  As the file says it.
  * @param {object} o
  * @param {string} o.folder  Of the config file.
  * @param {string} o.shellCwd

@@ -1,6 +1,9 @@
 import { NclustError } from '../shared/errors.js';
 
-/** What a host runs, as far as it was heard. @typedef {{host: string, facts: Record<string, string>, isBegun: boolean}} Account */
+/**
+ * What a host runs, as far as it was heard.
+ * @typedef {{ host: string, facts: Record<string, string>, isBegun: boolean }} Account
+ */
 
 const LOST = 255;
 const NOT_FOUND = 127;
@@ -9,7 +12,7 @@ const NOT_FOUND = 127;
  * @param {object} o
  * @param {string} o.name  Of the environment.
  * @param {string} o.doing  "Deploying".
- * @param {{host: string, code: number}[]} o.failed  Not empty.
+ * @param {{ host: string, code: number }[]} o.failed  Not empty.
  * @param {Account[]} o.accounts  Of all hosts, in their order.
  * @param {boolean} o.isPlain  Nothing about releases was changed.
  * @returns {NclustError}

@@ -1,7 +1,7 @@
 import { shellQuote } from '../shared/shell-quote.js';
 import { NEEDS_SETUP, prelude } from './script-parts.js';
 
-/** @typedef {import('./settings.js').Deployment} Deployment */
+/** @import { Deployment } from './settings.js' */
 
 /**
  * Who changes the releases of a host at the moment: $root/.lock, a link that leads nowhere and has in it what there is to know, because a link is made in one call and only when there is none.
@@ -17,7 +17,7 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
 /**
  * @param {Deployment} deployment
  * @param {Lock} lock
- * @param {{isFirst: boolean}} o  The host need not be set up.
+ * @param {{ isFirst: boolean }} o  The host need not be set up.
  */
 export function lockScript(deployment, lock, { isFirst }) {
   return `${prelude(deployment)}
@@ -28,7 +28,7 @@ ${taking(lock.token, lock.owner)}
 
 /**
  * @param {Deployment} deployment
- * @param {Lock|null} lock  Null: whosever it is.
+ * @param {Lock | null} lock  Null: whosever it is.
  */
 export function unlockScript(deployment, lock) {
   return `${prelude(deployment)}

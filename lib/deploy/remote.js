@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** @typedef {import('./settings.js').Deployment} Deployment */
+/** @import { Deployment } from './settings.js' */
 
-/** @typedef {{stream: 'out'|'err', text: string}} Line */
+/** @typedef {{ stream: 'out' | 'err', text: string }} Line */
 
 /**
  * How a script came to its end.
@@ -18,7 +18,7 @@ import { createInterface } from 'node:readline';
  * @param {string} host
  * @param {string} script
  * @param {object} o
- * @param {Record<string, string|undefined>} o.env  Of the shell; PATH says which ssh.
+ * @param {Record<string, string | undefined>} o.env  Of the shell; PATH says which ssh.
  * @param {AbortSignal} o.signal  Ends ssh, and on the host what then writes.
  * @param {(line: Line) => void} o.onLine
  * @returns {Promise<Ended>}  Rejects when there is no ssh.
@@ -36,7 +36,7 @@ const READ_SCRIPT = `sh -c 'eval "$(cat)"'`;
  * @param {string} command
  * @param {object} o
  * @param {string} o.cwd
- * @param {Record<string, string|undefined>} o.env
+ * @param {Record<string, string | undefined>} o.env
  * @param {AbortSignal} o.signal
  * @param {(line: Line) => void} o.onLine
  * @returns {Promise<Ended>}
@@ -61,8 +61,8 @@ export function sshArguments({ user, port, key, sshOptions }, host, command) {
  * @param {string[]} args
  * @param {object} o
  * @param {string} [o.cwd]
- * @param {Record<string, string|undefined>} o.env
- * @param {string|null} o.mark
+ * @param {Record<string, string | undefined>} o.env
+ * @param {string | null} o.mark
  * @param {string} o.input
  * @param {AbortSignal} o.signal
  * @param {(line: Line) => void} o.onLine

@@ -1,7 +1,6 @@
 import { shellQuote } from '../shared/shell-quote.js';
 
-/** @typedef {import('./settings.js').Deployment} Deployment */
-/** @typedef {import('./settings.js').HookName} HookName */
+/** @import { Deployment, HookName } from './settings.js' */
 
 /** @param {Deployment} deployment */
 export function prelude({ path, repo, env }) {
@@ -66,7 +65,7 @@ fi`;
 /**
  * @param {Deployment} deployment
  * @param {HookName} name
- * @param {string|null} folder  A word of the shell. Null: the home.
+ * @param {string | null} folder  A word of the shell. Null: the home.
  */
 export function hook({ hooks }, name, folder) {
   if (hooks[name] === '') return '';
@@ -74,7 +73,10 @@ export function hook({ hooks }, name, folder) {
 ( ${folder === null ? '' : `cd "${folder}" && `}sh -c ${shellQuote(hooks[name])} )`;
 }
 
-/** A name with a slash at its end is a folder, and made. @param {string} path */
+/**
+ * A name with a slash at its end is a folder, and made.
+ * @param {string} path
+ */
 export function shareLine(path) {
   const name = shellQuote(path.replace(/\/+$/, ''));
   return `${path.endsWith('/') ? `mkdir -p "$root/shared/"${name}\n` : ''}mkdir -p "$(dirname "$release/"${name})"

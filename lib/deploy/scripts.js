@@ -2,9 +2,8 @@ import { shellQuote } from '../shared/shell-quote.js';
 import { keepLock, lockWithin } from './lock.js';
 import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine } from './script-parts.js';
 
-/** @typedef {import('./settings.js').Deployment} Deployment */
-/** @typedef {import('./settings.js').HookName} HookName */
-/** @typedef {import('./lock.js').Lock} Lock */
+/** @import { Lock } from './lock.js' */
+/** @import { Deployment, HookName } from './settings.js' */
 
 // What runs on a host: POSIX sh, git and the usual tools, nothing of nclust. Under the path of a deployment:
 //
@@ -131,7 +130,10 @@ say active "$name"
 `;
 }
 
-/** @param {Deployment} deployment @param {number} back  0: the current one. */
+/**
+ * @param {Deployment} deployment
+ * @param {number} back  0: the current one.
+ */
 export function showScript(deployment, back) {
   return `${prelude(deployment)}
 ${NEEDS_SETUP}
@@ -161,7 +163,10 @@ fi
 `;
 }
 
-/** @param {Deployment} deployment @param {string} command */
+/**
+ * @param {Deployment} deployment
+ * @param {string} command
+ */
 export function execScript(deployment, command) {
   return `${prelude(deployment)}
 ${NEEDS_SETUP}

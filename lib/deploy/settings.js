@@ -5,10 +5,10 @@ import { NclustError } from '../shared/errors.js';
  * Where and what is deployed.
  * @typedef {object} Deployment
  * @property {string} name  Of the environment.
- * @property {string|null} user  Null: the one ssh takes.
+ * @property {string | null} user  Null: the one ssh takes.
  * @property {string[]} hosts
- * @property {number|null} port
- * @property {string|null} key  File with the private key.
+ * @property {number | null} port
+ * @property {string | null} key  File with the private key.
  * @property {string[]} sshOptions  Each as in ssh_config: "StrictHostKeyChecking=no".
  * @property {string} ref
  * @property {string} repo
@@ -19,7 +19,9 @@ import { NclustError } from '../shared/errors.js';
  * @property {Record<HookName, string>} hooks  "" for none.
  */
 
-/** @typedef {'pre-setup'|'post-setup'|'pre-deploy-local'|'pre-deploy'|'post-deploy'} HookName */
+/**
+ * @typedef {'pre-setup' | 'post-setup' | 'pre-deploy-local' | 'pre-deploy' | 'post-deploy'} HookName
+ */
 
 const HOOKS = /** @type {HookName[]} */ (['pre-setup', 'post-setup', 'pre-deploy-local', 'pre-deploy', 'post-deploy']);
 
@@ -27,7 +29,7 @@ const REQUIRED = ['host', 'ref', 'repo', 'path'];
 
 const RELEASES_KEPT = 5;
 
-/** @typedef {{accepts: (value: any) => boolean, accepted: string}} Rule */
+/** @typedef {{ accepts: (value: any) => boolean, accepted: string }} Rule */
 
 /** @type {Record<string, Rule>} */
 const RULES = {
@@ -46,12 +48,12 @@ const RULES = {
 };
 
 /**
- * @param {Record<string, unknown>|null} deploy  What the config file says about deploying.
+ * @param {Record<string, unknown> | null} deploy  What the config file says about deploying.
  * @param {string} name  Of the environment.
  * @param {object} o
  * @param {string} o.file  Named in messages.
  * @param {string} o.postDeploy  What is run after the switch when nothing is said.
- * @returns {{deployment: Deployment, warnings: string[]}}  Throws ERR_NCLUST_DEPLOY_BAD_CONFIG for everything that is wrong.
+ * @returns {{ deployment: Deployment, warnings: string[] }}  Throws ERR_NCLUST_DEPLOY_BAD_CONFIG for everything that is wrong.
  */
 export function readDeployment(deploy, name, { file, postDeploy }) {
   const given = deploy && Object.hasOwn(deploy, name) ? deploy[name] : undefined;
@@ -87,7 +89,7 @@ export function checkRef(ref) {
  * @returns {Deployment}
  */
 function complete(said, name, postDeploy) {
-  const list = (/** @type {string|string[]|undefined} */ value) => (value === undefined ? [] : [value].flat());
+  const list = (/** @type {string | string[] | undefined} */ value) => (value === undefined ? [] : [value].flat());
   const hooks = Object.fromEntries(HOOKS.map((hook) => [hook, said[hook] ?? (hook === 'post-deploy' ? postDeploy : '')]));
   return {
     name, hosts: list(said.host), user: said.user ?? null, port: said.port === undefined ? null : Number(said.port), key: said.key ?? null, sshOptions: list(said.ssh_options),
@@ -98,7 +100,7 @@ function complete(said, name, postDeploy) {
 }
 
 /**
- * @param {Record<string, unknown>|null} deploy
+ * @param {Record<string, unknown> | null} deploy
  * @param {string} name
  * @param {string} file
  */
@@ -119,19 +121,26 @@ function meansNothing(keyPath, key) {
 
 /**
  * A habit that is dear: until it has come to its end the new release is the current one, and incomplete.
- * @param {string|undefined} hook
+ * @param {string | undefined} hook
  */
 function installsLate(hook = '') {
   if (!/\b(npm|pnpm|yarn|bun)\s+(ci|i|install)\b/.test(hook)) return [];
   return ['post-deploy installs packages when the new release is already the current one; in pre-deploy it would be done before, and a failure would change nothing.'];
 }
 
-/** @param {unknown} value @returns {value is string} */
+/**
+ * @param {unknown} value
+ * @returns {value is string}
+ */
 function isFilled(value) {
   return typeof value === 'string' && value.trim() !== '' && !/[\u0000-\u001f\u007f]/.test(value);
 }
 
-/** What a program would take for an option is none. @param {unknown} value @returns {value is string} */
+/**
+ * What a program would take for an option is none.
+ * @param {unknown} value
+ * @returns {value is string}
+ */
 function isWord(value) {
   return isFilled(value) && !/^-|\s/.test(value);
 }

@@ -4,15 +4,15 @@ import { runLocal, runRemote } from './remote.js';
 import { activateScript, execScript, fetchScript, isSetUpScript, listScript, preSetupScript, resolveScript, revertScript, showScript, stageScript } from './scripts.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('./settings.js').Deployment} Deployment */
-/** @typedef {import('./remote.js').Line} Line */
-/** @typedef {import('./failure.js').Account} Account */
-/** @typedef {import('./lock.js').Lock} Lock */
+/** @import { Account } from './failure.js' */
+/** @import { Lock } from './lock.js' */
+/** @import { Line } from './remote.js' */
+/** @import { Deployment } from './settings.js' */
 
 /**
  * @typedef {object} Surroundings
  * @property {string} folder  Of the config file: where local hooks run.
- * @property {Record<string, string|undefined>} env
+ * @property {Record<string, string | undefined>} env
  * @property {boolean} isParallel
  * @property {number} nowMs
  * @property {string} who  Deploys, for others who want to.
@@ -105,7 +105,7 @@ export async function unlock(deployment, around) {
  * Two deployments to a host at a time would fetch into one repository, remove each other's releases, and leave the hosts with different ones.
  * @param {Deployment} deployment
  * @param {Surroundings} around
- * @param {{hosts: string[], doing: string, isFirst: boolean}} o
+ * @param {{ hosts: string[], doing: string, isFirst: boolean }} o
  * @param {(lock: Lock) => Promise<void>} work  When it succeeds each host has given its lock back.
  */
 async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) {
@@ -134,7 +134,7 @@ function newLock({ who, nowMs }) {
 /**
  * @param {Deployment} deployment
  * @param {Surroundings} around
- * @param {{hosts: string[], ref: string, doing: string, hookName: 'post-setup'|'post-deploy', lock: Lock}} o
+ * @param {{ hosts: string[], ref: string, doing: string, hookName: 'post-setup' | 'post-deploy', lock: Lock }} o
  */
 async function publish(deployment, around, { hosts, ref, doing, hookName, lock }) {
   // One commit for all: a branch may move while the second host is at work.
@@ -165,7 +165,7 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
 async function onHosts(deployment, around, { doing, hosts = deployment.hosts, script, known = new Map(), onFacts = () => {}, isPlain = false }) {
   /** @type {Account[]} */
   const accounts = hosts.map((host) => ({ host, facts: { ...known.get(host) }, isBegun: false }));
-  /** @type {{host: string, code: number}[]} */
+  /** @type {{ host: string, code: number }[]} */
   const failed = [];
   /** @param {Account} account */
   const one = async (account) => {

@@ -7,31 +7,31 @@ import { homePaths } from '../shared/paths.js';
 import { readSettingsFile } from '../shared/settings/settings.js';
 import { readVersion } from '../shared/version.js';
 
-/** @typedef {import('../shared/wire/protocol.js').Hello} Hello */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Hello, SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
  * What is known of this machine and this home. Null: it cannot be known here.
  * @typedef {object} Facts
  * @property {string} version  Of this command.
- * @property {{version: string, file: string}} node
+ * @property {{ version: string, file: string }} node
  * @property {string} system  "linux 6.1.0 x64".
  * @property {number} uid
- * @property {string|null} sudoUser
- * @property {string|null} nodeOptions  NODE_OPTIONS of the shell.
+ * @property {string | null} sudoUser
+ * @property {string | null} nodeOptions  NODE_OPTIONS of the shell.
  * @property {string} home
- * @property {{mode: number, uid: number}|null} homeStat  Null: there is none yet.
- * @property {{freeBytes: number, totalBytes: number, freeInodes: number, inodes: number, isMemory: boolean, isRemote: boolean}|null} disk  Of the home.
+ * @property {{ mode: number, uid: number } | null} homeStat  Null: there is none yet.
+ * @property {{ freeBytes: number, totalBytes: number, freeInodes: number, inodes: number, isMemory: boolean, isRemote: boolean } | null} disk  Of the home.
  * @property {number} cpus  That may be used.
- * @property {{freeBytes: number, totalBytes: number}} memory
- * @property {{maxBytes: number|null, nowBytes: number|null, pidsMax: number|null, pidsNow: number|null}} group  The control group of the manager, or of this command.
- * @property {number|null} openFiles  The limit of the manager, or of this command.
+ * @property {{ freeBytes: number, totalBytes: number }} memory
+ * @property {{ maxBytes: number | null, nowBytes: number | null, pidsMax: number | null, pidsNow: number | null }} group  The control group of the manager, or of this command.
+ * @property {number | null} openFiles  The limit of the manager, or of this command.
  * @property {Record<string, number>} sysctls
- * @property {Hello|null} manager
+ * @property {Hello | null} manager
  * @property {SlotStatus[]} slots
  * @property {string[]} notices  Of the manager.
- * @property {boolean|null} isAtBoot  Whether something starts this home at boot. Null: this system has another way.
- * @property {number|null} pm2Pid  Of a PM2 that runs for this user.
+ * @property {boolean | null} isAtBoot  Whether something starts this home at boot. Null: this system has another way.
+ * @property {number | null} pm2Pid  Of a PM2 that runs for this user.
  * @property {number} logsMaxTotalBytes
  */
 
@@ -43,7 +43,7 @@ const REMOTE_TYPES = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x6573_5546];
 
 /**
  * Looks at everything, changes nothing, starts nothing.
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {object} [o]
  * @param {string} [o.root]  Where /proc, /sys and /etc are looked for.
  * @returns {Promise<Facts>}
@@ -78,18 +78,28 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   };
 }
 
-/** What is passed on to strangers. @param {SlotStatus} slot @returns {SlotStatus} */
+/**
+ * What is passed on to strangers.
+ * @param {SlotStatus} slot
+ * @returns {SlotStatus}
+ */
 function withoutVariables({ spec: _spec, effectiveEnv: _env, deaths: _deaths, lastDeath, ...slot }) {
   return { ...slot, lastDeath: lastDeath && { ...lastDeath, lastLines: [] } };
 }
 
-/** @param {string} home @returns {Facts['homeStat']} */
+/**
+ * @param {string} home
+ * @returns {Facts['homeStat']}
+ */
 function ownerOf(home) {
   const stat = statSync(home, { throwIfNoEntry: false });
   return stat ? { mode: stat.mode & 0o777, uid: stat.uid } : null;
 }
 
-/** @param {string} home  Or the nearest folder above it that is there. @returns {Facts['disk']} */
+/**
+ * @param {string} home  Or the nearest folder above it that is there.
+ * @returns {Facts['disk']}
+ */
 function diskOf(home) {
   const folder = existsSync(home) ? home : dirname(home);
   try {
@@ -107,7 +117,10 @@ function availableMemory(root) {
   return kilobytes ? Number(kilobytes) * 1024 : freemem();
 }
 
-/** @param {string} root @returns {Record<string, number>}  Those that this system has. */
+/**
+ * @param {string} root
+ * @returns {Record<string, number>}  Those that this system has.
+ */
 function sysctlsOf(root) {
   const values = SYSCTLS.map((key) => ({ key, value: numberIn(read(join(root, 'proc/sys', key.replaceAll('.', '/')))) }));
   return Object.fromEntries(values.flatMap(({ key, value }) => (value === null ? [] : [[key, value]])));
@@ -118,7 +131,11 @@ function orNull(limit) {
   return Number.isFinite(limit) ? limit : null;
 }
 
-/** @param {string} root @param {number} pid @returns {Omit<Facts['group'], 'pidsMax'>} */
+/**
+ * @param {string} root
+ * @param {number} pid
+ * @returns {Omit<Facts['group'], 'pidsMax'>}
+ */
 function groupOf(root, pid) {
   const path = /^0::(.*)$/m.exec(read(join(root, 'proc', String(pid), 'cgroup')))?.[1];
   // In a container the path may be the host's; then only the mount's own root exists.
@@ -127,7 +144,10 @@ function groupOf(root, pid) {
   return { maxBytes, nowBytes, pidsNow };
 }
 
-/** @param {string} root @param {import('../cli/context.js').Context} context */
+/**
+ * @param {string} root
+ * @param {Context} context
+ */
 function isAtBoot(root, { home, env }) {
   if (!existsSync(join(root, 'run/systemd/system'))) return null;
   const folders = [join(root, 'etc/systemd/system'), join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), '.config'), 'systemd/user')];
@@ -135,12 +155,18 @@ function isAtBoot(root, { home, env }) {
   return folders.some((folder) => unitsIn(folder).some((file) => read(file).includes(home)));
 }
 
-/** @param {string} folder @returns {string[]} */
+/**
+ * @param {string} folder
+ * @returns {string[]}
+ */
 function unitsIn(folder) {
   return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.service')).map((name) => join(folder, name)) : [];
 }
 
-/** @param {string} root @param {Record<string, string|undefined>} env */
+/**
+ * @param {string} root
+ * @param {Record<string, string | undefined>} env
+ */
 function pm2Pid(root, env) {
   const pid = numberIn(read(join(env.PM2_HOME ?? join(env.HOME ?? '/nonexistent', '.pm2'), 'pm2.pid')));
   // The number may be somebody else's by now.

@@ -1,11 +1,11 @@
 import { formatBytes } from '../render/slots.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
-/** @typedef {import('./facts.js').Facts} Facts */
+/** @import { Facts } from './facts.js' */
 
 /**
  * Something a person should know. bad: it breaks a promise now or soon. warn: it will on a bad day. note: good to know.
- * @typedef {{level: 'bad'|'warn'|'note', what: string, remedy: string}} Finding
+ * @typedef {{ level: 'bad' | 'warn' | 'note', what: string, remedy: string }} Finding
  */
 
 const MB = 1024 ** 2;
@@ -27,7 +27,7 @@ export function findings(facts) {
   return ['bad', 'warn', 'note'].flatMap((level) => found.filter((one) => one.level === level));
 }
 
-/** @type {((facts: Facts) => Finding|Finding[]|null|false)[]} */
+/** @type {((facts: Facts) => Finding | Finding[] | null | false)[]} */
 const RULES = [
   ({ manager, version }) => manager !== null && manager.version !== version
     && warn(`The manager that runs is ${manager.version}, and this command is ${version}.`, 'Replace it, without an interruption: nclust update'),
@@ -77,7 +77,10 @@ const RULES = [
   ({ notices }) => notices.map((notice) => warn(notice, 'It is in nclust.log, too.')),
 ];
 
-/** @param {Facts['slots']} slots @param {number} cpus */
+/**
+ * @param {Facts['slots']} slots
+ * @param {number} cpus
+ */
 function tooMany(slots, cpus) {
   const clusters = slots.filter(({ mode, status }) => mode === 'cluster' && status === 'online');
   return perApp(clusters, ({ name }) => clusters.filter((other) => other.name === name).length > 2 * cpus, (name) => note(`"${name}" has more than two instances for each of the ${cpus} CPUs.`, `nclust scale ${name} max`));
@@ -92,7 +95,10 @@ function perApp(slots, isMeant, tell) {
   return [...new Set(slots.filter(isMeant).map(({ name }) => name))].map(tell);
 }
 
-/** @param {number|null} now @param {number|null} max */
+/**
+ * @param {number | null} now
+ * @param {number | null} max
+ */
 function isNear(now, max) {
   return now !== null && max !== null && now > 0.9 * max;
 }
@@ -102,17 +108,29 @@ function major(version) {
   return Number(/^v?(\d+)/.exec(version)?.[1]);
 }
 
-/** @param {string} what @param {string} remedy @returns {Finding} */
+/**
+ * @param {string} what
+ * @param {string} remedy
+ * @returns {Finding}
+ */
 function bad(what, remedy) {
   return { level: 'bad', what, remedy };
 }
 
-/** @param {string} what @param {string} remedy @returns {Finding} */
+/**
+ * @param {string} what
+ * @param {string} remedy
+ * @returns {Finding}
+ */
 function warn(what, remedy) {
   return { level: 'warn', what, remedy };
 }
 
-/** @param {string} what @param {string} remedy @returns {Finding} */
+/**
+ * @param {string} what
+ * @param {string} remedy
+ * @returns {Finding}
+ */
 function note(what, remedy) {
   return { level: 'note', what, remedy };
 }

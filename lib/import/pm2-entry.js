@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { areVariables } from '../shared/spec/environment.js';
 
-/** @typedef {import('./pm2-list.js').Pm2Record} Pm2Record */
+/** @import { Pm2Record } from './pm2-list.js' */
 
 /** What PM2 keeps as the user has said it, and only then. */
 const AS_SAID = [
@@ -16,7 +16,7 @@ const JAVASCRIPT = /\.[cm]?js$/;
 /**
  * The processes of one app as an entry of a config file.
  * @param {Pm2Record[]} records  At least one; all of them run the same.
- * @param {{name: string, env: Record<string, string>, pm2Home: string}} o
+ * @param {{ name: string, env: Record<string, string>, pm2Home: string }} o
  * @returns {Record<string, unknown>}
  */
 export function pm2Entry(records, { name, env, pm2Home }) {
@@ -50,7 +50,7 @@ function programOf({ pm_exec_path: file, exec_interpreter: interpreter, args }, 
 
 /**
  * @param {Pm2Record[]} records
- * @param {{isCluster: boolean, pm2Home: string}} o
+ * @param {{ isCluster: boolean, pm2Home: string }} o
  */
 function filesOf(records, { isCluster, pm2Home }) {
   const homes = [pm2Home, ...records.flatMap(({ env, PM2_HOME }) => [PM2_HOME, env?.PM2_HOME])].filter((home) => typeof home === 'string');
@@ -80,11 +80,11 @@ const OF_PM2 = /^(PM2_(?!SERVE_)|pm_|axm_)|^(unique_id|km_link|NODE_APP_INSTANCE
  * @param {object} o
  * @param {string} o.name  Of the app: PM2 keeps the settings of modules under it.
  * @param {string} o.instanceVar
- * @param {Record<string, string|undefined>} o.shell
- * @returns {{shell: Record<string, string>, own: Record<string, string>, left: string[]}}  `left`: names of those that no environment can hold.
+ * @param {Record<string, string | undefined>} o.shell
+ * @returns {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }}  `left`: names of those that no environment can hold.
  */
 export function splitEnvironment(env, { name, instanceVar, shell }) {
-  /** @type {{shell: Record<string, string>, own: Record<string, string>, left: string[]}} */
+  /** @type {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }} */
   const split = { shell: {}, own: {}, left: [] };
   for (const [key, value] of Object.entries(env)) {
     if (value === null || value === undefined || key === '' || key === instanceVar || OF_PM2.test(key)) continue;

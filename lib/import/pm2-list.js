@@ -5,20 +5,23 @@ import { dirname, join, resolve } from 'node:path';
 import { findProgram } from '../config/spec/find-program.js';
 import { NclustError } from '../shared/errors.js';
 
-/** One process as PM2 knows it. @typedef {Record<string, any>} Pm2Record */
+/**
+ * One process as PM2 knows it.
+ * @typedef {Record<string, any>} Pm2Record
+ */
 
 /**
  * @typedef {object} Pm2List
  * @property {string} source  A file, or "pm2 jlist".
  * @property {Pm2Record[]} records
  * @property {string} pm2Home
- * @property {string|null} instead  Why the copy of the file was read.
+ * @property {string | null} instead  Why the copy of the file was read.
  */
 
 const LIVE_MS = 60_000;
 const LIVE_MAX_BYTES = 256 * 1024 * 1024;
 
-/** @typedef {{cwd: string, env: Record<string, string|undefined>}} Shell */
+/** @typedef {{ cwd: string, env: Record<string, string | undefined> }} Shell */
 
 /** @param {Shell} shell */
 function pm2HomeOf({ cwd, env }) {
@@ -27,7 +30,7 @@ function pm2HomeOf({ cwd, env }) {
 
 /**
  * What `pm2 save` has written.
- * @param {string|undefined} file  Default: the one in the home of PM2.
+ * @param {string | undefined} file  Default: the one in the home of PM2.
  * @param {Shell} shell
  * @returns {Pm2List}  Throws ERR_NCLUST_IMPORT.
  */
@@ -65,7 +68,7 @@ export async function readLiveList(shell) {
 
 /**
  * @param {string} pm2Home
- * @returns {number|null}  The pid of the PM2 that runs there.
+ * @returns {number | null}  The pid of the PM2 that runs there.
  */
 export function runningPm2(pm2Home) {
   try {
@@ -79,7 +82,7 @@ export function runningPm2(pm2Home) {
 
 /**
  * @param {string} file
- * @returns {unknown[]|string}  A list, or why there is none.
+ * @returns {unknown[] | string}  A list, or why there is none.
  */
 function tryRead(file) {
   /** @type {string} */
@@ -101,7 +104,7 @@ function tryRead(file) {
 /**
  * The first command after an installation greets before it answers.
  * @param {string} text
- * @returns {unknown[]|null}
+ * @returns {unknown[] | null}
  */
 function listIn(text) {
   for (const line of text.split('\n').reverse()) {

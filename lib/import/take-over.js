@@ -3,13 +3,13 @@ import { snapshot } from '../config/spec/build.js';
 import { specOfEntry } from '../config/spec/of-entry.js';
 import { pm2Entry, splitEnvironment } from './pm2-entry.js';
 
-/** @typedef {import('../shared/spec/spec.js').AppSpec} AppSpec */
-/** @typedef {import('./pm2-list.js').Pm2Record} Pm2Record */
+/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { Pm2Record } from './pm2-list.js' */
 
 /**
  * @typedef {object} TakenOver
- * @property {{spec: AppSpec, resting: number[]}[]} apps  `resting`: slots that come stopped.
- * @property {{name: string, why: string}[]} refused
+ * @property {{ spec: AppSpec, resting: number[] }[]} apps  `resting`: slots that come stopped.
+ * @property {{ name: string, why: string }[]} refused
  * @property {string[]} warnings
  */
 
@@ -21,7 +21,7 @@ const RESTING = new Set(['stopped', 'stopping', 'errored']);
  * @param {Pm2Record[]} records
  * @param {object} o
  * @param {string} o.pm2Home
- * @param {{env: Record<string, string|undefined>, node: {file: string, version: string}}} o.shell
+ * @param {{ env: Record<string, string | undefined>, node: { file: string, version: string } }} o.shell
  * @returns {TakenOver}
  */
 export function takeOver(records, { pm2Home, shell }) {
@@ -43,7 +43,7 @@ export function takeOver(records, { pm2Home, shell }) {
 /**
  * @param {Pm2Record[]} group
  * @param {string} name
- * @param {{pm2Home: string, shell: {env: Record<string, string|undefined>, node: {file: string, version: string}}}} o
+ * @param {{ pm2Home: string, shell: { env: Record<string, string | undefined>, node: { file: string, version: string } } }} o
  * @param {TakenOver} taken
  */
 function takeOne(group, name, { pm2Home, shell }, taken) {

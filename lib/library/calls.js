@@ -4,9 +4,8 @@ import { connectOnly, connectOrLaunch } from '../client/connect.js';
 import { notRunning } from '../client/not-running.js';
 import { asNclustError, NclustError } from '../shared/errors.js';
 
-/** @typedef {import('../client/client.js').Client} Client */
-/** @typedef {import('../shared/wire/protocol.js').Method} Method */
-/** @typedef {import('../shared/wire/protocol.js').Progress} Progress */
+/** @import { Client } from '../client/client.js' */
+/** @import { Method, Progress } from '../shared/wire/protocol.js' */
 
 /**
  * What every call takes.
@@ -15,7 +14,9 @@ import { asNclustError, NclustError } from '../shared/errors.js';
  * @property {AbortSignal} [signal]  Ends the waiting, and not the change: ERR_NCLUST_INTERRUPTED.
  */
 
-/** @typedef {CallOptions & {wait?: boolean, onProgress?: (progress: Progress) => void}} ChangeOptions  Default of `wait`: true. */
+/**
+ * @typedef {CallOptions & { wait?: boolean, onProgress?: (progress: Progress) => void }} ChangeOptions  Default of `wait`: true.
+ */
 
 /**
  * How one call asks the manager, as often as it needs to. What changes something gets a token, and is done once however often it is asked.
@@ -45,12 +46,12 @@ const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
  * @param {object} o
  * @param {string} o.home
  * @param {boolean} o.launch  Whether a manager is started where none runs: for the first call, and for one that changes something.
- * @param {number|undefined} o.timeoutMs  Of every call that has none of its own.
+ * @param {number | undefined} o.timeoutMs  Of every call that has none of its own.
  * @param {AbortSignal} [o.signal]  Ends the connecting.
  * @returns The caller closes it. Rejects with a NclustError.
  */
 export async function openCalls({ home, launch, timeoutMs: usualMs, signal: opening }) {
-  /** @type {Client|null} */
+  /** @type {Client | null} */
   let client = null;
   let [isOpening, isClosed] = [true, false];
   let changing = 0;
@@ -109,7 +110,7 @@ export async function openCalls({ home, launch, timeoutMs: usualMs, signal: open
   /**
    * @param {Method} method
    * @param {Record<string, unknown>} [params]
-   * @param {{wait?: boolean, onProgress?: (progress: Progress) => void, signal?: AbortSignal}} [o]
+   * @param {{ wait?: boolean, onProgress?: (progress: Progress) => void, signal?: AbortSignal }} [o]
    */
   async function ask(method, params = {}, { wait, onProgress, signal } = {}) {
     signal?.throwIfAborted();
@@ -150,7 +151,10 @@ export async function openCalls({ home, launch, timeoutMs: usualMs, signal: open
   };
 }
 
-/** @param {AbortSignal} signal @returns {Promise<never>} */
+/**
+ * @param {AbortSignal} signal
+ * @returns {Promise<never>}
+ */
 function reasonOf(signal) {
   return new Promise((_, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -165,12 +169,18 @@ function readTimeout(timeoutMs) {
   throw new NclustError('ERR_NCLUST_USAGE', `timeoutMs is ${JSON.stringify(timeoutMs) ?? String(timeoutMs)}; accepted: milliseconds from 0 to ${LONGEST_MS}, or Infinity.`);
 }
 
-/** @param {string} doing @param {number} ms */
+/**
+ * @param {string} doing
+ * @param {number} ms
+ */
 function late(doing, ms) {
   return new NclustError('ERR_NCLUST_TIMEOUT', `${doing}() was not answered within ${ms} ms.`, { hint: 'What it asked for may go on in the manager; list() shows how far it is.' });
 }
 
-/** @param {string} doing @param {unknown} cause */
+/**
+ * @param {string} doing
+ * @param {unknown} cause
+ */
 function interrupted(doing, cause) {
   return new NclustError('ERR_NCLUST_INTERRUPTED', `${doing}() was ended by its signal; what it asked for may go on in the manager.`, { cause });
 }

@@ -6,15 +6,18 @@ import { snapshot } from '../config/spec/build.js';
 import { withVersioning } from '../config/spec/git.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {import('./calls.js').Ask} Ask */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { ConfigExport } from '../config/config-types.js' */
+/** @import { Wanted } from '../config/file/read.js' */
+/** @import { PlanItem, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Ask } from './calls.js' */
+
 /** @typedef {(sentence: string) => void} OnWarning */
 
 /**
  * Starts a script with its words, apps in the words of a config file, those of such a file, or what is in the list.
  * @param {Ask} ask
  * @param {unknown} what
- * @param {Choice & {force?: boolean, onWarning: OnWarning} & Record<string, any>} words
+ * @param {Choice & { force?: boolean, onWarning: OnWarning } & Record<string, any>} words
  * @returns {Promise<SlotStatus[]>}
  */
 export async function startGiven(ask, what, { force, onWarning, ...words }) {
@@ -30,9 +33,9 @@ export async function startGiven(ask, what, { force, onWarning, ...words }) {
 /**
  * Starts, restarts or reloads the apps of a config: those in the list get what it says now, the others are started.
  * @param {Ask} ask
- * @param {'start'|'restart'|'reload'} how
+ * @param {'start' | 'restart' | 'reload'} how
  * @param {unknown} what
- * @param {Choice & {onWarning: OnWarning}} choice
+ * @param {Choice & { onWarning: OnWarning }} choice
  * @returns {Promise<SlotStatus[]>}
  */
 async function renewGiven(ask, how, what, { onWarning, ...choice }) {
@@ -44,9 +47,9 @@ async function renewGiven(ask, how, what, { onWarning, ...choice }) {
 
 /**
  * @param {Ask} ask
- * @param {'restart'|'reload'} how
+ * @param {'restart' | 'reload'} how
  * @param {unknown} what  Targets, or a config.
- * @param {Choice & {updateEnv?: boolean, onWarning: OnWarning}} o
+ * @param {Choice & { updateEnv?: boolean, onWarning: OnWarning }} o
  * @returns {Promise<SlotStatus[]>}
  */
 export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
@@ -57,7 +60,7 @@ export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
 
 /**
  * @param {Ask} ask
- * @param {'stop'|'delete'} how
+ * @param {'stop' | 'delete'} how
  * @param {unknown} what  Targets, or a config whose apps are meant, as far as they are in the list.
  * @param {Choice} choice
  * @returns {Promise<SlotStatus[]>}
@@ -69,8 +72,8 @@ export async function endApps(ask, how, what, choice) {
 /**
  * @param {Ask} ask
  * @param {unknown} what
- * @param {Choice & {prune?: boolean, updateEnv?: boolean, dryRun?: boolean, onWarning: OnWarning}} o
- * @returns {Promise<{plan: import('../shared/wire/protocol.js').PlanItem[], left: string[], slots: SlotStatus[]}>}
+ * @param {Choice & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean, onWarning: OnWarning }} o
+ * @returns {Promise<{ plan: PlanItem[], left: string[], slots: SlotStatus[] }>}
  */
 export async function applyGiven(ask, what, { env, only, prune = false, updateEnv = false, dryRun = false, onWarning }) {
   if (prune && only !== undefined) throw new NclustError('ERR_NCLUST_USAGE', '"only" and "prune" were given; accepted: one of the two, because what is not in the config can be seen only from all of it.');
@@ -80,32 +83,38 @@ export async function applyGiven(ask, what, { env, only, prune = false, updateEn
   return { plan, left, slots };
 }
 
-/** @param {Ask} ask @param {unknown} what */
+/**
+ * @param {Ask} ask
+ * @param {unknown} what
+ */
 async function isListed(ask, what) {
   // A path from the root looks like a pattern, too.
   if (typeof what !== 'string' || (/^\/.+\/[imsu]*$/.test(what) && !existsSync(what))) return true;
-  /** @type {{slots: SlotStatus[]}} */
+  /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await ask('list');
   return slots.some(({ id, name, namespace }) => name === what || namespace === what || String(id) === what) || (what === 'all' && slots.length > 0);
 }
 
-/** @param {Ask} ask @param {unknown} what @param {Choice} choice */
+/**
+ * @param {Ask} ask
+ * @param {unknown} what
+ * @param {Choice} choice
+ */
 async function listedOf(ask, what, choice) {
   const names = await namesGiven(what, choice);
-  /** @type {{slots: SlotStatus[]}} */
+  /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await ask('list');
   const there = names.filter((name) => slots.some((slot) => slot.name === name));
   if (there.length > 0) return there;
   throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `None of its apps is in the list: ${names.map((name) => `"${name}"`).join(', ')}.`, { data: { names } });
 }
 
-/** @typedef {import('../config/config-types.js').ConfigExport} ConfigExport */
 
 /**
  * Which part of a config is meant.
  * @typedef {object} Choice
  * @property {string} [env]  Whose `env_<name>` counts.
- * @property {string|string[]} [only]  Names of apps. Default: all.
+ * @property {string | string[]} [only]  Names of apps. Default: all.
  */
 
 /**
@@ -141,7 +150,7 @@ async function namesGiven(what, choice) {
 /**
  * @param {unknown} what
  * @param {Choice} choice
- * @returns {import('../config/file/read.js').Wanted}
+ * @returns {Wanted}
  */
 function wanted(what, { env = undefined, only = undefined }) {
   return {
@@ -154,11 +163,13 @@ function wanted(what, { env = undefined, only = undefined }) {
   };
 }
 
-/** @typedef {string|number|readonly (string|number)[]} Targets  A name, an id, a namespace, the path of a script, "all", "/pattern/", or several of them. */
+/**
+ * @typedef {string | number | readonly (string | number)[]} Targets  A name, an id, a namespace, the path of a script, "all", "/pattern/", or several of them.
+ */
 
 /**
  * @param {Targets} targets
- * @param {import('./calls.js').Ask} ask
+ * @param {Ask} ask
  * @returns {Promise<string[]>}  As the manager understands them.
  */
 export async function readTargets(targets, ask) {
@@ -166,7 +177,10 @@ export async function readTargets(targets, ask) {
   return absoluteScripts({ cwd: process.cwd() }, { request: ask }, words);
 }
 
-/** @param {unknown} targets @returns {string[]}  Throws ERR_NCLUST_USAGE. */
+/**
+ * @param {unknown} targets
+ * @returns {string[]}  Throws ERR_NCLUST_USAGE.
+ */
 function asWords(targets) {
   const list = Array.isArray(targets) ? targets : [targets];
   if (list.length > 0 && list.every((one) => typeof one === 'number' || (typeof one === 'string' && one !== ''))) return list.map(String);

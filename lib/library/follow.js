@@ -6,10 +6,13 @@ import { MOMENT_FORMS, parseMoment, readGrep } from '../config/options/log-query
 import { asNclustError, NclustError } from '../shared/errors.js';
 import { readTargets } from './changes.js';
 
-/** @typedef {import('../client/client.js').Client} Client */
+/** @import { Client } from '../client/client.js' */
+/** @import { Level } from '../shared/logs/level.js' */
+/** @import { LogEntry } from '../shared/wire/protocol.js' */
+/** @import { Targets } from './changes.js' */
 
 /**
- * @typedef {{type: string, at: number} & Record<string, any>} BusEvent  As docs/protocol.md describes it.
+ * @typedef {{ type: string, at: number } & Record<string, any>} BusEvent  As docs/protocol.md describes it.
  */
 
 /** One connection has one reader, so it needs one name. */
@@ -25,7 +28,7 @@ const MAX_FRUITLESS = 5;
  * @returns {Promise<Client>}  It does not start a manager. Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
  */
 async function openForReading(home, { signal, onClient }) {
-  const reach = (/** @type {AbortSignal|undefined} */ one) => connectOnly(home, one);
+  const reach = (/** @type {AbortSignal | undefined} */ one) => connectOnly(home, one);
   const client = await openClient(reach, reach, { isHeld: false, signal });
   if (!client) throw notRunning({ home });
   onClient(client);
@@ -35,7 +38,7 @@ async function openForReading(home, { signal, onClient }) {
 /**
  * What happens and what apps say, over the end of one control and the start of the next.
  * @param {string} home
- * @param {{types?: string[], onMissed: (count: number|null) => void}} wishes  onMissed: so many were left out; null when nobody knows how many, because control was replaced.
+ * @param {{ types?: string[], onMissed: (count: number | null) => void }} wishes  onMissed: so many were left out; null when nobody knows how many, because control was replaced.
  * @param {Beginning} o
  * @returns {AsyncGenerator<BusEvent, void, void>}  Ends with the manager.
  */
@@ -50,7 +53,7 @@ export async function* followEvents(home, { types, onMissed }, o) {
         if (isAgain) onMissed(null);
         continue;
       }
-      const { subscription, events, missed } = /** @type {{subscription: string, events: BusEvent[], missed?: number}} */ (/** @type {unknown} */ (params));
+      const { subscription, events, missed } = /** @type {{ subscription: string, events: BusEvent[], missed?: number }} */ (/** @type {unknown} */ (params));
       if (method !== 'event' || subscription !== SUBSCRIPTION) continue;
       if (missed) onMissed(missed);
       yield* events;
@@ -72,19 +75,18 @@ async function isBack(client) {
   }
 }
 
-/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
 
 /**
  * Which lines.
  * @typedef {object} LogWishes
- * @property {import('./changes.js').Targets} [targets]  Default: all.
+ * @property {Targets} [targets]  Default: all.
  * @property {boolean} [follow]  Go on with new lines. Default: false.
  * @property {number} [lines]  How many at most of what is kept, of each file. Default: 15; with `since`: all.
- * @property {('out'|'err')[]} [streams]
- * @property {number|string|Date} [since]  Milliseconds since 1970, or how long ago: "2h".
- * @property {number|string|Date} [until]
- * @property {string|RegExp} [grep]
- * @property {import('../shared/logs/level.js').Level} [level]
+ * @property {('out' | 'err')[]} [streams]
+ * @property {number | string | Date} [since]  Milliseconds since 1970, or how long ago: "2h".
+ * @property {number | string | Date} [until]
+ * @property {string | RegExp} [grep]
+ * @property {Level} [level]
  * @property {(lines: number) => void} [onMissed]  So many were left out, because this program reads too slowly.
  * @property {() => void} [onGap]  What was written meanwhile is in no file any more.
  */
@@ -104,7 +106,10 @@ export async function* followLogs(home, { targets, follow = false, since, until,
   for await (const { entries } of pages) yield* entries;
 }
 
-/** @param {string} key @param {number|string|Date|undefined} value */
+/**
+ * @param {string} key
+ * @param {number | string | Date | undefined} value
+ */
 function readMoment(key, value) {
   if (value === undefined) return undefined;
   const moment = typeof value === 'string' ? parseMoment(value, Date.now()) : Number(value);
@@ -112,7 +117,7 @@ function readMoment(key, value) {
   throw new NclustError('ERR_NCLUST_USAGE', `${key} is ${JSON.stringify(value)}; accepted: a Date, ${MOMENT_FORMS}.`);
 }
 
-/** @param {string|RegExp|undefined} grep */
+/** @param {string | RegExp | undefined} grep */
 function readPattern(grep) {
   if (grep instanceof RegExp) return { source: grep.source, flags: grep.flags.replace(/[^imsu]/g, '') };
   return grep === undefined ? undefined : readGrep(grep);
@@ -141,7 +146,7 @@ function readPattern(grep) {
  */
 export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
   const over = new AbortController();
-  /** @type {Client|null} */
+  /** @type {Client | null} */
   let client = null;
   let [isReady, isRead] = [false, false];
   /** @type {() => void} */
@@ -162,7 +167,7 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
     },
   });
   // Begins it. What comes first is kept for the first next().
-  /** @type {Promise<IteratorResult<T, undefined>>|null} */
+  /** @type {Promise<IteratorResult<T, undefined>> | null} */
   let first = take();
   first.catch(() => {});
 

@@ -4,11 +4,12 @@ import { checkKey, withKey } from '../shared/settings/settings.js';
 import { applyGiven, beginAgain, endApps, readTargets, startGiven } from './changes.js';
 import { createSubscription } from './follow.js';
 
-/** @typedef {import('./calls.js').CallOptions} CallOptions */
-/** @typedef {import('./calls.js').ChangeOptions} ChangeOptions */
-/** @typedef {import('./changes.js').Choice} Choice */
-/** @typedef {import('./changes.js').Targets} Targets */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { ShownSetting } from '../shared/settings/settings.js' */
+/** @import { Hello, LogEntry, Method, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { TriggerReply } from '../shared/wire/protocol.js' */
+/** @import { CallOptions, Calls, ChangeOptions } from './calls.js' */
+/** @import { Choice, Targets } from './changes.js' */
+/** @import { Beginning, LogWishes, Subscription } from './follow.js' */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
@@ -20,11 +21,11 @@ export class Nclust {
   #calls;
   #onWarning;
 
-  /** @type {Set<import('./follow.js').Subscription<any>>} */
+  /** @type {Set<Subscription<any>>} */
   #subscriptions = new Set();
 
   /**
-   * @param {import('./calls.js').Calls} calls
+   * @param {Calls} calls
    * @param {(sentence: string) => void} onWarning
    */
   constructor(calls, onWarning) {
@@ -36,12 +37,18 @@ export class Nclust {
     return this.#calls.home;
   }
 
-  /** @param {CallOptions} [o] @returns {Promise<import('../shared/wire/protocol.js').Hello>} */
+  /**
+   * @param {CallOptions} [o]
+   * @returns {Promise<Hello>}
+   */
   hello(o = {}) {
     return this.#calls.question('hello', o, (ask) => ask('hello'));
   }
 
-  /** @param {CallOptions} [o] @returns {Promise<number>}  How long the answer took, in ms. */
+  /**
+   * @param {CallOptions} [o]
+   * @returns {Promise<number>}  How long the answer took, in ms.
+   */
   ping(o = {}) {
     return this.#calls.question('ping', o, async (ask) => {
       const askedMono = performance.now();
@@ -50,84 +57,150 @@ export class Nclust {
     });
   }
 
-  /** @param {Targets} [targets] @param {CallOptions} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {Targets} [targets]
+   * @param {CallOptions} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   list(targets, o = {}) {
     return this.#calls.question('list', o, async (ask) => (await ask('list', targets === undefined ? {} : { targets: await readTargets(targets, ask) })).slots);
   }
 
-  /** @param {Targets} targets @param {CallOptions} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {Targets} targets
+   * @param {CallOptions} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   describe(targets, o = {}) {
     return this.#calls.question('describe', o, async (ask) => (await ask('list', { targets: await readTargets(targets, ask), detail: true })).slots);
   }
 
-  /** @param {string|number} target @param {CallOptions} [o] @returns {Promise<Record<string, string>>} */
+  /**
+   * @param {string | number} target
+   * @param {CallOptions} [o]
+   * @returns {Promise<Record<string, string>>}
+   */
   env(target, o = {}) {
     return this.#calls.question('env', o, async (ask) => (await ask('list', { targets: await readTargets(target, ask), detail: true })).slots[0]?.effectiveEnv ?? {});
   }
 
-  /** @param {unknown} what @param {ChangeOptions & Record<string, any>} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {unknown} what
+   * @param {ChangeOptions & Record<string, any>} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   start(what, o = {}) {
     const { timeoutMs, signal, wait, onProgress, ...words } = o;
     return this.#calls.call('start', { timeoutMs, signal, wait, onProgress }, (ask) => startGiven(ask, what, { ...words, onWarning: this.#onWarning }));
   }
 
-  /** @param {unknown} what @param {ChangeOptions & Choice} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {unknown} what
+   * @param {ChangeOptions & Choice} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   stop(what, o = {}) {
     return this.#calls.call('stop', o, (ask) => endApps(ask, 'stop', what, o));
   }
 
-  /** @param {unknown} what @param {ChangeOptions & Choice} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {unknown} what
+   * @param {ChangeOptions & Choice} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   delete(what, o = {}) {
     return this.#calls.call('delete', o, (ask) => endApps(ask, 'delete', what, o));
   }
 
-  /** @param {unknown} what @param {ChangeOptions & Choice & {updateEnv?: boolean}} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {unknown} what
+   * @param {ChangeOptions & Choice & { updateEnv?: boolean }} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   restart(what, o = {}) {
     return this.#calls.call('restart', o, (ask) => beginAgain(ask, 'restart', what, { ...o, onWarning: this.#onWarning }));
   }
 
-  /** @param {unknown} what @param {ChangeOptions & Choice & {updateEnv?: boolean}} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {unknown} what
+   * @param {ChangeOptions & Choice & { updateEnv?: boolean }} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   reload(what, o = {}) {
     return this.#calls.call('reload', o, (ask) => beginAgain(ask, 'reload', what, { ...o, onWarning: this.#onWarning }));
   }
 
-  /** @param {unknown} what @param {ChangeOptions & Choice & {prune?: boolean, updateEnv?: boolean, dryRun?: boolean}} [o] */
+  /**
+   * @param {unknown} what
+   * @param {ChangeOptions & Choice & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean }} [o]
+   */
   apply(what, o = {}) {
     return this.#calls.call('apply', o, (ask) => applyGiven(ask, what, { ...o, onWarning: this.#onWarning }));
   }
 
-  /** @param {string|number} target @param {string|number} instances @param {ChangeOptions} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {string | number} target
+   * @param {string | number} instances
+   * @param {ChangeOptions} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   scale(target, instances, o = {}) {
     return this.#calls.call('scale', o, async (ask) => (await ask('scale', { target: (await readTargets(target, ask))[0], instances: String(instances) })).slots);
   }
 
-  /** @param {Targets} targets @param {CallOptions} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {Targets} targets
+   * @param {CallOptions} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   reset(targets, o = {}) {
     return this.#calls.call('reset', o, async (ask) => (await ask('reset', { targets: await readTargets(targets, ask) })).slots);
   }
 
-  /** @param {Targets} targets @param {string|number} signal @param {CallOptions} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {Targets} targets
+   * @param {string | number} signal
+   * @param {CallOptions} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   signal(targets, signal, o = {}) {
     return this.#calls.call('signal', o, async (ask) => (await ask('signal', { targets: await readTargets(targets, ask), signal: String(signal) })).slots);
   }
 
-  /** @param {string|number} target @param {string} line @param {CallOptions} [o] */
+  /**
+   * @param {string | number} target
+   * @param {string} line
+   * @param {CallOptions} [o]
+   */
   send(target, line, o = {}) {
     return this.#calls.call('send', o, async (ask) => (await ask('sendInput', { target: (await readTargets(target, ask))[0], input: `${line}\n` })).slots);
   }
 
-  /** @param {Targets} targets @param {unknown} message @param {CallOptions} [o] */
+  /**
+   * @param {Targets} targets
+   * @param {unknown} message
+   * @param {CallOptions} [o]
+   */
   sendMessage(targets, message, o = {}) {
     return this.#calls.call('sendMessage', o, async (ask) => (await ask('sendMessage', { targets: await readTargets(targets, ask), message })).slots);
   }
 
-  /** @param {Targets} targets @param {string} action @param {unknown} [params] @param {CallOptions & {replyMs?: number}} [o] @returns {Promise<import('../shared/wire/protocol.js').TriggerReply[]>} */
+  /**
+   * @param {Targets} targets
+   * @param {string} action
+   * @param {unknown} [params]
+   * @param {CallOptions & { replyMs?: number }} [o]
+   * @returns {Promise<TriggerReply[]>}
+   */
   trigger(targets, action, params, o = {}) {
     const { replyMs } = o;
     return this.#calls.call('trigger', o, async (ask) => (await ask('trigger', { targets: await readTargets(targets, ask), action, params, ...(replyMs === undefined ? {} : { timeoutMs: replyMs }) })).replies);
   }
 
-  /** @param {string|number} target @param {CallOptions & {stop?: boolean}} [o] */
+  /**
+   * @param {string | number} target
+   * @param {CallOptions & { stop?: boolean }} [o]
+   */
   inspect(target, o = {}) {
     return this.#calls.call('inspect', o, async (ask) => {
       const { slot, url, was } = await ask('inspect', { target: (await readTargets(target, ask))[0], stop: o.stop === true });
@@ -135,17 +208,27 @@ export class Nclust {
     });
   }
 
-  /** @param {CallOptions & {force?: boolean}} [o] @returns {Promise<{file: string, apps: number}>} */
+  /**
+   * @param {CallOptions & { force?: boolean }} [o]
+   * @returns {Promise<{ file: string, apps: number }>}
+   */
   save(o = {}) {
     return this.#calls.call('save', o, (ask) => ask('save', { force: o.force === true }));
   }
 
-  /** @param {ChangeOptions} [o] @returns {Promise<SlotStatus[]>} */
+  /**
+   * @param {ChangeOptions} [o]
+   * @returns {Promise<SlotStatus[]>}
+   */
   resurrect(o = {}) {
     return this.#calls.call('resurrect', o, async (ask) => (await ask('resurrect')).slots);
   }
 
-  /** @param {Targets} [targets] @param {CallOptions} [o] @returns {Promise<{path: string, bytes: number}[]>} */
+  /**
+   * @param {Targets} [targets]
+   * @param {CallOptions} [o]
+   * @returns {Promise<{ path: string, bytes: number }[]>}
+   */
   flush(targets, o = {}) {
     return this.#calls.call('flush', o, async (ask) => (await ask('flush', targets === undefined ? {} : { targets: await readTargets(targets, ask) })).files);
   }
@@ -155,7 +238,11 @@ export class Nclust {
     return this.#calls.call('reloadLogs', o, async (ask) => void (await ask('reloadLogs')));
   }
 
-  /** @param {string|undefined} [key] @param {CallOptions} [o] @returns {Promise<import('../shared/settings/settings.js').ShownSetting[]>} */
+  /**
+   * @param {string | undefined} [key]
+   * @param {CallOptions} [o]
+   * @returns {Promise<ShownSetting[]>}
+   */
   get(key, o = {}) {
     return this.#calls.question('get', o, async (ask) => {
       if (key !== undefined) checkKey(key);
@@ -164,29 +251,44 @@ export class Nclust {
     });
   }
 
-  /** @param {string} key @param {string|number} value @param {CallOptions} [o] @returns {Promise<import('../shared/settings/settings.js').ShownSetting[]>} */
+  /**
+   * @param {string} key
+   * @param {string | number} value
+   * @param {CallOptions} [o]
+   * @returns {Promise<ShownSetting[]>}
+   */
   set(key, value, o = {}) {
     return this.#calls.call('set', o, async (ask) => withKey((await ask('set', { key, value: String(value) })).settings, key));
   }
 
-  /** @param {string} key @param {CallOptions} [o] @returns {Promise<import('../shared/settings/settings.js').ShownSetting[]>} */
+  /**
+   * @param {string} key
+   * @param {CallOptions} [o]
+   * @returns {Promise<ShownSetting[]>}
+   */
   unset(key, o = {}) {
     return this.#calls.call('unset', o, async (ask) => withKey((await ask('unset', { key })).settings, key));
   }
 
-  /** @param {ChangeOptions} [o] @returns {Promise<{slots: SlotStatus[], manager: import('../shared/wire/protocol.js').Hello}>}  The manager is that of this installation then. */
+  /**
+   * @param {ChangeOptions} [o]
+   * @returns {Promise<{ slots: SlotStatus[], manager: Hello }>}  The manager is that of this installation then.
+   */
   update(o = {}) {
     return this.#calls.call('update', o, (ask) => ask('update', { root: ROOT, node: process.execPath, nodeVersion: process.version }));
   }
 
-  /** @param {CallOptions} [o] @returns {Promise<{wasRunning: boolean}>} */
+  /**
+   * @param {CallOptions} [o]
+   * @returns {Promise<{ wasRunning: boolean }>}
+   */
   kill(o = {}) {
     return this.#calls.call('kill', o, (_, signal) => endManager(this.#calls.home, signal));
   }
 
   /**
-   * @param {{types?: string[], signal?: AbortSignal, onMissed?: (count: number|null) => void}} [o]
-   * @returns {import('./follow.js').Subscription<any>}
+   * @param {{ types?: string[], signal?: AbortSignal, onMissed?: (count: number | null) => void }} [o]
+   * @returns {Subscription<any>}
    */
   events({ types, signal, onMissed = () => {} } = {}) {
     return this.#follow(async function* follow(home, beginning) {
@@ -196,8 +298,8 @@ export class Nclust {
   }
 
   /**
-   * @param {import('./follow.js').LogWishes & {signal?: AbortSignal}} [o]
-   * @returns {import('./follow.js').Subscription<import('../shared/wire/protocol.js').LogEntry>}
+   * @param {LogWishes & { signal?: AbortSignal }} [o]
+   * @returns {Subscription<LogEntry>}
    */
   logs({ signal, ...wishes } = {}) {
     return this.#follow(async function* follow(home, beginning) {
@@ -208,14 +310,18 @@ export class Nclust {
 
   /**
    * Any method of docs/protocol.md.
-   * @param {import('../shared/wire/protocol.js').Method} method @param {Record<string, unknown>} [params] @param {ChangeOptions} [o]
+   * @param {Method} method
+   * @param {Record<string, unknown>} [params]
+   * @param {ChangeOptions} [o]
    * @returns {Promise<any>}
    */
   request(method, params = {}, o = {}) {
     return this.#calls.call('request', o, (ask) => ask(method, params));
   }
 
-  /** @returns {Promise<void>}  Idempotent. What is under way rejects with ERR_NCLUST_CLOSED; iterators end. */
+  /**
+   * @returns {Promise<void>}  Idempotent. What is under way rejects with ERR_NCLUST_CLOSED; iterators end.
+   */
   async close() {
     for (const subscription of this.#subscriptions) void subscription.return();
     this.#subscriptions.clear();
@@ -224,7 +330,7 @@ export class Nclust {
 
   /**
    * @template T
-   * @param {(home: string, o: import('./follow.js').Beginning) => AsyncGenerator<T, void, void>} follow
+   * @param {(home: string, o: Beginning) => AsyncGenerator<T, void, void>} follow
    * @param {AbortSignal} [signal]
    */
   #follow(follow, signal) {

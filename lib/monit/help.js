@@ -1,5 +1,9 @@
 import { put } from './screen.js';
 
+/** @import { Box } from './layout.js' */
+/** @import { Screen } from './screen.js' */
+/** @import { State } from './state.js' */
+
 /** Keys and what they do; a heading has no key. @type {[keys: string, does: string][]} */
 const HELP = [
   ['', 'The table'],
@@ -33,13 +37,17 @@ const KEY_COLUMNS = 17;
 /**
  * The page of the keys, its sentences broken into lines.
  * @param {number} width
- * @returns {{keys: string, does: string}[]}  A heading has no `does`; the second line of a sentence has no `keys`.
+ * @returns {{ keys: string, does: string }[]}  A heading has no `does`; the second line of a sentence has no `keys`.
  */
 export function helpLines(width) {
   return HELP.flatMap(([keys, does]) => (keys === '' ? [{ keys: does, does: '' }] : broken(does, Math.max(20, width - KEY_COLUMNS - 4)).map((line, at) => ({ keys: at === 0 ? keys : '', does: line }))));
 }
 
-/** @param {string} text @param {number} width @returns {string[]} */
+/**
+ * @param {string} text
+ * @param {number} width
+ * @returns {string[]}
+ */
 function broken(text, width) {
   /** @type {string[]} */
   const lines = [''];
@@ -52,9 +60,9 @@ function broken(text, width) {
 }
 
 /**
- * @param {import('./screen.js').Screen} screen
- * @param {import('./layout.js').Box} box
- * @param {import('./state.js').State} state
+ * @param {Screen} screen
+ * @param {Box} box
+ * @param {State} state
  */
 export function drawHelp(screen, box, { helpTop }) {
   for (const [at, { keys, does }] of helpLines(box.width).slice(helpTop, helpTop + box.height).entries()) {

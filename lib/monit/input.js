@@ -7,7 +7,7 @@ import { rowsOf, selectedRow, SORT_FIELDS } from './rows.js';
 /** @import { Row } from './rows.js' */
 /** @import { Ask, Effect, State } from './state.js' */
 
-/** @typedef {{state: State, effects: Effect[]}} Step */
+/** @typedef {{ state: State, effects: Effect[] }} Step */
 
 /**
  * What a key does: it goes to the question, the text that is being typed, or the page.
@@ -28,18 +28,31 @@ export function onKey(state, key) {
   return onTableKey(state, key);
 }
 
-/** @param {State} state @returns {Step} */
+/**
+ * @param {State} state
+ * @returns {Step}
+ */
 function only(state) {
   return { state, effects: [] };
 }
 
-/** Only "y" is a yes. @param {State} state @param {NonNullable<State['question']>} question @param {Key} key @returns {Step} */
+/**
+ * Only "y" is a yes.
+ * @param {State} state
+ * @param {NonNullable<State['question']>} question
+ * @param {Key} key
+ * @returns {Step}
+ */
 function onAnswer(state, { ask }, { name }) {
   if (name === 'y' || name === 'Y') return { state: say({ ...state, question: null }, `${ask.doing} ...`, 'yellow'), effects: [ask] };
   return only({ ...state, question: null, notice: null });
 }
 
-/** @param {State} state @param {Key} key @returns {State} */
+/**
+ * @param {State} state
+ * @param {Key} key
+ * @returns {State}
+ */
 function onHelpKey(state, { name }) {
   const by = Object.hasOwn(HELP_MOVES, name) ? HELP_MOVES[name] : null;
   if (by === null) return { ...state, page: 'table' };
@@ -50,7 +63,11 @@ function onHelpKey(state, { name }) {
 /** @type {Record<string, number>} */
 const HELP_MOVES = { down: 1, j: 1, up: -1, k: -1, pagedown: 10, ' ': 10, pageup: -10 };
 
-/** @param {State} state @param {Key} key @returns {Step} */
+/**
+ * @param {State} state
+ * @param {Key} key
+ * @returns {Step}
+ */
 function onTableKey(state, { name }) {
   if (name in MOVES) return only(move(state, MOVES[name](state)));
   const ask = askFor(state, name);
@@ -71,7 +88,11 @@ function pageOf(state) {
   return Math.max(1, boxesOf(state.size).table.height - 1);
 }
 
-/** @param {State} state @param {number} by @returns {State} */
+/**
+ * @param {State} state
+ * @param {number} by
+ * @returns {State}
+ */
 function move(state, by) {
   const rows = rowsOf(state);
   const at = Math.max(0, Math.min(rows.length - 1, state.at + by));
@@ -94,7 +115,11 @@ const KEYS = {
   l: (state) => ({ ...state, page: 'logs', logs: { ...state.logs, bottomSeq: null, left: 0 } }),
 };
 
-/** @param {State} state @param {boolean|null} isWanted  Null: the other way. @returns {State} */
+/**
+ * @param {State} state
+ * @param {boolean | null} isWanted  Null: the other way.
+ * @returns {State}
+ */
 function expand(state, isWanted) {
   const row = selectedRow(state);
   const name = row?.app?.name ?? row?.worker?.name;
@@ -107,7 +132,10 @@ function expand(state, isWanted) {
   return { ...state, flipped, selected: app.key };
 }
 
-/** @param {State} state @returns {State} */
+/**
+ * @param {State} state
+ * @returns {State}
+ */
 function expandAll(state) {
   const apps = rowsOf(state).filter(({ app, worker }) => app && !worker);
   const isWanted = apps.some(({ isExpanded }) => !isExpanded);
@@ -132,7 +160,11 @@ function onInputKey(state, input, { name, text }) {
   return { ...(input.kind === 'filter' ? applied(state, after) : state), input: after };
 }
 
-/** @param {string} before @param {string} name @param {string|undefined} text */
+/**
+ * @param {string} before
+ * @param {string} name
+ * @param {string | undefined} text
+ */
 function edited(before, name, text) {
   if (name === 'backspace') return [...before].slice(0, -1).join('');
   if (name === 'clear') return '';
@@ -140,13 +172,21 @@ function edited(before, name, text) {
   return text === undefined ? before : `${before}${text.replace(/[\u0000-\u001f\u007f]+/g, ' ')}`.slice(0, INPUT_MAX_CHARS);
 }
 
-/** @param {State} state @param {NonNullable<State['input']>} input @returns {State} */
+/**
+ * @param {State} state
+ * @param {NonNullable<State['input']>} input
+ * @returns {State}
+ */
 function applied(state, { kind, text }) {
   if (kind === 'filter') return { ...state, filter: text };
   return { ...state, logs: { ...state.logs, [kind]: text } };
 }
 
-/** @param {State} state @param {NonNullable<State['input']>} input @returns {State} */
+/**
+ * @param {State} state
+ * @param {NonNullable<State['input']>} input
+ * @returns {State}
+ */
 function done(state, input) {
   const after = applied(state, input);
   if (input.kind !== 'search' || input.text === '') return after;
@@ -186,21 +226,34 @@ function onLogKey(state, { name }) {
   }
 }
 
-/** @param {State} state @returns {State} */
+/**
+ * @param {State} state
+ * @returns {State}
+ */
 function closed(state) {
   return { ...state, page: 'table', logs: { ...state.logs, search: '', grep: '', bottomSeq: null, left: 0 } };
 }
 
-/** @param {State} state @param {'older'|'newer'} direction @param {number} height @returns {State} */
+/**
+ * @param {State} state
+ * @param {'older' | 'newer'} direction
+ * @param {number} height
+ * @returns {State}
+ */
 function found(state, direction, height) {
   if (state.logs.search === '') return say(state, 'Type / and what to look for', 'yellow');
   const logs = findLine(state.logs, direction, height);
   return logs ? { ...state, logs } : say(state, `No ${direction} line has "${state.logs.search}"`, 'yellow');
 }
 
-/** @typedef {{ask: Ask, question?: string, refusal?: undefined} | {refusal: string, ask?: undefined, question?: undefined}} Asked */
+/**
+ * @typedef {{ ask: Ask, question?: string, refusal?: undefined } | { refusal: string, ask?: undefined, question?: undefined }} Asked
+ */
 
-/** By key; what takes something away is asked about first. @type {Record<string, 'restart'|'reload'|'stop'|'more'|'fewer'>} */
+/**
+ * By key; what takes something away is asked about first.
+ * @type {Record<string, 'restart' | 'reload' | 'stop' | 'more' | 'fewer'>}
+ */
 const ACTIONS = { r: 'reload', R: 'restart', s: 'stop', '+': 'more', '=': 'more', '-': 'fewer' };
 
 const WORDS = { restart: ['Restart', 'Restarting', 'Restarted'], reload: ['Reload', 'Reloading', 'Reloaded'], stop: ['Stop', 'Stopping', 'Stopped'] };
@@ -209,7 +262,7 @@ const WORDS = { restart: ['Restart', 'Restarting', 'Restarted'], reload: ['Reloa
  * What a key asks of the manager for the selected row.
  * @param {State} state
  * @param {string} name  Of the key.
- * @returns {Asked|null}  Null: nothing.
+ * @returns {Asked | null}  Null: nothing.
  */
 function askFor(state, name) {
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : null;
@@ -224,7 +277,11 @@ function askFor(state, name) {
   return { question: `${verb} ${what}?`, ask: { type: 'ask', method: action, params: { targets: [target] }, doing: `${doing} ${what}`, done: `${done} ${what}` } };
 }
 
-/** @param {Row} row @param {'more'|'fewer'} action @returns {Asked} */
+/**
+ * @param {Row} row
+ * @param {'more' | 'fewer'} action
+ * @returns {Asked}
+ */
 function scale(row, action) {
   const target = row.app?.name ?? row.worker?.name ?? '';
   const what = `"${target}"`;
@@ -243,7 +300,7 @@ function describe({ app, worker, workers }) {
  * A name comes before an id in the manager's eyes: an id that is a name too would mean something else.
  * @param {Pick<State, 'sample'>} state
  * @param {Row} row
- * @returns {string|null}
+ * @returns {string | null}
  */
 function targetOf({ sample }, { app, worker }) {
   const target = app ? app.name : String(worker?.id);

@@ -1,4 +1,4 @@
-/** @typedef {{name: string, text?: string}} Key  `text`: what it types, or what was pasted. */
+/** @typedef {{ name: string, text?: string }} Key  `text`: what it types, or what was pasted. */
 
 /** What terminals send for a key, behind "ESC [" or "ESC O". @type {Record<string, string>} */
 const SEQUENCES = {
@@ -17,7 +17,7 @@ const PASTE_MAX_CHARS = 64 * 1024;
 
 /**
  * Bytes of a terminal as keys. A sequence may come in parts: over ssh it does.
- * @returns {{push: (text: string) => Key[], flush: () => Key[], isWaiting: () => boolean}}  `isWaiting`: for the rest of a sequence; flush() gives up on it.
+ * @returns {{ push: (text: string) => Key[], flush: () => Key[], isWaiting: () => boolean }}  `isWaiting`: for the rest of a sequence; flush() gives up on it.
  */
 export function createKeyReader() {
   let rest = '';
@@ -48,7 +48,7 @@ export function createKeyReader() {
 /**
  * @param {string} text
  * @param {boolean} isLast  Nothing will come behind it.
- * @returns {{length: number, key: Key|null}|null}  Null: its end is not there yet.
+ * @returns {{ length: number, key: Key | null } | null}  Null: its end is not there yet.
  */
 function takeKey(text, isLast) {
   if (text[0] !== '\u001b') {
@@ -71,7 +71,10 @@ function takePaste(text) {
   return { length: end + PASTE_END.length, key: { name: 'paste', text: text.slice(PASTE_BEGIN.length, end) } };
 }
 
-/** @param {string} sequence  With modifiers, "1;5A", it is the same key. @returns {Key|null} */
+/**
+ * @param {string} sequence  With modifiers, "1;5A", it is the same key.
+ * @returns {Key | null}
+ */
 function named(sequence) {
   const name = SEQUENCES[sequence] ?? SEQUENCES[sequence.replace(/^1;\d+(?=[A-Z]$)/, '')] ?? SEQUENCES[sequence.replace(/;\d+(?=~$)/, '')];
   return name ? { name } : null;

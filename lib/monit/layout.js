@@ -1,6 +1,8 @@
 /** @import { Size } from './screen.js' */
 
-/** @typedef {{x: number, y: number, width: number, height: number}} Box  Of height 0: not shown. */
+/**
+ * @typedef {{ x: number, y: number, width: number, height: number }} Box  Of height 0: not shown.
+ */
 
 /**
  * @typedef {object} Boxes
@@ -40,7 +42,10 @@ export function boxesOf({ columns, rows }) {
   return { ...frame, table: { x: 0, y: 1, width: table, height: body }, ...detail({ x: table + 1, y: 1, width: columns - table - 1, height: body }) };
 }
 
-/** @param {Box} box @returns {Pick<Boxes, 'title'|'numbers'|'charts'|'panel'|'second'>} */
+/**
+ * @param {Box} box
+ * @returns {Pick<Boxes, 'title' | 'numbers' | 'charts' | 'panel' | 'second'>}
+ */
 function detail({ x, y, width, height }) {
   let top = y;
   const take = (/** @type {number} */ wanted) => {

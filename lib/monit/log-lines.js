@@ -5,9 +5,12 @@ import { NclustError } from '../shared/errors.js';
 
 /** @import { Client } from '../client/client.js' */
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
+/** @import { Wishes } from './source.js' */
 /** @import { MonitEvent } from './state.js' */
 
-/** @typedef {{seq: number, id: number, name: string, text: string, isErr: boolean, atMs: number|null}} LogLine */
+/**
+ * @typedef {{ seq: number, id: number, name: string, text: string, isErr: boolean, atMs: number | null }} LogLine
+ */
 
 /**
  * @typedef {object} LogLines
@@ -15,7 +18,7 @@ import { NclustError } from '../shared/errors.js';
  * @property {LogLine[]} lines  Oldest first, at most LINES_MAX.
  * @property {number} nextSeq
  * @property {number} missed  Lines that came too fast to be shown.
- * @property {number|null} bottomSeq  The last line that is shown. Null: it follows.
+ * @property {number | null} bottomSeq  The last line that is shown. Null: it follows.
  * @property {number} left  Columns that are scrolled away.
  * @property {string} search  What is marked.
  * @property {string} grep  What the manager filters by.
@@ -38,7 +41,11 @@ export function appendLines(logs, entries) {
   return { ...logs, lines: [...logs.lines, ...added].slice(-LINES_MAX), nextSeq: logs.nextSeq + entries.length };
 }
 
-/** @param {LogEntry} entry @param {number} seq @returns {LogLine} */
+/**
+ * @param {LogEntry} entry
+ * @param {number} seq
+ * @returns {LogLine}
+ */
 function lineOf({ id, name, stream, line, atMs }, seq) {
   const text = plainText(line.slice(0, LINE_MAX_CHARS)).replaceAll('\t', '  ');
   return { seq, id, name, text, isErr: stream === 'err', atMs };
@@ -74,9 +81,9 @@ export function scrollLines(logs, by, height) {
 /**
  * Goes to the next line with what is looked for.
  * @param {LogLines} logs
- * @param {'older'|'newer'} direction
+ * @param {'older' | 'newer'} direction
  * @param {number} height
- * @returns {LogLines|null}  Null: there is none.
+ * @returns {LogLines | null}  Null: there is none.
  */
 export function findLine(logs, direction, height) {
   if (logs.search === '') return null;
@@ -105,9 +112,9 @@ const AGAIN_MS = 1_000;
 
 /**
  * Follows the logs that are wished for, over the death of a manager.
- * @param {NonNullable<import('./source.js').Wishes['logs']>} wish
+ * @param {NonNullable<Wishes['logs']>} wish
  * @param {object} o
- * @param {() => Promise<Client|null>} o.open
+ * @param {() => Promise<Client | null>} o.open
  * @param {(event: MonitEvent) => void} o.dispatch
  * @param {AbortSignal} o.signal
  * @returns {() => void}  Ends it.
@@ -115,7 +122,7 @@ const AGAIN_MS = 1_000;
 export function followLog({ key, request }, { open, dispatch, signal }) {
   const stop = new AbortController();
   const ends = AbortSignal.any([signal, stop.signal]);
-  /** @type {Client|null} */
+  /** @type {Client | null} */
   let client = null;
 
   async function readOnce() {

@@ -4,6 +4,10 @@ import { wishesOf } from './source.js';
 import { firstState, step } from './state.js';
 import { view } from './view.js';
 
+/** @import { ColourLevel } from '../render/paint.js' */
+/** @import { Key } from './keys.js' */
+/** @import { Screen } from './screen.js' */
+/** @import { Wishes } from './source.js' */
 /** @import { Ask, MonitEvent, State } from './state.js' */
 /** @import { Terminal } from './terminal.js' */
 
@@ -11,7 +15,7 @@ import { view } from './view.js';
  * Where the figures come from, and who does what is asked. Each tells what it has through `dispatch`.
  * @typedef {object} Source
  * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Until close(). Rejects when there is no going on.
- * @property {(wishes: import('./source.js').Wishes) => void} follow
+ * @property {(wishes: Wishes) => void} follow
  * @property {(ask: Ask) => void} ask
  * @property {() => Promise<void>} close  Idempotent.
  */
@@ -32,7 +36,7 @@ const SECOND_MS = 1_000;
  * @param {object} o
  * @param {Terminal} o.terminal
  * @param {Source} o.source
- * @param {import('../render/paint.js').ColourLevel} o.colourLevel
+ * @param {ColourLevel} o.colourLevel
  * @param {string} [o.marks]  Of the charts.
  * @param {(listener: () => void) => () => void} o.onStop  Something wants it to end.
  * @param {() => void} o.suspend  Stops this process, until it is continued.
@@ -44,7 +48,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
   const keys = createKeyReader();
   /** @type {State} */
   let state = firstState(terminal.size(), now());
-  /** @type {import('./screen.js').Screen|null} */
+  /** @type {Screen | null} */
   let shown = null;
   let isDone = false;
   let finish = () => {};
@@ -85,7 +89,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
     suspend();
   }
 
-  /** @param {import('./keys.js').Key[]} pressed */
+  /** @param {Key[]} pressed */
   function press(pressed) {
     for (const key of pressed) dispatch({ type: 'key', key });
   }
@@ -123,7 +127,10 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
   }
 }
 
-/** After Ctrl-Z, or a SIGSTOP of somebody's. @param {() => void} listener */
+/**
+ * After Ctrl-Z, or a SIGSTOP of somebody's.
+ * @param {() => void} listener
+ */
 function onContinue(listener) {
   process.on('SIGCONT', listener);
   return () => void process.off('SIGCONT', listener);
@@ -131,7 +138,7 @@ function onContinue(listener) {
 
 /** @param {() => void} due */
 function createTimer(due) {
-  /** @type {NodeJS.Timeout|null} */
+  /** @type {NodeJS.Timeout | null} */
   let timer = null;
   const end = () => {
     if (timer) clearTimeout(timer);

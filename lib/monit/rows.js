@@ -2,14 +2,15 @@ import { needsAttention } from '../render/slots.js';
 import { appKey, workerKey } from './trends.js';
 
 /** @import { AppSample, MetricsSample, WorkerSample } from '../shared/metrics.js' */
+/** @import { ShownStatus } from '../shared/wire/protocol.js' */
 /** @import { SortField, State } from './state.js' */
 
 /**
  * A line of the table. An app of one worker is one row, and both are in it.
  * @typedef {object} Row
  * @property {string} key
- * @property {AppSample|null} app  Null: a worker beneath its app.
- * @property {WorkerSample|null} worker  Null: an app of several.
+ * @property {AppSample | null} app  Null: a worker beneath its app.
+ * @property {WorkerSample | null} worker  Null: an app of several.
  * @property {WorkerSample[]} workers  It is about these.
  * @property {boolean} isExpanded
  */
@@ -17,7 +18,7 @@ import { appKey, workerKey } from './trends.js';
 /** Apps of more workers are shown without them, until somebody asks. */
 const SHOWN_WORKERS = 8;
 
-/** @type {Record<SortField, ((of: AppSample|WorkerSample) => number)|null>} */
+/** @type {Record<SortField, ((of: AppSample | WorkerSample) => number) | null>} */
 const ORDERS = {
   name: null,
   cpu: ({ cpu }) => -cpu,
@@ -29,7 +30,7 @@ const ORDERS = {
 export const SORT_FIELDS = /** @type {SortField[]} */ (Object.keys(ORDERS));
 
 /**
- * @param {Pick<State, 'sample'|'filter'|'sort'|'flipped'>} state
+ * @param {Pick<State, 'sample' | 'filter' | 'sort' | 'flipped'>} state
  * @returns {Row[]}
  */
 export function rowsOf({ sample, filter, sort, flipped }) {
@@ -48,7 +49,10 @@ export function rowsOf({ sample, filter, sort, flipped }) {
   });
 }
 
-/** @param {number} workers @param {boolean} isFlipped */
+/**
+ * @param {number} workers
+ * @param {boolean} isFlipped
+ */
 function isOpen(workers, isFlipped) {
   return workers <= SHOWN_WORKERS !== isFlipped;
 }
@@ -67,12 +71,19 @@ export function placeSelection(state) {
   return selected === state.selected && at === state.at ? state : { ...state, selected, at };
 }
 
-/** @param {State} state @returns {Row|null} */
+/**
+ * @param {State} state
+ * @returns {Row | null}
+ */
 export function selectedRow(state) {
   return rowsOf(state).find(({ key }) => key === state.selected) ?? null;
 }
 
-/** How an app is: the worst of its workers. @param {WorkerSample[]} workers @returns {import('../shared/wire/protocol.js').ShownStatus} */
+/**
+ * How an app is: the worst of its workers.
+ * @param {WorkerSample[]} workers
+ * @returns {ShownStatus}
+ */
 export function statusOf(workers) {
   return SEVERITY.find((status) => workers.some((worker) => worker.status === status)) ?? 'stopped';
 }
@@ -99,24 +110,30 @@ function byApp({ workers }) {
 /** @param {State['sort']} sort */
 function orderOf({ field, isReversed }) {
   const value = ORDERS[field];
-  return (/** @type {AppSample|WorkerSample} */ a, /** @type {AppSample|WorkerSample} */ b) => {
+  return (/** @type {AppSample | WorkerSample} */ a, /** @type {AppSample | WorkerSample} */ b) => {
     const byField = value ? value(a) - value(b) : compare(a.name, b.name) || idOf(a) - idOf(b);
     return (isReversed ? -byField : byField) || compare(a.name, b.name) || idOf(a) - idOf(b);
   };
 }
 
-/** @param {AppSample|WorkerSample} of */
+/** @param {AppSample | WorkerSample} of */
 function idOf(of) {
   return 'id' in of ? of.id : 0;
 }
 
-/** @param {string} a @param {string} b */
+/**
+ * @param {string} a
+ * @param {string} b
+ */
 function compare(a, b) {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
 
-/** @param {string[]} texts @param {string} filter */
+/**
+ * @param {string[]} texts
+ * @param {string} filter
+ */
 function includes(texts, filter) {
   return filter === '' || texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()));
 }

@@ -2,6 +2,8 @@ import { CLEAR_SCREEN, moveTo } from '../render/cursor.js';
 import { createPaint } from '../render/paint.js';
 import { isPlain, oneLine, textWidth } from '../render/text.js';
 
+/** @import { ColourLevel, Style } from '../render/paint.js' */
+
 /**
  * What a terminal shows, cell by cell. The second cell of a wide character is empty.
  * @typedef {object} Screen
@@ -11,7 +13,7 @@ import { isPlain, oneLine, textWidth } from '../render/text.js';
  * @property {string[]} styles  Names with spaces between them: "bold red". Empty: none.
  */
 
-/** @typedef {{columns: number, rows: number}} Size */
+/** @typedef {{ columns: number, rows: number }} Size */
 
 /**
  * @param {Size} size
@@ -24,7 +26,7 @@ export function createScreen({ columns, rows }) {
 /**
  * Writes a text into one row; what does not fit is cut off. Control characters become "?".
  * @param {Screen} screen
- * @param {{x: number, y: number, text: string, style?: string, width?: number}} o  `width`: how many columns it may take. Default: up to the edge.
+ * @param {{ x: number, y: number, text: string, style?: string, width?: number }} o  `width`: how many columns it may take. Default: up to the edge.
  * @returns {number}  The column behind it.
  */
 export function put(screen, { x, y, text, style = '', width = Infinity }) {
@@ -57,7 +59,7 @@ const JOINERS_AND_VARIANTS = /[\u200b-\u200d\ufe00-\ufe0f]/;
 /**
  * Gives a stretch of a row another style, or more of it.
  * @param {Screen} screen
- * @param {{x: number, y: number, width: number, style: string}} o
+ * @param {{ x: number, y: number, width: number, style: string }} o
  */
 export function restyle(screen, { x, y, width, style }) {
   if (y < 0 || y >= screen.rows) return;
@@ -69,7 +71,7 @@ const JUMP_CELLS = 5;
 
 /**
  * What makes a terminal that shows one screen show another: only the cells that differ.
- * @param {Screen|null} before  Null: it is not known what is shown. Of another size: the same.
+ * @param {Screen | null} before  Null: it is not known what is shown. Of another size: the same.
  * @param {Screen} after
  * @param {(style: string, text: string) => string} paint
  * @returns {string}  Empty when nothing has changed.
@@ -106,14 +108,23 @@ export function difference(before, after, paint) {
   return pieces.join('');
 }
 
-/** @param {Screen} before @param {Screen} after @param {number} at */
+/**
+ * @param {Screen} before
+ * @param {Screen} after
+ * @param {number} at
+ */
 function differs(before, after, at) {
   if (before.texts[at] !== after.texts[at] || before.styles[at] !== after.styles[at]) return true;
   // Half of a wide character cannot change alone.
   return after.texts[at + 1] === '' && before.texts[at + 1] !== '';
 }
 
-/** @param {Screen} after @param {number} cursor @param {number} at @param {string} style */
+/**
+ * @param {Screen} after
+ * @param {number} cursor
+ * @param {number} at
+ * @param {string} style
+ */
 function canFill(after, cursor, at, style) {
   if (cursor === -1 || at - cursor > JUMP_CELLS) return false;
   for (let between = cursor; between < at; between += 1) if (!/^[ -~]$/.test(after.texts[between]) || after.styles[between] !== style) return false;
@@ -124,11 +135,11 @@ function canFill(after, cursor, at, style) {
 const WITHOUT_COLOURS = ['bold', 'inverse', 'reset'];
 
 /**
- * @param {import('../render/paint.js').ColourLevel} level
+ * @param {ColourLevel} level
  * @returns {(style: string, text: string) => string}  Paints a text in a style of the screen: names with spaces between them, "bold red".
  */
 export function createPalette(level) {
   const paint = createPaint(level === 0 ? 1 : level);
   const isShown = (/** @type {string} */ name) => name !== '' && (level > 0 || WITHOUT_COLOURS.includes(name));
-  return (style, text) => style.split(' ').filter(isShown).reduce((painted, name) => paint(/** @type {import('../render/paint.js').Style} */ (name), painted), text);
+  return (style, text) => style.split(' ').filter(isShown).reduce((painted, name) => paint(/** @type {Style} */ (name), painted), text);
 }

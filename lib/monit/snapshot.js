@@ -3,14 +3,15 @@ import { LAST_BRANCH, renderTable } from '../render/table.js';
 import { rowsOf, statusOf } from './rows.js';
 import { bytes, count, delay, rate } from './view-table.js';
 
+/** @import { View } from '../render/slots.js' */
 /** @import { MetricsSample } from '../shared/metrics.js' */
 
 const HEAD = ['id', 'name', 'pid', 'up', 'status', 'cpu', 'mem', 'heap', 'loop p99', 'req/s', 'p99', '5xx/s', 'conns', 'fds', '↺'];
 
 /**
  * What stands at one moment, for files and pipes: all workers under their apps.
- * @param {{sample: MetricsSample|null}} data  Null: it was shown live.
- * @param {import('../render/slots.js').View} view
+ * @param {{ sample: MetricsSample | null }} data  Null: it was shown live.
+ * @param {View} view
  * @returns {string}
  */
 export function renderSnapshot({ sample }, { paint, columns }) {

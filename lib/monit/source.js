@@ -30,7 +30,7 @@ export function createSource(home) {
   let dispatch = () => {};
   /** @type {Set<Client>} */
   const clients = new Set();
-  /** @type {{key: string, end: () => void}|null} */
+  /** @type {{ key: string, end: () => void } | null} */
   let log = null;
   let trend = '';
 
@@ -40,7 +40,7 @@ export function createSource(home) {
    * A client for one purpose.
    * @template T
    * @param {(client: Client) => Promise<T>} use
-   * @returns {Promise<T|null>}  Null: there is no manager.
+   * @returns {Promise<T | null>}  Null: there is no manager.
    */
   async function withClient(use) {
     const client = await open();
@@ -141,8 +141,8 @@ const LINES_OF_GREP = 1_000;
 /**
  * What has to be followed for what is shown. The loop compares it with what it follows.
  * @typedef {object} Wishes
- * @property {{key: string, request: {targets: string[], lines: number, follow: true, grep?: {source: string, flags: string}}}|null} logs
- * @property {{key: string, targets: string[], stepMs: number, points: number, turn: number}|null} trend  Whose history the charts need. `turn`: with another one it is needed anew.
+ * @property {{ key: string, request: { targets: string[], lines: number, follow: true, grep?: { source: string, flags: string } } } | null} logs
+ * @property {{ key: string, targets: string[], stepMs: number, points: number, turn: number } | null} trend  Whose history the charts need. `turn`: with another one it is needed anew.
  */
 
 /**

@@ -3,40 +3,43 @@ import { appendLines } from './log-lines.js';
 import { addSample, beginTrend, withHistory } from './trends.js';
 import { placeSelection } from './rows.js';
 
+/** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { MetricsHistory, MetricsSample } from '../shared/metrics.js' */
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
-/** @import { LoggedEvent } from '../shared/event-log.js' */
-/** @import { Size } from './screen.js' */
 /** @import { Key } from './keys.js' */
-/** @import { Trend } from './trends.js' */
 /** @import { LogLines } from './log-lines.js' */
+/** @import { Size } from './screen.js' */
+/** @import { Span, Trend } from './trends.js' */
 
-/** @typedef {'name'|'cpu'|'memory'|'requests'|'restarts'} SortField */
+/** @typedef {'name' | 'cpu' | 'memory' | 'requests' | 'restarts'} SortField */
 
-/** What is asked of the manager. @typedef {{type: 'ask', method: 'restart'|'reload'|'stop'|'scale', params: Record<string, unknown>, doing: string, done: string}} Ask */
+/**
+ * What is asked of the manager.
+ * @typedef {{ type: 'ask', method: 'restart' | 'reload' | 'stop' | 'scale', params: Record<string, unknown>, doing: string, done: string }} Ask
+ */
 
-/** @typedef {Ask | {type: 'quit'} | {type: 'suspend'} | {type: 'redraw'}} Effect */
+/** @typedef {Ask | { type: 'quit' } | { type: 'suspend' } | { type: 'redraw' }} Effect */
 
 /**
  * Everything that decides what is seen.
  * @typedef {object} State
  * @property {Size} size
  * @property {number} nowMs
- * @property {'table'|'logs'|'help'} page
- * @property {'logs'|'events'} panel  What is shown first beneath the table where there is no room for both.
- * @property {MetricsSample|null} sample
- * @property {{isThere: boolean, sinceMs: number, words: string}} manager
- * @property {Map<string, (number|null)[]>} sparks  The CPU of each row.
- * @property {Trend|null} trend  Of the selected row.
- * @property {import('./trends.js').Span} span  Of the charts.
- * @property {string|null} selected  The key of a row.
+ * @property {'table' | 'logs' | 'help'} page
+ * @property {'logs' | 'events'} panel  What is shown first beneath the table where there is no room for both.
+ * @property {MetricsSample | null} sample
+ * @property {{ isThere: boolean, sinceMs: number, words: string }} manager
+ * @property {Map<string, (number | null)[]>} sparks  The CPU of each row.
+ * @property {Trend | null} trend  Of the selected row.
+ * @property {Span} span  Of the charts.
+ * @property {string | null} selected  The key of a row.
  * @property {number} at  Where it was the last time, to stay there when it goes.
  * @property {Set<string>} flipped  Apps whose workers are shown, or hidden, against the rule.
  * @property {string} filter
- * @property {{field: SortField, isReversed: boolean}} sort
- * @property {{kind: 'filter'|'search'|'grep', text: string, before: string}|null} input  What is being typed.
- * @property {{text: string, ask: Ask}|null} question
- * @property {{text: string, style: string, untilMs: number}|null} notice
+ * @property {{ field: SortField, isReversed: boolean }} sort
+ * @property {{ kind: 'filter' | 'search' | 'grep', text: string, before: string } | null} input  What is being typed.
+ * @property {{ text: string, ask: Ask } | null} question
+ * @property {{ text: string, style: string, untilMs: number } | null} notice
  * @property {LogLines} logs
  * @property {LoggedEvent[]} events
  * @property {number} helpTop
@@ -69,7 +72,7 @@ export function firstState(size, nowMs) {
  * What an event makes of a state. Pure: what has to be done besides is in the effects.
  * @param {State} state
  * @param {MonitEvent} event
- * @returns {{state: State, effects: Effect[]}}
+ * @returns {{ state: State, effects: Effect[] }}
  */
 export function step(state, event) {
   if (event.type === 'key') {
@@ -81,7 +84,7 @@ export function step(state, event) {
 
 /**
  * @param {State} state
- * @param {Exclude<MonitEvent, {type: 'key'}>} event
+ * @param {Exclude<MonitEvent, { type: 'key' }>} event
  * @returns {State}
  */
 function stepQuietly(state, event) {
@@ -101,7 +104,10 @@ function stepQuietly(state, event) {
   }
 }
 
-/** @param {State} state @returns {State} */
+/**
+ * @param {State} state
+ * @returns {State}
+ */
 function found(state) {
   return state.manager.isThere ? state : { ...state, manager: { isThere: true, sinceMs: state.nowMs, words: '' } };
 }

@@ -1,6 +1,7 @@
 import { write, writeSync } from 'node:fs';
 import { createPaint } from '../render/paint.js';
 
+/** @import { ReadStream, WriteStream } from 'node:tty' */
 /** @import { Size } from './screen.js' */
 
 /**
@@ -23,14 +24,14 @@ const CLOSE = createPaint(1)('reset', '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[
 /**
  * The terminal of this process.
  * @param {object} o
- * @param {import('node:tty').ReadStream} o.input
- * @param {import('node:tty').WriteStream} o.output
+ * @param {ReadStream} o.input
+ * @param {WriteStream} o.output
  * @returns {Terminal}
  */
 export function createTerminal({ input, output }) {
-  const { fd } = /** @type {import('node:tty').WriteStream & {fd: number}} */ (output);
+  const { fd } = /** @type {WriteStream & { fd: number }} */ (output);
   let isOpen = false;
-  /** What the terminal has not taken yet. @type {Buffer|null} */
+  /** What the terminal has not taken yet. @type {Buffer | null} */
   let left = null;
   let isWriting = false;
 
@@ -99,7 +100,10 @@ const ENDS = ['end', 'error', 'close'];
 
 const GONE = ['EIO', 'EBADF', 'ENOTTY', 'EPIPE'];
 
-/** @param {number} fd @param {string} text */
+/**
+ * @param {number} fd
+ * @param {string} text
+ */
 function writeNow(fd, text) {
   try {
     writeSync(fd, text);

@@ -1,32 +1,39 @@
-/** @import { AppSample, MetricsHistory, MetricsSample, SeriesName, WorkerSample } from '../shared/metrics.js' */
+/** @import { AppSample, MetricsHistory, MetricsSample, SeriesName } from '../shared/metrics.js' */
+/** @import { WorkerSample } from '../shared/metrics.js' */
 /** @import { State } from './state.js' */
 
-/** @typedef {(number|null)[]} Points  Oldest first. */
+/** @typedef {(number | null)[]} Points  Oldest first. */
 
 /** What the charts show. */
 export const SHOWN = /** @type {const} */ (['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS']);
 
 /** @typedef {typeof SHOWN[number]} Shown */
 
-/** What the charts look back on: the last minutes by the second, or hours. @typedef {'minutes'|'hours'} Span */
+/**
+ * What the charts look back on: the last minutes by the second, or hours.
+ * @typedef {'minutes' | 'hours'} Span
+ */
 
-/** @type {Record<Span, {stepMs: number, points: number}>} */
+/** @type {Record<Span, { stepMs: number, points: number }>} */
 export const SPANS = { minutes: { stepMs: 1_000, points: 300 }, hours: { stepMs: 10_000, points: 2_160 } };
 
-/** @typedef {{key: string, span: Span, endMs: number, series: Record<Shown, Points>}} Trend */
+/** @typedef {{ key: string, span: Span, endMs: number, series: Record<Shown, Points> }} Trend */
 
 export const SPARK_POINTS = 40;
 
 const TREND_POINTS = SPANS.minutes.points;
 
-/** The key of a row. @param {string} name */
+/**
+ * The key of a row.
+ * @param {string} name
+ */
 export const appKey = (name) => `app ${name}`;
 /** @param {number} id */
 export const workerKey = (id) => `worker ${id}`;
 
 /**
  * @param {State} state
- * @param {{sample: MetricsSample, history?: MetricsHistory}} news
+ * @param {{ sample: MetricsSample, history?: MetricsHistory }} news
  * @returns {State}
  */
 export function addSample(state, { sample, history }) {
@@ -56,7 +63,7 @@ export function beginTrend(state) {
 
 /**
  * @param {State} state
- * @param {{key: string, history: MetricsHistory}} o
+ * @param {{ key: string, history: MetricsHistory }} o
  * @returns {State}
  */
 export function withHistory(state, { key, history }) {
@@ -76,7 +83,10 @@ function sparksOf({ workers, apps }) {
   return new Map(all.map(({ key, series }) => [key, (series.cpu ?? []).slice(-SPARK_POINTS)]));
 }
 
-/** @param {MetricsSample} sample @returns {{key: string, of: WorkerSample|AppSample}[]} */
+/**
+ * @param {MetricsSample} sample
+ * @returns {{ key: string, of: WorkerSample | AppSample }[]}
+ */
 function keyed({ apps, workers }) {
   return [...apps.map((of) => ({ key: appKey(of.name), of })), ...workers.map((of) => ({ key: workerKey(of.id), of }))];
 }
@@ -108,7 +118,7 @@ export const PLAIN = ' .:-=+*#@';
 /**
  * One row: a column for each of the last points. What is not known is blank, what is known has at least the lowest mark.
  * @param {Points} points
- * @param {{width: number, max: number, marks?: string}} o
+ * @param {{ width: number, max: number, marks?: string }} o
  * @returns {string}  As wide as asked for.
  */
 export function sparkline(points, { width, max, marks = BLOCKS }) {
@@ -117,7 +127,7 @@ export function sparkline(points, { width, max, marks = BLOCKS }) {
 
 /**
  * @param {Points} points
- * @param {{width: number, height: number, max: number, marks?: string}} o  `max`: the value of a full column.
+ * @param {{ width: number, height: number, max: number, marks?: string }} o  `max`: the value of a full column.
  * @returns {string[]}  Rows, the highest first.
  */
 export function chart(points, { width, height, max, marks = BLOCKS }) {
@@ -160,7 +170,10 @@ export function peaksOf(points, width) {
   return peaks;
 }
 
-/** @param {Points} points @param {number} width */
+/**
+ * @param {Points} points
+ * @param {number} width
+ */
 function lastOf(points, width) {
   const last = width > 0 ? points.slice(-width) : [];
   return [...new Array(width - last.length).fill(null), ...last];

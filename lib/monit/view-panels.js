@@ -15,20 +15,32 @@ import { delay, drawRule, rate } from './view-table.js';
 /** @import { State } from './state.js' */
 /** @import { Shown, Trend } from './trends.js' */
 
-/** @param {Screen} screen @param {Boxes} boxes @param {State} state */
+/**
+ * @param {Screen} screen
+ * @param {Boxes} boxes
+ * @param {State} state
+ */
 export function drawPanels(screen, { panel, second }, state) {
   const [first, other] = state.panel === 'logs' ? [drawLogs, drawEvents] : [drawEvents, drawLogs];
   first(screen, panel, state);
   other(screen, second, state);
 }
 
-/** @param {Screen} screen @param {Box} box @param {State} state */
+/**
+ * @param {Screen} screen
+ * @param {Box} box
+ * @param {State} state
+ */
 function drawLogs(screen, box, { logs }) {
   drawRule(screen, box, `logs${missedWords(logs)}`);
   drawLines(screen, within(box), { ...logs, bottomSeq: null, left: 0, search: '' });
 }
 
-/** @param {Screen} screen @param {Box} box @param {State} state */
+/**
+ * @param {Screen} screen
+ * @param {Box} box
+ * @param {State} state
+ */
 export function drawLogPage(screen, box, state) {
   drawLines(screen, box, state.logs);
 }
@@ -38,7 +50,11 @@ export function missedWords({ missed }) {
   return missed > 0 ? ` · ${missed.toLocaleString('en')} lines came too fast and are left out here` : '';
 }
 
-/** @param {Screen} screen @param {Box} box @param {LogLines} logs */
+/**
+ * @param {Screen} screen
+ * @param {Box} box
+ * @param {LogLines} logs
+ */
 function drawLines(screen, box, logs) {
   const lines = linesShown(logs, box.height);
   const isMixed = lines.some(({ id }) => id !== lines[0].id);
@@ -51,7 +67,12 @@ function drawLines(screen, box, logs) {
   }
 }
 
-/** @param {Screen} screen @param {{x: number, y: number, width: number}} place @param {LogLine} line @param {LogLines} logs */
+/**
+ * @param {Screen} screen
+ * @param {{ x: number, y: number, width: number }} place
+ * @param {LogLine} line
+ * @param {LogLines} logs
+ */
 function drawText(screen, { x, y, width }, line, { left, search }) {
   const text = left > 0 ? [...line.text].slice(left).join('') : line.text;
   put(screen, { x, y, text, width });
@@ -65,7 +86,11 @@ function drawText(screen, { x, y, width }, line, { left, search }) {
   }
 }
 
-/** @param {Screen} screen @param {Box} box @param {State} state */
+/**
+ * @param {Screen} screen
+ * @param {Box} box
+ * @param {State} state
+ */
 function drawEvents(screen, box, state) {
   drawRule(screen, box, 'events');
   const inner = within(box);
@@ -81,14 +106,21 @@ function drawEvents(screen, box, state) {
   }
 }
 
-/** Without its heading. @param {Box} box @returns {Box} */
+/**
+ * Without its heading.
+ * @param {Box} box
+ * @returns {Box}
+ */
 function within({ x, y, width, height }) {
   return { x, y: y + 1, width, height: Math.max(0, height - 1) };
 }
 
 const MB = 1024 ** 2;
 
-/** `least`: the top of the scale when there is less. @type {{name: Shown, title: string, style: string, least: number, unit: number, text: (value: number) => string}[]} */
+/**
+ * `least`: the top of the scale when there is less.
+ * @type {{ name: Shown, title: string, style: string, least: number, unit: number, text: (value: number) => string }[]}
+ */
 const CHARTS = [
   { name: 'cpu', title: 'cpu', style: 'green', least: 100, unit: 1, text: (value) => `${value.toFixed(1)}%` },
   { name: 'memoryBytes', title: 'mem', style: 'blue', least: 10, unit: MB, text: formatBytes },
@@ -102,7 +134,7 @@ const LABEL_COLUMNS = 14;
  * Four charts, two beside each other.
  * @param {Screen} screen
  * @param {Box} box
- * @param {{trend: Trend|null, marks: string}} o
+ * @param {{ trend: Trend | null, marks: string }} o
  */
 export function drawCharts(screen, box, { trend, marks }) {
   if (!trend || box.height <= 0) return;

@@ -6,12 +6,14 @@ import { statusOf } from './rows.js';
 import { put } from './screen.js';
 import { sparkline } from './trends.js';
 
+/** @import { WorkerSample } from '../shared/metrics.js' */
 /** @import { Box } from './layout.js' */
 /** @import { Row } from './rows.js' */
 /** @import { Screen } from './screen.js' */
 /** @import { State } from './state.js' */
+/** @import { Span } from './trends.js' */
 
-/** @typedef {{row: Row, state: State, marks: string, width: number}} Given */
+/** @typedef {{ row: Row, state: State, marks: string, width: number }} Given */
 
 /**
  * @typedef {object} Column
@@ -20,7 +22,7 @@ import { sparkline } from './trends.js';
  * @property {number} rank  The lower, the later it is left out.
  * @property {boolean} [isLeft]
  * @property {string} [field]  It is ordered by.
- * @property {(given: Given) => string|{text: string, style: string}} cell
+ * @property {(given: Given) => string | { text: string, style: string }} cell
  */
 
 const NAME_MIN = 14;
@@ -47,7 +49,7 @@ const COLUMNS = [
 /**
  * @param {Screen} screen
  * @param {Box} box
- * @param {{state: State, rows: Row[], marks: string}} o
+ * @param {{ state: State, rows: Row[], marks: string }} o
  */
 export function drawTable(screen, box, { state, rows, marks }) {
   if (box.height <= 0) return;
@@ -91,7 +93,7 @@ function columnsFor(width) {
  * @param {Screen} screen
  * @param {Box} box
  * @param {number} y
- * @param {{column: Column, text: string, style: string}[]} cells
+ * @param {{ column: Column, text: string, style: string }[]} cells
  */
 function drawLine(screen, box, y, cells) {
   let x = box.x + 1;
@@ -103,12 +105,15 @@ function drawLine(screen, box, y, cells) {
   }
 }
 
-/** @param {string|{text: string, style: string}} cell */
+/** @param {string | { text: string, style: string }} cell */
 function styled(cell) {
   return typeof cell === 'string' ? { text: cell, style: '' } : cell;
 }
 
-/** @param {Column} column @param {State} state */
+/**
+ * @param {Column} column
+ * @param {State} state
+ */
 function titleOf({ title, field }, { sort }) {
   if (field !== sort.field) return title;
   return `${title}${(field === 'name') === sort.isReversed ? '▾' : '▴'}`;
@@ -122,7 +127,10 @@ function nameOf({ row, width }) {
   return { text: `${sign} ${textWidth(name) > width - 2 ? `${cut(name, width - 3)}~` : name}`, style: 'bold' };
 }
 
-/** @param {string} text @param {number} width */
+/**
+ * @param {string} text
+ * @param {number} width
+ */
 function cut(text, width) {
   let kept = '';
   for (const character of text) {
@@ -141,7 +149,10 @@ function statusCell({ row }) {
   return { text, style: status === 'stopped' ? 'grey' : `${needsAttention(status) ? 'bold ' : ''}${statusStyle(status)}` };
 }
 
-/** @param {Row} row @param {number} nowMs */
+/**
+ * @param {Row} row
+ * @param {number} nowMs
+ */
 function uptime({ workers }, nowMs) {
   const started = workers.flatMap(({ pid, startedAtMs }) => (pid && startedAtMs !== null ? [startedAtMs] : []));
   return started.length === 0 ? '' : formatUptime(nowMs - Math.max(...started));
@@ -150,7 +161,7 @@ function uptime({ workers }, nowMs) {
 /**
  * @param {Screen} screen
  * @param {Box} box
- * @param {{row: Row|null, nowMs: number, span: import('./trends.js').Span}} o
+ * @param {{ row: Row | null, nowMs: number, span: Span }} o
  */
 export function drawTitle(screen, box, { row, nowMs, span }) {
   drawRule(screen, box, row ? `${span === 'hours' ? 'last 6 hours · ' : ''}${wordsOf(row, nowMs)}` : '', 'bold');
@@ -169,7 +180,10 @@ export function drawRule(screen, box, text, style = 'cyan') {
   if (text) put(screen, { x: box.x + 2, y: box.y, text: ` ${text} `, style, width: Math.max(0, box.width - 3) });
 }
 
-/** @param {Row} row @param {number} nowMs */
+/**
+ * @param {Row} row
+ * @param {number} nowMs
+ */
 function wordsOf({ app, worker, workers }, nowMs) {
   const name = app?.name ?? worker?.name ?? '';
   if (!worker) return `${name}: ${app?.online} of ${app?.workers} online`;
@@ -180,7 +194,10 @@ function wordsOf({ app, worker, workers }, nowMs) {
   return parts.join(' · ');
 }
 
-/** Its event loop does not turn. @param {import('../shared/metrics.js').WorkerSample} worker */
+/**
+ * Its event loop does not turn.
+ * @param {WorkerSample} worker
+ */
 function isBlocked({ status, reportAgeMs }) {
   return status === 'online' && reportAgeMs !== null && reportAgeMs > 3_000;
 }
@@ -220,24 +237,24 @@ export function drawNumbers(screen, box, { app, worker }) {
 
 // What is not known is no text.
 
-/** @param {number|null|undefined} value */
+/** @param {number | null | undefined} value */
 export function rate(value) {
   if (value === null || value === undefined) return '';
   return value >= 10_000 ? `${(value / 1_000).toFixed(1)}k` : value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(1);
 }
 
-/** @param {number|null|undefined} ms */
+/** @param {number | null | undefined} ms */
 export function delay(ms) {
   if (ms === null || ms === undefined) return '';
   return ms >= 1_000 ? `${(ms / 1_000).toFixed(1)}s` : `${ms.toFixed(0)}ms`;
 }
 
-/** @param {number|null|undefined} value */
+/** @param {number | null | undefined} value */
 export function bytes(value) {
   return value === null || value === undefined ? '' : formatBytes(value);
 }
 
-/** @param {number|null|undefined} value */
+/** @param {number | null | undefined} value */
 export function count(value) {
   return value === null || value === undefined ? '' : String(value);
 }

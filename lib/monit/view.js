@@ -8,14 +8,14 @@ import { BLOCKS } from './trends.js';
 import { drawCharts, drawLogPage, drawPanels, missedWords } from './view-panels.js';
 import { drawNumbers, drawTable, drawTitle } from './view-table.js';
 
-/** @import { Box } from './layout.js' */
+/** @import { Box, Boxes } from './layout.js' */
 /** @import { Screen } from './screen.js' */
 /** @import { State } from './state.js' */
 
 /**
  * What a state looks like.
  * @param {State} state
- * @param {{marks?: string}} [o]  `marks`: of the charts.
+ * @param {{ marks?: string }} [o]  `marks`: of the charts.
  * @returns {Screen}
  */
 export function view(state, { marks = BLOCKS } = {}) {
@@ -31,7 +31,7 @@ export function view(state, { marks = BLOCKS } = {}) {
 
 /**
  * @param {Screen} screen
- * @param {import('./layout.js').Boxes} boxes
+ * @param {Boxes} boxes
  * @param {State} state
  * @param {string} marks
  */
@@ -51,7 +51,11 @@ function drawMain(screen, boxes, state, marks) {
   if (shown !== -1) select(screen, boxes.table, shown - topOf(boxes.table.height - 1, shown, rows.length));
 }
 
-/** @param {Screen} screen @param {import('./layout.js').Box} box @param {number} line */
+/**
+ * @param {Screen} screen
+ * @param {Box} box
+ * @param {number} line
+ */
 function select(screen, box, line) {
   if (line + 1 < box.height) restyle(screen, { x: box.x, y: box.y + 1 + line, width: box.width, style: 'inverse' });
 }
@@ -59,7 +63,11 @@ function select(screen, box, line) {
 /** Figures that are older than this are told to be. */
 const OLD_MS = 3_500;
 
-/** @param {Screen} screen @param {Box} box @param {State} state */
+/**
+ * @param {Screen} screen
+ * @param {Box} box
+ * @param {State} state
+ */
 function drawHeader(screen, box, state) {
   const { sample, manager, nowMs } = state;
   const age = sample ? nowMs - sample.atMs : 0;
@@ -82,7 +90,11 @@ function drawHeader(screen, box, state) {
   for (const text of left) if (x + text.length < at) x = put(screen, { x, y: box.y, text, style: 'grey' }) + 2;
 }
 
-/** @param {Screen} screen @param {Box} box @param {State} state */
+/**
+ * @param {Screen} screen
+ * @param {Box} box
+ * @param {State} state
+ */
 function drawFooter(screen, box, state) {
   const { text, style } = footerOf(state, box.width);
   put(screen, { x: box.x, y: box.y, text: ` ${text}`, style, width: box.width });
@@ -90,7 +102,11 @@ function drawFooter(screen, box, state) {
 
 const PROMPTS = { filter: 'Rows with: ', search: 'Mark: ', grep: 'Only lines with: ' };
 
-/** @param {State} state @param {number} width @returns {{text: string, style: string}} */
+/**
+ * @param {State} state
+ * @param {number} width
+ * @returns {{ text: string, style: string }}
+ */
 function footerOf(state, width) {
   if (state.question) return { text: `${state.question.text} y/n`, style: 'bold inverse' };
   if (state.input) return { text: `${PROMPTS[state.input.kind]}${lastPart(state.input.text, width - 24)}_`, style: 'bold' };
@@ -117,7 +133,10 @@ function logFooter({ logs }) {
   return `${place}${logs.grep ? ` · only "${logs.grep}"` : ''}${logs.search ? ` · marked "${logs.search}", n N` : ''}${missedWords(logs)} · / mark  & only  Esc back`;
 }
 
-/** @param {string} text @param {number} width */
+/**
+ * @param {string} text
+ * @param {number} width
+ */
 function lastPart(text, width) {
   return [...text].slice(-Math.max(1, width)).join('');
 }

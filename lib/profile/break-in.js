@@ -2,8 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { NclustError } from '../shared/errors.js';
 import { listeningPorts, openDebugger, SilentProcess } from './debugger.js';
 
-/** @typedef {import('../client/client.js').Client} Client */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Client } from '../client/client.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Debugger } from './debugger.js' */
 
 const LOOK_EVERY_MS = 10;
 
@@ -14,10 +16,10 @@ const ANSWER_MS = 2_000;
 /**
  * Looks into a process whose event loop is held up, with a debugger that comes in for as long as that takes, and says so.
  * @template T
- * @param {import('../cli/context.js').Context} context
+ * @param {Context} context
  * @param {Client} client
- * @param {Pick<SlotStatus, 'id'|'name'|'pid'|'addresses'>} worker
- * @param {(inside: import('./debugger.js').Debugger, signal: AbortSignal) => Promise<T>} look  The signal is Ctrl-C.
+ * @param {Pick<SlotStatus, 'id' | 'name' | 'pid' | 'addresses'>} worker
+ * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look  The signal is Ctrl-C.
  * @returns {Promise<T>}  Throws ERR_NCLUST_NOT_REACHABLE where no debugger gets in, ERR_NCLUST_NO_REPLY where it learns nothing, ERR_NCLUST_INTERRUPTED.
  */
 export async function breakIn({ onInterrupt, talk }, client, worker, look) {
@@ -47,9 +49,9 @@ export async function breakIn({ onInterrupt, talk }, client, worker, look) {
 
 /**
  * @template T
- * @param {import('./debugger.js').Debugger} inside
+ * @param {Debugger} inside
  * @param {AbortSignal} signal
- * @param {(inside: import('./debugger.js').Debugger, signal: AbortSignal) => Promise<T>} look
+ * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look
  * @returns {Promise<T>}
  */
 async function orGone(inside, signal, look) {
@@ -60,10 +62,10 @@ async function orGone(inside, signal, look) {
 }
 
 /**
- * @param {Pick<SlotStatus, 'id'|'name'|'pid'|'addresses'>} worker
+ * @param {Pick<SlotStatus, 'id' | 'name' | 'pid' | 'addresses'>} worker
  * @param {Map<string, number>} before  Where it listened before the signal.
  * @param {AbortSignal} signal
- * @returns {Promise<{url: string, wasOpen: boolean}>}
+ * @returns {Promise<{ url: string, wasOpen: boolean }>}
  */
 async function findInspector({ pid, name, id, addresses }, before, signal) {
   const endMono = performance.now() + OPEN_MS;
@@ -83,7 +85,10 @@ async function findInspector({ pid, name, id, addresses }, before, signal) {
   throw silent({ id, name, pid });
 }
 
-/** @param {number} port @returns {Promise<string|null>} */
+/**
+ * @param {number} port
+ * @returns {Promise<string | null>}
+ */
 async function inspectorAt(port) {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/json/list`, { signal: AbortSignal.timeout(ANSWER_MS) });
@@ -96,7 +101,7 @@ async function inspectorAt(port) {
 
 /**
  * @param {unknown} error
- * @param {Pick<SlotStatus, 'id'|'name'|'pid'>} worker
+ * @param {Pick<SlotStatus, 'id' | 'name' | 'pid'>} worker
  */
 function explain(error, { id, name, pid }) {
   if (error instanceof NclustError) return error;
@@ -109,7 +114,7 @@ function explain(error, { id, name, pid }) {
 
 /**
  * Node opens the inspector between two lines of JavaScript.
- * @param {Pick<SlotStatus, 'id'|'name'|'pid'>} worker
+ * @param {Pick<SlotStatus, 'id' | 'name' | 'pid'>} worker
  */
 function silent({ id, name, pid }) {
   return new NclustError('ERR_NCLUST_NO_REPLY', `"${name}" (id ${id}) does not answer, and does not come to a line of JavaScript: it is inside of a call to the system or to native code, such as execSync() or Atomics.wait(). Or it takes SIGUSR1 itself, with which Node would let a debugger in.`, {

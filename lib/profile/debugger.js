@@ -33,7 +33,7 @@ export class SilentProcess extends Error {}
  */
 export async function openDebugger(url) {
   const socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: ANSWER_MAX_BYTES, handshakeTimeout: SHUT_MS });
-  /** @type {Map<number, {resolve: (result: any) => void, reject: (error: Error) => void}>} */
+  /** @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void }>} */
   const waiting = new Map();
   /** @type {Map<string, (params: any) => void>} */
   const listeners = new Map();
@@ -89,7 +89,7 @@ export async function openDebugger(url) {
  * @returns {Promise<T>}  Rejects with a SilentProcess.
  */
 export async function within(ms, answer) {
-  /** @type {NodeJS.Timeout|undefined} */
+  /** @type {NodeJS.Timeout | undefined} */
   let timer;
   /** @type {Promise<never>} */
   const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new SilentProcess(`no answer in ${ms} ms`)), ms); });

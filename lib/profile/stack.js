@@ -4,14 +4,19 @@ import { fileURLToPath } from 'node:url';
 import { orUnwritable } from '../cli/user-file.js';
 import { builtin, within } from './debugger.js';
 
-/** @typedef {{name: string, file: string, line: number, column: number|null}} Frame  `line` and `column` count from 1. */
+/** @import { Debugger } from './debugger.js' */
+/** @import { Kind } from './output-file.js' */
+
+/**
+ * @typedef {{ name: string, file: string, line: number, column: number | null }} Frame  `line` and `column` count from 1.
+ */
 
 /** How long it may take to a line of JavaScript, in ms. */
 const PAUSE_MS = 5_000;
 
 /**
  * What a process runs at this moment. It stands still meanwhile.
- * @param {import('./debugger.js').Debugger} inside
+ * @param {Debugger} inside
  * @returns {Promise<Frame[]>}  The innermost first, then, when it is known, what the innermost asynchronous call was made by. Rejects with a SilentProcess.
  */
 export async function stackOf(inside) {
@@ -40,7 +45,7 @@ function asyncFrames(trace) {
 /**
  * @param {string} name
  * @param {string} url
- * @param {{lineNumber: number, columnNumber?: number}} at  From 0.
+ * @param {{ lineNumber: number, columnNumber?: number }} at  From 0.
  * @returns {Frame}
  */
 function frame(name, url, { lineNumber, columnNumber = 0 }) {
@@ -60,7 +65,6 @@ export function fileOf(url) {
   return url.startsWith('file://') ? fileURLToPath(url) : url;
 }
 
-/** @typedef {import('./debugger.js').Debugger} Debugger */
 
 /** How long a process may take to begin and to end a profile, in ms. */
 const BEGIN_MS = 15_000;
@@ -71,7 +75,7 @@ const SNAPSHOT_MS = 1_800_000;
  * A profile of a process, taken by a debugger.
  * @param {Debugger} inside
  * @param {object} o
- * @param {import('./output-file.js').Kind} o.kind
+ * @param {Kind} o.kind
  * @param {number} o.durationMs
  * @param {string} o.file  Is there.
  * @param {AbortSignal} o.signal

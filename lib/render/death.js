@@ -1,6 +1,8 @@
 import { formatDuration } from '../shared/units.js';
 
-/** @type {Record<import('../shared/wire/protocol.js').DeathCause, string>} */
+/** @import { Death, DeathCause } from '../shared/wire/protocol.js' */
+
+/** @type {Record<DeathCause, string>} */
 const WORDS = {
   crash: 'it ended by itself',
   stop: 'stopped',
@@ -17,7 +19,7 @@ const WORDS = {
 
 /**
  * One line about one death: "exited with code 1 after 0.4s: it ended by itself".
- * @param {import('../shared/wire/protocol.js').Death} death
+ * @param {Death} death
  * @returns {string}
  */
 export function describeDeath(death) {

@@ -3,8 +3,9 @@ import { formatDuration } from '../shared/units.js';
 import { formatBytes } from './slots.js';
 import { oneLine } from './text.js';
 
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('../shared/spec/spec.js').AppSpec} AppSpec */
+/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { Shipped, SlotStatus, WatchShown } from '../shared/wire/protocol.js' */
+/** @import { Cell } from './table.js' */
 
 /**
  * What becomes of the output. What is not set is not told, because then the defaults count.
@@ -52,7 +53,7 @@ function limitRows({ logMaxSizeBytes, logInterval, logMaxFiles, logMaxAgeMs, log
 
 /**
  * @param {string} title
- * @param {number|null|undefined} value
+ * @param {number | null | undefined} value
  * @param {(value: number) => string} format
  * @returns {[string, string][]}
  */
@@ -64,14 +65,14 @@ function limit(title, value, format) {
 /**
  * Of a manager that has not told.
  * @param {string} target
- * @returns {import('../shared/wire/protocol.js').Shipped}
+ * @returns {Shipped}
  */
 function unknown(target) {
   return { target, sent: 0, dropped: 0, problem: null };
 }
 
 /**
- * @param {import('../shared/wire/protocol.js').Shipped} shipped
+ * @param {Shipped} shipped
  * @returns {[string, string]}
  */
 function shippingRow({ target, sent, dropped, problem }) {
@@ -88,7 +89,6 @@ function row(title, text) {
   return [title, text];
 }
 
-/** @typedef {import('./table.js').Cell} Cell */
 
 /**
  * What may replace a process besides commands. Rows only for what is set.
@@ -111,7 +111,7 @@ export function triggerRows({ spec: given, triggers, pidFile, watching }, nowMs)
 
 /**
  * @param {NonNullable<SlotStatus['spec']>} spec
- * @param {import('../shared/wire/protocol.js').WatchShown|null} watch
+ * @param {WatchShown | null} watch
  * @param {boolean} isWatching
  */
 function watchText({ watch: given, watchOff }, watch, isWatching) {
@@ -123,7 +123,7 @@ function watchText({ watch: given, watchOff }, watch, isWatching) {
 
 /**
  * @param {string} pattern
- * @param {number|null} nextRunMs
+ * @param {number | null} nextRunMs
  * @param {number} nowMs
  */
 function cronText(pattern, nextRunMs, nowMs) {
@@ -132,7 +132,7 @@ function cronText(pattern, nextRunMs, nowMs) {
 
 /**
  * @param {number} limitBytes
- * @param {{bytes: number, misses: number}|null} memory
+ * @param {{ bytes: number, misses: number } | null} memory
  */
 function memoryText(limitBytes, memory) {
   const now = memory ? `, now ${formatBytes(memory.bytes)} with its children` : '';

@@ -9,13 +9,15 @@ import { renderTable } from './table.js';
 import { oneLine } from './text.js';
 import { ago, clockTime, coarse } from './time.js';
 
-/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('./table.js').Cell} Cell */
+/** @import { Difference } from '../config/spec/environment-diff.js' */
+/** @import { Death, LogEntry, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { View } from './list.js' */
+/** @import { Paint } from './paint.js' */
+/** @import { Cell } from './table.js' */
 
 /**
- * @param {{slots: SlotStatus[], differences?: Record<number, import('../config/spec/environment-diff.js').Difference[]>, errors?: Record<number, LogEntry[]>}} data  With detail; by id, what of the environment to show, and the last lines of stderr.
- * @param {import('./list.js').View} view
+ * @param {{ slots: SlotStatus[], differences?: Record<number, Difference[]>, errors?: Record<number, LogEntry[]> }} data  With detail; by id, what of the environment to show, and the last lines of stderr.
+ * @param {View} view
  * @returns {string}
  */
 export function renderDescribe({ slots, differences = {}, errors = {} }, view) {
@@ -24,8 +26,8 @@ export function renderDescribe({ slots, differences = {}, errors = {} }, view) {
 
 /**
  * @param {SlotStatus} slot
- * @param {import('./list.js').View} view
- * @param {{differences: import('../config/spec/environment-diff.js').Difference[], errors: LogEntry[]}} about
+ * @param {View} view
+ * @param {{ differences: Difference[], errors: LogEntry[] }} about
  */
 function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
   const parts = [
@@ -101,7 +103,7 @@ function policyRows({ spec }) {
 /**
  * What the app tells of itself.
  * @param {SlotStatus} slot
- * @param {Pick<import('./list.js').View, 'paint'|'columns'>} view
+ * @param {Pick<View, 'paint' | 'columns'>} view
  */
 function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { paint, columns }) {
   const actions = axm.actions.map(({ action_name: name }) => [oneLine(name), `nclust trigger ${id} ${oneLine(name)}`]);
@@ -114,14 +116,14 @@ function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { pa
 
 /** @param {unknown} metric  "{value, unit}", or whatever the app has sent. */
 function metricText(metric) {
-  const { value, unit } = /** @type {{value?: unknown, unit?: unknown}} */ (Object(metric));
+  const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));
   const shown = value === undefined ? metric : value;
   return `${typeof shown === 'object' ? JSON.stringify(shown) : String(shown)}${unit ? ` ${unit}` : ''}`;
 }
 
 /**
  * @param {SlotStatus} slot
- * @param {import('./paint.js').Paint} paint
+ * @param {Paint} paint
  */
 function deathLines(slot, paint) {
   const deaths = slot.deaths ?? (slot.lastDeath ? [slot.lastDeath] : []);
@@ -136,7 +138,7 @@ function deathLines(slot, paint) {
 
 /**
  * @param {string[]} lines
- * @param {import('./paint.js').Paint} paint
+ * @param {Paint} paint
  */
 function lastLines(lines, paint) {
   if (lines.length === 0) return [];
@@ -149,7 +151,7 @@ const LATELY_MS = 60 * 60_000;
 /**
  * The beginning of a report: what it is, how it runs, why it last died, and what it waits for.
  * @param {SlotStatus} slot
- * @param {Pick<import('./list.js').View, 'nowMs'|'paint'>} view
+ * @param {Pick<View, 'nowMs' | 'paint'>} view
  * @returns {string[]}
  */
 function summaryLines(slot, { nowMs, paint }) {
@@ -162,7 +164,10 @@ function summaryLines(slot, { nowMs, paint }) {
   ];
 }
 
-/** @param {SlotStatus} slot @param {number} nowMs */
+/**
+ * @param {SlotStatus} slot
+ * @param {number} nowMs
+ */
 function standing({ status, startedAtMs, pid }, nowMs) {
   return pid && startedAtMs !== null ? `${status} for ${coarse(nowMs - startedAtMs)}` : status;
 }
@@ -174,7 +179,10 @@ function what({ mode, script, slot, restarts, addresses }) {
   return `: instance ${slot} of ${oneLine(script)} in ${mode} mode${listens}; ${count(restarts, 'restart')}.`;
 }
 
-/** @param {SlotStatus} slot @param {number} nowMs */
+/**
+ * @param {SlotStatus} slot
+ * @param {number} nowMs
+ */
 function oftenLately({ deaths = [] }, nowMs) {
   const lately = deaths.filter((death) => nowMs - death.atMs < LATELY_MS && !isAsked(death)).length;
   return lately > 1 ? ` Of its last ${deaths.length} ends ${lately} were in the last hour, and nobody had asked for them.` : '';
@@ -182,9 +190,9 @@ function oftenLately({ deaths = [] }, nowMs) {
 
 /**
  * The end of what a process has written to stderr since it last died: what came before is told with the death.
- * @param {import('../shared/wire/protocol.js').LogEntry[]} entries  Oldest first.
- * @param {import('../shared/wire/protocol.js').Death|null} death
- * @param {Pick<import('./list.js').View, 'nowMs'|'paint'>} view
+ * @param {LogEntry[]} entries  Oldest first.
+ * @param {Death | null} death
+ * @param {Pick<View, 'nowMs' | 'paint'>} view
  * @returns {string[]}
  */
 function errorLines(entries, death, { nowMs, paint }) {

@@ -2,26 +2,27 @@ import { formatBytes } from './slots.js';
 import { renderColumns } from './table.js';
 import { oneLine } from './text.js';
 
-/** @typedef {import('../doctor/facts.js').Facts} Facts */
-/** @typedef {import('../doctor/findings.js').Finding} Finding */
-/** @typedef {import('./list.js').View} View */
+/** @import { Facts } from '../doctor/facts.js' */
+/** @import { Finding } from '../doctor/findings.js' */
+/** @import { View } from './list.js' */
+/** @import { Cell } from './table.js' */
 
 const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow', note: 'cyan' });
 
 /**
- * @param {{findings: Finding[]}} data
+ * @param {{ findings: Finding[] }} data
  * @param {View} view
  * @returns {string}
  */
 export function renderDoctor({ findings }, { paint, columns }) {
   if (findings.length === 0) return 'Nothing is known to be wrong here.\n';
-  /** @type {import('./table.js').Cell[][]} */
+  /** @type {Cell[][]} */
   const rows = findings.flatMap(({ level, what, remedy }) => [[{ text: level, style: COLOURS[level] }, what], ['', { text: remedy, style: 'grey' }]]);
   return renderColumns(rows, { paint, columns }).map((line) => `${line}\n`).join('');
 }
 
 /**
- * @param {{facts: Facts, findings: Finding[], log: string[]}} data
+ * @param {{ facts: Facts, findings: Finding[], log: string[] }} data
  * @param {View} view
  * @returns {string}
  */
@@ -49,22 +50,25 @@ function machine({ version, node, system, cpus, memory, disk, group, openFiles, 
 }
 
 /**
- * @param {number|null} now
- * @param {number|null} max
+ * @param {number | null} now
+ * @param {number | null} max
  * @param {(value: number) => string} format
  */
 function limit(now, max, format) {
   return `${now === null ? 'not known' : format(now)}${max === null ? ', no limit' : ` of ${format(max)}`}`;
 }
 
-/** @param {string} title @param {string[]} lines */
+/**
+ * @param {string} title
+ * @param {string[]} lines
+ */
 function section(title, lines) {
   return `--- ${title}\n${lines.map((line) => `${line}\n`).join('')}`;
 }
 
 /**
- * @param {{facts: Facts}} data
- * @param {import('./list.js').View} view
+ * @param {{ facts: Facts }} data
+ * @param {View} view
  * @returns {string}  Every fact about the machine: as JSON on one line, or with --tree one a line.
  */
 export function renderMachine({ facts }, { options }) {
@@ -72,7 +76,11 @@ export function renderMachine({ facts }, { options }) {
   return options.tree ? branch(machine, '') : `${JSON.stringify(machine)}\n`;
 }
 
-/** @param {object} value @param {string} indent @returns {string} */
+/**
+ * @param {object} value
+ * @param {string} indent
+ * @returns {string}
+ */
 function branch(value, indent) {
   return Object.entries(value).map(([key, one]) => {
     if (typeof one !== 'object' || one === null) return `${indent}${key}: ${one}\n`;

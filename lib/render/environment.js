@@ -1,15 +1,17 @@
 import { oneLine } from './text.js';
 
-/** @typedef {import('../config/spec/environment-diff.js').Difference} Difference */
+/** @import { Difference } from '../config/spec/environment-diff.js' */
+/** @import { View } from './list.js' */
+/** @import { Paint, Style } from './paint.js' */
 
 const SIGNS = { added: '+', removed: '-', changed: '~' };
 
-/** @type {Record<Difference['change'], import('./paint.js').Style>} */
+/** @type {Record<Difference['change'], Style>} */
 const STYLES = { added: 'green', removed: 'red', changed: 'yellow' };
 
 /**
- * @param {{env: Record<string, string>, differences?: Difference[]}} data
- * @param {import('./list.js').View} view
+ * @param {{ env: Record<string, string>, differences?: Difference[] }} data
+ * @param {View} view
  * @returns {string}  "KEY: value", as PM2 prints it; or the differences, a line for each.
  */
 export function renderEnv({ env, differences }, view) {
@@ -19,7 +21,7 @@ export function renderEnv({ env, differences }, view) {
 
 /**
  * @param {Difference[]} differences
- * @param {Pick<import('./list.js').View, 'paint'>} view
+ * @param {Pick<View, 'paint'>} view
  */
 export function renderDifferences(differences, { paint }) {
   return differences.map((one) => `${paint(STYLES[one.change], `${SIGNS[one.change]} ${oneLine(valuesOf(one))}`)}  ${paint('dim', `(${oneLine(one.origin)})`)}\n`).join('');
@@ -28,7 +30,7 @@ export function renderDifferences(differences, { paint }) {
 /**
  * Below the other things about an instance.
  * @param {Difference[]} differences
- * @param {import('./paint.js').Paint} paint
+ * @param {Paint} paint
  * @returns {string[]}  Lines; none where nothing differs.
  */
 export function environmentLines(differences, paint) {

@@ -1,11 +1,14 @@
 import { formatDuration } from '../shared/units.js';
 
-/** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
-/** @typedef {import('./paint.js').Style} Style */
+/** @import { LoggedEvent } from '../shared/event-log.js' */
+/** @import { Style } from './paint.js' */
 
 const MINUTES_OF_CRASHES = '10m';
 
-/** What each type says, in words that follow the name of its process or app. @type {Record<string, (event: LoggedEvent) => string>} */
+/**
+ * What each type says, in words that follow the name of its process or app.
+ * @type {Record<string, (event: LoggedEvent) => string>}
+ */
 const WORDS = {
   added: ({ by, instances }) => `was added${byWhom(by)}, with ${count(instances, 'instance')}`,
   deleted: ({ by }) => `was ${by === 'kill' ? 'taken out of the list' : 'deleted'}${byWhom(by)}`,
@@ -59,14 +62,20 @@ export function eventWords(event) {
   return Object.hasOwn(WORDS, event.type) ? WORDS[event.type](event) : event.type;
 }
 
-/** @param {LoggedEvent} event @returns {Style|null} */
+/**
+ * @param {LoggedEvent} event
+ * @returns {Style | null}
+ */
 export function eventStyle(event) {
   if (event.type === 'died' && isAsked(event) && event.signal !== 'SIGKILL') return null;
   if (event.type.startsWith('manager:')) return 'magenta';
   return Object.hasOwn(STYLES, event.type) ? STYLES[event.type] : null;
 }
 
-/** Whether somebody, or a rollout, wanted it to end. @param {Record<string, any>} death */
+/**
+ * Whether somebody, or a rollout, wanted it to end.
+ * @param {Record<string, any>} death
+ */
 export function isAsked({ cause }) {
   return ['stop', 'restart', 'reload', 'scale', 'delete', 'orphan'].includes(cause);
 }
@@ -83,7 +92,10 @@ export function endOf({ cause, by, code, signal }) {
   return code === null || code === undefined ? 'nobody saw how' : `exit code ${code}`;
 }
 
-/** @param {LoggedEvent} event @returns {string}  `, "Error: ..."`, or nothing. */
+/**
+ * @param {LoggedEvent} event
+ * @returns {string}  `, "Error: ..."`, or nothing.
+ */
 export function quoted({ words }) {
   return words ? `, "${words}"` : '';
 }
@@ -95,14 +107,14 @@ function deathWords(event) {
   return `died${after}: ${endOf(event)}${quoted(event)}`;
 }
 
-/** @param {string|null|undefined} by */
+/** @param {string | null | undefined} by */
 function byWhom(by) {
   if (!by) return '';
   // A command, or a trigger with its reason.
   return by.includes(' ') ? ` (${by})` : ` (nclust ${by})`;
 }
 
-/** @param {string|null|undefined} by */
+/** @param {string | null | undefined} by */
 function afterColon(by) {
   return String(by).replace(/^\w+: /, '');
 }

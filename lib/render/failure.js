@@ -1,15 +1,17 @@
 import { oneLine } from './text.js';
 
-/** @typedef {import('../shared/errors.js').NclustError} NclustError */
+/** @import { NclustError } from '../shared/errors.js' */
+/** @import { NotUp } from '../shared/wire/protocol.js' */
+/** @import { Paint } from './paint.js' */
 
 /**
  * What a person reads on stderr: what happened, for which instance and why, its last lines, what to do next.
  * @param {NclustError} error
- * @param {import('./paint.js').Paint} paint
+ * @param {Paint} paint
  * @returns {string}
  */
 export function renderFailure(error, paint) {
-  const { slots = [], lastLines = [] } = isRecord(error.data) ? /** @type {{slots?: import('../shared/wire/protocol.js').NotUp[], lastLines?: string[]}} */ (error.data) : {};
+  const { slots = [], lastLines = [] } = isRecord(error.data) ? /** @type {{ slots?: NotUp[], lastLines?: string[] }} */ (error.data) : {};
   const parts = [
     `${paint('red', 'nclust:')} ${error.message}`,
     ...quote(lastLines, paint),
@@ -31,7 +33,7 @@ export function failureJson({ code, message, hint, data, exitStatus }) {
 
 /**
  * @param {string[]} lines
- * @param {import('./paint.js').Paint} paint
+ * @param {Paint} paint
  */
 function quote(lines, paint) {
   return lines.map((line) => `  ${paint('dim', '|')} ${oneLine(line)}`);

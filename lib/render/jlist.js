@@ -2,7 +2,8 @@ import { basename } from 'node:path';
 import { inspect } from 'node:util';
 import { completeSpec } from '../shared/spec/spec.js';
 
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
  * PM2's shape of a process: what scripts that parse `pm2 jlist` read.
@@ -10,7 +11,7 @@ import { completeSpec } from '../shared/spec/spec.js';
  * @property {number} pid
  * @property {string} name
  * @property {number} pm_id
- * @property {{memory: number, cpu: number}} monit  Bytes and percent.
+ * @property {{ memory: number, cpu: number }} monit  Bytes and percent.
  * @property {Record<string, unknown>} pm2_env
  */
 
@@ -29,7 +30,7 @@ export function toPm2(slot) {
 }
 
 /**
- * @param {{slots: SlotStatus[]}} data
+ * @param {{ slots: SlotStatus[] }} data
  * @returns {string}  JSON on one line.
  */
 export function renderJlist({ slots }) {
@@ -144,7 +145,10 @@ function settings({ spec: given, watching, autorestart }) {
 /** What PM2 lists of every process, and nothing here goes by. */
 const MEANINGLESS = { pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100 };
 
-/** As it was given: "." is what true stands for. @param {import('../shared/spec/spec.js').AppSpec} spec */
+/**
+ * As it was given: "." is what true stands for.
+ * @param {AppSpec} spec
+ */
 function watchSetting({ watch, watchOff }) {
   if (watch.length === 0 || watchOff) return false;
   return watch.length === 1 && watch[0] === '.' ? true : watch;
@@ -152,7 +156,7 @@ function watchSetting({ watch, watchOff }) {
 
 /**
  * The same as jlist for the eye, as PM2 prints it: not JSON.
- * @param {{slots: import('../shared/wire/protocol.js').SlotStatus[]}} data
+ * @param {{ slots: SlotStatus[] }} data
  * @returns {string}
  */
 export function renderPrettylist({ slots }) {

@@ -3,16 +3,16 @@ import { byName, formatBytes, needsAttention, renderSlots, statusStyle, uptimeOf
 import { BRANCH, LAST_BRANCH } from './table.js';
 import { oneLine } from './text.js';
 
-/** @typedef {import('../shared/wire/protocol.js').BriefStatus} BriefStatus */
-/** @typedef {import('../shared/wire/protocol.js').ShownStatus} ShownStatus */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('./slots.js').Row} Row */
+/** @import { BriefStatus, ShownStatus, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Row } from './slots.js' */
 
-/** @typedef {import('./slots.js').View & {options: Record<string, unknown>, isTerminal?: boolean}} View  With the options of the command. */
+/**
+ * @typedef {import('./slots.js').View & { options: Record<string, unknown>, isTerminal?: boolean }} View  With the options of the command.
+ */
 
 /**
  * What the list command prints.
- * @param {{slots: SlotStatus[], nowMs?: number}} data  `nowMs`: when it was looked at, where that is later than the command.
+ * @param {{ slots: SlotStatus[], nowMs?: number }} data  `nowMs`: when it was looked at, where that is later than the command.
  * @param {View} view
  * @returns {string}
  */
@@ -22,7 +22,10 @@ export function renderList({ slots, nowMs }, view) {
   return view.options.watch && view.isTerminal ? `${HOME}${text.replaceAll('\n', `${CLEAR_TO_END_OF_LINE}\n`)}${CLEAR_BELOW}` : text;
 }
 
-/** @param {SlotStatus[]} slots @param {View} view */
+/**
+ * @param {SlotStatus[]} slots
+ * @param {View} view
+ */
 function renderOnce(slots, view) {
   const { group, sort, miniList } = view.options;
   const sorted = sort === undefined ? slots.toSorted(byName) : sortSlots(slots, String(sort), view.nowMs);
@@ -44,7 +47,7 @@ function renderBlock(slot, nowMs) {
 
 /**
  * Keys by which --sort orders a list.
- * @type {Record<string, (slot: SlotStatus, nowMs: number) => string|number>}
+ * @type {Record<string, (slot: SlotStatus, nowMs: number) => string | number>}
  */
 export const SORT_FIELDS = {
   name: (slot) => slot.name,
@@ -73,8 +76,8 @@ function sortSlots(slots, order, nowMs) {
 }
 
 /**
- * @param {string|number} a
- * @param {string|number} b
+ * @param {string | number} a
+ * @param {string | number} b
  */
 function compare(a, b) {
   if (a === b) return 0;
@@ -101,7 +104,7 @@ function groupRows(slots, nowMs) {
  * @returns {Row}
  */
 function appRow(workers, nowMs) {
-  const sum = (/** @type {'cpu'|'restarts'|'memoryBytes'} */ key) => workers.reduce((total, worker) => total + worker[key], 0);
+  const sum = (/** @type {'cpu' | 'restarts' | 'memoryBytes'} */ key) => workers.reduce((total, worker) => total + worker[key], 0);
   const oldest = workers.filter(({ pid, startedAtMs }) => pid && startedAtMs !== null).sort((a, b) => Number(a.startedAtMs) - Number(b.startedAtMs))[0] ?? workers[0];
   const memory = formatBytes(sum('memoryBytes'));
   return {
@@ -120,7 +123,11 @@ function statusCell(workers) {
   return { text: `${parts.join(', ')}${needsAttention(worst) ? ' !' : ''}`, style: statusStyle(worst) };
 }
 
-/** @param {BriefStatus} worker @param {boolean} isLast @returns {Row} */
+/**
+ * @param {BriefStatus} worker
+ * @param {boolean} isLast
+ * @returns {Row}
+ */
 function workerRow(worker, isLast) {
   return { ...worker, shown: { name: `${isLast ? LAST_BRANCH : BRANCH}${worker.name}`, namespace: '', version: '' } };
 }

@@ -5,15 +5,16 @@ import { formatTime, TIMESTAMP_FORMAT } from './log-time.js';
 import { createPaint } from './paint.js';
 import { oneLine, padEnd, textWidth } from './text.js';
 
-/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
-/** @typedef {import('./list.js').View} View */
+/** @import { LogEntry } from '../shared/wire/protocol.js' */
+/** @import { View } from './list.js' */
+/** @import { Paint } from './paint.js' */
 
 /**
  * Lines as people read them: "0|api      | text"; on a terminal with the records of loggers made readable. With `raw` the bare line; with `json` and `format` PM2's records.
- * @returns {(data: {entries: LogEntry[]}, view: View) => string}  Remembers how wide its column has become.
+ * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Remembers how wide its column has become.
  */
 export function createLogRenderer() {
-  /** @type {((entry: LogEntry) => string)|null} */
+  /** @type {((entry: LogEntry) => string) | null} */
   let toText = null;
   return ({ entries }, view) => {
     const text = (toText ??= textOf(view));
@@ -40,7 +41,7 @@ function textOf(view) {
 function labelled({ paint, isTerminal = false, options: { timestamp, highlight, grep } }) {
   const labelOf = createLabels(paint);
   const timeFormat = timestamp === undefined ? null : typeof timestamp === 'string' ? timestamp : TIMESTAMP_FORMAT;
-  const marker = markerOf(/** @type {{highlight?: string|true, grep?: string}} */ ({ highlight, grep }), readGrep);
+  const marker = markerOf(/** @type {{ highlight?: string | true, grep?: string }} */ ({ highlight, grep }), readGrep);
   return (entry) => {
     const time = timeFormat === null ? '' : `${paint('grey', formatTime(entry.atMs, timeFormat))} `;
     const label = labelOf(entry);
@@ -70,7 +71,7 @@ const COLOURS = /** @type {const} */ (['cyan', 'green', 'yellow', 'magenta', 'bl
 
 /**
  * Labels one below the other: "0|api      | ", an app always in the same colour.
- * @param {import('./paint.js').Paint} paint
+ * @param {Paint} paint
  * @returns {(entry: LogEntry) => string}
  */
 function createLabels(paint) {

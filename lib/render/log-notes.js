@@ -2,7 +2,7 @@ import { oneLine } from './text.js';
 
 // What `nclust logs` says to the person, beside the lines.
 
-/** @typedef {{name: string}} Named */
+/** @typedef {{ name: string }} Named */
 
 /** More names than that are not told. */
 const NAMED_MAX = 5;
@@ -47,8 +47,8 @@ function some(items) {
 
 /**
  * @param {Named[]} slots  Whose lines were asked for.
- * @param {{follow: boolean, isChosen: boolean}} o  isChosen: the person named them.
- * @returns {string|null}  Null when there is nothing to say before the first line.
+ * @param {{ follow: boolean, isChosen: boolean }} o  isChosen: the person named them.
+ * @returns {string | null}  Null when there is nothing to say before the first line.
  */
 export function sayBefore(slots, { follow, isChosen }) {
   if (slots.length === 0) return follow ? 'There is no app in the list yet; what the first one writes will be shown here. Ctrl-C ends this.' : 'There is no app in the list.';
@@ -59,7 +59,7 @@ export function sayBefore(slots, { follow, isChosen }) {
 /**
  * When what is kept holds no line.
  * @param {Named[]} slots
- * @param {{follow: boolean, isFiltered: boolean}} o
+ * @param {{ follow: boolean, isFiltered: boolean }} o
  * @returns {string}
  */
 export function sayNothing(slots, { follow, isFiltered }) {

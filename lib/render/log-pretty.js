@@ -1,8 +1,9 @@
 import { levelOfRecord, recordOf } from '../shared/logs/level.js';
 import { formatTime } from './log-time.js';
 
-/** @typedef {import('../shared/logs/level.js').Level} Level */
-/** @typedef {import('./paint.js').Paint} Paint */
+/** @import { Level } from '../shared/logs/level.js' */
+/** @import { LogEntry } from '../shared/wire/protocol.js' */
+/** @import { Paint } from './paint.js' */
 
 const VALUE_MAX_CHARS = 80;
 const FIELDS_MAX = 12;
@@ -27,9 +28,9 @@ const LEVEL_STYLES = {
 
 /**
  * A record of pino, bunyan, winston or their like as people read it: time, level, message, the other fields short; below it the stack of an error.
- * @param {import('../shared/wire/protocol.js').LogEntry} entry
- * @param {{paint: Paint, hasTime: boolean}} o  hasTime: the line has one in front of it already.
- * @returns {string[]|null}  Its lines. Null when the line is no such record.
+ * @param {LogEntry} entry
+ * @param {{ paint: Paint, hasTime: boolean }} o  hasTime: the line has one in front of it already.
+ * @returns {string[] | null}  Its lines. Null when the line is no such record.
  */
 export function prettyRecord({ line, name, atMs }, { paint, hasTime }) {
   const record = recordOf(line);
@@ -59,7 +60,7 @@ function readTime(value) {
   return Number.isNaN(new Date(ms).getTime()) ? null : ms;
 }
 
-/** @param {number|null} ms */
+/** @param {number | null} ms */
 function shownTime(ms) {
   return ms === null ? '' : formatTime(ms, 'HH:mm:ss.SSS');
 }
@@ -89,7 +90,7 @@ function stackOf(record) {
 
 /**
  * @param {unknown} value
- * @returns {value is {stack: string, type?: unknown, name?: unknown, message?: unknown}}
+ * @returns {value is { stack: string, type?: unknown, name?: unknown, message?: unknown }}
  */
 function isError(value) {
   return typeof value === 'object' && value !== null && 'stack' in value && typeof value.stack === 'string';

@@ -1,3 +1,6 @@
+/** @import { Grep } from '../shared/logs/safe-pattern.js' */
+/** @import { Paint } from './paint.js' */
+
 /** Colours, then everything else that makes a terminal do something: other escape sequences, control characters but for the tab, and those that turn the direction of the text. */
 const CONTROLS = /(\u001b\[[\d;:]*m)|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -31,9 +34,9 @@ export function hasColours(text) {
 }
 
 /**
- * @param {{highlight?: string|true, grep?: string}} options
- * @param {(text: string) => import('../shared/logs/safe-pattern.js').Grep} readGrep
- * @returns {RegExp|null}  What to mark: the given text, or what --grep has found.
+ * @param {{ highlight?: string | true, grep?: string }} options
+ * @param {(text: string) => Grep} readGrep
+ * @returns {RegExp | null}  What to mark: the given text, or what --grep has found.
  */
 export function markerOf({ highlight, grep }, readGrep) {
   if (typeof highlight === 'string' && highlight !== '') return new RegExp(highlight.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'g');
@@ -45,7 +48,7 @@ export function markerOf({ highlight, grep }, readGrep) {
 /**
  * @param {string} line
  * @param {RegExp} marker  Global.
- * @param {import('./paint.js').Paint} paint
+ * @param {Paint} paint
  * @returns {string}  With every place marked; colours in the line are not looked into.
  */
 export function mark(line, marker, paint) {

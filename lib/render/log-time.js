@@ -3,11 +3,11 @@ import { createRequire } from 'node:module';
 /** PM2's. */
 export const TIMESTAMP_FORMAT = 'YYYY-MM-DD-HH:mm:ss';
 
-/** @type {typeof import('dayjs')|null} */
+/** @type {typeof import('dayjs') | null} */
 let dayjs = null;
 
 /**
- * @param {number|null} atMs  Null: not known.
+ * @param {number | null} atMs  Null: not known.
  * @param {string} format  In dayjs' signs.
  * @returns {string}  Local time.
  */

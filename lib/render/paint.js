@@ -1,11 +1,16 @@
 import { Chalk, supportsColor, supportsColorStderr } from 'chalk';
 
-/** @typedef {'bold'|'dim'|'inverse'|'reset'|'red'|'green'|'yellow'|'blue'|'magenta'|'cyan'|'grey'} Style  Names of chalk. */
+/**
+ * @typedef {'bold' | 'dim' | 'inverse' | 'reset' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey'} Style  Names of chalk.
+ */
 /** @typedef {(style: Style, text: string) => string} Paint */
 
-/** Of chalk: 0 no colours, 1 sixteen, 2 two hundred and fifty-six, 3 all. @typedef {0|1|2|3} ColourLevel */
+/**
+ * Of chalk: 0 no colours, 1 sixteen, 2 two hundred and fifty-six, 3 all.
+ * @typedef {0 | 1 | 2 | 3} ColourLevel
+ */
 
-/** @typedef {{stdout: ColourLevel, stderr: ColourLevel}} ColourLevels */
+/** @typedef {{ stdout: ColourLevel, stderr: ColourLevel }} ColourLevels */
 
 /**
  * The levels that chalk has detected for this process, from its terminals, TERM, COLORTERM, FORCE_COLOR and --color.
@@ -21,7 +26,7 @@ export function detectedLevels() {
  * @param {ColourLevel} detected
  * @param {object} o
  * @param {boolean} [o.color]  True with --color, false with --no-color.
- * @param {Record<string, string|undefined>} o.env
+ * @param {Record<string, string | undefined>} o.env
  * @returns {ColourLevel}
  */
 export function chosenLevel(detected, { color, env }) {

@@ -2,19 +2,21 @@ import { formatDuration } from '../shared/units.js';
 import { renderColumns } from './table.js';
 import { oneLine } from './text.js';
 
-/** @typedef {import('../commands/apps/apply.js').AskedPlan} AskedPlan */
-/** @typedef {import('../shared/wire/protocol.js').PlanItem} PlanItem */
-/** @typedef {import('../shared/spec/diff.js').SpecChange} SpecChange */
+/** @import { AskedPlan } from '../commands/apps/apply.js' */
+/** @import { SpecChange } from '../shared/spec/diff.js' */
+/** @import { PlanItem } from '../shared/wire/protocol.js' */
+/** @import { Paint, Style } from './paint.js' */
+/** @import { Cell } from './table.js' */
 
-/** @type {Record<PlanItem['action'], [sign: string, style: import('./paint.js').Style]>} */
+/** @type {Record<PlanItem['action'], [sign: string, style: Style]>} */
 const SIGNS = { start: ['+', 'green'], none: [' ', 'dim'], live: ['~', 'cyan'], scale: ['~', 'cyan'], rollout: ['~', 'yellow'], replace: ['~', 'red'], delete: ['-', 'red'] };
 
 const VALUE_MAX = 200;
 
 /**
  * What is to be done about each app that is not as the file says.
- * @param {Pick<AskedPlan, 'plan'|'left'|'shown'>} asked
- * @param {{paint: import('./paint.js').Paint, isWhole: boolean}} o  `isWhole`: with what each attribute was and will be.
+ * @param {Pick<AskedPlan, 'plan' | 'left' | 'shown'>} asked
+ * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: with what each attribute was and will be.
  * @returns {string}
  */
 export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
@@ -34,7 +36,7 @@ export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
 /**
  * @param {PlanItem} item
  * @param {boolean} isWhole
- * @returns {import('./table.js').Cell[]}
+ * @returns {Cell[]}
  */
 function headOf({ name, action, changes }, isWhole) {
   const [sign, style] = SIGNS[action];
@@ -43,7 +45,7 @@ function headOf({ name, action, changes }, isWhole) {
 
 /**
  * @param {SpecChange} change
- * @param {import('./paint.js').Paint} paint
+ * @param {Paint} paint
  */
 function changeWords({ field, attribute, before, after }, paint) {
   const words = (/** @type {unknown} */ value) => valueWords(field, value);
@@ -65,7 +67,10 @@ function valueWords(field, value) {
   return shown.length > VALUE_MAX ? `${shown.slice(0, VALUE_MAX)}…` : shown;
 }
 
-/** As it may be written in a file. @param {number} bytes */
+/**
+ * As it may be written in a file.
+ * @param {number} bytes
+ */
 function sizeWords(bytes) {
   const [unit, size] = /** @type {[string, number][]} */ ([['G', 1024 ** 3], ['M', 1024 ** 2], ['K', 1024]]).find(([, one]) => bytes >= one && bytes % one === 0) ?? ['', 1];
   return `${bytes / size}${unit}`;

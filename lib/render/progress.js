@@ -1,13 +1,14 @@
 import { cutLines, renderColumns } from './table.js';
 import { oneLine, textWidth } from './text.js';
 
-/** @typedef {import('../shared/wire/protocol.js').Progress} Progress */
-/** @typedef {import('../shared/wire/protocol.js').Waiting} Waiting */
+/** @import { Progress, Waiting } from '../shared/wire/protocol.js' */
+/** @import { Paint, Style } from './paint.js' */
+/** @import { Cell } from './table.js' */
 
 /** Of what waits; the rest is counted. */
 const ROWS_MAX = 12;
 
-/** @type {Record<string, import('./paint.js').Style>} */
+/** @type {Record<string, Style>} */
 const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 'yellow', 'backing off': 'red' };
 
 /**
@@ -15,12 +16,12 @@ const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 
  * @param {object} shown
  * @param {string} shown.doing  "Reloading api".
  * @param {number} shown.forMs  Since the command began.
- * @param {Progress|null} shown.progress  Null before the manager has said anything.
+ * @param {Progress | null} shown.progress  Null before the manager has said anything.
  * @param {number} shown.ageMs  Of the progress.
  * @param {object} view
  * @param {number} view.columns
  * @param {number} view.rows
- * @param {import('./paint.js').Paint} view.paint
+ * @param {Paint} view.paint
  * @returns {string[]}  Lines, each narrower than the terminal.
  */
 export function renderProgress({ doing, forMs, progress, ageMs }, { columns, rows, paint }) {
@@ -46,7 +47,7 @@ const PHASE_WIDTH = 'backing off'.length;
 /**
  * @param {Waiting} waiting
  * @param {number} ageMs
- * @returns {import('./table.js').Cell[]}
+ * @returns {Cell[]}
  */
 function cellsOf({ name, slot, phase, forMs, detail, leftMs }, ageMs) {
   const left = leftMs === null ? [] : [`${seconds(Math.max(0, Math.ceil((leftMs - ageMs) / 1000) * 1000))} left`];

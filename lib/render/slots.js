@@ -1,14 +1,18 @@
 import { renderTable, tableWidth } from './table.js';
 
-/** @typedef {import('../shared/wire/protocol.js').BriefStatus} BriefStatus */
-/** @typedef {import('./table.js').Cell} Cell */
-/** @typedef {BriefStatus & {shown?: Record<string, Cell>}} Row  `shown`: by the title of a column, what stands there instead. */
-/** @typedef {{title: string, cell: (slot: BriefStatus, nowMs: number) => Cell}} Column */
+/** @import { BriefStatus, ShownStatus } from '../shared/wire/protocol.js' */
+/** @import { Paint, Style } from './paint.js' */
+/** @import { Cell } from './table.js' */
+
+/**
+ * @typedef {BriefStatus & { shown?: Record<string, Cell> }} Row  `shown`: by the title of a column, what stands there instead.
+ */
+/** @typedef {{ title: string, cell: (slot: BriefStatus, nowMs: number) => Cell }} Column */
 
 /**
  * @typedef {object} View  What a renderer has to know about where its text goes.
- * @property {number|null} columns  Width of the terminal; null when it is none.
- * @property {import('./paint.js').Paint} paint
+ * @property {number | null} columns  Width of the terminal; null when it is none.
+ * @property {Paint} paint
  * @property {number} nowMs
  */
 
@@ -62,8 +66,8 @@ export function renderSlots(slots, { columns, paint, nowMs }) {
 
 /**
  * The usual order.
- * @param {Pick<BriefStatus, 'name'|'id'>} a
- * @param {Pick<BriefStatus, 'name'|'id'>} b
+ * @param {Pick<BriefStatus, 'name' | 'id'>} a
+ * @param {Pick<BriefStatus, 'name' | 'id'>} b
  */
 export function byName(a, b) {
   if (a.name === b.name) return a.id - b.id;
@@ -71,7 +75,7 @@ export function byName(a, b) {
 }
 
 /**
- * @param {Pick<BriefStatus, 'pid'|'startedAtMs'>} slot
+ * @param {Pick<BriefStatus, 'pid' | 'startedAtMs'>} slot
  * @param {number} nowMs
  * @returns {string}
  */
@@ -80,8 +84,8 @@ export function uptimeOf({ pid, startedAtMs }, nowMs) {
 }
 
 /**
- * @param {import('../shared/wire/protocol.js').ShownStatus} status
- * @returns {import('./paint.js').Style}
+ * @param {ShownStatus} status
+ * @returns {Style}
  */
 export function statusStyle(status) {
   if (status === 'online') return 'green';
@@ -90,7 +94,7 @@ export function statusStyle(status) {
 
 /**
  * Whether somebody should look: it does not serve, and nobody wanted that. The list marks it with a sign, which is there without colours too.
- * @param {import('../shared/wire/protocol.js').ShownStatus} status
+ * @param {ShownStatus} status
  */
 export function needsAttention(status) {
   return status === 'errored' || status === 'waiting restart';

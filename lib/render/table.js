@@ -1,12 +1,15 @@
 import { createRequire } from 'node:module';
 import { oneLine, textWidth } from './text.js';
 
-/** @typedef {import('./paint.js').Paint} Paint */
+/** @import { Paint, Style } from './paint.js' */
 
 // Loaded by require: to import CommonJS takes a third longer.
 const Table = /** @type {typeof import('cli-table3')} */ (createRequire(import.meta.url)('cli-table3'));
 
-/** Not dim where a cell may be cut: cli-table3 would not end it. @typedef {string | {text: string, style: import('./paint.js').Style|null}} Cell */
+/**
+ * Not dim where a cell may be cut: cli-table3 would not end it.
+ * @typedef {string | { text: string, style: Style | null }} Cell
+ */
 
 /** How a tree is drawn inside of a column. */
 export const BRANCH = '├ ';
@@ -32,7 +35,7 @@ const NO_LINES = Object.fromEntries(
  * @param {string[]} [o.head]
  * @param {Cell[][]} o.rows
  * @param {Paint} o.paint
- * @param {number|null} [o.columns]  Of the terminal. Where they are too few, the widest columns give way, and what does not fit ends in "…". Default: as many as it takes.
+ * @param {number | null} [o.columns]  Of the terminal. Where they are too few, the widest columns give way, and what does not fit ends in "…". Default: as many as it takes.
  * @param {boolean} [o.isWrapped]  The last column gives way, and is wrapped between its words; a word is never cut. If one is wider than the terminal, there is no frame.
  * @returns {string}  Ends with a newline.
  */
@@ -74,7 +77,11 @@ function bodyOf(rows, widths, bar) {
   return rows.map((row) => `${bar}${row.map((text, at) => columns[at].get(text)).join(bar)}${bar}`);
 }
 
-/** @param {string[]} lines @param {number} middle  Where the line below the head is; 0: there is none. @param {Paint} paint */
+/**
+ * @param {string[]} lines
+ * @param {number} middle  Where the line below the head is; 0: there is none.
+ * @param {Paint} paint
+ */
 function finished(lines, middle, paint) {
   return lines.map((line, at) => `${at === 0 || at === middle || at === lines.length - 1 ? paint('grey', line) : line}\n`).join('');
 }
@@ -85,7 +92,7 @@ function finished(lines, middle, paint) {
  * @param {object} o
  * @param {Paint} o.paint
  * @param {number[]} [o.widths]  Of the first columns, where they do not follow from what is in them. What is wider ends in "…".
- * @param {number|null} [o.columns]  Of the terminal: the last column is wrapped between its words where they are too few. Default: as many as it takes.
+ * @param {number | null} [o.columns]  Of the terminal: the last column is wrapped between its words where they are too few. Default: as many as it takes.
  * @returns {string[]}  Lines.
  */
 export function renderColumns(rows, { paint, widths: given = [], columns = null }) {
@@ -116,7 +123,10 @@ function linesOf(table) {
   return table.toString().replace(HALF, ' ').split('\n');
 }
 
-/** @param {Cell} cell @param {Paint} paint */
+/**
+ * @param {Cell} cell
+ * @param {Paint} paint
+ */
 function painted(cell, paint) {
   if (typeof cell === 'string') return oneLine(cell);
   return cell.style ? paint(cell.style, oneLine(cell.text)) : oneLine(cell.text);
@@ -127,7 +137,10 @@ function textOf(cell) {
   return oneLine(typeof cell === 'string' ? cell : cell.text);
 }
 
-/** @param {Cell[][]} rows @returns {number[]}  With the spaces beside a cell. */
+/**
+ * @param {Cell[][]} rows
+ * @returns {number[]}  With the spaces beside a cell.
+ */
 function widthsOf(rows) {
   /** @type {number[]} */
   const widths = [];
@@ -148,7 +161,10 @@ function sum(widths) {
   return widths.reduce((whole, width) => whole + width + 1, 1);
 }
 
-/** @param {number[]} widths @param {{columns: number}} o */
+/**
+ * @param {number[]} widths
+ * @param {{ columns: number }} o
+ */
 function narrow(widths, { columns }) {
   for (let left = sum(widths) - columns; left > 0; left -= 1) {
     const widest = widths.indexOf(Math.max(...widths));
@@ -157,7 +173,10 @@ function narrow(widths, { columns }) {
   }
 }
 
-/** @param {number[]} widths @param {{columns: number, rows: Cell[][]}} o */
+/**
+ * @param {number[]} widths
+ * @param {{ columns: number, rows: Cell[][] }} o
+ */
 function wrapLast(widths, { columns, rows }) {
   const last = widths.length - 1;
   const longestWord = rows.flatMap((row) => textOf(row[last]).split(/\s+/)).reduce((widest, word) => Math.max(widest, textWidth(word)), 0);

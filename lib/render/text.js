@@ -8,7 +8,10 @@ const PLAIN = /^[\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u2190-\u2319\u231c-\u23
 /** Control characters, those that turn the direction of the text, and those that break a line or cannot be seen. */
 const HOSTILE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** @param {string} text @returns {boolean}  Whether each of its characters takes one column, on every terminal. */
+/**
+ * @param {string} text
+ * @returns {boolean}  Whether each of its characters takes one column, on every terminal.
+ */
 export function isPlain(text) {
   return PLAIN.test(text);
 }

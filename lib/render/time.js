@@ -11,7 +11,11 @@ export function clockTime(atMs, nowMs) {
   return at.toDateString() === now.toDateString() ? time : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
 }
 
-/** @param {number} atMs @param {number} nowMs @returns {string}  "3m ago". */
+/**
+ * @param {number} atMs
+ * @param {number} nowMs
+ * @returns {string}  "3m ago".
+ */
 export function ago(atMs, nowMs) {
   return `${coarse(Math.max(0, nowMs - atMs))} ago`;
 }

@@ -2,10 +2,10 @@ import { formatDuration } from '../shared/units.js';
 import { count, endOf, eventStyle, eventWords, isAsked, quoted } from './event-text.js';
 import { ago, clockTime, coarse } from './time.js';
 
-/** @typedef {import('../commands/why.js').Story} Story */
-/** @typedef {import('../shared/event-log.js').LoggedEvent} LoggedEvent */
-/** @typedef {import('../shared/wire/protocol.js').ShownStatus} ShownStatus */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Story } from '../commands/why.js' */
+/** @import { LoggedEvent } from '../shared/event-log.js' */
+/** @import { ShownStatus, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Style } from './paint.js' */
 
 /** Deaths that are further apart belong to different stories. */
 const APART_MS = 10 * 60_000;
@@ -16,8 +16,8 @@ const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'sto
 /**
  * What a person at night has to know first, in one line.
  * @param {Story} story
- * @param {{isRunning: boolean, nowMs: number}} o
- * @returns {{status: ShownStatus|'gone'|'unknown', text: string, next: string|null}}  `next`: the command to type.
+ * @param {{ isRunning: boolean, nowMs: number }} o
+ * @returns {{ status: ShownStatus | 'gone' | 'unknown', text: string, next: string | null }}  `next`: the command to type.
  */
 export function answerOf({ name, slots, events }, { isRunning, nowMs }) {
   const own = events.filter(({ app }) => app === name);
@@ -32,7 +32,7 @@ export function answerOf({ name, slots, events }, { isRunning, nowMs }) {
 /**
  * @param {string} name
  * @param {SlotStatus[]} slots  All of them are online.
- * @param {{crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number}} o
+ * @param {{ crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number }} o
  */
 function onlineText(name, slots, { crashes, own, nowMs }) {
   const last = crashes.at(-1);
@@ -49,7 +49,7 @@ function onlineText(name, slots, { crashes, own, nowMs }) {
 /**
  * @param {string} name
  * @param {SlotStatus[]} slots
- * @param {{those: SlotStatus[], crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number}} o  `those`: of the slots, all that have the status in question.
+ * @param {{ those: SlotStatus[], crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number }} o  `those`: of the slots, all that have the status in question.
  */
 function downText(name, slots, { those, crashes, own, nowMs }) {
   const { status } = those[0];
@@ -62,7 +62,7 @@ function downText(name, slots, { those, crashes, own, nowMs }) {
 /**
  * @param {string} name
  * @param {LoggedEvent[]} own
- * @param {{isRunning: boolean, nowMs: number}} o
+ * @param {{ isRunning: boolean, nowMs: number }} o
  * @returns {ReturnType<typeof answerOf>}
  */
 function withoutSlots(name, own, { isRunning, nowMs }) {
@@ -71,12 +71,18 @@ function withoutSlots(name, own, { isRunning, nowMs }) {
   return { status: 'gone', text: `${name} is not in the list${deleted ? `: it was deleted at ${clockTime(deleted.at, nowMs)}, ${coarse(nowMs - deleted.at)} ago` : ' any more'}`, next: null };
 }
 
-/** @param {number|null} atMs @param {number} nowMs */
+/**
+ * @param {number | null} atMs
+ * @param {number} nowMs
+ */
 function since(atMs, nowMs) {
   return atMs === null ? '' : ` since ${clockTime(atMs, nowMs)} (${coarse(nowMs - atMs)})`;
 }
 
-/** @param {SlotStatus[]} slots @returns {number|null} */
+/**
+ * @param {SlotStatus[]} slots
+ * @returns {number | null}
+ */
 function firstStart(slots) {
   const starts = slots.flatMap(({ startedAtMs }) => startedAtMs ?? []);
   return starts.length > 0 ? Math.min(...starts) : null;
@@ -100,8 +106,8 @@ function afterRollout(slots, own) {
 /**
  * @param {ShownStatus} status
  * @param {SlotStatus[]} slots
- * @param {{about: LoggedEvent[], crashes: LoggedEvent[]}} o
- * @returns {number|null}
+ * @param {{ about: LoggedEvent[], crashes: LoggedEvent[] }} o
+ * @returns {number | null}
  */
 function sinceOf(status, slots, { about, crashes }) {
   const last = (/** @type {string[]} */ ...types) => about.findLast(({ type }) => types.includes(type))?.at ?? null;
@@ -114,7 +120,7 @@ function sinceOf(status, slots, { about, crashes }) {
 /**
  * @param {ShownStatus} status
  * @param {SlotStatus[]} slots
- * @param {{about: LoggedEvent[], crashes: LoggedEvent[]}} o
+ * @param {{ about: LoggedEvent[], crashes: LoggedEvent[] }} o
  */
 function reasonOf(status, slots, { about, crashes }) {
   const stop = about.findLast(({ type }) => type === 'stop' || type === 'done');
@@ -169,7 +175,7 @@ const BEGINNINGS = ['added', 'stop', 'rollout:began', 'manager:ending'];
 export function crashesOf(events) {
   /** @type {LoggedEvent[]} */
   const crashes = [];
-  /** @type {Set<number|undefined>} */
+  /** @type {Set<number | undefined>} */
   const undone = new Set();
   for (const event of events.toReversed()) {
     if (event.type === 'rollout:halted' || event.type === 'rollout:rolled-back') undone.add(event.generation);
@@ -181,7 +187,11 @@ export function crashesOf(events) {
   return crashes;
 }
 
-/** @param {ShownStatus} status @param {LoggedEvent[]} own @param {number} nowMs */
+/**
+ * @param {ShownStatus} status
+ * @param {LoggedEvent[]} own
+ * @param {number} nowMs
+ */
 function rolloutNote(status, own, nowMs) {
   const last = own.findLast(({ type }) => ['added', 'rollout:began', 'rollout:done', 'rollout:halted', 'rollout:rolled-back'].includes(type));
   if (last?.type !== 'rollout:halted' && last?.type !== 'rollout:rolled-back') return '';
@@ -189,14 +199,20 @@ function rolloutNote(status, own, nowMs) {
   return `${status === 'online' ? ', but' : ';'} its last reload ${what} at ${clockTime(last.at, nowMs)}: ${last.reason}`;
 }
 
-/** @param {ShownStatus} status @param {string} name */
+/**
+ * @param {ShownStatus} status
+ * @param {string} name
+ */
 function nextStep(status, name) {
   if (status === 'errored' || status === 'waiting restart') return `nclust logs ${name} --err`;
   if (status === 'launching') return `nclust logs ${name}`;
   return status === 'stopped' ? `nclust start ${name}` : null;
 }
 
-/** One line of a timeline. @typedef {{at: number, text: string, style: import('./paint.js').Style|null, events: number}} TimeLine */
+/**
+ * One line of a timeline.
+ * @typedef {{ at: number, text: string, style: Style | null, events: number }} TimeLine
+ */
 
 /** What belongs to a crash and the next attempt. */
 const BETWEEN_CRASHES = new Set(['started', 'ready', 'backoff']);
@@ -252,17 +268,26 @@ function runFrom(events, from) {
   return events.slice(from, last + 1);
 }
 
-/** @param {LoggedEvent} one @param {LoggedEvent} other */
+/**
+ * @param {LoggedEvent} one
+ * @param {LoggedEvent} other
+ */
 function isSameDeath(one, other) {
   return other.type === 'died' && !isAsked(other) && other.cause === one.cause && other.code === one.code && other.signal === one.signal;
 }
 
-/** @param {LoggedEvent} event @returns {TimeLine} */
+/**
+ * @param {LoggedEvent} event
+ * @returns {TimeLine}
+ */
 function lineOf(event) {
   return { at: event.at, text: `${subjectOf([event])}${eventWords(event)}`, style: eventStyle(event), events: 1 };
 }
 
-/** @param {LoggedEvent[]} run  Of one type, several. @returns {TimeLine} */
+/**
+ * @param {LoggedEvent[]} run  Of one type, several.
+ * @returns {TimeLine}
+ */
 function lineOfRun(run) {
   const [first, last] = [run[0], run[run.length - 1]];
   if (run.length === 1) return lineOf(first);
@@ -272,7 +297,10 @@ function lineOfRun(run) {
   return { ...line, text: `${subjectOf(run)}${isOne(run) ? 'is' : 'are'} up` };
 }
 
-/** @param {number} fromMs @param {number} toMs */
+/**
+ * @param {number} fromMs
+ * @param {number} toMs
+ */
 function within(fromMs, toMs) {
   return formatDuration(Math.max(1_000, Math.round((toMs - fromMs) / 1_000) * 1_000));
 }

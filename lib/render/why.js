@@ -4,12 +4,15 @@ import { renderColumns } from './table.js';
 import { oneLine } from './text.js';
 import { answerOf, foldEvents } from './why-answer.js';
 
-/** @typedef {import('../commands/why.js').Story} Story */
+/** @import { Story } from '../commands/why.js' */
+/** @import { View } from './list.js' */
+/** @import { Paint } from './paint.js' */
+
 /** @typedef {Awaited<ReturnType<typeof import('../commands/why.js').why>>} Why */
 
 /**
  * @param {Why} data
- * @param {import('./list.js').View} view
+ * @param {View} view
  * @returns {string}
  */
 export function renderWhy({ stories, ...o }, view) {
@@ -32,7 +35,7 @@ export function whyData({ stories, isRunning, sinceMs, lines }, nowMs = Date.now
 /**
  * @param {Story} story
  * @param {Omit<Why, 'stories'>} o
- * @param {import('./list.js').View} view
+ * @param {View} view
  */
 function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
   const answer = answerOf(story, { isRunning, nowMs });
@@ -51,20 +54,29 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
   ].join('\n')}\n`;
 }
 
-/** @param {Story} story @param {{sinceMs: number, nowMs: number}} o */
+/**
+ * @param {Story} story
+ * @param {{ sinceMs: number, nowMs: number }} o
+ */
 function quiet({ name, events }, { sinceMs, nowMs }) {
   if (sinceMs === 0 || events.length === 0) return 'The log of events has nothing about it.';
   return `Nothing has happened to it since ${clockTime(sinceMs, nowMs)} (all: nclust why ${oneLine(name)}).`;
 }
 
-/** @param {Story} story @param {{nowMs: number, paint: import('./paint.js').Paint}} o */
+/**
+ * @param {Story} story
+ * @param {{ nowMs: number, paint: Paint }} o
+ */
 function wordsLines({ events }, { nowMs, paint }) {
   const death = events.findLast((event) => event.type === 'died' && !isAsked(event));
   if (!death?.lines?.length) return [];
   return [paint('bold', `Last words of instance ${death.slot} (${clockTime(death.at, nowMs)}, ${ago(death.at, nowMs)})`), ...death.lines.map((/** @type {string} */ line) => `  ${oneLine(line)}`)];
 }
 
-/** @param {Story} story @returns {{slot: number, what: string}[]} */
+/**
+ * @param {Story} story
+ * @returns {{ slot: number, what: string }[]}
+ */
 function waitingOf({ slots }) {
   return slots.flatMap(({ slot, waitingFor }) => (waitingFor ? [{ slot, what: waitingFor }] : []));
 }

@@ -1,7 +1,6 @@
 import { constants } from 'node:os';
 
-/** @typedef {import('../shared/wire/protocol.js').Death} Death */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Death, SlotStatus } from '../shared/wire/protocol.js' */
 
 /** Of a shell: more than this is a signal. */
 const BY_SIGNAL = 128;
@@ -54,7 +53,7 @@ function diedAtMs({ lastDeath }) {
   return lastDeath?.atMs ?? 0;
 }
 
-/** @param {Death|null} death */
+/** @param {Death | null} death */
 function statusOf(death) {
   if (death?.signal) return BY_SIGNAL + (constants.signals[/** @type {NodeJS.Signals} */ (death.signal)] ?? 0);
   return death?.code ?? 1;

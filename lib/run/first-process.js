@@ -10,7 +10,10 @@ const RUNTIME = fileURLToPath(new URL('../../bin/nclust-runtime', import.meta.ur
 /** Of a shell: a process that was ended by a signal. */
 const BY_SIGTERM = 143;
 
-/** Not in the types of Node.js 20. @typedef {{execve?: (file: string, args: string[], env: NodeJS.ProcessEnv) => never}} WithExecve */
+/**
+ * Not in the types of Node.js 20.
+ * @typedef {{ execve?: (file: string, args: string[], env: NodeJS.ProcessEnv) => never }} WithExecve
+ */
 
 /**
  * The first process of a container has to collect every orphan that dies, and Node.js cannot wait for processes it has not started; a shell does. So this process becomes one, under the same pid, and the shell starts
@@ -29,7 +32,7 @@ export function becomeInit(argv) {
 
 /**
  * @param {string[]} argv
- * @returns {string[]|null}  Null: another command. "-s" and "--no-color" may stand in front, and behind as well.
+ * @returns {string[] | null}  Null: another command. "-s" and "--no-color" may stand in front, and behind as well.
  */
 export function wordsOfRun(argv) {
   const at = argv.findIndex((word) => !word.startsWith('-'));
@@ -99,7 +102,7 @@ const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
  */
 
 /**
- * @param {Pick<NodeJS.Process, 'on'|'removeAllListeners'>} source  Its listeners so far were for a process that has not started anything.
+ * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  Its listeners so far were for a process that has not started anything.
  * @param {Reactions} reactions
  * @param {() => number} [nowMono]  In ms.
  */

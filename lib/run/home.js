@@ -19,7 +19,7 @@ const KNOCK_MS = 2_000;
 
 /**
  * A home for one foreground run: $NCLUST_HOME where that can be used, else a fresh folder.
- * @param {Record<string, string|undefined>} env
+ * @param {Record<string, string | undefined>} env
  * @param {(sentence: string) => void} say
  * @returns {Promise<ForegroundHome>}  Throws ERR_NCLUST_HOME_UNWRITABLE when there is no folder to write to.
  */
@@ -36,7 +36,7 @@ export async function takeHome(env, say) {
 
 /**
  * @param {string} home
- * @returns {Promise<string|null>}  Null: it can be used.
+ * @returns {Promise<string | null>}  Null: it can be used.
  */
 async function whyNot(home) {
   try {
@@ -58,7 +58,7 @@ async function whyNot(home) {
   return null;
 }
 
-/** @param {(string|undefined)[]} folders */
+/** @param {(string | undefined)[]} folders */
 function makeHome(folders) {
   for (const folder of new Set(folders)) {
     if (!folder) continue;

@@ -5,9 +5,10 @@ import { formattedRecord, jsonRecord } from '../render/log-lines.js';
 import { formatTime, TIMESTAMP_FORMAT } from '../render/log-time.js';
 import { createFrameReader } from '../shared/wire/output-frame.js';
 
-/** @typedef {import('node:net').Socket} Socket */
-/** @typedef {import('../shared/wire/output-frame.js').FrameHead} FrameHead */
-/** @typedef {import('./sink.js').Sink} Sink */
+/** @import { Socket } from 'node:net' */
+/** @import { FrameHead } from '../shared/wire/output-frame.js' */
+/** @import { LogEntry } from '../shared/wire/protocol.js' */
+/** @import { Sink } from './sink.js' */
 
 /**
  * Takes the output of the apps from control and shows it. It reads no more than is taken from it, so that in the end the app waits that writes too much:
@@ -24,7 +25,7 @@ const PATIENCE_MS = 2_000;
 /**
  * @param {string} path  Of the socket. A dead one is replaced.
  * @param {object} o
- * @param {{out: Sink, err: Sink}} o.sinks
+ * @param {{ out: Sink, err: Sink }} o.sinks
  * @param {Shape} o.shape
  * @param {() => void} o.onEnded  An instance has written its last.
  * @returns {Promise<Output>}  Rejects with what the system says.
@@ -35,7 +36,11 @@ export async function openOutput(path, { sinks, shape, onEnded }) {
   /** @type {Set<Socket>} */
   const sockets = new Set();
 
-  /** @param {FrameHead} head @param {Buffer} bytes @returns {Promise<void>|null} */
+  /**
+   * @param {FrameHead} head
+   * @param {Buffer} bytes
+   * @returns {Promise<void> | null}
+   */
   function show(head, bytes) {
     const { stream, isEnd } = head;
     const key = `${head.instanceId} ${stream}`;
@@ -89,7 +94,7 @@ export async function openOutput(path, { sinks, shape, onEnded }) {
  * @returns {Promise<boolean>}
  */
 async function isWithin(ms, promise) {
-  /** @type {NodeJS.Timeout|undefined} */
+  /** @type {NodeJS.Timeout | undefined} */
   let timer;
   const late = new Promise((resolve) => { timer = setTimeout(() => resolve(false), ms); });
   const first = await Promise.race([promise.then(() => true), late]);
@@ -144,11 +149,13 @@ function endOfCharacters(bytes, from) {
   return bytes.length;
 }
 
-/** @typedef {import('../shared/wire/protocol.js').LogEntry} LogEntry */
-/** Makes whole lines of one process what is shown of them. @typedef {(head: FrameHead, lines: Buffer) => Buffer} Shape */
+/**
+ * Makes whole lines of one process what is shown of them.
+ * @typedef {(head: FrameHead, lines: Buffer) => Buffer} Shape
+ */
 
 /**
- * @param {{json?: boolean, format?: boolean, formatted?: boolean}} options  None of them: the bytes as they are.
+ * @param {{ json?: boolean, format?: boolean, formatted?: boolean }} options  None of them: the bytes as they are.
  * @returns {Shape}
  */
 export function shapeOf({ json, format, formatted }) {

@@ -10,11 +10,13 @@ import { outputSocket } from '../shared/wire/output-frame.js';
 import { forced, judge, sayGivenUp } from './exit-status.js';
 import { openOutput } from './output.js';
 
-/** @typedef {import('../client/client.js').Client} Client */
-/** @typedef {import('../cli/context.js').Context} Context */
-/** @typedef {import('../shared/wire/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('../shared/spec/spec.js').AppSpec} AppSpec */
-/** @typedef {import('./sink.js').Sink} Sink */
+/** @import { Context } from '../cli/context.js' */
+/** @import { Client } from '../client/client.js' */
+/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Reactions } from './first-process.js' */
+/** @import { Shape } from './output.js' */
+/** @import { Sink } from './sink.js' */
 
 /** How often the list is looked at when no app has ended, in ms: one that cannot even be started says nothing. */
 const LOOK_EVERY_MS = 2_000;
@@ -30,26 +32,29 @@ const KILLED = 137;
  * @typedef {object} RunParts
  * @property {Context} context  Of the command. Its home is not used.
  * @property {string} home  Of this run.
- * @property {{out: Sink, err: Sink}} sinks
- * @property {import('./output.js').Shape} shape
+ * @property {{ out: Sink, err: Sink }} sinks
+ * @property {Shape} shape
  * @property {(sentence: string) => void} say
- * @property {(react: import('./first-process.js').Reactions) => void} listen
+ * @property {(react: Reactions) => void} listen
  */
 
 /**
  * Starts apps under a manager of their own and stays until they have ended, or until it is told to end them.
  * @param {AppSpec[]} specs
- * @param {{delayMs: number, isAutoExit: boolean}} o
+ * @param {{ delayMs: number, isAutoExit: boolean }} o
  * @param {RunParts} parts
  * @returns {Promise<number>}  The exit status. Rejects with what starting them says; nothing is left running then either.
  */
 export async function runForeground(specs, { delayMs, isAutoExit }, { context: given, home, sinks, shape, say, listen }) {
   const context = createContext({ ...given, home, talk: () => {}, screen: null });
   let nudge = () => {};
-  /** @type {Client|null} */
+  /** @type {Client | null} */
   let client = null;
   const stop = new AbortController();
-  /** @param {string} doing @param {(client: Client) => Promise<unknown>} ask */
+  /**
+   * @param {string} doing
+   * @param {(client: Client) => Promise<unknown>} ask
+   */
   const tell = (doing, ask) => {
     if (client) ask(client).catch((error) => say(`${doing}: ${error.message}`));
   };
@@ -105,14 +110,14 @@ function runFolder(home) {
 
 /**
  * @param {Client} client
- * @param {{isAutoExit: boolean, say: (sentence: string) => void, signal: AbortSignal, onNudge: (wake: () => void) => void}} o
- * @returns {Promise<number|null>}  The exit status. Null: it was told to end.
+ * @param {{ isAutoExit: boolean, say: (sentence: string) => void, signal: AbortSignal, onNudge: (wake: () => void) => void }} o
+ * @returns {Promise<number | null>}  The exit status. Null: it was told to end.
  */
 async function untilOver(client, { isAutoExit, say, signal, onNudge }) {
   /** @type {Set<number>} */
   let givenUp = new Set();
   for (let idleLooks = 0; !signal.aborted; ) {
-    /** @type {{slots: SlotStatus[]}} */
+    /** @type {{ slots: SlotStatus[] }} */
     const { slots } = await client.request('list');
     for (const slot of slots) if (slot.status === 'errored' && !givenUp.has(slot.id)) say(sayGivenUp(slot));
     givenUp = new Set(slots.filter(({ status }) => status === 'errored').map(({ id }) => id));

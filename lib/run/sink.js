@@ -1,3 +1,5 @@
+/** @import { Writable } from 'node:stream' */
+
 const LINE_END = Buffer.from('\n');
 const NEWLINE = 0x0a;
 
@@ -7,13 +9,13 @@ const PATIENCE_MS = 2_000;
 /**
  * Standard output or error, which somebody reads slowly, or not any more.
  * @typedef {object} Sink
- * @property {(from: string, bytes: Buffer) => Promise<void>|null} write  Null: it is taken. A promise: it will be, and there should be no more before. Lines of two who write never mix. Never throws, never rejects.
+ * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Null: it is taken. A promise: it will be, and there should be no more before. Lines of two who write never mix. Never throws, never rejects.
  * @property {(sentence: string) => void} say  Words of our own, on a line of their own.
  * @property {() => Promise<boolean>} flush  Waits as long as somebody reads. Resolves with whether everything has been taken.
  */
 
 /**
- * @param {import('node:stream').Writable} stream
+ * @param {Writable} stream
  * @param {() => void} onClosed  Nobody can read it any more; what comes is thrown away.
  * @returns {Sink}
  */
@@ -27,7 +29,10 @@ export function createSink(stream, onClosed) {
     onClosed();
   });
 
-  /** @param {Buffer} bytes @returns {Promise<void>|null} */
+  /**
+   * @param {Buffer} bytes
+   * @returns {Promise<void> | null}
+   */
   function put(bytes) {
     if (isClosed || bytes.length === 0) return null;
     const taken = new Promise((resolve) => void stream.write(bytes, () => resolve(undefined)));
@@ -57,7 +62,7 @@ export function createSink(stream, onClosed) {
 }
 
 /**
- * @param {import('node:stream').Writable} stream
+ * @param {Writable} stream
  * @param {number} ms
  * @returns {Promise<void>}
  */

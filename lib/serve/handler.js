@@ -5,15 +5,14 @@ import { parseDuration } from '../shared/units.js';
 import { encodePath, locate, readRequestPath } from './path.js';
 import { listFolder, renderListing, sendFile, sendPage, varyBy } from './respond.js';
 
-/** @typedef {import('node:http').IncomingMessage} Request */
-/** @typedef {import('node:http').ServerResponse} Response */
-/** @typedef {import('./settings.js').ServeSettings} ServeSettings */
+/** @import { IncomingMessage as Request, ServerResponse as Response } from 'node:http' */
+/** @import { ServeSettings } from './settings.js' */
 
 /** The custom page for what is not there. */
 const NOT_FOUND_PAGE = '404.html';
 
 /**
- * @param {ServeSettings & {path: string}} settings  With an absolute path.
+ * @param {ServeSettings & { path: string }} settings  With an absolute path.
  * @param {(sentence: string) => void} talk  For what is wrong with the machine.
  * @returns {(request: Request, response: Response) => void}
  */
@@ -65,14 +64,20 @@ async function answer(request, response, settings, cacheControl) {
   return sendPage(response, 404);
 }
 
-/** @param {ServeSettings} settings @returns {[string, string][]} */
+/**
+ * @param {ServeSettings} settings
+ * @returns {[string, string][]}
+ */
 function headersFor({ cors }) {
   /** @type {[string, string][]} */
   const allowed = cors === '' ? [] : [['Access-Control-Allow-Origin', cors], ...(cors === '*' ? [] : [/** @type {[string, string]} */ (['Vary', 'Origin'])])];
   return [['X-Content-Type-Options', 'nosniff'], ...allowed];
 }
 
-/** A browser that goes to a page says text/html; a script or an image that is missing is missing. @param {Request} request */
+/**
+ * A browser that goes to a page says text/html; a script or an image that is missing is missing.
+ * @param {Request} request
+ */
 function wantsPage({ headers }) {
   return (headers.accept ?? '').split(',').some((one) => /^\s*(text\/html|application\/xhtml\+xml)\s*(;(?!.*\bq=0(\.0*)?\s*$)|$)/i.test(one));
 }
@@ -83,7 +88,10 @@ function askForPassword(response) {
   sendPage(response, 401);
 }
 
-/** The body that comes along is not worth reading. @param {Response} response */
+/**
+ * The body that comes along is not worth reading.
+ * @param {Response} response
+ */
 function refuseMethod(response) {
   response.setHeader('Allow', 'GET, HEAD');
   response.setHeader('Connection', 'close');
@@ -102,8 +110,8 @@ function redirect(response, segments, query) {
 }
 
 /**
- * @param {{username: string, password: string}} credentials
- * @returns {(header: string|undefined) => boolean}  Whether an Authorization header has them. How long it takes says nothing about how near a guess was.
+ * @param {{ username: string, password: string }} credentials
+ * @returns {(header: string | undefined) => boolean}  Whether an Authorization header has them. How long it takes says nothing about how near a guess was.
  */
 export function createGatekeeper({ username, password }) {
   const wanted = [digest(username), digest(password)];
@@ -118,7 +126,10 @@ export function createGatekeeper({ username, password }) {
   };
 }
 
-/** Of one length, which the comparison needs. @param {string} text */
+/**
+ * Of one length, which the comparison needs.
+ * @param {string} text
+ */
 function digest(text) {
   return createHash('sha256').update(text).digest();
 }

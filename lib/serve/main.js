@@ -9,7 +9,7 @@ import { readServeSettings, wishesOf } from './settings.js';
 /** @param {string} sentence */
 const talk = (sentence) => process.stderr.write(`${new Date().toISOString()} ${sentence}\n`);
 
-/** @param {Error & {code?: string}} error */
+/** @param {Error & { code?: string }} error */
 function giveUp(error) {
   talk(`nclust serve: ${error.message}`);
   process.exitCode = 1;

@@ -8,7 +8,7 @@ const WELL_KNOWN = '.well-known';
  * What a request asks for, as the names of folders and at last of a file. Decoded once, after it was cut at the slashes, so that no decoded sign can act as
  * one; whatever then still could climb, end a path early or be read in two ways is refused instead of being put right.
  * @param {string} target  As it stands in the request line: "/a/b?c" or "http://host/a/b".
- * @returns {{segments: string[], isFolder: boolean, query: string} | {refusal: 400|403}}
+ * @returns {{ segments: string[], isFolder: boolean, query: string } | { refusal: 400 | 403 }}
  */
 export function readRequestPath(target) {
   const found = /^(?:https?:\/\/[^/?#\\]*)?(\/[^?#]*|(?=\?|$))(?:\?([^#]*))?/is.exec(target);
@@ -37,7 +37,7 @@ export function isHidden(name) {
 
 /**
  * @param {string} segment
- * @returns {string|null}  Null for what is no UTF-8, overlong forms too.
+ * @returns {string | null}  Null for what is no UTF-8, overlong forms too.
  */
 function decode(segment) {
   try {
@@ -47,12 +47,14 @@ function decode(segment) {
   }
 }
 
-/** @param {string|null} segment */
+/** @param {string | null} segment */
 function isUnsafe(segment) {
   return segment === null || segment === '.' || segment === '..' || /[/\\\u0000-\u001f\u007f]/.test(segment);
 }
 
-/** @typedef {{type: 'file', root: string, file: string, bytes: number, modifiedAtMs: number} | {type: 'folder', root: string, folder: string} | {type: 'nothing'}} Found  `file` and `folder` are real paths, and inside the real `root`. */
+/**
+ * @typedef {{ type: 'file', root: string, file: string, bytes: number, modifiedAtMs: number } | { type: 'folder', root: string, folder: string } | { type: 'nothing' }} Found  `file` and `folder` are real paths, and inside the real `root`.
+ */
 
 /** What the file system says when there is nothing of that name, or nothing we may see. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES', 'EPERM', 'EINVAL'];

@@ -4,14 +4,15 @@ import { join, relative, sep } from 'node:path';
 import send from 'send';
 import { encodePath, isHidden, locate } from './path.js';
 
-/** @typedef {import('node:http').IncomingMessage} Request */
-/** @typedef {import('node:http').ServerResponse} Response */
+/** @import { ReadStream } from 'node:fs' */
+/** @import { IncomingMessage as Request, ServerResponse } from 'node:http' */
+/** @import { ServerResponse as Response } from 'node:http' */
 
 /**
  * Sends a file: whole, a range of it, or the word that it has not changed.
  * @param {Request} request
  * @param {Response} response
- * @param {{root: string, file: string, bytes: number, modifiedAtMs: number}} found  Real paths.
+ * @param {{ root: string, file: string, bytes: number, modifiedAtMs: number }} found  Real paths.
  * @param {(file: string) => string} cacheControl
  * @param {number} [status]  Default: what the request deserves.
  */
@@ -26,15 +27,15 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
   response.setHeader('Cache-Control', isWhole ? 'no-cache' : cacheControl(file));
   // What may be hidden and what is inside was decided by locate(), on the path it found.
   const stream = send(request, encodePath(relative(root, file).split(sep)), { root, cacheControl: false, acceptRanges: !isWhole, index: false, dotfiles: 'allow' });
-  stream.on('error', (/** @type {{status?: number}} */ error) => fail(response, error.status ?? 500));
+  stream.on('error', (/** @type {{ status?: number }} */ error) => fail(response, error.status ?? 500));
   stream.on('directory', () => fail(response, 404));
-  stream.on('stream', (/** @type {import('node:fs').ReadStream} */ bytes) => endWhenShort(bytes, response));
+  stream.on('stream', (/** @type {ReadStream} */ bytes) => endWhenShort(bytes, response));
   stream.pipe(response);
 }
 
 /**
  * Whether the file is, byte for byte, the one that the client has a part of (RFC 9110, 13.1.5). Our entity tags are weak, which never says so; a date does when nothing can have been written in that second any more.
- * @param {string|string[]|undefined} ifRange
+ * @param {string | string[] | undefined} ifRange
  * @param {number} modifiedAtMs
  */
 function isSame(ifRange, modifiedAtMs) {
@@ -45,7 +46,7 @@ function isSame(ifRange, modifiedAtMs) {
 
 /**
  * The last 300 bytes of a file that has 10 are all of it (RFC 9110, 14.1.2); send() would refuse them.
- * @param {string|undefined} range
+ * @param {string | undefined} range
  * @param {number} size
  */
 function satisfiable(range, size) {
@@ -85,7 +86,7 @@ function fail(response, status) {
 
 /**
  * A file that was cut while it is being sent: the client would wait for the rest of the promised length.
- * @param {import('node:fs').ReadStream} bytes
+ * @param {ReadStream} bytes
  * @param {Response} response
  */
 function endWhenShort(bytes, response) {
@@ -95,7 +96,7 @@ function endWhenShort(bytes, response) {
   });
 }
 
-/** @typedef {{name: string, isFolder: boolean, bytes: number, changedAtMs: number}} Entry */
+/** @typedef {{ name: string, isFolder: boolean, bytes: number, changedAtMs: number }} Entry */
 
 /**
  * What is in a folder and would be sent when asked for: folders first, then files, by name.
@@ -146,7 +147,7 @@ function escapeHtml(text) {
 
 /**
  * Says that the answer would be another one if this header of the request were another one: for caches.
- * @param {import('node:http').ServerResponse} response
+ * @param {ServerResponse} response
  * @param {string} header
  */
 export function varyBy(response, header) {

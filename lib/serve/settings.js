@@ -2,7 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { badOption } from '../config/options/readers.js';
 import { DURATION_FORMS, parseDuration } from '../shared/units.js';
 
-/** What a config file or a command line may say. @typedef {{[K in keyof typeof VARIABLES]?: unknown}} Wishes */
+/**
+ * What a config file or a command line may say.
+ * @typedef {{ [K in keyof typeof VARIABLES]?: unknown }} Wishes
+ */
 
 /** Under which name each wish is found in the environment. */
 export const VARIABLES = {
@@ -12,7 +15,7 @@ export const VARIABLES = {
 };
 
 /**
- * @param {Record<string, string|undefined>} env
+ * @param {Record<string, string | undefined>} env
  * @returns {Wishes}  Those that say something.
  */
 export function wishesOf(env) {
@@ -38,20 +41,29 @@ export function readServeSettings(wishes, nameOf = (key) => VARIABLES[key]) {
   };
 }
 
-/** @param {unknown} value @param {string} name */
+/**
+ * @param {unknown} value
+ * @param {string} name
+ */
 function asFilled(value, name) {
   if (typeof value === 'string' && value.trim() !== '' && !value.includes('\0')) return value;
   throw badOption(name, value, 'a text that is not empty');
 }
 
-/** @param {unknown} value @param {string} name */
+/**
+ * @param {unknown} value
+ * @param {string} name
+ */
 function asPort(value, name) {
   const port = /^\d{1,5}$/.test(String(value)) ? Number(value) : 0;
   if (port >= 1 && port <= 65_535) return port;
   throw badOption(name, value, 'a port from 1 to 65535');
 }
 
-/** @param {unknown} value @param {string} name */
+/**
+ * @param {unknown} value
+ * @param {string} name
+ */
 function asSwitch(value, name) {
   if (typeof value === 'boolean') return value;
   if (value === 'true' || value === '1') return true;
@@ -59,7 +71,10 @@ function asSwitch(value, name) {
   throw badOption(name, value, 'true or false');
 }
 
-/** @param {unknown} value @param {string} name */
+/**
+ * @param {unknown} value
+ * @param {string} name
+ */
 function asHomepage(value, name) {
   const file = asFilled(value, name).replace(/^(\.?\/)+/, '');
   if (file !== '' && !file.split(/[/\\]/).some((part) => part === '' || part.startsWith('.'))) return file;
@@ -80,14 +95,20 @@ function asCredentials({ basicAuth, username, password }, nameOf) {
   throw badOption(nameOf('password'), '', 'a text that is not empty');
 }
 
-/** @param {unknown} value @param {string} name */
+/**
+ * @param {unknown} value
+ * @param {string} name
+ */
 function asCache(value, name) {
   const text = String(value);
   if (text === '' || text === 'none' || parseDuration(text) !== null) return text;
   throw badOption(name, value, `"none", or ${DURATION_FORMS}`);
 }
 
-/** @param {unknown} value @param {string} name */
+/**
+ * @param {unknown} value
+ * @param {string} name
+ */
 function asOrigin(value, name) {
   if (value === true || value === 'true') return '*';
   if (value === false || value === 'false') return '';
@@ -105,7 +126,7 @@ function asOrigin(value, name) {
  * @property {boolean} isSpa  Pages that have no file get the home page.
  * @property {boolean} hasListing  A folder without a home page is listed.
  * @property {string} homepage  The file a folder is represented by.
- * @property {{username: string, password: string}|null} credentials
+ * @property {{ username: string, password: string } | null} credentials
  * @property {string} cache  "" for the rules of handler.js, "none", or a duration.
  * @property {string} cors  "" or the origin that pages of other sites may come from; "*" for all.
  */

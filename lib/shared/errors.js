@@ -342,7 +342,7 @@ export class NclustError extends Error {
    * @param {ErrorCode} code
    * @param {string} message  What happened, to what, why.
    * @param {object} [options]
-   * @param {string|null} [options.hint]  What to do next, one sentence or command.
+   * @param {string | null} [options.hint]  What to do next, one sentence or command.
    * @param {unknown} [options.data]  Plain JSON, for programs.
    * @param {unknown} [options.cause]
    * @param {number} [options.exitStatus]  Default: the table's.

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 
 /**
  * One line of the event log. Which other fields there are follows from the type: docs/events.md.
- * @typedef {{at: number, type: string, app?: string, namespace?: string, id?: number, slot?: number, generation?: number, instanceId?: string, pid?: number, by?: string|null} & Record<string, any>} LoggedEvent
+ * @typedef {{ at: number, type: string, app?: string, namespace?: string, id?: number, slot?: number, generation?: number, instanceId?: string, pid?: number, by?: string | null } & Record<string, any>} LoggedEvent
  */
 
 const NEWLINE = 0x0a;
@@ -19,7 +19,7 @@ export function parseEvents(text) {
 
 /**
  * @param {string} line
- * @returns {LoggedEvent|null}
+ * @returns {LoggedEvent | null}
  */
 export function parseEvent(line) {
   if (!line.startsWith('{')) return null;
@@ -71,7 +71,10 @@ function namesIn(folder) {
   }
 }
 
-/** An open segment. The caller closes it. @typedef {{fd: number, ino: number}} Segment */
+/**
+ * An open segment. The caller closes it.
+ * @typedef {{ fd: number, ino: number }} Segment
+ */
 
 /**
  * Opens all there is, newest first: a rotation meanwhile shows a segment twice, and that is left out. In the other order one could be missed.

@@ -1,5 +1,7 @@
 // What is measured, as clients see it. docs/metrics.md tells it in prose.
 
+/** @import { ShownStatus } from './wire/protocol.js' */
+
 /** Every how often everything is looked at, in ms. */
 export const TICK_MS = 1_000;
 
@@ -24,7 +26,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} requests
  * @property {number} aborted  Whose connection ended before the answer did.
  * @property {number} upgrades  To WebSocket; not among the requests.
- * @property {Record<'1xx'|'2xx'|'3xx'|'4xx'|'5xx', number>} responses
+ * @property {Record<'1xx' | '2xx' | '3xx' | '4xx' | '5xx', number>} responses
  * @property {number} durationMs
  */
 
@@ -33,9 +35,9 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} requestsPerS
  * @property {number} errorsPerS  With a status from 500.
  * @property {number} activeRequests
- * @property {number|null} latencyP50Ms  Of the last 10 s. Null: there was no answer.
- * @property {number|null} latencyP95Ms
- * @property {number|null} latencyP99Ms
+ * @property {number | null} latencyP50Ms  Of the last 10 s. Null: there was no answer.
+ * @property {number | null} latencyP95Ms
+ * @property {number | null} latencyP99Ms
  * @property {HttpTotals} totals
  */
 
@@ -48,15 +50,15 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} cpu  Percent of one core.
  * @property {number} memoryBytes  Resident.
  * @property {number} processes
- * @property {number|null} fds
- * @property {number|null} heapUsedBytes
- * @property {number|null} elu  0 to 1. Of an app: the mean.
- * @property {number|null} delayP50Ms  Of the event loop, in the last second. Of an app: the worst, as of the next two.
- * @property {number|null} delayP99Ms
- * @property {number|null} delayMaxMs
- * @property {number|null} gcMsPerS
- * @property {number|null} connections
- * @property {HttpSample|null} http  Null: there has been no request.
+ * @property {number | null} fds
+ * @property {number | null} heapUsedBytes
+ * @property {number | null} elu  0 to 1. Of an app: the mean.
+ * @property {number | null} delayP50Ms  Of the event loop, in the last second. Of an app: the worst, as of the next two.
+ * @property {number | null} delayP99Ms
+ * @property {number | null} delayMaxMs
+ * @property {number | null} gcMsPerS
+ * @property {number | null} connections
+ * @property {HttpSample | null} http  Null: there has been no request.
  */
 
 /**
@@ -64,24 +66,24 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} id
  * @property {number} slot
  * @property {number} pid  0: none.
- * @property {string|null} instanceId
- * @property {import('./wire/protocol.js').ShownStatus} status
+ * @property {string | null} instanceId
+ * @property {ShownStatus} status
  * @property {number} generation
- * @property {number|null} startedAtMs
+ * @property {number | null} startedAtMs
  * @property {boolean} isNode
- * @property {number|null} cpuMs  Used by all that ever ran in the slot.
- * @property {number|null} pssBytes  Only with `detail`, like the next.
- * @property {number|null} privateBytes
- * @property {number|null} heapLimitBytes
- * @property {number|null} externalBytes
- * @property {number|null} handles
- * @property {number|null} reportAgeMs  Since its agent last told of it.
- * @property {Record<string, {value: unknown, unit?: string, type?: string}>} [custom]
+ * @property {number | null} cpuMs  Used by all that ever ran in the slot.
+ * @property {number | null} pssBytes  Only with `detail`, like the next.
+ * @property {number | null} privateBytes
+ * @property {number | null} heapLimitBytes
+ * @property {number | null} externalBytes
+ * @property {number | null} handles
+ * @property {number | null} reportAgeMs  Since its agent last told of it.
+ * @property {Record<string, { value: unknown, unit?: string, type?: string }>} [custom]
  */
 
 /** @typedef {CommonSample & WorkerOnly} WorkerSample */
 
-/** @typedef {CommonSample & {workers: number, online: number}} AppSample */
+/** @typedef {CommonSample & { workers: number, online: number }} AppSample */
 
 /**
  * @typedef {object} HostSample
@@ -92,30 +94,30 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} load1
  * @property {number} load5
  * @property {number} load15
- * @property {number|null} diskTotalBytes  Of the file system of the home.
- * @property {number|null} diskUsedBytes
+ * @property {number | null} diskTotalBytes  Of the file system of the home.
+ * @property {number | null} diskUsedBytes
  * @property {number} uptimeS
  */
 
-/** @typedef {{pid: number, cpu: number, memoryBytes: number}} OwnSample */
+/** @typedef {{ pid: number, cpu: number, memoryBytes: number }} OwnSample */
 
 /**
  * @typedef {object} MetricsSample
  * @property {number} atMs
  * @property {HostSample} host
- * @property {{keeper: OwnSample, control: OwnSample}} manager
+ * @property {{ keeper: OwnSample, control: OwnSample }} manager
  * @property {AppSample[]} apps
  * @property {WorkerSample[]} workers
  */
 
-/** @typedef {(number|null)[]} Points  Oldest first. */
+/** @typedef {(number | null)[]} Points  Oldest first. */
 
 /**
  * @typedef {object} MetricsHistory
  * @property {number} stepMs
  * @property {number} endMs  Of the last point.
  * @property {number} points
- * @property {{id: number, name: string, slot: number, series: Partial<Record<SeriesName, Points>>}[]} workers
- * @property {{name: string, series: Partial<Record<SeriesName, Points>>}[]} apps
- * @property {{cpu: Points, memoryUsedBytes: Points, load1: Points}} host
+ * @property {{ id: number, name: string, slot: number, series: Partial<Record<SeriesName, Points>> }[]} workers
+ * @property {{ name: string, series: Partial<Record<SeriesName, Points>> }[]} apps
+ * @property {{ cpu: Points, memoryUsedBytes: Points, load1: Points }} host
  */

@@ -3,7 +3,7 @@ import { NclustError } from './errors.js';
 /**
  * A target that is a pattern on names.
  * @param {string} target  "/^web-/i"
- * @returns {RegExp|null}  Null when it has not that form. Throws ERR_NCLUST_BAD_SELECTOR.
+ * @returns {RegExp | null}  Null when it has not that form. Throws ERR_NCLUST_BAD_SELECTOR.
  */
 export function namePattern(target) {
   const match = /^\/(.+)\/([imsu]*)$/.exec(target);

@@ -1,9 +1,11 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
+/** @import { LogStream } from './wire/protocol.js' */
+
 /**
  * NCLUST_HOME, else `.nclust` in the user's home directory. A relative NCLUST_HOME counts from the current directory.
- * @param {Record<string, string|undefined>} env
+ * @param {Record<string, string | undefined>} env
  * @returns {string}  Absolute.
  */
 export function resolveHome(env) {
@@ -54,8 +56,8 @@ export function homePaths(home) {
  * The default log file of an app. Characters that have a meaning in paths become "-".
  * @param {string} logs  The folder.
  * @param {string} name
- * @param {import('./wire/protocol.js').LogStream|null} stream  Null: of both streams.
- * @param {number|null} id  Null when all instances share the file.
+ * @param {LogStream | null} stream  Null: of both streams.
+ * @param {number | null} id  Null when all instances share the file.
  * @returns {string}
  */
 export function logFile(logs, name, stream, id) {

@@ -13,8 +13,8 @@ const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const BYTES = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
 /**
- * @param {string|number} value
- * @returns {number|null}  Whole milliseconds; null when it is no duration.
+ * @param {string | number} value
+ * @returns {number | null}  Whole milliseconds; null when it is no duration.
  */
 export function parseDuration(value) {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/i.exec(String(value).trim());
@@ -23,8 +23,8 @@ export function parseDuration(value) {
 }
 
 /**
- * @param {string|number} value
- * @returns {number|null}  Whole bytes; null when it is no size.
+ * @param {string | number} value
+ * @returns {number | null}  Whole bytes; null when it is no size.
  */
 export function parseBytes(value) {
   const match = /^(\d+(?:\.\d+)?)\s*([kmg])?i?(b)?$/i.exec(String(value).trim());

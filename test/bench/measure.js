@@ -17,7 +17,7 @@ export function median(values) {
 /**
  * @param {string} variable
  * @param {string} value
- * @returns {{pid: number, command: string}[]}  Processes that have it in their environment.
+ * @returns {{ pid: number, command: string }[]}  Processes that have it in their environment.
  */
 export function processesWith(variable, value) {
   return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).flatMap((entry) => {

@@ -6,13 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { processesWith } from './measure.js';
 import { runProgram } from '../helpers/run-program.js';
 
+/** @import { Result } from '../helpers/run-program.js' */
+
 /**
  * A process manager with a home of its own.
  * @typedef {object} Rival
- * @property {'nclust'|'PM2'} name
+ * @property {'nclust' | 'PM2'} name
  * @property {string} folder  Where commands run.
- * @property {(words: string[], o?: {env?: Record<string, string>}) => Promise<import('../helpers/run-program.js').Result>} run  Throws when the command fails.
- * @property {() => Promise<{name: string, pid: number}[]>} list
+ * @property {(words: string[], o?: { env?: Record<string, string> }) => Promise<Result>} run  Throws when the command fails.
+ * @property {() => Promise<{ name: string, pid: number }[]>} list
  * @property {() => number[]} managerPids  The manager's own processes.
  * @property {() => Promise<void>} clear  Deletes every app.
  * @property {() => Promise<void>} close
@@ -24,7 +26,7 @@ const BINS = {
 };
 
 /**
- * @param {'nclust'|'PM2'} name
+ * @param {'nclust' | 'PM2'} name
  * @returns {Rival}  The caller closes it.
  */
 export function openRival(name) {

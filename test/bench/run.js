@@ -22,8 +22,8 @@ import { measureThroughput } from './figures/throughput.js';
  * @property {string} what
  * @property {string} unit
  * @property {number} nclust
- * @property {number|null} pm2
- * @property {number|null} [cluster]  Bare node:cluster, where it can do that.
+ * @property {number | null} pm2
+ * @property {number | null} [cluster]  Bare node:cluster, where it can do that.
  * @property {number} bound
  * @property {string} boundIs
  * @property {number} [ratio]  To the peer that `boundIs` names, at the same moments: that is judged, as a machine's speed changes more than what is measured. `bound` is of it.
@@ -75,7 +75,7 @@ function heading() {
 /** @param {Row[]} lines */
 function table(lines) {
   const number = (/** @type {number} */ value) => (Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 10 ? 2 : 0));
-  const cell = (/** @type {number|null|undefined} */ value, /** @type {string} */ unit) => (value === null || value === undefined ? '-' : `${number(value)} ${unit}`.trim());
+  const cell = (/** @type {number | null | undefined} */ value, /** @type {string} */ unit) => (value === null || value === undefined ? '-' : `${number(value)} ${unit}`.trim());
   return [
     '| figure | nclust | PM2 | node:cluster | bound | verdict |',
     '| --- | ---: | ---: | ---: | --- | --- |',

@@ -8,7 +8,7 @@ import { waitFor } from '../helpers/wait-for.js';
 import { processesWith } from './measure.js';
 import { openRival } from './rivals.js';
 
-/** @typedef {'nclust'|'PM2'|'cluster'} ServiceName  `cluster` is bare node:cluster. */
+/** @typedef {'nclust' | 'PM2' | 'cluster'} ServiceName  `cluster` is bare node:cluster. */
 
 /**
  * A web app on several workers under one of those.
@@ -28,7 +28,7 @@ export const PLAIN_APP = fileURLToPath(new URL('../fixtures/serves-all.js', impo
  * @param {object} o
  * @param {number} o.workers
  * @param {string} [o.script]  Default: PLAIN_APP.
- * @param {'http'|'https'|'h2'} [o.protocol]  What the app speaks. Default: http.
+ * @param {'http' | 'https' | 'h2'} [o.protocol]  What the app speaks. Default: http.
  * @param {Record<string, string>} [o.env]  Of the app; PORT is set.
  * @param {string[]} [o.flags]  Of `start`, for nclust.
  * @returns {Promise<Service>}  When it answers. The caller closes it.
@@ -51,8 +51,8 @@ async function connects(url) {
 }
 
 /**
- * @param {'nclust'|'PM2'} name
- * @param {{script: string, workers: number, env: Record<string, string>, flags: string[]}} o
+ * @param {'nclust' | 'PM2'} name
+ * @param {{ script: string, workers: number, env: Record<string, string>, flags: string[] }} o
  */
 async function openManaged(name, { script, workers, env, flags }) {
   const rival = openRival(name);
@@ -69,7 +69,7 @@ async function openManaged(name, { script, workers, env, flags }) {
   };
 }
 
-/** @param {{script: string, workers: number, env: Record<string, string>}} o */
+/** @param {{ script: string, workers: number, env: Record<string, string> }} o */
 async function openBare({ script, workers, env }) {
   const primary = spawn(process.execPath, [fileURLToPath(new URL('./bare-cluster.js', import.meta.url))], {
     env: { PATH: process.env.PATH, ...env, SCRIPT: script, WORKERS: String(workers) },

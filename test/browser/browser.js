@@ -4,6 +4,8 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { slowdown } from '../helpers/wait-for.js';
 import { CHROMIUM_ARGS, findChromium } from './chromium.js';
 
+/** @import { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core' */
+
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /** How long anything on a page may take, in ms. */
@@ -11,13 +13,13 @@ const PATIENCE_MS = 10_000;
 
 /** One browser for a file of tests, and pages that have to stay without an error of their own. */
 export function useBrowser() {
-  /** @type {import('playwright-core').Browser} */
+  /** @type {Browser} */
   let browser;
   /** @type {string[]} */
   let problems = [];
   /** @type {RegExp[]} */
   let expected = [];
-  /** @type {import('playwright-core').BrowserContext[]} */
+  /** @type {BrowserContext[]} */
   let contexts = [];
 
   beforeAll(async () => {
@@ -33,8 +35,8 @@ export function useBrowser() {
 
   return {
     /**
-     * @param {import('playwright-core').BrowserContextOptions} [options]
-     * @returns {Promise<import('playwright-core').Page>}
+     * @param {BrowserContextOptions} [options]
+     * @returns {Promise<Page>}
      */
     async page(options = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', ...options });
@@ -46,14 +48,17 @@ export function useBrowser() {
       page.on('response', (response) => { if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`); });
       return page;
     },
-    /** What the console may say in this test. @param {RegExp} pattern */
+    /**
+     * What the console may say in this test.
+     * @param {RegExp} pattern
+     */
     expectProblem: (pattern) => void expected.push(pattern),
     version: () => browser.version(),
   };
 }
 
 /**
- * @param {import('playwright-core').Page} page
+ * @param {Page} page
  * @returns {Promise<string[]>}  What makes the page hard to use for somebody, as axe sees it.
  */
 export async function barriers(page) {

@@ -7,16 +7,27 @@ import { sandbox } from '../helpers/sandbox.js';
 import { slowdown } from '../helpers/wait-for.js';
 import { barriers, useBrowser } from './browser.js';
 
+/** @import { AddressInfo } from 'node:net' */
+/** @import { Page } from 'playwright-core' */
+/** @import { Sandbox } from '../helpers/sandbox.js' */
+
 const browser = useBrowser();
 
-/** @param {import('../helpers/sandbox.js').Sandbox} home @param {...string} options */
+/**
+ * @param {Sandbox} home
+ * @param {...string} options
+ */
 async function turnOn(home, ...options) {
   const { stdout, stderr, exitStatus } = await home.nclust('web', '--listen', '127.0.0.1:0', ...options);
   expect(exitStatus, stderr).toBe(0);
   return new URL(stdout.trim());
 }
 
-/** @param {import('playwright-core').Page} page @param {string} selector @param {string|RegExp} text */
+/**
+ * @param {Page} page
+ * @param {string} selector
+ * @param {string | RegExp} text
+ */
 const see = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();
 
 test('the real manager: what runs is shown, live, with its logs; actions work, and go on when it is replaced', async () => {
@@ -167,7 +178,7 @@ test('nobody gets in with a wrong token, from another page, or by another name',
   onTestFinished(() => void (evil.closeAllConnections(), evil.close()));
   browser.expectProblem(/WebSocket connection to .* failed|favicon/);
   const other = await browser.page();
-  await other.goto(`http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (evil.address()).port}/`);
+  await other.goto(`http://127.0.0.1:${/** @type {AddressInfo} */ (evil.address()).port}/`);
   const outcome = await other.evaluate((socket) => new Promise((resolve) => {
     const tried = new globalThis.WebSocket(socket);
     tried.onopen = () => resolve('open');

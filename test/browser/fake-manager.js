@@ -3,6 +3,9 @@ import { WebSocketServer } from 'ws';
 import { onTestFinished } from 'vitest';
 import { readPageFiles } from '../../daemon/control/web/server.js';
 
+/** @import { AddressInfo } from 'node:net' */
+/** @import { WebSocket } from 'ws' */
+
 /** As the manager sends it. */
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -18,8 +21,10 @@ const FILES = readPageFiles();
  * @param {Record<string, (params: any, client: any) => any>} [o.methods]  In the place of what it does by itself.
  */
 export async function fakeManager({ mayAct = false, workers = [worker({})], methods = {} } = {}) {
-  const state = { version: '1.2.3', workers, mayAct, events: /** @type {any[]} */ ([]), notices: /** @type {string[]} */ ([]), asked: /** @type {{method: string, params: any}[]} */ ([]), atMs: Date.now() };
-  /** @type {Set<{socket: import('ws').WebSocket, subscriptions: Map<string, string>, notify: (method: string, params: object) => void}>} */
+  const state = { version: '1.2.3', workers, mayAct, events: /** @type {any[]} */ ([]), notices: /** @type {string[]} */ ([]), asked: /** @type {{ method: string, params: any }[]} */ ([]), atMs: Date.now() };
+  /**
+   * @type {Set<{ socket: WebSocket, subscriptions: Map<string, string>, notify: (method: string, params: object) => void }>}
+   */
   const clients = new Set();
   const server = createServer((request, response) => {
     const file = FILES.get((request.url ?? '').split('?')[0]);
@@ -66,10 +71,15 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
   };
 
   await new Promise((resolve) => { server.listen(0, '127.0.0.1', () => resolve(undefined)); });
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  const { port } = /** @type {AddressInfo} */ (server.address());
   onTestFinished(() => void (server.closeAllConnections(), server.close(), sockets.clients.forEach((client) => client.terminate())));
 
-  /** To all who follow a method. @param {string} method @param {string} name @param {object} params */
+  /**
+   * To all who follow a method.
+   * @param {string} method
+   * @param {string} name
+   * @param {object} params
+   */
   const tell = (method, name, params) => {
     for (const client of clients) for (const [subscription, followed] of client.subscriptions) if (followed === method) client.notify(name, { subscription, ...params });
   };
@@ -77,7 +87,10 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
     state,
     origin: `http://127.0.0.1:${port}`,
     url: `http://127.0.0.1:${port}/#token=${TOKEN}`,
-    /** A second later. @param {any[]} [now] */
+    /**
+     * A second later.
+     * @param {any[]} [now]
+     */
     tick(now) {
       state.workers = now ?? state.workers;
       state.atMs += 1_000;
@@ -89,7 +102,10 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
       tell('eventLog', 'event', { events: [event] });
       tell('events', 'event', { events: [] });
     },
-    /** @param {any[]} entries @param {object} [more] */
+    /**
+     * @param {any[]} entries
+     * @param {object} [more]
+     */
     log: (entries, more = {}) => tell('logs', 'log', { entries, ...more }),
     progress: (/** @type {object} */ params) => clients.forEach((client) => client.notify('progress', params)),
     asked: (/** @type {string} */ method) => state.asked.filter((one) => one.method === method).map(({ params }) => params),
@@ -114,12 +130,16 @@ export function worker({ id = 0, name = 'api', slot = 0, requestsPerS = 120, ...
   };
 }
 
-/** @param {string} line @param {'out'|'err'} [stream] @param {number} [id] */
+/**
+ * @param {string} line
+ * @param {'out' | 'err'} [stream]
+ * @param {number} [id]
+ */
 export function entry(line, stream = 'out', id = 0) {
   return { id, name: 'api', stream, line, atMs: Date.now() };
 }
 
-/** @param {{workers: any[], atMs: number}} state */
+/** @param {{ workers: any[], atMs: number }} state */
 function sampleOf({ workers, atMs }) {
   const names = [...new Set(workers.map(({ name }) => name))];
   const apps = names.map((name) => {
@@ -131,7 +151,11 @@ function sampleOf({ workers, atMs }) {
   return { atMs, host, manager: { keeper: { pid: 1, cpu: 0, memoryBytes: 1 }, control: { pid: 2, cpu: 0, memoryBytes: 1 } }, apps, workers };
 }
 
-/** @param {{workers: any[], atMs: number}} state @param {{series?: string[], stepMs: number, points?: number}} asked @param {string[]} [targets] */
+/**
+ * @param {{ workers: any[], atMs: number }} state
+ * @param {{ series?: string[], stepMs: number, points?: number }} asked
+ * @param {string[]} [targets]
+ */
 function historyOf({ workers, atMs }, { series = ['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS', 'errorsPerS', 'latencyP99Ms'], stepMs, points = 600 }, targets) {
   const wave = (/** @type {number} */ base) => Array.from({ length: points }, (_, at) => (at < points / 3 ? null : base * (1 + Math.sin(at / 9) / 2)));
   const all = (/** @type {any} */ one) => Object.fromEntries(series.map((name) => [name, wave(name === 'memoryBytes' ? 5e7 : one.cpu)]));

@@ -2,11 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { barriers, useBrowser } from './browser.js';
 import { entry, fakeManager, TOKEN, worker } from './fake-manager.js';
 
+/** @import { Page } from 'playwright-core' */
+
 const browser = useBrowser();
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
 const three = () => [worker({}), worker({ id: 1, slot: 1 }), worker({ id: 2, slot: 2, cpu: 3 }), worker({ id: 3, name: 'job', status: 'errored', pid: 0, startedAtMs: null, http: null, restarts: 16 })];
 
-/** @param {Awaited<ReturnType<typeof fakeManager>>} manager @param {string} [more] @param {object} [options] */
+/**
+ * @param {Awaited<ReturnType<typeof fakeManager>>} manager
+ * @param {string} [more]
+ * @param {object} [options]
+ */
 async function open(manager, more = '', options = {}) {
   const page = await browser.page(options);
   await page.goto(manager.url + more);
@@ -14,13 +20,20 @@ async function open(manager, more = '', options = {}) {
   return page;
 }
 
-/** @param {import('playwright-core').Page} page @param {string} key */
+/**
+ * @param {Page} page
+ * @param {string} key
+ */
 const row = (page, key) => page.locator(`tr[data-key="${key}"]`);
 
-/** @param {import('playwright-core').Page} page @param {string} selector @param {string|RegExp} text */
+/**
+ * @param {Page} page
+ * @param {string} selector
+ * @param {string | RegExp} text
+ */
 const see = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();
 
-/** @param {import('playwright-core').Page} page */
+/** @param {Page} page */
 const focused = (page) => page.evaluate(() => /** @type {any} */ (document.activeElement)?.dataset.key ?? document.activeElement?.textContent);
 
 describe('the table', () => {

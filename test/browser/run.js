@@ -11,7 +11,11 @@ findChromium();
 if (!existsSync(`${HERE}node_modules`)) run('npm', ['ci', '--no-audit', '--no-fund'], HERE);
 process.exitCode = run('npx', ['vitest', 'run', '--config', 'test/browser/vitest.config.js', ...process.argv.slice(2)], ROOT);
 
-/** @param {string} file @param {string[]} args @param {string} cwd */
+/**
+ * @param {string} file
+ * @param {string[]} args
+ * @param {string} cwd
+ */
 function run(file, args, cwd) {
   return spawnSync(file, args, { stdio: 'inherit', cwd }).status ?? 1;
 }

@@ -12,6 +12,9 @@ import { chromium } from 'playwright-core';
 import { CHROMIUM_ARGS, findChromium } from './chromium.js';
 import { terminalPage } from './terminal-picture.js';
 
+/** @import { AddressInfo } from 'node:net' */
+/** @import { BrowserContextOptions } from 'playwright-core' */
+
 const NCLUST = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const seconds = Number(process.argv[2] ?? 240);
@@ -55,7 +58,10 @@ try {
   rmSync(root, { recursive: true, force: true });
 }
 
-/** @param {string} url @param {import('playwright-core').BrowserContextOptions} options */
+/**
+ * @param {string} url
+ * @param {BrowserContextOptions} options
+ */
 async function open(url, options) {
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 1010 }, ...options })).newPage();
   await page.routeWebSocket('**/socket', (own) => {
@@ -67,12 +73,20 @@ async function open(url, options) {
   return page;
 }
 
-/** Without the names of this machine. @param {string} text */
+/**
+ * Without the names of this machine.
+ * @param {string} text
+ */
 function elsewhere(text) {
   return text.replaceAll(work, '/srv/shop').replaceAll(home, '/home/shop/.nclust').replaceAll(`"host":"${hostname()}"`, '"host":"web-01"').replaceAll(`"${process.execPath}"`, '"node"').replaceAll('"user":"root"', '"user":"shop"');
 }
 
-/** A command on a real terminal, with its colours. @param {string} name @param {string[]} words @param {{columns: number, rows: number}} size */
+/**
+ * A command on a real terminal, with its colours.
+ * @param {string} name
+ * @param {string[]} words
+ * @param {{ columns: number, rows: number }} size
+ */
 async function terminal(name, words, { columns, rows }) {
   const socket = join(root, 'tmux.sock');
   const tmux = (/** @type {string[]} */ ...args) => execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { encoding: 'utf8', env: { PATH: env.PATH, LANG: 'C.UTF-8', TERM: 'xterm-256color' } });
@@ -102,7 +116,7 @@ async function keepAsking() {
 function freePort() {
   return new Promise((resolve) => {
     const server = createServer().listen(0, () => {
-      const { port: free } = /** @type {import('node:net').AddressInfo} */ (server.address());
+      const { port: free } = /** @type {AddressInfo} */ (server.address());
       server.close(() => resolve(free));
     });
   });

@@ -16,7 +16,9 @@ export function terminalPage(text) {
 
 /** @param {string} line */
 function spansOf(line) {
-  /** @type {{fg: string|null, bg: string|null, bold: boolean, dim: boolean, inverse: boolean}} */
+  /**
+   * @type {{ fg: string | null, bg: string | null, bold: boolean, dim: boolean, inverse: boolean }}
+   */
   let style = { fg: null, bg: null, bold: false, dim: false, inverse: false };
   return line.split(/(\u001b\[[\d;]*m)/).map((part) => {
     const codes = /^\u001b\[([\d;]*)m$/.exec(part);
@@ -26,7 +28,10 @@ function spansOf(line) {
   }).join('');
 }
 
-/** @param {ReturnType<typeof plain>} style @param {number[]} codes */
+/**
+ * @param {ReturnType<typeof plain>} style
+ * @param {number[]} codes
+ */
 function worn(style, codes) {
   let now = { ...style };
   for (const code of codes) {
@@ -46,7 +51,7 @@ function worn(style, codes) {
 }
 
 function plain() {
-  return { fg: /** @type {string|null} */ (null), bg: /** @type {string|null} */ (null), bold: false, dim: false, inverse: false };
+  return { fg: /** @type {string | null} */ (null), bg: /** @type {string | null} */ (null), bold: false, dim: false, inverse: false };
 }
 
 /** @param {ReturnType<typeof plain>} style */

@@ -8,14 +8,17 @@ import { loseNothing, serve, untilNothingIsLeftOver } from '../helpers/reloads.j
 import { sandbox } from '../helpers/sandbox.js';
 import { startTraffic } from '../helpers/traffic/traffic.js';
 
+/** @import { App } from '../helpers/sandbox-app.js' */
+/** @import { Sandbox } from '../helpers/sandbox.js' */
+
 const CLIENTS = { 'one-shot': 2, 'keep-alive': 2, slow: 1 };
 
 /**
  * Puts other code in the place of the app's, which says that it was tried before it does anything else.
- * @param {import('../helpers/sandbox.js').Sandbox} home
- * @param {import('../helpers/sandbox-app.js').App} app
+ * @param {Sandbox} home
+ * @param {App} app
  * @param {string} code
- * @returns {{tried: () => number}}  How many processes have run it.
+ * @returns {{ tried: () => number }}  How many processes have run it.
  */
 function deploy(home, app, code) {
   const file = join(home.work, 'tried');

@@ -8,7 +8,7 @@ import { sandbox } from '../helpers/sandbox.js';
 import { fetchOnce } from '../helpers/sandbox-app.js';
 
 /**
- * @param {() => Promise<{pid: number}>} ask
+ * @param {() => Promise<{ pid: number }>} ask
  * @param {number} times
  */
 const answerers = async (ask, times) => new Set((await Promise.all(Array.from({ length: times }, ask))).map(({ pid }) => pid));

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSandbox } from '../helpers/sandbox.js';
 import { noTmux, openTmux } from '../helpers/tmux.js';
 
+/** @import { Sandbox } from '../helpers/sandbox.js' */
+
 const missing = noTmux();
 const ESCAPE = '\u001b';
 
-/** @type {import('../helpers/sandbox.js').Sandbox} */
+/** @type {Sandbox} */
 let home;
 beforeAll(async () => {
   home = openSandbox();

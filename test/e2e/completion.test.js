@@ -5,6 +5,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { fileURLToPath } from 'node:url';
 import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 
+/** @import { Sandbox } from '../helpers/sandbox.js' */
+
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
 /** What a shell is asked, with its completion installed and the cursor behind `line`. */
@@ -16,7 +18,7 @@ const QUESTIONS = {
 };
 
 describe.each(Object.keys(QUESTIONS).filter(isThere))('%s', (shell) => {
-  /** @type {import('../helpers/sandbox.js').Sandbox} */
+  /** @type {Sandbox} */
   let home;
 
   beforeEach(async () => {

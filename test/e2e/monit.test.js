@@ -25,7 +25,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
   /**
    * From the first row to the last, over the whole width, and nothing is left of another size. From 140 columns on a border leads down beside the table.
    * @param {string} text
-   * @param {{columns: number, rows: number}} size
+   * @param {{ columns: number, rows: number }} size
    */
   function isWhole(text, { columns, rows }) {
     const lines = text.replace(/[日本]/g, 'xx').split('\n');

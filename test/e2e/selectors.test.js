@@ -1,8 +1,10 @@
 import { beforeAll, afterAll, expect, test } from 'vitest';
 import { openSandbox } from '../helpers/sandbox.js';
 
+/** @import { Sandbox } from '../helpers/sandbox.js' */
+
 // Reading only: one home for the whole table.
-/** @type {import('../helpers/sandbox.js').Sandbox} */
+/** @type {Sandbox} */
 let home;
 
 beforeAll(async () => {
@@ -34,7 +36,7 @@ test.each([
 ])('%s', async (_, words, ids) => {
   const result = await home.nclust('describe', ...words, '--json');
   expect(result).toMatchObject({ exitStatus: 0 });
-  expect(result.json().map((/** @type {{id: number}} */ slot) => slot.id).sort()).toEqual(ids);
+  expect(result.json().map((/** @type {{ id: number }} */ slot) => slot.id).sort()).toEqual(ids);
 });
 
 test.each([['an unknown name', 'wroker'], ['an unknown id', '99'], ['a regular expression that matches nothing', '/zzz/']])('%s exits 1', async (_, word) => {

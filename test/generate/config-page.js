@@ -2,6 +2,8 @@ import { ATTRIBUTES } from '../../lib/config/options/schema.js';
 import { BYTES_FORMS, DURATION_FORMS } from '../../lib/shared/units.js';
 import { meaningOf } from './meaning.js';
 
+/** @import { Attribute } from '../../lib/config/options/schema.js' */
+
 const MARKS = ['<!-- attributes -->', '<!-- end of attributes -->', '<!-- not needed -->', '<!-- end of not needed -->'];
 
 /**
@@ -24,7 +26,10 @@ function notNeeded() {
   return [cells(['attribute', 'why']), cells(['---', '---']), ...rows].join('\n');
 }
 
-/** Times and sizes are explained once. @param {import('../../lib/config/options/schema.js').Attribute} row */
+/**
+ * Times and sizes are explained once.
+ * @param {Attribute} row
+ */
 function acceptedBy({ accepted = '' }) {
   return accepted.replace(DURATION_FORMS, 'a time').replace(BYTES_FORMS, 'a size');
 }

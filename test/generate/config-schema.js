@@ -1,6 +1,8 @@
 import { ATTRIBUTES, wordsFor } from '../../lib/config/options/schema.js';
 import { meaningOf } from './meaning.js';
 
+/** @import { Attribute } from '../../lib/config/options/schema.js' */
+
 /** @returns {string}  lib/config/nclust.schema.json, for editors. */
 export function configSchema() {
   const app = { $ref: '#/definitions/app' };
@@ -28,7 +30,7 @@ export function configSchema() {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-/** @param {import('../../lib/config/options/schema.js').Attribute} row */
+/** @param {Attribute} row */
 function entriesFor(row) {
   const [name, ...others] = wordsFor(row);
   const facts = `${meaningOf(row)}${row.default === undefined ? '' : `. Default: ${row.default}`}`;

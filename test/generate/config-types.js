@@ -1,6 +1,8 @@
 import { ATTRIBUTES, wordsFor } from '../../lib/config/options/schema.js';
 import { meaningOf } from './meaning.js';
 
+/** @import { Attribute } from '../../lib/config/options/schema.js' */
+
 const HEAD = `// Made from the schema by test/generate/write.js; a test compares.
 
 /** What a variable may be; objects and lists become JSON. */
@@ -47,7 +49,7 @@ export function configTypes() {
   return [HEAD, ...ATTRIBUTES.flatMap(linesFor), TAIL].join('\n');
 }
 
-/** @param {import('../../lib/config/options/schema.js').Attribute} row */
+/** @param {Attribute} row */
 function linesFor(row) {
   const [name, ...others] = wordsFor(row);
   const type = typeOf(row.schema ?? {});

@@ -6,7 +6,10 @@ import { configTypes } from './config-types.js';
 
 const at = (/** @type {string} */ path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-/** Files that say what the schema says, and how they should read. @type {{file: string, text: () => string}[]} */
+/**
+ * Files that say what the schema says, and how they should read.
+ * @type {{ file: string, text: () => string }[]}
+ */
 export const GENERATED = [
   { file: at('docs/config.md'), text: () => withTables(readFileSync(at('docs/config.md'), 'utf8')) },
   { file: at('lib/config/config-types.d.ts'), text: configTypes },

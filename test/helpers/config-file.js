@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** @import { Sandbox } from './sandbox.js' */
+
 /**
  * A config file in a sandbox that is edited while its apps run.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {Record<string, any>[]} apps  As a file says them. Changed in place by the test; `write` puts them on the disk.
  */
 export function createConfigFile(home, apps) {
@@ -21,10 +23,13 @@ export function createConfigFile(home, apps) {
       if (result.exitStatus !== 0) throw new Error(`nclust apply exited with ${result.exitStatus}: ${result.stdout}${result.stderr}`);
       return result.json();
     },
-    /** What there is left to do. @param {...string} flags */
+    /**
+     * What there is left to do.
+     * @param {...string} flags
+     */
     async pending(...flags) {
       const result = await home.nclust('diff', path, '--json', ...flags);
-      return result.json().plan.filter((/** @type {{action: string}} */ { action }) => action !== 'none');
+      return result.json().plan.filter((/** @type {{ action: string }} */ { action }) => action !== 'none');
     },
   };
 }

@@ -1,12 +1,14 @@
 import { Agent, get } from 'node:http';
 import { onTestFinished } from 'vitest';
 
+/** @import { RequestOptions } from 'node:http' */
+
 /**
  * One request on a new connection.
- * @param {import('node:http').RequestOptions} to
+ * @param {RequestOptions} to
  * @param {object} [o]
  * @param {number} [o.timeoutMs]
- * @returns {Promise<{pid: number, ms: number}>}
+ * @returns {Promise<{ pid: number, ms: number }>}
  */
 export function ask(to, { timeoutMs = 5_000 } = {}) {
   const startedMono = performance.now();
@@ -22,9 +24,9 @@ export function ask(to, { timeoutMs = 5_000 } = {}) {
 
 /**
  * Opens keep-alive connections and asks once on each.
- * @param {import('node:http').RequestOptions} to
+ * @param {RequestOptions} to
  * @param {number} count
- * @param {'burst'|'one by one'} how
+ * @param {'burst' | 'one by one'} how
  * @returns {Promise<Map<number, number>>}  How many each pid has.
  */
 export async function openConnections(to, count, how) {
@@ -38,7 +40,11 @@ export async function openConnections(to, count, how) {
   return byPid;
 }
 
-/** @param {Map<number, number>} byPid  @param {number} workers  @returns {number}  Connections of the busiest over the mean. */
+/**
+ * @param {Map<number, number>} byPid
+ * @param {number} workers
+ * @returns {number}  Connections of the busiest over the mean.
+ */
 export function busiest(byPid, workers) {
   const counts = [...byPid.values()];
   return Math.max(...counts) / (counts.reduce((sum, one) => sum + one, 0) / workers);

@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { fixturePath } from './fixtures.js';
 import { nodeUnderTest } from './sandbox.js';
 
+/** @import { Result, Running } from './run-program.js' */
+/** @import { RunOptions, Sandbox } from './sandbox.js' */
+
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
 /**
@@ -15,17 +18,17 @@ const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
  * @property {(files: Record<string, string>) => string} commit  Returns the commit.
  * @property {(...args: string[]) => string} git  In the repository.
  * @property {(settings?: Record<string, unknown>) => void} configure  Writes the config file.
- * @property {(...words: (string|import('./sandbox.js').RunOptions)[]) => Promise<import('./run-program.js').Result>} deploy  `nclust deploy production ...`.
- * @property {(...words: (string|import('./sandbox.js').RunOptions)[]) => import('./run-program.js').Running} follow  The same, while it runs.
- * @property {(host?: string) => string|null} current  The release it leads to.
+ * @property {(...words: (string | RunOptions)[]) => Promise<Result>} deploy  `nclust deploy production ...`.
+ * @property {(...words: (string | RunOptions)[]) => Running} follow  The same, while it runs.
+ * @property {(host?: string) => string | null} current  The release it leads to.
  * @property {(host?: string) => string[]} releases
  * @property {(file: string, host?: string) => string} read  Under the path.
  * @property {() => string[][]} calls  The arguments of each ssh.
  */
 
 /**
- * @param {import('./sandbox.js').Sandbox} home
- * @param {{hosts?: string[], path?: string}} [o]
+ * @param {Sandbox} home
+ * @param {{ hosts?: string[], path?: string }} [o]
  * @returns {Site}
  */
 export function createSite(home, { hosts = ['web1'], path = 'srv/app' } = {}) {

@@ -1,6 +1,8 @@
 /** @import { Clock } from '../../daemon/control/host/clock.js' */
 
-/** @typedef {Clock & {advance: (ms: number) => void, pending: () => number, untilNextMs: () => number, setBack: (ms: number) => void}} FakeClock */
+/**
+ * @typedef {Clock & { advance: (ms: number) => void, pending: () => number, untilNextMs: () => number, setBack: (ms: number) => void }} FakeClock
+ */
 
 /**
  * A clock that stands still until it is turned.
@@ -11,10 +13,14 @@ export function createFakeClock(startMs = 1_700_000_000_000) {
   let wallMs = startMs;
   let mono = 0;
   let order = 0;
-  /** @type {Map<number, {at: number, everyMs: number|null, onTime: () => void}>} */
+  /** @type {Map<number, { at: number, everyMs: number | null, onTime: () => void }>} */
   const timers = new Map();
 
-  /** @param {number} ms @param {() => void} onTime @param {number|null} everyMs */
+  /**
+   * @param {number} ms
+   * @param {() => void} onTime
+   * @param {number | null} everyMs
+   */
   function add(ms, onTime, everyMs) {
     const id = order++;
     timers.set(id, { at: mono + ms, everyMs, onTime });

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 
+/** @import { Clock } from '../../daemon/control/host/clock.js' */
 /** @import { ChildFact, Port } from '../../daemon/control/keeper-link/link.js' */
 
 /**
@@ -19,9 +20,11 @@ import { EventEmitter } from 'node:events';
  * @property {boolean} [isHung]  Its event loop does not answer.
  */
 
-/** @typedef {Port & {cut: () => void, isCut: boolean}} FakePort */
+/** @typedef {Port & { cut: () => void, isCut: boolean }} FakePort */
 
-/** @typedef {ChildFact & {scope: string, startTicks: string, behaviour: Behaviour, env: Record<string, string>, timers: (() => void)[]}} FakeChild */
+/**
+ * @typedef {ChildFact & { scope: string, startTicks: string, behaviour: Behaviour, env: Record<string, string>, timers: (() => void)[] }} FakeChild
+ */
 
 /**
  * Keeps fake processes as the keeper keeps real ones, and speaks its protocol over ports with the interface of an IPC channel.
@@ -32,7 +35,7 @@ export class FakeKeeper {
   children = new Map();
   /** @type {Map<string, unknown>} */
   notes = new Map();
-  /** @type {{verb: string, params: any}[]} */
+  /** @type {{ verb: string, params: any }[]} */
   requests = [];
   /** @type {Set<string>} */
   released = new Set();
@@ -40,15 +43,27 @@ export class FakeKeeper {
   watched = new Map();
   /** Whether control hears what apps say. */
   isHeard = false;
-  /** What apps have told of themselves, by instance. @type {Map<string, [type: string, name: string, text: string][]>} */
+  /**
+   * What apps have told of themselves, by instance.
+   * @type {Map<string, [type: string, name: string, text: string][]>}
+   */
   told = new Map();
   /** What agents last told of what they count, by instance. @type {Map<string, object>} */
   reports = new Map();
-  /** What was sent to apps. @type {{instanceId: string, message?: unknown, text?: string, token?: string}[]} */
+  /**
+   * What was sent to apps.
+   * @type {{ instanceId: string, message?: unknown, text?: string, token?: string }[]}
+   */
   sent = [];
-  /** How an app takes what it is sent: the code of a refusal, or nothing. @type {(params: any) => string|void} */
+  /**
+   * How an app takes what it is sent: the code of a refusal, or nothing.
+   * @type {(params: any) => string | void}
+   */
   takes = () => {};
-  /** What an agent answers when it is to profile itself. @type {(instanceId: string, question: any) => {failure: {code: string, message: string}|null, bytes: number, stack: any}} */
+  /**
+   * What an agent answers when it is to profile itself.
+   * @type {(instanceId: string, question: any) => { failure: { code: string, message: string } | null, bytes: number, stack: any }}
+   */
   profiles = () => ({ failure: null, bytes: 7, stack: null });
   /** Profiles that are being waited for: each is done when it is called. @type {(() => void)[]} */
   profileEnds = [];
@@ -62,11 +77,11 @@ export class FakeKeeper {
   digest = 'fake';
   /** Where control is started from, and what it was started from in vain. */
   root = '/fake';
-  /** @type {string|null} */
+  /** @type {string | null} */
   refusedRoot = null;
-  /** @type {'unready'|'crashed'|'silent'|null} */
+  /** @type {'unready' | 'crashed' | 'silent' | null} */
   refusedWhy = null;
-  /** Dies when it is asked for this, before it has done it. @type {string|null} */
+  /** Dies when it is asked for this, before it has done it. @type {string | null} */
   diesAt = null;
   /** @type {(params: any) => Behaviour} */
   behave = () => ({ listensAfterMs: 10 });
@@ -74,7 +89,7 @@ export class FakeKeeper {
   onDone = () => {};
   #clock;
   #nextPid;
-  /** @type {FakePort|null} */
+  /** @type {FakePort | null} */
   #port = null;
   /** @type {Map<string, Behaviour>} */
   #behaviours = new Map();
@@ -84,8 +99,8 @@ export class FakeKeeper {
   #afterSpawning = [];
 
   /**
-   * @param {import('../../daemon/control/host/clock.js').Clock} clock
-   * @param {{firstPid?: number}} [o]
+   * @param {Clock} clock
+   * @param {{ firstPid?: number }} [o]
    */
   constructor(clock, { firstPid = 1000 } = {}) {
     this.#clock = clock;
@@ -139,7 +154,7 @@ export class FakeKeeper {
 
   /**
    * @param {string} instanceId
-   * @param {{code?: number|null, signal?: string|null}} [how]
+   * @param {{ code?: number | null, signal?: string | null }} [how]
    */
   exit(instanceId, { code = null, signal = null } = {}) {
     const child = this.children.get(instanceId);
@@ -153,7 +168,10 @@ export class FakeKeeper {
     });
   }
 
-  /** @param {string} instanceId @param {number} [port] */
+  /**
+   * @param {string} instanceId
+   * @param {number} [port]
+   */
   listen(instanceId, port = 3000) {
     const child = this.children.get(instanceId);
     if (!child || child.exit) return;
@@ -182,7 +200,7 @@ export class FakeKeeper {
   /**
    * What an instance has been doing since it last told.
    * @param {string} instanceId
-   * @param {{responses?: number, errors?: number, delayP99Ms?: number, connections?: number}} vitals
+   * @param {{ responses?: number, errors?: number, delayP99Ms?: number, connections?: number }} vitals
    */
   tellVitals(instanceId, { responses = 0, errors = 0, delayP99Ms = 1, connections = 0 }) {
     if (!this.watched.get(instanceId)) throw new Error(`nobody watches ${instanceId}`);
@@ -198,7 +216,10 @@ export class FakeKeeper {
     if (this.isHeard) this.#emit('said', { instanceId, text: JSON.stringify(message) });
   }
 
-  /** @param {string} instanceId @param {number} count  Messages that were too many. */
+  /**
+   * @param {string} instanceId
+   * @param {number} count  Messages that were too many.
+   */
   miss(instanceId, count) {
     if (this.isHeard) this.#emit('missed', { instanceId, count });
   }
@@ -214,7 +235,10 @@ export class FakeKeeper {
     this.#emit('terminating', {});
   }
 
-  /** @param {any} message @param {FakePort} port */
+  /**
+   * @param {any} message
+   * @param {FakePort} port
+   */
   #receive(message, port) {
     const { verb, params } = message;
     this.requests.push({ verb, params });
@@ -234,7 +258,10 @@ export class FakeKeeper {
     });
   }
 
-  /** How long its event loop will not turn. @param {string} instanceId */
+  /**
+   * How long its event loop will not turn.
+   * @param {string} instanceId
+   */
   #heldUpMs(instanceId) {
     const { behaviour, bootedAtMs = null, startedAtMs = 0 } = this.children.get(instanceId) ?? {};
     if (behaviour?.isHung) return Infinity;
@@ -242,19 +269,29 @@ export class FakeKeeper {
     return bootedAtMs === null && Number.isFinite(bootsAfterMs) ? Math.max(0, startedAtMs + bootsAfterMs - this.#clock.nowMs()) : 0;
   }
 
-  /** @param {any} message @param {FakePort} port @param {string} code */
+  /**
+   * @param {any} message
+   * @param {FakePort} port
+   * @param {string} code
+   */
   #refuse({ id }, port, code) {
     if (this.#port === port) queueMicrotask(() => /** @type {any} */ (port).emitter.emit('message', { v: 1, id, error: { code, message: `refused with ${code}` } }));
   }
 
-  /** @param {any} params @returns {Behaviour} */
+  /**
+   * @param {any} params
+   * @returns {Behaviour}
+   */
   #behaviourOf(params) {
     const known = this.#behaviours.get(params.instanceId) ?? this.behave(params);
     this.#behaviours.set(params.instanceId, known);
     return known;
   }
 
-  /** @param {any} message @param {FakePort} port */
+  /**
+   * @param {any} message
+   * @param {FakePort} port
+   */
   #respond({ id, verb, params }, port) {
     const answer = (/** @type {object} */ result) => this.#port === port && queueMicrotask(() => /** @type {any} */ (port).emitter.emit('message', { v: 1, id, ...result }));
     try {
@@ -265,7 +302,11 @@ export class FakeKeeper {
     }
   }
 
-  /** @param {string} verb @param {any} params @returns {any} */
+  /**
+   * @param {string} verb
+   * @param {any} params
+   * @returns {any}
+   */
   #answer(verb, params) {
     if (this.lacks.has(verb)) throw refusal('ENOSYS');
     switch (verb) {
@@ -373,7 +414,11 @@ export class FakeKeeper {
     return { pid: child.pid, outPipe: child.outPipe, errPipe: child.errPipe, startedAtMs: child.startedAtMs, bootedAtMs: child.bootedAtMs };
   }
 
-  /** @param {any} params @param {Behaviour} behaviour @returns {FakeChild} */
+  /**
+   * @param {any} params
+   * @param {Behaviour} behaviour
+   * @returns {FakeChild}
+   */
   #newChild({ instanceId, app, scope = app, label, mode, env = {}, isGated = false }, behaviour) {
     const pid = this.#nextPid++;
     return {
@@ -409,7 +454,11 @@ export class FakeKeeper {
     this.#later(child, child.behaviour.stopsAfterMs ?? 5, () => this.exit(child.instanceId, { signal: 'SIGINT' }));
   }
 
-  /** @param {FakeChild} child @param {number|undefined} ms @param {() => void} act */
+  /**
+   * @param {FakeChild} child
+   * @param {number | undefined} ms
+   * @param {() => void} act
+   */
   #later(child, ms, act) {
     if (ms !== undefined) child.timers.push(this.#clock.after(ms, act));
   }
@@ -428,7 +477,10 @@ export class FakeKeeper {
     return child;
   }
 
-  /** @param {string} event @param {object} data */
+  /**
+   * @param {string} event
+   * @param {object} data
+   */
   #emit(event, data) {
     const port = /** @type {any} */ (this.#port);
     if (port) queueMicrotask(() => port.emitter.emit('message', { v: 1, event, data: structuredClone(data) }));
@@ -440,7 +492,10 @@ function refusal(code) {
   return Object.assign(new Error(`refused with ${code}`), { code });
 }
 
-/** Lets every message that is on its way arrive. @returns {Promise<void>} */
+/**
+ * Lets every message that is on its way arrive.
+ * @returns {Promise<void>}
+ */
 export function settle() {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -1,9 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { inUse } from './heap.js';
 
+/** @import { InUse } from './heap.js' */
+
 /**
  * What a process holds.
- * @typedef {import('./heap.js').InUse & {fds: number}} Footprint
+ * @typedef {InUse & { fds: number }} Footprint
  */
 
 /**

@@ -10,6 +10,9 @@ import { openSession, UPGRADED } from './traffic/socket-io.js';
 import { addressOf } from './traffic/target.js';
 import { startTraffic } from './traffic/traffic.js';
 
+/** @import { Ledger } from './ledger.js' */
+/** @import { Sandbox } from './sandbox.js' */
+
 const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
 
 /**
@@ -23,7 +26,9 @@ const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
  * @property {string} [instances]  Default: two.
  */
 
-/** @typedef {{pids: Set<number>, transports: Set<string>, troubles: string[]}} Conversation  Whom a client of Socket.IO spoke with, how, and what went wrong. */
+/**
+ * @typedef {{ pids: Set<number>, transports: Set<string>, troubles: string[] }} Conversation  Whom a client of Socket.IO spoke with, how, and what went wrong.
+ */
 
 const WEB = { 'one-shot': 1, 'keep-alive': 1, slow: 1 };
 
@@ -46,7 +51,7 @@ export function frameworkApps() {
 
 /**
  * Starts the apps on two workers each, and reloads all of them under traffic.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {object} o
  * @param {FrameworkApp[]} o.apps
  * @param {number} o.times
@@ -71,7 +76,7 @@ export async function reloadFrameworks(home, { apps, times }) {
 
 /**
  * Starts apps and waits until all of them listen.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {FrameworkApp[]} apps
  */
 export async function startFrameworks(home, apps) {
@@ -86,9 +91,9 @@ export async function startFrameworks(home, apps) {
 /**
  * Clients of Socket.IO mend a session that another worker does not know by themselves, and lose no message: but as long as no worker is replaced there is
  * nothing to mend.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {number} clients
- * @param {import('./ledger.js').Ledger} ledger
+ * @param {Ledger} ledger
  */
 async function untilUpgraded(home, clients, ledger) {
   const upgraded = `socket.io: ${UPGRADED}`;
@@ -103,7 +108,7 @@ async function untilUpgraded(home, clients, ledger) {
  * @param {string} url
  * @param {object} o
  * @param {number} o.messages
- * @param {('polling'|'websocket')[]} [o.transports]
+ * @param {('polling' | 'websocket')[]} [o.transports]
  * @returns {Promise<Conversation>}
  */
 export async function converse(url, { messages, transports }) {
@@ -123,7 +128,7 @@ export async function converse(url, { messages, transports }) {
 }
 
 /**
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {FrameworkApp} app
  */
 async function startApp(home, { name, file, instances = '2', env = {}, flags = [] }) {

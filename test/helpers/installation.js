@@ -4,19 +4,22 @@ import { fileURLToPath } from 'node:url';
 import { runProgram } from './run-program.js';
 import { nodeUnderTest } from './sandbox.js';
 
+/** @import { Result, Running } from './run-program.js' */
+/** @import { Sandbox } from './sandbox.js' */
+
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * Another nclust, in a folder of its own.
  * @typedef {object} Installation
  * @property {string} root
- * @property {(...args: (string|{env: Record<string, string>})[]) => Promise<import('./run-program.js').Result>} nclust  Runs its command in the sandbox's home; the last argument may be more environment.
- * @property {(...args: (string|{env: Record<string, string>})[]) => import('./run-program.js').Running} follow
+ * @property {(...args: (string | { env: Record<string, string> })[]) => Promise<Result>} nclust  Runs its command in the sandbox's home; the last argument may be more environment.
+ * @property {(...args: (string | { env: Record<string, string> })[]) => Running} follow
  * @property {(version: string, edits?: Record<string, string>) => void} overwrite  Makes it another version, in place. `edits` are texts put behind those of files.
  */
 
 /**
- * @param {import('./sandbox.js').Sandbox} home  Removed together with it.
+ * @param {Sandbox} home  Removed together with it.
  * @param {string} version
  * @param {Record<string, string>} [edits]  By file, relative to the package: a text that is put behind what is there.
  * @returns {Installation}

@@ -53,7 +53,12 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
   const shortId = (/** @type {string} */ id) => (id.endsWith(ending) ? id.slice(0, -ending.length) : id);
   const fullId = (/** @type {string} */ id) => shortId(id) + ending;
 
-  /** @param {string} verb  @param {object} [params]  @param {any} [handle]  @returns {Promise<any>} */
+  /**
+   * @param {string} verb
+   * @param {object} [params]
+   * @param {any} [handle]
+   * @returns {Promise<any>}
+   */
   const call = (verb, params = {}, handle = undefined) => new Promise((resolve, reject) => {
     const id = (lastId += 1);
     pending.set(id, { resolve, reject });
@@ -61,7 +66,10 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
     child.send({ v: 1, id, verb, params: instanceId === undefined ? params : { ...params, instanceId: fullId(instanceId) } }, handle);
   });
   const context = () => readFileSync(join(home, 'nclust.log'), 'utf8') + [...output].map(([id, text]) => `${id}: ${text}`).join('\n');
-  /** @param {string} instanceId  @param {string} path */
+  /**
+   * @param {string} instanceId
+   * @param {string} path
+   */
   const readPipe = (instanceId, path) => {
     const socket = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK) });
     socket.on('data', (text) => output.set(instanceId, (output.get(instanceId) ?? '') + text));
@@ -75,20 +83,36 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
     events,
     output: (/** @type {string} */ instanceId) => output.get(instanceId) ?? '',
     report: () => report,
-    /** @param {string} instanceId  @param {{ read?: boolean, env?: Record<string, string>, [param: string]: unknown }} params */
+    /**
+     * @param {string} instanceId
+     * @param {{ read?: boolean, env?: Record<string, string>, [param: string]: unknown }} params
+     */
     async spawn(instanceId, { read = true, ...params } = {}) {
       const env = { PATH: process.env.PATH, NCLUST_HOME: home, NCLUST_INSTANCE: fullId(instanceId), ...params.env };
       const facts = await call('spawn', { instanceId, app: 'api', label: null, mode: 'exec', args: [], execArgv: [], cwd: home, ...params, env });
       if (read) for (const path of [facts.outPipe, facts.errPipe]) readPipe(instanceId, path);
       return facts;
     },
-    /** @param {string} instanceId  @param {string} fixture  @param {object} [params] */
+    /**
+     * @param {string} instanceId
+     * @param {string} fixture
+     * @param {object} [params]
+     */
     spawnNode: (instanceId, fixture, params = {}) => keeper.spawn(instanceId, { mode: 'cluster', file: process.env.NCLUST_TEST_NODE ?? process.execPath, script: fixturePath(fixture), ...params }),
-    /** @param {string} instanceId  @param {object} [params] */
+    /**
+     * @param {string} instanceId
+     * @param {object} [params]
+     */
     retire: (instanceId, params = {}) => call('retire', { instanceId, killTimeoutMs: 10_000, signal: null, drain: 'finish', tree: true, ...params }),
-    /** @param {string} event  @param {string} instanceId */
+    /**
+     * @param {string} event
+     * @param {string} instanceId
+     */
     event: (event, instanceId) => waitFor(`${event} of ${instanceId}`, () => events.find((one) => one.event === event && one.data.instanceId === instanceId), { context }),
-    /** @param {string} instanceId  @param {string} text */
+    /**
+     * @param {string} instanceId
+     * @param {string} text
+     */
     says: (instanceId, text) => waitFor(`"${text}" from ${instanceId}`, () => keeper.output(instanceId).includes(text), { context }),
     fullId,
     shortId,

@@ -1,10 +1,12 @@
 import { BUCKETS, percentileMs } from './ledger.js';
 
+/** @import { Counts, Ledger } from './ledger.js' */
+
 const SHOWN_FAILURES = 12;
 
 /**
  * The ledger for people: kind x bucket, then the failures with time and detail.
- * @param {import('./ledger.js').Ledger} ledger
+ * @param {Ledger} ledger
  * @returns {string}
  */
 export function ledgerTable(ledger) {
@@ -19,7 +21,7 @@ export function ledgerTable(ledger) {
 }
 
 /**
- * @param {import('./ledger.js').Ledger} ledger
+ * @param {Ledger} ledger
  * @returns {string}  The same in one line.
  */
 export function ledgerLine(ledger) {
@@ -27,17 +29,17 @@ export function ledgerLine(ledger) {
   return `${ledger.requests} requests: ${BUCKETS.map((bucket) => `${ledger[bucket]} ${bucket}`).join(', ')}; p50 ${p50} ms, p99 ${p99} ms, max ${max} ms, longest gap ${gap} ms`;
 }
 
-/** @param {import('./ledger.js').Counts} counts */
+/** @param {Counts} counts */
 function times(counts) {
   return [percentileMs(counts, 0.5).toFixed(1), percentileMs(counts, 0.99).toFixed(1), percentileMs(counts, 1).toFixed(1), counts.longestGapMs.toFixed(0)];
 }
 
-/** @param {import('./ledger.js').Ledger} ledger */
+/** @param {Ledger} ledger */
 function noteLines({ notes }) {
   return [...notes].map(([note, count]) => `  ${note}: ${count} times`);
 }
 
-/** @param {import('./ledger.js').Ledger} ledger */
+/** @param {Ledger} ledger */
 function failureLines({ failures }) {
   const shown = failures.slice(0, SHOWN_FAILURES).map(({ kind, bucket, atMs, detail }) => `  ${kind} ${bucket} after ${(atMs / 1000).toFixed(2)} s: ${detail}`);
   return failures.length > SHOWN_FAILURES ? [...shown, `  and ${failures.length - SHOWN_FAILURES} more`] : shown;

@@ -5,11 +5,11 @@ import { exchange } from './traffic/exchange.js';
 import { addressOf } from './traffic/target.js';
 import { pause } from './wait-for.js';
 
+/** @import { Bucket, Ledger } from './ledger.js' */
+/** @import { Traffic as Load } from './traffic/traffic.js' */
+
 export { ledgerLine } from './ledger-table.js';
 
-/** @typedef {import('./ledger.js').Bucket} Bucket */
-/** @typedef {import('./ledger.js').Ledger} Ledger */
-/** @typedef {import('./traffic/traffic.js').Traffic} Load */
 
 /**
  * Sends requests of one kind until stopped. With `ratePerSecond` a request leaves at its time whether or not those before it were answered;

@@ -3,6 +3,8 @@ import { basename, dirname } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { readSegments } from '../../daemon/control/logs/archive/segments.js';
 
+/** @import { Segment } from '../../daemon/control/logs/archive/segments.js' */
+
 /**
  * Everything that a log file has ever held, from its segments on.
  * @param {string} path
@@ -15,7 +17,7 @@ export function wholeLog(path) {
 }
 
 /**
- * @param {import('../../daemon/control/logs/archive/segments.js').Segment} segment
+ * @param {Segment} segment
  * @returns {Buffer}
  */
 function contentOf({ path, compression }) {

@@ -1,15 +1,27 @@
 import { expect } from 'vitest';
 
+/** @import { Sandbox } from './sandbox.js' */
+
 /** Code of an app that listens, says a line five times a second, and has one line of error output. */
 export const SAYS = 'let n = 0; setInterval(() => console.log("word", ++n, "of", process.pid), 200); console.error("an error line"); require("node:http").createServer((_, res) => res.end("ok")).listen(0);';
 
-/** Starts code as an app. @param {import('./sandbox.js').Sandbox} home @param {string} name @param {string} code @param {...string} flags */
+/**
+ * Starts code as an app.
+ * @param {Sandbox} home
+ * @param {string} name
+ * @param {string} code
+ * @param {...string} flags
+ */
 export async function startCode(home, name, code, ...flags) {
   const result = await home.nclust('start', home.place('runs-code', `${name.length}-${flags.length}`), '--name', name, ...flags, { env: { CODE: code } });
   expect(result.stderr + result.stdout).toContain('tarted');
 }
 
-/** The terminal has its modes back, and only the shell's own output is on it. @param {ReturnType<typeof import('./tmux.js').openMonit>} screen @param {number} status */
+/**
+ * The terminal has its modes back, and only the shell's own output is on it.
+ * @param {ReturnType<typeof import('./tmux.js').openMonit>} screen
+ * @param {number} status
+ */
 export async function expectCleanEnd(screen, status) {
   await screen.see(new RegExp(`^before\\nended with ${status}\\nicanon\\necho$`));
   expect(screen.modes()).toBe('0 1 1');

@@ -17,7 +17,10 @@ export async function notifySocket(folder) {
     await running.done;
   });
   await waitFor('the socket of systemd', () => running.stdout().startsWith('listening'));
-  /** What was told, oldest first, each the fields of one message. @returns {string[][]} */
+  /**
+   * What was told, oldest first, each the fields of one message.
+   * @returns {string[][]}
+   */
   const told = () => running.stdout().trimEnd().split('\n').slice(1).map((line) => line.split('\t'));
   return { path, told, count: (/** @type {string} */ field) => told().flat().filter((one) => one === field).length };
 }

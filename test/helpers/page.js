@@ -2,12 +2,14 @@ import { request } from 'node:http';
 import { WebSocket } from 'ws';
 import { within } from './wait-for.js';
 
+/** @import { IncomingHttpHeaders } from 'node:http' */
+
 /**
  * An open page of the dashboard, as far as the server can tell.
  * @typedef {object} Page
  * @property {any} welcome  What the token was answered by; null where it was not sent.
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error whose `code` and `data` are those of the answer.
- * @property {(text: string|Buffer) => void} send  Whatever it is.
+ * @property {(text: string | Buffer) => void} send  Whatever it is.
  * @property {() => Promise<any>} told  The next notification.
  * @property {() => void} stopReading
  * @property {() => void} readOn
@@ -23,12 +25,12 @@ export function partsOf(url) {
 
 /**
  * @param {string} url
- * @param {{origin?: string, headers?: Record<string, string>, token?: string|null, path?: string}} [o]  `token` null: it is not sent.
+ * @param {{ origin?: string, headers?: Record<string, string>, token?: string | null, path?: string }} [o]  `token` null: it is not sent.
  * @returns {Promise<Page>}  Rejects when the connection is refused, with its `status`; when the token is, with the `closeCode`.
  */
 export async function openPage(url, { origin = partsOf(url).origin, headers = {}, token = partsOf(url).token, path = '/socket' } = {}) {
   const ws = new WebSocket(`ws://${partsOf(url).host}${path}`, { headers: { ...(origin === '' ? {} : { origin }), ...headers }, perMessageDeflate: false });
-  /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
+  /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
   const waiting = new Map();
   /** @type {any[]} */
   const notifications = [];
@@ -86,8 +88,8 @@ export async function openPage(url, { origin = partsOf(url).origin, headers = {}
  * One request with headers and a method of one's own, and the path as it is given.
  * @param {string} url  As `nclust web` prints it.
  * @param {string} path
- * @param {{method?: string, headers?: Record<string, string>}} [o]
- * @returns {Promise<{status: number, headers: import('node:http').IncomingHttpHeaders, text: string}>}
+ * @param {{ method?: string, headers?: Record<string, string> }} [o]
+ * @returns {Promise<{ status: number, headers: IncomingHttpHeaders, text: string }>}
  */
 export function fetchRaw(url, path, { method = 'GET', headers = {} } = {}) {
   const { hostname, port } = new URL(url);

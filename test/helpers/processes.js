@@ -7,8 +7,8 @@ import { readdirSync, readFileSync } from 'node:fs';
  * @property {number} ppid
  * @property {string} startTicks  With the pid, the identity of a process.
  * @property {string} command
- * @property {string|null} instanceId
- * @property {'keeper'|'control'|'app'|'other'} role  `app` is whatever carries an instance's marker, its children included.
+ * @property {string | null} instanceId
+ * @property {'keeper' | 'control' | 'app' | 'other'} role  `app` is whatever carries an instance's marker, its children included.
  */
 
 /**
@@ -30,7 +30,7 @@ export function processesOf(home) {
  * @returns {HomeProcess[]}
  */
 export function instancesOf(home) {
-  /** @type {Map<string|null, HomeProcess>} */
+  /** @type {Map<string | null, HomeProcess>} */
   const oldest = new Map();
   for (const one of processesOf(home)) {
     const other = oldest.get(one.instanceId);
@@ -62,7 +62,7 @@ export function isRunning(pid) {
 
 /**
  * @param {number} pid
- * @returns {{state: string, ppid: number, cpuTicks: number, startTicks: string}|null}  null when there is no such process.
+ * @returns {{ state: string, ppid: number, cpuTicks: number, startTicks: string } | null}  null when there is no such process.
  */
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
@@ -101,7 +101,7 @@ export function environmentOf(pid) {
 /**
  * @param {number} pid
  * @param {string} home
- * @returns {HomeProcess|null}
+ * @returns {HomeProcess | null}
  */
 function readProcess(pid, home) {
   const environ = readProc(pid, 'environ');
@@ -115,7 +115,7 @@ function readProcess(pid, home) {
 
 /**
  * @param {string} command
- * @param {string|null} instanceId
+ * @param {string | null} instanceId
  * @returns {HomeProcess['role']}
  */
 function roleOf(command, instanceId) {

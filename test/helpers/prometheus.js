@@ -11,8 +11,8 @@ const TYPE_IN_NAME = /_(counter|gauge|histogram|summary)(_|$)/;
 const CAMEL = /[a-z][A-Z]/;
 
 /**
- * @typedef {{labels: Record<string, string>, name: string, value: number}} ReadSample
- * @typedef {{name: string, type: string, help: string, samples: ReadSample[]}} ReadFamily
+ * @typedef {{ labels: Record<string, string>, name: string, value: number }} ReadSample
+ * @typedef {{ name: string, type: string, help: string, samples: ReadSample[] }} ReadFamily
  */
 
 /**
@@ -24,7 +24,7 @@ export function readPrometheus(text) {
   if (!text.endsWith('\n')) throw new Error('the last line has no end');
   /** @type {Map<string, ReadFamily>} */
   const families = new Map();
-  /** @type {ReadFamily|null} */
+  /** @type {ReadFamily | null} */
   let current = null;
   const seen = new Set();
   for (const [at, line] of text.slice(0, -1).split('\n').entries()) {
@@ -62,7 +62,11 @@ export function readPrometheus(text) {
   return families;
 }
 
-/** @param {string} name @param {string} type @param {(why: string) => never} fail */
+/**
+ * @param {string} name
+ * @param {string} type
+ * @param {(why: string) => never} fail
+ */
 function checkName(name, type, fail) {
   if (!NAME.test(name) || name.includes(':')) fail('no name');
   if ((type === 'counter') !== name.endsWith('_total')) fail('counters end with _total, and nothing else does');
@@ -72,7 +76,11 @@ function checkName(name, type, fail) {
   if (CAMEL.test(name)) fail('not in snake_case');
 }
 
-/** @param {string} line @param {(why: string) => never} fail @returns {ReadSample} */
+/**
+ * @param {string} line
+ * @param {(why: string) => never} fail
+ * @returns {ReadSample}
+ */
 function readSample(line, fail) {
   const head = /^([^\s{]+)(\{)?/.exec(line) ?? fail('no sample');
   const name = head[1];

@@ -5,16 +5,18 @@ import { takePort } from './ports.js';
 import { createRandom, pickOne } from './random.js';
 import { fetchOnce } from './sandbox-app.js';
 
+/** @import { Sandbox } from './sandbox.js' */
+/** @import { Traffic as Load } from './traffic/traffic.js' */
+
 /** @typedef {Record<string, any>} Entry  An app as the file says it. */
-/** @typedef {import('./load.js').Load} Load */
 
 const APPS = 10;
 
 /**
  * Edits a file of ten apps that serve, one random edit after the other, and applies it. After each: there is nothing left to do, what runs is what the file
  * says, and those that the edit did not name have lost no request.
- * @param {import('./sandbox.js').Sandbox} home
- * @param {{edits: number, seed: number, tell?: (line: string) => void}} o
+ * @param {Sandbox} home
+ * @param {{ edits: number, seed: number, tell?: (line: string) => void }} o
  * @returns {Promise<Record<string, number>>}  How often each was done.
  */
 export async function doRandomEdits(home, { edits, seed, tell = () => {} }) {
@@ -38,7 +40,7 @@ export async function doRandomEdits(home, { edits, seed, tell = () => {} }) {
       // Named: what it sees is another test.
       await endOf(loads, name, where);
       const { plan } = await config.apply('--prune');
-      tell(`${where}: ${plan.find((/** @type {{name: string}} */ item) => item.name === name)?.action}`);
+      tell(`${where}: ${plan.find((/** @type {{ name: string }} */ item) => item.name === name)?.action}`);
       await agree(home, config, where);
       const entry = config.apps.find((one) => one.name === name);
       if (entry) loads.set(name, loadOf(entry));
@@ -54,7 +56,7 @@ export async function doRandomEdits(home, { edits, seed, tell = () => {} }) {
  * @param {Entry[]} apps  Changed in place.
  * @param {() => number} random
  * @param {(at: number) => Entry} entryOf
- * @returns {{kind: string, name: string, what: string}}
+ * @returns {{ kind: string, name: string, what: string }}
  */
 function nextEdit(apps, random, entryOf) {
   const missing = Array.from({ length: APPS }, (_, at) => `app-${at}`).filter((name) => !apps.some((entry) => entry.name === name));
@@ -72,7 +74,10 @@ function nextEdit(apps, random, entryOf) {
   return { kind: edit, name: entry.name, what: JSON.stringify(EDITS[edit](entry, random)) };
 }
 
-/** Each changes one entry, and returns what was changed. @type {Record<string, (entry: Entry, random: () => number) => object>} */
+/**
+ * Each changes one entry, and returns what was changed.
+ * @type {Record<string, (entry: Entry, random: () => number) => object>}
+ */
 const EDITS = {
   limit: (entry, random) => change(entry, random, { kill_timeout: [2_000, '3s', '4s'], max_restarts: [1, 5, 20], restart_delay: [0, 100, 200], max_surge: [1, 2], namespace: ['default', 'shop'], min_uptime: [100, 150] }),
   log: (entry, random) => change(entry, random, { log_type: ['raw', 'json'], time: [true, false], out_file: ['a.log', 'b.log', 'none'], log_max_files: [2, 3], log_rate_limit: ['1M', 'none'], merge_logs: [true, false] }),
@@ -121,7 +126,7 @@ async function endOf(loads, name, where) {
 }
 
 /**
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {ReturnType<typeof createConfigFile>} config
  * @param {string} where
  */

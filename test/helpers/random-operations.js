@@ -2,9 +2,12 @@ import { instancesOf } from './processes.js';
 import { createRandom, pickOne } from './random.js';
 import { pause } from './wait-for.js';
 
+/** @import { Result } from './run-program.js' */
+/** @import { Sandbox } from './sandbox.js' */
+
 /**
  * Does random things to a home and compares, after each, what is listed with the processes that really run.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {object} o
  * @param {number} o.operations
  * @param {number} o.seed
@@ -14,7 +17,7 @@ import { pause } from './wait-for.js';
 export async function doRandomOperations(home, { operations, seed, tell = () => {} }) {
   const random = createRandom(seed);
   const script = home.place('keeps-alive');
-  /** @type {Map<string, {instances: number, want: 'up'|'down'}>} */
+  /** @type {Map<string, { instances: number, want: 'up' | 'down' }>} */
   const wanted = new Map();
   /** @type {Record<string, number>} */
   const done = {};
@@ -29,15 +32,15 @@ export async function doRandomOperations(home, { operations, seed, tell = () => 
 
 /**
  * @typedef {object} Scene
- * @property {import('./sandbox.js').Sandbox} home
+ * @property {Sandbox} home
  * @property {() => number} random
  * @property {string} script
- * @property {Map<string, {instances: number, want: 'up'|'down'}>} wanted
+ * @property {Map<string, { instances: number, want: 'up' | 'down' }>} wanted
  */
 
 /**
  * @param {Scene} scene
- * @returns {Promise<{verb: string, detail: string}>}
+ * @returns {Promise<{ verb: string, detail: string }>}
  */
 async function doOne(scene) {
   const { random, wanted } = scene;
@@ -69,7 +72,7 @@ async function startNew({ home, random, script, wanted }, name) {
  * @param {string} name
  */
 async function command({ home, random, wanted }, verb, name) {
-  const app = /** @type {{instances: number, want: 'up'|'down'}} */ (wanted.get(name));
+  const app = /** @type {{ instances: number, want: 'up' | 'down' }} */ (wanted.get(name));
   const instances = 1 + Math.floor(random() * 4);
   await ok(home.nclust(verb, name, ...(verb === 'scale' ? [String(instances)] : [])));
   if (verb === 'delete') wanted.delete(name);
@@ -110,7 +113,7 @@ async function killControlInTheMiddle(scene, name) {
 }
 
 /**
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {Scene['wanted']} wanted
  * @param {string} where
  */
@@ -130,14 +133,14 @@ async function agree(home, wanted, where) {
 }
 
 /**
- * @param {(string|number)[]} one
- * @param {(string|number)[]} other
+ * @param {(string | number)[]} one
+ * @param {(string | number)[]} other
  */
 function same(one, other) {
   return JSON.stringify([...one].sort()) === JSON.stringify([...other].sort());
 }
 
-/** @param {Promise<import('./run-program.js').Result>} command */
+/** @param {Promise<Result>} command */
 async function ok(command) {
   const result = await command;
   if (result.exitStatus !== 0) throw new Error(`exit status ${result.exitStatus}: ${result.stdout}${result.stderr}`);

@@ -8,15 +8,21 @@ import { instancesOf } from './processes.js';
 import { nodeUnderTest } from './sandbox.js';
 import { startTraffic } from './traffic/traffic.js';
 
+/** @import { Ledger } from './ledger.js' */
+/** @import { App } from './sandbox-app.js' */
+/** @import { AppOptions, Sandbox } from './sandbox.js' */
+/** @import { Target } from './traffic/target.js' */
+/** @import { Traffic } from './traffic/traffic.js' */
+
 /** What the promise of a reload is measured with: clients that use connections again, that do not, and that are busy for long. */
 export const EVERY_REQUEST = { 'one-shot': 3, 'keep-alive': 3, pipelined: 1, slow: 2, upload: 2, download: 2 };
 
 /**
  * Starts an app and waits until all of it listens: on a busy machine it may need more than min_uptime to boot, and counts as one that does not
  * listen until it does.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {string} fixture
- * @param {import('./sandbox.js').AppOptions} [o]
+ * @param {AppOptions} [o]
  */
 export async function serve(home, fixture, o) {
   const app = await home.app(fixture, o);
@@ -26,8 +32,8 @@ export async function serve(home, fixture, o) {
 
 /**
  * Runs `nclust reload` and expects that every process of the app was replaced.
- * @param {import('./sandbox.js').Sandbox} home
- * @param {import('./sandbox-app.js').App} app
+ * @param {Sandbox} home
+ * @param {App} app
  * @param {...string} words  More of the command.
  * @returns {Promise<number>}  How long it took, in ms.
  */
@@ -43,11 +49,11 @@ export async function reload(home, app, ...words) {
 
 /**
  * Does something to an app under traffic, and expects that no request was lost.
- * @param {import('./traffic/target.js').Target} target
+ * @param {Target} target
  * @param {Parameters<typeof startTraffic>[1]} clients
- * @param {(traffic: import('./traffic/traffic.js').Traffic) => Promise<void>} act
+ * @param {(traffic: Traffic) => Promise<void>} act
  * @param {Parameters<typeof startTraffic>[2]} [o]
- * @returns {Promise<import('./ledger.js').Ledger>}
+ * @returns {Promise<Ledger>}
  */
 export async function loseNothing(target, clients, act, o) {
   const traffic = startTraffic(target, clients, o);
@@ -66,7 +72,7 @@ export async function loseNothing(target, clients, act, o) {
 
 /**
  * Expects that the processes which run are those that are listed, once what was replaced has ended.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  */
 export function untilNothingIsLeftOver(home) {
   return home.waitFor('the processes that run to be those that are listed', async () => {
@@ -80,7 +86,9 @@ export function untilNothingIsLeftOver(home) {
 /** @returns {number}  The major version of the Node that nclust runs on in the tests. */
 export const majorUnderTest = () => Number.parseInt(execFileSync(nodeUnderTest(), ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10);
 
-/** @returns {{major: number, path: string}|undefined}  A Node of another major version than the one under test, undefined when there is none. */
+/**
+ * @returns {{ major: number, path: string } | undefined}  A Node of another major version than the one under test, undefined when there is none.
+ */
 export function differentNode() {
   const major = majorUnderTest();
   return [24, 26, 22].filter((one) => one !== major).map((one) => ({ major: one, path: otherNode(one) ?? '' })).find(({ path }) => path !== '');
@@ -88,7 +96,7 @@ export function differentNode() {
 
 /**
  * @param {number} major
- * @returns {string|null}  Another Node binary, null when `npm run test:nodes` has not fetched it.
+ * @returns {string | null}  Another Node binary, null when `npm run test:nodes` has not fetched it.
  */
 export function otherNode(major) {
   const path = fileURLToPath(new URL(`../nodes/node_modules/node${major}-${process.platform}-${process.arch}/bin/node`, import.meta.url));

@@ -2,11 +2,14 @@ import { spawn } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { slowdown } from './wait-for.js';
 
+/** @import { ChildProcess } from 'node:child_process' */
+/** @import { Readable } from 'node:stream' */
+
 /**
  * What a program left behind.
  * @typedef {object} Result
- * @property {number|null} exitStatus  null when a signal ended it.
- * @property {string|null} signal
+ * @property {number | null} exitStatus  null when a signal ended it.
+ * @property {string | null} signal
  * @property {string} stdout
  * @property {string} stderr
  * @property {number} durationMs
@@ -15,7 +18,7 @@ import { slowdown } from './wait-for.js';
 
 /**
  * @typedef {object} Running
- * @property {import('node:child_process').ChildProcess} child
+ * @property {ChildProcess} child
  * @property {() => string} stdout  So far.
  * @property {() => string} stderr  So far.
  * @property {Promise<Result>} done  Rejects only when the program cannot be started or its time is up (it is killed then).
@@ -26,7 +29,7 @@ import { slowdown } from './wait-for.js';
  * @param {string} file
  * @param {readonly string[]} args
  * @param {object} o
- * @param {Record<string, string|undefined>} o.env
+ * @param {Record<string, string | undefined>} o.env
  * @param {string} [o.cwd]
  * @param {string} [o.input]  Given on stdin, which is closed otherwise.
  * @param {number} [o.timeoutMs]  Default 45 000; scales with NCLUST_TEST_SLOWDOWN.
@@ -68,7 +71,7 @@ function createResult(facts) {
   };
 }
 
-/** @param {import('node:stream').Readable|null} stream */
+/** @param {Readable | null} stream */
 function collect(stream) {
   /** @type {Buffer[]} */
   const chunks = [];

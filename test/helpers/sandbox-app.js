@@ -2,6 +2,9 @@ import { cpSync } from 'node:fs';
 import { get } from 'node:http';
 import { fixturePath } from './fixtures.js';
 
+/** @import { SlotStatus } from '../../lib/shared/wire/protocol.js' */
+/** @import { Sandbox } from './sandbox.js' */
+
 /**
  * An app that runs in a sandbox.
  * @typedef {object} App
@@ -9,14 +12,14 @@ import { fixturePath } from './fixtures.js';
  * @property {string} script  The copy that runs.
  * @property {number} port
  * @property {string} url
- * @property {() => Promise<import('../../lib/shared/wire/protocol.js').SlotStatus[]>} instances
+ * @property {() => Promise<SlotStatus[]>} instances
  * @property {() => Promise<number[]>} pids  In the order of the slots, 0 for a slot without process.
  * @property {(path?: string) => Promise<any>} get  One request on a connection of its own; the body, parsed when it is JSON.
  * @property {(fixture: string) => void} replaceWith  Puts another program in the place of the script.
  */
 
 /**
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {object} o
  * @param {string} o.name
  * @param {string} o.script

@@ -11,6 +11,12 @@ import { createApp } from './sandbox-app.js';
 import { waitFor } from './wait-for.js';
 import { openWire } from './wire.js';
 
+/** @import { SlotStatus } from '../../lib/shared/wire/protocol.js' */
+/** @import { HomeProcess } from './processes.js' */
+/** @import { Result, Running } from './run-program.js' */
+/** @import { App } from './sandbox-app.js' */
+/** @import { Wire } from './wire.js' */
+
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
 /** The Node binary that nclust runs on in the tests. */
@@ -20,7 +26,7 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * How a command is run, where the defaults do not do.
  * @typedef {object} RunOptions
  * @property {string} [cwd]  Default: the sandbox's work folder.
- * @property {Record<string, string|undefined>} [env]  Merged over the sandbox's.
+ * @property {Record<string, string | undefined>} [env]  Merged over the sandbox's.
  * @property {string} [input]
  * @property {number} [timeoutMs]
  * @property {number} [uid]
@@ -31,7 +37,7 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * How an app is started.
  * @typedef {object} AppOptions
  * @property {string} [name]  Default: the fixture's.
- * @property {number|string} [instances]  Given as -i.
+ * @property {number | string} [instances]  Given as -i.
  * @property {string[]} [flags]  More options of `nclust start`.
  * @property {string[]} [args]  Of the app, after --.
  * @property {Record<string, string>} [env]  Of the app; PORT is set.
@@ -43,17 +49,17 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * @typedef {object} Sandbox
  * @property {string} home  NCLUST_HOME.
  * @property {string} work  Where commands run; fixtures are copied there.
- * @property {Record<string, string|undefined>} env
- * @property {(...args: (string|RunOptions)[]) => Promise<import('./run-program.js').Result>} nclust  Runs bin/nclust.js; the last argument may be RunOptions.
- * @property {(...args: (string|RunOptions)[]) => import('./run-program.js').Running} follow  The same for a command that does not end by itself.
- * @property {(fixture: string, o?: AppOptions) => Promise<import('./sandbox-app.js').App>} app  Starts a fixture; throws when `nclust start` fails.
+ * @property {Record<string, string | undefined>} env
+ * @property {(...args: (string | RunOptions)[]) => Promise<Result>} nclust  Runs bin/nclust.js; the last argument may be RunOptions.
+ * @property {(...args: (string | RunOptions)[]) => Running} follow  The same for a command that does not end by itself.
+ * @property {(fixture: string, o?: AppOptions) => Promise<App>} app  Starts a fixture; throws when `nclust start` fails.
  * @property {(fixture: string, as?: string) => string} place  Copies a fixture into `work`; returns its path.
- * @property {() => Promise<import('./wire.js').Wire>} wire  A raw client, closed after the test.
+ * @property {() => Promise<Wire>} wire  A raw client, closed after the test.
  * @property {() => Promise<any>} connect  A client through the package's own API, closed after the test.
- * @property {() => Promise<import('../../lib/shared/wire/protocol.js').SlotStatus[]>} list
- * @property {() => Promise<{keeperPid: number, controlPid: number}>} daemon
- * @property {() => import('./processes.js').HomeProcess[]} processes
- * @property {<T>(what: string, predicate: () => T | Promise<T>, o?: {deadlineMs?: number}) => Promise<NonNullable<T>>} waitFor
+ * @property {() => Promise<SlotStatus[]>} list
+ * @property {() => Promise<{ keeperPid: number, controlPid: number }>} daemon
+ * @property {() => HomeProcess[]} processes
+ * @property {<T>(what: string, predicate: () => T | Promise<T>, o?: { deadlineMs?: number }) => Promise<NonNullable<T>>} waitFor
  * @property {() => string} logTail
  * @property {() => Promise<void>} close  Kills the daemon and throws when anything is left of it. Idempotent.
  */
@@ -73,7 +79,7 @@ export async function sandbox(o) {
  * @typedef {object} SandboxOptions
  * @property {string} [bin]  Another nclust.
  * @property {string} [home]  Another NCLUST_HOME than a fresh one; not removed at the end.
- * @property {Record<string, string|undefined>} [env]
+ * @property {Record<string, string | undefined>} [env]
  */
 
 /**
@@ -89,7 +95,7 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {} } = 
   const env = { PATH: process.env.PATH, HOME: root, LANG: 'C.UTF-8', NCLUST_HOME: home, ...moreEnv };
   /** @type {(() => void | Promise<void>)[]} */
   const closers = [];
-  /** @type {Promise<void>|undefined} */
+  /** @type {Promise<void> | undefined} */
   let closing;
 
   /** @type {Sandbox['follow']} */
@@ -169,7 +175,7 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {} } = 
 
 /**
  * Ends what runs in the home and reports what should not have been there any more.
- * @param {Pick<Sandbox, 'home'|'nclust'>} o
+ * @param {Pick<Sandbox, 'home' | 'nclust'>} o
  * @returns {Promise<string[]>}
  */
 async function leave({ home, nclust }) {

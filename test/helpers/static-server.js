@@ -5,20 +5,25 @@ import { serveScript, serveVariables } from '../../lib/serve/settings.js';
 import { takePort } from './ports.js';
 import { waitFor, within } from './wait-for.js';
 
+/** @import { ChildProcess } from 'node:child_process' */
+/** @import { ServeSettings } from '../../lib/serve/settings.js' */
+
 /**
  * @typedef {object} StaticServer
  * @property {number} port
- * @property {import('node:child_process').ChildProcess} child
+ * @property {ChildProcess} child
  * @property {() => string} stderr  So far.
- * @property {(target: string, o?: {method?: string, headers?: Record<string, string>}) => Promise<Answer>} ask
+ * @property {(target: string, o?: { method?: string, headers?: Record<string, string> }) => Promise<Answer>} ask
  */
 
-/** @typedef {{status: number, headers: Record<string, string>, body: string, raw: string}} Answer  The body byte by byte (latin1), in one piece. */
+/**
+ * @typedef {{ status: number, headers: Record<string, string>, body: string, raw: string }} Answer  The body byte by byte (latin1), in one piece.
+ */
 
 /**
  * Runs the program behind `nclust serve` on a folder, without a manager. Ended after the test.
  * @param {string} path
- * @param {Partial<import('../../lib/serve/settings.js').ServeSettings>} [settings]
+ * @param {Partial<ServeSettings>} [settings]
  * @returns {Promise<StaticServer>}
  */
 export async function startStaticServer(path, settings = {}) {
@@ -43,7 +48,7 @@ export async function startStaticServer(path, settings = {}) {
  * One request on a connection of its own, its target as it is.
  * @param {number} port
  * @param {string} target
- * @param {{method?: string, headers?: Record<string, string>}} [o]
+ * @param {{ method?: string, headers?: Record<string, string> }} [o]
  * @returns {Promise<Answer>}  Rejects when the server does not close the connection in 10 s.
  */
 export async function askRaw(port, target, { method = 'GET', headers = {} } = {}) {
@@ -69,7 +74,10 @@ export function exchangeRaw(port, bytes) {
   return within(`An answer to ${JSON.stringify(bytes.slice(0, 200))}`, /** @type {Promise<string>} */ (closed), 10_000).finally(() => socket.destroy());
 }
 
-/** @param {string} raw @returns {Answer} */
+/**
+ * @param {string} raw
+ * @returns {Answer}
+ */
 function parse(raw) {
   const end = raw.indexOf('\r\n\r\n');
   const [first, ...lines] = raw.slice(0, end).split('\r\n');

@@ -3,9 +3,12 @@ import { readSegments } from '../../daemon/control/logs/archive/segments.js';
 import { install } from './installation.js';
 import { nextWrite, wholeLog, wholeLogLines } from './log-files.js';
 
-/** @typedef {import('./sandbox.js').Sandbox} Sandbox */
+/** @import { Sandbox } from './sandbox.js' */
 
-/** @param {string} word @param {number} count */
+/**
+ * @param {string} word
+ * @param {number} count
+ */
 export const numbered = (word, count) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
 
 /**
@@ -32,8 +35,8 @@ export async function startTicks(home, flags = []) {
 /**
  * Kills control again and again, each time right after it has written; updates nclust; waits for so many rotations; ends the program.
  * @param {Sandbox} home
- * @param {{kills: number, rotations: number}} o
- * @returns {Promise<{found: string[], expected: string[]}>}  The lines in its files, and those it has written.
+ * @param {{ kills: number, rotations: number }} o
+ * @returns {Promise<{ found: string[], expected: string[] }>}  The lines in its files, and those it has written.
  */
 export async function writeThroughKills(home, { kills, rotations }) {
   const outFile = await startTicks(home, ['--log-max-size', '1k', '--log-max-files', '10000']);

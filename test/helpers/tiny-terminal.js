@@ -2,7 +2,7 @@ import { textWidth } from '../../lib/render/text.js';
 
 /**
  * A terminal that understands what monit writes, and nothing else: it throws at anything it does not know.
- * @param {{columns: number, rows: number}} size
+ * @param {{ columns: number, rows: number }} size
  */
 export function createTinyTerminal({ columns, rows }) {
   let cells = blank(columns, rows);
@@ -47,7 +47,7 @@ export function createTinyTerminal({ columns, rows }) {
     styles: () => cells.map((line) => line.map((cell) => cell.style)),
     has: (/** @type {string} */ mode) => modes.has(mode),
     bytes: () => bytes,
-    /** @param {{columns: number, rows: number}} size */
+    /** @param {{ columns: number, rows: number }} size */
     resize(size) {
       ({ columns, rows } = size);
       cells = blank(columns, rows);
@@ -58,7 +58,10 @@ export function createTinyTerminal({ columns, rows }) {
 /** What each number ends. @type {Record<number, number[]>} */
 const ENDS = { 0: [1, 2, 7, 31, 32, 33, 34, 35, 36, 90], 22: [1, 2], 27: [7], 39: [31, 32, 33, 34, 35, 36, 90] };
 
-/** @param {Set<number>} style @param {number} number */
+/**
+ * @param {Set<number>} style
+ * @param {number} number
+ */
 function styled(style, number) {
   if (ENDS[number]) return new Set([...style].filter((one) => !ENDS[number].includes(one)));
   if (!ENDS[0].includes(number)) throw new Error(`The terminal does not know the style ${number}`);
@@ -70,7 +73,10 @@ function nameOf(style) {
   return [...style].sort((a, b) => a - b).join(';') || '0';
 }
 
-/** @param {number} columns @param {number} rows */
+/**
+ * @param {number} columns
+ * @param {number} rows
+ */
 function blank(columns, rows) {
   return Array.from({ length: rows }, () => Array.from({ length: columns }, () => ({ text: ' ', style: '0' })));
 }

@@ -4,6 +4,8 @@ import { nodeUnderTest } from './sandbox.js';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
+/** @import { Sandbox } from './sandbox.js' */
+
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
 /** Why nothing can be tried on a real terminal here; null when it can. */
@@ -13,11 +15,13 @@ export function noTmux() {
 
 let started = 0;
 
-/** @typedef {{words: string[], columns: number, rows: number, env?: Record<string, string>}} Shown  A command of nclust, and the terminal it gets. */
+/**
+ * @typedef {{ words: string[], columns: number, rows: number, env?: Record<string, string> }} Shown  A command of nclust, and the terminal it gets.
+ */
 
 /**
  * A command of nclust on a real terminal, which belongs to a shell. Closed after the test.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {Shown} o
  */
 export function openTmux(home, o) {
@@ -28,15 +32,18 @@ export function openTmux(home, o) {
 
 /**
  * The screen of `nclust monit`, and what is looked for on it. Closed after the test.
- * @param {import('./sandbox.js').Sandbox} home
- * @param {{columns: number, rows: number}} size
+ * @param {Sandbox} home
+ * @param {{ columns: number, rows: number }} size
  * @param {Record<string, string>} [env]
  */
 export function openMonit(home, size, env) {
   const screen = openTmux(home, { words: ['monit'], ...size, env });
   return {
     ...screen,
-    /** @param {string|RegExp} text @param {{deadlineMs?: number}} [o] */
+    /**
+     * @param {string | RegExp} text
+     * @param {{ deadlineMs?: number }} [o]
+     */
     see: (text, o) => home.waitFor(`"${text}" on the screen:\n`, () => {
       const shown = screen.text();
       if (typeof text === 'string' ? shown.includes(text) : text.test(shown)) return true;
@@ -48,7 +55,7 @@ export function openMonit(home, size, env) {
 
 /**
  * The same as openTmux() outside a test. The caller closes it.
- * @param {Pick<import('./sandbox.js').Sandbox, 'home'|'work'|'env'>} home
+ * @param {Pick<Sandbox, 'home' | 'work' | 'env'>} home
  * @param {Shown} o
  */
 export function startTmux(home, { words, columns, rows, env = {} }) {
@@ -69,11 +76,14 @@ export function startTmux(home, { words, columns, rows, env = {} }) {
     press: (...keys) => void tmux('send-keys', ...keys),
     /** @param {string} text */
     type: (text) => void tmux('send-keys', '-l', text),
-    /** @param {{columns: number, rows: number}} size */
+    /** @param {{ columns: number, rows: number }} size */
     resize: (size) => void tmux('resize-window', '-x', String(size.columns), '-y', String(size.rows)),
     /** What the terminal is in: "1 0" is the other screen, and no cursor. */
     modes: () => tmux('display-message', '-p', '#{alternate_on} #{cursor_flag} #{wrap_flag}').trim(),
-    /** Bytes that are written from now on go there. @param {string} file */
+    /**
+     * Bytes that are written from now on go there.
+     * @param {string} file
+     */
     record: (file) => void tmux('pipe-pane', `cat >> ${quoted(file)}`),
     hangUp: () => void tmux('kill-session'),
     pid: () => Number(tmux('display-message', '-p', '#{pane_pid}')),

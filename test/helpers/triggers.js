@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** @import { SlotStatus, SlotTriggers } from '../../lib/shared/wire/protocol.js' */
+/** @import { Sandbox } from './sandbox.js' */
+
 /**
  * The reasons for which apps were replaced so far, in the words of the manager's log.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @returns {string[]}
  */
 export function triggered({ home }) {
@@ -14,9 +17,9 @@ export function triggered({ home }) {
 
 /**
  * What the manager tells of the first slot of an app, in full.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {string} name
- * @returns {Promise<import('../../lib/shared/wire/protocol.js').SlotStatus & {triggers: import('../../lib/shared/wire/protocol.js').SlotTriggers}>}
+ * @returns {Promise<SlotStatus & { triggers: SlotTriggers }>}
  */
 export async function detailOf(home, name) {
   const wire = await home.wire();
@@ -27,7 +30,7 @@ export async function detailOf(home, name) {
 
 /**
  * Waits until changes of files are seen.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {string} name
  */
 export function untilWatching(home, name) {
@@ -36,7 +39,7 @@ export function untilWatching(home, name) {
 
 /**
  * Waits until the last trigger of an app has come about.
- * @param {import('./sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {string} name
  * @param {RegExp} by
  */

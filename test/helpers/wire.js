@@ -1,12 +1,14 @@
 import { connect } from 'node:net';
 import { within } from './wait-for.js';
 
+/** @import { Socket } from 'node:net' */
+
 /**
  * A client of nclust.sock that shares no code with the product: what it can do, any program can.
  * @typedef {object} Wire
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error whose `code` and `data` are those of the answer.
- * @property {(bytes: string|Uint8Array) => void} write  Whatever bytes.
- * @property {() => Promise<string|null>} nextLine  The next line that is no answer to request(). null when the server closed.
+ * @property {(bytes: string | Uint8Array) => void} write  Whatever bytes.
+ * @property {() => Promise<string | null>} nextLine  The next line that is no answer to request(). null when the server closed.
  * @property {() => void} stopReading  From now on the kernel's buffers fill up.
  * @property {Promise<void>} closed  Resolves when either side closed.
  * @property {() => void} close
@@ -26,15 +28,15 @@ export async function openWire(sock) {
 }
 
 /**
- * @param {import('node:net').Socket} socket
+ * @param {Socket} socket
  * @returns {Wire}
  */
 function createWire(socket) {
-  /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
+  /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
   const waiting = new Map();
   /** @type {string[]} */
   const lines = [];
-  /** @type {((line: string|null) => void)[]} */
+  /** @type {((line: string | null) => void)[]} */
   const readers = [];
   let isClosed = false;
   let nextId = 1;

@@ -22,7 +22,10 @@ const NO_PERFORMANCE = 'globalThis.performance = undefined;';
 const STAYS = 'setInterval(() => {}, 1 << 30);';
 const ECHO = `const server = require('node:http').createServer((request, response) => response.end()).listen(0, '127.0.0.1', () => console.log('port', server.address().port));`;
 
-/** @param {string} code  @param {{ settings?: object, execArgv?: string[] }} [o] */
+/**
+ * @param {string} code
+ * @param {{ settings?: object, execArgv?: string[] }} [o]
+ */
 function worker(code, { settings = {}, execArgv = [] } = {}) {
   const home = mkdtempSync(join(tmpdir(), 'nclust-globals-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
@@ -54,16 +57,26 @@ function worker(code, { settings = {}, execArgv = [] } = {}) {
     output: () => output,
     isAlive: () => child.exitCode === null && child.signalCode === null,
     disconnect: () => child.disconnect(),
-    /** @param {string} act  @param {object} [more] */
+    /**
+     * @param {string} act
+     * @param {object} [more]
+     */
     tell: (act, more = {}) => child.send({ cmd: 'NODE_NCLUST', act, ...more }),
-    /** @param {string} act  @param {(message: any) => boolean} [which] */
+    /**
+     * @param {string} act
+     * @param {(message: any) => boolean} [which]
+     */
     hears: (act, which = () => true) => waitFor(`"${act}"`, () => heard.find((message) => message.act === act && which(message)), { context }),
     /** @param {string} text */
     says: (text) => waitFor(`"${text}"`, () => output.includes(text), { context }),
   };
 }
 
-/** The door of the next keeper. @param {string} home  @param {string} [greeting] */
+/**
+ * The door of the next keeper.
+ * @param {string} home
+ * @param {string} [greeting]
+ */
 async function nextKeeper(home, greeting = '') {
   mkdirSync(join(home, 'run'), { recursive: true });
   /** @type {any[]} */

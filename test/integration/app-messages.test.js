@@ -10,7 +10,10 @@ import { waitFor } from '../helpers/wait-for.js';
 const MODES = ['fork', 'cluster'];
 const STAYS = 'setInterval(() => {}, 1 << 30);';
 
-/** @param {string} code @param {object} [params] */
+/**
+ * @param {string} code
+ * @param {object} [params]
+ */
 async function running(code, params = {}) {
   const keeper = await realKeeper();
   await keeper.call('hear', { isOn: true });
@@ -164,14 +167,20 @@ test.each(MODES)('%s: the inspector is off until it is asked for, has a port of 
   await expect(versionAt(one.url)).rejects.toThrow('ECONNREFUSED');
 });
 
-/** @param {string} url  Of an inspector. @returns {Promise<string>} */
+/**
+ * @param {string} url  Of an inspector.
+ * @returns {Promise<string>}
+ */
 function versionAt(url) {
   return new Promise((resolve, reject) => {
     get(`http://${new URL(url).host}/json/version`, { agent: false }, (response) => response.setEncoding('utf8').on('data', resolve)).on('error', reject);
   });
 }
 
-/** @param {number} pid @returns {number}  In KiB. */
+/**
+ * @param {number} pid
+ * @returns {number}  In KiB.
+ */
 function memoryOf(pid) {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }

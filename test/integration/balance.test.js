@@ -35,7 +35,7 @@ test.each([
   [16, 'one by one', 1.5],
 ])('%i keep-alive connections %s: the busiest of four workers has at most %f times the mean', async (count, how, bound) => {
   const { port } = await cluster('answer(request, response);');
-  const byPid = await openConnections({ port }, count, /** @type {'burst'|'one by one'} */ (how));
+  const byPid = await openConnections({ port }, count, /** @type {'burst' | 'one by one'} */ (how));
   expect(busiest(byPid, 4), JSON.stringify([...byPid.values()])).toBeLessThanOrEqual(bound);
 });
 
@@ -166,7 +166,10 @@ test('SIGKILL of the keeper while connections are on their way through it loses 
   for (const answer of await Promise.all(answers)) expect(answer).toContain('200 OK');
 });
 
-/** @param {number} port  @returns {number}  Connections that nobody has accepted yet. */
+/**
+ * @param {number} port
+ * @returns {number}  Connections that nobody has accepted yet.
+ */
 function queuedOn(port) {
   const local = port.toString(16).toUpperCase().padStart(4, '0');
   const line = readFileSync('/proc/net/tcp6', 'utf8').split('\n').find((one) => new RegExp(`^ *\\d+: \\S+:${local} \\S+ 0A`).test(one)) ?? '';

@@ -11,6 +11,9 @@ import { expect, test } from 'vitest';
 import { realKeeper, temporaryHome } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 
+/** @import { Socket } from 'node:net' */
+/** @import { Readable } from 'node:stream' */
+
 // What is in flight is finished, whatever the protocol.
 
 /** @returns {string}  The options of a TLS server, as code. */
@@ -28,14 +31,21 @@ const overHttps = (port) => new Promise((resolve, reject) => {
   requestHttps({ port, path: '/slow', rejectUnauthorized: false, agent: false }, (response) => collect(response, resolve, reject)).on('error', reject).end();
 });
 
-/** @param {string} scheme  @returns {(port: number) => Promise<unknown>} */
+/**
+ * @param {string} scheme
+ * @returns {(port: number) => Promise<unknown>}
+ */
 const overHttp2 = (scheme) => (port) => new Promise((resolve, reject) => {
   const session = connectHttp2(`${scheme}://localhost:${port}`, { rejectUnauthorized: false }).on('error', reject);
   const stream = session.request({ ':path': '/slow' });
   collect(stream, (body) => { session.close(); resolve(body); }, reject);
 });
 
-/** @param {import('node:stream').Readable} stream  @param {(body: string) => void} resolve  @param {(error: Error) => void} reject */
+/**
+ * @param {Readable} stream
+ * @param {(body: string) => void} resolve
+ * @param {(error: Error) => void} reject
+ */
 function collect(stream, resolve, reject) {
   let body = '';
   stream.setEncoding('utf8').on('data', (text) => { body += text; }).on('end', () => resolve(body)).on('error', reject);
@@ -61,7 +71,7 @@ test.each([
 /**
  * A WebSocket client without a library.
  * @param {number} port
- * @returns {Promise<{received: () => Buffer, ended: Promise<string>, socket: import('node:net').Socket}>}  `ended`: how the connection ended.
+ * @returns {Promise<{ received: () => Buffer, ended: Promise<string>, socket: Socket }>}  `ended`: how the connection ended.
  */
 const webSocket = (port) => new Promise((resolve, reject) => {
   const request = get({ port, headers: { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' } });
@@ -181,7 +191,7 @@ test('a session of HTTP/2 whose TLS handshake comes after the drain began finish
 /**
  * A client of plain TCP, greeted by the app: the connection is the app's by then.
  * @param {number} port
- * @returns {Promise<{received: () => string, ended: Promise<string>}>}  `ended`: how the connection ended.
+ * @returns {Promise<{ received: () => string, ended: Promise<string> }>}  `ended`: how the connection ended.
  */
 const greeted = (port) => new Promise((resolve, reject) => {
   const socket = connect(port).on('error', reject).setEncoding('utf8');

@@ -8,6 +8,8 @@ import { findForeground, NO_FOREGROUND } from '../../daemon/control/logs/foregro
 import { createFrameReader, outputSocket } from '../../lib/shared/wire/output-frame.js';
 import { waitFor } from '../helpers/wait-for.js';
 
+/** @import { Socket } from 'node:net' */
+
 const PLACE = { instanceId: 'i', id: 3, name: 'api', isMuted: false, overflow: /** @type {const} */ ('block') };
 const BIG = Buffer.alloc(256 * 1024, 'x');
 
@@ -22,7 +24,7 @@ function runFolder() {
 async function foreground({ isReading = true } = {}) {
   const run = runFolder();
   const received = { bytes: 0, text: '', heads: /** @type {any[]} */ ([]) };
-  /** @type {import('node:net').Socket[]} */
+  /** @type {Socket[]} */
   const sockets = [];
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     sockets.push(socket);

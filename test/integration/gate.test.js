@@ -84,7 +84,11 @@ test.each(MODES)('%s: a parked instance can be retired', async (mode) => {
   await keeper.event('gone', 'old');
 });
 
-/** @param {string} mode  @param {object} options  Of listen().  @param {object} [params] */
+/**
+ * @param {string} mode
+ * @param {object} options  Of listen().
+ * @param {object} [params]
+ */
 async function alone(mode, options, params = {}) {
   const keeper = await realKeeper();
   const start = async (/** @type {string} */ id, more = {}) => {

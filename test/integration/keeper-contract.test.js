@@ -41,17 +41,26 @@ async function realSpeaker() {
 async function converse({ call, events }) {
   /** @type {unknown[]} */
   const transcript = [];
-  /** @param {string} verb  @param {object} [params] */
+  /**
+   * @param {string} verb
+   * @param {object} [params]
+   */
   const ask = async (verb, params = {}) => {
     const answer = await call(verb, params).then((ok) => ({ ok: keysOf(ok) }), (error) => ({ error: error.code }));
     transcript.push({ verb, ...answer });
   };
-  /** @param {string} event  @param {string} instanceId */
+  /**
+   * @param {string} event
+   * @param {string} instanceId
+   */
   const hear = async (event, instanceId) => {
     const { data } = await waitFor(`${event} of ${instanceId}`, () => events.find((one) => one.event === event && one.data.instanceId === instanceId));
     transcript.push({ event, keys: keysOf(data), code: data.code, signal: data.signal });
   };
-  /** @param {string} instanceId  @param {object} [params] */
+  /**
+   * @param {string} instanceId
+   * @param {object} [params]
+   */
   const spawn = (instanceId, params) => ask('spawn', {
     instanceId, app: 'api', scope: 'api', label: { name: 'api' }, mode: 'fork', file: process.execPath, args: [], execArgv: [], cwd: '/', ...params,
     env: { PATH: process.env.PATH, NCLUST_INSTANCE: `${instanceId}.${process.pid}`, PORT: '0' },

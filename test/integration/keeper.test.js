@@ -11,7 +11,11 @@ import { takePort } from '../helpers/ports.js';
 import { isRunning, processesOf } from '../helpers/processes.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-/** @param {number} port  @param {string} [path]  @returns {Promise<any>} */
+/**
+ * @param {number} port
+ * @param {string} [path]
+ * @returns {Promise<any>}
+ */
 const ask = (port, path = '/') => new Promise((resolve, reject) => {
   get({ port, path, agent: false }, (response) => {
     let body = '';

@@ -15,23 +15,26 @@ import { tlsEnv } from '../helpers/traffic/target.js';
 import { startTraffic } from '../helpers/traffic/traffic.js';
 import { waitFor } from '../helpers/wait-for.js';
 
+/** @import { AddressInfo, Server } from 'node:net' */
+/** @import { Target } from '../helpers/traffic/target.js' */
+
 // Each kind of traffic is held against servers that keep the promise and against servers that break it on purpose.
 
 const EVERY_KIND = { 'one-shot': 1, 'keep-alive': 1, pipelined: 1, slow: 1, upload: 1, download: 1, websocket: 1 };
 const QUICK = { timeoutMs: 300, slowMs: /** @type {[number, number]} */ ([20, 40]), transferMs: 30, sessionMs: 50 };
 
 /**
- * @param {import('node:net').Server} server
- * @returns {Promise<{url: string}>}
+ * @param {Server} server
+ * @returns {Promise<{ url: string }>}
  */
 async function listen(server) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/` };
+  return { url: `http://127.0.0.1:${/** @type {AddressInfo} */ (server.address()).port}/` };
 }
 
 /**
- * @param {import('../helpers/traffic/target.js').Target} target
+ * @param {Target} target
  * @param {Parameters<typeof startTraffic>[1]} clients
  * @param {number} [requests]
  */
@@ -142,7 +145,7 @@ describe('http2', () => {
 describe('websocket', () => {
   /**
    * @param {Buffer} frame
-   * @returns {Promise<{url: string}>}  Of a server that sends this after the handshake, and ends.
+   * @returns {Promise<{ url: string }>}  Of a server that sends this after the handshake, and ends.
    */
   function says(frame) {
     const server = createServer();

@@ -5,9 +5,14 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
+/** @import { RealKeeper } from '../helpers/keeper.js' */
+
 // What an app can do with listen() and close(): with nclust as without.
 
-/** @param {object} to  @returns {Promise<any>} */
+/**
+ * @param {object} to
+ * @returns {Promise<any>}
+ */
 const ask = (to) => new Promise((resolve, reject) => {
   get({ agent: false, timeout: 2_000, ...to }, (response) => {
     let body = '';
@@ -18,7 +23,12 @@ const ask = (to) => new Promise((resolve, reject) => {
 const MODES = ['cluster', 'fork'];
 
 describe.each(MODES)('%s', (mode) => {
-  /** @param {import('../helpers/keeper.js').RealKeeper} keeper  @param {string} id  @param {string} code  @param {object} [params] */
+  /**
+   * @param {RealKeeper} keeper
+   * @param {string} id
+   * @param {string} code
+   * @param {object} [params]
+   */
   const run = (keeper, id, code, params = {}) => keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: code } });
 
   test('close() and listen() again on the same port', async () => {

@@ -5,16 +5,20 @@ import { startLoad } from '../helpers/load.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
+/** @import { RequestListener } from 'node:http' */
+/** @import { AddressInfo, Server } from 'node:net' */
+/** @import { Bucket } from '../helpers/ledger.js' */
+
 // The judge of the zero-loss promise is held against servers that break it on purpose.
 
 /**
- * @param {import('node:net').Server} server
+ * @param {Server} server
  * @returns {Promise<string>}
  */
 async function listen(server) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
   onTestFinished(() => void server.close());
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  const { port } = /** @type {AddressInfo} */ (server.address());
   return `http://127.0.0.1:${port}`;
 }
 
@@ -28,7 +32,7 @@ async function ledgerOf(url, o) {
   return load.stop();
 }
 
-const http = (/** @type {import('node:http').RequestListener} */ handler) => listen(createServer(handler));
+const http = (/** @type {RequestListener} */ handler) => listen(createServer(handler));
 
 test.each([
   ['ok', () => http((request, response) => response.end('{"pid":1}'))],
@@ -40,7 +44,7 @@ test.each([
   ['refused', async () => `http://127.0.0.1:${await takePort()}`],
 ])('a request that is %s is in that bucket and in no other', async (bucket, open) => {
   const ledger = await ledgerOf(await open());
-  expect(ledger[/** @type {import('../helpers/load.js').Bucket} */ (bucket)]).toBe(ledger.requests);
+  expect(ledger[/** @type {Bucket} */ (bucket)]).toBe(ledger.requests);
   expect(ledger.failures).toHaveLength(bucket === 'ok' ? 0 : ledger.requests);
 });
 

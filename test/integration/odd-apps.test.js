@@ -6,9 +6,14 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
+/** @import { Socket } from 'node:net' */
+
 // Apps that do what few do, and what Node allows: the agent must not be in their way.
 
-/** @param {string} code  @param {{ mode?: string, [param: string]: unknown }} [params]  PORT in it is its port. */
+/**
+ * @param {string} code
+ * @param {{ mode?: string, [param: string]: unknown }} [params]  PORT in it is its port.
+ */
 async function running(code, { mode = 'cluster', ...params } = {}) {
   const keeper = await realKeeper();
   const port = await takePort();
@@ -49,7 +54,10 @@ test('an app with a node:cluster of its own serves again when it is taken back',
   expect((await ask({ port })).pid).toBeGreaterThan(0);
 });
 
-/** @param {number} port  @returns {Promise<{ socket: import('node:net').Socket, said: Promise<string> }>} */
+/**
+ * @param {number} port
+ * @returns {Promise<{ socket: Socket, said: Promise<string> }>}
+ */
 async function asksToUpgrade(port) {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});

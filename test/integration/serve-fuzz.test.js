@@ -55,7 +55,10 @@ function range(random) {
   return `${pick(UNITS)}${parts.join(pick([',', ', ', ',,', ' ']))}`;
 }
 
-/** @param {() => number} random @param {string} root */
+/**
+ * @param {() => number} random
+ * @param {string} root
+ */
 function request(random, root) {
   const pick = (/** @type {readonly string[]} */ values) => pickOne(random, values);
   const headers = ['Host: localhost', 'Connection: close'];

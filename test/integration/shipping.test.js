@@ -13,6 +13,8 @@ import { fixturePath } from '../helpers/fixtures.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
+/** @import { Socket } from 'node:net' */
+
 const atMs = Date.UTC(2026, 10, 21, 14, 3, 9, 45);
 
 /** @type {(() => unknown)[]} */
@@ -35,18 +37,24 @@ function ship(target) {
   return shipper;
 }
 
-/** @param {string} line @param {'out'|'err'} [stream] */
+/**
+ * @param {string} line
+ * @param {'out' | 'err'} [stream]
+ */
 const message = (line, stream = 'out') => `<${stream === 'out' ? 14 : 11}>1 2026-11-21T14:03:09.045Z ${hostname()} api 7 std${stream} - ${line}`;
 
-/** @param {number} count @param {string} [text] */
+/**
+ * @param {number} count
+ * @param {string} [text]
+ */
 const numbered = (count, text = 'line') => Array.from({ length: count }, (_, at) => `${text} ${at}`);
 
 /**
  * A server that collects what comes, in one text for each connection.
- * @param {number|string} where
+ * @param {number | string} where
  */
 async function listen(where) {
-  /** @type {import('node:net').Socket[]} */
+  /** @type {Socket[]} */
   const sockets = [];
   /** @type {string[]} */
   const received = [];
@@ -67,7 +75,10 @@ async function listen(where) {
   return { port: typeof address === 'object' && address ? address.port : 0, sockets, received, close };
 }
 
-/** Messages of RFC 6587 with their lengths in front. @param {string} text */
+/**
+ * Messages of RFC 6587 with their lengths in front.
+ * @param {string} text
+ */
 function octetCounted(text) {
   const messages = [];
   const bytes = Buffer.from(text);

@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
+/** @import { SpawnSyncOptions } from 'node:child_process' */
+
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const PROJECTS = ['integration', 'e2e', 'load', 'long', 'long-load'];
@@ -32,8 +34,8 @@ process.exitCode = failed === 0 ? 0 : 1;
 /**
  * @param {string} file
  * @param {string[]} args
- * @param {import('node:child_process').SpawnSyncOptions} o
- * @returns {number|null}
+ * @param {SpawnSyncOptions} o
+ * @returns {number | null}
  */
 function run(file, args, o) {
   return spawnSync(file, args, { stdio: 'inherit', ...o }).status;

@@ -15,7 +15,7 @@ test('the packed package, installed into an empty prefix, starts, reloads and ki
   mkdirSync(prefix);
   const npm = (/** @type {string[]} */ ...words) => execFileSync('npm', words, { cwd: outside.work, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, npm_config_cache: process.env.npm_config_cache } });
   const [{ filename, files }] = JSON.parse(npm('pack', ROOT, '--json', '--pack-destination', outside.work));
-  const packed = files.map((/** @type {{path: string}} */ file) => file.path);
+  const packed = files.map((/** @type {{ path: string }} */ file) => file.path);
   expect(packed).toEqual(expect.arrayContaining(['bin/nclust.js', 'lib/index.js', 'daemon/keeper/main.js', 'daemon/control/main.js', 'LICENSE', 'README.md', 'CHANGELOG.md']));
   expect(packed.filter((path) => /^(test|\.ci|node_modules)\//.test(path))).toEqual([]);
   npm('install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', '--prefer-offline', join(outside.work, filename));

@@ -1,9 +1,11 @@
+/** @import { TestModule } from 'vitest/node' */
+
 /**
  * A vitest reporter that ends a run with one line `flaky: file > title` for each test that failed at first and passed when
  * it was tried again.
  */
 export default class FlakyReporter {
-  /** @param {readonly import('vitest/node').TestModule[]} modules */
+  /** @param {readonly TestModule[]} modules */
   onTestRunEnd(modules) {
     for (const module of modules) {
       for (const test of module.children.allTests('passed')) {

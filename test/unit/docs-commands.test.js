@@ -20,7 +20,7 @@ const isPlaceholder = (/** @type {string} */ word) => /[<[…]|\.\.\.$/.test(wor
 /**
  * The command lines of a page: those of code blocks, and those between backticks that have a command behind "nclust".
  * @param {string} page
- * @returns {{line: number, text: string}[]}
+ * @returns {{ line: number, text: string }[]}
  */
 function commandLines(page) {
   const lines = readFileSync(new URL(page, ROOT), 'utf8').split('\n');
@@ -65,7 +65,10 @@ function parse(text) {
   command.parse(words.slice(at + 1).filter((word, index, rest) => !(isPlaceholder(word) && rest[index - 1] === undefined && row.words === undefined)), { from: 'user' });
 }
 
-/** A page may name a command without all that it needs: "`nclust stop` does it". @param {unknown} error */
+/**
+ * A page may name a command without all that it needs: "`nclust stop` does it".
+ * @param {unknown} error
+ */
 function isWrong(error) {
   return !(error instanceof CommanderError && ['commander.missingArgument', 'commander.optionMissingArgument', 'commander.helpDisplayed'].includes(error.code));
 }
@@ -86,10 +89,16 @@ test('every line of "nclust examples" is a command line', () => {
   for (const line of lines) parse(line);
 });
 
-/** Options in the first cell of a table's rows: "| `-m`, `--mini-list` |". @param {string} page */
+/**
+ * Options in the first cell of a table's rows: "| `-m`, `--mini-list` |".
+ * @param {string} page
+ */
 const optionsOfTables = (page) => readFileSync(new URL(page, ROOT), 'utf8').split('\n').flatMap((line) => [.../^\| ((?:`[^`]+`[, /]*)+) *\|/.exec(line)?.[1].matchAll(/`(-{1,2}[a-z][\w-]*)/g) ?? []].map(([, flag]) => flag));
 
-/** What a command takes, all but the general ones. @param {import('../../lib/cli/table/row.js').Command} row */
+/**
+ * What a command takes, all but the general ones.
+ * @param {import('../../lib/cli/table/row.js').Command} row
+ */
 const flagsOf = (row) => [...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []), ...(row.options ?? []).map(([one]) => one), ...notNeeded(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one)].flatMap((flags) => [...flags.matchAll(/(?<![\w-])--?[a-z][\w-]*/g)].map(([flag]) => flag));
 
 describe('tables of options', () => {

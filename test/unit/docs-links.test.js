@@ -4,17 +4,26 @@ import { describe, expect, test } from 'vitest';
 const ROOT = new URL('../../', import.meta.url);
 const PAGES = ['README.md', 'CHANGELOG.md', ...readdirSync(new URL('docs', ROOT)).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
 
-/** A page without its code, where brackets mean something else. @param {string} page */
+/**
+ * A page without its code, where brackets mean something else.
+ * @param {string} page
+ */
 const textOf = (page) => readFileSync(new URL(page, ROOT), 'utf8').replace(/^```[^]*?^```$/gm, '').replace(/^ {4}.*$/gm, '').replace(/`[^`\n]*`/g, (code) => 'x'.repeat(code.length));
 
-/** Where the links and pictures of a page lead within the repository. @param {string} page */
+/**
+ * Where the links and pictures of a page lead within the repository.
+ * @param {string} page
+ */
 function targetsOf(page) {
   const text = textOf(page);
   const found = [...text.matchAll(/\]\(([^)\s]+)[^)]*\)/g), ...text.matchAll(/<(?:img|a|source)\s[^>]*?(?:src|href)="([^"]+)"/g), ...text.matchAll(/^\[[^\]]+\]:\s+(\S+)/gm)].map(([, target]) => target);
   return found.filter((target) => !/^[a-z]+:/.test(target));
 }
 
-/** The anchors of a page, as GitHub makes them of headings. @param {URL} page */
+/**
+ * The anchors of a page, as GitHub makes them of headings.
+ * @param {URL} page
+ */
 function anchorsOf(page) {
   const text = readFileSync(page, 'utf8').replace(/^```[^]*?^```$/gm, '');
   return [...text.matchAll(/^#+ +(.+)$/gm)].map(([, heading]) => heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(' ', '-'));

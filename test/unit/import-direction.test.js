@@ -36,7 +36,7 @@ test('what a browser loads needs nothing of Node', () => {
 
 /**
  * @param {string} name
- * @param {{own: string[], packages: string[]}} rule
+ * @param {{ own: string[], packages: string[] }} rule
  */
 function isAllowed(name, { own, packages }) {
   return name.startsWith('node:') || packages.includes(name) || own.some((start) => name.startsWith(start));

@@ -18,18 +18,21 @@ import { BadParams, flag, list, optional, readParams, record, text, texts, varia
 import { createTeller } from '../requests/progress.js';
 import { statuses } from './status.js';
 
-/** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { Change, Desired } from '../state/desired.js' */
-/** @import { Fresh } from '../spawn/environment.js' */
+/** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Receipt } from '../requests/outcome.js' */
+/** @import { Fresh } from '../spawn/environment.js' */
+/** @import { AppWish, Change, Desired } from '../state/desired.js' */
 /** @import { Client } from './connection.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 /** What every change may be told. */
 export const WAITABLE = { wait: withDefault(flag, true), progress: withDefault(flag, false), token: text };
 
-/** Methods that change what is wanted. @satisfies {Record<string, MethodBody>} */
+/**
+ * Methods that change what is wanted.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const changes = {
   /** @type {MethodBody} */
   async start(desk, params, client) {
@@ -128,7 +131,7 @@ async function waitFor(desk, receipt, client, isTold) {
  * @param {Desk} desk
  * @param {Desired} desired
  * @param {unknown[]} given
- * @param {{isForced: boolean, fresh: Fresh}} o
+ * @param {{ isForced: boolean, fresh: Fresh }} o
  * @returns {Change}
  */
 function startGiven({ control, parts, paths }, desired, given, { isForced, fresh }) {
@@ -164,7 +167,7 @@ function startAgain(desired, ids, fresh) {
  * @param {Desk} desk
  * @param {Desired} desired
  * @param {number[]} ids
- * @param {{change: (spec: AppSpec) => AppSpec, instances: AppSpec['instances']|undefined}} o
+ * @param {{ change: (spec: AppSpec) => AppSpec, instances: AppSpec['instances'] | undefined }} o
  * @returns {Change}
  */
 function restarted({ parts }, desired, ids, { change, instances }) {
@@ -229,7 +232,7 @@ export function specsOf({ apps }, ids) {
  * A removed variable is gone. What the app declares and the shell has as well is what the shell says, if the app is given it: somebody typed it in front of the command.
  * @param {AppSpec} spec
  * @param {Record<string, string>} shellEnv
- * @returns {Pick<AppSpec, 'env'|'shellEnv'>}
+ * @returns {Pick<AppSpec, 'env' | 'shellEnv'>}
  */
 function inShell({ env, filterEnv }, shellEnv) {
   const seen = filtered(shellEnv, filterEnv);
@@ -254,12 +257,16 @@ export function possible(spec, paths) {
  * @returns {Change}
  */
 function scaled({ parts }, desired, name, instances) {
-  const app = /** @type {import('../state/desired.js').AppWish} */ (findApp(desired, name));
+  const app = /** @type {AppWish} */ (findApp(desired, name));
   const count = resolveScale(instances, app.slots.length, parts.cpus());
   return resize(desired, { ...scaledByHand(app, count), by: 'scale' }, count);
 }
 
-/** For withRoom(). @param {string} what  @param {Desk} desk */
+/**
+ * For withRoom().
+ * @param {string} what
+ * @param {Desk} desk
+ */
 export function roomOf(what, { control: { world, keeper }, parts }) {
   return { what, world, limits: parts.systemLimits(keeper?.pid ?? 0) };
 }
@@ -284,7 +291,7 @@ export function idsOf(desired, targets) {
 
 /**
  * @param {Change} change
- * @returns {Change & {about: Receipt['about']}}
+ * @returns {Change & { about: Receipt['about'] }}
  */
 export function about(change) {
   return { ...change, about: placesOf(change.desired, [...change.up.map(({ id }) => id), ...change.gone]) };

@@ -23,8 +23,12 @@ import { statuses } from './status.js';
 /** @import { AppWish, Change, Desired } from '../state/desired.js' */
 /** @import { Client } from './connection.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
+/** @import { Reader } from './params.js' */
 
-/** The running state becomes what a file says. @satisfies {Record<string, MethodBody>} */
+/**
+ * The running state becomes what a file says.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const applying = {
   /** @type {MethodBody} */
   async apply(desk, params, client) {
@@ -46,7 +50,7 @@ export const applying = {
   },
 };
 
-/** @type {import('./params.js').Reader<unknown[]>} */
+/** @type {Reader<unknown[]>} */
 function specList(value, path) {
   if (Array.isArray(value)) return value;
   throw new BadParams(path, 'a list');
@@ -102,8 +106,8 @@ async function readiness({ parts }, steps) {
  * @param {Desk} desk
  * @param {Desired} desired
  * @param {ApplyStep[]} steps
- * @param {string|null} file
- * @returns {Change & Pick<Receipt, 'about'|'plan'>}
+ * @param {string | null} file
+ * @returns {Change & Pick<Receipt, 'about' | 'plan'>}
  */
 function applyPlan(desk, desired, steps, file) {
   const { control: { world }, parts } = desk;
@@ -128,12 +132,17 @@ function underWay({ control: { world } }, apps, { up }) {
   return apps.flatMap(({ slots }) => slots.filter(({ id, want, former }) => want === 'up' && !begun.has(id) && findSlot(world, id) && (former || coming.has(id))).map(({ id, generation }) => ({ id, generation })));
 }
 
-/** @typedef {'start'|'restart'|'reload'} Way  How those that are in the list get their new specs. */
+/**
+ * @typedef {'start' | 'restart' | 'reload'} Way  How those that are in the list get their new specs.
+ */
 
-/** @type {import('./params.js').Reader<Way>} */
+/** @type {Reader<Way>} */
 const way = (value, path) => someOf(/** @type {const} */ (['start', 'restart', 'reload']))([value], path)[0];
 
-/** The apps of a file, each with a whole spec: those that are in the list begin a new generation, the others start. @satisfies {Record<string, MethodBody>} */
+/**
+ * The apps of a file, each with a whole spec: those that are in the list begin a new generation, the others start.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const renewing = {
   /** @type {MethodBody} */
   async renew(desk, params, client) {
@@ -155,8 +164,8 @@ export const renewing = {
  * @param {Desk} desk
  * @param {Desired} desired
  * @param {AppSpec[]} specs
- * @param {{how: Way, file: string|null, isCounted: boolean}} o  `isCounted`: the number of instances was typed.
- * @returns {Change & Pick<Receipt, 'about'|'plan'>}
+ * @param {{ how: Way, file: string | null, isCounted: boolean }} o  `isCounted`: the number of instances was typed.
+ * @returns {Change & Pick<Receipt, 'about' | 'plan'>}
  */
 function renewed(desk, desired, specs, { how, file, isCounted }) {
   const { control: { world }, parts } = desk;
@@ -170,8 +179,8 @@ function renewed(desk, desired, specs, { how, file, isCounted }) {
 /**
  * @param {Desk} desk
  * @param {Desired} desired
- * @param {AppSpec & {instances: number}} declared
- * @param {{how: Way, isCounted: boolean}} o
+ * @param {AppSpec & { instances: number }} declared
+ * @param {{ how: Way, isCounted: boolean }} o
  * @returns {ApplyStep}
  */
 function stepFor({ control: { world, keeper } }, desired, declared, { how, isCounted }) {
@@ -243,7 +252,7 @@ function partOf(receipt, name) {
 }
 
 /**
- * @param {{name: string, error: unknown}[]} failed
+ * @param {{ name: string, error: unknown }[]} failed
  * @param {NonNullable<Receipt['plan']>} plan
  */
 function applyError(failed, plan) {
@@ -255,7 +264,7 @@ function applyError(failed, plan) {
   const names = failed.map(({ name }) => `"${name}"`).join(', ');
   const those = failed.length === 1 ? 'is' : 'are';
   /** @type {NotUp[]} */
-  const slots = known.flatMap(({ data }) => /** @type {{slots?: NotUp[]}} */ (data ?? {}).slots ?? []);
+  const slots = known.flatMap(({ data }) => /** @type {{ slots?: NotUp[] }} */ (data ?? {}).slots ?? []);
   return new NclustError('ERR_NCLUST_APPLY_FAILED', `${failed.length} of ${plan.length} ${plan.length === 1 ? 'app' : 'apps'} ${those} not as the file says: ${names}. ${known.map(({ message }) => message).join(' ')}`, {
     hint: known[0].hint,
     data: { slots, plan, apps: failed.map(({ name }, at) => ({ name, code: known[at].code, message: known[at].message })) },

@@ -3,11 +3,13 @@ import { TO_SERVER_MAX_BYTES } from '../../../lib/shared/wire/protocol.js';
 import { createLineReader, errorLine, notificationLine, parseLine, resultLine, RPC_ERROR } from '../../../lib/shared/wire/rpc.js';
 import { BadParams } from './params.js';
 
+/** @import { Duplex } from 'node:stream' */
+/** @import { WireError } from '../../../lib/shared/errors.js' */
 /** @import { LogEntry } from '../../../lib/shared/wire/protocol.js' */
+/** @import { RpcMessage } from '../../../lib/shared/wire/rpc.js' */
+/** @import { Clock } from '../host/clock.js' */
 /** @import { Cursor } from '../logs/history/contents.js' */
 /** @import { Page } from '../logs/history/history.js' */
-/** @import { RpcMessage } from '../../../lib/shared/wire/rpc.js' */
-/** @import { Duplex } from 'node:stream' */
 
 /** What may wait in memory for a client that does not read. */
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
@@ -33,9 +35,11 @@ const FAREWELL_MS = 1_000;
  * @property {Map<string, () => void>} subscriptions  What ends each.
  */
 
-/** @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>} Answer  Rejects with BadParams, UnknownMethod or anything else. */
+/**
+ * @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>} Answer  Rejects with BadParams, UnknownMethod or anything else.
+ */
 
-/** @typedef {{method: 'log'|'event', missed: number, of: Map<string, number>}} LeftOut */
+/** @typedef {{ method: 'log' | 'event', missed: number, of: Map<string, number> }} LeftOut */
 
 /** There is no such method. */
 export class UnknownMethod extends Error {
@@ -52,15 +56,18 @@ export class UnknownMethod extends Error {
  * @param {Duplex} socket
  * @param {object} o
  * @param {Answer} o.answer
- * @param {import('../host/clock.js').Clock} o.clock
- * @returns {{close: () => Promise<void>}}  close() waits for answers that are under way.
+ * @param {Clock} o.clock
+ * @returns {{ close: () => Promise<void> }}  close() waits for answers that are under way.
  */
 export function serveConnection(socket, { answer, clock }) {
   const gone = new AbortController();
   /** @type {Set<Promise<void>>} */
   const open = new Set();
   let isClosing = false;
-  /** Lines or events that were left out, by subscription; lines by app, too. @type {Map<string, LeftOut>} */
+  /**
+   * Lines or events that were left out, by subscription; lines by app, too.
+   * @type {Map<string, LeftOut>}
+   */
   const leftOut = new Map();
   /** Who waits for the client to read. @type {Set<() => void>} */
   const waiting = new Set();
@@ -101,7 +108,10 @@ export function serveConnection(socket, { answer, clock }) {
     socket.write(line);
   }
 
-  /** @param {string|number|null} id @param {import('../../../lib/shared/errors.js').WireError} error */
+  /**
+   * @param {string | number | null} id
+   * @param {WireError} error
+   */
   function sendAway(id, error) {
     if (isClosing) return;
     isClosing = true;
@@ -117,22 +127,38 @@ export function serveConnection(socket, { answer, clock }) {
     socket.once('close', cancel);
   }
 
-  /** @param {string} method @param {object} params */
+  /**
+   * @param {string} method
+   * @param {object} params
+   */
   function notify(method, params) {
     if (socket.writableLength <= QUEUE_MAX_BYTES / 2) send(notificationLine(method, params));
   }
 
-  /** @param {string} subscription @param {LogEntry[]} entries @param {Cursor} [cursor] */
+  /**
+   * @param {string} subscription
+   * @param {LogEntry[]} entries
+   * @param {Cursor} [cursor]
+   */
   function notifyLog(subscription, entries, cursor) {
     notifyLive('log', subscription, { entries, cursor }, entries.length, entries);
   }
 
-  /** @param {string} subscription @param {object} event */
+  /**
+   * @param {string} subscription
+   * @param {object} event
+   */
   function notifyEvent(subscription, event) {
     notifyLive('event', subscription, { events: [event] }, 1);
   }
 
-  /** @param {'log'|'event'} method @param {string} subscription @param {object} content @param {number} count @param {LogEntry[]} [entries] */
+  /**
+   * @param {'log' | 'event'} method
+   * @param {string} subscription
+   * @param {object} content
+   * @param {number} count
+   * @param {LogEntry[]} [entries]
+   */
   function notifyLive(method, subscription, content, count, entries = []) {
     const before = leftOut.get(subscription) ?? { method, missed: 0, of: new Map() };
     if (socket.writableLength > QUEUE_MAX_BYTES / 2) {
@@ -144,12 +170,18 @@ export function serveConnection(socket, { answer, clock }) {
     send(notificationLine(method, { subscription, ...content, ...told(before) }));
   }
 
-  /** @param {string} subscription @param {Page} page */
+  /**
+   * @param {string} subscription
+   * @param {Page} page
+   */
   function sendLog(subscription, page) {
     send(notificationLine('log', { subscription, ...page }));
   }
 
-  /** @param {string} subscription @param {Page} page */
+  /**
+   * @param {string} subscription
+   * @param {Page} page
+   */
   async function tellLog(subscription, page) {
     while (socket.writableLength > HISTORY_MAX_BYTES && !gone.signal.aborted && !isClosing) await new Promise((resolve) => waiting.add(() => resolve(undefined)));
     if (!isClosing) sendLog(subscription, page);

@@ -7,7 +7,10 @@ import { allIds } from './status.js';
 /** @import { Parts } from '../keeper-link/tell.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
-/** Methods about the files that apps and the manager write to. @satisfies {Record<string, MethodBody>} */
+/**
+ * Methods about the files that apps and the manager write to.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const tendLogFiles = {
   /** @type {MethodBody} */
   async flush(desk, params) {
@@ -28,7 +31,7 @@ export const tendLogFiles = {
 
 /**
  * Opens every log file by its name again: somebody else has rotated them.
- * @param {Pick<Parts, 'logs'|'ownLog'|'journal'>} parts
+ * @param {Pick<Parts, 'logs' | 'ownLog' | 'journal'>} parts
  */
 export function reopenLogs({ logs, ownLog, journal }) {
   logs.reopen();
@@ -54,7 +57,7 @@ function filesOf({ control, paths }, ids) {
 
 /**
  * @param {string[]} paths
- * @returns {{path: string, bytes: number}[]}  Those that are files or have been, with what they and their segments take. A device or a pipe has nothing to empty.
+ * @returns {{ path: string, bytes: number }[]}  Those that are files or have been, with what they and their segments take. A device or a pipe has nothing to empty.
  */
 function weighed(paths) {
   const segments = readSegmentsOf(paths);

@@ -9,20 +9,23 @@ import { BadParams, flag, optional, readParams, record, someOf, text, texts, who
 /** @import { Part } from '../../../lib/shared/logs/filter.js' */
 /** @import { LogEntry, LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Follower } from '../logs/followers.js' */
-/** @import { HistoryParts, Query } from '../logs/history/history.js' */
 /** @import { Cursor } from '../logs/history/contents.js' */
+/** @import { HistoryParts, Query } from '../logs/history/history.js' */
 /** @import { KeptFile } from '../logs/history/path-reader.js' */
 /** @import { Client } from './connection.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
-/** @typedef {{id: number, name: string}} Slot */
+/** @typedef {{ id: number, name: string }} Slot */
 
 const STREAMS_ALL = 2;
 
 let lastSubscription = 0;
 
-/** What apps have written and write. @satisfies {Record<string, MethodBody>} */
+/**
+ * What apps have written and write.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const followLogs = {
   /** @type {MethodBody} */
   async logs(desk, params, client) {
@@ -79,7 +82,7 @@ export const followLogs = {
  * @returns {Follower}
  */
 function followerFor(client, subscription, { query: { isWanted, untilMs }, wants }) {
-  const passes = (/** @type {LogEntry} */ { line, atMs }, /** @type {Part|null} */ part) => (atMs ?? 0) <= untilMs && (isWanted === null || isWanted(line, part));
+  const passes = (/** @type {LogEntry} */ { line, atMs }, /** @type {Part | null} */ part) => (atMs ?? 0) <= untilMs && (isWanted === null || isWanted(line, part));
   return {
     wants,
     take(entries, mark, parts) {
@@ -107,7 +110,7 @@ function writtenFiles({ control, paths }, isMeant, streams) {
 }
 
 /**
- * @param {{outFile: string, errorFile: string, logFile: string}} place
+ * @param {{ outFile: string, errorFile: string, logFile: string }} place
  * @param {LogStream} stream
  * @param {LogStream[]} streams
  * @returns {string}  Where nothing but the file of both streams is kept, that: but not for one of them alone, because nobody knows which line is whose.
@@ -146,7 +149,7 @@ export const subscriptionName = (value, path) => {
   throw new BadParams(path, `a text of at most ${SUBSCRIPTION_MAX_CHARS} characters`);
 };
 
-/** @type {Reader<{source: string, flags: string}>} */
+/** @type {Reader<{ source: string, flags: string }>} */
 const grep = (value, path) => {
   const { source, flags = '' } = record(value, path);
   if (typeof flags !== 'string') throw new BadParams(`${path}.flags`, 'a text');
@@ -174,7 +177,7 @@ const cursor = (value, path) => {
 /**
  * What a client wants to see of the logs.
  * @param {Record<string, unknown>} params
- * @returns {{targets: string[]|null, streams: ('out'|'err')[], isFollowing: boolean, subscription: string|null, query: Query}}  Throws BadParams, and ERR_NCLUST_USAGE for a pattern that cannot be used.
+ * @returns {{ targets: string[] | null, streams: ('out' | 'err')[], isFollowing: boolean, subscription: string | null, query: Query }}  Throws BadParams, and ERR_NCLUST_USAGE for a pattern that cannot be used.
  */
 function readLogQuery(params) {
   const given = readParams({

@@ -21,7 +21,10 @@ const INSPECTOR_MS = 5_000;
 
 let lastSubscription = 0;
 
-/** What is said to apps, what they say, and what happens to them. @satisfies {Record<string, MethodBody>} */
+/**
+ * What is said to apps, what they say, and what happens to them.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const messages = {
   /** @type {MethodBody} */
   async events({ control }, params, client) {
@@ -77,7 +80,7 @@ export const messages = {
 
 /**
  * What apps tell of themselves, by instance.
- * @param {Pick<Desk, 'control'|'parts'>} desk
+ * @param {Pick<Desk, 'control' | 'parts'>} desk
  * @returns {Promise<Map<string, Told>>}  Empty when the keeper cannot say: a list is answered whatever happens to it.
  */
 export async function toldByApps({ control, parts }) {
@@ -91,7 +94,7 @@ export async function toldByApps({ control, parts }) {
 }
 
 /**
- * @param {string[]|undefined} types  With "*" at the end: all that begin so.
+ * @param {string[] | undefined} types  With "*" at the end: all that begin so.
  * @param {boolean} hearsApps
  * @returns {(event: BusEvent) => boolean}
  */
@@ -100,7 +103,7 @@ function wanted(types, hearsApps) {
   return ({ type }) => (hearsApps && type === 'process:missed') || types.some((one) => (one.endsWith('*') ? type.startsWith(one.slice(0, -1)) : one === type));
 }
 
-/** @param {Promise<unknown>|undefined} isHeard */
+/** @param {Promise<unknown> | undefined} isHeard */
 async function isDeaf(isHeard) {
   try {
     await isHeard;

@@ -13,23 +13,32 @@ import { settings, web } from './settings.js';
 import { updating } from './update.js';
 import { METHODS } from '../../../lib/shared/wire/protocol.js';
 
-/** @import { Answer, Client } from './connection.js' */
+/** @import { HomePaths } from '../../../lib/shared/paths.js' */
 /** @import { Method } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Control } from '../control.js' */
+/** @import { Parts } from '../keeper-link/tell.js' */
+/** @import { Exports } from '../metrics/exports.js' */
+/** @import { Metrics } from '../metrics/metrics.js' */
+/** @import { Triggers } from '../triggers/triggers.js' */
+/** @import { Web } from '../web/dashboard.js' */
+/** @import { Answer, Client } from './connection.js' */
 
 /**
  * What the methods work with.
  * @typedef {object} Desk
- * @property {import('../control.js').Control} control
- * @property {import('../keeper-link/tell.js').Parts} parts
- * @property {import('../metrics/metrics.js').Metrics} metrics
- * @property {import('../metrics/exports.js').Exports} exports
- * @property {import('../web/dashboard.js').Web} web
- * @property {import('../../../lib/shared/paths.js').HomePaths} paths
+ * @property {Control} control
+ * @property {Parts} parts
+ * @property {Metrics} metrics
+ * @property {Exports} exports
+ * @property {Web} web
+ * @property {HomePaths} paths
  * @property {string} version
- * @property {import('../triggers/triggers.js').Triggers} triggers
+ * @property {Triggers} triggers
  */
 
-/** @typedef {(desk: Desk, params: Record<string, unknown>, client: Client) => unknown} MethodBody */
+/**
+ * @typedef {(desk: Desk, params: Record<string, unknown>, client: Client) => unknown} MethodBody
+ */
 
 /** @type {Record<Method, MethodBody>} */
 const BODIES = { ...readings, ...changes, ...reloading, ...renewing, ...applying, ...saving, ...importing, ...followLogs, ...tendLogFiles, ...settings, ...updating, ...messages, ...profiling, ...metrics, ...web };

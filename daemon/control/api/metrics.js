@@ -17,7 +17,10 @@ const VALUES_MAX = 1_000_000;
 
 let lastSubscription = 0;
 
-/** What everything uses and does. @satisfies {Record<string, MethodBody>} */
+/**
+ * What everything uses and does.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const metrics = {
   /** @type {MethodBody} */
   async metrics(desk, params, client) {
@@ -50,7 +53,10 @@ export const metrics = {
   },
 };
 
-/** @param {Record<string, unknown>} given @returns {Omit<HistoryOptions, 'ids'>} */
+/**
+ * @param {Record<string, unknown>} given
+ * @returns {Omit<HistoryOptions, 'ids'>}
+ */
 function readHistory(given) {
   const { series, stepMs, points, of } = readParams({ series: withDefault(someOf(NAMES), NAMES), stepMs: withDefault(wholeUpTo(10_000), 1_000), points: optional(wholeUpTo(STEPS[10000])), of: withDefault((value) => String(value), 'workers') }, given);
   if (stepMs !== 1_000 && stepMs !== 10_000) throw new BadParams('history.stepMs', '1000 or 10000');
@@ -58,18 +64,28 @@ function readHistory(given) {
   return { series, stepMs, points: Math.max(1, Math.min(points ?? Infinity, STEPS[stepMs])), of: /** @type {HistoryOptions['of']} */ (of) };
 }
 
-/** @param {Omit<HistoryOptions, 'ids'>} asked @param {number} slots */
+/**
+ * @param {Omit<HistoryOptions, 'ids'>} asked
+ * @param {number} slots
+ */
 function checkSize({ series, points, of }, slots) {
   const pointsMax = Math.floor(VALUES_MAX / Math.max(1, slots * series.length));
   if (of !== 'host' && points > pointsMax) throw new BadParams('history.points', `at most ${pointsMax} for ${series.length} series of ${slots} slots`);
 }
 
-/** @param {MetricsSample} sample @param {boolean} hasWorkers @returns {MetricsSample} */
+/**
+ * @param {MetricsSample} sample
+ * @param {boolean} hasWorkers
+ * @returns {MetricsSample}
+ */
 function trimmed(sample, hasWorkers) {
   return hasWorkers ? sample : { ...sample, workers: [] };
 }
 
-/** @param {Desk} desk @param {MetricsSample} sample */
+/**
+ * @param {Desk} desk
+ * @param {MetricsSample} sample
+ */
 async function addCustom(desk, sample) {
   const told = await toldByApps(desk);
   for (const worker of sample.workers) worker.custom = /** @type {any} */ (told.get(worker.instanceId ?? '')?.monitor ?? {});

@@ -78,7 +78,7 @@ export const someOf = (words) => (value, path) => {
  * @template T
  * @param {Reader<T>} reader
  * @param {T} [fallback]
- * @returns {Reader<T|undefined>}
+ * @returns {Reader<T | undefined>}
  */
 export const optional = (reader, fallback) => (value, path) => (value === undefined || value === null ? fallback : reader(value, path));
 
@@ -95,7 +95,7 @@ export const withDefault = (reader, fallback) => (value, path) => (value === und
  * @template {Record<string, Reader<any>>} S
  * @param {S} shape
  * @param {Record<string, unknown>} given
- * @returns {{[K in keyof S]: ReturnType<S[K]>}}
+ * @returns {{ [K in keyof S]: ReturnType<S[K]> }}
  */
 export function readParams(shape, given) {
   return /** @type {any} */ (Object.fromEntries(Object.entries(shape).map(([key, reader]) => [key, reader(given[key], key)])));

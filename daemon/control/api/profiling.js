@@ -7,7 +7,10 @@ const SPAN_MAX_MS = 3_600_000;
 const LOOK_MS = 200;
 const LOOK_MAX_MS = 10_000;
 
-/** What a worker does with its time and memory. Hardly ever asked for: what answers is read then. @satisfies {Record<string, MethodBody>} */
+/**
+ * What a worker does with its time and memory. Hardly ever asked for: what answers is read then.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const profiling = {
   /** @type {MethodBody} */
   async profile(desk, params, client) {

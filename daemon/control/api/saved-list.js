@@ -13,7 +13,10 @@ import { BadParams, flag, list, readParams, record, text, withDefault } from './
 /** @import { AppWish, Change, Desired } from '../state/desired.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
-/** Methods about the saved list, and the end of everything. @satisfies {Record<string, MethodBody>} */
+/**
+ * Methods about the saved list, and the end of everything.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const saving = {
   /** @type {MethodBody} */
   save(desk, params) {
@@ -105,7 +108,10 @@ function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope
   return app ? replaceApp(desired, { ...saved, ...app }) : desired;
 }
 
-/** Apps that come from another manager. @satisfies {Record<string, MethodBody>} */
+/**
+ * Apps that come from another manager.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const importing = {
   /** @type {MethodBody} */
   async import(desk, params, client) {
@@ -116,7 +122,7 @@ export const importing = {
   },
 };
 
-/** @typedef {{spec: AppSpec, resting: number[]}} Given  `resting`: slots that come stopped. */
+/** @typedef {{ spec: AppSpec, resting: number[] }} Given  `resting`: slots that come stopped. */
 
 /**
  * @param {Desk} desk

@@ -3,24 +3,29 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { serveConnection } from './connection.js';
 
+/** @import { Socket } from 'node:net' */
+/** @import { Clock } from '../host/clock.js' */
+/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { Answer } from './connection.js' */
+
 /** Clients at once. Each may hold one line and one queue in memory. */
 const CLIENTS_MAX = 500;
 
 /** The client socket of control. */
 export class ApiServer {
   #server;
-  /** @type {Map<import('node:net').Socket, {close: () => Promise<void>}>} */
+  /** @type {Map<Socket, { close: () => Promise<void> }>} */
   #clients = new Map();
-  /** @type {{sock: string, inode: number}|null} */
+  /** @type {{ sock: string, inode: number } | null} */
   #bound = null;
-  /** @type {Promise<void>|null} */
+  /** @type {Promise<void> | null} */
   #closed = null;
 
   /**
    * @param {object} o
-   * @param {import('./connection.js').Answer} o.answer
-   * @param {import('../host/clock.js').Clock} o.clock
-   * @param {import('../logs/manager-log.js').Journal} o.journal
+   * @param {Answer} o.answer
+   * @param {Clock} o.clock
+   * @param {Journal} o.journal
    */
   constructor({ answer, clock, journal }) {
     this.#server = createServer((socket) => {

@@ -3,7 +3,10 @@ import { flag, optional, readParams, text, withDefault } from './params.js';
 
 /** @import { MethodBody } from './methods.js' */
 
-/** Settings of the whole home. @satisfies {Record<string, MethodBody>} */
+/**
+ * Settings of the whole home.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const settings = {
   /** @type {MethodBody} */
   settings(desk) {
@@ -25,7 +28,10 @@ export const settings = {
   },
 };
 
-/** The dashboard. @satisfies {Record<string, MethodBody>} */
+/**
+ * The dashboard.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const web = {
   /** @type {MethodBody} */
   async web(desk, params) {

@@ -12,7 +12,10 @@ import { flag, optional, readParams, text, texts, withDefault } from './params.j
 /** @import { World } from '../state/registry.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
-/** Methods that change no wish. @satisfies {Record<string, MethodBody>} */
+/**
+ * Methods that change no wish.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const readings = {
   /** @type {(desk: Desk) => Hello} */
   hello({ control, paths, version }) {
@@ -56,12 +59,18 @@ export const readings = {
   },
 };
 
-/** Until the next reload or restart: perhaps nobody was waiting when it happened. @param {World} world */
+/**
+ * Until the next reload or restart: perhaps nobody was waiting when it happened.
+ * @param {World} world
+ */
 function rollbacks({ desired }) {
   return desired.apps.flatMap((app) => describeRollback(app) ?? []);
 }
 
-/** Until the next update, for the same reason. @param {Desk['control']} control */
+/**
+ * Until the next update, for the same reason.
+ * @param {Desk['control']} control
+ */
 function refusals({ keeper }) {
   return keeper?.refusedRoot ? [describeRefusal(keeper.refusedRoot, keeper.refusedWhy)] : [];
 }
@@ -74,7 +83,7 @@ export function allIds({ control }) {
 /**
  * @param {Desk} desk
  * @param {number[]} ids
- * @param {{isDetailed?: boolean, told?: Awaited<ReturnType<typeof toldByApps>>}} [o]
+ * @param {{ isDetailed?: boolean, told?: Awaited<ReturnType<typeof toldByApps>> }} [o]
  * @returns {SlotStatus[]}  In the order of their ids.
  */
 export function statuses({ control, parts, paths, metrics, triggers }, ids, { isDetailed = false, told = new Map() } = {}) {

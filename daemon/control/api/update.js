@@ -7,21 +7,30 @@ import { finish, WAITABLE } from './apps.js';
 import { readParams, text } from './params.js';
 import { readings } from './status.js';
 
-/** @import { Change, Desired } from '../state/desired.js' */
 /** @import { Receipt } from '../requests/outcome.js' */
+/** @import { Change, Desired } from '../state/desired.js' */
 /** @import { World } from '../state/registry.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 const UPDATE = { ...WAITABLE, root: text, node: text, nodeVersion: text };
 
-/** @typedef {{root: string, node: string, nodeVersion: string, token: string}} Wanted */
+/** @typedef {{ root: string, node: string, nodeVersion: string, token: string }} Wanted */
 
-/** Which parts of the manager are not what they should be. @typedef {'none'|'control'|'keeper'} Stale  `keeper`: both. */
+/**
+ * Which parts of the manager are not what they should be.
+ * @typedef {'none' | 'control' | 'keeper'} Stale  `keeper`: both.
+ */
 
-/** The update that is under way in a control. @type {WeakMap<Desk['control'], {wanted: Wanted, done: Promise<void>}>} */
+/**
+ * The update that is under way in a control.
+ * @type {WeakMap<Desk['control'], { wanted: Wanted, done: Promise<void> }>}
+ */
 const underWay = new WeakMap();
 
-/** Replacing the manager itself. @satisfies {Record<string, MethodBody>} */
+/**
+ * Replacing the manager itself.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const updating = {
   /**
    * Makes the manager one of the given installation. A control that finds itself outdated never answers: it ends, the client asks the next one, and
@@ -88,7 +97,7 @@ async function replace(desk, wanted) {
 /**
  * @param {Desk} desk
  * @param {Wanted} wanted
- * @param {{keeper: {digest: string}, control: {digest: string}}} told  By the code that is installed there.
+ * @param {{ keeper: { digest: string }, control: { digest: string } }} told  By the code that is installed there.
  * @returns {Stale}
  */
 function whatIsStale({ control, parts }, { root, node, nodeVersion }, told) {
@@ -131,7 +140,7 @@ async function nextKeeper(desk) {
 /**
  * @param {World} world
  * @param {Desired} desired
- * @returns {Change & {about: Receipt['about']}}  Changes nothing; it is the promise that counts.
+ * @returns {Change & { about: Receipt['about'] }}  Changes nothing; it is the promise that counts.
  */
 function whatIsUp(world, desired) {
   const found = desired.apps.flatMap((app) => app.slots.map((slot) => ({ name: app.spec.name, ...slot })));

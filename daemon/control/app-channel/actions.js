@@ -3,8 +3,8 @@ import { askAbout, reach } from './ask-process.js';
 import { readTold } from './messages.js';
 
 /** @import { TriggerReply } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Clock } from '../host/clock.js' */
 /** @import { Control } from '../control.js' */
+/** @import { Clock } from '../host/clock.js' */
 /** @import { Reached } from './ask-process.js' */
 
 /**
@@ -32,7 +32,11 @@ export async function trigger({ control, clock, targets, action, params, token, 
     hearing.end();
   }
 
-  /** @param {Reached} one @param {[string, string, string][]} kept @returns {Promise<TriggerReply>} */
+  /**
+   * @param {Reached} one
+   * @param {[string, string, string][]} kept
+   * @returns {Promise<TriggerReply>}
+   */
   async function call(one, kept) {
     const { id, name, slot, mode, instance } = one;
     const place = { id, name, slot };
@@ -60,13 +64,13 @@ export async function trigger({ control, clock, targets, action, params, token, 
 /**
  * @param {Control} control
  * @param {Clock} clock
- * @param {{instanceId: string, action: string, timeoutMs: number, signal: AbortSignal}} o
- * @returns {{answer: Promise<Pick<TriggerReply, 'outcome'|'reply'>>, end: () => void}}
+ * @param {{ instanceId: string, action: string, timeoutMs: number, signal: AbortSignal }} o
+ * @returns {{ answer: Promise<Pick<TriggerReply, 'outcome' | 'reply'>>, end: () => void }}
  */
 function replyOf({ bus }, clock, { instanceId, action, timeoutMs, signal }) {
-  /** @type {(answer: Pick<TriggerReply, 'outcome'|'reply'>) => void} */
+  /** @type {(answer: Pick<TriggerReply, 'outcome' | 'reply'>) => void} */
   let settle = () => {};
-  /** @type {Promise<Pick<TriggerReply, 'outcome'|'reply'>>} */
+  /** @type {Promise<Pick<TriggerReply, 'outcome' | 'reply'>>} */
   const answer = new Promise((resolve) => {
     settle = resolve;
   });
@@ -77,7 +81,7 @@ function replyOf({ bus }, clock, { instanceId, action, timeoutMs, signal }) {
     wants: ({ type, process }) => process.instanceId === instanceId && (type === 'axm:reply' || type === 'process:event'),
     take(event) {
       if ('event' in event) return event.event === 'exit' ? settle({ outcome: 'exited' }) : undefined;
-      const { data } = /** @type {{data?: {action_name?: unknown, return?: unknown}}} */ (event);
+      const { data } = /** @type {{ data?: { action_name?: unknown, return?: unknown } }} */ (event);
       if (data?.action_name === action) settle({ outcome: 'replied', reply: data.return ?? null });
     },
   });

@@ -3,11 +3,15 @@ import { KeeperLost } from '../keeper-link/link.js';
 import { select } from '../state/selectors.js';
 import { overviewOf } from '../status/slot-status.js';
 
-/** @import { Clock } from '../host/clock.js' */
+/** @import { ErrorCode } from '../../../lib/shared/errors.js' */
 /** @import { Control } from '../control.js' */
+/** @import { Cancel, Clock } from '../host/clock.js' */
 /** @import { Instance, World } from '../state/registry.js' */
 
-/** A slot and the process that serves in it. @typedef {{id: number, name: string, slot: number, mode: 'cluster'|'fork'|'exec', instance: Instance|null}} Reached */
+/**
+ * A slot and the process that serves in it.
+ * @typedef {{ id: number, name: string, slot: number, mode: 'cluster' | 'fork' | 'exec', instance: Instance | null }} Reached
+ */
 
 /** The keeper answers from memory. One that takes longer hangs. */
 const KEEPER_MS = 3_000;
@@ -30,22 +34,22 @@ export function reach(world, targets) {
  * Those with a process.
  * @param {World} world
  * @param {string[]} targets
- * @returns {(Reached & {instance: Instance})[]}  At least one. Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS.
+ * @returns {(Reached & { instance: Instance })[]}  At least one. Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS.
  */
 export function reachLiving(world, targets) {
   const living = reach(world, targets).filter((one) => one.instance !== null);
-  if (living.length > 0) return /** @type {(Reached & {instance: Instance})[]} */ (living);
+  if (living.length > 0) return /** @type {(Reached & { instance: Instance })[]} */ (living);
   throw new NclustError('ERR_NCLUST_NO_PROCESS', `No process of ${targets.map((target) => `"${target}"`).join(', ')} runs.`, { hint: 'See: nclust list' });
 }
 
 /**
  * Asks the keeper for something about one process, in words for people when it cannot be done.
  * @param {object} o
- * @param {Pick<Control, 'askKeeper'|'keeper'>} o.control
+ * @param {Pick<Control, 'askKeeper' | 'keeper'>} o.control
  * @param {Clock} o.clock
  * @param {string} o.verb
  * @param {object} o.params
- * @param {Reached|null} [o.about]
+ * @param {Reached | null} [o.about]
  * @param {number} [o.timeoutMs]  What the process itself may take.
  * @returns {Promise<any>}  Rejects with an NclustError.
  */
@@ -63,7 +67,7 @@ export async function askAbout({ control, clock, verb, params, about = null, tim
  * @param {Promise<any>} answer
  */
 function within(clock, ms, answer) {
-  /** @type {import('../host/clock.js').Cancel} */
+  /** @type {Cancel} */
   let cancel = () => {};
   const late = new Promise((_, reject) => {
     cancel = clock.after(ms, () => reject(Object.assign(new Error(`no answer in ${ms} ms`), { code: 'ETIMEDOUT' })));
@@ -73,7 +77,7 @@ function within(clock, ms, answer) {
 
 /**
  * @param {unknown} error
- * @param {Reached|null} about
+ * @param {Reached | null} about
  * @param {Pick<Control, 'keeper'>} control
  */
 function explain(error, about, { keeper }) {
@@ -85,7 +89,7 @@ function explain(error, about, { keeper }) {
   return new NclustError(row, `${who} ${what}.`, { hint, data: about ? { id: about.id, name: about.name } : undefined });
 }
 
-/** @type {Record<string, [row: import('../../../lib/shared/errors.js').ErrorCode, what: string, hint: string|undefined]>} */
+/** @type {Record<string, [row: ErrorCode, what: string, hint: string | undefined]>} */
 const REASONS = {
   ESRCH: ['ERR_NCLUST_NO_PROCESS', 'has just ended', 'See: nclust list'],
   ENOTSUP: ['ERR_NCLUST_NOT_REACHABLE', 'has no way in for this', 'Messages and the inspector are for Node programs, standard input is for fork mode.'],

@@ -11,14 +11,17 @@
  * @property {number} at
  */
 
-/** Messages of an app that the keeper has left out because they were too many or too long. @typedef {{type: 'process:missed', isFromApp: true, count: number, process: Place, at: number}} AppMissed */
+/**
+ * Messages of an app that the keeper has left out because they were too many or too long.
+ * @typedef {{ type: 'process:missed', isFromApp: true, count: number, process: Place, at: number }} AppMissed
+ */
 
-/** @typedef {Pick<Label, 'id'|'name'|'slot'> & {instanceId: string}} Place */
+/** @typedef {Pick<Label, 'id' | 'name' | 'slot'> & { instanceId: string }} Place */
 
 /**
  * What an app tells of itself: custom actions, metrics and options.
  * @typedef {object} Told
- * @property {{action_name: string, action_type: string, arity: number, opts?: unknown}[]} actions
+ * @property {{ action_name: string, action_type: string, arity: number, opts?: unknown }[]} actions
  * @property {Record<string, unknown>} monitor
  * @property {Record<string, unknown>} options
  */
@@ -28,12 +31,12 @@ const DEPTH_MAX = 50;
 
 /**
  * @param {string} text  JSON of one message.
- * @returns {{type: string, data: unknown}|{type: 'process:msg', raw: unknown}|null}  Null: not for others.
+ * @returns {{ type: string, data: unknown } | { type: 'process:msg', raw: unknown } | null}  Null: not for others.
  */
 export function readAppMessage(text) {
   const message = parse(text);
   if (message === undefined) return null;
-  const { type, data } = /** @type {{type?: unknown, data?: unknown}} */ (message ?? {});
+  const { type, data } = /** @type {{ type?: unknown, data?: unknown }} */ (message ?? {});
   if (typeof type !== 'string' || data === undefined || data === null) return { type: 'process:msg', raw: message };
   return type.startsWith('axm:option:') ? null : { type, data };
 }
@@ -55,7 +58,10 @@ export function readTold(kept) {
   return told;
 }
 
-/** @param {string} text  @returns {unknown}  Undefined when it is nested so deeply that it could not be sent on. */
+/**
+ * @param {string} text
+ * @returns {unknown}  Undefined when it is nested so deeply that it could not be sent on.
+ */
 function parse(text) {
   const value = /** @type {unknown} */ (JSON.parse(text));
   return isDeeper(value, DEPTH_MAX) ? undefined : value;
@@ -91,7 +97,9 @@ export function createHearing(ask) {
   };
 
   return {
-    /** @returns {{isHeard: Promise<unknown>, end: () => void}}  `isHeard` rejects with a KeeperRefusal or a KeeperLost. */
+    /**
+     * @returns {{ isHeard: Promise<unknown>, end: () => void }}  `isHeard` rejects with a KeeperRefusal or a KeeperLost.
+     */
     begin() {
       listeners += 1;
       if (listeners === 1) say(true);

@@ -21,15 +21,15 @@ import { findApp, specOf } from '../state/desired.js';
  * What is to be done about one app, and how.
  * @typedef {object} ApplyStep
  * @property {PlanItem} item
- * @property {AppSpec|null} spec  The wanted one; its number of instances is a number. Null: the app goes.
- * @property {'add'|'remove'|'renew'|'reload'|'replace'|'keep'} how
+ * @property {AppSpec | null} spec  The wanted one; its number of instances is a number. Null: the app goes.
+ * @property {'add' | 'remove' | 'renew' | 'reload' | 'replace' | 'keep'} how
  * @property {number[]} ids  The slots that get a new generation, or go.
  */
 
 /**
  * @typedef {object} Applied
  * @property {AppSpec[]} specs  Of the file.
- * @property {string|null} file  Null: it has no name, and owns nothing.
+ * @property {string | null} file  Null: it has no name, and owns nothing.
  * @property {boolean} isWhole  These are all apps of the file.
  * @property {boolean} isPruning  What came from the file and is not in it any more goes.
  * @property {boolean} isShellNew  Apps get the variables and the interpreter of the shell the command was typed in.
@@ -39,8 +39,8 @@ import { findApp, specOf } from '../state/desired.js';
  * What makes the running state equal to a file. Pure: it looks at what is wanted and how things stand, and nothing is written down between plan and deed.
  * @param {Desired} desired
  * @param {Applied} applied
- * @param {{standingOf: (app: AppWish) => Standing, cpus: number}} o
- * @returns {{steps: ApplyStep[], left: string[]}}  `left`: apps that came from the file, are not in it any more, and stay.
+ * @param {{ standingOf: (app: AppWish) => Standing, cpus: number }} o
+ * @returns {{ steps: ApplyStep[], left: string[] }}  `left`: apps that came from the file, are not in it any more, and stay.
  */
 export function planApply(desired, applied, { standingOf, cpus }) {
   const { specs, isPruning } = applied;
@@ -53,12 +53,18 @@ export function planApply(desired, applied, { standingOf, cpus }) {
   return { steps: [...steps, ...(isPruning ? gone.map(removed) : [])], left: isPruning ? [] : gone.map(({ spec }) => spec.name) };
 }
 
-/** @param {AppSpec} spec @returns {ApplyStep} */
+/**
+ * @param {AppSpec} spec
+ * @returns {ApplyStep}
+ */
 function added(spec) {
   return { item: { name: spec.name, action: 'start', changes: [] }, spec, how: 'add', ids: [] };
 }
 
-/** @param {AppWish} app @returns {ApplyStep} */
+/**
+ * @param {AppWish} app
+ * @returns {ApplyStep}
+ */
 function removed({ spec, slots }) {
   return { item: { name: spec.name, action: 'delete', changes: [] }, spec: null, how: 'remove', ids: slots.map(({ id }) => id) };
 }
@@ -76,8 +82,8 @@ function leftOvers({ apps }, { specs, file, isWhole }) {
 
 /**
  * @param {AppWish} app
- * @param {AppSpec & {instances: number}} spec
- * @param {Standing & {isShellNew: boolean}} standing
+ * @param {AppSpec & { instances: number }} spec
+ * @param {Standing & { isShellNew: boolean }} standing
  * @returns {ApplyStep}
  */
 function stepFor(app, spec, standing) {
@@ -101,9 +107,9 @@ function stepFor(app, spec, standing) {
 }
 
 /**
- * @param {{awake: SlotWish[], down: SlotWish[], stale: SlotWish[]}} slots
- * @param {{isReplaced: boolean, isOld: boolean, isServing: boolean}} o
- * @returns {{how: ApplyStep['how'], slots: SlotWish[]}}
+ * @param {{ awake: SlotWish[], down: SlotWish[], stale: SlotWish[] }} slots
+ * @param {{ isReplaced: boolean, isOld: boolean, isServing: boolean }} o
+ * @returns {{ how: ApplyStep['how'], slots: SlotWish[] }}
  */
 function deed({ awake, down, stale }, { isReplaced, isOld, isServing }) {
   if (isReplaced) return { how: 'replace', slots: awake };
@@ -115,7 +121,7 @@ function deed({ awake, down, stale }, { isReplaced, isOld, isServing }) {
 
 /**
  * @param {ApplyStep['how']} how
- * @param {{isScaled: boolean, isGuarded: boolean, isChanged: boolean, isUp: boolean}} o
+ * @param {{ isScaled: boolean, isGuarded: boolean, isChanged: boolean, isUp: boolean }} o
  * @returns {PlanAction}
  */
 function actionOf(how, { isScaled, isGuarded, isChanged, isUp }) {

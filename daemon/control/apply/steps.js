@@ -4,9 +4,9 @@ import { asDeclared, remove, renew, resize, startSpecs, stop } from '../state/ch
 import { findApp, merge, replaceApp } from '../state/desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { ApplyStep } from './plan.js' */
-/** @import { AppWish, Change, Desired } from '../state/desired.js' */
 /** @import { Ground } from '../rollout/changes.js' */
+/** @import { AppWish, Change, Desired } from '../state/desired.js' */
+/** @import { ApplyStep } from './plan.js' */
 
 const BY = 'apply';
 
@@ -14,7 +14,7 @@ const BY = 'apply';
  * Does what a plan says, in the wishes.
  * @param {Desired} desired
  * @param {ApplyStep[]} steps
- * @param {Ground & {file: string|null, cpus: number, nowMs: number}} o
+ * @param {Ground & { file: string | null, cpus: number, nowMs: number }} o
  * @returns {Change}
  */
 export function applySteps(desired, steps, o) {
@@ -24,7 +24,7 @@ export function applySteps(desired, steps, o) {
 /**
  * @param {Desired} desired
  * @param {ApplyStep} step
- * @param {Ground & {file: string|null, cpus: number, nowMs: number}} o
+ * @param {Ground & { file: string | null, cpus: number, nowMs: number }} o
  * @returns {Change}
  */
 function applyStep(desired, { how, ids, spec, item }, o) {
@@ -40,7 +40,7 @@ function applyStep(desired, { how, ids, spec, item }, o) {
 /**
  * @param {Desired} desired
  * @param {AppSpec} spec
- * @param {{file: string|null, cpus: number, nowMs: number}} o
+ * @param {{ file: string | null, cpus: number, nowMs: number }} o
  * @returns {Change}
  */
 function added(desired, spec, { file, cpus, nowMs }) {
@@ -74,7 +74,7 @@ function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
  * What takes effect without a new process is so for all generations, also for the one a failed rollout would go back to.
  * @param {AppWish} app
  * @param {AppSpec} spec
- * @param {{origin?: string, isChanged: boolean}} o
+ * @param {{ origin?: string, isChanged: boolean }} o
  * @returns {AppWish}
  */
 function touch(app, spec, { isChanged, ...origin }) {
@@ -114,7 +114,7 @@ function changeApp(desired, name, change) {
   return changed === app ? desired : replaceApp(desired, changed);
 }
 
-/** @param {string|null} file */
+/** @param {string | null} file */
 function originOf(file) {
   return file === null ? {} : { origin: file };
 }

@@ -3,13 +3,16 @@ import { newMemory, restartsOf } from '../state/slot-history.js';
 import { SHOWN } from '../status/slot-status.js';
 
 /** @import { ProcessEvent, ProcessInEvent } from '../../../lib/shared/wire/protocol.js' */
+/** @import { AppMessage, AppMissed } from '../app-channel/messages.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
 /** @import { Asked, Life, LifeEvent } from '../policy/lifecycle.js' */
-/** @import { Label, Seat, World } from '../state/registry.js' */
+/** @import { Desired } from '../state/desired.js' */
+/** @import { Instance, Label, Seat, World } from '../state/registry.js' */
+/** @import { Chronicle } from './log.js' */
 
 /**
  * Something that has happened to a process, or that an app has said.
- * @typedef {ProcessEvent | import('../app-channel/messages.js').AppMessage | import('../app-channel/messages.js').AppMissed} BusEvent
+ * @typedef {ProcessEvent | AppMessage | AppMissed} BusEvent
  */
 
 /**
@@ -18,19 +21,19 @@ import { SHOWN } from '../status/slot-status.js';
  * @property {(event: BusEvent) => void} take  Must not throw.
  */
 
-/** @typedef {Pick<ProcessEvent, 'event'|'manually'>} Word  In PM2's words. */
+/** @typedef {Pick<ProcessEvent, 'event' | 'manually'>} Word  In PM2's words. */
 
 /** What somebody asked for, as opposed to what the policy does. */
 const COMMANDS = new Set(['stop', 'restart', 'reload', 'scale', 'delete']);
 
-/** @type {Pick<import('./log.js').Chronicle, 'note'>} */
+/** @type {Pick<Chronicle, 'note'>} */
 const NO_CHRONICLE = { note() {} };
 
 /** @typedef {ReturnType<typeof createEventBus>} EventBus */
 
 /**
  * Where everything that happens is told, to whoever follows it, and to the log of events. What nobody follows is not even put together.
- * @param {Pick<import('./log.js').Chronicle, 'note'>} [chronicle]
+ * @param {Pick<Chronicle, 'note'>} [chronicle]
  */
 export function createEventBus(chronicle = NO_CHRONICLE) {
   /** @type {Set<Follower>} */
@@ -41,12 +44,15 @@ export function createEventBus(chronicle = NO_CHRONICLE) {
     get isFollowed() {
       return followers.size > 0 && !isQuiet;
     },
-    /** @param {Follower} follower  @returns {() => void}  Ends it. */
+    /**
+     * @param {Follower} follower
+     * @returns {() => void}  Ends it.
+     */
     follow(follower) {
       followers.add(follower);
       return () => void followers.delete(follower);
     },
-    /** What is kept. @type {import('./log.js').Chronicle['note']} */
+    /** What is kept. @type {Chronicle['note']} */
     note(event) {
       if (!isQuiet) chronicle.note(event);
     },
@@ -73,7 +79,7 @@ export function createEventBus(chronicle = NO_CHRONICLE) {
 
 /**
  * What one step of a seat is called. Pure.
- * @param {Pick<Life, 'state'|'asked'>} before
+ * @param {Pick<Life, 'state' | 'asked'>} before
  * @param {Pick<Life, 'state'>} after
  * @param {LifeEvent} event
  * @param {object} o
@@ -104,7 +110,13 @@ export function beginningOf(world, { id }) {
   return rollout.cause;
 }
 
-/** @param {Core} core @param {Seat} seat @param {Life} before @param {LifeEvent} event @param {boolean} isOnTrial */
+/**
+ * @param {Core} core
+ * @param {Seat} seat
+ * @param {Life} before
+ * @param {LifeEvent} event
+ * @param {boolean} isOnTrial
+ */
 export function tellStep({ bus, world, parts }, seat, before, event, isOnTrial) {
   if (event.type === 'start') seat.begunBy = beginningOf(world, seat);
   const words = bus.isFollowed ? wordsOf(before, seat.life, event, { begunBy: seat.begunBy ?? null, isOnTrial }) : [];
@@ -116,7 +128,11 @@ export function tellStep({ bus, world, parts }, seat, before, event, isOnTrial) 
   for (const word of words) bus.publish({ type: 'process:event', ...word, process: process(), at: parts.clock.nowMs() });
 }
 
-/** @param {Core} core @param {import('../state/registry.js').Instance} instance @param {Asked|null} asked */
+/**
+ * @param {Core} core
+ * @param {Instance} instance
+ * @param {Asked | null} asked
+ */
 export function tellExit({ bus, world, parts }, { instanceId, label, pid, startedAtMs, exit }, asked) {
   if (!bus.isFollowed) return;
   const manually = asked !== null && COMMANDS.has(asked.cause);
@@ -127,7 +143,7 @@ export function tellExit({ bus, world, parts }, { instanceId, label, pid, starte
 /**
  * Slots that have left the list and have no process whose end would tell of it.
  * @param {Core} core
- * @param {import('../state/desired.js').Desired} before
+ * @param {Desired} before
  */
 export function tellDeleted({ bus, world, parts }, before) {
   if (!bus.isFollowed) return;
@@ -143,8 +159,8 @@ export function tellDeleted({ bus, world, parts }, before) {
 
 /**
  * @param {World} world
- * @param {Pick<Label, 'id'|'name'|'slot'|'generation'>} place
- * @param {Pick<ProcessInEvent, 'instanceId'|'pid'|'startedAtMs'|'status'>} now
+ * @param {Pick<Label, 'id' | 'name' | 'slot' | 'generation'>} place
+ * @param {Pick<ProcessInEvent, 'instanceId' | 'pid' | 'startedAtMs' | 'status'>} now
  * @returns {ProcessInEvent}
  */
 function processOf(world, { id, name, slot, generation }, now) {

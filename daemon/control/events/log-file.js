@@ -19,7 +19,7 @@ export const EVENT_LIMITS = { segmentBytes: 2 * 1024 * 1024, segments: 5 };
  * @returns {EventFile}  Opened when the first line comes.
  */
 export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
-  /** @type {number|null} */
+  /** @type {number | null} */
   let fd = null;
   /** The last line has no end: it was cut off, by a full disk or by a death. */
   let isTorn = false;
@@ -36,7 +36,7 @@ export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
     fd = null;
   }
 
-  /** @returns {number|null}  Null when the name leads to another file by now, or to none. */
+  /** @returns {number | null}  Null when the name leads to another file by now, or to none. */
   function openFd() {
     if (fd === null) return null;
     const [ours, named] = [fstatSync(fd), statSync(path, { throwIfNoEntry: false })];
@@ -75,7 +75,10 @@ function endsTorn(fd) {
   return last[0] !== NEWLINE;
 }
 
-/** @param {string} from @param {string} to */
+/**
+ * @param {string} from
+ * @param {string} to
+ */
 function renameIfThere(from, to) {
   if (statSync(from, { throwIfNoEntry: false })) renameSync(from, to);
 }

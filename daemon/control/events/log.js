@@ -2,6 +2,7 @@ import { readLastEvents } from '../../../lib/shared/event-log.js';
 import { openEventFile } from './log-file.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
+/** @import { Journal } from '../logs/manager-log.js' */
 
 /** How much of the log a control reads when it begins, in bytes: it holds what the one before may have told of processes that are there. */
 const RECALLED_BYTES = 256 * 1024;
@@ -10,9 +11,9 @@ const RECALLED_BYTES = 256 * 1024;
  * What has happened in a home, on disk: who looks in the morning finds it. It is written before the next control could be told the same, and what is in the
  * log already is not written again, so each event is there once however often control dies.
  * @typedef {object} Chronicle
- * @property {(event: Omit<LoggedEvent, 'at'> & {at?: number}) => void} note  Never throws: a full disk costs events, and tells how many.
+ * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note  Never throws: a full disk costs events, and tells how many.
  * @property {number} sinceMs  What has happened before is not told after the fact.
- * @property {(app: string) => number|null} generationOf  Of its last rollout in the log, as far as that is remembered.
+ * @property {(app: string) => number | null} generationOf  Of its last rollout in the log, as far as that is remembered.
  * @property {(take: (event: LoggedEvent) => void) => () => void} follow  What is noted from now on; what it returns ends it. `take` must not throw.
  * @property {() => void} close
  */
@@ -21,7 +22,7 @@ const RECALLED_BYTES = 256 * 1024;
  * @param {object} o
  * @param {string} o.path
  * @param {() => number} o.nowMs
- * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {Journal} o.journal
  * @param {typeof import('./log-file.js').EVENT_LIMITS} [o.limits]
  * @returns {Chronicle}
  */
@@ -29,7 +30,7 @@ export function createChronicle({ path, nowMs, journal, limits }) {
   const file = openEventFile(path, limits);
   const past = pastOf(path, journal);
   const recall = createRecall(past);
-  /** @type {{count: number, sinceMs: number, reason: string}|null} */
+  /** @type {{ count: number, sinceMs: number, reason: string } | null} */
   let lost = null;
   /** @type {Set<(event: LoggedEvent) => void>} */
   const followers = new Set();
@@ -66,7 +67,7 @@ export function createChronicle({ path, nowMs, journal, limits }) {
 
 /**
  * @param {string} path
- * @param {import('../logs/manager-log.js').Journal} journal
+ * @param {Journal} journal
  */
 function pastOf(path, journal) {
   try {
@@ -106,7 +107,10 @@ function createRecall(past) {
   /** @type {Map<string, number>} */
   const generations = new Map();
 
-  /** @param {LoggedEvent} event  @returns {boolean}  False when it is in the log. From then on it is. */
+  /**
+   * @param {LoggedEvent} event
+   * @returns {boolean}  False when it is in the log. From then on it is.
+   */
   function isNew(event) {
     const { type, instanceId, app = '', generation } = event;
     if (OF_INSTANCE.includes(type) && instanceId && !noteOfInstance(instanceId, 1 << OF_INSTANCE.indexOf(type))) return false;
@@ -116,7 +120,10 @@ function createRecall(past) {
     return true;
   }
 
-  /** @param {string} instanceId @param {number} bit */
+  /**
+   * @param {string} instanceId
+   * @param {number} bit
+   */
   function noteOfInstance(instanceId, bit) {
     const bits = living.get(instanceId) ?? dead.get(instanceId) ?? 0;
     if (bits & bit) return false;
@@ -135,7 +142,10 @@ function createRecall(past) {
     return true;
   }
 
-  /** Another app of the same name counts its generations anew. @param {string} app */
+  /**
+   * Another app of the same name counts its generations anew.
+   * @param {string} app
+   */
   function forget(app) {
     generations.delete(app);
     for (const identity of rollouts) if (identity.includes(` ${app}\t`)) rollouts.delete(identity);

@@ -1,8 +1,13 @@
+/** @import { Journal } from '../logs/manager-log.js' */
 /** @import { Untimed } from './change-events.js' */
+/** @import { Chronicle } from './log.js' */
 
 /** @typedef {Record<string, any>} Fields */
 
-/** What of the manager's own log is news for whoever looks after apps. @type {Record<string, (fields: Fields) => Untimed>} */
+/**
+ * What of the manager's own log is news for whoever looks after apps.
+ * @type {Record<string, (fields: Fields) => Untimed>}
+ */
 const EVENTS = {
   'control-ready': ({ pid, keeperPid, version, instances }) => ({ type: 'manager:ready', pid, keeperPid, version, instances }),
   'control-crashed': ({ message }) => ({ type: 'manager:crashed', message }),
@@ -26,7 +31,7 @@ const EVENTS = {
 /**
  * @param {string} event  Of the manager's own log.
  * @param {Fields} [fields]
- * @returns {Untimed|null}  Null: it is nobody's business but the manager's.
+ * @returns {Untimed | null}  Null: it is nobody's business but the manager's.
  */
 export function journalEvent(event, fields = {}) {
   return Object.hasOwn(EVENTS, event) ? EVENTS[event](fields) : null;
@@ -34,9 +39,9 @@ export function journalEvent(event, fields = {}) {
 
 /**
  * The same log, which tells the chronicle as well.
- * @param {import('../logs/manager-log.js').Journal} journal
- * @param {Pick<import('./log.js').Chronicle, 'note'>} chronicle
- * @returns {import('../logs/manager-log.js').Journal}
+ * @param {Journal} journal
+ * @param {Pick<Chronicle, 'note'>} chronicle
+ * @returns {Journal}
  */
 export function chronicled(journal, chronicle) {
   return (event, fields) => {
@@ -52,7 +57,10 @@ function triggerOf(by) {
   return trigger === 'memory' ? 'limit:memory' : `trigger:${trigger}`;
 }
 
-/** @param {string} type @param {Fields} fields */
+/**
+ * @param {string} type
+ * @param {Fields} fields
+ */
 function rollout(type, { app, generation, by, reason }) {
   return { type, app, generation, by, ...(reason === undefined ? {} : { reason }) };
 }

@@ -14,7 +14,7 @@ import { rolloutBegan, wishEvents } from './change-events.js';
  * @param {Life} before
  * @param {Life} after
  * @param {LifeEvent} event
- * @param {{effects: Effect[], isOnTrial: boolean}} o
+ * @param {{ effects: Effect[], isOnTrial: boolean }} o
  * @returns {Untimed[]}  Without their place.
  */
 function stepEvents(before, after, event, { effects, isOnTrial }) {
@@ -27,7 +27,14 @@ function stepEvents(before, after, event, { effects, isOnTrial }) {
   return after.state === 'failed' && !isOnTrial ? [{ type: 'gave-up', crashes: after.unstableAtMs.length }] : [];
 }
 
-/** To be called before the note that the next control finds: what is told twice is written once, what is not told is lost. @param {Core} core @param {Seat} seat @param {Life} before @param {LifeEvent} event @param {{effects: Effect[], isOnTrial: boolean}} o */
+/**
+ * To be called before the note that the next control finds: what is told twice is written once, what is not told is lost.
+ * @param {Core} core
+ * @param {Seat} seat
+ * @param {Life} before
+ * @param {LifeEvent} event
+ * @param {{ effects: Effect[], isOnTrial: boolean }} o
+ */
 export function noteStep({ bus, world, parts }, seat, before, event, o) {
   const instance = world.instances.get(seat.instanceId ?? '');
   for (const told of stepEvents(before, seat.life, event, o)) {
@@ -35,12 +42,21 @@ export function noteStep({ bus, world, parts }, seat, before, event, o) {
   }
 }
 
-/** @param {Core} core @param {Label} label @param {RecordedDeath} death */
+/**
+ * @param {Core} core
+ * @param {Label} label
+ * @param {RecordedDeath} death
+ */
 export function noteDied({ bus, world }, label, { instanceId, atMs, lastLines, pid, code, signal, cause, by, uptimeMs, wasReady }) {
   bus.note({ type: 'died', at: atMs, ...placeIn(world, label, instanceId), pid: pid || undefined, code, signal, cause, by, uptimeMs, wasReady, ...lastWords(lastLines) });
 }
 
-/** @param {Core} core @param {Desired} before @param {Desired} after @param {string} method  What changed it. */
+/**
+ * @param {Core} core
+ * @param {Desired} before
+ * @param {Desired} after
+ * @param {string} method  What changed it.
+ */
 export function noteWishes({ bus }, before, after, method) {
   for (const event of wishEvents(before, after, method)) bus.note(event);
 }
@@ -66,7 +82,7 @@ export function catchUp({ bus, world, parts }) {
 
 /**
  * @param {string} type
- * @param {Instance|undefined} instance
+ * @param {Instance | undefined} instance
  * @param {number} nowMs
  */
 function momentOf(type, instance, nowMs) {
@@ -77,8 +93,8 @@ function momentOf(type, instance, nowMs) {
 
 /**
  * @param {World} world
- * @param {Pick<Label, 'id'|'name'|'slot'|'generation'>} place
- * @param {string|null} instanceId
+ * @param {Pick<Label, 'id' | 'name' | 'slot' | 'generation'>} place
+ * @param {string | null} instanceId
  */
 function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
   return { app: name, namespace: findApp(desired, name)?.spec.namespace ?? 'default', id, slot, generation, instanceId: instanceId ?? undefined };
@@ -109,7 +125,7 @@ const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
 /**
  * What of the last lines is kept.
  * @param {string[]} lines  Oldest first.
- * @returns {{words?: string, lines?: string[]}}  `words`: the one that says why.
+ * @returns {{ words?: string, lines?: string[] }}  `words`: the one that says why.
  */
 export function lastWords(lines) {
   const words = lines.findLast((line) => TELLING.test(line)) ?? lines.findLast((line) => !AROUND.test(line));

@@ -6,7 +6,10 @@
  * @property {(ms: number, onTime: () => void) => Cancel} every  Calls again and again. Does not keep the process alive.
  */
 
-/** Stops a timer; harmless when it has fired. @typedef {() => void} Cancel */
+/**
+ * Stops a timer; harmless when it has fired.
+ * @typedef {() => void} Cancel
+ */
 
 /** @returns {Clock} */
 export function systemClock() {

@@ -1,11 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 
+/** @import { Clock } from './clock.js' */
+
 /** After a turn that nothing followed for so long, in ms. */
 const REST_MS = 2_000;
 
 /**
  * What was allocated to start thirty apps is garbage when they run, and a process at rest collects nothing by itself for minutes: 2 MB of control.
- * @param {import('./clock.js').Clock} clock
+ * @param {Clock} clock
  * @param {() => void} [collect]
  * @returns {() => void}  To be called when something has been done.
  */

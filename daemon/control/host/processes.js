@@ -25,8 +25,8 @@ const buffer = Buffer.allocUnsafe(2_048);
 
 /**
  * Into one buffer, and without a stat of the file before: a third of what readFileSync() takes.
- * @param {number|'self'} pid
- * @returns {ProcRow|null}  Null when it has ended.
+ * @param {number | 'self'} pid
+ * @returns {ProcRow | null}  Null when it has ended.
  */
 export function readProcRow(pid) {
   const text = readLine(`/proc/${pid}/stat`);
@@ -51,7 +51,7 @@ function readProcTable() {
 /**
  * Open descriptors of a process.
  * @param {number} pid
- * @returns {number|null}  Null when it has ended, or is another user's.
+ * @returns {number | null}  Null when it has ended, or is another user's.
  */
 export function countFds(pid) {
   try {
@@ -62,7 +62,10 @@ export function countFds(pid) {
   }
 }
 
-/** @param {string} path @returns {string|null} */
+/**
+ * @param {string} path
+ * @returns {string | null}
+ */
 function readLine(path) {
   let fd = -1;
   try {
@@ -92,18 +95,26 @@ function pageBytes() {
   return knownPageBytes;
 }
 
-/** @typedef {{pid: number, ppid: number, rssBytes: number, start: string}} Row  `start` and the pid are an identity; empty where the system does not tell. */
+/**
+ * @typedef {{ pid: number, ppid: number, rssBytes: number, start: string }} Row  `start` and the pid are an identity; empty where the system does not tell.
+ */
 
-/** @typedef {{bytes: number, pids: number[]}} Tree */
+/** @typedef {{ bytes: number, pids: number[] }} Tree */
 
-/** How much the processes below each of these pids take together, themselves included. One that is gone is missing. @typedef {(pids: number[]) => Promise<Map<number, Tree>>} ReadTrees */
+/**
+ * How much the processes below each of these pids take together, themselves included. One that is gone is missing.
+ * @typedef {(pids: number[]) => Promise<Map<number, Tree>>} ReadTrees
+ */
 
 /**
  * Reads the whole process table at once, however many trees are asked for. What left its family by a double fork is still counted when it was seen in it before.
  * @returns {ReadTrees}
  */
 export function createTreeReader() {
-  /** By root: who was seen below it, with their identities. @type {Map<number, Map<number, string>>} */
+  /**
+   * By root: who was seen below it, with their identities.
+   * @type {Map<number, Map<number, string>>}
+   */
   let seen = new Map();
   return async (pids) => {
     const rows = process.platform === 'linux' ? readProcTable() : await fromPs();
@@ -116,7 +127,7 @@ export function createTreeReader() {
 /**
  * What processes take that share their pages: forks of one another are counted for less than the sum of them. Costs a walk through all their mappings.
  * @param {number[]} pids
- * @returns {number|null}  In bytes. Null where the system does not tell.
+ * @returns {number | null}  In bytes. Null where the system does not tell.
  */
 export function sharedBytes(pids) {
   let sum = 0;
@@ -143,7 +154,7 @@ const SCAN_SHARE = 0.01;
 /**
  * Reads processes with everything below them; one that is gone is missing.
  * @param {object} [o]
- * @param {(pid: number) => ProcRow|null} [o.readRow]
+ * @param {(pid: number) => ProcRow | null} [o.readRow]
  * @param {() => ProcRow[]} [o.readTable]
  * @param {() => number} [o.nowMono]
  * @returns {(roots: number[]) => Map<number, Reading>}
@@ -153,7 +164,10 @@ export function createProcTreeReader({ readRow = readProcRow, readTable = readPr
   let families = new Map();
   let nextScanMono = -Infinity;
 
-  /** Scans known trees as well: lookAtNew() asks for new roots alone, and the known ones must stay known. @param {number[]} roots */
+  /**
+   * Scans known trees as well: lookAtNew() asks for new roots alone, and the known ones must stay known.
+   * @param {number[]} roots
+   */
   function scan(roots) {
     const beganMono = nowMono();
     const table = readTable();
@@ -166,7 +180,10 @@ export function createProcTreeReader({ readRow = readProcRow, readTable = readPr
     return found;
   }
 
-  /** @param {number} root @returns {ProcRow[]}  Those that were there at the last scan. */
+  /**
+   * @param {number} root
+   * @returns {ProcRow[]}  Those that were there at the last scan.
+   */
   function familyOf(root) {
     const members = [...(families.get(root) ?? [])].flatMap(([pid, start]) => {
       const row = readRow(pid);

@@ -12,8 +12,8 @@ class Unfit extends Error {}
 /**
  * Reads a file that somebody else looks after, off the thread of control.
  * @param {string} file
- * @param {{maxBytes: number, clock: Clock}} o
- * @returns {Promise<{bytes: Buffer, fault: null} | {bytes: null, fault: string}>}  The fault in words that follow the path. Never rejects.
+ * @param {{ maxBytes: number, clock: Clock }} o
+ * @returns {Promise<{ bytes: Buffer, fault: null } | { bytes: null, fault: string }>}  The fault in words that follow the path. Never rejects.
  */
 export async function readWhole(file, { maxBytes, clock }) {
   /** @type {() => void} */

@@ -2,6 +2,9 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../../../lib/shared/host/daemon-node.js';
 
+/** @import { ChildProcess } from 'node:child_process' */
+/** @import { Readable } from 'node:stream' */
+/** @import { Installation } from '../update/installation.js' */
 /** @import { Port } from './link.js' */
 
 const REPORT_FD = 3;
@@ -12,7 +15,7 @@ const HANGS_MS = 10_000;
 /**
  * Starts the next keeper when the one before died under control.
  * @param {object} o
- * @param {import('../update/installation.js').Installation} o.from
+ * @param {Installation} o.from
  * @param {Record<string, string>} o.env  The whole environment.
  * @param {number} o.logFd  nclust.log, open for appending.
  * @param {() => void} o.onHeld  Another keeper owns the home.
@@ -22,7 +25,7 @@ const HANGS_MS = 10_000;
 export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
   const child = spawn(from.node, [...DAEMON_NODE_ARGS, join(from.root, 'daemon/keeper/main.js')], { detached: true, cwd: '/', env: { ...env, ...DAEMON_NODE_ENV, NCLUST_KEEPER_INHERIT: '1' }, stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'] });
   let report = '';
-  const pipe = /** @type {import('node:stream').Readable} */ (child.stdio[REPORT_FD]);
+  const pipe = /** @type {Readable} */ (child.stdio[REPORT_FD]);
   pipe.setEncoding('utf8').on('data', (text) => {
     report += text;
   });
@@ -45,7 +48,7 @@ export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
 
 /**
  * Nobody else would ever look at it, and the next one can be started only when it is gone.
- * @param {import('node:child_process').ChildProcess} child
+ * @param {ChildProcess} child
  */
 function endWhenItHangs(child) {
   const kill = () => child.kill('SIGKILL');
@@ -60,7 +63,7 @@ function endWhenItHangs(child) {
 
 /**
  * @param {string} report
- * @returns {{ok?: true, held?: true, error?: unknown}}
+ * @returns {{ ok?: true, held?: true, error?: unknown }}
  */
 function parse(report) {
   try {

@@ -4,9 +4,9 @@
  * Either end of an IPC channel: `process` in a child, a ChildProcess in its parent.
  * @typedef {object} Port
  * @property {boolean} [connected]
- * @property {(message: object, handle?: any, options?: object, onSent?: (error: Error|null) => void) => unknown} send
- * @property {(event: 'message'|'disconnect', listener: (...args: any[]) => void) => unknown} on
- * @property {(event: 'message'|'disconnect', listener: (...args: any[]) => void) => unknown} off
+ * @property {(message: object, handle?: any, options?: object, onSent?: (error: Error | null) => void) => unknown} send
+ * @property {(event: 'message' | 'disconnect', listener: (...args: any[]) => void) => unknown} on
+ * @property {(event: 'message' | 'disconnect', listener: (...args: any[]) => void) => unknown} off
  */
 
 /**
@@ -16,24 +16,24 @@
  * @property {string} app
  * @property {unknown} label
  * @property {number} pid
- * @property {'cluster'|'fork'|'exec'} mode
+ * @property {'cluster' | 'fork' | 'exec'} mode
  * @property {number} startedAtMs
- * @property {number|null} [bootedAtMs]  Null: not yet. Missing: an earlier version of the keeper, which does not know.
- * @property {string|null} outPipe
- * @property {string|null} errPipe
+ * @property {number | null} [bootedAtMs]  Null: not yet. Missing: an earlier version of the keeper, which does not know.
+ * @property {string | null} outPipe
+ * @property {string | null} errPipe
  * @property {Address[]} addresses
  * @property {boolean} isReady
  * @property {boolean} isRetiring
  * @property {boolean} isAdopted
  * @property {boolean} [isGated]  Missing: an earlier version of the keeper, which has no gate.
  * @property {boolean} [isParked]
- * @property {Exit|null} exit
+ * @property {Exit | null} exit
  * @property {boolean} isGone
  * @property {unknown} [report]  The last one of its agent, when it is gone.
  */
 
-/** @typedef {{address: string, port: number, family: string}} Address */
-/** @typedef {{code: number|null, signal: string|null, atMs: number}} Exit */
+/** @typedef {{ address: string, port: number, family: string }} Address */
+/** @typedef {{ code: number | null, signal: string | null, atMs: number }} Exit */
 
 /**
  * @typedef {object} Snapshot
@@ -42,13 +42,13 @@
  * @property {number} pid
  * @property {number} startedAtMs
  * @property {ChildFact[]} children
- * @property {{app: string, scope?: string}[]} listeners
+ * @property {{ app: string, scope?: string }[]} listeners
  * @property {Record<string, unknown>} notes
  * @property {boolean} [isTerminating]
  * @property {string} [digest]  Of its code.
  * @property {string} [root]  The installation that control is started from.
- * @property {string|null} [refusedRoot]  One that control was to be started from, and did not run.
- * @property {'unready'|'crashed'|'silent'|null} [refusedWhy]
+ * @property {string | null} [refusedRoot]  One that control was to be started from, and did not run.
+ * @property {'unready' | 'crashed' | 'silent' | null} [refusedWhy]
  */
 
 /**
@@ -61,7 +61,7 @@
 
 /** The keeper said no. */
 export class KeeperRefusal extends Error {
-  /** @param {{code?: string, message?: string}} error */
+  /** @param {{ code?: string, message?: string }} error */
   constructor({ code = 'EUNKNOWN', message = 'the keeper gave no reason' }) {
     super(message);
     this.name = 'KeeperRefusal';
@@ -88,13 +88,16 @@ const VERSION = 1;
  * @returns {KeeperLink}
  */
 export function createKeeperLink(port, { onEvent, onLost }) {
-  /** @typedef {{resolve: (value: any) => void, reject: (error: Error) => void}} Waiting */
+  /** @typedef {{ resolve: (value: any) => void, reject: (error: Error) => void }} Waiting */
   /** @type {Map<number, Waiting>} */
   const waiting = new Map();
   let nextId = 1;
   let isLost = false;
 
-  /** @param {any} message @param {unknown} handle */
+  /**
+   * @param {any} message
+   * @param {unknown} handle
+   */
   function onMessage(message, handle) {
     if (message?.v !== VERSION) return;
     if (typeof message.event === 'string') return onEvent(message.event, message.data ?? {}, handle);
@@ -115,7 +118,12 @@ export function createKeeperLink(port, { onEvent, onLost }) {
   /** A failed send means the channel is closed; 'disconnect' says so too and is what acts. */
   const ignoreSendError = () => {};
 
-  /** @param {string} verb @param {object} params @param {Waiting} answer @param {unknown} [handle] */
+  /**
+   * @param {string} verb
+   * @param {object} params
+   * @param {Waiting} answer
+   * @param {unknown} [handle]
+   */
   function send(verb, params, answer, handle) {
     const id = nextId++;
     waiting.set(id, answer);

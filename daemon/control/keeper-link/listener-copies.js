@@ -3,14 +3,14 @@
 /**
  * Keeps a copy of every listening socket the keeper holds. Control never accepts on them: as long as it has them, the sockets outlive the keeper.
  * @typedef {object} HandleKeep
- * @property {(data: {key: string}, handle: any) => void} keep  Closes the copy it had.
+ * @property {(data: { key: string }, handle: any) => void} keep  Closes the copy it had.
  * @property {(key: string) => void} drop
  * @property {(port: Port) => Promise<void>} handOver  Gives them all to a new keeper; resolves when it has them, or is gone.
  */
 
 /** @returns {HandleKeep} */
 export function createHandleKeep() {
-  /** @type {Map<string, {data: {key: string}, handle: any}>} */
+  /** @type {Map<string, { data: { key: string }, handle: any }>} */
   const kept = new Map();
 
   /** @param {string} key */

@@ -8,10 +8,15 @@ import { createTimes } from './times/times.js';
 import { createFileTable } from './write/file-table.js';
 
 /** @import { LogStream as StreamName, Shipped } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Clock } from '../host/clock.js' */
 /** @import { GivenLimits, LogLimits } from '../settings.js' */
+/** @import { Archive } from './archive/archive.js' */
 /** @import { Followers } from './followers.js' */
-/** @import { LogStream } from './stream.js' */
+/** @import { Foreground } from './foreground.js' */
 /** @import { PipeReader } from './pipe.js' */
+/** @import { Fleet } from './shipping/fleet.js' */
+/** @import { LogStream } from './stream.js' */
+/** @import { Position } from './write/open-file.js' */
 
 /** How long after a pipe could not be opened (too many open files) it is tried again, in ms. */
 const REOPEN_MS = 500;
@@ -23,15 +28,15 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {string} instanceId
  * @property {number} id  Of the slot.
  * @property {string} name
- * @property {string|null} outPipe
- * @property {string|null} errPipe
+ * @property {string | null} outPipe
+ * @property {string | null} errPipe
  * @property {string} outFile  Empty: nothing is kept.
  * @property {string} errorFile
  * @property {string} logFile  Both streams. Empty: none.
- * @property {'raw'|'json'} logType
- * @property {string|null} logDateFormat
+ * @property {'raw' | 'json'} logType
+ * @property {string | null} logDateFormat
  * @property {boolean} isMuted  Nobody may follow.
- * @property {'block'|'drop'} overflow
+ * @property {'block' | 'drop'} overflow
  * @property {number} rateLimitBytes  Per second. 0: no limit.
  * @property {string[]} ship
  * @property {GivenLimits} limits
@@ -44,25 +49,25 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {(instanceId: string) => string[]} drain  Reads what is in the pipes now; returns the last lines of stderr.
  * @property {(instanceId: string) => void} detach  Reads the rest and closes.
  * @property {Followers['add']} follow
- * @property {(path: string) => import('./write/open-file.js').Position|null} positionOf  Where the next byte of a file will be. Null when nobody writes there.
+ * @property {(path: string) => Position | null} positionOf  Where the next byte of a file will be. Null when nobody writes there.
  * @property {(paths: string[]) => Promise<void>} flush  Empties files and removes their segments. Rejects with what the system says of one that cannot be emptied, when the others are.
  * @property {() => void} close  Nothing is read any more, and what is in hand is written before it returns: half lines, too. Idempotent.
  * @property {() => void} reopen  Opens all files by their names again.
- * @property {(instanceId: string, name: string) => {logLost: {lines: number, bytes: number, reason: string}|null, shipping: Shipped[]}} shown  What an instance has lost in the last hour, and what of its app went where.
+ * @property {(instanceId: string, name: string) => { logLost: { lines: number, bytes: number, reason: string } | null, shipping: Shipped[] }} shown  What an instance has lost in the last hour, and what of its app went where.
  * @property {() => string[]} notices
  */
 
-/** @typedef {{stream: LogStream, reader: PipeReader|null, isWaiting: boolean}} Tap */
-/** @typedef {{place: LogPlace, taps: Tap[]}} Attached */
+/** @typedef {{ stream: LogStream, reader: PipeReader | null, isWaiting: boolean }} Tap */
+/** @typedef {{ place: LogPlace, taps: Tap[] }} Attached */
 
 /**
  * @param {object} o
- * @param {import('../host/clock.js').Clock} o.clock
- * @param {import('./archive/archive.js').Archive} o.archive
- * @param {(given: GivenLimits|null) => LogLimits} o.limitsOf
+ * @param {Clock} o.clock
+ * @param {Archive} o.archive
+ * @param {(given: GivenLimits | null) => LogLimits} o.limitsOf
  * @param {string} o.timesFolder
- * @param {import('./shipping/fleet.js').Fleet} o.fleet
- * @param {import('./foreground.js').Foreground} [o.foreground]
+ * @param {Fleet} o.fleet
+ * @param {Foreground} [o.foreground]
  * @param {(name: string, reason: string, id?: number) => void} [o.onLost]  Lines of an app begin to be lost. The id: of one of its slots alone.
  * @returns {LogKeeper}
  */
@@ -74,7 +79,10 @@ export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, 
   /** @type {Map<string, Attached>} */
   const attached = new Map();
 
-  /** @param {LogPlace} place @returns {Attached} */
+  /**
+   * @param {LogPlace} place
+   * @returns {Attached}
+   */
   function newlyAttached(place) {
     /** @type {Attached} */
     const one = { place, taps: [] };
@@ -116,7 +124,10 @@ export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, 
     fleet.retarget(place);
   }
 
-  /** @param {string} instanceId @param {Tap} tap */
+  /**
+   * @param {string} instanceId
+   * @param {Tap} tap
+   */
   function open(instanceId, tap) {
     const { pipe } = tap.stream;
     if (pipe === null || tap.reader?.isOpen() || !attached.get(instanceId)?.taps.includes(tap)) return;
@@ -189,13 +200,16 @@ export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, 
   };
 }
 
-/** What makes a stream what it is; the rest is about its files and its targets. @param {LogPlace} place */
+/**
+ * What makes a stream what it is; the rest is about its files and its targets.
+ * @param {LogPlace} place
+ */
 function shapeOf({ limits: _, ship: __, ...shape }) {
   return shape;
 }
 
 /**
- * @param {{name: string, tap: Tap}[]} taps
+ * @param {{ name: string, tap: Tap }[]} taps
  * @returns {string[]}
  */
 function rateNotices(taps) {
@@ -208,12 +222,12 @@ function rateNotices(taps) {
 }
 
 /**
- * @param {{lines: number, bytes: number, reason: string}[]} lost
- * @returns {{lines: number, bytes: number, reason: string}|null}
+ * @param {{ lines: number, bytes: number, reason: string }[]} lost
+ * @returns {{ lines: number, bytes: number, reason: string } | null}
  */
 function together(lost) {
   if (lost.length === 0) return null;
-  const sum = (/** @type {'lines'|'bytes'} */ key) => lost.reduce((total, one) => total + one[key], 0);
+  const sum = (/** @type {'lines' | 'bytes'} */ key) => lost.reduce((total, one) => total + one[key], 0);
   return { lines: sum('lines'), bytes: sum('bytes'), reason: [...new Set(lost.map(({ reason }) => reason))].join(', ') };
 }
 

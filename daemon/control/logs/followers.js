@@ -2,19 +2,22 @@ import { createLineSplitter, endOfCharacters } from './lines.js';
 
 /** @import { Part } from '../../../lib/shared/logs/filter.js' */
 /** @import { LogEntry, LogStream } from '../../../lib/shared/wire/protocol.js' */
-/** @import { LineSplitter } from './lines.js' */
 /** @import { Mark } from './history/contents.js' */
+/** @import { LineSplitter } from './lines.js' */
 /** @import { Position } from './write/open-file.js' */
 
 const NEWLINE = 0x0a;
 
 /**
  * @typedef {object} Follower
- * @property {(slot: {id: number, name: string}, stream: LogStream) => boolean} wants
- * @property {(entries: LogEntry[], mark: Mark|null, parts: (Part|null)[]) => void} take  `mark`: where the first line stands that is not told yet. Null: in no file. `parts`: of each entry, when it is a part of a line.
+ * @property {(slot: { id: number, name: string }, stream: LogStream) => boolean} wants
+ * @property {(entries: LogEntry[], mark: Mark | null, parts: (Part | null)[]) => void} take  `mark`: where the first line stands that is not told yet. Null: in no file. `parts`: of each entry, when it is a part of a line.
  */
 
-/** Where a chunk lies; all of it in one file. `atMs`: when it was read; without it: now. @typedef {{path: string, atMs?: number} & Position} Place */
+/**
+ * Where a chunk lies; all of it in one file. `atMs`: when it was read; without it: now.
+ * @typedef {{ path: string, atMs?: number } & Position} Place
+ */
 
 /**
  * The end of a file that is no whole line, as a new follower has found it: it has been told everything before.
@@ -24,7 +27,7 @@ const NEWLINE = 0x0a;
  * @property {Position} end
  * @property {Position} to  Where the next byte will be: in the next file, when this one has been rotated.
  * @property {Buffer} bytes
- * @property {object|null} [inside]  What it has in common with parts of the line that were told already.
+ * @property {object | null} [inside]  What it has in common with parts of the line that were told already.
  * @property {Omit<LogEntry, 'line'>} entry  Without the line: whose it is.
  */
 
@@ -32,18 +35,18 @@ const NEWLINE = 0x0a;
  * Hands lines to those who follow. While nobody does, a chunk costs next to nothing here.
  * @typedef {object} Followers
  * @property {(follower: Follower, tails?: Tail[]) => () => void} add  Returns what removes it. The rest of a line that has begun comes when it does, with its beginning.
- * @property {(source: Source, chunk: Buffer, at?: Place|null) => void} push  `at`: null when it is in no file.
+ * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push  `at`: null when it is in no file.
  * @property {(source: Source) => void} end  The source will not write any more: its unfinished line is told.
  */
 
 /**
  * One stream of one instance.
  * @typedef {object} Source
- * @property {{id: number, name: string}} slot
+ * @property {{ id: number, name: string }} slot
  * @property {LogStream} stream
- * @property {LineSplitter|null} splitter  Null: it is at the beginning of a line.
- * @property {Mark|null} [from]  Where the line that it holds begins.
- * @property {Mark|null} [to]  Where its last chunk ended.
+ * @property {LineSplitter | null} splitter  Null: it is at the beginning of a line.
+ * @property {Mark | null} [from]  Where the line that it holds begins.
+ * @property {Mark | null} [to]  Where its last chunk ended.
  */
 
 /**
@@ -55,17 +58,28 @@ export function createFollowers(nowMs) {
   const followers = new Set();
   /** Sources that are in the middle of a line, in a file. @type {Set<Source>} */
   const holding = new Set();
-  /** Beginnings of lines that were written before this control was there. @type {Map<string, Tail>} */
+  /**
+   * Beginnings of lines that were written before this control was there.
+   * @type {Map<string, Tail>}
+   */
   const seeds = new Map();
 
-  /** @param {Source} source @param {string[]} lines @param {(Part|null)[]} parts @param {number} atMs */
+  /**
+   * @param {Source} source
+   * @param {string[]} lines
+   * @param {(Part | null)[]} parts
+   * @param {number} atMs
+   */
   function tell({ slot, stream, from, to }, lines, parts, atMs) {
     if (lines.length === 0) return;
     const entries = lines.map((line) => ({ id: slot.id, name: slot.name, stream, line, atMs }));
     for (const follower of followers) if (follower.wants(slot, stream)) follower.take(entries, from ?? to ?? null, parts);
   }
 
-  /** @param {Follower} follower @param {Tail} tail */
+  /**
+   * @param {Follower} follower
+   * @param {Tail} tail
+   */
   function join(follower, tail) {
     const source = firstHolding(holding, tail.path);
     if (!source) return void seeds.set(tail.path, tail);
@@ -77,14 +91,21 @@ export function createFollowers(nowMs) {
     if (end > 0) follower.take([{ ...tail.entry, line: tail.bytes.toString('utf8', 0, end) }], source.from, [part]);
   }
 
-  /** The file knows better how the line began. @param {Source} source @param {Tail} tail */
+  /**
+   * The file knows better how the line began.
+   * @param {Source} source
+   * @param {Tail} tail
+   */
   function begin(source, tail) {
     source.splitter = createLineSplitter();
     source.splitter.precede(tail.bytes, tail.inside);
     source.from = { path: tail.path, ...tail.from };
   }
 
-  /** @param {Source} source @param {Place|null} at */
+  /**
+   * @param {Source} source
+   * @param {Place | null} at
+   */
   function sow(source, at) {
     const seed = at && seeds.get(at.path);
     if (!seed) return;
@@ -110,7 +131,7 @@ export function createFollowers(nowMs) {
       const splitter = (source.splitter ??= createLineSplitter());
       /** @type {string[]} */
       const lines = [];
-      /** @type {(Part|null)[]} */
+      /** @type {(Part | null)[]} */
       const parts = [];
       if (followers.size === 0) splitter.skip(chunk);
       else splitter.cut(chunk, (bytes, _to, part) => {
@@ -147,7 +168,7 @@ function forget(source, holding) {
  * Notes where a source is, after a chunk.
  * @param {Source} source
  * @param {number} chunkBytes
- * @param {Place|null} at
+ * @param {Place | null} at
  */
 function mark(source, chunkBytes, at) {
   const { splitter, from, to } = source;
@@ -168,19 +189,19 @@ function mark(source, chunkBytes, at) {
 }
 
 /**
- * @param {Position|null|undefined} a
+ * @param {Position | null | undefined} a
  * @param {Position} b
  */
 function isAt(a, b) {
   return a?.startedAtMs === b.startedAtMs && a.offset === b.offset;
 }
 
-/** @typedef {Source & {from: Mark}} HoldingSource */
+/** @typedef {Source & { from: Mark }} HoldingSource */
 
 /**
  * @param {Set<Source>} holding
  * @param {string} path
- * @returns {HoldingSource|null}  The one whose line began first.
+ * @returns {HoldingSource | null}  The one whose line began first.
  */
 function firstHolding(holding, path) {
   const there = /** @type {HoldingSource[]} */ ([...holding].filter(({ from }) => from?.path === path));

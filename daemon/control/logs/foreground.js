@@ -3,12 +3,13 @@ import { connect } from 'node:net';
 import { outputFrame, outputSocket } from '../../../lib/shared/wire/output-frame.js';
 import { createLosses } from './write/log-file.js';
 
+/** @import { Socket } from 'node:net' */
 /** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { Losses } from './write/log-file.js' */
 /** @import { LogPlace } from './app-logs.js' */
+/** @import { Losses } from './write/log-file.js' */
 
-/** @typedef {Pick<LogPlace, 'instanceId'|'id'|'name'|'isMuted'|'overflow'>} Sender */
+/** @typedef {Pick<LogPlace, 'instanceId' | 'id' | 'name' | 'isMuted' | 'overflow'>} Sender */
 
 /** What waits for who reads, when the app is not to wait with it. */
 const PENDING_MAX_BYTES = 1024 * 1024;
@@ -27,9 +28,9 @@ const LAST_MOMENT_MS = 1_000;
  * The foreground run that has started this manager, if one has. Unlike the targets of shipping it gets everything: who writes more than it takes has to wait.
  * Its end is ours.
  * @typedef {object} Foreground
- * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void>|null} take  Null: the kernel has it. A promise: it will have, and there should be no more before. Never throws, never rejects.
+ * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} take  Null: the kernel has it. A promise: it will have, and there should be no more before. Never throws, never rejects.
  * @property {(place: Sender, stream: LogStream) => void} end  Nothing comes any more.
- * @property {(name: string) => Losses|null} lossesOf
+ * @property {(name: string) => Losses | null} lossesOf
  * @property {() => string[]} notices
  * @property {() => void} finish  Hands over what waits, at once: this process ends. Never throws.
  * @property {() => Promise<void>} close  Hands over what waits, as long as somebody takes it. Idempotent; never rejects.
@@ -52,8 +53,8 @@ export async function findForeground(run, { clock, onGone }) {
 }
 
 /**
- * @param {import('node:net').Socket} socket
- * @param {{clock: Clock, onGone: () => void}} o
+ * @param {Socket} socket
+ * @param {{ clock: Clock, onGone: () => void }} o
  * @returns {Foreground}
  */
 function createForeground(socket, { clock, onGone }) {
@@ -64,9 +65,9 @@ function createForeground(socket, { clock, onGone }) {
   let pendingBytes = 0;
   let pauseMs = PAUSE_MIN_MS;
   let cancelRetry = () => {};
-  /** @type {{promise: Promise<void>, done: () => void}|null} */
+  /** @type {{ promise: Promise<void>, done: () => void } | null} */
   let waiting = null;
-  /** @type {Promise<void>|null} */
+  /** @type {Promise<void> | null} */
   let closing = null;
   /** @type {Map<string, Losses>} */
   const losses = new Map();
@@ -106,7 +107,10 @@ function createForeground(socket, { clock, onGone }) {
     else cancelRetry = clock.after(pauseMs, tryAgain);
   }
 
-  /** @param {Buffer} frame @returns {Promise<void>|null} */
+  /**
+   * @param {Buffer} frame
+   * @returns {Promise<void> | null}
+   */
   function send(frame) {
     if (socket.destroyed) return null;
     pending.push(frame);
@@ -121,7 +125,10 @@ function createForeground(socket, { clock, onGone }) {
     return promise;
   }
 
-  /** @param {string} name @param {Buffer} chunk */
+  /**
+   * @param {string} name
+   * @param {Buffer} chunk
+   */
   function lose(name, chunk) {
     const lost = losses.get(name) ?? createLosses(clock.nowMs);
     losses.set(name, lost);

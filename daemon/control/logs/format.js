@@ -4,6 +4,7 @@ import { createWholeLines } from './lines.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Piece } from './lines.js' */
 
 /** So much of a chunk is turned into text at once, and less where that becomes much more. Strings and buffers above 128 KiB are garbage that V8 leaves lying: 38 MB of it in a flood of empty lines. */
 const SLICE_MAX_BYTES = 8 * 1024;
@@ -14,7 +15,7 @@ const TEXT_BYTES = 64 * 1024;
 /** What is handed over at once; all formats share it. */
 const PIECE_BYTES = 256 * 1024;
 
-/** @type {Buffer|null} */
+/** @type {Buffer | null} */
 let piece = null;
 
 /** A byte that UTF-8 does not have, in the place of a line end. */
@@ -28,11 +29,14 @@ const NO_UTF8 = '\u00ff';
  * @property {() => Buffer} end  The line that has no end, with one.
  */
 
-/** Turns a piece into text that has one character a byte. @typedef {(bytes: Buffer, atMs: number, isPart: boolean) => string} Writer */
+/**
+ * Turns a piece into text that has one character a byte.
+ * @typedef {(bytes: Buffer, atMs: number, isPart: boolean) => string} Writer
+ */
 
 /**
- * @param {Pick<AppSpec, 'logType'|'logDateFormat'|'name'> & {id: number, stream: LogStream, nowMs: () => number}} o
- * @returns {LineFormat|null}  Null: chunks go to the file as they are.
+ * @param {Pick<AppSpec, 'logType' | 'logDateFormat' | 'name'> & { id: number, stream: LogStream, nowMs: () => number }} o
+ * @returns {LineFormat | null}  Null: chunks go to the file as they are.
  */
 export function createLineFormat({ logType, logDateFormat, name, id, stream, nowMs }) {
   const dateOf = logDateFormat === null ? null : createDateFormat(logDateFormat);
@@ -59,7 +63,7 @@ export function createPlainFormat() {
  */
 function formatOf(write, nowMs) {
   const lines = createWholeLines();
-  const written = (/** @type {import('./lines.js').Piece[]} */ pieces, /** @type {number} */ atMs) => join(pieces.map(({ bytes, isPart }) => Buffer.from(write(bytes, atMs, isPart), 'latin1')));
+  const written = (/** @type {Piece[]} */ pieces, /** @type {number} */ atMs) => join(pieces.map(({ bytes, isPart }) => Buffer.from(write(bytes, atMs, isPart), 'latin1')));
   let sliceBytes = SLICE_FIRST_BYTES;
   return {
     push: (chunk, atMs) => written(lines.push(chunk), atMs),
@@ -89,7 +93,10 @@ function createPiece(take) {
   }
 
   return {
-    /** @param {string} text  A character a byte. @returns {number}  How many. */
+    /**
+     * @param {string} text  A character a byte.
+     * @returns {number}  How many.
+     */
     add(text) {
       if (used + text.length > buffer.length) finish();
       if (text.length > buffer.length) take(Buffer.from(text, 'latin1'));
@@ -119,7 +126,7 @@ function prefixWriter(dateOf) {
 
 /**
  * PM2's record. The line of one that says `part` goes on in the next.
- * @param {{name: string, id: number, stream: LogStream, dateOf: (atMs: number) => string}} o
+ * @param {{ name: string, id: number, stream: LogStream, dateOf: (atMs: number) => string }} o
  * @returns {Writer}
  */
 function jsonWriter({ name, id, stream, dateOf }) {

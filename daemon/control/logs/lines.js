@@ -15,14 +15,17 @@ export const LINE_MAX_BYTES = 64 * 1024;
  * @property {() => string[]} end  The line that has no end.
  * @property {() => number} heldBytes  Of that line.
  * @property {() => Buffer} held
- * @property {() => object|null} inside  Of that line: what its parts have in common. Null: none has been handed over yet.
- * @property {(bytes: Buffer, inside?: object|null) => void} precede  That line has begun with these bytes, behind parts that were handed over already.
+ * @property {() => object | null} inside  Of that line: what its parts have in common. Null: none has been handed over yet.
+ * @property {(bytes: Buffer, inside?: object | null) => void} precede  That line has begun with these bytes, behind parts that were handed over already.
  */
 
-/** `bytes` are valid until it returns. `to` is where the next line begins, from the beginning of the chunk. `part`: of a line that is too long; null for a whole one. @typedef {(bytes: Buffer, to: number, part: Part|null) => void} TakeLine */
+/**
+ * `bytes` are valid until it returns. `to` is where the next line begins, from the beginning of the chunk. `part`: of a line that is too long; null for a whole one.
+ * @typedef {(bytes: Buffer, to: number, part: Part | null) => void} TakeLine
+ */
 
 /**
- * @param {object|null} [inside]  It begins in the middle of a line, after such a part.
+ * @param {object | null} [inside]  It begins in the middle of a line, after such a part.
  * @returns {LineSplitter}
  */
 export function createLineSplitter(inside = null) {
@@ -44,7 +47,10 @@ export function createLineSplitter(inside = null) {
     return bytes;
   }
 
-  /** @param {Buffer} chunk @param {TakeLine} take */
+  /**
+   * @param {Buffer} chunk
+   * @param {TakeLine} take
+   */
   function cut(chunk, take) {
     let from = 0;
     for (;;) {
@@ -62,7 +68,7 @@ export function createLineSplitter(inside = null) {
       }
       if (at === -1) return hold(chunk.subarray(from));
       const bytes = finish(chunk.subarray(from, at));
-      /** @type {Part|null} */
+      /** @type {Part | null} */
       const part = inside && { line: inside, isFirst: false };
       inside = null;
       take(bytes.at(-1) === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes, at + 1, part);
@@ -122,7 +128,10 @@ export function endOfCharacters(bytes) {
 const LINE_END = Buffer.from('\n');
 const NOTHING = Buffer.alloc(0);
 
-/** Whole lines with their ends; or a part of a line that is too long, which goes on with the next piece. @typedef {{bytes: Buffer, isPart: boolean}} Piece */
+/**
+ * Whole lines with their ends; or a part of a line that is too long, which goes on with the next piece.
+ * @typedef {{ bytes: Buffer, isPart: boolean }} Piece
+ */
 
 /**
  * Holds back what is not a whole line yet. Where a long line is cut depends on its bytes alone, and not on how they came.
@@ -136,7 +145,10 @@ export function createWholeLines() {
   let held = NOTHING;
   let heldBytes = 0;
 
-  /** @param {Buffer} bytes @param {boolean} goesOn  Of a long line, for which there is room already. */
+  /**
+   * @param {Buffer} bytes
+   * @param {boolean} goesOn  Of a long line, for which there is room already.
+   */
   function keep(bytes, goesOn = false) {
     heldBytes = bytes.length;
     if (goesOn && heldBytes <= held.length) bytes.copy(held);
@@ -144,7 +156,10 @@ export function createWholeLines() {
     else held = heldBytes === 0 ? NOTHING : Buffer.from(bytes);
   }
 
-  /** Room doubles: byte by byte, a line would be copied as often as it has bytes. @param {Buffer} bytes */
+  /**
+   * Room doubles: byte by byte, a line would be copied as often as it has bytes.
+   * @param {Buffer} bytes
+   */
   function add(bytes) {
     if (heldBytes + bytes.length > held.length) {
       const larger = Buffer.allocUnsafeSlow(2 * (heldBytes + bytes.length));
@@ -174,7 +189,7 @@ export function createWholeLines() {
 
 /**
  * @param {Buffer} bytes
- * @returns {{pieces: Piece[], rest: Buffer}}
+ * @returns {{ pieces: Piece[], rest: Buffer }}
  */
 function cut(bytes) {
   const end = bytes.lastIndexOf(NEWLINE) + 1;

@@ -9,7 +9,7 @@ import { segmentName } from './archive/segments.js';
  */
 
 /**
- * @param {{write: (line: string) => void}} log  nclust.log.
+ * @param {{ write: (line: string) => void }} log  nclust.log.
  * @param {() => number} nowMs
  * @returns {Journal}
  */
@@ -24,7 +24,10 @@ export function createJournal(log, nowMs) {
   };
 }
 
-/** How much is kept of nclust.log. It is rotated whatever the settings say: nobody looks after it. @type {LogLimits} */
+/**
+ * How much is kept of nclust.log. It is rotated whatever the settings say: nobody looks after it.
+ * @type {LogLimits}
+ */
 export const OWN_LOG_LIMITS = { maxSizeBytes: 10 * 1024 * 1024, interval: 'never', maxFiles: 3, maxAgeMs: Infinity, maxTotalBytes: Infinity, compress: 'gzip', homeMaxTotalBytes: Infinity };
 
 /**

@@ -1,6 +1,9 @@
 import { constants, openSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 
+/** @import { SocketConstructorOpts } from 'node:net' */
+/** @import { Clock } from '../host/clock.js' */
+
 /** As much as the kernel keeps for a pipe: one read empties it. */
 const BUFFER_BYTES = 64 * 1024;
 
@@ -12,7 +15,7 @@ const DRAIN_MAX_BYTES = 1024 * 1024;
 
 /**
  * Takes a chunk before the next one is read. What it returns is waited for: a disk that is slow makes the writer wait, not our memory grow.
- * @typedef {(chunk: Buffer) => Promise<void>|null} Take
+ * @typedef {(chunk: Buffer) => Promise<void> | null} Take
  */
 
 /**
@@ -25,7 +28,7 @@ const DRAIN_MAX_BYTES = 1024 * 1024;
 
 /**
  * Opens pipes for reading. All of them share one buffer: who takes a chunk copies what it keeps.
- * @param {import('../host/clock.js').Clock} clock
+ * @param {Clock} clock
  * @returns {(path: string, take: Take) => PipeReader}  Throws what open(2) says.
  */
 export function createPipeOpener(clock) {
@@ -59,7 +62,7 @@ export function createPipeOpener(clock) {
       }
       if (isOpen()) socket.resume();
     };
-    const socket = new Socket(/** @type {import('node:net').SocketConstructorOpts} */ ({ fd, readable: true, writable: false, onread: { buffer, callback: hand } }));
+    const socket = new Socket(/** @type {SocketConstructorOpts} */ ({ fd, readable: true, writable: false, onread: { buffer, callback: hand } }));
     // And not until 'close': the descriptor is free before that comes, and may be that of the next client, whose request would be read here.
     const isOpen = () => !socket.destroyed;
     // The end of a pipe: keeper and app are gone. Either way there is nothing more to read.

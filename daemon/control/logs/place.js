@@ -3,11 +3,14 @@ import { specOf } from '../state/desired.js';
 import { findSlot } from '../state/registry.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { LogPlace } from './app-logs.js' */
 /** @import { GivenLimits } from '../settings.js' */
 /** @import { Instance, World } from '../state/registry.js' */
+/** @import { LogPlace } from './app-logs.js' */
 
-/** For a process whose app is not in the list any more. @type {Omit<LogPlace, 'instanceId'|'id'|'name'|'outPipe'|'errPipe'|'outFile'|'errorFile'|'logFile'>} */
+/**
+ * For a process whose app is not in the list any more.
+ * @type {Omit<LogPlace, 'instanceId' | 'id' | 'name' | 'outPipe' | 'errPipe' | 'outFile' | 'errorFile' | 'logFile'>}
+ */
 const PLAIN = { logType: 'raw', logDateFormat: null, isMuted: false, overflow: 'block', rateLimitBytes: 0, ship: [], limits: {} };
 
 /**

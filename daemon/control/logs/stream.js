@@ -7,16 +7,17 @@ import { createLosses } from './write/log-file.js';
 /** @import { Foreground } from './foreground.js' */
 /** @import { FileTable } from './write/file-table.js' */
 /** @import { Losses } from './write/log-file.js' */
+/** @import { Position } from './write/open-file.js' */
 
 /**
  * One stream of one instance, on its way from the pipe to all who want it.
  * @typedef {object} LogStream
- * @property {string|null} pipe
+ * @property {string | null} pipe
  * @property {string[]} files
- * @property {(chunk: Buffer) => Promise<void>|null} take  What is returned is to be waited for before the next chunk.
+ * @property {(chunk: Buffer) => Promise<void> | null} take  What is returned is to be waited for before the next chunk.
  * @property {() => string[]} lastLines  Of stderr; empty for stdout.
- * @property {() => Losses|null} refused  What was above the rate limit.
- * @property {LastLines|null} tail
+ * @property {() => Losses | null} refused  What was above the rate limit.
+ * @property {LastLines | null} tail
  * @property {() => void} leave  Another stream goes on from here. A line without an end is ended, where it was held back.
  * @property {() => void} end  Nothing will come any more: a line without an end is ended.
  */
@@ -48,11 +49,14 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
   const source = { slot: { id: place.id, name: place.name }, stream: name, splitter: null };
 
   /** @param {Buffer} chunk */
-  function follow(chunk, at = /** @type {import('./write/open-file.js').Position|null} */ (null)) {
+  function follow(chunk, at = /** @type {Position | null} */ (null)) {
     if (!place.isMuted) followers.push(source, chunk, at && { path: isCombinedOnly ? combined : path, atMs: nowMs(), ...at });
   }
 
-  /** Who follows sees what is in the file, and where: so that it can go on there. @param {Buffer} lines */
+  /**
+   * Who follows sees what is in the file, and where: so that it can go on there.
+   * @param {Buffer} lines
+   */
   function write(lines) {
     return lines.length === 0 || isCombinedOnly ? null : files.append(path, lines, follow);
   }
@@ -76,7 +80,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
       const { passed, refused: above } = limit ? limit.admit(chunk) : { passed: chunk, refused: null };
       if (above && above.length > 0) refused?.add(above, 'the rate limit');
       if (passed.length === 0) return null;
-      /** @type {(Promise<void>|null)[]} */
+      /** @type {(Promise<void> | null)[]} */
       const waits = [];
       if (format) format.each(passed, nowMs(), (lines) => void waits.push(write(lines), combine(lines)));
       else waits.push(write(passed), combine(whole ? whole.push(passed, nowMs()) : passed));
@@ -96,7 +100,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
 }
 
 /**
- * @param {Pick<LogPlace, 'outFile'|'errorFile'|'logFile'>} place
+ * @param {Pick<LogPlace, 'outFile' | 'errorFile' | 'logFile'>} place
  * @returns {boolean}  Whether both streams are in one file and nowhere else: who looks for lines looks there.
  */
 export function hasOnlyCombined({ outFile, errorFile, logFile }) {
@@ -104,8 +108,8 @@ export function hasOnlyCombined({ outFile, errorFile, logFile }) {
 }
 
 /**
- * @param {(Promise<void>|null)[]} all
- * @returns {Promise<void>|null}
+ * @param {(Promise<void> | null)[]} all
+ * @returns {Promise<void> | null}
  */
 function together(...all) {
   const waiting = all.filter((one) => one !== null);
@@ -117,7 +121,7 @@ const NEWLINE = 0x0a;
 /**
  * Lets so many bytes a second pass, of whole lines; one that is longer than that is cut. What is beyond is lost, for who prefers that to a full disk.
  * @typedef {object} RateLimit
- * @property {(chunk: Buffer) => {passed: Buffer, refused: Buffer}} admit
+ * @property {(chunk: Buffer) => { passed: Buffer, refused: Buffer }} admit
  */
 
 /**
@@ -128,7 +132,10 @@ const NEWLINE = 0x0a;
 export function createRateLimit(bytesPerSecond, nowMono) {
   let leftBytes = bytesPerSecond;
   let filledMono = nowMono();
-  /** What became of the line that the last chunk ended in. cut: its beginning has passed, and nothing more of it but its end. @type {'passed'|'refused'|'cut'|null} */
+  /**
+   * What became of the line that the last chunk ended in. cut: its beginning has passed, and nothing more of it but its end.
+   * @type {'passed' | 'refused' | 'cut' | null}
+   */
   let unfinished = null;
 
   function fill() {
@@ -163,7 +170,10 @@ function endOfLine(chunk) {
   return at === -1 ? chunk.length : at + 1;
 }
 
-/** @param {Buffer} bytes @param {number} maxBytes */
+/**
+ * @param {Buffer} bytes
+ * @param {number} maxBytes
+ */
 function lastLineWithin(bytes, maxBytes) {
   return maxBytes < 1 ? 0 : bytes.lastIndexOf(NEWLINE, Math.floor(maxBytes) - 1) + 1;
 }

@@ -13,10 +13,16 @@ import { findSlot, memoryOf, openScope, seatOfInstance } from '../state/registry
 /** @import { AppWish } from '../state/desired.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 
-/** How each effect of the lifecycle table is brought about. @type {{[T in Effect['type']]: (core: Core, seat: Seat, effect: any) => void}} */
+/**
+ * How each effect of the lifecycle table is brought about.
+ * @type {{ [T in Effect['type']]: (core: Core, seat: Seat, effect: any) => void }}
+ */
 export const EFFECTS = { spawn, retire, setTimer, clearTimer, ask, admit, park, unpark, ended, bug };
 
-/** @param {Core} core @param {Seat} seat */
+/**
+ * @param {Core} core
+ * @param {Seat} seat
+ */
 function spawn(core, seat) {
   const { parts, world } = core;
   const app = findSlot(world, seat.id)?.app;
@@ -38,7 +44,9 @@ function spawn(core, seat) {
 /**
  * A process may end as soon as it has begun. Its end must not be heard before the answer: its output would not be read yet, and it would die without its last words.
  * When the keeper is gone, the next one is asked anew, from the wishes.
- * @param {Core} core @param {string} instanceId @param {ReturnType<typeof spawnParams>} params
+ * @param {Core} core
+ * @param {string} instanceId
+ * @param {ReturnType<typeof spawnParams>} params
  */
 function askForProcess(core, instanceId, params) {
   core.link?.ask(
@@ -76,7 +84,11 @@ export function newInstance(instanceId, label) {
   };
 }
 
-/** @param {Core} core @param {Seat} seat @param {Extract<Effect, {type: 'retire'}>} effect */
+/**
+ * @param {Core} core
+ * @param {Seat} seat
+ * @param {Extract<Effect, { type: 'retire' }>} effect
+ */
 function retire(core, seat, { drain }) {
   const instance = core.world.instances.get(seat.instanceId ?? '');
   // One that is just being created is retired when the keeper has said its pid.
@@ -88,7 +100,7 @@ function retire(core, seat, { drain }) {
  * The one place that asks the keeper to end something.
  * @param {Core} core
  * @param {Instance} instance
- * @param {'handover'|'finish'} drain
+ * @param {'handover' | 'finish'} drain
  */
 export function retireInstance(core, { instanceId, label }, drain) {
   tell(core, 'retire', { instanceId, drain, ...stopOf(core.world, instanceId, label) });
@@ -106,21 +118,31 @@ function stopOf(world, instanceId, label) {
   return spec ? stopSettings(spec) : label.stop;
 }
 
-/** @param {Core} core @param {Seat} seat @param {Extract<Effect, {type: 'setTimer'}>} effect */
+/**
+ * @param {Core} core
+ * @param {Seat} seat
+ * @param {Extract<Effect, { type: 'setTimer' }>} effect
+ */
 function setTimer(core, seat, { ms }) {
   clearTimer(core, seat);
   seat.untilMs = core.parts.clock.nowMs() + ms;
   seat.cancelTimer = core.parts.clock.after(ms, () => core.dispatch({ type: 'timer', seat }));
 }
 
-/** @param {Core} core @param {Seat} seat */
+/**
+ * @param {Core} core
+ * @param {Seat} seat
+ */
 function clearTimer(core, seat) {
   seat.cancelTimer();
   seat.cancelTimer = () => {};
   seat.untilMs = null;
 }
 
-/** @param {Core} core @param {Seat} seat */
+/**
+ * @param {Core} core
+ * @param {Seat} seat
+ */
 function ended(core, seat) {
   fulfil(core, seat.id);
 }
@@ -140,24 +162,40 @@ export function fulfil({ parts, world }, id) {
   }
 }
 
-/** @param {Core} core @param {Seat} seat @param {Extract<Effect, {type: 'bug'}>} effect */
+/**
+ * @param {Core} core
+ * @param {Seat} seat
+ * @param {Extract<Effect, { type: 'bug' }>} effect
+ */
 function bug({ parts }, seat, { state, event }) {
   parts.journal('impossible', { app: seat.name, slot: seat.slot, generation: seat.generation, state, during: event });
 }
 
 // The door through which connections come to an instance.
 
-/** Whether its event loop runs. @param {Core} core @param {Seat} seat */
+/**
+ * Whether its event loop runs.
+ * @param {Core} core
+ * @param {Seat} seat
+ */
 function ask(core, seat) {
   request(core, seat, 'ask', { timeoutMs: seat.spec?.listenTimeoutMs ?? 0 }, 'answered');
 }
 
-/** From now on connections come to it. @param {Core} core @param {Seat} seat */
+/**
+ * From now on connections come to it.
+ * @param {Core} core
+ * @param {Seat} seat
+ */
 function admit(core, seat) {
   request(core, seat, 'admit', {}, 'admitted');
 }
 
-/** No connection comes to it any more; it stays, so that it can be taken back. @param {Core} core @param {Seat} seat */
+/**
+ * No connection comes to it any more; it stays, so that it can be taken back.
+ * @param {Core} core
+ * @param {Seat} seat
+ */
 function park(core, seat) {
   const { instanceId } = seat;
   const instance = core.world.instances.get(instanceId ?? '');
@@ -165,7 +203,11 @@ function park(core, seat) {
   tell(core, 'park', { instanceId });
 }
 
-/** It is taken back. @param {Core} core @param {Seat} seat */
+/**
+ * It is taken back.
+ * @param {Core} core
+ * @param {Seat} seat
+ */
 function unpark(core, seat) {
   request(core, seat, 'unpark', {}, 'admitted');
 }
@@ -174,9 +216,9 @@ function unpark(core, seat) {
  * Asks the keeper for something that an instance has to do, and tells the seat how it went. An instance that has ended says so by itself.
  * @param {Core} core
  * @param {Seat} seat
- * @param {'ask'|'admit'|'unpark'} verb
+ * @param {'ask' | 'admit' | 'unpark'} verb
  * @param {object} more
- * @param {'answered'|'admitted'} done
+ * @param {'answered' | 'admitted'} done
  */
 function request({ link, parts, dispatch }, { instanceId }, verb, more, done) {
   if (!instanceId) return;
@@ -195,7 +237,7 @@ function request({ link, parts, dispatch }, { instanceId }, verb, more, done) {
 /**
  * Has an instance wait for its secrets, if there are any that are not at hand. One whose secrets cannot be had is refused, as if the system had done it.
  * @param {Core} core
- * @param {{app: AppWish, seat: Seat, spec: AppSpec, instance: Instance}} who
+ * @param {{ app: AppWish, seat: Seat, spec: AppSpec, instance: Instance }} who
  * @param {(secrets: Values) => void} start  Called at once or later, or never.
  */
 function withSecrets(core, { app, seat, spec, instance }, start) {

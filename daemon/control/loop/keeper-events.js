@@ -11,9 +11,10 @@ import { hasShownUp, isKeptOut } from '../rollout/readiness.js';
 import { vitals } from '../rollout/compare.js';
 import { memoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
 
+/** @import { Address, Exit } from '../keeper-link/link.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
-/** @import { Exit } from '../keeper-link/link.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
+/** @import { RecordedDeath } from '../state/slot-history.js' */
 
 /** Of what a process says, in characters. */
 const FAULT_MAX = 300;
@@ -24,7 +25,11 @@ const FAULT_MAX = 300;
  */
 export const FACTS = { booted, listening, ready, exited, gone, vitals, 'agent-failed': agentFailed };
 
-/** @param {Core} core @param {Instance} instance @param {{atMs: number}} data */
+/**
+ * @param {Core} core
+ * @param {Instance} instance
+ * @param {{ atMs: number }} data
+ */
 function booted(core, instance, { atMs }) {
   instance.bootedAtMs = atMs;
   const seat = seatOfInstance(core.world, instance.instanceId);
@@ -35,13 +40,17 @@ function booted(core, instance, { atMs }) {
  * A part of its agent is out of action, because something it builds on was replaced.
  * @param {Core} core
  * @param {Instance} instance
- * @param {{part: string, message: string}} data  Of the process.
+ * @param {{ part: string, message: string }} data  Of the process.
  */
 function agentFailed(core, { label, instanceId }, { part, message }) {
   core.parts.journal('agent-failed', { app: label.name, id: label.id, instanceId, part: String(part).slice(0, FAULT_MAX), message: String(message).slice(0, FAULT_MAX) });
 }
 
-/** @param {Core} core @param {Instance} instance @param {import('../keeper-link/link.js').Address} data */
+/**
+ * @param {Core} core
+ * @param {Instance} instance
+ * @param {Address} data
+ */
 function listening(core, instance, { address, port, family }) {
   const isKnown = instance.addresses.some((known) => known.address === address && known.port === port);
   if (!isKnown) instance.addresses = [...instance.addresses, { address, port, family }];
@@ -50,7 +59,10 @@ function listening(core, instance, { address, port, family }) {
   if (seat && hasShownUp(core.world, seat)) step(core, seat, { type: 'ready' });
 }
 
-/** @param {Core} core @param {Instance} instance */
+/**
+ * @param {Core} core
+ * @param {Instance} instance
+ */
 function ready(core, instance) {
   instance.isReady = true;
   const seat = seatOfInstance(core.world, instance.instanceId);
@@ -60,7 +72,7 @@ function ready(core, instance) {
 /**
  * @param {Core} core
  * @param {Instance} instance
- * @param {{pid: number, startedAtMs: number, bootedAtMs?: number|null, outPipe: string|null, errPipe: string|null}} fact
+ * @param {{ pid: number, startedAtMs: number, bootedAtMs?: number | null, outPipe: string | null, errPipe: string | null }} fact
  */
 export function spawned(core, instance, { pid, startedAtMs, bootedAtMs = startedAtMs, outPipe, errPipe }) {
   Object.assign(instance, { pid, startedAtMs, bootedAtMs, outPipe, errPipe });
@@ -78,7 +90,7 @@ export function spawned(core, instance, { pid, startedAtMs, bootedAtMs = started
 export function refused(core, instance, message) {
   const atMs = core.parts.clock.nowMs();
   const seat = seatOfInstance(core.world, instance.instanceId);
-  /** @type {import('../state/slot-history.js').RecordedDeath} */
+  /** @type {RecordedDeath} */
   const death = {
     instanceId: instance.instanceId,
     atMs,
@@ -99,7 +111,11 @@ export function refused(core, instance, message) {
   if (seat) step(core, seat, { type: 'refused' });
 }
 
-/** @param {Core} core @param {Instance} instance @param {Exit} exit */
+/**
+ * @param {Core} core
+ * @param {Instance} instance
+ * @param {Exit} exit
+ */
 function exited(core, instance, { code, signal, atMs }) {
   if (instance.exit) return;
   instance.exit = { code, signal, atMs };
@@ -115,7 +131,7 @@ function exited(core, instance, { code, signal, atMs }) {
 /**
  * @param {Core} core
  * @param {Instance} instance
- * @param {Seat|null} seat
+ * @param {Seat | null} seat
  * @param {string[]} lastLines
  * @param {number} uptimeMs
  */
@@ -141,7 +157,12 @@ function wasServing({ wasUp, isReady, addresses }) {
   return wasUp || isReady || addresses.length > 0;
 }
 
-/** The last process of the tree is gone: nobody can write to the pipes any more. @param {Core} core @param {Instance} instance @param {{report?: unknown}} data */
+/**
+ * The last process of the tree is gone: nobody can write to the pipes any more.
+ * @param {Core} core
+ * @param {Instance} instance
+ * @param {{ report?: unknown }} data
+ */
 function gone(core, instance, { report }) {
   const { world, parts } = core;
   const { instanceId, label } = instance;
@@ -159,7 +180,11 @@ function gone(core, instance, { report }) {
   forgetSlot(core, label.id);
 }
 
-/** Nothing is left of a slot that is not in the list: its past goes too. @param {Core} core @param {number} id */
+/**
+ * Nothing is left of a slot that is not in the list: its past goes too.
+ * @param {Core} core
+ * @param {number} id
+ */
 export function forgetSlot(core, id) {
   const { world } = core;
   const isListed = world.desired.apps.some((app) => app.slots.some((slot) => slot.id === id));
@@ -180,7 +205,7 @@ export function attachLogs({ parts, world }, instance) {
  * One process too many for its seat.
  * @param {Core} core
  * @param {Instance} instance
- * @param {'handover'|'finish'} drain
+ * @param {'handover' | 'finish'} drain
  */
 export function retireSurplus(core, instance, drain) {
   const memory = memoryOf(core.world, instance.label.id);

@@ -9,8 +9,8 @@ import { step } from './step.js';
 
 /** @import { Core } from '../keeper-link/tell.js' */
 /** @import { Asked } from '../policy/lifecycle.js' */
-/** @import { AppWish, SlotWish } from '../state/desired.js' */
 /** @import { SeatFact } from '../policy/plan.js' */
+/** @import { AppWish, SlotWish } from '../state/desired.js' */
 /** @import { Seat, World } from '../state/registry.js' */
 
 /** An action may free the next one (a seat that rests is down at once); more rounds than this would be a plan that contradicts itself. */
@@ -73,7 +73,7 @@ function factOf({ id, generation, life, spec }) {
 
 /**
  * @param {World} world
- * @param {AppWish|null} app
+ * @param {AppWish | null} app
  * @param {number} id
  * @param {number} generation
  * @returns {Seat}
@@ -85,7 +85,7 @@ function openSeat(world, app, id, generation) {
 
 /**
  * @param {World} world
- * @param {Pick<Seat, 'id'|'generation'|'slot'|'name'|'spec'>} place
+ * @param {Pick<Seat, 'id' | 'generation' | 'slot' | 'name' | 'spec'>} place
  * @returns {Seat}  Down, and not for long.
  */
 export function addSeat(world, place) {
@@ -100,7 +100,7 @@ export function addSeat(world, place) {
 
 /**
  * @param {World} world
- * @param {AppWish|null} app
+ * @param {AppWish | null} app
  * @param {Seat} seat
  * @returns {Asked}
  */

@@ -9,7 +9,7 @@ import { isWanted, memoryOf } from '../state/registry.js';
 
 /** @import { Core } from '../keeper-link/tell.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/lifecycle.js' */
-/** @import { Seat } from '../state/registry.js' */
+/** @import { Instance, Seat } from '../state/registry.js' */
 
 /**
  * Takes one seat one event further. What the next control would have to know is in the keeper before the effects are.
@@ -57,7 +57,7 @@ function remember({ parts, world }, seat, before, effects) {
   return isJudged || state === 'down' || asked !== before.asked;
 }
 
-/** @param {import('../state/registry.js').Instance|undefined} instance */
+/** @param {Instance | undefined} instance */
 function markUp(instance) {
   if (instance) instance.wasUp = true;
 }

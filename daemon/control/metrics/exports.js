@@ -2,8 +2,12 @@ import { TICK_MS } from '../../../lib/shared/metrics.js';
 import { isLocal, unservedNotice, writeWebAddress } from '../../../lib/shared/settings/listen-address.js';
 
 /** @import { ListenTarget, Unserved } from '../../../lib/shared/settings/listen-address.js' */
+/** @import { Clock } from '../host/clock.js' */
+/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { MetricsSettings } from '../settings.js' */
 /** @import { Family } from './families.js' */
 /** @import { Exported, Metrics } from './metrics.js' */
+/** @import { OtlpSender } from './otlp.js' */
 
 /** An address that could not be had is tried again, in ticks. */
 const RETRY_TICKS = 5;
@@ -11,26 +15,29 @@ const RETRY_TICKS = 5;
 /**
  * Metrics for other programs, where the settings say so. Without that nothing of it is even loaded.
  * @typedef {object} Exports
- * @property {() => Promise<Unserved|null>} lookNow  Serves /metrics as the settings say, without waiting for the next tick. Null: it is served, or is not to be. Never rejects.
+ * @property {() => Promise<Unserved | null>} lookNow  Serves /metrics as the settings say, without waiting for the next tick. Null: it is served, or is not to be. Never rejects.
  * @property {() => string[]} notices  For people: what does not work.
  * @property {() => Promise<void>} close
  */
 
-/** `reason`: why its address could not be had. @typedef {{key: string, close: () => Promise<void>, reason: string|null, retryIn: number}} Outlet */
+/**
+ * `reason`: why its address could not be had.
+ * @typedef {{ key: string, close: () => Promise<void>, reason: string | null, retryIn: number }} Outlet
+ */
 
 /**
  * @param {object} o
- * @param {Pick<Metrics, 'exported'|'onTick'>} o.metrics
- * @param {() => import('../settings.js').MetricsSettings} o.settings
- * @param {import('../host/clock.js').Clock} o.clock
- * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {Pick<Metrics, 'exported' | 'onTick'>} o.metrics
+ * @param {() => MetricsSettings} o.settings
+ * @param {Clock} o.clock
+ * @param {Journal} o.journal
  * @param {string} o.version
  * @returns {Exports}
  */
 export function createExports({ metrics, settings, clock, journal, version }) {
-  /** @type {Outlet|null} */
+  /** @type {Outlet | null} */
   let server = null;
-  /** @type {(import('./otlp.js').OtlpSender & {url: string, sentAtMs: number})|null} */
+  /** @type {(OtlpSender & { url: string, sentAtMs: number }) | null} */
   let sender = null;
   let isBusy = false;
   /** @type {Promise<unknown>} */
@@ -43,7 +50,11 @@ export function createExports({ metrics, settings, clock, journal, version }) {
     return familiesOf(await metrics.exported(), version);
   }
 
-  /** One after the other: who has just changed the setting must not get the answer to the one before. @param {() => Promise<void>} work @returns {Promise<void>} */
+  /**
+   * One after the other: who has just changed the setting must not get the answer to the one before.
+   * @param {() => Promise<void>} work
+   * @returns {Promise<void>}
+   */
   function inTurn(work) {
     const done = last.then(work);
     last = done.catch(() => {}); // Who asked is told.
@@ -56,7 +67,7 @@ export function createExports({ metrics, settings, clock, journal, version }) {
     const key = JSON.stringify([listen, allowRemote]);
     if (server?.key === key && (server.reason === null || --server.retryIn > 0)) return;
     await server?.close();
-    const outlet = { key, close: async () => {}, reason: /** @type {string|null} */ (null), retryIn: RETRY_TICKS };
+    const outlet = { key, close: async () => {}, reason: /** @type {string | null} */ (null), retryIn: RETRY_TICKS };
     server = outlet;
     if (listen.kind === 'none' || isTooFar(listen, allowRemote)) return;
     try {
@@ -69,7 +80,10 @@ export function createExports({ metrics, settings, clock, journal, version }) {
     }
   }
 
-  /** @param {string} url @param {number} intervalMs */
+  /**
+   * @param {string} url
+   * @param {number} intervalMs
+   */
   async function settleSender(url, intervalMs) {
     if (sender && sender.url !== url) {
       sender.close();
@@ -132,7 +146,11 @@ export function createExports({ metrics, settings, clock, journal, version }) {
   };
 }
 
-/** @param {import('../settings.js').MetricsSettings} settings @param {string|null} reason @returns {string[]} */
+/**
+ * @param {MetricsSettings} settings
+ * @param {string | null} reason
+ * @returns {string[]}
+ */
 function serverNotice({ listen, allowRemote }, reason) {
   if (listen.kind === 'none') return [];
   const where = listen.kind === 'tcp' ? writeWebAddress(listen) : listen.path;
@@ -141,7 +159,10 @@ function serverNotice({ listen, allowRemote }, reason) {
   return reason === null ? [] : [unservedNotice({ what: '/metrics', where, reason, instead: `nclust set metrics.listen ${another}` })];
 }
 
-/** @param {ListenTarget} listen @param {boolean} allowRemote */
+/**
+ * @param {ListenTarget} listen
+ * @param {boolean} allowRemote
+ */
 function isTooFar(listen, allowRemote) {
   return !isLocal(listen) && !allowRemote;
 }

@@ -7,19 +7,21 @@ import { endOf } from './latency.js';
  * One metric, whatever the format it is told in.
  * @typedef {object} Family
  * @property {string} name  Without the ending `_total`.
- * @property {'gauge'|'counter'|'histogram'} type
- * @property {''|'seconds'|'bytes'|'ratio'} unit  The name ends with it.
+ * @property {'gauge' | 'counter' | 'histogram'} type
+ * @property {'' | 'seconds' | 'bytes' | 'ratio'} unit  The name ends with it.
  * @property {string} help
  * @property {Point[]} points
  */
 
-/** @typedef {{labels: Record<string, string>, value: number} | {labels: Record<string, string>, bounds: number[], counts: number[], sum: number}} Point  `counts`: of each bucket alone, one more than there are bounds. */
+/**
+ * @typedef {{ labels: Record<string, string>, value: number } | { labels: Record<string, string>, bounds: number[], counts: number[], sum: number }} Point  `counts`: of each bucket alone, one more than there are bounds.
+ */
 
 /** Steps whose ends are buckets, in doublings from half a millisecond to 16 s. */
 const BUCKET_STEPS = Array.from({ length: 16 }, (_, at) => 8 + 4 * at);
 const BOUNDS = BUCKET_STEPS.map((step) => endOf(step) / 1000);
 
-/** @typedef {(worker: WorkerSample) => number|null} Of */
+/** @typedef {(worker: WorkerSample) => number | null} Of */
 
 /** Of each slot. @type {[name: string, unit: Family['unit'], help: string, of: Of][]} */
 const GAUGES = [
@@ -87,24 +89,37 @@ export function familiesOf({ sample, latencies }, version) {
   return families.filter((family) => family.points.length > 0);
 }
 
-/** Those without an agent do not serve zero requests: nobody knows. @param {WorkerSample} worker */
+/**
+ * Those without an agent do not serve zero requests: nobody knows.
+ * @param {WorkerSample} worker
+ */
 function counts({ http, elu }) {
   return http !== null || elu !== null;
 }
 
-/** A slot keeps its labels, whatever process is in it. @param {WorkerSample} worker */
+/**
+ * A slot keeps its labels, whatever process is in it.
+ * @param {WorkerSample} worker
+ */
 function labelsOf({ name, slot, namespace }) {
   return { app: name, instance: String(slot), namespace };
 }
 
-/** @param {WorkerSample} worker @param {{steps: number[], durationMs: number}|undefined} latency @returns {Point[]} */
+/**
+ * @param {WorkerSample} worker
+ * @param {{ steps: number[], durationMs: number } | undefined} latency
+ * @returns {Point[]}
+ */
 function histogram(worker, latency) {
   if (!latency) return [];
   const buckets = [...BUCKET_STEPS, latency.steps.length - 1].map((last, at) => latency.steps.slice(at === 0 ? 0 : BUCKET_STEPS[at - 1] + 1, last + 1).reduce((sum, count) => sum + count, 0));
   return [{ labels: labelsOf(worker), bounds: BOUNDS, counts: buckets, sum: latency.durationMs / 1000 }];
 }
 
-/** @param {WorkerSample} worker @returns {Point[]} */
+/**
+ * @param {WorkerSample} worker
+ * @returns {Point[]}
+ */
 function customOf(worker) {
   return Object.entries(worker.custom ?? {}).flatMap(([name, metric]) => {
     const value = Number.parseFloat(String(metric?.value));
@@ -113,22 +128,37 @@ function customOf(worker) {
   });
 }
 
-/** @param {string} name @param {Family['unit']} unit @param {string} help @param {Point[]} points @returns {Family} */
+/**
+ * @param {string} name
+ * @param {Family['unit']} unit
+ * @param {string} help
+ * @param {Point[]} points
+ * @returns {Family}
+ */
 function gauge(name, unit, help, points) {
   return { name: `nclust_${name}`, type: 'gauge', unit, help, points };
 }
 
-/** @param {string} name @param {string} help @param {Point[]} points @param {Family['unit']} [unit] @returns {Family} */
+/**
+ * @param {string} name
+ * @param {string} help
+ * @param {Point[]} points
+ * @param {Family['unit']} [unit]
+ * @returns {Family}
+ */
 function counter(name, help, points, unit = '') {
   return { name: `nclust_${name}`, type: 'counter', unit, help, points };
 }
 
-/** @param {number|null} value @returns {Point[]} */
+/**
+ * @param {number | null} value
+ * @returns {Point[]}
+ */
 function one(value) {
   return value === null ? [] : [{ labels: {}, value }];
 }
 
-/** @param {number|null} ms */
+/** @param {number | null} ms */
 function seconds(ms) {
   return ms === null ? null : ms / 1000;
 }

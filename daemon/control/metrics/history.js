@@ -1,11 +1,12 @@
 import { SERIES, STEPS } from '../../../lib/shared/metrics.js';
 
 /** @import { MetricsHistory, Points, SeriesName } from '../../../lib/shared/metrics.js' */
+/** @import { World } from '../state/registry.js' */
 /** @import { HistoryOptions } from './metrics.js' */
 
 /**
  * The last 10 minutes by the second and the last 6 hours by ten seconds, in two rings of 11 KB together for each series. What has never had a value takes none.
- * @typedef {{fine: Float32Array, coarse: Float32Array}} Rings
+ * @typedef {{ fine: Float32Array, coarse: Float32Array }} Rings
  */
 
 const FINE = STEPS[1000];
@@ -16,18 +17,18 @@ const FINE_PER_COARSE = 10;
  * @template {string} K  What is remembered: a slot, or the machine.
  * @typedef {object} History
  * @property {(nowMs: number) => void} advance  A tick. Ticks that did not come are gaps.
- * @property {(key: K, values: (number|null)[]) => void} put  What is so in this tick, in the order of the series.
+ * @property {(key: K, values: (number | null)[]) => void} put  What is so in this tick, in the order of the series.
  * @property {(isKept: (key: K) => boolean) => void} forget  The others.
- * @property {(key: K, series: number, o: {stepMs: 1000|10000, points: number}) => (number|null)[]} read  Oldest first.
- * @property {(stepMs: 1000|10000) => number} endMs  When the last point was, wall clock.
+ * @property {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]} read  Oldest first.
+ * @property {(stepMs: 1000 | 10000) => number} endMs  When the last point was, wall clock.
  */
 
 /**
- * @template {string|number} K
+ * @template {string | number} K
  * @param {boolean[]} worst  Of each series: whether the greatest of ten counts, and not the mean.
  */
 export function createHistory(worst) {
-  /** @type {Map<K, (Rings|undefined)[]>} */
+  /** @type {Map<K, (Rings | undefined)[]>} */
   const kept = new Map();
   let tick = 0;
   let atMs = 0;
@@ -53,7 +54,10 @@ export function createHistory(worst) {
       }
       atMs = nowMs;
     },
-    /** @param {K} key @param {(number|null)[]} values */
+    /**
+     * @param {K} key
+     * @param {(number | null)[]} values
+     */
     put(key, values) {
       let all = kept.get(key);
       if (!all) kept.set(key, (all = values.map(() => undefined)));
@@ -67,14 +71,19 @@ export function createHistory(worst) {
     forget(isKept) {
       for (const key of kept.keys()) if (!isKept(key)) kept.delete(key);
     },
-    /** @param {K} key @param {number} series @param {{stepMs: 1000|10000, points: number}} o @returns {(number|null)[]} */
+    /**
+     * @param {K} key
+     * @param {number} series
+     * @param {{ stepMs: 1000 | 10000, points: number }} o
+     * @returns {(number | null)[]}
+     */
     read(key, series, { stepMs, points }) {
       const rings = kept.get(key)?.[series];
       if (!rings) return Array.from({ length: points }, () => null);
       const values = stepMs === 1000 ? lastOf(rings.fine, tick, points) : lastOf(rings.coarse, Math.floor((tick - 1) / FINE_PER_COARSE), points);
       return values.map((value) => (Number.isNaN(value) ? null : Math.round(value * 100) / 100));
     },
-    /** @param {1000|10000} stepMs */
+    /** @param {1000 | 10000} stepMs */
     endMs: (stepMs) => (stepMs === 1000 ? atMs : coarseAtMs),
   };
 }
@@ -89,7 +98,10 @@ function lastOf(ring, last, count) {
   return Array.from({ length: count }, (_, at) => ring[(((last - count + 1 + at) % ring.length) + ring.length) % ring.length]);
 }
 
-/** @param {number[]} values @param {boolean} isWorst */
+/**
+ * @param {number[]} values
+ * @param {boolean} isWorst
+ */
 function together(values, isWorst) {
   const known = values.filter((value) => !Number.isNaN(value));
   if (known.length === 0) return NaN;
@@ -101,7 +113,7 @@ const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 /**
  * The history as clients get it.
  * @param {object} kept
- * @param {import('../state/registry.js').World} kept.world
+ * @param {World} kept.world
  * @param {ReturnType<typeof createHistory<number>>} kept.slots
  * @param {ReturnType<typeof createHistory<'host'>>} kept.machine
  * @param {HistoryOptions} o
@@ -125,7 +137,11 @@ export function historyOf({ world, slots, machine }, { ids, series, stepMs, poin
   };
 }
 
-/** @param {Points[]} all @param {boolean} isWorst @returns {Points} */
+/**
+ * @param {Points[]} all
+ * @param {boolean} isWorst
+ * @returns {Points}
+ */
 function historyOfTogether(all, isWorst) {
   return all[0].map((_, at) => {
     const known = all.flatMap((points) => points[at] ?? []);

@@ -15,7 +15,7 @@ export function createHostReader(home) {
   const cores = cpus().length;
   let before = cpuTimes();
   let looks = 0;
-  /** @type {Pick<HostSample, 'diskTotalBytes'|'diskUsedBytes'>} */
+  /** @type {Pick<HostSample, 'diskTotalBytes' | 'diskUsedBytes'>} */
   let disk = { diskTotalBytes: null, diskUsedBytes: null };
 
   return () => {
@@ -56,9 +56,11 @@ const EVERY_MS = 10_000;
 /** Of so many processes in one look. */
 const READS_MAX = 8;
 
-/** @typedef {{pssBytes: number|null, privateBytes: number|null}} PrivateMemory */
+/** @typedef {{ pssBytes: number | null, privateBytes: number | null }} PrivateMemory */
 
-/** @typedef {(pids: number[]) => Map<number, PrivateMemory>} ReadPrivateMemory  As far as it is known; who asks again knows more. */
+/**
+ * @typedef {(pids: number[]) => Map<number, PrivateMemory>} ReadPrivateMemory  As far as it is known; who asks again knows more.
+ */
 
 /** @type {PrivateMemory} */
 const UNKNOWN = { pssBytes: null, privateBytes: null };
@@ -70,7 +72,7 @@ const UNKNOWN = { pssBytes: null, privateBytes: null };
  * @returns {ReadPrivateMemory}
  */
 export function createPrivateMemory(nowMs, read = readRollup) {
-  /** @type {Map<number, PrivateMemory & {atMs: number}>} */
+  /** @type {Map<number, PrivateMemory & { atMs: number }>} */
   const known = new Map();
   return (pids) => {
     const now = nowMs();
@@ -81,7 +83,10 @@ export function createPrivateMemory(nowMs, read = readRollup) {
   };
 }
 
-/** @param {number} pid @returns {PrivateMemory} */
+/**
+ * @param {number} pid
+ * @returns {PrivateMemory}
+ */
 export function readRollup(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');

@@ -14,13 +14,16 @@ export function noLatencies() {
 /**
  * @param {Steps} steps  Changed.
  * @param {number[]} pairs  Of a step and a count.
- * @param {1|-1} sign
+ * @param {1 | -1} sign
  */
 export function addPairs(steps, pairs, sign) {
   for (let at = 0; at + 1 < pairs.length; at += 2) if (steps[pairs[at]] !== undefined) steps[pairs[at]] += sign * pairs[at + 1];
 }
 
-/** @param {number} step @returns {number}  The longest that belongs to it, in ms. */
+/**
+ * @param {number} step
+ * @returns {number}  The longest that belongs to it, in ms.
+ */
 export function endOf(step) {
   return FIRST_STEP_MS * 2 ** (step / STEPS_PER_DOUBLING);
 }
@@ -28,14 +31,17 @@ export function endOf(step) {
 /**
  * @param {Steps} steps
  * @param {number[]} shares  From 0 to 1.
- * @returns {(number|null)[]}  In ms. Null: there is none.
+ * @returns {(number | null)[]}  In ms. Null: there is none.
  */
 export function percentiles(steps, shares) {
   const total = steps.reduce((sum, count) => sum + count, 0);
   return shares.map((share) => (total > 0 ? percentile(steps, share * total) : null));
 }
 
-/** @param {Steps} steps @param {number} rank */
+/**
+ * @param {Steps} steps
+ * @param {number} rank
+ */
 function percentile(steps, rank) {
   let below = 0;
   for (const [step, count] of steps.entries()) {

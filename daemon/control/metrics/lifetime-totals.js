@@ -5,7 +5,10 @@ import { addPairs, LATENCY_STEPS, noLatencies } from './latency.js';
 /** @import { Instance, World } from '../state/registry.js' */
 /** @import { Memory } from '../state/slot-history.js' */
 
-/** What an agent tells of HTTP: sums since its process began. @typedef {{requests: number, active: number, aborted: number, upgrades: number, responses: number[], durationMs: number, latency: number[]}} HttpReport */
+/**
+ * What an agent tells of HTTP: sums since its process began.
+ * @typedef {{ requests: number, active: number, aborted: number, upgrades: number, responses: number[], durationMs: number, latency: number[] }} HttpReport
+ */
 
 /**
  * What the instances of a slot served that are gone. It is a part of the note about the slot, so that sums outlive them and control.
@@ -38,18 +41,21 @@ export function keepServed(memory, instanceId, report) {
 }
 
 /**
- * @param {Served|null} served
+ * @param {Served | null} served
  * @param {HttpReport[]} reports
  */
 export function sumOf(served, reports) {
   const all = [...(served ? [served] : []), ...reports];
-  const sum = (/** @type {'requests'|'aborted'|'upgrades'|'durationMs'} */ key) => all.reduce((total, one) => total + one[key], 0);
+  const sum = (/** @type {'requests' | 'aborted' | 'upgrades' | 'durationMs'} */ key) => all.reduce((total, one) => total + one[key], 0);
   const latency = noLatencies();
   for (const one of all) addPairs(latency, one.latency, 1);
   return { requests: sum('requests'), aborted: sum('aborted'), upgrades: sum('upgrades'), durationMs: sum('durationMs'), responses: [0, 1, 2, 3, 4].map((at) => all.reduce((total, one) => total + (one.responses[at] ?? 0), 0)), latency };
 }
 
-/** @param {ReturnType<typeof sumOf>} sum @returns {HttpTotals} */
+/**
+ * @param {ReturnType<typeof sumOf>} sum
+ * @returns {HttpTotals}
+ */
 export function totalsOf({ requests, aborted, upgrades, responses, durationMs }) {
   return { requests, aborted, upgrades, responses: { '1xx': responses[0], '2xx': responses[1], '3xx': responses[2], '4xx': responses[3], '5xx': responses[4] }, durationMs };
 }
@@ -57,7 +63,7 @@ export function totalsOf({ requests, aborted, upgrades, responses, durationMs })
 /**
  * It comes from a process of the user's: whatever is no number is none.
  * @param {any} given
- * @returns {HttpReport|null}
+ * @returns {HttpReport | null}
  */
 export function readHttp(given) {
   if (typeof given !== 'object' || given === null) return null;
@@ -75,12 +81,15 @@ function pairsOf(steps) {
   return steps.flatMap((count, step) => (count > 0 ? [step, count] : []));
 }
 
-/** CPU that the instances of a slot used that are gone. `from`: of which the keeper may still tell. @typedef {{from: string[], ms: number}} Spent */
+/**
+ * CPU that the instances of a slot used that are gone. `from`: of which the keeper may still tell.
+ * @typedef {{ from: string[], ms: number }} Spent
+ */
 
 /**
  * An instance is gone: what it used stays. Once for each instance, however often it is told.
  * @param {Memory} memory
- * @param {Pick<Instance, 'instanceId'|'cpuMs'>} instance
+ * @param {Pick<Instance, 'instanceId' | 'cpuMs'>} instance
  * @param {any} report  The last one of its agent, which knows more than the last look from outside; null where there was none.
  */
 export function keepSpent(memory, { instanceId, cpuMs = 0 }, report) {

@@ -6,15 +6,26 @@ import { createReports, gaugesOf, ratesOf, recentLatencies } from './reports.js'
 import { createSampler } from './usage.js';
 import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
 
-/** @import { HostSample, MetricsHistory, MetricsSample, SeriesName, WorkerSample } from '../../../lib/shared/metrics.js' */
+/** @import { HostSample, MetricsHistory, MetricsSample } from '../../../lib/shared/metrics.js' */
+/** @import { SeriesName, WorkerSample } from '../../../lib/shared/metrics.js' */
+/** @import { Told } from '../app-channel/messages.js' */
+/** @import { Control } from '../control.js' */
+/** @import { Clock } from '../host/clock.js' */
+/** @import { Journal } from '../logs/manager-log.js' */
 /** @import { ReadPrivateMemory } from './host.js' */
 /** @import { Track } from './reports.js' */
 /** @import { ReadUsage, Usage } from './usage.js' */
 
-/** @typedef {{ids?: number[], detail?: boolean}} NowOptions  `ids`: of slots; default: all. `detail`: private memory, too. */
-/** @typedef {{ids?: number[], series: SeriesName[], stepMs: 1000|10000, points: number, of: 'workers'|'apps'|'both'|'host'}} HistoryOptions */
+/**
+ * @typedef {{ ids?: number[], detail?: boolean }} NowOptions  `ids`: of slots; default: all. `detail`: private memory, too.
+ */
+/**
+ * @typedef {{ ids?: number[], series: SeriesName[], stepMs: 1000 | 10000, points: number, of: 'workers' | 'apps' | 'both' | 'host' }} HistoryOptions
+ */
 
-/** @typedef {{sample: MetricsSample, latencies: Map<number, {steps: number[], durationMs: number}>}} Exported  `latencies`: by slot id, ever. */
+/**
+ * @typedef {{ sample: MetricsSample, latencies: Map<number, { steps: number[], durationMs: number }> }} Exported  `latencies`: by slot id, ever.
+ */
 
 /**
  * What everything uses and does, now and before.
@@ -30,13 +41,13 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
 
 /**
  * @param {object} o
- * @param {Pick<import('../control.js').Control, 'world'|'keeper'|'askKeeper'>} o.control
- * @param {import('../host/clock.js').Clock} o.clock
+ * @param {Pick<Control, 'world' | 'keeper' | 'askKeeper'>} o.control
+ * @param {Clock} o.clock
  * @param {ReadUsage} o.read
  * @param {() => HostSample} o.readHost
  * @param {ReadPrivateMemory} o.privateMemory
- * @param {() => Promise<Map<string, import('../app-channel/messages.js').Told>>} o.told  What apps tell of themselves, by instance.
- * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {() => Promise<Map<string, Told>>} o.told  What apps tell of themselves, by instance.
+ * @param {Journal} o.journal
  * @param {() => void} o.onTick
  * @returns {Metrics}
  */
@@ -149,7 +160,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
  * @param {Usage[]} usages
  * @param {Track[]} tracks
  * @param {number} nowMs
- * @returns {(number|null)[]}
+ * @returns {(number | null)[]}
  */
 function valuesOf(usages, tracks, nowMs) {
   const sum = (/** @type {number[]} */ values) => values.reduce((total, value) => total + value, 0);

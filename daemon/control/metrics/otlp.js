@@ -25,7 +25,10 @@ export function otlpOf(families, { version, atMs }) {
   };
 }
 
-/** @param {Family} family @param {{timeUnixNano: string}} times */
+/**
+ * @param {Family} family
+ * @param {{ timeUnixNano: string }} times
+ */
 function dataOf({ type, points }, times) {
   const dataPoints = points.map((point) => ({ attributes: attributesOf(point.labels), ...times, ...valueOf(point) }));
   if (type === 'gauge') return { gauge: { dataPoints } };
@@ -60,7 +63,7 @@ const AGAIN = new Set([429, 502, 503, 504]);
 /**
  * @typedef {object} OtlpSender
  * @property {(body: string) => Promise<void>} send  With what waits, oldest first. Never rejects.
- * @property {() => string|null} problem  Why the last one did not arrive.
+ * @property {() => string | null} problem  Why the last one did not arrive.
  * @property {() => number} lost  That will not be sent again.
  * @property {() => void} close
  */
@@ -74,12 +77,15 @@ export function createOtlpSender(url, ask = fetch) {
   /** @type {string[]} */
   const queue = [];
   const closed = new AbortController();
-  /** @type {string|null} */
+  /** @type {string | null} */
   let problem = null;
   let lost = 0;
   let isSending = false;
 
-  /** @param {string} body @returns {Promise<boolean>}  Whether it is done with, one way or the other. */
+  /**
+   * @param {string} body
+   * @returns {Promise<boolean>}  Whether it is done with, one way or the other.
+   */
   async function post(body) {
     try {
       const response = await ask(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, redirect: 'error', signal: AbortSignal.any([closed.signal, AbortSignal.timeout(TIMEOUT_MS)]) });
@@ -90,7 +96,7 @@ export function createOtlpSender(url, ask = fetch) {
       lost += 1;
       return true;
     } catch (error) {
-      const { name, message, cause } = /** @type {Error & {cause?: {code?: string}}} */ (error);
+      const { name, message, cause } = /** @type {Error & { cause?: { code?: string } }} */ (error);
       problem = name === 'TimeoutError' ? `it did not answer within ${TIMEOUT_MS / 1000} s` : `it cannot be reached (${cause?.code ?? message})`;
       return false;
     }

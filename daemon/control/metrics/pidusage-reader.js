@@ -15,7 +15,7 @@ const GONE = ['ENOENT', 'ESRCH'];
 /**
  * Reads single processes, all in one call; one that is gone is missing. Calls must not overlap: pidusage would open a new process twice, and close it once.
  * @param {object} [o]
- * @param {(pids: number[]) => Promise<Record<string, Status|undefined>>} [o.stat]
+ * @param {(pids: number[]) => Promise<Record<string, Status | undefined>>} [o.stat]
  * @param {() => number} [o.nowMono]
  * @returns {(pids: number[]) => Promise<Map<number, Reading>>}
  */

@@ -2,6 +2,7 @@ import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { isIP } from 'node:net';
 
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Family, Point } from './families.js' */
 
@@ -28,7 +29,11 @@ export function expose(families, isOpenMetrics) {
   return `${[...lines, ...(isOpenMetrics ? ['# EOF'] : [])].join('\n')}\n`;
 }
 
-/** @param {Family} family @param {Point} point @returns {string[]} */
+/**
+ * @param {Family} family
+ * @param {Point} point
+ * @returns {string[]}
+ */
 function samplesOf({ name, type }, point) {
   if ('value' in point) return [`${type === 'counter' ? `${name}_total` : name}${labelText(point.labels)} ${prometheusNumber(point.value)}`];
   let below = 0;
@@ -45,13 +50,19 @@ function labelText(labels) {
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
-/** @param {string} help @param {boolean} isOpenMetrics */
+/**
+ * @param {string} help
+ * @param {boolean} isOpenMetrics
+ */
 function escapeHelp(help, isOpenMetrics) {
   const text = help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n');
   return isOpenMetrics ? text.replace(/"/g, '\\"') : text;
 }
 
-/** In OpenMetrics bounds are floats: 1.0. @param {number} value */
+/**
+ * In OpenMetrics bounds are floats: 1.0.
+ * @param {number} value
+ */
 function prometheusNumber(value) {
   return Number.isFinite(value) ? String(value) : value > 0 ? '+Inf' : 'NaN';
 }
@@ -61,7 +72,7 @@ const REQUEST_MS = 5_000;
 
 /**
  * Serves /metrics.
- * @param {Exclude<ListenTarget, {kind: 'none'}>} target
+ * @param {Exclude<ListenTarget, { kind: 'none' }>} target
  * @param {() => Promise<Family[]>} collect
  * @returns {Promise<() => Promise<void>>}  What ends it. Rejects with what the system says.
  */
@@ -84,8 +95,8 @@ export async function serveMetrics(target, collect) {
 }
 
 /**
- * @param {import('node:http').IncomingMessage} request
- * @param {import('node:http').ServerResponse} response
+ * @param {IncomingMessage} request
+ * @param {ServerResponse} response
  * @param {() => Promise<Family[]>} collect
  */
 async function answer(request, response, collect) {
@@ -97,26 +108,41 @@ async function answer(request, response, collect) {
   return say(response, 200, request.method === 'HEAD' ? '' : text, { 'content-type': isOpenMetrics ? OPENMETRICS_TYPE : TEXT_TYPE });
 }
 
-/** A page in a browser may have its own name point here, and would then be let in. @param {string|undefined} host */
+/**
+ * A page in a browser may have its own name point here, and would then be let in.
+ * @param {string | undefined} host
+ */
 function isMeantForUs(host) {
   const name = (host ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   return name === '' || name === 'localhost' || isIP(name) > 0;
 }
 
-/** @param {import('node:http').ServerResponse} response @param {number} status @param {string} text @param {Record<string, string>} [headers] */
+/**
+ * @param {ServerResponse} response
+ * @param {number} status
+ * @param {string} text
+ * @param {Record<string, string>} [headers]
+ */
 function say(response, status, text, headers = {}) {
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(text), ...headers });
   response.end(text);
 }
 
-/** @param {string} path @returns {string}  Where to bind: the name is taken over in one step from whoever had it before. */
+/**
+ * @param {string} path
+ * @returns {string}  Where to bind: the name is taken over in one step from whoever had it before.
+ */
 function checkPath(path) {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there && !there.isSocket()) throw Object.assign(new Error(`${path} is there and is no socket`), { code: 'EEXIST' });
   return `${path}.${process.pid}`;
 }
 
-/** @param {string} bound @param {string} path @returns {number}  Its inode. */
+/**
+ * @param {string} bound
+ * @param {string} path
+ * @returns {number}  Its inode.
+ */
 function putInPlace(bound, path) {
   chmodSync(bound, 0o600);
   renameSync(bound, path);

@@ -17,13 +17,13 @@ import { number, readHttp } from './lifetime-totals.js';
  * @property {number} gcMs
  * @property {number} handles
  * @property {number} connections
- * @property {HttpReport|null} http
+ * @property {HttpReport | null} http
  */
 
 /**
  * @typedef {object} Track  Of one instance.
  * @property {Report} last
- * @property {Report|null} before
+ * @property {Report | null} before
  * @property {number} seenAtMs  When the last one was new.
  * @property {Report[]} recent  Oldest first, the last one included: as far apart as latencies are looked at.
  */
@@ -56,7 +56,10 @@ export function createReports() {
         tracks.set(instanceId, { last, before: track?.last ?? null, seenAtMs: nowMs, recent: [...(track?.recent ?? []), last].slice(-RECENT - 1) });
       }
     },
-    /** @param {string} instanceId @returns {Track|null} */
+    /**
+     * @param {string} instanceId
+     * @returns {Track | null}
+     */
     of: (instanceId) => tracks.get(instanceId) ?? null,
   };
 }
@@ -86,10 +89,13 @@ export function gaugesOf({ last, before, seenAtMs }, nowMs) {
   };
 }
 
-/** @param {Track} track @param {number} nowMs */
+/**
+ * @param {Track} track
+ * @param {number} nowMs
+ */
 export function ratesOf({ last, before, seenAtMs }, nowMs) {
   if (isLate(ageOf(last, seenAtMs, nowMs))) return { requestsPerS: 0, errorsPerS: 0 };
-  const errors = (/** @type {Report|null} */ report) => report?.http?.responses[4] ?? 0;
+  const errors = (/** @type {Report | null} */ report) => report?.http?.responses[4] ?? 0;
   return { requestsPerS: rate(last.http?.requests ?? 0, before?.http?.requests ?? 0, last, before), errorsPerS: rate(errors(last), errors(before), last, before) };
 }
 
@@ -106,7 +112,12 @@ export function recentLatencies(tracks, reports = RECENT) {
   return steps;
 }
 
-/** What was promised for later does not count: one that has nothing to tell is silent for longer. @param {Report} last @param {number} seenAtMs @param {number} nowMs */
+/**
+ * What was promised for later does not count: one that has nothing to tell is silent for longer.
+ * @param {Report} last
+ * @param {number} seenAtMs
+ * @param {number} nowMs
+ */
 function ageOf({ nextMs }, seenAtMs, nowMs) {
   return Math.max(0, nowMs - seenAtMs - (nextMs - REPORT_MS));
 }
@@ -116,14 +127,22 @@ function isLate(ageMs) {
   return ageMs > REPORT_MS + LATE_MS;
 }
 
-/** @param {number} now @param {number} then @param {Report} last @param {Report|null} before */
+/**
+ * @param {number} now
+ * @param {number} then
+ * @param {Report} last
+ * @param {Report | null} before
+ */
 function rate(now, then, last, before) {
   // The first report comes a second after the beginning of the process's own clock, more or less.
   const ms = last.atMono - (before?.atMono ?? 0);
   return ms > 0 ? Math.max(0, Math.round(((now - then) * 100_000) / ms) / 100) : 0;
 }
 
-/** @param {any} given @returns {Report} */
+/**
+ * @param {any} given
+ * @returns {Report}
+ */
 function readReport(given) {
   const [p50, p99, max] = Array.isArray(given?.delayMs) ? given.delayMs.map(number) : [];
   return {

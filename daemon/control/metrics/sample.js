@@ -4,28 +4,36 @@ import { percentiles } from './latency.js';
 import { gaugesOf, ratesOf, recentLatencies } from './reports.js';
 import { spentBySlot, sumOf, totalsOf } from './lifetime-totals.js';
 
-/** @import { AppSample, CommonSample, HttpSample, WorkerSample } from '../../../lib/shared/metrics.js' */
+/** @import { AppSample, CommonSample, HttpSample } from '../../../lib/shared/metrics.js' */
+/** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { AppWish, SlotWish } from '../state/desired.js' */
 /** @import { World } from '../state/registry.js' */
-/** @import { Track } from './reports.js' */
 /** @import { HttpReport, Served } from './lifetime-totals.js' */
+/** @import { Track } from './reports.js' */
 /** @import { Usage } from './usage.js' */
 
 /**
  * @typedef {object} Sources
  * @property {(pid: number) => Usage} usageOf
- * @property {(instanceId: string) => Track|null} trackOf
+ * @property {(instanceId: string) => Track | null} trackOf
  * @property {number} nowMs
  */
 
 const SHARES = [0.5, 0.95, 0.99];
 
-/** @type {ReturnType<typeof gaugesOf> | {[K in keyof ReturnType<typeof gaugesOf>]: null}} */
+/** @type {ReturnType<typeof gaugesOf> | { [K in keyof ReturnType<typeof gaugesOf>]: null }} */
 const NO_GAUGES = { heapUsedBytes: null, heapLimitBytes: null, externalBytes: null, elu: null, delayP50Ms: null, delayP99Ms: null, delayMaxMs: null, gcMsPerS: null, handles: null, connections: null, reportAgeMs: null };
 
-/** All that counts in a slot: what serves in it, what leaves it, and what is gone. @typedef {{tracks: Track[], served: Served|null}} Standing */
+/**
+ * All that counts in a slot: what serves in it, what leaves it, and what is gone.
+ * @typedef {{ tracks: Track[], served: Served | null }} Standing
+ */
 
-/** @param {World} world @param {Sources['trackOf']} trackOf @returns {Map<number, Track[]>}  By slot id. */
+/**
+ * @param {World} world
+ * @param {Sources['trackOf']} trackOf
+ * @returns {Map<number, Track[]>}  By slot id.
+ */
 export function tracksBySlot(world, trackOf) {
   /** @type {Map<number, Track[]>} */
   const found = new Map();
@@ -38,9 +46,9 @@ export function tracksBySlot(world, trackOf) {
 
 /**
  * @param {World} world
- * @param {(slot: {app: AppWish, wish: SlotWish}) => boolean} isMeant
+ * @param {(slot: { app: AppWish, wish: SlotWish }) => boolean} isMeant
  * @param {Sources} sources
- * @returns {{workers: WorkerSample[], apps: AppSample[]}}
+ * @returns {{ workers: WorkerSample[], apps: AppSample[] }}
  */
 export function samplesOf(world, isMeant, sources) {
   const overview = overviewOf(world);
@@ -140,7 +148,7 @@ function appOf({ spec }, workers, standings, nowMs) {
 /**
  * @param {Standing[]} standings
  * @param {number} nowMs
- * @returns {HttpSample|null}
+ * @returns {HttpSample | null}
  */
 export function httpOf(standings, nowMs) {
   const tracks = standings.flatMap((standing) => standing.tracks);
@@ -162,7 +170,10 @@ export function httpOf(standings, nowMs) {
   };
 }
 
-/** @param {Served} served @returns {HttpReport} */
+/**
+ * @param {Served} served
+ * @returns {HttpReport}
+ */
 function asReport(served) {
   return { ...served, active: 0 };
 }
@@ -171,7 +182,7 @@ function asReport(served) {
  * Of every slot that has answered anything.
  * @param {World} world
  * @param {Sources['trackOf']} trackOf
- * @returns {Map<number, {steps: number[], durationMs: number}>}
+ * @returns {Map<number, { steps: number[], durationMs: number }>}
  */
 export function latenciesOf(world, trackOf) {
   const tracks = tracksBySlot(world, trackOf);

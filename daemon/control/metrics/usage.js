@@ -1,15 +1,24 @@
 import { countFds, createProcTreeReader } from '../host/processes.js';
 import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 
-/** @typedef {{cpu: number, memoryBytes: number, processes: number, fds: number|null, cpuMs?: number}} Usage  `cpu`: percent of one core since it was last read. `cpuMs`: used since it began; missing where nothing has been read. */
+/**
+ * @typedef {{ cpu: number, memoryBytes: number, processes: number, fds: number | null, cpuMs?: number }} Usage  `cpu`: percent of one core since it was last read. `cpuMs`: used since it began; missing where nothing has been read.
+ */
 
-/** @typedef {{pid: number, isTree: boolean}} Wanted  `isTree`: with everything below it. */
+/** @typedef {{ pid: number, isTree: boolean }} Wanted  `isTree`: with everything below it. */
 
-/** What belongs to each of these pids; one that is gone is missing. @typedef {(wanted: Wanted[]) => Promise<Map<number, Usage>>} ReadUsage */
+/**
+ * What belongs to each of these pids; one that is gone is missing.
+ * @typedef {(wanted: Wanted[]) => Promise<Map<number, Usage>>} ReadUsage
+ */
 
-/** @typedef {{start: string, cpuMs: number, ageMs: number, memoryBytes: number, processes: number}} Reading  `start`: with the pid it is an identity; empty if the source does not report it. */
+/**
+ * @typedef {{ start: string, cpuMs: number, ageMs: number, memoryBytes: number, processes: number }} Reading  `start`: with the pid it is an identity; empty if the source does not report it.
+ */
 
-/** @typedef {{start: string, cpuMs: number, mostMs: number, atMono: number, fds: number|null, reads: number}} Before */
+/**
+ * @typedef {{ start: string, cpuMs: number, mostMs: number, atMono: number, fds: number | null, reads: number }} Before
+ */
 
 /** Descriptors are counted at every tenth look. */
 const FDS_EVERY = 10;
@@ -18,7 +27,7 @@ const FDS_EVERY = 10;
  * Single processes are read by pidusage; trees, with the children that have ended, from /proc. Calls must not overlap.
  * @param {object} [o]
  * @param {ReturnType<typeof createPidusageReader>} [o.readPids]
- * @param {ReturnType<typeof createProcTreeReader>|null} [o.readTrees]  Null: a tree is its root alone.
+ * @param {ReturnType<typeof createProcTreeReader> | null} [o.readTrees]  Null: a tree is its root alone.
  * @param {() => number} [o.nowMono]
  * @returns {ReadUsage}
  */
@@ -26,7 +35,10 @@ export function createUsageReader({ readPids = createPidusageReader(), readTrees
   /** @type {Map<number, Before>} */
   const befores = new Map();
 
-  /** @param {[number, Reading]} read @returns {[number, Usage]} */
+  /**
+   * @param {[number, Reading]} read
+   * @returns {[number, Usage]}
+   */
   function usageOf([pid, { start, cpuMs, ageMs, memoryBytes, processes }]) {
     const known = befores.get(pid);
     const before = known?.start === start ? known : null;
@@ -53,7 +65,10 @@ export function createUsageReader({ readPids = createPidusageReader(), readTrees
   };
 }
 
-/** @param {number} cpuMs @param {number} ms */
+/**
+ * @param {number} cpuMs
+ * @param {number} ms
+ */
 function percent(cpuMs, ms) {
   return ms > 0 ? Math.max(0, Math.round((cpuMs * 1000) / ms) / 10) : 0;
 }
@@ -81,7 +96,9 @@ export function createSampler({ read, wanted }) {
   let isReading = false;
   let turn = Promise.resolve();
 
-  /** @param {() => Promise<void>} one  When those before it are done. A process may end while it is read: the next tick is soon. */
+  /**
+   * @param {() => Promise<void>} one  When those before it are done. A process may end while it is read: the next tick is soon.
+   */
   function inTurn(one) {
     turn = turn.then(one).catch(() => {});
     return turn;

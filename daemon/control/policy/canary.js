@@ -49,7 +49,7 @@ function tryFirst(views, rollout) {
  * Beside a seat that serves; or, where there is no room for that, in a slot that nobody serves, and if all do in the place of one.
  * @param {View[]} views
  * @param {Wished['rollout']} rollout
- * @returns {{starts: View[], stops: SeatFact[]}}
+ * @returns {{ starts: View[], stops: SeatFact[] }}
  */
 function canaryIn(views, rollout) {
   const serving = views.filter((view) => view.old.some(isUp));

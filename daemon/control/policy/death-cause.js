@@ -3,10 +3,10 @@
 
 /**
  * @typedef {object} Circumstances
- * @property {number|null} code
- * @property {string|null} signal
- * @property {Asked|null} asked  Who wanted it to end.
- * @property {string|null} signalledBy  The command that sent it a signal.
+ * @property {number | null} code
+ * @property {string | null} signal
+ * @property {Asked | null} asked  Who wanted it to end.
+ * @property {string | null} signalledBy  The command that sent it a signal.
  * @property {boolean} isOrphan  Of a keeper that died: the next one cannot see how it ends.
  * @property {string[]} lastLines  Of stderr.
  * @property {() => boolean} hasOomKillGrown  Whether the kernel has killed something for memory lately. Asked only after a SIGKILL.
@@ -24,7 +24,7 @@ const ABORTED = 134;
 /**
  * Why an instance died.
  * @param {Circumstances} c
- * @returns {{cause: DeathCause, by: string|null}}
+ * @returns {{ cause: DeathCause, by: string | null }}
  */
 export function causeOf(c) {
   if (c.asked) return c.asked;
@@ -39,7 +39,7 @@ export function causeOf(c) {
 /**
  * A death in words that follow "instance 0 ".
  * @param {Death} death
- * @param {{listenTimeoutMs: number}|null} spec
+ * @param {{ listenTimeoutMs: number } | null} spec
  * @returns {string}
  */
 export function describeDeath(death, spec) {

@@ -1,5 +1,7 @@
 import { judgeExit } from './restart-policy.js';
 
+/** @import { Policy } from './restart-policy.js' */
+
 // The only place where the state of a seat changes. State says what is; `want` says what should be. They are never merged.
 //
 //            start             spawned, booted, ready or old enough
@@ -16,19 +18,21 @@ import { judgeExit } from './restart-policy.js';
 //                            (the first one only)  ^                                  | takeBack
 //                                                  +----------------------------------+
 
-/** @typedef {'down'|'starting'|'soaking'|'entering'|'up'|'parked'|'stopping'|'backoff'|'failed'} State */
+/**
+ * @typedef {'down' | 'starting' | 'soaking' | 'entering' | 'up' | 'parked' | 'stopping' | 'backoff' | 'failed'} State
+ */
 
 /**
  * Why a seat is being retired, and who asked.
  * @typedef {object} Asked
- * @property {'stop'|'restart'|'scale'|'delete'|'reload'|'orphan'|'boot-timeout'} cause
- * @property {string|null} by  Of a boot timeout: what was missing.
+ * @property {'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'orphan' | 'boot-timeout'} cause
+ * @property {string | null} by  Of a boot timeout: what was missing.
  */
 
 /**
  * @typedef {object} Life
  * @property {State} state
- * @property {Asked|null} asked  Only while stopping.
+ * @property {Asked | null} asked  Only while stopping.
  * @property {number} streak  Unstable exits in a row.
  * @property {number[]} unstableAtMs
  * @property {boolean} hasFailed  An attempt ended before the seat was up for the first time. A waiting `start` reports it.
@@ -71,7 +75,7 @@ import { judgeExit } from './restart-policy.js';
 
 /**
  * @typedef {object} Context
- * @property {import('./restart-policy.js').Policy} policy
+ * @property {Policy} policy
  * @property {boolean} isWanted  The slot should be up, in this seat's generation.
  * @property {Trial} trial
  * @property {number} nowMs
@@ -81,14 +85,14 @@ import { judgeExit } from './restart-policy.js';
  * How much a guarded rollout asks of an instance before connections come to it.
  * @typedef {object} Trial
  * @property {boolean} isOn  The first mistake is the last.
- * @property {'open'|'gated'|'canary'} door  canary: it has to live for a while and to answer before it is let in. gated: it is let in when it is ready.
- * @property {string|null} missing  What it has to do besides living. Null: nothing.
+ * @property {'open' | 'gated' | 'canary'} door  canary: it has to live for a while and to answer before it is let in. gated: it is let in when it is ready.
+ * @property {string | null} missing  What it has to do besides living. Null: nothing.
  * @property {boolean} isLoading  All that is missing is the end of its main module, which may have none: a loop at the top level of an ES module.
- * @property {number|null} startedAtMs
- * @property {number|null} bootedAtMs  Since when its age counts.
+ * @property {number | null} startedAtMs
+ * @property {number | null} bootedAtMs  Since when its age counts.
  */
 
-/** @typedef {{life: Life, effects: Effect[]}} Step */
+/** @typedef {{ life: Life, effects: Effect[] }} Step */
 /** @typedef {(life: Life, event: any, context: Context) => Step} Cell */
 
 export const STATES = /** @type {const} */ (['down', 'starting', 'soaking', 'entering', 'up', 'parked', 'stopping', 'backoff', 'failed']);
@@ -147,14 +151,20 @@ function spawn(life) {
   return { life: { ...life, state: 'starting' }, effects: [{ type: 'clearTimer' }, { type: 'spawn' }] };
 }
 
-/** The first deadline of an instance: to be ready, or, when it need not say so, the age at which it counts as up. @type {Cell} */
+/**
+ * The first deadline of an instance: to be ready, or, when it need not say so, the age at which it counts as up.
+ * @type {Cell}
+ */
 function setBootTimer(life, event, context) {
   const { trial, nowMs } = context;
   if (trial.missing === null) return age(life, event, context);
   return { life, effects: [{ type: 'setTimer', ms: leftOf(allowedToShow(context), event.startedAtMs, nowMs) }] };
 }
 
-/** How long it may take until nothing is missing, in ms; what loads is asked then. @param {Context} context */
+/**
+ * How long it may take until nothing is missing, in ms; what loads is asked then.
+ * @param {Context} context
+ */
 function allowedToShow({ policy, trial }) {
   return trial.isLoading ? policy.minUptimeMs : policy.listenTimeoutMs;
 }
@@ -221,7 +231,10 @@ function overdue(life, event, context) {
   return trial.isLoading ? ask(life, event, context) : expel(life, event, context);
 }
 
-/** Its main module may be a loop that never ends, and so it is up; or it has been loaded since it was asked. @type {Cell} */
+/**
+ * Its main module may be a loop that never ends, and so it is up; or it has been loaded since it was asked.
+ * @type {Cell}
+ */
 function turns(life, event, context) {
   return context.trial.isLoading ? letIn(life, event, context) : stay(life, event, context);
 }
@@ -243,7 +256,10 @@ function retire(life, event) {
   return { life: { ...life, state: 'stopping', asked }, effects: [{ type: 'clearTimer' }, { type: 'retire', asked, drain }] };
 }
 
-/** A second wish to stop takes the place of a boot timeout, after which the seat would come back. @type {Cell} */
+/**
+ * A second wish to stop takes the place of a boot timeout, after which the seat would come back.
+ * @type {Cell}
+ */
 function askAgain(life, event, context) {
   return life.asked?.cause === 'boot-timeout' ? retire(life, event, context) : stay(life, event, context);
 }
@@ -253,7 +269,10 @@ function rest(life) {
   return { life: { ...life, state: 'down', asked: null }, effects: [{ type: 'clearTimer' }] };
 }
 
-/** The wish to stop came while the process was being created, when the keeper could not yet be asked to end it. @type {Cell} */
+/**
+ * The wish to stop came while the process was being created, when the keeper could not yet be asked to end it.
+ * @type {Cell}
+ */
 function retireAtLast(life) {
   const asked = /** @type {Asked} */ (life.asked);
   return { life, effects: [{ type: 'retire', asked, drain: 'finish' }] };
@@ -275,7 +294,7 @@ function crashed(life, event, context) {
 
 /**
  * @param {Life} life
- * @param {{code: number|null, isUnstable: boolean, wasUp: boolean}} exit
+ * @param {{ code: number | null, isUnstable: boolean, wasUp: boolean }} exit
  * @param {Context} context
  * @returns {Step}
  */

@@ -1,21 +1,25 @@
 import { replaceGuarded } from './canary.js';
 import { clearFirst, isUp, mayStop, replace } from './replace.js';
 
+/** @import { State } from './lifecycle.js' */
+
 /**
  * What is wanted of one app.
  * @typedef {object} Wished
  * @property {WishedSlot[]} slots
- * @property {{maxSurge: number, maxUnavailable: number, isGuarded?: boolean, isClearedFirst?: boolean, windowMs?: number}} rollout
+ * @property {{ maxSurge: number, maxUnavailable: number, isGuarded?: boolean, isClearedFirst?: boolean, windowMs?: number }} rollout
  */
 
-/** @typedef {{id: number, want: 'up'|'down', generation: number, former?: {want: 'up'|'down'|'new', generation: number}}} WishedSlot */
+/**
+ * @typedef {{ id: number, want: 'up' | 'down', generation: number, former?: { want: 'up' | 'down' | 'new', generation: number } }} WishedSlot
+ */
 
 /**
  * What there is: every seat of the app that is not down.
  * @typedef {object} SeatFact
  * @property {number} id  Of its slot.
  * @property {number} generation
- * @property {Exclude<import('./lifecycle.js').State, 'down'>} state
+ * @property {Exclude<State, 'down'>} state
  * @property {boolean} hasFailed  It has crashed before it was up.
  * @property {boolean} isClosing  It is stopping and takes the app's listening sockets with it (stop, delete).
  * @property {boolean} comesBack  It is stopping only to be tried again (boot timeout).
@@ -28,8 +32,12 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  *   | {do: 'takeBack', id: number, generation: number}} Action
  */
 
-/** @typedef {{id: number, generation: number, former: WishedSlot['former'], current: SeatFact|null, old: SeatFact[]}} View  One slot that should be up. */
-/** @typedef {{stops: SeatFact[], starts: {id: number, generation: number}[], parks?: SeatFact[]}} Moves */
+/**
+ * @typedef {{ id: number, generation: number, former: WishedSlot['former'], current: SeatFact | null, old: SeatFact[] }} View  One slot that should be up.
+ */
+/**
+ * @typedef {{ stops: SeatFact[], starts: { id: number, generation: number }[], parks?: SeatFact[] }} Moves
+ */
 
 /**
  * The steps that bring what is closer to what is wanted. Pure and level-triggered: called again after every change, it goes on from wherever things stand.
@@ -98,11 +106,11 @@ function viewOf({ id, generation, former }, mine) {
 }
 
 /**
- * @template {'start'|'park'|'takeBack'} What
+ * @template {'start' | 'park' | 'takeBack'} What
  * @param {What} what
  */
 function actionOf(what) {
-  return (/** @type {{id: number, generation: number}} */ { id, generation }) => /** @type {Action} */ ({ do: what, id, generation });
+  return (/** @type {{ id: number, generation: number }} */ { id, generation }) => /** @type {Action} */ ({ do: what, id, generation });
 }
 
 /**

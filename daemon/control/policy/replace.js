@@ -1,3 +1,4 @@
+/** @import { State } from './lifecycle.js' */
 /** @import { Moves, SeatFact, View, Wished } from './plan.js' */
 
 /**
@@ -65,7 +66,7 @@ export function allowanceOf(views, { maxSurge, maxUnavailable }) {
   return Math.max(0, allowed - unavailable);
 }
 
-/** On the way up. @type {Set<import('./lifecycle.js').State>} */
+/** On the way up. @type {Set<State>} */
 export const COMING = new Set(['starting', 'soaking', 'entering']);
 
 /** @param {SeatFact} seat */

@@ -1,3 +1,5 @@
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+
 /** The longest pause between two attempts, in ms. */
 export const BACKOFF_MAX_MS = 15_000;
 
@@ -6,7 +8,7 @@ export const BUDGET_WINDOW_MS = 10 * 60_000;
 
 /**
  * The part of a spec that decides what follows an exit.
- * @typedef {Pick<import('../../../lib/shared/spec/spec.js').AppSpec,
+ * @typedef {Pick<AppSpec,
  *   'autorestart'|'maxRestarts'|'restartDelayMs'|'backoffMs'|'minUptimeMs'|'stopExitCodes'|'waitReady'|'listenTimeoutMs'>} Policy
  */
 
@@ -19,7 +21,7 @@ export const BUDGET_WINDOW_MS = 10 * 60_000;
 
 /**
  * @typedef {object} Verdict
- * @property {'done'|'again'|'failed'} what
+ * @property {'done' | 'again' | 'failed'} what
  * @property {number} delayMs  Until the next attempt; 0 for at once. Only for `again`.
  * @property {Record} record
  */
@@ -38,7 +40,7 @@ export function backoffMs(n, baseMs) {
  * What follows the end of an instance nobody asked to end.
  * @param {Policy} policy
  * @param {Record} record
- * @param {{isUnstable: boolean, code: number|null}} exit  `code` is null after a signal, which no exit code rule can match.
+ * @param {{ isUnstable: boolean, code: number | null }} exit  `code` is null after a signal, which no exit code rule can match.
  * @param {number} nowMs
  * @returns {Verdict}
  */

@@ -11,14 +11,16 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 
 /** @import { ChildFact } from '../keeper-link/link.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
-/** @import { Instance, Label, Seat } from '../state/registry.js' */
+/** @import { Asked } from '../policy/lifecycle.js' */
+/** @import { Instance, Label, Seat, World } from '../state/registry.js' */
+/** @import { Memory } from '../state/slot-history.js' */
 
 /**
  * Makes records of what runs already, as if control had been there all the time: called when control starts, and when a new keeper has taken over the
  * orphans of a dead one. What has happened meanwhile is then told as events, in `news`.
  * @param {Core} core
  * @param {ChildFact[]} children
- * @returns {{news: {event: 'exited'|'gone', instanceId: string, data: object}[], names: Set<string>}}
+ * @returns {{ news: { event: 'exited' | 'gone', instanceId: string, data: object }[], names: Set<string> }}
  */
 export function adopt(core, children) {
   const known = children.flatMap((fact) => instanceOf(core, fact) ?? []);
@@ -35,10 +37,10 @@ export function adopt(core, children) {
 /**
  * @param {Core} core
  * @param {ChildFact} fact
- * @returns {{instance: Instance, fact: ChildFact}|null}
+ * @returns {{ instance: Instance, fact: ChildFact } | null}
  */
 function instanceOf(core, fact) {
-  const written = /** @type {Label|null} */ (fact.label);
+  const written = /** @type {Label | null} */ (fact.label);
   if (core.world.instances.has(fact.instanceId) || typeof written?.id !== 'number') return null;
   // It may have been written before the app was renamed.
   const label = { ...written, name: findSlot(core.world, written.id)?.app.spec.name ?? written.name };
@@ -69,13 +71,13 @@ function isLost(core, id) {
   return memory.isStray;
 }
 
-/** @typedef {{seat: Seat, instance: Instance, fact: ChildFact, asked: import('../policy/lifecycle.js').Asked|null}} Seated */
+/** @typedef {{ seat: Seat, instance: Instance, fact: ChildFact, asked: Asked | null }} Seated */
 
 /**
  * @param {Core} core
  * @param {Instance} instance
  * @param {ChildFact} fact
- * @returns {Seated|null}  Null when it sits nowhere.
+ * @returns {Seated | null}  Null when it sits nowhere.
  */
 function seatInstance(core, instance, fact) {
   const { world } = core;
@@ -106,20 +108,24 @@ function seatInstance(core, instance, fact) {
 
 /**
  * Why an instance is being retired. A note without a retirement is the last act of a control that died between the two.
- * @param {import('../state/slot-history.js').Memory} memory
+ * @param {Memory} memory
  * @param {ChildFact} fact
  */
 function askedOf(memory, { instanceId, exit, isRetiring }) {
   return exit || isRetiring ? memory.asked[instanceId] ?? null : null;
 }
 
-/** Whether a newer generation takes its place, so that "orphan" is the reason of a rollout and not of a process too many. @param {Core} core @param {Instance} instance */
+/**
+ * Whether a newer generation takes its place, so that "orphan" is the reason of a rollout and not of a process too many.
+ * @param {Core} core
+ * @param {Instance} instance
+ */
 function isOld({ world }, { label }) {
   return findSlot(world, label.id)?.wish.generation !== label.generation;
 }
 
 /**
- * @param {import('../state/registry.js').World} world
+ * @param {World} world
  * @param {number} id
  * @param {number} generation
  */
@@ -128,7 +134,10 @@ function specFor(world, id, generation) {
   return app ? specOf(app, generation) : null;
 }
 
-/** @param {Core} core @param {Seated} seated */
+/**
+ * @param {Core} core
+ * @param {Seated} seated
+ */
 function settleIn(core, { seat, instance, fact, asked }) {
   if (asked || fact.isRetiring) {
     seat.life = { ...seat.life, state: 'stopping', asked: asked ?? { cause: 'stop', by: null } };
@@ -144,7 +153,7 @@ function settleIn(core, { seat, instance, fact, asked }) {
  * One that was started behind a gate and is not there any more has been let in: it has passed.
  * @param {Instance} instance
  * @param {ChildFact} fact
- * @returns {'starting'|'up'|'parked'}
+ * @returns {'starting' | 'up' | 'parked'}
  */
 function standingOf({ label }, { isParked, isGated }) {
   if (isParked) return 'parked';
@@ -162,7 +171,7 @@ function wasOldEnough({ spec }, { exit, startedAtMs, bootedAtMs = startedAtMs },
 
 /**
  * @param {ChildFact} fact
- * @returns {{event: 'exited'|'gone', instanceId: string, data: object}[]}
+ * @returns {{ event: 'exited' | 'gone', instanceId: string, data: object }[]}
  */
 function newsOf({ instanceId, exit, isGone, report }) {
   return [

@@ -13,13 +13,18 @@ const TICKS_PER_SECOND = 100;
  * @property {number} startedAtMs
  * @property {string} name  Of its app.
  * @property {number} id  Of its slot.
- * @property {string|null} outPipe
- * @property {string|null} errPipe
+ * @property {string | null} outPipe
+ * @property {string | null} errPipe
  */
 
-/** An instance this control has seen alive. @typedef {{instanceId: string, pid: number}} Known */
+/**
+ * An instance this control has seen alive.
+ * @typedef {{ instanceId: string, pid: number }} Known
+ */
 
-/** @typedef {{pid: number, ppid: number, startTicks: string, env: Map<string, string>}} Process */
+/**
+ * @typedef {{ pid: number, ppid: number, startTicks: string, env: Map<string, string> }} Process
+ */
 
 /**
  * Finds them by the marker every instance and all its children carry in their environment; a pid alone is no identity. The main process of an instance is
@@ -33,7 +38,7 @@ const TICKS_PER_SECOND = 100;
 export function findOrphans({ home, run, proc = '/proc' }) {
   const marked = list(proc).flatMap((pid) => readMarked(proc, pid, home) ?? []);
   const byPid = new Map(marked.map((process) => [process.pid, process]));
-  const marker = (/** @type {Process|undefined} */ process) => process?.env.get('NCLUST_INSTANCE');
+  const marker = (/** @type {Process | undefined} */ process) => process?.env.get('NCLUST_INSTANCE');
   const mains = marked.filter((process) => marker(byPid.get(process.ppid)) !== marker(process));
   const bootMs = readBootMs(proc);
   /** @type {Map<string, Orphan>} */
@@ -48,7 +53,7 @@ export function findOrphans({ home, run, proc = '/proc' }) {
 
 /**
  * @param {Process} process
- * @param {{instanceId: string, bootMs: number, run: string, proc: string}} o
+ * @param {{ instanceId: string, bootMs: number, run: string, proc: string }} o
  * @returns {Orphan}
  */
 function describe({ pid, startTicks, env }, { instanceId, bootMs, run, proc }) {
@@ -77,7 +82,7 @@ function list(proc) {
  * @param {string} proc
  * @param {number} pid
  * @param {string} home
- * @returns {Process|null}  Null when it carries no marker of this home, is a zombie, or is not ours to look at.
+ * @returns {Process | null}  Null when it carries no marker of this home, is a zombie, or is not ours to look at.
  */
 function readMarked(proc, pid, home) {
   try {

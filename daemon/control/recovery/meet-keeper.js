@@ -2,13 +2,13 @@ import { tell } from '../keeper-link/tell.js';
 import { noteKey, readNote, slotOfNote } from '../state/slot-history.js';
 import { takeOverOrphans } from './take-over-orphans.js';
 
+/** @import { ChildFact, Snapshot } from '../keeper-link/link.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
-/** @import { Snapshot } from '../keeper-link/link.js' */
 
 /**
  * The first conversation with a keeper: what does it know, and what does it have to be told. The records are empty afterwards, but for the past of the slots.
  * @param {Core} core  Its link leads to the keeper.
- * @returns {Promise<{snapshot: Snapshot, orphans: import('../keeper-link/link.js').ChildFact[]}>}  Rejects with KeeperLost.
+ * @returns {Promise<{ snapshot: Snapshot, orphans: ChildFact[] }>}  Rejects with KeeperLost.
  */
 export async function introduce(core) {
   const known = new Map(core.world.instances);

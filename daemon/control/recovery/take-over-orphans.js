@@ -5,10 +5,11 @@ import { renew } from '../state/changes.js';
 import { labelFor } from '../spawn/params.js';
 import { findSlot } from '../state/registry.js';
 
-/** @import { Core } from '../keeper-link/tell.js' */
 /** @import { ChildFact } from '../keeper-link/link.js' */
+/** @import { Core } from '../keeper-link/tell.js' */
+/** @import { AppWish } from '../state/desired.js' */
+/** @import { Instance, Label, World } from '../state/registry.js' */
 /** @import { Orphan } from './find-orphans.js' */
-/** @import { Instance, Label } from '../state/registry.js' */
 
 /** The note that says: this keeper's control has looked for orphans of an earlier one. */
 const SOUGHT = 'orphans-sought';
@@ -38,7 +39,7 @@ export async function takeOverOrphans(core, { notes, children, known }) {
 /**
  * @param {Core} core
  * @param {Orphan} orphan
- * @param {Instance|undefined} known
+ * @param {Instance | undefined} known
  * @param {number} nth
  * @returns {Label}
  */
@@ -63,7 +64,7 @@ function labelOf({ parts, world }, orphan, known, nth) {
 
 /**
  * An id may have been another app's, where the list was lost. One that was renamed has had any name since it began.
- * @param {import('../state/desired.js').AppWish} app
+ * @param {AppWish} app
  * @param {Orphan} orphan
  */
 function isOf({ spec, scope, createdAtMs }, { name, startedAtMs }) {
@@ -88,8 +89,8 @@ function replaceLater({ parts, world }, ids) {
 
 /**
  * A reload that was under way is begun again, guarded as it was: its new code may be bad.
- * @param {import('../state/registry.js').World} world
- * @param {import('../state/desired.js').AppWish} app
+ * @param {World} world
+ * @param {AppWish} app
  * @param {number[]} ids
  */
 function renewed(world, app, ids) {
@@ -106,8 +107,8 @@ function renewed(world, app, ids) {
  * @param {Core} core
  * @param {Orphan} orphan
  * @param {Label} label
- * @param {Instance|undefined} known
- * @returns {Promise<ChildFact|null>}  Null when it has died meanwhile.
+ * @param {Instance | undefined} known
+ * @returns {Promise<ChildFact | null>}  Null when it has died meanwhile.
  */
 async function take(core, orphan, label, known) {
   const { instanceId, pid, startTicks, startedAtMs, outPipe, errPipe } = orphan;

@@ -3,8 +3,8 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { findSlot, hasProcess, memoryOf, occupiedSlots, seatsOfSlot } from '../state/registry.js';
 
-/** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
-/** @import { AppWish } from '../state/desired.js' */
+/** @import { NotUp, PlanItem } from '../../../lib/shared/wire/protocol.js' */
+/** @import { AppWish, SlotWish } from '../state/desired.js' */
 /** @import { World } from '../state/registry.js' */
 
 /**
@@ -13,14 +13,17 @@ import { findSlot, hasProcess, memoryOf, occupiedSlots, seatsOfSlot } from '../s
  * @typedef {object} Receipt
  * @property {string} token
  * @property {string} method
- * @property {{id: number, generation: number}[]} up
+ * @property {{ id: number, generation: number }[]} up
  * @property {number[]} gone
- * @property {{id: number, name: string, slot: number}[]} about  The slots to show in the answer.
+ * @property {{ id: number, name: string, slot: number }[]} about  The slots to show in the answer.
  * @property {string} [root]  Of an update: the installation that was asked for.
- * @property {import('../../../lib/shared/wire/protocol.js').PlanItem[]} [plan]  Of an apply: what it set out to do.
+ * @property {PlanItem[]} [plan]  Of an apply: what it set out to do.
  */
 
-/** `failure` when a rollout did not come about. @typedef {{state: 'pending'} | {state: 'done'} | {state: 'failed', notUp: NotUp[], failed?: AppWish}} Outcome */
+/**
+ * `failure` when a rollout did not come about.
+ * @typedef {{ state: 'pending' } | { state: 'done' } | { state: 'failed', notUp: NotUp[], failed?: AppWish }} Outcome
+ */
 
 /** Receipts kept. A client sends again within seconds. */
 export const RECEIPTS_KEPT = 200;
@@ -64,7 +67,7 @@ function asAsked(notUp, about) {
  * @param {World} world
  * @param {number} id
  * @param {number} generation
- * @returns {AppWish|null}
+ * @returns {AppWish | null}
  */
 function haltedApp(world, id, generation) {
   const found = findSlot(world, id);
@@ -86,7 +89,7 @@ function isAtRest(world, { slots }) {
 /**
  * The seat that is wanted, or the one before it: where a restart has failed in another slot, this one has not been begun, and goes on as it was.
  * @param {World} world
- * @param {import('../state/desired.js').SlotWish} wish
+ * @param {SlotWish} wish
  */
 function standing(world, { id, generation }) {
   return seatsOfSlot(world, id).filter((seat) => seat.generation <= generation).at(-1);
@@ -121,7 +124,7 @@ function slotOutcome(world, id, generation, method) {
  * A reload is over when the old ones are gone: parked until the rollback window closes, or with their last clients. An update of the manager replaces only
  * the processes of a keeper that made way.
  * @param {World} world
- * @param {import('../state/desired.js').SlotWish} wish
+ * @param {SlotWish} wish
  * @param {string} method
  */
 function isReplacing(world, { id, former }, method) {

@@ -6,6 +6,7 @@ import { outcomeOf } from './outcome.js';
 /** @import { Progress, Waiting, WaitingPhase } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Client } from '../api/connection.js' */
 /** @import { Desk } from '../api/methods.js' */
+/** @import { Cancel } from '../host/clock.js' */
 /** @import { State } from '../policy/lifecycle.js' */
 /** @import { Seat, World } from '../state/registry.js' */
 /** @import { Receipt } from './outcome.js' */
@@ -35,7 +36,7 @@ function progressOf(world, receipt, nowMs) {
  * @param {World} world
  * @param {Seat} seat
  * @param {number} nowMs
- * @returns {Waiting|null}  Null for one that waits for nothing.
+ * @returns {Waiting | null}  Null for one that waits for nothing.
  */
 function waitOf(world, seat, nowMs) {
   const phase = PHASES[seat.life.state];
@@ -61,12 +62,12 @@ const EVERY_MS = 100;
  * @param {Desk} desk
  * @param {Receipt} receipt
  * @param {Client} client
- * @returns {{look: () => void, close: () => void}}
+ * @returns {{ look: () => void, close: () => void }}
  */
 export function createTeller({ control, parts }, receipt, client) {
-  /** @type {Progress|null} */
+  /** @type {Progress | null} */
   let told = null;
-  /** @type {import('../host/clock.js').Cancel|null} */
+  /** @type {Cancel | null} */
   let cancel = null;
   let hasNews = false;
 

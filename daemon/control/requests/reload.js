@@ -10,11 +10,14 @@ import { isBeside, isServing } from '../state/registry.js';
 import { renaming } from '../state/rename.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { Desk, MethodBody } from '../api/methods.js' */
 /** @import { AppWish, Change, Desired } from '../state/desired.js' */
 /** @import { Receipt } from './outcome.js' */
-/** @import { Desk, MethodBody } from '../api/methods.js' */
 
-/** Replacing what serves without an interruption. @satisfies {Record<string, MethodBody>} */
+/**
+ * Replacing what serves without an interruption.
+ * @satisfies {Record<string, MethodBody>}
+ */
 export const reloading = {
   /** @type {MethodBody} */
   async reload(desk, params, client) {
@@ -57,7 +60,7 @@ export async function beginReload(desk, { token, by, choose, change, name }) {
  * @param {Desk['control']} control
  * @param {Desired} desired
  * @param {number[]} ids
- * @param {{change: (spec: AppSpec) => AppSpec, by: string}} o
+ * @param {{ change: (spec: AppSpec) => AppSpec, by: string }} o
  * @returns {Change}
  */
 function reloaded({ world, keeper }, desired, ids, { change, by }) {

@@ -2,10 +2,12 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { reloadError } from '../rollout/reload-error.js';
 import { notUpError, outcomeOf } from './outcome.js';
 
-/** @import { Receipt } from './outcome.js' */
 /** @import { World } from '../state/registry.js' */
+/** @import { Receipt } from './outcome.js' */
 
-/** @typedef {{receipt: Receipt, onLook: () => void, resolve: () => void, reject: (error: Error) => void}} Waiter */
+/**
+ * @typedef {{ receipt: Receipt, onLook: () => void, resolve: () => void, reject: (error: Error) => void }} Waiter
+ */
 
 /**
  * Requests whose outcome is waited for.

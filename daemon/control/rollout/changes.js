@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { changeApps, settled, specOf, withSlots } from '../state/desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { AppWish, Change, Desired, Failure, Former, Rollout, SlotWish } from '../state/desired.js' */
+/** @import { AppWish, Change, Desired, Failure, Former, Rollout } from '../state/desired.js' */
+/** @import { SlotWish } from '../state/desired.js' */
 
 // The wishes of a guarded rollout. Slots get a new generation and keep a note of what they were; when an instance fails, the note is what is wanted again.
 
@@ -18,7 +19,7 @@ import { changeApps, settled, specOf, withSlots } from '../state/desired.js';
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
- * @param {Ground & {change: (spec: AppSpec) => AppSpec}} o
+ * @param {Ground & { change: (spec: AppSpec) => AppSpec }} o
  * @returns {Change}
  */
 export function reload(desired, ids, by, { change, isUp, isBeside }) {
@@ -80,7 +81,10 @@ function formerOf(slot, isUp) {
   return slot.former && !isUp(slot.id, slot.generation) ? slot.former : { want: slot.want, generation: slot.generation };
 }
 
-/** @param {SlotWish} slot @returns {SlotWish} */
+/**
+ * @param {SlotWish} slot
+ * @returns {SlotWish}
+ */
 function asBefore(slot) {
   if (!slot.former) return slot;
   return { ...settled(slot), want: slot.former.want === 'down' ? 'down' : 'up', generation: slot.former.generation };

@@ -22,7 +22,7 @@ import { seatsOf } from '../state/registry.js';
  * @property {boolean} isWatched
  * @property {boolean} isAsked  Whether its event loop turns; it has not answered yet.
  * @property {boolean} isSilent  It has not answered in time.
- * @property {(Vitals & {atMs: number})[]} spans
+ * @property {(Vitals & { atMs: number })[]} spans
  */
 
 /** How often an instance tells, in ms. */
@@ -114,7 +114,10 @@ export function askAround(core, name) {
   }
 }
 
-/** @param {Core} core @param {string} instanceId */
+/**
+ * @param {Core} core
+ * @param {string} instanceId
+ */
 function unwatch(core, instanceId) {
   const instance = core.world.instances.get(instanceId);
   if (instance && !instance.exit) tell(core, 'watch', { instanceId, everyMs: 0 });
@@ -125,7 +128,7 @@ function unwatch(core, instanceId) {
  * @param {World} world
  * @param {AppWish} app
  * @param {number} nowMs
- * @returns {string|null}
+ * @returns {string | null}
  */
 export function complaintOf(world, app, nowMs) {
   const generations = new Set(app.slots.flatMap((slot) => (slot.former ? slot.generation : [])));

@@ -21,7 +21,7 @@ export function trialOf(world, seat) {
 /**
  * Whether a guarded rollout is putting this seat in the place of an older one. What fails here is not tried again.
  * @param {World} world
- * @param {Pick<Seat, 'id'|'generation'>} seat
+ * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
 export function isOnTrial(world, { id, generation }) {
   const found = findSlot(world, id);
@@ -56,7 +56,7 @@ export function hasShownUp(world, seat) {
  * @param {World} world
  * @param {Seat} seat
  * @param {boolean} isOn
- * @param {Instance|null} instance
+ * @param {Instance | null} instance
  * @returns {Trial['door']}
  */
 function doorOf(world, seat, isOn, instance) {
@@ -80,8 +80,8 @@ const ELSEWHERE = /(^|\s)--(inspect-brk|inspect-wait|watch|test|run)\b/;
 
 /**
  * @param {Seat} seat
- * @param {Instance|null} instance
- * @returns {number|null}  Null: it has not booted yet.
+ * @param {Instance | null} instance
+ * @returns {number | null}  Null: it has not booted yet.
  */
 function bootedAtOf({ spec }, instance) {
   const isElsewhere = [...(spec?.interpreterArgs ?? []), spec?.env.NODE_OPTIONS ?? ''].some((text) => ELSEWHERE.test(text));
@@ -92,8 +92,8 @@ function bootedAtOf({ spec }, instance) {
  * @param {World} world
  * @param {Seat} seat
  * @param {boolean} isOn
- * @param {Instance|null} instance
- * @returns {Pick<Trial, 'missing'|'isLoading'>}
+ * @param {Instance | null} instance
+ * @returns {Pick<Trial, 'missing' | 'isLoading'>}
  */
 function missingOf(world, seat, isOn, instance) {
   const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
@@ -106,8 +106,8 @@ function missingOf(world, seat, isOn, instance) {
 /**
  * @param {World} world
  * @param {Seat} seat
- * @param {Instance|null} instance
- * @returns {string|null}  Where it has to listen, and does not.
+ * @param {Instance | null} instance
+ * @returns {string | null}  Where it has to listen, and does not.
  */
 function placeMissing(world, seat, instance) {
   const here = instance?.addresses ?? [];
@@ -131,7 +131,10 @@ function expectedOf(world, seat) {
   return first.filter((address) => others.every((addresses) => addresses.some((other) => isSame(address, other))));
 }
 
-/** @param {Address} one @param {Address} other */
+/**
+ * @param {Address} one
+ * @param {Address} other
+ */
 function isSame(one, other) {
   return one.address === other.address && one.port === other.port;
 }

@@ -2,8 +2,8 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { seatsOfSlot } from '../state/registry.js';
 
-/** @import { AppWish, Failure, SlotWish } from '../state/desired.js' */
 /** @import { Receipt } from '../requests/outcome.js' */
+/** @import { AppWish, Failure, SlotWish } from '../state/desired.js' */
 /** @import { World } from '../state/registry.js' */
 
 /**
@@ -36,7 +36,7 @@ export function reloadError(world, app, asked) {
 
 /**
  * @param {AppWish} app
- * @returns {string|null}  One sentence for people, about an app that was rolled back last.
+ * @returns {string | null}  One sentence for people, about an app that was rolled back last.
  */
 export function describeRollback({ spec, rollout: { failure } }) {
   if (failure?.kind !== 'rolled-back') return null;
@@ -62,7 +62,7 @@ function servingIn(world, { rollout }, { id, slot }, asked) {
 
 /**
  * @param {Running[]} serving
- * @param {{slot: number}[]} missing  That should serve as well.
+ * @param {{ slot: number }[]} missing  That should serve as well.
  * @param {Failure['kind']} kind
  */
 function describeRunning(serving, missing, kind) {
@@ -89,7 +89,7 @@ function describeOld(old, kind) {
   return `${kept} of the ${old.length} old instances ${kept === 1 ? 'is' : 'are'} ${still}, ${anew} had ended and ${anew === 1 ? 'was' : 'were'} started anew.`;
 }
 
-/** @param {{slot: number}[]} slots */
+/** @param {{ slot: number }[]} slots */
 function slotsOf(slots) {
   if (slots.length === 0) return 'no instance runs';
   return slots.length === 1 ? `Instance ${slots[0].slot} runs` : `Instances ${slots.map(({ slot }) => slot).join(', ')} run`;

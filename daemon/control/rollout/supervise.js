@@ -4,6 +4,7 @@ import { memoryOf, seatKey, seatsOfSlot } from '../state/registry.js';
 import { finished, halted, rolledBack } from './changes.js';
 import { askAround, complaintOf } from './compare.js';
 
+/** @import { Cancel } from '../host/clock.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
 /** @import { AppWish, Failure, SlotWish } from '../state/desired.js' */
 /** @import { World } from '../state/registry.js' */
@@ -16,7 +17,7 @@ const ASK_EVERY_MS = 1_000;
  * @typedef {object} Window
  * @property {number} endsAtMs
  * @property {boolean} isOver
- * @property {import('../host/clock.js').Cancel} cancel
+ * @property {Cancel} cancel
  */
 
 /**
@@ -49,7 +50,7 @@ export function isUp(world, id, generation) {
  * @param {Core} core
  * @param {AppWish} app
  * @param {SlotWish[]} slots
- * @returns {Pick<Failure, 'reason'|'slots'>|null}
+ * @returns {Pick<Failure, 'reason' | 'slots'> | null}
  */
 function faultOf({ world, parts }, app, slots) {
   const failed = slots.filter((slot) => hasFailed(world, slot)).map((slot) => notUpOf(world, app, slot));
@@ -58,7 +59,10 @@ function faultOf({ world, parts }, app, slots) {
   return complaint ? { reason: complaint, slots: [] } : null;
 }
 
-/** @param {World} world @param {SlotWish} slot */
+/**
+ * @param {World} world
+ * @param {SlotWish} slot
+ */
 function hasFailed(world, { id, generation }) {
   return world.seats.get(seatKey(id, generation))?.life.state === 'failed';
 }
@@ -67,7 +71,7 @@ function hasFailed(world, { id, generation }) {
  * @param {Core} core
  * @param {AppWish} app
  * @param {SlotWish[]} slots
- * @param {Pick<Failure, 'reason'|'slots'>} fault
+ * @param {Pick<Failure, 'reason' | 'slots'>} fault
  */
 function giveUp(core, app, slots, fault) {
   const { world, parts } = core;
@@ -147,7 +151,10 @@ function openWindow(core, name, endsAtMs, windowMs) {
   world.windows.set(name, window);
 }
 
-/** @param {World} world @param {string} name */
+/**
+ * @param {World} world
+ * @param {string} name
+ */
 function closeWindow({ windows }, name) {
   windows.get(name)?.cancel();
   windows.delete(name);

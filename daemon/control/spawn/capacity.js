@@ -1,9 +1,9 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { seatsOf } from '../state/registry.js';
 
+/** @import { SystemLimits } from '../../../lib/shared/host/system-limits.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { AppWish, Change } from '../state/desired.js' */
-/** @import { SystemLimits } from '../../../lib/shared/host/system-limits.js' */
 /** @import { World } from '../state/registry.js' */
 
 /**
@@ -18,7 +18,10 @@ const TASKS = { node: 6, exec: 1 };
 const NAMES_POOL = /v8[-_]pool[-_]size/;
 const MANAGER_TASKS = 2 * TASKS.node;
 
-/** Instances that run at once. @typedef {{name: string, spec: AppSpec, count: number}} Load */
+/**
+ * Instances that run at once.
+ * @typedef {{ name: string, spec: AppSpec, count: number }} Load
+ */
 
 /**
  * Refuses a change for which the system has no room, whatever else happens. Throws ERR_NCLUST_PREFLIGHT; nothing has been touched.
@@ -41,7 +44,7 @@ export function withRoom(change, { what, world, limits }) {
 /**
  * @param {Load[]} loads
  * @param {SystemLimits} limits
- * @returns {{message: string, hint: string}|null}
+ * @returns {{ message: string, hint: string } | null}
  */
 function faultOf(loads, limits) {
   const instances = loads.reduce((sum, { count }) => sum + count, 0);
@@ -69,7 +72,10 @@ function countOf({ spec, slots, rollout }, { up }, world) {
   return wanted.length + (rollout.windowMs ? twice : Math.min(1, twice));
 }
 
-/** A program may have been given another pool. @param {AppSpec} spec */
+/**
+ * A program may have been given another pool.
+ * @param {AppSpec} spec
+ */
 function tasksOf({ kind, interpreterArgs, env }) {
   return kind === 'node' && ![...interpreterArgs, env.NODE_OPTIONS ?? ''].some((text) => NAMES_POOL.test(text)) ? TASKS.node : TASKS.exec;
 }

@@ -6,8 +6,8 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { findApp } from '../state/desired.js';
 import { readWhole } from '../host/read-bounded.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { FileEnv } from '../../../lib/shared/spec/environment.js' */
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { Change } from '../state/desired.js' */
 /** @import { Secrets } from './secrets.js' */
@@ -34,7 +34,7 @@ const FILE_MAX_BYTES = 1024 * 1024;
 export const NOTHING_FRESH = { fill: (spec) => spec, keep: (change) => change };
 
 /**
- * @param {{clock: Clock, secrets: Secrets, readFile?: typeof readWhole}} o
+ * @param {{ clock: Clock, secrets: Secrets, readFile?: typeof readWhole }} o
  * @returns {Environment}
  */
 export function createEnvironment({ clock, secrets, readFile = readWhole }) {

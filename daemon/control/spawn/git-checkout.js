@@ -1,5 +1,5 @@
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Versioning } from '../../../lib/shared/spec/git.js' */
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
 /**
  * What the folders of git say of checkouts by now. Git itself was asked by the command that started the apps: what only it knows is unknown of another revision.

@@ -50,7 +50,7 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
 /**
  * The whole environment of an instance but for its marker: a function of what the user declared and of the slot, nothing else.
  * @param {AppSpec} spec
- * @param {Pick<Place, 'id'|'slot'>} place
+ * @param {Pick<Place, 'id' | 'slot'>} place
  * @param {string} home
  * @param {Record<string, string>} [secrets]  Their values. Default: masked.
  * @returns {Record<string, string>}
@@ -93,7 +93,7 @@ export function stopSettings({ kind, killTimeoutMs, stopSignal, treekill, shutdo
 /**
  * Where a worker writes its lines while neither keeper nor control lives.
  * @param {Label} label
- * @returns {{out: string|null, err: string|null}}
+ * @returns {{ out: string | null, err: string | null }}
  */
 function standInFiles({ outFile, errorFile, logFile: both = '' }) {
   const instead = outFile === '' && errorFile === '' ? both : '';
@@ -105,7 +105,7 @@ function standInFiles({ outFile, errorFile, logFile: both = '' }) {
  * @param {AppSpec} spec
  * @param {number} id
  * @param {string} logs  The folder for default files.
- * @returns {{outFile: string, errorFile: string, logFile: string}}
+ * @returns {{ outFile: string, errorFile: string, logFile: string }}
  */
 export function logFiles(spec, id, logs) {
   if (spec.disableLogs) return { outFile: '', errorFile: '', logFile: '' };
@@ -120,7 +120,7 @@ export function logFiles(spec, id, logs) {
 
 /**
  * @param {string} given
- * @param {number|null} suffix
+ * @param {number | null} suffix
  * @param {() => string} byDefault
  */
 function fileFor(given, suffix, byDefault) {

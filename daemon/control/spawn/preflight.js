@@ -51,7 +51,7 @@ async function checkOne(spec) {
 
 /**
  * @param {AppSpec} spec
- * @param {'reload'|'restart'} method
+ * @param {'reload' | 'restart'} method
  * @param {string} fault
  */
 function notBegun({ name }, method, fault) {
@@ -61,7 +61,7 @@ function notBegun({ name }, method, fault) {
 
 /**
  * @param {AppSpec} spec
- * @returns {string|null}
+ * @returns {string | null}
  */
 function faultOf(spec) {
   const { kind, script, file, cwd } = spec;
@@ -73,25 +73,34 @@ function faultOf(spec) {
   return null;
 }
 
-/** And no shell command, which has a space. @param {string} script */
+/**
+ * And no shell command, which has a space.
+ * @param {string} script
+ */
 function isPath(script) {
   return isAbsolute(script) && !/\s/.test(script);
 }
 
-/** Of the first slot and of the last. @param {AppSpec} spec */
+/**
+ * Of the first slot and of the last.
+ * @param {AppSpec} spec
+ */
 function portsOf(spec) {
   const last = typeof spec.instances === 'number' ? Math.max(0, spec.instances - 1) : 0;
   return [0, last].flatMap((slot) => flatten(layersOf(spec, { id: 0, slot }, '')).PORT ?? []);
 }
 
-/** What is no number may be the path of a Unix socket, and an empty one often means the default. @param {string} port */
+/**
+ * What is no number may be the path of a Unix socket, and an empty one often means the default.
+ * @param {string} port
+ */
 function isImpossiblePort(port) {
   return /^\s*[+-]?\d+\s*$/.test(port) && (Number(port) < 0 || Number(port) > 65_535);
 }
 
 /**
  * @param {AppSpec} spec
- * @returns {Promise<string|null>}
+ * @returns {Promise<string | null>}
  */
 function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs }) {
   if (kind !== 'node' || !PARSED.has(extname(script)) || interpreterArgs.some((arg) => CHANGES_LOADING.test(arg))) return Promise.resolve(null);
@@ -149,7 +158,7 @@ function isExecutable(path) {
  * @param {AppSpec} spec
  * @param {object} [o]
  * @param {(path: string) => boolean} [o.exists]
- * @param {{execPath: string, version: string}} [o.own]
+ * @param {{ execPath: string, version: string }} [o.own]
  * @returns {AppSpec}
  */
 export function withPresentNode(spec, { exists = existsSync, own = process } = {}) {

@@ -1,8 +1,8 @@
 import { sep } from 'node:path';
 import { NclustError } from '../../../lib/shared/errors.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
 /**
  * An app that wrote into what the manager keeps would spoil it, and "flush" would empty it.
@@ -18,7 +18,10 @@ export function keepOffOwnFiles(spec, paths) {
   return spec;
 }
 
-/** @param {string} path @param {HomePaths} paths */
+/**
+ * @param {string} path
+ * @param {HomePaths} paths
+ */
 function isOwn(path, { sock, state, stateBackup, reserve, dump, settings, webToken, daemonLog, events, run }) {
   return [sock, state, stateBackup, reserve, dump, `${dump}.bak`, settings, webToken, daemonLog, events].includes(path) || path.startsWith(`${run}${sep}`);
 }

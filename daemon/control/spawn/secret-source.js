@@ -4,7 +4,7 @@ import { declaredLayers, flatten } from '../../../lib/shared/spec/environment.js
 import { readWhole } from '../host/read-bounded.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { Clock } from '../host/clock.js' */
+/** @import { Cancel, Clock } from '../host/clock.js' */
 
 /** Longer is no secret, and a system takes no variable above 128 KiB. */
 const SECRET_MAX_BYTES = 64 * 1024;
@@ -55,7 +55,7 @@ function ofCommand(command, spec, clock) {
     /** @type {Buffer[]} */
     const chunks = [];
     let length = 0;
-    /** @type {string|null} */
+    /** @type {string | null} */
     let fault = null;
     const giveUp = (/** @type {string} */ why) => {
       fault ??= why;
@@ -64,7 +64,7 @@ function ofCommand(command, spec, clock) {
       child.stdout?.destroy(); // Somebody who has left the group may have it open.
       failed(new NoSecret(`could not be had: its command ${fault}`));
     };
-    /** @type {import('../host/clock.js').Cancel} */
+    /** @type {Cancel} */
     const cancel = clock.after(COMMAND_MS, () => giveUp(`had not ended after ${COMMAND_MS / 1000}s`));
     child.on('error', (error) => {
       cancel();

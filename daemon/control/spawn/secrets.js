@@ -5,23 +5,26 @@ import { NoSecret, readSecret } from './secret-source.js';
 /** @import { Clock } from '../host/clock.js' */
 /** @import { AppWish, Desired } from '../state/desired.js' */
 
-/** By variable. @typedef {Record<string, string>} Values */
+/**
+ * By variable.
+ * @typedef {Record<string, string>} Values
+ */
 
 /**
  * The values of secrets. They are in the memory of this process, as long as their generation, and nowhere else.
  * @typedef {object} Secrets
  * @property {(spec: AppSpec) => Promise<Values>} read  Anew. Rejects with ERR_NCLUST_SECRET.
- * @property {(app: AppWish, generation: number) => Values|null} known  Of what was read for this generation.
+ * @property {(app: AppWish, generation: number) => Values | null} known  Of what was read for this generation.
  * @property {(app: AppWish, generation: number, spec: AppSpec) => Promise<Values>} need  Those, or read anew. Asked for several instances at once, they are read once.
  * @property {(desired: Desired, app: AppWish, values: Values) => void} keep  For the newest generation of an app. What is kept of generations that are over is forgotten.
  */
 
 /**
- * @param {{clock: Clock, readOne?: typeof readSecret}} o
+ * @param {{ clock: Clock, readOne?: typeof readSecret }} o
  * @returns {Secrets}
  */
 export function createSecrets({ clock, readOne = readSecret }) {
-  /** @type {Map<string, {generation: number, values: Values}>} */
+  /** @type {Map<string, { generation: number, values: Values }>} */
   const kept = new Map();
   /** @type {Map<string, Promise<Values>>} */
   const underWay = new Map();

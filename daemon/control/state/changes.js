@@ -35,9 +35,9 @@ export function startSpecs(desired, specs, { isForced, isIdle, cpus, nowMs }) {
 
 /**
  * @param {Desired} desired
- * @param {AppWish|null} app
- * @param {AppSpec & {instances: number}} spec
- * @param {{isRunning: boolean, nowMs: number}} o
+ * @param {AppWish | null} app
+ * @param {AppSpec & { instances: number }} spec
+ * @param {{ isRunning: boolean, nowMs: number }} o
  * @returns {Change}
  */
 function startOne(desired, app, spec, { isRunning, nowMs }) {
@@ -120,7 +120,11 @@ export function done(desired, id) {
   return changeApps(desired, [id], (app) => ({ ...app, slots: app.slots.map((slot) => (slot.id === id ? { ...stopped(slot), isDone: true } : slot)) }));
 }
 
-/** Should a rollout that is under way fail, it stays stopped. @param {SlotWish} slot @returns {SlotWish} */
+/**
+ * Should a rollout that is under way fail, it stays stopped.
+ * @param {SlotWish} slot
+ * @returns {SlotWish}
+ */
 function stopped({ isDone: _, ...slot }) {
   return { ...slot, want: 'down', ...(slot.former ? { former: { ...slot.former, want: 'down' } } : {}) };
 }
@@ -167,7 +171,7 @@ export function resize(desired, app, count) {
  * A new slot begins in the newest generation there is, and while a guarded rollout is under way it is part of that.
  * @param {AppWish} app
  * @param {SlotWish['want']} want
- * @returns {Pick<SlotWish, 'generation'|'former'>}
+ * @returns {Pick<SlotWish, 'generation' | 'former'>}
  */
 function placeOfNew({ slots, generation, rollout }, want) {
   const formers = slots.flatMap((slot) => slot.former?.generation ?? []);

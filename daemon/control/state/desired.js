@@ -1,5 +1,6 @@
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Receipt } from '../requests/outcome.js' */
 
 /**
  * What should run. This, and nothing else, is in state.json. Values are never changed in place: every change is a new Desired.
@@ -7,7 +8,7 @@
  * @property {1} v
  * @property {AppWish[]} apps
  * @property {number} nextId
- * @property {import('../requests/outcome.js').Receipt[]} tokens  Of the last mutations, newest last.
+ * @property {Receipt[]} tokens  Of the last mutations, newest last.
  */
 
 /**
@@ -24,25 +25,28 @@
  * @property {string} [scope]  What its listening sockets are kept under, where that is not its name: it had another one once, or the name was another app's.
  */
 
-/** The spec of every generation up to this one, and above that of the entry before. @typedef {{generation: number, spec: AppSpec}} PastSpec */
+/**
+ * The spec of every generation up to this one, and above that of the entry before.
+ * @typedef {{ generation: number, spec: AppSpec }} PastSpec
+ */
 
 /**
  * @typedef {object} Rollout
  * @property {number} maxSurge
  * @property {number} maxUnavailable
- * @property {'restart'|'orphan'|'reload'} cause
+ * @property {'restart' | 'orphan' | 'reload'} cause
  * @property {boolean} [isGuarded]  It is under way, and the first instance that fails ends it.
  * @property {boolean} [isClearedFirst]  Everything older has to be gone, and its sockets closed, before anything is started.
  * @property {boolean} [isStrict]  A new instance has to listen where the old ones do; otherwise anywhere will do.
  * @property {number} [windowMs]  How long old instances stay parked. 0: they are retired at once.
- * @property {number|null} [windowEndsAtMs]  Wall clock; null until the last slot has been cut over.
- * @property {Failure|null} [failure]
+ * @property {number | null} [windowEndsAtMs]  Wall clock; null until the last slot has been cut over.
+ * @property {Failure | null} [failure]
  */
 
 /**
  * Why a rollout did not come about.
  * @typedef {object} Failure
- * @property {'halted'|'rolled-back'} kind  halted: what was replaced by then stays so.
+ * @property {'halted' | 'rolled-back'} kind  halted: what was replaced by then stays so.
  * @property {number} generation  The one that failed.
  * @property {string} reason  In words that follow the name of the app.
  * @property {NotUp[]} slots
@@ -53,17 +57,20 @@
  * @typedef {object} SlotWish
  * @property {number} slot
  * @property {number} id
- * @property {'up'|'down'} want
+ * @property {'up' | 'down'} want
  * @property {number} generation
  * @property {true} [isDone]  Its program has ended by itself and is not started again; nobody has stopped it.
  * @property {Former} [former]  Only while a guarded rollout is under way: what becomes of the slot should it fail.
  */
 
-/** new: the slot was added meanwhile. @typedef {{want: 'up'|'down'|'new', generation: number}} Former */
+/**
+ * new: the slot was added meanwhile.
+ * @typedef {{ want: 'up' | 'down' | 'new', generation: number }} Former
+ */
 
 /**
  * What a change did: which slots have to get up, in which generation at least, and which have to be gone.
- * @typedef {{desired: Desired, up: {id: number, generation: number}[], gone: number[]}} Change
+ * @typedef {{ desired: Desired, up: { id: number, generation: number }[], gone: number[] }} Change
  */
 
 /** @returns {Desired} */
@@ -74,7 +81,7 @@ export function nothingDesired() {
 /**
  * @param {Desired} desired
  * @param {string} name
- * @returns {AppWish|null}
+ * @returns {AppWish | null}
  */
 export function findApp(desired, name) {
   return desired.apps.find((app) => app.spec.name === name) ?? null;

@@ -2,9 +2,13 @@ import { COMING } from '../policy/replace.js';
 import { newMemory } from './slot-history.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { Cancel } from '../host/clock.js' */
 /** @import { Address, Exit } from '../keeper-link/link.js' */
 /** @import { Life } from '../policy/lifecycle.js' */
+/** @import { Pulse } from '../rollout/compare.js' */
+/** @import { Window } from '../rollout/supervise.js' */
 /** @import { AppWish, Desired, SlotWish } from './desired.js' */
+/** @import { Memory } from './slot-history.js' */
 
 /**
  * A slot in one generation.
@@ -13,14 +17,14 @@ import { newMemory } from './slot-history.js';
  * @property {number} id  Of the slot.
  * @property {number} generation
  * @property {Life} life
- * @property {AppSpec|null} spec  What its instance was started with. Null when the app is not in the list any more.
+ * @property {AppSpec | null} spec  What its instance was started with. Null when the app is not in the list any more.
  * @property {string} name
  * @property {number} slot
- * @property {string|null} instanceId
+ * @property {string | null} instanceId
  * @property {number} sinceMs  When it came into its state, wall clock.
- * @property {number|null} untilMs  When the running timer ends, wall clock.
- * @property {import('../host/clock.js').Cancel} cancelTimer
- * @property {'start'|'restart'|'reload'|null} [begunBy]  The command that began it, until it is up.
+ * @property {number | null} untilMs  When the running timer ends, wall clock.
+ * @property {Cancel} cancelTimer
+ * @property {'start' | 'restart' | 'reload' | null} [begunBy]  The command that began it, until it is up.
  */
 
 /**
@@ -29,8 +33,8 @@ import { newMemory } from './slot-history.js';
  * @property {string} instanceId
  * @property {Label} label
  * @property {number} pid  0 until the keeper says.
- * @property {number|null} startedAtMs
- * @property {number|null} bootedAtMs  When its main module had been evaluated or it listened, whichever came first; of what cannot say so, when it was started.
+ * @property {number | null} startedAtMs
+ * @property {number | null} bootedAtMs  When its main module had been evaluated or it listened, whichever came first; of what cannot say so, when it was started.
  * @property {Address[]} addresses
  * @property {boolean} isReady  It said so.
  * @property {boolean} wasUp  It has been, whatever it is now.
@@ -39,10 +43,10 @@ import { newMemory } from './slot-history.js';
  * @property {boolean} isOrphan  An earlier keeper had started it.
  * @property {boolean} isGated  It listens, and no connection comes to it yet.
  * @property {boolean} isParked
- * @property {Exit|null} exit
- * @property {string|null} outPipe
- * @property {string|null} errPipe
- * @property {string|null} signalledBy  The command that last sent it a signal.
+ * @property {Exit | null} exit
+ * @property {string | null} outPipe
+ * @property {string | null} errPipe
+ * @property {string | null} signalledBy  The command that last sent it a signal.
  * @property {number} [cpuMs]  What it has used so far, as of the last look.
  * @property {number} [snapshots]  Of its heap, that are being taken: neither its silence nor its memory means anything.
  */
@@ -60,7 +64,7 @@ import { newMemory } from './slot-history.js';
  * @property {string} errorFile
  * @property {string} [logFile]  Both streams. Empty, or missing where an earlier version wrote the label: none.
  * @property {boolean} [isGated]  It was started behind a gate.
- * @property {{killTimeoutMs: number, signal: string|null, tree: boolean, message?: boolean}} stop
+ * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }} stop
  */
 
 /**
@@ -69,12 +73,12 @@ import { newMemory } from './slot-history.js';
  * @property {Desired} desired
  * @property {Map<string, Seat>} seats  By key. A seat that is down is not there.
  * @property {Map<string, Instance>} instances
- * @property {Map<number, import('./slot-history.js').Memory>} memories  By slot id.
+ * @property {Map<number, Memory>} memories  By slot id.
  * @property {Map<string, Set<string>>} openScopes  Scopes whose listening sockets the keeper may hold, with the names the app has had.
- * @property {Map<string, import('../rollout/supervise.js').Window>} windows  Rollback windows that are open, by the name of the app.
- * @property {Map<string, import('../rollout/compare.js').Pulse>} pulses  By instance: those that are watched, and the old ones they are measured by.
+ * @property {Map<string, Window>} windows  Rollback windows that are open, by the name of the app.
+ * @property {Map<string, Pulse>} pulses  By instance: those that are watched, and the old ones they are measured by.
  * @property {Set<number>} touched  Slots to which something has happened in this turn.
- * @property {'kill'|'shutdown'|null} ending  Nothing is wanted any more, whatever `desired` says.
+ * @property {'kill' | 'shutdown' | null} ending  Nothing is wanted any more, whatever `desired` says.
  * @property {Set<string>} notices
  */
 
@@ -97,7 +101,7 @@ export function seatKey(id, generation) {
 /**
  * @param {World} world
  * @param {number} id
- * @returns {import('./slot-history.js').Memory}
+ * @returns {Memory}
  */
 export function memoryOf(world, id) {
   const known = world.memories.get(id);
@@ -107,15 +111,18 @@ export function memoryOf(world, id) {
   return memory;
 }
 
-/** @typedef {{app: AppWish, wish: SlotWish}} Found */
+/** @typedef {{ app: AppWish, wish: SlotWish }} Found */
 
-/** A Desired is never changed in place, so an index of it stays true. @type {WeakMap<Desired, Map<number, Found>>} */
+/**
+ * A Desired is never changed in place, so an index of it stays true.
+ * @type {WeakMap<Desired, Map<number, Found>>}
+ */
 const indexes = new WeakMap();
 
 /**
  * @param {World} world
  * @param {number} id
- * @returns {Found|null}
+ * @returns {Found | null}
  */
 export function findSlot({ desired }, id) {
   let index = indexes.get(desired);
@@ -129,7 +136,7 @@ export function findSlot({ desired }, id) {
 /**
  * Whether the slot of a seat should be up in the seat's generation; or in the one before, as long as a guarded rollout has not replaced it.
  * @param {World} world
- * @param {Pick<Seat, 'id'|'generation'>} seat
+ * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
 export function isWanted(world, seat) {
   const wish = findSlot(world, seat.id)?.wish;
@@ -160,7 +167,7 @@ export function seatsOfSlot(world, id) {
  * The seat an instance is sitting in now, or null: it has been left behind, or is nobody's.
  * @param {World} world
  * @param {string} instanceId
- * @returns {Seat|null}
+ * @returns {Seat | null}
  */
 export function seatOfInstance(world, instanceId) {
   const label = world.instances.get(instanceId)?.label;

@@ -10,7 +10,7 @@ import { findSlot } from './registry.js';
  * Gives an app another name, in all of its generations: a name is no part of what runs, so a rollout that fails does not take it back. What it listens on stays under the first one.
  * @param {Desired} desired  As it is before anything else changes.
  * @param {number[]} ids  All slots of the app.
- * @param {string|undefined} name  Undefined: nothing is renamed.
+ * @param {string | undefined} name  Undefined: nothing is renamed.
  * @returns {(change: Change) => Change}  What is done last. Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_EXISTS.
  */
 export function renaming(desired, ids, name) {
@@ -39,7 +39,7 @@ function named(app, name) {
  * @param {World} world
  */
 export function takeNames(world) {
-  const nameOf = (/** @type {{id: number, name: string}} */ { id, name }) => findSlot(world, id)?.app.spec.name ?? name;
+  const nameOf = (/** @type {{ id: number, name: string }} */ { id, name }) => findSlot(world, id)?.app.spec.name ?? name;
   for (const seat of world.seats.values()) seat.name = nameOf(seat);
   for (const instance of world.instances.values()) {
     const { label, instanceId } = instance;
@@ -51,14 +51,20 @@ export function takeNames(world) {
   }
 }
 
-/** @param {AppWish[]} apps @param {string} name */
+/**
+ * @param {AppWish[]} apps
+ * @param {string} name
+ */
 function notOneApp(apps, name) {
   const names = apps.map(({ spec }) => `"${spec.name}"`).join(', ');
   const what = apps.length > 1 ? `${names} are ${apps.length} apps` : `this is a part of ${names}`;
   return new NclustError('ERR_NCLUST_USAGE', `"${name}" can be the name of one whole app, and ${what}. Nothing was touched.`, { hint: `Name one app: nclust restart ${shellQuote(apps[0].spec.name)} --name ${shellQuote(name)}` });
 }
 
-/** @param {AppWish} app @param {string} name */
+/**
+ * @param {AppWish} app
+ * @param {string} name
+ */
 function taken({ spec }, name) {
   return new NclustError('ERR_NCLUST_APP_EXISTS', `"${spec.name}" cannot be renamed to "${name}": another app has that name. Nothing was touched.`, { hint: 'Choose another name, or rename or delete that one first.', data: { name } });
 }

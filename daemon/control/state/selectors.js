@@ -4,7 +4,7 @@ import { namePattern } from '../../../lib/shared/name-pattern.js';
 
 /** @import { AppWish, Desired, SlotWish } from './desired.js' */
 
-/** @typedef {{app: AppWish, wish: SlotWish}} Selected */
+/** @typedef {{ app: AppWish, wish: SlotWish }} Selected */
 
 /**
  * The slots that targets name: all of them once, in the order of the list. Order of meaning: `all`; a name or script path, a namespace, an id; /regex/.
@@ -22,7 +22,7 @@ export function select(desired, targets) {
 /**
  * The same as a question, for log lines of apps that may not be in the list yet.
  * @param {string[]} targets  Empty: everything.
- * @returns {(desired: Desired, slot: {id: number, name: string}) => boolean}
+ * @returns {(desired: Desired, slot: { id: number, name: string }) => boolean}
  */
 export function matcher(targets) {
   return (desired, slot) => {

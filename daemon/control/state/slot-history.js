@@ -1,4 +1,5 @@
 /** @import { Death } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Served, Spent } from '../metrics/lifetime-totals.js' */
 /** @import { Asked, Life } from '../policy/lifecycle.js' */
 
 /** Deaths kept for each slot. */
@@ -10,15 +11,15 @@ export const DEATHS_KEPT = 10;
  * @property {number} spawns  Ever, for this slot.
  * @property {number} resetAt  The value of `spawns` that counts as no restart yet. It grows with each instance of a reload that never served.
  * @property {RecordedDeath[]} deaths  Oldest first.
- * @property {SeatMemory|null} seat  The seat that was last changed without a living instance to tell of it.
- * @property {{generation: number, isOk: boolean}|null} ended  The generation whose program has done its work.
+ * @property {SeatMemory | null} seat  The seat that was last changed without a living instance to tell of it.
+ * @property {{ generation: number, isOk: boolean } | null} ended  The generation whose program has done its work.
  * @property {Record<string, Asked>} asked  By instanceId: instances that are being retired, and why.
- * @property {import('../metrics/lifetime-totals.js').Served|null} [served]  What its instances have answered that are gone.
- * @property {import('../metrics/lifetime-totals.js').Spent} [spent]
+ * @property {Served | null} [served]  What its instances have answered that are gone.
+ * @property {Spent} [spent]
  * @property {boolean} isStray  The list had lost the slot while its process ran: it is left alone by later controls too, whose list is whole again.
  */
 
-/** @typedef {Death & {instanceId: string}} RecordedDeath */
+/** @typedef {Death & { instanceId: string }} RecordedDeath */
 
 /**
  * @typedef {object} SeatMemory
@@ -27,7 +28,7 @@ export const DEATHS_KEPT = 10;
  * @property {number} streak
  * @property {number[]} unstableAtMs
  * @property {boolean} hasFailed
- * @property {number|null} untilMs  When the back-off ends, wall clock.
+ * @property {number | null} untilMs  When the back-off ends, wall clock.
  */
 
 /** @returns {Memory} */

@@ -4,6 +4,7 @@ import { completeSpec } from '../../../lib/shared/spec/spec.js';
 import { nothingDesired } from './desired.js';
 import { readSealed, writeInNeed, writeSealed } from './durable-file.js';
 
+/** @import { HomePaths } from '../../../lib/shared/paths.js' */
 /** @import { Desired, PastSpec } from './desired.js' */
 /** @import { Reading } from './durable-file.js' */
 
@@ -22,7 +23,7 @@ import { readSealed, writeInNeed, writeSealed } from './durable-file.js';
  */
 
 /**
- * @param {Pick<import('../../../lib/shared/paths.js').HomePaths, 'state'|'stateBackup'|'reserve'>} paths
+ * @param {Pick<HomePaths, 'state' | 'stateBackup' | 'reserve'>} paths
  * @param {() => number} nowMs
  * @returns {Store}
  */
@@ -61,7 +62,7 @@ function asDesired(value) {
 /**
  * @param {string} file
  * @param {number} nowMs
- * @returns {string|null}  Where it is now.
+ * @returns {string | null}  Where it is now.
  */
 function setAside(file, nowMs) {
   const aside = `${file}.bad-${nowMs}`;
@@ -76,7 +77,7 @@ function setAside(file, nowMs) {
 /**
  * @param {string} file
  * @param {Reading} reading
- * @param {string|null} aside
+ * @param {string | null} aside
  * @param {Reading} backup
  */
 function describeLoss(file, reading, aside, backup) {

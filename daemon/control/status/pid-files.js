@@ -3,6 +3,7 @@ import { dirname, extname, join, resolve } from 'node:path';
 import { seatsOfSlot } from '../state/registry.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { Journal } from '../logs/manager-log.js' */
 /** @import { World } from '../state/registry.js' */
 
 /** A pid with some white space around it. */
@@ -16,7 +17,7 @@ const PID_FILE_MAX_BYTES = 64;
 
 /**
  * Where the pid of a slot is written.
- * @param {Pick<AppSpec, 'name'|'cwd'|'mode'|'instancesGiven'|'pidFile'>} spec
+ * @param {Pick<AppSpec, 'name' | 'cwd' | 'mode' | 'instancesGiven' | 'pidFile'>} spec
  * @param {number} id
  * @param {string} pids  The folder for default files.
  */
@@ -33,11 +34,11 @@ export function pidFileOf({ name, cwd, mode, instancesGiven, pidFile }, id, pids
  * @param {World} world
  * @param {object} o
  * @param {string} o.pids
- * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {Journal} o.journal
  * @returns {PidFiles}
  */
 export function createPidFiles(world, { pids, journal }) {
-  /** What was written, by slot. @type {Map<number, {path: string, pid: number}>} */
+  /** What was written, by slot. @type {Map<number, { path: string, pid: number }>} */
   const written = new Map();
   /** Paths whose fault was told. @type {Set<string>} */
   const told = new Set();
@@ -60,7 +61,7 @@ export function createPidFiles(world, { pids, journal }) {
     return seat?.spec ? { path: pidFileOf(seat.spec, id, pids), pid: pidOf(world, seat.instanceId) } : null;
   }
 
-  /** @param {{path: string, pid: number}} place */
+  /** @param {{ path: string, pid: number }} place */
   function write({ path, pid }) {
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -110,14 +111,17 @@ export function createPidFiles(world, { pids, journal }) {
 
 /**
  * @param {World} world
- * @param {string|null} instanceId
+ * @param {string | null} instanceId
  */
 function pidOf({ instances }, instanceId) {
   const instance = instances.get(instanceId ?? '');
   return instance && !instance.exit ? instance.pid : 0;
 }
 
-/** One typo in an option must not cost a program. @param {string} path */
+/**
+ * One typo in an option must not cost a program.
+ * @param {string} path
+ */
 function mayReplace(path) {
   const found = statSync(path, { throwIfNoEntry: false });
   return !found || (found.isFile() && (found.size === 0 || readPid(path) !== null));
@@ -135,7 +139,10 @@ function isStale(path) {
   }
 }
 
-/** @param {string} path @returns {number|null} */
+/**
+ * @param {string} path
+ * @returns {number | null}
+ */
 function readPid(path) {
   try {
     const pid = Number(readShort(path).trim());

@@ -5,10 +5,15 @@ import { pidFileOf } from './pid-files.js';
 import { isWatched } from '../../../lib/shared/spec/triggers.js';
 import { memoryOf, occupiedSlots } from '../state/registry.js';
 
-/** @import { BriefStatus, Death, ShownStatus, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
-/** @import { AppWish, SlotWish } from '../state/desired.js' */
+/** @import { BriefStatus, Death, ShownStatus } from '../../../lib/shared/wire/protocol.js' */
+/** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Told } from '../app-channel/messages.js' */
+/** @import { LogKeeper } from '../logs/app-logs.js' */
 /** @import { State } from '../policy/lifecycle.js' */
+/** @import { AppWish, SlotWish } from '../state/desired.js' */
 /** @import { Seat, World } from '../state/registry.js' */
+/** @import { RecordedDeath } from '../state/slot-history.js' */
+/** @import { Triggers } from '../triggers/triggers.js' */
 
 /** @type {Record<State, ShownStatus>} */
 export const SHOWN = { down: 'stopped', starting: 'launching', soaking: 'launching', entering: 'launching', up: 'online', parked: 'stopping', stopping: 'stopping', backoff: 'waiting restart', failed: 'errored' };
@@ -16,10 +21,10 @@ export const SHOWN = { down: 'stopped', starting: 'launching', soaking: 'launchi
 /** Of two seats in a slot the one that serves is shown. */
 const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 3, parked: 2, stopping: 1, down: 0 };
 
-/** @type {import('../app-channel/messages.js').Told} */
+/** @type {Told} */
 const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
 
-/** @typedef {(pid: number) => {cpu: number, memoryBytes: number}} UsageOf */
+/** @typedef {(pid: number) => { cpu: number, memoryBytes: number }} UsageOf */
 
 /**
  * @typedef {object} Overview
@@ -34,11 +39,11 @@ const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
  * @property {string} home
  * @property {string} logsFolder
  * @property {string} pidsFolder
- * @property {import('../triggers/triggers.js').Triggers['shown']} triggersOf
+ * @property {Triggers['shown']} triggersOf
  * @property {number} nowMs
  * @property {UsageOf} usageOf
- * @property {import('../logs/app-logs.js').LogKeeper['shown']} logsOf
- * @property {Map<string, import('../app-channel/messages.js').Told>} told  By instance.
+ * @property {LogKeeper['shown']} logsOf
+ * @property {Map<string, Told>} told  By instance.
  * @property {Overview} overview  Of now.
  */
 
@@ -103,7 +108,7 @@ export function slotStatus(world, app, wish, o) {
  * @param {World} world
  * @param {AppWish} app
  * @param {SlotWish} wish
- * @param {Pick<ShowOptions, 'overview'|'usageOf'>} o
+ * @param {Pick<ShowOptions, 'overview' | 'usageOf'>} o
  * @returns {BriefStatus}
  */
 export function briefStatus(world, { spec }, wish, { overview, usageOf }) {
@@ -129,7 +134,7 @@ export function briefStatus(world, { spec }, wish, { overview, usageOf }) {
 
 /**
  * @param {World} world
- * @param {Seat|undefined} seat
+ * @param {Seat | undefined} seat
  */
 function livingInstance(world, seat) {
   const instance = world.instances.get(seat?.instanceId ?? '');
@@ -149,7 +154,7 @@ function withoutSeat(world, wish, { withProcess }) {
 }
 
 /**
- * @param {Seat|undefined} seat
+ * @param {Seat | undefined} seat
  * @param {SlotWish} wish
  * @param {number} nowMs
  */
@@ -168,7 +173,7 @@ function waitingFor(seat, wish, nowMs) {
 
 /**
  * Without what only control needs.
- * @param {import('../state/slot-history.js').RecordedDeath} death
+ * @param {RecordedDeath} death
  * @returns {Death}
  */
 function shownDeath({ instanceId: _, ...death }) {
@@ -177,7 +182,7 @@ function shownDeath({ instanceId: _, ...death }) {
 
 /**
  * What can be said of a slot that is not in the list any more.
- * @param {{id: number, name: string, slot: number}} slot
+ * @param {{ id: number, name: string, slot: number }} slot
  * @returns {SlotStatus}
  */
 export function deletedStatus({ id, name, slot }) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 
-/** @import { Clock } from '../host/clock.js' */
+/** @import { Cancel, Clock } from '../host/clock.js' */
 /** @import { WatchScope } from './watch-scope.js' */
 /** @import { OpenWatcher } from './watcher.js' */
 
@@ -15,12 +15,15 @@ const LOOKS_UNTIL_AGAIN = 60;
  * Watches for one app.
  * @typedef {object} AppWatch
  * @property {() => string[]} paths  What is watched.
- * @property {() => string|null} problem  In words, with what to do.
+ * @property {() => string | null} problem  In words, with what to do.
  * @property {() => boolean} isReady  Changes are seen.
  * @property {() => void} close
  */
 
-/** What a path leads to: null when to nothing; another text when it is another folder. @typedef {(path: string) => Promise<string|null>} Identify */
+/**
+ * What a path leads to: null when to nothing; another text when it is another folder.
+ * @typedef {(path: string) => Promise<string | null>} Identify
+ */
 
 /**
  * A folder that is not there yet, is made anew or is a link that leads elsewhere from now on is watched from then on: a watcher of the system belongs to
@@ -37,18 +40,18 @@ const LOOKS_UNTIL_AGAIN = 60;
  */
 export function watchForApp(scope, { clock, open, identify = identityOf, options, delayMs, onSettled }) {
   const settler = createSettler({ clock, delayMs, onSettled });
-  /** @type {Map<string, string|null>|null} */
+  /** @type {Map<string, string | null> | null} */
   let known = null;
-  /** @type {{close: () => void}|null} */
+  /** @type {{ close: () => void } | null} */
   let watcher = null;
-  /** @type {NodeJS.ErrnoException|null} */
+  /** @type {NodeJS.ErrnoException | null} */
   let error = null;
   let isReady = false;
   let isLooking = false;
   let isClosed = false;
   let looksLeft = 0;
 
-  /** @param {Map<string, string|null>} found */
+  /** @param {Map<string, string | null>} found */
   function openAnew(found) {
     watcher?.close();
     watcher = null;
@@ -69,7 +72,10 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
     looksLeft = LOOKS_UNTIL_AGAIN;
   }
 
-  /** @param {string[]} roots @param {(string|null)[]} identities */
+  /**
+   * @param {string[]} roots
+   * @param {(string | null)[]} identities
+   */
   function opened(roots, identities) {
     const mine = open({
       roots,
@@ -161,14 +167,16 @@ const SPACING_MS = 1_000;
 /** Changes that go on for longer are no save and no checkout: something writes all the time, in ms. */
 const RESTLESS_MS = 10_000;
 
-/** @typedef {{file: string, count: number}} Changes  The last file that changed, and how many times anything did. */
+/**
+ * @typedef {{ file: string, count: number }} Changes  The last file that changed, and how many times anything did.
+ */
 
 /**
  * Makes one call of many changes: when there have been none for a while.
  * @typedef {object} Settler
  * @property {(file: string) => void} note  Something has changed.
  * @property {() => void} stir  Something may have; what has changed so far is not the end of it.
- * @property {() => {file: string, forMs: number}|null} restless  What has not come to rest for long. A loop of replacements would not help it, so nobody is called.
+ * @property {() => { file: string, forMs: number } | null} restless  What has not come to rest for long. A loop of replacements would not help it, so nobody is called.
  * @property {() => void} close
  */
 
@@ -184,7 +192,7 @@ export function createSettler({ clock, delayMs, onSettled }) {
   let file = '';
   let firstMs = 0;
   let lastCallMs = -Infinity;
-  /** @type {import('../host/clock.js').Cancel} */
+  /** @type {Cancel} */
   let cancel = () => {};
 
   function settle() {

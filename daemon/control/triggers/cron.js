@@ -1,18 +1,21 @@
 import { createRequire } from 'node:module';
 import { NclustError } from '../../../lib/shared/errors.js';
 
-/** @import { Clock } from '../host/clock.js' */
+/** @import { Cancel, Clock } from '../host/clock.js' */
+/** @import { Journal } from '../logs/manager-log.js' */
 
 /** The longest sleep, in ms: a wall clock that was corrected is noticed by then. */
 const NAP_MS = 30_000;
 
-/** @typedef {(pattern: string, afterMs: number) => number|null} NextRun  Wall clock, in ms. Null: never again. Throws what croner says of a pattern that is none. */
+/**
+ * @typedef {(pattern: string, afterMs: number) => number | null} NextRun  Wall clock, in ms. Null: never again. Throws what croner says of a pattern that is none.
+ */
 
 /**
  * Calls at the times of cron patterns. What was missed while control was away is not made up for.
  * @typedef {object} Crons
  * @property {(patterns: Map<string, string>) => void} sync  By app. Those that are not in it are over.
- * @property {(name: string) => number|null} nextRunMs
+ * @property {(name: string) => number | null} nextRunMs
  * @property {() => void} close
  */
 
@@ -20,15 +23,18 @@ const NAP_MS = 30_000;
  * @param {object} o
  * @param {Clock} o.clock
  * @param {NextRun} [o.nextRun]
- * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {Journal} o.journal
  * @param {(name: string, pattern: string) => void} o.onDue
  * @returns {Crons}
  */
 export function createCrons({ clock, nextRun = cronerNextRun, journal, onDue }) {
-  /** @type {Map<string, {pattern: string, atMs: number|null, cancel: import('../host/clock.js').Cancel}>} */
+  /** @type {Map<string, { pattern: string, atMs: number | null, cancel: Cancel }>} */
   const entries = new Map();
 
-  /** @param {string} name @param {string} pattern */
+  /**
+   * @param {string} name
+   * @param {string} pattern
+   */
   function arm(name, pattern) {
     const entry = { pattern, atMs: nextOf(name, pattern), cancel: () => {} };
     entries.set(name, entry);
@@ -49,7 +55,10 @@ export function createCrons({ clock, nextRun = cronerNextRun, journal, onDue }) 
     sleep();
   }
 
-  /** @param {string} name @param {string} pattern */
+  /**
+   * @param {string} name
+   * @param {string} pattern
+   */
   function nextOf(name, pattern) {
     try {
       return nextRun(pattern, clock.nowMs());

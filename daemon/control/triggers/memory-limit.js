@@ -1,5 +1,6 @@
-/** @import { Clock } from '../host/clock.js' */
+/** @import { Cancel, Clock } from '../host/clock.js' */
 /** @import { ReadTrees } from '../host/processes.js' */
+/** @import { Journal } from '../logs/manager-log.js' */
 
 /** How often memory is looked at, in ms. */
 const TICK_MS = 1_000;
@@ -26,12 +27,14 @@ const MB = 1024 ** 2;
  * @property {number} backoffMs
  */
 
-/** @typedef {{bytes: number, misses: number}} Shown  `misses`: how many instances in a row were above the limit as soon as they were judged. */
+/**
+ * @typedef {{ bytes: number, misses: number }} Shown  `misses`: how many instances in a row were above the limit as soon as they were judged.
+ */
 
 /**
  * @typedef {object} MemoryWatch
  * @property {(ids: Set<number>) => void} sync  The slots that have a limit; without one nothing is read.
- * @property {(id: number) => Shown|null} shown
+ * @property {(id: number) => Shown | null} shown
  * @property {() => void} close
  */
 
@@ -40,16 +43,16 @@ const MB = 1024 ** 2;
  * @param {object} o
  * @param {Clock} o.clock
  * @param {ReadTrees} o.readTrees
- * @param {(pids: number[]) => number|null} o.sharedBytes
+ * @param {(pids: number[]) => number | null} o.sharedBytes
  * @param {() => Limited[]} o.limited  Those to look at now: an app that is being replaced is left alone.
- * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {Journal} o.journal
  * @param {(one: Limited, reason: string) => void} o.onAbove
  * @returns {MemoryWatch}
  */
 export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, journal, onAbove }) {
   /** @type {Map<number, Shown>} */
   const slots = new Map();
-  /** @type {import('../host/clock.js').Cancel|null} */
+  /** @type {Cancel | null} */
   let cancel = null;
   let isReading = false;
 
@@ -67,9 +70,12 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, jour
     }
   }
 
-  /** @param {Awaited<ReturnType<ReadTrees>>} trees @param {Limited[]} before */
+  /**
+   * @param {Awaited<ReturnType<ReadTrees>>} trees
+   * @param {Limited[]} before
+   */
   function judge(trees, before) {
-    /** @type {Map<string, {one: Limited, bytes: number}>} */
+    /** @type {Map<string, { one: Limited, bytes: number }>} */
     const worst = new Map();
     for (const one of before) {
       const tree = trees.get(one.pid);
@@ -107,7 +113,7 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, jour
 
 /**
  * How old an instance has to be before its memory counts.
- * @param {Pick<Limited, 'minUptimeMs'|'backoffMs'>} one
+ * @param {Pick<Limited, 'minUptimeMs' | 'backoffMs'>} one
  * @param {number} misses
  */
 export function pauseMs({ minUptimeMs, backoffMs }, misses) {

@@ -1,3 +1,4 @@
+/** @import { Journal } from '../logs/manager-log.js' */
 /** @import { AppWish } from '../state/desired.js' */
 
 /**
@@ -5,7 +6,7 @@
  */
 const APPS_AT_ONCE = 8;
 
-/** @typedef {'watch'|'cron'|'memory'} Trigger */
+/** @typedef {'watch' | 'cron' | 'memory'} Trigger */
 
 /**
  * What a trigger asks for.
@@ -15,14 +16,16 @@ const APPS_AT_ONCE = 8;
  * @property {(app: AppWish) => number[]} choose  The slots, as things stand when its turn comes.
  */
 
-/** @typedef {{atMs: number, by: string, problem: string|null}} LastTurn  `problem`: why it did not come about. */
+/**
+ * @typedef {{ atMs: number, by: string, problem: string | null }} LastTurn  `problem`: why it did not come about.
+ */
 
 /**
  * Replaces each app one reload at a time, and a few apps: what becomes due meanwhile is done once afterwards, however often it was.
  * @typedef {object} Turns
  * @property {(name: string, due: Due) => void} ask
  * @property {(name: string) => boolean} isBusy
- * @property {(name: string) => LastTurn|null} last
+ * @property {(name: string) => LastTurn | null} last
  * @property {(isListed: (name: string) => boolean) => void} forget  What is known of the others.
  */
 
@@ -30,7 +33,7 @@ const APPS_AT_ONCE = 8;
  * @param {object} o
  * @param {(name: string, due: Due) => Promise<boolean>} o.reload  Resolves when it has come about; false: there was nothing to do.
  * @param {() => number} o.nowMs
- * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {Journal} o.journal
  * @returns {Turns}
  */
 export function createTurns({ reload, nowMs, journal }) {
@@ -44,7 +47,10 @@ export function createTurns({ reload, nowMs, journal }) {
   /** @type {(() => void)[]} */
   const queue = [];
 
-  /** @param {Due['trigger']} trigger @returns {Promise<void>|null} */
+  /**
+   * @param {Due['trigger']} trigger
+   * @returns {Promise<void> | null}
+   */
   function waitForRoom(trigger) {
     if (underWay < APPS_AT_ONCE) {
       underWay += 1;
@@ -60,7 +66,10 @@ export function createTurns({ reload, nowMs, journal }) {
     else underWay -= 1;
   }
 
-  /** @param {string} name @param {Due} due */
+  /**
+   * @param {string} name
+   * @param {Due} due
+   */
   async function take(name, due) {
     const turn = { atMs: nowMs(), by: due.by, problem: null };
     journal('triggered', { app: name, by: due.by });
@@ -73,10 +82,13 @@ export function createTurns({ reload, nowMs, journal }) {
     }
   }
 
-  /** @param {string} name @param {Due} due */
+  /**
+   * @param {string} name
+   * @param {Due} due
+   */
   async function begin(name, due) {
     busy.add(name);
-    for (let next = /** @type {Due|undefined} */ (due); next; next = pending.get(name)) {
+    for (let next = /** @type {Due | undefined} */ (due); next; next = pending.get(name)) {
       pending.delete(name);
       const room = waitForRoom(next.trigger);
       if (room) await room;
@@ -101,7 +113,7 @@ export function createTurns({ reload, nowMs, journal }) {
 
 /**
  * One reload does for both.
- * @param {Due|undefined} one
+ * @param {Due | undefined} one
  * @param {Due} other
  * @returns {Due}
  */

@@ -10,18 +10,22 @@ import { createWatches } from './watch.js';
 
 /** @import { SlotTriggers } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Desk } from '../api/methods.js' */
-/** @import { AppWish } from '../state/desired.js' */
+/** @import { ReadTrees } from '../host/processes.js' */
+/** @import { AppWish, Desired } from '../state/desired.js' */
+/** @import { Identify } from './app-watch.js' */
+/** @import { NextRun } from './cron.js' */
 /** @import { Limited } from './memory-limit.js' */
 /** @import { Due } from './reload-queue.js' */
+/** @import { OpenWatcher } from './watcher.js' */
 
 /**
  * What the triggers touch the machine with.
  * @typedef {object} Senses
- * @property {import('./watcher.js').OpenWatcher} openWatcher
- * @property {import('./app-watch.js').Identify} [identify]
- * @property {import('./cron.js').NextRun} [nextRun]
- * @property {import('../host/processes.js').ReadTrees} readTrees
- * @property {(pids: number[]) => number|null} sharedBytes
+ * @property {OpenWatcher} openWatcher
+ * @property {Identify} [identify]
+ * @property {NextRun} [nextRun]
+ * @property {ReadTrees} readTrees
+ * @property {(pids: number[]) => number | null} sharedBytes
  */
 
 /**
@@ -47,18 +51,26 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
   const watches = createWatches({ desk, openWatcher, identify, onSettled: (name, reason) => ask(name, 'watch', reason, wanted) });
   const crons = createCrons({ clock, nextRun, journal, onDue: (name, pattern) => ask(name, 'cron', pattern, wantedOrDone) });
   const memory = createMemoryWatch({ clock, readTrees, sharedBytes, limited, journal, onAbove: ({ name, id }, reason) => ask(name, 'memory', reason, (app) => wanted(app).filter((one) => one === id)) });
-  /** @type {import('../state/desired.js').Desired|null} */
+  /** @type {Desired | null} */
   let seen = null;
 
-  /** @param {string} name @param {Due['trigger']} trigger @param {string} reason @param {Due['choose']} choose */
+  /**
+   * @param {string} name
+   * @param {Due['trigger']} trigger
+   * @param {string} reason
+   * @param {Due['choose']} choose
+   */
   function ask(name, trigger, reason, choose) {
     turns.ask(name, { trigger, by: `${trigger}: ${oneLine(reason)}`, choose });
   }
 
-  /** @param {string} name @param {Due} due */
+  /**
+   * @param {string} name
+   * @param {Due} due
+   */
   async function reload(name, due) {
     await rolloutOver(name);
-    const choose = (/** @type {import('../state/desired.js').Desired} */ desired) => {
+    const choose = (/** @type {Desired} */ desired) => {
       const app = findApp(desired, name);
       return app ? due.choose(app) : [];
     };
@@ -68,7 +80,10 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
     return true;
   }
 
-  /** Whoever began a reload of the app, and waits for it, gets the one that was asked for. @param {string} name */
+  /**
+   * Whoever began a reload of the app, and waits for it, gets the one that was asked for.
+   * @param {string} name
+   */
   async function rolloutOver(name) {
     const app = findApp(control.world.desired, name);
     if (!app?.rollout.isGuarded) return;
@@ -116,7 +131,10 @@ function wanted({ slots }) {
   return slots.filter((slot) => slot.want === 'up').map(({ id }) => id);
 }
 
-/** What was stopped stays stopped. What has ended by itself is a job that is done until its next time. @param {AppWish} app */
+/**
+ * What was stopped stays stopped. What has ended by itself is a job that is done until its next time.
+ * @param {AppWish} app
+ */
 function wantedOrDone({ slots }) {
   return slots.filter((slot) => slot.want === 'up' || slot.isDone).map(({ id }) => id);
 }

@@ -2,11 +2,17 @@ import { basename, dirname, extname, isAbsolute, relative, resolve, sep } from '
 import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
 
 /** @import { Stats } from 'node:fs' */
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { WatchPattern } from '../../../lib/shared/spec/triggers.js' */
 
-/** @typedef {Pick<import('../../../lib/shared/spec/spec.js').AppSpec, 'cwd'|'watch'|'ignoreWatch'|'watchExtensions'|'watchOptions'>} WatchWishes */
+/**
+ * @typedef {Pick<AppSpec, 'cwd' | 'watch' | 'ignoreWatch' | 'watchExtensions' | 'watchOptions'>} WatchWishes
+ */
 
-/** As picomatch has it. @typedef {{(glob: string, options?: object): (text: string) => boolean, scan: (glob: string) => {base: string, isGlob: boolean}}} Globs */
+/**
+ * As picomatch has it.
+ * @typedef {{ (glob: string, options?: object): (text: string) => boolean, scan: (glob: string) => { base: string, isGlob: boolean } }} Globs
+ */
 
 /**
  * What of the file system an app's watching is about.
@@ -94,7 +100,10 @@ function ownership(folders, files) {
   };
 }
 
-/** @param {unknown} given  `ignored` of chokidar: one or several; what is no text cannot come from a file. @returns {string[]} */
+/**
+ * @param {unknown} given  `ignored` of chokidar: one or several; what is no text cannot come from a file.
+ * @returns {string[]}
+ */
 function textsOf(given) {
   return (Array.isArray(given) ? given : [given]).filter((one) => typeof one === 'string');
 }

@@ -8,32 +8,35 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
 /** @import { WatchShown } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Desk } from '../api/methods.js' */
 /** @import { AppWish } from '../state/desired.js' */
-/** @import { AppWatch } from './app-watch.js' */
+/** @import { AppWatch, Identify } from './app-watch.js' */
 /** @import { WatchScope } from './watch-scope.js' */
-/** @import { WatcherOptions } from './watcher.js' */
+/** @import { OpenWatcher, WatcherOptions } from './watcher.js' */
 
 /**
  * The watching of all apps.
  * @typedef {object} Watches
  * @property {(apps: AppWish[]) => void} sync  Those to watch for from now on; the others are not any more.
- * @property {(name: string) => WatchShown|null} shown
+ * @property {(name: string) => WatchShown | null} shown
  * @property {() => void} close
  */
 
 /**
  * @param {object} o
- * @param {Pick<Desk, 'parts'|'paths'>} o.desk
- * @param {import('./watcher.js').OpenWatcher} o.openWatcher
- * @param {import('./app-watch.js').Identify} [o.identify]
+ * @param {Pick<Desk, 'parts' | 'paths'>} o.desk
+ * @param {OpenWatcher} o.openWatcher
+ * @param {Identify} [o.identify]
  * @param {(name: string, reason: string) => void} o.onSettled
  * @returns {Watches}
  */
 export function createWatches({ desk: { parts, paths }, openWatcher, identify, onSettled }) {
-  /** @type {Map<string, {key: string, watch: AppWatch}>} */
+  /** @type {Map<string, { key: string, watch: AppWatch }>} */
   const entries = new Map();
   const share = createSharedWatchers(openWatcher);
 
-  /** @param {AppWish} app @returns {AppWatch} */
+  /**
+   * @param {AppWish} app
+   * @returns {AppWatch}
+   */
   function begin(app) {
     try {
       return open(app);
@@ -81,7 +84,10 @@ export function createWatches({ desk: { parts, paths }, openWatcher, identify, o
   };
 }
 
-/** When it changes, what is watched does. @param {AppWish} app */
+/**
+ * When it changes, what is watched does.
+ * @param {AppWish} app
+ */
 function keyOf({ spec, slots }) {
   const { cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile } = spec;
   return JSON.stringify([cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile, slots.map(({ id }) => id)]);
@@ -97,7 +103,10 @@ function sameFor({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }, { o
   return JSON.stringify([cwd, watch, ignoreWatch, watchExtensions, watchOptions, ownFiles, roots, identities]);
 }
 
-/** Where an app runs in the home itself, what the manager writes there is told apart by its name. @param {Desk['paths']} paths */
+/**
+ * Where an app runs in the home itself, what the manager writes there is told apart by its name.
+ * @param {Desk['paths']} paths
+ */
 function homeFiles({ home: _, ...others }) {
   return Object.values(others);
 }

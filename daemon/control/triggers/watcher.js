@@ -7,7 +7,7 @@ import { join } from 'node:path';
 /**
  * @typedef {object} WatcherOptions
  * @property {string[]} roots  Paths that are there.
- * @property {(string|null)[]} identities  What each of them leads to now.
+ * @property {(string | null)[]} identities  What each of them leads to now.
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
  * @property {Record<string, unknown>} options  Of chokidar, as the user gave them.
  * @property {(path: string) => void} onChange
@@ -16,7 +16,7 @@ import { join } from 'node:path';
  * @property {(error: NodeJS.ErrnoException) => void} onError  It goes on with what it can.
  */
 
-/** @typedef {(o: WatcherOptions) => {close: () => void}} OpenWatcher */
+/** @typedef {(o: WatcherOptions) => { close: () => void }} OpenWatcher */
 
 /** What the user may decide; the rest would break what is promised. */
 const ALLOWED = ['usePolling', 'interval', 'binaryInterval', 'alwaysStat', 'depth', 'followSymlinks', 'awaitWriteFinish', 'atomic', 'ignorePermissionErrors'];
@@ -32,7 +32,7 @@ export function openWatcher({ roots, isIgnored, options, onChange, onStir, onRea
   const watcher = watch(roots, { ignorePermissionErrors: true, ...given, ignoreInitial: true, persistent: true, ignored: isIgnored });
   watcher.on('all', (_event, path) => onChange(path));
   watcher.on('raw', (_event, name, about) => {
-    const { watchedPath } = /** @type {{watchedPath?: string}} */ (about ?? {});
+    const { watchedPath } = /** @type {{ watchedPath?: string }} */ (about ?? {});
     if (watchedPath && !isIgnored(join(watchedPath, String(name ?? '')))) onStir();
   });
   watcher.on('ready', onReady);
@@ -47,18 +47,22 @@ export function loadGlobs() {
   return /** @type {Globs} */ (require('picomatch'));
 }
 
-/** @typedef {{members: Set<WatcherOptions>, isReady: boolean, close: () => void}} Shared */
+/** @typedef {{ members: Set<WatcherOptions>, isReady: boolean, close: () => void }} Shared */
 
 /**
  * Apps that watch the same share a watcher: 200 of them over one folder of 400 files took 600 MB, and held up control for ten seconds.
  * @param {OpenWatcher} openWatcher
- * @returns {(key: string, o: WatcherOptions) => {close: () => void}}  Whoever gives the same key wants the same. Throws what the watcher does.
+ * @returns {(key: string, o: WatcherOptions) => { close: () => void }}  Whoever gives the same key wants the same. Throws what the watcher does.
  */
 export function createSharedWatchers(openWatcher) {
   /** @type {Map<string, Shared>} */
   const open = new Map();
 
-  /** @param {string} key @param {WatcherOptions} o @returns {Shared} */
+  /**
+   * @param {string} key
+   * @param {WatcherOptions} o
+   * @returns {Shared}
+   */
   function begin(key, o) {
     const members = new Set([o]);
     /** @type {Shared} */

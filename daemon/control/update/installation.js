@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NclustError } from '../../../lib/shared/errors.js';
 
+/** @import { ExecFileException } from 'node:child_process' */
+
 /** Where control's own code is. The keeper's is in daemon/keeper and daemon/agent, and it knows its digest itself. */
 const OWN = ['package.json', 'daemon/control', 'lib/shared'];
 
@@ -21,9 +23,13 @@ export const PROBE = '--probe';
  * @property {string} node  The binary that runs it.
  */
 
-/** @typedef {Installation & {digest: string}} Own  With the digest of control's code, as it was when it was read. */
+/**
+ * @typedef {Installation & { digest: string }} Own  With the digest of control's code, as it was when it was read.
+ */
 
-/** @typedef {{version: string, digest: string}} Told  What one process of the manager says about its code. */
+/**
+ * @typedef {{ version: string, digest: string }} Told  What one process of the manager says about its code.
+ */
 
 /** @returns {Installation}  The one this process runs from. */
 export function ownInstallation() {
@@ -43,7 +49,7 @@ export function controlDigest(root) {
 /**
  * Has both processes of another installation read their modules and say what they are: code that does not even come so far replaces nothing.
  * @param {Installation} installation
- * @returns {Promise<{keeper: Told, control: Told}>}  Rejects with ERR_NCLUST_UPDATE_FAILED.
+ * @returns {Promise<{ keeper: Told, control: Told }>}  Rejects with ERR_NCLUST_UPDATE_FAILED.
  */
 export async function probe(installation) {
   const [keeper, control] = await Promise.all(['keeper', 'control'].map((name) => probeOne(installation, name)));
@@ -74,7 +80,7 @@ function probeOne({ root, node }, name) {
 
 /**
  * @param {string} main
- * @param {import('node:child_process').ExecFileException|null} error
+ * @param {ExecFileException | null} error
  * @param {string} err
  */
 function unusable(main, error, err) {

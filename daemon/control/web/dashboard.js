@@ -4,6 +4,10 @@ import { TICK_MS } from '../../../lib/shared/metrics.js';
 import { isLoopback, parseWebListen, unservedNotice, WEB_HOST, WEB_LISTEN_FORMS, WEB_PORT, whyUnserved, writeWebAddress } from '../../../lib/shared/settings/listen-address.js';
 
 /** @import { Unserved, WebAddress } from '../../../lib/shared/settings/listen-address.js' */
+/** @import { Desk } from '../api/methods.js' */
+/** @import { Clock } from '../host/clock.js' */
+/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { Settings } from '../settings.js' */
 /** @import { Dashboard } from './server.js' */
 
 /** Ports that are tried one after the other when nobody has asked for one. */
@@ -18,40 +22,47 @@ const PORTS_TRIED = 20;
  * @property {boolean} [isNewToken]
  */
 
-/** @typedef {{isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[]}} WebShown  `url` has the token in it. */
+/**
+ * @typedef {{ isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[] }} WebShown  `url` has the token in it.
+ */
 
 /**
  * The dashboard, where the settings say so. Without that nothing of it is even loaded.
  * @typedef {object} Web
  * @property {(wish: WebWish) => Promise<WebShown>} begin  In the settings when it resolves. Rejects with ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE; then what was served is served.
- * @property {() => Promise<{wasOn: boolean}>} end  Nobody gets in with the old token any more.
+ * @property {() => Promise<{ wasOn: boolean }>} end  Nobody gets in with the old token any more.
  * @property {() => Promise<void>} look  Does what the settings say. Never rejects.
- * @property {() => Promise<Unserved|null>} lookNow  The same after what is under way; null: it is served, or is not to be. Never rejects.
+ * @property {() => Promise<Unserved | null>} lookNow  The same after what is under way; null: it is served, or is not to be. Never rejects.
  * @property {() => string[]} notices  For people: what does not work.
  * @property {() => Promise<void>} close  Leaves the settings alone.
  */
 
 /**
  * @param {object} o
- * @param {import('../settings.js').Settings} o.settings
+ * @param {Settings} o.settings
  * @param {string} o.tokenFile
- * @param {() => import('../api/methods.js').Desk} o.desk
+ * @param {() => Desk} o.desk
  * @param {(listener: () => void) => () => void} o.onTick
- * @param {import('../host/clock.js').Clock} o.clock
- * @param {import('../logs/manager-log.js').Journal} o.journal
+ * @param {Clock} o.clock
+ * @param {Journal} o.journal
  * @param {string} [o.folder]  Of the page.
  * @returns {Web}
  */
 export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, folder }) {
-  /** @type {{dashboard: Dashboard, token: string, mayAct: boolean}|null} */
+  /** @type {{ dashboard: Dashboard, token: string, mayAct: boolean } | null} */
   let open = null;
-  /** Why its address could not be had. @type {string|null} */
+  /** Why its address could not be had. @type {string | null} */
   let problem = null;
   let isLooking = false;
   /** @type {Promise<unknown>} */
   let last = Promise.resolve();
 
-  /** One change after the other. @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+  /**
+   * One change after the other.
+   * @template T
+   * @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
   function inTurn(work) {
     const done = last.then(work);
     last = done.catch(() => {}); // Who asked is told.
@@ -67,7 +78,7 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
     return { dashboard, token, mayAct: settings.web().mayAct };
   }
 
-  /** @param {WebAddress|null} wanted  Null: where it is free. */
+  /** @param {WebAddress | null} wanted  Null: where it is free. */
   async function serveSomewhere(wanted) {
     const ports = wanted ? [wanted.port] : Array.from({ length: PORTS_TRIED }, (_, at) => WEB_PORT + at);
     const host = wanted?.host ?? WEB_HOST;
@@ -127,7 +138,10 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
     served.dashboard.sendAway();
   }
 
-  /** Pages were told whether they may act. @param {NonNullable<typeof open>} served */
+  /**
+   * Pages were told whether they may act.
+   * @param {NonNullable<typeof open>} served
+   */
   function keepUp(served) {
     const { mayAct } = settings.web();
     if (served.mayAct !== mayAct) served.dashboard.sendAway();
@@ -204,31 +218,47 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
     },
   };
 
-  /** @param {NonNullable<typeof open>} served @param {number[]} takenPorts @returns {WebShown} */
+  /**
+   * @param {NonNullable<typeof open>} served
+   * @param {number[]} takenPorts
+   * @returns {WebShown}
+   */
   function shown({ dashboard: { address }, token, mayAct }, takenPorts) {
     const { host, port } = address;
     return { isOn: true, url: `http://${writeWebAddress({ host: reachableHost(host), port })}/#token=${token}`, host, port, mayAct, isRemote: !isLoopback(address), takenPorts };
   }
 }
 
-/** @param {string} text @returns {WebAddress} */
+/**
+ * @param {string} text
+ * @returns {WebAddress}
+ */
 function readListen(text) {
   const address = parseWebListen(text);
   if (address) return address;
   throw new NclustError('ERR_NCLUST_BAD_SETTING', `The dashboard cannot listen on "${text}"; accepted: ${WEB_LISTEN_FORMS}.`, { hint: `Without --listen it is ${WEB_HOST}:${WEB_PORT}, or the next port that is free.`, data: { key: 'web.listen' } });
 }
 
-/** @param {WebAddress} address @param {WebAddress} wanted */
+/**
+ * @param {WebAddress} address
+ * @param {WebAddress} wanted
+ */
 function isAt(address, wanted) {
   return address.host === wanted.host && (wanted.port === 0 || address.port === wanted.port);
 }
 
-/** @param {WebAddress} address @param {boolean} allowRemote */
+/**
+ * @param {WebAddress} address
+ * @param {boolean} allowRemote
+ */
 function isTooFar(address, allowRemote) {
   return !isLoopback(address) && !allowRemote;
 }
 
-/** A server that listens everywhere is reached by one of its addresses. @param {string} host */
+/**
+ * A server that listens everywhere is reached by one of its addresses.
+ * @param {string} host
+ */
 function reachableHost(host) {
   if (host !== '0.0.0.0' && host !== '::') return host;
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
@@ -243,7 +273,10 @@ function tooFar(address) {
   });
 }
 
-/** @param {WebAddress} address @param {unknown} error */
+/**
+ * @param {WebAddress} address
+ * @param {unknown} error
+ */
 function failed(address, error) {
   const reason = reasonOf(error);
   return new NclustError('ERR_NCLUST_WEB_FAILED', `The dashboard cannot be served on "${writeWebAddress(address)}": ${whyUnserved(reason)}.`, { hint: 'Choose another one: nclust web --listen 127.0.0.1:0 takes any port that is free.', data: { ...address, reason }, cause: error });

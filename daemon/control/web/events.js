@@ -15,7 +15,10 @@ const SHAPE = { app: optional(text), id: optional(wholeUpTo(Number.MAX_SAFE_INTE
 
 let lastSubscription = 0;
 
-/** What has happened, and what happens, as "nclust events" reads it from the disk. @type {MethodBody} */
+/**
+ * What has happened, and what happens, as "nclust events" reads it from the disk.
+ * @type {MethodBody}
+ */
 export function eventLog({ parts, paths }, params, client) {
   const { app, id, lines, follow, subscription = `log-${++lastSubscription}` } = readParams(SHAPE, params);
   const isMeant = isAbout(app, id);
@@ -30,8 +33,8 @@ export function eventLog({ parts, paths }, params, client) {
 
 /**
  * What concerns the whole app concerns each of its slots, and what happens to the manager everybody.
- * @param {string|undefined} app
- * @param {number|undefined} id
+ * @param {string | undefined} app
+ * @param {number | undefined} id
  * @returns {(event: LoggedEvent) => boolean}
  */
 function isAbout(app, id) {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { isLoopback } from '../../../lib/shared/settings/listen-address.js';
 
+/** @import { IncomingHttpHeaders } from 'node:http' */
 /** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::']);
@@ -8,7 +9,7 @@ const EVERY_ADDRESS = new Set(['0.0.0.0', '::']);
 /**
  * Whether a request calls us by a name of ours. A page of somebody else may have a name of its own lead to this address ("DNS rebinding"), and would then be
  * of the same origin. Any port will do: a tunnel may have another one.
- * @param {string|undefined} host  The header.
+ * @param {string | undefined} host  The header.
  * @param {WebAddress} address  Where we listen.
  * @returns {host is string}
  */
@@ -23,7 +24,7 @@ export function isOurName(host, address) {
 
 /**
  * Browsers say which page opens a WebSocket; only ours may.
- * @param {import('node:http').IncomingHttpHeaders} headers
+ * @param {IncomingHttpHeaders} headers
  */
 export function isOurPage({ host, origin }) {
   return origin === `http://${host}`;

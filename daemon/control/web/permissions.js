@@ -22,7 +22,10 @@ const READINGS = {
 
 const CHANGE = ['targets', 'wait', 'progress', 'token'];
 
-/** What else where actions are allowed. No parameter can bring a program or a variable of its own. @type {Record<string, string[]>} */
+/**
+ * What else where actions are allowed. No parameter can bring a program or a variable of its own.
+ * @type {Record<string, string[]>}
+ */
 const ACTIONS = {
   start: CHANGE,
   stop: CHANGE,
@@ -64,7 +67,7 @@ export function createPageAnswer(desk, mayAct) {
     const { subscription } = given;
     if (method !== 'unsubscribe' && kept.includes('subscription') && !client.subscriptions.has(String(subscription))) checkRoom(client.subscriptions.size);
     const result = method === 'eventLog' ? await eventLog(own, given, client) : withoutSecrets(await answer(method, given, client));
-    endSurplus(client, /** @type {{subscription?: string}} */ (result ?? {}).subscription);
+    endSurplus(client, /** @type {{ subscription?: string }} */ (result ?? {}).subscription);
     return result;
   };
 }
@@ -85,7 +88,11 @@ function checkRoom(count) {
   if (count >= SUBSCRIPTIONS_MAX) throw refused(`A page may follow ${SUBSCRIPTIONS_MAX} things at once.`);
 }
 
-/** Of many that were asked for at once each has found room. @param {Client} client @param {string} [name]  What was begun. */
+/**
+ * Of many that were asked for at once each has found room.
+ * @param {Client} client
+ * @param {string} [name]  What was begun.
+ */
 function endSurplus({ subscriptions }, name) {
   if (name === undefined || subscriptions.size <= SUBSCRIPTIONS_MAX || [...subscriptions.keys()].indexOf(name) < SUBSCRIPTIONS_MAX) return;
   subscriptions.get(name)?.();
@@ -98,7 +105,11 @@ function refused(message) {
   return new NclustError('ERR_NCLUST_WEB_REFUSED', message, { hint: 'Use the command line.' });
 }
 
-/** @param {string} method @param {boolean} mayAct @returns {string[]} */
+/**
+ * @param {string} method
+ * @param {boolean} mayAct
+ * @returns {string[]}
+ */
 function parametersOf(method, mayAct) {
   if (Object.hasOwn(READINGS, method)) return READINGS[method];
   const isAction = Object.hasOwn(ACTIONS, method);
@@ -145,11 +156,14 @@ const SPEC_FIELDS = [
  * @returns {T}
  */
 function withoutSecrets(answer) {
-  const { slots, notices } = /** @type {{slots?: Record<string, any>[], notices?: string[]}} */ (answer ?? {});
+  const { slots, notices } = /** @type {{ slots?: Record<string, any>[], notices?: string[] }} */ (answer ?? {});
   return Array.isArray(slots) ? { ...answer, slots: slots.map(shown), ...(notices ? { notices: notices.map(shownNotice) } : {}) } : answer;
 }
 
-/** Of addresses and commands in it only the beginning: users, passwords and keys stand behind that. @param {string} notice */
+/**
+ * Of addresses and commands in it only the beginning: users, passwords and keys stand behind that.
+ * @param {string} notice
+ */
 function shownNotice(notice) {
   return notice.replace(/"exec:.*" \(/s, '"exec" (').replace(/(https?:\/\/)([^\s"/?#]*@)?([^\s"?#]*)[^\s"]*/gi, '$1$3');
 }
@@ -164,7 +178,10 @@ function shown({ effectiveEnv: _, spec, shipping, axm, ...rest }) {
   };
 }
 
-/** A command may have a password in it. @param {{target: string}} one */
+/**
+ * A command may have a password in it.
+ * @param {{ target: string }} one
+ */
 function shownTarget(one) {
   return { ...one, target: one.target.startsWith('exec:') ? 'exec' : one.target };
 }

@@ -8,8 +8,10 @@ import { isOurName, isOurPage } from './origin.js';
 import { createPages } from './sockets.js';
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
+/** @import { AddressInfo, Socket } from 'node:net' */
 /** @import { Duplex } from 'node:stream' */
 /** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
+/** @import { Pages } from './sockets.js' */
 
 const CONNECTIONS_MAX = 256;
 const REQUEST_MS = 5_000;
@@ -21,7 +23,7 @@ const STALLED_MS = 30_000;
 /**
  * @typedef {object} Dashboard
  * @property {WebAddress} address  With the port that it has.
- * @property {import('./sockets.js').Pages['changeToken']} changeToken
+ * @property {Pages['changeToken']} changeToken
  * @property {() => void} sendAway
  * @property {() => Promise<void>} close  Idempotent.
  */
@@ -29,7 +31,7 @@ const STALLED_MS = 30_000;
 /**
  * Serves the page and its WebSocket.
  * @param {WebAddress} wanted
- * @param {Parameters<typeof createPages>[0] & {folder?: string, stalledMs?: number}} o
+ * @param {Parameters<typeof createPages>[0] & { folder?: string, stalledMs?: number }} o
  * @returns {Promise<Dashboard>}  Rejects with what the system says.
  */
 export async function serveDashboard(wanted, { folder, stalledMs = STALLED_MS, ...o }) {
@@ -44,8 +46,8 @@ export async function serveDashboard(wanted, { folder, stalledMs = STALLED_MS, .
     server.listen({ host: wanted.host, port: wanted.port, exclusive: true }, () => resolve(undefined));
   });
   server.on('error', () => {}); // Of a single connection that could not be accepted.
-  const address = { host: wanted.host, port: /** @type {import('node:net').AddressInfo} */ (server.address()).port };
-  /** @type {Promise<void>|null} */
+  const address = { host: wanted.host, port: /** @type {AddressInfo} */ (server.address()).port };
+  /** @type {Promise<void> | null} */
   let closed = null;
   return {
     address,
@@ -66,7 +68,7 @@ export async function serveDashboard(wanted, { folder, stalledMs = STALLED_MS, .
  * @param {IncomingMessage} request
  * @param {Duplex} socket
  * @param {Buffer} head
- * @param {{pages: import('./sockets.js').Pages, address: WebAddress}} o
+ * @param {{ pages: Pages, address: WebAddress }} o
  */
 function upgrade(request, socket, head, { pages, address }) {
   socket.on('error', () => socket.destroy());
@@ -75,11 +77,14 @@ function upgrade(request, socket, head, { pages, address }) {
   if (!isOurPage(request.headers)) return refuse(socket, '403 Forbidden');
   if (pages.isFull()) return refuse(socket, '503 Service Unavailable');
   // A laptop that was closed says nothing any more.
-  /** @type {import('node:net').Socket} */ (socket).setKeepAlive(true, KEEP_ALIVE_MS);
+  /** @type {Socket} */ (socket).setKeepAlive(true, KEEP_ALIVE_MS);
   return pages.take(request, socket, head);
 }
 
-/** @param {Duplex} socket @param {string} status */
+/**
+ * @param {Duplex} socket
+ * @param {string} status
+ */
 function refuse(socket, status) {
   // Who never closes its side would keep the connection, and one of the few there are.
   socket.once('finish', () => socket.destroy());
@@ -91,7 +96,7 @@ function refuse(socket, status) {
  * Answers with a file of the table, and with nothing else.
  * @param {IncomingMessage} request
  * @param {ServerResponse} response
- * @param {{files: Map<string, PageFile>, address: WebAddress}} o
+ * @param {{ files: Map<string, PageFile>, address: WebAddress }} o
  */
 function respond(request, response, { files, address }) {
   const { host } = request.headers;
@@ -118,7 +123,7 @@ function respondRefuse(response, status, text, more = {}) {
 
 /**
  * The page loads what is its own, speaks to whom it came from, and is in nobody's frame.
- * @param {string|null} host  Of browsers for which 'self' is no WebSocket. Checked before: it is written into a header.
+ * @param {string | null} host  Of browsers for which 'self' is no WebSocket. Checked before: it is written into a header.
  */
 function protection(host) {
   const connect = host === null ? "'none'" : `'self' ws://${host}`;
@@ -131,7 +136,10 @@ function protection(host) {
   };
 }
 
-/** What a browser is told about a file. @typedef {{type: string, bytes: Buffer, etag: string}} PageFile */
+/**
+ * What a browser is told about a file.
+ * @typedef {{ type: string, bytes: Buffer, etag: string }} PageFile
+ */
 
 const PAGE_FOLDER = fileURLToPath(new URL('./page', import.meta.url));
 
@@ -173,7 +181,10 @@ export function readPageFiles(folder = PAGE_FOLDER) {
   return new Map([...own, ...borrowed, ...shared]);
 }
 
-/** @param {string} file @returns {PageFile} */
+/**
+ * @param {string} file
+ * @returns {PageFile}
+ */
 function readPageFile(file) {
   const bytes = readFileSync(file);
   return { type: TYPES[extname(file)], bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"` };

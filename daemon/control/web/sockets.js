@@ -7,7 +7,9 @@ import { serveConnection } from '../api/connection.js';
 import { createPageAnswer } from './permissions.js';
 
 /** @import { IncomingMessage } from 'node:http' */
-/** @import { WebSocket } from 'ws' */
+/** @import { RawData, WebSocket } from 'ws' */
+/** @import { Desk } from '../api/methods.js' */
+/** @import { Clock } from '../host/clock.js' */
 
 const MESSAGE_MAX_BYTES = 64 * 1024;
 const PAGES_MAX = 64;
@@ -28,8 +30,8 @@ const FAREWELL_MS = 1_000;
 
 /**
  * @param {object} o
- * @param {import('../api/methods.js').Desk} o.desk
- * @param {import('../host/clock.js').Clock} o.clock
+ * @param {Desk} o.desk
+ * @param {Clock} o.clock
  * @param {(given: unknown) => boolean} o.isRight  The token.
  * @param {() => boolean} o.mayAct
  * @returns {Pages}
@@ -54,7 +56,10 @@ export function createPages({ desk, clock, isRight: isRightNow, mayAct }) {
     askForToken(ws, { isRight: (given) => isRight(given), clock, onRight: (id) => welcome(ws, id), onWrong: () => dismiss(ws, NOT_AUTHENTICATED, 'the token is missing or another one') });
   }
 
-  /** @param {WebSocket} ws @param {string|number} id */
+  /**
+   * @param {WebSocket} ws
+   * @param {string | number} id
+   */
   function welcome(ws, id) {
     strangers.delete(ws);
     pages.add(ws);
@@ -63,7 +68,11 @@ export function createPages({ desk, clock, isRight: isRightNow, mayAct }) {
     stream.write(resultLine(id, { version: desk.version, home: desk.paths.home, host: hostname(), mayAct: mayAct(), pollMs: TICK_MS }));
   }
 
-  /** @param {WebSocket} ws @param {number} code @param {string} reason */
+  /**
+   * @param {WebSocket} ws
+   * @param {number} code
+   * @param {string} reason
+   */
   function dismiss(ws, code, reason) {
     ws.removeAllListeners('message'); // Nothing it asks from now on is done.
     ws.close(code, reason);
@@ -137,8 +146,8 @@ const NOT_AUTHENTICATED = 4401;
  * @param {WebSocket} ws
  * @param {object} o
  * @param {(given: unknown) => boolean} o.isRight
- * @param {import('../host/clock.js').Clock} o.clock
- * @param {(id: string|number) => void} o.onRight  With the id of the request, which is not answered yet.
+ * @param {Clock} o.clock
+ * @param {(id: string | number) => void} o.onRight  With the id of the request, which is not answered yet.
  * @param {() => void} o.onWrong  There was no token in time, or another one. Not called when it has left by itself.
  */
 function askForToken(ws, { isRight, clock, onRight, onWrong }) {
@@ -147,7 +156,7 @@ function askForToken(ws, { isRight, clock, onRight, onWrong }) {
     onWrong();
   });
 
-  /** @param {import('ws').RawData} data */
+  /** @param {RawData} data */
   function onFirst(data) {
     cancel();
     const parsed = parseLine(String(data));

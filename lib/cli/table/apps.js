@@ -1,6 +1,8 @@
 import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, TARGETS, TARGETS_OR_FILE, changedList, load } from './row.js';
 
-/** What is done with apps. @type {import('./row.js').Command[]} */
+/** @import { Command } from './row.js' */
+
+/** What is done with apps. @type {Command[]} */
 export const APPS = [
   {
     name: 'start',

@@ -6,14 +6,14 @@ import { BOOT, HELP, HOME } from './manager.js';
 import { MESSAGES } from './messages.js';
 import { PUBLISH, RUN } from './run.js';
 
-/** @typedef {import('./row.js').Command} Command */
+/** @import { Command } from './row.js' */
 
 /** Every command, in the order of the help. @type {Command[]} */
 export const COMMANDS = [...APPS, ...CONFIG, ...APPLY, ...INFORMATION, ...LOGS, ...MESSAGES, ...RUN, ...PUBLISH, ...HOME, ...BOOT, ...HELP];
 
 /**
  * @param {string} word
- * @returns {Command|undefined}  By name or alias.
+ * @returns {Command | undefined}  By name or alias.
  */
 export function findCommand(word) {
   return COMMANDS.find(({ name, aliases = [] }) => name === word || aliases.includes(word));

@@ -1,10 +1,13 @@
 import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, changedList, load } from './row.js';
 
+/** @import { AskedPlan } from '../../commands/apps/apply.js' */
+/** @import { Command } from './row.js' */
+
 const [ONLY, ENV] = OF_FILE;
 /** @type {[string, string]} */
 const UPDATE_ENV = ['-a, --update-env', 'accepted: the apps of a file get the variables of this shell anyway'];
 
-/** Commands that work with config files. @type {import('./row.js').Command[]} */
+/** Commands that work with config files. @type {Command[]} */
 export const CONFIG = [
   {
     name: 'startOrRestart', words: '[config]', brief: 'start the apps of a config file, restart those that run', help: 'start the apps of a config file; those that run are restarted', takesOptionsOf: 'restart', options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH, JSON_OPTION],
@@ -33,7 +36,7 @@ const FROM_FILE = [
   ['-a, --update-env', 'give apps the variables and the interpreter of this shell in place of those they were started with'],
 ];
 
-/** Making the running state equal to a file. @type {import('./row.js').Command[]} */
+/** Making the running state equal to a file. @type {Command[]} */
 export const APPLY = [
   {
     name: 'apply', words: '[file]', brief: 'make what runs equal to a config file, by what is needed', help: 'make what runs equal to a config file, by as little as is needed: nothing, a live change, a scaling, a reload',
@@ -55,7 +58,7 @@ export const APPLY = [
   },
 ];
 
-/** @param {import('../../commands/apps/apply.js').AskedPlan} data */
+/** @param {AskedPlan} data */
 function planJson({ plan, left, slots }) {
   return { plan, left, slots };
 }

@@ -1,4 +1,7 @@
-/** The groups of `nclust help`, in its order: what is needed every day comes first. @type {[heading: string, commands: string[]][]} */
+/**
+ * The groups of `nclust help`, in its order: what is needed every day comes first.
+ * @type {[heading: string, commands: string[]][]}
+ */
 export const HEADINGS = [
   ['Apps:', ['start', 'stop', 'restart', 'reload', 'delete', 'scale']],
   ['What runs, and why not:', ['list', 'monit', 'web', 'describe', 'why', 'events', 'logs', 'stack', 'profile', 'env', 'doctor', 'report']],
@@ -12,7 +15,10 @@ export const HEADINGS = [
   ['More:', ['examples', 'completion', 'help']],
 ];
 
-/** Those of the options that describe an app: what PM2's users type most comes first. @type {[heading: string, options: string[]][]} */
+/**
+ * Those of the options that describe an app: what PM2's users type most comes first.
+ * @type {[heading: string, options: string[]][]}
+ */
 export const OPTION_HEADINGS = [
   ['Used most:', [
     '--name', '--instances', '--env', '--update-env', '--watch', '--cron', '--max-memory-restart', '--interpreter', '--node-args', '--cwd', '--no-autorestart', '--time', '--output', '--error', '--force', '--attach',

@@ -1,6 +1,8 @@
 import { JSON_OPTION, load } from './row.js';
 
-/** What runs, and how. @type {import('./row.js').Command[]} */
+/** @import { Command } from './row.js' */
+
+/** What runs, and how. @type {Command[]} */
 export const INFORMATION = [
   {
     name: 'list', aliases: ['ls', 'l', 'ps', 'status'], help: 'show what runs',

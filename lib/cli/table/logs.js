@@ -1,6 +1,8 @@
 import { JSON_OPTION, load } from './row.js';
 
-/** What apps have written. @type {import('./row.js').Command[]} */
+/** @import { Command } from './row.js' */
+
+/** What apps have written. @type {Command[]} */
 export const LOGS = [
   {
     name: 'logs', aliases: ['log'], words: '[id|name|namespace|/pattern/...]', help: 'show the last lines of apps and follow them until Ctrl-C',

@@ -1,6 +1,8 @@
 import { JSON_OPTION, NO_WAIT, changedList, load, loadSetting } from './row.js';
 
-/** The home as a whole: its settings, its list, its manager. @type {import('./row.js').Command[]} */
+/** @import { Command } from './row.js' */
+
+/** The home as a whole: its settings, its list, its manager. @type {Command[]} */
 export const HOME = [
   {
     name: 'set', words: '<key> <value>', help: 'change a setting of the whole home', options: [JSON_OPTION],
@@ -66,7 +68,7 @@ const PLACE = [
 /** @type {[string, string][]} */
 const SHOW = [['--print', 'show the files and commands, and do nothing'], ['--dry-run', 'the same as --print'], JSON_OPTION];
 
-/** Coming back after a reboot, and coming over from PM2. @type {import('./row.js').Command[]} */
+/** Coming back after a reboot, and coming over from PM2. @type {Command[]} */
 export const BOOT = [
   {
     name: 'startup', words: '[platform]', brief: 'start the manager and the apps when the machine boots', help: 'start the manager and what should run when the machine boots',
@@ -128,7 +130,7 @@ export const ELSEWHERE = /** @type {const} */ ({
   'profile:mem': 'nclust profile <app> --heap takes the heap of a process of an app.',
 });
 
-/** Commands for help and diagnosis. @type {import('./row.js').Command[]} */
+/** Commands for help and diagnosis. @type {Command[]} */
 export const HELP = [
   {
     name: 'doctor', brief: 'look for what makes trouble here, and tell what to do', help: 'look for what is known to make trouble here, and tell what to do', options: [JSON_OPTION],
@@ -163,7 +165,7 @@ export const HELP = [
 /**
  * Scripts and fingers that know them are told what to do; the help does not list them.
  * @param {[name: string, hint: string]} entry
- * @returns {import('./row.js').Command}
+ * @returns {Command}
  */
 function toElsewhere([name, hint]) {
   return {

@@ -1,6 +1,8 @@
 import { changedList, JSON_OPTION, load } from './row.js';
 
-/** What is said to apps that run. @type {import('./row.js').Command[]} */
+/** @import { Command } from './row.js' */
+
+/** What is said to apps that run. @type {Command[]} */
 export const MESSAGES = [
   {
     name: 'send', words: '<id|name> <line...>', help: 'send a line to the standard input of an app in fork mode', options: [JSON_OPTION],

@@ -1,5 +1,5 @@
-/** @typedef {import('../context.js').Context} Context */
-/** @typedef {import('../../render/list.js').View} View */
+/** @import { View } from '../../render/list.js' */
+/** @import { Context } from '../context.js' */
 
 /**
  * A command and how its data becomes text.
@@ -18,7 +18,7 @@
  * @property {string} help
  * @property {string} [brief]  The same for the list of all commands, on one line. Default: `help`.
  * @property {[flags: string, help: string][]} [options]
- * @property {'start'|'restart'|'reload'} [takesOptionsOf]  Those of config/options.js; all of them, and arguments for the app behind "--", or what can change later.
+ * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Those of config/options.js; all of them, and arguments for the app behind "--", or what can change later.
  * @property {string[]} [examples]
  * @property {boolean} [isHidden]  Left out of the help.
  * @property {() => Promise<Loaded>} load  Imports what this command needs, and nothing else.

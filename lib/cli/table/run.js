@@ -1,6 +1,8 @@
 import { JSON_OPTION, NO_WAIT, changedList, load } from './row.js';
 
-/** Apps without a manager in the background. @type {import('./row.js').Command[]} */
+/** @import { Command } from './row.js' */
+
+/** Apps without a manager in the background. @type {Command[]} */
 export const RUN = [
   {
     name: 'run', words: '[script|command|config...]', brief: 'run apps in the foreground until they end, as containers do', help: 'run apps in the foreground until they end, as a container does: output, signals and exit status are theirs', takesOptionsOf: 'start',
@@ -14,7 +16,7 @@ export const RUN = [
   },
 ];
 
-/** To bring something to those who want it. @type {import('./row.js').Command[]} */
+/** To bring something to those who want it. @type {Command[]} */
 export const PUBLISH = [
   {
     name: 'serve', aliases: ['expose'], words: '[path] [port]', brief: 'serve the files of a folder', help: 'serve the files of a folder as an app (default: this folder, on port 8080)', takesOptionsOf: 'start',

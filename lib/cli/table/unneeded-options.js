@@ -1,6 +1,12 @@
 import { TARGETS, TARGETS_OR_FILE } from './row.js';
 
-/** Options of PM2 that nclust does not need: flags as commander reads them, and why. @type {[flags: string, why: string][]} */
+/** @import { StartOption } from '../../config/options/options.js' */
+/** @import { Command } from './row.js' */
+
+/**
+ * Options of PM2 that nclust does not need: flags as commander reads them, and why.
+ * @type {[flags: string, why: string][]}
+ */
 const NOT_NEEDED = [
   ['--parallel <number>', 'everything starts at once, as far as the machine allows'],
   ['-f, --force', 'it is done anyway'],
@@ -17,8 +23,8 @@ const NOT_NEEDED = [
 
 /**
  * Those of them that a command takes: for PM2 they are options of every command.
- * @param {import('./row.js').Command} row
- * @param {Pick<import('../../config/options/options.js').StartOption, 'flags'>[]} described  What describes an app among its options.
+ * @param {Command} row
+ * @param {Pick<StartOption, 'flags'>[]} described  What describes an app among its options.
  */
 export function notNeeded({ takesOptionsOf, words, options = [] }, described) {
   if (!takesOptionsOf && ![TARGETS, TARGETS_OR_FILE].includes(words ?? '')) return [];

@@ -7,14 +7,16 @@ import { createPaint } from '../../render/paint.js';
 import { renderPlan } from '../../render/plan.js';
 import { NclustError } from '../../shared/errors.js';
 
-/** @typedef {import('../../cli/context.js').Context} Context */
+/** @import { Context } from '../../cli/context.js' */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { PlanItem, SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
  * Makes the running state equal to a config file.
  * @param {Context} context
  * @param {string[]} words  The file, or nothing.
  * @param {Record<string, any>} options
- * @returns {Promise<AskedPlan & {all: import('../../shared/wire/protocol.js').SlotStatus[]}>}  Rejects with ERR_NCLUST_APPLY_FAILED, and what readConfig says.
+ * @returns {Promise<AskedPlan & { all: SlotStatus[] }>}  Rejects with ERR_NCLUST_APPLY_FAILED, and what readConfig says.
  */
 export async function apply(context, [word], options) {
   const { request, shown } = await readFile(context, word, options);
@@ -24,7 +26,7 @@ export async function apply(context, [word], options) {
 
   const client = await context.manager();
   const { wait, json } = options;
-  const specs = await withVersioning(/** @type {import('../../shared/spec/spec.js').AppSpec[]} */ (request.specs));
+  const specs = await withVersioning(/** @type {AppSpec[]} */ (request.specs));
   /** @type {AskedPlan} */
   const { plan, left, slots } = await carryOut(context, client, 'apply', { ...request, specs, wait, token: newToken() }, `Applying ${shown}`);
   const changed = new Set(plan.filter(({ action }) => action !== 'none').map(({ name }) => name));
@@ -32,7 +34,10 @@ export async function apply(context, [word], options) {
   return { plan, left, slots, all, shown, exitStatus: 0 };
 }
 
-/** @param {Context} context @param {AskedPlan} asked */
+/**
+ * @param {Context} context
+ * @param {AskedPlan} asked
+ */
 function tell(context, asked) {
   const paint = context.screen?.paint ?? createPaint(0);
   context.talk(renderPlan(asked, { paint, isWhole: false }).trimEnd());
@@ -40,7 +45,7 @@ function tell(context, asked) {
 
 /**
  * What `apply` would change, one by one. Nothing is touched.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The file, or nothing.
  * @param {Record<string, any>} options
  * @returns {Promise<AskedPlan>}  Rejects with what readConfig says.
@@ -51,22 +56,21 @@ export async function diff(context, [word], options) {
   return { ...asked, exitStatus: isPending(asked.plan) ? 2 : 0 };
 }
 
-/** @typedef {import('../../shared/wire/protocol.js').PlanItem} PlanItem */
 
 /**
  * @typedef {object} AskedPlan
  * @property {PlanItem[]} plan
  * @property {string[]} left  Apps that came from the file, are not in it any more, and stay.
- * @property {import('../../shared/wire/protocol.js').SlotStatus[]} slots
+ * @property {SlotStatus[]} slots
  * @property {string} shown  The file, for people.
  * @property {number} exitStatus
  */
 
 /**
  * @param {Context} context
- * @param {string|undefined} word  The file. Default: the config file of the folder.
+ * @param {string | undefined} word  The file. Default: the config file of the folder.
  * @param {Record<string, any>} options
- * @returns {Promise<{request: Record<string, unknown>, shown: string}>}  What to ask the manager for.
+ * @returns {Promise<{ request: Record<string, unknown>, shown: string }>}  What to ask the manager for.
  */
 async function readFile(context, word, { only, env, prune = false, updateEnv = false }) {
   refuseHalf({ only, prune });
@@ -104,5 +108,5 @@ function isPending(plan) {
  * @returns {PlanItem[]}
  */
 function allNew({ specs }) {
-  return /** @type {{name: string}[]} */ (specs).map(({ name }) => ({ name, action: 'start', changes: [] }));
+  return /** @type {{ name: string }[]} */ (specs).map(({ name }) => ({ name, action: 'start', changes: [] }));
 }

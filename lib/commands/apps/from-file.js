@@ -6,9 +6,11 @@ import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { reachListed } from './targets.js';
 
-/** @typedef {import('../../cli/context.js').Context} Context */
-/** @typedef {import('../../client/client.js').Client} Client */
-/** @typedef {import('../../shared/wire/protocol.js').PlanItem} PlanItem */
+/** @import { Context } from '../../cli/context.js' */
+/** @import { Outcome } from '../../cli/outcome.js' */
+/** @import { Client } from '../../client/client.js' */
+/** @import { Wanted } from '../../config/file/read.js' */
+/** @import { PlanItem, SlotStatus } from '../../shared/wire/protocol.js' */
 
 const DOING = { start: 'Starting', restart: 'Restarting', reload: 'Reloading' };
 const DONE = { start: 'Started', restart: 'Restarted', reload: 'Reloaded' };
@@ -16,7 +18,7 @@ const DONE = { start: 'Started', restart: 'Restarted', reload: 'Reloaded' };
 /**
  * The config file among the words of a command, or "-" for stdin.
  * @param {string[]} words
- * @returns {string|null}  Throws ERR_NCLUST_USAGE when something stands beside it.
+ * @returns {string | null}  Throws ERR_NCLUST_USAGE when something stands beside it.
  */
 export function fileAmong(words) {
   const file = words.find((word) => word === '-' || isConfigName(word)) ?? null;
@@ -29,11 +31,11 @@ export function fileAmong(words) {
 /**
  * Starts, restarts or reloads the apps of a file: those in the list get what it says now and the variables of this shell, the others are started.
  * @param {Context} context
- * @param {'start'|'restart'|'reload'} how
- * @param {string|null} file  Null: the one in this folder.
+ * @param {'start' | 'restart' | 'reload'} how
+ * @param {string | null} file  Null: the one in this folder.
  * @param {Record<string, any>} options  `env`, `only`, `wait`, `json`.
  * @param {Record<string, any>} read  By key: what the command line says about every app.
- * @returns {Promise<import('../../cli/outcome.js').Outcome>}  Throws ERR_NCLUST_BAD_CONFIG and what starting throws.
+ * @returns {Promise<Outcome>}  Throws ERR_NCLUST_BAD_CONFIG and what starting throws.
  */
 export async function renewFromFile(context, how, file, options, read) {
   const { readConfig } = await import('../../config/file/read.js');
@@ -44,7 +46,7 @@ export async function renewFromFile(context, how, file, options, read) {
   if (specs.length === 0) throw noApps(config.file);
   const client = await context.manager();
   const request = { specs, how, ...(config.file === null ? {} : { file: config.file }), ...(read.instances === undefined ? {} : { isCounted: true }), wait: options.wait, token: newToken() };
-  /** @type {{slots: import('../../shared/wire/protocol.js').SlotStatus[], plan?: PlanItem[]}} */
+  /** @type {{ slots: SlotStatus[], plan?: PlanItem[] }} */
   const { slots, plan = [] } = await carryOut(context, client, 'renew', request, `${DOING[how]} ${specs.map(({ name }) => name).join(', ')}`);
   if (!options.json && read.instances === undefined) for (const sentence of plan.flatMap(ofNumber)) context.talk(sentence);
   return outcome(context, client, slots, { done: options.wait ? DONE[how] : DOING[how], json: options.json });
@@ -65,7 +67,7 @@ function ofNumber({ name, changes, kept }) {
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<{client: Client, targets: string[]}>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_BAD_CONFIG.
+ * @returns {Promise<{ client: Client, targets: string[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_BAD_CONFIG.
  */
 export async function reachTargets(context, words, options) {
   const file = fileAmong(words);
@@ -75,7 +77,7 @@ export async function reachTargets(context, words, options) {
   if (names.length === 0) throw noApps(path);
   const { client } = await reachListed(context, names);
   const { slots } = await client.request('list');
-  const there = new Set(slots.map((/** @type {import('../../shared/wire/protocol.js').SlotStatus} */ { name }) => name));
+  const there = new Set(slots.map((/** @type {SlotStatus} */ { name }) => name));
   const missing = names.filter((name) => !there.has(name)).map((name) => `"${name}"`).join(', ');
   const isNothing = names.every((name) => !there.has(name));
   if (isNothing) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `None of the apps of "${path ?? 'stdin'}" is in the list: ${missing}.`, { hint: 'See: nclust list' });
@@ -85,10 +87,10 @@ export async function reachTargets(context, words, options) {
 
 /**
  * @param {Context} context
- * @param {string|null} file
+ * @param {string | null} file
  * @param {Record<string, any>} options
  * @param {Record<string, any>} read
- * @returns {import('../../config/file/read.js').Wanted}
+ * @returns {Wanted}
  */
 export function wantedOf({ cwd, env: shell, node, talk }, file, { env = null, only = null }, read) {
   const { interpreterArgs = read.nodeArgs, cwd: folder } = read;
@@ -96,18 +98,26 @@ export function wantedOf({ cwd, env: shell, node, talk }, file, { env = null, on
   return { file, env, only, cwd, shell, node, talk, options };
 }
 
-/** What stands behind "--" is for every app of a file. @param {Record<string, any>} read @param {string[]} args */
+/**
+ * What stands behind "--" is for every app of a file.
+ * @param {Record<string, any>} read
+ * @param {string[]} args
+ */
 export function withArgs(read, args) {
   return args.length > 0 ? { ...read, args } : read;
 }
 
-/** What `--env` and `--only` mean without a file. @param {Context} context @param {Record<string, any>} options */
+/**
+ * What `--env` and `--only` mean without a file.
+ * @param {Context} context
+ * @param {Record<string, any>} options
+ */
 export function sayOnlyForFiles({ talk }, { env, only }) {
   if (env !== undefined) talk(`--env is "${env}" and changes nothing here: it chooses among the environments of a config file.`);
   if (only !== undefined) talk(`--only is "${only}" and changes nothing here: it chooses among the apps of a config file.`);
 }
 
-/** @param {string|null} file */
+/** @param {string | null} file */
 function noApps(file) {
   return new NclustError('ERR_NCLUST_APP_NOT_FOUND', `"${file ?? 'stdin'}" holds no apps.`, { hint: 'Put some into its list "apps"; docs/config.md has an example.' });
 }

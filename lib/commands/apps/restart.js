@@ -5,13 +5,19 @@ import { snapshot } from '../../config/spec/build.js';
 import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
 import { reachListed } from './targets.js';
 
+/** @import { Context } from '../../cli/context.js' */
+/** @import { Outcome } from '../../cli/outcome.js' */
+/** @import { Client } from '../../client/client.js' */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
+
 /**
  * Ends apps and starts them again; with `updateEnv`, the shell's variables are merged over theirs. What is given as an option is the app's setting from then on.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
  * @param {string[]} [args]  What stood behind "--": for the app, from then on.
- * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ * @returns {Promise<Outcome>}
  */
 export async function restart(context, words, options, args = []) {
   const read = readRestartOptions(options);
@@ -26,11 +32,11 @@ export async function restart(context, words, options, args = []) {
 
 /**
  * Replaces apps by new instances of themselves, one by one and without losing a request. What is given as an option is the app's setting from then on.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
  * @param {string[]} [args]  What stood behind "--": for the app, from then on.
- * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ * @returns {Promise<Outcome>}
  */
 export async function reload(context, words, options, args = []) {
   const read = readReloadOptions(options);
@@ -46,10 +52,6 @@ export async function reload(context, words, options, args = []) {
   return outcome(context, client, slots, { done: wait ? 'Reloaded' : 'Reloading', json });
 }
 
-/** @typedef {import('../../client/client.js').Client} Client */
-/** @typedef {import('../../cli/context.js').Context} Context */
-/** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
-/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
 
 const OF_ONE = ['cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid'];
 
@@ -58,13 +60,13 @@ const OF_ONE = ['cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid
  * @param {Context} context
  * @param {Client} client
  * @param {string[]} targets
- * @param {{read: Record<string, any>, args: string[]}} o
- * @returns {Promise<{specs?: Record<string, Partial<AppSpec>>}>}  By name; nothing where nothing does. Rejects as specChange throws.
+ * @param {{ read: Record<string, any>, args: string[] }} o
+ * @returns {Promise<{ specs?: Record<string, Partial<AppSpec>> }>}  By name; nothing where nothing does. Rejects as specChange throws.
  */
 async function ownChanges(context, client, targets, { read, args }) {
   if (args.length === 0 && OF_ONE.every((key) => read[key] === undefined)) return {};
   const { specChange } = await import('../../config/spec/change.js');
-  /** @type {{slots: SlotStatus[]}} */
+  /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await client.request('list', { targets, detail: true });
   const specs = new Map(slots.map((slot) => [slot.name, /** @type {AppSpec} */ (slot.spec)]));
   return { specs: Object.fromEntries([...specs].map(([name, spec]) => [name, specChange(spec, read, args, context)])) };
@@ -73,7 +75,7 @@ async function ownChanges(context, client, targets, { read, args }) {
 /**
  * What changes in all of them in the same way.
  * @param {Partial<AppSpec>} spec
- * @returns {{spec?: Partial<AppSpec>}}
+ * @returns {{ spec?: Partial<AppSpec> }}
  */
 function commonChanges(spec) {
   return Object.keys(spec).length > 0 ? { spec } : {};

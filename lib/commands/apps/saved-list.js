@@ -3,12 +3,16 @@ import { newToken, outcome } from '../../cli/outcome.js';
 import { keptApps } from '../../client/not-running.js';
 import { NclustError } from '../../shared/errors.js';
 
+/** @import { Context } from '../../cli/context.js' */
+/** @import { Outcome } from '../../cli/outcome.js' */
+/** @import { Client } from '../../client/client.js' */
+
 /**
  * Writes the list to dump.json.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} _targets
  * @param {Record<string, any>} options
- * @returns {Promise<{file: string, apps: number}>}  Throws ERR_NCLUST_EMPTY_LIST unless `force`.
+ * @returns {Promise<{ file: string, apps: number }>}  Throws ERR_NCLUST_EMPTY_LIST unless `force`.
  */
 export async function save(context, _targets, { force = false, json }) {
   const client = await context.manager();
@@ -17,14 +21,13 @@ export async function save(context, _targets, { force = false, json }) {
   return saved;
 }
 
-/** @typedef {import('../../client/client.js').Client} Client */
 
 /**
  * Starts what dump.json has and the list has not. Where no manager runs, starting one brings back what ran under the last one, saved or not.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} _targets
  * @param {Record<string, any>} options
- * @returns {Promise<import('../../cli/outcome.js').Outcome>}  Throws ERR_NCLUST_DUMP_MISSING when there is neither.
+ * @returns {Promise<Outcome>}  Throws ERR_NCLUST_DUMP_MISSING when there is neither.
  */
 export async function resurrect(context, _targets, options) {
   const isListKept = !(await context.running()) && keptApps(context.home) > 0;
@@ -35,7 +38,7 @@ export async function resurrect(context, _targets, options) {
 }
 
 /**
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {Client} client
  * @param {boolean} wait
  * @param {boolean} mayBeMissing
@@ -51,10 +54,10 @@ async function startSaved(context, client, wait, mayBeMissing) {
 
 /**
  * Saves an empty list. What runs goes on; the list before is kept beside it, as with every save.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<{file: string, apps: number}>}
+ * @returns {Promise<{ file: string, apps: number }>}
  */
 export async function cleardump(context, _words, { json }) {
   const client = await context.manager();

@@ -5,12 +5,16 @@ import { signalName } from '../../shared/host/signals.js';
 import { reachTargets } from './from-file.js';
 import { reachListed } from './targets.js';
 
+/** @import { Context } from '../../cli/context.js' */
+/** @import { Outcome } from '../../cli/outcome.js' */
+/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
+
 /**
  * Stops apps and keeps them in the list.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
- * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ * @returns {Promise<Outcome>}
  */
 export async function stop(context, words, options) {
   const { client, targets } = await reachTargets(context, words, options);
@@ -20,10 +24,10 @@ export async function stop(context, words, options) {
 
 /**
  * Stops apps and takes them out of the list.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
- * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ * @returns {Promise<Outcome>}
  */
 export async function deleteApps(context, words, options) {
   const { client, targets } = await reachTargets(context, words, options);
@@ -33,10 +37,10 @@ export async function deleteApps(context, words, options) {
 
 /**
  * Changes the number of instances of one app.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The app and the number: "4", "+2", "-1", "max", "50%".
  * @param {Record<string, any>} options
- * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ * @returns {Promise<Outcome>}
  */
 export async function scale(context, [word, instances], options) {
   const { client, targets: [target] } = await reachListed(context, [word]);
@@ -46,10 +50,10 @@ export async function scale(context, [word, instances], options) {
 
 /**
  * Sets the restart counters to zero.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} words  The targets.
  * @param {Record<string, any>} options
- * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ * @returns {Promise<Outcome>}
  */
 export async function reset(context, words, options) {
   const { client, targets } = await reachListed(context, words);
@@ -59,10 +63,10 @@ export async function reset(context, words, options) {
 
 /**
  * Sends a signal to the processes of apps.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} given  The signal, then the targets.
  * @param {Record<string, any>} options
- * @returns {Promise<import('../../cli/outcome.js').Outcome>}  The processes that got it. Throws ERR_NCLUST_BAD_SIGNAL and ERR_NCLUST_NO_PROCESS.
+ * @returns {Promise<Outcome>}  The processes that got it. Throws ERR_NCLUST_BAD_SIGNAL and ERR_NCLUST_NO_PROCESS.
  */
 export async function sendSignal(context, [word, ...words], options) {
   const signal = signalName(word);
@@ -71,7 +75,7 @@ export async function sendSignal(context, [word, ...words], options) {
   }
   const { client, targets } = await reachListed(context, words);
   const { slots } = await client.request('signal', { targets, signal, token: newToken() });
-  const signalled = slots.filter((/** @type {import('../../shared/wire/protocol.js').SlotStatus} */ { pid }) => pid !== 0);
+  const signalled = slots.filter((/** @type {SlotStatus} */ { pid }) => pid !== 0);
   if (signalled.length === 0) {
     throw new NclustError('ERR_NCLUST_NO_PROCESS', `No process of ${summarise(slots)} runs, so none got ${signal}.`, { hint: 'See: nclust list' });
   }

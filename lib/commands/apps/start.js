@@ -10,15 +10,17 @@ import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
 
-/** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Context } from '../../cli/context.js' */
+/** @import { Outcome } from '../../cli/outcome.js' */
+/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
  * Starts new apps, those that are in the list already by their name, id or namespace, or the apps of a config file; without a word, of the one in this folder.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} targets
  * @param {Record<string, any>} options
  * @param {string[]} args  What stood behind "--": for the app.
- * @returns {Promise<import('../../cli/outcome.js').Outcome>}
+ * @returns {Promise<Outcome>}
  */
 export async function start(context, targets, options, args) {
   if (options.daemon === false) return (await import('../run.js')).run(context, targets, options, args);
@@ -53,7 +55,7 @@ export async function start(context, targets, options, args) {
 
 /**
  * A manager that runs, or one whose state has to be known to understand the targets. A mistyped script alone starts no daemon.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  */
 async function reach(context) {
   return (await context.present()) ?? (keptApps(context.home) > 0 ? context.manager() : null);
@@ -63,7 +65,7 @@ async function reach(context) {
  * What is in the list is meant before what is on disk, as in PM2; but options or arguments describe a new app, so then a file comes first.
  * @param {string[]} targets
  * @param {SlotStatus[]} known
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {boolean} isDescribed
  */
 function sort(targets, known, context, isDescribed) {
@@ -90,7 +92,7 @@ function isListed(target, known) {
   return known.some(({ id, name, namespace }) => name === target || namespace === target || String(id) === target);
 }
 
-/** @param {import('../../cli/context.js').Context} context */
+/** @param {Context} context */
 function nothingToStart({ cwd }) {
   return new NclustError('ERR_NCLUST_USAGE', `start needs something to start: there is no config file in "${cwd}".`, { hint: 'For example: nclust start app.js -i max; "nclust init" writes a config file' });
 }
@@ -107,8 +109,6 @@ function isFile(file) {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** @typedef {import('../../cli/context.js').Context} Context */
-/** @typedef {import('../../cli/outcome.js').Outcome} Outcome */
 
 /**
  * Starts the apps of a file, and restarts those that run.

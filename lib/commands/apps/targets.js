@@ -2,14 +2,15 @@ import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { keptApps, nothingThere } from '../../client/not-running.js';
 
-/** @typedef {import('../../client/client.js').Client} Client */
-/** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Context } from '../../cli/context.js' */
+/** @import { Client } from '../../client/client.js' */
+/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
  * The manager, for a command about apps that should be in the list. One is started only when a list was left by an earlier one.
- * @param {import('../../cli/context.js').Context} context
+ * @param {Context} context
  * @param {string[]} targets
- * @returns {Promise<{client: Client, targets: string[]}>}  The targets as the manager understands them. Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ client: Client, targets: string[] }>}  The targets as the manager understands them. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function reachListed(context, targets) {
   const client = (await context.present()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
@@ -19,7 +20,7 @@ export async function reachListed(context, targets) {
 
 /**
  * A script may be named by its path as seen from here, which only this side can make absolute. A name, namespace or id of the same word is meant first.
- * @param {Pick<import('../../cli/context.js').Context, 'cwd'>} context
+ * @param {Pick<Context, 'cwd'>} context
  * @param {Pick<Client, 'request'>} client
  * @param {string[]} targets
  * @returns {Promise<string[]>}

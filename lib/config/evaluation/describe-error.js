@@ -4,9 +4,9 @@ import { inspect } from 'node:util';
 /**
  * @typedef {object} EvaluationError
  * @property {string} message  A clause.
- * @property {number|null} line
- * @property {number|null} column
- * @property {string|null} hint
+ * @property {number | null} line
+ * @property {number | null} column
+ * @property {string | null} hint
  */
 
 /**
@@ -26,7 +26,7 @@ export function describeError(error, file) {
 /**
  * @param {string} stack  Or what Node.js prints about an error.
  * @param {string} file
- * @returns {{line: number, column: number|null}|null}
+ * @returns {{ line: number, column: number | null } | null}
  */
 export function placeIn(stack, file) {
   const names = [pathToFileURL(file).href, file].map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));

@@ -1,21 +1,23 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
+/** @import { LoadFnOutput, LoadHookContext } from 'node:module' */
+
 // Hooks of node:module, in a thread of their own: one file is read as the kind of module it is written as.
 
-/** @type {{url: string, format: string}} */
+/** @type {{ url: string, format: string }} */
 let forced;
 
-/** @param {{url: string, format: string}} data */
+/** @param {{ url: string, format: string }} data */
 export function initialize(data) {
   forced = data;
 }
 
 /**
  * @param {string} url
- * @param {import('node:module').LoadHookContext} context
- * @param {(url: string, context?: Partial<import('node:module').LoadHookContext>) => import('node:module').LoadFnOutput | Promise<import('node:module').LoadFnOutput>} nextLoad
- * @returns {Promise<import('node:module').LoadFnOutput>}
+ * @param {LoadHookContext} context
+ * @param {(url: string, context?: Partial<LoadHookContext>) => LoadFnOutput | Promise<LoadFnOutput>} nextLoad
+ * @returns {Promise<LoadFnOutput>}
  */
 export async function load(url, context, nextLoad) {
   if (url !== forced.url) return nextLoad(url, context);

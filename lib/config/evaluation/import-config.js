@@ -24,7 +24,7 @@ export async function importConfig(file) {
 /**
  * @param {unknown} error
  * @param {string} file
- * @returns {string|null}  Null when the error is about something else, or the name of the file says which kind it is.
+ * @returns {string | null}  Null when the error is about something else, or the name of the file says which kind it is.
  */
 function otherFormat(error, file) {
   const extension = extname(file);

@@ -2,14 +2,17 @@ import { describeError } from './describe-error.js';
 import { importConfig } from './import-config.js';
 import { asPlain } from './plain.js';
 
+/** @import { Loaded } from '../file/load.js' */
+/** @import { EvaluationError } from './describe-error.js' */
+
 /**
- * @typedef {(import('../file/load.js').Loaded & {variables: Variable[]}) | {error: import('./describe-error.js').EvaluationError}} Answer
+ * @typedef {(Loaded & { variables: Variable[] }) | { error: EvaluationError }} Answer
  */
 
 // A process of its own for the user's config: it may go to another folder or end itself, what it leaves running ends with it, and a promise that never settles
 // is noticed. A thread would do for half of that: process.chdir() and process.umask() throw in one.
 
-const { file, env } = /** @type {{file: string, env: string|null}} */ (JSON.parse(process.argv.splice(2, 1)[0]));
+const { file, env } = /** @type {{ file: string, env: string | null }} */ (JSON.parse(process.argv.splice(2, 1)[0]));
 const changedVariables = noteVariables(process.env);
 
 // Node.js would keep what a slow reader has not taken yet, and lose it at the end.
@@ -50,14 +53,17 @@ function answer(message) {
 async function exportOf(namespace) {
   const exported = await ('default' in namespace ? namespace.default : { ...namespace });
   const isCompiled = typeof exported === 'object' && exported !== null && '__esModule' in exported && 'default' in exported;
-  return isCompiled ? /** @type {{default: unknown}} */ (exported).default : exported;
+  return isCompiled ? /** @type {{ default: unknown }} */ (exported).default : exported;
 }
 
-/** Its value; null: it was removed. @typedef {[name: string, value: string|null]} Variable */
+/**
+ * Its value; null: it was removed.
+ * @typedef {[name: string, value: string | null]} Variable
+ */
 
 /**
  * Remembers how an environment is.
- * @param {Record<string, string|undefined>} env
+ * @param {Record<string, string | undefined>} env
  * @returns {() => Variable[]}  Those that are another way by then.
  */
 function noteVariables(env) {

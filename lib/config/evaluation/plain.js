@@ -1,4 +1,7 @@
-/** What cannot be handed over. @typedef {{keyPath: string, found: string}} Oddity */
+/**
+ * What cannot be handed over.
+ * @typedef {{ keyPath: string, found: string }} Oddity
+ */
 
 /** Nobody writes a config this deep. */
 const DEPTH_MAX = 100;
@@ -6,7 +9,7 @@ const DEPTH_MAX = 100;
 /**
  * A copy of what a config exports, of plain values alone. Regular expressions stay what they are.
  * @param {unknown} value
- * @returns {{value: unknown, oddities: Oddity[]}}
+ * @returns {{ value: unknown, oddities: Oddity[] }}
  */
 export function asPlain(value) {
   /** @type {Oddity[]} */

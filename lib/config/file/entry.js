@@ -7,7 +7,7 @@ import { placeScript } from '../place-script.js';
 import { findProgram } from '../spec/find-program.js';
 import { isServeApp, serveApp, staticSite } from './static-site.js';
 
-/** @typedef {import('../faults.js').Fault} Fault */
+/** @import { Fault } from '../faults.js' */
 
 /**
  * One app as its file describes it.
@@ -82,10 +82,10 @@ function unknownKey(where, word) {
  * What decides besides the file.
  * @typedef {object} Choice
  * @property {Record<string, any>} options  By key: what the command line says about every app.
- * @property {string|null} env  Whose `env_<name>` counts.
+ * @property {string | null} env  Whose `env_<name>` counts.
  * @property {string} folder  Of the config file.
  * @property {string} shellCwd
- * @property {string|undefined} path  PATH.
+ * @property {string | undefined} path  PATH.
  */
 
 /**
@@ -127,7 +127,7 @@ export function settleEntry(entry, choice) {
  * @param {Choice} choice
  */
 function asServer(options, { folder, shellCwd, path }) {
-  if (!isServeApp(/** @type {{script: string}} */ (options))) return options;
+  if (!isServeApp(/** @type {{ script: string }} */ (options))) return options;
   const place = placeScript(options.script, options.cwd, { folder, shellCwd });
   const isProgram = place.file !== null || findProgram(options.script, { path, cwd: place.cwd }) !== null;
   return isProgram && !Object.keys(options.env ?? {}).some((key) => key.startsWith('PM2_SERVE_')) ? options : serveApp(options);

@@ -7,8 +7,9 @@ import { placeIn } from '../evaluation/describe-error.js';
 import { unreadable } from '../faults.js';
 import { typeStrippingFlags } from '../spec/interpreter.js';
 
-/** @typedef {import('node:child_process').ChildProcess} ChildProcess */
-/** @typedef {import('../evaluation/main.js').Answer} Answer */
+/** @import { ChildProcess } from 'node:child_process' */
+/** @import { Answer } from '../evaluation/main.js' */
+/** @import { Loaded } from './load.js' */
 
 const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
 
@@ -17,10 +18,10 @@ const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
  * `require('dotenv').config()`.
  * @param {string} file  Absolute.
  * @param {object} o
- * @param {string|null} o.env  The environment that was chosen, for an export that is a function.
+ * @param {string | null} o.env  The environment that was chosen, for an export that is a function.
  * @param {string} o.version  Of the Node.js that runs this command.
- * @param {Patience & {talk: (sentence: string) => void}} o.patience
- * @returns {Promise<import('./load.js').Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG.
+ * @param {Patience & { talk: (sentence: string) => void }} o.patience
+ * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG.
  */
 export async function evaluate(file, { env, version, patience }) {
   const flags = /\.[cm]?ts$/.test(file) ? typeStrippingFlags(version) : [];
@@ -51,8 +52,8 @@ function answerOf(child, file) {
 }
 
 /**
- * @param {number|null} code
- * @param {NodeJS.Signals|null} signal
+ * @param {number | null} code
+ * @param {NodeJS.Signals | null} signal
  */
 function ending(code, signal) {
   if (signal !== null) return `it was ended by ${signal}`;
@@ -78,10 +79,13 @@ const LIMIT_MS = 60_000;
 const FIRST_WORD_MS = 5_000;
 const NEXT_WORD_MS = 15_000;
 
-/** How long a config that is a program may take. @typedef {{limitMs: number, firstWordMs: number}} Patience  `limitMs` 0: for ever. */
+/**
+ * How long a config that is a program may take.
+ * @typedef {{ limitMs: number, firstWordMs: number }} Patience  `limitMs` 0: for ever.
+ */
 
 /**
- * @param {Record<string, string|undefined>} shell
+ * @param {Record<string, string | undefined>} shell
  * @returns {Patience}  Throws ERR_NCLUST_USAGE.
  */
 export function patienceOf(shell) {
@@ -96,7 +100,7 @@ export function patienceOf(shell) {
  * @template T
  * @param {string} file
  * @param {Promise<T>} evaluation
- * @param {Patience & {talk: (sentence: string) => void}} o
+ * @param {Patience & { talk: (sentence: string) => void }} o
  * @returns {Promise<T>}  Rejects with ERR_NCLUST_BAD_CONFIG at the limit; the evaluation itself goes on.
  */
 async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
@@ -118,7 +122,10 @@ async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
   }
 }
 
-/** @param {string} file @param {number} limitMs */
+/**
+ * @param {string} file
+ * @param {number} limitMs
+ */
 function tooLate(file, limitMs) {
   return unreadable(file, `it has exported nothing within ${formatDuration(limitMs)}, and was ended`, {
     hint: `It waits for something at its top level, in its function or for its promise, or it loops. A longer limit: ${LIMIT_VARIABLE}=5m`,
@@ -132,7 +139,7 @@ const CHECK_MS = 5_000;
  * Where a syntax error is in an ES module: import() tells no program, and only `node --check` prints it.
  * @param {string} file
  * @param {string[]} flags  That this Node.js needs for it.
- * @returns {Promise<{line?: number, column?: number|null}>}  Empty when it cannot be told.
+ * @returns {Promise<{ line?: number, column?: number | null }>}  Empty when it cannot be told.
  */
 function syntaxPlace(file, flags) {
   return new Promise((resolve) => {

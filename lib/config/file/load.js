@@ -6,7 +6,12 @@ import { unreadable } from '../faults.js';
 import { PACKAGE_KEYS } from '../find.js';
 import { evaluate } from './evaluate.js';
 
-/** @typedef {{value: unknown, oddities: import('../evaluation/plain.js').Oddity[], isFunction: boolean}} Loaded  isFunction: it was told the chosen environment. */
+/** @import { Oddity } from '../evaluation/plain.js' */
+/** @import { Patience } from './evaluate.js' */
+
+/**
+ * @typedef {{ value: unknown, oddities: Oddity[], isFunction: boolean }} Loaded  isFunction: it was told the chosen environment.
+ */
 
 /** The file that is no file: what another program writes into the command. */
 export const STDIN = '-';
@@ -15,10 +20,10 @@ export const STDIN = '-';
  * What a config file holds, before anybody has looked at it.
  * @param {string} file  Absolute, or "-".
  * @param {object} o
- * @param {string|null} o.env
+ * @param {string | null} o.env
  * @param {string} o.version  Of the Node.js that runs this command.
  * @param {() => Promise<string>} o.stdin
- * @param {() => import('./evaluate.js').Patience & {talk: (sentence: string) => void}} o.patience  With one that is a program. Throws ERR_NCLUST_USAGE.
+ * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  With one that is a program. Throws ERR_NCLUST_USAGE.
  * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG, and ERR_NCLUST_CONFIG_NOT_FOUND.
  */
 export async function loadConfig(file, { env, version, stdin, patience }) {
@@ -33,7 +38,10 @@ export async function loadConfig(file, { env, version, stdin, patience }) {
   return plain(basename(file) === 'package.json' ? ofPackage(content, file) : content);
 }
 
-/** @param {unknown} value @returns {Loaded} */
+/**
+ * @param {unknown} value
+ * @returns {Loaded}
+ */
 function plain(value) {
   // YAML has names for parts of itself, and bytes and sets.
   return { ...asPlain(value), isFunction: false };
@@ -63,7 +71,7 @@ async function parseJson(text, file) {
   try {
     return json5.parse(content);
   } catch (error) {
-    const { message, lineNumber = null, columnNumber = null } = /** @type {SyntaxError & {lineNumber?: number, columnNumber?: number}} */ (error);
+    const { message, lineNumber = null, columnNumber = null } = /** @type {SyntaxError & { lineNumber?: number, columnNumber?: number }} */ (error);
     throw unreadable(file, message.replace(/^JSON5: /, '').replace(/ at \d+:\d+$/, ''), { line: lineNumber, column: columnNumber, cause: error });
   }
 }
@@ -102,7 +110,7 @@ async function parseEither(text, file) {
  * @returns {unknown}
  */
 function ofPackage(content, file) {
-  const found = PACKAGE_KEYS.find((key) => /** @type {Record<string, unknown>|null} */ (content)?.[key] !== undefined);
+  const found = PACKAGE_KEYS.find((key) => /** @type {Record<string, unknown> | null} */ (content)?.[key] !== undefined);
   if (found === undefined) throw unreadable(file, `it has no key ${PACKAGE_KEYS.map((key) => `"${key}"`).join(' or ')}`, { hint: 'Write a file of its own with: nclust init' });
   return { [found]: /** @type {Record<string, unknown>} */ (content)[found] };
 }

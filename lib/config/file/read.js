@@ -11,18 +11,20 @@ import { readEntry, readSite, settleEntry } from './entry.js';
 import { patienceOf } from './evaluate.js';
 import { loadConfig, STDIN } from './load.js';
 
-/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { Fault } from '../faults.js' */
+/** @import { Entry } from './entry.js' */
 
 /**
  * What is read, and in which surroundings.
  * @typedef {object} Wanted
- * @property {string|null} [file]  A path, or "-" for stdin. Default: the config file in `cwd`.
+ * @property {string | null} [file]  A path, or "-" for stdin. Default: the config file in `cwd`.
  * @property {unknown} [value]  In place of a file, what it would hold.
- * @property {string|null} [env]  Whose `env_<name>` counts.
- * @property {string|null} [only]  Names of apps, with commas or spaces between them. Default: all.
+ * @property {string | null} [env]  Whose `env_<name>` counts.
+ * @property {string | null} [only]  Names of apps, with commas or spaces between them. Default: all.
  * @property {string} cwd  Of the shell.
- * @property {Record<string, string|undefined>} shell  Its variables: `process.env`, because a config that is a program may add to it.
- * @property {{file: string, version: string}} node  The Node.js that runs this command.
+ * @property {Record<string, string | undefined>} shell  Its variables: `process.env`, because a config that is a program may add to it.
+ * @property {{ file: string, version: string }} node  The Node.js that runs this command.
  * @property {() => Promise<string>} [stdin]  Default: that of this process.
  * @property {(sentence: string) => void} [talk]  Hears that a config which is a program takes long. Default: nobody.
  * @property {Record<string, any>} [options]  By key: what the command line says about every app of the file.
@@ -30,10 +32,10 @@ import { loadConfig, STDIN } from './load.js';
 
 /**
  * @typedef {object} Config
- * @property {string|null} file  Null: stdin, or an object.
+ * @property {string | null} file  Null: stdin, or an object.
  * @property {AppSpec[]} specs
  * @property {string[]} warnings  Sentences.
- * @property {Record<string, unknown>|null} deploy
+ * @property {Record<string, unknown> | null} deploy
  */
 
 /**
@@ -53,7 +55,7 @@ export async function readConfig(wanted) {
 /**
  * The names of the apps of a file, for commands that end them: their scripts may be gone.
  * @param {Wanted} wanted
- * @returns {Promise<{file: string|null, names: string[], warnings: string[]}>}  Rejects like readConfig, but not for what only running them needs.
+ * @returns {Promise<{ file: string | null, names: string[], warnings: string[] }>}  Rejects like readConfig, but not for what only running them needs.
  */
 export async function readNames(wanted) {
   const { file, shown, entries, faults, warnings } = await describeConfig(wanted);
@@ -63,19 +65,17 @@ export async function readNames(wanted) {
   return { file, names: entries.map(({ options }) => options.name), warnings: [] };
 }
 
-/** @typedef {import('../faults.js').Fault} Fault */
-/** @typedef {import('./entry.js').Entry} Entry */
 
 /**
  * The apps of a config file as it describes them, those that were chosen.
  * @typedef {object} Description
- * @property {string|null} file  Null: stdin, or an object.
+ * @property {string | null} file  Null: stdin, or an object.
  * @property {string} shown  In messages.
  * @property {string} folder  From where its paths count.
  * @property {Entry[]} entries
  * @property {Fault[]} faults  Of the file; those of an app are with its entry.
  * @property {string[]} warnings
- * @property {Record<string, unknown>|null} deploy
+ * @property {Record<string, unknown> | null} deploy
  */
 
 /**
@@ -105,7 +105,7 @@ export async function describeConfig({ file: given = null, value: object, env = 
 /**
  * @param {string} file
  * @param {Entry[]} entries
- * @param {string|null} only
+ * @param {string | null} only
  * @returns {Entry[]}
  */
 function chosen(file, entries, only) {
@@ -121,7 +121,7 @@ function chosen(file, entries, only) {
  * A typing error must not start production apps with the variables of none. In a file that has no environments at all nobody could mean one.
  * @param {string} file
  * @param {Entry[]} entries
- * @param {string|null} env
+ * @param {string | null} env
  * @returns {string[]}  Warnings.
  */
 function checkEnvironment(file, entries, env) {
@@ -135,14 +135,17 @@ function checkEnvironment(file, entries, env) {
 /**
  * @param {string} file
  * @param {Entry[]} entries
- * @param {string|undefined} name
+ * @param {string | undefined} name
  */
 function checkOneName(file, entries, name) {
   if (name === undefined || entries.length === 1) return;
   throw new NclustError('ERR_NCLUST_USAGE', `--name is "${name}" for ${entries.length} apps of "${file}"; accepted: one, because names are unique.`);
 }
 
-/** @param {Entry[]} entries @returns {Fault[]} */
+/**
+ * @param {Entry[]} entries
+ * @returns {Fault[]}
+ */
 function namesTwice(entries) {
   return entries.flatMap(({ keyPath, options: { name } }, at) => {
     const first = name === undefined ? -1 : entries.findIndex(({ options }) => options.name === name);

@@ -39,7 +39,10 @@ export function serveApp(app) {
 /** @type {Record<string, string>} */
 const KEYS = { username: 'basic_auth.username', password: 'basic_auth.password', basicAuth: 'basic_auth' };
 
-/** `directory` is the folder, or whether it is listed. @param {unknown} directory */
+/**
+ * `directory` is the folder, or whether it is listed.
+ * @param {unknown} directory
+ */
 function folderOf(directory) {
   return typeof directory === 'string' && !/^(true|false)$/.test(directory) ? directory : undefined;
 }

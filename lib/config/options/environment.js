@@ -1,6 +1,8 @@
 import { FILTER_FORMS, isVariableName, SECRET_FORMS } from '../../shared/spec/environment.js';
 import { asText, badKind, badOption } from './readers.js';
 
+/** @import { StartOption } from './options.js' */
+
 const FILES_FORMS = 'a path, or a list of paths';
 const SECRETS_FORMS = `an object of variables; each is the path of a file, ${SECRET_FORMS}`;
 const VARIABLE_FORMS = 'the name of a variable';
@@ -13,7 +15,7 @@ const SOURCE_SCHEMA = {
   ],
 };
 
-/** What the variables of an app are made of, besides `env`. @type {import('./options.js').StartOption[]} */
+/** What the variables of an app are made of, besides `env`. @type {StartOption[]} */
 export const ENVIRONMENT_OPTIONS = [
   { flags: '--env-file <path>', key: 'envFile', field: 'envFiles', name: 'env_file', aliases: ['env_files'], isRepeatable: true, read: asEnvFiles, accepted: FILES_FORMS, schema: TEXTS, default: 'none', help: 'file with variables (KEY=value a line), read at each start, restart and reload; may be given several times, the last one wins; "none" for none' },
   { flags: '--env-files <path>', key: 'envFiles', field: 'envFiles', isRepeatable: true, read: asEnvFiles, help: 'the same; Node.js looks at --env-file itself and wants the file in the current folder' },
@@ -23,7 +25,10 @@ export const ENVIRONMENT_OPTIONS = [
   { flags: '--instance-var <name>', key: 'instanceVar', field: 'instanceVar', name: 'instance_var', read: asVariable, accepted: VARIABLE_FORMS, schema: { type: 'string' }, default: 'NODE_APP_INSTANCE', help: 'variable that holds the number of the instance (default: NODE_APP_INSTANCE)' },
 ];
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asEnvFiles(value, where) {
   if (value === false || value === null) return [];
   const files = (Array.isArray(value) ? value : [value]).map((one) => (typeof one === 'string' ? asText(one, where) : refuse(where, one, FILES_FORMS)));
@@ -41,7 +46,10 @@ function asSecrets(value, where) {
   return Object.fromEntries(Object.entries(value).map(([name, source]) => [asVariable(name, where), asSource(source, `${where}.${name}`)]));
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asSource(value, where) {
   const source = typeof value === 'string' ? { file: value } : value;
   const [[key, text], ...others] = typeof source === 'object' && source !== null && Object.keys(source).length > 0 ? Object.entries(source) : [['', '']];
@@ -50,7 +58,10 @@ function asSource(value, where) {
   return { [key]: text };
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asFilter(value, where) {
   if (typeof value === 'boolean') return value;
   if (value === null) return false;
@@ -59,17 +70,28 @@ function asFilter(value, where) {
   throw badOption(where, value, FILTER_FORMS);
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asVariableOrNone(value, where) {
   return value === null || value === false || value === 'none' ? null : asVariable(value, where);
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asVariable(value, where) {
   return isVariableName(value) ? value : refuse(where, value, VARIABLE_FORMS);
 }
 
-/** @param {string} where @param {unknown} value @param {string} accepted @returns {never} */
+/**
+ * @param {string} where
+ * @param {unknown} value
+ * @param {string} accepted
+ * @returns {never}
+ */
 function refuse(where, value, accepted) {
   throw badOption(where, value, accepted);
 }

@@ -1,5 +1,7 @@
 import { badKind, badOption, KINDS } from './readers.js';
 
+/** @import { StartOption } from './options.js' */
+
 // Readers of what only a config file can hold.
 
 const ENVIRONMENT_FORMS = 'an object whose values are texts, numbers, true, false, objects or lists';
@@ -21,7 +23,7 @@ export function asEnvironment(value, where) {
 /**
  * @param {unknown} value
  * @param {string} where
- * @returns {'cluster'|'fork'}
+ * @returns {'cluster' | 'fork'}
  */
 function asMode(value, where) {
   const mode = typeof value === 'string' ? value.replace(/_mode$/, '') : '';
@@ -63,7 +65,10 @@ function asVariable(value, where) {
 
 const { flag, text, words } = KINDS;
 
-/** What a config file alone says, because on the command line it stands elsewhere or has no use. @type {import('./options.js').StartOption[]} */
+/**
+ * What a config file alone says, because on the command line it stands elsewhere or has no use.
+ * @type {StartOption[]}
+ */
 export const FILE_OPTIONS = [
   { name: 'script', aliases: ['exec', 'cmd', 'command'], key: 'script', ...text, help: 'what is run: a file, a program in PATH, or a shell command when it has a space' },
   { name: 'args', key: 'args', ...words, default: 'none', help: 'arguments for the app; in a text, quotes count as in a shell' },
@@ -79,13 +84,13 @@ export const FILE_OPTIONS = [
  * @param {string} name
  * @param {string} note  Why.
  * @param {string[]} [aliases]
- * @returns {import('./options.js').StartOption}
+ * @returns {StartOption}
  */
 const unneeded = (name, note, aliases = []) => ({ name, aliases, key: name, read: (value) => value, accepted: 'anything', schema: {}, note, help: `accepted and not needed: ${note}` });
 
 const MONITORING = 'for a monitoring service that nclust has no part in';
 
-/** @type {import('./options.js').StartOption[]} */
+/** @type {StartOption[]} */
 export const UNNEEDED_OPTIONS = [
   unneeded('force', 'an app of a file that runs is restarted by `start`'),
   unneeded('kill_retry_time', 'the end of a process is an event, nothing polls for it'),

@@ -3,7 +3,8 @@ import { LEVELS } from '../../shared/logs/level.js';
 import { compile } from '../../shared/logs/safe-pattern.js';
 import { parseDuration } from '../../shared/units.js';
 
-/** @typedef {import('../../shared/logs/safe-pattern.js').Grep} Grep */
+/** @import { Level } from '../../shared/logs/level.js' */
+/** @import { Grep } from '../../shared/logs/safe-pattern.js' */
 
 /** As many as the manager gives at once. */
 const LINES_MAX = 100_000;
@@ -13,11 +14,11 @@ const LINES_MAX = 100_000;
  * @typedef {object} LogWishes
  * @property {boolean} follow
  * @property {number} [lines]
- * @property {('out'|'err')[]} [streams]
+ * @property {('out' | 'err')[]} [streams]
  * @property {number} [since]
  * @property {number} [until]
  * @property {Grep} [grep]
- * @property {import('../../shared/logs/level.js').Level} [level]
+ * @property {Level} [level]
  */
 
 /**
@@ -110,7 +111,7 @@ const DAY_MS = 86_400_000;
  * Reads a point in time the way people write it. Without an offset it is local.
  * @param {string} text
  * @param {number} nowMs
- * @returns {number|null}  Milliseconds since 1970; null when it is none.
+ * @returns {number | null}  Milliseconds since 1970; null when it is none.
  */
 export function parseMoment(text, nowMs) {
   const trimmed = text.trim();

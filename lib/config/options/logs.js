@@ -2,6 +2,9 @@ import { LOG_COMPRESSIONS, LOG_INTERVALS, LOG_OVERFLOWS, LOG_RULES, LOG_TYPES, p
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
 import { asFlag, asText, badOption, KINDS, wordsOf } from './readers.js';
 
+/** @import { StartOption } from './options.js' */
+/** @import { ValueKind } from './readers.js' */
+
 const SIZE_FORMS = `0 for no limit, or from 1K, as ${BYTES_FORMS}`;
 const AGE_FORMS = `0 for any age, or ${DURATION_FORMS}`;
 const FILE_FORMS = 'a path, "none" or "default"';
@@ -11,7 +14,7 @@ const PATH_SCHEMA = { type: 'string' };
 
 const NONE_OR_SIZE = { type: ['integer', 'string', 'null'] };
 
-/** What start, restart and reload take about the output of an app. @type {import('./options.js').StartOption[]} */
+/** What start, restart and reload take about the output of an app. @type {StartOption[]} */
 export const LOG_OPTIONS = [
   { name: 'out_file', aliases: ['out', 'output', 'out_log'], flags: '-o, --output <path>', key: 'output', field: 'outFile', read: asFile, accepted: FILE_FORMS, schema: PATH_SCHEMA, default: '<name>-out.log in the home', help: 'file for its standard output; "none", or "default" for the one in the home' },
   { name: 'error_file', aliases: ['error', 'err', 'err_file', 'err_log', 'error_log'], flags: '-e, --error <path>', key: 'error', field: 'errorFile', read: asFile, accepted: FILE_FORMS, schema: PATH_SCHEMA, default: '<name>-error.log in the home', help: 'file for its standard error; "none", or "default" for the one in the home' },
@@ -35,51 +38,75 @@ export const LOG_OPTIONS = [
   { name: 'log_ship', flags: '--log-ship <target>', key: 'logShip', field: 'logShip', isRepeatable: true, read: asShipTargets, accepted: `a target or a list of at most ${SHIP_TARGETS_MAX}, each ${SHIP_TARGET_FORMS}`, schema: { type: ['string', 'array'], items: { type: 'string' } }, default: 'none', help: 'send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or exec:command too; may be given several times; "none" for none' },
 ];
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asFile(value, where) {
   if (value === 'none') return '/dev/null';
   return value === 'default' ? '' : asText(value, where);
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asCombinedFile(value, where) {
   if (value === true) return 'default';
   return value === 'none' || value === false ? '' : asText(value, where);
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asDateFormat(value, where) {
   if (value === 'none' || value === false) return null;
   if (LOG_RULES.logDateFormat.accepts(value)) return value;
   throw badOption(where, value, `${LOG_RULES.logDateFormat.accepted}, or "none"`);
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asSize(value, where) {
   const bytes = isFigure(value) ? parseBytes(value) : null;
   if (bytes !== null && LOG_RULES.logRateLimitBytes.accepts(bytes)) return bytes;
   throw badOption(where, value, SIZE_FORMS);
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asRate(value, where) {
   return value === 'none' ? 0 : asSize(value, where);
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asFileCount(value, where) {
   if (isFigure(value) && /^\d+$/.test(String(value)) && LOG_RULES.logMaxFiles.accepts(Number(value))) return Number(value);
   throw badOption(where, value, LOG_RULES.logMaxFiles.accepted);
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asAge(value, where) {
   const ms = isFigure(value) ? parseDuration(value) : null;
   if (ms !== null) return ms;
   throw badOption(where, value, AGE_FORMS);
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asShipTargets(value, where) {
   const targets = [...new Set(Array.isArray(value) ? value : [value])];
   if (targets.length === 1 && targets[0] === 'none') return [];
@@ -91,7 +118,7 @@ function asShipTargets(value, where) {
 
 /**
  * @param {unknown} value
- * @returns {value is string|number}
+ * @returns {value is string | number}
  */
 function isFigure(value) {
   return typeof value === 'string' || typeof value === 'number';
@@ -100,7 +127,7 @@ function isFigure(value) {
 /**
  * @template T
  * @param {(value: unknown, where: string) => T} read
- * @returns {(value: unknown, where: string) => T|null}
+ * @returns {(value: unknown, where: string) => T | null}
  */
 function orDefault(read) {
   return (value, where) => (value === 'default' ? null : read(value, where));
@@ -108,7 +135,7 @@ function orDefault(read) {
 
 /**
  * @param {string[]} words
- * @returns {import('./readers.js').ValueKind}
+ * @returns {ValueKind}
  */
 function wordOrDefault(words) {
   const kind = wordsOf([...words, 'default']);

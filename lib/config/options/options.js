@@ -4,7 +4,7 @@ import { LOG_OPTIONS } from './logs.js';
 import { PROGRAM_OPTIONS } from './program.js';
 import { ADDING_OPTIONS, RESTART_TRIGGER_OPTIONS, TRIGGER_OPTIONS } from './triggers.js';
 
-/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
 
 /**
  * One thing that can be said about an app, as an option of `start`, in a config file or both: how it is written, what it means, which field of the
@@ -56,7 +56,10 @@ export const RELOAD_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRO
 /** @type {StartOption[]} */
 const RESTART_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...RESTART_TRIGGER_OPTIONS];
 
-/** By the commands that take them. @type {Record<'start'|'reload'|'restart'|'none', StartOption[]>} */
+/**
+ * By the commands that take them.
+ * @type {Record<'start' | 'reload' | 'restart' | 'none', StartOption[]>}
+ */
 export const OPTIONS_OF = { start: START_OPTIONS, reload: RELOAD_OPTIONS, restart: RESTART_OPTIONS, none: [] };
 
 /**
@@ -109,7 +112,7 @@ function readOptions(table, given) {
 /**
  * `--stop-exit-codes 0 app.js`: the option takes every word up to the next option, the script too. What is no code is handed back.
  * @param {string[]} words
- * @returns {{codes: string[], rest: string[]}}
+ * @returns {{ codes: string[], rest: string[] }}
  */
 export function separateExitCodes(words) {
   const end = words.findIndex((word) => !/^[\d,\s]+$/.test(word));
@@ -122,7 +125,7 @@ export function separateExitCodes(words) {
  * @param {string[]} targets
  * @param {Watch} watch  As commander returns it.
  * @param {(path: string) => boolean} isFile
- * @returns {{targets: string[], watch: Watch | string[] | true}}
+ * @returns {{ targets: string[], watch: Watch | string[] | true }}
  */
 export function separateWatched(targets, watch, isFile) {
   const last = Array.isArray(watch) ? watch.at(-1) : undefined;

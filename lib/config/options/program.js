@@ -1,8 +1,10 @@
 import { KINDS, wordsOf } from './readers.js';
 
+/** @import { StartOption } from './options.js' */
+
 const { duration, exitCodes, flag, instances, signal, text, whole, word, words } = KINDS;
 
-/** What runs, how often, and by which rules. @type {import('./options.js').StartOption[]} */
+/** What runs, how often, and by which rules. @type {StartOption[]} */
 export const PROGRAM_OPTIONS = [
   { name: 'name', flags: '-n, --name <name>', key: 'name', field: 'name', ...word, default: 'the script without its extension', help: 'name of the app (default: the script without its extension)' },
   { name: 'namespace', flags: '--namespace <name>', key: 'namespace', field: 'namespace', ...text, default: '"default"', help: 'group the app belongs to (default: "default")' },

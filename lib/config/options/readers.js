@@ -77,7 +77,7 @@ function asWords(value, where) {
 /**
  * @param {unknown} value
  * @param {string} where
- * @returns {number|string}
+ * @returns {number | string}
  */
 function asInstances(value, where) {
   const text = typeof value === 'number' && !Object.is(value, -0) ? String(value) : typeof value === 'string' ? value.trim() : '';

@@ -1,9 +1,11 @@
 import { START_OPTIONS } from './options.js';
 
+/** @import { StartOption } from './options.js' */
+
 /**
  * A row of the one table behind what a config file may say: validation, the options of the command line, their help, docs/config.md, the types and the
  * JSON Schema all come from it.
- * @typedef {import('./options.js').StartOption & {name: string}} Attribute
+ * @typedef {StartOption & { name: string }} Attribute
  */
 
 /** In the order of the documentation. */
@@ -15,12 +17,12 @@ export const ENVIRONMENT_PREFIX = 'env_';
 /** What a file may hold beside an app or a list of them. */
 export const TOP_LEVEL = ['apps', 'static', 'deploy', 'pm2', 'nclust'];
 
-/** @type {Map<string, Attribute>|null} */
+/** @type {Map<string, Attribute> | null} */
 let byWord = null;
 
 /**
  * @param {string} word  Name or alias, in snake_case or camelCase.
- * @returns {Attribute|null}
+ * @returns {Attribute | null}
  */
 export function findAttribute(word) {
   byWord ??= new Map(ATTRIBUTES.flatMap((row) => wordsFor(row).map((one) => [one, row])));

@@ -3,6 +3,8 @@ import { readWatchPattern, TRIGGER_RULES } from '../../shared/spec/triggers.js';
 import { BYTES_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
 import { asFlag, asText, badOption } from './readers.js';
 
+/** @import { StartOption } from './options.js' */
+
 const WATCH_FORMS = 'true, false, a path, or a list of paths and globs';
 const IGNORE_FORMS = 'names, paths, globs or regular expressions: "node_modules", "*.log", "public/*"';
 const DELAY_FORMS = 'seconds (2), or a number with ms, s or m ("500ms"); in a file a number is milliseconds';
@@ -13,7 +15,10 @@ const OBJECT_FORMS = 'an object with options of chokidar';
 
 const TEXTS = { type: ['string', 'array'], items: { type: 'string' } };
 
-/** What replaces or starts an app besides commands, and where its pid is written. @type {import('./options.js').StartOption[]} */
+/**
+ * What replaces or starts an app besides commands, and where its pid is written.
+ * @type {StartOption[]}
+ */
 export const TRIGGER_OPTIONS = [
   {
     flags: '--watch [path]', key: 'watch', field: 'watch', name: 'watch', isRepeatable: true, read: asWatch, accepted: WATCH_FORMS,
@@ -34,19 +39,25 @@ export const TRIGGER_OPTIONS = [
 /** `restart --watch` has a meaning of its own. */
 export const RESTART_TRIGGER_OPTIONS = TRIGGER_OPTIONS.filter(({ key }) => key !== 'watch');
 
-/** How an app comes into the list: it means nothing for one that is there. @type {import('./options.js').StartOption[]} */
+/** How an app comes into the list: it means nothing for one that is there. @type {StartOption[]} */
 export const ADDING_OPTIONS = [
   { flags: '--no-autostart', key: 'autostart', field: 'autostart', name: 'autostart', read: asFlag, accepted: 'true or false', schema: { type: 'boolean' }, default: 'true', help: 'add it to the list without starting it', meaning: 'false: add it to the list without starting it' },
 ];
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asWatch(value, where) {
   if (value === true || value === 'true') return ['.'];
   if (value === false || value === null || value === 'false') return [];
   return textsOf(value, where, WATCH_FORMS);
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asIgnored(value, where) {
   if (value === false || value === null) return [];
   // As in PM2, a text holds several; what stands in a list of a file is one, with its spaces.
@@ -59,14 +70,21 @@ function asIgnored(value, where) {
   return texts;
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asExtensions(value, where) {
   const words = textsOf(value, where, EXTENSION_FORMS).flatMap((text) => text.split(/[\s,]+/)).map((word) => word.replace(/^\*?\./, '')).filter(Boolean);
   if (words.some((word) => /[/*]/.test(word))) throw badOption(where, value, EXTENSION_FORMS);
   return words;
 }
 
-/** On the command line PM2 takes seconds, and in a file milliseconds. @param {unknown} value @param {string} where */
+/**
+ * On the command line PM2 takes seconds, and in a file milliseconds.
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asDelay(value, where) {
   const isBare = typeof value === 'string' && where.startsWith('--') && /^\d+(\.\d+)?$/.test(value.trim());
   const ms = typeof value === 'number' || typeof value === 'string' ? parseDuration(isBare ? `${value.trim()}s` : value) : null;
@@ -74,13 +92,19 @@ function asDelay(value, where) {
   return ms;
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asWatchOptions(value, where) {
   if (!TRIGGER_RULES.watchOptions.accepts(value)) throw badOption(where, value, OBJECT_FORMS);
   return value;
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asCron(value, where) {
   if ([0, '0', '', false, null].includes(/** @type {any} */ (value))) return null;
   if (typeof value !== 'string' || !TRIGGER_RULES.cronRestart.accepts(value)) throw badOption(where, value, CRON_FORMS);
@@ -89,14 +113,20 @@ function asCron(value, where) {
   return value.trim();
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asMemory(value, where) {
   const bytes = typeof value === 'number' || typeof value === 'string' ? parseBytes(value) : null;
   if (bytes === null || !TRIGGER_RULES.maxMemoryBytes.accepts(bytes)) throw badOption(where, value, MEMORY_FORMS);
   return bytes;
 }
 
-/** @param {unknown} value @param {string} where */
+/**
+ * @param {unknown} value
+ * @param {string} where
+ */
 function asPidFile(value, where) {
   return value === 'default' ? '' : asText(value, where);
 }
@@ -115,7 +145,7 @@ function textsOf(value, where, accepted) {
 
 /**
  * @param {string} pattern
- * @returns {string|null}  Why it cannot be used, in the words of croner; null when it can.
+ * @returns {string | null}  Why it cannot be used, in the words of croner; null when it can.
  */
 function cronFault(pattern) {
   // Not imported above: this file is read by every command that takes options.

@@ -7,14 +7,14 @@ import { findProgram, noScript } from './find-program.js';
 import { resolveProgram } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
-/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
-/** @typedef {import('./interpreter.js').Program} Program */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { Program } from './interpreter.js' */
 
 /**
  * @typedef {object} Surroundings  The shell the command was typed in.
  * @property {string} cwd
- * @property {Record<string, string|undefined>} env
- * @property {{file: string, version: string}} node  The Node.js that runs this command.
+ * @property {Record<string, string | undefined>} env
+ * @property {{ file: string, version: string }} node  The Node.js that runs this command.
  * @property {string} [keyPath]  What a message calls the app. Default: what was typed.
  */
 
@@ -65,7 +65,7 @@ function wantsCluster({ execMode, executeCommand, instances }) {
 
 /**
  * The environment an app gets from the shell.
- * @param {Record<string, string|undefined>} env
+ * @param {Record<string, string | undefined>} env
  * @returns {Record<string, string>}
  */
 export function snapshot(env) {
@@ -78,7 +78,7 @@ export function snapshot(env) {
  * @param {string} target
  * @param {string} cwd
  * @param {Surroundings} surroundings
- * @returns {{script: string, isCommand: boolean}}
+ * @returns {{ script: string, isCommand: boolean }}
  */
 function locate(target, cwd, { cwd: shellCwd, env }) {
   const files = [...new Set([resolve(cwd, target), resolve(shellCwd, target)])];
@@ -95,7 +95,7 @@ function locate(target, cwd, { cwd: shellCwd, env }) {
  * @param {string[]} args
  * @param {Record<string, any>} options
  * @param {Surroundings} surroundings
- * @returns {{fields: Partial<AppSpec>, env: Record<string, string>}}
+ * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
  */
 function ofScript(script, args, options, { cwd, env, node }) {
   const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
@@ -117,7 +117,7 @@ function ofScript(script, args, options, { cwd, env, node }) {
  * @param {string[]} args
  * @param {Record<string, any>} options
  * @param {Surroundings} surroundings
- * @returns {{fields: Partial<AppSpec>, env: Record<string, string>}}
+ * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
  */
 function throughShell(command, args, options, { cwd, env }) {
   if (options.interpreter !== undefined || options.interpreterArgs !== undefined || options.nodeArgs !== undefined) {
@@ -132,7 +132,7 @@ function throughShell(command, args, options, { cwd, env }) {
 
 /**
  * @param {string} target
- * @param {{script: string, isCommand: boolean}} what
+ * @param {{ script: string, isCommand: boolean }} what
  */
 function defaultName(target, { script, isCommand }) {
   const name = isCommand ? target.trim().replace(/\s+/g, ' ') : basename(script, extname(script));

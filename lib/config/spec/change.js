@@ -4,14 +4,16 @@ import { appVersion, checkFolder } from './build.js';
 import { resolveProgram, typeStrippingFlags } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
-/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { Surroundings } from './build.js' */
+/** @import { Where } from './interpreter.js' */
 
 /**
  * How the spec of an app that is in the list changes by what means something else for each script: its folder, who runs it, its interpreter, the arguments for both.
  * @param {AppSpec} spec
  * @param {Record<string, any>} options  From readRestartOptions or readReloadOptions.
  * @param {string[]} args  What stood behind "--". Empty: those it has.
- * @param {import('./build.js').Surroundings} surroundings
+ * @param {Surroundings} surroundings
  * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE, _CWD_NOT_FOUND, _INTERPRETER_*, _NOT_PERMITTED, _BAD_SPEC.
  */
 export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
@@ -44,7 +46,7 @@ function execArgsOf(spec, args) {
 
 /**
  * @param {AppSpec} spec
- * @param {{uid?: string, gid?: string}} given
+ * @param {{ uid?: string, gid?: string }} given
  * @returns {Partial<AppSpec>}
  */
 function ownedBy(spec, { uid, gid }) {
@@ -61,7 +63,7 @@ const OURS = new Set(['run', ...['v22.6.0', 'v22.18.0'].flatMap((version) => typ
  * @param {object} o
  * @param {string} [o.interpreter]  Default: the one it has.
  * @param {string[]} [o.interpreterArgs]  Default: those it has.
- * @param {Omit<import('./interpreter.js').Where, 'cwd'>} where
+ * @param {Omit<Where, 'cwd'>} where
  * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_INTERPRETER_*.
  */
 export function interpreterChange(spec, { interpreter, interpreterArgs }, where) {

@@ -1,15 +1,15 @@
 import { layersOf, MASK } from '../../shared/spec/environment.js';
 
-/** @typedef {import('../../shared/spec/environment.js').Layer} Layer */
-/** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Layer } from '../../shared/spec/environment.js' */
+/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
  * A variable that an instance has otherwise than the shell, or only one of them has.
  * @typedef {object} Difference
  * @property {string} name
- * @property {'added'|'removed'|'changed'} change  Seen from the shell.
- * @property {string|null} value  Of the instance; null: it does not have it.
- * @property {string|null} shell  Of the shell.
+ * @property {'added' | 'removed' | 'changed'} change  Seen from the shell.
+ * @property {string | null} value  Of the instance; null: it does not have it.
+ * @property {string | null} shell  Of the shell.
  * @property {string} origin  Where the instance has it from, or why it does not have it.
  */
 

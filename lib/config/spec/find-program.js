@@ -8,9 +8,9 @@ import { findConfig } from '../find.js';
  * Looks a program up as a shell would: in PATH, or by its path when the name holds a slash.
  * @param {string} name
  * @param {object} o
- * @param {string|undefined} o.path  PATH.
+ * @param {string | undefined} o.path  PATH.
  * @param {string} o.cwd
- * @returns {string|null}  Absolute.
+ * @returns {string | null}  Absolute.
  */
 export function findProgram(name, { path, cwd }) {
   if (name.includes('/')) return isProgram(resolve(cwd, name)) ? resolve(cwd, name) : null;
@@ -50,7 +50,10 @@ export function noScript(target, file) {
   });
 }
 
-/** @param {string} target @param {string} folder */
+/**
+ * @param {string} target
+ * @param {string} folder
+ */
 function isFolder(target, folder) {
   const config = findConfig(folder);
   const hint = config === null ? `Give the script in it; nclust serve ${target} serves its files.` : `It holds a config file: nclust start ${config}`;

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { checkoutOf, readGitFolder } from '../../shared/host/git-folder.js';
 
-/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
-/** @typedef {import('../../shared/spec/git.js').Versioning} Versioning */
+/** @import { Versioning } from '../../shared/spec/git.js' */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
 
 /** What git has not said by then is left out. */
 const GIT_MS = 1_000;
@@ -18,7 +18,7 @@ const run = promisify(execFile);
  * @returns {Promise<AppSpec[]>}  Never rejects.
  */
 export async function withVersioning(specs) {
-  /** @type {Map<string, Promise<Versioning|null>>} */
+  /** @type {Map<string, Promise<Versioning | null>>} */
   const known = new Map();
   return Promise.all(specs.map(async (spec) => {
     const root = spec.vizion ? checkoutOf(dirname(spec.script)) ?? checkoutOf(spec.cwd) : null;
@@ -30,7 +30,7 @@ export async function withVersioning(specs) {
 
 /**
  * @param {string} root
- * @returns {Promise<Versioning|null>}  In the words of PM2.
+ * @returns {Promise<Versioning | null>}  In the words of PM2.
  */
 async function versioningOf(root) {
   const folder = readGitFolder(root);
@@ -57,7 +57,7 @@ async function versioningOf(root) {
 /**
  * @param {string} root
  * @param {string[]} args
- * @returns {Promise<string|null>}  Null when there is no git, when it is too slow, or does not like the folder.
+ * @returns {Promise<string | null>}  Null when there is no git, when it is too slow, or does not like the folder.
  */
 async function ask(root, args) {
   const env = { ...process.env, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };

@@ -7,19 +7,19 @@ import { findProgram, isProgram } from './find-program.js';
 /**
  * How a script is run.
  * @typedef {object} Program
- * @property {'node'|'exec'} kind
+ * @property {'node' | 'exec'} kind
  * @property {string} file  Absolute path of what is executed.
  * @property {string} interpreter  Absolute path, or "none".
  * @property {string[]} flags  The interpreter's, before those of the user.
  * @property {Record<string, string>} env  Set unless the user set it.
- * @property {string|null} nodeVersion
+ * @property {string | null} nodeVersion
  */
 
 /**
  * @typedef {object} Where
- * @property {string|undefined} path  PATH.
+ * @property {string | undefined} path  PATH.
  * @property {string} cwd
- * @property {{file: string, version: string}} node  The Node.js that runs this command.
+ * @property {{ file: string, version: string }} node  The Node.js that runs this command.
  */
 
 /**
@@ -37,7 +37,7 @@ const TYPESCRIPT = new Set(['.ts', '.mts', '.cts']);
 
 /**
  * @param {string} script  Absolute path of an existing file.
- * @param {string|undefined} interpreter  What the user asked for; "none" runs the script itself.
+ * @param {string | undefined} interpreter  What the user asked for; "none" runs the script itself.
  * @param {Where} where
  * @returns {Program}  Throws ERR_NCLUST_INTERPRETER_NOT_FOUND and ERR_NCLUST_INTERPRETER_UNSUPPORTED.
  */
@@ -124,7 +124,7 @@ function findInterpreter(name, { path, cwd, node }) {
  * @param {string} file
  * @param {boolean} isTypeScript
  * @param {Where} where
- * @returns {Program|null}  Null when it cannot run the script.
+ * @returns {Program | null}  Null when it cannot run the script.
  */
 function describe(file, isTypeScript, where) {
   const name = basename(file);
@@ -153,7 +153,7 @@ function nodeVersion(file, { node }) {
 
 /**
  * What the first bytes of a file say about how to run it.
- * @typedef {{type: 'shebang', program: string} | {type: 'binary'} | {type: 'text'}} Head
+ * @typedef {{ type: 'shebang', program: string } | { type: 'binary' } | { type: 'text' }} Head
  */
 
 const HEAD_BYTES = 512;
@@ -193,7 +193,7 @@ function headOf(bytes) {
 /**
  * The flags with which a Node.js runs TypeScript by itself.
  * @param {string} version  As `process.version` says it.
- * @returns {string[]|null}  Empty where it needs none; null where it cannot.
+ * @returns {string[] | null}  Empty where it needs none; null where it cannot.
  */
 export function typeStrippingFlags(version) {
   const [major, minor] = version.replace(/^v/, '').split('.').map(Number);

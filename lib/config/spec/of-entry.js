@@ -3,18 +3,22 @@ import { faultAt, faultOf, within } from '../faults.js';
 import { placeScript } from '../place-script.js';
 import { buildSpec } from './build.js';
 
-/** @typedef {import('../../shared/spec/spec.js').AppSpec} AppSpec */
-/** @typedef {import('../faults.js').Fault} Fault */
+/** @import { ErrorCode } from '../../shared/errors.js' */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { Fault } from '../faults.js' */
+/** @import { Entry } from '../file/entry.js' */
 
-/** @typedef {import('./build.js').Surroundings & {folder: string, envName: string|null}} Surroundings  `cwd` is the shell's, `folder` that of the file. */
+/**
+ * @typedef {import('./build.js').Surroundings & { folder: string, envName: string | null }} Surroundings  `cwd` is the shell's, `folder` that of the file.
+ */
 
-/** Which attribute an error is about that names none. @type {Partial<Record<import('../../shared/errors.js').ErrorCode, string>>} */
+/** Which attribute an error is about that names none. @type {Partial<Record<ErrorCode, string>>} */
 const ATTRIBUTE_OF = { ERR_NCLUST_CWD_NOT_FOUND: 'cwd', ERR_NCLUST_INTERPRETER_NOT_FOUND: 'interpreter', ERR_NCLUST_INTERPRETER_UNSUPPORTED: 'interpreter', ERR_NCLUST_NOT_PERMITTED: 'uid' };
 
 /**
- * @param {import('../file/entry.js').Entry} entry
+ * @param {Entry} entry
  * @param {Surroundings} surroundings
- * @returns {{spec: AppSpec|null, faults: Fault[], warnings: string[]}}  With the faults of the entry, and of where and how it should run.
+ * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}  With the faults of the entry, and of where and how it should run.
  */
 export function specOfEntry({ keyPath, options, faults: own }, { cwd: shellCwd, env, node, folder, envName }) {
   if (options.script === undefined) return { spec: null, faults: own, warnings: [] };
@@ -30,7 +34,7 @@ export function specOfEntry({ keyPath, options, faults: own }, { cwd: shellCwd, 
 
 /**
  * @param {unknown} error
- * @param {{keyPath: string, options: Record<string, any>, folders: string[]}} o
+ * @param {{ keyPath: string, options: Record<string, any>, folders: string[] }} o
  * @returns {Fault}
  */
 function faultFor(error, { keyPath, options, folders }) {

@@ -5,10 +5,10 @@ import { NclustError } from '../../shared/errors.js';
 /**
  * As whom an app runs.
  * @typedef {object} Owner
- * @property {number|null} uid  Null: as the manager itself.
- * @property {number|null} gid
+ * @property {number | null} uid  Null: as the manager itself.
+ * @property {number | null} gid
  * @property {string} user  The name shown.
- * @property {string|null} home  The home directory when it is another user's.
+ * @property {string | null} home  The home directory when it is another user's.
  */
 
 /**
@@ -49,7 +49,7 @@ function passwdEntry(user) {
 
 /**
  * Asks the system and not /etc/passwd: users may live in a directory service. macOS has no getent; there a number has to be given.
- * @param {'passwd'|'group'} table
+ * @param {'passwd' | 'group'} table
  * @param {string} key
  */
 function getent(table, key) {

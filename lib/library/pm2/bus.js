@@ -1,7 +1,13 @@
 import { toPm2Env } from './calls.js';
 
+/** @import { LogEntry, ProcessInEvent } from '../../shared/wire/protocol.js' */
+/** @import { BusEvent, Subscription } from '../follow.js' */
+/** @import { Nclust } from '../nclust.js' */
+
 /** @typedef {(...args: any[]) => void} Listener */
-/** @typedef {{event: string, pattern: RegExp|null, listener: Listener, isOnce: boolean}} Entry */
+/**
+ * @typedef {{ event: string, pattern: RegExp | null, listener: Listener, isOnce: boolean }} Entry
+ */
 
 /**
  * Events by name or by pattern: a listener of "log:*" gets what the star stands for, then the event, as PM2's bus does it.
@@ -10,19 +16,28 @@ export class PatternEmitter {
   /** @type {Entry[]} */
   #entries = [];
 
-  /** @param {string} event @param {Listener} listener */
+  /**
+   * @param {string} event
+   * @param {Listener} listener
+   */
   on(event, listener) {
     this.#add(event, listener, false);
     return this;
   }
 
-  /** @param {string} event @param {Listener} listener */
+  /**
+   * @param {string} event
+   * @param {Listener} listener
+   */
   once(event, listener) {
     this.#add(event, listener, true);
     return this;
   }
 
-  /** @param {string} event @param {Listener} [listener]  Default: all of the event. */
+  /**
+   * @param {string} event
+   * @param {Listener} [listener]  Default: all of the event.
+   */
   off(event, listener) {
     this.#entries = this.#entries.filter((one) => one.event !== event || (listener !== undefined && one.listener !== listener));
     return this;
@@ -34,14 +49,18 @@ export class PatternEmitter {
     return this;
   }
 
-  /** @param {string} event @returns {Listener[]} */
+  /**
+   * @param {string} event
+   * @returns {Listener[]}
+   */
   listeners(event) {
     return this.#matching(event).map(({ entry }) => entry.listener);
   }
 
   /**
    * Tells listeners. What one of them throws is nobody's but the program's: it does not end the bus.
-   * @param {string} event @param {unknown} data
+   * @param {string} event
+   * @param {unknown} data
    */
   emit(event, data) {
     const found = this.#matching(event);
@@ -66,17 +85,27 @@ export class PatternEmitter {
     return this.off('*', listener);
   }
 
-  /** @param {string} event @param {Listener} listener */
+  /**
+   * @param {string} event
+   * @param {Listener} listener
+   */
   addListener(event, listener) {
     return this.on(event, listener);
   }
 
-  /** @param {string} event @param {Listener} listener */
+  /**
+   * @param {string} event
+   * @param {Listener} listener
+   */
   removeListener(event, listener) {
     return this.off(event, listener);
   }
 
-  /** @param {string} event @param {Listener} listener @param {boolean} isOnce */
+  /**
+   * @param {string} event
+   * @param {Listener} listener
+   * @param {boolean} isOnce
+   */
   #add(event, listener, isOnce) {
     this.#entries.push({ event, pattern: patternOf(event), listener, isOnce });
   }
@@ -98,8 +127,6 @@ function patternOf(event) {
   return new RegExp(`^${parts.join('(.+)')}$`);
 }
 
-/** @typedef {import('../nclust.js').Nclust} Nclust */
-/** @typedef {import('../follow.js').BusEvent} BusEvent */
 
 /**
  * PM2's bus: what happens to processes, what apps say, and their lines for who listens to "log:out", "log:err" or a pattern that means them.
@@ -109,7 +136,7 @@ export class Bus extends PatternEmitter {
   #nclust;
   #isClosed = false;
 
-  /** @type {import('../follow.js').Subscription<import('../../shared/wire/protocol.js').LogEntry>|null} */
+  /** @type {Subscription<LogEntry> | null} */
   #logs = null;
 
   /** By name of the app. @type {Map<string, string>} */
@@ -137,14 +164,22 @@ export class Bus extends PatternEmitter {
     await this.#logs?.ready.catch(() => {}); // What went wrong ends the bus.
   }
 
-  /** @override @param {string} event @param {(...args: any[]) => void} listener */
+  /**
+   * @override
+   * @param {string} event
+   * @param {(...args: any[]) => void} listener
+   */
   on(event, listener) {
     super.on(event, listener);
     this.#heedLogs();
     return this;
   }
 
-  /** @override @param {string} event @param {(...args: any[]) => void} listener */
+  /**
+   * @override
+   * @param {string} event
+   * @param {(...args: any[]) => void} listener
+   */
   once(event, listener) {
     super.once(event, listener);
     this.#heedLogs();
@@ -184,7 +219,7 @@ export class Bus extends PatternEmitter {
   async #tell({ type, at, process, isFromApp, ...said }) {
     if (!isFromApp) {
       this.#namespaces.set(process.name, process.namespace);
-      return this.emit(type, { event: said.event, manually: said.manually, process: toPm2Env(/** @type {import('../../shared/wire/protocol.js').ProcessInEvent} */ (process)), at });
+      return this.emit(type, { event: said.event, manually: said.manually, process: toPm2Env(/** @type {ProcessInEvent} */ (process)), at });
     }
     const { name, id } = process;
     return this.emit(type, { at, ...said, process: { pm_id: id, name, namespace: await this.#namespaceOf(name) } });
@@ -196,7 +231,10 @@ export class Bus extends PatternEmitter {
     this.sock.emit('close', undefined);
   }
 
-  /** An app says something before it is up, which would tell. @param {string} name */
+  /**
+   * An app says something before it is up, which would tell.
+   * @param {string} name
+   */
   async #namespaceOf(name) {
     if (!this.#namespaces.has(name)) {
       this.#namespaces.set(name, 'default');

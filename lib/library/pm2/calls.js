@@ -1,13 +1,18 @@
 import { toPm2 } from '../../render/jlist.js';
 import { asNclustError, NclustError } from '../../shared/errors.js';
 
-/** @typedef {import('../nclust.js').Nclust} Nclust */
-/** @typedef {import('../../shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { ErrorCode } from '../../shared/errors.js' */
+/** @import { ProcessInEvent, SlotStatus } from '../../shared/wire/protocol.js' */
+/** @import { Nclust } from '../nclust.js' */
+
 /** @typedef {(nclust: Nclust, ...args: any[]) => Promise<any>} Call */
 
 const DONE = { success: true };
 
-/** What PM2 calls an argument of start() that a config file calls differently. @type {Record<string, string>} */
+/**
+ * What PM2 calls an argument of start() that a config file calls differently.
+ * @type {Record<string, string>}
+ */
 const WORDS = { scriptArgs: 'args' };
 
 /** PM2's calls, without their callbacks. @type {Record<string, Call>} */
@@ -118,23 +123,25 @@ async function workers(nclust, change) {
   return (await detailed(nclust)).filter(({ id }) => ids.has(id)).map(toWorker);
 }
 
-/** @param {Nclust} nclust @returns {Promise<SlotStatus[]>} */
+/**
+ * @param {Nclust} nclust
+ * @returns {Promise<SlotStatus[]>}
+ */
 async function detailed(nclust) {
   return (await nclust.request('list', { detail: true })).slots;
 }
 
-/** @param {Record<string, unknown>|null} [o] */
+/** @param {Record<string, unknown> | null} [o] */
 function named(o) {
   return Object.fromEntries(Object.entries(o ?? {}).map(([key, value]) => [WORDS[key] ?? key, value]));
 }
 
-/** @param {{updateEnv?: boolean, env?: unknown, only?: string}|null} [o] */
+/** @param {{ updateEnv?: boolean, env?: unknown, only?: string } | null} [o] */
 function updating(o) {
   const { updateEnv, env, only } = o ?? {};
   return { ...(updateEnv ? { updateEnv: true } : {}), ...(typeof env === 'string' ? { env } : {}), ...(only === undefined ? {} : { only }) };
 }
 
-/** @typedef {import('../../shared/wire/protocol.js').ProcessInEvent} ProcessInEvent */
 
 /**
  * What PM2's calls return of a process: its two shapes, that of a list and that of a change, in one.
@@ -189,8 +196,11 @@ export function inPm2Words(thrown, method, what) {
   return error;
 }
 
-/** @param {NclustError} error @param {string} message */
+/**
+ * @param {NclustError} error
+ * @param {string} message
+ */
 function reworded(error, message) {
   const { code, hint, data } = error;
-  return new NclustError(/** @type {import('../../shared/errors.js').ErrorCode} */ (code), message, { hint: hint ?? error.message, data, cause: error });
+  return new NclustError(/** @type {ErrorCode} */ (code), message, { hint: hint ?? error.message, data, cause: error });
 }

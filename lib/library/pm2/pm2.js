@@ -9,7 +9,7 @@ import { connect } from '../connect.js';
 import { Bus } from './bus.js';
 import { CALLS, inPm2Words } from './calls.js';
 
-/** @typedef {import('../nclust.js').Nclust} Nclust */
+/** @import { Nclust } from '../nclust.js' */
 
 /** What to do in place of what is not built. @type {Record<string, string>} */
 const INSTEAD = {
@@ -33,7 +33,7 @@ const INSTEAD = {
  * @param {boolean} [o.isIndependent]  The home is only for this program: destroy() removes it.
  */
 export function createPm2({ home: own, isIndependent = false }) {
-  /** @type {Promise<Nclust>|null} */
+  /** @type {Promise<Nclust> | null} */
   let connecting = null;
   /** @type {Set<Bus>} */
   const buses = new Set();
@@ -100,7 +100,8 @@ export function createPm2({ home: own, isIndependent = false }) {
 
   return {
     /**
-     * @param {string} method @param {unknown[]} args
+     * @param {string} method
+     * @param {unknown[]} args
      * @returns {Promise<any>}  Rejects with a NclustError in PM2's words.
      */
     call(method, args) {
@@ -111,7 +112,10 @@ export function createPm2({ home: own, isIndependent = false }) {
     },
   };
 
-  /** @param {string} method @param {unknown[]} args */
+  /**
+   * @param {string} method
+   * @param {unknown[]} args
+   */
   async function perform(method, args) {
     try {
       if (Object.hasOwn(INSTEAD, method)) throw new NclustError('ERR_NCLUST_ELSEWHERE', `${method}() of PM2's API is not here; use ${INSTEAD[method]}.`);

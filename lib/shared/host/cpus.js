@@ -21,7 +21,7 @@ export function availableCpus({ root = '/', affinity = availableParallelism() } 
 }
 
 /**
- * @param {number|string} instances  As in AppSpec: integer from 1, "max", 0, "-N", "N%".
+ * @param {number | string} instances  As in AppSpec: integer from 1, "max", 0, "-N", "N%".
  * @param {number} cpus
  * @returns {number}  At least 1. Throws ERR_NCLUST_BAD_INSTANCES.
  */
@@ -36,7 +36,7 @@ export function resolveInstances(instances, cpus) {
 
 /**
  * The number `scale` asks for. Here "+N" and "-N" count from the present number.
- * @param {string|number} instances
+ * @param {string | number} instances
  * @param {number} current
  * @param {number} cpus
  * @returns {number}  At least 1. Throws ERR_NCLUST_BAD_INSTANCES.

@@ -6,17 +6,17 @@ import { dirname, join, resolve } from 'node:path';
  * @typedef {object} GitFolder
  * @property {string} root  Of the checkout.
  * @property {string} branch  "HEAD" where none is checked out.
- * @property {string|null} revision
+ * @property {string | null} revision
  * @property {string[]} remotes
- * @property {string|null} remote  That of the branch, or the only one there is.
- * @property {string|null} url  Without user name, password and token.
+ * @property {string | null} remote  That of the branch, or the only one there is.
+ * @property {string | null} url  Without user name, password and token.
  * @property {boolean} isOnRemote  Whether the remote has a branch of that name, as far as it was fetched.
  * @property {number} updatedAtMs  When something was last checked out, committed or pulled.
  */
 
 /**
  * @param {string} folder  Absolute.
- * @returns {string|null}  The root of the checkout it lies in.
+ * @returns {string | null}  The root of the checkout it lies in.
  */
 export function checkoutOf(folder) {
   for (let at = folder; ; at = dirname(at)) {
@@ -27,7 +27,7 @@ export function checkoutOf(folder) {
 
 /**
  * @param {string} root
- * @returns {GitFolder|null}  Null when it is none, or cannot be read.
+ * @returns {GitFolder | null}  Null when it is none, or cannot be read.
  */
 export function readGitFolder(root) {
   try {
@@ -63,14 +63,20 @@ export function withoutCredentials(url) {
   return url.replace(/^(https?:\/\/)[^/]*@/i, '$1').replace(/^([a-z][a-z0-9+.-]*:\/\/[^/:@]*):[^/]*@/i, '$1@').replace(/^(https?:[^?#]*)[?#].*$/i, '$1');
 }
 
-/** Of a worktree or a submodule it is a file that says where. @param {string} root */
+/**
+ * Of a worktree or a submodule it is a file that says where.
+ * @param {string} root
+ */
 function gitFolder(root) {
   const path = join(root, '.git');
   if (statSync(path).isDirectory()) return path;
   return resolve(root, /^gitdir: (.+)$/.exec(text(path) ?? '')?.[1] ?? '.git');
 }
 
-/** @param {string[]} folders @param {string} ref */
+/**
+ * @param {string[]} folders
+ * @param {string} ref
+ */
 function revisionOf(folders, ref) {
   for (const folder of folders) {
     const loose = text(join(folder, ref));

@@ -1,8 +1,8 @@
 import { constants } from 'node:os';
 
 /**
- * @param {string|number} value  "SIGTERM", "term" or 15.
- * @returns {string|null}  The full name; null when this system has no such signal.
+ * @param {string | number} value  "SIGTERM", "term" or 15.
+ * @returns {string | null}  The full name; null when this system has no such signal.
  */
 export function signalName(value) {
   const text = String(value).trim().toUpperCase();

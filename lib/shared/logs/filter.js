@@ -1,16 +1,21 @@
 import { LEVELS, levelOf, levelOfBeginning } from './level.js';
 import { createMatcher } from './safe-pattern.js';
 
+/** @import { Level } from './level.js' */
+/** @import { Grep } from './safe-pattern.js' */
+
 export { LEVELS, levelOf };
 
-/** @typedef {import('./level.js').Level} Level */
 
-/** A piece of a line that is too long to be one. `line` is the same object in all pieces of one line. @typedef {{line: object, isFirst: boolean}} Part */
+/**
+ * A piece of a line that is too long to be one. `line` is the same object in all pieces of one line.
+ * @typedef {{ line: object, isFirst: boolean }} Part
+ */
 
 /**
  * @typedef {object} Wishes
- * @property {import('./safe-pattern.js').Grep|null} [grep]
- * @property {Level|null} [level]  This one and those that are more important.
+ * @property {Grep | null} [grep]
+ * @property {Level | null} [level]  This one and those that are more important.
  */
 
 /**
@@ -26,7 +31,7 @@ export function createLogFilter(wanted) {
 /**
  * The same where lines come in parts: what its first one is like decides about a line. Where that does not tell its level, or has not been seen, the level does not count.
  * @param {Wishes} wanted
- * @returns {(line: string, part: Part|null) => boolean}  Throws ERR_NCLUST_USAGE.
+ * @returns {(line: string, part: Part | null) => boolean}  Throws ERR_NCLUST_USAGE.
  */
 export function createPartFilter({ grep = null, level = null }) {
   const isFound = grep ? createMatcher(grep) : always;
@@ -34,7 +39,7 @@ export function createPartFilter({ grep = null, level = null }) {
   /** @type {WeakMap<object, boolean>} */
   const verdicts = new WeakMap();
 
-  /** @param {Level|null|undefined} found */
+  /** @param {Level | null | undefined} found */
   const isImportant = (found) => found === undefined || (found !== null && LEVELS.indexOf(found) >= least);
 
   return (line, part) => {

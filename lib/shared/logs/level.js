@@ -5,7 +5,10 @@ import { stripVTControlCharacters } from 'node:util';
 /** From the least to the most important. */
 export const LEVELS = /** @type {const} */ (['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
 
-/** What other loggers call them: winston's npm and syslog levels, Google's severities, and the usual short forms. @type {Record<string, Level>} */
+/**
+ * What other loggers call them: winston's npm and syslog levels, Google's severities, and the usual short forms.
+ * @type {Record<string, Level>}
+ */
 const WORDS = {
   trace: 'trace', silly: 'trace', finest: 'trace',
   debug: 'debug', verbose: 'debug', dbg: 'debug',
@@ -24,7 +27,7 @@ const MENTION = /"(?:level|severity|log\.level)"/;
 /**
  * The level of a line that is a JSON record of pino, bunyan, winston or their like.
  * @param {string} line
- * @returns {Level|null}  Null when it is none, or says no level that is known.
+ * @returns {Level | null}  Null when it is none, or says no level that is known.
  */
 export function levelOf(line) {
   if (line[0] !== '{' || !MENTION.test(line)) return null;
@@ -35,7 +38,7 @@ export function levelOf(line) {
 /**
  * The same for a line of which there is only the beginning.
  * @param {string} text
- * @returns {Level|null|undefined}  Undefined: it is a record, and its level may stand in the rest.
+ * @returns {Level | null | undefined}  Undefined: it is a record, and its level may stand in the rest.
  */
 export function levelOfBeginning(text) {
   const record = text[0] === '{' ? readBeginning(text, KEYS) : null;
@@ -44,7 +47,7 @@ export function levelOfBeginning(text) {
 
 /**
  * @param {string} line
- * @returns {Record<string, unknown>|null}  Null when the line is no JSON object.
+ * @returns {Record<string, unknown> | null}  Null when the line is no JSON object.
  */
 export function recordOf(line) {
   if (line[0] !== '{') return null;
@@ -57,7 +60,7 @@ export function recordOf(line) {
 
 /**
  * @param {Record<string, unknown>} record
- * @returns {Level|null}
+ * @returns {Level | null}
  */
 export function levelOfRecord(record) {
   for (const key of KEYS) {
@@ -69,7 +72,7 @@ export function levelOfRecord(record) {
 
 /**
  * @param {unknown} value
- * @returns {Level|null}
+ * @returns {Level | null}
  */
 function readLevel(value) {
   if (typeof value === 'string') {
@@ -99,7 +102,7 @@ const FILLING = /[^"{}[\]]+/y;
  * Reads as much as there is of a JSON object whose end is not known.
  * @param {string} text  From its "{".
  * @param {readonly string[]} keys  The fields that are looked for, of the object itself.
- * @returns {Record<string, unknown>|null}  Those that are there as a whole, as far as they are texts, numbers and the like. Null when it is no beginning of an object.
+ * @returns {Record<string, unknown> | null}  Those that are there as a whole, as far as they are texts, numbers and the like. Null when it is no beginning of an object.
  */
 function readBeginning(text, keys) {
   /** @type {Record<string, unknown>} */
@@ -130,7 +133,10 @@ function createReader(text) {
     return found;
   }
 
-  /** @param {RegExp} pattern @returns {string|null}  Null: something else comes, or the text ends in the middle of it. */
+  /**
+   * @param {RegExp} pattern
+   * @returns {string | null}  Null: something else comes, or the text ends in the middle of it.
+   */
   function read(pattern) {
     match(SPACE);
     const found = match(pattern);

@@ -1,7 +1,7 @@
 import { createContext, Script } from 'node:vm';
 import { NclustError } from '../errors.js';
 
-/** @typedef {{source: string, flags: string}} Grep */
+/** @typedef {{ source: string, flags: string }} Grep */
 /** @typedef {(text: string) => boolean} Matcher */
 
 const PATTERN_MAX_CHARS = 500;
@@ -29,7 +29,7 @@ export function createMatcher(grep) {
   const pattern = compile(grep);
   const straightChars = straightCharsOf(costOf(grep.source).degree + 1);
   let lookAtChars = LINE_MAX_CHARS;
-  /** @type {((text: string) => boolean|null)|null} */
+  /** @type {((text: string) => boolean | null) | null} */
   let guarded = null;
   return (text) => {
     for (;;) {
@@ -83,7 +83,7 @@ function straightCharsOf(degree) {
 
 /**
  * @param {RegExp} pattern
- * @returns {(text: string) => boolean|null}  Null: it took too long.
+ * @returns {(text: string) => boolean | null}  Null: it took too long.
  */
 function guard(pattern) {
   const context = createContext({ pattern, text: '' });
@@ -113,7 +113,7 @@ const CHOICES_MAX = 6;
  * @property {boolean} isNested  Something that may take this many or that many is itself repeated without end.
  */
 
-/** @typedef {{degree: number, choices: number}} Part */
+/** @typedef {{ degree: number, choices: number }} Part */
 
 const NOTHING = /** @type {Part} */ ({ degree: 0, choices: 0 });
 

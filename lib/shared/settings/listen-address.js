@@ -1,13 +1,16 @@
 import { isIP } from 'node:net';
 
-/** Where /metrics is served. @typedef {{kind: 'none'} | {kind: 'tcp', host: string, port: number} | {kind: 'unix', path: string}} ListenTarget */
+/**
+ * Where /metrics is served.
+ * @typedef {{ kind: 'none' } | { kind: 'tcp', host: string, port: number } | { kind: 'unix', path: string }} ListenTarget
+ */
 
 export const LISTEN_FORMS = 'none, an address and a port (127.0.0.1:9615, [::1]:9615), or unix:/path';
 export const OTLP_FORMS = 'none, or the http:// or https:// address of a collector (http://127.0.0.1:4318)';
 
 /**
  * @param {string} text
- * @returns {ListenTarget|null}  Null when it is none.
+ * @returns {ListenTarget | null}  Null when it is none.
  */
 export function parseListen(text) {
   if (text === 'none') return { kind: 'none' };
@@ -30,7 +33,7 @@ export function isLocal(target) {
 
 /**
  * @param {string} text
- * @returns {string|null}  The address that metrics are sent to, or 'none'. Null when it is neither.
+ * @returns {string | null}  The address that metrics are sent to, or 'none'. Null when it is neither.
  */
 export function parseOtlp(text) {
   if (text === 'none') return 'none';
@@ -41,8 +44,11 @@ export function parseOtlp(text) {
   return url.href;
 }
 
-/** Where the dashboard is served. @typedef {{host: string, port: number}} WebAddress */
-/** @typedef {{kind: 'none'} | {kind: 'tcp', host: string, port: number}} WebTarget */
+/**
+ * Where the dashboard is served.
+ * @typedef {{ host: string, port: number }} WebAddress
+ */
+/** @typedef {{ kind: 'none' } | { kind: 'tcp', host: string, port: number }} WebTarget */
 
 /** Where it is served when nothing is said. */
 export const WEB_HOST = '127.0.0.1';
@@ -54,7 +60,7 @@ export const WEB_LISTEN_FORMS = 'a port (9616; 0 is any that is free), or an add
 /**
  * As it stands in the settings.
  * @param {string} text
- * @returns {WebTarget|null}  Null when it is none.
+ * @returns {WebTarget | null}  Null when it is none.
  */
 export function parseWebTarget(text) {
   const target = parseListen(text);
@@ -64,7 +70,7 @@ export function parseWebTarget(text) {
 /**
  * As a person writes it.
  * @param {string} text
- * @returns {WebAddress|null}  Null when it is none. Port 0: any that is free.
+ * @returns {WebAddress | null}  Null when it is none. Port 0: any that is free.
  */
 export function parseWebListen(text) {
   const whole = /^\d{1,5}$/.test(text) ? `${WEB_HOST}:${text}` : text;
@@ -78,7 +84,10 @@ export function isLoopback({ host, port }) {
   return isLocal({ kind: 'tcp', host, port });
 }
 
-/** @param {WebAddress} address @returns {string}  As it stands in an address. */
+/**
+ * @param {WebAddress} address
+ * @returns {string}  As it stands in an address.
+ */
 export function writeWebAddress({ host, port }) {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
@@ -93,7 +102,10 @@ export function writeWebAddress({ host, port }) {
 /** @type {Record<string, string>} */
 const WORDS = { EADDRINUSE: 'another program has this address', EADDRNOTAVAIL: 'this machine has no such address' };
 
-/** @param {string} reason @returns {string}  In words, where there are any for it. */
+/**
+ * @param {string} reason
+ * @returns {string}  In words, where there are any for it.
+ */
 export function whyUnserved(reason) {
   return Object.hasOwn(WORDS, reason) ? WORDS[reason] : reason;
 }
@@ -111,7 +123,10 @@ export function unservedNotice({ what, where, reason, instead }) {
   return `${what} is not served on "${where}": ${words}${words === reason ? '' : ` (${reason})`}. It is tried again; another one: ${instead}`;
 }
 
-/** For who has just set it. @param {Unserved} unserved */
+/**
+ * For who has just set it.
+ * @param {Unserved} unserved
+ */
 export function unservedSentence({ reason, retryMs }) {
   return `It is not served yet: ${whyUnserved(reason)}. It is tried again every ${retryMs === 1_000 ? 'second' : `${retryMs / 1_000} seconds`}.`;
 }

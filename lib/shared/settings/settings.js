@@ -45,11 +45,11 @@ const PM2_LOGROTATE = { max_size: 'logs.max_size', retain: 'logs.max_files', com
  * @property {Record<string, string>} given  Everything in it that is a text or a number, as text.
  * @property {Record<SettingKey, any>} values  Complete; `Infinity` for no limit.
  * @property {string[]} problems  What of it cannot be used, in sentences.
- * @property {string|null} broken  Why nothing of it can.
+ * @property {string | null} broken  Why nothing of it can.
  */
 
 /**
- * @param {string|null} text  Of the file; null when there is none.
+ * @param {string | null} text  Of the file; null when there is none.
  * @param {(key: string, value: unknown) => boolean} [isPossible]  Where this machine cannot do everything.
  * @returns {ReadSettings}  Never throws.
  */
@@ -66,7 +66,7 @@ export function readSettings(text, isPossible = () => true) {
   };
 }
 
-/** @typedef {{key: string, value: string, isSet: boolean, help: string}} ShownSetting */
+/** @typedef {{ key: string, value: string, isSet: boolean, help: string }} ShownSetting */
 
 /**
  * All settings, for people. One whose text cannot be used has its default, as if it were not set.
@@ -109,8 +109,8 @@ export function checkSetting(key, text) {
 }
 
 /**
- * @param {string|null} text
- * @returns {{record: Record<string, unknown>, broken: string|null}}
+ * @param {string | null} text
+ * @returns {{ record: Record<string, unknown>, broken: string | null }}
  */
 function parseRecord(text) {
   if (text === null) return { record: {}, broken: null };
@@ -192,8 +192,8 @@ function oneOf(words, fallback, help) {
 }
 
 /**
- * @param {(text: string) => number|null} parse
- * @returns {(text: string) => number|null}  Infinity for 0.
+ * @param {(text: string) => number | null} parse
+ * @returns {(text: string) => number | null}  Infinity for 0.
  */
 function orNone(parse) {
   return (text) => {
@@ -204,7 +204,7 @@ function orNone(parse) {
 
 /**
  * @param {number} max
- * @returns {(text: string) => number|null}
+ * @returns {(text: string) => number | null}
  */
 function wholeUpTo(max) {
   return (text) => (/^\d+$/.test(text) && Number(text) <= max ? Number(text) : null);
@@ -230,7 +230,7 @@ export function readSettingsFile(file, isPossible) {
 /**
  * Throws what the file system says.
  * @param {string} file
- * @returns {string|null}  Null when there is none.
+ * @returns {string | null}  Null when there is none.
  */
 export function readSettingsText(file) {
   const fd = open(file);

@@ -5,7 +5,7 @@
  *
  * nothing: it describes. live: it takes effect on what runs, and no process is touched. along: it tells of what runs, so it follows the next rollout and is none by itself.
  * scale: more or fewer instances. rollout: new instances in the place of the old, without losing a request. replace: the old have to be gone, with their sockets, before new ones can be.
- * @typedef {'nothing'|'live'|'along'|'scale'|'rollout'|'replace'} Needs
+ * @typedef {'nothing' | 'live' | 'along' | 'scale' | 'rollout' | 'replace'} Needs
  */
 
 /**

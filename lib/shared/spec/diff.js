@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { SPEC_NEEDS } from './change-effects.js';
 import { MASK } from './environment.js';
 
+/** @import { Needs, NeedsRow } from './change-effects.js' */
 /** @import { AppSpec } from './spec.js' */
-/** @import { Needs } from './change-effects.js' */
 
 /**
  * One thing that is not as it should be.
@@ -14,7 +14,7 @@ import { MASK } from './environment.js';
  * @property {unknown} after
  */
 
-/** @typedef {{changes: SpecChange[], needs: Set<Needs>}} SpecDiff */
+/** @typedef {{ changes: SpecChange[], needs: Set<Needs> }} SpecDiff */
 
 /** Fields whose keys are shown one by one. */
 const RECORDS = ['env', 'shellEnv', 'fileEnv', 'secrets', 'watchOptions'];
@@ -49,7 +49,7 @@ export function diffSpecs(before, after, { isShellNew = false } = {}) {
  * A field of a version that is not this one: a new process will know what to do with it.
  * @param {string} field
  * @param {boolean} isShellNew
- * @returns {import('./change-effects.js').NeedsRow}
+ * @returns {NeedsRow}
  */
 function needsOf(field, isShellNew) {
   const row = SPEC_NEEDS[field] ?? { needs: 'rollout', attribute: field };

@@ -1,5 +1,8 @@
 import { isFilled, isText, orNull, texts } from './rules.js';
 
+/** @import { Rule } from './rules.js' */
+/** @import { AppSpec } from './spec.js' */
+
 /**
  * What the variables of an app are made of, besides what it declares (`env`) and the shell it was started from (`shellEnv`). environment.js puts them together.
  * @typedef {object} EnvironmentSpec
@@ -8,19 +11,19 @@ import { isFilled, isText, orNull, texts } from './rules.js';
  * @property {string[]} envFiles  As the user wrote them, the last one wins. A relative path counts from `cwd`.
  * @property {FileEnv[]} fileEnv  What they held when the generation began. Read by control.
  * @property {Record<string, SecretSource>} secrets  Where the values of variables are had from that are written down nowhere.
- * @property {string|null} incrementVar  The variable to whose value the slot is added.
- * @property {boolean|string|string[]} filterEnv  What of the shell is left out. true: all of it. A text: that variable. A list: those whose names contain one of these.
- * @property {string|null} envName  The environment of its config file that was chosen (`env_<name>`).
+ * @property {string | null} incrementVar  The variable to whose value the slot is added.
+ * @property {boolean | string | string[]} filterEnv  What of the shell is left out. true: all of it. A text: that variable. A list: those whose names contain one of these.
+ * @property {string | null} envName  The environment of its config file that was chosen (`env_<name>`).
  */
 
-/** @typedef {{file: string, env: Record<string, string>}} FileEnv  The path is absolute. */
+/** @typedef {{ file: string, env: Record<string, string> }} FileEnv  The path is absolute. */
 
-/** @typedef {{file: string} | {command: string}} SecretSource */
+/** @typedef {{ file: string } | { command: string }} SecretSource */
 
 export const SECRET_FORMS = '{ "file": "<path>" } or { "command": "<shell command>" }';
 export const FILTER_FORMS = 'true for nothing of the shell, the name of a variable, or a list of texts that names contain';
 
-/** @type {{[K in keyof EnvironmentSpec]: import('./rules.js').Rule}} */
+/** @type {{ [K in keyof EnvironmentSpec]: Rule }} */
 export const ENVIRONMENT_RULES = {
   interpreterEnv: { accepts: areVariables, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
   ownerEnv: { accepts: areVariables, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
@@ -75,12 +78,11 @@ function isRecord(value) {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** @typedef {import('./spec.js').AppSpec} AppSpec */
 
 /**
  * Variables of one origin.
  * @typedef {object} Layer
- * @property {'interpreter'|'shell'|'user'|'file'|'env'|'increment_var'|'secret'|'nclust'} origin
+ * @property {'interpreter' | 'shell' | 'user' | 'file' | 'env' | 'increment_var' | 'secret' | 'nclust'} origin
  * @property {string} [file]  Of origin file: its path.
  * @property {Record<string, string>} env
  */
@@ -91,7 +93,7 @@ export const MASK = '***';
 /**
  * Where the variables of an instance come from, in the order in which they overrule each other; the last one wins. A function of the spec, the slot and the home, nothing else.
  * @param {AppSpec} spec
- * @param {{id: number, slot: number}} place
+ * @param {{ id: number, slot: number }} place
  * @param {string} home
  * @param {Record<string, string>} [secrets]  Their values. Default: what can be shown of them.
  * @returns {Layer[]}
@@ -142,7 +144,7 @@ export function filtered(shellEnv, filter) {
 
 /**
  * @param {string} key
- * @param {true|string|string[]} filter
+ * @param {true | string | string[]} filter
  */
 function isLeftOut(key, filter) {
   if (filter === true) return true;
@@ -152,7 +154,7 @@ function isLeftOut(key, filter) {
 /**
  * Why a spec cannot become an environment, in words that follow the name of the app.
  * @param {AppSpec} spec
- * @returns {string|null}
+ * @returns {string | null}
  */
 export function environmentFault(spec) {
   const { incrementVar } = spec;

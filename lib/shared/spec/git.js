@@ -1,16 +1,18 @@
 import { isText } from './rules.js';
 
+/** @import { Rule } from './rules.js' */
+
 /**
  * What git knew of the checkout a script lies in when a command last started, restarted or reloaded it. The words are PM2's.
  * @typedef {object} Versioning
  * @property {'git'} type
- * @property {string|null} url  Of the remote, without user name and password.
- * @property {string|null} revision
- * @property {string|null} comment  Of the commit.
- * @property {boolean|null} unstaged  Whether files that git knows had been changed.
+ * @property {string | null} url  Of the remote, without user name and password.
+ * @property {string | null} revision
+ * @property {string | null} comment  Of the commit.
+ * @property {boolean | null} unstaged  Whether files that git knows had been changed.
  * @property {string} branch
  * @property {string[]} remotes
- * @property {string|null} remote
+ * @property {string | null} remote
  * @property {boolean} branch_exists_on_remote
  * @property {boolean} ahead
  * @property {null} next_rev
@@ -19,11 +21,13 @@ import { isText } from './rules.js';
  * @property {string} repo_path
  */
 
-/** @typedef {{vizion: boolean, versioning: Versioning|null}} VersioningSpec  `vizion`: whether it is looked up. */
+/**
+ * @typedef {{ vizion: boolean, versioning: Versioning | null }} VersioningSpec  `vizion`: whether it is looked up.
+ */
 
 const TEXT_MAX = 4096;
 
-/** @type {{[K in keyof VersioningSpec]: import('./rules.js').Rule}} */
+/** @type {{ [K in keyof VersioningSpec]: Rule }} */
 export const VERSIONING_RULES = {
   vizion: { accepts: (value) => typeof value === 'boolean', accepted: 'true or false', fallback: true },
   versioning: { accepts: isVersioning, accepted: 'an object with what git says, or null', fallback: null },

@@ -1,6 +1,8 @@
 import { isAbsolute, resolve } from 'node:path';
 import { flag, isFilled, isText, isWhole, oneOf, orNull } from './rules.js';
 
+/** @import { Rule } from './rules.js' */
+
 /** How many targets an app may have: each has a buffer of its own. */
 export const SHIP_TARGETS_MAX = 8;
 
@@ -12,12 +14,12 @@ const FACILITIES = ['kern', 'user', 'mail', 'daemon', 'auth', 'syslog', 'lpr', '
 
 /**
  * Where the lines of an app are sent.
- * @typedef {{kind: 'udp'|'tcp', host: string, port: number, facility: number} | {kind: 'unix', path: string, facility: number} | {kind: 'exec', command: string}} ShipTarget
+ * @typedef {{ kind: 'udp' | 'tcp', host: string, port: number, facility: number } | { kind: 'unix', path: string, facility: number } | { kind: 'exec', command: string }} ShipTarget
  */
 
 /**
  * @param {string} text
- * @returns {ShipTarget|null}  Null when it is none.
+ * @returns {ShipTarget | null}  Null when it is none.
  */
 export function parseShipTarget(text) {
   const [, kind, rest] = /^(?:syslog\+)?(udp|tcp|unix|exec):(.+)$/s.exec(text) ?? [];
@@ -29,7 +31,7 @@ export function parseShipTarget(text) {
   if (kind === 'unix') return place.startsWith('/') ? { kind, path: place, facility } : null;
   const [, inBrackets, plain, digits] = /^(?:\[([\da-f:.]+)\]|([^\s:/@[\]]+)):(\d{1,5})$/i.exec(place) ?? [];
   const port = Number(digits);
-  return port >= 1 && port <= 65_535 ? { kind: /** @type {'udp'|'tcp'} */ (kind), host: inBrackets ?? plain, port, facility } : null;
+  return port >= 1 && port <= 65_535 ? { kind: /** @type {'udp' | 'tcp'} */ (kind), host: inBrackets ?? plain, port, facility } : null;
 }
 
 /**
@@ -38,19 +40,19 @@ export function parseShipTarget(text) {
  * @property {string} outFile  Empty: the default path. "/dev/null" or "NULL": no file. A relative path counts from `cwd`.
  * @property {string} errorFile
  * @property {string} logFile  One more file with the lines of both streams. Empty, "/dev/null" or "NULL": none. "default": <name>.log.
- * @property {boolean|null} mergeLogs  Null: the default rule.
- * @property {'raw'|'json'} logType
- * @property {string|null} logDateFormat  In front of each line, in the words of dayjs. Null: nothing.
+ * @property {boolean | null} mergeLogs  Null: the default rule.
+ * @property {'raw' | 'json'} logType
+ * @property {string | null} logDateFormat  In front of each line, in the words of dayjs. Null: nothing.
  * @property {boolean} disableLogs  No files, and nothing to follow.
  * @property {string[]} logShip  Where lines are sent besides: syslog+udp://, syslog+tcp://, syslog+unix:// or exec:
- * @property {'block'|'drop'} logOverflow  What a slow disk does: the app waits, or lines are lost.
+ * @property {'block' | 'drop'} logOverflow  What a slow disk does: the app waits, or lines are lost.
  * @property {number} logRateLimitBytes  Per second and instance; lines above it are lost. 0: no limit.
- * @property {number|null} logMaxSizeBytes  A file this big is rotated. 0: no limit.
- * @property {'hourly'|'daily'|'weekly'|'never'|null} logInterval  How often it is rotated whatever its size.
- * @property {number|null} logMaxFiles  Rotated files kept of each log file. 0: none.
- * @property {number|null} logMaxAgeMs  How long they are kept. 0: no limit.
- * @property {number|null} logMaxTotalBytes  Of all log files of the app. 0: no limit.
- * @property {'gzip'|'zstd'|'none'|null} logCompress
+ * @property {number | null} logMaxSizeBytes  A file this big is rotated. 0: no limit.
+ * @property {'hourly' | 'daily' | 'weekly' | 'never' | null} logInterval  How often it is rotated whatever its size.
+ * @property {number | null} logMaxFiles  Rotated files kept of each log file. 0: none.
+ * @property {number | null} logMaxAgeMs  How long they are kept. 0: no limit.
+ * @property {number | null} logMaxTotalBytes  Of all log files of the app. 0: no limit.
+ * @property {'gzip' | 'zstd' | 'none' | null} logCompress
  */
 
 /** What is no path in `outFile` and `errorFile`. */
@@ -74,7 +76,7 @@ export const LOG_INTERVALS = ['hourly', 'daily', 'weekly', 'never'];
 export const LOG_COMPRESSIONS = ['gzip', 'zstd', 'none'];
 const DATE_FORMAT_MAX = 100;
 
-/** @type {{[K in keyof LogSpec]: import('./rules.js').Rule}} */
+/** @type {{ [K in keyof LogSpec]: Rule }} */
 export const LOG_RULES = {
   outFile: { accepts: isText, accepted: 'a path, "" for the default one, or "/dev/null" for none', fallback: '' },
   errorFile: { accepts: isText, accepted: 'a path, "" for the default one, or "/dev/null" for none', fallback: '' },
@@ -96,7 +98,7 @@ export const LOG_RULES = {
 
 /**
  * Relative paths of log files count from where the app runs, wherever they were written.
- * @template {LogSpec & {cwd: string}} Spec
+ * @template {LogSpec & { cwd: string }} Spec
  * @param {Spec} spec
  * @returns {Spec}
  */

@@ -6,31 +6,38 @@ import { TRIGGER_RULES } from './triggers.js';
 import { flag, isFilled, isText, isWhole, oneOf, texts, whole } from './rules.js';
 import { VERSIONING_RULES } from './git.js';
 
-/** @typedef {import('./rules.js').Rule} Rule */
+/** @import { EnvironmentSpec } from './environment.js' */
+/** @import { VersioningSpec } from './git.js' */
+/** @import { LogSpec } from './logs.js' */
+/** @import { Rule } from './rules.js' */
+/** @import { TriggerSpec } from './triggers.js' */
 
-/** Everything the manager needs to know about one app: complete, checked, in plain units. @typedef {ProgramSpec & import('./environment.js').EnvironmentSpec & import('./logs.js').LogSpec & import('./triggers.js').TriggerSpec & import('./git.js').VersioningSpec} AppSpec */
+/**
+ * Everything the manager needs to know about one app: complete, checked, in plain units.
+ * @typedef {ProgramSpec & EnvironmentSpec & LogSpec & TriggerSpec & VersioningSpec} AppSpec
+ */
 
 /**
  * What runs, and by which rules.
  * @typedef {object} ProgramSpec
  * @property {string} name
  * @property {string} namespace
- * @property {'node'|'exec'} kind  node: the agent is preloaded. exec: anything else.
- * @property {'cluster'|'fork'} mode  cluster only for kind node.
- * @property {number|string} instances  Integer from 1, "max", 0 (= max), "-N" or "N%".
+ * @property {'node' | 'exec'} kind  node: the agent is preloaded. exec: anything else.
+ * @property {'cluster' | 'fork'} mode  cluster only for kind node.
+ * @property {number | string} instances  Integer from 1, "max", 0 (= max), "-N" or "N%".
  * @property {boolean} instancesGiven  Whether the user named a number.
  * @property {string} file  Absolute path of the program that is executed.
  * @property {string} script  Absolute path, or the shell command as the user wrote it.
  * @property {string} interpreter  Absolute path or "none".
- * @property {string|null} interpreterGiven  As the user wrote it. Null: found by the extension or the first line of the script.
+ * @property {string | null} interpreterGiven  As the user wrote it. Null: found by the extension or the first line of the script.
  * @property {string[]} interpreterArgs
  * @property {string[]} args  For the app.
  * @property {string[]} execArgs  What `file` is really given, for kind exec.
  * @property {string} cwd
  * @property {Record<string, string>} env  What the user declared for the app. Goes before `shellEnv`.
  * @property {Record<string, string>} shellEnv  The variables of the shell it was started from.
- * @property {number|null} uid
- * @property {number|null} gid
+ * @property {number | null} uid
+ * @property {number | null} gid
  * @property {string} user  The name shown.
  * @property {boolean} autorestart
  * @property {number} maxRestarts  Unstable exits inside 10 minutes.
@@ -39,14 +46,14 @@ import { VERSIONING_RULES } from './git.js';
  * @property {number} minUptimeMs
  * @property {number[]} stopExitCodes
  * @property {number} killTimeoutMs
- * @property {string|null} stopSignal  Null: SIGTERM when the app listens to it, else SIGINT.
+ * @property {string | null} stopSignal  Null: SIGTERM when the app listens to it, else SIGINT.
  * @property {boolean} waitReady
  * @property {number} listenTimeoutMs
  * @property {boolean} treekill
  * @property {string} instanceVar
  * @property {string} version  Of the app, or "N/A".
- * @property {string|null} nodeVersion
- * @property {'least-connections'|'sticky'|'os'} scheduling  Who gets a new connection, in cluster mode.
+ * @property {string | null} nodeVersion
+ * @property {'least-connections' | 'sticky' | 'os'} scheduling  Who gets a new connection, in cluster mode.
  * @property {number} maxSurge  New instances a reload starts beside those that serve.
  * @property {number} maxUnavailable  Serving instances a reload may take down before their replacements are there.
  * @property {number} rollbackWindowMs  How long a reload keeps the old instances, parked. 0: not at all.
@@ -54,7 +61,7 @@ import { VERSIONING_RULES } from './git.js';
  * @property {boolean} shutdownWithMessage  The app is told to end by the message 'shutdown' in place of a signal.
  */
 
-/** @type {{[K in keyof AppSpec]: Rule}} */
+/** @type {{ [K in keyof AppSpec]: Rule }} */
 export const SPEC_RULES = {
   name: { accepts: isName, accepted: 'a text of 1 to 100 characters on one line, and not "all"' },
   namespace: { accepts: isName, accepted: 'a text of 1 to 100 characters on one line, and not "all"', fallback: 'default' },

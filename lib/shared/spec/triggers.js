@@ -1,5 +1,7 @@
 import { flag, isText, isWhole, orNull, texts, whole } from './rules.js';
 
+/** @import { Rule } from './rules.js' */
+
 /**
  * What replaces or starts the instances of an app besides commands, and where their pid is written.
  * @typedef {object} TriggerSpec
@@ -9,7 +11,7 @@ import { flag, isText, isWhole, orNull, texts, whole } from './rules.js';
  * @property {string[]} watchExtensions  Without the dot. Empty: of all files.
  * @property {number} watchDelayMs  How long nothing may have changed before it is replaced. 0: 100 ms.
  * @property {Record<string, unknown>} watchOptions  For chokidar.
- * @property {string|null} cronRestart  A pattern for croner.
+ * @property {string | null} cronRestart  A pattern for croner.
  * @property {number} maxMemoryBytes  Of an instance and its descendants together. 0: no limit.
  * @property {boolean} autostart  False: it is added to the list as stopped.
  * @property {string} pidFile  Empty: <home>/pids/<name>-<id>.pid. A relative path counts from `cwd`.
@@ -23,7 +25,7 @@ const CRON_MAX = 200;
 /** The longest path there is. What makes matchers of globs throws at much more. */
 const PATTERN_MAX = 4096;
 
-/** @type {{[K in keyof TriggerSpec]: import('./rules.js').Rule}} */
+/** @type {{ [K in keyof TriggerSpec]: Rule }} */
 export const TRIGGER_RULES = {
   watch: patterns(),
   watchOff: flag(false),
@@ -37,7 +39,7 @@ export const TRIGGER_RULES = {
   pidFile: { accepts: isText, accepted: 'a path, or "" for the default one', fallback: '' },
 };
 
-/** @returns {import('./rules.js').Rule} */
+/** @returns {Rule} */
 function patterns() {
   return { accepts: (value) => Array.isArray(value) && value.every((one) => isText(one) && one.length <= PATTERN_MAX), accepted: `a list of texts of at most ${PATTERN_MAX} characters`, fallback: [] };
 }
@@ -52,7 +54,10 @@ function isPlain(value) {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether croner understands it is asked where croner can be loaded. @param {unknown} value */
+/**
+ * Whether croner understands it is asked where croner can be loaded.
+ * @param {unknown} value
+ */
 function isCronText(value) {
   return isText(value) && value.trim() !== '' && value.length <= CRON_MAX;
 }
@@ -64,7 +69,7 @@ function isCronText(value) {
  *   "public/*", "./tmp", "/srv/data"     path: from the folder the app runs in; a folder goes with all that is in it
  *   "[\\/\\\\]\\./", "/^cache-/i"        regex: of the path from the folder the app runs in, with a slash before it
  *   "!public/index.html"                 not ignored after all
- * @typedef {{kind: 'name'|'path', glob: string, isException: boolean} | {kind: 'regex', regex: RegExp, isException: boolean}} WatchPattern
+ * @typedef {{ kind: 'name' | 'path', glob: string, isException: boolean } | { kind: 'regex', regex: RegExp, isException: boolean }} WatchPattern
  */
 
 /** What has a meaning in a regular expression and none in a glob. A slash escaped in a regular expression is the one thing both have. */
@@ -72,7 +77,7 @@ const REGEX_ONLY = /\\[^*?[\]{}()!]|^\^|\$$|\.\*/;
 
 /**
  * @param {string} text
- * @returns {WatchPattern|null}  Null: it looks like a regular expression, and is none.
+ * @returns {WatchPattern | null}  Null: it looks like a regular expression, and is none.
  */
 export function readWatchPattern(text) {
   const isException = text.startsWith('!') && text.length > 1;
@@ -89,7 +94,7 @@ export function readWatchPattern(text) {
  * @param {string} source
  * @param {string} flags
  * @param {boolean} isException
- * @returns {WatchPattern|null}
+ * @returns {WatchPattern | null}
  */
 function regexOf(source, flags, isException) {
   try {

@@ -1,6 +1,8 @@
 // What control sends to a foreground run: chunks of output, each behind a line of JSON that says whose it is. Both ends import this file.
 import { join } from 'node:path';
 
+/** @import { LogStream } from './protocol.js' */
+
 const NEWLINE = 0x0a;
 
 /** A head is a few hundred bytes; anything much longer is none. */
@@ -12,7 +14,7 @@ const HEAD_MAX_BYTES = 64 * 1024;
  * @property {string} instanceId
  * @property {number} id  Of the slot.
  * @property {string} name
- * @property {import('./protocol.js').LogStream} stream
+ * @property {LogStream} stream
  * @property {number} atMs
  * @property {boolean} [isEnd]  Nothing comes after it.
  */
@@ -41,7 +43,7 @@ export function outputFrame(head, bytes) {
  */
 export function createFrameReader(onPiece) {
   let held = Buffer.alloc(0);
-  /** @type {FrameHead|null} */
+  /** @type {FrameHead | null} */
   let head = null;
   let missing = 0;
 

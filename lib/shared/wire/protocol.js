@@ -1,5 +1,8 @@
 // What crosses the client socket. The shapes live here because both ends import this file; docs/protocol.md tells the same in prose.
 
+/** @import { SpecChange } from '../spec/diff.js' */
+/** @import { AppSpec } from '../spec/spec.js' */
+
 /** What is spoken on the client socket. Raised when a message changes its meaning; a new field or method does not raise it. */
 export const PROTOCOL = 1;
 
@@ -18,20 +21,24 @@ export const METHODS = /** @type {const} */ ([
 
 /** @typedef {typeof METHODS[number]} Method */
 
-/** @typedef {'launching'|'online'|'stopping'|'stopped'|'errored'|'waiting restart'} ShownStatus  The words people see, PM2's. */
+/**
+ * @typedef {'launching' | 'online' | 'stopping' | 'stopped' | 'errored' | 'waiting restart'} ShownStatus  The words people see, PM2's.
+ */
 
-/** @typedef {'crash'|'stop'|'restart'|'scale'|'delete'|'reload'|'boot-timeout'|'out-of-memory'|'signal'|'orphan'|'spawn-failed'} DeathCause */
+/**
+ * @typedef {'crash' | 'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'boot-timeout' | 'out-of-memory' | 'signal' | 'orphan' | 'spawn-failed'} DeathCause
+ */
 
-/** @typedef {'out'|'err'} LogStream */
+/** @typedef {'out' | 'err'} LogStream */
 
 /**
  * @typedef {object} Death
  * @property {number} atMs  Wall clock.
  * @property {number} pid  0 when the process never existed.
- * @property {number|null} code
- * @property {string|null} signal
+ * @property {number | null} code
+ * @property {string | null} signal
  * @property {DeathCause} cause
- * @property {string|null} by  Who asked, null when nobody did.
+ * @property {string | null} by  Who asked, null when nobody did.
  * @property {number} uptimeMs
  * @property {boolean} wasReady
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
@@ -43,7 +50,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} target
  * @property {number} sent  Lines that the system has taken.
  * @property {number} dropped  Lines that were lost because the target was too slow or away.
- * @property {string|null} problem  Why it cannot be reached now.
+ * @property {string | null} problem  Why it cannot be reached now.
  */
 
 /**
@@ -51,16 +58,16 @@ export const METHODS = /** @type {const} */ ([
  * @typedef {object} WatchShown
  * @property {string[]} paths
  * @property {boolean} isReady  Changes are seen.
- * @property {string|null} problem  In words.
+ * @property {string | null} problem  In words.
  */
 
 /**
  * What may replace a slot besides commands.
  * @typedef {object} SlotTriggers
- * @property {WatchShown|null} watch  Null: nothing is watched now.
- * @property {number|null} nextRunMs  Of its cron, wall clock.
- * @property {{bytes: number, misses: number}|null} memory  Of the whole tree, as of the last look; with how many instances in a row were above the limit as soon as they were judged.
- * @property {{atMs: number, by: string, problem: string|null}|null} last  What became of the last one. Known to the control that did it.
+ * @property {WatchShown | null} watch  Null: nothing is watched now.
+ * @property {number | null} nextRunMs  Of its cron, wall clock.
+ * @property {{ bytes: number, misses: number } | null} memory  Of the whole tree, as of the last look; with how many instances in a row were above the limit as soon as they were judged.
+ * @property {{ atMs: number, by: string, problem: string | null } | null} last  What became of the last one. Known to the control that did it.
  */
 
 /**
@@ -69,17 +76,17 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} name
  * @property {string} namespace
  * @property {number} slot  Index inside the app.
- * @property {string|null} instanceId
+ * @property {string | null} instanceId
  * @property {number} pid  0 when no process runs.
  * @property {ShownStatus} status
  * @property {number} generation
  * @property {number} restarts
  * @property {number} unstableRestarts
- * @property {number|null} startedAtMs
+ * @property {number | null} startedAtMs
  * @property {number} createdAtMs
  * @property {number} cpu  In percent of one core.
  * @property {number} memoryBytes  Resident.
- * @property {'cluster'|'fork'} mode
+ * @property {'cluster' | 'fork'} mode
  * @property {string} version  The app's own.
  * @property {string} user
  * @property {string} script
@@ -92,24 +99,28 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} [logFile]  With the lines of both. Empty or absent: none.
  * @property {string} pidFile
  * @property {SlotTriggers} [triggers]  Only with `detail`.
- * @property {{lines: number, bytes: number, reason: string}|null} [logLost]  What its log files have not kept in the last hour. Only with `detail`.
+ * @property {{ lines: number, bytes: number, reason: string } | null} [logLost]  What its log files have not kept in the last hour. Only with `detail`.
  * @property {Shipped[]} [shipping]  What became of the lines that are sent elsewhere, one for each target. Only with `detail`.
- * @property {string|null} nodeVersion
+ * @property {string | null} nodeVersion
  * @property {boolean} watching
- * @property {{address: string, port: number, family: string}[]} addresses
- * @property {string|null} waitingFor
+ * @property {{ address: string, port: number, family: string }[]} addresses
+ * @property {string | null} waitingFor
  * @property {boolean} isReady
  * @property {boolean} autorestart
- * @property {Death|null} lastDeath
+ * @property {Death | null} lastDeath
  * @property {Death[]} [deaths]  Newest last, at most 10. Only with `detail`.
- * @property {import('../spec/spec.js').AppSpec} [spec]  Only with `detail`.
+ * @property {AppSpec} [spec]  Only with `detail`.
  * @property {Record<string, string>} [effectiveEnv]  What the process was given. Only with `detail`.
- * @property {{actions: CustomAction[], monitor: Record<string, unknown>, options: Record<string, unknown>}} [axm]  What the app tells of itself. Only with `detail`.
+ * @property {{ actions: CustomAction[], monitor: Record<string, unknown>, options: Record<string, unknown> }} [axm]  What the app tells of itself. Only with `detail`.
  */
 
-/** @typedef {{action_name: string, action_type: string, arity: number, opts?: unknown}} CustomAction  As the app has registered it. */
+/**
+ * @typedef {{ action_name: string, action_type: string, arity: number, opts?: unknown }} CustomAction  As the app has registered it.
+ */
 
-/** @typedef {Pick<SlotStatus, 'id'|'name'|'namespace'|'version'|'mode'|'pid'|'startedAtMs'|'restarts'|'status'|'cpu'|'memoryBytes'|'user'|'watching'>} BriefStatus  What a table of many slots shows. */
+/**
+ * @typedef {Pick<SlotStatus, 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts' | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching'>} BriefStatus  What a table of many slots shows.
+ */
 
 /**
  * @typedef {object} LogEntry
@@ -117,7 +128,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} name
  * @property {LogStream} stream
  * @property {string} line
- * @property {number|null} atMs  Null: of a file whose times are not known.
+ * @property {number | null} atMs  Null: of a file whose times are not known.
  */
 
 /**
@@ -128,16 +139,16 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} slot
  * @property {number} generation
  * @property {string} namespace
- * @property {string|null} instanceId
+ * @property {string | null} instanceId
  * @property {number} pid  0 when no process runs.
  * @property {ShownStatus} status
- * @property {number|null} startedAtMs
+ * @property {number | null} startedAtMs
  * @property {number} restarts
- * @property {'cluster'|'fork'|null} mode
+ * @property {'cluster' | 'fork' | null} mode
  * @property {string} version
- * @property {number|null} createdAtMs
- * @property {number|null} exitCode  Of its last end.
- * @property {string|null} signal
+ * @property {number | null} createdAtMs
+ * @property {number | null} exitCode  Of its last end.
+ * @property {string | null} signal
  */
 
 /**
@@ -146,7 +157,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} id
  * @property {string} name
  * @property {number} slot
- * @property {'replied'|'silent'|'exited'|'no-action'|'no-node'|'no-process'|'unreachable'} outcome
+ * @property {'replied' | 'silent' | 'exited' | 'no-action' | 'no-node' | 'no-process' | 'unreachable'} outcome
  * @property {unknown} [reply]  What the action returned.
  * @property {string[]} [actions]  Of `no-action`: what there is.
  * @property {string} [reason]  Of `unreachable`; and of `silent`, when its reply may have gone to a manager that died.
@@ -156,7 +167,7 @@ export const METHODS = /** @type {const} */ ([
  * What has happened to a process, in PM2's words.
  * @typedef {object} ProcessEvent
  * @property {'process:event'} type
- * @property {'start'|'online'|'exit'|'stop'|'restart'|'reload'|'delete'|'restart overlimit'} event
+ * @property {'start' | 'online' | 'exit' | 'stop' | 'restart' | 'reload' | 'delete' | 'restart overlimit'} event
  * @property {boolean} manually  Somebody asked for it.
  * @property {ProcessInEvent} process
  * @property {number} at  Wall clock.
@@ -174,7 +185,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} startedAtMs
  */
 
-/** @typedef {'starting'|'soaking'|'draining'|'parked'|'backing off'} WaitingPhase */
+/** @typedef {'starting' | 'soaking' | 'draining' | 'parked' | 'backing off'} WaitingPhase */
 
 /**
  * What one instance of a request that is waited for is doing.
@@ -184,8 +195,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} slot
  * @property {WaitingPhase} phase
  * @property {number} forMs
- * @property {number|null} leftMs  Until what it waits for comes by itself. Null: it is not a matter of time.
- * @property {string|null} detail  In words: what is missing.
+ * @property {number | null} leftMs  Until what it waits for comes by itself. Null: it is not a matter of time.
+ * @property {string | null} detail  In words: what is missing.
  */
 
 /**
@@ -199,12 +210,12 @@ export const METHODS = /** @type {const} */ ([
 
 /**
  * One slot that did not get up, inside the data of ERR_NCLUST_NOT_UP.
- * @typedef {{id: number, name: string, slot: number, reason: string, lastLines: string[]}} NotUp
+ * @typedef {{ id: number, name: string, slot: number, reason: string, lastLines: string[] }} NotUp
  */
 
 /**
  * start: it is new, or nothing of it runs as it should. live: what runs takes it as it is. rollout: a reload. replace: what runs is ended first.
- * @typedef {'start'|'none'|'live'|'scale'|'rollout'|'replace'|'delete'} PlanAction
+ * @typedef {'start' | 'none' | 'live' | 'scale' | 'rollout' | 'replace' | 'delete'} PlanAction
  */
 
 /**
@@ -212,6 +223,6 @@ export const METHODS = /** @type {const} */ ([
  * @typedef {object} PlanItem
  * @property {string} name
  * @property {PlanAction} action
- * @property {import('../spec/diff.js').SpecChange[]} changes
- * @property {{instances: number, file: number}} [kept]  Of a restart or reload of a file: the app was scaled by hand to another number than the file says, now as then.
+ * @property {SpecChange[]} changes
+ * @property {{ instances: number, file: number }} [kept]  Of a restart or reload of a file: the app was scaled by hand to another number than the file says, now as then.
  */

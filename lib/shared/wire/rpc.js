@@ -1,5 +1,7 @@
 // JSON-RPC 2.0, one message a line.
 
+/** @import { WireError } from '../errors.js' */
+
 /** Numbers of the JSON-RPC specification. */
 export const RPC_ERROR = /** @type {const} */ ({
   parse: -32700,
@@ -11,14 +13,14 @@ export const RPC_ERROR = /** @type {const} */ ({
 /**
  * @typedef {object} RpcMessage  What a well-formed line holds; which fields are there says what it is.
  * @property {'2.0'} jsonrpc
- * @property {string|number|null} [id]
+ * @property {string | number | null} [id]
  * @property {string} [method]
  * @property {Record<string, unknown>} [params]
  * @property {unknown} [result]
- * @property {import('../errors.js').WireError} [error]
+ * @property {WireError} [error]
  */
 
-/** @typedef {{message: RpcMessage} | {fault: import('../errors.js').WireError, id: string|number|null}} Parsed */
+/** @typedef {{ message: RpcMessage } | { fault: WireError, id: string | number | null }} Parsed */
 
 /**
  * @typedef {object} LineReader
@@ -108,7 +110,7 @@ export function toLine(message) {
 }
 
 /**
- * @param {string|number} id
+ * @param {string | number} id
  * @param {string} method
  * @param {object} params
  * @returns {string}
@@ -118,7 +120,7 @@ export function requestLine(id, method, params) {
 }
 
 /**
- * @param {string|number|null} id
+ * @param {string | number | null} id
  * @param {unknown} result
  * @returns {string}
  */
@@ -127,8 +129,8 @@ export function resultLine(id, result) {
 }
 
 /**
- * @param {string|number|null} id
- * @param {import('../errors.js').WireError} error
+ * @param {string | number | null} id
+ * @param {WireError} error
  * @returns {string}
  */
 export function errorLine(id, error) {
@@ -164,7 +166,7 @@ function checkMessage(value) {
 }
 
 /**
- * @param {string|number|null} id
+ * @param {string | number | null} id
  * @param {string} message
  * @returns {Parsed}
  */

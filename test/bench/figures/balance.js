@@ -5,24 +5,27 @@ import { addressOf } from '../../helpers/traffic/target.js';
 import { pause } from '../../helpers/wait-for.js';
 import { openService } from '../services.js';
 
+/** @import { Row } from '../run.js' */
+/** @import { ServiceName } from '../services.js' */
+
 const WORKERS = 4;
 const BLOCK_MS = 3_000;
 const ASK_EVERY_MS = 10;
 
 /**
  * How evenly long-lived connections are spread, and what new ones notice of a worker that is blocked.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureBalance({ runs }) {
   const rows = [];
   for (const [count, bound] of [[64, 1.25], [16, 1.5]]) {
     for (const how of /** @type {const} */ (['burst', 'one by one'])) {
-      const busiest = async (/** @type {import('../services.js').ServiceName} */ name) => worst(await withService(name, (url) => repeat(runs, () => spread(url, { count, how }))));
+      const busiest = async (/** @type {ServiceName} */ name) => worst(await withService(name, (url) => repeat(runs, () => spread(url, { count, how }))));
       rows.push({ what: `${count} keep-alive connections on ${WORKERS} workers, ${how}: busiest over mean (worst run)`, unit: '', nclust: await busiest('nclust'), pm2: await busiest('PM2'), cluster: await busiest('cluster'), bound, boundIs: `${bound}` });
     }
   }
-  const wait = async (/** @type {import('../services.js').ServiceName} */ name) => worst(await withService(name, (url) => repeat(runs, () => longestWaitMs(url))));
+  const wait = async (/** @type {ServiceName} */ name) => worst(await withService(name, (url) => repeat(runs, () => longestWaitMs(url))));
   rows.push({ what: `one of ${WORKERS} workers blocked for ${BLOCK_MS / 1000} s: longest wait of a new request (worst run)`, unit: 'ms', nclust: await wait('nclust'), pm2: await wait('PM2'), cluster: await wait('cluster'), bound: 200, boundIs: '200 ms' });
   return rows;
 }
@@ -30,7 +33,7 @@ export async function measureBalance({ runs }) {
 const worst = (/** @type {number[]} */ values) => Math.max(...values);
 
 /**
- * @param {import('../services.js').ServiceName} name
+ * @param {ServiceName} name
  * @param {(url: string) => Promise<number[]>} measure
  */
 async function withService(name, measure) {
@@ -54,7 +57,7 @@ async function repeat(times, measure) {
 
 /**
  * @param {string} url
- * @param {{count: number, how: 'burst'|'one by one'}} o
+ * @param {{ count: number, how: 'burst' | 'one by one' }} o
  * @returns {Promise<number>}  Connections of the busiest worker over the mean.
  */
 export async function spread(url, { count, how }) {

@@ -10,12 +10,15 @@ import { openArrivals, placeIdleServer } from '../apps.js';
 import { median } from '../measure.js';
 import { openRival, timed } from '../rivals.js';
 
+/** @import { ChildProcess } from 'node:child_process' */
+/** @import { Row } from '../run.js' */
+
 const KILLS = 10;
 
 /**
  * From SIGKILL of the only worker to the first answer of its successor, beside the boot of the same app without a manager.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureKillToServing({ runs }) {
   const bare = [];
@@ -31,7 +34,7 @@ export async function measureKillToServing({ runs }) {
   }];
 }
 
-/** @param {'nclust'|'PM2'} name */
+/** @param {'nclust' | 'PM2'} name */
 async function killToServing(name) {
   const rival = openRival(name);
   try {
@@ -61,7 +64,7 @@ async function bareBoot() {
   const arrivals = openArrivals(folder);
   const script = placeIdleServer(folder);
   const port = await takePort();
-  /** @type {import('node:child_process').ChildProcess|undefined} */
+  /** @type {ChildProcess | undefined} */
   let child;
   const tookMs = await timed(() => {
     child = spawn(process.execPath, [script], { env: { PATH: process.env.PATH, PORT: String(port), ARRIVALS: arrivals.path }, stdio: 'ignore' });
@@ -75,7 +78,7 @@ async function bareBoot() {
 /**
  * Asks every 5 ms on a connection of its own until one of them is answered: under PM2 a connection that was on its way to the dead worker hangs.
  * @param {number} port
- * @returns {Promise<{pid: number}>}
+ * @returns {Promise<{ pid: number }>}
  */
 function firstAnswer(port) {
   return new Promise((resolve) => {

@@ -4,13 +4,16 @@ import { openArrivals, placeIdleServer } from '../apps.js';
 import { median } from '../measure.js';
 import { openRival, timed } from '../rivals.js';
 
+/** @import { Rival } from '../rivals.js' */
+/** @import { Row } from '../run.js' */
+
 const INSTANCES = 30;
 const MANY = 500;
 
 /**
  * How long `ls` takes, beside PM2's.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureListTime({ runs }) {
   return compare({ runs, what: `\`ls\` with ${INSTANCES} instances`, share: 0.65 }, async (rival) => {
@@ -22,8 +25,8 @@ export async function measureListTime({ runs }) {
 
 /**
  * The same with so many that drawing them is most of it.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureLongList({ runs }) {
   return compare({ runs, what: `\`ls\` with ${MANY} processes`, share: 0.9 }, async (rival) => {
@@ -33,8 +36,8 @@ export async function measureLongList({ runs }) {
 
 /**
  * Commands that ask nobody, beside a node that does nothing.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureCommandTime({ runs }) {
   const rival = openRival('nclust');
@@ -56,9 +59,9 @@ export async function measureCommandTime({ runs }) {
 
 /**
  * Taken in turns, so that a busy moment hits both.
- * @param {{runs: number, what: string, share: number}} o  `share`: of PM2's time.
- * @param {(rival: import('../rivals.js').Rival) => Promise<void>} prepare
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number, what: string, share: number }} o  `share`: of PM2's time.
+ * @param {(rival: Rival) => Promise<void>} prepare
+ * @returns {Promise<Row[]>}
  */
 async function compare({ runs, what, share }, prepare) {
   const rivals = [openRival('nclust'), openRival('PM2')];

@@ -9,6 +9,8 @@ import { pause, waitFor } from '../../helpers/wait-for.js';
 import { cpuTicks, median, TICKS_PER_SECOND } from '../measure.js';
 import { openRival, timed } from '../rivals.js';
 
+/** @import { Row } from '../run.js' */
+
 const LINES = 300_000;
 const MANY_LINES = 3_000_000;
 const BLOCKS = 4_000;
@@ -50,8 +52,8 @@ setInterval(() => {
 
 /**
  * What it costs to log: the app's time for a flood, the manager's CPU, and what everything else notices of it.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureLogs({ runs }) {
   return [
@@ -66,7 +68,7 @@ export async function measureLogs({ runs }) {
  * @param {number} runs
  * @param {string} mode
  * @param {string[]} flags
- * @returns {Promise<import('../run.js').Row[]>}
+ * @returns {Promise<Row[]>}
  */
 async function timeRows(runs, mode, flags) {
   /** @type {Record<string, number[]>} */
@@ -83,7 +85,7 @@ async function timeRows(runs, mode, flags) {
 }
 
 async function cpuRows() {
-  const cost = async (/** @type {'nclust'|'PM2'} */ name, /** @type {Record<string, string>} */ env) => {
+  const cost = async (/** @type {'nclust' | 'PM2'} */ name, /** @type {Record<string, string>} */ env) => {
     const { cpuMs, bytes } = await write(name, env);
     return cpuMs / (bytes / MB);
   };
@@ -97,10 +99,10 @@ async function cpuRows() {
 }
 
 /**
- * @param {'nclust'|'PM2'} name
+ * @param {'nclust' | 'PM2'} name
  * @param {Record<string, string>} env
  * @param {string[]} [flags]
- * @returns {Promise<{tookMs: number, bytes: number, cpuMs: number}>}
+ * @returns {Promise<{ tookMs: number, bytes: number, cpuMs: number }>}
  */
 async function write(name, env, flags = []) {
   const rival = openRival(name);
@@ -151,7 +153,10 @@ async function writeToFile() {
   }
 }
 
-/** @param {number} runs @returns {Promise<import('../run.js').Row[]>} */
+/**
+ * @param {number} runs
+ * @returns {Promise<Row[]>}
+ */
 async function flowRows(runs) {
   const rival = openRival('nclust');
   try {
@@ -183,7 +188,10 @@ async function p99(port) {
   return latenciesMs.sort((a, b) => a - b)[Math.floor(latenciesMs.length * 0.99)];
 }
 
-/** @param {string} folder @param {string} code */
+/**
+ * @param {string} folder
+ * @param {string} code
+ */
 function placeScript(folder, code) {
   const path = join(folder, 'writer.js');
   writeFileSync(path, code);

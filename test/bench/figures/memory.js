@@ -9,14 +9,16 @@ import { openArrivals, placeIdleServer } from '../apps.js';
 import { median } from '../measure.js';
 import { openRival } from '../rivals.js';
 
+/** @import { Row } from '../run.js' */
+
 const INSTANCES = 30;
 const SETTLE_MS = 4_000;
 const MB = 2 ** 20;
 
 /**
  * Private memory of the managers themselves, and what each adds to a worker.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureMemory({ runs }) {
   const bare = await bareWorkerBytes();
@@ -36,7 +38,7 @@ export async function measureMemory({ runs }) {
   ];
 }
 
-/** @param {'nclust'|'PM2'} name */
+/** @param {'nclust' | 'PM2'} name */
 async function managed(name) {
   const rival = openRival(name);
   try {
@@ -52,7 +54,9 @@ async function managed(name) {
   }
 }
 
-/** @returns {Promise<number>}  As many bare processes as there are workers, because pages that several map are not private. */
+/**
+ * @returns {Promise<number>}  As many bare processes as there are workers, because pages that several map are not private.
+ */
 async function bareWorkerBytes() {
   const folder = mkdtempSync(join(tmpdir(), 'bench-bare-'));
   const arrivals = openArrivals(folder);

@@ -10,6 +10,9 @@ import { openRival } from '../rivals.js';
 import { openService } from '../services.js';
 import { HAMMER } from './throughput.js';
 
+/** @import { Row } from '../run.js' */
+/** @import { Service } from '../services.js' */
+
 /** Programs that share a core have its good and bad moments at the same time: one after the other, fresh pairs of one program differed by up to a third, so by a hundredth. */
 const CORE = '0';
 const PAIRS_A_RUN = 5;
@@ -26,8 +29,8 @@ const MB = 2 ** 20;
 
 /**
  * What measuring costs: the app, with and without it, and control.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureMetrics({ runs }) {
   const measured = await beside([], UNMEASURED, runs);
@@ -54,9 +57,12 @@ async function beside(flags, otherFlags, runs) {
   return median(ratios);
 }
 
-/** @param {string[]} flags  @param {string[]} otherFlags */
+/**
+ * @param {string[]} flags
+ * @param {string[]} otherFlags
+ */
 async function onePair(flags, otherFlags) {
-  /** @type {import('../services.js').Service[]} */
+  /** @type {Service[]} */
   const services = [];
   try {
     for (const given of [flags, otherFlags]) services.push(await openService('nclust', { workers: 1, flags: given }));
@@ -78,7 +84,11 @@ async function pin(pid) {
   if (exitStatus !== 0) throw new Error(`a worker cannot be given a core: ${stderr}`);
 }
 
-/** @param {import('../services.js').Service[]} services  @param {number} seconds  @returns {Promise<number[]>}  How many each has answered. */
+/**
+ * @param {Service[]} services
+ * @param {number} seconds
+ * @returns {Promise<number[]>}  How many each has answered.
+ */
 function hammerAll(services, seconds) {
   return Promise.all(services.map(async ({ url }) => {
     const result = await runProgram(process.execPath, [HAMMER, 'keep-alive', new URL(url).port, String(CONNECTIONS), String(seconds)], { env: {} }).done;

@@ -5,14 +5,16 @@ import { pause, waitFor } from '../../helpers/wait-for.js';
 import { cpuTicks, median, processesWith, TICKS_PER_SECOND } from '../measure.js';
 import { openRival } from '../rivals.js';
 
+/** @import { Row } from '../run.js' */
+
 const COUNT = 100;
 const SIZE = { columns: 200, rows: 50 };
 const WATCH_MS = 15_000;
 
 /**
  * What looking on costs, while nothing happens: every worker is in the table, and there are charts. Nothing is measured where tmux is not installed.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureMonit({ runs }) {
   const missing = noTmux();
@@ -22,7 +24,7 @@ export async function measureMonit({ runs }) {
   }
   const rival = openRival('nclust');
   const home = join(rival.folder, 'home');
-  /** @type {ReturnType<typeof startTmux>|null} */
+  /** @type {ReturnType<typeof startTmux> | null} */
   let screen = null;
   try {
     await rival.run(['start', 'sleep', '--name', 'many', '-i', String(COUNT), '--', '100000']);

@@ -4,15 +4,19 @@ import { startTraffic } from '../../helpers/traffic/traffic.js';
 import { waitFor } from '../../helpers/wait-for.js';
 import { openService } from '../services.js';
 
+/** @import { Kind } from '../../helpers/traffic/kinds.js' */
+/** @import { Row } from '../run.js' */
+/** @import { ServiceName } from '../services.js' */
+
 const CLIENTS = 20;
 const RELOADS = 3;
 
-/** @type {[import('../../helpers/traffic/kinds.js').Kind, 'http'|'https'|'h2'][]} */
+/** @type {[Kind, 'http' | 'https' | 'h2'][]} */
 const TRAFFIC = [['keep-alive', 'http'], ['one-shot', 'http'], ['pipelined', 'http'], ['slow', 'http'], ['upload', 'http'], ['download', 'http'], ['keep-alive', 'https'], ['one-shot', 'https'], ['http2', 'h2']];
 
 /**
  * Requests lost in three reloads of a plain two-worker app, one kind of traffic after the other.
- * @returns {Promise<import('../run.js').Row[]>}
+ * @returns {Promise<Row[]>}
  */
 export async function measureReloadLosses() {
   const rows = [];
@@ -31,9 +35,9 @@ export async function measureReloadLosses() {
 }
 
 /**
- * @param {import('../services.js').ServiceName} name
- * @param {import('../../helpers/traffic/kinds.js').Kind} kind
- * @param {'http'|'https'|'h2'} protocol
+ * @param {ServiceName} name
+ * @param {Kind} kind
+ * @param {'http' | 'https' | 'h2'} protocol
  * @returns {Promise<number>}
  */
 async function reloadUnder(name, kind, protocol) {

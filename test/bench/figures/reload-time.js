@@ -2,14 +2,17 @@ import { median } from '../measure.js';
 import { timed } from '../rivals.js';
 import { openService } from '../services.js';
 
+/** @import { Row } from '../run.js' */
+/** @import { ServiceName } from '../services.js' */
+
 const BOOT_MS = 100;
 const WORKERS = 4;
 
 /**
  * How long `reload` takes on four workers of an app that boots in 100 ms. nclust watches the first new worker for min_uptime before any old
  * one goes, and replaces one after the other; PM2 watches nothing, which is what nclust does with `--min-uptime 0`, and with `--max-surge 4` all are tried at once.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureReloadTime({ runs }) {
   const theirs = await reloadMs('PM2', runs);
@@ -22,7 +25,7 @@ export async function measureReloadTime({ runs }) {
 }
 
 /**
- * @param {import('../services.js').ServiceName} name
+ * @param {ServiceName} name
  * @param {number} runs
  * @param {string[]} [flags]
  */

@@ -5,12 +5,14 @@ import { placeTutorialApp, workForOneCoreAndABit } from '../../helpers/tutorial-
 import { pause } from '../../helpers/wait-for.js';
 import { openRival } from '../rivals.js';
 
+/** @import { Row } from '../run.js' */
+
 const RATE = 50;
 const SECONDS = 30;
 
 /**
  * The tutorials' Express app, 50 requests/s for 30 s to its CPU-bound route: what share of the answers came within a second.
- * @returns {Promise<import('../run.js').Row[]>}
+ * @returns {Promise<Row[]>}
  */
 export async function measureSlowRoute() {
   await setup();
@@ -32,7 +34,7 @@ export async function measureSlowRoute() {
 }
 
 /**
- * @param {'nclust'|'PM2'} name
+ * @param {'nclust' | 'PM2'} name
  * @param {string} file
  * @param {string[]} flags
  */

@@ -8,13 +8,17 @@ import { openArrivals, placeIdleServer } from '../apps.js';
 import { median } from '../measure.js';
 import { openRival, timed } from '../rivals.js';
 
+/** @import { ChildProcess } from 'node:child_process' */
+/** @import { Rival } from '../rivals.js' */
+/** @import { Row } from '../run.js' */
+
 const COUNT = 100;
 const SLEEP_SECONDS = '123456';
 
 /**
  * 100 idle web servers and 100 sleeps, from the command to the moment when all are there and the command has returned.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureStartTime({ runs }) {
   /** @type {Record<string, number[]>} */
@@ -45,7 +49,7 @@ export async function measureStartTime({ runs }) {
   ];
 }
 
-/** @param {import('../rivals.js').Rival} rival */
+/** @param {Rival} rival */
 async function startServers(rival) {
   const arrivals = openArrivals(rival.folder);
   const env = { PORT: String(await takePort()), ARRIVALS: arrivals.path };
@@ -58,7 +62,7 @@ async function startServers(rival) {
 /**
  * Until the command is back and all of them run, by the process table's word. nclust waits for programs that do not listen until they have
  * lived for min_uptime; PM2 does not wait at all, so that here neither does.
- * @param {import('../rivals.js').Rival} rival
+ * @param {Rival} rival
  */
 async function startSleeps(rival) {
   const noWait = rival.name === 'nclust' ? ['--no-wait'] : [];
@@ -70,7 +74,7 @@ async function startSleeps(rival) {
 
 /** What is left when there is no manager: one Node process that spawns. */
 async function bareSleeps() {
-  /** @type {import('node:child_process').ChildProcess[]} */
+  /** @type {ChildProcess[]} */
   let children = [];
   const tookMs = await timed(async () => {
     children = Array.from({ length: COUNT }, () => spawn('sleep', [SLEEP_SECONDS], { stdio: 'ignore' }));
@@ -101,7 +105,7 @@ async function bareServers() {
   const folder = mkdtempSync(join(tmpdir(), 'bench-bare-'));
   const arrivals = openArrivals(folder);
   const script = placeIdleServer(folder);
-  /** @type {import('node:child_process').ChildProcess[]} */
+  /** @type {ChildProcess[]} */
   let children = [];
   const tookMs = await timed(() => {
     children = Array.from({ length: COUNT }, () => spawn(process.execPath, [script], { env: { PATH: process.env.PATH, PORT: '0', ARRIVALS: arrivals.path }, stdio: 'ignore' }));

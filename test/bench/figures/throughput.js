@@ -4,6 +4,9 @@ import { runProgram } from '../../helpers/run-program.js';
 import { cpuTicks, median, TICKS_PER_SECOND } from '../measure.js';
 import { openService } from '../services.js';
 
+/** @import { Row } from '../run.js' */
+/** @import { Service, ServiceName } from '../services.js' */
+
 /** The client. */
 export const HAMMER = fileURLToPath(new URL('../hammer.js', import.meta.url));
 const SECONDS = 1;
@@ -18,14 +21,13 @@ const CONNECTIONS = 32;
 const CLIENTS = Math.max(1, Math.min(CONNECTIONS, Math.floor(availableParallelism() / 2)));
 const NAMES = /** @type {const} */ (['nclust', 'PM2', 'cluster']);
 
-/** @typedef {import('../services.js').ServiceName} ServiceName */
-/** @typedef {{perSecond: number, cpuUs: number}} Found */
+/** @typedef {{ perSecond: number, cpuUs: number }} Found */
 
 /**
  * New connections and keep-alive requests per second, and what a new connection costs manager and workers, client on the same machine.
  * Taken in turns, so that a busy moment hits all three.
- * @param {{runs: number}} o
- * @returns {Promise<import('../run.js').Row[]>}
+ * @param {{ runs: number }} o
+ * @returns {Promise<Row[]>}
  */
 export async function measureThroughput({ runs }) {
   const rows = [];
@@ -53,8 +55,8 @@ function row(what, sets, key, peer) {
 }
 
 /**
- * @param {'new'|'keep-alive'} mode
- * @param {{workers: number, runs: number}} o
+ * @param {'new' | 'keep-alive'} mode
+ * @param {{ workers: number, runs: number }} o
  * @returns {Promise<Record<ServiceName, Found>[]>}  Medians of each set of fresh processes.
  */
 async function hammerAll(mode, { workers, runs }) {
@@ -63,7 +65,10 @@ async function hammerAll(mode, { workers, runs }) {
   return sets;
 }
 
-/** @param {'new'|'keep-alive'} mode  @param {number} workers */
+/**
+ * @param {'new' | 'keep-alive'} mode
+ * @param {number} workers
+ */
 async function hammerSet(mode, workers) {
   const services = [];
   /** @type {Record<string, Found[]>} */
@@ -83,14 +88,14 @@ async function hammerSet(mode, workers) {
 }
 
 /**
- * @param {import('../services.js').Service} service
- * @param {'new'|'keep-alive'} mode
+ * @param {Service} service
+ * @param {'new' | 'keep-alive'} mode
  */
 async function hammer({ name, url, pids }, mode) {
   const processes = pids();
   const before = cpuTicks(processes);
   const results = await Promise.all(Array.from({ length: CLIENTS }, () => runProgram(process.execPath, [HAMMER, mode, new URL(url).port, String(Math.ceil(CONNECTIONS / CLIENTS)), String(SECONDS)], { env: {} }).done));
-  const sum = (/** @type {'requests'|'failed'} */ key) => results.reduce((total, result) => total + result.json()[key], 0);
+  const sum = (/** @type {'requests' | 'failed'} */ key) => results.reduce((total, result) => total + result.json()[key], 0);
   if (sum('failed') > 0) throw new Error(`${name}: ${sum('failed')} of ${sum('requests') + sum('failed')} requests failed`);
   return { perSecond: sum('requests') / SECONDS, cpuUs: (((cpuTicks(processes) - before) / TICKS_PER_SECOND) * 1e6) / sum('requests') };
 }

@@ -4,9 +4,11 @@ import { createRandom } from '../../helpers/random.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { pause } from '../../helpers/wait-for.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 /**
  * Kills control and waits until the next one answers.
- * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @returns {Promise<number>}  How long that took, in ms.
  */
 async function killControl(home) {

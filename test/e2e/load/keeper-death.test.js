@@ -4,12 +4,15 @@ import { killIfThere, instancesOf, isRunning } from '../../helpers/processes.js'
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
+/** @import { Ledger } from '../../helpers/ledger.js' */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const version = (await runProgram(nodeUnderTest(), ['-p', 'process.versions.node'], { env: {} }).done).stdout.trim();
 const [major, minor] = version.split('.').map(Number);
 const bindsBeside = major > 22 || (major === 22 && minor >= 12);
 
 /**
- * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {number[]} old
  */
 const untilReplaced = (home, old) =>
@@ -27,7 +30,7 @@ const untilReplaced = (home, old) =>
  * Where control and keeper both died, the orphans have to let go of the port. A connection that the kernel has queued for the last of them in the
  * tenth of a millisecond around its close is reset: one in 3 of 390 takeovers, and nothing in Node can take it out of that queue. Refused is
  * nobody where both sockets can be bound (Node 22.12), and elsewhere for the one instant in which there is none.
- * @param {import('../../helpers/load.js').Ledger} ledger
+ * @param {Ledger} ledger
  */
 function expectOneInstant(ledger) {
   expect(ledger).toMatchObject({ hung: 0, truncated: 0, wrong: 0, status: 0 });
@@ -38,7 +41,7 @@ function expectOneInstant(ledger) {
   expect(ledger.reset).toBeLessThan(3);
 }
 
-/** @param {import('../../helpers/load.js').Ledger} ledger */
+/** @param {Ledger} ledger */
 const expectNothing = (ledger) => expect(ledger).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });
 
 describe.each([

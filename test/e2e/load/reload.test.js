@@ -7,7 +7,10 @@ import { pause } from '../../helpers/wait-for.js';
 // The app is plain everywhere: it has no code for being replaced. test/e2e/long/load has more variants, test/e2e/soak the long forms.
 const QUICK = ['--min-uptime', '100'];
 
-/** @param {number} times  @param {() => Promise<unknown>} act */
+/**
+ * @param {number} times
+ * @param {() => Promise<unknown>} act
+ */
 async function repeat(times, act) {
   for (let n = 0; n < times; n += 1) await act();
 }

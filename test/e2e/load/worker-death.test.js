@@ -4,8 +4,10 @@ import { createRandom } from '../../helpers/random.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { pause } from '../../helpers/wait-for.js';
 
+/** @import { App } from '../../helpers/sandbox-app.js' */
+
 /**
- * @param {import('../../helpers/sandbox-app.js').App} app
+ * @param {App} app
  * @param {number} dead
  */
 const isReplaced = async (app, dead) => (await app.instances()).every((slot) => slot.isReady && slot.pid !== dead);

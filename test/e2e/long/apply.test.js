@@ -10,15 +10,26 @@ import { isRunning } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const QUICK = { min_uptime: 100 };
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home @param {string} name */
+/**
+ * @param {Sandbox} home
+ * @param {string} name
+ */
 const specOf = async (home, name) => (await home.nclust('describe', name, '--json')).json()[0].spec;
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home @param {string} name */
+/**
+ * @param {Sandbox} home
+ * @param {string} name
+ */
 const pidsOf = async (home, name) => (await home.list()).filter((slot) => slot.name === name).map(({ pid }) => pid);
 
-/** Attributes in turn, what becomes of the field, and what that takes. @type {[attribute: string, value: unknown, field: string, expected: unknown, action: string][]} */
+/**
+ * Attributes in turn, what becomes of the field, and what that takes.
+ * @type {[attribute: string, value: unknown, field: string, expected: unknown, action: string][]}
+ */
 const EDITS = [
   ['namespace', 'shop', 'namespace', 'shop', 'live'],
   ['autorestart', false, 'autorestart', false, 'live'],
@@ -77,7 +88,10 @@ const EDITS = [
   ['exec_mode', 'fork', 'mode', 'fork', 'replace'],
 ];
 
-/** @param {unknown} value @param {{work: string, port: number}} o */
+/**
+ * @param {unknown} value
+ * @param {{ work: string, port: number }} o
+ */
 const filledIn = (value, { work, port }) => JSON.parse(JSON.stringify(value).replaceAll('"PORT"}', `"${port}"}`).replaceAll('"PORT":"PORT"', `"PORT":"${port}"`).replaceAll('WORK', work));
 
 test('each attribute edited in turn: what runs equals the file, and no process is touched where none has to be', { timeout: 180_000 }, async () => {

@@ -6,6 +6,8 @@ import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 /** A home whose work folder holds the files people write. */
 async function ecosystems() {
   const home = await sandbox();
@@ -13,7 +15,11 @@ async function ecosystems() {
   return home;
 }
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home  @param {unknown} apps  @param {string} [name] */
+/**
+ * @param {Sandbox} home
+ * @param {unknown} apps
+ * @param {string} [name]
+ */
 function write(home, apps, name = 'ecosystem.config.js') {
   writeFileSync(join(home.work, name), `module.exports = ${JSON.stringify({ apps })};`);
 }
@@ -21,7 +27,7 @@ function write(home, apps, name = 'ecosystem.config.js') {
 /** @param {string} body */
 const parsed = (body) => JSON.parse(body);
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home */
+/** @param {Sandbox} home */
 const jlist = async (home) => JSON.parse((await home.nclust('jlist')).stdout);
 
 describe('start takes a config file', () => {

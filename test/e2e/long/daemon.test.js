@@ -4,7 +4,7 @@ import { notifySocket } from '../../helpers/notify-socket.js';
 import { environmentOf, isRunning, killIfThere } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @typedef {import('../../helpers/sandbox.js').Sandbox} Sandbox */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
 
 /**
  * `nclust daemon`, ended after the test should that not have happened.

@@ -219,7 +219,7 @@ test('env --diff tells what is not as in this shell, and where it comes from', a
 
 /**
  * @param {string} folder
- * @returns {{path: string, bytes: Buffer}[]}
+ * @returns {{ path: string, bytes: Buffer }[]}
  */
 function allFiles(folder) {
   return readdirSync(folder).flatMap((name) => {

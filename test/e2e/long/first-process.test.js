@@ -8,6 +8,9 @@ import { readStat } from '../../helpers/processes.js';
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
+/** @import { Running } from '../../helpers/run-program.js' */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const RUNTIME = join(ROOT, 'bin/nclust-runtime');
 const NCLUST = join(ROOT, 'bin/nclust.js');
@@ -19,23 +22,32 @@ const hasNamespaces = spawnSync('unshare', [...OWN_NAMESPACE, 'true']).status ==
 const hasExecve = execFileSync(nodeUnderTest(), ['-p', 'typeof process.execve'], { encoding: 'utf8' }).trim() === 'function';
 
 /**
- * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {string[]} command
- * @param {{env?: Record<string, string|undefined>, input?: string}} [o]
+ * @param {{ env?: Record<string, string | undefined>, input?: string }} [o]
  */
 function asFirstProcess(home, command, { env = {}, input } = {}) {
   return runProgram('unshare', [...OWN_NAMESPACE, ...command], { env: { ...home.env, ...env }, cwd: home.work, input });
 }
 
-/** The runtime, on the Node.js under test. @param {string[]} words */
+/**
+ * The runtime, on the Node.js under test.
+ * @param {string[]} words
+ */
 const runtime = (...words) => [RUNTIME, `--node=${nodeUnderTest()}`, ...words];
 
-/** @param {number} parent @returns {number[]} */
+/**
+ * @param {number} parent
+ * @returns {number[]}
+ */
 function childrenOf(parent) {
   return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).map(Number).filter((pid) => readStat(pid)?.ppid === parent);
 }
 
-/** The first process of the namespace, as seen from outside. @param {import('../../helpers/run-program.js').Running} run */
+/**
+ * The first process of the namespace, as seen from outside.
+ * @param {Running} run
+ */
 const firstProcess = (run) => childrenOf(run.child.pid ?? 0)[0];
 
 describe.skipIf(!hasNamespaces)('as the first process of a container', () => {

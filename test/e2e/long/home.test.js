@@ -162,7 +162,9 @@ test.runIf(isRoot)('a full disk does not keep anybody from ending everything', (
   expect(await home.nclust('kill')).toMatchObject({ exitStatus: 0 });
 }));
 
-/** @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body  Gets a home on a disk of 1 MB. */
+/**
+ * @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body  Gets a home on a disk of 1 MB.
+ */
 async function onSmallDisk(body) {
   const root = await sandbox();
   const mount = join(root.work, 'disk');

@@ -6,9 +6,11 @@ import { takePort } from '../../helpers/ports.js';
 import { environmentOf } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 /**
  * A home of PM2 with the list it has saved, for programs that are there and ports that are free.
- * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  */
 async function pm2Home(home) {
   const folder = join(home.work, '.pm2');

@@ -3,12 +3,15 @@ import { connect, NclustError } from '../../../lib/index.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { slowdown, within } from '../../helpers/wait-for.js';
 
-/** @typedef {import('../../helpers/sandbox.js').Sandbox} Sandbox */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
 
 /** Time enough for a manager that has to be started anew. */
 const TIMEOUT_MS = 15_000 * slowdown();
 
-/** Every call, and what it is called with. @type {Record<string, (nclust: any, script: string) => Promise<unknown>>} */
+/**
+ * Every call, and what it is called with.
+ * @type {Record<string, (nclust: any, script: string) => Promise<unknown>>}
+ */
 const CALLS = {
   hello: (nclust) => nclust.hello(),
   ping: (nclust) => nclust.ping(),
@@ -40,7 +43,11 @@ const CALLS = {
   kill: (nclust) => nclust.kill(),
 };
 
-/** @param {Sandbox} home @param {object} [o] @returns {Promise<any>} */
+/**
+ * @param {Sandbox} home
+ * @param {object} [o]
+ * @returns {Promise<any>}
+ */
 async function open(home, o = {}) {
   const nclust = await connect({ home: home.home, timeoutMs: TIMEOUT_MS, ...o });
   onTestFinished(() => nclust.close());
@@ -51,7 +58,7 @@ async function open(home, o = {}) {
  * A control that has stopped has taken the question and not answered it: what is killed then is killed in the middle of the call, every time.
  * @param {any} nclust
  * @param {() => Promise<unknown>} call
- * @param {(pids: {controlPid: number, keeperPid: number}) => number[]} victims
+ * @param {(pids: { controlPid: number, keeperPid: number }) => number[]} victims
  */
 async function killedMeanwhile(nclust, call, victims) {
   const pids = await nclust.hello();
@@ -155,13 +162,13 @@ test('events and followed lines go on behind a control that is killed, and end w
   const nclust = await open(home);
   const script = home.place('ticks');
   await nclust.start({ name: 'api', script: home.place('has-actions') });
-  /** @type {(number|null)[]} */
+  /** @type {(number | null)[]} */
   const missed = [];
   /** @type {any[]} */
   const events = [];
   /** @type {string[]} */
   const lines = [];
-  const following = nclust.events({ onMissed: (/** @type {number|null} */ count) => missed.push(count) });
+  const following = nclust.events({ onMissed: (/** @type {number | null} */ count) => missed.push(count) });
   const reading = nclust.logs({ targets: 'api', follow: true });
   const ended = Promise.all([
     (async () => { for await (const event of following) events.push(event); })(),

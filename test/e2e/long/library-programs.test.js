@@ -6,12 +6,14 @@ import { processesOf } from '../../helpers/processes.js';
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const NEWEST = join(ROOT, `test/nodes/node_modules/node26-${process.platform}-${process.arch}/bin/node`);
 
 const NODES = [['this Node', nodeUnderTest()], ...(existsSync(NEWEST) ? [['Node 26', NEWEST]] : [])];
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home */
+/** @param {Sandbox} home */
 function install(home) {
   mkdirSync(join(home.work, 'node_modules'));
   symlinkSync(ROOT, join(home.work, 'node_modules', 'nclust'));

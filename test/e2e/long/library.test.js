@@ -5,9 +5,13 @@ import { connect, NclustError } from '../../../lib/index.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { within } from '../../helpers/wait-for.js';
 
-/** @typedef {import('../../helpers/sandbox.js').Sandbox} Sandbox */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
 
-/** @param {Sandbox} home @param {object} [o] @returns {Promise<any>} */
+/**
+ * @param {Sandbox} home
+ * @param {object} [o]
+ * @returns {Promise<any>}
+ */
 async function open(home, o = {}) {
   const nclust = await connect({ home: home.home, ...o });
   onTestFinished(() => nclust.close());

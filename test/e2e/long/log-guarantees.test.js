@@ -5,11 +5,13 @@ import { wholeLogLines } from '../../helpers/log-files.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { expectLines, numbered } from '../../helpers/ticks.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const LINES = 100_000;
 
 /**
  * Runs a program that ends by itself, and waits for that.
- * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {string} fixture
  * @param {string} end
  * @param {string[]} [flags]

@@ -5,12 +5,19 @@ import { expect, test } from 'vitest';
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
 /** Writes a numbered line every few milliseconds. */
 const TICKS = 'let n = 0; setInterval(() => console.log("tick " + ++n), 3);';
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home @param {string} name @param {string} code @param {string[]} [flags] */
+/**
+ * @param {Sandbox} home
+ * @param {string} name
+ * @param {string} code
+ * @param {string[]} [flags]
+ */
 const program = (home, name, code, flags = []) => home.nclust('start', home.place('runs-code'), '--name', name, ...flags, { env: { CODE: code } });
 
 /** @param {string} text */

@@ -4,14 +4,19 @@ import { expect, onTestFinished, test } from 'vitest';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home @param {string} target */
+/**
+ * @param {Sandbox} home
+ * @param {string} target
+ */
 const outputOf = async (home, target) => (await home.nclust('logs', target, '--nostream', '--raw', '--lines', '100')).stdout;
 
 /**
  * nclust attach with somebody at the keyboard.
- * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {string[]} words
  */
 function attach(home, ...words) {
@@ -20,7 +25,7 @@ function attach(home, ...words) {
   let [shown, said] = ['', ''];
   child.stdout.on('data', (text) => { shown += text; });
   child.stderr.on('data', (text) => { said += text; });
-  /** @type {Promise<number|null>} */
+  /** @type {Promise<number | null>} */
   const done = new Promise((resolve) => child.once('close', resolve));
   return { child, shown: () => shown, said: () => said, done, type: (/** @type {string} */ text) => void child.stdin.write(text) };
 }

@@ -9,23 +9,40 @@ import { readPrometheus } from '../../helpers/prometheus.js';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home @param {object} [params] */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
+/**
+ * @param {Sandbox} home
+ * @param {object} [params]
+ */
 async function metrics(home, params = {}) {
   const wire = await home.wire();
   return wire.request('metrics', params);
 }
 
-/** Ticks that come to a client that follows. @param {import('../../helpers/sandbox.js').Sandbox} home @param {object} params @returns {Promise<() => Promise<any>>} */
+/**
+ * Ticks that come to a client that follows.
+ * @param {Sandbox} home
+ * @param {object} params
+ * @returns {Promise<() => Promise<any>>}
+ */
 async function following(home, params) {
   const wire = await home.wire();
   await wire.request('metrics', { follow: true, ...params });
   return async () => JSON.parse((await wire.nextLine()) ?? '').params;
 }
 
-/** Which the kernel says: a hundredth of a second each. @param {number} pid */
+/**
+ * Which the kernel says: a hundredth of a second each.
+ * @param {number} pid
+ */
 const cpuMs = (pid) => (readStat(pid)?.cpuTicks ?? 0) * 10;
 
-/** @param {string} home A program in it. @param {string} name @param {string} text */
+/**
+ * @param {string} home A program in it.
+ * @param {string} name
+ * @param {string} text
+ */
 function place(home, name, text) {
   const path = join(home, name);
   writeFileSync(path, text);
@@ -65,7 +82,10 @@ test('CPU and memory are those of /proc: of a busy worker, and of everything tha
   expect(job.cpu).toBeGreaterThan(10);
 });
 
-/** What the kernel says of the memory of a process that is its own, and of its part of what it shares. @param {number} pid */
+/**
+ * What the kernel says of the memory of a process that is its own, and of its part of what it shares.
+ * @param {number} pid
+ */
 function readMemory(pid) {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const bytes = (/** @type {string} */ name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024;

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sandbox } from '../../helpers/sandbox.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const pm2 = createRequire(import.meta.url)('../../../lib/pm2.cjs');
 
-/** @typedef {import('../../helpers/sandbox.js').Sandbox} Sandbox */
 
 /**
  * The API over the home of a test, and one way to call it by callback: what it was called with.
@@ -15,7 +16,11 @@ const pm2 = createRequire(import.meta.url)('../../../lib/pm2.cjs');
 function open(home) {
   const api = new pm2.custom({ pm2_home: home.home });
   onTestFinished(() => api.disconnect());
-  /** @param {string} method @param {unknown[]} args @returns {Promise<any[]>} */
+  /**
+   * @param {string} method
+   * @param {unknown[]} args
+   * @returns {Promise<any[]>}
+   */
   const call = (method, ...args) => new Promise((resolve, reject) => {
     let calls = 0;
     const returned = api[method](...args, (/** @type {unknown[]} */ ...results) => {

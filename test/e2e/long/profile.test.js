@@ -4,7 +4,9 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
+/** @param {Sandbox} home */
 const profilesIn = ({ work }) => readdirSync(work).filter((name) => /profile$|heapsnapshot$/.test(name));
 /** @param {string} script */
 const lineOf = (script, /** @type {string} */ text) => readFileSync(script, 'utf8').split('\n').findIndex((line) => line.includes(text)) + 1;
@@ -56,7 +58,7 @@ const functionsOf = (/** @type {any} */ { nodes }) => nodes.map((/** @type {any}
 
 /**
  * A profile that goes on until it is ended, and has begun: the worker has opened its file.
- * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {number} pid
  */
 async function longProfile(home, pid) {
@@ -74,7 +76,10 @@ function targetOf(link) {
   }
 }
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home @param {object} [o] */
+/**
+ * @param {Sandbox} home
+ * @param {object} [o]
+ */
 async function spinner(home, o = {}) {
   const until = join(home.work, 'until');
   const app = await home.app('spins', { name: 'api', env: { UNTIL: until }, ...o });
@@ -82,7 +87,10 @@ async function spinner(home, o = {}) {
   return { app, pid, free: () => writeFileSync(until, '') };
 }
 
-/** Where the inspector of a process listens, of the ports of 127.0.0.1. @param {number} pid */
+/**
+ * Where the inspector of a process listens, of the ports of 127.0.0.1.
+ * @param {number} pid
+ */
 async function inspectorOf(pid) {
   const { listeningPorts } = await import('../../../lib/profile/debugger.js');
   return [...listeningPorts(pid).values()];

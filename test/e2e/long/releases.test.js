@@ -6,13 +6,16 @@ import { fetchOnce } from '../../helpers/sandbox-app.js';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @typedef {import('../../helpers/sandbox.js').Sandbox} Sandbox */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
 
 const PROGRAM = `const { readFileSync } = require('node:fs');
 require('node:http').createServer((_, response) => response.end([require('./lib/word.js'), readFileSync('word.txt', 'utf8'), require.main.filename].join(' '))).listen(process.env.PORT, () => process.send('ready'));
 `;
 
-/** @param {Sandbox} home @param {string} word */
+/**
+ * @param {Sandbox} home
+ * @param {string} word
+ */
 function release(home, word) {
   const folder = join(home.work, 'releases', word);
   mkdirSync(join(folder, 'lib'), { recursive: true });
@@ -22,7 +25,10 @@ function release(home, word) {
   return folder;
 }
 
-/** @param {Sandbox} home @param {string} word */
+/**
+ * @param {Sandbox} home
+ * @param {string} word
+ */
 function switchTo(home, word) {
   symlinkSync(join('releases', word), join(home.work, 'next'));
   renameSync(join(home.work, 'next'), join(home.work, 'current'));
@@ -39,7 +45,7 @@ describe.each([['fork', []], ['cluster', ['-i', '2']]])('in %s mode', (_mode, fl
     release(home, 'one');
     release(home, 'two');
     switchTo(home, 'one');
-    const { words, cwd, pwd } = /** @type {{words: string[], cwd: string, pwd?: string}} */ (place(home));
+    const { words, cwd, pwd } = /** @type {{ words: string[], cwd: string, pwd?: string }} */ (place(home));
     expect(await home.nclust('start', ...words, '--name', 'api', '--min-uptime', '100', '--wait-ready', ...flags, { cwd, env: { PORT: port, PWD: pwd } })).toMatchObject({ exitStatus: 0 });
     expect(await fetchOnce(`http://127.0.0.1:${port}`)).toBe(`one one ${join(home.work, 'releases/one/app.js')}`);
 

@@ -5,10 +5,15 @@ import { isRunning } from '../../helpers/processes.js';
 import { differentNode } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const different = differentNode();
 const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home @param {string} name */
+/**
+ * @param {Sandbox} home
+ * @param {string} name
+ */
 const detailOf = async (home, name) => (await home.nclust('describe', name, '--json')).json()[0];
 
 test.runIf(different)('--interpreter: the new workers run on that Node.js, the list says so, and no request fails', async () => {

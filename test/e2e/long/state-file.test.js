@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openSandbox, sandbox } from '../../helpers/sandbox.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 /** @type {Buffer} */
 let good;
 /** @type {Buffer} */
@@ -24,9 +26,9 @@ beforeAll(async () => {
 
 /**
  * Boots a daemon on a state file and tells what it made of it.
- * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {Buffer} state
- * @param {Buffer|null} previous
+ * @param {Buffer | null} previous
  */
 async function bootOn(home, state, previous) {
   mkdirSync(home.home, { recursive: true, mode: 0o700 });

@@ -9,13 +9,19 @@ import { differentNode, EVERY_REQUEST, loseNothing, serve, untilNothingIsLeftOve
 import { runProgram } from '../../helpers/run-program.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
+/** @import { Ledger } from '../../helpers/ledger.js' */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const different = differentNode();
 const NEW_KEEPER = { 'daemon/keeper/keeper-socket.js': '\n// Another version.\n' };
 /** So long that every kind is in the middle of a request when the keeper goes. */
 const LONG_REQUESTS = { slowMs: /** @type {[number, number]} */ ([1_000, 2_000]), transferMs: 1_000, timeoutMs: 8_000 };
 const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home @param {import('../../helpers/ledger.js').Ledger} ledger */
+/**
+ * @param {Sandbox} home
+ * @param {Ledger} ledger
+ */
 async function untilEveryKindIsAnswered(home, ledger) {
   const answers = () => Object.keys(EVERY_REQUEST).map((kind) => ledger.kinds.get(kind)?.ok ?? 0);
   const before = answers();

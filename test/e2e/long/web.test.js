@@ -7,10 +7,18 @@ import { fetchRaw, openPage, partsOf } from '../../helpers/page.js';
 import { killIfThere, residentBytes } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
+/** @import { AddressInfo } from 'node:net' */
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const SECRET = 'hunter2-of-the-environment';
 const token = () => crypto.randomUUID();
 
-/** Turns the dashboard on. @param {import('../../helpers/sandbox.js').Sandbox} home @param {...string} options @returns {Promise<string>}  Its address. */
+/**
+ * Turns the dashboard on.
+ * @param {Sandbox} home
+ * @param {...string} options
+ * @returns {Promise<string>}  Its address.
+ */
 async function turnOn(home, ...options) {
   const { stdout, exitStatus, stderr } = await home.nclust('web', '--listen', '127.0.0.1:0', ...options);
   expect(exitStatus, stderr).toBe(0);
@@ -109,7 +117,7 @@ test('an address that is taken, that is none, or that others can reach is an err
   const home = await sandbox();
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (other.address());
+  const { port } = /** @type {AddressInfo} */ (other.address());
   expect(await home.nclust('web', '--listen', String(port))).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining(`The dashboard cannot be served on "127.0.0.1:${port}": another program has this address.`) });
   expect(await home.nclust('web', '--listen', 'somewhere')).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('accepted: a port') });
   expect(await home.nclust('web', '--listen', `0.0.0.0:${port}`)).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('--allow-remote') });
@@ -150,7 +158,7 @@ test('a setting that names a taken address says that nothing is served there yet
   const home = await sandbox();
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (other.address());
+  const { port } = /** @type {AddressInfo} */ (other.address());
   const taken = `127.0.0.1:${port}`;
   for (const [key, what, often, instead] of [
     ['metrics.listen', '/metrics', '5 seconds', 'nclust set metrics.listen 127.0.0.1:PORT'],

@@ -6,6 +6,8 @@ import { serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { soakScale } from '../../helpers/soak.js';
 
+/** @import { Sandbox } from '../../helpers/sandbox.js' */
+
 const ROUNDS = 10;
 /** The first rounds fill caches and let the heap find its size. */
 const WARM_UP = 3;
@@ -19,7 +21,7 @@ const PRIVATE_BYTES = 3 * 2 ** 20;
 
 /**
  * Does something over and over, and compares what keeper and control hold after the warm-up with what they hold at the end.
- * @param {import('../../helpers/sandbox.js').Sandbox} home
+ * @param {Sandbox} home
  * @param {() => Promise<void>} round
  */
 async function expectNoGrowth(home, round) {
@@ -44,7 +46,7 @@ async function expectNoGrowth(home, round) {
   }
   expect(await home.daemon()).toMatchObject({ keeperPid, controlPid });
   // The least of several: code that has not run for a while is thrown away with its compiled form, and comes back with the next round.
-  const least = (/** @type {typeof found} */ rounds, /** @type {'keeper'|'control'} */ who, /** @type {'heapBytes'|'privateBytes'} */ what) => Math.min(...rounds.map((one) => one[who][what]));
+  const least = (/** @type {typeof found} */ rounds, /** @type {'keeper' | 'control'} */ who, /** @type {'heapBytes' | 'privateBytes'} */ what) => Math.min(...rounds.map((one) => one[who][what]));
   const [first, middle, last] = [found.slice(0, WARM_UP), found.slice(WARM_UP, 2 * WARM_UP), found.slice(-WARM_UP)];
   for (const who of /** @type {const} */ (['keeper', 'control'])) {
     expect(least(last, who, 'heapBytes') / least(middle, who, 'heapBytes'), `heap of ${who}`).toBeLessThanOrEqual(TOLERANCE);

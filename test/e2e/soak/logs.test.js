@@ -12,7 +12,10 @@ import { expectLines, writeThroughKills } from '../../helpers/ticks.js';
 
 const MB = 1024 * 1024;
 
-/** The digest of everything a log file has ever held. @param {string} path */
+/**
+ * The digest of everything a log file has ever held.
+ * @param {string} path
+ */
 async function digestOf(path) {
   const hash = createHash('sha256');
   const take = async (/** @type {AsyncIterable<Buffer>} */ bytes) => {

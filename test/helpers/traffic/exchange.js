@@ -2,18 +2,20 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { trusted, unanswered } from './target.js';
 
-/** @typedef {import('../ledger.js').Outcome} Outcome */
+/** @import { Agent, ClientRequest, IncomingHttpHeaders } from 'node:http' */
+/** @import { Outcome } from '../ledger.js' */
+/** @import { Address } from './target.js' */
 
 /**
  * One HTTP/1.1 request and what became of it.
- * @param {import('./target.js').Address} address
+ * @param {Address} address
  * @param {object} o
- * @param {import('node:http').Agent|false} o.agent
+ * @param {Agent | false} o.agent
  * @param {string} o.path
  * @param {number} o.timeoutMs  After which it counts as hung.
  * @param {string} [o.method]
- * @param {(request: import('node:http').ClientRequest) => void} [o.write]  Sends the body and ends the request.
- * @param {(body: Buffer, headers: import('node:http').IncomingHttpHeaders) => Outcome} [o.judge]  Of an answer with status 200.
+ * @param {(request: ClientRequest) => void} [o.write]  Sends the body and ends the request.
+ * @param {(body: Buffer, headers: IncomingHttpHeaders) => Outcome} [o.judge]  Of an answer with status 200.
  * @returns {Promise<Outcome>}
  */
 export function exchange({ isTls, host, port, socketPath }, { agent, path, timeoutMs, method = 'GET', write = (one) => one.end(), judge = judgeJson }) {

@@ -2,25 +2,29 @@ import { connect, constants } from 'node:http2';
 import { judgeJson, judgeStatus } from './exchange.js';
 import { openSocket, trusted, unanswered } from './target.js';
 
-/** @typedef {import('../ledger.js').Outcome} Outcome */
-/** @typedef {import('node:http2').ClientHttp2Session} Session */
+/** @import { ClientHttp2Session as Session } from 'node:http2' */
+/** @import { Outcome } from '../ledger.js' */
+/** @import { OpenClient } from './kinds.js' */
 
 const ATTEMPTS = 5;
 
 /**
  * Three streams at once on one session, one of them slow. A stream that the server says it has not processed (it came after GOAWAY) is sent again
  * on the next session, as every HTTP/2 client does it; that is noted.
- * @type {import('./kinds.js').OpenClient}
+ * @type {OpenClient}
  */
 export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
-  /** @type {Session|undefined} */
+  /** @type {Session | undefined} */
   let session;
-  /** @type {Error|undefined} */
+  /** @type {Error | undefined} */
   let sessionError;
   /** The last stream that the server has processed, as its GOAWAY says. */
   let lastStreamId = Infinity;
 
-  /** @param {string} path @returns {Promise<Outcome>} */
+  /**
+   * @param {string} path
+   * @returns {Promise<Outcome>}
+   */
   async function send(path) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const outcome = await sendOn(currentSession(), path, { timeoutMs: timeoutMs + slowMs, sessionError: () => sessionError, isUntouched: (id = Infinity) => id > lastStreamId });
@@ -53,8 +57,8 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
 /**
  * @param {Session} session
  * @param {string} path
- * @param {{timeoutMs: number, sessionError: () => Error|undefined, isUntouched: (id: number|undefined) => boolean}} o  `id`: undefined when it was never sent.
- * @returns {Promise<Outcome|null>}  null when the server has promised not to have touched it.
+ * @param {{ timeoutMs: number, sessionError: () => Error | undefined, isUntouched: (id: number | undefined) => boolean }} o  `id`: undefined when it was never sent.
+ * @returns {Promise<Outcome | null>}  null when the server has promised not to have touched it.
  */
 function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
   return new Promise((resolve) => {
@@ -66,7 +70,7 @@ function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
     const timer = setTimeout(() => {
       finish({ bucket: 'hung', detail: `no end of ${path} after ${timeoutMs} ms, ${status ? 'headers came' : 'no headers'}` });
     }, timeoutMs);
-    /** @param {Outcome|null} outcome */
+    /** @param {Outcome | null} outcome */
     function finish(outcome) {
       clearTimeout(timer);
       resolve(outcome);
@@ -74,7 +78,7 @@ function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
     stream.on('response', (headers) => (status = Number(headers[':status'])));
     stream.on('data', (chunk) => chunks.push(chunk));
     stream.on('end', () => (isWhole = true));
-    /** @type {Error|undefined} */
+    /** @type {Error | undefined} */
     let failure;
     stream.on('error', (error) => (failure = error));
     // The session's own error, which says more, comes after that of the stream.

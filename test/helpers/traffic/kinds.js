@@ -4,11 +4,12 @@ import { openDownload, openKeepAlive, openOneShot, openSlow, openUpload } from '
 import { openSocketIo } from './socket-io.js';
 import { openWebSocket } from './websocket.js';
 
-/** @typedef {import('../ledger.js').Outcome} Outcome */
+/** @import { Outcome } from '../ledger.js' */
+/** @import { Address } from './target.js' */
 
 /**
  * One client. `one` sends its next request, or the few it sends together, and says what became of each. It never rejects.
- * @typedef {{one: () => Promise<Outcome|Outcome[]>, close: () => void}} Client
+ * @typedef {{ one: () => Promise<Outcome | Outcome[]>, close: () => void }} Client
  */
 
 /**
@@ -20,7 +21,7 @@ import { openWebSocket } from './websocket.js';
  * @property {AbortSignal} stopping
  */
 
-/** @typedef {(address: import('./target.js').Address, o: ClientOptions) => Client} OpenClient */
+/** @typedef {(address: Address, o: ClientOptions) => Client} OpenClient */
 
 /** Every kind of traffic. TLS and Unix sockets are matters of the target: each kind but Socket.IO can use them. */
 export const KINDS = {

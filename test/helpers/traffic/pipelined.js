@@ -1,17 +1,20 @@
 import { judgeJson, judgeStatus } from './exchange.js';
 import { openSocket, unanswered } from './target.js';
 
-/** @typedef {import('../ledger.js').Outcome} Outcome */
+/** @import { Socket } from 'node:net' */
+/** @import { Outcome } from '../ledger.js' */
+/** @import { OpenClient } from './kinds.js' */
+/** @import { Address } from './target.js' */
 
 const AT_ONCE = 4;
 
 /**
  * Several requests in one write, on a connection that is used again. A server that announces `Connection: close` processes nothing after that
  * answer (RFC 9112, 9.6), so the client sends the rest once more elsewhere, which is noted; a close without a word is a reset.
- * @type {import('./kinds.js').OpenClient}
+ * @type {OpenClient}
  */
 export function openPipelined(address, { timeoutMs }) {
-  /** @type {import('node:net').Socket|undefined} */
+  /** @type {Socket | undefined} */
   let socket;
 
   async function one() {
@@ -34,16 +37,19 @@ export function openPipelined(address, { timeoutMs }) {
   return { one, close: () => void socket?.destroy() };
 }
 
-/** @param {import('node:net').Socket|undefined} socket @returns {socket is import('node:net').Socket} */
+/**
+ * @param {Socket | undefined} socket
+ * @returns {socket is Socket}
+ */
 function isUsable(socket) {
   return socket !== undefined && !socket.destroyed && !socket.readableEnded && socket.writable;
 }
 
 /**
- * @param {import('node:net').Socket} socket
+ * @param {Socket} socket
  * @param {number} count
- * @param {{address: import('./target.js').Address, timeoutMs: number}} o
- * @returns {Promise<{answers: Outcome[], failure: Outcome|null}>}  Fewer answers than `count` without a failure: the close was announced.
+ * @param {{ address: Address, timeoutMs: number }} o
+ * @returns {Promise<{ answers: Outcome[], failure: Outcome | null }>}  Fewer answers than `count` without a failure: the close was announced.
  */
 function batch(socket, count, { address, timeoutMs }) {
   return new Promise((resolve) => {
@@ -52,7 +58,7 @@ function batch(socket, count, { address, timeoutMs }) {
     let rest = Buffer.alloc(0);
     const timer = setTimeout(() => finish({ bucket: 'hung', detail: `${answers.length} of ${count} answers after ${timeoutMs} ms` }), timeoutMs);
 
-    /** @param {Outcome|null} failure */
+    /** @param {Outcome | null} failure */
     function finish(failure) {
       clearTimeout(timer);
       socket.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close').removeAllListeners('error');
@@ -79,7 +85,7 @@ function batch(socket, count, { address, timeoutMs }) {
 
 /**
  * @param {Buffer} buffer
- * @returns {{bytes: number, outcome: Outcome, isLast: boolean}|null}  null when it is not all there.
+ * @returns {{ bytes: number, outcome: Outcome, isLast: boolean } | null}  null when it is not all there.
  */
 function readAnswer(buffer) {
   const headEnd = buffer.indexOf('\r\n\r\n');

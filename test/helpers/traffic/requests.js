@@ -5,7 +5,10 @@ import { exchange, judgeJson } from './exchange.js';
 import { createRandom } from '../random.js';
 import { pause } from '../wait-for.js';
 
-/** @typedef {import('./kinds.js').OpenClient} OpenClient */
+/** @import { Agent, ClientRequest } from 'node:http' */
+/** @import { Outcome } from '../ledger.js' */
+/** @import { Client, OpenClient } from './kinds.js' */
+/** @import { Address } from './target.js' */
 
 /** What the fixture sends in a download, over and over. */
 const PATTERN = Buffer.from(Array.from({ length: 251 * 64 }, (_, i) => i % 251));
@@ -34,7 +37,10 @@ export const openSlow = (address, { timeoutMs, slowMs: [fromMs, toMs] }) =>
     return exchange(address, { agent, path: `/slow?ms=${ms}`, timeoutMs: timeoutMs + ms });
   });
 
-/** A body that is sent in parts over about `transferMs`; the app says what arrived. @type {OpenClient} */
+/**
+ * A body that is sent in parts over about `transferMs`; the app says what arrived.
+ * @type {OpenClient}
+ */
 export const openUpload = (address, { timeoutMs, transferMs: aboutMs }) =>
   withAgent(address, (agent) => {
     const transferMs = around(aboutMs);
@@ -62,15 +68,18 @@ export const openDownload = (address, { timeoutMs, transferMs: aboutMs }) =>
     });
   });
 
-/** Clients that began together shall not end together: what goes wrong for an instant would hit all of them or none. @param {number} ms */
+/**
+ * Clients that began together shall not end together: what goes wrong for an instant would hit all of them or none.
+ * @param {number} ms
+ */
 function around(ms) {
   return Math.round(ms * (0.75 + random() / 2));
 }
 
 /**
- * @param {import('./target.js').Address} address
- * @param {(agent: import('node:http').Agent) => Promise<import('../ledger.js').Outcome>} one
- * @returns {import('./kinds.js').Client}
+ * @param {Address} address
+ * @param {(agent: Agent) => Promise<Outcome>} one
+ * @returns {Client}
  */
 function withAgent({ isTls }, one) {
   const agent = new (isTls ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
@@ -78,7 +87,7 @@ function withAgent({ isTls }, one) {
 }
 
 /**
- * @param {import('node:http').ClientRequest} request
+ * @param {ClientRequest} request
  * @param {Buffer[]} parts
  * @param {number} overMs
  */

@@ -1,6 +1,9 @@
 import { Agent } from 'node:http';
 import { createRequire } from 'node:module';
 
+/** @import { Outcome } from '../ledger.js' */
+/** @import { OpenClient } from './kinds.js' */
+
 const FRAMEWORKS = new URL('../../frameworks/', import.meta.url);
 const RETRIES = 5;
 
@@ -13,10 +16,10 @@ export const UPGRADED = 'upgraded to websocket';
  * Messages that have to be acknowledged, with Socket.IO's own client as it is: polling first, then the upgrade; it connects again by itself, and
  * with `retries` it sends again what was not acknowledged. Each client comes from an address of its own, for sticky balancing. Why connections
  * ended is noted, and so is the upgrade.
- * @type {import('./kinds.js').OpenClient}
+ * @type {OpenClient}
  */
 export function openSocketIo(address, { timeoutMs }) {
-  /** @type {string|undefined} */
+  /** @type {string | undefined} */
   let note;
   const { say, close } = openSession(address, { timeoutMs, onTrouble: (trouble) => (note = trouble) });
   let upgradedId = '';
@@ -35,16 +38,16 @@ export function openSocketIo(address, { timeoutMs }) {
 }
 
 /**
- * @typedef {{pid: number, message: number, transport: string, sessionId: string}} Answer  `sessionId`: of the session it came in.
- * @typedef {{say: (message: number) => Promise<Answer|Error>, close: () => void}} Session
+ * @typedef {{ pid: number, message: number, transport: string, sessionId: string }} Answer  `sessionId`: of the session it came in.
+ * @typedef {{ say: (message: number) => Promise<Answer | Error>, close: () => void }} Session
  */
 
 /**
  * One client of Socket.IO, from an address of its own.
- * @param {{host: string, port: number}} address
+ * @param {{ host: string, port: number }} address
  * @param {object} o
  * @param {number} o.timeoutMs  Of a message, with all its retries.
- * @param {('polling'|'websocket')[]} [o.transports]  Default: polling first, then the upgrade.
+ * @param {('polling' | 'websocket')[]} [o.transports]  Default: polling first, then the upgrade.
  * @param {(trouble: string) => void} o.onTrouble  The connection ended, or could not be made; the client tries again.
  * @returns {Session}
  */
@@ -57,7 +60,7 @@ export function openSession({ host, port }, { timeoutMs, transports = ['polling'
   socket.on('connect_error', (/** @type {Error} */ error) => onTrouble(`could not connect: ${error.message}`));
   return {
     say: (message) => new Promise((resolve) => {
-      socket.emit('say', message, (/** @type {Error|null} */ error, /** @type {Omit<Answer, 'sessionId'>} */ answer) => resolve(error ?? { ...answer, sessionId: socket.id }));
+      socket.emit('say', message, (/** @type {Error | null} */ error, /** @type {Omit<Answer, 'sessionId'>} */ answer) => resolve(error ?? { ...answer, sessionId: socket.id }));
     }),
     close() {
       socket.off().disconnect();
@@ -68,8 +71,8 @@ export function openSession({ host, port }, { timeoutMs, transports = ['polling'
 
 /**
  * @param {number} message
- * @param {Answer|Error} answer
- * @returns {import('../ledger.js').Outcome & {transport?: string, sessionId: string}}
+ * @param {Answer | Error} answer
+ * @returns {Outcome & { transport?: string, sessionId: string }}
  */
 function judge(message, answer) {
   if (answer instanceof Error) return { bucket: 'hung', detail: `not acknowledged in ${RETRIES} attempts: ${answer.message}`, sessionId: '' };

@@ -3,6 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
+/** @import { Socket } from 'node:net' */
+/** @import { Outcome } from '../ledger.js' */
+
 /**
  * Where traffic goes.
  * @typedef {object} Target
@@ -17,7 +20,7 @@ import { connect as connectTls } from 'node:tls';
  * @property {string} host
  * @property {number} port
  * @property {string} path  Of fast requests.
- * @property {string|undefined} socketPath
+ * @property {string | undefined} socketPath
  */
 
 const TLS = fileURLToPath(new URL('../../fixtures/tls/', import.meta.url));
@@ -25,7 +28,7 @@ const TLS = fileURLToPath(new URL('../../fixtures/tls/', import.meta.url));
 /** The environment in which a fixture finds certificate and key of `localhost`. */
 export const tlsEnv = { TLS_CERT: `${TLS}cert.pem`, TLS_KEY: `${TLS}key.pem` };
 
-/** @type {Buffer|undefined} */
+/** @type {Buffer | undefined} */
 let certificate;
 
 /** @returns {Buffer}  What a client of the fixtures trusts. */
@@ -43,8 +46,8 @@ export function addressOf({ url = 'http://localhost/', socketPath }) {
 /**
  * A connection without HTTP on it yet.
  * @param {Address} address
- * @param {{ALPNProtocols?: string[]}} [o]
- * @returns {import('node:net').Socket}  'connect' or 'secureConnect' tells when it is there: onceOpen().
+ * @param {{ ALPNProtocols?: string[] }} [o]
+ * @returns {Socket}  'connect' or 'secureConnect' tells when it is there: onceOpen().
  */
 export function openSocket({ isTls, host, port, socketPath }, o = {}) {
   const where = socketPath === undefined ? { host, port } : { path: socketPath };
@@ -53,7 +56,7 @@ export function openSocket({ isTls, host, port, socketPath }, o = {}) {
 
 /**
  * @param {NodeJS.ErrnoException} error
- * @returns {import('../ledger.js').Outcome}  Of a request that got no answer.
+ * @returns {Outcome}  Of a request that got no answer.
  */
 export function unanswered(error) {
   // A Unix socket whose file is gone, or whose queue is full, refuses in its own words.

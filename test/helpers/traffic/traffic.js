@@ -5,19 +5,23 @@ import { pause } from '../wait-for.js';
 import { KINDS } from './kinds.js';
 import { addressOf } from './target.js';
 
+/** @import { Ledger } from '../ledger.js' */
+/** @import { Kind } from './kinds.js' */
+/** @import { Target } from './target.js' */
+
 /** The same pauses in each run. Which client gets which of them depends on timing. */
 const random = createRandom(2);
 
 /**
  * @typedef {object} Traffic
- * @property {import('../ledger.js').Ledger} ledger  So far.
- * @property {() => Promise<import('../ledger.js').Ledger>} stop  Sends nothing more, waits for what is on its way.
+ * @property {Ledger} ledger  So far.
+ * @property {() => Promise<Ledger>} stop  Sends nothing more, waits for what is on its way.
  */
 
 /**
  * Clients of several kinds at once, each of which sends its next request when it has its answer, until stopped.
- * @param {import('./target.js').Target} target
- * @param {Partial<Record<import('./kinds.js').Kind, number>>} clients  How many of each kind.
+ * @param {Target} target
+ * @param {Partial<Record<Kind, number>>} clients  How many of each kind.
  * @param {object} [o]
  * @param {number} [o.timeoutMs]  After which a request counts as hung, beyond what it was asked to take. Default 5 000.
  * @param {[number, number]} [o.slowMs]  Default 300 to 600. The real thing is 2 000 to 4 000.
@@ -31,9 +35,9 @@ export function startTraffic(target, clients, { timeoutMs = 5_000, slowMs = [300
   const address = addressOf(target);
   const stopper = new AbortController();
   const options = { timeoutMs, slowMs, transferMs, sessionMs, stopping: stopper.signal };
-  const kinds = /** @type {[import('./kinds.js').Kind, number][]} */ (Object.entries(clients));
+  const kinds = /** @type {[Kind, number][]} */ (Object.entries(clients));
 
-  /** @param {import('./kinds.js').Kind} kind */
+  /** @param {Kind} kind */
   async function drive(kind) {
     const client = KINDS[kind](address, options);
     while (!stopper.signal.aborted) {

@@ -17,7 +17,7 @@ export function encodeFrame(opcode, payload) {
 
 /**
  * @param {Buffer} buffer  What the server sent: frames are not masked.
- * @returns {{opcode: number, payload: Buffer, bytes: number}|null}  null when the frame is not all there.
+ * @returns {{ opcode: number, payload: Buffer, bytes: number } | null}  null when the frame is not all there.
  */
 export function decodeFrame(buffer) {
   if (buffer.length < 2) return null;

@@ -4,7 +4,10 @@ import { request as requestHttps } from 'node:https';
 import { trusted, unanswered } from './target.js';
 import { CLOSE, decodeFrame, encodeFrame, TEXT } from './websocket-frames.js';
 
-/** @typedef {import('../ledger.js').Outcome} Outcome */
+/** @import { Duplex } from 'node:stream' */
+/** @import { Outcome } from '../ledger.js' */
+/** @import { OpenClient } from './kinds.js' */
+/** @import { Address } from './target.js' */
 
 const SAY_EVERY_MS = 20;
 const NORMAL = 1000;
@@ -13,7 +16,7 @@ const GOING_AWAY = 1001;
 /**
  * One session is one request of the ledger: from the handshake to a clean close (1000 or 1001) by either side, with every message echoed.
  * The client closes after `sessionMs`; which side closed, and with what, is noted.
- * @type {import('./kinds.js').OpenClient}
+ * @type {OpenClient}
  */
 export function openWebSocket(address, { timeoutMs, sessionMs, stopping }) {
   return {
@@ -26,10 +29,10 @@ export function openWebSocket(address, { timeoutMs, sessionMs, stopping }) {
 }
 
 /**
- * @typedef {{socket: import('node:stream').Duplex, head: Buffer, pid: number|undefined}} Opened
- * @param {import('./target.js').Address} address
+ * @typedef {{ socket: Duplex, head: Buffer, pid: number | undefined }} Opened
+ * @param {Address} address
  * @param {number} timeoutMs
- * @returns {Promise<Opened|Outcome>}
+ * @returns {Promise<Opened | Outcome>}
  */
 function shakeHands({ isTls, host, port, socketPath }, timeoutMs) {
   return new Promise((resolve) => {
@@ -56,7 +59,7 @@ function shakeHands({ isTls, host, port, socketPath }, timeoutMs) {
 
 /**
  * @param {Opened} opened
- * @param {{timeoutMs: number, sessionMs: number, stopping: AbortSignal}} o
+ * @param {{ timeoutMs: number, sessionMs: number, stopping: AbortSignal }} o
  * @returns {Promise<Outcome>}
  */
 function converse({ socket, head, pid }, { timeoutMs, sessionMs, stopping }) {
@@ -64,7 +67,7 @@ function converse({ socket, head, pid }, { timeoutMs, sessionMs, stopping }) {
     let said = 0;
     let heard = 0;
     let rest = head;
-    /** @type {Outcome|undefined} */
+    /** @type {Outcome | undefined} */
     let verdict;
     let hasSaidBye = false;
     const late = setTimeout(() => finish({ bucket: 'hung', detail: `heard ${heard} of ${said} echoes` }), timeoutMs);
@@ -86,7 +89,7 @@ function converse({ socket, head, pid }, { timeoutMs, sessionMs, stopping }) {
       resolve(pid === undefined ? outcome : { ...outcome, pid });
       socket.destroy();
     }
-    /** @param {{opcode: number, payload: Buffer}} frame */
+    /** @param {{ opcode: number, payload: Buffer }} frame */
     function onFrame({ opcode, payload }) {
       late.refresh();
       if (opcode === CLOSE) verdict ??= judgeClose(payload, hasSaidBye);

@@ -22,7 +22,7 @@ const ROUTES = `(request, response) => {
   setTimeout(() => response.end('done'), Number(searchParams.get('after') ?? 0));
 }`;
 
-/** @param {{code?: string, params?: object}} [o] */
+/** @param {{ code?: string, params?: object }} [o] */
 async function service({ code = `http.createServer(${ROUTES}).on('upgrade', (request, socket) => socket.end('HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n'))`, params = {} } = {}) {
   const keeper = await realKeeper();
   const port = await takePort();

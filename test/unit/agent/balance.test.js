@@ -8,7 +8,10 @@ const CLAIM = { address: null, port: 3000, family: 4, flags: 0, index: 0 };
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A worker with one server. @param {string} [scheduling] */
+/**
+ * A worker with one server.
+ * @param {string} [scheduling]
+ */
 function createRig(scheduling = 'least-connections') {
   /** @type {Map<string, (message: any, handle?: any) => void>} */
   const listeners = new Map();
@@ -20,7 +23,10 @@ function createRig(scheduling = 'least-connections') {
     accepted: [],
     servers: { open: 0 },
     hear: (/** @type {any} */ message, /** @type {any} */ handle = undefined) => listeners.get(message.act)?.(message, handle),
-    /** @param {number} count  @returns {any[]}  Of new connections. */
+    /**
+     * @param {number} count
+     * @returns {any[]}  Of new connections.
+     */
     connect: (count = 1) => Array.from({ length: count }, () => {
       const client = { isClosed: false, close: () => { client.isClosed = true; } };
       server.onconnection(0, client);
@@ -98,7 +104,12 @@ describe('share', () => {
 });
 
 describe('churn', () => {
-  /** Connections that end at once. @param {ReturnType<typeof createRig>} rig  @param {number} count  @param {number} everyMs */
+  /**
+   * Connections that end at once.
+   * @param {ReturnType<typeof createRig>} rig
+   * @param {number} count
+   * @param {number} everyMs
+   */
   const churn = (rig, count, everyMs) => {
     for (let nth = 0; nth < count; nth += 1) {
       const before = rig.accepted.length;

@@ -4,7 +4,10 @@ import { waitFor } from '../../helpers/wait-for.js';
 
 // When a process has nothing in flight any more. The real thing is in test/integration/drain.test.js.
 
-/** A process whose connections have all ended. @param {{ isPassing: boolean } | null} balance */
+/**
+ * A process whose connections have all ended.
+ * @param {{ isPassing: boolean } | null} balance
+ */
 function createRig(balance) {
   const rig = {
     isListening: true,

@@ -47,7 +47,10 @@ test('of a process that collects all the time one report of several is watched, 
   expect(watch.take(WORK_MS)).toBeGreaterThan(again);
 });
 
-/** @param {number} times  How many collections are there between two reports.  @returns {Promise<number>}  Reports that went without, until the next one that was watched. */
+/**
+ * @param {number} times  How many collections are there between two reports.
+ * @returns {Promise<number>}  Reports that went without, until the next one that was watched.
+ */
 async function unwatchedFor(times) {
   for (let reports = 0; ; reports += 1) {
     await collect(times);

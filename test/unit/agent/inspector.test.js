@@ -19,7 +19,11 @@ beforeEach(() => {
   writeFileSync(file, '');
 });
 
-/** @param {string} step @param {object} [more] @returns {Promise<any>} */
+/**
+ * @param {string} step
+ * @param {object} [more]
+ * @returns {Promise<any>}
+ */
 const ask = (step, more = {}) => new Promise((resolve) => profile({ step, file, ...more }, resolve));
 const written = () => JSON.parse(readFileSync(file, 'utf8'));
 

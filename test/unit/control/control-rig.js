@@ -170,7 +170,10 @@ export function createRig({ seed = 0 } = {}) {
       await settle();
     },
 
-    /** One request. @returns {Promise<any>} */
+    /**
+     * One request.
+     * @returns {Promise<any>}
+     */
     call(method, params = {}) {
       const client = { signal: new AbortController().signal, notify: (kind, told) => void rig.told.push({ kind, ...told }), notifyLog: () => {}, notifyEvent: (subscription, event) => void rig.happened.push({ subscription, ...event }), subscriptions: rig.subscriptions };
       return rig.answer(method, { token: rig.token(), ...params }, client);

@@ -1,8 +1,10 @@
 import { checkSpec } from '../../../lib/shared/spec/spec.js';
 
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+
 /**
  * A complete spec of a small app.
- * @param {Partial<import('../../../lib/shared/spec/spec.js').AppSpec>} [fields]
+ * @param {Partial<AppSpec>} [fields]
  */
 export function makeSpec(fields = {}) {
   return checkSpec({ name: 'api', kind: 'node', mode: 'cluster', file: '/usr/bin/node', script: '/srv/api.js', cwd: '/srv', ...fields });

@@ -7,7 +7,10 @@ async function running(spec) {
   await rig.boot();
   await Promise.all([rig.start({ name: 'api', ...spec }), rig.turn(2_000)]);
   const ids = rig.keeper.alive.map((child) => child.instanceId);
-  /** @param {string} name @param {string} instanceId */
+  /**
+   * @param {string} name
+   * @param {string} instanceId
+   */
   const register = (name, instanceId = ids[0]) => rig.keeper.told.set(instanceId, [['axm:action', name, JSON.stringify({ action_name: name, action_type: 'custom', arity: 1 })]]);
   return { rig, ids, register };
 }

@@ -11,7 +11,11 @@ const CHANNEL_LOOK_MS = 5;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Workers that say what the test makes them say. @param {Record<string, number>} open  Connections of each.  @param {object} [params] */
+/**
+ * Workers that say what the test makes them say.
+ * @param {Record<string, number>} open  Connections of each.
+ * @param {object} [params]
+ */
 function createRig(open, params = {}) {
   /** @type {Map<string, Child>} */
   const children = new Map();
@@ -24,7 +28,10 @@ function createRig(open, params = {}) {
     users,
     /** What each was told. */
     said: /** @type {Record<string, any[]>} */ ({}),
-    /** @param {string} id  @param {number} has  Connections. */
+    /**
+     * @param {string} id
+     * @param {number} has  Connections.
+     */
     enter(id, has) {
       const process = {
         connected: true,
@@ -44,7 +51,10 @@ function createRig(open, params = {}) {
     /** Called when the last connection is on its way. */
     sent: () => {},
     child: (/** @type {string} */ id) => /** @type {Child} */ (children.get(id)),
-    /** @param {string} id  @param {number} has */
+    /**
+     * @param {string} id
+     * @param {number} has
+     */
     overflow(id, has, handle = newHandle()) {
       lastSeq += 1;
       rotation.overflow(rig.child(id), { seq: lastSeq, claim: CLAIM, open: has }, handle);
@@ -54,7 +64,10 @@ function createRig(open, params = {}) {
     lastOf: (/** @type {string} */ id, /** @type {string} */ act) => rig.said[id].findLast((one) => one.act === act),
     answer: (/** @type {string} */ id, /** @type {number} */ has) => rig.child(id).answered({ seq: rig.lastOf(id, 'ask').seq, open: has }),
     took: (/** @type {string} */ id) => rotation.took(rig.lastOf(id, 'connection').seq),
-    /** @param {string} id  @param {{isRead?: boolean}} [o]  Whether all it had said is read. */
+    /**
+     * @param {string} id
+     * @param {{ isRead?: boolean }} [o]  Whether all it had said is read.
+     */
     end(id, { isRead = true } = {}) {
       const child = rig.child(id);
       child.ended({ code: null, signal: 'SIGKILL', atMs: 0 });
@@ -62,7 +75,10 @@ function createRig(open, params = {}) {
       if (isRead) rig.close(id);
       rotation.ended(child);
     },
-    /** Its channel. @param {string} id */
+    /**
+     * Its channel.
+     * @param {string} id
+     */
     close: (id) => Object.defineProperty(rig.child(id), 'isReachable', { value: false }),
   };
   for (const [id, has] of Object.entries(open)) rig.enter(id, has);
@@ -277,7 +293,10 @@ test('a keeper that makes way tells everybody to keep what comes, and waits for 
   await settled;
 });
 
-/** @param {ReturnType<typeof createRig>} rig  @returns {(address: string, from?: string) => string | undefined}  Who is given a client that `from` has accepted. */
+/**
+ * @param {ReturnType<typeof createRig>} rig
+ * @returns {(address: string, from?: string) => string | undefined}  Who is given a client that `from` has accepted.
+ */
 const stickyIn = (rig) => (address, from = 'a') => {
   const handle = rig.overflow(from, 1, newHandle(address));
   return Object.keys(rig.said).find((id) => rig.lastOf(id, 'connection')?.handle === handle);

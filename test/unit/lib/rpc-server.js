@@ -7,8 +7,8 @@ import { toWire } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
 import { createLineReader, errorLine, notificationLine, parseLine, resultLine } from '../../../lib/shared/wire/rpc.js';
 
-/** @typedef {import('node:net').Socket & {lastId?: any}} Socket */
-/** @typedef {{method: string, params: any, socket: Socket}} Call */
+/** @typedef {import('node:net').Socket & { lastId?: any }} Socket */
+/** @typedef {{ method: string, params: any, socket: Socket }} Call */
 
 // Pids that no system gives out: nothing in these tests may look at a real process.
 const HELLO = { version: '0.1.0', protocol: PROTOCOL, controlPid: 2 ** 30 + 1, keeperPid: 2 ** 30 + 2, keeperVersion: '0.1.0', home: '/h', nodeVersion: 'v20.0.0', startedAtMs: 0 };
@@ -24,7 +24,7 @@ export async function openServer(handlers) {
   const calls = [];
   /** @type {Set<Socket>} */
   const sockets = new Set();
-  /** Requests that no handler has answered. @type {{id: any, socket: Socket}[]} */
+  /** Requests that no handler has answered. @type {{ id: any, socket: Socket }[]} */
   const unanswered = [];
 
   const server = createServer((socket) => {
@@ -74,9 +74,12 @@ export async function openServer(handlers) {
     sockets,
     /** @param {string} method */
     callsTo: (method) => calls.filter((call) => call.method === method),
-    /** @param {string} method @param {object} params */
+    /**
+     * @param {string} method
+     * @param {object} params
+     */
     notify: (method, params) => { for (const socket of sockets) socket.write(notificationLine(method, params)); },
-    /** @returns {Promise<Socket|null>} */
+    /** @returns {Promise<Socket | null>} */
     reach: () => new Promise((resolve) => {
       const socket = connect({ path });
       socket.once('connect', () => resolve(socket));

@@ -1,4 +1,4 @@
-/** @typedef {import('../../../lib/shared/wire/protocol.js').SlotStatus} SlotStatus */
+/** @import { Death, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
 
 /**
  * A slot as the server tells it.
@@ -14,8 +14,8 @@ export function slotStatus(changes = {}) {
 }
 
 /**
- * @param {Partial<import('../../../lib/shared/wire/protocol.js').Death>} [changes]
- * @returns {import('../../../lib/shared/wire/protocol.js').Death}
+ * @param {Partial<Death>} [changes]
+ * @returns {Death}
  */
 export function death(changes = {}) {
   return { atMs: 1_000_000, pid: 4700, code: 1, signal: null, cause: 'crash', by: null, uptimeMs: 350, wasReady: false, lastLines: [], ...changes };

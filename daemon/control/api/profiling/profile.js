@@ -20,7 +20,7 @@ const SNAPSHOT_MS = 1_800_000;
 /**
  * Has a worker profile itself into a file that is there and empty.
  * @param {Desk} desk
- * @param {{target: string, kind: string, durationMs: number, file: string}} question  Asked again with the same file, it waits for the same profile.
+ * @param {{ target: string, kind: string, durationMs: number, file: string }} question  Asked again with the same file, it waits for the same profile.
  * @param {Pick<Client, 'signal'>} client  Its end gives the profile up, and removes the file.
  * @returns {Promise<object>}  `bytes`: null when its event loop is held up: then only a debugger can do it.
  */
@@ -68,7 +68,7 @@ const EXTRA_MS = 10_000;
 /**
  * What a worker runs, as it sees itself.
  * @param {Desk} desk
- * @param {{target: string, durationMs: number}} question
+ * @param {{ target: string, durationMs: number }} question
  * @returns {Promise<object>}  `stack`: null when its event loop is held up: then only a debugger sees it.
  */
 export async function lookAtStack(desk, { target, durationMs }) {
@@ -83,8 +83,8 @@ export async function lookAtStack(desk, { target, durationMs }) {
  * Lets a debugger into a worker whose event loop is held up: Node takes SIGUSR1 in a thread of its own, and opens the inspector on a free port of 127.0.0.1. When the
  * client says that it is over, or goes, it is shut as soon as the loop turns.
  * @param {Desk} desk
- * @param {{target: string, isOver: boolean, isLeftOpen: boolean}} question  `isLeftOpen`: somebody had opened it before.
- * @param {Pick<Client, 'subscriptions'|'signal'>} client
+ * @param {{ target: string, isOver: boolean, isLeftOpen: boolean }} question  `isLeftOpen`: somebody had opened it before.
+ * @param {Pick<Client, 'subscriptions' | 'signal'>} client
  * @returns {Promise<object>}
  */
 export async function breakIn(desk, { target, isOver, isLeftOpen }, { subscriptions, signal }) {
@@ -105,7 +105,10 @@ export async function breakIn(desk, { target, isOver, isLeftOpen }, { subscripti
   return { slot: place(one) };
 }
 
-/** The signal would end a process that does not catch it. @param {Worker} one */
+/**
+ * The signal would end a process that does not catch it.
+ * @param {Worker} one
+ */
 function checkListens(one) {
   const { pid } = one.instance;
   if (process.platform !== 'linux') throw refusal(one, 'does not answer, and only on Linux can nclust look into a process that does not', `See: sample ${pid}`);
@@ -123,7 +126,10 @@ function statusOf(pid) {
   }
 }
 
-/** @param {Desk} desk @param {Worker} one */
+/**
+ * @param {Desk} desk
+ * @param {Worker} one
+ */
 async function checkOwnHandler(desk, one) {
   const { reports } = await ask(desk, one, 'reports', {});
   if (!reports[one.instance.instanceId]?.ownsUsr1) return;
@@ -142,14 +148,17 @@ function refusal({ id, name }, what, hint) {
 /** What a file system says. */
 const OF_FILES = new Set(['EACCES', 'EDQUOT', 'EEXIST', 'EFBIG', 'EIO', 'ELOOP', 'EMFILE', 'ENOENT', 'ENOSPC', 'ENOTDIR', 'EPERM', 'EROFS']);
 
-/** Whoever takes a snapshot of its heap stands still, and is not held up by its own code. @param {Worker} one */
+/**
+ * Whoever takes a snapshot of its heap stands still, and is not held up by its own code.
+ * @param {Worker} one
+ */
 function checkNoSnapshot(one) {
   if (one.instance.snapshots) orFailure(one, { failure: { code: 'EBUSY', message: 'heap' } });
 }
 
 /**
- * @template {{failure: {code: string, message: string}|null}} T
- * @param {Pick<Worker, 'id'|'name'>} about
+ * @template {{ failure: { code: string, message: string } | null }} T
+ * @param {Pick<Worker, 'id' | 'name'>} about
  * @param {T} answer  Of an agent.
  * @param {string} [file]
  * @returns {T}  Throws ERR_NCLUST_PROFILE_BUSY, ERR_NCLUST_FILE_UNWRITABLE and ERR_NCLUST_NOT_REACHABLE for what went wrong in the process.

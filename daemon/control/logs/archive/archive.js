@@ -6,9 +6,11 @@ import { createStock, takeStock } from './inventory.js';
 import { planRetention } from './retention.js';
 import { parseSegmentName, SUFFIX, sizeOf, UNFINISHED } from './segments.js';
 
+/** @import { Clock } from '../../host/clock.js' */
 /** @import { GivenLimits, LogLimits } from '../../settings.js' */
-/** @import { Segment } from './segments.js' */
+/** @import { Journal } from '../manager-log.js' */
 /** @import { Stocked } from './inventory.js' */
+/** @import { Segment } from './segments.js' */
 
 /** Ages, and what others have written or removed, are looked at this often, in ms; and so soon after there is a new file. */
 const LOOK_EVERY_MS = 600_000;
@@ -35,9 +37,9 @@ const HOME_SLACK = 1 / 64;
 
 /**
  * @param {object} o
- * @param {import('../../host/clock.js').Clock} o.clock
- * @param {import('../manager-log.js').Journal} o.journal
- * @param {(given: GivenLimits|null) => LogLimits} o.limitsOf
+ * @param {Clock} o.clock
+ * @param {Journal} o.journal
+ * @param {(given: GivenLimits | null) => LogLimits} o.limitsOf
  * @param {string} o.logsFolder  Of the home: what nobody holds there is looked after too.
  * @param {string} o.timesFolder  A segment that goes takes its times with it.
  * @returns {Archive}
@@ -46,9 +48,12 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
   const stock = createStock(logsFolder);
   /** What could not be compressed; after the next look it is tried again. @type {Set<string>} */
   const failed = new Set();
-  /** How many segments there were when none could be removed, by what was full: an app, or the home by its folder. @type {Map<string, number>} */
+  /**
+   * How many segments there were when none could be removed, by what was full: an app, or the home by its folder.
+   * @type {Map<string, number>}
+   */
   const inVain = new Map();
-  /** @type {{plainPath: string, controller: AbortController}|null} */
+  /** @type {{ plainPath: string, controller: AbortController } | null} */
   let compressing = null;
   /** @type {Promise<void>} */
   let working = Promise.resolve();
@@ -73,7 +78,10 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     else lookSoon();
   }
 
-  /** One after the other. @returns {Promise<void>} */
+  /**
+   * One after the other.
+   * @returns {Promise<void>}
+   */
   function look() {
     looks += 1;
     looking = looking.then(lookNow).catch((error) => journal('log-look-failed', { message: error.message })).finally(() => {
@@ -102,7 +110,10 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     for (const { plainPath } of planRetention(kept, { homeMaxTotalBytes, nowMs: clock.nowMs() })) remove(/** @type {string} */ (owners.get(plainPath)), plainPath);
   }
 
-  /** @param {string} path @param {string} plainPath */
+  /**
+   * @param {string} path
+   * @param {string} plainPath
+   */
   function remove(path, plainPath) {
     if (compressing?.plainPath === plainPath) abort();
     stock.drop(path, plainPath);
@@ -114,7 +125,10 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     }
   }
 
-  /** The newest first: in a flood the oldest are gone before they are compressed. @returns {{path: string, segment: Segment, kind: 'gzip'|'zstd'}|null} */
+  /**
+   * The newest first: in a flood the oldest are gone before they are compressed.
+   * @returns {{ path: string, segment: Segment, kind: 'gzip' | 'zstd' } | null}
+   */
   function nextToCompress() {
     let next = null;
     for (const { path, limits, segments } of stock.files()) {

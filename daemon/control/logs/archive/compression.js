@@ -5,7 +5,9 @@ import * as zlib from 'node:zlib';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { SUFFIX, UNFINISHED } from './segments.js';
 
-/** @typedef {import('./segments.js').Compression} Compression */
+/** @import { FileHandle } from 'node:fs/promises' */
+/** @import { Transform } from 'node:stream' */
+/** @import { Compression } from './segments.js' */
 
 const CHUNK_BYTES = 64 * 1024;
 
@@ -15,13 +17,13 @@ const GZIP = { level: 1, windowBits: 14, memLevel: 7, chunkSize: CHUNK_BYTES };
 /** Level 1: 12 of 1, and 3.5 ms per MB. */
 const ZSTD_LEVEL = 1;
 
-/** Node has it from 22.15 and 23.8. @type {() => import('node:stream').Transform} */
+/** Node has it from 22.15 and 23.8. @type {() => Transform} */
 const createZstd = /** @type {any} */ (zlib).createZstdCompress && (() => {
   const { createZstdCompress, constants } = /** @type {any} */ (zlib);
   return createZstdCompress({ chunkSize: CHUNK_BYTES, params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
 });
 
-/** @type {Record<Compression, () => import('node:stream').Transform>} */
+/** @type {Record<Compression, () => Transform>} */
 const COMPRESSORS = { gzip: () => zlib.createGzip(GZIP), zstd: createZstd };
 
 /** @param {string} kind */
@@ -48,7 +50,7 @@ export function checkCompression(kind) {
  * @param {object} o
  * @param {AbortSignal} o.signal
  * @param {() => Promise<void>} o.pause  Between two chunks: what serves comes first.
- * @returns {Promise<{path: string, sizeBytes: number}>}  Rejects with what the file system says, or when it is aborted; the plain one is as it was then.
+ * @returns {Promise<{ path: string, sizeBytes: number }>}  Rejects with what the file system says, or when it is aborted; the plain one is as it was then.
  */
 export async function compressSegment(plainPath, kind, { signal, pause }) {
   const path = plainPath + SUFFIX[kind];
@@ -87,7 +89,10 @@ function pacedBy(pause) {
   };
 }
 
-/** Not a stream over the file: its end is waited for with the file closed, and there is more to do to it. @param {import('node:fs/promises').FileHandle} file */
+/**
+ * Not a stream over the file: its end is waited for with the file closed, and there is more to do to it.
+ * @param {FileHandle} file
+ */
 function into(file) {
   return async (/** @type {AsyncIterable<Buffer>} */ chunks) => {
     for await (const chunk of chunks) await file.writeFile(chunk);

@@ -11,16 +11,22 @@ import { namesOf, parseSegmentName, sized, sizeOf, UNFINISHED } from './segments
  * @typedef {object} Stocked
  * @property {string} path  Of the active file.
  * @property {string} app  Whose limit on the total it counts for.
- * @property {GivenLimits|null} limits  Null: nobody writes there now.
+ * @property {GivenLimits | null} limits  Null: nobody writes there now.
  * @property {boolean} isInHome
  * @property {boolean} isKnown  Whether its segments have been looked for.
  * @property {number} activeBytes
  * @property {Map<string, Segment>} segments  By their plain path.
  */
 
-/** What is on the disk, remembered: a home can hold thousands of files, and a flood rotates ten times a second. @typedef {ReturnType<typeof createStock>} Stock */
+/**
+ * What is on the disk, remembered: a home can hold thousands of files, and a flood rotates ten times a second.
+ * @typedef {ReturnType<typeof createStock>} Stock
+ */
 
-/** A death in the middle of a compression can leave a segment both ways. The plain one is whole for certain. @type {(Compression|null)[]} */
+/**
+ * A death in the middle of a compression can leave a segment both ways. The plain one is whole for certain.
+ * @type {(Compression | null)[]}
+ */
 const FORMS = [null, 'gzip', 'zstd'];
 
 /** @param {string} logsFolder  Of the home. */
@@ -32,13 +38,19 @@ export function createStock(logsFolder) {
   let homeBytes = 0;
   let segmentCount = 0;
 
-  /** @param {Stocked} file @param {number} bytes  More; negative: less. */
+  /**
+   * @param {Stocked} file
+   * @param {number} bytes  More; negative: less.
+   */
   function count(file, bytes) {
     appBytes.set(file.app, (appBytes.get(file.app) ?? 0) + bytes);
     if (file.isInHome) homeBytes += bytes;
   }
 
-  /** @param {string} path @returns {Stocked} */
+  /**
+   * @param {string} path
+   * @returns {Stocked}
+   */
   function at(path) {
     const known = files.get(path);
     if (known) return known;
@@ -48,7 +60,10 @@ export function createStock(logsFolder) {
     return file;
   }
 
-  /** @param {string} path @param {string} plainPath */
+  /**
+   * @param {string} path
+   * @param {string} plainPath
+   */
   function drop(path, plainPath) {
     const segment = at(path).segments.get(plainPath);
     if (!segment) return;
@@ -57,7 +72,10 @@ export function createStock(logsFolder) {
     count(at(path), -segment.sizeBytes);
   }
 
-  /** @param {string} path @param {Segment} segment */
+  /**
+   * @param {string} path
+   * @param {Segment} segment
+   */
   function put(path, segment) {
     drop(path, segment.plainPath);
     at(path).segments.set(segment.plainPath, segment);
@@ -75,7 +93,11 @@ export function createStock(logsFolder) {
     appBytes: (/** @type {string} */ app) => appBytes.get(app) ?? 0,
     segmentCount: () => segmentCount,
 
-    /** @param {string} path @param {GivenLimits} limits @param {string} app */
+    /**
+     * @param {string} path
+     * @param {GivenLimits} limits
+     * @param {string} app
+     */
     hold(path, limits, app) {
       const file = at(path);
       const bytes = bytesOf(file);
@@ -84,7 +106,10 @@ export function createStock(logsFolder) {
       count(file, bytes);
     },
 
-    /** @param {string} path @param {number} bytes */
+    /**
+     * @param {string} path
+     * @param {number} bytes
+     */
     setActive(path, bytes) {
       const file = at(path);
       count(file, bytes - file.activeBytes);
@@ -126,7 +151,7 @@ function bytesOf({ activeBytes, segments }) {
 /**
  * @param {string} folder
  * @param {SegmentName} name
- * @returns {Segment|null}
+ * @returns {Segment | null}
  */
 function find(folder, name) {
   for (const compression of FORMS) {
@@ -144,7 +169,7 @@ const FILES_AT_ONCE = 4;
  * Looks at every log file and segment there is, a few in each turn, and remembers what is there. What a death left unfinished is removed.
  * @param {Stock} stock
  * @param {string} logsFolder  Everything in it counts; elsewhere, what belongs to files that are remembered.
- * @param {() => string|null} compressing  The plain path of what is being compressed.
+ * @param {() => string | null} compressing  The plain path of what is being compressed.
  * @returns {Promise<void>}  Rejects with what the file system says when something unfinished cannot be removed.
  */
 export async function takeStock(stock, logsFolder, compressing) {
@@ -182,7 +207,7 @@ function unfinishedOf(name) {
 
 /**
  * @param {string[]} names
- * @returns {Promise<{owners: Map<string, SegmentName[]>, others: string[]}>}  Segments by the name of their active file, and what is none.
+ * @returns {Promise<{ owners: Map<string, SegmentName[]>, others: string[] }>}  Segments by the name of their active file, and what is none.
  */
 async function sorted(names) {
   const takeTurns = createTurns(NAMES_AT_ONCE);
@@ -202,7 +227,7 @@ async function sorted(names) {
 
 /**
  * @param {number} atOnce
- * @returns {() => Promise<void>|null}  Lets others have a turn now and then.
+ * @returns {() => Promise<void> | null}  Lets others have a turn now and then.
  */
 function createTurns(atOnce) {
   let done = 0;

@@ -1,6 +1,7 @@
 import { byAge } from './segments.js';
 
-/** @typedef {import('./segments.js').Segment} Segment */
+/** @import { LogLimits } from '../../settings.js' */
+/** @import { Segment } from './segments.js' */
 
 /**
  * A log file and what is left of it, as retention sees it.
@@ -8,11 +9,14 @@ import { byAge } from './segments.js';
  * @property {string} app  Whose limit on the total it counts for.
  * @property {number} activeBytes
  * @property {boolean} isInHome  Whether it counts for the limit of the home.
- * @property {Limits|null} limits  Null: of an app that does not run; only the home's limit is for it.
+ * @property {Limits | null} limits  Null: of an app that does not run; only the home's limit is for it.
  * @property {Segment[]} segments
  */
 
-/** `Infinity` is no limit. @typedef {Pick<import('../../settings.js').LogLimits, 'maxFiles'|'maxAgeMs'|'maxTotalBytes'>} Limits */
+/**
+ * `Infinity` is no limit.
+ * @typedef {Pick<LogLimits, 'maxFiles' | 'maxAgeMs' | 'maxTotalBytes'>} Limits
+ */
 
 /**
  * Which segments have to go. Active files never do.

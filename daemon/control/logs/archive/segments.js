@@ -1,19 +1,21 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 
-/** @typedef {'gzip'|'zstd'} Compression */
+/** @typedef {'gzip' | 'zstd'} Compression */
 
 /**
  * What a log file held when it was full. Its name tells which file that was and when.
  * @typedef {object} Segment
  * @property {string} path  Where it is now.
  * @property {string} plainPath  The same without .gz or .zst: its identity, for as long as it lives.
- * @property {Compression|null} compression  Null: not, or not yet.
+ * @property {Compression | null} compression  Null: not, or not yet.
  * @property {number} endedAtMs  When the file was full, wall clock.
  * @property {number} sizeBytes  On the disk.
  */
 
-/** @typedef {{owner: string, plainName: string, compression: Compression|null, endedAtMs: number}} SegmentName  `owner`: the name of the active file. */
+/**
+ * @typedef {{ owner: string, plainName: string, compression: Compression | null, endedAtMs: number }} SegmentName  `owner`: the name of the active file.
+ */
 
 /** @type {Record<Compression, string>} */
 export const SUFFIX = { gzip: '.gz', zstd: '.zst' };
@@ -26,7 +28,10 @@ const DATED = /^(.*)__(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(.*)$/s;
 /** A clock that was set back by less, in ms, does not put new segments before old ones. */
 const SET_BACK_MAX_MS = 24 * 3_600_000;
 
-/** The last name given to a segment of each file: a folder with thousands of them is read once and not with every rotation. @type {Map<string, number>} */
+/**
+ * The last name given to a segment of each file: a folder with thousands of them is read once and not with every rotation.
+ * @type {Map<string, number>}
+ */
 const newestMsOf = new Map();
 
 /**
@@ -90,7 +95,7 @@ export function namesOf(path) {
 
 /**
  * @param {string} name  Of a file, without its folder.
- * @returns {SegmentName|null}  Null when it is no segment.
+ * @returns {SegmentName | null}  Null when it is no segment.
  */
 export function parseSegmentName(name) {
   const match = DATED.exec(name);
@@ -106,7 +111,7 @@ export function parseSegmentName(name) {
 /**
  * @param {string} folder
  * @param {SegmentName} name
- * @returns {Segment|null}  Null when it has gone meanwhile.
+ * @returns {Segment | null}  Null when it has gone meanwhile.
  */
 export function sized(folder, { plainName, compression, endedAtMs }) {
   const plainPath = join(folder, plainName);
@@ -117,7 +122,7 @@ export function sized(folder, { plainName, compression, endedAtMs }) {
 
 /**
  * @param {string} path
- * @returns {number|null}  Null when there is no file that can be looked at.
+ * @returns {number | null}  Null when there is no file that can be looked at.
  */
 export function sizeOf(path) {
   try {
@@ -151,8 +156,8 @@ function byOwner(names) {
 }
 
 /**
- * @param {{endedAtMs: number, plainPath: string}} a
- * @param {{endedAtMs: number, plainPath: string}} b
+ * @param {{ endedAtMs: number, plainPath: string }} a
+ * @param {{ endedAtMs: number, plainPath: string }} b
  */
 export function byAge(a, b) {
   return a.endedAtMs - b.endedAtMs || (a.plainPath < b.plainPath ? -1 : 1);

@@ -3,6 +3,8 @@ import * as zlib from 'node:zlib';
 import { readSegments, readSegmentsOf } from '../archive/segments.js';
 import { readStartedAt, timesFileOf } from '../times/format.js';
 
+/** @import { Stats } from 'node:fs' */
+/** @import { Transform } from 'node:stream' */
 /** @import { Compression, Segment } from '../archive/segments.js' */
 /** @import { Position } from '../write/open-file.js' */
 
@@ -11,16 +13,16 @@ import { readStartedAt, timesFileOf } from '../times/format.js';
  * @typedef {object} Content
  * @property {string} file  Where it is now.
  * @property {string} plainPath  What its times are kept under.
- * @property {Compression|null} compression
+ * @property {Compression | null} compression
  * @property {number} startedAtMs  Its identity.
- * @property {number|null} endedAtMs  Null: it is the active one.
+ * @property {number | null} endedAtMs  Null: it is the active one.
  */
 
 /**
  * What history needs to know of the machine.
  * @typedef {object} Shelf
  * @property {string} timesFolder
- * @property {(path: string) => Position|null} positionOf  Where the next byte will be, of a file that is being written to now.
+ * @property {(path: string) => Position | null} positionOf  Where the next byte will be, of a file that is being written to now.
  */
 
 /** The identity of an active file that has no times: there is only one. */
@@ -29,7 +31,7 @@ export const UNKNOWN = 0;
 /**
  * @param {string} path
  * @param {Shelf} shelf
- * @returns {Content|null}  Null when there is no such file, or no regular one.
+ * @returns {Content | null}  Null when there is no such file, or no regular one.
  */
 function activeContent(path, { timesFolder, positionOf }) {
   if (!isFile(path)) return null;
@@ -57,7 +59,7 @@ function olderContents(path, { timesFolder }, segments = readSegments(path)) {
  * @returns {(path: string) => Segment[]}
  */
 export function createSegmentList(paths) {
-  /** @type {Map<string, Segment[]>|null} */
+  /** @type {Map<string, Segment[]> | null} */
   let list = null;
   return (path) => {
     list ??= readSegmentsOf(paths);
@@ -99,7 +101,7 @@ export function endOf(path, shelf) {
  * @param {string} path
  * @param {Position} position
  * @param {Shelf} shelf
- * @returns {{content: Content|null, isGap: boolean}}  What comes after it, and a gap, when it is gone. Null: nothing does.
+ * @returns {{ content: Content | null, isGap: boolean }}  What comes after it, and a gap, when it is gone. Null: nothing does.
  */
 export function findContent(path, { startedAtMs, offset }, shelf) {
   const active = activeContent(path, shelf);
@@ -116,7 +118,7 @@ export function findContent(path, { startedAtMs, offset }, shelf) {
  * @param {string} path
  * @param {number} startedAtMs
  * @param {Shelf} shelf
- * @returns {{content: Content|null, isGap: boolean}}  Null: this is the last one there is.
+ * @returns {{ content: Content | null, isGap: boolean }}  Null: this is the last one there is.
  */
 export function contentAfter(path, startedAtMs, shelf) {
   const active = activeContent(path, shelf);
@@ -166,15 +168,15 @@ const STREAM_BYTES = 16 * 1024;
 /** Not blocking: where somebody has put a pipe, open(2) would wait for a writer and all of control with it. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** @type {Record<string, (() => import('node:stream').Transform)|undefined>} */
+/** @type {Record<string, (() => Transform) | undefined>} */
 const DECOMPRESSORS = { gzip: () => zlib.createGunzip({ chunkSize: STREAM_BYTES }), zstd: /** @type {any} */ (zlib).createZstdDecompress };
 
 /**
  * Reads a content forward, in chunks of at most 64 KiB.
  * @typedef {object} ContentReader
- * @property {(maxBytes: number) => Promise<Buffer|null>|Buffer|null} read  At most so many; valid until the next read. Null: there is no more now, and of a segment, never.
+ * @property {(maxBytes: number) => Promise<Buffer | null> | Buffer | null} read  At most so many; valid until the next read. Null: there is no more now, and of a segment, never.
  * @property {() => boolean} isTorn  What there is ended before it should.
- * @property {() => import('node:fs').Stats} stat  Of the file, under whatever name it is now.
+ * @property {() => Stats} stat  Of the file, under whatever name it is now.
  * @property {(into: Buffer, at: number) => Buffer} readAt  Of a plain file: what there is of so many bytes, in this turn.
  * @property {() => void} close  Idempotent.
  */
@@ -191,7 +193,7 @@ function openContent({ file, compression }, offset) {
 /**
  * @param {Content} content
  * @param {number} offset
- * @returns {ContentReader|null}  Null when it is not there any more, or not for us.
+ * @returns {ContentReader | null}  Null when it is not there any more, or not for us.
  */
 export function tryOpenContent(content, offset) {
   try {
@@ -260,10 +262,10 @@ function openCompressed(file, compression, offset) {
   const chunks = plain[Symbol.asyncIterator]();
   let skipBytes = offset;
   let isTorn = false;
-  /** @type {Buffer|null} */
+  /** @type {Buffer | null} */
   let rest = null;
 
-  /** @returns {Promise<Buffer|null>} */
+  /** @returns {Promise<Buffer | null>} */
   async function next() {
     try {
       const { value, done } = await chunks.next();
@@ -297,9 +299,15 @@ function openCompressed(file, compression, offset) {
   };
 }
 
-/** Where a line of a log file begins or ends. @typedef {{path: string} & Position} Mark */
+/**
+ * Where a line of a log file begins or ends.
+ * @typedef {{ path: string } & Position} Mark
+ */
 
-/** How far a client has got, by path: what comes after it is new to it. @typedef {Record<string, Position>} Cursor */
+/**
+ * How far a client has got, by path: what comes after it is new to it.
+ * @typedef {Record<string, Position>} Cursor
+ */
 
 /** Under this name a cursor tells when it was made, for files that were not there yet. */
 export const MADE_AT = '';

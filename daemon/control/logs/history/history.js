@@ -5,6 +5,7 @@ import { createReaderTable } from './start-positions.js';
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Tail } from '../followers.js' */
 /** @import { Cursor, Shelf } from './contents.js' */
+/** @import { Wanted } from './last-lines.js' */
 /** @import { KeptFile, PathReader, ReadLine } from './path-reader.js' */
 
 /** What is left is read in one turn when it is no more than this: then nothing is written meanwhile. */
@@ -16,11 +17,11 @@ const MEANWHILE_MAX_BYTES = 16 * 1024 * 1024;
 /**
  * What somebody wants to see.
  * @typedef {object} Query
- * @property {number|null} lines  Of each file, or with `isWanted` of all together. Null: all.
+ * @property {number | null} lines  Of each file, or with `isWanted` of all together. Null: all.
  * @property {number} sinceMs
  * @property {number} untilMs
- * @property {import('./last-lines.js').Wanted['isWanted']} isWanted  Null: every line.
- * @property {Cursor|null} cursor  Go on there; `lines` does not count then.
+ * @property {Wanted['isWanted']} isWanted  Null: every line.
+ * @property {Cursor | null} cursor  Go on there; `lines` does not count then.
  */
 
 /**
@@ -32,14 +33,14 @@ const MEANWHILE_MAX_BYTES = 16 * 1024 * 1024;
  * @property {number} nowMs
  * @property {(page: Page) => Promise<void>} send  Resolves when it is on its way, or nobody there any more: what is kept is never left out.
  * @property {(page: Page) => void} sendNow  Without waiting.
- * @property {((tails: Tail[]) => void)|null} attach  Null: nobody follows. Called in the turn in which everything has been read.
+ * @property {((tails: Tail[]) => void) | null} attach  Null: nobody follows. Called in the turn in which everything has been read.
  * @property {AbortSignal} signal
  */
 
 /**
  * Tells what log files hold, in the order of time. What is written meanwhile is read as well, and when nothing is left, live lines take over in the same turn: none is told twice, and none is left out.
  * @param {HistoryParts} parts
- * @returns {Promise<{cursor: Cursor, isGap: boolean}>}  How far it has told.
+ * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}  How far it has told.
  */
 export async function tellHistory(parts) {
   const { files, query, signal, send, sendNow, attach } = parts;
@@ -83,12 +84,15 @@ const PAGE_BYTES = 256 * 1024;
 /** The fields around a line. */
 const ENTRY_BYTES = 120;
 
-/** What a notification says, beside whose it is. `missed`: lines that were left out before these; `missedOf` and `gapOf`: by app. @typedef {{entries: LogEntry[], cursor?: Cursor, gap?: true, gapOf?: string[], missed?: number, missedOf?: Record<string, number>}} Page */
+/**
+ * What a notification says, beside whose it is. `missed`: lines that were left out before these; `missedOf` and `gapOf`: by app.
+ * @typedef {{ entries: LogEntry[], cursor?: Cursor, gap?: true, gapOf?: string[], missed?: number, missedOf?: Record<string, number> }} Page
+ */
 
 /**
  * Gathers lines that have been read into pages.
  * @param {object} o
- * @param {Pick<Query, 'sinceMs'|'untilMs'|'isWanted'>} o.query
+ * @param {Pick<Query, 'sinceMs' | 'untilMs' | 'isWanted'>} o.query
  * @param {() => PathReader[]} o.readers
  * @param {Cursor} o.cursor  Where reading begins: the first page tells it, so that a client knows of every path.
  */
@@ -104,7 +108,10 @@ function createPages({ query, readers, cursor }) {
   /** @type {Map<string, number>} */
   const missedOf = new Map();
 
-  /** @param {PathReader} reader @param {ReadLine} read */
+  /**
+   * @param {PathReader} reader
+   * @param {ReadLine} read
+   */
   function isWanted(reader, { line, part, sortMs }) {
     if (sortMs > query.untilMs) reader.stop();
     return sortMs >= query.sinceMs && sortMs <= query.untilMs && (query.isWanted === null || query.isWanted(line, part));

@@ -4,15 +4,18 @@ import { tryOpenContent } from './contents.js';
 import { breathe } from './merge.js';
 
 /** @import { Part } from '../../../../lib/shared/logs/filter.js' */
-/** @import { Content, ContentReader } from './contents.js' */
 /** @import { Position } from '../write/open-file.js' */
+/** @import { Content, ContentReader } from './contents.js' */
 
 /** What is read in one piece, from the end: the longest line has room in it, wherever it lies. */
 const WINDOW_BYTES = 2 * LINE_MAX_BYTES;
 
 const NEWLINE = 0x0a;
 
-/** Where a line begins, and when it was written. @typedef {{at: Position, sortMs: number}} Start */
+/**
+ * Where a line begins, and when it was written.
+ * @typedef {{ at: Position, sortMs: number }} Start
+ */
 
 /**
  * Which lines are looked for.
@@ -20,10 +23,13 @@ const NEWLINE = 0x0a;
  * @property {number} count
  * @property {number} sinceMs
  * @property {number} untilMs
- * @property {((line: string, part: Part|null) => boolean)|null} isWanted  Null: every line, and every part of a long one.
+ * @property {((line: string, part: Part | null) => boolean) | null} isWanted  Null: every line, and every part of a long one.
  */
 
-/** Says whether a line is looked for. Null: it is, and what is before it is not. @typedef {(bytes: Buffer, sortMs: number, isFirstPart?: boolean) => boolean|null} Judge */
+/**
+ * Says whether a line is looked for. Null: it is, and what is before it is not.
+ * @typedef {(bytes: Buffer, sortMs: number, isFirstPart?: boolean) => boolean | null} Judge
+ */
 
 /**
  * The last lines of one content that are looked for. A plain file is read from its end, and no more of it than it takes.
@@ -33,7 +39,7 @@ const NEWLINE = 0x0a;
  * @param {string} o.timesFolder
  * @param {AbortSignal} o.signal
  * @param {number} o.endBytes  What lies behind is not looked at. Infinity: all there is.
- * @returns {Promise<Start[]|null>}  Newest first. Null when it is not there.
+ * @returns {Promise<Start[] | null>}  Newest first. Null when it is not there.
  */
 export async function lastStarts(content, wanted, { timesFolder, signal, endBytes }) {
   const reader = tryOpenContent(content, 0);
@@ -47,7 +53,9 @@ export async function lastStarts(content, wanted, { timesFolder, signal, endByte
   }
 }
 
-/** @typedef {{wanted: Wanted, timeOf: (offset: number) => number, judge: Judge, signal: AbortSignal, endBytes: number}} Search */
+/**
+ * @typedef {{ wanted: Wanted, timeOf: (offset: number) => number, judge: Judge, signal: AbortSignal, endBytes: number }} Search
+ */
 
 /**
  * @param {ContentReader} reader
@@ -103,7 +111,10 @@ async function fromStream(reader, content, { wanted, timeOf, judge, signal, endB
   const splitter = createLineSplitter();
   let chunkAt = 0;
   let offset = 0;
-  /** @param {Buffer} bytes @param {Part|null} part */
+  /**
+   * @param {Buffer} bytes
+   * @param {Part | null} part
+   */
   const look = (bytes, part) => {
     const sortMs = timeOf(offset);
     if (offset >= endBytes || (part?.isFirst === false && wanted.isWanted)) return;
@@ -130,7 +141,7 @@ async function fromStream(reader, content, { wanted, timeOf, judge, signal, endB
  * @param {(offset: number) => number} timeOf
  */
 function linesOf(bytes, from, begin, timeOf) {
-  /** @type {{start: number, end: number, sortMs: number}[]} */
+  /** @type {{ start: number, end: number, sortMs: number }[]} */
   const lines = [];
   for (let start = from; start < bytes.length; ) {
     const newline = bytes.indexOf(NEWLINE, start);
@@ -143,7 +154,7 @@ function linesOf(bytes, from, begin, timeOf) {
 
 /**
  * @param {Buffer} bytes  They begin anywhere.
- * @returns {{from: number, isInside: boolean}}  Where the first line begins that is whole; in an endless line, where a character does.
+ * @returns {{ from: number, isInside: boolean }}  Where the first line begins that is whole; in an endless line, where a character does.
  */
 function startOfLine(bytes) {
   // The last one ends the last line; none begins after it.

@@ -16,7 +16,7 @@ export function breathe() {
 /**
  * Reads many paths in the order of time, each until its limit.
  * @param {PathReader[]} readers
- * @param {(reader: PathReader, line: ReadLine) => Promise<unknown>|null} take  What it returns is waited for.
+ * @param {(reader: PathReader, line: ReadLine) => Promise<unknown> | null} take  What it returns is waited for.
  * @param {AbortSignal} signal
  * @returns {Promise<void>}
  */
@@ -76,10 +76,13 @@ function createOpenOnes() {
 
 /** Readers that have a line, the one with the earliest first; of the same moment, in the order they came in. */
 function createHeap() {
-  /** @type {{reader: PathReader, order: number}[]} */
+  /** @type {{ reader: PathReader, order: number }[]} */
   const heap = [];
 
-  /** @param {number} a @param {number} b */
+  /**
+   * @param {number} a
+   * @param {number} b
+   */
   function isBefore(a, b) {
     const one = heap[a];
     const other = heap[b];
@@ -87,7 +90,10 @@ function createHeap() {
     return differenceMs < 0 || (differenceMs === 0 && one.order < other.order);
   }
 
-  /** @param {number} a @param {number} b */
+  /**
+   * @param {number} a
+   * @param {number} b
+   */
   function swap(a, b) {
     [heap[a], heap[b]] = [heap[b], heap[a]];
   }

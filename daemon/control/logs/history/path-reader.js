@@ -5,17 +5,25 @@ import { readTimes } from '../times/times.js';
 
 /** @import { Part } from '../../../../lib/shared/logs/filter.js' */
 /** @import { LogEntry, LogStream } from '../../../../lib/shared/wire/protocol.js' */
-/** @import { Content, ContentReader, Shelf } from './contents.js' */
-/** @import { Position } from '../write/open-file.js' */
 /** @import { ReadTimes } from '../times/times.js' */
+/** @import { Position } from '../write/open-file.js' */
+/** @import { Content, ContentReader, Shelf } from './contents.js' */
 
-/** A log file and whose it is; of one that several share, the first. @typedef {{path: string, id: number, name: string, stream: LogStream}} KeptFile */
+/**
+ * A log file and whose it is; of one that several share, the first.
+ * @typedef {{ path: string, id: number, name: string, stream: LogStream }} KeptFile
+ */
 
-/** `sortMs`: for one whose time is not known, the last change of its file. `to`: where the next line begins. `part`: null for a whole line. @typedef {{line: string, part: Part|null, atMs: number|null, sortMs: number, to: Position}} ReadLine */
+/**
+ * `sortMs`: for one whose time is not known, the last change of its file. `to`: where the next line begins. `part`: null for a whole line.
+ * @typedef {{ line: string, part: Part | null, atMs: number | null, sortMs: number, to: Position }} ReadLine
+ */
 
 const NOTHING = Buffer.alloc(0);
 
-/** @typedef {{content: Content, reader: ContentReader, times: ReadTimes|null, fallbackMs: number}} Open */
+/**
+ * @typedef {{ content: Content, reader: ContentReader, times: ReadTimes | null, fallbackMs: number }} Open
+ */
 
 /** Where a path ends is not asked before: it is read until nothing is left. @type {Position} */
 export const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
@@ -30,7 +38,7 @@ export class PathReader {
   /** @type {ReadLine[]} */
   #lines = [];
   #nextLine = 0;
-  /** @type {Open|null} */
+  /** @type {Open | null} */
   #open = null;
   /** What is read next. @type {Position} */
   #at;
@@ -38,7 +46,7 @@ export class PathReader {
   #end;
   /** Where the line begins that the splitter holds, and when that was. */
   #lineFrom;
-  /** @type {{atMs: number|null, sortMs: number}} */
+  /** @type {{ atMs: number | null, sortMs: number }} */
   #lineTime = { atMs: null, sortMs: 0 };
   /** @type {Position} */
   #limit = TO_THE_END;
@@ -95,7 +103,10 @@ export class PathReader {
     return this.#open !== null;
   }
 
-  /** The next line, when fill() said that there is one. @returns {ReadLine|undefined} */
+  /**
+   * The next line, when fill() said that there is one.
+   * @returns {ReadLine | undefined}
+   */
   get next() {
     return this.#lines[this.#nextLine];
   }
@@ -113,17 +124,20 @@ export class PathReader {
     return this.next !== undefined;
   }
 
-  /** The same in this turn; a compressed segment is not read. @returns {boolean} */
+  /**
+   * The same in this turn; a compressed segment is not read.
+   * @returns {boolean}
+   */
   fillNow() {
     while (!this.next && !this.isExhausted) {
       const canRead = this.#canRead();
       if (canRead && this.#open?.content.compression) return false;
-      this.#use(canRead ? /** @type {Buffer|null} */ (this.#read()) : null);
+      this.#use(canRead ? /** @type {Buffer | null} */ (this.#read()) : null);
     }
     return this.next !== undefined;
   }
 
-  /** @param {Buffer|null} chunk */
+  /** @param {Buffer | null} chunk */
   #use(chunk) {
     if (chunk) this.#take(chunk);
     else if (!this.#goOn() && !this.#endLine()) this.isExhausted = true;
@@ -141,7 +155,7 @@ export class PathReader {
 
   /**
    * The line that has no end yet, once everything has been taken.
-   * @returns {{bytes: Buffer, inside: object|null, from: Position, end: Position, to: Position, atMs: number|null}|null}
+   * @returns {{ bytes: Buffer, inside: object | null, from: Position, end: Position, to: Position, atMs: number | null } | null}
    */
   tail() {
     const bytes = this.#splitter.held();
@@ -169,7 +183,10 @@ export class PathReader {
     return this.#openAt(content);
   }
 
-  /** Its times have been begun since. @param {number} startedAtMs */
+  /**
+   * Its times have been begun since.
+   * @param {number} startedAtMs
+   */
   #identify(startedAtMs) {
     if (this.#lineFrom.startedAtMs === UNKNOWN) this.#lineFrom = { ...this.#lineFrom, startedAtMs };
     if (this.done.startedAtMs === UNKNOWN) this.done = { ...this.done, startedAtMs };
@@ -188,14 +205,17 @@ export class PathReader {
     return true;
   }
 
-  /** Whether the file that is open has been cut to nothing, under the same name. @param {Open} open */
+  /**
+   * Whether the file that is open has been cut to nothing, under the same name.
+   * @param {Open} open
+   */
   #isEmptied({ content, reader }) {
     if (content.endedAtMs !== null) return false;
     const now = this.#shelf.positionOf(this.file.path);
     return now !== null && now.startedAtMs !== content.startedAtMs && statSync(this.file.path, { throwIfNoEntry: false })?.ino === reader.stat().ino;
   }
 
-  /** @returns {Promise<Buffer|null>|Buffer|null} */
+  /** @returns {Promise<Buffer | null> | Buffer | null} */
   #read() {
     const { reader } = /** @type {Open} */ (this.#open);
     return this.#isAtLimit() ? null : reader.read(Math.min(this.#chunkBytes, this.leftBytes));
@@ -206,7 +226,10 @@ export class PathReader {
     return this.leftBytes <= 0 || (startedAtMs > 0 && this.#at.startedAtMs > startedAtMs);
   }
 
-  /** Nothing more is to be read here. @returns {boolean}  Whether there is something else. */
+  /**
+   * Nothing more is to be read here.
+   * @returns {boolean}  Whether there is something else.
+   */
   #goOn() {
     if (this.#isAtLimit()) return false;
     const { content, isGap } = contentAfter(this.file.path, this.#at.startedAtMs, this.#shelf);
@@ -230,7 +253,10 @@ export class PathReader {
     return true;
   }
 
-  /** The line that is not ended goes on there: a file may be rotated in the middle of one. @param {Content} content */
+  /**
+   * The line that is not ended goes on there: a file may be rotated in the middle of one.
+   * @param {Content} content
+   */
   #moveTo(content) {
     this.#at = { startedAtMs: content.startedAtMs, offset: 0 };
     if (this.#splitter.heldBytes() > 0) return;
@@ -238,7 +264,7 @@ export class PathReader {
     if (this.#nextLine >= this.#lines.length) this.done = { ...this.#at };
   }
 
-  /** @param {Content|null} content */
+  /** @param {Content | null} content */
   #jumpTo(content) {
     this.isGap = true;
     this.#splitter.end();

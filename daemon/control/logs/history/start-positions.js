@@ -26,7 +26,7 @@ import { PathReader } from './path-reader.js';
 async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
   /** @type {Map<string, Position>} */
   const starts = new Map();
-  /** The newest of all paths so far, newest first. @type {{path: string, start: Start}[]} */
+  /** The newest of all paths so far, newest first. @type {{ path: string, start: Start }[]} */
   let newest = [];
   const segmentsOf = createSegmentList(paths);
   for (const path of paths) {
@@ -66,11 +66,11 @@ async function startsSince(paths, sinceMs, shelf) {
 /**
  * @param {string} path
  * @param {number} sinceMs
- * @param {{shelf: Shelf, segmentsOf: SegmentsOf}} o
+ * @param {{ shelf: Shelf, segmentsOf: SegmentsOf }} o
  * @returns {Promise<Position>}
  */
 async function startSince(path, sinceMs, { shelf, segmentsOf }) {
-  /** @type {Content|null} */
+  /** @type {Content | null} */
   let first = null;
   for (const content of backwards(path, shelf, segmentsOf)) {
     if (content.endedAtMs !== null && content.endedAtMs < sinceMs) break;
@@ -100,7 +100,7 @@ function afterLastMoment({ startedAtMs, endedAtMs }, path, shelf) {
 /**
  * @param {string} path
  * @param {Wanted} wanted
- * @param {{shelf: Shelf, signal: AbortSignal, segmentsOf: SegmentsOf, end: Position}} o
+ * @param {{ shelf: Shelf, signal: AbortSignal, segmentsOf: SegmentsOf, end: Position }} o
  * @returns {Promise<Start[]>}  Newest first.
  */
 async function lastOfPath(path, wanted, { shelf, signal, segmentsOf, end }) {
@@ -138,15 +138,21 @@ const CHUNK_MAX_BYTES = 64 * 1024;
 
 /**
  * The readers of one history, one for each path.
- * @param {Pick<HistoryParts, 'query'|'shelf'|'heldPaths'|'attach'|'nowMs'|'signal'>} o
+ * @param {Pick<HistoryParts, 'query' | 'shelf' | 'heldPaths' | 'attach' | 'nowMs' | 'signal'>} o
  */
 export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, signal }) {
   /** @type {Map<string, PathReader>} */
   const readers = new Map();
-  /** Where each ended when somebody asked for what is kept, and no more. @type {Map<string, import('../write/open-file.js').Position>} */
+  /**
+   * Where each ended when somebody asked for what is kept, and no more.
+   * @type {Map<string, Position>}
+   */
   const ends = new Map();
 
-  /** @param {KeptFile[]} files @param {(path: string) => import('../write/open-file.js').Position} startOf */
+  /**
+   * @param {KeptFile[]} files
+   * @param {(path: string) => Position} startOf
+   */
   function add(files, startOf) {
     const chunkBytes = Math.min(CHUNK_MAX_BYTES, Math.max(CHUNK_MIN_BYTES, Math.floor(CHUNKS_BYTES / files.length)));
     for (const file of files) readers.set(file.path, new PathReader(file, startOf(file.path), shelf, chunkBytes));
@@ -160,7 +166,10 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
     return startsOfLast(paths, { count: query.lines, sinceMs: query.sinceMs, untilMs: query.untilMs, isWanted: query.isWanted }, shelf, signal, ends);
   }
 
-  /** @param {string[]} paths @param {Cursor} cursor */
+  /**
+   * @param {string[]} paths
+   * @param {Cursor} cursor
+   */
   async function startsAfter(paths, cursor) {
     // What is not in it was not there when it was made.
     const starts = await startsSince(paths.filter((path) => !Object.hasOwn(cursor, path)), cursor[MADE_AT]?.startedAtMs ?? 0, shelf);
@@ -174,16 +183,22 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
     async begin(files) {
       if (attach === null) for (const { path } of files) ends.set(path, endOf(path, shelf));
       const starts = await startsOf(files);
-      add(files, (path) => /** @type {import('../write/open-file.js').Position} */ (starts.get(path)));
+      add(files, (path) => /** @type {Position} */ (starts.get(path)));
     },
-    /** Files of apps that have come since. @param {KeptFile[]} files */
+    /**
+     * Files of apps that have come since.
+     * @param {KeptFile[]} files
+     */
     async addNew(files) {
       const fresh = files.filter(({ path }) => !readers.has(path));
       if (fresh.length === 0) return;
       const starts = await startsSince(fresh.map(({ path }) => path), nowMs, shelf);
-      add(fresh, (path) => /** @type {import('../write/open-file.js').Position} */ (starts.get(path)));
+      add(fresh, (path) => /** @type {Position} */ (starts.get(path)));
     },
-    /** Reads on to where each path ends now. @returns {number}  How many bytes that is. Infinity: nobody knows. */
+    /**
+     * Reads on to where each path ends now.
+     * @returns {number}  How many bytes that is. Infinity: nobody knows.
+     */
     setLimits() {
       const held = heldPaths();
       let bytes = 0;

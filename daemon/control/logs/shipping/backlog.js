@@ -1,6 +1,9 @@
 /** @import { LogStream } from '../../../../lib/shared/wire/protocol.js' */
 
-/** A line on its way. @typedef {{line: string, stream: LogStream, atMs: number, id: number}} ShippedLine  `id` is that of the slot. */
+/**
+ * A line on its way.
+ * @typedef {{ line: string, stream: LogStream, atMs: number, id: number }} ShippedLine  `id` is that of the slot.
+ */
 
 /** What a line takes besides its characters: also a million empty ones fill the memory. */
 const LINE_BYTES = 64;

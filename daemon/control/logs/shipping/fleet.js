@@ -3,14 +3,20 @@ import { createShipper, createTally } from './shipper.js';
 import { PARTING_MS } from './transports.js';
 
 /** @import { LogStream, Shipped } from '../../../../lib/shared/wire/protocol.js' */
-/** @import { LineSplitter } from '../lines.js' */
+/** @import { Clock } from '../../host/clock.js' */
 /** @import { LogPlace } from '../app-logs.js' */
+/** @import { LineSplitter } from '../lines.js' */
+/** @import { Journal } from '../manager-log.js' */
+/** @import { Connect } from './links.js' */
 /** @import { Shipper, Tally } from './shipper.js' */
 
 /** How long lines that wait are sent after the last instance that wrote them has gone; and how long a command may take to read what it got. In ms. */
 const DRAIN_MS = 30_000;
 
-/** `cancelEnd`: somebody writes there again. @typedef {{shipper: Shipper, holders: Set<string>, cancelEnd: () => void}} Berth */
+/**
+ * `cancelEnd`: somebody writes there again.
+ * @typedef {{ shipper: Shipper, holders: Set<string>, cancelEnd: () => void }} Berth
+ */
 
 /**
  * All shippers: one for each app and target, whatever the number of its instances.
@@ -25,23 +31,29 @@ const DRAIN_MS = 30_000;
 
 /**
  * @param {object} o
- * @param {import('../../host/clock.js').Clock} o.clock
- * @param {import('../manager-log.js').Journal} o.journal
+ * @param {Clock} o.clock
+ * @param {Journal} o.journal
  * @param {(name: string) => string[]} [o.targetsOf]  Where an app's lines are to go now, whether it runs or not.
- * @param {(target: string, name: string) => import('./links.js').Connect} [o.connectorTo]
+ * @param {(target: string, name: string) => Connect} [o.connectorTo]
  * @returns {Fleet}
  */
 export function createFleet({ clock, journal, targetsOf = () => [], connectorTo }) {
   /** @type {Map<string, Berth>} */
   const berths = new Map();
-  /** @type {Map<string, {place: LogPlace, splitters: Map<LogStream, LineSplitter>}>} */
+  /** @type {Map<string, { place: LogPlace, splitters: Map<LogStream, LineSplitter> }>} */
   const senders = new Map();
-  /** Also of those who have left. @type {Map<string, {tally: Tally, name: string, target: string}>} */
+  /**
+   * Also of those who have left.
+   * @type {Map<string, { tally: Tally, name: string, target: string }>}
+   */
   const tallies = new Map();
   /** Those who have sent what they had. @type {Set<Shipper>} */
   const parting = new Set();
 
-  /** @param {LogPlace} place @param {string} target */
+  /**
+   * @param {LogPlace} place
+   * @param {string} target
+   */
   function berthOf({ name, id, instanceId }, target) {
     const key = keyOf(name, target);
     const berth = berths.get(key) ?? newBerth(key, { name, id, target });
@@ -50,7 +62,11 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
     return berth;
   }
 
-  /** @param {string} key @param {{name: string, id: number, target: string}} o @returns {Berth} */
+  /**
+   * @param {string} key
+   * @param {{ name: string, id: number, target: string }} o
+   * @returns {Berth}
+   */
   function newBerth(key, { name, id, target }) {
     const { tally } = tallies.get(key) ?? { tally: createTally(target, name, clock.nowMs) };
     tallies.set(key, { tally, name, target });
@@ -59,13 +75,20 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
     return berth;
   }
 
-  /** @param {LogPlace} place @param {LogStream} stream @param {string[]} lines */
+  /**
+   * @param {LogPlace} place
+   * @param {LogStream} stream
+   * @param {string[]} lines
+   */
   function send(place, stream, lines) {
     if (lines.length === 0) return;
     for (const target of place.ship) berthOf(place, target).shipper.take(stream, lines, clock.nowMs(), place.id);
   }
 
-  /** @param {string} key @param {string} instanceId */
+  /**
+   * @param {string} key
+   * @param {string} instanceId
+   */
   function leave(key, instanceId) {
     const berth = berths.get(key);
     if (!berth?.holders.delete(instanceId) || berth.holders.size > 0) return;
@@ -79,14 +102,21 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
     berth.shipper.onceIdle(() => end(key, berth, endMs - clock.nowMs()));
   }
 
-  /** @param {string} key @param {Berth} berth @param {number} leftMs */
+  /**
+   * @param {string} key
+   * @param {Berth} berth
+   * @param {number} leftMs
+   */
   function end(key, berth, leftMs) {
     berth.cancelEnd();
     berths.delete(key);
     void part(berth.shipper, Math.max(leftMs, PARTING_MS));
   }
 
-  /** @param {Shipper} shipper @param {number} graceMs */
+  /**
+   * @param {Shipper} shipper
+   * @param {number} graceMs
+   */
   async function part(shipper, graceMs) {
     parting.add(shipper);
     await shipper.close(graceMs);

@@ -3,12 +3,16 @@ import { createSyslogMessage, printable, priorityOf } from './syslog-message.js'
 import { createProcessLink, createStreamLink, createUdpLink } from './transports.js';
 
 /** @import { ShipTarget } from '../../../../lib/shared/spec/logs.js' */
+/** @import { ShippedLine } from './backlog.js' */
 /** @import { Link, LinkParts } from './transports.js' */
 
 /** What connect(2) says of a Unix socket that takes datagrams, as /dev/log mostly does. */
 const DATAGRAMS_ONLY = 'EPROTOTYPE';
 
-/** Connects to a target. @typedef {(parts: LinkParts) => Link} Connect */
+/**
+ * Connects to a target.
+ * @typedef {(parts: LinkParts) => Link} Connect
+ */
 
 /**
  * @param {ShipTarget} target
@@ -23,16 +27,19 @@ export function connectorFor(target, name) {
   return (parts) => createStreamLink({ host: target.host, port: target.port }, (line) => octetCounted(message(line)), parts);
 }
 
-/** RFC 6587, 3.4.1: a line may hold anything. @param {string} message */
+/**
+ * RFC 6587, 3.4.1: a line may hold anything.
+ * @param {string} message
+ */
 function octetCounted(message) {
   return `${Buffer.byteLength(message)} ${message}`;
 }
 
 /**
  * Node.js has no datagrams over Unix sockets. logger(1), which is part of every Linux, has; and it knows the form in which local daemons expect them.
- * @param {{path: string, facility: number}} target
+ * @param {{ path: string, facility: number }} target
  * @param {string} name
- * @param {(line: import('./backlog.js').ShippedLine) => string} frame
+ * @param {(line: ShippedLine) => string} frame
  * @param {LinkParts} parts
  * @returns {Link}
  */

@@ -5,7 +5,10 @@ import { connectorFor } from './links.js';
 import { PARTING_MS, reasonOf } from './transports.js';
 
 /** @import { LogStream, Shipped } from '../../../../lib/shared/wire/protocol.js' */
+/** @import { Clock } from '../../host/clock.js' */
+/** @import { Journal } from '../manager-log.js' */
 /** @import { ShippedLine } from './backlog.js' */
+/** @import { Connect } from './links.js' */
 /** @import { Link } from './transports.js' */
 
 /** Written at once. */
@@ -36,15 +39,15 @@ const GOOD_MS = 10_000;
  * @param {object} o
  * @param {string} o.name  Of the app.
  * @param {number} o.id  Of its first slot.
- * @param {import('../../host/clock.js').Clock} o.clock
- * @param {import('../manager-log.js').Journal} o.journal
- * @param {import('./links.js').Connect} [o.connect]
+ * @param {Clock} o.clock
+ * @param {Journal} o.journal
+ * @param {Connect} [o.connect]
  * @param {Tally} [o.tally]
  * @returns {Shipper}
  */
 export function createShipper(target, { name, id: ownId, clock, journal, connect = connectorTo(target, name), tally = createTally(target, name, clock.nowMs) }) {
   const backlog = createBacklog(BACKLOG_BYTES);
-  /** @type {Link|null} */
+  /** @type {Link | null} */
   let link = null;
   let isOpen = false;
   let openedAtMs = 0;
@@ -53,7 +56,7 @@ export function createShipper(target, { name, id: ownId, clock, journal, connect
   let written = [];
   let takenOfWritten = 0;
   let cancelRetry = () => {};
-  /** @type {Promise<void>|null} */
+  /** @type {Promise<void> | null} */
   let closing = null;
   let onIdle = () => {};
 
@@ -163,9 +166,9 @@ const TOLD_MS = 3_600_000;
  * @typedef {object} Tally
  * @property {(count: number) => void} sent
  * @property {(count: number) => void} lost
- * @property {(reason: string|null) => void} setProblem  Why nothing can be sent now.
+ * @property {(reason: string | null) => void} setProblem  Why nothing can be sent now.
  * @property {() => Shipped} counters
- * @property {() => string|null} notice  What was lost in the last hour, for people.
+ * @property {() => string | null} notice  What was lost in the last hour, for people.
  */
 
 /**
@@ -178,7 +181,7 @@ export function createTally(target, name, nowMs) {
   let sent = 0;
   let dropped = 0;
   let droppedAtMs = 0;
-  /** @type {string|null} */
+  /** @type {string | null} */
   let problem = null;
   return {
     sent(count) {

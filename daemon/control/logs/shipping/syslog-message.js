@@ -8,7 +8,10 @@ const MSGID = { out: 'stdout', err: 'stderr' };
 const HOSTNAME_MAX = 255;
 const APP_NAME_MAX = 48;
 
-/** Makes a message of RFC 5424 of a line. @typedef {(line: ShippedLine) => string} SyslogMessage */
+/**
+ * Makes a message of RFC 5424 of a line.
+ * @typedef {(line: ShippedLine) => string} SyslogMessage
+ */
 
 /**
  * The app is the APP-NAME, the id of the slot the PROCID, and the stream decides on severity and MSGID.

@@ -3,6 +3,8 @@ import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns';
 import { connect } from 'node:net';
 
+/** @import { Socket } from 'node:dgram' */
+/** @import { Clock } from '../../host/clock.js' */
 /** @import { ShippedLine } from './backlog.js' */
 
 /**
@@ -20,7 +22,7 @@ import { connect } from 'node:net';
  * @property {(reason: string) => void} onDown  Once, at the end. What was not taken has not arrived, or not as a whole.
  */
 
-/** @typedef {{clock: import('../../host/clock.js').Clock, events: LinkEvents}} LinkParts */
+/** @typedef {{ clock: Clock, events: LinkEvents }} LinkParts */
 
 /** How long the other end may take to finish, in ms. */
 export const PARTING_MS = 1_000;
@@ -28,7 +30,7 @@ export const PARTING_MS = 1_000;
 /**
  * Each of them once, and nothing after the end.
  * @param {LinkEvents} events
- * @returns {LinkEvents & {mute: () => void, isOver: () => boolean}}
+ * @returns {LinkEvents & { mute: () => void, isOver: () => boolean }}
  */
 function onceOnly(events) {
   let isOver = false;
@@ -62,7 +64,7 @@ export function reasonOf(error) {
 
 /**
  * Into the standard input of a process, a line for each line.
- * @param {{file: string, args: string[], env: Record<string, string|undefined>}} program
+ * @param {{ file: string, args: string[], env: Record<string, string | undefined> }} program
  * @param {(line: ShippedLine) => string} textOf  Without the line end.
  * @param {LinkParts} parts
  * @returns {Link}
@@ -122,7 +124,7 @@ const KEEP_ALIVE_MS = 30_000;
 
 /**
  * Over TCP or a Unix socket.
- * @param {{host: string, port: number} | {path: string}} address
+ * @param {{ host: string, port: number } | { path: string }} address
  * @param {(line: ShippedLine) => string} frame
  * @param {LinkParts} parts
  * @returns {Link}
@@ -169,14 +171,14 @@ const TEXT_MAX = 2_000;
 
 /**
  * Over UDP, a datagram for each line. Nobody says whether one has arrived; where nobody listens on a host that can be reached, the second one fails.
- * @param {{host: string, port: number}} address
+ * @param {{ host: string, port: number }} address
  * @param {(line: ShippedLine) => string} message
  * @param {LinkParts} parts
  * @returns {Link}
  */
 export function createUdpLink({ host, port }, message, { events }) {
   const told = onceOnly(events);
-  /** @type {import('node:dgram').Socket|null} */
+  /** @type {Socket | null} */
   let socket = null;
 
   lookup(host, (error, address, family) => {
@@ -228,7 +230,11 @@ function partsOf(line) {
   return parts;
 }
 
-/** Not between the two halves of a character. @param {string} line @param {number} end */
+/**
+ * Not between the two halves of a character.
+ * @param {string} line
+ * @param {number} end
+ */
 function endOfPart(line, end) {
   const code = line.charCodeAt(end - 1);
   return code >= 0xd800 && code <= 0xdbff && end < line.length ? end - 1 : end;

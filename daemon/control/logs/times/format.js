@@ -14,7 +14,10 @@ const NEWLINE = 0x0a;
 /** Not blocking: whatever somebody has put there. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** From this offset on, until that of the next, was written at that moment. @typedef {{atMs: number, offset: number}} Moment */
+/**
+ * From this offset on, until that of the next, was written at that moment.
+ * @typedef {{ atMs: number, offset: number }} Moment
+ */
 
 /**
  * @param {string} folder
@@ -36,7 +39,7 @@ export function headerOf(startedAtMs, path) {
 
 /**
  * @param {Buffer} bytes
- * @returns {{startedAtMs: number, headerBytes: number}|null}  Null when it is no times file.
+ * @returns {{ startedAtMs: number, headerBytes: number } | null}  Null when it is no times file.
  */
 export function parseHeader(bytes) {
   const end = bytes.subarray(0, HEADER_MAX_BYTES).indexOf(NEWLINE);
@@ -46,7 +49,7 @@ export function parseHeader(bytes) {
 
 /**
  * @param {string} file
- * @returns {Buffer|null}  Null when it cannot be read.
+ * @returns {Buffer | null}  Null when it cannot be read.
  */
 export function readTimesFile(file) {
   try {
@@ -58,7 +61,7 @@ export function readTimesFile(file) {
 
 /**
  * @param {string} file
- * @returns {number|null}  Only the identity of what it is about. Null when there is no such file or it is none.
+ * @returns {number | null}  Only the identity of what it is about. Null when there is no such file or it is none.
  */
 export function readStartedAt(file) {
   let fd;
@@ -82,7 +85,7 @@ export function readStartedAt(file) {
 /**
  * Walks over the moments of a times file. What is torn at its end is left out.
  * @param {Buffer} bytes
- * @param {{startedAtMs: number, headerBytes: number}} header
+ * @param {{ startedAtMs: number, headerBytes: number }} header
  */
 export function createMoments(bytes, { startedAtMs, headerBytes }) {
   const reader = createVarintReader(bytes, headerBytes);
@@ -92,7 +95,7 @@ export function createMoments(bytes, { startedAtMs, headerBytes }) {
   return {
     /** How much of the file is in order. */
     wholeBytes: () => wholeBytes,
-    /** @returns {Moment|null} */
+    /** @returns {Moment | null} */
     next() {
       const deltaMs = reader.next();
       const deltaBytes = deltaMs === null ? null : reader.next();
@@ -139,7 +142,7 @@ function createVarintReader(bytes, from = 0) {
   return {
     /** Where the next one begins. */
     at: () => at,
-    /** @returns {number|null}  Null: there is no whole number any more. */
+    /** @returns {number | null}  Null: there is no whole number any more. */
     next() {
       let value = 0;
       let factor = 1;

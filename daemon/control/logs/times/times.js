@@ -31,7 +31,7 @@ const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK;
  * The times of a path that is written to: those it has, when what they are about is still there.
  * @param {string} folder
  * @param {string} path
- * @param {{nowMs: () => number}} o
+ * @param {{ nowMs: () => number }} o
  * @returns {Times}
  */
 export function createTimes(folder, path, { nowMs }) {
@@ -99,7 +99,7 @@ function stepAt(bytes) {
 /**
  * @param {string} folder
  * @param {string} path  Of the active file, or the plain path of a segment.
- * @returns {ReadTimes|null}  Null when nothing is known.
+ * @returns {ReadTimes | null}  Null when nothing is known.
  */
 export function readTimes(folder, path) {
   const bytes = readTimesFile(timesFileOf(folder, path));
@@ -107,7 +107,7 @@ export function readTimes(folder, path) {
   if (!bytes || !header) return null;
   let moments = createMoments(bytes, header);
   let next = moments.next();
-  /** @type {Moment|null} */
+  /** @type {Moment | null} */
   let now = null;
 
   const begin = () => {
@@ -139,8 +139,8 @@ export function readTimes(folder, path) {
  * Cheap from one line to the next.
  * @typedef {object} ReadTimes
  * @property {number} startedAtMs
- * @property {(offset: number) => number|null} atOf  When what is there was written. Null: before the first moment that is known.
- * @property {(atMs: number) => number|null} offsetOf  The first offset that was written at that moment or later; it may be inside a line. Null: nothing was.
+ * @property {(offset: number) => number | null} atOf  When what is there was written. Null: before the first moment that is known.
+ * @property {(atMs: number) => number | null} offsetOf  The first offset that was written at that moment or later; it may be inside a line. Null: nothing was.
  */
 
 /**
@@ -148,14 +148,14 @@ export function readTimes(folder, path) {
  * @param {string} file
  * @param {string} path
  * @param {number} nowMs
- * @returns {{startedAtMs: number, last: Moment|null, bytes: number}}
+ * @returns {{ startedAtMs: number, last: Moment | null, bytes: number }}
  */
 function resume(file, path, nowMs) {
   const bytes = readTimesFile(file);
   const header = bytes && parseHeader(bytes);
   if (!bytes || !header) return { startedAtMs: nowMs, last: null, bytes: 0 };
   const moments = createMoments(bytes, header);
-  /** @type {Moment|null} */
+  /** @type {Moment | null} */
   let last = null;
   for (let next = moments.next(); next; next = moments.next()) last = next;
   const sizeBytes = sizeOf(path);

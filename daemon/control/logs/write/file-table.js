@@ -2,15 +2,16 @@ import { createDisk } from './disk.js';
 import { createLogFile } from './log-file.js';
 
 /** @import { GivenLimits, LogLimits } from '../../settings.js' */
-/** @import { LogFile, Told } from './log-file.js' */
+/** @import { Archive } from '../archive/archive.js' */
 /** @import { Times } from '../times/times.js' */
+/** @import { LogFile, Told } from './log-file.js' */
 
 /**
  * What one holder of a file wants of it.
  * @typedef {object} FileWishes
  * @property {string} name  Of the app.
  * @property {GivenLimits} limits
- * @property {'block'|'drop'} overflow
+ * @property {'block' | 'drop'} overflow
  */
 
 /** @typedef {ReturnType<typeof createFileTable>} FileTable */
@@ -20,17 +21,21 @@ import { createLogFile } from './log-file.js';
  * @param {object} o
  * @param {() => number} o.nowMs
  * @param {(path: string) => Times} o.openTimes
- * @param {import('../archive/archive.js').Archive} o.archive
- * @param {(given: GivenLimits|null) => LogLimits} o.limitsOf
+ * @param {Archive} o.archive
+ * @param {(given: GivenLimits | null) => LogLimits} o.limitsOf
  * @param {(name: string, reason: string) => void} [o.onLost]
  */
 export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = () => {} }) {
   const disk = createDisk();
-  /** @typedef {{file: LogFile, holders: number, wishes: FileWishes}} Entry */
+  /** @typedef {{ file: LogFile, holders: number, wishes: FileWishes }} Entry */
   /** @type {Map<string, Entry>} */
   const table = new Map();
 
-  /** @param {string} path @param {FileWishes} wishes @returns {Entry} */
+  /**
+   * @param {string} path
+   * @param {FileWishes} wishes
+   * @returns {Entry}
+   */
   function entryFor(path, wishes) {
     const wished = () => table.get(path)?.wishes ?? wishes;
     const file = createLogFile({
@@ -51,7 +56,10 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
   }
 
   return {
-    /** @param {string} path @param {FileWishes} wishes */
+    /**
+     * @param {string} path
+     * @param {FileWishes} wishes
+     */
     hold(path, wishes) {
       if (path === '') return;
       const entry = table.get(path) ?? entryFor(path, wishes);
@@ -71,7 +79,11 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
       archive.letGo(path);
       if (isOver(entry)) table.delete(path);
     },
-    /** @param {string} path @param {Buffer} chunk @param {Told} told */
+    /**
+     * @param {string} path
+     * @param {Buffer} chunk
+     * @param {Told} told
+     */
     append(path, chunk, told) {
       const entry = table.get(path);
       if (!entry) {

@@ -13,20 +13,23 @@ const LINE_END = Buffer.from('\n');
  * A log file. What cannot be written is lost, counted and told, because the app must not wait for it.
  * @typedef {object} LogFile
  * @property {() => void} prepare  Opens the file if it is there: what is read from a pipe should not have to wait for that. Never throws.
- * @property {(chunk: Buffer, told: Told) => Promise<void>|null} append  Null: it is written. A promise: it will be, and there should be no more before. Never throws, never rejects.
- * @property {() => Position|null} position  Where the next byte will be. Null before the first one, and when the file is no regular one.
+ * @property {(chunk: Buffer, told: Told) => Promise<void> | null} append  Null: it is written. A promise: it will be, and there should be no more before. Never throws, never rejects.
+ * @property {() => Position | null} position  Where the next byte will be. Null before the first one, and when the file is no regular one.
  * @property {() => Promise<void>} truncate  Rejects with what the system says.
  * @property {() => void} reopen  The next write opens the path anew.
  * @property {() => boolean} isIdle  Nothing of it waits for the disk.
- * @property {() => string|null} notice  What went wrong, for people.
+ * @property {() => string | null} notice  What went wrong, for people.
  * @property {Losses} losses
  * @property {() => void} finish  Writes at once what waits for a slow disk: this process ends. Never throws.
  * @property {() => void} close  Idempotent; a later append opens it again.
  */
 
-/** Where a part of a chunk has come to lie. Null: nowhere, it is lost. @typedef {(part: Buffer, at: Position|null) => void} Told */
+/**
+ * Where a part of a chunk has come to lie. Null: nowhere, it is lost.
+ * @typedef {(part: Buffer, at: Position | null) => void} Told
+ */
 
-/** @typedef {{chunk: Buffer, told: Told}} Pending */
+/** @typedef {{ chunk: Buffer, told: Told }} Pending */
 
 /**
  * @param {object} o
@@ -46,14 +49,17 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
   /** @type {Pending[]} */
   const pending = [];
   let pendingBytes = 0;
-  /** @type {Promise<void>|null} */
+  /** @type {Promise<void> | null} */
   let pumping = null;
-  /** What another thread is writing. @type {(Pending & {from: number})|null} */
+  /** What another thread is writing. @type {(Pending & { from: number }) | null} */
   let writing = null;
   /** What is to be done to the file while no other thread writes to it. @type {(() => void)[]} */
   const inBetween = [];
 
-  /** @param {Buffer} chunk @param {Told} told */
+  /**
+   * @param {Buffer} chunk
+   * @param {Told} told
+   */
   function writeNow(chunk, told) {
     let from = 0;
     try {
@@ -65,7 +71,11 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     }
   }
 
-  /** The same for a slow disk. @param {Buffer} chunk @param {Told} told */
+  /**
+   * The same for a slow disk.
+   * @param {Buffer} chunk
+   * @param {Told} told
+   */
   async function writeSlowly(chunk, told) {
     let from = 0;
     try {
@@ -82,7 +92,10 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     }
   }
 
-  /** @param {Buffer} chunk @returns {number}  Where the next file begins. */
+  /**
+   * @param {Buffer} chunk
+   * @returns {number}  Where the next file begins.
+   */
   function begin(chunk) {
     file.ready();
     file.rotateWhenDue();
@@ -106,7 +119,12 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     return next;
   }
 
-  /** @param {Buffer} chunk @param {number} from @param {unknown} error @param {Told} told */
+  /**
+   * @param {Buffer} chunk
+   * @param {number} from
+   * @param {unknown} error
+   * @param {Told} told
+   */
   function lose(chunk, from, error, told) {
     const lost = chunk.subarray(from);
     isTorn ||= from > 0 && chunk[from - 1] !== NEWLINE;
@@ -114,7 +132,11 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     told(lost, null);
   }
 
-  /** @param {Buffer} chunk @param {Told} told @returns {Promise<void>|null} */
+  /**
+   * @param {Buffer} chunk
+   * @param {Told} told
+   * @returns {Promise<void> | null}
+   */
   function queue(chunk, told) {
     if (pendingBytes > PENDING_MAX_BYTES && isDropping()) {
       losses.add(chunk, 'the disk is slow');
@@ -137,7 +159,10 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     if (isClosed) file.close();
   }
 
-  /** Not when all is written: in a flood that is never. @param {() => void} act  Must not throw. */
+  /**
+   * Not when all is written: in a flood that is never.
+   * @param {() => void} act  Must not throw.
+   */
   function betweenWrites(act) {
     if (pumping) inBetween.push(act);
     else act();
@@ -202,7 +227,7 @@ const TOLD_MS = 3_600_000;
  * @typedef {object} Losses
  * @property {(bytes: Buffer, reason: string) => void} add
  * @property {() => void} recovered  Writing works again.
- * @property {() => {lines: number, bytes: number, reason: string, atMs: number}|null} told  Null when there was none in the last hour.
+ * @property {() => { lines: number, bytes: number, reason: string, atMs: number } | null} told  Null when there was none in the last hour.
  * @property {() => boolean} isLosing  Whether the last write failed.
  */
 

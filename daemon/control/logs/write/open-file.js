@@ -18,7 +18,10 @@ const NEWLINE = 0x0a;
 /** Not blocking, so that a path that is a pipe without a reader is an error and not a halt of everything. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
-/** `startedAtMs` tells contents of one path apart. @typedef {{startedAtMs: number, offset: number}} Position */
+/**
+ * `startedAtMs` tells contents of one path apart.
+ * @typedef {{ startedAtMs: number, offset: number }} Position
+ */
 
 /**
  * The path of a log file, open for appending, and its rotation. Verbs throw what the system says, unless they say otherwise.
@@ -26,13 +29,13 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  * @property {() => void} prepare  Opens a file that is there. Never throws.
  * @property {() => number} ready  Opens the path if it is not open and looks after it now and then. Returns the descriptor, for one write.
  * @property {() => void} rotateWhenDue  When the time for it has come, unless that was in the middle of a line.
- * @property {(bytes: number) => Position|null} noteWritten  Where they are. Null when the file is no regular one.
+ * @property {(bytes: number) => Position | null} noteWritten  Where they are. Null when the file is no regular one.
  * @property {(chunk: Buffer) => number} cutOf  Of a chunk: where this file should end and the next begin. 0: not in this chunk.
  * @property {() => number} catchUp  How many bytes are in the file that were not noted yet.
  * @property {() => void} rotate  Never throws: a file that grows is better than lines that are lost.
- * @property {() => Position|null} position  Where the next byte will be.
+ * @property {() => Position | null} position  Where the next byte will be.
  * @property {() => void} truncate
- * @property {() => string|null} problem  Why it is not rotated.
+ * @property {() => string | null} problem  Why it is not rotated.
  * @property {() => void} close  Idempotent; it opens again by itself.
  */
 
@@ -40,15 +43,18 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  * @param {object} o
  * @param {string} o.path
  * @param {() => number} o.nowMs
- * @param {() => {maxSizeBytes: number, interval: LogInterval}} o.limits
+ * @param {() => { maxSizeBytes: number, interval: LogInterval }} o.limits
  * @param {() => Times} o.openTimes
  * @param {(path: string, segment: string) => void} o.onRotated
  * @returns {OpenFile}
  */
 export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
-  /** `begunAtMs`: when its first line was written. @type {{fd: number, sizeBytes: number, times: Times|null, begunAtMs: number}|null} */
+  /**
+   * `begunAtMs`: when its first line was written.
+   * @type {{ fd: number, sizeBytes: number, times: Times | null, begunAtMs: number } | null}
+   */
   let file = null;
-  /** @type {{error: unknown, untilMs: number}|null} */
+  /** @type {{ error: unknown, untilMs: number } | null} */
   let refused = null;
   let lookAtMs = 0;
   let dueAtMs = Infinity;
@@ -185,8 +191,8 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
 }
 
 /**
- * @param {{sizeBytes: number, times: Times|null}} file
- * @returns {Position|null}
+ * @param {{ sizeBytes: number, times: Times | null }} file
+ * @returns {Position | null}
  */
 function positionOf({ sizeBytes, times }) {
   return times ? { startedAtMs: times.startedAtMs, offset: sizeBytes } : null;
@@ -206,7 +212,7 @@ function openOrMake(path) {
   return openSync(path, FLAGS, 0o600);
 }
 
-/** @typedef {'hourly'|'daily'|'weekly'|'never'} LogInterval */
+/** @typedef {'hourly' | 'daily' | 'weekly' | 'never'} LogInterval */
 
 /**
  * When a log file that was begun at a time is to be rotated: with the next full hour, midnight, or midnight before Monday, of the local time.

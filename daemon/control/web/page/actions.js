@@ -5,7 +5,7 @@ import { byApp } from './rows.js';
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
 /** @import { Place } from './route.js' */
 
-/** @typedef {'reload'|'restart'|'start'|'stop'|'more'|'fewer'} ActionName */
+/** @typedef {'reload' | 'restart' | 'start' | 'stop' | 'more' | 'fewer'} ActionName */
 
 /**
  * Something that can be asked of the manager, in words.
@@ -17,14 +17,14 @@ import { byApp } from './rows.js';
  * @property {string} doing
  * @property {string} done
  * @property {boolean} isHarsh  It takes something away.
- * @property {{method: string, params: object}} request
+ * @property {{ method: string, params: object }} request
  */
 
 /**
  * What can be done with an app, or with one instance of it.
- * @param {Pick<MetricsSample, 'apps'|'workers'>} sample
+ * @param {Pick<MetricsSample, 'apps' | 'workers'>} sample
  * @param {Place} place
- * @returns {{actions: Action[], why: string|null}}  `why`: in words, when there is nothing although one might expect it.
+ * @returns {{ actions: Action[], why: string | null }}  `why`: in words, when there is nothing although one might expect it.
  */
 export function actionsFor(sample, { app: name, worker: id }) {
   const worker = id === undefined ? null : sample.workers.find((one) => one.id === id) ?? null;
@@ -35,18 +35,23 @@ export function actionsFor(sample, { app: name, worker: id }) {
   // A name comes before an id in the manager's eyes.
   if (target === 'all' || (target !== app.name && sample.apps.some((one) => one.name === target || one.namespace === target))) return { actions: [], why: `Another app, a namespace or a word of nclust is "${target}" too: use the command line.` };
   const isRunning = workers.some(({ status }) => status !== 'stopped' && status !== 'errored');
-  /** @type {('reload'|'restart'|'start'|'stop')[]} */
+  /** @type {('reload' | 'restart' | 'start' | 'stop')[]} */
   const names = isRunning ? ['reload', 'restart', 'stop'] : ['start'];
   return { actions: [...names.map((one) => whole(one, { target, of: workers.length, what: whatOf(app, workers) })), ...(target === app.name ? scaling(app) : [])], why: null };
 }
 
-/** @param {{name: string, workers: number}} app @param {{slot: number}[]} workers */
+/**
+ * @param {{ name: string, workers: number }} app
+ * @param {{ slot: number }[]} workers
+ */
 function whatOf(app, workers) {
   if (workers.length === app.workers) return `“${app.name}”`;
   return `instance ${workers[0].slot} of “${app.name}”`;
 }
 
-/** @type {Record<'reload'|'restart'|'start'|'stop', {words: [string, string, string], isHarsh: boolean, effect: (of: string, isOne: boolean) => string}>} */
+/**
+ * @type {Record<'reload' | 'restart' | 'start' | 'stop', { words: [string, string, string], isHarsh: boolean, effect: (of: string, isOne: boolean) => string }>}
+ */
 const WORDS = {
   reload: {
     words: ['Reload', 'Reloading', 'Reloaded'], isHarsh: false,
@@ -63,7 +68,11 @@ const WORDS = {
   },
 };
 
-/** @param {'reload'|'restart'|'start'|'stop'} name @param {{target: string, of: number, what: string}} about @returns {Action} */
+/**
+ * @param {'reload' | 'restart' | 'start' | 'stop'} name
+ * @param {{ target: string, of: number, what: string }} about
+ * @returns {Action}
+ */
 function whole(name, { target, of, what }) {
   const { words: [verb, doing, done], isHarsh, effect } = WORDS[name];
   const isOne = of === 1;
@@ -77,7 +86,10 @@ function whole(name, { target, of, what }) {
   };
 }
 
-/** @param {{name: string, workers: number}} app @returns {Action[]} */
+/**
+ * @param {{ name: string, workers: number }} app
+ * @returns {Action[]}
+ */
 function scaling({ name, workers }) {
   const ask = (/** @type {string} */ instances) => ({ method: 'scale', params: { target: name, instances } });
   const more = {
@@ -92,7 +104,7 @@ function scaling({ name, workers }) {
 }
 
 /**
- * @param {{done: number, total: number, waiting: {slot: number, phase: string, forMs: number, detail: string|null}[]}} progress
+ * @param {{ done: number, total: number, waiting: { slot: number, phase: string, forMs: number, detail: string | null }[] }} progress
  * @returns {string[]}
  */
 export function progressWords({ done, total, waiting }) {
@@ -149,11 +161,15 @@ export function createActionDialog(request) {
       await request(method, { ...params, wait: true, progress: true, token: uuid() }, onProgress);
       end('good', `${done}.`, []);
     } catch (error) {
-      const { message, hint } = /** @type {Error & {hint?: string|null}} */ (error);
+      const { message, hint } = /** @type {Error & { hint?: string | null }} */ (error);
       end('bad', `${doing} did not come about.`, [message, ...(hint ? [hint] : [])]);
     }
 
-    /** @param {string} kind @param {string} words @param {string[]} more */
+    /**
+     * @param {string} kind
+     * @param {string} words
+     * @param {string[]} more
+     */
     function end(kind, words, more) {
       if (!isShown()) return announce([words, ...more].join(' '));
       say(title, words);
@@ -169,7 +185,10 @@ export function createActionDialog(request) {
   return { ask };
 }
 
-/** For who has closed the dialog. @param {string} text */
+/**
+ * For who has closed the dialog.
+ * @param {string} text
+ */
 function announce(text) {
   const said = byId('said');
   said.textContent = plain(text);

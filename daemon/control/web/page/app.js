@@ -11,17 +11,18 @@ import { SPARK_POINTS } from './sparkline.js';
 
 /** @import { Phase, Welcome } from './connection.js' */
 /** @import { Place } from './route.js' */
+/** @import { World } from './store.js' */
 
 /** The list is asked for again after this much quiet, in ms. */
 const SETTLED_MS = 200;
 
-/** @type {import('./store.js').World} */
+/** @type {World} */
 let world = emptyWorld();
 /** @type {Place} */
 let place = {};
-/** @type {ReturnType<typeof createConnection>|null} */
+/** @type {ReturnType<typeof createConnection> | null} */
 let connection = null;
-/** @type {ReturnType<typeof createDetail>|null} */
+/** @type {ReturnType<typeof createDetail> | null} */
 let detail = null;
 /** @type {any} */
 let listing = null;
@@ -78,7 +79,10 @@ function connect(token) {
   });
 }
 
-/** @param {Phase} phase @param {Welcome|null} welcome */
+/**
+ * @param {Phase} phase
+ * @param {Welcome | null} welcome
+ */
 function turn(phase, welcome) {
   const isOther = welcome !== null && world.welcome !== null && world.welcome.version !== welcome.version;
   // The page of a manager that was updated is another one.
@@ -158,7 +162,7 @@ function drawNow() {
   byId('tools').hidden = !world.sample?.apps.length;
 }
 
-/** @param {'no-token'|'wrong-token'} why */
+/** @param {'no-token' | 'wrong-token'} why */
 function showGate(why) {
   const gate = byId('gate');
   gate.hidden = false;

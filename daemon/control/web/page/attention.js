@@ -9,7 +9,7 @@ import { byApp, statusOf } from './rows.js';
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
 /** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 
-/** @typedef {{level: 'bad'|'warn', app: string|null, text: string}} Concern */
+/** @typedef {{ level: 'bad' | 'warn', app: string | null, text: string }} Concern */
 
 /** What has happened so lately is worth a look, in ms. */
 const LATELY_MS = 15 * 60_000;
@@ -49,7 +49,7 @@ export function concernsOf({ sample, slots, events, notices, nowMs }) {
 /**
  * @param {string} name
  * @param {MetricsSample['workers']} workers
- * @param {{slots: SlotStatus[], events: LoggedEvent[], nowMs: number}} about
+ * @param {{ slots: SlotStatus[], events: LoggedEvent[], nowMs: number }} about
  * @returns {Concern[]}
  */
 function standing(name, workers, { slots, events, nowMs }) {
@@ -65,7 +65,11 @@ function standing(name, workers, { slots, events, nowMs }) {
   return [{ level: 'warn', app: name, text: `${name}: ${counted(crashes.length, 'crash', 'crashes')} lately, the last ${ago(last.at, nowMs)}: instance ${last.slot} ${eventWords(last)}` }];
 }
 
-/** @param {string} name @param {MetricsSample['workers']} workers @returns {Concern[]} */
+/**
+ * @param {string} name
+ * @param {MetricsSample['workers']} workers
+ * @returns {Concern[]}
+ */
 function heldUp(name, workers) {
   const held = workers.filter(({ status, isNode, reportAgeMs }) => status === 'online' && isNode && (reportAgeMs ?? 0) > HELD_UP_MS);
   if (held.length === 0) return [];
@@ -73,7 +77,11 @@ function heldUp(name, workers) {
   return [{ level: 'bad', app: name, text: `${name}: the event loop of ${held.length === 1 ? `instance ${held[0].slot}` : counted(held.length, 'instance')} is held up, for ${delay(longest)} now` }];
 }
 
-/** @param {LoggedEvent[]} events @param {number} nowMs @returns {Concern[]} */
+/**
+ * @param {LoggedEvent[]} events
+ * @param {number} nowMs
+ * @returns {Concern[]}
+ */
 function lately(events, nowMs) {
   const last = events.findLast((event) => TELLING.has(event.type) && nowMs - event.at < LATELY_MS && !isAsked(/** @type {any} */ (event)));
   if (!last) return [];
@@ -81,7 +89,10 @@ function lately(events, nowMs) {
   return [{ level: 'warn', app: last.app ?? null, text: `${who}${eventWords(last)}, ${ago(last.at, nowMs)}` }];
 }
 
-/** @param {MetricsSample['host']} host @returns {Concern[]} */
+/**
+ * @param {MetricsSample['host']} host
+ * @returns {Concern[]}
+ */
 function machine({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBytes }) {
   /** @type {[string, number][]} */
   const full = [['memory of this machine', memoryUsedBytes / memoryTotalBytes], ['disk with the home', (diskUsedBytes ?? 0) / (diskTotalBytes || 1)]];
@@ -93,7 +104,7 @@ const SHOWN = 60;
 /**
  * What has happened to an app, the newest first: what `nclust why` tells.
  * @param {LoggedEvent[]} events
- * @param {{name: string, id: number|null}} about
+ * @param {{ name: string, id: number | null }} about
  * @returns {LoggedEvent[]}
  */
 export function eventsAbout(events, { name, id }) {
@@ -102,14 +113,21 @@ export function eventsAbout(events, { name, id }) {
   return events.filter((event) => isOurs(event) || (event.type.startsWith('manager:') && event.at >= first));
 }
 
-/** @param {LoggedEvent[]} events @param {number} nowMs @returns {HTMLElement} */
+/**
+ * @param {LoggedEvent[]} events
+ * @param {number} nowMs
+ * @returns {HTMLElement}
+ */
 export function timelineOf(events, nowMs) {
   const lines = foldEvents(events).slice(-SHOWN).reverse();
   if (lines.length === 0) return el('p', { className: 'empty' }, 'The log of events has nothing about it.');
   return el('ol', { className: 'timeline' }, ...lines.map(({ at, text, style }) => el('li', { className: style ?? '' }, el('time', { dateTime: new Date(at).toISOString(), title: ago(at, nowMs) }, clockTime(at, nowMs)), el('span', {}, text))));
 }
 
-/** Whether a list of events is another one than before. @param {LoggedEvent[]} events */
+/**
+ * Whether a list of events is another one than before.
+ * @param {LoggedEvent[]} events
+ */
 export function stampOf(events) {
   const last = events.at(-1);
   return `${events.length} ${last?.at} ${last?.type} ${last?.instanceId}`;

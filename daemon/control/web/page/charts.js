@@ -7,7 +7,10 @@ import { POINTS } from './sparkline.js';
 /** @import { SeriesName } from '../../../../lib/shared/metrics.js' */
 /** @import { Trend } from './sparkline.js' */
 
-/** `least`: the top of the scale when there is less. @type {{name: SeriesName, title: string, least: number, text: (value: number|null|undefined) => string}[]} */
+/**
+ * `least`: the top of the scale when there is less.
+ * @type {{ name: SeriesName, title: string, least: number, text: (value: number | null | undefined) => string }[]}
+ */
 const CHARTS = [
   { name: 'cpu', title: 'CPU', least: 10, text: percent },
   { name: 'memoryBytes', title: 'Memory', least: 16 * 1024 ** 2, text: bytes },
@@ -52,9 +55,9 @@ function createChart({ name, title, least, text }) {
   const when = el('span', { className: 'when' });
   const place = el('div', { role: 'img' });
   const node = el('figure', { className: `chart chart-${name}` }, el('figcaption', {}, el('span', {}, title), when, value), place);
-  /** @type {uPlot|null} */
+  /** @type {uPlot | null} */
   let plot = null;
-  /** @type {Trend|null} */
+  /** @type {Trend | null} */
   let trend = null;
   let spanS = 600;
   const paint = (/** @type {string} */ variable) => getComputedStyle(node).getPropertyValue(variable);

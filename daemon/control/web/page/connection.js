@@ -1,9 +1,11 @@
 /**
  * How the page stands with the manager. `refused`: the token is wrong, and trying again does not help.
- * @typedef {'connecting'|'live'|'lost'|'refused'} Phase
+ * @typedef {'connecting' | 'live' | 'lost' | 'refused'} Phase
  */
 
-/** @typedef {{version: string, home: string, host: string, mayAct: boolean, pollMs: number}} Welcome */
+/**
+ * @typedef {{ version: string, home: string, host: string, mayAct: boolean, pollMs: number }} Welcome
+ */
 
 /**
  * What is followed, over every new connection.
@@ -15,13 +17,17 @@
  * @property {(error: Refusal) => void} [onRefusal]
  */
 
-/** @typedef {{method: string, params: any, resolve: (result: any) => void, reject: (error: Error) => void}} Request */
+/**
+ * @typedef {{ method: string, params: any, resolve: (result: any) => void, reject: (error: Error) => void }} Request
+ */
 
-/** @typedef {{set: (run: () => void, ms: number) => any, clear: (timer: any) => void, now: () => number}} Clock */
+/**
+ * @typedef {{ set: (run: () => void, ms: number) => any, clear: (timer: any) => void, now: () => number }} Clock
+ */
 
 /** What the manager refuses, in its words. */
 export class Refusal extends Error {
-  /** @param {{message: string, data?: {code?: string, hint?: string}}} error */
+  /** @param {{ message: string, data?: { code?: string, hint?: string } }} error */
   constructor({ message, data }) {
     super(message);
     this.code = data?.code ?? null;
@@ -45,13 +51,13 @@ const SILENCE_MS = 10_000;
  * @param {object} o
  * @param {() => WebSocket} o.open
  * @param {string} o.token
- * @param {(phase: Phase, welcome: Welcome|null) => void} o.onPhase
+ * @param {(phase: Phase, welcome: Welcome | null) => void} o.onPhase
  * @param {Clock} o.clock
  */
 export function createConnection({ open, token, onPhase, clock }) {
-  /** @type {WebSocket|null} */
+  /** @type {WebSocket | null} */
   let socket = null;
-  /** @type {Phase|'closed'} */
+  /** @type {Phase | 'closed'} */
   let phase = 'connecting';
   let attempts = 0;
   let lastId = 0;
@@ -121,7 +127,11 @@ export function createConnection({ open, token, onPhase, clock }) {
     onPhase(phase, null);
   }
 
-  /** @param {number} id @param {string} method @param {any} params */
+  /**
+   * @param {number} id
+   * @param {string} method
+   * @param {any} params
+   */
   function send(id, method, params) {
     // Of one that is being closed the end comes in a moment.
     if (socket?.readyState === OPEN) socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
@@ -147,7 +157,10 @@ export function createConnection({ open, token, onPhase, clock }) {
     }
   }
 
-  /** @param {string} name @param {Follow} one */
+  /**
+   * @param {string} name
+   * @param {Follow} one
+   */
   function start(name, one) {
     request(one.method, { ...one.params(), subscription: name })
       .then((result) => { if (follows.get(name) === one) one.onAnswer?.(result); })

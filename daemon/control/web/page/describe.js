@@ -43,7 +43,7 @@ export function factsOf(slots, nowMs) {
 
 /**
  * @param {SlotStatus[]} slots
- * @returns {{title: string, lines: string[]}|null}  Of the last death that nobody asked for.
+ * @returns {{ title: string, lines: string[] } | null}  Of the last death that nobody asked for.
  */
 export function lastWords(slots) {
   const dead = slots.filter(({ lastDeath: death }) => death && !isAsked(death) && death.lastLines.length > 0).sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
@@ -51,7 +51,11 @@ export function lastWords(slots) {
   return { title: `Last words of instance ${dead.slot}, pid ${dead.lastDeath.pid}`, lines: dead.lastDeath.lastLines.map(shownText) };
 }
 
-/** @param {SlotStatus[]} slots @param {number} nowMs @returns {Fact[]} */
+/**
+ * @param {SlotStatus[]} slots
+ * @param {number} nowMs
+ * @returns {Fact[]}
+ */
 function lastDeath(slots, nowMs) {
   const dead = slots.filter(({ lastDeath: death }) => death).sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
   const death = dead?.lastDeath;
@@ -59,13 +63,19 @@ function lastDeath(slots, nowMs) {
   return [fact(isAsked(death) ? 'Last ended' : 'Last died', `${slots.length > 1 ? `instance ${dead.slot}, ` : ''}${clockTime(death.atMs, nowMs)} (${ago(death.atMs, nowMs)}): ${describeDeath(death)}`)];
 }
 
-/** @param {SlotStatus[]} slots @returns {Fact[]} */
+/**
+ * @param {SlotStatus[]} slots
+ * @returns {Fact[]}
+ */
 function listening(slots) {
   const all = new Set(slots.flatMap(({ addresses }) => addresses.map(({ address, port }) => (port === undefined || port === 0 ? address : `${address.includes(':') ? `[${address}]` : address}:${port}`))));
   return all.size > 0 ? [fact('Listening on', [...all].join(', '))] : [];
 }
 
-/** @param {SlotStatus} slot @returns {Fact[]} */
+/**
+ * @param {SlotStatus} slot
+ * @returns {Fact[]}
+ */
 function policy({ spec, autorestart }) {
   if (!spec) return [fact('Restarts itself', autorestart ? 'yes' : 'no')];
   return [
@@ -75,7 +85,11 @@ function policy({ spec, autorestart }) {
   ];
 }
 
-/** @param {SlotStatus} slot @param {number} nowMs @returns {Fact[]} */
+/**
+ * @param {SlotStatus} slot
+ * @param {number} nowMs
+ * @returns {Fact[]}
+ */
 function triggers({ spec, triggers: known }, nowMs) {
   if (!known) return [];
   const { watch, nextRunMs, memory, last } = known;
@@ -87,31 +101,50 @@ function triggers({ spec, triggers: known }, nowMs) {
   ];
 }
 
-/** What an app tells of itself. @param {SlotStatus[]} slots @returns {Fact[]} */
+/**
+ * What an app tells of itself.
+ * @param {SlotStatus[]} slots
+ * @returns {Fact[]}
+ */
 function told(slots) {
   return slots.flatMap(({ slot, axm }) => Object.entries(axm?.monitor ?? {}).map(([name, metric]) => {
-    const { value, unit } = /** @type {{value?: unknown, unit?: unknown}} */ (Object(metric));
+    const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));
     return fact(slots.length > 1 ? `${name}, instance ${slot}` : name, `${written(value ?? metric)}${unit ? ` ${written(unit)}` : ''}`);
   }));
 }
 
-/** An app can give a value that is no text and cannot be made one. @param {unknown} value */
+/**
+ * An app can give a value that is no text and cannot be made one.
+ * @param {unknown} value
+ */
 function written(value) {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** What is the same for all instances. @param {SlotStatus[]} slots @param {'logFile'|'outFile'|'errorFile'} field @returns {string[]} */
+/**
+ * What is the same for all instances.
+ * @param {SlotStatus[]} slots
+ * @param {'logFile' | 'outFile' | 'errorFile'} field
+ * @returns {string[]}
+ */
 function shared(slots, field) {
   const path = slots[0][field];
   return path && slots.every((slot) => slot[field] === path) ? [path] : [];
 }
 
-/** @param {SlotStatus[]} slots @param {'restarts'|'unstableRestarts'} field */
+/**
+ * @param {SlotStatus[]} slots
+ * @param {'restarts' | 'unstableRestarts'} field
+ */
 function sum(slots, field) {
   return slots.reduce((all, slot) => all + slot[field], 0);
 }
 
-/** @param {string} label @param {string} text @returns {Fact} */
+/**
+ * @param {string} label
+ * @param {string} text
+ * @returns {Fact}
+ */
 function fact(label, text) {
   return [label, text];
 }

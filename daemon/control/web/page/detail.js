@@ -9,8 +9,8 @@ import { fragmentOf } from './route.js';
 import { emptyTrend, NAMES, POINTS, withHistory, withSample } from './sparkline.js';
 import { createTable, showState } from './table.js';
 
-/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { AppSample, MetricsSample, WorkerSample } from '../../../../lib/shared/metrics.js' */
+/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Action } from './actions.js' */
 /** @import { createConnection } from './connection.js' */
 /** @import { Place } from './route.js' */
@@ -40,14 +40,14 @@ export function createDetail({ place, connection, onGo, onAct }) {
   let slots = [];
   let range = RANGES[0].stepMs;
   let trend = emptyTrend(range);
-  /** @type {World|null} */
+  /** @type {World | null} */
   let last = null;
   let stamp = '';
   let factsShown = '';
   let actionsShown = '';
   let askedAt = -Infinity;
   let slotStamp = '';
-  /** @type {ReturnType<typeof createLogs>|null} */
+  /** @type {ReturnType<typeof createLogs> | null} */
   let logs = null;
 
   const charts = createCharts();
@@ -77,7 +77,11 @@ export function createDetail({ place, connection, onGo, onAct }) {
   say(title, isApp ? target : '…');
   return { node, update, begin: () => { askedAt = -Infinity; askHistory(); }, repaint: charts.repaint, focus: () => title.focus({ preventScroll: true }), close };
 
-  /** @param {World} world @param {{nowMs: number}} times @returns {void} */
+  /**
+   * @param {World} world
+   * @param {{ nowMs: number }} times
+   * @returns {void}
+   */
   function update(world, { nowMs }) {
     const isNew = world.sample !== last?.sample;
     last = world;
@@ -105,19 +109,25 @@ export function createDetail({ place, connection, onGo, onAct }) {
     showStory(world, own, nowMs);
   }
 
-  /** @param {MetricsSample} sample @returns {AppSample|WorkerSample|undefined} */
+  /**
+   * @param {MetricsSample} sample
+   * @returns {AppSample | WorkerSample | undefined}
+   */
   function ownOf({ apps, workers: all }) {
     return isApp ? apps.find(({ name }) => name === target) : all.find(({ id }) => id === place.worker);
   }
 
-  /** @param {WorkerSample|undefined} worker */
+  /** @param {WorkerSample | undefined} worker */
   function showTitle(worker) {
     if (isApp || !worker) return;
     say(title, `${worker.name}, instance ${worker.slot}`);
     if (above.childElementCount === 0) above.append(' / ', el('a', { href: fragmentOf({ app: worker.name }) }, worker.name));
   }
 
-  /** @param {World} world @param {MetricsSample} sample */
+  /**
+   * @param {World} world
+   * @param {MetricsSample} sample
+   */
   function showActions({ welcome, phase }, sample) {
     const { actions, why } = actionsFor(sample, place);
     const mayAct = welcome?.mayAct ?? false;
@@ -127,10 +137,13 @@ export function createDetail({ place, connection, onGo, onAct }) {
     actionsShown = now;
     const focused = buttons.contains(document.activeElement) ? document.activeElement?.textContent : null;
     buttons.replaceChildren(...(mayAct ? actions : []).map((action) => el('button', { type: 'button', disabled: phase !== 'live', onclick: () => onAct(action) }, action.verb)));
-    /** @type {HTMLElement|undefined} */ ([...buttons.children].find(({ textContent }) => textContent === focused))?.focus();
+    /** @type {HTMLElement | undefined} */ ([...buttons.children].find(({ textContent }) => textContent === focused))?.focus();
   }
 
-  /** @param {World} world @param {number} nowMs */
+  /**
+   * @param {World} world
+   * @param {number} nowMs
+   */
   function showWorkers({ sample, sparks }, nowMs) {
     const mine = sample?.workers.filter(({ name }) => name === target) ?? [];
     workersSection.hidden = !isApp || mine.length < 2;
@@ -138,7 +151,11 @@ export function createDetail({ place, connection, onGo, onAct }) {
     workers.update({ apps: [], workers: mine }, { sparks, nowMs });
   }
 
-  /** @param {World} world @param {AppSample|WorkerSample} own @param {number} nowMs */
+  /**
+   * @param {World} world
+   * @param {AppSample | WorkerSample} own
+   * @param {number} nowMs
+   */
   function showStory({ events }, { name }, nowMs) {
     const about = eventsAbout(events, { name, id: isApp ? null : place.worker ?? null });
     const now = stampOf(about);
@@ -166,7 +183,10 @@ export function createDetail({ place, connection, onGo, onAct }) {
     return begun;
   }
 
-  /** @param {string} now @param {number} nowMs */
+  /**
+   * @param {string} now
+   * @param {number} nowMs
+   */
   function ask(now, nowMs) {
     askedAt = nowMs;
     slotStamp = now;
@@ -183,7 +203,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     const points = Math.min(newest, POINTS[asked], Math.floor(VALUES_MAX / (NAMES.length * workersMax)));
     connection.request('metrics', { targets: [target], workers: false, history: { stepMs: asked, of, points } }).then(({ history: told }) => {
       if (asked !== range) return;
-      const series = isApp ? told.apps.find((/** @type {{name: string}} */ { name }) => name === target) : told.workers.find((/** @type {{id: number}} */ { id }) => id === place.worker);
+      const series = isApp ? told.apps.find((/** @type {{ name: string }} */ { name }) => name === target) : told.workers.find((/** @type {{ id: number }} */ { id }) => id === place.worker);
       trend = withHistory(trend, told, series?.series ?? {});
       charts.show(trend);
     }).catch(leave);

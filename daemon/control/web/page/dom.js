@@ -1,4 +1,4 @@
-/** @typedef {Node|string|null} Child */
+/** @typedef {Node | string | null} Child */
 
 /**
  * An element. What comes from outside goes in as text or attribute, never as markup.
@@ -31,24 +31,39 @@ export function svg(name, attributes) {
   return node;
 }
 
-/** Touches the page only where something is different. @param {Element} node @param {string} text */
+/**
+ * Touches the page only where something is different.
+ * @param {Element} node
+ * @param {string} text
+ */
 export function say(node, text) {
   const shown = plain(text);
   if (node.textContent !== shown) node.textContent = shown;
 }
 
-/** A name must not look like another one: what turns the direction of the text, or cannot be seen, is shown as it is on the terminal. @param {string} text */
+/**
+ * A name must not look like another one: what turns the direction of the text, or cannot be seen, is shown as it is on the terminal.
+ * @param {string} text
+ */
 export function plain(text) {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '?');
 }
 
-/** @param {Element} node @param {string} name @param {string|null} value  Null: without it. */
+/**
+ * @param {Element} node
+ * @param {string} name
+ * @param {string | null} value  Null: without it.
+ */
 export function attribute(node, name, value) {
   if (value === null) node.removeAttribute(name);
   else if (node.getAttribute(name) !== value) node.setAttribute(name, value);
 }
 
-/** @template {HTMLElement} [E=HTMLElement] @param {string} id @returns {E} */
+/**
+ * @template {HTMLElement} [E=HTMLElement]
+ * @param {string} id
+ * @returns {E}
+ */
 export function byId(id) {
   return /** @type {E} */ (document.getElementById(id));
 }
@@ -72,12 +87,15 @@ export function arrange(parent, children) {
 
 const KEPT = 'nclust-theme';
 
-/** Light or dark as the system has it, until somebody chooses. @param {() => void} onChange */
+/**
+ * Light or dark as the system has it, until somebody chooses.
+ * @param {() => void} onChange
+ */
 export function startTheme(onChange) {
   const root = document.documentElement;
   const button = byId('theme');
   const isDark = () => (root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches);
-  /** @param {string|null} theme */
+  /** @param {string | null} theme */
   const wear = (theme) => {
     attribute(root, 'data-theme', theme);
     button.setAttribute('aria-label', `Wear ${isDark() ? 'light' : 'dark'} colours`);

@@ -13,7 +13,7 @@ const TYPING_MS = 250;
  * The output of an app or of one instance: the end of it, and what comes.
  * @param {object} o
  * @param {string} o.target
- * @param {(id: number) => number|null} o.slotOf  The number of the instance; null where there is but one.
+ * @param {(id: number) => number | null} o.slotOf  The number of the instance; null where there is but one.
  * @param {(one: Follow) => () => void} o.follow
  */
 export function createLogs({ target, slotOf, follow }) {
@@ -59,7 +59,7 @@ export function createLogs({ target, slotOf, follow }) {
     });
   }
 
-  /** @param {{entries?: LogEntry[], cursor?: object, missed?: number, gap?: boolean}} news */
+  /** @param {{ entries?: LogEntry[], cursor?: object, missed?: number, gap?: boolean }} news */
   function hear({ entries = [], cursor: moved, missed: left = 0, gap = false }) {
     Object.assign(cursor, moved);
     missed += left;
@@ -130,7 +130,10 @@ export const LINES_MAX = 2_000;
 /** Of a longer line only the beginning is shown. */
 const LINE_MAX_CHARS = 4_000;
 
-/** What an app wrote, as plain text: no colours, nothing that turns the direction of the text. @param {string} line */
+/**
+ * What an app wrote, as plain text: no colours, nothing that turns the direction of the text.
+ * @param {string} line
+ */
 export function shownText(line) {
   const text = plainText(line.slice(0, LINE_MAX_CHARS));
   return line.length > LINE_MAX_CHARS ? `${text} …` : text;
@@ -138,7 +141,7 @@ export function shownText(line) {
 
 /**
  * What to ask of the manager.
- * @param {{target: string, text: string, stream: string, cursor: object}} o
+ * @param {{ target: string, text: string, stream: string, cursor: object }} o
  */
 export function logQuery({ target, text, stream, cursor }) {
   const wanted = text.trim();

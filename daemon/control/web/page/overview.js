@@ -22,7 +22,10 @@ export function createOverview() {
   all.addEventListener('click', () => { isAll = true; });
   return { update, showTitle };
 
-  /** @param {World} world @param {{now: number, nowMs: number}} times */
+  /**
+   * @param {World} world
+   * @param {{ now: number, nowMs: number }} times
+   */
   function update(world, { now, nowMs }) {
     showConnection(world, now);
     const { sample, welcome } = world;
@@ -52,7 +55,11 @@ export function createOverview() {
     showConcerns(concerns);
   }
 
-  /** For a tab that nobody looks at. @param {World} world @param {number} nowMs */
+  /**
+   * For a tab that nobody looks at.
+   * @param {World} world
+   * @param {number} nowMs
+   */
   function showTitle(world, nowMs) {
     if (world.sample) entitle(concernsOf({ ...world, sample: world.sample, nowMs }), world);
   }
@@ -70,13 +77,20 @@ export function createOverview() {
   }
 }
 
-/** @param {Concern[]} concerns @param {World} world */
+/**
+ * @param {Concern[]} concerns
+ * @param {World} world
+ */
 function entitle(concerns, { welcome }) {
   const bad = concerns.filter(({ level }) => level === 'bad').length;
   document.title = `${bad > 0 ? `(${bad}) ` : ''}${welcome?.host ?? 'nclust'} – nclust`;
 }
 
-/** Old figures never look like new ones. @param {World} world @param {number} now */
+/**
+ * Old figures never look like new ones.
+ * @param {World} world
+ * @param {number} now
+ */
 function showConnection(world, now) {
   const staleMs = staleForMs(world, now);
   const node = byId('connection');
@@ -89,7 +103,10 @@ function showConnection(world, now) {
   document.body.classList.toggle('is-stale', staleMs !== null);
 }
 
-/** @param {NonNullable<World['sample']>['apps']} apps @param {'requestsPerS'|'errorsPerS'} field */
+/**
+ * @param {NonNullable<World['sample']>['apps']} apps
+ * @param {'requestsPerS' | 'errorsPerS'} field
+ */
 function sum(apps, field) {
   return Math.round(apps.reduce((all, { http }) => all + (http?.[field] ?? 0), 0) * 10) / 10;
 }

@@ -1,12 +1,12 @@
 // The address tells what is shown. The token stays in it only until it has been read: then this tab keeps it, also over a reload of the page.
 
-/** @typedef {{app?: string, worker?: number}} Place  Neither: the table. */
+/** @typedef {{ app?: string, worker?: number }} Place  Neither: the table. */
 
 const KEPT = 'nclust-token';
 
 /**
  * @param {string} fragment  With or without "#".
- * @returns {{token: string|null, place: Place}}
+ * @returns {{ token: string | null, place: Place }}
  */
 export function readFragment(fragment) {
   const given = new URLSearchParams(fragment.replace(/^#/, ''));
@@ -16,7 +16,10 @@ export function readFragment(fragment) {
   return { token: given.get('token'), place };
 }
 
-/** @param {Place} place @returns {string} */
+/**
+ * @param {Place} place
+ * @returns {string}
+ */
 export function fragmentOf({ app, worker }) {
   if (worker !== undefined) return `#worker=${worker}`;
   return app === undefined ? '#' : `#app=${encodeURIComponent(app)}`;
@@ -24,7 +27,7 @@ export function fragmentOf({ app, worker }) {
 
 /**
  * Reads the address, and takes the token out of it and out of the history.
- * @param {{location: Location, history: History, sessionStorage: Storage}} window
+ * @param {{ location: Location, history: History, sessionStorage: Storage }} window
  */
 export function takePlace({ location, history, sessionStorage }) {
   const { token, place } = readFragment(location.hash);

@@ -5,13 +5,13 @@
  * A line of the table. An app of one worker is one row, and both are in it.
  * @typedef {object} Row
  * @property {string} key
- * @property {AppSample|null} app  Null: a worker beneath its app.
- * @property {WorkerSample|null} worker  Null: an app of several.
+ * @property {AppSample | null} app  Null: a worker beneath its app.
+ * @property {WorkerSample | null} worker  Null: an app of several.
  * @property {WorkerSample[]} workers  It is about these.
- * @property {boolean|null} isExpanded  Null: there is nothing to expand.
+ * @property {boolean | null} isExpanded  Null: there is nothing to expand.
  */
 
-/** @typedef {{field: SortField, isReversed: boolean}} Sort */
+/** @typedef {{ field: SortField, isReversed: boolean }} Sort */
 
 /** Apps of more workers are shown without them, until somebody asks. */
 const SHOWN_WORKERS = 8;
@@ -19,7 +19,10 @@ const SHOWN_WORKERS = 8;
 /** The most urgent first. */
 const SEVERITY = /** @type {const} */ (['errored', 'waiting restart', 'launching', 'stopping', 'online', 'stopped']);
 
-/** Numbers begin with the greatest, words with A. @type {Record<string, (of: AppSample|WorkerSample, status: ShownStatus) => number|string>} */
+/**
+ * Numbers begin with the greatest, words with A.
+ * @type {Record<string, (of: AppSample | WorkerSample, status: ShownStatus) => number | string>}
+ */
 const ORDERS = {
   name: ({ name }) => name,
   state: (_, status) => SEVERITY.indexOf(status),
@@ -34,7 +37,10 @@ const ORDERS = {
 
 /** @typedef {keyof typeof ORDERS} SortField */
 
-/** Whether what a table is ordered by changes all the time. @param {SortField} field */
+/**
+ * Whether what a table is ordered by changes all the time.
+ * @param {SortField} field
+ */
 export const isLively = (field) => field !== 'name' && field !== 'state' && field !== 'restarts';
 
 /** @param {string} name */
@@ -44,11 +50,11 @@ export const workerKey = (id) => `worker ${id}`;
 
 /**
  * @param {object} o
- * @param {Pick<MetricsSample, 'apps'|'workers'>} o.sample
+ * @param {Pick<MetricsSample, 'apps' | 'workers'>} o.sample
  * @param {string} [o.filter]
  * @param {Sort} [o.sort]
  * @param {Set<string>} [o.flipped]  Apps whose workers are shown although they are many, or hidden although they are few.
- * @param {Map<string, number>|null} [o.held]  By key: an order that is kept for now.
+ * @param {Map<string, number> | null} [o.held]  By key: an order that is kept for now.
  * @returns {Row[]}
  */
 export function rowsOf({ sample, filter = '', sort = { field: 'name', isReversed: false }, flipped = new Set(), held = null }) {
@@ -69,7 +75,7 @@ export function rowsOf({ sample, filter = '', sort = { field: 'name', isReversed
 
 /**
  * @param {WorkerSample[]} workers
- * @param {{sort: Sort, held: Map<string, number>|null}} o
+ * @param {{ sort: Sort, held: Map<string, number> | null }} o
  * @returns {Row[]}
  */
 export function workerRows(workers, { sort, held }) {
@@ -77,12 +83,19 @@ export function workerRows(workers, { sort, held }) {
   return ordered(own, sort, held).map(({ value, key }) => ({ key, app: null, worker: value, workers: [value], isExpanded: null }));
 }
 
-/** How an app is: the worst of its workers. @param {Pick<WorkerSample, 'status'>[]} workers @returns {ShownStatus} */
+/**
+ * How an app is: the worst of its workers.
+ * @param {Pick<WorkerSample, 'status'>[]} workers
+ * @returns {ShownStatus}
+ */
 export function statusOf(workers) {
   return SEVERITY.find((status) => workers.some((worker) => worker.status === status)) ?? 'stopped';
 }
 
-/** @param {WorkerSample[]} workers @returns {Map<string, WorkerSample[]>} */
+/**
+ * @param {WorkerSample[]} workers
+ * @returns {Map<string, WorkerSample[]>}
+ */
 export function byApp(workers) {
   /** @type {Map<string, WorkerSample[]>} */
   const found = new Map();
@@ -94,16 +107,20 @@ export function byApp(workers) {
   return found;
 }
 
-/** Since when an app is there: since its oldest worker is. @param {WorkerSample[]} workers @returns {number|null} */
+/**
+ * Since when an app is there: since its oldest worker is.
+ * @param {WorkerSample[]} workers
+ * @returns {number | null}
+ */
 export function oldest(workers) {
-  return workers.reduce((/** @type {number|null} */ first, { startedAtMs, pid }) => (pid === 0 || startedAtMs === null ? first : Math.min(first ?? Infinity, startedAtMs)), null);
+  return workers.reduce((/** @type {number | null} */ first, { startedAtMs, pid }) => (pid === 0 || startedAtMs === null ? first : Math.min(first ?? Infinity, startedAtMs)), null);
 }
 
 /**
- * @template {{key: string, status: ShownStatus, value: any}} T
+ * @template {{ key: string, status: ShownStatus, value: any }} T
  * @param {T[]} all
  * @param {Sort} sort
- * @param {Map<string, number>|null} held
+ * @param {Map<string, number> | null} held
  */
 function ordered(all, { field, isReversed }, held) {
   const order = ORDERS[field];
@@ -115,12 +132,18 @@ function ordered(all, { field, isReversed }, held) {
   });
 }
 
-/** @param {number|string} a @param {number|string} b */
+/**
+ * @param {number | string} a
+ * @param {number | string} b
+ */
 function compare(a, b) {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** @param {string[]} texts @param {string} filter */
+/**
+ * @param {string[]} texts
+ * @param {string} filter
+ */
 function includes(texts, filter) {
   const wanted = filter.trim().toLowerCase();
   return wanted === '' || texts.some((text) => text.toLowerCase().includes(wanted));

@@ -1,8 +1,9 @@
 import { svg } from './dom.js';
 
-/** @import { AppSample, MetricsHistory, SeriesName, WorkerSample } from '../../../../lib/shared/metrics.js' */
+/** @import { AppSample, MetricsHistory, SeriesName } from '../../../../lib/shared/metrics.js' */
+/** @import { WorkerSample } from '../../../../lib/shared/metrics.js' */
 
-/** @typedef {(number|null)[]} Points  Oldest first. */
+/** @typedef {(number | null)[]} Points  Oldest first. */
 
 export const SPARK_POINTS = 60;
 
@@ -11,7 +12,7 @@ const LEAST = 10;
 
 /**
  * @param {Points} points
- * @param {{width: number, height: number}} size
+ * @param {{ width: number, height: number }} size
  * @returns {string}  The path: a gap where nothing is known.
  */
 export function sparkPath(points, { width, height }) {
@@ -42,7 +43,7 @@ export function createSpark() {
 /**
  * What was known, and one more second of it.
  * @param {Map<string, Points>} sparks
- * @param {{key: string, cpu: number}[]} news  All there are.
+ * @param {{ key: string, cpu: number }[]} news  All there are.
  * @param {number} missing  Seconds of which nothing is known.
  */
 export function addToSparks(sparks, news, missing) {
@@ -50,14 +51,19 @@ export function addToSparks(sparks, news, missing) {
   return new Map(news.map(({ key, cpu }) => [key, [...(sparks.get(key) ?? []), ...gap, cpu].slice(-SPARK_POINTS)]));
 }
 
-/** @typedef {{stepMs: number, times: number[], series: Record<SeriesName, (number|null)[]>}} Trend  Oldest first; times in ms. */
+/**
+ * @typedef {{ stepMs: number, times: number[], series: Record<SeriesName, (number | null)[]> }} Trend  Oldest first; times in ms.
+ */
 
 export const NAMES = /** @type {SeriesName[]} */ (['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS', 'errorsPerS', 'latencyP99Ms']);
 
 /** How many there are, by their distance. @type {Record<number, number>} */
 export const POINTS = { 1000: 600, 10000: 2160 };
 
-/** @param {number} stepMs @returns {Trend} */
+/**
+ * @param {number} stepMs
+ * @returns {Trend}
+ */
 export function emptyTrend(stepMs) {
   return { stepMs, times: [], series: mapNames(() => []) };
 }
@@ -66,7 +72,7 @@ export function emptyTrend(stepMs) {
  * What the manager remembers. What the page has seen before that stays: a manager that was replaced begins anew.
  * @param {Trend} trend
  * @param {MetricsHistory} history
- * @param {Partial<Record<SeriesName, (number|null)[]>>} told
+ * @param {Partial<Record<SeriesName, (number | null)[]>>} told
  * @returns {Trend}
  */
 export function withHistory(trend, { stepMs, endMs, points }, told) {
@@ -84,31 +90,44 @@ export function withHistory(trend, { stepMs, endMs, points }, told) {
 /**
  * @param {Trend} trend  By the second.
  * @param {number} atMs
- * @param {AppSample|WorkerSample} of
+ * @param {AppSample | WorkerSample} of
  * @returns {Trend}
  */
 export function withSample(trend, atMs, of) {
   const last = trend.times.at(-1) ?? -Infinity;
   if (atMs <= last) return trend;
   const gap = gapBetween(trend.times.at(-1), atMs, trend.stepMs);
-  /** @type {Record<SeriesName, number|null>} */
+  /** @type {Record<SeriesName, number | null>} */
   const value = { cpu: of.cpu, memoryBytes: of.memoryBytes, delayP99Ms: of.delayP99Ms, requestsPerS: of.http?.requestsPerS ?? null, errorsPerS: of.http?.errorsPerS ?? null, latencyP99Ms: of.http?.latencyP99Ms ?? null };
   return limited({ ...trend, times: [...trend.times, ...gap, atMs], series: mapNames((name) => [...trend.series[name], ...gap.map(() => null), value[name]]) });
 }
 
-/** Nobody knows what was in between: a line would claim to. @param {number|undefined} before @param {number} after @param {number} stepMs @returns {number[]} */
+/**
+ * Nobody knows what was in between: a line would claim to.
+ * @param {number | undefined} before
+ * @param {number} after
+ * @param {number} stepMs
+ * @returns {number[]}
+ */
 function gapBetween(before, after, stepMs) {
   return before !== undefined && after - before > 2.5 * stepMs ? [before + stepMs] : [];
 }
 
-/** @param {Trend} trend @returns {Trend} */
+/**
+ * @param {Trend} trend
+ * @returns {Trend}
+ */
 function limited({ stepMs, times, series }) {
   const oldest = (times.at(-1) ?? 0) - POINTS[stepMs] * stepMs;
   const from = times.findIndex((time) => time > oldest);
   return from <= 0 ? { stepMs, times, series } : { stepMs, times: times.slice(from), series: mapNames((name) => series[name].slice(from)) };
 }
 
-/** @template T @param {(name: SeriesName) => T} make @returns {Record<SeriesName, T>} */
+/**
+ * @template T
+ * @param {(name: SeriesName) => T} make
+ * @returns {Record<SeriesName, T>}
+ */
 function mapNames(make) {
   return /** @type {Record<SeriesName, T>} */ (Object.fromEntries(NAMES.map((name) => [name, make(name)])));
 }

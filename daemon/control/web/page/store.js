@@ -1,8 +1,8 @@
 import { addToSparks, SPARK_POINTS } from './sparkline.js';
 import { appKey, workerKey } from './rows.js';
 
-/** @import { MetricsHistory, MetricsSample } from '../../../../lib/shared/metrics.js' */
 /** @import { LoggedEvent } from '../../../../lib/shared/event-log.js' */
+/** @import { MetricsHistory, MetricsSample } from '../../../../lib/shared/metrics.js' */
 /** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Phase, Welcome } from './connection.js' */
 /** @import { Points } from './sparkline.js' */
@@ -11,8 +11,8 @@ import { appKey, workerKey } from './rows.js';
  * All that the page knows.
  * @typedef {object} World
  * @property {Phase} phase
- * @property {Welcome|null} welcome  Of the last manager.
- * @property {MetricsSample|null} sample
+ * @property {Welcome | null} welcome  Of the last manager.
+ * @property {MetricsSample | null} sample
  * @property {number} heardAt  When the sample came, by the clock of this page.
  * @property {Map<string, Points>} sparks  CPU, by the key of a row; that of the machine is "host".
  * @property {SlotStatus[]} slots
@@ -29,7 +29,7 @@ export function emptyWorld() {
 
 /**
  * @param {World} world
- * @param {MetricsSample & {history?: MetricsHistory}} news
+ * @param {MetricsSample & { history?: MetricsHistory }} news
  * @param {number} heardAt
  * @returns {World}
  */
@@ -40,17 +40,29 @@ export function withSample(world, { history, ...sample }, heardAt) {
   return { ...world, sample, heardAt, sparks };
 }
 
-/** @param {World} world @param {LoggedEvent[]} events */
+/**
+ * @param {World} world
+ * @param {LoggedEvent[]} events
+ */
 export function withEvents(world, events) {
   return { ...world, events: [...world.events, ...events].slice(-EVENTS_MAX) };
 }
 
-/** The time of the manager's machine: the clock of this one may be another. @param {World} world @param {number} now */
+/**
+ * The time of the manager's machine: the clock of this one may be another.
+ * @param {World} world
+ * @param {number} now
+ */
 export function managerTime({ sample, heardAt }, now) {
   return (sample?.atMs ?? Date.now()) + (sample ? now - heardAt : 0);
 }
 
-/** Ticks come every second; what is older is not how things stand. @param {World} world @param {number} now @returns {number|null}  In ms; null: it is fresh. */
+/**
+ * Ticks come every second; what is older is not how things stand.
+ * @param {World} world
+ * @param {number} now
+ * @returns {number | null}  In ms; null: it is fresh.
+ */
 export function staleForMs({ phase, sample, heardAt }, now) {
   if (!sample) return null;
   const age = now - heardAt;

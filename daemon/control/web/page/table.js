@@ -8,7 +8,9 @@ import { createSpark } from './sparkline.js';
 /** @import { Row, Sort, SortField } from './rows.js' */
 /** @import { Points } from './sparkline.js' */
 
-/** @type {{field: SortField, title: string, about: string, text: (row: Row, nowMs: number) => string}[]} */
+/**
+ * @type {{ field: SortField, title: string, about: string, text: (row: Row, nowMs: number) => string }[]}
+ */
 const FIGURES = [
   { field: 'cpu', title: 'CPU', about: 'Percent of one core', text: (row) => percent(of(row).cpu) },
   { field: 'memory', title: 'Memory', about: 'Resident memory', text: (row) => bytes(of(row).memoryBytes) },
@@ -27,7 +29,9 @@ function of({ app, worker }) {
   return /** @type {NonNullable<Row['app'] | Row['worker']>} */ (app ?? worker);
 }
 
-/** @typedef {{tr: HTMLTableRowElement, update: (row: Row, o: {sparks: Map<string, Points>, nowMs: number}) => void}} Line */
+/**
+ * @typedef {{ tr: HTMLTableRowElement, update: (row: Row, o: { sparks: Map<string, Points>, nowMs: number }) => void }} Line
+ */
 
 /**
  * The table of apps and their workers. Rows take the focus: arrows move it, right and left show and hide workers, Enter opens.
@@ -45,7 +49,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   /** @type {Sort} */
   let sort = { field: 'name', isReversed: false };
   const flipped = /** @type {Set<string>} */ (new Set());
-  /** @type {Map<string, number>|null} */
+  /** @type {Map<string, number> | null} */
   let held = null;
   let sortedAt = 0;
   /** The row that the Tab key leads to. */
@@ -57,7 +61,12 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   showSort();
   return { node, update, focus: (/** @type {string} */ key) => (lines.get(key) ?? lines.get(current))?.tr.focus() };
 
-  /** @param {SortField} field @param {string} title @param {string} about @param {string} className */
+  /**
+   * @param {SortField} field
+   * @param {string} title
+   * @param {string} about
+   * @param {string} className
+   */
   function head(field, title, about, className) {
     const button = el('button', { type: 'button', title: about, onclick: () => sortBy(field) }, title);
     return el('th', { scope: 'col', role: 'columnheader', className, 'data-field': field }, button);
@@ -76,8 +85,8 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   }
 
   /**
-   * @param {Pick<MetricsSample, 'apps'|'workers'>} sample
-   * @param {{filter?: string, sparks: Map<string, Points>, nowMs: number}} o
+   * @param {Pick<MetricsSample, 'apps' | 'workers'>} sample
+   * @param {{ filter?: string, sparks: Map<string, Points>, nowMs: number }} o
    */
   function update(sample, { filter, sparks, nowMs }) {
     // Who is about to click, or reads, does not want rows to change their places.
@@ -98,7 +107,10 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     return rows.length;
   }
 
-  /** @param {Row} row @returns {Line} */
+  /**
+   * @param {Row} row
+   * @returns {Line}
+   */
   function createLine({ key, app, worker, isExpanded }) {
     const isWorker = app === null;
     const name = app?.name ?? `${worker?.slot}`;
@@ -116,7 +128,10 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     more.hidden = isExpanded === null;
     return { tr, update: show };
 
-    /** @param {Row} now @param {{sparks: Map<string, Points>, nowMs: number}} o */
+    /**
+     * @param {Row} now
+     * @param {{ sparks: Map<string, Points>, nowMs: number }} o
+     */
     function show(now, { sparks, nowMs }) {
       attribute(tr, 'aria-expanded', now.isExpanded === null ? null : String(now.isExpanded));
       more.hidden = now.isExpanded === null;
@@ -173,7 +188,10 @@ export function showState(node, { workers }) {
   say(node, workers.length > 1 ? `${status} ${online}/${workers.length}` : status);
 }
 
-/** Whether it begins with the greatest. @param {SortField} field */
+/**
+ * Whether it begins with the greatest.
+ * @param {SortField} field
+ */
 function isNumber(field) {
   return field !== 'name' && field !== 'state';
 }

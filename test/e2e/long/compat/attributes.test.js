@@ -4,6 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openSandbox } from '../../../helpers/sandbox.js';
 import { changed } from './expected.js';
 
+/** @import { Result } from '../../../helpers/run-program.js' */
+/** @import { Sandbox } from '../../../helpers/sandbox.js' */
+
 /**
  * What an app tells of itself.
  * @typedef {object} Facts
@@ -14,7 +17,7 @@ import { changed } from './expected.js';
  * @property {Record<string, string>} env
  */
 
-/** @typedef {{facts: Facts, listed: any, work: string}} Found  `listed` is its entry in jlist. */
+/** @typedef {{ facts: Facts, listed: any, work: string }} Found  `listed` is its entry in jlist. */
 
 const CODE = 'console.log(JSON.stringify({ argv: process.argv.slice(2), execArgv: process.execArgv, cwd: process.cwd(), uid: process.getuid(), env: process.env })); process.send?.("ready"); setInterval(() => {}, 1e6);';
 
@@ -70,11 +73,11 @@ const ROWS = [
 
 const SILENT_WORDS = { vizion: false, pmx: false, automation: false, windowsHide: true, kill_retry_time: 100, username: 'me', post_update: ['npm install'], km_link: false };
 
-/** @type {import('../../../helpers/sandbox.js').Sandbox} */
+/** @type {Sandbox} */
 let home;
 /** @type {any[]} */
 let jlist;
-/** @type {import('../../../helpers/run-program.js').Result} */
+/** @type {Result} */
 let started;
 
 beforeAll(async () => {

@@ -11,24 +11,24 @@ export const changed = (sentence) => ({ exitStatus: 0, stdout: expect.stringMatc
 
 /**
  * What one leaves behind that was asked for something, and nothing else.
- * @param {string|RegExp} stdout
+ * @param {string | RegExp} stdout
  */
 export const printed = (stdout) => ({ exitStatus: 0, stdout: like(stdout), stderr: '' });
 
 /**
  * What one leaves behind that has no data and says what it did.
- * @param {string|RegExp} stderr
+ * @param {string | RegExp} stderr
  */
 export const said = (stderr) => ({ exitStatus: 0, stdout: '', stderr: like(stderr) });
 
 /**
  * What one leaves behind that did nothing: 1 refused or failed, 2 usage.
- * @param {1|2} exitStatus
- * @param {string|RegExp} stderr
+ * @param {1 | 2} exitStatus
+ * @param {string | RegExp} stderr
  */
 export const refused = (exitStatus, stderr) => ({ exitStatus, stdout: '', stderr: typeof stderr === 'string' ? expect.stringContaining(stderr) : like(stderr) });
 
-/** @param {string|RegExp} text */
+/** @param {string | RegExp} text */
 function like(text) {
   return typeof text === 'string' ? text : expect.stringMatching(text);
 }

@@ -3,10 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openSandbox } from '../../../helpers/sandbox.js';
 import { printed, QUICK, refused, said } from './expected.js';
 
+/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
+/** @import { Sandbox } from '../../../helpers/sandbox.js' */
+
 // Reading only: one home for all.
-/** @type {import('../../../helpers/sandbox.js').Sandbox} */
+/** @type {Sandbox} */
 let home;
-/** @type {import('../../../../lib/shared/wire/protocol.js').SlotStatus[]} */
+/** @type {SlotStatus[]} */
 let slots;
 
 const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'));
@@ -23,7 +26,10 @@ beforeAll(async () => {
 
 afterAll(() => home.close());
 
-/** The names of the rows of a table, in order. @param {string} table */
+/**
+ * The names of the rows of a table, in order.
+ * @param {string} table
+ */
 const rowsOf = (table) => [...table.matchAll(/^│ (\d+) +│ (\w+)/gm)].map(([, id, name]) => `${id} ${name}`);
 
 test.each(['list', 'ls', 'l', 'ps', 'status'])('%s shows the columns of PM2, by name', async (command) => {

@@ -7,6 +7,9 @@ import { takePort } from '../../../helpers/ports.js';
 import { openSandbox } from '../../../helpers/sandbox.js';
 import { printed } from './expected.js';
 
+/** @import { Result } from '../../../helpers/run-program.js' */
+/** @import { Sandbox } from '../../../helpers/sandbox.js' */
+
 /** @param {string} name */
 const isInstalled = (name) => (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, name)));
 
@@ -14,9 +17,9 @@ const hasGit = isInstalled('git');
 const hasPython = isInstalled('python3') || isInstalled('python');
 
 // Reading only: one home for all.
-/** @type {import('../../../helpers/sandbox.js').Sandbox} */
+/** @type {Sandbox} */
 let home;
-/** @type {import('../../../helpers/run-program.js').Result} */
+/** @type {Result} */
 let jlist;
 
 beforeAll(async () => {
@@ -42,8 +45,11 @@ beforeAll(async () => {
 
 afterAll(() => home.close());
 
-/** @param {string} name @returns {any} */
-const processOf = (name) => jlist.json().find((/** @type {{name: string}} */ one) => one.name === name);
+/**
+ * @param {string} name
+ * @returns {any}
+ */
+const processOf = (name) => jlist.json().find((/** @type {{ name: string }} */ one) => one.name === name);
 
 test.runIf(hasGit)('versioning is what git says of the checkout, without the password of its remote', () => {
   const head = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: home.work, encoding: 'utf8' }).trim();
@@ -115,7 +121,10 @@ test('prettylist has the same fields and values, and is no JSON', async () => {
   expect(JSON.parse(JSON.stringify(settled(shown)))).toEqual(settled(jlist.json()));
 });
 
-/** What scripts do with it, as jq and as JavaScript. @type {[filter: string, code: (processes: any[]) => unknown, isWanted: (found: any) => boolean][]} */
+/**
+ * What scripts do with it, as jq and as JavaScript.
+ * @type {[filter: string, code: (processes: any[]) => unknown, isWanted: (found: any) => boolean][]}
+ */
 const ONE_LINERS = [
   ['[.[].name]', (all) => all.map(({ name }) => name), (found) => [...new Set(found)].join() === LINE_UP.join()],
   ['[.[] | select(.pm2_env.status != "online") | .name]', (all) => all.filter(({ pm2_env: env }) => env.status !== 'online').map(({ name }) => name), (found) => found.join() === 'idle'],

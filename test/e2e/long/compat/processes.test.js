@@ -5,10 +5,12 @@ import { isRunning } from '../../../helpers/processes.js';
 import { sandbox } from '../../../helpers/sandbox.js';
 import { changed, printed, QUICK, refused } from './expected.js';
 
-/** @param {import('../../../helpers/sandbox.js').Sandbox} home */
+/** @import { Sandbox } from '../../../helpers/sandbox.js' */
+
+/** @param {Sandbox} home */
 const statuses = async (home) => (await home.list()).map(({ name, status }) => `${name} ${status}`);
 
-/** @param {import('../../../helpers/sandbox.js').Sandbox} home */
+/** @param {Sandbox} home */
 const pids = async (home) => (await home.list()).map(({ pid }) => pid);
 
 test('start, stop, restart, reload, scale, reset, delete and del', async () => {

@@ -3,7 +3,9 @@
  * File names count from test/e2e/long.
  */
 
-/** @typedef {{words: string[], file: string, isElsewhere?: boolean}} CommandRow  `words`: its name and aliases. `isElsewhere`: it says what to use instead. */
+/**
+ * @typedef {{ words: string[], file: string, isElsewhere?: boolean }} CommandRow  `words`: its name and aliases. `isElsewhere`: it says what to use instead.
+ */
 
 /** @type {CommandRow[]} */
 export const COMMAND_ROWS = [
@@ -19,7 +21,9 @@ export const COMMAND_ROWS = [
   row('deploy.test.js', 'deploy'), row('run.test.js', 'run'),
 ];
 
-/** @typedef {{flags: string[], commands: string[], file: string}} OptionRow  `flags`: its spellings. `commands`: those that take it; none: it stands before any. */
+/**
+ * @typedef {{ flags: string[], commands: string[], file: string }} OptionRow  `flags`: its spellings. `commands`: those that take it; none: it stands before any.
+ */
 
 /** @type {OptionRow[]} */
 export const OPTION_ROWS = [

@@ -14,13 +14,19 @@ const textOf = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
 const page = textOf('../../../../docs/from-pm2.md');
 const config = textOf('../../../../docs/config.md');
 
-/** @param {string} text @param {string} word */
+/**
+ * @param {string} text
+ * @param {string} word
+ */
 const mentions = (text, word) => new RegExp(`(^|[^\\w-])${word}([^\\w-]|$)`, 'm').test(text);
 
 /** Flags of every program: they stand before the command, too. */
 const GLOBAL = ['-v', '--version', '-h', '--help', '-s', '--silent', '--no-color'];
 
-/** @param {string} word @returns {string[]} */
+/**
+ * @param {string} word
+ * @returns {string[]}
+ */
 function flagsOf(word) {
   const command = findCommand(word);
   if (!command) return [];
@@ -58,7 +64,10 @@ test.each(ATTRIBUTE_ROWS.map((words) => /** @type {const} */ ([words.join(' '), 
   for (const word of words) if (!/[A-Z]/.test(word)) expect(mentions(config, word), `docs/config.md does not mention "${word}"`).toBe(true);
 });
 
-/** The first cell of each row of a table of the page, without what stands before it. @param {string} title */
+/**
+ * The first cell of each row of a table of the page, without what stands before it.
+ * @param {string} title
+ */
 function cellsOf(title) {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? '';
   return section.split('\n').filter((line) => line.startsWith('| `') || line.startsWith('|`')).map((line) => line.split('|')[1]);

@@ -9,13 +9,26 @@ import { changed, QUICK, refused } from './expected.js';
 
 const RUNS_ON = 'setInterval(() => {}, 1e6);';
 
-/** Starts code under a name. @param {Sandbox} home @param {string} name @param {string} code @param {...string} flags */
+/**
+ * Starts code under a name.
+ * @param {Sandbox} home
+ * @param {string} name
+ * @param {string} code
+ * @param {...string} flags
+ */
 const start = (home, name, code, ...flags) => home.nclust('start', home.place('runs-code'), '--name', name, ...QUICK, ...flags, { env: { CODE: code } });
 
-/** @param {Sandbox} home @param {string} name */
+/**
+ * @param {Sandbox} home
+ * @param {string} name
+ */
 const slotsOf = async (home, name) => (await home.list()).filter((slot) => slot.name === name);
 
-/** @param {Sandbox} home @param {string} name @param {string} status */
+/**
+ * @param {Sandbox} home
+ * @param {string} name
+ * @param {string} status
+ */
 const until = (home, name, status) => home.waitFor(`"${name}" to be ${status}`, async () => (await slotsOf(home, name)).find((slot) => slot.status === status));
 
 /** @param {string} file */
@@ -191,7 +204,7 @@ describe('what replaces it', () => {
     expect((await slotsOf(home, 'greedy'))[0].lastDeath?.by).toMatch(/^memory: 1\d\d MB above 90 MB$/);
     expect((await slotsOf(home, 'timed'))[0].lastDeath?.by).toMatch(/^cron/);
     expect(await home.nclust('restart', 'timed', '--cron-restart', '0')).toMatchObject(changed('Restarted "timed".'));
-    expect((await home.nclust('jlist')).json().find((/** @type {{name: string}} */ { name }) => name === 'timed').pm2_env).not.toHaveProperty('cron_restart');
+    expect((await home.nclust('jlist')).json().find((/** @type {{ name: string }} */ { name }) => name === 'timed').pm2_env).not.toHaveProperty('cron_restart');
   });
 });
 

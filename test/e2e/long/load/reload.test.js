@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { EVERY_REQUEST, loseNothing, otherNode, reload, serve } from '../../../helpers/reloads.js';
 import { sandbox } from '../../../helpers/sandbox.js';
 
+/** @import { App } from '../../../helpers/sandbox-app.js' */
+/** @import { Sandbox } from '../../../helpers/sandbox.js' */
+
 const QUICK = ['--min-uptime', '100'];
 
 describe('a reload loses nothing', () => {
@@ -44,7 +47,10 @@ describe('a reload loses nothing', () => {
   });
 });
 
-/** @param {import('../../../helpers/sandbox.js').Sandbox} home @param {import('../../../helpers/sandbox-app.js').App} app */
+/**
+ * @param {Sandbox} home
+ * @param {App} app
+ */
 async function reloadTwice(home, app) {
   await reload(home, app);
   await reload(home, app);

@@ -15,7 +15,10 @@ async function booted() {
   return rig;
 }
 
-/** @param {any} rig  @param {string} [kind]  Only these. */
+/**
+ * @param {any} rig
+ * @param {string} [kind]  Only these.
+ */
 const told = (rig, kind) => rig.noted.splice(0).map((/** @type {any} */ { type }) => type).filter((/** @type {string} */ type) => !kind || type.startsWith(kind));
 
 test('a start, a scale, a change and a stop are told with who asked', async () => {

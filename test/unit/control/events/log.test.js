@@ -11,7 +11,10 @@ function place() {
   return join(folder, 'events.log');
 }
 
-/** @param {string} path @param {object} [limits] */
+/**
+ * @param {string} path
+ * @param {object} [limits]
+ */
 function open(path, limits) {
   /** @type {any[]} */
   const journaled = [];

@@ -3,18 +3,20 @@ import { createLineFormat, createPlainFormat } from '../../../../daemon/control/
 import { LINE_MAX_BYTES } from '../../../../daemon/control/logs/lines.js';
 import { createRandom, pickOne } from '../../../helpers/random.js';
 
+/** @import { LineFormat } from '../../../../daemon/control/logs/format.js' */
+
 const atMs = new Date(2026, 10, 21, 14, 3, 9).getTime();
 const base = { name: 'my "api"', id: 7, stream: /** @type {const} */ ('err'), nowMs: () => atMs };
 
 /** @param {Partial<Parameters<typeof createLineFormat>[0]>} o */
-const make = (o) => /** @type {import('../../../../daemon/control/logs/format.js').LineFormat} */ (createLineFormat({ ...base, logType: 'raw', logDateFormat: null, ...o }));
+const make = (o) => /** @type {LineFormat} */ (createLineFormat({ ...base, logType: 'raw', logDateFormat: null, ...o }));
 
 const json = () => make({ logType: 'json' });
 const dated = () => make({ logDateFormat: '[é] HH:mm:ss' });
-const FORMATS = /** @type {[string, () => import('../../../../daemon/control/logs/format.js').LineFormat][]} */ ([['json', json], ['dated', dated], ['json with dates', () => make({ logType: 'json', logDateFormat: 'HH:mm' })], ['plain', createPlainFormat]]);
+const FORMATS = /** @type {[string, () => LineFormat][]} */ ([['json', json], ['dated', dated], ['json with dates', () => make({ logType: 'json', logDateFormat: 'HH:mm' })], ['plain', createPlainFormat]]);
 
 /**
- * @param {import('../../../../daemon/control/logs/format.js').LineFormat} format
+ * @param {LineFormat} format
  * @param {Buffer[]} chunks
  */
 function written(format, chunks) {
@@ -116,7 +118,7 @@ describe('however the bytes are cut into chunks', () => {
     return chunks;
   }
 
-  /** @param {() => import('../../../../daemon/control/logs/format.js').LineFormat} create */
+  /** @param {() => LineFormat} create */
   function lineByLine(create) {
     const ends = [...bytes.keys()].filter((at) => bytes[at] === 0x0a).map((at) => at + 1);
     return written(create(), [0, ...ends].map((from, at) => bytes.subarray(from, ends[at])));

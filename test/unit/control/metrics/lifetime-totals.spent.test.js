@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { keepSpent, spentBySlot } from '../../../../daemon/control/metrics/lifetime-totals.js';
 import { newMemory } from '../../../../daemon/control/state/slot-history.js';
 
-/** A slot with id 3 in the list. @param {object} [memory] @param {object[]} instances */
+/**
+ * A slot with id 3 in the list.
+ * @param {object} [memory]
+ * @param {object[]} instances
+ */
 function world(memory = {}, ...instances) {
   return /** @type {any} */ ({
     desired: { apps: [{ slots: [{ id: 3 }] }] },

@@ -37,7 +37,10 @@ const contexts = [true, false].flatMap((isWanted) => [true, false].flatMap((auto
 
 const cells = STATES.flatMap((state) => EVENTS.map((event) => [state, event]));
 
-/** @param {string} state @param {string} [event] */
+/**
+ * @param {string} state
+ * @param {string} [event]
+ */
 const lifeIn = (state) => ({ ...newLife(), state, asked: state === 'stopping' ? asked : null });
 
 test.each(cells)('%s has a cell for %s, which is pure and leads to a known state with known effects', (state, event) => {

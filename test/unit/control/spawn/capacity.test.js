@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import { createRig, watch } from '../control-rig.js';
 
+/** @import { SystemLimits } from '../../../../lib/shared/host/system-limits.js' */
+
 // Refused is only what cannot come about: KEEPER is what the keeper needs for itself at least, MANAGER what it and control do.
 const [KEEPER, FILES, MANAGER, TASKS] = [16, 3, 12, 6];
 const NONE = { files: Infinity, tasks: Infinity, tasksFile: '/sys/fs/cgroup/pids.max' };
 
-/** @param {Partial<import('../../../../lib/shared/host/system-limits.js').SystemLimits>} limits */
+/** @param {Partial<SystemLimits>} limits */
 async function rigWith(limits) {
   const rig = createRig();
   rig.systemLimits = { ...NONE, ...limits };

@@ -28,7 +28,10 @@ function commit(revision) {
 const VERSIONING = { type: 'git', url: null, revision: OLD, comment: 'first', unstaged: true, branch: 'HEAD', remotes: [], remote: null, branch_exists_on_remote: false, ahead: true, next_rev: null, prev_rev: null, update_time: '2026-01-01T00:00:00.000Z' };
 const versioning = () => rig.control.world.desired.apps[0].spec.versioning;
 
-/** Real files are read, and that takes no time of the clock. @param {Promise<unknown>} request */
+/**
+ * Real files are read, and that takes no time of the clock.
+ * @param {Promise<unknown>} request
+ */
 async function through(request) {
   const seen = watch(request);
   while (seen.state === 'pending') await rig.turn(100);

@@ -11,7 +11,10 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'nclust launcher-'));
 });
 
-/** A program that says where it is and what it is given. @param {string} path */
+/**
+ * A program that says where it is and what it is given.
+ * @param {string} path
+ */
 function place(path) {
   const file = join(root, path);
   mkdirSync(dirname(file), { recursive: true });

@@ -20,7 +20,10 @@ function temporaryFolder() {
   return folder;
 }
 
-/** @param {string} text @param {...string} flags */
+/**
+ * @param {string} text
+ * @param {...string} flags
+ */
 function verify(text, ...flags) {
   const file = join(temporaryFolder(), 'nclust-deploy.service');
   writeFileSync(file, text);

@@ -9,6 +9,8 @@ import { attend } from '../../../../lib/boot/watch-manager.js';
 import { homePaths } from '../../../../lib/shared/paths.js';
 import { waitFor } from '../../../helpers/wait-for.js';
 
+/** @import { Socket } from 'node:net' */
+
 /** @type {ReturnType<typeof homePaths>} */
 let paths;
 beforeEach(() => {
@@ -20,10 +22,10 @@ beforeEach(() => {
 
 /**
  * @param {string} path
- * @param {(socket: import('node:net').Socket) => void} onSocket
+ * @param {(socket: Socket) => void} onSocket
  */
 async function listen(path, onSocket) {
-  /** @type {Set<import('node:net').Socket>} */
+  /** @type {Set<Socket>} */
   const sockets = new Set();
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => {}).on('close', () => sockets.delete(socket)).resume());
@@ -36,10 +38,10 @@ async function listen(path, onSocket) {
   });
 }
 
-const keeper = (/** @type {(socket: import('node:net').Socket) => void} */ onSocket) => listen(join(paths.run, 'keeper.1.sock'), onSocket);
-const control = (/** @type {(socket: import('node:net').Socket) => void} */ onSocket) => listen(paths.sock, onSocket);
-const greet = (/** @type {import('node:net').Socket} */ socket) => void socket.write('{"v":1,"keeper":{"pid":1234}}\n{"v":1,"event":"control-ready","pid":5678}\n');
-const answer = (/** @type {any[]} */ slots) => (/** @type {import('node:net').Socket} */ socket) => void socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { slots } })}\n`);
+const keeper = (/** @type {(socket: Socket) => void} */ onSocket) => listen(join(paths.run, 'keeper.1.sock'), onSocket);
+const control = (/** @type {(socket: Socket) => void} */ onSocket) => listen(paths.sock, onSocket);
+const greet = (/** @type {Socket} */ socket) => void socket.write('{"v":1,"keeper":{"pid":1234}}\n{"v":1,"event":"control-ready","pid":5678}\n');
+const answer = (/** @type {any[]} */ slots) => (/** @type {Socket} */ socket) => void socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { slots } })}\n`);
 
 /** @param {number} watchdogMs */
 function attended(watchdogMs) {

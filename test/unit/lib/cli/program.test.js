@@ -146,7 +146,7 @@ describe('start', () => {
   test('of several things starts the new ones and the old ones', async () => {
     const server = await manager();
     await nclust(['start', 'app.js', 'worker', '--no-wait', '--force'], { home: server.home });
-    expect(server.callsTo('start').map(({ params: { specs, targets, wait, force } }) => ({ names: specs?.map((/** @type {{name: string}} */ spec) => spec.name), targets, wait, force }))).toEqual([
+    expect(server.callsTo('start').map(({ params: { specs, targets, wait, force } }) => ({ names: specs?.map((/** @type {{ name: string }} */ spec) => spec.name), targets, wait, force }))).toEqual([
       { names: ['app'], targets: undefined, wait: false, force: true }, { names: undefined, targets: ['worker'], wait: false, force: undefined },
     ]);
   });

@@ -4,6 +4,8 @@ import { NclustError } from '../../../../lib/shared/errors.js';
 import { resultLine } from '../../../../lib/shared/wire/rpc.js';
 import { openServer } from '../rpc-server.js';
 
+/** @import { Socket } from 'node:net' */
+
 /**
  * @param {Awaited<ReturnType<typeof openServer>>} server
  * @param {() => Promise<any>} [reachAgain]
@@ -32,7 +34,7 @@ test('another protocol is refused before anything is asked', async () => {
 });
 
 test('answers find their requests, in whatever order they come', async () => {
-  /** @type {import('node:net').Socket|null} */
+  /** @type {Socket | null} */
   let held = null;
   const server = await openServer({
     stop: (_params, socket) => { held = socket; },
@@ -41,7 +43,7 @@ test('answers find their requests, in whatever order they come', async () => {
   const client = await open(server);
   const first = client.request('stop');
   expect(await client.request('reset')).toEqual({ slots: ['reset'] });
-  /** @type {import('node:net').Socket} */ (/** @type {unknown} */ (held)).write('{"jsonrpc":"2.0","id":2,"result":{"slots":["stopped"]}}\n');
+  /** @type {Socket} */ (/** @type {unknown} */ (held)).write('{"jsonrpc":"2.0","id":2,"result":{"slots":["stopped"]}}\n');
   expect(await first).toEqual({ slots: ['stopped'] });
 });
 

@@ -8,6 +8,8 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connectOnly, connectOrLaunch } from '../../../../lib/client/connect.js';
 import { knock } from '../../../../lib/client/try-connect.js';
 
+/** @import { Socket } from 'node:net' */
+
 /** @type {string} */
 let home;
 beforeEach(() => {
@@ -25,7 +27,7 @@ const cleanUp = () => onTestFinished(async () => {
 
 /**
  * @param {string} name  Inside the home.
- * @param {(socket: import('node:net').Socket) => void} [onSocket]
+ * @param {(socket: Socket) => void} [onSocket]
  */
 async function listen(name, onSocket = () => {}) {
   const server = createServer((socket) => {
@@ -60,7 +62,7 @@ test('a listener that dies with the connection in its queue is nobody, not an er
 });
 
 /** @param {object[]} lines */
-const saying = (...lines) => (/** @type {import('node:net').Socket} */ socket) => socket.write(lines.map((line) => `${JSON.stringify({ v: 1, ...line })}\n`).join(''));
+const saying = (...lines) => (/** @type {Socket} */ socket) => socket.write(lines.map((line) => `${JSON.stringify({ v: 1, ...line })}\n`).join(''));
 
 const KEEPER = { keeper: { pid: 1, version: '0.1.0', protocol: 1 } };
 

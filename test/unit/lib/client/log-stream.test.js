@@ -30,7 +30,11 @@ function clientOf(connections, onHello) {
   return /** @type {any} */ (client);
 }
 
-/** @param {any} client @param {any} [request] @param {any} [o] */
+/**
+ * @param {any} client
+ * @param {any} [request]
+ * @param {any} [o]
+ */
 async function read(client, request = { follow: true }, o = {}) {
   /** @type {string[]} */
   const said = [];

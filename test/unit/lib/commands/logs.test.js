@@ -20,7 +20,7 @@ const subscription = 'logs';
 /**
  * @param {string} home
  * @param {string[]} words
- * @param {{isTTY?: boolean, print?: (text: string) => Promise<void>}} [o]
+ * @param {{ isTTY?: boolean, print?: (text: string) => Promise<void> }} [o]
  */
 function logs(home, words, { isTTY = false, print = async () => {} } = {}) {
   const said = { stdout: '', stderr: '' };
@@ -35,13 +35,19 @@ function logs(home, words, { isTTY = false, print = async () => {} } = {}) {
   return { said, exitStatus, listeners, interrupt: () => { for (const listener of listeners) listener(); } };
 }
 
-/** @param {any[]} slots @param {(params: any, socket: any) => unknown} [onLogs] */
+/**
+ * @param {any[]} slots
+ * @param {(params: any, socket: any) => unknown} [onLogs]
+ */
 const manager = (slots, onLogs = () => ({ subscription })) => openServer({ list: () => ({ slots, notices: [] }), logs: onLogs });
 
 /** @param {number} count */
 const apps = (count) => Array.from({ length: count }, (_, id) => slotStatus({ id, name: `app-${id}` }));
 
-/** @param {any} socket @param {object[]} entries */
+/**
+ * @param {any} socket
+ * @param {object[]} entries
+ */
 const tell = (socket, entries, more = {}) => socket.write(notificationLine('log', { subscription, entries, ...more }));
 
 describe('says what is the case', () => {

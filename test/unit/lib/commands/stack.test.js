@@ -4,6 +4,8 @@ import { isOfApp } from '../../../../lib/profile/stack.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { slotStatus } from '../slots.js';
 
+/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
+
 const slot = { id: 0, name: 'api', slot: 0, pid: 2 ** 30 };
 const idle = { samples: 100, busy: 0, frames: [], resources: ['PipeWrap'] };
 const frame = (/** @type {string} */ file) => ({ name: 'f', file, line: 1, column: 1 });
@@ -12,7 +14,7 @@ const frame = (/** @type {string} */ file) => ({ name: 'f', file, line: 1, colum
  * A worker whose event loop is held up, and into which no debugger gets.
  * @param {object} o
  * @param {any[]} o.looks  What it answers, one question after the other. null: nothing.
- * @param {import('../../../../lib/shared/wire/protocol.js').SlotStatus[]} [o.slots]
+ * @param {SlotStatus[]} [o.slots]
  */
 function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {
   const [said, asked] = /** @type {string[][]} */ ([[], []]);

@@ -8,6 +8,8 @@ import { typeStrippingFlags } from '../../../../lib/config/spec/interpreter.js';
 import { serveScript } from '../../../../lib/serve/settings.js';
 import { TIME_FORMAT } from '../../../../lib/shared/spec/logs.js';
 
+/** @import { Wanted } from '../../../../lib/config/file/read.js' */
+
 const FOLDER = fileURLToPath(new URL('../../../fixtures/ecosystems/', import.meta.url)).replace(/\/$/, '');
 const NODE = { file: process.execPath, version: process.version };
 const at = (/** @type {string} */ path) => join(FOLDER, path);
@@ -28,11 +30,14 @@ afterEach(() => { delete process.env.ECOSYSTEM_GREETING; });
 
 /**
  * @param {string} file
- * @param {Partial<import('../../../../lib/config/file/read.js').Wanted>} [wanted]
+ * @param {Partial<Wanted>} [wanted]
  */
 const read = (file, wanted = {}) => readConfig({ file, cwd: FOLDER, shell: { PATH: bin }, node: NODE, ...wanted });
 
-/** What the author meant, by the name of each app. @type {[file: string, apps: Record<string, Record<string, unknown>>, wanted?: object][]} */
+/**
+ * What the author meant, by the name of each app.
+ * @type {[file: string, apps: Record<string, Record<string, unknown>>, wanted?: object][]}
+ */
 const MEANT = [
   ['array.config.js', { api: { script: at('server.js'), cwd: FOLDER, kind: 'node', mode: 'fork', instances: 1, instancesGiven: false, version: '4.5.6' }, worker: { script: at('worker.js') } }],
   ['single.config.js', { alone: { script: at('worker.js'), maxRestarts: 3 } }],

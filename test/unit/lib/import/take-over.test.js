@@ -18,10 +18,16 @@ beforeAll(() => {
   return () => rmSync(folder, { recursive: true, force: true });
 });
 
-/** What PM2 has written, for programs that are there. @param {string} name */
+/**
+ * What PM2 has written, for programs that are there.
+ * @param {string} name
+ */
 const fixture = (name) => readFileSync(fixturePath(`pm2/${name}`), 'utf8').replaceAll('/srv/apps', folder).replaceAll('/usr/bin/bash', '/bin/bash').replaceAll(/"PATH": ?"[^"]*"/g, `"PATH":${JSON.stringify(process.env.PATH)}`);
 
-/** @param {any[]} records @param {Record<string, string|undefined>} [env] */
+/**
+ * @param {any[]} records
+ * @param {Record<string, string | undefined>} [env]
+ */
 const taken = (records, env = SHELL.env) => takeOver(records, { pm2Home: '/home/deploy/.pm2', shell: { ...SHELL, env } });
 
 /** @param {Record<string, unknown>} fields */

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { createSubscription } from '../../../../lib/library/follow.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 
+/** @import { Beginning } from '../../../../lib/library/follow.js' */
+
 /** A connection as far as a subscription knows it. */
 function fakeClient() {
   /** @type {boolean[]} */
@@ -10,7 +12,10 @@ function fakeClient() {
   return client;
 }
 
-/** @param {import('../../../../lib/library/follow.js').Beginning} o @param {any} client */
+/**
+ * @param {Beginning} o
+ * @param {any} client
+ */
 async function* counting({ onClient, onReady, signal }, client) {
   onClient(client);
   onReady();

@@ -7,7 +7,10 @@ import { entries } from './stage.js';
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());
 
-/** A terminal and a manager that do as they are told. @param {{columns: number, rows: number}} size */
+/**
+ * A terminal and a manager that do as they are told.
+ * @param {{ columns: number, rows: number }} size
+ */
 function play(size = { columns: 80, rows: 24 }) {
   const screen = createTinyTerminal(size);
   /** @type {(text: string) => void} */
@@ -56,7 +59,7 @@ function play(size = { columns: 80, rows: 24 }) {
     stop: () => onStop(),
     fail: (/** @type {Error} */ error) => fail(error),
     hold: (/** @type {boolean} */ held) => { isHeld = held; },
-    resize(/** @type {{columns: number, rows: number}} */ next) {
+    resize(/** @type {{ columns: number, rows: number }} */ next) {
       Object.assign(size, next);
       screen.resize(next);
       onResize();

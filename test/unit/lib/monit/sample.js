@@ -4,14 +4,14 @@ const HTTP = { requestsPerS: 12, errorsPerS: 0, activeRequests: 1, latencyP50Ms:
 
 /**
  * What a manager tells of such apps.
- * @param {Record<string, number|Partial<WorkerSample>[]>} apps  Workers by name, or how many.
+ * @param {Record<string, number | Partial<WorkerSample>[]>} apps  Workers by name, or how many.
  * @param {number} [atMs]
  * @returns {MetricsSample}
  */
 export function sampleOf(apps, atMs = 1_000_000) {
   let id = 0;
   const workers = Object.entries(apps).flatMap(([name, given]) => (typeof given === 'number' ? Array.from({ length: given }, () => ({})) : given).map((part, slot) => workerOf({ id: id++, name, slot, ...part })));
-  const sum = (/** @type {WorkerSample[]} */ of, /** @type {'cpu'|'memoryBytes'|'restarts'} */ field) => of.reduce((total, one) => total + one[field], 0);
+  const sum = (/** @type {WorkerSample[]} */ of, /** @type {'cpu' | 'memoryBytes' | 'restarts'} */ field) => of.reduce((total, one) => total + one[field], 0);
   return {
     atMs, workers,
     host: { cpu: 34, cores: 4, memoryTotalBytes: 8 * 1024 ** 3, memoryUsedBytes: 3 * 1024 ** 3, load1: 0.5, load5: 0.4, load15: 0.3, diskTotalBytes: 100, diskUsedBytes: 42, uptimeS: 900 },
@@ -23,7 +23,10 @@ export function sampleOf(apps, atMs = 1_000_000) {
   };
 }
 
-/** @param {Partial<WorkerSample>} part @returns {WorkerSample} */
+/**
+ * @param {Partial<WorkerSample>} part
+ * @returns {WorkerSample}
+ */
 function workerOf(part) {
   return {
     id: 0, name: 'api', namespace: 'default', slot: 0, pid: 4000 + (part.id ?? 0), instanceId: `i${part.id}`, status: 'online', generation: 1, restarts: 0, startedAtMs: 940_000, isNode: true,

@@ -3,10 +3,15 @@ import { createPalette, createScreen, difference, put, restyle } from '../../../
 import { createRandom } from '../../../helpers/random.js';
 import { createTinyTerminal } from '../../../helpers/tiny-terminal.js';
 
+/** @import { Screen } from '../../../../lib/monit/screen.js' */
+
 const SIZE = { columns: 20, rows: 4 };
 const paint = createPalette(1);
 
-/** @param {import('../../../../lib/monit/screen.js').Screen} screen @param {number} [row] */
+/**
+ * @param {Screen} screen
+ * @param {number} [row]
+ */
 const row = (screen, row = 0) => screen.texts.slice(row * screen.columns, (row + 1) * screen.columns).join('');
 
 test('a text is cut off at its width and at the edge, and its end is told', () => {

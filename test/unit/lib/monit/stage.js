@@ -2,8 +2,8 @@ import { firstState, step } from '../../../../lib/monit/state.js';
 import { view } from '../../../../lib/monit/view.js';
 import { createKeyReader } from '../../../../lib/monit/keys.js';
 
-/** @import { MonitEvent, State } from '../../../../lib/monit/state.js' */
 /** @import { Size } from '../../../../lib/monit/screen.js' */
+/** @import { Effect, MonitEvent, State } from '../../../../lib/monit/state.js' */
 
 /**
  * A state that events and keys are given to.
@@ -12,7 +12,7 @@ import { createKeyReader } from '../../../../lib/monit/keys.js';
  */
 export function stage(size, ...events) {
   let state = firstState(size, 1_000_000);
-  /** @type {import('../../../../lib/monit/state.js').Effect[]} */
+  /** @type {Effect[]} */
   const effects = [];
   const reader = createKeyReader();
   const give = (/** @type {MonitEvent} */ event) => {
@@ -41,7 +41,11 @@ export function stage(size, ...events) {
 
 export const SIZES = [[60, 16], [80, 24], [200, 50]].map(([columns, rows]) => ({ columns, rows }));
 
-/** @param {number} from @param {number} count @param {string} [text] */
+/**
+ * @param {number} from
+ * @param {number} count
+ * @param {string} [text]
+ */
 export function entries(from, count, text = 'line') {
   return Array.from({ length: count }, (_, at) => ({ id: 0, name: 'api', stream: /** @type {'out'} */ ('out'), line: `${text} ${from + at}`, atMs: 1 }));
 }

@@ -4,10 +4,15 @@ import { wishesOf } from '../../../../lib/monit/source.js';
 import { sampleOf } from './sample.js';
 import { entries, SIZES, stage } from './stage.js';
 
+/** @import { Size } from '../../../../lib/monit/screen.js' */
+
 const SIZE = { columns: 80, rows: 24 };
 const APPS = { api: 3, cron: [{ cpu: 90, memoryBytes: 9 }], web: 20 };
 
-/** @param {Parameters<typeof sampleOf>[0]} [apps] @param {import('../../../../lib/monit/screen.js').Size} [size] */
+/**
+ * @param {Parameters<typeof sampleOf>[0]} [apps]
+ * @param {Size} [size]
+ */
 const shownWith = (apps = APPS, size = SIZE) => stage(size, { type: 'sampled', sample: sampleOf(apps) });
 
 /** @param {ReturnType<typeof stage>} shown */
@@ -215,7 +220,7 @@ test('charts of six hours are those that the manager tells, and a short peak is 
   expect(shown.state().trend?.series.cpu).toEqual([1.5]);
 });
 
-/** @param {import('../../../../lib/monit/screen.js').Size} [size] */
+/** @param {Size} [size] */
 function withLogs(size) {
   const shown = shownWith(APPS, size);
   shown.give({ type: 'log-began', wish: 'w' });

@@ -70,7 +70,7 @@ test('the report begins with how it is, why it last ended, and what it waits for
 });
 
 test('the errors since the last death are shown, and those of the death once', () => {
-  const entry = (/** @type {number|null} */ atMs, /** @type {string} */ line) => ({ id: 0, name: 'api', stream: /** @type {const} */ ('err'), line, atMs });
+  const entry = (/** @type {number | null} */ atMs, /** @type {string} */ line) => ({ id: 0, name: 'api', stream: /** @type {const} */ ('err'), line, atMs });
   const slot = slotStatus({ lastDeath: death({ atMs: 1_000 }) });
   const text = renderDescribe({ slots: [slot], errors: { 0: [entry(999, 'old'), entry(1_001, 'slow \u001b[2Jquery'), entry(null, 'undated')] } }, view);
   expect(text).toMatch(/Last lines of its error log\n.* {2}slow query\n {2}- {2}undated\n/);

@@ -3,12 +3,14 @@ import { renderList } from '../../../../lib/render/list.js';
 import { createPaint } from '../../../../lib/render/paint.js';
 import { slotStatus } from '../slots.js';
 
+/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
+
 const NOW = 1_065_000;
 
 /**
- * @param {import('../../../../lib/shared/wire/protocol.js').SlotStatus[]} slots
+ * @param {SlotStatus[]} slots
  * @param {object} [o]
- * @param {number|null} [o.columns]
+ * @param {number | null} [o.columns]
  * @param {boolean} [o.hasColour]
  * @param {Record<string, unknown>} [o.options]
  */

@@ -6,8 +6,8 @@ import { createPaint } from '../../../../lib/render/paint.js';
 const AT = Date.UTC(2026, 10, 21, 12, 30, 5, 42);
 const TIME = formatTime(AT, 'HH:mm:ss.SSS');
 
-/** @param {object|string} record */
-const pretty = (record, { hasTime = false, atMs = /** @type {number|null} */ (null), hasColour = false } = {}) => prettyRecord(
+/** @param {object | string} record */
+const pretty = (record, { hasTime = false, atMs = /** @type {number | null} */ (null), hasColour = false } = {}) => prettyRecord(
   { id: 0, name: 'api', stream: 'out', line: typeof record === 'string' ? record : JSON.stringify(record), atMs }, { paint: createPaint(hasColour ? 1 : 0), hasTime },
 );
 

@@ -30,6 +30,6 @@ test.each(['/.env', '/.git/config', '/a/.hidden', '/%2eenv', '/...', '/a/.well-k
 });
 
 test('a path that is encoded never begins with two slashes, which would be another host', () => {
-  const read = /** @type {{segments: string[]}} */ (readRequestPath('//evil.example//x%3F'));
+  const read = /** @type {{ segments: string[] }} */ (readRequestPath('//evil.example//x%3F'));
   expect(encodePath(read.segments)).toBe('/evil.example/x%3F');
 });

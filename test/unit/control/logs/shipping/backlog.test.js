@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { createBacklog } from '../../../../../daemon/control/logs/shipping/backlog.js';
 
-/** @param {import('../../../../../daemon/control/logs/shipping/backlog.js').ShippedLine[]} lines */
+/** @import { ShippedLine } from '../../../../../daemon/control/logs/shipping/backlog.js' */
+
+/** @param {ShippedLine[]} lines */
 const texts = (lines) => lines.map(({ line }) => line);
 
 test('lines come out in the order they went in, with what belongs to them', () => {

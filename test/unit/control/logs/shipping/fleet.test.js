@@ -8,7 +8,10 @@ const [A, B] = ['syslog+unix:///tmp/nobody-a', 'exec:b'];
 let clock;
 /** @type {ReturnType<typeof createFleet>} */
 let fleet;
-/** What links have been told, newest last. @type {{target: string, lines: string[], taken: () => void, graces: number[], end: () => void}[]} */
+/**
+ * What links have been told, newest last.
+ * @type {{ target: string, lines: string[], taken: () => void, graces: number[], end: () => void }[]}
+ */
 let links;
 /** Whether targets take at once what they are told. */
 let isQuick;

@@ -7,14 +7,14 @@ import { createFakeClock } from '../../../../helpers/fake-clock.js';
 /** A shipper with links that do what the test says. */
 function rig() {
   const clock = createFakeClock();
-  /** @type {(LinkEvents & {written: string[][], isClosed: boolean})[]} */
+  /** @type {(LinkEvents & { written: string[][], isClosed: boolean })[]} */
   const links = [];
   /** @type {string[]} */
   const journal = [];
-  const connect = (/** @type {{events: LinkEvents}} */ { events }) => {
+  const connect = (/** @type {{ events: LinkEvents }} */ { events }) => {
     const link = { ...events, written: /** @type {string[][]} */ ([]), isClosed: false };
     links.push(link);
-    return { write: (/** @type {{line: string}[]} */ lines) => void link.written.push(lines.map(({ line }) => line)), close: async () => { link.isClosed = true; } };
+    return { write: (/** @type {{ line: string }[]} */ lines) => void link.written.push(lines.map(({ line }) => line)), close: async () => { link.isClosed = true; } };
   };
   const shipper = createShipper('exec:cat', { name: 'api', id: 0, clock, journal: (event) => void journal.push(event), connect });
   const take = (/** @type {string[]} */ ...lines) => shipper.take('out', lines, 0);

@@ -5,7 +5,7 @@ import { createConnection, Refusal } from '../../../../../daemon/control/web/pag
 let sockets;
 /** @type {any[]} */
 let phases;
-/** @type {{run: () => void, atMs: number}[]} */
+/** @type {{ run: () => void, atMs: number }[]} */
 let timers;
 let nowMs = 0;
 

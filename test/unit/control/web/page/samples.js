@@ -1,9 +1,16 @@
-/** @param {Record<string, any>} [over] @returns {any} */
+/**
+ * @param {Record<string, any>} [over]
+ * @returns {any}
+ */
 export function worker({ id = 0, name = 'api', slot = 0, ...over } = {}) {
   return { id, name, slot, namespace: 'default', pid: 100 + id, status: 'online', startedAtMs: 1_000, isNode: true, restarts: 0, cpu: 1, memoryBytes: 10, delayP99Ms: 2, http: null, reportAgeMs: 100, ...over };
 }
 
-/** @param {any[]} workers @param {number} [atMs] @returns {any} */
+/**
+ * @param {any[]} workers
+ * @param {number} [atMs]
+ * @returns {any}
+ */
 export function sample(workers, atMs = 100_000) {
   const apps = [...new Set(workers.map(({ name }) => name))].map((name) => {
     const own = workers.filter((one) => one.name === name);

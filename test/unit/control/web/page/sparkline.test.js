@@ -3,7 +3,7 @@ import { emptyTrend, withHistory, withSample } from '../../../../../daemon/contr
 import { worker } from './samples.js';
 
 const shown = (/** @type {any} */ { times, series }) => times.map((/** @type {number} */ time, /** @type {number} */ at) => [time, series.cpu[at]]);
-const history = (/** @type {number} */ endMs, /** @type {(number|null)[]} */ cpu) => /** @type {const} */ ([{ stepMs: 1_000, endMs, points: cpu.length, workers: [], apps: [], host: /** @type {any} */ (null) }, { cpu }]);
+const history = (/** @type {number} */ endMs, /** @type {(number | null)[]} */ cpu) => /** @type {const} */ ([{ stepMs: 1_000, endMs, points: cpu.length, workers: [], apps: [], host: /** @type {any} */ (null) }, { cpu }]);
 
 test('a history is what is known, and ticks follow it', () => {
   const trend = withHistory(emptyTrend(1_000), ...history(10_000, [null, null, 3, 4]));

@@ -15,7 +15,11 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const said = [];
 const PATIENCE = { limitMs: 0, firstWordMs: 60_000, talk: (/** @type {string} */ sentence) => void said.push(sentence) };
 
-/** @param {string} text @param {string} [name] @param {object} [patience] */
+/**
+ * @param {string} text
+ * @param {string} [name]
+ * @param {object} [patience]
+ */
 function evaluated(text, name = 'x.config.js', patience = {}) {
   said.length = 0;
   writeFileSync(join(folder, name), text);

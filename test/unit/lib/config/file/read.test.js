@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, readNames } from '../../../../../lib/config/file/read.js';
 
+/** @import { Wanted } from '../../../../../lib/config/file/read.js' */
+
 const NODE = { file: process.execPath, version: process.version };
 
 /** @type {string} */
@@ -15,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** @param {Record<string, string|object>} files */
+/** @param {Record<string, string | object>} files */
 function write(files) {
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -23,16 +25,22 @@ function write(files) {
   }
 }
 
-/** @param {Partial<import('../../../../../lib/config/file/read.js').Wanted>} [wanted] */
+/** @param {Partial<Wanted>} [wanted] */
 const read = (wanted = {}) => readConfig({ cwd: folder, shell: { PATH: '/nowhere' }, node: NODE, ...wanted });
 
-/** @param {unknown} apps  @param {Partial<import('../../../../../lib/config/file/read.js').Wanted>} [wanted] */
+/**
+ * @param {unknown} apps
+ * @param {Partial<Wanted>} [wanted]
+ */
 const readApps = (apps, wanted) => {
   write({ 'apps.json': { apps } });
   return read({ file: 'apps.json', ...wanted });
 };
 
-/** @param {Promise<unknown>} reading @returns {Promise<any>} */
+/**
+ * @param {Promise<unknown>} reading
+ * @returns {Promise<any>}
+ */
 const failure = (reading) => reading.then(() => { throw new Error('It was read.'); }, (error) => error);
 
 const app = { name: 'app', script: 'app.js' };

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { isServeApp, serveApp, staticSite } from '../../../../../lib/config/file/static-site.js';
 import { readServeSettings, serveScript, wishesOf } from '../../../../../lib/serve/settings.js';
 
-/** What the server makes of an entry. @param {Record<string, any>} entry */
+/**
+ * What the server makes of an entry.
+ * @param {Record<string, any>} entry
+ */
 const settingsOf = (entry) => readServeSettings(wishesOf(staticSite(entry).env));
 
 test('an entry becomes an app, and the server reads from its variables what the entry said', () => {

@@ -6,6 +6,8 @@ import { readStartOptions } from '../../../../../lib/config/options/options.js';
 import { buildSpec, snapshot } from '../../../../../lib/config/spec/build.js';
 import { flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
 
+/** @import { AppSpec } from '../../../../../lib/shared/spec/spec.js' */
+
 const NODE = { file: '/opt/node/bin/node', version: 'v20.11.0' };
 
 /** @type {string} */
@@ -40,7 +42,10 @@ afterAll(() => rmSync(cwd, { recursive: true }));
  */
 const build = (target, options = {}, args = [], env = {}) => buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
 
-/** What an instance is given. @param {import('../../../../../lib/shared/spec/spec.js').AppSpec} spec */
+/**
+ * What an instance is given.
+ * @param {AppSpec} spec
+ */
 const effective = (spec) => flatten(layersOf(spec, { id: 0, slot: 0 }, '/h'));
 
 describe('what runs the script', () => {

@@ -9,7 +9,10 @@ const folder = mkdtempSync(join(tmpdir(), 'nclust-interpreter-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const where = { path: '/usr/bin:/bin', node: { file: process.execPath, version: process.version } };
 
-/** @param {string} name @param {string} version */
+/**
+ * @param {string} name
+ * @param {string} version
+ */
 function fakeNode(name, version) {
   const file = join(folder, name);
   writeFileSync(file, `#!/bin/sh\necho ${version}\n`);
@@ -17,7 +20,10 @@ function fakeNode(name, version) {
   return file;
 }
 
-/** @param {string} name @param {object} [fields] */
+/**
+ * @param {string} name
+ * @param {object} [fields]
+ */
 function spec(name, fields = {}) {
   const script = join(folder, name);
   writeFileSync(script, '1');

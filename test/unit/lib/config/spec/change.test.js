@@ -5,6 +5,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { buildSpec } from '../../../../../lib/config/spec/build.js';
 import { specChange } from '../../../../../lib/config/spec/change.js';
 
+/** @import { AppSpec } from '../../../../../lib/shared/spec/spec.js' */
+
 const folder = mkdtempSync(join(tmpdir(), 'nclust-change-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 for (const name of ['app.js', 'job.sh', 'tool']) writeFileSync(join(folder, name), name === 'app.js' ? '1' : '#!/bin/sh\n', { mode: 0o755 });
@@ -12,9 +14,17 @@ mkdirSync(join(folder, 'release'));
 writeFileSync(join(folder, 'release', 'package.json'), '{"version": "2.1.0"}');
 
 const here = { cwd: folder, env: { PATH: '/usr/bin:/bin' }, node: { file: process.execPath, version: process.version } };
-/** @param {string} target @param {string[]} args @param {object} [options] */
+/**
+ * @param {string} target
+ * @param {string[]} args
+ * @param {object} [options]
+ */
 const specOf = (target, args, options = {}) => buildSpec(target, args, options, here);
-/** @param {import('../../../../../lib/shared/spec/spec.js').AppSpec} spec @param {object} options @param {string[]} [args] */
+/**
+ * @param {AppSpec} spec
+ * @param {object} options
+ * @param {string[]} [args]
+ */
 const change = (spec, options, args = []) => specChange(spec, options, args, here);
 
 describe('of an app in the list it becomes what a start with the same words would have made of it', () => {

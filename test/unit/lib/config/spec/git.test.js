@@ -25,9 +25,15 @@ function git(...args) {
   return execFileSync('git', ['-C', root, '-c', 'user.name=A', '-c', 'user.email=a@example.com', '-c', 'protocol.file.allow=always', ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 }
 
-/** @param {string} folder @param {object} [fields] */
+/**
+ * @param {string} folder
+ * @param {object} [fields]
+ */
 const specIn = (folder, fields = {}) => checkSpec({ name: 'api', kind: 'node', file: '/usr/bin/node', script: join(folder, 'app.js'), cwd: folder, ...fields });
-/** @param {string} folder @param {object} [fields] */
+/**
+ * @param {string} folder
+ * @param {object} [fields]
+ */
 const versioningIn = async (folder, fields) => (await withVersioning([specIn(folder, fields)]))[0].versioning;
 
 describe('what git knows of a script', () => {

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { PatternEmitter } from '../../../../../lib/library/pm2/bus.js';
 
-/** @param {PatternEmitter} emitter @param {string} event */
+/**
+ * @param {PatternEmitter} emitter
+ * @param {string} event
+ */
 function record(emitter, event) {
   /** @type {unknown[][]} */
   const calls = [];
