@@ -1,4 +1,5 @@
-// ESLint core rules only, and only those that find mistakes the type checker cannot. Formatting is nobody's business here.
+// ESLint core rules only, and only those that find mistakes the type checker cannot. Formatting is
+// nobody's business here.
 
 const mistakes = {
   'array-callback-return': 'error',
@@ -28,7 +29,16 @@ const mistakes = {
   'no-unsafe-finally': 'error',
   'no-unsafe-optional-chaining': 'error',
   'no-unused-expressions': 'error',
-  'no-unused-vars': ['error', { args: 'after-used', argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true, caughtErrors: 'all' }],
+  'no-unused-vars': [
+    'error',
+    {
+      args: 'after-used',
+      argsIgnorePattern: '^_',
+      varsIgnorePattern: '^_',
+      ignoreRestSiblings: true,
+      caughtErrors: 'all',
+    },
+  ],
   'no-useless-catch': 'error',
   'no-useless-return': 'error',
   'no-var': 'error',
@@ -62,7 +72,15 @@ export default [
   { files: ['bin/**', 'lib/render/**'], rules: { 'no-console': 'off' } },
   {
     files: ['test/**/*.js'],
-    ignores: ['test/helpers/**', 'test/fixtures/**', 'test/frameworks/**', 'test/bench/**', 'test/nodes/**', 'test/browser/demo/**', 'test/browser/screenshots.js'],
+    ignores: [
+      'test/helpers/**',
+      'test/fixtures/**',
+      'test/frameworks/**',
+      'test/bench/**',
+      'test/nodes/**',
+      'test/browser/demo/**',
+      'test/browser/screenshots.js',
+    ],
     rules: {
       'no-restricted-globals': ['error', ...sleeps],
       'no-restricted-imports': ['error', { paths: [{ name: 'node:timers/promises', message: sleeps[0].message }] }],

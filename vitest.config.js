@@ -1,13 +1,20 @@
 import { defaultExclude, defineConfig } from 'vitest/config';
 
 const slowdown = Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
-/** Deadlines of unit tests find hangs and measure nothing: waitFor() waits 30 s there, because a test is not tried again. */
+/**
+ * Deadlines of unit tests find hangs and measure nothing: waitFor() waits 30 s there, because a
+ * test is not tried again.
+ */
 const UNIT_ENV = { NCLUST_TEST_SLOWDOWN: String(3 * slowdown) };
-/** A shared machine can stop a process for seconds. A test that needed another try is listed at the end of the run. */
+/**
+ * A shared machine can stop a process for seconds. A test that needed another try is listed at the
+ * end of the run.
+ */
 const RETRIES = process.env.CI ? 2 : 0;
 
 /**
- * One ring of tests. Rings run one after the other, so that a ring which measures shares the machine with nobody.
+ * One ring of tests. Rings run one after the other, so that a ring which measures shares the
+ * machine with nobody.
  * @param {number} order
  * @param {string} name
  * @param {object} o
@@ -18,9 +25,14 @@ const RETRIES = process.env.CI ? 2 : 0;
  * @param {string[]} [o.globalSetup]
  * @param {boolean} [o.isolate]  A process of its own for each file. Default true.
  * @param {Record<string, string>} [o.env]
- * @param {number} [o.retry]  How often a failed test is tried again. Default 0: a pure test that fails once is broken.
+ * @param {number} [o.retry]  How often a failed test is tried again. Default 0: a pure test that
+ *   fails once is broken.
  */
-const ring = (order, name, { include, exclude = [], timeoutMs, maxWorkers, globalSetup = [], isolate = true, retry = 0, env = {} }) => ({
+const ring = (
+  order,
+  name,
+  { include, exclude = [], timeoutMs, maxWorkers, globalSetup = [], isolate = true, retry = 0, env = {} },
+) => ({
   test: {
     name,
     include,
@@ -45,16 +57,51 @@ export default defineConfig({
   test: {
     reporters: ['default', './test/rings/flaky-reporter.js'],
     projects: [
-      // What lib exports keeps nothing from one call to the next: its tests share two processes, which halves their time.
-      ring(0, 'unit-lib', { include: ['test/unit/lib/**/*.test.js'], timeoutMs: 60_000, maxWorkers: 2, isolate: false, env: UNIT_ENV }),
-      ring(1, 'unit', { include: ['test/unit/**/*.test.js'], exclude: ['test/unit/lib/**'], timeoutMs: 60_000, maxWorkers: 2, env: UNIT_ENV }),
-      ring(2, 'integration', { include: ['test/integration/*.test.js'], timeoutMs: 30_000, maxWorkers: 3, retry: RETRIES }),
+      // What lib exports keeps nothing from one call to the next: its tests share two processes,
+      // which halves their time.
+      ring(0, 'unit-lib', {
+        include: ['test/unit/lib/**/*.test.js'],
+        timeoutMs: 60_000,
+        maxWorkers: 2,
+        isolate: false,
+        env: UNIT_ENV,
+      }),
+      ring(1, 'unit', {
+        include: ['test/unit/**/*.test.js'],
+        exclude: ['test/unit/lib/**'],
+        timeoutMs: 60_000,
+        maxWorkers: 2,
+        env: UNIT_ENV,
+      }),
+      ring(2, 'integration', {
+        include: ['test/integration/*.test.js'],
+        timeoutMs: 30_000,
+        maxWorkers: 3,
+        retry: RETRIES,
+      }),
       ring(3, 'e2e', { include: ['test/e2e/*.test.js'], timeoutMs: 60_000, maxWorkers: 3, retry: RETRIES }),
-      ring(3, 'long', { include: ['test/e2e/long/*.test.js', 'test/e2e/long/compat/*.test.js', 'test/integration/long/*.test.js'], timeoutMs: 60_000, maxWorkers: 3, retry: RETRIES }),
+      ring(3, 'long', {
+        include: ['test/e2e/long/*.test.js', 'test/e2e/long/compat/*.test.js', 'test/integration/long/*.test.js'],
+        timeoutMs: 60_000,
+        maxWorkers: 3,
+        retry: RETRIES,
+      }),
       ring(4, 'load', { include: ['test/e2e/load/*.test.js'], timeoutMs: 120_000, maxWorkers: 1, retry: RETRIES }),
-      ring(4, 'long-load', { include: ['test/e2e/long/load/*.test.js'], timeoutMs: 120_000, maxWorkers: 1, globalSetup: frameworks, retry: RETRIES }),
+      ring(4, 'long-load', {
+        include: ['test/e2e/long/load/*.test.js'],
+        timeoutMs: 120_000,
+        maxWorkers: 1,
+        globalSetup: frameworks,
+        retry: RETRIES,
+      }),
       ring(5, 'package', { include: ['test/package/*.test.js'], timeoutMs: 120_000, maxWorkers: 1, retry: RETRIES }),
-      ring(6, 'soak', { include: ['test/e2e/soak/*.test.js'], timeoutMs: 1_800_000, maxWorkers: 1, globalSetup: frameworks, retry: RETRIES }),
+      ring(6, 'soak', {
+        include: ['test/e2e/soak/*.test.js'],
+        timeoutMs: 1_800_000,
+        maxWorkers: 1,
+        globalSetup: frameworks,
+        retry: RETRIES,
+      }),
     ],
   },
 });

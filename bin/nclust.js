@@ -10,11 +10,15 @@ const io = {
   talk,
   isTTY: isatty(1),
   isTalkTTY: isatty(2),
-  get columns() { return process.stdout.columns || null; },
+  get columns() {
+    return process.stdout.columns || null;
+  },
   talkSize: () => ({ columns: process.stderr.columns || 80, rows: process.stderr.rows || 24 }),
   colourLevels: async () => (await import('../lib/render/paint.js')).detectedLevels(),
   onInterrupt,
-  get cwd() { return process.cwd(); },
+  get cwd() {
+    return process.cwd();
+  },
   env: process.env,
   platform: process.platform,
   node: { file: process.execPath, version: process.version },
@@ -44,7 +48,10 @@ async function main(argv) {
 async function print(text) {
   if (!hasPrinted) process.stdout.on('error', onOutputError);
   hasPrinted = true;
-  if (!process.stdout.write(text)) await new Promise((resolve) => { process.stdout.once('drain', resolve); });
+  if (!process.stdout.write(text))
+    await new Promise((resolve) => {
+      process.stdout.once('drain', resolve);
+    });
 }
 
 /**

@@ -1,9 +1,19 @@
 /// <reference lib="esnext.disposable" />
 import type { AppConfig, ConfigExport, ConfigFunction } from './config/config-types.js';
 
-export type { AppConfig, Config, ConfigExport, ConfigFunction, StaticConfig, Variables } from './config/config-types.js';
+export type {
+  AppConfig,
+  Config,
+  ConfigExport,
+  ConfigFunction,
+  StaticConfig,
+  Variables,
+} from './config/config-types.js';
 
-/** Says what a config file exports, so that an editor knows its attributes. It returns what it is given. */
+/**
+ * Says what a config file exports, so that an editor knows its attributes. It returns what it is
+ * given.
+ */
 export function defineConfig<T extends ConfigExport | ConfigFunction>(config: T): T;
 
 /** Everything nclust refuses or fails to do. docs/errors.md lists the codes. */
@@ -78,7 +88,11 @@ export interface SlotStatus {
   /** From describe(). */
   effectiveEnv?: Record<string, string>;
   /** From describe(): what the app tells of itself. */
-  axm?: { actions: { action_name: string; action_type: string; arity: number; opts?: unknown }[]; monitor: Record<string, unknown>; options: Record<string, unknown> };
+  axm?: {
+    actions: { action_name: string; action_type: string; arity: number; opts?: unknown }[];
+    monitor: Record<string, unknown>;
+    options: Record<string, unknown>;
+  };
 }
 
 export interface Hello {
@@ -97,7 +111,15 @@ export interface Progress {
   token: string;
   done: number;
   total: number;
-  waiting: { id: number; name: string; slot: number; phase: 'starting' | 'soaking' | 'draining' | 'parked' | 'backing off'; forMs: number; leftMs: number | null; detail: string | null }[];
+  waiting: {
+    id: number;
+    name: string;
+    slot: number;
+    phase: 'starting' | 'soaking' | 'draining' | 'parked' | 'backing off';
+    forMs: number;
+    leftMs: number | null;
+    detail: string | null;
+  }[];
 }
 
 /** A name, an id, a namespace, the path of a script, "all", "/pattern/", or several of them. */
@@ -105,7 +127,10 @@ export type Targets = string | number | readonly (string | number)[];
 
 /** What every call takes. */
 export interface CallOptions {
-  /** When the call rejects with ERR_NCLUST_TIMEOUT at the latest; Infinity for never. Default: 15 s for questions, 10 min for changes. */
+  /**
+   * When the call rejects with ERR_NCLUST_TIMEOUT at the latest; Infinity for never. Default: 15 s
+   * for questions, 10 min for changes.
+   */
   timeoutMs?: number;
   /** Ends the waiting, and not the change: ERR_NCLUST_INTERRUPTED. */
   signal?: AbortSignal;
@@ -132,7 +157,11 @@ export type Words = Omit<Partial<AppConfig>, 'script' | 'exec' | 'cmd' | 'comman
 export type PlanAction = 'start' | 'none' | 'live' | 'scale' | 'rollout' | 'replace' | 'delete';
 
 export interface Plan {
-  plan: { name: string; action: PlanAction; changes: { field: string; attribute: string; before?: unknown; after?: unknown }[] }[];
+  plan: {
+    name: string;
+    action: PlanAction;
+    changes: { field: string; attribute: string; before?: unknown; after?: unknown }[];
+  }[];
   /** Apps that came from the config, are not in it any more, and stay. */
   left: string[];
   slots: SlotStatus[];
@@ -177,8 +206,21 @@ export interface ProcessEvent {
   /** A command asked for it. */
   manually: boolean;
   process: {
-    id: number; name: string; slot: number; generation: number; namespace: string; instanceId: string | null; pid: number; status: Status; startedAtMs: number | null;
-    restarts: number; mode: 'cluster' | 'fork' | null; version: string; createdAtMs: number | null; exitCode: number | null; signal: string | null;
+    id: number;
+    name: string;
+    slot: number;
+    generation: number;
+    namespace: string;
+    instanceId: string | null;
+    pid: number;
+    status: Status;
+    startedAtMs: number | null;
+    restarts: number;
+    mode: 'cluster' | 'fork' | null;
+    version: string;
+    createdAtMs: number | null;
+    exitCode: number | null;
+    signal: string | null;
   };
   at: number;
   isFromApp?: undefined;
@@ -197,7 +239,9 @@ export interface AppEvent {
   isFromApp: true;
 }
 
-/** What goes on until somebody has had enough: `break` ends it, and so do return() and the signal. */
+/**
+ * What goes on until somebody has had enough: `break` ends it, and so do return() and the signal.
+ */
 export interface Subscription<T> extends AsyncIterableIterator<T> {
   /** From here on nothing is missed. */
   readonly ready: Promise<void>;
@@ -224,7 +268,10 @@ export interface LogOptions {
   onGap?: () => void;
 }
 
-/** The manager of one home. Every call settles in its time, whatever becomes of the manager; docs/library.md tells how. */
+/**
+ * The manager of one home. Every call settles in its time, whatever becomes of the manager;
+ * docs/library.md tells how.
+ */
 export interface Nclust {
   readonly home: string;
   hello(o?: CallOptions): Promise<Hello>;
@@ -235,9 +282,15 @@ export interface Nclust {
   describe(targets: Targets, o?: CallOptions): Promise<SlotStatus[]>;
   /** The variables an instance was given. */
   env(target: string | number, o?: CallOptions): Promise<Record<string, string>>;
-  /** A script or command with the words of a config file; or what is in the list, by its name, id or namespace. */
+  /**
+   * A script or command with the words of a config file; or what is in the list, by its name, id or
+   * namespace.
+   */
   start(script: string, o?: ChangeOptions & Words): Promise<SlotStatus[]>;
-  /** The apps of a config, as an object or by the path of its file: those in the list begin anew with what it says, the others start. */
+  /**
+   * The apps of a config, as an object or by the path of its file: those in the list begin anew
+   * with what it says, the others start.
+   */
   start(config: ConfigExport | string, o?: ChangeOptions & Choice): Promise<SlotStatus[]>;
   start(targets: Targets, o?: ChangeOptions): Promise<SlotStatus[]>;
   stop(what: Targets | ConfigExport, o?: ChangeOptions & Choice): Promise<SlotStatus[]>;
@@ -246,7 +299,10 @@ export interface Nclust {
   /** Replaces them without losing a request. */
   reload(what: Targets | ConfigExport, o?: ChangeOptions & Choice & { updateEnv?: boolean }): Promise<SlotStatus[]>;
   /** Makes the running state equal to a config; with `dryRun` tells what that would take. */
-  apply(config: ConfigExport | string, o?: ChangeOptions & Choice & { prune?: boolean; updateEnv?: boolean; dryRun?: boolean }): Promise<Plan>;
+  apply(
+    config: ConfigExport | string,
+    o?: ChangeOptions & Choice & { prune?: boolean; updateEnv?: boolean; dryRun?: boolean },
+  ): Promise<Plan>;
   /** 4, "+2", "-1", "max", "50%". */
   scale(target: string | number, instances: string | number, o?: ChangeOptions): Promise<SlotStatus[]>;
   /** Restart counters are zero. */
@@ -257,8 +313,16 @@ export interface Nclust {
   /** For process.on('message') of Node programs. */
   sendMessage(targets: Targets, message: unknown, o?: CallOptions): Promise<Place[]>;
   /** Calls an action that apps have registered. */
-  trigger(targets: Targets, action: string, params?: unknown, o?: CallOptions & { /** How long one may take to reply. Default: 5 s. */ replyMs?: number }): Promise<TriggerReply[]>;
-  inspect(target: string | number, o?: CallOptions & { stop?: boolean }): Promise<{ slot: Place; url: string | null; was: string | null }>;
+  trigger(
+    targets: Targets,
+    action: string,
+    params?: unknown,
+    o?: CallOptions & { /** How long one may take to reply. Default: 5 s. */ replyMs?: number },
+  ): Promise<TriggerReply[]>;
+  inspect(
+    target: string | number,
+    o?: CallOptions & { stop?: boolean },
+  ): Promise<{ slot: Place; url: string | null; was: string | null }>;
   save(o?: CallOptions & { force?: boolean }): Promise<{ file: string; apps: number }>;
   resurrect(o?: ChangeOptions): Promise<SlotStatus[]>;
   /** Empties log files; without targets all of them. */
@@ -273,8 +337,18 @@ export interface Nclust {
   /** Ends every app, then the manager. */
   kill(o?: CallOptions): Promise<{ wasRunning: boolean }>;
   /** What happens to processes and what apps say, from now on. It ends with the manager. */
-  events(o: { types: 'process:event'[]; signal?: AbortSignal; onMissed?: (count: number | null) => void }): Subscription<ProcessEvent>;
-  events(o?: { /** With "*" at the end: all that begin so. */ types?: string[]; signal?: AbortSignal; /** So many were left out; null: nobody knows how many, control was replaced. */ onMissed?: (count: number | null) => void }): Subscription<ProcessEvent | AppEvent>;
+  events(o: {
+    types: 'process:event'[];
+    signal?: AbortSignal;
+    onMissed?: (count: number | null) => void;
+  }): Subscription<ProcessEvent>;
+  events(o?: {
+    /** With "*" at the end: all that begin so. */ types?: string[];
+    signal?: AbortSignal;
+    /** So many were left out; null: nobody knows how many, control was replaced. */ onMissed?: (
+      count: number | null,
+    ) => void;
+  }): Subscription<ProcessEvent | AppEvent>;
   logs(o?: LogOptions): Subscription<LogEntry>;
   /** Any method of docs/protocol.md. */
   request(method: string, params?: Record<string, unknown>, o?: ChangeOptions): Promise<any>;
@@ -296,5 +370,8 @@ export interface ConnectOptions {
   onWarning?: (sentence: string) => void;
 }
 
-/** Connects to the manager of a home, and starts it when none runs. The connection alone does not keep the program alive. */
+/**
+ * Connects to the manager of a home, and starts it when none runs. The connection alone does not
+ * keep the program alive.
+ */
 export function connect(o?: ConnectOptions): Promise<Nclust>;

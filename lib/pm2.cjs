@@ -1,16 +1,60 @@
 'use strict';
 
-// PM2's programmatic API. A CommonJS file, because most programs that use it require() it; what does the work is read at the first call.
+// PM2's programmatic API. A CommonJS file, because most programs that use it require() it; what
+// does the work is read at the first call.
 
 const { mkdtempSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join, resolve } = require('node:path');
 
 const METHODS = [
-  'connect', 'disconnect', 'close', 'destroy', 'start', 'restart', 'reload', 'gracefulReload', 'stop', 'delete', 'list', 'jlist', 'describe', 'scale', 'reset', 'dump', 'resurrect', 'flush', 'reloadLogs',
-  'launchBus', 'sendDataToProcessId', 'msgProcess', 'trigger', 'sendLineToStdin', 'sendSignalToProcessName', 'sendSignalToProcessId', 'getPID', 'getProcessIdByName', 'getVersion', 'env', 'ping', 'update',
-  'inspect', 'serve', 'killDaemon', 'kill',
-  'startup', 'profile', 'install', 'uninstall', 'attach', 'get', 'set', 'multiset', 'unset', 'remote', 'remoteV2',
+  'connect',
+  'disconnect',
+  'close',
+  'destroy',
+  'start',
+  'restart',
+  'reload',
+  'gracefulReload',
+  'stop',
+  'delete',
+  'list',
+  'jlist',
+  'describe',
+  'scale',
+  'reset',
+  'dump',
+  'resurrect',
+  'flush',
+  'reloadLogs',
+  'launchBus',
+  'sendDataToProcessId',
+  'msgProcess',
+  'trigger',
+  'sendLineToStdin',
+  'sendSignalToProcessName',
+  'sendSignalToProcessId',
+  'getPID',
+  'getProcessIdByName',
+  'getVersion',
+  'env',
+  'ping',
+  'update',
+  'inspect',
+  'serve',
+  'killDaemon',
+  'kill',
+  'startup',
+  'profile',
+  'install',
+  'uninstall',
+  'attach',
+  'get',
+  'set',
+  'multiset',
+  'unset',
+  'remote',
+  'remoteV2',
 ];
 
 /** @type {Record<string, string>} */
@@ -29,17 +73,22 @@ class Pm2 {
     const home = independent ? mkdtempSync(join(tmpdir(), 'nclust-')) : given && resolve(given);
     /** @type {Promise<{ call: (method: string, args: unknown[]) => Promise<any> }> | null} */
     let loading = null;
-    const load = () => (loading ??= import('./library/pm2/pm2.js').then(({ createPm2 }) => createPm2({ home, isIndependent: independent })));
+    const load = () =>
+      (loading ??= import('./library/pm2/pm2.js').then(({ createPm2 }) =>
+        createPm2({ home, isIndependent: independent }),
+      ));
     for (const method of METHODS) {
       const word = SAME[method] ?? method;
-      /** @type {any} */ (this)[method] = (/** @type {unknown[]} */ ...args) => settle(args, async (rest) => (await load()).call(word, rest));
+      /** @type {any} */ (this)[method] = (/** @type {unknown[]} */ ...args) =>
+        settle(args, async (rest) => (await load()).call(word, rest));
     }
     /** @type {any} */ (this).custom = Pm2;
   }
 }
 
 /**
- * With a callback it is called once, later, and what it throws is not taken for an error of the call. Without one there is a promise.
+ * With a callback it is called once, later, and what it throws is not taken for an error of the
+ * call. Without one there is a promise.
  * @param {unknown[]} args
  * @param {(rest: unknown[]) => Promise<any>} work
  */

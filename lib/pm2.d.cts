@@ -54,7 +54,12 @@ declare namespace pm2 {
   }
 
   type Proc = ProcessDescription;
-  type StartOptions = Partial<AppConfig> & { env?: any; scriptArgs?: string | string[]; force?: boolean; only?: string };
+  type StartOptions = Partial<AppConfig> & {
+    env?: any;
+    scriptArgs?: string | string[];
+    force?: boolean;
+    only?: string;
+  };
 
   interface ReloadOptions {
     updateEnv?: boolean;
@@ -70,7 +75,10 @@ declare namespace pm2 {
   type Done = (error: Failure) => void;
   type Result<T> = (error: Failure, result: T) => void;
 
-  /** PM2's bus. A listener of a pattern gets what its stars stand for, then the event: `bus.on('log:*', (stream, packet) => {})`. */
+  /**
+   * PM2's bus. A listener of a pattern gets what its stars stand for, then the event:
+   * `bus.on('log:*', (stream, packet) => {})`.
+   */
   interface Bus {
     on(event: string, listener: (...args: any[]) => void): this;
     once(event: string, listener: (...args: any[]) => void): this;
@@ -109,9 +117,19 @@ declare class Pm2 {
   destroy(callback: pm2.Done): void;
   destroy(): Promise<void>;
 
-  start(what: string | number | ConfigExport | pm2.StartOptions | pm2.StartOptions[], callback: pm2.Result<pm2.Proc[]>): void;
-  start(what: string | number | ConfigExport | pm2.StartOptions | pm2.StartOptions[], o: pm2.StartOptions | null | undefined, callback: pm2.Result<pm2.Proc[]>): void;
-  start(what: string | number | ConfigExport | pm2.StartOptions | pm2.StartOptions[], o?: pm2.StartOptions): Promise<pm2.Proc[]>;
+  start(
+    what: string | number | ConfigExport | pm2.StartOptions | pm2.StartOptions[],
+    callback: pm2.Result<pm2.Proc[]>,
+  ): void;
+  start(
+    what: string | number | ConfigExport | pm2.StartOptions | pm2.StartOptions[],
+    o: pm2.StartOptions | null | undefined,
+    callback: pm2.Result<pm2.Proc[]>,
+  ): void;
+  start(
+    what: string | number | ConfigExport | pm2.StartOptions | pm2.StartOptions[],
+    o?: pm2.StartOptions,
+  ): Promise<pm2.Proc[]>;
 
   restart(what: string | number | ConfigExport, callback: pm2.Result<pm2.Proc[]>): void;
   restart(what: string | number | ConfigExport, o: pm2.ReloadOptions, callback: pm2.Result<pm2.Proc[]>): void;
@@ -163,18 +181,41 @@ declare class Pm2 {
 
   launchBus(callback: (error: pm2.Failure, bus: pm2.Bus, socket: pm2.Bus['sock']) => void): void;
   launchBus(): Promise<pm2.Bus>;
-  sendDataToProcessId(id: number | string, packet: pm2.Packet, callback: pm2.Result<{ success: true; data: pm2.Packet }>): void;
-  sendDataToProcessId(packet: pm2.Packet & { id: number | string }, callback: pm2.Result<{ success: true; data: pm2.Packet }>): void;
+  sendDataToProcessId(
+    id: number | string,
+    packet: pm2.Packet,
+    callback: pm2.Result<{ success: true; data: pm2.Packet }>,
+  ): void;
+  sendDataToProcessId(
+    packet: pm2.Packet & { id: number | string },
+    callback: pm2.Result<{ success: true; data: pm2.Packet }>,
+  ): void;
   sendDataToProcessId(id: number | string, packet: pm2.Packet): Promise<{ success: true; data: pm2.Packet }>;
   sendDataToProcessId(packet: pm2.Packet & { id: number | string }): Promise<{ success: true; data: pm2.Packet }>;
-  msgProcess(message: { id?: number; name?: string; msg: any }, callback: pm2.Result<{ process_count: number; success: true }>): void;
+  msgProcess(
+    message: { id?: number; name?: string; msg: any },
+    callback: pm2.Result<{ process_count: number; success: true }>,
+  ): void;
   msgProcess(message: { id?: number; name?: string; msg: any }): Promise<{ process_count: number; success: true }>;
   trigger(what: string | number, action: string, callback: pm2.Result<any[]>): void;
   trigger(what: string | number, action: string, params: any, callback: pm2.Result<any[]>): void;
   trigger(what: string | number, action: string, params?: any): Promise<any[]>;
-  sendLineToStdin(id: number | string, line: string, callback: pm2.Result<{ pm_id: number | string; line: string }>): void;
-  sendLineToStdin(id: number | string, line: string, separator: string | null, callback: pm2.Result<{ pm_id: number | string; line: string }>): void;
-  sendLineToStdin(id: number | string, line: string, separator?: string | null): Promise<{ pm_id: number | string; line: string }>;
+  sendLineToStdin(
+    id: number | string,
+    line: string,
+    callback: pm2.Result<{ pm_id: number | string; line: string }>,
+  ): void;
+  sendLineToStdin(
+    id: number | string,
+    line: string,
+    separator: string | null,
+    callback: pm2.Result<{ pm_id: number | string; line: string }>,
+  ): void;
+  sendLineToStdin(
+    id: number | string,
+    line: string,
+    separator?: string | null,
+  ): Promise<{ pm_id: number | string; line: string }>;
   sendSignalToProcessName(signal: string | number, name: string, callback: pm2.Result<pm2.Proc[]>): void;
   sendSignalToProcessName(signal: string | number, name: string): Promise<pm2.Proc[]>;
   sendSignalToProcessId(signal: string | number, id: number | string, callback: pm2.Result<pm2.Proc[]>): void;

@@ -1,6 +1,7 @@
-// Preloaded into every Node program that nclust runs. It lets the keeper hold the listening sockets, keeps the last words of a
-// process from being lost, and finishes requests before the process ends. It must never throw into the app and leave no trace in
-// process.argv, process.execArgv, process.env or the app's own children.
+// Preloaded into every Node program that nclust runs. It lets the keeper hold the listening
+// sockets, keeps the last words of a process from being lost, and finishes requests before the
+// process ends. It must never throw into the app and leave no trace in process.argv,
+// process.execArgv, process.env or the app's own children.
 'use strict';
 
 const fs = require('node:fs');
@@ -16,7 +17,8 @@ function start() {
   hidePreload();
   const settings = takeSettings();
   delete require.cache[__filename];
-  // Worker threads preload what their process preloads, but the settings are gone by then, as they are for children of the app.
+  // Worker threads preload what their process preloads, but the settings are gone by then, as they
+  // are for children of the app.
   if (settings === null || typeof process.send !== 'function') return;
   const { later } = loader();
   const { whenBooted } = /** @type {typeof import('./booted.cjs')} */ (later('./booted.cjs'));
@@ -41,7 +43,11 @@ function start() {
 function loader() {
   const module = { exports: /** @type {any} */ ({}) };
   const filename = `${__dirname}/loader.cjs`;
-  vm.compileFunction(fs.readFileSync(filename, 'utf8'), ['module', 'require', '__dirname'], { filename })(module, require, __dirname);
+  vm.compileFunction(fs.readFileSync(filename, 'utf8'), ['module', 'require', '__dirname'], { filename })(
+    module,
+    require,
+    __dirname,
+  );
   return module.exports;
 }
 
@@ -50,13 +56,19 @@ function loader() {
  * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
  * @param {typeof import('./loader.cjs').later} later
  * @param {boolean} isMeasured
- * @returns {{ of: () => ReturnType<typeof import('./report.cjs').createVitals>, report: () => void }}
+ * @returns
+ *   {{ of: () => ReturnType<typeof import('./report.cjs').createVitals>, report: () => void }}
  */
 function beginVitals(channel, { servers }, later, isMeasured) {
   /** @type {ReturnType<typeof import('./report.cjs').createVitals> | undefined} */
   let known;
-  const onFault = (/** @type {unknown} */ error) => void channel.say({ act: 'fault', part: 'metrics', message: String(error) });
-  const vitals = { of: () => (known ??= /** @type {typeof import('./report.cjs')} */ (later('./report.cjs')).createVitals(servers, onFault)), report: () => known?.report() };
+  const onFault = (/** @type {unknown} */ error) =>
+    void channel.say({ act: 'fault', part: 'metrics', message: String(error) });
+  const vitals = {
+    of: () =>
+      (known ??= /** @type {typeof import('./report.cjs')} */ (later('./report.cjs')).createVitals(servers, onFault)),
+    report: () => known?.report(),
+  };
   if (!isMeasured) return vitals;
   vitals.of().measure((report) => channel.say({ act: 'report', report }));
   // On Unix what is sent here is in the channel before the process ends.
@@ -96,9 +108,21 @@ function obey(channel, sockets, later, vitals) {
     channel.say({ act: 'answer', seq });
   });
   channel.on('ask', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
-  channel.on('watch', ({ everyMs }) => vitals.of().watch(everyMs, (/** @type {object} */ news) => channel.say({ act: 'vitals', ...news, connections: sockets.servers.open })));
-  channel.on('inspect', ({ seq, isOn }) => channel.say({ act: 'answer', seq, ...later('./inspector.cjs').inspect(isOn) }));
-  channel.on('profile', ({ seq, ...question }) => later('./inspector.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) => channel.say({ act: 'answer', seq, ...said })));
+  channel.on('watch', ({ everyMs }) =>
+    vitals
+      .of()
+      .watch(everyMs, (/** @type {object} */ news) =>
+        channel.say({ act: 'vitals', ...news, connections: sockets.servers.open }),
+      ),
+  );
+  channel.on('inspect', ({ seq, isOn }) =>
+    channel.say({ act: 'answer', seq, ...later('./inspector.cjs').inspect(isOn) }),
+  );
+  channel.on('profile', ({ seq, ...question }) =>
+    later('./inspector.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) =>
+      channel.say({ act: 'answer', seq, ...said }),
+    ),
+  );
   channel.on('unlisten', () => {
     sockets.closeListening({ isForGood: true }, () => channel.say({ act: 'unlistened' }));
   });
@@ -106,7 +130,8 @@ function obey(channel, sockets, later, vitals) {
 
 /** On SIGUSR1 Node lets a debugger in on 9229, which only one process can have. */
 function anyPort() {
-  if (!/--(inspect|debug-port)/.test(`${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS}`)) process.debugPort = 0;
+  if (!/--(inspect|debug-port)/.test(`${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS}`))
+    process.debugPort = 0;
 }
 
 function caughtSignals() {
@@ -115,12 +140,15 @@ function caughtSignals() {
 
 /** `node app.js` shows no --require: child_process.fork() of the app would hand it on. */
 function hidePreload() {
-  const at = process.execArgv.findIndex((arg, index) => arg === '--require' && process.execArgv[index + 1] === __filename);
+  const at = process.execArgv.findIndex(
+    (arg, index) => arg === '--require' && process.execArgv[index + 1] === __filename,
+  );
   if (at !== -1) process.execArgv.splice(at, 2);
 }
 
 /**
- * @returns {{ isCluster?: boolean, isGated?: boolean, metrics?: boolean, scheduling?: string, sockets?: Inherited[], logFiles?: LogFiles } | null}
+ * @returns
+ *   {{ isCluster?: boolean, isGated?: boolean, metrics?: boolean, scheduling?: string, sockets?: Inherited[], logFiles?: LogFiles } | null}
  */
 function takeSettings() {
   const text = process.env.NCLUST_AGENT;

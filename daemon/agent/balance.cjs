@@ -1,5 +1,6 @@
-// Connections go to the worker that can take them. Workers accept for themselves; one that has more than its share passes the connection
-// it has just accepted, and not read, to the keeper, who gives it to the least loaded. (docs/balancing.md)
+// Connections go to the worker that can take them. Workers accept for themselves; one that has more
+// than its share passes the connection it has just accepted, and not read, to the keeper, who gives
+// it to the least loaded. (docs/balancing.md)
 'use strict';
 
 const clock = require('./isolation.cjs');
@@ -7,16 +8,19 @@ const clock = require('./isolation.cjs');
 /** @import { Claim } from './bind.cjs' */
 /** @import { Channel } from './channel.cjs' */
 
-/** Above the fair share: at least so many, and this part of the share. Passing on costs more than a small difference. */
+/**
+ * Above the fair share: at least so many, and this part of the share. Passing on costs more than a
+ * small difference.
+ */
 const SLACK = 2;
 const SLACK_PART = 0.2;
 /**
- * Connections that end at once need no balance, and passing one on costs more than serving it: who has closed many lately may have more. With a
- * client that opens a connection for each request, 4 workers passed on every third.
+ * Connections that end at once need no balance, and passing one on costs more than serving it: who
+ * has closed many lately may have more. With a client that opens a connection for each request, 4
+ * workers passed on every third.
  */
 const CHURN_SPAN_MS = 100;
 const CHURN_SLACK_MAX = 32;
-
 
 /** One worker's view. */
 class Balance {
@@ -24,9 +28,14 @@ class Balance {
   #sockets;
   #isSticky;
   #nowMono;
-  /** The fair share, Infinity for one that is alone. Until the keeper has said so, nobody knows that there are no others. */
+  /**
+   * The fair share, Infinity for one that is alone. Until the keeper has said so, nobody knows that
+   * there are no others.
+   */
   #share = 0;
-  /** Connections accepted in the span that began then, and those that were open at its beginning. */
+  /**
+   * Connections accepted in the span that began then, and those that were open at its beginning.
+   */
   #span = { sinceMono: 0, accepted: 0, open: 0 };
   #churnSlack = 0;
   /**
@@ -57,7 +66,9 @@ class Balance {
     return this.#passing.size > 0;
   }
 
-  /** The keeper has died, and what it had not placed was closed with it: but our copies are open. */
+  /**
+   * The keeper has died, and what it had not placed was closed with it: but our copies are open.
+   */
   lost() {
     for (const seq of [...this.#passing.keys()]) this.#settle(seq, false);
   }
@@ -104,7 +115,8 @@ class Balance {
     const nowMono = this.#nowMono();
     if (nowMono - span.sinceMono < CHURN_SPAN_MS) return;
     const closed = span.accepted - (open - span.open);
-    this.#churnSlack = nowMono - span.sinceMono < 2 * CHURN_SPAN_MS ? Math.min(CHURN_SLACK_MAX, Math.floor(closed / 2)) : 0;
+    this.#churnSlack =
+      nowMono - span.sinceMono < 2 * CHURN_SPAN_MS ? Math.min(CHURN_SLACK_MAX, Math.floor(closed / 2)) : 0;
     this.#span = { sinceMono: nowMono, accepted: 0, open };
   }
 
@@ -118,7 +130,9 @@ class Balance {
     const seq = (this.#lastSeq += 1);
     this.#passing.set(seq, { client, keep });
     const { open } = this.#sockets.servers;
-    this.#channel.say({ act: 'overflow', seq, claim, open }, client, (error) => { if (error) this.#settle(seq, false); });
+    this.#channel.say({ act: 'overflow', seq, claim, open }, client, (error) => {
+      if (error) this.#settle(seq, false);
+    });
   }
 
   /**
@@ -128,7 +142,8 @@ class Balance {
   #settle(seq, isPlaced) {
     const { client, keep } = this.#passing.get(seq) ?? {};
     this.#passing.delete(seq);
-    // Node does not close raw handles that it has sent, and a client waits as long as one copy is open.
+    // Node does not close raw handles that it has sent, and a client waits as long as one copy is
+    // open.
     if (isPlaced) client?.close();
     else keep?.();
   }

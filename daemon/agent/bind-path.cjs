@@ -6,10 +6,12 @@ const net = require('node:net');
 const path = require('node:path');
 
 /**
- * libuv removes the name it has bound when the handle is closed, and clients of the next life would find nothing. So a name of our own is
- * bound and renamed, and the wanted one is a second link to the same socket (daemon/keeper/unix-path.js).
+ * libuv removes the name it has bound when the handle is closed, and clients of the next life would
+ * find nothing. So a name of our own is bound and renamed, and the wanted one is a second link to
+ * the same socket (daemon/keeper/unix-path.js).
  * @param {string} wanted  Absolute.
- * @returns {any}  A handle, or null when the path is taken or cannot be bound: the keeper tells why.
+ * @returns {any}  A handle, or null when the path is taken or cannot be bound: the keeper tells
+ *   why.
  */
 function bindPath(wanted) {
   const own = privateNameFor(wanted);
@@ -48,7 +50,8 @@ function privateNameFor(wanted) {
   const length = path.basename(wanted).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
   // One letter has no room for a dot; the other one of these two cannot be the wanted name.
-  const name = length > 1 ? `.${letters.slice(0, length - 1)}` : ['~', '_'].find((one) => one !== path.basename(wanted)) ?? '';
+  const name =
+    length > 1 ? `.${letters.slice(0, length - 1)}` : (['~', '_'].find((one) => one !== path.basename(wanted)) ?? '');
   return path.join(path.dirname(wanted), name);
 }
 

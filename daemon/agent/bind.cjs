@@ -18,7 +18,8 @@ const REUSE_PORT = 2;
  */
 
 /**
- * A bound handle, or null when the address is taken. SO_REUSEPORT comes second because it hides conflicts (daemon/keeper/listeners.js).
+ * A bound handle, or null when the address is taken. SO_REUSEPORT comes second because it hides
+ * conflicts (daemon/keeper/listeners.js).
  * @param {Claim} claim
  */
 function bindAlone(claim) {
@@ -34,7 +35,7 @@ function bindAlone(claim) {
  * @param {Claim} claim
  */
 function bindBeside(claim) {
-  return claim.family === 0 ? null : tryBind(claim, REUSE_PORT)?.handle ?? null;
+  return claim.family === 0 ? null : (tryBind(claim, REUSE_PORT)?.handle ?? null);
 }
 
 /**

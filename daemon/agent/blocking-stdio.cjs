@@ -3,8 +3,9 @@
 const { tryTo } = require('./isolation.cjs');
 
 /**
- * Node writes to a pipe asynchronously and drops what is queued at process.exit(): of 100 000 lines 2 634 arrived. In blocking mode
- * all do. The streams are created when the app first uses them, as without us: they cost memory and time.
+ * Node writes to a pipe asynchronously and drops what is queued at process.exit(): of 100 000 lines
+ * 2 634 arrived. In blocking mode all do. The streams are created when the app first uses them, as
+ * without us: they cost memory and time.
  */
 function keepLastWords() {
   for (const name of ['stdout', 'stderr']) {
@@ -16,7 +17,8 @@ function keepLastWords() {
       tryTo(() => {
         stream?._handle?.setBlocking?.(true);
         // The app may have put a stream of its own there, and call this one for what it is.
-        if (Object.getOwnPropertyDescriptor(process, name)?.get === first) Object.defineProperty(process, name, original);
+        if (Object.getOwnPropertyDescriptor(process, name)?.get === first)
+          Object.defineProperty(process, name, original);
       });
       return stream;
     };

@@ -4,7 +4,8 @@
 //   ES module (22, 24, 26)   its import is traced, and is the only one without a parent
 //   ES module (20)           Node listens for 'exit' until the import is through, to know of an unsettled await
 //
-// Where none is given (a Node between those), the first tick has to do: too early is better than never.
+// Where none is given (a Node between those), the first tick has to do: too early is better than
+// never.
 'use strict';
 
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');

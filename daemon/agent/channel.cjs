@@ -7,16 +7,20 @@ const { later } = require('./loader.cjs');
 /** @import { Cluster } from 'node:cluster' */
 /** @import { LogFiles } from './log-fallback.cjs' */
 
-// The prefix makes Node emit 'internalMessage' in place of 'message', so the app's own listeners never see ours, and listening to
-// it does not keep the process alive (lib/internal/child_process.js).
+// The prefix makes Node emit 'internalMessage' in place of 'message', so the app's own listeners
+// never see ours, and listening to it does not keep the process alive
+// (lib/internal/child_process.js).
 const CMD = 'NODE_NCLUST';
 
 /**
  * @typedef {{ act: string, [key: string]: any }} Message
  * @typedef {object} Channel
- * @property {(message: Message, handle?: object, onSent?: (error: Error | null) => void) => boolean} say  false when the keeper cannot be reached.
+ * @property
+ *   {(message: Message, handle?: object, onSent?: (error: Error | null) => void) => boolean} say
+ *   false when the keeper cannot be reached.
  * @property {(act: string, listener: (message: Message, handle?: any) => void) => void} on
- * @property {() => () => void} hold  Keeps the process alive until the returned function is called: an answer is on its way.
+ * @property {() => () => void} hold  Keeps the process alive until the returned function is called:
+ *   an answer is on its way.
  * @property {(listener: () => void) => void} onLost  The keeper that started us is gone.
  * @property {() => boolean} isOpen  Whether handles can be passed: not to a keeper that came later.
  */
@@ -50,13 +54,16 @@ function createChannel(logFiles) {
     if (message?.cmd === CMD) receive(message, handle);
   });
   const lose = whenDisconnected(() => {
-    tryTo(() => { door = later('./reconnect.cjs').findKeeper({ home, instanceId, logFiles, receive }); });
+    tryTo(() => {
+      door = later('./reconnect.cjs').findKeeper({ home, instanceId, logFiles, receive });
+    });
     tryTo(lost);
   });
 
   /** @type {Channel} */
   const channel = {
-    // The callback takes the error of a channel that closes at this moment; without it Node would emit it on process.
+    // The callback takes the error of a channel that closes at this moment; without it Node would
+    // emit it on process.
     say(message, handle, onSent = () => {}) {
       if (door) return door.say(message);
       if (!process.connected) return false;
@@ -87,11 +94,13 @@ const LOOK_EVERY_MS = 100;
 let watch = null;
 
 /**
- * A channel that closes while a handle waits to be acknowledged never says 'disconnect' (Node 20 to 26).
+ * A channel that closes while a handle waits to be acknowledged never says 'disconnect' (Node 20 to
+ * 26).
  * @param {() => void} lose
  */
 function watchChannel(lose) {
-  // Those of the app may be a DOM's by now, which are numbers. Asked for here, because most workers never pass a handle.
+  // Those of the app may be a DOM's by now, which are numbers. Asked for here, because most workers
+  // never pass a handle.
   const { clearInterval, setInterval } = require('node:timers');
   watch ??= setInterval(() => {
     const isWaiting = Boolean(/** @type {any} */ (process)._handleQueue);
@@ -103,8 +112,9 @@ function watchChannel(lose) {
 }
 
 /**
- * A keeper that dies must not take the app along: a cluster worker exits by itself when its primary is gone, unless
- * `exitedAfterDisconnect` is set by then (lib/internal/cluster/child.js), and an unguarded process.send() throws.
+ * A keeper that dies must not take the app along: a cluster worker exits by itself when its primary
+ * is gone, unless `exitedAfterDisconnect` is set by then (lib/internal/cluster/child.js), and an
+ * unguarded process.send() throws.
  * @param {() => void} then  Once.
  * @returns {() => void}  For who notices it otherwise.
  */
@@ -118,18 +128,26 @@ function whenDisconnected(then) {
       if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
     });
     // The app may have taken care that nobody replaces it.
-    tryTo(() => { process.send = sendNowhere; });
+    tryTo(() => {
+      process.send = sendNowhere;
+    });
     then();
   };
   process.prependOnceListener('disconnect', lose);
-  // A 'disconnect' listener counts as a reason to keep the process alive; the app did not ask for that.
+  // A 'disconnect' listener counts as a reason to keep the process alive; the app did not ask for
+  // that.
   refCounter()?.unrefCounted?.();
   return lose;
 }
 
-/** The counter with which Node itself decides whether the channel keeps the process alive; ref() and unref() would overrule the app. */
+/**
+ * The counter with which Node itself decides whether the channel keeps the process alive; ref() and
+ * unref() would overrule the app.
+ */
 function refCounter() {
-  return /** @type {{ refCounted?: () => void, unrefCounted?: () => void } | undefined} */ (/** @type {unknown} */ (process.channel));
+  return /** @type {{ refCounted?: () => void, unrefCounted?: () => void } | undefined} */ (
+    /** @type {unknown} */ (process.channel)
+  );
 }
 
 /** @param {unknown[]} args */

@@ -12,9 +12,10 @@ const QUIET_MS = 0.15;
 const QUIET_LOOKS = 200;
 
 /**
- * The keeper is dead and ours may be the last copy of a socket: the kernel resets what waits in its queue when that is closed. So it is
- * closed right after a poll that found nothing to do. Closed anywhere in a turn of the loop, 1 or 2 of 700 requests were reset in every
- * seventh takeover; so it is one in 130.
+ * The keeper is dead and ours may be the last copy of a socket: the kernel resets what waits in its
+ * queue when that is closed. So it is closed right after a poll that found nothing to do. Closed
+ * anywhere in a turn of the loop, 1 or 2 of 700 requests were reset in every seventh takeover; so
+ * it is one in 130.
  * @param {() => void} then
  */
 function whenQuiet(then) {
@@ -22,11 +23,14 @@ function whenQuiet(then) {
   const look = guard((/** @type {number} */ looksLeft) => {
     const { idleTime } = performance.nodeTiming;
     const sinceMono = nowMono();
-    setTimeout(guard(() => {
-      const busyMs = nowMono() - sinceMono - (performance.nodeTiming.idleTime - idleTime);
-      if (busyMs < QUIET_MS || looksLeft === 0) then();
-      else look(looksLeft - 1);
-    }), 1);
+    setTimeout(
+      guard(() => {
+        const busyMs = nowMono() - sinceMono - (performance.nodeTiming.idleTime - idleTime);
+        if (busyMs < QUIET_MS || looksLeft === 0) then();
+        else look(looksLeft - 1);
+      }),
+      1,
+    );
   });
   look(QUIET_LOOKS);
 }

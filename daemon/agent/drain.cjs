@@ -1,10 +1,12 @@
-// Finishing what is in flight before the process ends, for HTTP servers (plain, TLS, HTTP/2), without any code in the app.
+// Finishing what is in flight before the process ends, for HTTP servers (plain, TLS, HTTP/2),
+// without any code in the app.
 //
 //   handover  others serve on: each response from now on says `Connection: close`, and the client's next connection goes to another
 //             worker. Idle connections are closed only after a pause, because closing at once is what makes clients see resets.
 //   finish    nobody else will serve: idle connections close at once.
 //
-// Sockets that were upgraded, and those of plain TCP servers, belong to the app: it gets its signal as soon as only those are left.
+// Sockets that were upgraded, and those of plain TCP servers, belong to the app: it gets its signal
+// as soon as only those are left.
 'use strict';
 
 const diagnostics = require('node:diagnostics_channel');
@@ -18,7 +20,10 @@ const { nowMono } = require('./isolation.cjs');
 
 /** An active keep-alive client sends its next request sooner. */
 const IDLE_PAUSE_MS = 1_000;
-/** A connection on which nothing has come by then is an idle one of a client that connects in advance. */
+/**
+ * A connection on which nothing has come by then is an idle one of a client that connects in
+ * advance.
+ */
 const SILENT_PAUSE_MS = 1_500;
 const LOOK_EVERY_MS = 50;
 const REQUEST = 'http.server.request.start';
@@ -26,7 +31,9 @@ const REQUEST = 'http.server.request.start';
 const SIGNAL_WAIT_MS = 5_000;
 
 /**
- * @typedef {net.Socket & { server?: net.Server, parser?: unknown, _httpMessage?: ServerResponse | null }} HttpSocket
+ * @typedef
+ *   {net.Socket & { server?: net.Server, parser?: unknown, _httpMessage?: ServerResponse | null }}
+ *   HttpSocket
  * @typedef {{ destroyed: boolean, close: () => void }} Session  Of HTTP/2.
  */
 
@@ -36,7 +43,9 @@ const SIGNAL_WAIT_MS = 5_000;
 
 /**
  * @param {HeldSockets} sockets
- * @param {{ mode: 'handover' | 'finish', byMessage?: boolean, signal?: NodeJS.Signals | null }} o  byMessage: the app gets 'shutdown' in place of its signal. signal: which one, where that was set.
+ * @param {{ mode: 'handover' | 'finish', byMessage?: boolean, signal?: NodeJS.Signals | null }} o
+ *   byMessage: the app gets 'shutdown' in place of its signal. signal: which one, where that was
+ *   set.
  * @param {() => void} onDrained
  */
 function drain(sockets, { mode, byMessage = false, signal = null }, onDrained) {
@@ -70,7 +79,11 @@ function park(sockets) {
  */
 function begin(sockets, { idlePauseMs, isForGood }, onEmpty) {
   const servers = new Set(sockets.servers.all);
-  const open = () => [...rawSockets(servers).filter(isHttp), ...[...sockets.servers.wrapped].filter(isHttp), ...handshakes(servers, sockets.servers.wrapped)];
+  const open = () => [
+    ...rawSockets(servers).filter(isHttp),
+    ...[...sockets.servers.wrapped].filter(isHttp),
+    ...handshakes(servers, sockets.servers.wrapped),
+  ];
   const sessions = () => [...sockets.servers.wrapped].filter(isSession);
   const isEmpty = () => open().length + sessions().length === 0 && !sockets.balance?.isPassing;
   const onRequest = (/** @type {any} */ { response }) => sayClose(response);
@@ -79,13 +92,17 @@ function begin(sockets, { idlePauseMs, isForGood }, onEmpty) {
   let isEnded = false;
   diagnostics.subscribe(REQUEST, onRequest);
   for (const socket of open()) if (socket._httpMessage) sayClose(socket._httpMessage);
-  // GOAWAY: streams that are open finish, and the session ends with the last of them. One whose handshake was under way comes later.
-  const endSessions = () => { for (const session of sessions()) if (!session.closed) session.close(); };
+  // GOAWAY: streams that are open finish, and the session ends with the last of them. One whose
+  // handshake was under way comes later.
+  const endSessions = () => {
+    for (const session of sessions()) if (!session.closed) session.close();
+  };
   endSessions();
   sockets.closeListening({ isForGood }, () => {
     if (isEnded) return;
     /**
-     * From when on a connection was seen to be idle: an answer that had begun before may end it at any time.
+     * From when on a connection was seen to be idle: an answer that had begun before may end it at
+     * any time.
      * @type {WeakMap<HttpSocket, number>}
      */
     const idleSince = new WeakMap();
@@ -101,7 +118,8 @@ function begin(sockets, { idlePauseMs, isForGood }, onEmpty) {
       clearInterval(timer);
       onEmpty();
     };
-    // Connections end in many ways, upgrades among them; looking at them is cheaper than listening to each from its first day.
+    // Connections end in many ways, upgrades among them; looking at them is cheaper than listening
+    // to each from its first day.
     timer = setInterval(look, LOOK_EVERY_MS);
     look();
   });
@@ -113,13 +131,15 @@ function begin(sockets, { idlePauseMs, isForGood }, onEmpty) {
 }
 
 /**
- * A process whose servers are closed may have nothing left to do and would exit before the signal comes, and the app's handler for
- * it, which may write to a database, would never run.
+ * A process whose servers are closed may have nothing left to do and would exit before the signal
+ * comes, and the app's handler for it, which may write to a database, would never run.
  * @param {string[]} words
  */
 function stayFor(words) {
   const stay = setTimeout(() => {}, SIGNAL_WAIT_MS);
-  for (const word of words) if (process.listenerCount(word) > 0) process.prependOnceListener(/** @type {NodeJS.Signals} */ (word), () => clearTimeout(stay));
+  for (const word of words)
+    if (process.listenerCount(word) > 0)
+      process.prependOnceListener(/** @type {NodeJS.Signals} */ (word), () => clearTimeout(stay));
 }
 
 /**
@@ -142,13 +162,21 @@ function sayClose(response) {
  * @returns {HttpSocket[]}
  */
 function rawSockets(servers) {
-  // Keeping a list would cost every connection of every app; this is asked for once in the life of a process.
-  const handles = /** @type {{ _getActiveHandles(): unknown[] }} */ (/** @type {unknown} */ (process))._getActiveHandles();
-  return handles.map((one) => /** @type {HttpSocket} */ (one)).filter((one) => one instanceof net.Socket && one.server !== undefined && servers.has(one.server) && !one.destroyed);
+  // Keeping a list would cost every connection of every app; this is asked for once in the life of
+  // a process.
+  const handles = /** @type {{ _getActiveHandles(): unknown[] }} */ (
+    /** @type {unknown} */ (process)
+  )._getActiveHandles();
+  return handles
+    .map((one) => /** @type {HttpSocket} */ (one))
+    .filter(
+      (one) => one instanceof net.Socket && one.server !== undefined && servers.has(one.server) && !one.destroyed,
+    );
 }
 
 /**
- * Connections of TLS servers that have not got as far as a request: a client far away needs a while for its handshake.
+ * Connections of TLS servers that have not got as far as a request: a client far away needs a while
+ * for its handshake.
  * @param {Set<any>} servers
  * @param {Set<any>} wrapped
  */
@@ -172,9 +200,13 @@ function isSession(one) {
   return !(one instanceof net.Socket) && !one.destroyed;
 }
 
-// WebSocket clients of an app that does not care for its own end get a clean close in place of a connection that breaks.
+// WebSocket clients of an app that does not care for its own end get a clean close in place of a
+// connection that breaks.
 
-/** FIN, opcode close, two bytes: 1001, "going away" (RFC 6455, section 7.4.1). Frames of a server are not masked. */
+/**
+ * FIN, opcode close, two bytes: 1001, "going away" (RFC 6455, section 7.4.1). Frames of a server
+ * are not masked.
+ */
 const CLOSE_FRAME = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
 const PEER_WAIT_MS = 1_000;
 

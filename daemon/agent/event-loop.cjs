@@ -8,14 +8,21 @@ const { nowMono } = require('./isolation.cjs');
 const { cpuUsage } = process;
 const { setImmediate, setInterval, clearInterval } = globalThis;
 
-/** Less than this is the timer's own inaccuracy: this part of the distance of two looks, but no more than so many ms. */
+/**
+ * Less than this is the timer's own inaccuracy: this part of the distance of two looks, but no more
+ * than so many ms.
+ */
 const SURE_PART = 0.25;
 const SURE_MS = 20;
-/** Who looks as often as this has a process that is at work: there the memory that it takes to ask each time is nothing. */
+/**
+ * Who looks as often as this has a process that is at work: there the memory that it takes to ask
+ * each time is nothing.
+ */
 const CLOSE_MS = 20;
 
 /**
- * monitorEventLoopDelay() would do, but for its reset(), which forgets the delay that is just ending.
+ * monitorEventLoopDelay() would do, but for its reset(), which forgets the delay that is just
+ * ending.
  * @param {ReturnType<typeof createLoopLoad>} load
  * @param {Guard} guard
  * @param {(delayMs: number, nowMono: number) => void} onLook
@@ -23,7 +30,10 @@ const CLOSE_MS = 20;
 function createLoopSampler(load, guard, onLook) {
   let everyMs = 0;
   let lookedMono = 0;
-  /** How long the loop had been at work by then. Not asked for at each look: it is answered with an object, and what an idle process allocates is memory that it touches. */
+  /**
+   * How long the loop had been at work by then. Not asked for at each look: it is answered with an
+   * object, and what an idle process allocates is memory that it touches.
+   */
   let activeMs = 0;
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
@@ -36,14 +46,17 @@ function createLoopSampler(load, guard, onLook) {
   });
 
   /**
-   * Who came late knows when it ended, and not when it began: at most one look earlier, and not for longer than the loop was at work.
+   * Who came late knows when it ended, and not when it began: at most one look earlier, and not for
+   * longer than the loop was at work.
    * @param {number} lateMs
    */
   function delayOf(lateMs) {
     const active = load.activeMs();
     const workMs = active - activeMs;
     activeMs = active;
-    return lateMs < Math.min(SURE_MS, SURE_PART * everyMs) ? lateMs : Math.max(lateMs, Math.min(workMs, lateMs + everyMs));
+    return lateMs < Math.min(SURE_MS, SURE_PART * everyMs)
+      ? lateMs
+      : Math.max(lateMs, Math.min(workMs, lateMs + everyMs));
   }
 
   return {
@@ -65,8 +78,9 @@ function createLoopSampler(load, guard, onLook) {
 }
 
 /**
- * How long the loop has been at work. Node knows it to the microsecond, but to ask loads modules that take an idle process half a megabyte. As long as it
- * hardly does anything the CPU that it has used says nearly the same.
+ * How long the loop has been at work. Node knows it to the microsecond, but to ask loads modules
+ * that take an idle process half a megabyte. As long as it hardly does anything the CPU that it has
+ * used says nearly the same.
  * @param {Guard} guard
  */
 function createLoopLoad(guard) {
@@ -75,15 +89,19 @@ function createLoopLoad(guard) {
   /** Without CPU: what had to wait for one, or for a disk. */
   let waitedMs = 0;
   return {
-    /** A sum, of which only the difference of two means something. It begins anew with beExact(). */
+    /**
+     * A sum, of which only the difference of two means something. It begins anew with beExact().
+     */
     activeMs: () => (performance === null ? cpuMs() + waitedMs : performance.eventLoopUtilization().active),
     /** The turn of the loop that has just begun is to be timed. */
     watchTurn() {
       const [beganMono, cpuBeforeMs] = [nowMono(), cpuMs()];
       // Comes when everything has been done that the system had to tell.
-      setImmediate(guard(() => {
-        waitedMs += Math.max(0, nowMono() - beganMono - (cpuMs() - cpuBeforeMs));
-      }));
+      setImmediate(
+        guard(() => {
+          waitedMs += Math.max(0, nowMono() - beganMono - (cpuMs() - cpuBeforeMs));
+        }),
+      );
     },
     isExact: () => performance !== null,
     beExact() {

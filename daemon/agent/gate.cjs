@@ -1,4 +1,5 @@
-// Keeps listening sockets from being polled: for the app they listen, and connections come to others.
+// Keeps listening sockets from being polled: for the app they listen, and connections come to
+// others.
 'use strict';
 
 const { setInterval, clearInterval } = globalThis;
@@ -28,7 +29,8 @@ function createGate() {
       };
       waiting.push(() => {
         delete handle.listen;
-        // The app may have closed it. Its server need not have it any more: the primary of a node:cluster of the app's own takes it from there.
+        // The app may have closed it. Its server need not have it any more: the primary of a
+        // node:cluster of the app's own takes it from there.
         if (handle.fd >= 0) handle.listen(backlog);
       });
     },

@@ -7,11 +7,16 @@ const { PerformanceObserver } = require('node:perf_hooks');
 /** @import { Guard } from './isolation.cjs' */
 
 /**
- * To tell of a collection takes Node 50 to 250 us, and one that answers as fast as it can collects a hundred times a second: all of them would take 3 % of
- * its time. Who has had more than so many between two reports is watched for one report of several, and in the others takes the same part of its work.
+ * To tell of a collection takes Node 50 to 250 us, and one that answers as fast as it can collects
+ * a hundred times a second: all of them would take 3 % of its time. Who has had more than so many
+ * between two reports is watched for one report of several, and in the others takes the same part
+ * of its work.
  */
 const COLLECTIONS_MAX = 10;
-/** So many are in time told of between two reports, on the mean: it goes unwatched for twice as long each time, so that a burst is not taken for what follows. */
+/**
+ * So many are in time told of between two reports, on the mean: it goes unwatched for twice as long
+ * each time, so that a burst is not taken for what follows.
+ */
 const COLLECTIONS_MEAN = 3;
 const UNWATCHED_MAX = 19;
 
@@ -25,15 +30,19 @@ function createGcWatch(guard) {
   let seenMs = 0;
   /** Of the work, when it was last watched. */
   let share = 0;
-  /** Reports that go without being watched: of the last such span, and those that are left of it. */
+  /**
+   * Reports that go without being watched: of the last such span, and those that are left of it.
+   */
   let span = 0;
   let unwatched = 0;
-  const observer = new PerformanceObserver(guard((/** @type {PerformanceObserverEntryList} */ list) => {
-    for (const { duration } of list.getEntries()) {
-      seen += 1;
-      seenMs += duration;
-    }
-  }));
+  const observer = new PerformanceObserver(
+    guard((/** @type {PerformanceObserverEntryList} */ list) => {
+      for (const { duration } of list.getEntries()) {
+        seen += 1;
+        seenMs += duration;
+      }
+    }),
+  );
   const begin = () => observer.observe({ entryTypes: ['gc'] });
   begin();
 

@@ -1,4 +1,5 @@
-// What the HTTP servers of a process have served: from Node's diagnostics channels, and for HTTP/2, which on Node 20 has none, from the events of its sessions.
+// What the HTTP servers of a process have served: from Node's diagnostics channels, and for HTTP/2,
+// which on Node 20 has none, from the events of its sessions.
 'use strict';
 
 const diagnostics = require('node:diagnostics_channel');
@@ -10,7 +11,10 @@ const { nowMono } = require('./isolation.cjs');
 const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';
 
-/** Latencies are counted in steps of a fourth root of two: 19 % wide, from an eighth of a millisecond to two minutes. */
+/**
+ * Latencies are counted in steps of a fourth root of two: 19 % wide, from an eighth of a
+ * millisecond to two minutes.
+ */
 const STEPS = 80;
 const FIRST_STEP_MS = 0.125;
 const STEPS_PER_DOUBLING = 4;
@@ -28,12 +32,15 @@ const STEPS_PER_DOUBLING = 4;
  */
 
 /**
- * What is known of a connection. A property of the socket: a map of requests took six times as long, and its memory.
+ * What is known of a connection. A property of the socket: a map of requests took six times as
+ * long, and its memory.
  * @typedef {object} Connection
  * @property {number} open  Its requests without an answer, of that era.
  * @property {number} era
- * @property {number} given  Answers of that era. They come in the order of the requests: the nth is that of the nth.
- * @property {{ nth: number, beganMono: number, count: number }[]} timed  Those of them that are timed, the oldest first.
+ * @property {number} given  Answers of that era. They come in the order of the requests: the nth is
+ *   that of the nth.
+ * @property {{ nth: number, beganMono: number, count: number }[]} timed  Those of them that are
+ *   timed, the oldest first.
  * @property {boolean} isClosed
  */
 
@@ -43,10 +50,12 @@ const CONNECTION = Symbol('nclust');
 const TIMED_MAX = 500;
 
 /**
- * Of a request no object is kept. To keep the last response of each connection, and to look at it when the next one begins, spares being told of the ends,
- * but each collection has to copy them all: it costs as much.
+ * Of a request no object is kept. To keep the last response of each connection, and to look at it
+ * when the next one begins, spares being told of the ends, but each collection has to copy them
+ * all: it costs as much.
  *
- * Who begins to count while an unseen request is under way takes its answer for that of the one behind it: if the connection then ends, that one is in no sum.
+ * Who begins to count while an unseen request is under way takes its answer for that of the one
+ * behind it: if the connection then ends, that one is in no sum.
  * @param {InstanceType<typeof import('./servers.cjs').Servers>} servers
  * @param {Guard} guard
  */
@@ -93,13 +102,16 @@ function createHttpCounts(servers, guard) {
     /** @type {Connection} */
     const connection = { open: 0, era, given: 0, timed: [], isClosed: false };
     Object.defineProperty(socket, CONNECTION, { value: connection });
-    socket.once('close', guard(() => {
-      connection.isClosed = true;
-      connection.timed.length = 0;
-      if (!isOn || connection.era !== era) return;
-      aborted += connection.open;
-      open -= connection.open;
-    }));
+    socket.once(
+      'close',
+      guard(() => {
+        connection.isClosed = true;
+        connection.timed.length = 0;
+        if (!isOn || connection.era !== era) return;
+        aborted += connection.open;
+        open -= connection.open;
+      }),
+    );
     return connection;
   }
 
@@ -123,7 +135,8 @@ function createHttpCounts(servers, guard) {
   const finished = guard((/** @type {any} */ { response, socket }) => {
     /** @type {Connection | undefined} */
     const connection = socket[CONNECTION];
-    // Node 20 and 22 also tell of the end of an answer that could not be delivered. What the app itself then destroys, Node 20 does not know either.
+    // Node 20 and 22 also tell of the end of an answer that could not be delivered. What the app
+    // itself then destroys, Node 20 does not know either.
     if (connection?.isClosed || socket.errored) return;
     if (connection === undefined || connection.era !== era || connection.open === 0) {
       // It began before anybody counted.
@@ -132,7 +145,8 @@ function createHttpCounts(servers, guard) {
       connection.open -= 1;
       connection.given += 1;
       open -= 1;
-      if (connection.timed.length > 0 && connection.timed[0].nth === connection.given) took(/** @type {Connection["timed"][number]} */ (connection.timed.shift()));
+      if (connection.timed.length > 0 && connection.timed[0].nth === connection.given)
+        took(/** @type {Connection["timed"][number]} */ (connection.timed.shift()));
     }
     answered(response.statusCode);
   });
@@ -153,7 +167,8 @@ function createHttpCounts(servers, guard) {
   const happened = () => requests + answers + aborted + servers.upgrades;
 
   /**
-   * @param {{ beganMono: number, count: number }} o  `count`: it stands for those beside it that were not timed.
+   * @param {{ beganMono: number, count: number }} o  `count`: it stands for those beside it that
+   *   were not timed.
    */
   function took({ beganMono, count }) {
     const ms = nowMono() - beganMono;
@@ -167,14 +182,17 @@ function createHttpCounts(servers, guard) {
     requests += 1;
     if (asked !== null) tellAsked();
     const beganMono = nowMono();
-    stream.once('close', guard(() => {
-      const status = stream.sentHeaders?.[':status'];
-      if (stream.aborted || !stream.writableFinished || status === undefined) aborted += 1;
-      else {
-        answered(status);
-        took({ beganMono, count: 1 });
-      }
-    }));
+    stream.once(
+      'close',
+      guard(() => {
+        const status = stream.sentHeaders?.[':status'];
+        if (stream.aborted || !stream.writableFinished || status === undefined) aborted += 1;
+        else {
+          answered(status);
+          took({ beganMono, count: 1 });
+        }
+      }),
+    );
   });
   // HTTP/2 refuses streams that nobody listens to; a server always does.
   servers.onSession = guard((/** @type {any} */ session) => session.on('stream', streamBegan));
@@ -204,7 +222,15 @@ function createHttpCounts(servers, guard) {
       happenedBefore = happened();
       if (requests + upgrades === 0) return null;
       const steps = [...latency.entries()].filter(([, count]) => count > 0).flat();
-      return { requests, active: Math.max(0, requests - answers - aborted), aborted, upgrades, responses: responses.slice(1), durationMs: Math.round(durationMs), latency: steps };
+      return {
+        requests,
+        active: Math.max(0, requests - answers - aborted),
+        aborted,
+        upgrades,
+        responses: responses.slice(1),
+        durationMs: Math.round(durationMs),
+        latency: steps,
+      };
     },
   };
 }

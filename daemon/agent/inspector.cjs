@@ -1,4 +1,5 @@
-// What a process does with its time and its memory, for whoever asks: it writes a profile of itself into a file, or looks for a moment at its own stack.
+// What a process does with its time and its memory, for whoever asks: it writes a profile of itself
+// into a file, or looks for a moment at its own stack.
 'use strict';
 
 const fs = require('node:fs');
@@ -14,8 +15,10 @@ const { tryTo } = require('./isolation.cjs');
 /**
  * @typedef {object} Run
  * @property {string} kind
- * @property {string} file  Made by whoever asks, and empty. It names the run: a control that came later asks for the same one.
- * @property {number | null} fd  Of the file. null: it is closed, and the number may be one of the app's own files.
+ * @property {string} file  Made by whoever asks, and empty. It names the run: a control that came
+ *   later asks for the same one.
+ * @property {number | null} fd  Of the file. null: it is closed, and the number may be one of the
+ *   app's own files.
  * @property {{ failure?: Failure, bytes?: number } | null} outcome
  * @property {Answer[]} waiting
  * @property {() => void} giveUp  Ends what has begun of it. Idempotent.
@@ -133,18 +136,24 @@ function span(mine, { domain, start, stop }, durationMs) {
     close(mine);
     conclude(mine, { failure: { code: 'EGIVENUP', message: 'it was given up' } });
   });
-  if (start === SPANS.cpu.start) post(session, 'Profiler.setSamplingInterval', { interval: Math.max(SAMPLE_EVERY_US, Math.ceil((durationMs * 1_000) / SAMPLES_MAX)) });
+  if (start === SPANS.cpu.start)
+    post(session, 'Profiler.setSamplingInterval', {
+      interval: Math.max(SAMPLE_EVERY_US, Math.ceil((durationMs * 1_000) / SAMPLES_MAX)),
+    });
   post(session, start);
-  timer = setTimeout(ending(() => {
-    try {
-      const { profile: taken } = post(session, stop);
-      session.disconnect();
-      write(mine, JSON.stringify(taken));
-    } catch (error) {
-      close(mine);
-      conclude(mine, { failure: failureOf(error) });
-    }
-  }), durationMs);
+  timer = setTimeout(
+    ending(() => {
+      try {
+        const { profile: taken } = post(session, stop);
+        session.disconnect();
+        write(mine, JSON.stringify(taken));
+      } catch (error) {
+        close(mine);
+        conclude(mine, { failure: failureOf(error) });
+      }
+    }),
+    durationMs,
+  );
   timer.unref();
 }
 
@@ -161,7 +170,8 @@ function snapshot(mine) {
       require('node:v8').writeHeapSnapshot(mine.file);
       conclude(mine, { bytes: fs.fstatSync(fd).size });
     } catch (error) {
-      // Node leaves its file open when the disk is full, which holds the room of a file that is removed.
+      // Node leaves its file open when the disk is full, which holds the room of a file that is
+      // removed.
       tryTo(() => fs.ftruncateSync(fd, 0));
       conclude(mine, { failure: failureOf(error) });
     } finally {
@@ -241,18 +251,25 @@ function hottest({ nodes, samples }) {
     if (NOT_JAVASCRIPT.has(node.callFrame.functionName) || count <= bestCount) continue;
     [best, bestCount] = [node, count];
   }
-  return { samples: seen, busy: seen === 0 ? 0 : (seen - idle) / seen, frames: best ? pathOf(best).slice(0, FRAMES_MAX).map(frameOf) : [] };
+  return {
+    samples: seen,
+    busy: seen === 0 ? 0 : (seen - idle) / seen,
+    frames: best ? pathOf(best).slice(0, FRAMES_MAX).map(frameOf) : [],
+  };
 }
 
 /**
- * Of the innermost function the line that was seen most often is known, of the others where they begin.
+ * Of the innermost function the line that was seen most often is known, of the others where they
+ * begin.
  * @param {any} node
  * @param {number} at
  */
 function frameOf({ callFrame, positionTicks = [] }, at) {
   const [most] = at === 0 ? [...positionTicks].sort((a, b) => b.ticks - a.ticks) : [];
   const { functionName: name, url, lineNumber, columnNumber } = callFrame;
-  return most && most.line !== lineNumber + 1 ? { name, url, line: most.line, column: null } : { name, url, line: lineNumber + 1, column: columnNumber + 1 };
+  return most && most.line !== lineNumber + 1
+    ? { name, url, line: most.line, column: null }
+    : { name, url, line: lineNumber + 1, column: columnNumber + 1 };
 }
 
 /**
@@ -265,13 +282,16 @@ function shut({ anyPort }, answer) {
   const close = () => {
     if (inspector.url()) inspector.close();
   };
-  // Node opens the inspector from the thread that takes the signal, and once more from the loop, which may read that after this question.
+  // Node opens the inspector from the thread that takes the signal, and once more from the loop,
+  // which may read that after this question.
   close();
-  setImmediate(() => setImmediate(() => {
-    close();
-    anyPort();
-    answer({});
-  }));
+  setImmediate(() =>
+    setImmediate(() => {
+      close();
+      anyPort();
+      answer({});
+    }),
+  );
 }
 
 /** @param {string} domain */
@@ -311,13 +331,15 @@ function failureOf(error) {
   return { code: String(code ?? 'EFAILED'), message: String(message) };
 }
 
-// The inspector of a process that was started without one. Only when somebody asks: whoever reaches its port can run code in the process.
+// The inspector of a process that was started without one. Only when somebody asks: whoever reaches
+// its port can run code in the process.
 
 const HOST = '127.0.0.1';
 
 /**
  * @param {boolean} isOn
- * @returns {{ url?: string, was?: string, refusal?: { code: string, message: string } }}  `was`: where it listened before.
+ * @returns {{ url?: string, was?: string, refusal?: { code: string, message: string } }}  `was`:
+ *   where it listened before.
  */
 function inspect(isOn) {
   try {

@@ -2,7 +2,8 @@
 'use strict';
 
 /**
- * What of a listen() is ours: a TCP port or the path of a Unix socket, and nothing else. A handle, an `exclusive` path and bad arguments go to Node.
+ * What of a listen() is ours: a TCP port or the path of a Unix socket, and nothing else. A handle,
+ * an `exclusive` path and bad arguments go to Node.
  * @param {any[]} args
  * @param {any} options  As net normalizes them.
  * @returns {'tcp' | 'pipe' | null}
@@ -18,7 +19,8 @@ function kindOf(args, options) {
 }
 
 /**
- * Abstract sockets have no path to keep, and the mode bits are set by Node on the name it has bound.
+ * Abstract sockets have no path to keep, and the mode bits are set by Node on the name it has
+ * bound.
  * @param {any} options
  */
 function isPath({ path, readableAll, writableAll }) {
@@ -40,12 +42,18 @@ function knowsReusePort() {
 }
 
 /**
- * As net.js sees it: listen(), listen(callback), listen(undefined, host), listen({ port: undefined }).
+ * As net.js sees it: listen(), listen(callback), listen(undefined, host),
+ * listen({ port: undefined }).
  * @param {any[]} args
  * @param {any} options
  */
 function isAnyPort(args, { port }) {
-  return args.length === 0 || typeof args[0] === 'function' || port === null || (port === undefined && (typeof args[0] !== 'object' || args[0] === null || 'port' in args[0]));
+  return (
+    args.length === 0 ||
+    typeof args[0] === 'function' ||
+    port === null ||
+    (port === undefined && (typeof args[0] !== 'object' || args[0] === null || 'port' in args[0]))
+  );
 }
 
 /**
@@ -102,7 +110,10 @@ function framesAbove(own) {
  */
 function replaceMethod(owner, name, replacement) {
   const { length, name: shown } = owner[name];
-  Object.defineProperties(replacement, { name: { value: shown, configurable: true }, length: { value: length, configurable: true } });
+  Object.defineProperties(replacement, {
+    name: { value: shown, configurable: true },
+    length: { value: length, configurable: true },
+  });
   owner[name] = replacement;
 }
 

@@ -1,25 +1,44 @@
-// How the agent reads its own files. Node's loader would keep 9 KB of heap for each of them; and a process that is idle collects nothing: what has ever
-// been allocated in it is memory that it has. What most processes never need is read when the process begins, because an update replaces or removes the
-// folder under it, and compiled when it is asked for.
+// How the agent reads its own files. Node's loader would keep 9 KB of heap for each of them; and a
+// process that is idle collects nothing: what has ever been allocated in it is memory that it has.
+// What most processes never need is read when the process begins, because an update replaces or
+// removes the folder under it, and compiled when it is asked for.
 'use strict';
 
 const fs = require('node:fs');
 const vm = require('node:vm');
 
-const LATER = ['bind-path', 'close-when-idle', 'drain', 'event-loop', 'gc-watch', 'http-counts', 'inspector', 'isolation', 'listen-error', 'log-fallback', 'reconnect', 'report'];
-/** More than all of them have. From 128 KB on it would be a mapping of its own, and not fill what compiling has left free. */
+const LATER = [
+  'bind-path',
+  'close-when-idle',
+  'drain',
+  'event-loop',
+  'gc-watch',
+  'http-counts',
+  'inspector',
+  'isolation',
+  'listen-error',
+  'log-fallback',
+  'reconnect',
+  'report',
+];
+/**
+ * More than all of them have. From 128 KB on it would be a mapping of its own, and not fill what
+ * compiling has left free.
+ */
 const ROOM_BYTES = 96 * 1024;
 
 /** Outside of the heap. */
 const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
 /** Where the text of each begins, and behind them where the last one ends. */
 const starts = [0];
-for (const name of LATER) starts.push(starts[starts.length - 1] + readInto(`${__dirname}/${name}.cjs`, starts[starts.length - 1]));
+for (const name of LATER)
+  starts.push(starts[starts.length - 1] + readInto(`${__dirname}/${name}.cjs`, starts[starts.length - 1]));
 /** @type {Map<string, { exports: any }>} */
 const loaded = new Map();
 
 /**
- * @param {string} id  './drain.cjs'. One that is not in the list is to be asked for while the process begins.
+ * @param {string} id  './drain.cjs'. One that is not in the list is to be asked for while the
+ *   process begins.
  * @returns {any}  What the file exports. It may require other files of the agent.
  */
 function later(id) {

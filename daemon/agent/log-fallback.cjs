@@ -1,5 +1,6 @@
-// When keeper and control are both gone nobody reads our pipes, and after 64 KiB every write would wait for ever: a service that
-// logs would hang. So a thread of the process itself reads them and appends to the log files, as long as no control answers.
+// When keeper and control are both gone nobody reads our pipes, and after 64 KiB every write would
+// wait for ever: a service that logs would hang. So a thread of the process itself reads them and
+// appends to the log files, as long as no control answers.
 'use strict';
 
 const fs = require('node:fs');
@@ -27,8 +28,17 @@ function startStandIn(o) {
   const begin = () => {
     if (!isWanted) return;
     try {
-      // Untracked: with its end Node would close every descriptor that the thread has opened and a socket has closed, whoever has that number by then.
-      worker = new Worker(text, { eval: true, trackUnmanagedFds: false, workerData: o, execArgv: [], env: {}, stdout: false, stderr: false });
+      // Untracked: with its end Node would close every descriptor that the thread has opened and a
+      // socket has closed, whoever has that number by then.
+      worker = new Worker(text, {
+        eval: true,
+        trackUnmanagedFds: false,
+        workerData: o,
+        execArgv: [],
+        env: {},
+        stdout: false,
+        stderr: false,
+      });
       // A thread that fails must not end the app: one without a descriptor left cannot begin.
       worker.on('error', () => {});
       worker.on('exit', beginLater);
@@ -48,7 +58,10 @@ function startStandIn(o) {
 /** The thread: reads while no control lives. */
 function main() {
   const { logFiles, home } = workerData;
-  const pipes = [{ fd: 1, logFile: logFiles.out }, { fd: 2, logFile: logFiles.err }];
+  const pipes = [
+    { fd: 1, logFile: logFiles.out },
+    { fd: 2, logFile: logFiles.err },
+  ];
   /** What ends each of the copies, by descriptor. @type {Map<number, () => void>} */
   const ends = new Map();
   const read = () => {
@@ -80,13 +93,17 @@ function copy(fd, logFile) {
   const socket = openPipe(fd);
   /** @type {number | null} */
   let target = null;
-  const open = () => { target ??= logFile === null ? null : openLog(logFile); };
+  const open = () => {
+    target ??= logFile === null ? null : openLog(logFile);
+  };
   // At once: soon the app may have no descriptor left.
   tryTo(open);
-  socket.on('data', (chunk) => tryTo(() => {
-    open();
-    if (target !== null) fs.writeSync(target, chunk);
-  }));
+  socket.on('data', (chunk) =>
+    tryTo(() => {
+      open();
+      if (target !== null) fs.writeSync(target, chunk);
+    }),
+  );
   return () => {
     socket.destroy();
     if (target !== null) fs.closeSync(target);
@@ -115,7 +132,8 @@ function openLog(file) {
 }
 
 /**
- * A full disk, or a log that cannot be opened, costs lines, never the app. Nobody is there to count them.
+ * A full disk, or a log that cannot be opened, costs lines, never the app. Nobody is there to count
+ * them.
  * @param {() => void} act
  */
 function tryTo(act) {

@@ -1,4 +1,5 @@
-// Life after the keeper's death: the process goes on serving, and looks for the next keeper, which will want to replace it.
+// Life after the keeper's death: the process goes on serving, and looks for the next keeper, which
+// will want to replace it.
 'use strict';
 
 const fs = require('node:fs');
@@ -21,8 +22,10 @@ const LOOK_EVERY_MS = 200;
  * @returns {{ say: (message: object) => boolean }}
  */
 function findKeeper({ home, instanceId, logFiles, receive }) {
-  // At once: an app that fills its pipe is blocked in write(2) from then on, and no timer of this thread would ever fire.
-  const begin = () => (logFiles && process.platform === 'linux' ? require('./log-fallback.cjs').startStandIn({ logFiles, home }) : null);
+  // At once: an app that fills its pipe is blocked in write(2) from then on, and no timer of this
+  // thread would ever fire.
+  const begin = () =>
+    logFiles && process.platform === 'linux' ? require('./log-fallback.cjs').startStandIn({ logFiles, home }) : null;
   /** @type {(() => void) | null} Ends the stand-in. */
   let endStandIn = begin();
   const run = path.join(home, 'run');

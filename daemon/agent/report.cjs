@@ -1,5 +1,6 @@
-// How a process is doing: what it has served so far, and how its event loop, its heap and its collector have been since the last report.
-// Counters are sums since the process began, so that a report that is lost or looked at twice falsifies nothing.
+// How a process is doing: what it has served so far, and how its event loop, its heap and its
+// collector have been since the last report. Counters are sums since the process began, so that a
+// report that is lost or looked at twice falsifies nothing.
 'use strict';
 
 const { getHeapStatistics } = require('node:v8');
@@ -14,22 +15,33 @@ const { getActiveResourcesInfo } = process;
 const { setImmediate } = globalThis;
 
 const REPORT_MS = 1_000;
-/** A process that has nothing to do says so less often: a hundred of them would keep the keeper busy, and each touches memory for every report. */
+/**
+ * A process that has nothing to do says so less often: a hundred of them would keep the keeper
+ * busy, and each touches memory for every report.
+ */
 const QUIET_REPORT_MS = 5_000;
 /** Listing what keeps a process alive takes as long as there is of it. */
 const HANDLES_EVERY = 10;
 /** Above this share of the time a loop is worth a closer look. */
 const BUSY_ELU = 0.05;
 const CLOSE_LOOK_MS = 20;
-/** A look wakes the process up: ten in a second cost an idle one a thousandth of a core, and allocate 3 KB. */
+/**
+ * A look wakes the process up: ten in a second cost an idle one a thousandth of a core, and
+ * allocate 3 KB.
+ */
 const IDLE_LOOK_MS = 100;
 /** Nothing was asked of it, and it has done next to nothing: it has nothing to be late for. */
 const REST_LOOK_MS = 500;
 const REST_ELU = 0.01;
-/** Nor did it wait, for this part of the time, for something that takes no CPU. A machine that is busy with others makes it wait now and then, but not every time. */
+/**
+ * Nor did it wait, for this part of the time, for something that takes no CPU. A machine that is
+ * busy with others makes it wait now and then, but not every time.
+ */
 const REST_DELAY = 0.1;
 const HELD_UP_REPORTS = 3;
-/** Longer than this a machine that is busy with others keeps a process waiting only now and then. */
+/**
+ * Longer than this a machine that is busy with others keeps a process waiting only now and then.
+ */
 const HELD_UP_MS = 50;
 /** More than come in a second, or in a quiet span. */
 const DELAYS_MAX = 256;
@@ -137,11 +149,18 @@ function createVitals(servers, onFault) {
     watcher = null;
     if (everyMs > 0) {
       let before = counts.answered();
-      watcher = listen((passedMs) => passedMs >= everyMs, (delays) => {
-        const now = counts.answered();
-        report({ responses: now.responses - before.responses, errors: now.errors - before.errors, delayP99Ms: percentile(delays, 0.99) });
-        before = now;
-      });
+      watcher = listen(
+        (passedMs) => passedMs >= everyMs,
+        (delays) => {
+          const now = counts.answered();
+          report({
+            responses: now.responses - before.responses,
+            errors: now.errors - before.errors,
+            delayP99Ms: percentile(delays, 0.99),
+          });
+          before = now;
+        },
+      );
     }
     settle();
   }
@@ -161,7 +180,11 @@ function createVitals(servers, onFault) {
       reportedMono = atMono;
       const workMs = collector.work();
       const elu = passedMs > 0 ? Math.min(1, workMs / passedMs) : 0;
-      const { used_heap_size: heapUsedBytes, heap_size_limit: heapLimitBytes, external_memory: externalBytes } = getHeapStatistics();
+      const {
+        used_heap_size: heapUsedBytes,
+        heap_size_limit: heapLimitBytes,
+        external_memory: externalBytes,
+      } = getHeapStatistics();
       isBusy = elu > BUSY_ELU;
       heldUp = worstMs > REST_DELAY * passedMs ? heldUp + 1 : 0;
       isResting = isQuiet && elu <= REST_ELU && heldUp === 0;
@@ -169,16 +192,33 @@ function createVitals(servers, onFault) {
       wasQuiet = isQuiet && !isBusy;
       // All fields at once: each one that is added takes the description of another kind of object.
       say({
-        seq, atMono: round(atMono), nextMs: wasQuiet ? QUIET_REPORT_MS : REPORT_MS, heapUsedBytes, heapLimitBytes, externalBytes, elu: Math.round(elu * 10_000) / 10_000, gcMs: round(collector.gcMs(workMs)), handles: collector.handles(seq), cpuMs: Math.round(cpuMs()),
-        delayMs: [round(percentile(delays, 0.5)), round(percentile(delays, 0.99)), round(worstMs)], connections: servers.open, http: counts.take() ?? undefined, ownsUsr1: process.listenerCount('SIGUSR1') > 0 ? true : undefined,
+        seq,
+        atMono: round(atMono),
+        nextMs: wasQuiet ? QUIET_REPORT_MS : REPORT_MS,
+        heapUsedBytes,
+        heapLimitBytes,
+        externalBytes,
+        elu: Math.round(elu * 10_000) / 10_000,
+        gcMs: round(collector.gcMs(workMs)),
+        handles: collector.handles(seq),
+        cpuMs: Math.round(cpuMs()),
+        delayMs: [round(percentile(delays, 0.5)), round(percentile(delays, 0.99)), round(worstMs)],
+        connections: servers.open,
+        http: counts.take() ?? undefined,
+        ownsUsr1: process.listenerCount('SIGUSR1') > 0 ? true : undefined,
       });
     };
-    measurer = listen((passedMs) => passedMs >= REPORT_MS && (passedMs >= QUIET_REPORT_MS || !wasQuiet || !counts.isQuiet() || (measurer?.worstMs ?? 0) > HELD_UP_MS), (delays, atMono, worstMs) => {
-      tell(delays, atMono, worstMs);
-      if (isAtWork && !load.isExact()) collector.beExact();
-      if (isBusy) collector.beginGc();
-      settle();
-    });
+    measurer = listen(
+      (passedMs) =>
+        passedMs >= REPORT_MS &&
+        (passedMs >= QUIET_REPORT_MS || !wasQuiet || !counts.isQuiet() || (measurer?.worstMs ?? 0) > HELD_UP_MS),
+      (delays, atMono, worstMs) => {
+        tell(delays, atMono, worstMs);
+        if (isAtWork && !load.isExact()) collector.beExact();
+        if (isBusy) collector.beginGc();
+        settle();
+      },
+    );
     reportNow = () => tell(new Float64Array(), nowMono(), 0);
     // What a process does to begin says nothing of it.
     setImmediate(guard(collector.begin)).unref();

@@ -1,4 +1,5 @@
-// The servers of this process that listen, and those of their connections that cannot be found from their descriptors.
+// The servers of this process that listen, and those of their connections that cannot be found from
+// their descriptors.
 'use strict';
 
 /** @import { EventEmitter } from 'node:events' */
@@ -37,7 +38,10 @@ class Servers {
     this.#watched.add(server);
     const keep = (/** @type {any} */ one) => remember(this.wrapped, one);
     if (typeof server.setSecureContext === 'function') server.prependListener('secureConnection', keep);
-    if (typeof server.updateSettings === 'function') server.prependListener('session', keep).prependListener('session', (/** @type {any} */ session) => this.onSession(session));
+    if (typeof server.updateSettings === 'function')
+      server
+        .prependListener('session', keep)
+        .prependListener('session', (/** @type {any} */ session) => this.onSession(session));
     if (server.headersTimeout !== undefined) this.#watchUpgrades(server);
   }
 
@@ -62,11 +66,12 @@ class Servers {
         look();
       });
     };
-    const look = () => server.on('newListener', function came(/** @type {string} */ event) {
-      if (event !== 'upgrade') return;
-      server.removeListener('newListener', came);
-      process.nextTick(watch);
-    });
+    const look = () =>
+      server.on('newListener', function came(/** @type {string} */ event) {
+        if (event !== 'upgrade') return;
+        server.removeListener('newListener', came);
+        process.nextTick(watch);
+      });
     watch();
   }
 }

@@ -1,4 +1,5 @@
-// Listening sockets that outlive the process: net.Server.prototype.listen asks the keeper for them, who keeps a copy of each.
+// Listening sockets that outlive the process: net.Server.prototype.listen asks the keeper for them,
+// who keeps a copy of each.
 'use strict';
 
 const net = require('node:net');
@@ -19,10 +20,15 @@ const { backlogOf, closeOnAbort, framesAbove, isAlone, kindOf, portOf, replaceMe
  * @property {any} options
  * @property {number} port
  * @property {number | undefined} backlog
- * @property {() => string} calledAt  Stack frames of the call: an error that comes later still shows where the app listens.
+ * @property {() => string} calledAt  Stack frames of the call: an error that comes later still
+ *   shows where the app listens.
  *
- * @typedef {{ server: any, claim: Claim, wanted: Wanted, handle?: any, ownPort?: number }} Use  One server on one claim. handle: the first it had. ownPort: of a socket that the keeper does not hold.
- * @typedef {{ use: Use, generation: number, release: () => void, then: (handle: any) => void, otherwise: (refusal: Refusal) => void }} Question
+ * @typedef {{ server: any, claim: Claim, wanted: Wanted, handle?: any, ownPort?: number }} Use  One
+ *   server on one claim. handle: the first it had. ownPort: of a socket that the keeper does not
+ *   hold.
+ * @typedef
+ *   {{ use: Use, generation: number, release: () => void, then: (handle: any) => void, otherwise: (refusal: Refusal) => void }}
+ *   Question
  * @typedef {{ code: string, message: string }} Refusal
  */
 
@@ -53,7 +59,8 @@ class HeldSockets {
 
   /**
    * @param {Channel} channel
-   * @param {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: Inherited[] }} settings
+   * @param {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: Inherited[] }}
+   *   settings
    */
   constructor(channel, { isCluster = false, isGated = false, scheduling = 'os', sockets = [] }) {
     this.#channel = channel;
@@ -66,7 +73,8 @@ class HeldSockets {
     channel.on('released', ({ claim }) => this.#takeInherited(claim)?.close());
     channel.on('rebound', ({ claim }, handle) => this.#moveTo(claim, handle));
     channel.onLost(() => this.#keeperLost());
-    if (isCluster && scheduling !== 'os') this.balance = new (require('./balance.cjs').Balance)(channel, this, scheduling);
+    if (isCluster && scheduling !== 'os')
+      this.balance = new (require('./balance.cjs').Balance)(channel, this, scheduling);
   }
 
   /** Takes the place of `listen`. */
@@ -86,7 +94,12 @@ class HeldSockets {
         return original.apply(this, /** @type {any} */ (args));
       }
       if (callback !== null) this.once('listening', callback);
-      const wanted = { options, port: kind === 'tcp' ? portOf(args, options) : 0, backlog: backlogOf(args, options), calledAt: framesAbove(listen) };
+      const wanted = {
+        options,
+        port: kind === 'tcp' ? portOf(args, options) : 0,
+        backlog: backlogOf(args, options),
+        calledAt: framesAbove(listen),
+      };
       if (kind === 'tcp') held.#listen(this, wanted);
       else held.#listenOnPath(this, wanted);
       return this;
@@ -95,9 +108,10 @@ class HeldSockets {
   }
 
   /**
-   * Stops accepting; open connections stay. The server object keeps its closed handle, so that the app's own close() works as ever:
-   * with a callback that gets no error, and 'close' when the last connection has ended. (http.Server.close() here would also end idle
-   * keep-alive connections and lose the requests on their way: 152 in 12 replacements.)
+   * Stops accepting; open connections stay. The server object keeps its closed handle, so that the
+   * app's own close() works as ever: with a callback that gets no error, and 'close' when the last
+   * connection has ended. (http.Server.close() here would also end idle keep-alive connections and
+   * lose the requests on their way: 152 in 12 replacements.)
    * @param {{ isForGood: boolean }} o  Else it may be taken back.
    * @param {() => void} then  Called when it has come about.
    */
@@ -105,9 +119,11 @@ class HeldSockets {
     this.#isClosing = true;
     const close = () => {
       for (const server of this.servers.all) if (server._handle) closeKept(server._handle);
-      // The primary of a node:cluster of the app's own has taken the handle from its server. While it is parked it goes on serving.
+      // The primary of a node:cluster of the app's own has taken the handle from its server. While
+      // it is parked it goes on serving.
       if (isForGood) for (const { server, handle } of this.#uses.values()) if (server._handle === null) handle?.close();
-      // They are closed, and none of them will be polled: a gate must not keep the process from its end.
+      // They are closed, and none of them will be polled: a gate must not keep the process from its
+      // end.
       if (isForGood) this.admit();
       then();
     };
@@ -117,7 +133,8 @@ class HeldSockets {
 
   /**
    * Takes closeListening() back: the sockets come from the keeper anew.
-   * @param {(refusal: Refusal | null) => void} then  Called when all of them are listened on, or one cannot be had.
+   * @param {(refusal: Refusal | null) => void} then  Called when all of them are listened on, or
+   *   one cannot be had.
    */
   listenAgain(then) {
     this.#isClosing = false;
@@ -147,7 +164,7 @@ class HeldSockets {
    */
   handleOf(claim) {
     const use = this.#uses.get(keyOf(claim));
-    return this.#isClosing || this.#gate ? null : use?.server._handle ?? null;
+    return this.#isClosing || this.#gate ? null : (use?.server._handle ?? null);
   }
 
   /**
@@ -192,7 +209,8 @@ class HeldSockets {
     const claim = { address, port, family, flags: wanted.options.ipv6Only ? IPV6_ONLY : 0, index };
     const use = { server, claim, wanted };
     const other = this.#uses.get(keyOf(claim))?.server;
-    if (other && other !== server && this.#isAtWork(other)) return emitLater(use, { code: 'EADDRINUSE', message: 'by this very process' });
+    if (other && other !== server && this.#isAtWork(other))
+      return emitLater(use, { code: 'EADDRINUSE', message: 'by this very process' });
     this.#uses.set(keyOf(claim), use);
     if (isAlone(wanted.options)) this.#listenAlone(use);
     else if (this.#isCluster) this.#ask(use);
@@ -200,7 +218,8 @@ class HeldSockets {
   }
 
   /**
-   * `exclusive` and `reusePort`: nobody holds the socket for a successor, but a parked process can listen on it again.
+   * `exclusive` and `reusePort`: nobody holds the socket for a successor, but a parked process can
+   * listen on it again.
    * @param {Use} use
    */
   #listenAlone(use) {
@@ -223,9 +242,14 @@ class HeldSockets {
     return server._handle !== null || [...this.#asked.values()].some(({ use }) => use.server === server);
   }
 
-  /** The lowest number that no server with port 0 has: one that is closed and opened again gets its old port. */
+  /**
+   * The lowest number that no server with port 0 has: one that is closed and opened again gets its
+   * old port.
+   */
   #nextIndex() {
-    const taken = new Set([...this.#uses.values()].filter(({ server }) => this.#isAtWork(server)).map(({ claim }) => claim.index));
+    const taken = new Set(
+      [...this.#uses.values()].filter(({ server }) => this.#isAtWork(server)).map(({ claim }) => claim.index),
+    );
     let index = 1;
     while (taken.has(index)) index += 1;
     return index;
@@ -290,14 +314,16 @@ class HeldSockets {
       this.#channel.say({ act: 'taken', claim: use.claim });
       this.#listenOn(use, inherited);
     } else {
-      // Somebody has the address. The keeper knows who: another app, an orphan that can be asked to let go, or we ourselves before a close().
+      // Somebody has the address. The keeper knows who: another app, an orphan that can be asked to
+      // let go, or we ourselves before a close().
       this.#ask(use);
     }
   }
 
   /**
-   * Without a keeper: beside those who listen already, where the system can do that (Node 22.12). Where it cannot, the server stays
-   * silent until the next keeper replaces this process: an error would end it.
+   * Without a keeper: beside those who listen already, where the system can do that (Node 22.12).
+   * Where it cannot, the server stays silent until the next keeper replaces this process: an error
+   * would end it.
    * @param {Use} use
    */
   #listenBeside(use) {
@@ -397,7 +423,8 @@ class HeldSockets {
     this.servers.add(server);
     const address = server.address();
     if (typeof address === 'string') this.#channel.say({ act: 'listening', address, port: 0, family: 'pipe' });
-    else if (address) this.#channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
+    else if (address)
+      this.#channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
   }
 }
 
@@ -427,7 +454,8 @@ function isLost({ family, address }) {
  */
 function closeKept(handle) {
   const name = {};
-  if (handle.getsockname?.(name) === 0) handle.getsockname = (/** @type {object} */ out) => (Object.assign(out, name), 0);
+  if (handle.getsockname?.(name) === 0)
+    handle.getsockname = (/** @type {object} */ out) => (Object.assign(out, name), 0);
   handle.close();
 }
 
@@ -455,7 +483,9 @@ const DEFAULT_BACKLOG = 511;
  * @param {{ code: string, message: string }} refusal
  */
 function emitLater({ server, claim, wanted }, refusal) {
-  process.nextTick(() => server.emit('error', later('./listen-error.cjs').listenError(refusal, claim, wanted.calledAt)));
+  process.nextTick(() =>
+    server.emit('error', later('./listen-error.cjs').listenError(refusal, claim, wanted.calledAt)),
+  );
 }
 
 module.exports = { HeldSockets };

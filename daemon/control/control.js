@@ -24,7 +24,10 @@ import { memoryOf, newWorld } from './state/registry.js';
 /** After a keeper could not be launched the next attempt is this much later, in ms. */
 const RELAUNCH_MS = 1_000;
 
-/** The owner loop: takes events one at a time, updates the records, plans, and has the effects carried out. Nothing else changes them. */
+/**
+ * The owner loop: takes events one at a time, updates the records, plans, and has the effects
+ * carried out. Nothing else changes them.
+ */
 export class Control {
   /** @type {Core} */
   #core;
@@ -68,7 +71,14 @@ export class Control {
    * @param {Loaded} loaded
    */
   constructor(parts, { desired, isExact, notices }) {
-    this.#core = { parts, world: newWorld(desired), isExact, link: null, dispatch: (event) => this.dispatch(event), bus: createEventBus(parts.chronicle) };
+    this.#core = {
+      parts,
+      world: newWorld(desired),
+      isExact,
+      link: null,
+      dispatch: (event) => this.dispatch(event),
+      bus: createEventBus(parts.chronicle),
+    };
     this.#waiters = createWaiters(this.world);
     for (const notice of notices) this.world.notices.add(notice);
   }
@@ -99,7 +109,8 @@ export class Control {
   /**
    * Meets a keeper: learns what runs, and begins to bring about what is wanted.
    * @param {Port} port
-   * @returns {Promise<void>}  Rejects with KeeperLost when it died meanwhile; the next one is then on its way.
+   * @returns {Promise<void>}  Rejects with KeeperLost when it died meanwhile; the next one is then
+   *   on its way.
    */
   async meet(port) {
     this.#core.link = createKeeperLink(port, {
@@ -111,7 +122,11 @@ export class Control {
     this.#hearing.again();
     if (snapshot.isTerminating) this.world.ending ??= 'shutdown';
     this.#isHeld = false;
-    this.#queue.unshift({ type: 'adopted', children: [...snapshot.children, ...orphans], listeners: snapshot.listeners });
+    this.#queue.unshift({
+      type: 'adopted',
+      children: [...snapshot.children, ...orphans],
+      listeners: snapshot.listeners,
+    });
     this.#drain();
   }
 
@@ -122,7 +137,8 @@ export class Control {
   }
 
   /**
-   * @param {() => void} look  Called at the end of every turn, before anybody is answered: something may be wanted or may run that was not before.
+   * @param {() => void} look  Called at the end of every turn, before anybody is answered:
+   *   something may be wanted or may run that was not before.
    */
   follow(look) {
     this.#follow = look;
@@ -135,22 +151,34 @@ export class Control {
   }
 
   /**
-   * Changes what is wanted. On disk before anything acts on it. A token that was seen changes nothing.
+   * Changes what is wanted. On disk before anything acts on it. A token that was seen changes
+   * nothing.
    * @param {string} method
    * @param {string} token
    * @param {(desired: Desired) => Change & Pick<Receipt, 'about' | 'root' | 'plan'>} change
-   * @returns {Receipt}
-   * Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and what `change` throws; then nothing has changed.
+   * @returns {Receipt} Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and what `change`
+   *   throws; then nothing has changed.
    */
   mutate(method, token, change) {
     const { parts, world } = this.#core;
     const seen = this.#find(token);
     if (seen) return seen;
-    if (world.ending) throw new NclustError('ERR_NCLUST_SHUTTING_DOWN', `The manager is being ended and does not take "${method}".`, { hint: 'Run the command again in a moment.' });
+    if (world.ending)
+      throw new NclustError('ERR_NCLUST_SHUTTING_DOWN', `The manager is being ended and does not take "${method}".`, {
+        hint: 'Run the command again in a moment.',
+      });
     const before = world.desired;
     const { desired, up, gone, about, root, plan } = change(before);
     /** @type {Receipt} */
-    const receipt = { token, method, up, gone, about, ...(root === undefined ? {} : { root }), ...(plan === undefined ? {} : { plan }) };
+    const receipt = {
+      token,
+      method,
+      up,
+      gone,
+      about,
+      ...(root === undefined ? {} : { root }),
+      ...(plan === undefined ? {} : { plan }),
+    };
     const next = { ...desired, tokens: [...before.tokens, receipt].slice(-RECEIPTS_KEPT) };
     parts.store.save(next);
     world.desired = next;
@@ -173,7 +201,8 @@ export class Control {
    * @param {Receipt} receipt
    * @param {AbortSignal} [signal]  Ends the waiting: resolves then.
    * @param {() => void} [onLook]  Called whenever something may have changed meanwhile.
-   * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed.
+   * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely
+   *   failed.
    */
   settled(receipt, signal, onLook) {
     const outcome = this.#waiters.add(receipt, signal, onLook);
@@ -211,7 +240,9 @@ export class Control {
    */
   async signal(id, signal) {
     const { link, world } = this.#core;
-    const instances = [...world.instances.values()].filter((instance) => instance.label.id === id && !instance.exit && instance.pid > 0);
+    const instances = [...world.instances.values()].filter(
+      (instance) => instance.label.id === id && !instance.exit && instance.pid > 0,
+    );
     for (const instance of instances) {
       instance.signalledBy = `sendSignal ${signal}`;
       await link?.request('signal', { instanceId: instance.instanceId, signal });
@@ -230,7 +261,8 @@ export class Control {
   }
 
   /**
-   * @returns {Promise<void>}  Resolves when control works with its next keeper. Rejects when none can be started from its own installation; it goes on trying.
+   * @returns {Promise<void>}  Resolves when control works with its next keeper. Rejects when none
+   *   can be started from its own installation; it goes on trying.
    */
   meetsNext() {
     return new Promise((resolve, reject) => {
@@ -239,9 +271,11 @@ export class Control {
   }
 
   /**
-   * Has the keeper make way for one of another installation, which takes over as after a death: nothing is refused, and every process is replaced.
+   * Has the keeper make way for one of another installation, which takes over as after a death:
+   * nothing is refused, and every process is replaced.
    * @param {Installation} successor  When its keeper does not come up, one of our own does.
-   * @returns {Promise<void>}  Resolves when control works with the next keeper. Rejects with a KeeperRefusal when this one does not make way, with a KeeperLost when there is none just now.
+   * @returns {Promise<void>}  Resolves when control works with the next keeper. Rejects with a
+   *   KeeperRefusal when this one does not make way, with a KeeperLost when there is none just now.
    */
   exchangeKeeper(successor) {
     this.#exchange ??= this.#exchangeKeeper(successor).finally(() => {
@@ -306,12 +340,14 @@ export class Control {
     else if (event === 'released') this.#handles.drop(data.key);
     else if (event === 'ask') tell(this.#core, 'answer', {});
     else if (event === 'said' || event === 'missed') this.#onSaid(data);
-    else if (event === 'terminating') void this.end('shutdown'); // Leaving is what follows.
+    else if (event === 'terminating')
+      void this.end('shutdown'); // Leaving is what follows.
     else if (Object.hasOwn(FACTS, event)) this.dispatch({ type: 'fact', event, data });
   }
 
   /**
-   * @param {{ instanceId: string, text?: string, count?: number }} data  Of an app. It changes no records.
+   * @param {{ instanceId: string, text?: string, count?: number }} data  Of an app. It changes no
+   *   records.
    */
   #onSaid({ instanceId, text, count = 1 }) {
     const { bus, world, parts } = this.#core;
@@ -319,11 +355,15 @@ export class Control {
     if (!label || !bus.isFollowed) return;
     const process = { id: label.id, name: label.name, slot: label.slot, instanceId };
     const at = parts.clock.nowMs();
-    const message = text === undefined ? /** @type {const} */ ({ type: 'process:missed', count }) : readAppMessage(text);
+    const message =
+      text === undefined ? /** @type {const} */ ({ type: 'process:missed', count }) : readAppMessage(text);
     if (message) bus.publish({ ...message, isFromApp: true, process, at });
   }
 
-  /** The keeper died: its children live on. The next one gets the sockets first, so that connections are refused to nobody. */
+  /**
+   * The keeper died: its children live on. The next one gets the sockets first, so that connections
+   * are refused to nobody.
+   */
   async #meetNext() {
     const { parts } = this.#core;
     this.#isHeld = true;
@@ -370,5 +410,11 @@ export class Control {
 function changedNames(before, after) {
   const old = new Set(before.apps);
   const now = new Set(after.apps);
-  return [...new Set([...before.apps.filter((app) => !now.has(app)), ...after.apps.filter((app) => !old.has(app))].map((app) => app.spec.name))];
+  return [
+    ...new Set(
+      [...before.apps.filter((app) => !now.has(app)), ...after.apps.filter((app) => !old.has(app))].map(
+        (app) => app.spec.name,
+      ),
+    ),
+  ];
 }

@@ -17,7 +17,17 @@ import { takeNames } from './state/rename.js';
  * What each event of the owner loop does: change the records, then plan.
  * @type {{ [T in ControlEvent['type']]: (core: Core, event: any) => void }}
  */
-export const EVENTS = { fact: onFact, spawned: onSpawned, refused: onRefused, answered: onDoor, silent: onDoor, admitted: onDoor, timer: onTimer, changed: onWished, adopted: onAdopted };
+export const EVENTS = {
+  fact: onFact,
+  spawned: onSpawned,
+  refused: onRefused,
+  answered: onDoor,
+  silent: onDoor,
+  admitted: onDoor,
+  timer: onTimer,
+  changed: onWished,
+  adopted: onAdopted,
+};
 
 /** As with a spawn, at most a timer is set. */
 const CHANGES_NO_PLAN = new Set(['booted']);
@@ -40,7 +50,8 @@ function onFact(core, { event, data }) {
 function onSpawned(core, event) {
   const instance = core.world.instances.get(event.instanceId);
   if (!instance) return lookAgain(core, 'spawned', event.instanceId);
-  // Sets a timer and no more: there is nothing to plan. With five hundred instances that halves the work of their start.
+  // Sets a timer and no more: there is nothing to plan. With five hundred instances that halves the
+  // work of their start.
   spawned(core, instance, event);
 }
 
@@ -98,7 +109,9 @@ function onWished(core, { names }) {
 function onChanged(core, { names }) {
   const { world } = core;
   for (const name of names) reconcile(core, name);
-  if (world.ending) for (const instance of world.instances.values()) if (instance.isStray && !instance.exit) retireInstance(core, instance, 'finish');
+  if (world.ending)
+    for (const instance of world.instances.values())
+      if (instance.isStray && !instance.exit) retireInstance(core, instance, 'finish');
   for (const id of [...world.memories.keys()]) forgetSlot(core, id);
 }
 
@@ -119,7 +132,8 @@ function onAdopted(core, { children, listeners }) {
 }
 
 /**
- * An instance nobody here has asked for: the last act of a control that died. It is adopted, and the plan says what becomes of it.
+ * An instance nobody here has asked for: the last act of a control that died. It is adopted, and
+ * the plan says what becomes of it.
  * @param {Core} core
  * @param {string} event
  * @param {string} instanceId
@@ -127,8 +141,11 @@ function onAdopted(core, { children, listeners }) {
 function lookAgain(core, event, instanceId) {
   core.parts.journal('unknown-instance', { said: event, instanceId });
   if (event === 'gone') return;
-  // In its place: what is gone since would be taken for something that is there, and nobody would ever say again that it is not.
-  core.link?.ask('snapshot', {}, (/** @type {Snapshot} */ { children, listeners }) => core.dispatch({ type: 'adopted', children, listeners }));
+  // In its place: what is gone since would be taken for something that is there, and nobody would
+  // ever say again that it is not.
+  core.link?.ask('snapshot', {}, (/** @type {Snapshot} */ { children, listeners }) =>
+    core.dispatch({ type: 'adopted', children, listeners }),
+  );
 }
 
 /**
@@ -158,6 +175,7 @@ function takeLive(core, name) {
   }
   for (const instance of world.instances.values()) {
     const { label, pid, isStray } = instance;
-    if (label.name === name && pid > 0 && !isStray && findSlot(world, label.id)?.app === app) attachLogs(core, instance);
+    if (label.name === name && pid > 0 && !isStray && findSlot(world, label.id)?.app === app)
+      attachLogs(core, instance);
   }
 }

@@ -52,7 +52,10 @@ if (process.argv[2] === PROBE) {
 }
 const paths = homePaths(resolveHome(process.env));
 const clock = systemClock();
-const ownLog = openOwnLog(paths.daemonLog, { nowMs: clock.nowMs, onRotated: (segment) => archive.rotated(paths.daemonLog, segment) });
+const ownLog = openOwnLog(paths.daemonLog, {
+  nowMs: clock.nowMs,
+  onRotated: (segment) => archive.rotated(paths.daemonLog, segment),
+});
 const plainJournal = createJournal(ownLog, clock.nowMs);
 const chronicle = createChronicle({ path: paths.events, nowMs: clock.nowMs, journal: plainJournal });
 const journal = chronicled(plainJournal, chronicle);
@@ -65,10 +68,19 @@ let targetsOf = () => [];
 const fleet = createFleet({ clock, journal, targetsOf: (name) => targetsOf(name) });
 let whenAlone = () => {};
 const foreground = await findForeground(paths.run, { clock, onGone: () => whenAlone() });
-const logs = createLogKeeper({ clock, archive, limitsOf: settings.limitsOf, timesFolder, fleet, foreground, onLost: (app, reason, id) => journal('log-limit', { app, id, reason }) });
+const logs = createLogKeeper({
+  clock,
+  archive,
+  limitsOf: settings.limitsOf,
+  timesFolder,
+  fleet,
+  foreground,
+  onLost: (app, reason, id) => journal('log-limit', { app, id, reason }),
+});
 
 process.title = `nclust control (${paths.home})`;
-// The next control finds everything in the keeper and in the state file; a fault that is carried along would not get better.
+// The next control finds everything in the keeper and in the state file; a fault that is carried
+// along would not get better.
 process.on('uncaughtException', (error) => fail('control-crashed', error));
 process.on('unhandledRejection', (error) => fail('control-crashed', error));
 // Whatever is open is closed by the kernel; clients connect again and send their requests again.
@@ -78,7 +90,10 @@ process.on('exit', () => {
   logs.close();
   void archive.close();
 });
-process.on('SIGINT', () => {}).on('SIGHUP', () => {}).on('SIGPIPE', () => {});
+process
+  .on('SIGINT', () => {})
+  .on('SIGHUP', () => {})
+  .on('SIGPIPE', () => {});
 
 await boot().catch((error) => {
   const data = { code: error.code ?? 'ERR_NCLUST_INTERNAL', message: error.message, hint: error.hint ?? null };
@@ -93,9 +108,25 @@ async function boot() {
   const control = new Control(parts, parts.store.load());
   targetsOf = (name) => findApp(control.world.desired, name)?.spec.logShip ?? [];
   for (const notice of control.world.notices) journal('state-lost', { notice });
-  const metrics = createMetrics({ control, clock, read: createUsageReader(), readHost: createHostReader(paths.home), privateMemory: createPrivateMemory(clock.nowMs), told: () => toldByApps({ control, parts }), journal, onTick: parts.oom.refresh });
+  const metrics = createMetrics({
+    control,
+    clock,
+    read: createUsageReader(),
+    readHost: createHostReader(paths.home),
+    privateMemory: createPrivateMemory(clock.nowMs),
+    told: () => toldByApps({ control, parts }),
+    journal,
+    onTick: parts.oom.refresh,
+  });
   const exports = createExports({ metrics, settings: settings.metrics, clock, journal, version: readVersion() });
-  const web = createWeb({ settings, tokenFile: paths.webToken, desk: () => ({ ...desk, triggers }), onTick: metrics.onTick, clock, journal });
+  const web = createWeb({
+    settings,
+    tokenFile: paths.webToken,
+    desk: () => ({ ...desk, triggers }),
+    onTick: metrics.onTick,
+    clock,
+    journal,
+  });
   const desk = { control, parts, metrics, exports, web, paths, version: readVersion() };
   const triggers = createTriggers(desk, { openWatcher, readTrees: createTreeReader(), sharedBytes });
   const pidFiles = createPidFiles(control.world, { pids: paths.pids, journal });
@@ -112,17 +143,27 @@ async function boot() {
   };
   // What PM2's users send after they have rotated log files.
   process.on('SIGUSR2', () => reopenLogs(parts));
-  parts.leave = (exitStatus) => void Promise.all([exports.close(), web.close(), api.close(), fleet.close(), foreground.close()]).finally(() => process.exit(exitStatus));
+  parts.leave = (exitStatus) =>
+    void Promise.all([exports.close(), web.close(), api.close(), fleet.close(), foreground.close()]).finally(() =>
+      process.exit(exitStatus),
+    );
   await meetKeeper(control);
   await api.listen(paths);
   control.announceReady();
   void web.look();
-  journal('control-ready', { pid: process.pid, keeperPid: control.keeper?.pid, version: readVersion(), apps: control.world.desired.apps.length, instances: control.world.instances.size });
+  journal('control-ready', {
+    pid: process.pid,
+    keeperPid: control.keeper?.pid,
+    version: readVersion(),
+    apps: control.world.desired.apps.length,
+    instances: control.world.instances.size,
+  });
 }
 
 /**
- * Only who has met a keeper may take the client socket. Should ours have died, the home may have another one by now, with a control of its own whose socket
- * it is; this control ends as soon as it learns that.
+ * Only who has met a keeper may take the client socket. Should ours have died, the home may have
+ * another one by now, with a control of its own whose socket it is; this control ends as soon as it
+ * learns that.
  * @param {Control} control
  */
 async function meetKeeper(control) {
@@ -132,7 +173,11 @@ async function meetKeeper(control) {
     if (!(error instanceof KeeperLost)) throw error;
   }
   // It goes on trying to start one, and has told why it could not.
-  for (let isMet = false; !isMet; ) isMet = await control.meetsNext().then(() => true, () => false);
+  for (let isMet = false; !isMet;)
+    isMet = await control.meetsNext().then(
+      () => true,
+      () => false,
+    );
 }
 
 /** @returns {Parts} */
@@ -152,16 +197,17 @@ function makeParts() {
     newInstanceId: randomUUID,
     cpus: availableCpus,
     findOrphans: () => findOrphans({ home: paths.home, run: paths.run }),
-    launchKeeper: (from) => launchKeeper({
-      from: from ?? own,
-      env: keeperEnv(),
-      logFd: ownLog.fd(),
-      onHeld: () => {
-        journal('home-held-by-another-keeper');
-        process.exit(0);
-      },
-      onFailed: (error) => journal('keeper-failed', { error }),
-    }),
+    launchKeeper: (from) =>
+      launchKeeper({
+        from: from ?? own,
+        env: keeperEnv(),
+        logFd: ownLog.fd(),
+        onHeld: () => {
+          journal('home-held-by-another-keeper');
+          process.exit(0);
+        },
+        onFailed: (error) => journal('keeper-failed', { error }),
+      }),
     withPresentNode,
     preflight: (specs) => preflight(specs.map((spec) => withPresentNode(spec))),
     checkPresent: (specs) => checkPresent(specs.map((spec) => withPresentNode(spec))),
@@ -175,7 +221,9 @@ function makeParts() {
 
 function keeperEnv() {
   const kept = ['NCLUST_HOME', 'PATH', 'HOME', 'LANG', 'TZ'];
-  return Object.fromEntries(kept.flatMap((key) => (process.env[key] === undefined ? [] : [[key, process.env[key] ?? '']])));
+  return Object.fromEntries(
+    kept.flatMap((key) => (process.env[key] === undefined ? [] : [[key, process.env[key] ?? '']])),
+  );
 }
 
 /**
@@ -183,7 +231,16 @@ function keeperEnv() {
  * @param {unknown} error
  */
 function fail(event, error) {
-  const { message, code, stack } = /** @type {NodeJS.ErrnoException} */ (error instanceof Error ? error : new Error(String(error)));
-  journal(event, { message, code, stack: stack?.split('\n').slice(1, 8).map((line) => line.trim()) });
+  const { message, code, stack } = /** @type {NodeJS.ErrnoException} */ (
+    error instanceof Error ? error : new Error(String(error))
+  );
+  journal(event, {
+    message,
+    code,
+    stack: stack
+      ?.split('\n')
+      .slice(1, 8)
+      .map((line) => line.trim()),
+  });
   process.exit(1);
 }

@@ -2,7 +2,13 @@ import { statSync } from 'node:fs';
 import { NclustError } from '../../lib/shared/errors.js';
 import { isLocal, parseListen } from '../../lib/shared/settings/listen-address.js';
 import { replaceFile } from '../../lib/shared/host/replace-file.js';
-import { checkKey, checkSetting, readSettings, readSettingsFile, readSettingsText } from '../../lib/shared/settings/settings.js';
+import {
+  checkKey,
+  checkSetting,
+  readSettings,
+  readSettingsFile,
+  readSettingsText,
+} from '../../lib/shared/settings/settings.js';
 import { canCompress, checkCompression } from './logs/archive/compression.js';
 
 /** @import { ListenTarget, WebTarget } from '../../lib/shared/settings/listen-address.js' */
@@ -25,7 +31,8 @@ const LOOK_EVERY_MS = 1_000;
  */
 
 /**
- * What one app says about it; what it leaves out, or null, is as in the home. 0 is no limit, as in the options.
+ * What one app says about it; what it leaves out, or null, is as in the home. 0 is no limit, as in
+ * the options.
  * @typedef {{ [K in keyof LogLimits]?: LogLimits[K] | null }} GivenLimits
  */
 
@@ -39,16 +46,19 @@ const LOOK_EVERY_MS = 1_000;
  */
 
 /**
- * @typedef {{ listen: WebTarget, mayAct: boolean, allowRemote: boolean }} WebSettings  Of the dashboard.
+ * @typedef {{ listen: WebTarget, mayAct: boolean, allowRemote: boolean }} WebSettings  Of the
+ *   dashboard.
  */
 
 /**
  * What holds for the whole home: settings.json, which belongs to its user.
  * @typedef {object} Settings
  * @property {() => Record<string, string>} given  As it was written.
- * @property {(key: string, text: string) => void} set  On disk when it returns. Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @property {(key: string, text: string) => void} set  On disk when it returns. Throws
+ *   ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  * @property {(key: string) => boolean} unset  Whether it was set. Throws the same.
- * @property {(given: GivenLimits | null) => LogLimits} limitsOf  What holds now for an app. Cheap: may be asked for each chunk.
+ * @property {(given: GivenLimits | null) => LogLimits} limitsOf  What holds now for an app. Cheap:
+ *   may be asked for each chunk.
  * @property {() => MetricsSettings} metrics
  * @property {() => WebSettings} web
  * @property {() => string[]} notices  What of the file cannot be used, for people.
@@ -74,13 +84,16 @@ export function createSettings(file, nowMs) {
   }
 
   /**
-   * @returns {Record<string, unknown>}  Everything in the file, what is no setting too: it is not ours to remove.
+   * @returns {Record<string, unknown>}  Everything in the file, what is no setting too: it is not
+   *   ours to remove.
    */
   function contents() {
     lookedAtMs = -Infinity;
     const { broken } = readFile(file);
     if (broken === null) return JSON.parse(readSettingsText(file) ?? '{}');
-    throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings in "${file}" cannot be changed: ${broken}.`, { hint: 'Mend the file or move it away; nothing was changed.' });
+    throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings in "${file}" cannot be changed: ${broken}.`, {
+      hint: 'Mend the file or move it away; nothing was changed.',
+    });
   }
 
   /** @param {Record<string, unknown>} record */
@@ -89,7 +102,16 @@ export function createSettings(file, nowMs) {
       replaceFile(file, `${JSON.stringify(record, null, 2)}\n`);
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-      throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`, { hint: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.', cause: error });
+      throw new NclustError(
+        'ERR_NCLUST_SETTINGS_FILE',
+        `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`,
+        {
+          hint:
+            'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of ' +
+            'the home, then repeat the command.',
+          cause: error,
+        },
+      );
     }
     lookedAtMs = -Infinity;
   }
@@ -99,7 +121,12 @@ export function createSettings(file, nowMs) {
     set(key, text) {
       checkSetting(key, text);
       if (key === 'logs.compress') checkCompression(text);
-      if (key === 'metrics.listen' || key === 'web.listen') checkReach(key, text, look().values[key === 'web.listen' ? 'web.allow_remote' : 'metrics.allow_remote'] === 'true');
+      if (key === 'metrics.listen' || key === 'web.listen')
+        checkReach(
+          key,
+          text,
+          look().values[key === 'web.listen' ? 'web.allow_remote' : 'metrics.allow_remote'] === 'true',
+        );
       write({ ...contents(), [key]: text });
     },
     unset(key) {
@@ -123,11 +150,20 @@ export function createSettings(file, nowMs) {
     },
     metrics() {
       const { values } = look();
-      return { listen: values['metrics.listen'], allowRemote: values['metrics.allow_remote'] === 'true', otlp: values['metrics.otlp'], otlpIntervalMs: values['metrics.otlp_interval'] };
+      return {
+        listen: values['metrics.listen'],
+        allowRemote: values['metrics.allow_remote'] === 'true',
+        otlp: values['metrics.otlp'],
+        otlpIntervalMs: values['metrics.otlp_interval'],
+      };
     },
     web() {
       const { values } = look();
-      return { listen: values['web.listen'], mayAct: values['web.actions'] === 'true', allowRemote: values['web.allow_remote'] === 'true' };
+      return {
+        listen: values['web.listen'],
+        mayAct: values['web.actions'] === 'true',
+        allowRemote: values['web.allow_remote'] === 'true',
+      };
     },
     notices() {
       const { broken, problems } = look();
@@ -146,8 +182,20 @@ export function createSettings(file, nowMs) {
 function checkReach(key, text, allowRemote) {
   const target = parseListen(text);
   if (!target || allowRemote || isLocal(target)) return;
-  const [why, own] = key === 'web.listen' ? ['what it sends is not encrypted', '127.0.0.1:9616'] : ['nobody is asked for a password there', '127.0.0.1:9615'];
-  throw new NclustError('ERR_NCLUST_BAD_SETTING', `"${key}" cannot be "${text}": others could reach that address, and ${why}.`, { hint: `Take an address of this machine alone (${own}), or allow it first: nclust set ${key.replace('listen', 'allow_remote')} true`, data: { key } });
+  const [why, own] =
+    key === 'web.listen'
+      ? ['what it sends is not encrypted', '127.0.0.1:9616']
+      : ['nobody is asked for a password there', '127.0.0.1:9615'];
+  throw new NclustError(
+    'ERR_NCLUST_BAD_SETTING',
+    `"${key}" cannot be "${text}": others could reach that address, and ${why}.`,
+    {
+      hint:
+        `Take an address of this machine alone (${own}), or allow it first: nclust set ` +
+        `${key.replace('listen', 'allow_remote')} true`,
+      data: { key },
+    },
+  );
 }
 
 /**
@@ -155,7 +203,8 @@ function checkReach(key, text, allowRemote) {
  * @returns {ReadSettings}
  */
 function readFile(file) {
-  const isPossible = (/** @type {string} */ key, /** @type {unknown} */ value) => key !== 'logs.compress' || canCompress(String(value));
+  const isPossible = (/** @type {string} */ key, /** @type {unknown} */ value) =>
+    key !== 'logs.compress' || canCompress(String(value));
   return readSettingsFile(file, isPossible);
 }
 

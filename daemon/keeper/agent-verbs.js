@@ -5,7 +5,10 @@ import { KeeperError } from './protocol.js';
 /** @import { Child } from './child.js' */
 /** @import { Verb } from './control-link.js' */
 
-/** What may wait for an app that does not read: on its channel, in characters of JSON, and on its standard input, in bytes. */
+/**
+ * What may wait for an app that does not read: on its channel, in characters of JSON, and on its
+ * standard input, in bytes.
+ */
 const CHANNEL_MAX_CHARS = 1024 * 1024;
 const INPUT_MAX_BYTES = 64 * 1024;
 
@@ -23,47 +26,69 @@ export function toApps({ known, children, messages }) {
       messages.hear(isOn === true);
     },
     told() {
-      return { told: Object.fromEntries([...children()].map((child) => [child.instanceId, messages.keptOf(child)]).filter(([, kept]) => kept.length > 0)) };
+      return {
+        told: Object.fromEntries(
+          [...children()]
+            .map((child) => [child.instanceId, messages.keptOf(child)])
+            .filter(([, kept]) => kept.length > 0),
+        ),
+      };
     },
     reports() {
-      return { reports: Object.fromEntries([...children()].filter(({ report }) => report).map(({ instanceId, report }) => [instanceId, report])) };
+      return {
+        reports: Object.fromEntries(
+          [...children()].filter(({ report }) => report).map(({ instanceId, report }) => [instanceId, report]),
+        ),
+      };
     },
     async 'send-message'({ instanceId, message, token }) {
       const child = await livingOf(known, instanceId);
       if (child.mode === 'exec') throw new KeeperError('ENOTSUP', `instance ${instanceId} is no Node program`);
       return deliveries.once(child, token, () => {
-        if (child.waitingChars > CHANNEL_MAX_CHARS) throw new KeeperError('EAGAIN', `instance ${instanceId} does not read its messages`);
-        if (!child.message(message)) throw new KeeperError('EPIPE', `instance ${instanceId} has no channel to this keeper`);
+        if (child.waitingChars > CHANNEL_MAX_CHARS)
+          throw new KeeperError('EAGAIN', `instance ${instanceId} does not read its messages`);
+        if (!child.message(message))
+          throw new KeeperError('EPIPE', `instance ${instanceId} has no channel to this keeper`);
       });
     },
     async write({ instanceId, text, token }) {
       const child = await livingOf(known, instanceId);
       const { input } = child;
-      if (!input) throw new KeeperError('ENOTSUP', `the standard input of instance ${instanceId} is not held by this keeper`);
+      if (!input)
+        throw new KeeperError('ENOTSUP', `the standard input of instance ${instanceId} is not held by this keeper`);
       return deliveries.once(child, token, () => {
         if (!input.writable) throw new KeeperError('EPIPE', `instance ${instanceId} has closed its standard input`);
-        if (input.writableLength + Buffer.byteLength(text) > INPUT_MAX_BYTES) throw new KeeperError('EAGAIN', `instance ${instanceId} does not read its standard input`);
+        if (input.writableLength + Buffer.byteLength(text) > INPUT_MAX_BYTES)
+          throw new KeeperError('EAGAIN', `instance ${instanceId} does not read its standard input`);
         input.write(text);
       });
     },
     async inspect({ instanceId, isOn, timeoutMs }) {
       const child = await livingOf(known, instanceId);
       const answer = await answered(child, { act: 'inspect', isOn }, timeoutMs);
-      if (!answer) throw new KeeperError(child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE', `instance ${instanceId} has no agent that could be asked`);
+      if (!answer)
+        throw new KeeperError(
+          child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE',
+          `instance ${instanceId} has no agent that could be asked`,
+        );
       return { url: answer.url ?? null, was: answer.was ?? null };
     },
     async profile({ instanceId, question, timeoutMs }) {
       const child = await livingOf(known, instanceId);
       const answer = await answered(child, { ...question, act: 'profile' }, timeoutMs);
-      if (!answer) throw new KeeperError(child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE', `instance ${instanceId} has no agent that could be asked`);
+      if (!answer)
+        throw new KeeperError(
+          child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE',
+          `instance ${instanceId} has no agent that could be asked`,
+        );
       const { failure = null, bytes = 0, stack = null } = answer;
       return { failure, bytes, stack };
     },
   };
 }
 
-// What control may ask about the place of an instance in the rotation. Its agent does it; the fact is the keeper's.
-
+// What control may ask about the place of an instance in the rotation. Its agent does it; the fact
+// is the keeper's.
 
 /**
  * @param {object} o
@@ -120,25 +145,30 @@ async function livingOf(known, instanceId) {
  * @param {Child} child
  * @param {{ act: string, [key: string]: unknown }} question
  * @param {number} [timeoutMs]  Default: as long as it lives.
- * @returns {Promise<Record<string, any> | undefined>}  Resolves at once, with nothing, where there is no agent. One that has not said its first word yet will
- *   read the question when it has. Rejects with ETIMEDOUT, or ESRCH when it ends.
+ * @returns {Promise<Record<string, any> | undefined>}  Resolves at once, with nothing, where there
+ *   is no agent. One that has not said its first word yet will read the question when it has.
+ *   Rejects with ETIMEDOUT, or ESRCH when it ends.
  */
 async function answered(child, question, timeoutMs) {
   const deadline = timeoutMs === undefined ? null : createDeadline(timeoutMs);
   try {
     return await new Promise((resolve, reject) => {
       /** @param {Record<string, any>} answer */
-      const onAnswer = (answer) => (answer.refusal ? reject(new KeeperError(answer.refusal.code, answer.refusal.message)) : resolve(answer));
+      const onAnswer = (answer) =>
+        answer.refusal ? reject(new KeeperError(answer.refusal.code, answer.refusal.message)) : resolve(answer);
       if (child.mode === 'exec' || !child.ask(question, onAnswer)) return resolve(undefined);
       void child.exited.then(() => reject(new KeeperError('ESRCH', `instance ${child.instanceId} has ended`)));
-      void deadline?.passed.then(() => reject(new KeeperError('ETIMEDOUT', `instance ${child.instanceId} did not answer within ${timeoutMs} ms`)));
+      void deadline?.passed.then(() =>
+        reject(new KeeperError('ETIMEDOUT', `instance ${child.instanceId} did not answer within ${timeoutMs} ms`)),
+      );
     });
   } finally {
     deadline?.clear();
   }
 }
 
-// What an app was given, by the token of who asked: a control that dies before it has answered is asked again, and so is the keeper.
+// What an app was given, by the token of who asked: a control that dies before it has answered is
+// asked again, and so is the keeper.
 
 /** Of one instance. */
 const TOKENS_KEPT = 256;

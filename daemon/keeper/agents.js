@@ -5,7 +5,10 @@ import { claimKey } from './listeners.js';
 /** @import { Child } from './child.js' */
 /** @import { BindError, Claim, Handle, Listener, Listeners } from './listeners.js' */
 
-/** A socket that no instance of a running app uses is closed this long after the app began to listen elsewhere. */
+/**
+ * A socket that no instance of a running app uses is closed this long after the app began to listen
+ * elsewhere.
+ */
 const UNUSED_AFTER_MS = 5_000;
 const GIVE_WAY_LOOK_MS = 20;
 const GIVE_WAY_LOOKS = 100;
@@ -42,11 +45,16 @@ export class AgentDesk {
     draining: (child, { caught }) => child.retirement?.caughtSignals(caught),
     drained: (child, { caught }) => child.retirement?.drained(caught),
     answer: (child, message) => child.answered(message),
-    overflow: (child, message, handle) => { if (handle) this.#rotation.overflow(child, /** @type {any} */ (message), handle); },
+    overflow: (child, message, handle) => {
+      if (handle) this.#rotation.overflow(child, /** @type {any} */ (message), handle);
+    },
     took: (_, { seq }) => this.#rotation.took(seq),
     declined: (_, { seq }) => this.#rotation.declined(seq),
-    vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) => this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections }),
-    report: (child, { report }) => { child.report = report; },
+    vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) =>
+      this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections }),
+    report: (child, { report }) => {
+      child.report = report;
+    },
     fault: ({ instanceId }, { part, message }) => this.#emit('agent-failed', { instanceId, part, message }),
     unlistened: (child) => {
       child.hasUnlistened = true;
@@ -73,8 +81,10 @@ export class AgentDesk {
    * @param {Handle} [handle]
    */
   receive(child, message, handle) {
-    const act = typeof message?.act === 'string' && Object.hasOwn(this.#acts, message.act) ? this.#acts[message.act] : null;
-    // What a process said before it ended may be read after its end. Connections that it passed on have lost nothing but their way.
+    const act =
+      typeof message?.act === 'string' && Object.hasOwn(this.#acts, message.act) ? this.#acts[message.act] : null;
+    // What a process said before it ended may be read after its end. Connections that it passed on
+    // have lost nothing but their way.
     if (act && (!child.exit || AFTER_EXIT.has(String(message.act)))) act(child, message, handle);
     else handle?.close();
   }
@@ -131,14 +141,16 @@ export class AgentDesk {
       this.#emit('released', { key });
       this.#rotation.released(scope, (one) => claimKey(scope, one) === key);
       // Fork-mode processes were born with a copy of it.
-      for (const child of this.#children()) if (child.scope === scope && child.mode === 'fork') child.tell({ act: 'released', claim });
+      for (const child of this.#children())
+        if (child.scope === scope && child.mode === 'fork') child.tell({ act: 'released', claim });
     }
   }
 
   /**
    * @param {Child} child
    * @param {AgentMessage} message
-   * @param {number} [retries]  How often to try again while others still close their copies of an address the app has moved away from.
+   * @param {number} [retries]  How often to try again while others still close their copies of an
+   *   address the app has moved away from.
    */
   #giveSocket(child, message, retries = 0) {
     const { seq, claim } = message;
@@ -149,7 +161,8 @@ export class AgentDesk {
     if (inTheWay.length > 0) return this.#giveWay(child, message, inTheWay);
     try {
       const listener = this.#listeners.get(child.scope, claim) ?? this.#bindFor(child, claim);
-      // One that is to end waits for its listen() and accepts nothing (agent/sockets.cjs): unanswered, it would never come to its end.
+      // One that is to end waits for its listen() and accepts nothing (agent/sockets.cjs):
+      // unanswered, it would never come to its end.
       if (!child.retirement) listener.users.add(child.instanceId);
       if (this.#listeners.refresh(listener)) this.#rebound(listener, child);
       child.tell({ act: 'socket', seq }, listener.handle);
@@ -162,7 +175,8 @@ export class AgentDesk {
   }
 
   /**
-   * Control and the processes born with it have copies too, and close them when they hear of it. Nobody reports that.
+   * Control and the processes born with it have copies too, and close them when they hear of it.
+   * Nobody reports that.
    * @param {Child} child
    * @param {AgentMessage} message
    * @param {Listener[]} unused
@@ -197,7 +211,9 @@ export class AgentDesk {
 
   /** @param {Child} child */
   #orphansOf(child) {
-    return [...this.#children()].filter((one) => one.isAdopted && !one.exit && one.mode !== 'exec' && one.scope === child.scope && one !== child);
+    return [...this.#children()].filter(
+      (one) => one.isAdopted && !one.exit && one.mode !== 'exec' && one.scope === child.scope && one !== child,
+    );
   }
 
   /**
@@ -207,18 +223,22 @@ export class AgentDesk {
    */
   #askOrphans(child) {
     const orphans = this.#orphansOf(child).filter((orphan) => !orphan.hasUnlistened);
-    for (const orphan of orphans) if (!orphan.isAskedToUnlisten) orphan.isAskedToUnlisten = orphan.tell({ act: 'unlisten' });
+    for (const orphan of orphans)
+      if (!orphan.isAskedToUnlisten) orphan.isAskedToUnlisten = orphan.tell({ act: 'unlisten' });
     return orphans.length > 0;
   }
 
   /**
-   * Those that listen on the one before get the new one; a process that was only born with it drops it.
+   * Those that listen on the one before get the new one; a process that was only born with it drops
+   * it.
    * @param {Listener} listener
    * @param {Child} child  Who has the new one, or is about to get it.
    */
   #rebound(listener, child) {
     this.announce(listener);
-    for (const one of this.#children()) if (one !== child && one.scope === listener.scope && !one.exit) one.tell({ act: 'rebound', claim: listener.claim }, listener.handle);
+    for (const one of this.#children())
+      if (one !== child && one.scope === listener.scope && !one.exit)
+        one.tell({ act: 'rebound', claim: listener.claim }, listener.handle);
   }
 
   /**
@@ -263,7 +283,8 @@ export class AgentDesk {
   }
 
   /**
-   * An app that came back on another port: on the old one clients would wait for ever instead of being refused.
+   * An app that came back on another port: on the old one clients would wait for ever instead of
+   * being refused.
    * @param {string} scope
    */
   #tidy(scope) {
@@ -280,7 +301,9 @@ export class AgentDesk {
   #closed(child, claim) {
     const held = this.#listeners.get(child.scope, claim);
     if (!held || !held.users.delete(child.instanceId)) return;
-    child.addresses = child.addresses.filter(({ address, port }) => address !== held.bound.address || port !== held.bound.port);
+    child.addresses = child.addresses.filter(
+      ({ address, port }) => address !== held.bound.address || port !== held.bound.port,
+    );
     if (held.users.size === 0 && !child.retirement) this.release((one) => claimKey(one.scope, one.claim) === held.key);
   }
 }

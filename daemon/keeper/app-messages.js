@@ -1,5 +1,6 @@
-// What apps say with process.send(). The keeper passes it on while control wants to hear it, and keeps what describes an app. An app that floods costs
-// neither the memory of the keeper nor that of control: what is too much is dropped and counted.
+// What apps say with process.send(). The keeper passes it on while control wants to hear it, and
+// keeps what describes an app. An app that floods costs neither the memory of the keeper nor that
+// of control: what is too much is dropped and counted.
 
 /** @import { Child } from './child.js' */
 
@@ -158,7 +159,8 @@ function stringify(message) {
   try {
     return JSON.stringify(message) ?? null;
   } catch {
-    // RangeError: JSON.parse() goes deeper than JSON.stringify() does. Nothing else is wrong with what has come as JSON.
+    // RangeError: JSON.parse() goes deeper than JSON.stringify() does. Nothing else is wrong with
+    // what has come as JSON.
     return null;
   }
 }

@@ -1,10 +1,12 @@
-// Who gets a connection that a worker has too many of. Workers accept for themselves (daemon/agent/balance.cjs); only what is above the fair
-// share of one comes here, so that the keeper is not in the way of the rest. No message is sent as long as nobody overflows:
+// Who gets a connection that a worker has too many of. Workers accept for themselves
+// (daemon/agent/balance.cjs); only what is above the fair share of one comes here, so that the
+// keeper is not in the way of the rest. No message is sent as long as nobody overflows:
 //
 //   overflow ----> queue -> ask the others how many they have -> who answers and has less than the mean gets it -> "took": close our copy
 //                              (50 ms; one that is blocked does not answer, and gets nothing until it does)
 //
-// The sender closes its copy when it hears that the connection is on its way to somebody ("placed"): should we be killed, it keeps what we had.
+// The sender closes its copy when it hears that the connection is on its way to somebody
+// ("placed"): should we be killed, it keeps what we had.
 
 import { stickyTarget } from './sticky.js';
 
@@ -14,7 +16,10 @@ import { stickyTarget } from './sticky.js';
 /** One that has not answered for this long is blocked, and nobody waits for it any more. */
 const BLOCKED_MS = 50;
 const CHANNEL_LOOK_MS = 5;
-/** How long a keeper that makes way waits for connections to arrive. One that a blocked worker has to take may take longer. */
+/**
+ * How long a keeper that makes way waits for connections to arrive. One that a blocked worker has
+ * to take may take longer.
+ */
 const SETTLE_MS = 1_000;
 
 /**
@@ -65,7 +70,10 @@ export class Rotation {
     child.share = undefined; // It may have forgotten what it was told, and did not know better.
     const { scope, scheduling } = child;
     const placed = once(() => void child.tell({ act: 'placed', seq }));
-    this.#place({ scope, claim, handle, isSticky: scheduling === 'sticky', placed }, isInRotation(child) ? child : null);
+    this.#place(
+      { scope, claim, handle, isSticky: scheduling === 'sticky', placed },
+      isInRotation(child) ? child : null,
+    );
   }
 
   /** @param {number} seq */
@@ -110,10 +118,15 @@ export class Rotation {
    */
   async settle() {
     this.#isClosing = true;
-    this.#tellShare([...this.#children()].filter((one) => one.mode === 'cluster' && isInRotation(one)), null);
+    this.#tellShare(
+      [...this.#children()].filter((one) => one.mode === 'cluster' && isInRotation(one)),
+      null,
+    );
     const endMono = performance.now() + SETTLE_MS;
     while (this.#queue.length + this.#given.size > 0 && performance.now() < endMono) {
-      await new Promise((resolve) => { setTimeout(resolve, CHANNEL_LOOK_MS); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, CHANNEL_LOOK_MS);
+      });
     }
   }
 
@@ -122,7 +135,8 @@ export class Rotation {
     this.#asked.delete(child);
     this.#heard(child);
     this.changed(child.scope);
-    // What it said before its end may not be read yet: who has taken a connection has perhaps answered it. Its channel may close without a word.
+    // What it said before its end may not be read yet: who has taken a connection has perhaps
+    // answered it. Its channel may close without a word.
     const look = () => {
       const lost = [...this.#given].filter(([, { to }]) => to === child).map(([seq]) => seq);
       if (lost.length > 0 && child.isReachable) return void setTimeout(look, CHANNEL_LOOK_MS);
@@ -181,7 +195,9 @@ export class Rotation {
    * @param {Round} round
    */
   #askOthers(scope, round) {
-    const others = this.#members(scope).filter((one) => !round.answered.has(one) && !round.missing.has(one) && this.#ask(one));
+    const others = this.#members(scope).filter(
+      (one) => !round.answered.has(one) && !round.missing.has(one) && this.#ask(one),
+    );
     for (const one of others) round.missing.add(one);
     if (others.length > 0) round.timer.refresh();
   }
@@ -233,7 +249,8 @@ export class Rotation {
   }
 
   /**
-   * Gives away what can be given now: to one that has less than the mean, or, when nobody is left to wait for, to the least loaded.
+   * Gives away what can be given now: to one that has less than the mean, or, when nobody is left
+   * to wait for, to the least loaded.
    * @param {string} scope
    * @param {Round} round
    */
@@ -250,11 +267,13 @@ export class Rotation {
       given.add(waiting);
       this.#hand(target, waiting);
     }
-    // Whom nobody can take waits for the next one to enter the rotation, or for a blocked one to answer.
+    // Whom nobody can take waits for the next one to enter the rotation, or for a blocked one to
+    // answer.
     if (given.size < mine.length && (round.missing.size > 0 || members.some((one) => this.#asked.has(one)))) return;
     clearTimeout(round.timer);
     this.#rounds.delete(scope);
-    if (members.length > 1) this.#tellShare(members, members.reduce((sum, one) => sum + loadOf(one), 0) / members.length);
+    if (members.length > 1)
+      this.#tellShare(members, members.reduce((sum, one) => sum + loadOf(one), 0) / members.length);
   }
 
   /**
@@ -272,7 +291,8 @@ export class Rotation {
    */
   #hand(target, waiting) {
     const seq = (this.#lastSeq += 1);
-    if (!target?.tell({ act: 'connection', seq, claim: waiting.claim }, waiting.handle, waiting.placed)) return void this.#queue.push(waiting);
+    if (!target?.tell({ act: 'connection', seq, claim: waiting.claim }, waiting.handle, waiting.placed))
+      return void this.#queue.push(waiting);
     target.coming += 1;
     this.#given.set(seq, { ...waiting, to: target });
   }
@@ -322,5 +342,8 @@ function loadOf({ open, coming }) {
 
 /** @param {Child[]} children */
 function leastLoaded(children) {
-  return children.reduce((/** @type {Child | null} */ least, one) => (least === null || loadOf(one) < loadOf(least) ? one : least), null);
+  return children.reduce(
+    (/** @type {Child | null} */ least, one) => (least === null || loadOf(one) < loadOf(least) ? one : least),
+    null,
+  );
 }

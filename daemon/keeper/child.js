@@ -33,7 +33,8 @@ export class Child {
   addresses = [];
   hasAgent = false;
   /**
-   * When its main module had been evaluated or it listened; of what has no agent to say so, when it was started.
+   * When its main module had been evaluated or it listened; of what has no agent to say so, when it
+   * was started.
    * @type {number | null}
    */
   bootedAtMs;
@@ -105,7 +106,9 @@ export class Child {
     this.pipes = o.pipes;
     this.#process = o.process;
     /** Resolves when the main process has ended. Never rejects. @type {Promise<Exit>} */
-    this.exited = new Promise((resolve) => { this.#resolveExited = resolve; });
+    this.exited = new Promise((resolve) => {
+      this.#resolveExited = resolve;
+    });
   }
 
   /** Field 22 of /proc/PID/stat. Read when somebody asks: a start should not wait for it. */
@@ -115,10 +118,14 @@ export class Child {
   }
 
   /** Resolves when the agent of an adopted process has found the door. @type {Promise<void>} */
-  agentFound = new Promise((resolve) => { this.#resolveAgentFound = resolve; });
+  agentFound = new Promise((resolve) => {
+    this.#resolveAgentFound = resolve;
+  });
 
   /** Resolves when the last process of the tree is gone. Never rejects. @type {Promise<void>} */
-  wentAway = new Promise((resolve) => { this.#resolveWentAway = resolve; });
+  wentAway = new Promise((resolve) => {
+    this.#resolveWentAway = resolve;
+  });
 
   get isAdopted() {
     return this.#process === null;
@@ -151,7 +158,8 @@ export class Child {
   tell(message, handle, onSent = () => {}) {
     if (this.#line) return handle === undefined && this.#line.send(message); // Only an IPC channel carries handles.
     if (!this.#process?.connected) return false;
-    // A failed write means that the process is ending, which its exit reports; without a callback Node would throw it at us.
+    // A failed write means that the process is ending, which its exit reports; without a callback
+    // Node would throw it at us.
     const cast = /** @type {SendHandle | undefined} */ (/** @type {unknown} */ (handle));
     this.#process.send({ cmd: AGENT_CMD, ...message }, cast, onSent);
     return true;
@@ -166,7 +174,9 @@ export class Child {
     if (!this.#process?.connected) return false;
     const { length } = JSON.stringify(message);
     this.waitingChars += length;
-    this.#process.send(message, () => { this.waitingChars -= length; }); // As above.
+    this.#process.send(message, () => {
+      this.waitingChars -= length;
+    }); // As above.
     return true;
   }
 
@@ -208,16 +218,57 @@ export class Child {
 
   /** @returns {ChildFact} */
   fact() {
-    const { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, bootedAtMs, outPipe, errPipe, addresses, isReady, isGated, isParked, isAdopted, exit, isGone } = this;
+    const {
+      instanceId,
+      app,
+      scope,
+      label,
+      pid,
+      startTicks,
+      mode,
+      startedAtMs,
+      bootedAtMs,
+      outPipe,
+      errPipe,
+      addresses,
+      isReady,
+      isGated,
+      isParked,
+      isAdopted,
+      exit,
+      isGone,
+    } = this;
     const last = isGone ? { report: this.report } : {};
-    return { instanceId, app, scope, label, pid, startTicks, mode, startedAtMs, bootedAtMs, outPipe, errPipe, addresses, isReady, isRetiring: this.retirement !== null, isGated, isParked, isAdopted, exit, isGone, ...last };
+    return {
+      instanceId,
+      app,
+      scope,
+      label,
+      pid,
+      startTicks,
+      mode,
+      startedAtMs,
+      bootedAtMs,
+      outPipe,
+      errPipe,
+      addresses,
+      isReady,
+      isRetiring: this.retirement !== null,
+      isGated,
+      isParked,
+      isAdopted,
+      exit,
+      isGone,
+      ...last,
+    };
   }
 }
 
 const LOOK_EVERY_MS = 250;
 
 /**
- * Watches a process that is not one's child, whose death nobody reports: by pid and start time, because pids are used again.
+ * Watches a process that is not one's child, whose death nobody reports: by pid and start time,
+ * because pids are used again.
  * @param {number} pid
  * @param {string | null} startTicks
  * @param {() => void} onGone

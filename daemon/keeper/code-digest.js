@@ -1,4 +1,5 @@
-// Which code this is. An update replaces the keeper, and with it every worker, only where its code or the agent's has changed.
+// Which code this is. An update replaces the keeper, and with it every worker, only where its code
+// or the agent's has changed.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +14,8 @@ const FOLDERS = ['agent', 'keeper'];
 export function keeperDigest() {
   const hash = createHash('sha256');
   for (const folder of FOLDERS) {
-    for (const name of readdirSync(join(DAEMON, folder)).sort()) hash.update(`${folder}/${name}\0`).update(readFileSync(join(DAEMON, folder, name)));
+    for (const name of readdirSync(join(DAEMON, folder)).sort())
+      hash.update(`${folder}/${name}\0`).update(readFileSync(join(DAEMON, folder, name)));
   }
   return hash.digest('hex');
 }

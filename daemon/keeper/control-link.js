@@ -32,7 +32,9 @@ export function createControlLink({ verbs, onFatal, log }) {
   };
 
   /**
-   * @param {{ v?: unknown, id?: unknown, verb?: unknown, event?: unknown, data?: unknown, params?: unknown }} message
+   * @param
+   *   {{ v?: unknown, id?: unknown, verb?: unknown, event?: unknown, data?: unknown, params?: unknown }}
+   *   message
    * @param {Handle} [handle]
    */
   const receive = async (message, handle) => {
@@ -52,7 +54,8 @@ export function createControlLink({ verbs, onFatal, log }) {
    * @param {Handle} [handle]
    */
   const answer = (message, handle) => {
-    if (message?.v !== PROTOCOL) throw new KeeperError('EPROTO', `protocol version ${message?.v} is not spoken here, ${PROTOCOL} is`);
+    if (message?.v !== PROTOCOL)
+      throw new KeeperError('EPROTO', `protocol version ${message?.v} is not spoken here, ${PROTOCOL} is`);
     const verb = typeof message.verb === 'string' && Object.hasOwn(verbs, message.verb) ? verbs[message.verb] : null;
     if (!verb) throw new KeeperError('ENOSYS', `unknown verb ${JSON.stringify(message.verb)}`);
     return verb(message.params ?? {}, handle);

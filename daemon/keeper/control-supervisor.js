@@ -8,7 +8,9 @@ import { describeError } from './log.js';
 /** @import { Log } from './log.js' */
 
 const MIN_INTERVAL_MS = 1_000;
-/** A control of another installation that has been started so often, and is not proven, will not be. */
+/**
+ * A control of another installation that has been started so often, and is not proven, will not be.
+ */
 const TRIES = 3;
 
 /**
@@ -27,12 +29,11 @@ const TRIES = 3;
  */
 
 /**
- * What both kinds of peers have in common: control as our child, or control as our parent (it started us when the keeper before us died).
- * @typedef {Pick<NodeJS.Process, 'pid'> & {
- *   send?: (message: unknown, handle?: unknown, options?: unknown, callback?: (error: Error | null) => void) => boolean,
- *   connected?: boolean,
- *   on: (event: string, listener: (...args: any[]) => void) => unknown,
- *   once: (event: string, listener: (...args: any[]) => void) => unknown }} Peer
+ * What both kinds of peers have in common: control as our child, or control as our parent (it
+ * started us when the keeper before us died).
+ * @typedef
+ *   {Pick<NodeJS.Process, 'pid'> & { send?: (message: unknown, handle?: unknown, options?: unknown, callback?: (error: Error | null) => void) => boolean, connected?: boolean, on: (event: string, listener: (...args: any[]) => void) => unknown, once: (event: string, listener: (...args: any[]) => void) => unknown }}
+ *   Peer
  */
 
 /**
@@ -41,7 +42,8 @@ const TRIES = 3;
  * @param {string} o.root  Of the installation that control is started from.
  * @param {(peer: Peer) => void} o.onStarted
  * @param {(exit: { code: number | null, signal: string | null }) => void} o.onEnded
- * @param {(root: string) => void} o.onMoved  Control is started from there from now on, and the same agent is there.
+ * @param {(root: string) => void} o.onMoved  Control is started from there from now on, and the
+ *   same agent is there.
  * @param {() => void} o.ask  Asks control whether it is there.
  * @param {Log} o.log
  */
@@ -69,7 +71,11 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
   };
   const tryFork = () => {
     try {
-      return fork(mainOf(root), [], { env, execArgv: process.execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+      return fork(mainOf(root), [], {
+        env,
+        execArgv: process.execArgv,
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
     } catch (error) {
       log('control-not-started', describeError(error)); // Out of memory: in a second it may be different.
       return null;
@@ -124,16 +130,22 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
     start,
     restart,
     /** Where control is started from. */
-    get root() { return root; },
-    get refused() { return refused; },
+    get root() {
+      return root;
+    },
+    get refused() {
+      return refused;
+    },
     /**
-     * The next control is started from another installation; if it does not run, the one after it from where it was.
+     * The next control is started from another installation; if it does not run, the one after it
+     * from where it was.
      * @param {string} next
      * @param {string} [before]  Where the control was started from that has started us.
      */
     move(next, before = root) {
       watch?.end();
-      if (next !== before) trial = { before, isNewKeeper: before !== root, earlier: trial, triesLeft: TRIES, wasReady: false };
+      if (next !== before)
+        trial = { before, isNewKeeper: before !== root, earlier: trial, triesLeft: TRIES, wasReady: false };
       refused = null;
       root = next;
       onMoved(next);
@@ -149,7 +161,9 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
       watch?.end();
       watch = watchTrial({
         ask: () => (isAnswering ? ask() : watch?.answered()),
-        onProven: () => { trial = null; },
+        onProven: () => {
+          trial = null;
+        },
         onSilent,
       });
     },
@@ -180,7 +194,10 @@ function mainOf(root) {
 // A control that hangs while it boots would never end, and nobody would start the next one.
 
 const LOOK_MS = 1_000;
-/** Generous: it takes half a second, and on a machine that has far too much to do ten. Counted and not measured, as in trial.js. */
+/**
+ * Generous: it takes half a second, and on a machine that has far too much to do ten. Counted and
+ * not measured, as in trial.js.
+ */
 const LOOKS = 30;
 
 /**
@@ -199,12 +216,19 @@ export function watchBoot(onLate) {
   return end;
 }
 
-// A control of another installation that got ready may still hang. So it is asked for a while whether its event loop runs.
+// A control of another installation that got ready may still hang. So it is asked for a while
+// whether its event loop runs.
 
 const ASK_MS = 1_000;
-/** A control that is still there, and answers, when so many questions were asked is proven: after 10 s. */
+/**
+ * A control that is still there, and answers, when so many questions were asked is proven: after 10
+ * s.
+ */
 const QUESTIONS = 10;
-/** So many without an answer: it hangs. Counted and not measured, because a machine that was stopped meanwhile has asked nothing. */
+/**
+ * So many without an answer: it hangs. Counted and not measured, because a machine that was stopped
+ * meanwhile has asked nothing.
+ */
 const UNANSWERED = 5;
 
 /**
@@ -212,7 +236,8 @@ const UNANSWERED = 5;
  * @param {() => void} o.ask
  * @param {() => void} o.onProven
  * @param {() => void} o.onSilent
- * @returns {{ answered: () => void, end: () => void }}  One of the two listeners is called, once, unless it is ended before.
+ * @returns {{ answered: () => void, end: () => void }}  One of the two listeners is called, once,
+ *   unless it is ended before.
  */
 export function watchTrial({ ask, onProven, onSilent }) {
   let asked = 0;

@@ -5,7 +5,9 @@
 export function createDeadline(ms) {
   /** @type {() => void} */
   let resolve = () => {};
-  const passed = new Promise((done) => { resolve = () => done(undefined); });
+  const passed = new Promise((done) => {
+    resolve = () => done(undefined);
+  });
   let atMono = performance.now() + ms;
   let timer = setTimeout(resolve, ms);
   return {

@@ -1,4 +1,5 @@
-// Who connects to the keeper's lock: launchers, who wait until control is ready, and agents of processes whose keeper died.
+// Who connects to the keeper's lock: launchers, who wait until control is ready, and agents of
+// processes whose keeper died.
 import { PROTOCOL } from './protocol.js';
 
 /** @import { Server, Socket } from 'node:net' */
@@ -11,7 +12,8 @@ import { PROTOCOL } from './protocol.js';
  * @typedef {object} DoorEvents
  * @property {(line: OrphanLine) => void} onOrphan
  * @property {(instanceId: string, message: Record<string, unknown>) => void} onOrphanMessage
- * @property {(instanceId: string) => void} onOrphanGone  The connection ended, and the process most likely with it.
+ * @property {(instanceId: string) => void} onOrphanGone  The connection ended, and the process most
+ *   likely with it.
  */
 
 /**
@@ -49,7 +51,9 @@ export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanG
 
   return {
     /**
-     * @param {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }} latest  Told to everybody who waits, and to who comes later.
+     * @param
+     *   {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }}
+     *   latest  Told to everybody who waits, and to who comes later.
      */
     announce(latest) {
       news = { v: 1, ...latest };
@@ -74,7 +78,8 @@ function say(socket, message) {
 const MAX_LINE = 64 * 1024;
 
 /**
- * Reads JSON messages, one a line, from a socket. A line that is too long or not JSON closes the connection.
+ * Reads JSON messages, one a line, from a socket. A line that is too long or not JSON closes the
+ * connection.
  * @param {Socket} socket
  * @param {(message: Record<string, unknown>) => void} onMessage
  */

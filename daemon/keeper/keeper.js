@@ -19,12 +19,14 @@ import { spawnProcess } from './spawn.js';
 /** @import { AdoptParams, RetireParams, SpawnParams } from './protocol.js' */
 
 /**
- * @typedef {(name: string, data: object, handle?: Handle, onSent?: () => void) => void} Emit  onSent: it is on its way, or cannot be sent.
+ * @typedef {(name: string, data: object, handle?: Handle, onSent?: () => void) => void} Emit
+ *   onSent: it is on its way, or cannot be sent.
  */
 
 /**
- * Parent of every app process, holder of every listening socket and log pipe. Knows facts, has no wishes: what should run is
- * control's business, and the verbs control asks for finish by themselves when it is gone.
+ * Parent of every app process, holder of every listening socket and log pipe. Knows facts, has no
+ * wishes: what should run is control's business, and the verbs control asks for finish by
+ * themselves when it is gone.
  */
 export class Keeper {
   /** @type {Map<string, Child>} */
@@ -32,7 +34,8 @@ export class Keeper {
   /** @type {Map<string, unknown>} */
   #notes = new Map();
   /**
-   * @type {Map<string, OrphanLine>} Agents that found the door before control adopted their process.
+   * @type {Map<string, OrphanLine>} Agents that found the door before control adopted their
+   *   process.
    */
   #orphanLines = new Map();
   /** @type {Map<string, () => void>} */
@@ -80,19 +83,32 @@ export class Keeper {
       signal: (params) => this.signal(params),
       forget: ({ instanceId }) => this.forget(instanceId),
       release: ({ app, scope }) => this.release(app, scope),
-      note: ({ key, value }) => { if (value === null) this.#notes.delete(key); else this.#notes.set(key, value); },
+      note: ({ key, value }) => {
+        if (value === null) this.#notes.delete(key);
+        else this.#notes.set(key, value);
+      },
       adopt: (params) => this.adopt(params),
-      inherit: ({ app, scope, claim }, handle) => { if (handle) this.#listeners.keep({ app, scope }, claim, handle); },
+      inherit: ({ app, scope, claim }, handle) => {
+        if (handle) this.#listeners.keep({ app, scope }, claim, handle);
+      },
       leave: () => this.leave(),
-      ...toApps({ known: (instanceId) => this.#known(instanceId), children: () => this.#children.values(), messages: this.#messages }),
-      ...inRotation({ known: (instanceId) => this.#known(instanceId), onChanged: (child) => this.#desk.rotationChanged(child) }),
+      ...toApps({
+        known: (instanceId) => this.#known(instanceId),
+        children: () => this.#children.values(),
+        messages: this.#messages,
+      }),
+      ...inRotation({
+        known: (instanceId) => this.#known(instanceId),
+        onChanged: (child) => this.#desk.rotationChanged(child),
+      }),
     };
   }
 
   async snapshot() {
     // A control that died while we started a process for it must not leave one that nobody knows.
     await Promise.allSettled(this.#inFlight.values());
-    // After the answer: every control keeps a copy of every socket, to hand it to the next keeper should this one be killed.
+    // After the answer: every control keeps a copy of every socket, to hand it to the next keeper
+    // should this one be killed.
     setImmediate(() => this.#listeners.all().forEach((one) => this.#desk.announce(one)));
     return {
       version: this.#version,
@@ -101,7 +117,14 @@ export class Keeper {
       startedAtMs: this.#startedAtMs,
       isTerminating: this.#isTerminating,
       children: [...this.#children.values()].map((child) => child.fact()),
-      listeners: this.#listeners.all().map(({ key, app, scope, claim, bound }) => ({ key, app, scope, claim, address: bound.address, port: bound.port })),
+      listeners: this.#listeners.all().map(({ key, app, scope, claim, bound }) => ({
+        key,
+        app,
+        scope,
+        claim,
+        address: bound.address,
+        port: bound.port,
+      })),
       notes: Object.fromEntries(this.#notes),
     };
   }
@@ -109,7 +132,8 @@ export class Keeper {
   /** @param {SpawnParams} params */
   async spawn(params) {
     const { instanceId } = params;
-    if (this.#children.has(instanceId) || this.#inFlight.has(instanceId)) throw new KeeperError('EEXIST', `instance ${instanceId} exists`);
+    if (this.#children.has(instanceId) || this.#inFlight.has(instanceId))
+      throw new KeeperError('EEXIST', `instance ${instanceId} exists`);
     const spawning = this.#spawn(params);
     this.#inFlight.set(instanceId, spawning);
     try {
@@ -131,11 +155,32 @@ export class Keeper {
       const sockets = mode === 'fork' ? this.#listeners.ofScope(scope) : [];
       const started = await spawnProcess(params, pipes, input?.fd ?? null, sockets);
       const pid = started.pid ?? 0;
-      const child = new Child({ instanceId, app, scope, label, mode, slot, scheduling, isGated, pid, startedAtMs: Date.now(), outPipe: pipes.outPipe, errPipe: pipes.errPipe, pipes, process: started });
+      const child = new Child({
+        instanceId,
+        app,
+        scope,
+        label,
+        mode,
+        slot,
+        scheduling,
+        isGated,
+        pid,
+        startedAtMs: Date.now(),
+        outPipe: pipes.outPipe,
+        errPipe: pipes.errPipe,
+        pipes,
+        process: started,
+      });
       child.input = input?.given() ?? null;
       this.#children.set(instanceId, child);
       this.#follow(child, started);
-      return { pid, outPipe: pipes.outPipe, errPipe: pipes.errPipe, startedAtMs: child.startedAtMs, bootedAtMs: child.bootedAtMs };
+      return {
+        pid,
+        outPipe: pipes.outPipe,
+        errPipe: pipes.errPipe,
+        startedAtMs: child.startedAtMs,
+        bootedAtMs: child.bootedAtMs,
+      };
     } catch (error) {
       input?.close();
       this.#pipes.giveBack(pipes);
@@ -161,7 +206,8 @@ export class Keeper {
     });
     started.once('disconnect', () => this.#desk.disconnected(child));
     started.on('error', (error) => this.#log('child-error', { instanceId: child.instanceId, ...describeError(error) }));
-    if (started.exitCode !== null || started.signalCode !== null) this.#onExit(child, started.exitCode, started.signalCode);
+    if (started.exitCode !== null || started.signalCode !== null)
+      this.#onExit(child, started.exitCode, started.signalCode);
     else started.once('exit', (code, signal) => this.#onExit(child, code, signal));
   }
 
@@ -219,12 +265,39 @@ export class Keeper {
 
   /** @param {AdoptParams} params */
   adopt(params) {
-    const { instanceId, app, scope = app, label, mode, pid, startTicks, startedAtMs = Date.now(), outPipe, errPipe } = params;
+    const {
+      instanceId,
+      app,
+      scope = app,
+      label,
+      mode,
+      pid,
+      startTicks,
+      startedAtMs = Date.now(),
+      outPipe,
+      errPipe,
+    } = params;
     if (this.#children.has(instanceId)) throw new KeeperError('EEXIST', `instance ${instanceId} exists`);
-    const child = new Child({ instanceId, app, scope, label, mode, pid, startTicks, startedAtMs, outPipe, errPipe, pipes: null, process: null });
+    const child = new Child({
+      instanceId,
+      app,
+      scope,
+      label,
+      mode,
+      pid,
+      startTicks,
+      startedAtMs,
+      outPipe,
+      errPipe,
+      pipes: null,
+      process: null,
+    });
     this.#children.set(instanceId, child);
     child.attach(this.#orphanLines.get(instanceId) ?? null);
-    this.#lookAfter.set(instanceId, watchForeign(pid, startTicks, () => this.#onExit(child, null, null)));
+    this.#lookAfter.set(
+      instanceId,
+      watchForeign(pid, startTicks, () => this.#onExit(child, null, null)),
+    );
   }
 
   /** @returns {DoorEvents} */
@@ -252,7 +325,10 @@ export class Keeper {
     this.#messages.hush();
   }
 
-  /** Before it makes way for another keeper: what is being started is there, and connections on their way through us have arrived. */
+  /**
+   * Before it makes way for another keeper: what is being started is there, and connections on
+   * their way through us have arrived.
+   */
   async settle() {
     await Promise.allSettled(this.#inFlight.values());
     await this.#desk.settle();
@@ -264,7 +340,10 @@ export class Keeper {
     this.#leaveIfEmpty();
   }
 
-  /** SIGTERM: control stops everything in order, with the grace of each app, and then asks us to leave. */
+  /**
+   * SIGTERM: control stops everything in order, with the grace of each app, and then asks us to
+   * leave.
+   */
   terminate() {
     this.#isTerminating = true;
     this.#emit('terminating', {});
@@ -276,7 +355,8 @@ export class Keeper {
    */
   async retireAll(killTimeoutMs) {
     const alive = [...this.#children.values()].filter((child) => !child.exit);
-    for (const { instanceId } of alive) void this.retire({ instanceId, killTimeoutMs, signal: null, drain: 'finish', tree: true });
+    for (const { instanceId } of alive)
+      void this.retire({ instanceId, killTimeoutMs, signal: null, drain: 'finish', tree: true });
     await Promise.all(alive.map((child) => child.wentAway));
   }
 

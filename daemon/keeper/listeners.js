@@ -1,5 +1,6 @@
-// The sockets that apps listen on. The keeper creates each one once, never polls it, and gives copies to the workers, who accept for
-// themselves from one kernel queue. As it keeps its own copy, what is queued outlives every worker.
+// The sockets that apps listen on. The keeper creates each one once, never polls it, and gives
+// copies to the workers, who accept for themselves from one kernel queue. As it keeps its own copy,
+// what is queued outlives every worker.
 import net from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { bindPath, removePath, restorePath } from './unix-path.js';
@@ -16,7 +17,8 @@ const IPV6_ONLY = 1;
  * @property {number} fd
  * @property {() => void} close
  * @property {(out: { address?: string }) => number} [getpeername]  Of a connection.
- * @property {(out: { address?: string, port?: number, family?: string }) => number} [getsockname]  Of TCP. Also reports an error of bind(2) that libuv put off.
+ * @property {(out: { address?: string, port?: number, family?: string }) => number} [getsockname]
+ *   Of TCP. Also reports an error of bind(2) that libuv put off.
  *
  * @typedef {object} Claim  What the app asked for.
  * @property {string | null} address  null: all addresses. Of a Unix socket its absolute path.
@@ -32,20 +34,26 @@ const IPV6_ONLY = 1;
  * @property {Claim} claim
  * @property {Address} bound
  * @property {Handle} handle
- * @property {Set<string>} users  Instances that listen on it. Empty while the last one is being replaced.
+ * @property {Set<string>} users  Instances that listen on it. Empty while the last one is being
+ *   replaced.
  *
- * @typedef {(address: string | null, port: number, family: number, fd: undefined, flags: number) => Handle | number} CreateHandle
+ * @typedef
+ *   {(address: string | null, port: number, family: number, fd: undefined, flags: number) => Handle | number}
+ *   CreateHandle
  */
 
-// The call with which node:cluster creates the sockets of its workers (lib/internal/cluster/shared_handle.js); public API can only
-// create a socket by listening on it, and then the keeper would accept connections.
-const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))._createServerHandle;
+// The call with which node:cluster creates the sockets of its workers
+// (lib/internal/cluster/shared_handle.js); public API can only create a socket by listening on it,
+// and then the keeper would accept connections.
+const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))
+  ._createServerHandle;
 
 /**
  * @param {string} scope
  * @param {Claim} claim
  */
-export const claimKey = (scope, { address, port, family, flags, index }) => [scope, address ?? '*', port, family, flags, index].join('|');
+export const claimKey = (scope, { address, port, family, flags, index }) =>
+  [scope, address ?? '*', port, family, flags, index].join('|');
 
 /** The table of held sockets. */
 export class Listeners {
@@ -63,7 +71,8 @@ export class Listeners {
   /**
    * An app is about to listen there again.
    * @param {Listener} listener
-   * @returns {boolean}  Whether it has another handle now: the folder of a Unix socket was removed with all its names, and it was bound anew.
+   * @returns {boolean}  Whether it has another handle now: the folder of a Unix socket was removed
+   *   with all its names, and it was bound anew.
    */
   refresh(listener) {
     const { claim } = listener;
@@ -97,13 +106,15 @@ export class Listeners {
    * @param {{ app: string, scope: string }} owner
    * @param {Claim} claim
    * @param {object} [o]
-   * @param {boolean} [o.beside]  Share the address with a process that already listens there: an orphan of the same app.
+   * @param {boolean} [o.beside]  Share the address with a process that already listens there: an
+   *   orphan of the same app.
    * @returns {Listener}  Throws BindError; the message names the app that holds the address.
    */
   bind({ app, scope }, claim, { beside = false } = {}) {
     const holder = this.holderOf(scope, claim);
     if (holder) throw new BindError('EADDRINUSE', `held by app "${holder.app}"`);
-    // SO_REUSEPORT is what lets a later keeper bind beside orphans of this one, but it also hides a real conflict. So first without.
+    // SO_REUSEPORT is what lets a later keeper bind beside orphans of this one, but it also hides a
+    // real conflict. So first without.
     if (claim.family === 0) return this.keep({ app, scope }, claim, bindToPath(claim, beside));
     if (!beside) bindOnce(claim, 0).close();
     return this.keep({ app, scope }, claim, bindOnce(claim, REUSE_PORT));
@@ -120,7 +131,15 @@ export class Listeners {
     const out = { address: claim.address ?? '', port: 0, family: 'pipe' };
     handle.getsockname?.(out);
     this.#table.get(key)?.handle.close();
-    const listener = { key, app, scope, claim, bound: { address: out.address, port: out.port, family: out.family }, handle, users: new Set() };
+    const listener = {
+      key,
+      app,
+      scope,
+      claim,
+      bound: { address: out.address, port: out.port, family: out.family },
+      handle,
+      users: new Set(),
+    };
     this.#table.set(key, listener);
     return listener;
   }
@@ -145,7 +164,10 @@ export class Listeners {
    * @returns {Listener | undefined}  Of another app. Within an app the kernel knows best.
    */
   holderOf(scope, claim) {
-    if (claim.family === 0) return this.all().find((one) => one.scope !== scope && one.claim.family === 0 && one.claim.address === claim.address);
+    if (claim.family === 0)
+      return this.all().find(
+        (one) => one.scope !== scope && one.claim.family === 0 && one.claim.address === claim.address,
+      );
     if (claim.port === 0) return undefined;
     return this.all().find((one) => one.scope !== scope && one.bound.port === claim.port && overlap(one, claim));
   }
@@ -157,19 +179,29 @@ export class Listeners {
    */
   inTheWay({ scope }, claim) {
     const key = claimKey(scope, claim);
-    return this.ofScope(scope).filter((one) => one.key !== key && one.users.size === 0 && claim.port !== 0 && one.bound.port === claim.port && overlap(one, claim));
+    return this.ofScope(scope).filter(
+      (one) =>
+        one.key !== key &&
+        one.users.size === 0 &&
+        claim.port !== 0 &&
+        one.bound.port === claim.port &&
+        overlap(one, claim),
+    );
   }
 }
 
 /**
- * Two sockets that are bound but not yet listening do not conflict for the kernel (SO_REUSEADDR), so the table has to know.
+ * Two sockets that are bound but not yet listening do not conflict for the kernel (SO_REUSEADDR),
+ * so the table has to know.
  * @param {Listener} held
  * @param {Claim} wanted
  */
 function overlap({ bound, claim }, wanted) {
-  const spansBoth = (/** @type {Claim} */ one, /** @type {string | null} */ address) => (address === null || address === '::') && !(one.flags & IPV6_ONLY);
+  const spansBoth = (/** @type {Claim} */ one, /** @type {string | null} */ address) =>
+    (address === null || address === '::') && !(one.flags & IPV6_ONLY);
   const isSix = (/** @type {string | null} */ address) => address === null || address.includes(':');
-  if (isSix(bound.address) !== isSix(wanted.address)) return spansBoth(claim, bound.address) || spansBoth(wanted, wanted.address);
+  if (isSix(bound.address) !== isSix(wanted.address))
+    return spansBoth(claim, bound.address) || spansBoth(wanted, wanted.address);
   const any = isSix(bound.address) ? '::' : '0.0.0.0';
   return (wanted.address ?? '::') === bound.address || bound.address === any || (wanted.address ?? '::') === any;
 }
@@ -183,7 +215,8 @@ function bindToPath(claim, isTakenOver) {
     return bindPath(claim.address ?? '', (name) => bindOnce({ ...claim, address: name }, 0), { isTakenOver });
   } catch (error) {
     // As bind(2) calls it.
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') throw new BindError('EADDRINUSE', 'the path exists', true);
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST')
+      throw new BindError('EADDRINUSE', 'the path exists', true);
     throw error;
   }
 }
@@ -206,8 +239,11 @@ function bindAgain(claim) {
  * @returns {Handle}
  */
 function bindOnce({ address, port, family, flags: own }, flags) {
-  const handle = family === 0 ? createHandle(address, -1, -1, undefined, 0) : createHandle(address, port, family, undefined, own | flags);
-  const errno = typeof handle === 'number' ? handle : handle.getsockname?.({}) ?? 0;
+  const handle =
+    family === 0
+      ? createHandle(address, -1, -1, undefined, 0)
+      : createHandle(address, port, family, undefined, own | flags);
+  const errno = typeof handle === 'number' ? handle : (handle.getsockname?.({}) ?? 0);
   if (errno === 0) return /** @type {Handle} */ (handle);
   if (typeof handle !== 'number') handle.close();
   throw systemError(errno);
@@ -216,7 +252,11 @@ function bindOnce({ address, port, family, flags: own }, flags) {
 /** @param {number} errno */
 function systemError(errno) {
   const code = getSystemErrorName(errno);
-  return new BindError(code, code === 'EADDRINUSE' ? 'held by a program outside of nclust' : code, code === 'EADDRINUSE');
+  return new BindError(
+    code,
+    code === 'EADDRINUSE' ? 'held by a program outside of nclust' : code,
+    code === 'EADDRINUSE',
+  );
 }
 
 /** Why an address could not be had. */
@@ -224,7 +264,8 @@ export class BindError extends Error {
   /**
    * @param {string} code  The system's.
    * @param {string} message
-   * @param {boolean} [isForeign]  A process that the table does not know has it: a stranger, or an orphan.
+   * @param {boolean} [isForeign]  A process that the table does not know has it: a stranger, or an
+   *   orphan.
    */
   constructor(code, message, isForeign = false) {
     super(message);

@@ -9,7 +9,8 @@ let lostLines = 0;
 let path = null;
 
 /**
- * From now on lines go to the file of this name: control gives a full one another name. Not where stderr leads elsewhere, as for a keeper started by hand.
+ * From now on lines go to the file of this name: control gives a full one another name. Not where
+ * stderr leads elsewhere, as for a keeper started by hand.
  * @param {string} file  Absolute.
  */
 export function logTo(file) {
@@ -18,12 +19,18 @@ export function logTo(file) {
 }
 
 /**
- * Writes one JSON line to `nclust.log`.
- * A disk that is full must not end the keeper, so what cannot be written is counted and the count goes with the next line that can.
+ * Writes one JSON line to `nclust.log`. A disk that is full must not end the keeper, so what cannot
+ * be written is counted and the count goes with the next line that can.
  * @type {Log}
  */
 export function log(event, data = {}) {
-  const line = JSON.stringify({ at: new Date().toISOString(), from: 'keeper', event, ...(lostLines > 0 ? { lostLines } : {}), ...data });
+  const line = JSON.stringify({
+    at: new Date().toISOString(),
+    from: 'keeper',
+    event,
+    ...(lostLines > 0 ? { lostLines } : {}),
+    ...data,
+  });
   try {
     append(line + '\n');
     lostLines = 0;
@@ -33,7 +40,8 @@ export function log(event, data = {}) {
 }
 
 /**
- * Opened for each line: there are few, and nobody has to tell the keeper that the file is another one.
+ * Opened for each line: there are few, and nobody has to tell the keeper that the file is another
+ * one.
  * @param {string} text
  */
 function append(text) {

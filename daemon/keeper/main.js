@@ -1,4 +1,5 @@
-// The keeper's entry. Started by a command when none lives (design: docs/architecture.md), or by a control whose keeper died.
+// The keeper's entry. Started by a command when none lives (design: docs/architecture.md), or by a
+// control whose keeper died.
 import { closeSync, fstatSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +18,10 @@ import { lowerOomScore, takeAgentFrom } from './spawn.js';
 /** @import { Claim } from './lock.js' */
 
 const LAUNCHER_FD = 3;
-/** After SIGTERM control stops everything, with the grace of each app. When there is no control by then, the keeper does it. */
+/**
+ * After SIGTERM control stops everything, with the grace of each app. When there is no control by
+ * then, the keeper does it.
+ */
 const TERMINATE_MS = 15_000;
 const DEFAULT_KILL_TIMEOUT_MS = 10_000;
 const CONTROL_EXIT_MS = 5_000;
@@ -28,7 +32,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
 async function main() {
   // Another version asks what this one is, before it makes way.
-  if (process.argv[2] === '--probe') return void writeSync(1, `${JSON.stringify({ version: readVersion(), digest: keeperDigest() })}\n`);
+  if (process.argv[2] === '--probe')
+    return void writeSync(1, `${JSON.stringify({ version: readVersion(), digest: keeperDigest() })}\n`);
   const digest = keeperDigest();
   const home = process.env.NCLUST_HOME ?? '';
   const isInherited = process.env.NCLUST_KEEPER_INHERIT === '1';
@@ -80,7 +85,13 @@ function keep({ env, isInherited, claim, run, digest }) {
   const link = createControlLink({
     verbs: {
       ...keeper.verbs,
-      snapshot: async () => ({ ...(await keeper.snapshot()), digest, root: babysitter.root, refusedRoot: babysitter.refused?.root ?? null, refusedWhy: babysitter.refused?.why ?? null }),
+      snapshot: async () => ({
+        ...(await keeper.snapshot()),
+        digest,
+        root: babysitter.root,
+        refusedRoot: babysitter.refused?.root ?? null,
+        refusedWhy: babysitter.refused?.why ?? null,
+      }),
       'control-ready': controlReady,
       answer: () => babysitter.answered(),
       move: ({ root, before }) => babysitter.move(root, before),
@@ -101,7 +112,15 @@ function keep({ env, isInherited, claim, run, digest }) {
     door.hush();
     if (fatal !== null) door.announce({ event: 'control-failed', message: fatal });
   };
-  const babysitter = createBabysitter({ env, root: ROOT, log, onStarted: (peer) => link.connect(peer), onEnded, onMoved: takeAgentFrom, ask: () => link.event('ask', {}) });
+  const babysitter = createBabysitter({
+    env,
+    root: ROOT,
+    log,
+    onStarted: (peer) => link.connect(peer),
+    onEnded,
+    onMoved: takeAgentFrom,
+    ask: () => link.event('ask', {}),
+  });
   let isLeaving = false;
   const leave = async () => {
     if (isLeaving) return;
@@ -118,16 +137,23 @@ function keep({ env, isInherited, claim, run, digest }) {
     }
     process.exit(0);
   };
-  /** The keeper goes last: who waits at the door for the end of the manager is not to meet half of it. */
-  const controlEnded = () => new Promise((resolve) => {
-    whenControlEnded = () => resolve(undefined);
-    if (link.pid === null) return whenControlEnded();
-    setTimeout(() => {
-      babysitter.giveUp();
-      whenControlEnded();
-    }, CONTROL_EXIT_MS);
-  });
-  /** Makes way for another keeper. To everybody else it is as if we had been killed; but what is on its way to a worker arrives first. */
+  /**
+   * The keeper goes last: who waits at the door for the end of the manager is not to meet half of
+   * it.
+   */
+  const controlEnded = () =>
+    new Promise((resolve) => {
+      whenControlEnded = () => resolve(undefined);
+      if (link.pid === null) return whenControlEnded();
+      setTimeout(() => {
+        babysitter.giveUp();
+        whenControlEnded();
+      }, CONTROL_EXIT_MS);
+    });
+  /**
+   * Makes way for another keeper. To everybody else it is as if we had been killed; but what is on
+   * its way to a worker arrives first.
+   */
   const abdicate = async () => {
     babysitter.stop();
     await keeper.settle();
@@ -143,19 +169,24 @@ function keep({ env, isInherited, claim, run, digest }) {
       if (!isControlReady) void keeper.retireAll(DEFAULT_KILL_TIMEOUT_MS).then(leave);
     }, TERMINATE_MS);
   };
-  // Somebody removed the home. The next command would begin a new one beside us, and nobody could ever stop what we keep.
+  // Somebody removed the home. The next command would begin a new one beside us, and nobody could
+  // ever stop what we keep.
   const watch = setInterval(() => {
     if (claim.isHeld()) return;
     clearInterval(watch);
     log('home-removed', {});
     terminate();
   }, HOME_LOOK_MS).unref();
-  process.on('SIGTERM', terminate).on('SIGINT', terminate).on('SIGHUP', () => {}).on('SIGUSR2', () => {}); // The latter is for control: log files are to be opened anew.
+  process
+    .on('SIGTERM', terminate)
+    .on('SIGINT', terminate)
+    .on('SIGHUP', () => {})
+    .on('SIGUSR2', () => {}); // The latter is for control: log files are to be opened anew.
 
   log('keeper-started', { pid: process.pid, epoch: claim.epoch, version, node: process.version, isInherited });
   if (!isInherited) return babysitter.start();
-  // Control may have died before there was a listener for it, and a channel that closes while a handle waits to be acknowledged never
-  // says 'disconnect' (Node 20 to 26).
+  // Control may have died before there was a listener for it, and a channel that closes while a
+  // handle waits to be acknowledged never says 'disconnect' (Node 20 to 26).
   const look = setInterval(() => {
     if (process.connected) return;
     clearInterval(look);
@@ -173,7 +204,9 @@ function keep({ env, isInherited, claim, run, digest }) {
 function withPid(channel, pid) {
   return {
     pid,
-    get connected() { return channel.connected; },
+    get connected() {
+      return channel.connected;
+    },
     send: channel.send?.bind(channel),
     on: channel.on.bind(channel),
     once: channel.once.bind(channel),
@@ -181,12 +214,15 @@ function withPid(channel, pid) {
 }
 
 /**
- * Empties the environment: node:cluster gives a worker everything the primary has, and an app's environment is what its user declared.
+ * Empties the environment: node:cluster gives a worker everything the primary has, and an app's
+ * environment is what its user declared.
  * @returns {Record<string, string>}  What control gets.
  */
 function takeEnvironment() {
   const kept = ['NCLUST_HOME', 'PATH', 'HOME', 'LANG', 'TZ', 'MALLOC_ARENA_MAX'];
-  const env = Object.fromEntries(kept.flatMap((key) => (process.env[key] === undefined ? [] : [[key, process.env[key] ?? '']])));
+  const env = Object.fromEntries(
+    kept.flatMap((key) => (process.env[key] === undefined ? [] : [[key, process.env[key] ?? '']])),
+  );
   for (const key of Object.keys(process.env)) if (key !== 'PATH') delete process.env[key];
   return env;
 }

@@ -1,6 +1,7 @@
-// The named pipes that programs write to. The keeper holds both ends open, so nobody gets EPIPE when control dies, and what was
-// written stays in the kernel (64 KiB) until the next control reads it. Each instance has two of its own: lines of different
-// instances cannot mix, and a death record gets the right last lines.
+// The named pipes that programs write to. The keeper holds both ends open, so nobody gets EPIPE
+// when control dies, and what was written stays in the kernel (64 KiB) until the next control reads
+// it. Each instance has two of its own: lines of different instances cannot mix, and a death record
+// gets the right last lines.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -30,14 +31,19 @@ export function createPipePool(run, epoch) {
   let filling = null;
 
   const fill = () => {
-    filling ??= makeFifos(nextNames(), dirname(run)).then((paths) => void free.push(...paths)).finally(() => { filling = null; });
+    filling ??= makeFifos(nextNames(), dirname(run))
+      .then((paths) => void free.push(...paths))
+      .finally(() => {
+        filling = null;
+      });
     return filling;
   };
   const nextNames = () => Array.from({ length: POOL_BATCH }, () => join(run, `p-${epoch}-${(made += 1)}`));
   const take = async (/** @type {number} */ count) => {
     while (free.length < count) await fill();
     const paths = free.splice(0, count);
-    // A failed fill is not lost: the next one who finds the pool empty runs it again and gets the error.
+    // A failed fill is not lost: the next one who finds the pool empty runs it again and gets the
+    // error.
     if (free.length < POOL_LOW) fill().catch(() => {});
     return paths;
   };
@@ -76,7 +82,8 @@ export function createPipePool(run, epoch) {
       for (const path of paths) if (path !== null) removePipe(path);
     },
     /**
-     * Removes what earlier keepers left. An unread pipe that is in use must stay: control opens it by its name.
+     * Removes what earlier keepers left. An unread pipe that is in use must stay: control opens it
+     * by its name.
      * @param {Set<string | null>} inUse
      */
     clearAway(inUse) {
@@ -93,8 +100,9 @@ export function createPipePool(run, epoch) {
 }
 
 /**
- * Opened for both directions a FIFO never blocks in open(2), and its reader never sees the end of the file.
- * It must be in blocking mode: shells and Python do not expect EAGAIN from their standard output.
+ * Opened for both directions a FIFO never blocks in open(2), and its reader never sees the end of
+ * the file. It must be in blocking mode: shells and Python do not expect EAGAIN from their standard
+ * output.
  * @param {string} path
  */
 function openBoth(path) {
@@ -103,7 +111,8 @@ function openBoth(path) {
 
 /**
  * @param {string} path  Of a pipe whose unread bytes nobody will miss.
- * @returns {boolean}  Whether no process has it open for writing any more, so that the next one has it for itself.
+ * @returns {boolean}  Whether no process has it open for writing any more, so that the next one has
+ *   it for itself.
  */
 function isFree(path) {
   try {
@@ -132,25 +141,35 @@ function removePipe(path) {
 function makeFifos(paths, home) {
   return new Promise((resolve, reject) => {
     // Node has no mkfifo(3); the command is in POSIX.
-    const child = spawn('mkfifo', ['-m', '600', ...paths], { env: { PATH: process.env.PATH, NCLUST_HOME: home }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn('mkfifo', ['-m', '600', ...paths], {
+      env: { PATH: process.env.PATH, NCLUST_HOME: home },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text) => { said += text; });
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      said += text;
+    });
     child.once('error', reject);
-    child.once('close', (code) => (code === 0 ? resolve(paths) : reject(new Error(`mkfifo: ${said.trim() || `exit code ${code}`}`))));
+    child.once('close', (code) =>
+      code === 0 ? resolve(paths) : reject(new Error(`mkfifo: ${said.trim() || `exit code ${code}`}`)),
+    );
   });
 }
 
-// The standard input of a program: a pipe whose other end the keeper holds. When it dies, the program sees the end of the file, as when a shell goes.
+// The standard input of a program: a pipe whose other end the keeper holds. When it dies, the
+// program sees the end of the file, as when a shell goes.
 
 /**
  * @typedef {object} Input
  * @property {number} fd  For the program. `given` closes it here.
- * @property {() => Socket} given  The program has its copy. What is written into the socket waits for it to be read; the caller destroys it.
+ * @property {() => Socket} given  The program has its copy. What is written into the socket waits
+ *   for it to be read; the caller destroys it.
  * @property {() => void} close  There is no program after all.
  */
 
 /**
- * Node gives its children a socket for a pipe, and a bash whose standard input is a socket believes that it was started by ssh and reads ~/.bashrc.
+ * Node gives its children a socket for a pipe, and a bash whose standard input is a socket believes
+ * that it was started by ssh and reads ~/.bashrc.
  * @param {string} path  Of a named pipe that nobody has open. Its name is removed.
  * @returns {Input}
  */
@@ -164,7 +183,8 @@ export function openInput(path) {
   };
   const close = () => open.splice(0).forEach((fd) => closeSync(fd));
   try {
-    // With both ends open nothing below has to wait. The program's is in blocking mode, and it must not be able to write: it would wait for itself.
+    // With both ends open nothing below has to wait. The program's is in blocking mode, and it must
+    // not be able to write: it would wait for itself.
     const both = opened(constants.O_RDWR);
     const fd = opened(constants.O_RDONLY);
     const end = opened(constants.O_WRONLY | constants.O_NONBLOCK);

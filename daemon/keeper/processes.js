@@ -10,21 +10,28 @@ const MARKER = 'NCLUST_INSTANCE=';
  * @typedef {object} ProcessFact
  * @property {number} pid
  * @property {number} ppid
- * @property {string | null} startTicks  With the pid, an identity. null where the system does not tell.
+ * @property {string | null} startTicks  With the pid, an identity. null where the system does not
+ *   tell.
  * @property {string | null} instanceId  From the marker in its environment, which children inherit.
  */
 
 /**
- * Finds the processes of an instance: those that carry its marker in their environment, which outlasts setsid and a double fork, and
- * the descendants of the ones already known. A program that leaves the family unseen and has emptied its environment is not found.
+ * Finds the processes of an instance: those that carry its marker in their environment, which
+ * outlasts setsid and a double fork, and the descendants of the ones already known. A program that
+ * leaves the family unseen and has emptied its environment is not found.
  * @param {ProcessFact[]} table
  * @param {string} instanceId
- * @param {ProcessFact[]} known  From an earlier look. A pid that belongs to another process by now does not count.
+ * @param {ProcessFact[]} known  From an earlier look. A pid that belongs to another process by now
+ *   does not count.
  * @returns {ProcessFact[]}
  */
 export function relativesOf(table, instanceId, known) {
   const before = new Map(known.map(({ pid, startTicks }) => [pid, startTicks]));
-  const family = new Set(table.filter((one) => one.instanceId === instanceId || (before.has(one.pid) && before.get(one.pid) === one.startTicks)).map(({ pid }) => pid));
+  const family = new Set(
+    table
+      .filter((one) => one.instanceId === instanceId || (before.has(one.pid) && before.get(one.pid) === one.startTicks))
+      .map(({ pid }) => pid),
+  );
   for (let size = -1; size !== family.size;) {
     size = family.size;
     for (const one of table) if (family.has(one.ppid)) family.add(one.pid);
@@ -33,7 +40,8 @@ export function relativesOf(table, instanceId, known) {
 }
 
 /**
- * One look at the process table serves everybody who asked in the same turn of the event loop: stopping 100 apps costs one scan.
+ * One look at the process table serves everybody who asked in the same turn of the event loop:
+ * stopping 100 apps costs one scan.
  * @returns {() => Promise<ProcessFact[]>}
  */
 export function createProcessTable() {
@@ -55,14 +63,16 @@ function fromProc() {
     const pid = Number(entry);
     if (!Number.isInteger(pid)) continue;
     const stat = readStat(pid);
-    if (stat && stat.state !== 'Z') facts.push({ pid, ppid: stat.ppid, startTicks: stat.startTicks, instanceId: readMarker(pid) });
+    if (stat && stat.state !== 'Z')
+      facts.push({ pid, ppid: stat.ppid, startTicks: stat.startTicks, instanceId: readMarker(pid) });
   }
   return facts;
 }
 
 /**
  * @param {number} pid
- * @returns {{ state: string, ppid: number, startTicks: string } | null}  null when there is no such process (any more), or no /proc.
+ * @returns {{ state: string, ppid: number, startTicks: string } | null}  null when there is no such
+ *   process (any more), or no /proc.
  */
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
@@ -109,11 +119,20 @@ function readProc(pid, file) {
 /** @returns {Promise<ProcessFact[]>} */
 async function fromPs() {
   // -E appends the environment to the command line; only one's own processes show it.
-  const { stdout } = await promisify(execFile)('ps', ['-axwwE', '-o', 'pid=,ppid=,stat=,command='], { maxBuffer: 1 << 26 });
+  const { stdout } = await promisify(execFile)('ps', ['-axwwE', '-o', 'pid=,ppid=,stat=,command='], {
+    maxBuffer: 1 << 26,
+  });
   return stdout.split('\n').flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s(.*)$/.exec(line);
     if (!match || match[3].startsWith('Z')) return [];
-    return [{ pid: Number(match[1]), ppid: Number(match[2]), startTicks: null, instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[4])?.[1] ?? null }];
+    return [
+      {
+        pid: Number(match[1]),
+        ppid: Number(match[2]),
+        startTicks: null,
+        instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[4])?.[1] ?? null,
+      },
+    ];
   });
 }
 

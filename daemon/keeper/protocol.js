@@ -3,16 +3,22 @@
 /** The version of the messages between keeper and control. */
 export const PROTOCOL = 1;
 
-/** `cmd` of the messages between keeper and agent. The prefix makes Node deliver them as 'internalMessage', which no app sees. */
+/**
+ * `cmd` of the messages between keeper and agent. The prefix makes Node deliver them as
+ * 'internalMessage', which no app sees.
+ */
 export const AGENT_CMD = 'NODE_NCLUST';
 
 /**
- * @typedef {'cluster' | 'fork' | 'exec'} Mode  How a process is started: a node:cluster worker, a Node process, or any program.
+ * @typedef {'cluster' | 'fork' | 'exec'} Mode  How a process is started: a node:cluster worker, a
+ *   Node process, or any program.
  *
  * @typedef {object} SpawnParams
- * @property {string} instanceId  Identity of the process; also the value of NCLUST_INSTANCE in `env`.
+ * @property {string} instanceId  Identity of the process; also the value of NCLUST_INSTANCE in
+ *   `env`.
  * @property {string} app  Owner of listening sockets, for people.
- * @property {string} [scope]  Instances with the same scope share listening sockets. Default: `app`.
+ * @property {string} [scope]  Instances with the same scope share listening sockets. Default:
+ *   `app`.
  * @property {unknown} label  Opaque: given back in the snapshot.
  * @property {Mode} mode
  * @property {string} file  The program: a node binary unless mode is `exec`.
@@ -23,11 +29,13 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {Record<string, string>} env  The whole environment.
  * @property {number} [uid]
  * @property {number} [gid]
- * @property {number} [slot]  Sticky scheduling chooses among slots, so that a client comes back to the same one after a reload. Default: 0.
+ * @property {number} [slot]  Sticky scheduling chooses among slots, so that a client comes back to
+ *   the same one after a reload. Default: 0.
  * @property {Scheduling} [scheduling]  Of a cluster worker. Default: `os`.
  * @property {boolean} [metrics]  Whether its agent counts. Default: true.
  * @property {boolean} [isGated]  Its sockets are bound, and nothing is accepted until `admit`.
- * @property {{ out: string | null, err: string | null }} [logFiles]  Where the process itself puts its output while neither keeper nor control lives.
+ * @property {{ out: string | null, err: string | null }} [logFiles]  Where the process itself puts
+ *   its output while neither keeper nor control lives.
  *
  * @typedef {object} RetireParams
  * @property {string} instanceId
@@ -35,9 +43,11 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {NodeJS.Signals | null} signal  null: the one the program listens to.
  * @property {'handover' | 'finish'} drain  Whether other instances take over the clients.
  * @property {boolean} tree  Whether descendants are ended too.
- * @property {boolean} [message]  Whether 'shutdown' is sent over the app's own channel in place of the signal.
+ * @property {boolean} [message]  Whether 'shutdown' is sent over the app's own channel in place of
+ *   the signal.
  *
- * @typedef {'least-connections' | 'sticky' | 'os'} Scheduling  Who accepts a connection: docs/balancing.md.
+ * @typedef {'least-connections' | 'sticky' | 'os'} Scheduling  Who accepts a connection:
+ *   docs/balancing.md.
  *
  * @typedef {object} AdoptParams
  * @property {string} instanceId

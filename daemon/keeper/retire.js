@@ -2,7 +2,8 @@
 //
 //   leave rotation -> drain (the agent finishes what is in flight) -> signal -> SIGKILL at the deadline -> last relative gone
 //
-// Signalling before draining is the classic cause of lost requests; waiting for the main process alone leaves orphans.
+// Signalling before draining is the classic cause of lost requests; waiting for the main process
+// alone leaves orphans.
 import { createDeadline } from './deadline.js';
 import { describeError } from './log.js';
 import { hasSignal, relativesOf, signalProcess } from './processes.js';
@@ -12,11 +13,19 @@ import { hasSignal, relativesOf, signalProcess } from './processes.js';
 /** @import { ProcessFact } from './processes.js' */
 /** @import { RetireParams } from './protocol.js' */
 
-/** The part of the time that draining may take, so that a program with a signal handler still gets to run it. */
+/**
+ * The part of the time that draining may take, so that a program with a signal handler still gets
+ * to run it.
+ */
 const DRAIN_SHARE = 0.75;
-/** What survives the main process without having been asked to end gets this long after its signal. */
+/**
+ * What survives the main process without having been asked to end gets this long after its signal.
+ */
 const LEFTOVER_GRACE_MS = 2_000;
-/** The agent of an adopted process finds this keeper's door within its search interval (agent/orphan.cjs: 200 ms). */
+/**
+ * The agent of an adopted process finds this keeper's door within its search interval
+ * (agent/orphan.cjs: 200 ms).
+ */
 const ORPHAN_CALL_MS = 1_000;
 
 /**
@@ -30,13 +39,16 @@ export class Retirement {
   /** Signals the app has handlers for, as its agent says. @type {string[]} */
   caught = [];
   /**
-   * Relatives that were seen while the main process lived: one that emptied its environment cannot be found afterwards.
+   * Relatives that were seen while the main process lived: one that emptied its environment cannot
+   * be found afterwards.
    * @type {ProcessFact[]}
    */
   relatives = [];
   /** @type {() => void} */
   #resolveDrained = () => {};
-  isDrained = new Promise((resolve) => { this.#resolveDrained = () => resolve(undefined); });
+  isDrained = new Promise((resolve) => {
+    this.#resolveDrained = () => resolve(undefined);
+  });
 
   /** @param {RetireParams} params */
   constructor({ killTimeoutMs, tree }) {
@@ -97,7 +109,8 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
 async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutMs, message: byMessage, signal }) {
   if (killTimeoutMs === 0) return;
   // An orphan, or an app that called process.disconnect(): its agent looks for the door.
-  if (child.mode !== 'exec' && !child.isReachable) await atMost(ORPHAN_CALL_MS, [child.agentFound, child.exited, deadline.passed]);
+  if (child.mode !== 'exec' && !child.isReachable)
+    await atMost(ORPHAN_CALL_MS, [child.agentFound, child.exited, deadline.passed]);
   if (!child.hasAgent || !child.tell({ act: 'drain', mode, byMessage, signal })) return;
   await atMost(killTimeoutMs * DRAIN_SHARE, [isDrained, child.exited, deadline.passed]);
 }
@@ -116,13 +129,16 @@ export async function sweep(child, { processTable, log }) {
     if (left?.length === 0) break;
     const isLate = deadline.remainingMs() === 0;
     const isSignalDue = isLate || !hasSignalled;
-    const foreign = isSignalDue ? (left ?? []).filter((pid) => signalProcess(pid, isLate ? 'SIGKILL' : 'SIGTERM') === 'forbidden') : [];
+    const foreign = isSignalDue
+      ? (left ?? []).filter((pid) => signalProcess(pid, isLate ? 'SIGKILL' : 'SIGTERM') === 'forbidden')
+      : [];
     if (isLate && left && foreign.length === left.length) {
       log('leftovers-of-another-user', { instanceId: child.instanceId, pids: foreign });
       break;
     }
     hasSignalled ||= left !== null;
-    // Nobody reports the death of a process that is not one's child: the table has to be read again.
+    // Nobody reports the death of a process that is not one's child: the table has to be read
+    // again.
     await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs, Math.max(deadline.remainingMs(), 10))));
   }
   deadline.clear();
@@ -132,7 +148,8 @@ export async function sweep(child, { processTable, log }) {
 /**
  * @param {Child} child
  * @param {Tools} tools
- * @returns {Promise<number[] | null>}  null when the table could not be read, for which there may be no descriptor left.
+ * @returns {Promise<number[] | null>}  null when the table could not be read, for which there may
+ *   be no descriptor left.
  */
 async function leftovers(child, { processTable, log }) {
   try {
@@ -152,14 +169,20 @@ async function signalTree(child, signal, { processTable, log }) {
   const { retirement } = child;
   try {
     const table = retirement?.tree ? await processTable() : [];
-    if (retirement && !child.exit) retirement.relatives = relativesOf(table, child.instanceId, table.filter(({ pid }) => pid === child.pid)).filter(({ pid }) => pid !== child.pid);
+    if (retirement && !child.exit)
+      retirement.relatives = relativesOf(
+        table,
+        child.instanceId,
+        table.filter(({ pid }) => pid === child.pid),
+      ).filter(({ pid }) => pid !== child.pid);
   } catch (error) {
     log('process-table-failed', { instanceId: child.instanceId, ...describeError(error) });
   }
   if (child.exit) return;
   signalProcess(child.pid, signal);
   // Shells start their background jobs with SIGINT ignored.
-  for (const { pid } of retirement?.relatives ?? []) signalProcess(pid, signal === 'SIGINT' && hasSignal(pid, 'SigIgn', signal) ? 'SIGTERM' : signal);
+  for (const { pid } of retirement?.relatives ?? [])
+    signalProcess(pid, signal === 'SIGINT' && hasSignal(pid, 'SigIgn', signal) ? 'SIGTERM' : signal);
 }
 
 /**

@@ -17,7 +17,8 @@ const FIRST_SOCKET_FD = 4; // 0..2 are the usual ones, 3 is the IPC channel.
 /** @typedef {Pipes & { in: number | 'ignore' }} Ends  Of its standard streams. */
 
 /**
- * The installation has moved, with the same agent in it; the folder of the old one may be removed at any time.
+ * The installation has moved, with the same agent in it; the folder of the old one may be removed
+ * at any time.
  * @param {string} root
  */
 export function takeAgentFrom(root) {
@@ -29,9 +30,10 @@ export function takeAgentFrom(root) {
  * @param {SpawnParams} params
  * @param {Pipes} pipes
  * @param {number | null} inFd  Its standard input; null where it has none.
- * @param {Listener[]} sockets  What the app listened on before: a fork-mode process is born with them, so
- *   that `listen()` succeeds synchronously, as it does without a process manager.
- * @returns {Promise<ChildProcess>}  Running. Rejects with the system's code when it could not be started.
+ * @param {Listener[]} sockets  What the app listened on before: a fork-mode process is born with
+ *   them, so that `listen()` succeeds synchronously, as it does without a process manager.
+ * @returns {Promise<ChildProcess>}  Running. Rejects with the system's code when it could not be
+ *   started.
  */
 export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
@@ -60,7 +62,11 @@ function startProgram({ file, args, cwd, env, uid, gid }, { in: input, outFd, er
  * @param {Ends} ends
  * @param {Listener[]} sockets
  */
-function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, metrics }, { in: input, outFd, errFd }, sockets) {
+function startNode(
+  { file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, metrics },
+  { in: input, outFd, errFd },
+  sockets,
+) {
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));
   return spawn(file, [...execArgv, '--require', agent, script ?? '', ...args], {
     cwd,
@@ -73,23 +79,38 @@ function startNode({ file, execArgv, script, args, cwd, env, uid, gid, logFiles,
 }
 
 /**
- * A node:cluster worker, so that `cluster.isWorker` is true in the app and its Unix sockets and UDP are shared as Node does it.
+ * A node:cluster worker, so that `cluster.isWorker` is true in the app and its Unix sockets and UDP
+ * are shared as Node does it.
  * @param {SpawnParams} params
  * @param {Ends} ends
  */
-function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, scheduling, metrics }, { in: input, outFd, errFd }) {
+function startWorker(
+  { file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, scheduling, metrics },
+  { in: input, outFd, errFd },
+) {
   // Nobody accepts on behalf of a worker.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // setupPrimary merges with the call before: every key, every time.
   cluster.setupPrimary({
-    exec: script, args, execArgv: [...execArgv, '--require', agent], cwd, uid, gid,
-    silent: false, serialization: 'json', stdio: [input, outFd, errFd, 'ipc'],
+    exec: script,
+    args,
+    execArgv: [...execArgv, '--require', agent],
+    cwd,
+    uid,
+    gid,
+    silent: false,
+    serialization: 'json',
+    stdio: [input, outFd, errFd, 'ipc'],
   });
-  // cluster.fork() has no option for the binary: child_process.fork() takes process.execPath at the time of the call.
+  // cluster.fork() has no option for the binary: child_process.fork() takes process.execPath at the
+  // time of the call.
   const own = process.execPath;
   process.execPath = file;
   try {
-    const worker = cluster.fork({ ...env, NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles, isGated, scheduling, metrics }) });
+    const worker = cluster.fork({
+      ...env,
+      NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles, isGated, scheduling, metrics }),
+    });
     worker.on('error', () => {}); // The same error comes to the process, which is where it is looked at.
     return worker.process;
   } finally {
@@ -98,16 +119,23 @@ function startWorker({ file, execArgv, script, args, cwd, env, uid, gid, logFile
 }
 
 /**
- * The system reports a missing folder as ENOENT of the program, which sends people looking in the wrong place.
+ * The system reports a missing folder as ENOENT of the program, which sends people looking in the
+ * wrong place.
  * @param {NodeJS.ErrnoException} error
  * @param {string} cwd
  */
 function explain({ code = 'ESPAWN', message }, cwd) {
   try {
     accessSync(cwd, constants.X_OK);
-    return new KeeperError(code, statSync(cwd).isDirectory() ? message : `the working directory ${cwd} is not a directory`);
+    return new KeeperError(
+      code,
+      statSync(cwd).isDirectory() ? message : `the working directory ${cwd} is not a directory`,
+    );
   } catch {
-    return new KeeperError(code, `the working directory ${cwd} ${code === 'ENOENT' ? 'does not exist' : 'cannot be entered'}`);
+    return new KeeperError(
+      code,
+      `the working directory ${cwd} ${code === 'ENOENT' ? 'does not exist' : 'cannot be entered'}`,
+    );
   }
 }
 

@@ -3,9 +3,9 @@
 /** @import { Child } from './child.js' */
 /** @import { Handle } from './listeners.js' */
 
-
 /**
- * The slot with the highest hash of client and slot (rendezvous hashing): when a slot comes or goes, only its own clients move.
+ * The slot with the highest hash of client and slot (rendezvous hashing): when a slot comes or
+ * goes, only its own clients move.
  * @param {Child[]} children
  * @param {Handle} handle  The connection.
  */
@@ -16,7 +16,10 @@ export function stickyTarget(children, handle) {
   const client = (peer.address ?? '').replace(/^::ffff:/, '');
   const score = (/** @type {Child} */ one) => hash(`${client}|${one.slot}`);
   // Of two instances in one slot, as in a reload, the newer one.
-  return children.reduce((/** @type {Child | null} */ best, one) => (best === null || score(one) >= score(best) ? one : best), null);
+  return children.reduce(
+    (/** @type {Child | null} */ best, one) => (best === null || score(one) >= score(best) ? one : best),
+    null,
+  );
 }
 
 /**

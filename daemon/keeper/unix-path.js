@@ -1,6 +1,7 @@
-// Unix sockets that outlive the process that bound them. libuv removes the name it has bound when that handle is closed, so the name is a
-// private one that is renamed at once; the wanted path is a second link to the same socket, and the renamed one a spare: an app that clears
-// "stale" sockets away before it listens removes the path of a living one.
+// Unix sockets that outlive the process that bound them. libuv removes the name it has bound when
+// that handle is closed, so the name is a private one that is renamed at once; the wanted path is a
+// second link to the same socket, and the renamed one a spare: an app that clears "stale" sockets
+// away before it listens removes the path of a living one.
 import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
@@ -17,7 +18,8 @@ export function privateNameFor(path) {
   const length = basename(path).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
   // One letter has no room for a dot; the other one of these two cannot be the wanted name.
-  const name = length > 1 ? `.${letters.slice(0, length - 1)}` : ['~', '_'].find((one) => one !== basename(path)) ?? '';
+  const name =
+    length > 1 ? `.${letters.slice(0, length - 1)}` : (['~', '_'].find((one) => one !== basename(path)) ?? '');
   return join(dirname(path), name);
 }
 
@@ -25,7 +27,8 @@ export function privateNameFor(path) {
  * @param {string} path  Absolute.
  * @param {(name: string) => Handle} bind  Throws when the name cannot be bound.
  * @param {object} o
- * @param {boolean} o.isTakenOver  Whoever listens there is an orphan of the same app: its socket loses the path.
+ * @param {boolean} o.isTakenOver  Whoever listens there is an orphan of the same app: its socket
+ *   loses the path.
  * @returns {Handle}  Throws what link(2) says: EEXIST when something is there.
  */
 export function bindPath(path, bind, { isTakenOver }) {

@@ -1,4 +1,5 @@
-// `npm run demo`: a clustered web server, requests to it, the list; in a home of its own, and nothing is left of it afterwards.
+// `npm run demo`: a clustered web server, requests to it, the list; in a home of its own, and
+// nothing is left of it afterwards.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { get } from 'node:http';
@@ -47,7 +48,9 @@ function nclustOutput(...words) {
   let output = '';
   child.stdout.on('data', (chunk) => (output += chunk));
   return new Promise((resolve, reject) => {
-    child.once('close', (status) => (status === 0 ? resolve(output) : reject(new Error(`nclust ${words.join(' ')} exited with ${status}\n${output}`))));
+    child.once('close', (status) =>
+      status === 0 ? resolve(output) : reject(new Error(`nclust ${words.join(' ')} exited with ${status}\n${output}`)),
+    );
   });
 }
 

@@ -55,7 +55,11 @@ export function runCommands(commands, { env, mayFail = false }) {
       execFileSync(program, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: COMMAND_MS });
     } catch (error) {
       const { stderr } = /** @type {{ stderr?: string }} */ (error);
-      if (!mayFail) throw failed(`"${[program, ...args].join(' ')}" failed: ${stderr?.trim() || /** @type {Error} */ (error).message}`, error);
+      if (!mayFail)
+        throw failed(
+          `"${[program, ...args].join(' ')}" failed: ${stderr?.trim() || /** @type {Error} */ (error).message}`,
+          error,
+        );
     }
   }
 }
@@ -73,7 +77,11 @@ export function checkReach(node, main, owner) {
       try {
         closeSync(openSync(path, 'r')); // access(2) would answer for the user who started this process.
       } catch (error) {
-        throw failed(`"${owner.user}" may not use "${path}" (${codeOf(error)})`, error, `Install Node.js and nclust where "${owner.user}" can use them, and run the command from there.`);
+        throw failed(
+          `"${owner.user}" may not use "${path}" (${codeOf(error)})`,
+          error,
+          `Install Node.js and nclust where "${owner.user}" can use them, and run the command from there.`,
+        );
       }
     }
   });
@@ -107,7 +115,8 @@ function codeOf(error) {
 }
 
 /**
- * Does something with the rights of the user a service is for. What root writes into a folder of somebody else's may land elsewhere, through a link.
+ * Does something with the rights of the user a service is for. What root writes into a folder of
+ * somebody else's may land elsewhere, through a link.
  * @template T
  * @param {{ uid: number, gid: number }} owner
  * @param {() => T} work  Without waiting for anything.

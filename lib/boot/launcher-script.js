@@ -6,7 +6,8 @@ import { shellQuote } from '../shared/shell-quote.js';
 const NODE_MIN = 20;
 
 /**
- * Where version managers keep their versions, newest first to be tried in this order. A star stands for the version.
+ * Where version managers keep their versions, newest first to be tried in this order. A star stands
+ * for the version.
  * @type {[variable: string, byDefault: string, below: string][]}
  */
 const VERSION_FOLDERS = [
@@ -20,7 +21,8 @@ const VERSION_FOLDERS = [
 ];
 
 /**
- * A script that runs nclust with a Node.js that is there, for services: the version that was current when they were installed may be gone.
+ * A script that runs nclust with a Node.js that is there, for services: the version that was
+ * current when they were installed may be gone.
  * @param {object} o
  * @param {string} o.home  NCLUST_HOME.
  * @param {string} o.userHome
@@ -76,7 +78,9 @@ PATH="\${node%/*}:$PATH"
 export PATH HOME NCLUST_HOME
 case "$1" in
   daemon)
-    export ${Object.entries(DAEMON_NODE_ENV).map(([key, value]) => `${key}=${value}`).join(' ')}
+    export ${Object.entries(DAEMON_NODE_ENV)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(' ')}
     exec "$node" ${DAEMON_NODE_ARGS.join(' ')} "$main" "$@" ;;
 esac
 exec "$node" "$main" "$@"

@@ -3,7 +3,8 @@ import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
 
 /**
- * @typedef {'systemd' | 'launchd' | 'openrc' | 'rcd' | 'rcd-openbsd'} Platform  Those there is a service for.
+ * @typedef {'systemd' | 'launchd' | 'openrc' | 'rcd' | 'rcd-openbsd'} Platform  Those there is a
+ *   service for.
  */
 
 /**
@@ -11,7 +12,11 @@ import { NclustError } from '../shared/errors.js';
  * @type {{ platform: Platform | 'upstart' | 'systemv' | 'smf', probe: string, names: string[] }[]}
  */
 export const PLATFORMS = [
-  { platform: 'systemd', probe: 'systemctl', names: ['systemd', 'ubuntu', 'debian', 'centos', 'fedora', 'arch', 'oracle'] },
+  {
+    platform: 'systemd',
+    probe: 'systemctl',
+    names: ['systemd', 'ubuntu', 'debian', 'centos', 'fedora', 'arch', 'oracle'],
+  },
   { platform: 'upstart', probe: 'update-rc.d', names: ['upstart', 'ubuntu14', 'ubuntu12'] },
   { platform: 'systemv', probe: 'chkconfig', names: ['systemv', 'amazon', 'centos6'] },
   { platform: 'openrc', probe: 'rc-update', names: ['openrc', 'gentoo', 'alpine'] },
@@ -31,7 +36,8 @@ const MORE_PATH = ':/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin';
  * @param {string | undefined} word  What was typed. Undefined: look which one there is.
  * @param {object} o
  * @param {string | undefined} o.path  PATH.
- * @param {string} o.instead  A command line that brings the apps back, for a system without a service of ours.
+ * @param {string} o.instead  A command line that brings the apps back, for a system without a
+ *   service of ours.
  * @returns {Platform}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
  */
 export function choosePlatform(word, { path, instead }) {
@@ -39,8 +45,12 @@ export function choosePlatform(word, { path, instead }) {
   if (!row && word !== undefined) throw unknownPlatform(word);
   const platform = SUPPORTED.find((name) => name === row?.platform);
   if (platform) return platform;
-  const found = row ? `There is no service for ${row.platform}` : `No service manager was found (${PLATFORMS.map(({ probe }) => probe).join(', ')})`;
-  throw new NclustError('ERR_NCLUST_STARTUP', `${found}.`, { hint: `Put this line into the crontab of the user ("crontab -e") instead: @reboot ${instead}` });
+  const found = row
+    ? `There is no service for ${row.platform}`
+    : `No service manager was found (${PLATFORMS.map(({ probe }) => probe).join(', ')})`;
+  throw new NclustError('ERR_NCLUST_STARTUP', `${found}.`, {
+    hint: `Put this line into the crontab of the user ("crontab -e") instead: @reboot ${instead}`,
+  });
 }
 
 /** @param {string | undefined} path */
@@ -52,5 +62,7 @@ function detected(path) {
 function unknownPlatform(word) {
   const names = PLATFORMS.flatMap((row) => row.names);
   const [near] = nearWords(word, names);
-  return new NclustError('ERR_NCLUST_USAGE', `"${word}" is no platform; accepted: ${names.join(', ')}.`, { hint: near ? `Did you mean "${near}"?` : null });
+  return new NclustError('ERR_NCLUST_USAGE', `"${word}" is no platform; accepted: ${names.join(', ')}.`, {
+    hint: near ? `Did you mean "${near}"?` : null,
+  });
 }

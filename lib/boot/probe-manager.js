@@ -31,7 +31,9 @@ export async function visitKeeper(run, signal) {
     const door = await findKeeper(run, signal);
     if (door === null) return null;
     if (door !== 'busy') return welcomed(door, signal);
-    await new Promise((resolve) => { setTimeout(resolve, PAUSE_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, PAUSE_MS);
+    });
   }
 }
 
@@ -42,7 +44,11 @@ export async function visitKeeper(run, signal) {
  */
 function welcomed(door, signal) {
   let controlPid = /** @type {number | null} */ (null);
-  const gone = /** @type {Promise<void>} */ (new Promise((resolve) => { door.once('close', () => resolve()); }));
+  const gone = /** @type {Promise<void>} */ (
+    new Promise((resolve) => {
+      door.once('close', () => resolve());
+    })
+  );
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       door.destroy();
@@ -55,7 +61,8 @@ function welcomed(door, signal) {
     const onLine = (/** @type {string} */ line) => {
       const said = readLine(line);
       if (said.event !== undefined) controlPid = said.event === 'control-ready' ? (said.pid ?? null) : null;
-      if (said.keeper) settle({ keeperPid: said.keeper.pid, controlPid: () => controlPid, gone, leave: () => door.destroy() });
+      if (said.keeper)
+        settle({ keeperPid: said.keeper.pid, controlPid: () => controlPid, gone, leave: () => door.destroy() });
     };
     signal.addEventListener('abort', onAbort, { once: true });
     const reader = createLineReader({ maxBytes: DOOR_LINE_MAX_BYTES, onLine, onTooLong: () => door.destroy() });
@@ -70,7 +77,9 @@ function welcomed(door, signal) {
  * @param {string} run
  */
 export function hasLeft(run) {
-  const marks = marksIn(run).map((name) => /^keeper\.(\d+)\.(sock|left)$/.exec(name)).filter((match) => match !== null);
+  const marks = marksIn(run)
+    .map((name) => /^keeper\.(\d+)\.(sock|left)$/.exec(name))
+    .filter((match) => match !== null);
   const highest = Math.max(0, ...marks.map((match) => Number(match[1])));
   return highest === 0 || marks.some((match) => Number(match[1]) === highest && match[2] === 'left');
 }
@@ -97,7 +106,8 @@ function readLine(line) {
 }
 
 /**
- * Asks control for the list, once and on a connection of its own: whether it answers is the question.
+ * Asks control for the list, once and on a connection of its own: whether it answers is the
+ * question.
  * @param {string} sock
  * @param {AbortSignal} signal  Ends the wait.
  * @returns {Promise<SlotStatus[] | null>}  Null when it does not answer. Never rejects.
@@ -115,7 +125,10 @@ export async function askControl(sock, signal) {
     const onAbort = () => settle();
     signal.addEventListener('abort', onAbort, { once: true });
     const reader = createLineReader({ maxBytes: TO_CLIENT_MAX_BYTES, onLine: settle, onTooLong: () => settle() });
-    socket.on('data', reader.push).on('error', () => {}).on('close', () => settle());
+    socket
+      .on('data', reader.push)
+      .on('error', () => {})
+      .on('close', () => settle());
     socket.write(requestLine(1, 'list', {}));
   });
 }

@@ -39,7 +39,8 @@ export function planService(platform, service, whose) {
 }
 
 /**
- * @type {Record<Platform, (service: Service, whose: { uid: number, configHome?: string }) => ServicePlan>}
+ * @type
+ *   {Record<Platform, (service: Service, whose: { uid: number, configHome?: string }) => ServicePlan>}
  */
 const PLANS = {
   systemd(service, { configHome }) {
@@ -48,10 +49,15 @@ const PLANS = {
     const folder = isUserUnit ? join(configHome || join(userHome, '.config'), 'systemd/user') : '/etc/systemd/system';
     return {
       file: { path: join(folder, `${name}.service`), text: systemdUnit(service), mode: 0o644, isOwners: isUserUnit },
-      enable: [[...systemctl, 'daemon-reload'], [...systemctl, 'enable', '--now', name]],
+      enable: [
+        [...systemctl, 'daemon-reload'],
+        [...systemctl, 'enable', '--now', name],
+      ],
       disable: [[...systemctl, 'disable', name]],
       forget: [[...systemctl, 'daemon-reload']],
-      next: isUserUnit ? `Without this it runs only while "${user}" is logged in: loginctl enable-linger ${user}` : null,
+      next: isUserUnit
+        ? `Without this it runs only while "${user}" is logged in: loginctl enable-linger ${user}`
+        : null,
     };
   },
   launchd(service, { uid }) {
@@ -60,7 +66,10 @@ const PLANS = {
     const path = join(isUserUnit ? join(userHome, 'Library/LaunchAgents') : '/Library/LaunchDaemons', `${name}.plist`);
     return {
       file: { path, text: launchdPlist(service), mode: 0o644, isOwners: isUserUnit },
-      enable: [['launchctl', 'enable', `${domain}/${name}`], ['launchctl', 'bootstrap', domain, path]],
+      enable: [
+        ['launchctl', 'enable', `${domain}/${name}`],
+        ['launchctl', 'bootstrap', domain, path],
+      ],
       disable: [['launchctl', 'disable', `${domain}/${name}`]],
       forget: [],
       next: isUserUnit ? 'It starts when you log in; for the start of the machine: sudo nclust startup' : null,
@@ -68,15 +77,39 @@ const PLANS = {
   },
   openrc(service) {
     const { name } = service;
-    return script(`/etc/init.d/${name}`, openrcScript(service), [['rc-update', 'add', name, 'default'], ['rc-service', name, 'start']], [['rc-update', 'del', name, 'default']]);
+    return script(
+      `/etc/init.d/${name}`,
+      openrcScript(service),
+      [
+        ['rc-update', 'add', name, 'default'],
+        ['rc-service', name, 'start'],
+      ],
+      [['rc-update', 'del', name, 'default']],
+    );
   },
   rcd(service) {
     const word = identifier(service.name);
-    return script(`/usr/local/etc/rc.d/${word}`, freebsdScript(service), [['sysrc', `${word}_enable=YES`], ['service', word, 'start']], [['sysrc', '-x', `${word}_enable`]]);
+    return script(
+      `/usr/local/etc/rc.d/${word}`,
+      freebsdScript(service),
+      [
+        ['sysrc', `${word}_enable=YES`],
+        ['service', word, 'start'],
+      ],
+      [['sysrc', '-x', `${word}_enable`]],
+    );
   },
   'rcd-openbsd'(service) {
     const word = identifier(service.name);
-    return script(`/etc/rc.d/${word}`, openbsdScript(service), [['rcctl', 'enable', word], ['rcctl', 'start', word]], [['rcctl', 'disable', word]]);
+    return script(
+      `/etc/rc.d/${word}`,
+      openbsdScript(service),
+      [
+        ['rcctl', 'enable', word],
+        ['rcctl', 'start', word],
+      ],
+      [['rcctl', 'disable', word]],
+    );
   },
 };
 

@@ -44,15 +44,47 @@ const STOP_MIN_S = 90;
 export function intend(word, options, context) {
   const { env, node } = context;
   const whose = resolveWhose(options, context);
-  const platform = choosePlatform(word, { path: env.PATH, instead: `${shellQuote(node.file)} ${shellQuote(MAIN)} resurrect` });
+  const platform = choosePlatform(word, {
+    path: env.PATH,
+    instead: `${shellQuote(node.file)} ${shellQuote(MAIN)} resurrect`,
+  });
   const isUserUnit = options.userUnit === true;
-  if (isUserUnit && !USER_UNITS.includes(platform)) throw new NclustError('ERR_NCLUST_USAGE', `--user-unit was given, and ${platform} has no services of users; accepted: ${USER_UNITS.join(', ')}.`);
-  if (isUserUnit && options.waitIp) throw new NclustError('ERR_NCLUST_USAGE', '--wait-ip was given with --user-unit; accepted: one of the two, because services of users know nothing of the network.');
-  if (isUserUnit && whose.uid !== process.geteuid?.()) throw new NclustError('ERR_NCLUST_USAGE', `--user-unit was given for "${whose.user}"; accepted: as that user only.`);
+  if (isUserUnit && !USER_UNITS.includes(platform))
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `--user-unit was given, and ${platform} has no services of users; accepted: ${USER_UNITS.join(', ')}.`,
+    );
+  if (isUserUnit && options.waitIp)
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      '--wait-ip was given with --user-unit; accepted: one of the two, because services of users know ' +
+        'nothing of the network.',
+    );
+  if (isUserUnit && whose.uid !== process.geteuid?.())
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `--user-unit was given for "${whose.user}"; accepted: as that user only.`,
+    );
   const name = options.serviceName ?? `nclust-${whose.user}`;
-  if (!/^[\w.@-]+$/.test(name)) throw new NclustError('ERR_NCLUST_USAGE', `--service-name is ${JSON.stringify(name)}; accepted: letters, digits and the signs . _ @ -`);
-  const launcher = { path: join(whose.home, 'launcher.sh'), text: launcherScript({ ...whose, node: node.file, main: MAIN, env: whose.uid === process.geteuid?.() ? env : {} }), mode: 0o600, isOwners: true };
-  const service = { name, ...whose, launcher: launcher.path, isUserUnit, waitsForIp: options.waitIp === true, stopSeconds: stopSeconds(whose) };
+  if (!/^[\w.@-]+$/.test(name))
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `--service-name is ${JSON.stringify(name)}; accepted: letters, digits and the signs . _ @ -`,
+    );
+  const launcher = {
+    path: join(whose.home, 'launcher.sh'),
+    text: launcherScript({ ...whose, node: node.file, main: MAIN, env: whose.uid === process.geteuid?.() ? env : {} }),
+    mode: 0o600,
+    isOwners: true,
+  };
+  const service = {
+    name,
+    ...whose,
+    launcher: launcher.path,
+    isUserUnit,
+    waitsForIp: options.waitIp === true,
+    stopSeconds: stopSeconds(whose),
+  };
   const plan = planService(platform, service, { uid: whose.uid, configHome: env.XDG_CONFIG_HOME });
   return { platform, name, whose, isUserUnit, plan, launcher, node: node.file, main: MAIN };
 }
@@ -71,7 +103,12 @@ export function needsRoot({ isUserUnit }) {
 export function sudoLine(command, { platform, whose, node, main }, { serviceName, waitIp, home }) {
   const isUsual = whose.home === join(whose.userHome, '.nclust');
   const words = [
-    command, platform, '-u', whose.user, '--hp', whose.userHome,
+    command,
+    platform,
+    '-u',
+    whose.user,
+    '--hp',
+    whose.userHome,
     ...(isUsual && home === undefined ? [] : ['--home', whose.home]),
     ...(serviceName === undefined ? [] : ['--service-name', serviceName]),
     ...(waitIp ? ['--wait-ip'] : []),
@@ -128,9 +165,13 @@ function selfAs({ username, uid, gid, homedir }, env) {
 function other(user, hp) {
   const uid = asked('id', ['-u', user]);
   const gid = asked('id', ['-g', user]);
-  if (!/^[^-/\s]/.test(user) || uid === null || gid === null) throw new NclustError('ERR_NCLUST_USAGE', `--user is "${user}", and there is no such user.`);
+  if (!/^[^-/\s]/.test(user) || uid === null || gid === null)
+    throw new NclustError('ERR_NCLUST_USAGE', `--user is "${user}", and there is no such user.`);
   const userHome = hp ?? asked('getent', ['passwd', user])?.split(':')[5] ?? null;
-  if (!userHome) throw new NclustError('ERR_NCLUST_USAGE', `The home directory of "${user}" is not known.`, { hint: 'Give it with --hp.' });
+  if (!userHome)
+    throw new NclustError('ERR_NCLUST_USAGE', `The home directory of "${user}" is not known.`, {
+      hint: 'Give it with --hp.',
+    });
   return { user, uid: Number(uid), gid: Number(gid), userHome };
 }
 
@@ -153,7 +194,10 @@ function asked(program, args) {
 export function longestKillMs(home) {
   try {
     const { apps } = JSON.parse(readFileSync(homePaths(home).state, 'utf8'));
-    return Math.max(0, ...apps.map((/** @type {{ spec: { killTimeoutMs?: number } }} */ { spec }) => spec.killTimeoutMs ?? 0));
+    return Math.max(
+      0,
+      ...apps.map((/** @type {{ spec: { killTimeoutMs?: number } }} */ { spec }) => spec.killTimeoutMs ?? 0),
+    );
   } catch {
     return 0; // No state, no apps.
   }

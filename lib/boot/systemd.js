@@ -14,13 +14,16 @@ import { execFile } from 'node:child_process';
  */
 
 /**
- * The main process is `nclust daemon`, which follows the keeper and starts the next one when both halves of the manager are gone. So KillMode is
- * "process": whatever happens to the main process, the workers live on, and the next main process finds them.
+ * The main process is `nclust daemon`, which follows the keeper and starts the next one when both
+ * halves of the manager are gone. So KillMode is "process": whatever happens to the main process,
+ * the workers live on, and the next main process finds them.
  * @param {Service} service
  */
 export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp, stopSeconds }) {
   const run = `/bin/sh ${quote(launcher)}`;
-  const network = waitsForIp ? ['Wants=network-online.target', 'After=network-online.target'] : ['After=network.target'];
+  const network = waitsForIp
+    ? ['Wants=network-online.target', 'After=network-online.target']
+    : ['After=network.target'];
   return `${[
     '[Unit]',
     `Description=nclust, process manager of ${user.replaceAll('%', '%%')}`,
@@ -73,12 +76,14 @@ const SEND_MS = 10_000;
  * @typedef {object} Notifier
  * @property {(...fields: string[]) => void} say  As "READY=1". In order; never throws.
  * @property {() => Promise<void>} settled  Everything said so far has been sent.
- * @property {number | null} watchdogMs  After so long without WATCHDOG=1 the service counts as hung. Null: nobody watches.
+ * @property {number | null} watchdogMs  After so long without WATCHDOG=1 the service counts as
+ *   hung. Null: nobody watches.
  */
 
 /**
  * Node cannot write to datagram sockets of the file system, so systemd's own program does.
- * @param {Record<string, string | undefined>} env  NOTIFY_SOCKET and the WATCHDOG variables are taken out: they are for this process, and for none it starts.
+ * @param {Record<string, string | undefined>} env  NOTIFY_SOCKET and the WATCHDOG variables are
+ *   taken out: they are for this process, and for none it starts.
  * @param {(sentence: string) => void} talk
  * @returns {Notifier | null}  Null: nobody listens.
  */
@@ -87,13 +92,22 @@ export function takeNotifier(env, talk) {
   for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name];
   if (!NOTIFY_SOCKET) return null;
   let isFailing = false;
-  const send = (/** @type {string[]} */ fields) => /** @type {Promise<void>} */ (new Promise((resolve) => {
-    execFile('systemd-notify', fields, { env: { NOTIFY_SOCKET, PATH }, timeout: SEND_MS }, (error, _stdout, stderr) => {
-      if (error && !isFailing) talk(`systemd cannot be told "${fields.join(' ')}": ${stderr.trim() || error.message}`);
-      isFailing = error !== null;
-      resolve();
-    });
-  }));
+  const send = (/** @type {string[]} */ fields) =>
+    /** @type {Promise<void>} */ (
+      new Promise((resolve) => {
+        execFile(
+          'systemd-notify',
+          fields,
+          { env: { NOTIFY_SOCKET, PATH }, timeout: SEND_MS },
+          (error, _stdout, stderr) => {
+            if (error && !isFailing)
+              talk(`systemd cannot be told "${fields.join(' ')}": ${stderr.trim() || error.message}`);
+            isFailing = error !== null;
+            resolve();
+          },
+        );
+      })
+    );
   let last = Promise.resolve();
   const watchdogMs = Number(WATCHDOG_USEC) / 1_000;
   return {

@@ -25,8 +25,8 @@ const EXTENSION_MS = 60_000;
  */
 
 /**
- * Looks after the manager until the signal says so: tells systemd how it is, and has the half that hangs ended, in whose place the other half starts a
- * new one. systemd could only end everything.
+ * Looks after the manager until the signal says so: tells systemd how it is, and has the half that
+ * hangs ended, in whose place the other half starts a new one. systemd could only end everything.
  * @param {object} o
  * @param {HomePaths} o.paths
  * @param {Notifier | null} o.notifier
@@ -64,13 +64,17 @@ export async function attend({ paths, notifier, keeperPid, endHung, signal }) {
  * @returns {Promise<Look>}
  */
 async function look({ run, sock }, withinMs, signal) {
-  // Not AbortSignal.any() with AbortSignal.timeout(): Node 20 may collect the latter as garbage, and the wait would never end.
+  // Not AbortSignal.any() with AbortSignal.timeout(): Node 20 may collect the latter as garbage,
+  // and the wait would never end.
   const enough = new AbortController();
   const stop = () => enough.abort();
   const timer = setTimeout(stop, withinMs);
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const [visit, slots] = await Promise.all([visitKeeper(run, enough.signal).catch(() => null), askControl(sock, enough.signal)]);
+    const [visit, slots] = await Promise.all([
+      visitKeeper(run, enough.signal).catch(() => null),
+      askControl(sock, enough.signal),
+    ]);
     visit?.leave();
     return { isKeeperThere: visit !== null, controlPid: visit?.controlPid() ?? null, slots };
   } finally {
@@ -90,7 +94,8 @@ function silentHalf({ isKeeperThere, slots }) {
 }
 
 /**
- * What systemd is told, and when: READY=1 once everything that should run does, or has failed at its first attempt.
+ * What systemd is told, and when: READY=1 once everything that should run does, or has failed at
+ * its first attempt.
  * @param {Notifier} notifier
  */
 function createReport(notifier) {

@@ -8,25 +8,29 @@ import { NclustError } from '../shared/errors.js';
 /** @import { Context } from './context.js' */
 
 /**
- * Asks the manager for a change and waits for it, unless `params.wait` is false. On a terminal it shows how far it is. Ctrl-C ends the waiting, and
- * not the change.
+ * Asks the manager for a change and waits for it, unless `params.wait` is false. On a terminal it
+ * shows how far it is. Ctrl-C ends the waiting, and not the change.
  * @param {Context} context
  * @param {Client} client
  * @param {Method} method
  * @param {Record<string, unknown> & { token: string }} params
  * @param {string} doing  "Reloading api": what is shown, and said when the waiting is cut short.
- * @returns {Promise<any>}  The result. Rejects with the server's NclustError or ERR_NCLUST_INTERRUPTED.
+ * @returns {Promise<any>}  The result. Rejects with the server's NclustError or
+ *   ERR_NCLUST_INTERRUPTED.
  */
 export async function carryOut(context, client, method, params, doing) {
   if (params.wait === false) return client.request(method, params);
   const board = context.screen ? createBoard(context.screen, doing) : null;
   const ignore = client.onNotification(({ method: word, params: said }) => {
-    if (word === 'progress' && said?.token === params.token) board?.show(/** @type {Progress} */ (/** @type {unknown} */ (said)));
+    if (word === 'progress' && said?.token === params.token)
+      board?.show(/** @type {Progress} */ (/** @type {unknown} */ (said)));
   });
   /** @type {(error: Error) => void} */
   let interrupt = () => {};
   /** @type {Promise<never>} */
-  const interrupted = new Promise((_, reject) => { interrupt = reject; });
+  const interrupted = new Promise((_, reject) => {
+    interrupt = reject;
+  });
   const release = context.onInterrupt(() => interrupt(goesOn(doing)));
   try {
     return await Promise.race([client.request(method, board ? { ...params, progress: true } : params), interrupted]);
@@ -39,7 +43,10 @@ export async function carryOut(context, client, method, params, doing) {
 
 /** @param {string} doing */
 function goesOn(doing) {
-  return new NclustError('ERR_NCLUST_INTERRUPTED', `${doing} goes on in the manager; "nclust list" shows how far it is.`);
+  return new NclustError(
+    'ERR_NCLUST_INTERRUPTED',
+    `${doing} goes on in the manager; "nclust list" shows how far it is.`,
+  );
 }
 
 /** Seconds are counted on by ourselves; the manager speaks only when something has changed. */
@@ -54,11 +61,12 @@ const TICK_MS = 250;
  */
 
 /**
- * A few lines that are rewritten in place while a command waits. The cursor stays visible and behind the last of them, so that there is nothing to
- * put right when the command is killed.
+ * A few lines that are rewritten in place while a command waits. The cursor stays visible and
+ * behind the last of them, so that there is nothing to put right when the command is killed.
  * @param {Screen} screen
  * @param {string} doing  "Reloading api".
- * @returns {{ show: (progress: Progress) => void, close: () => void }}  close() takes the lines away. Idempotent.
+ * @returns {{ show: (progress: Progress) => void, close: () => void }}  close() takes the lines
+ *   away. Idempotent.
  */
 function createBoard(screen, doing) {
   const startedMono = performance.now();
@@ -69,7 +77,10 @@ function createBoard(screen, doing) {
 
   function draw() {
     const nowMono = performance.now();
-    const lines = renderProgress({ doing, forMs: nowMono - startedMono, progress: latest, ageMs: nowMono - latestMono }, { ...screen.size(), paint: screen.paint });
+    const lines = renderProgress(
+      { doing, forMs: nowMono - startedMono, progress: latest, ageMs: nowMono - latestMono },
+      { ...screen.size(), paint: screen.paint },
+    );
     // In one piece, line by line over what is there: nothing flickers.
     screen.write(`${up(height)}${lines.map((line) => `${line}${CLEAR_TO_END_OF_LINE}\n`).join('')}${CLEAR_BELOW}`);
     height = lines.length;

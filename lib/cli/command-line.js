@@ -1,6 +1,16 @@
 import { createRequire } from 'node:module';
 import { readVersion } from '../shared/version.js';
-import { briefOf, GENERAL_HELP, HELP_HEADING, headingOf, inHelpOrder, LAYOUT, pageOf, SHORT_HELP, underHeadings } from './help.js';
+import {
+  briefOf,
+  GENERAL_HELP,
+  HELP_HEADING,
+  headingOf,
+  inHelpOrder,
+  LAYOUT,
+  pageOf,
+  SHORT_HELP,
+  underHeadings,
+} from './help.js';
 import { COMMANDS, findCommand } from './table/commands.js';
 
 /** @import { StartOption } from '../config/options/options.js' */
@@ -10,7 +20,9 @@ import { COMMANDS, findCommand } from './table/commands.js';
 /** @typedef {import('commander').Command} Command */
 
 // Loaded by require: to import CommonJS takes a third longer.
-const { Command, CommanderError, Option } = /** @type {typeof import('commander')} */ (createRequire(import.meta.url)('commander'));
+const { Command, CommanderError, Option } = /** @type {typeof import('commander')} */ (
+  createRequire(import.meta.url)('commander')
+);
 
 const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
 
@@ -36,10 +48,20 @@ export async function parseCommandLine(argv, io) {
   const isAbout = plain[0] === 'help';
   const word = plain[isAbout ? 1 : 0];
   // In front of a command --help is about all of them.
-  const isAboutAll = word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
+  const isAboutAll =
+    word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
   const meant = word === undefined || isAboutAll ? undefined : findCommand(word);
-  if (isAbout && word !== undefined && word !== 'help' && !meant) throw (await import('./usage-error.js')).noSuchCommand(word, SHOWN.map(({ name }) => name));
-  const program = await buildProgram(meant, args, io, { print: (text) => printed.push(text), onDone: (status) => { exitStatus = status; } });
+  if (isAbout && word !== undefined && word !== 'help' && !meant)
+    throw (await import('./usage-error.js')).noSuchCommand(
+      word,
+      SHOWN.map(({ name }) => name),
+    );
+  const program = await buildProgram(meant, args, io, {
+    print: (text) => printed.push(text),
+    onDone: (status) => {
+      exitStatus = status;
+    },
+  });
   try {
     await program.parseAsync(ours, { from: 'user' });
     return exitStatus;
@@ -53,8 +75,8 @@ export async function parseCommandLine(argv, io) {
 }
 
 /**
- * If a command is meant, the others are left out: to make them all takes as long as to ask the manager for its list. Otherwise they are there by their
- * names, for the help and for suggestions.
+ * If a command is meant, the others are left out: to make them all takes as long as to ask the
+ * manager for its list. Otherwise they are there by their names, for the help and for suggestions.
  * @param {Row | undefined} meant
  * @param {string[]} args
  * @param {Io} io
@@ -68,10 +90,22 @@ async function buildProgram(meant, args, io, { print, onDone }) {
     .option('--no-color', 'no colours')
     .option('-s, --silent', 'say nothing and show no list after a change; errors and data are printed')
     .helpOption('-h, --help', 'show help')
-    .addHelpCommand(new Command('help').argument('[command]').description('show every command, or all about one').helpOption(false).helpGroup(headingOf('help')))
+    .addHelpCommand(
+      new Command('help')
+        .argument('[command]')
+        .description('show every command, or all about one')
+        .helpOption(false)
+        .helpGroup(headingOf('help')),
+    )
     .usage('<command> [options]')
     .exitOverride()
-    .configureOutput({ writeOut: print, writeErr: io.talk, outputError: () => {}, getOutHelpWidth: () => io.columns ?? 100, getErrHelpWidth: () => io.columns ?? 100 })
+    .configureOutput({
+      writeOut: print,
+      writeErr: io.talk,
+      outputError: () => {},
+      getOutHelpWidth: () => io.columns ?? 100,
+      getErrHelpWidth: () => io.columns ?? 100,
+    })
     .configureHelp(LAYOUT)
     .showSuggestionAfterError(true)
     .addHelpText('after', GENERAL_HELP);
@@ -85,7 +119,8 @@ async function buildProgram(meant, args, io, { print, onDone }) {
  * @param {Row} row
  */
 function addCommand(program, row) {
-  return program.command(row.words ? `${row.name} ${row.words}` : row.name)
+  return program
+    .command(row.words ? `${row.name} ${row.words}` : row.name)
     .summary(briefOf(row))
     .description(pageOf(row))
     .helpGroup(headingOf(row.name))
@@ -102,7 +137,9 @@ function addCommand(program, row) {
  * @param {(exitStatus: number) => void} onDone
  */
 async function addAction(program, command, row, args, io, onDone) {
-  const optionsOfApp = row.takesOptionsOf ? (await import('../config/options/options.js')).OPTIONS_OF[row.takesOptionsOf] : [];
+  const optionsOfApp = row.takesOptionsOf
+    ? (await import('../config/options/options.js')).OPTIONS_OF[row.takesOptionsOf]
+    : [];
   const unneeded = row.words ? (await import('./table/unneeded-options.js')).notNeeded(row, optionsOfApp) : [];
   command.action(async (...given) => {
     const { words, options } = splitGiven(given);
@@ -130,7 +167,8 @@ async function addAction(program, command, row, args, io, onDone) {
 function sayNotNeeded(unneeded, command, io) {
   for (const [flags, why] of unneeded) {
     const option = new Option(flags);
-    if (command.getOptionValueSource(option.attributeName()) === 'cli') io.talk(`${option.long} is not needed: ${why}.\n`);
+    if (command.getOptionValueSource(option.attributeName()) === 'cli')
+      io.talk(`${option.long} is not needed: ${why}.\n`);
   }
 }
 
@@ -140,16 +178,28 @@ function sayNotNeeded(unneeded, command, io) {
  */
 function asOption(flags, { help, isRepeatable }) {
   const option = new Option(flags, help);
-  // Not a variadic one: that would take the script behind it, too. Of an option that may stand alone, `true` is what it says then.
-  return isRepeatable ? option.argParser((value, /** @type {string[] | true | undefined} */ before) => (before === true ? true : [...(before ?? []), value])) : option;
+  // Not a variadic one: that would take the script behind it, too. Of an option that may stand
+  // alone, `true` is what it says then.
+  return isRepeatable
+    ? option.argParser((value, /** @type {string[] | true | undefined} */ before) =>
+        before === true ? true : [...(before ?? []), value],
+      )
+    : option;
 }
 
 /**
- * commander calls an action with one value per argument (a list for the variadic one), then the options, then the command.
+ * commander calls an action with one value per argument (a list for the variadic one), then the
+ * options, then the command.
  * @param {any[]} given
  * @returns {{ words: string[], options: Record<string, any> }}
  */
 function splitGiven(given) {
   const options = given[given.length - 2];
-  return { words: given.slice(0, -2).flat().filter((word) => word !== undefined), options };
+  return {
+    words: given
+      .slice(0, -2)
+      .flat()
+      .filter((word) => word !== undefined),
+    options,
+  };
 }

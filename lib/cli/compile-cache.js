@@ -3,19 +3,24 @@ import module from 'node:module';
 import { isAbsolute, join } from 'node:path';
 
 /**
- * Lets Node.js, from 22.8 on, keep what it has compiled of this program, so that the next command need not compile it again.
+ * Lets Node.js, from 22.8 on, keep what it has compiled of this program, so that the next command
+ * need not compile it again.
  * @param {Record<string, string | undefined>} env
  */
 export function keepCompiled(env) {
   const folder = cacheFolder(env, process);
   // It does not throw: a folder that cannot be written is not used.
-  if (folder) /** @type {{ enableCompileCache: (folder: string) => void }} */ (/** @type {unknown} */ (module)).enableCompileCache(folder);
+  if (folder)
+    /** @type {{ enableCompileCache: (folder: string) => void }} */ (
+      /** @type {unknown} */ (module)
+    ).enableCompileCache(folder);
 }
 
 /**
  * @param {Record<string, string | undefined>} env
  * @param {{ platform: string, geteuid?: () => number }} o
- * @returns {string | null}  Null if the folder belongs to another user: sudo may keep HOME, and root must not run what another user can write.
+ * @returns {string | null}  Null if the folder belongs to another user: sudo may keep HOME, and
+ *   root must not run what another user can write.
  */
 export function cacheFolder({ HOME: home, XDG_CACHE_HOME: cache }, { platform, geteuid }) {
   const isOwn = (/** @type {string} */ folder) => ownerOf(folder) === geteuid?.();

@@ -16,16 +16,22 @@ import { connectOnly, connectOrLaunch } from '../client/connect.js';
  * @property {Screen | null} screen  Where progress can be shown; null where there is no terminal.
  * @property {boolean} isTerminal  Whether its data goes to a terminal.
  * @property {ColourLevel} colourLevel  Of that terminal.
- * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C does this in place of ending the command; returns what undoes it.
+ * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C does this in place of ending
+ *   the command; returns what undoes it.
  * @property {() => Promise<Client>} manager  Starts the manager when none runs.
- * @property {() => Promise<Client | null>} running  Null when none runs. Never starts one. Asked again, it gives the same connection.
- * @property {() => Promise<Client | null>} present  Null when none runs; but one that dies in the middle of a request is started again to finish it.
- * @property {() => Promise<Client | null>} predecessor  Like present, whatever version it has: it is about to be replaced.
+ * @property {() => Promise<Client | null>} running  Null when none runs. Never starts one. Asked
+ *   again, it gives the same connection.
+ * @property {() => Promise<Client | null>} present  Null when none runs; but one that dies in the
+ *   middle of a request is started again to finish it.
+ * @property {() => Promise<Client | null>} predecessor  Like present, whatever version it has: it
+ *   is about to be replaced.
  * @property {() => Promise<void>} close  Closes the connections that were made. Idempotent.
  */
 
 /**
- * @param {Pick<Context, 'home' | 'cwd' | 'env' | 'node' | 'talk' | 'screen' | 'isTerminal' | 'colourLevel' | 'onInterrupt'>} given
+ * @param
+ *   {Pick<Context, 'home' | 'cwd' | 'env' | 'node' | 'talk' | 'screen' | 'isTerminal' | 'colourLevel' | 'onInterrupt'>}
+ *   given
  * @returns {Context}
  */
 export function createContext(given) {
@@ -54,8 +60,21 @@ export function createContext(given) {
       if (!client) reached = null;
       return client;
     },
-    present: async () => keep(await openClient(() => connectOnly(given.home), () => connectOrLaunch(given.home))),
-    predecessor: async () => keep(await openClient(() => connectOnly(given.home), () => connectOrLaunch(given.home), { isAnyVersion: true })),
+    present: async () =>
+      keep(
+        await openClient(
+          () => connectOnly(given.home),
+          () => connectOrLaunch(given.home),
+        ),
+      ),
+    predecessor: async () =>
+      keep(
+        await openClient(
+          () => connectOnly(given.home),
+          () => connectOrLaunch(given.home),
+          { isAnyVersion: true },
+        ),
+      ),
     close: async () => {
       await Promise.all([...clients].map((client) => client.close()));
       clients.clear();

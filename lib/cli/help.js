@@ -3,7 +3,10 @@ import { HEADINGS, OPTION_HEADINGS } from './table/headings.js';
 /** @import { HelpConfiguration, Option } from 'commander' */
 /** @import { Command as Row } from './table/row.js' */
 
-/** What is wider stands on a line of its own: one long option does not push every explanation to the right. */
+/**
+ * What is wider stands on a line of its own: one long option does not push every explanation to the
+ * right.
+ */
 const TERM_MAX = 26;
 
 /** Of a line in the list of commands on a terminal of 80 columns, behind the longest name. */
@@ -13,19 +16,26 @@ const BRIEF_MAX = 62;
 export const LAYOUT = {
   subcommandTerm: (command) => command.name(),
   padWidth(command, helper) {
-    const terms = [...helper.visibleOptions(command).map((option) => helper.optionTerm(option)), ...helper.visibleCommands(command).map((one) => helper.subcommandTerm(one))];
+    const terms = [
+      ...helper.visibleOptions(command).map((option) => helper.optionTerm(option)),
+      ...helper.visibleCommands(command).map((one) => helper.subcommandTerm(one)),
+    ];
     return Math.max(...terms.map(({ length }) => length).filter((length) => length <= TERM_MAX));
   },
   formatItem(term, width, description, helper) {
     const indent = ' '.repeat(width + 4);
-    const lines = helper.boxWrap(description, Math.max(30, (helper.helpWidth ?? 80) - indent.length)).split('\n').join(`\n${indent}`);
+    const lines = helper
+      .boxWrap(description, Math.max(30, (helper.helpWidth ?? 80) - indent.length))
+      .split('\n')
+      .join(`\n${indent}`);
     return term.length > width ? `  ${term}\n${indent}${lines}` : `  ${term.padEnd(width)}  ${lines}`;
   },
 };
 
 /**
  * @param {Row[]} rows
- * @returns {Row[]}  In the order of the help. What has no place in it comes last, as what is hidden does.
+ * @returns {Row[]}  In the order of the help. What has no place in it comes last, as what is hidden
+ *   does.
  */
 export function inHelpOrder(rows) {
   const order = HEADINGS.flatMap(([, names]) => names);
@@ -40,7 +50,8 @@ export function headingOf(name) {
 
 /**
  * @param {Row} row
- * @returns {string}  Its line in the list of commands, with its other names where there is room for them.
+ * @returns {string}  Its line in the list of commands, with its other names where there is room for
+ *   them.
  */
 export function briefOf({ help, brief = help, aliases = [] }) {
   const whole = `${brief} (${aliases.join(', ')})`;
@@ -59,13 +70,16 @@ export function pageOf({ help, aliases = [] }) {
 export const HELP_HEADING = 'This command:';
 
 /**
- * Puts options under their headings, in the order of these; options of the command itself come first.
+ * Puts options under their headings, in the order of these; options of the command itself come
+ * first.
  * @param {Option[]} options
  * @returns {Option[]}
  */
 export function underHeadings(options) {
   const own = options.filter((option) => headingOfOption(option) === undefined);
-  const others = OPTION_HEADINGS.flatMap(([heading, names]) => names.flatMap((name) => options.filter(({ long }) => long === name).map((option) => option.helpGroup(heading))));
+  const others = OPTION_HEADINGS.flatMap(([heading, names]) =>
+    names.flatMap((name) => options.filter(({ long }) => long === name).map((option) => option.helpGroup(heading))),
+  );
   return [...own, ...others];
 }
 

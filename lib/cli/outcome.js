@@ -27,7 +27,11 @@ export async function outcome(context, client, slots, { done, json }) {
   const { slots: all, notices } = await client.request('list');
   for (const notice of notices) context.talk(notice);
   const version = readVersion();
-  if (client.hello && client.hello.version !== version) context.talk(`The running manager is nclust ${client.hello.version}, this command is ${version}. Replace it with: nclust update`);
+  if (client.hello && client.hello.version !== version)
+    context.talk(
+      `The running manager is nclust ${client.hello.version}, this command is ${version}. Replace it with: ` +
+        `nclust update`,
+    );
   return { slots, all };
 }
 

@@ -6,7 +6,8 @@ import { parseCommandLine } from './command-line.js';
  * Runs a command line.
  * @param {string[]} argv  Without node and the script.
  * @param {Io} io
- * @returns {Promise<number>}  The exit status: 0 done, 1 refused or failed, 2 usage, 3 daemon unreachable. Never rejects.
+ * @returns {Promise<number>}  The exit status: 0 done, 1 refused or failed, 2 usage, 3 daemon
+ *   unreachable. Never rejects.
  */
 export async function runProgram(argv, io) {
   try {
@@ -24,7 +25,9 @@ export async function runProgram(argv, io) {
  */
 async function fail(thrown, argv, io) {
   const [{ asNclustError }, { failureJson, renderFailure }, { chosenLevel, createPaint }] = await Promise.all([
-    import('../shared/errors.js'), import('../render/failure.js'), import('../render/paint.js'),
+    import('../shared/errors.js'),
+    import('../render/failure.js'),
+    import('../render/paint.js'),
   ]);
   const error = asNclustError(thrown);
   const ours = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
@@ -36,5 +39,7 @@ async function fail(thrown, argv, io) {
 
 async function noWindows() {
   const { NclustError } = await import('../shared/errors.js');
-  return new NclustError('ERR_NCLUST_PLATFORM', 'nclust does not run on Windows.', { hint: 'Use it inside WSL, where it is a Linux program.' });
+  return new NclustError('ERR_NCLUST_PLATFORM', 'nclust does not run on Windows.', {
+    hint: 'Use it inside WSL, where it is a Linux program.',
+  });
 }

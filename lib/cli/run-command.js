@@ -20,7 +20,8 @@ import { resolveHome } from '../shared/paths.js';
  * @property {boolean} isTTY  Whether stdout is a terminal.
  * @property {boolean} isTalkTTY  Whether stderr is one.
  * @property {number | null} columns  Width of stdout's terminal.
- * @property {() => Promise<ColourLevels>} colourLevels  What the two ends can show, before the options of a command.
+ * @property {() => Promise<ColourLevels>} colourLevels  What the two ends can show, before the
+ *   options of a command.
  * @property {() => { columns: number, rows: number }} talkSize  Of stderr's terminal.
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C; returns what undoes it.
  * @property {string} cwd
@@ -36,7 +37,8 @@ import { resolveHome } from '../shared/paths.js';
  * @param {Record<string, any>} options
  * @param {string[]} args  What stood behind "--".
  * @param {Io} io
- * @returns {Promise<number>}  The exit status: 0, or what the command says in its data (`exitStatus`). Rejects with a NclustError.
+ * @returns {Promise<number>}  The exit status: 0, or what the command says in its data
+ *   (`exitStatus`). Rejects with a NclustError.
  */
 export async function perform(command, words, options, args, io) {
   const levels = await io.colourLevels();
@@ -54,14 +56,20 @@ export async function perform(command, words, options, args, io) {
   });
   try {
     const { run, render, json, isAside } = await command.load();
-    const view = { columns: io.isTTY ? io.columns : null, isTerminal: io.isTTY, paint: createPaint(level), nowMs: Date.now(), options };
+    const view = {
+      columns: io.isTTY ? io.columns : null,
+      isTerminal: io.isTTY,
+      paint: createPaint(level),
+      nowMs: Date.now(),
+      options,
+    };
     const result = run(context, words, options, args);
     if (Symbol.asyncIterator in result) {
       for await (const data of result) await io.print(render(data, view));
       return 0;
     }
     const data = await result;
-    if (options.json) await io.print(`${JSON.stringify(json ? json(data) : data.slots ?? data)}\n`);
+    if (options.json) await io.print(`${JSON.stringify(json ? json(data) : (data.slots ?? data))}\n`);
     else if (!(isAside && options.silent)) await io.print(render(data, view));
     if (options.attach) await followLogs(context, data.slots, view, io);
     return data.exitStatus ?? 0;
@@ -81,7 +89,8 @@ async function followLogs(context, slots, view, io) {
   const { findCommand } = await import('./table/commands.js');
   const { run, render } = await /** @type {Command} */ (findCommand('logs')).load();
   const names = [...new Set(slots.map(({ name }) => name))];
-  for await (const data of /** @type {AsyncIterable<any>} */ (run(context, names, {}, []))) await io.print(render(data, { ...view, options: {} }));
+  for await (const data of /** @type {AsyncIterable<any>} */ (run(context, names, {}, [])))
+    await io.print(render(data, { ...view, options: {} }));
 }
 
 /**
@@ -92,7 +101,10 @@ function folderOf(io) {
   try {
     return currentFolder(io.cwd, io.env.PWD);
   } catch (cause) {
-    throw new NclustError('ERR_NCLUST_NO_FOLDER', 'The folder you are in has been removed.', { hint: 'Go to another one (cd) and run the command again.', cause });
+    throw new NclustError('ERR_NCLUST_NO_FOLDER', 'The folder you are in has been removed.', {
+      hint: 'Go to another one (cd) and run the command again.',
+      cause,
+    });
   }
 }
 
@@ -104,13 +116,18 @@ function folderOf(io) {
  */
 function screenOf(options, io, detected) {
   if (!io.isTalkTTY || io.env.TERM === 'dumb' || options.json || options.silent) return null;
-  return { size: io.talkSize, write: io.talk, paint: createPaint(chosenLevel(detected, { color: options.color, env: io.env })) };
+  return {
+    size: io.talkSize,
+    write: io.talk,
+    paint: createPaint(chosenLevel(detected, { color: options.color, env: io.env })),
+  };
 }
 
 /**
- * The folder a command was typed in, by the name its user knows it by. The system knows it without links: who starts an app in /srv/app/current would
- * have it tied to the release that link leads to today, and no reload would ever run the next one. Shells keep the name in PWD, which counts as long as
- * it leads here (POSIX, `pwd -L`).
+ * The folder a command was typed in, by the name its user knows it by. The system knows it without
+ * links: who starts an app in /srv/app/current would have it tied to the release that link leads to
+ * today, and no reload would ever run the next one. Shells keep the name in PWD, which counts as
+ * long as it leads here (POSIX, `pwd -L`).
  * @param {string} cwd  As the system knows it.
  * @param {string | undefined} pwd
  * @returns {string}

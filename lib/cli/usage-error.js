@@ -6,7 +6,9 @@ import { findCommand } from './table/commands.js';
 /** @import { CommanderError } from 'commander' */
 /** @import { StartOption } from '../config/options/options.js' */
 
-const IMAGE = 'PM2 makes a Docker image with it. Write a Dockerfile that ends with CMD ["nclust-runtime", "app.js"]: docs/containers.md';
+const IMAGE =
+  'PM2 makes a Docker image with it. Write a Dockerfile that ends with CMD ["nclust-runtime", "app.js"]: ' +
+  'docs/containers.md';
 const VENDOR = 'There is no vendor behind nclust: nothing leaves this machine.';
 
 /**
@@ -14,8 +16,16 @@ const VENDOR = 'There is no vendor behind nclust: nothing leaves this machine.';
  * @type {Record<string, string>}
  */
 const OF_PM2 = {
-  '--container': IMAGE, '--dist': IMAGE, '--image-name': IMAGE, '--node-version': IMAGE, '--dockerdaemon': IMAGE, '--fresh': IMAGE, '--daemon': IMAGE,
-  '--secret': VENDOR, '--public': VENDOR, '--machine-name': VENDOR,
+  '--container': IMAGE,
+  '--dist': IMAGE,
+  '--image-name': IMAGE,
+  '--node-version': IMAGE,
+  '--dockerdaemon': IMAGE,
+  '--fresh': IMAGE,
+  '--daemon': IMAGE,
+  '--secret': VENDOR,
+  '--public': VENDOR,
+  '--machine-name': VENDOR,
 };
 
 /**
@@ -29,7 +39,8 @@ export function usageError({ code, message }, argv) {
   const word = argv.find((one) => findCommand(one) !== undefined);
   const page = word === undefined ? 'nclust help' : `nclust help ${word}`;
   const flag = /'(-[^'=]+)/.exec(sentence)?.[1];
-  const elsewhere = code === 'commander.unknownOption' && flag !== undefined ? OF_PM2[flag] ?? takenBy(flag, word) : null;
+  const elsewhere =
+    code === 'commander.unknownOption' && flag !== undefined ? (OF_PM2[flag] ?? takenBy(flag, word)) : null;
   const suggestion = meant.replace(/^\(|\)$/g, '');
   const hint = elsewhere ?? [suggestion, `See: ${page}`].filter((part) => part !== '').join(' ');
   return new NclustError('ERR_NCLUST_USAGE', `${sentence}.`, { hint });
@@ -43,20 +54,29 @@ export function usageError({ code, message }, argv) {
  */
 export function noSuchCommand(word, names) {
   const [near] = nearWords(word, names);
-  return new NclustError('ERR_NCLUST_USAGE', `unknown command '${word}'.`, { hint: `${near ? `Did you mean ${near}? ` : ''}See: nclust help` });
+  return new NclustError('ERR_NCLUST_USAGE', `unknown command '${word}'.`, {
+    hint: `${near ? `Did you mean ${near}? ` : ''}See: nclust help`,
+  });
 }
 
 /**
- * PM2 takes every option with every command. Here one that would do nothing is refused, and it is said which command does it.
+ * PM2 takes every option with every command. Here one that would do nothing is refused, and it is
+ * said which command does it.
  * @param {string} flag  As typed.
  * @param {string | undefined} command
  * @returns {string | null}
  */
 function takenBy(flag, command) {
   const is = (/** @type {StartOption} */ { flags }) => flags?.split(/[ ,]+/).includes(flag) ?? false;
-  if (!['restart', 'reload', 'startOrRestart', 'startOrReload', 'startOrGracefulReload', 'stop'].includes(command ?? '')) return null;
+  if (
+    !['restart', 'reload', 'startOrRestart', 'startOrReload', 'startOrGracefulReload', 'stop'].includes(command ?? '')
+  )
+    return null;
   if (['-i', '--instances'].includes(flag)) return 'The number of instances is changed by: nclust scale <app> <number>';
   if (RELOAD_OPTIONS.some(is)) return `It can be given to: nclust reload <app> ${flag} ...`;
   if (!START_OPTIONS.some(is)) return null;
-  return `${flag} is an option of start. For an app in the list, change its config file and: nclust apply. Or delete the app and start it anew.`;
+  return (
+    `${flag} is an option of start. For an app in the list, change its config file and: nclust apply. ` +
+    `Or delete the app and start it anew.`
+  );
 }

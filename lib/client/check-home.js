@@ -14,12 +14,18 @@ export function checkHome(home, { uid = process.geteuid?.() ?? 0 } = {}) {
   checkLength(home);
   const stat = statOrCreate(home);
   if (!stat.isDirectory()) {
-    throw new NclustError('ERR_NCLUST_HOME_NOT_DIRECTORY', `The nclust home "${home}" is not a directory.`, { hint: 'Move that file away or point NCLUST_HOME elsewhere.' });
+    throw new NclustError('ERR_NCLUST_HOME_NOT_DIRECTORY', `The nclust home "${home}" is not a directory.`, {
+      hint: 'Move that file away or point NCLUST_HOME elsewhere.',
+    });
   }
   if (stat.uid !== uid) {
-    throw new NclustError('ERR_NCLUST_HOME_FOREIGN', `The nclust home "${home}" belongs to user id ${stat.uid}, and this is user id ${uid}.`, {
-      hint: 'Run the command as its owner, or point NCLUST_HOME at a folder of your own.',
-    });
+    throw new NclustError(
+      'ERR_NCLUST_HOME_FOREIGN',
+      `The nclust home "${home}" belongs to user id ${stat.uid}, and this is user id ${uid}.`,
+      {
+        hint: 'Run the command as its owner, or point NCLUST_HOME at a folder of your own.',
+      },
+    );
   }
   closeToOthers(home, stat.mode);
   checkWritable(home);
@@ -34,10 +40,14 @@ function checkLength(home) {
   const bytes = Buffer.byteLength(longest);
   const allowed = socketPathMaxBytes(process.platform);
   if (bytes <= allowed) return;
-  throw new NclustError('ERR_NCLUST_HOME_TOO_LONG', `The nclust home "${home}" is ${bytes - allowed} bytes too long for the sockets in it.`, {
-    hint: 'Point NCLUST_HOME at a shorter path.',
-    data: { bytes, allowed },
-  });
+  throw new NclustError(
+    'ERR_NCLUST_HOME_TOO_LONG',
+    `The nclust home "${home}" is ${bytes - allowed} bytes too long for the sockets in it.`,
+    {
+      hint: 'Point NCLUST_HOME at a shorter path.',
+      data: { bytes, allowed },
+    },
+  );
 }
 
 /**
@@ -64,10 +74,12 @@ function statOrCreate(home) {
 }
 
 /** The files of a home, those included that stand beside them for a moment or were set aside. */
-const OURS = /^(state\.json|state\.reserve|pids|dump\.json|settings\.json|web\.token|web-open\.html|events\.log|nclust(__\S+)?\.log|nclust\.sock|run|logs|launcher\.sh)(\.\S+)?$/;
+const OURS =
+  /^(state\.json|state\.reserve|pids|dump\.json|settings\.json|web\.token|web-open\.html|events\.log|nclust(__\S+)?\.log|nclust\.sock|run|logs|launcher\.sh)(\.\S+)?$/;
 
 /**
- * A home that is ours alone is closed silently; a folder with other things in it (/tmp, a project) is never touched.
+ * A home that is ours alone is closed silently; a folder with other things in it (/tmp, a project)
+ * is never touched.
  * @param {string} home
  * @param {number} mode
  */
@@ -75,9 +87,13 @@ function closeToOthers(home, mode) {
   if ((mode & 0o077) === 0) return;
   // Every entry has to be of ours: / and /var have a `run` too.
   if (readdirSync(home).every((entry) => OURS.test(entry))) return chmodSync(home, 0o700);
-  throw new NclustError('ERR_NCLUST_HOME_OPEN', `The nclust home "${home}" can be entered by other users and holds files that are not of nclust.`, {
-    hint: `Point NCLUST_HOME at a folder of its own, for example "${join(home, '.nclust')}".`,
-  });
+  throw new NclustError(
+    'ERR_NCLUST_HOME_OPEN',
+    `The nclust home "${home}" can be entered by other users and holds files that are not of nclust.`,
+    {
+      hint: `Point NCLUST_HOME at a folder of its own, for example "${join(home, '.nclust')}".`,
+    },
+  );
 }
 
 /** @param {string} home */
@@ -95,8 +111,12 @@ function checkWritable(home) {
  */
 function unwritable(home, error) {
   const code = /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
-  return new NclustError('ERR_NCLUST_HOME_UNWRITABLE', `The nclust home "${home}" cannot be created or written to (${code}).`, {
-    hint: 'Mend its permissions or point NCLUST_HOME at a folder you can write to.',
-    cause: error,
-  });
+  return new NclustError(
+    'ERR_NCLUST_HOME_UNWRITABLE',
+    `The nclust home "${home}" cannot be created or written to (${code}).`,
+    {
+      hint: 'Mend its permissions or point NCLUST_HOME at a folder you can write to.',
+      cause: error,
+    },
+  );
 }

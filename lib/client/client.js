@@ -9,7 +9,8 @@ import { createInbox } from './notification-queue.js';
 /** @import { RpcMessage } from '../shared/wire/rpc.js' */
 
 /**
- * @typedef {(signal?: AbortSignal) => Promise<Socket | null>} Reach  Makes a connection; null when there is nobody to connect to. The signal ends the attempt: it rejects then.
+ * @typedef {(signal?: AbortSignal) => Promise<Socket | null>} Reach  Makes a connection; null when
+ *   there is nobody to connect to. The signal ends the attempt: it rejects then.
  */
 
 /**
@@ -24,10 +25,16 @@ import { createInbox } from './notification-queue.js';
 /** A request that meets so many dying controls in a row is probably what kills them. */
 const MAX_SENDS = 5;
 
-/** But an update is meant to outlive controls: the one that is replaced, and three that crash before that is taken back. A dying one may be met twice. */
+/**
+ * But an update is meant to outlive controls: the one that is replaced, and three that crash before
+ * that is taken back. A dying one may be met twice.
+ */
 const MAX_SENDS_OF_UPDATE = 10;
 
-/** These are answered from memory. A control that takes longer hangs, and a command must not hang with it. */
+/**
+ * These are answered from memory. A control that takes longer hangs, and a command must not hang
+ * with it.
+ */
 const ANSWERED_AT_ONCE = new Set(['hello', 'list', 'reset', 'unsubscribe']);
 const ANSWER_DEADLINE_MS = 10_000;
 
@@ -37,9 +44,11 @@ const ANSWER_DEADLINE_MS = 10_000;
  * @param {Reach} [reachAgain]  For a connection that broke. Default: the same.
  * @param {object} [o]
  * @param {boolean} [o.isAnyVersion]  Whether a server with another protocol will do.
- * @param {boolean} [o.isHeld]  Whether the connection alone keeps this process alive. Default: true.
+ * @param {boolean} [o.isHeld]  Whether the connection alone keeps this process alive. Default:
+ *   true.
  * @param {AbortSignal} [o.signal]  Ends the opening; it rejects with its reason.
- * @returns {Promise<Client | null>}  Null when nobody was there. The caller closes it. Throws ERR_NCLUST_PROTOCOL_VERSION and what `reach` throws.
+ * @returns {Promise<Client | null>}  Null when nobody was there. The caller closes it. Throws
+ *   ERR_NCLUST_PROTOCOL_VERSION and what `reach` throws.
  */
 export async function openClient(reach, reachAgain = reach, { isAnyVersion = false, isHeld = true, signal } = {}) {
   const socket = await reach(signal);
@@ -57,8 +66,8 @@ export async function openClient(reach, reachAgain = reach, { isAnyVersion = fal
 }
 
 /**
- * One conversation with control. It survives control: a broken connection is made again and what is unanswered is asked again, with the same
- * token, so that nothing is done twice.
+ * One conversation with control. It survives control: a broken connection is made again and what is
+ * unanswered is asked again, with the same token, so that nothing is done twice.
  */
 export class Client {
   /** @type {Hello | null} */
@@ -100,9 +109,11 @@ export class Client {
    * @param {Method} method
    * @param {object} [params]  Mutations carry a `token`.
    * @param {object} [o]
-   * @param {AbortSignal} [o.signal]  Ends the waiting, and not the change; the promise rejects with its reason.
-   * @returns {Promise<any>}  The result. Rejects with the server's NclustError, ERR_NCLUST_CONNECTION_LOST, or ERR_NCLUST_DAEMON_UNREACHABLE
-   *   when a question is not answered within 10 s; what changes something may take as long as it needs.
+   * @param {AbortSignal} [o.signal]  Ends the waiting, and not the change; the promise rejects with
+   *   its reason.
+   * @returns {Promise<any>}  The result. Rejects with the server's NclustError,
+   *   ERR_NCLUST_CONNECTION_LOST, or ERR_NCLUST_DAEMON_UNREACHABLE when a question is not answered
+   *   within 10 s; what changes something may take as long as it needs.
    */
   request(method, params = {}, { signal } = {}) {
     if (this.#state === 'closed') return Promise.reject(lost());
@@ -110,7 +121,13 @@ export class Client {
     const id = this.#nextId++;
     /** @type {Promise<any>} */
     const answer = new Promise((resolve, reject) => {
-      this.#pending.set(id, { line: requestLine(id, method, params), sent: 0, maxSends: method === 'update' ? MAX_SENDS_OF_UPDATE : MAX_SENDS, resolve, reject });
+      this.#pending.set(id, {
+        line: requestLine(id, method, params),
+        sent: 0,
+        maxSends: method === 'update' ? MAX_SENDS_OF_UPDATE : MAX_SENDS,
+        resolve,
+        reject,
+      });
       if (this.#state === 'open') this.#send(id);
       else void this.#reconnect(); // Settles every pending request itself.
     });
@@ -120,7 +137,8 @@ export class Client {
   }
 
   /**
-   * Says whether the connection alone keeps this process alive. One that does not still does while a request is unanswered.
+   * Says whether the connection alone keeps this process alive. One that does not still does while
+   * a request is unanswered.
    * @param {boolean} isHeld
    */
   hold(isHeld) {
@@ -129,7 +147,8 @@ export class Client {
   }
 
   /**
-   * What the server says unasked, in order, until the connection breaks or closes. One reader at a time.
+   * What the server says unasked, in order, until the connection breaks or closes. One reader at a
+   * time.
    * @returns {AsyncGenerator<RpcMessage, void, void>}
    */
   async *notifications() {
@@ -142,11 +161,13 @@ export class Client {
   }
 
   /**
-   * Asks what is answered in many pieces: notifications, the answer in its place among them, and more notifications, until the connection breaks or
-   * closes. It is not asked again then: the caller knows what it has got already. One reader at a time.
+   * Asks what is answered in many pieces: notifications, the answer in its place among them, and
+   * more notifications, until the connection breaks or closes. It is not asked again then: the
+   * caller knows what it has got already. One reader at a time.
    * @param {Method} method
    * @param {object} [params]
-   * @returns {AsyncGenerator<RpcMessage, void, void>}  Ends at once on a connection that is broken. Throws the server's NclustError.
+   * @returns {AsyncGenerator<RpcMessage, void, void>}  Ends at once on a connection that is broken.
+   *   Throws the server's NclustError.
    */
   async *converse(method, params = {}) {
     if (this.#state !== 'open') return;
@@ -164,17 +185,21 @@ export class Client {
   }
 
   /**
-   * Hands what the server says unasked to a listener, in place of keeping it for notifications(). One at a time.
+   * Hands what the server says unasked to a listener, in place of keeping it for notifications().
+   * One at a time.
    * @param {(message: RpcMessage) => void} listener
    * @returns {() => void}  Ends that.
    */
   onNotification(listener) {
     this.#listener = listener;
-    return () => { this.#listener = null; };
+    return () => {
+      this.#listener = null;
+    };
   }
 
   /**
-   * @returns {Promise<void>}  Idempotent. Unanswered requests reject with ERR_NCLUST_CONNECTION_LOST.
+   * @returns {Promise<void>}  Idempotent. Unanswered requests reject with
+   *   ERR_NCLUST_CONNECTION_LOST.
    */
   async close() {
     if (this.#state === 'closed') return;
@@ -192,9 +217,15 @@ export class Client {
    */
   async #within(ms, id, answer) {
     const timer = setTimeout(() => {
-      const error = new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `The manager is there and did not answer within ${ms / 1_000}s.`, {
-        hint: 'Its log is nclust.log in the home. Ending the process "nclust control" is safe: the keeper starts it again, and no app notices.',
-      });
+      const error = new NclustError(
+        'ERR_NCLUST_DAEMON_UNREACHABLE',
+        `The manager is there and did not answer within ${ms / 1_000}s.`,
+        {
+          hint:
+            'Its log is nclust.log in the home. Ending the process "nclust control" is safe: the keeper ' +
+            'starts it again, and no app notices.',
+        },
+      );
       this.#forget(id, error);
     }, ms);
     try {
@@ -248,7 +279,14 @@ export class Client {
       maxBytes: TO_CLIENT_MAX_BYTES,
       onLine: (line) => this.#onLine(line),
       onTooLong: () => {
-        this.#onFault(toWire(new NclustError('ERR_NCLUST_PROTOCOL', `The manager sent a message of more than ${TO_CLIENT_MAX_BYTES} bytes.`)));
+        this.#onFault(
+          toWire(
+            new NclustError(
+              'ERR_NCLUST_PROTOCOL',
+              `The manager sent a message of more than ${TO_CLIENT_MAX_BYTES} bytes.`,
+            ),
+          ),
+        );
         socket.destroy();
       },
     });
@@ -262,9 +300,12 @@ export class Client {
     const parsed = parseLine(line);
     if ('fault' in parsed) return this.#onFault(parsed.fault);
     const { message } = parsed;
-    if (message.method !== undefined || this.#conversations.has(message.id ?? '')) return this.#notify(message, line.length);
-    // An error without an id is about the connection: the server did not understand what it was sent.
-    if (message.id === undefined || message.id === null) return message.error ? this.#onFault(message.error) : undefined;
+    if (message.method !== undefined || this.#conversations.has(message.id ?? ''))
+      return this.#notify(message, line.length);
+    // An error without an id is about the connection: the server did not understand what it was
+    // sent.
+    if (message.id === undefined || message.id === null)
+      return message.error ? this.#onFault(message.error) : undefined;
     const pending = this.#take(message.id);
     if (!pending) return undefined; // Nobody waits for it any more.
     if (message.error) pending.reject(fromWire(message.error));
@@ -342,13 +383,19 @@ export class Client {
 }
 
 function lost() {
-  return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.', { hint: 'Run the command again.' });
+  return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.', {
+    hint: 'Run the command again.',
+  });
 }
 
 /** @param {Hello} hello */
 function checkProtocol({ protocol, version }) {
   if (protocol === PROTOCOL) return;
-  throw new NclustError('ERR_NCLUST_PROTOCOL_VERSION', `The running manager (nclust ${version}) speaks protocol ${protocol}, this command speaks ${PROTOCOL}.`, {
-    hint: 'Use the nclust that started it, or end it with that one\'s "nclust kill".',
-  });
+  throw new NclustError(
+    'ERR_NCLUST_PROTOCOL_VERSION',
+    `The running manager (nclust ${version}) speaks protocol ${protocol}, this command speaks ${PROTOCOL}.`,
+    {
+      hint: 'Use the nclust that started it, or end it with that one\'s "nclust kill".',
+    },
+  );
 }

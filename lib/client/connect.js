@@ -6,7 +6,10 @@ import { knock } from './try-connect.js';
 /** @import { Socket } from 'node:net' */
 /** @import { HomePaths } from '../shared/paths.js' */
 
-/** From the first attempt until the manager has to be reachable. Fifty first commands on two slow cores have taken 9 s. */
+/**
+ * From the first attempt until the manager has to be reachable. Fifty first commands on two slow
+ * cores have taken 9 s.
+ */
 const LAUNCH_DEADLINE_MS = 20_000;
 
 /** How long a read-only command waits for a control that a living keeper is starting again. */
@@ -16,7 +19,8 @@ const RETURN_DEADLINE_MS = 5_000;
 const PAUSE_MS = 20;
 
 /**
- * A connection to control; starts the keeper when the home has none. Concurrent callers agree on one keeper, because its lock decides.
+ * A connection to control; starts the keeper when the home has none. Concurrent callers agree on
+ * one keeper, because its lock decides.
  *
  *     nclust.sock answers? ---------------------------> done
  *       | no
@@ -26,7 +30,8 @@ const PAUSE_MS = 20;
  *
  * @param {string} home  Absolute. Created when missing.
  * @param {AbortSignal} [given]  Ends the attempt; the promise rejects with its reason.
- * @returns {Promise<Socket>}  The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE and what checkHome throws.
+ * @returns {Promise<Socket>}  The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE and what
+ *   checkHome throws.
  */
 export async function connectOrLaunch(home, given) {
   const { checkHome } = await import('./check-home.js');
@@ -41,7 +46,10 @@ export async function connectOrLaunch(home, given) {
       if (socket && socket !== 'busy') return socket;
       const door = socket ?? (await keeperOf(paths.run, signal));
       if (door === 'busy') await pause();
-      else if (door) await waitAtDoor(door, signal, (reason) => { failure = reason; });
+      else if (door)
+        await waitAtDoor(door, signal, (reason) => {
+          failure = reason;
+        });
       else await launch(paths, signal);
     }
   } catch (error) {
@@ -53,10 +61,12 @@ export async function connectOrLaunch(home, given) {
 }
 
 /**
- * A connection to control, if there is one; starts nothing and creates nothing. Where a living keeper is about to bring control back, it is waited for.
+ * A connection to control, if there is one; starts nothing and creates nothing. Where a living
+ * keeper is about to bring control back, it is waited for.
  * @param {string} home  Absolute.
  * @param {AbortSignal} [given]  Ends the attempt; the promise rejects with its reason.
- * @returns {Promise<Socket | null>}  Null when no manager runs. The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE.
+ * @returns {Promise<Socket | null>}  Null when no manager runs. The caller closes it. Throws
+ *   ERR_NCLUST_DAEMON_UNREACHABLE.
  */
 export async function connectOnly(home, given) {
   const paths = homePaths(home);
@@ -70,7 +80,10 @@ export async function connectOnly(home, given) {
       const door = socket ?? (await keeperOf(paths.run, signal));
       if (!door) return null;
       if (door === 'busy') await pause();
-      else await waitAtDoor(door, signal, (reason) => { failure = reason; });
+      else
+        await waitAtDoor(door, signal, (reason) => {
+          failure = reason;
+        });
     }
   } catch (error) {
     if (!signal.aborted || given?.aborted) throw error;
@@ -81,7 +94,8 @@ export async function connectOnly(home, given) {
 }
 
 /**
- * Imported here and not above: where control answers at once nobody needs it, and node:fs alone costs `nclust ls` 1.3 ms.
+ * Imported here and not above: where control answers at once nobody needs it, and node:fs alone
+ * costs `nclust ls` 1.3 ms.
  * @param {string} run
  * @param {AbortSignal} signal
  */
@@ -99,7 +113,8 @@ async function waitAtDoor(door, signal, onFailure) {
   const { waitForControl } = await import('./keeper-socket.js');
   const startedMono = performance.now();
   await waitForControl(door, signal, onFailure);
-  // Ready at once, and yet its socket did not answer just now: it is dying, or somebody removed the socket. Not a loop to spin in.
+  // Ready at once, and yet its socket did not answer just now: it is dying, or somebody removed the
+  // socket. Not a loop to spin in.
   if (performance.now() - startedMono < PAUSE_MS) await pause();
 }
 
@@ -120,13 +135,19 @@ async function launch(paths, signal) {
 async function unreachable(paths, failure, waitedMs) {
   const { readTail } = await import('./spawn-keeper.js');
   const why = failure ?? 'no reason was given';
-  return new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `The manager of "${paths.home}" did not answer within ${waitedMs / 1_000}s: ${why}.`, {
-    hint: `The whole log is in ${paths.daemonLog}`,
-    data: { lastLines: readTail(paths.daemonLog) },
-  });
+  return new NclustError(
+    'ERR_NCLUST_DAEMON_UNREACHABLE',
+    `The manager of "${paths.home}" did not answer within ${waitedMs / 1_000}s: ${why}.`,
+    {
+      hint: `The whole log is in ${paths.daemonLog}`,
+      data: { lastLines: readTail(paths.daemonLog) },
+    },
+  );
 }
 
 /** @returns {Promise<void>} */
 function pause() {
-  return new Promise((resolve) => { setTimeout(resolve, PAUSE_MS); });
+  return new Promise((resolve) => {
+    setTimeout(resolve, PAUSE_MS);
+  });
 }

@@ -1,8 +1,10 @@
 /**
- * A point in time as a signal. (`AbortSignal.any` of a timeout can be collected as garbage before it fires, on Node 20.)
+ * A point in time as a signal. (`AbortSignal.any` of a timeout can be collected as garbage before
+ * it fires, on Node 20.)
  * @param {number} ms  From now on. It keeps no process alive.
  * @param {AbortSignal} [signal]  Comes first when it is aborted, with its reason.
- * @returns {{ signal: AbortSignal, release: () => void }}  The caller calls release() when it does not matter any more.
+ * @returns {{ signal: AbortSignal, release: () => void }}  The caller calls release() when it does
+ *   not matter any more.
  */
 export function createDeadline(ms, signal) {
   const over = new AbortController();

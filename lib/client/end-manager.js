@@ -24,7 +24,10 @@ export async function kill(context, _targets, { json }) {
   // Apps may have outlived a manager that died: only a manager finds and ends them.
   const client = (await context.running()) ?? (keptApps(context.home) > 0 ? await startAndLeave(context) : null);
   if (client) await ask(client, context.home);
-  if (!json) context.talk(client ? 'All apps and the manager have ended.' : `No nclust runs in ${context.home}; nothing to end.`);
+  if (!json)
+    context.talk(
+      client ? 'All apps and the manager have ended.' : `No nclust runs in ${context.home}; nothing to end.`,
+    );
   return { wasRunning: client !== null };
 }
 
@@ -39,8 +42,9 @@ async function startAndLeave(context) {
 }
 
 /**
- * The answer is sent just before the end, so the end itself is waited for: whoever starts something next must not meet the old manager.
- * A connection that breaks without anybody to return to means the same as the answer.
+ * The answer is sent just before the end, so the end itself is waited for: whoever starts something
+ * next must not meet the old manager. A connection that breaks without anybody to return to means
+ * the same as the answer.
  * @param {Client} client
  * @param {string} home
  */
@@ -54,11 +58,23 @@ async function ask(client, home) {
   await client.close();
   const signal = AbortSignal.timeout(END_DEADLINE_MS);
   // The keeper that control had when it said hello may have been followed by another one.
-  const hasLeft = await waitUntilLeft(homePaths(home).run, signal).then(() => true, () => false);
-  const isOver = hasLeft && (await waitForEnd([keeperPid, controlPid].filter((pid) => pid > 0), END_DEADLINE_MS));
-  if (!isOver) throw new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `Every app has ended, and the manager (pids ${keeperPid} and ${controlPid}) has not within ${END_DEADLINE_MS / 1_000}s.`);
+  const hasLeft = await waitUntilLeft(homePaths(home).run, signal).then(
+    () => true,
+    () => false,
+  );
+  const isOver =
+    hasLeft &&
+    (await waitForEnd(
+      [keeperPid, controlPid].filter((pid) => pid > 0),
+      END_DEADLINE_MS,
+    ));
+  if (!isOver)
+    throw new NclustError(
+      'ERR_NCLUST_DAEMON_UNREACHABLE',
+      `Every app has ended, and the manager (pids ${keeperPid} and ${controlPid}) has not within ` +
+        `${END_DEADLINE_MS / 1_000}s.`,
+    );
 }
-
 
 /** A manager that dies so often before it has ended the apps is killed by that. */
 const MAX_TRIES = 3;
@@ -72,14 +88,19 @@ const MAX_TRIES = 3;
 export async function endManager(home, signal) {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     // Apps may have outlived a manager that died: only a manager finds and ends them.
-    const client = (await unlessLost(open(home, signal))) ?? (keptApps(home) > 0 ? await launchAndOpen(home, signal) : null);
+    const client =
+      (await unlessLost(open(home, signal))) ?? (keptApps(home) > 0 ? await launchAndOpen(home, signal) : null);
     if (!client) return { wasRunning: tried > 0 };
     if (await isEnded(client, signal)) {
       await untilGone(home, client, signal);
       return { wasRunning: true };
     }
   }
-  throw new NclustError('ERR_NCLUST_CONNECTION_LOST', `The manager went away ${MAX_TRIES} times before it had ended every app.`, { hint: 'Its log is nclust.log in the home.' });
+  throw new NclustError(
+    'ERR_NCLUST_CONNECTION_LOST',
+    `The manager went away ${MAX_TRIES} times before it had ended every app.`,
+    { hint: 'Its log is nclust.log in the home.' },
+  );
 }
 
 /**
@@ -104,7 +125,10 @@ async function untilGone(home, { hello }, signal) {
   await waitUntilLeft(homePaths(home).run, signal);
   const pids = [hello?.keeperPid ?? 0, hello?.controlPid ?? 0].filter((pid) => pid > 0);
   if (await waitForEnd(pids, END_DEADLINE_MS)) return;
-  throw new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `Every app has ended, and the manager (pids ${pids.join(' and ')}) has not within ${END_DEADLINE_MS / 1_000}s.`);
+  throw new NclustError(
+    'ERR_NCLUST_DAEMON_UNREACHABLE',
+    `Every app has ended, and the manager (pids ${pids.join(' and ')}) has not within ${END_DEADLINE_MS / 1_000}s.`,
+  );
 }
 
 /**

@@ -10,12 +10,16 @@ const LOOK_MS = 500;
 const READ_BYTES = 64 * 1024;
 
 /**
- * The log of events, and then what is added to it. It is read from the file: so it goes on while control is replaced, and each event comes once.
+ * The log of events, and then what is added to it. It is read from the file: so it goes on while
+ * control is replaced, and each event comes once.
  * @param {string} path
  * @param {object} o
  * @param {AbortSignal} o.signal  Ends it.
- * @param {(folder: string, name: string, onChange: () => void) => () => void} [o.notice]  Calls when the file may have changed; returns what ends it.
- * @returns {AsyncGenerator<{ entries: LoggedEvent[], isHistory: boolean, isGap: boolean }, void, void>}  First what there is, at once. `isGap`: what was in between is not kept any more.
+ * @param {(folder: string, name: string, onChange: () => void) => () => void} [o.notice]  Calls
+ *   when the file may have changed; returns what ends it.
+ * @returns
+ *   {AsyncGenerator<{ entries: LoggedEvent[], isHistory: boolean, isGap: boolean }, void, void>}
+ *   First what there is, at once. `isGap`: what was in between is not kept any more.
  */
 export async function* tailEvents(path, { signal, notice = noticeChanges }) {
   /** Before anything is read: what is written meanwhile is seen the next time. */
@@ -47,7 +51,10 @@ function createNudge(signal) {
   return {
     wake,
     async wait() {
-      if (!isDue) await new Promise((resolve) => { resume = () => resolve(undefined); });
+      if (!isDue)
+        await new Promise((resolve) => {
+          resume = () => resolve(undefined);
+        });
       isDue = false;
     },
   };
@@ -113,7 +120,8 @@ function createReader(path) {
 }
 
 /**
- * @typedef {{ fd: number, ino: number, at: number, rest: Buffer }} Place  `rest`: a line whose end is not there yet.
+ * @typedef {{ fd: number, ino: number, at: number, rest: Buffer }} Place  `rest`: a line whose end
+ *   is not there yet.
  */
 
 /**

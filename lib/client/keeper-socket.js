@@ -9,7 +9,8 @@ import { knock } from './try-connect.js';
 const DOOR_LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * The keeper of a home: whoever listens behind the highest-numbered door. Lower numbers are dead by the rule of the lock.
+ * The keeper of a home: whoever listens behind the highest-numbered door. Lower numbers are dead by
+ * the rule of the lock.
  * @param {string} run  The folder of the doors.
  * @param {AbortSignal} signal
  * @returns {Promise<Socket | 'busy' | null>}
@@ -23,7 +24,8 @@ export async function findKeeper(run, signal) {
  * Waits at a door until control can be reached. Closes the socket.
  * @param {Socket} door
  * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
- * @param {(reason: string) => void} onFailure  Called for each boot of control that failed; the keeper goes on trying.
+ * @param {(reason: string) => void} onFailure  Called for each boot of control that failed; the
+ *   keeper goes on trying.
  * @returns {Promise<'ready' | 'gone'>}  gone: the keeper left first.
  */
 export function waitForControl(door, signal, onFailure) {

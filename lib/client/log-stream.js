@@ -7,7 +7,9 @@ import { FOLLOWED_TO_THE_END, sayGap, sayMissed, WAITING } from '../render/log-n
 
 /** @typedef {LogWishes & { targets?: string[] }} LogRequest */
 /**
- * @typedef {{ subscription: string, entries?: LogEntry[], cursor?: Record<string, unknown>, missed?: number, missedOf?: Record<string, number>, gap?: boolean, gapOf?: string[] }} LogNews  A notification or the answer.
+ * @typedef
+ *   {{ subscription: string, entries?: LogEntry[], cursor?: Record<string, unknown>, missed?: number, missedOf?: Record<string, number>, gap?: boolean, gapOf?: string[] }}
+ *   LogNews  A notification or the answer.
  */
 
 /** A control that is killed is back before this; then nobody needs to know. */
@@ -20,28 +22,47 @@ const MAX_FRUITLESS = 5;
 const SUBSCRIPTION = 'logs';
 
 /**
- * Lines as the manager sends them, what is kept first; where the connection breaks it goes on behind the last line it has got.
+ * Lines as the manager sends them, what is kept first; where the connection breaks it goes on
+ * behind the last line it has got.
  * @param {Client} client
  * @param {LogRequest} request
  * @param {object} o
  * @param {(sentence: string) => void} o.talk
  * @param {AbortSignal} o.signal  Ends it, once the client is closed as well.
  * @param {(lines: number) => void} [o.onCaughtUp]  What is kept has been told: so many lines.
- * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  So many were left out, of these apps. Default: says so.
- * @param {(names: string[]) => void} [o.onGap]  What was written meanwhile is not there any more. Default: says so.
+ * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  So many were left out,
+ *   of these apps. Default: says so.
+ * @param {(names: string[]) => void} [o.onGap]  What was written meanwhile is not there any more.
+ *   Default: says so.
  * @param {number} [o.patienceMs]
- * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends with the history, or when it follows with the manager. Throws the server's NclustError,
- *   ERR_NCLUST_CONNECTION_LOST and ERR_NCLUST_DAEMON_UNREACHABLE.
+ * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends with the history, or when it
+ *   follows with the manager. Throws the server's NclustError, ERR_NCLUST_CONNECTION_LOST and
+ *   ERR_NCLUST_DAEMON_UNREACHABLE.
  */
-export async function* streamLogs(client, request, { talk, signal, onCaughtUp = () => {}, onMissed = (missed, of) => talk(sayMissed(missed, of)), onGap = (names) => talk(sayGap(names)), patienceMs = PATIENCE_MS }) {
+export async function* streamLogs(
+  client,
+  request,
+  {
+    talk,
+    signal,
+    onCaughtUp = () => {},
+    onMissed = (missed, of) => talk(sayMissed(missed, of)),
+    onGap = (names) => talk(sayGap(names)),
+    patienceMs = PATIENCE_MS,
+  },
+) {
   /** @type {Record<string, unknown> | null} */
   let cursor = null;
   let isCaughtUp = false;
   let lines = 0;
-  for (let fruitless = 0; fruitless < MAX_FRUITLESS; ) {
+  for (let fruitless = 0; fruitless < MAX_FRUITLESS;) {
     fruitless += 1;
     let hasToldGap = false;
-    for await (const { method, params, result } of client.converse('logs', { ...request, ...(cursor ? { cursor } : {}), subscription: SUBSCRIPTION })) {
+    for await (const { method, params, result } of client.converse('logs', {
+      ...request,
+      ...(cursor ? { cursor } : {}),
+      subscription: SUBSCRIPTION,
+    })) {
       if (signal.aborted) return;
       const said = /** @type {LogNews} */ (method === undefined ? result : params);
       if (method !== undefined && (method !== 'log' || said.subscription !== SUBSCRIPTION)) continue;
@@ -61,12 +82,18 @@ export async function* streamLogs(client, request, { talk, signal, onCaughtUp = 
     }
     if (signal.aborted || !(await isBack(client, { talk, signal, isCaughtUp, patienceMs }))) return;
   }
-  throw new NclustError('ERR_NCLUST_CONNECTION_LOST', `The manager went away ${MAX_FRUITLESS} times before it told a line.`, { hint: 'Its log is nclust.log in the home.' });
+  throw new NclustError(
+    'ERR_NCLUST_CONNECTION_LOST',
+    `The manager went away ${MAX_FRUITLESS} times before it told a line.`,
+    { hint: 'Its log is nclust.log in the home.' },
+  );
 }
 
 /**
  * @param {Client} client
- * @param {{ talk: (sentence: string) => void, signal: AbortSignal, isCaughtUp: boolean, patienceMs: number }} o
+ * @param
+ *   {{ talk: (sentence: string) => void, signal: AbortSignal, isCaughtUp: boolean, patienceMs: number }}
+ *   o
  * @returns {Promise<boolean>}  False: it has ended. Throws where that leaves something untold.
  */
 async function isBack(client, { talk, signal, isCaughtUp, patienceMs }) {

@@ -7,7 +7,8 @@ import { homePaths } from '../shared/paths.js';
 /**
  * How many apps the desired state holds, for a home whose manager does not run.
  * @param {string} home
- * @returns {number}  0 when there is no state, or none that can be read: the manager tells about that when it starts.
+ * @returns {number}  0 when there is no state, or none that can be read: the manager tells about
+ *   that when it starts.
  */
 export function keptApps(home) {
   try {
@@ -37,7 +38,9 @@ export function notRunning({ home }) {
  * @returns {NclustError}
  */
 export function nothingThere({ home }, targets) {
-  const what = targets.includes('all') ? 'There is no app in the list' : `There is no ${targets.map((target) => `"${target}"`).join(' or ')} in the list`;
+  const what = targets.includes('all')
+    ? 'There is no app in the list'
+    : `There is no ${targets.map((target) => `"${target}"`).join(' or ')} in the list`;
   return new NclustError('ERR_NCLUST_APP_NOT_FOUND', `${what}: no nclust runs in "${home}".`, { hint: nextStep(home) });
 }
 
@@ -45,5 +48,8 @@ export function nothingThere({ home }, targets) {
 function nextStep(home) {
   const kept = keptApps(home);
   if (kept === 0) return 'Start an app with: nclust start app.js';
-  return `${kept === 1 ? 'One app is' : `${kept} apps are`} kept there; bring ${kept === 1 ? 'it' : 'them'} back with: nclust resurrect`;
+  return (
+    `${kept === 1 ? 'One app is' : `${kept} apps are`} kept there; bring ${kept === 1 ? 'it' : 'them'} ` +
+    `back with: nclust resurrect`
+  );
 }

@@ -1,6 +1,9 @@
 /** @import { RpcMessage } from '../shared/wire/rpc.js' */
 
-/** What waits for a slow reader; above either of these no more should be taken from the server, which then drops lines for us. */
+/**
+ * What waits for a slow reader; above either of these no more should be taken from the server,
+ * which then drops lines for us.
+ */
 const MAX_MESSAGES = 256;
 const MAX_CHARS = 1024 * 1024;
 
@@ -33,7 +36,10 @@ export function createInbox() {
       return next?.message;
     },
     isFull: () => waiting.length > MAX_MESSAGES || chars > MAX_CHARS,
-    nudge: () => new Promise((resolve) => { wake = resolve; }),
+    nudge: () =>
+      new Promise((resolve) => {
+        wake = resolve;
+      }),
     wake: () => wake(),
   };
 }

@@ -8,7 +8,10 @@ import { createLineReader } from '../shared/wire/rpc.js';
 /** @import { Socket } from 'node:net' */
 /** @import { HomePaths } from '../shared/paths.js' */
 
-/** The keeper empties its environment at boot; apps get theirs from their spec. These are what the daemon itself needs. */
+/**
+ * The keeper empties its environment at boot; apps get theirs from their spec. These are what the
+ * daemon itself needs.
+ */
 const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 
 const REPORT_MAX_BYTES = 64 * 1024;
@@ -19,20 +22,27 @@ const TAIL_LINES = 10;
  * Starts a keeper that outlives this process and waits for its report.
  * @param {HomePaths} paths
  * @param {AbortSignal} signal  Ends the wait, not the keeper; the promise rejects with its reason.
- * @returns {Promise<'ok' | 'held'>}  ok: control is ready. held: another keeper owns the home. Throws what the keeper reports.
+ * @returns {Promise<'ok' | 'held'>}  ok: control is ready. held: another keeper owns the home.
+ *   Throws what the keeper reports.
  */
 export async function spawnKeeper(paths, signal) {
   mkdirSync(paths.run, { recursive: true, mode: 0o700 });
   const log = openSync(paths.daemonLog, 'a', 0o600);
-  const child = spawn(process.execPath, [...DAEMON_NODE_ARGS, fileURLToPath(new URL('../../daemon/keeper/main.js', import.meta.url))], {
-    cwd: '/', // A daemon must not keep a file system busy.
-    detached: true,
-    env: keeperEnv(paths.home),
-    stdio: ['ignore', log, log, 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    [...DAEMON_NODE_ARGS, fileURLToPath(new URL('../../daemon/keeper/main.js', import.meta.url))],
+    {
+      cwd: '/', // A daemon must not keep a file system busy.
+      detached: true,
+      env: keeperEnv(paths.home),
+      stdio: ['ignore', log, log, 'pipe'],
+    },
+  );
   closeSync(log);
   child.unref();
-  const failed = new Promise((_resolve, reject) => { child.once('error', (error) => reject(noKeeper(paths, error.message))); });
+  const failed = new Promise((_resolve, reject) => {
+    child.once('error', (error) => reject(noKeeper(paths, error.message)));
+  });
   const line = await Promise.race([readReport(/** @type {Socket} */ (child.stdio[3]), signal), failed]);
   return outcomeOf(/** @type {string | null} */ (line), paths);
 }
@@ -107,8 +117,12 @@ function outcomeOf(line, paths) {
  * @param {string} why
  */
 function noKeeper(paths, why) {
-  return new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `The manager for "${paths.home}" could not be started: ${why}.`, {
-    hint: `The whole log is in ${paths.daemonLog}`,
-    data: { lastLines: readTail(paths.daemonLog) },
-  });
+  return new NclustError(
+    'ERR_NCLUST_DAEMON_UNREACHABLE',
+    `The manager for "${paths.home}" could not be started: ${why}.`,
+    {
+      hint: `The whole log is in ${paths.daemonLog}`,
+      data: { lastLines: readTail(paths.daemonLog) },
+    },
+  );
 }

@@ -10,7 +10,8 @@ const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
  * Connects to a Unix socket. A refused or missing one is an answer (null), not an error.
  * @param {string} path
  * @param {AbortSignal} signal  Ends the attempt; the promise rejects with its reason.
- * @returns {Promise<Socket | 'busy' | null>}  busy: somebody listens, and its queue is full. The caller destroys the socket.
+ * @returns {Promise<Socket | 'busy' | null>}  busy: somebody listens, and its queue is full. The
+ *   caller destroys the socket.
  */
 export function knock(path, signal) {
   return new Promise((resolve, reject) => {
@@ -29,10 +30,19 @@ export function knock(path, signal) {
       signal.removeEventListener('abort', onAbort);
       if (NOBODY.has(error.code ?? '')) return resolve(null);
       if (error.code === 'EAGAIN') return resolve('busy');
-      reject(new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', `The socket "${path}" cannot be connected to (${error.code}).`, {
-        hint: error.code === 'EACCES' || error.code === 'EPERM' ? 'It belongs to another user: run the command as its owner, or set NCLUST_HOME.' : null,
-        cause: error,
-      }));
+      reject(
+        new NclustError(
+          'ERR_NCLUST_DAEMON_UNREACHABLE',
+          `The socket "${path}" cannot be connected to (${error.code}).`,
+          {
+            hint:
+              error.code === 'EACCES' || error.code === 'EPERM'
+                ? 'It belongs to another user: run the command as its owner, or set NCLUST_HOME.'
+                : null,
+            cause: error,
+          },
+        ),
+      );
     });
   });
 }

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 const LOOK_EVERY_MS = 10;
 
 /**
- * Waits until processes that are not our children have ended. Nothing announces that to a stranger, so it looks again and again.
+ * Waits until processes that are not our children have ended. Nothing announces that to a stranger,
+ * so it looks again and again.
  * @param {number[]} pids
  * @param {number} deadlineMs
  * @returns {Promise<boolean>}  False when one was still there at the deadline.
@@ -12,7 +13,9 @@ export async function waitForEnd(pids, deadlineMs) {
   const endMono = performance.now() + deadlineMs;
   while (pids.some(isRunning)) {
     if (performance.now() > endMono) return false;
-    await new Promise((resolve) => { setTimeout(resolve, LOOK_EVERY_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, LOOK_EVERY_MS);
+    });
   }
   return true;
 }
@@ -28,7 +31,8 @@ function isRunning(pid) {
 }
 
 /**
- * In a container whose first process does not collect its orphans, a dead daemon stays in the process table for ever.
+ * In a container whose first process does not collect its orphans, a dead daemon stays in the
+ * process table for ever.
  * @param {number} pid
  */
 function isZombie(pid) {

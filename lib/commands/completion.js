@@ -11,8 +11,8 @@ import { SETTINGS } from '../shared/settings/settings.js';
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
- * Completion of command lines: `bash`, `zsh` or `fish` prints what a shell has to read, `install` and `uninstall` put it where the shell looks,
- * `words` is what the shell asks on every TAB.
+ * Completion of command lines: `bash`, `zsh` or `fish` prints what a shell has to read, `install`
+ * and `uninstall` put it where the shell looks, `words` is what the shell asks on every TAB.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} _options
@@ -26,7 +26,8 @@ export async function completion(context, [what, shell], _options, args) {
   const chosen = shell ?? basename(context.env.SHELL ?? '');
   if (!isShell(chosen)) throw usage(chosen);
   const file = placeOf(chosen, context.env);
-  if (what === 'uninstall') return { text: uninstall(chosen, file) ? `Removed from ${file}\n` : `Nothing of nclust was in ${file}\n` };
+  if (what === 'uninstall')
+    return { text: uninstall(chosen, file) ? `Removed from ${file}\n` : `Nothing of nclust was in ${file}\n` };
   install(chosen, file);
   return { text: `Written to ${file}; it works in every new ${chosen}.\n` };
 }
@@ -38,11 +39,19 @@ export async function completion(context, [what, shell], _options, args) {
 function vocabularyOf(context) {
   return {
     commands: COMMANDS.filter(({ isHidden }) => !isHidden),
-    flagsOf: ({ options = [], takesOptionsOf }) => [...OPTIONS_OF[takesOptionsOf ?? 'none'].flatMap(({ flags }) => flags ?? []), ...options.map(([flags]) => flags), '-h, --help'],
+    flagsOf: ({ options = [], takesOptionsOf }) => [
+      ...OPTIONS_OF[takesOptionsOf ?? 'none'].flatMap(({ flags }) => flags ?? []),
+      ...options.map(([flags]) => flags),
+      '-h, --help',
+    ],
     apps: async () => {
       const client = await context.running();
       const { slots } = client ? await client.request('list') : { slots: [] };
-      return slots.flatMap((/** @type {SlotStatus} */ { name, namespace, id }) => [name, ...(namespace === 'default' ? [] : [namespace]), String(id)]);
+      return slots.flatMap((/** @type {SlotStatus} */ { name, namespace, id }) => [
+        name,
+        ...(namespace === 'default' ? [] : [namespace]),
+        String(id),
+      ]);
     },
     settings: () => Object.keys(SETTINGS),
   };
@@ -63,5 +72,10 @@ function isShell(word) {
 
 /** @param {string | undefined} word */
 function usage(word) {
-  return new NclustError('ERR_NCLUST_USAGE', `${word ? `"${word}" is nothing completion knows` : 'completion needs to know for which shell'}; accepted: install, uninstall, ${SHELLS.join(', ')}.`, { hint: 'For example: nclust completion install' });
+  return new NclustError(
+    'ERR_NCLUST_USAGE',
+    `${word ? `"${word}" is nothing completion knows` : 'completion needs to know for which shell'}; ` +
+      `accepted: install, uninstall, ${SHELLS.join(', ')}.`,
+    { hint: 'For example: nclust completion install' },
+  );
 }

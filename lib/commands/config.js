@@ -12,13 +12,20 @@ import { wantedOf } from './apps/from-file.js';
  * Writes a config file to begin with.
  * @param {Context} context
  * @param {string[]} words  "simple" for a short one.
- * @returns {Promise<{ file: string }>}  Throws ERR_NCLUST_CONFIG_EXISTS, ERR_NCLUST_FILE_UNWRITABLE.
+ * @returns {Promise<{ file: string }>}  Throws ERR_NCLUST_CONFIG_EXISTS,
+ *   ERR_NCLUST_FILE_UNWRITABLE.
  */
 export async function init(context, [kind]) {
-  if (kind !== undefined && kind !== 'simple') throw new NclustError('ERR_NCLUST_USAGE', `The kind of file is "${kind}"; accepted: simple, or nothing.`);
+  if (kind !== undefined && kind !== 'simple')
+    throw new NclustError('ERR_NCLUST_USAGE', `The kind of file is "${kind}"; accepted: simple, or nothing.`);
   const { cwd } = context;
   const there = CONFIG_NAMES.find((name) => existsSync(join(cwd, name)));
-  if (there) throw new NclustError('ERR_NCLUST_CONFIG_EXISTS', `There is a config file "${join(cwd, there)}" already, and it stays as it is.`, { hint: `Look at it with: nclust validate ${there}` });
+  if (there)
+    throw new NclustError(
+      'ERR_NCLUST_CONFIG_EXISTS',
+      `There is a config file "${join(cwd, there)}" already, and it stays as it is.`,
+      { hint: `Look at it with: nclust validate ${there}` },
+    );
   const file = join(cwd, `ecosystem.config.${isModule(cwd) ? 'cjs' : 'js'}`);
   orUnwritable(file, () => writeFileSync(file, kind === 'simple' ? SIMPLE : FULL, { flag: 'wx' }));
   context.talk('Edit it, then: nclust start');
@@ -55,7 +62,9 @@ function typeIn(file) {
  * What a config file says, when nothing about it is wrong.
  * @typedef {object} Validated
  * @property {string | null} file  Null: stdin.
- * @property {{ name: string, script: string, mode: string, instances: number | string, cwd: string }[]} apps
+ * @property
+ *   {{ name: string, script: string, mode: string, instances: number | string, cwd: string }[]}
+ *   apps
  * @property {string[]} environments  Of `deploy`.
  * @property {string[]} warnings
  */
@@ -80,9 +89,21 @@ export async function validate(context, [file], options) {
  */
 export function renderValidated({ file, apps, environments, warnings }) {
   const count = `${apps.length} ${apps.length === 1 ? 'app' : 'apps'}`;
-  const verdict = warnings.length === 0 ? 'nothing is wrong' : `nothing is wrong, ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}`;
-  const rows = apps.map(({ name, script, mode, instances }) => `  ${oneLine(name)}: ${oneLine(script)} (${mode}${mode === 'cluster' || instances !== 1 ? `, instances: ${instances}` : ''})`);
-  return [`${file ?? 'stdin'}: ${count}, ${verdict}`, ...rows, ...(environments.length > 0 ? [`  deploy: ${environments.map(oneLine).join(', ')}`] : []), ''].join('\n');
+  const verdict =
+    warnings.length === 0
+      ? 'nothing is wrong'
+      : `nothing is wrong, ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}`;
+  const rows = apps.map(
+    ({ name, script, mode, instances }) =>
+      `  ${oneLine(name)}: ${oneLine(script)} ` +
+      `(${mode}${mode === 'cluster' || instances !== 1 ? `, instances: ${instances}` : ''})`,
+  );
+  return [
+    `${file ?? 'stdin'}: ${count}, ${verdict}`,
+    ...rows,
+    ...(environments.length > 0 ? [`  deploy: ${environments.map(oneLine).join(', ')}`] : []),
+    '',
+  ].join('\n');
 }
 
 /** The config file of `nclust init simple`. */

@@ -12,8 +12,8 @@ import { newToken } from '../cli/outcome.js';
 const SLACK_MS = 30_000;
 
 /**
- * Runs the manager in the foreground: under systemd, launchd or another supervisor. SIGTERM and SIGINT end it and its apps, which stay wanted; SIGHUP
- * reloads them.
+ * Runs the manager in the foreground: under systemd, launchd or another supervisor. SIGTERM and
+ * SIGINT end it and its apps, which stay wanted; SIGHUP reloads them.
  * @param {Context} context
  * @returns {Promise<{ home: string }>}  When the manager has ended.
  */

@@ -14,22 +14,31 @@ import { shellQuote } from '../shared/shell-quote.js';
 /** @import { View } from '../render/list.js' */
 
 /**
- * Brings a commit of a git repository onto hosts, and does what else can be done with releases there.
+ * Brings a commit of a git repository onto hosts, and does what else can be done with releases
+ * there.
  * @param {Context} context
  * @param {string[]} words  [file] environment [command [words...]]
  * @param {Record<string, any>} options
  * @param {string[]} args  What stood behind "--": more words of a command.
- * @returns {AsyncGenerator<HostLine, void, void>}  What hosts and hooks write to stdout. Throws ERR_NCLUST_USAGE, ERR_NCLUST_DEPLOY_BAD_CONFIG, ERR_NCLUST_DEPLOY_FAILED and what reading a config file throws.
+ * @returns {AsyncGenerator<HostLine, void, void>}  What hosts and hooks write to stdout. Throws
+ *   ERR_NCLUST_USAGE, ERR_NCLUST_DEPLOY_BAD_CONFIG, ERR_NCLUST_DEPLOY_FAILED and what reading a
+ *   config file throws.
  */
 export async function* deploy(context, words, { parallel: isParallel = false }, args) {
   const [first = '', ...rest] = words;
   const given = isConfigName(first) || /\.[cm]?[jt]s$/.test(first) ? first : null;
   const [name, command, ...more] = given === null ? words : rest;
-  if (name === undefined) throw new NclustError('ERR_NCLUST_USAGE', 'deploy needs an environment.', { hint: 'For example: nclust deploy production setup' });
+  if (name === undefined)
+    throw new NclustError('ERR_NCLUST_USAGE', 'deploy needs an environment.', {
+      hint: 'For example: nclust deploy production setup',
+    });
   const { cwd, env, node, talk } = context;
   const config = await describeConfig({ file: given, cwd, shell: env, node, talk });
   const shown = given ?? basename(config.file ?? '');
-  const { deployment, warnings } = readDeployment(config.deploy, name, { file: shown, postDeploy: `nclust startOrReload ${shellQuote(onHost(shown))} --env ${shellQuote(name)}` });
+  const { deployment, warnings } = readDeployment(config.deploy, name, {
+    file: shown,
+    postDeploy: `nclust startOrReload ${shellQuote(onHost(shown))} --env ${shellQuote(name)}`,
+  });
   for (const warning of warnings) talk(warning);
 
   const isLabelled = deployment.hosts.length > 1;
@@ -42,7 +51,13 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
   });
   /** @type {Surroundings} */
   const around = {
-    folder: dirname(config.file ?? cwd), env, isParallel, nowMs: Date.now(), who: `${env.USER ?? 'somebody'}@${hostname()}`, signal: interrupted.signal, talk,
+    folder: dirname(config.file ?? cwd),
+    env,
+    isParallel,
+    nowMs: Date.now(),
+    who: `${env.USER ?? 'somebody'}@${hostname()}`,
+    signal: interrupted.signal,
+    talk,
     onLine: (host, { stream, text }) => {
       if (stream === 'out') lines.write({ host, isLabelled, text });
       else talk(isLabelled ? `[${host}] ${text}` : text);
@@ -68,15 +83,31 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
 async function perform(deployment, around, command, words) {
   if (command === 'exec' || command === 'run') return execute(deployment, around, asCommand(command, words));
   if (command === 'revert') return revert(deployment, around, asCount(words));
-  if (words.length > 0) throw new NclustError('ERR_NCLUST_USAGE', `deploy does not know what to do with ${words.map((word) => JSON.stringify(word)).join(' ')} behind "${command}".`, { hint: 'See: nclust help deploy' });
+  if (words.length > 0)
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `deploy does not know what to do with ${words.map((word) => JSON.stringify(word)).join(' ')} behind ` +
+        `"${command}".`,
+      { hint: 'See: nclust help deploy' },
+    );
   switch (command) {
-    case 'setup': return setUp(deployment, around);
-    case 'update': case undefined: return update(deployment, around, deployment.ref);
-    case 'curr': case 'current': return show(deployment, around, 0);
-    case 'prev': case 'previous': return show(deployment, around, 1);
-    case 'list': return list(deployment, around);
-    case 'unlock': return unlock(deployment, around);
-    default: return update(deployment, around, checkRef(command));
+    case 'setup':
+      return setUp(deployment, around);
+    case 'update':
+    case undefined:
+      return update(deployment, around, deployment.ref);
+    case 'curr':
+    case 'current':
+      return show(deployment, around, 0);
+    case 'prev':
+    case 'previous':
+      return show(deployment, around, 1);
+    case 'list':
+      return list(deployment, around);
+    case 'unlock':
+      return unlock(deployment, around);
+    default:
+      return update(deployment, around, checkRef(command));
   }
 }
 
@@ -86,13 +117,19 @@ async function perform(deployment, around, command, words) {
  */
 function asCommand(command, words) {
   if (words.length > 0) return words.join(' ');
-  throw new NclustError('ERR_NCLUST_USAGE', `deploy ${command} needs a command to run.`, { hint: `For example: nclust deploy production ${command} "nclust list"` });
+  throw new NclustError('ERR_NCLUST_USAGE', `deploy ${command} needs a command to run.`, {
+    hint: `For example: nclust deploy production ${command} "nclust list"`,
+  });
 }
 
 /** @param {string[]} words */
 function asCount([word = '1', ...more]) {
   if (/^[1-9]\d{0,3}$/.test(word) && more.length === 0) return Number(word);
-  throw new NclustError('ERR_NCLUST_USAGE', `deploy revert was given ${[word, ...more].map((one) => JSON.stringify(one)).join(' ')}; accepted: how many releases to go back, from 1.`);
+  throw new NclustError(
+    'ERR_NCLUST_USAGE',
+    `deploy revert was given ${[word, ...more].map((one) => JSON.stringify(one)).join(' ')}; accepted: how ` +
+      `many releases to go back, from 1.`,
+  );
 }
 
 /**

@@ -18,14 +18,19 @@ const WITH_ERRORS_MAX = 20;
 /**
  * @param {Context} context
  * @param {string[]} targets
- * @returns {Promise<{ slots: SlotStatus[], differences: Record<number, Difference[]>, errors: Record<number, LogEntry[]> }>}  With details; by id, how the
- *   environment differs from the one of this shell, and the last lines of stderr. Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns
+ *   {Promise<{ slots: SlotStatus[], differences: Record<number, Difference[]>, errors: Record<number, LogEntry[]> }>}
+ *   With details; by id, how the environment differs from the one of this shell, and the last lines
+ *   of stderr. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function describe(context, targets) {
   const client = await context.running();
   if (!client) throw nothingThere(context, targets);
   /** @type {{ slots: SlotStatus[] }} */
-  const { slots } = await client.request('list', { targets: await absoluteScripts(context, client, targets), detail: true });
+  const { slots } = await client.request('list', {
+    targets: await absoluteScripts(context, client, targets),
+    detail: true,
+  });
   const shell = snapshot(context.env);
   const differences = Object.fromEntries(slots.map((slot) => [slot.id, declaredDiff(slot, shell, context.home)]));
   return { slots, differences, errors: slots.length > WITH_ERRORS_MAX ? {} : await lastErrors(client, slots) };
@@ -41,18 +46,23 @@ async function lastErrors(client, slots) {
   const errors = Object.fromEntries(slots.map(({ id }) => [id, []]));
   /** @type {LogRequest} */
   const request = { targets: slots.map(({ id }) => String(id)), streams: ['err'], lines: ERROR_LINES, follow: false };
-  for await (const { entries } of streamLogs(client, request, { talk: () => {}, signal: new AbortController().signal })) {
+  for await (const { entries } of streamLogs(client, request, {
+    talk: () => {},
+    signal: new AbortController().signal,
+  })) {
     for (const entry of entries) errors[entry.id]?.push(entry);
   }
   return errors;
 }
 
 /**
- * The variables an instance was given; with `--diff`, what differs from those of this shell, and where it comes from. Secrets are masked.
+ * The variables an instance was given; with `--diff`, what differs from those of this shell, and
+ * where it comes from. Secrets are masked.
  * @param {Context} context
  * @param {string[]} words  One target; of several instances, the first.
  * @param {{ diff?: boolean }} [options]
- * @returns {Promise<{ env: Record<string, string>, differences?: Difference[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ env: Record<string, string>, differences?: Difference[] }>}  Throws
+ *   ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function env(context, [target], { diff = false } = {}) {
   const client = await context.running();

@@ -10,7 +10,8 @@ import { homePaths } from '../shared/paths.js';
 /**
  * Looks at this machine and this home for what is known to make trouble. Changes nothing.
  * @param {Context} context
- * @returns {Promise<{ facts: Facts, findings: Finding[], exitStatus: number }>}  exitStatus is 1 when something is bad.
+ * @returns {Promise<{ facts: Facts, findings: Finding[], exitStatus: number }>}  exitStatus is 1
+ *   when something is bad.
  */
 export async function doctor(context) {
   const facts = await gatherFacts(context);
@@ -21,9 +22,11 @@ export async function doctor(context) {
 const LOG_BYTES = 8 * 1024;
 
 /**
- * What somebody who is asked for help wants to know: the machine, the home, the list, the end of the manager's log. No variables of apps.
+ * What somebody who is asked for help wants to know: the machine, the home, the list, the end of
+ * the manager's log. No variables of apps.
  * @param {Context} context
- * @returns {Promise<Awaited<ReturnType<typeof doctor>> & { log: string[] }>}  `log`: the last lines of nclust.log.
+ * @returns {Promise<Awaited<ReturnType<typeof doctor>> & { log: string[] }>}  `log`: the last lines
+ *   of nclust.log.
  */
 export async function report(context) {
   const { facts, findings } = await doctor(context);

@@ -23,7 +23,8 @@ const LINES = 20;
  * @param {Context} context
  * @param {string[]} targets  None: everything.
  * @param {Record<string, any>} options
- * @returns {AsyncGenerator<{ events: LoggedEvent[] }, void, void>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {AsyncGenerator<{ events: LoggedEvent[] }, void, void>}  Throws ERR_NCLUST_USAGE and
+ *   ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function* events(context, targets, options) {
   const sinceMs = readSince(options, Date.now());
@@ -39,13 +40,20 @@ export async function* events(context, targets, options) {
   const release = context.isTerminal ? context.onInterrupt(() => stop.abort()) : () => {};
   let isMeant = (/** @type {LoggedEvent} */ _event) => true;
   try {
-    for await (const { entries, isHistory, isGap } of tailEvents(homePaths(context.home).events, { signal: stop.signal })) {
+    for await (const { entries, isHistory, isGap } of tailEvents(homePaths(context.home).events, {
+      signal: stop.signal,
+    })) {
       if (isHistory && targets.length > 0) isMeant = isAbout(appsMeant(targets, { slots, events: entries }));
       if (isGap) context.talk('Some events that were written meanwhile are not kept any more.');
       const wanted = entries.filter((event) => event.at >= sinceMs && isOfType(event.type) && isMeant(event));
       const shown = isHistory ? lastOf(wanted, lines) : wanted;
       if (shown.length > 0) yield { events: shown };
-      if (isHistory && shown.length === 0 && lines > 0) context.talk(options.nostream ? 'No event is kept that was asked for.' : 'No event is kept that was asked for; what happens now will be shown. Ctrl-C ends this.');
+      if (isHistory && shown.length === 0 && lines > 0)
+        context.talk(
+          options.nostream
+            ? 'No event is kept that was asked for.'
+            : 'No event is kept that was asked for; what happens now will be shown. Ctrl-C ends this.',
+        );
       if (options.nostream) return;
     }
   } finally {
@@ -98,10 +106,17 @@ export function readCount({ lines, since }, otherwise, command = 'events') {
  */
 function readTypes({ type }) {
   if (type === undefined) return () => true;
-  const wanted = String(type).split(',').map((one) => one.trim());
-  if (wanted.some((one) => !/^[a-z-]+(:[a-z*-]+)?\*?$/.test(one))) throw usage(`--type is "${type}"; accepted: types such as "died,gave-up", or "rollout:*" for all that begin so.`, THEY_ARE);
+  const wanted = String(type)
+    .split(',')
+    .map((one) => one.trim());
+  if (wanted.some((one) => !/^[a-z-]+(:[a-z*-]+)?\*?$/.test(one)))
+    throw usage(
+      `--type is "${type}"; accepted: types such as "died,gave-up", or "rollout:*" for all that begin so.`,
+      THEY_ARE,
+    );
   const unknown = wanted.find((one) => !one.endsWith('*') && !EVENT_TYPES.includes(one));
-  if (unknown !== undefined) throw usage(`There is no event of the type "${unknown}".`, [...meantBy(unknown), THEY_ARE].join(' '));
+  if (unknown !== undefined)
+    throw usage(`There is no event of the type "${unknown}".`, [...meantBy(unknown), THEY_ARE].join(' '));
   return (given) => wanted.some((one) => (one.endsWith('*') ? given.startsWith(one.slice(0, -1)) : one === given));
 }
 
@@ -111,7 +126,9 @@ function readTypes({ type }) {
  * @returns {string[]}  A question, or nothing.
  */
 function meantBy(type) {
-  const near = EVENT_TYPES.some((one) => one.startsWith(`${type}:`)) ? [`${type}:*`] : nearWords(type, EVENT_TYPES).slice(0, 3);
+  const near = EVENT_TYPES.some((one) => one.startsWith(`${type}:`))
+    ? [`${type}:*`]
+    : nearWords(type, EVENT_TYPES).slice(0, 3);
   return near.length > 0 ? [`Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`] : [];
 }
 
@@ -152,7 +169,14 @@ export function appsMeant(targets, { slots, events }) {
     if (found.length === 0) throw notFound(target, known);
     for (const one of found) {
       const before = meant.get(one.name);
-      meant.set(one.name, before?.ids && one.ids ? { name: one.name, ids: [...new Set([...before.ids, ...one.ids])] } : before ? { name: one.name, ids: null } : one);
+      meant.set(
+        one.name,
+        before?.ids && one.ids
+          ? { name: one.name, ids: [...new Set([...before.ids, ...one.ids])] }
+          : before
+            ? { name: one.name, ids: null }
+            : one,
+      );
     }
   }
   return [...meant.values()];
@@ -178,7 +202,8 @@ function knownSlots(slots, events) {
  * @returns {Meant[]}
  */
 function meaningOf(target, known) {
-  const whole = (/** @type {Named[]} */ found) => [...new Set(found.map(({ name }) => name))].map((name) => ({ name, ids: null }));
+  const whole = (/** @type {Named[]} */ found) =>
+    [...new Set(found.map(({ name }) => name))].map((name) => ({ name, ids: null }));
   if (target === 'all') return whole(known);
   const named = known.filter(({ name }) => name === target);
   if (named.length > 0) return whole(named);
@@ -196,8 +221,20 @@ function meaningOf(target, known) {
  */
 function notFound(target, known) {
   const near = nearWords(target, [...new Set(known.map(({ name }) => name))]);
-  const message = target === 'all' ? 'There is no app in the list, and none in the log of events.' : `There is no app, namespace or id "${target}" in the list, nor in the log of events.`;
-  return new NclustError('ERR_NCLUST_APP_NOT_FOUND', message, { hint: near.length > 0 ? `Did you mean ${near.slice(0, 5).map((name) => `"${name}"`).join(' or ')}?` : 'See: nclust list', data: { target } });
+  const message =
+    target === 'all'
+      ? 'There is no app in the list, and none in the log of events.'
+      : `There is no app, namespace or id "${target}" in the list, nor in the log of events.`;
+  return new NclustError('ERR_NCLUST_APP_NOT_FOUND', message, {
+    hint:
+      near.length > 0
+        ? `Did you mean ${near
+            .slice(0, 5)
+            .map((name) => `"${name}"`)
+            .join(' or ')}?`
+        : 'See: nclust list',
+    data: { target },
+  });
 }
 
 /**
@@ -206,7 +243,8 @@ function notFound(target, known) {
  */
 export function isAbout(meant) {
   const ids = new Map(meant.map((one) => [one.name, one.ids]));
-  return ({ app, id }) => app !== undefined && ids.has(app) && (id === undefined || ids.get(app)?.includes(id) !== false);
+  return ({ app, id }) =>
+    app !== undefined && ids.has(app) && (id === undefined || ids.get(app)?.includes(id) !== false);
 }
 
 /**
@@ -217,12 +255,17 @@ export function isAbout(meant) {
  */
 export function renderEvents({ events }, { options, paint }) {
   if (options.json) return events.map((event) => `${JSON.stringify(event)}\n`).join('');
-  return events.map((event) => {
-    const style = eventStyle(event);
-    const words = oneLine(eventWords(event));
-    // The date always: who follows for days must not guess.
-    return `${paint('dim', clockTime(event.at, 0))} ${paint('cyan', whose(event))} ${style ? paint(style, words) : words}\n`;
-  }).join('');
+  return events
+    .map((event) => {
+      const style = eventStyle(event);
+      const words = oneLine(eventWords(event));
+      // The date always: who follows for days must not guess.
+      return (
+        `${paint('dim', clockTime(event.at, 0))} ${paint('cyan', whose(event))} ` +
+        `${style ? paint(style, words) : words}\n`
+      );
+    })
+    .join('');
 }
 
 /**

@@ -16,7 +16,9 @@ import { NclustError } from '../shared/errors.js';
  * @typedef {object} Imported
  * @property {string} source
  * @property {boolean} isDryRun
- * @property {{ name: string, mode: string, instances: number | string, stopped: number, script: string, args: string[], variables: string[] }[]} apps  Of the variables only the names: values may be secrets.
+ * @property
+ *   {{ name: string, mode: string, instances: number | string, stopped: number, script: string, args: string[], variables: string[] }[]}
+ *   apps  Of the variables only the names: values may be secrets.
  * @property {string[]} present  Were in the list already, and were left alone.
  * @property {{ name: string, why: string }[]} refused
  * @property {string[]} warnings
@@ -30,11 +32,16 @@ import { NclustError } from '../shared/errors.js';
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<Imported>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_IMPORT, and what starting throws.
+ * @returns {Promise<Imported>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_IMPORT, and what starting
+ *   throws.
  */
 export async function importList(context, [from, file], { live = false, dryRun = false, wait, json }) {
-  if (from !== 'pm2') throw new NclustError('ERR_NCLUST_USAGE', `import is given ${JSON.stringify(from)}; accepted: pm2.`, { hint: 'For a config file: nclust start <file>' });
-  if (live && file !== undefined) throw new NclustError('ERR_NCLUST_USAGE', `--live was given with the file "${file}"; accepted: one of the two.`);
+  if (from !== 'pm2')
+    throw new NclustError('ERR_NCLUST_USAGE', `import is given ${JSON.stringify(from)}; accepted: pm2.`, {
+      hint: 'For a config file: nclust start <file>',
+    });
+  if (live && file !== undefined)
+    throw new NclustError('ERR_NCLUST_USAGE', `--live was given with the file "${file}"; accepted: one of the two.`);
   const list = live ? await readLiveList(context) : readSavedList(file, context);
   const { apps, refused, warnings } = takeOver(list.records, { pm2Home: list.pm2Home, shell: context });
   const present = await namesThere(context);
@@ -54,9 +61,18 @@ export async function importList(context, [from, file], { live = false, dryRun =
   if (!json) tell(context, found);
   if (dryRun || fresh.length === 0) return found;
   const pid = runningPm2(list.pm2Home);
-  if (pid !== null && !json) context.talk(`PM2 still runs (pid ${pid}). What listens on a port it holds starts when PM2 has gone: pm2 kill`);
+  if (pid !== null && !json)
+    context.talk(`PM2 still runs (pid ${pid}). What listens on a port it holds starts when PM2 has gone: pm2 kill`);
   const client = await context.manager();
-  const { slots } = await carryOut(context, client, 'import', { apps: fresh, wait, token: newToken() }, 'Taking over from PM2').catch((error) => { throw explained(error, pid); });
+  const { slots } = await carryOut(
+    context,
+    client,
+    'import',
+    { apps: fresh, wait, token: newToken() },
+    'Taking over from PM2',
+  ).catch((error) => {
+    throw explained(error, pid);
+  });
   return { ...found, ...(await outcome(context, client, slots, { done: wait ? 'Took over' : 'Taking over', json })) };
 }
 
@@ -94,7 +110,11 @@ function tell(context, { source, apps, present, refused, warnings }) {
  */
 function explained(error, pid) {
   if (pid === null || !(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NOT_UP') return error;
-  return new NclustError(error.code, error.message, { hint: 'Where PM2 holds its port: pm2 kill, then nclust restart all', data: error.data, cause: error });
+  return new NclustError(error.code, error.message, {
+    hint: 'Where PM2 holds its port: pm2 kill, then nclust restart all',
+    data: error.data,
+    cause: error,
+  });
 }
 
 /**
@@ -111,6 +131,7 @@ export function renderImported({ isDryRun, apps, all }, view) {
 function describe({ name, mode, instances, stopped, script, args, variables }) {
   const many = instances === 1 ? mode : `${mode}, ${instances} instances`;
   const state = stopped === 0 ? '' : stopped === instances ? ', stopped' : `, ${stopped} of them stopped`;
-  const words = args.length > 0 ? ` ${args.map((word) => (/\s/.test(word) ? JSON.stringify(word) : word)).join(' ')}` : '';
+  const words =
+    args.length > 0 ? ` ${args.map((word) => (/\s/.test(word) ? JSON.stringify(word) : word)).join(' ')}` : '';
   return `${name} (${many}${state}): ${script}${words}${variables.length > 0 ? `  with ${variables.join(', ')}` : ''}`;
 }

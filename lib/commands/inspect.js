@@ -14,7 +14,8 @@ import { reachListed } from './apps/targets.js';
  * @param {Context} context
  * @param {string[]} words  The target.
  * @param {Record<string, any>} options
- * @returns {Promise<Inspected>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and ERR_NCLUST_NO_REPLY.
+ * @returns {Promise<Inspected>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
+ *   ERR_NCLUST_NOT_REACHABLE and ERR_NCLUST_NO_REPLY.
  */
 export async function inspect(context, words, { stop }) {
   const { client, targets } = await reachListed(context, words);

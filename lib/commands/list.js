@@ -9,7 +9,8 @@ import { NclustError } from '../shared/errors.js';
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<{ slots: SlotStatus[] }>}  Empty when no manager runs; says then how to start one. Throws ERR_NCLUST_USAGE for a bad --sort.
+ * @returns {Promise<{ slots: SlotStatus[] }>}  Empty when no manager runs; says then how to start
+ *   one. Throws ERR_NCLUST_USAGE for a bad --sort.
  */
 export async function list(context, _words, options) {
   if (options.sort !== undefined) checkOrder(options.sort);
@@ -29,19 +30,27 @@ export async function list(context, _words, options) {
 const WATCH_MS = 900;
 
 /**
- * The list once, or with `watch` again and again until Ctrl-C or until the manager ends. Throws ERR_NCLUST_USAGE for `watch` and `json` at once.
+ * The list once, or with `watch` again and again until Ctrl-C or until the manager ends. Throws
+ * ERR_NCLUST_USAGE for `watch` and `json` at once.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {ReturnType<typeof list> | AsyncGenerator<{ slots: SlotStatus[], nowMs: number }, void, void>}
+ * @returns
+ *   {ReturnType<typeof list> | AsyncGenerator<{ slots: SlotStatus[], nowMs: number }, void, void>}
  */
 export function listOrWatch(context, words, options) {
-  if (options.watch && options.json) throw new NclustError('ERR_NCLUST_USAGE', '--watch draws on a terminal, and --json is for programs: take one of them. "nclust events --json" follows what happens.');
+  if (options.watch && options.json)
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      '--watch draws on a terminal, and --json is for programs: take one of them. "nclust events --json" ' +
+        'follows what happens.',
+    );
   return options.watch ? watchList(context, words, options) : list(context, words, options);
 }
 
 /**
- * @type {(...given: Parameters<typeof list>) => AsyncGenerator<{ slots: SlotStatus[], nowMs: number }, void, void>}
+ * @type
+ *   {(...given: Parameters<typeof list>) => AsyncGenerator<{ slots: SlotStatus[], nowMs: number }, void, void>}
  */
 async function* watchList(context, words, options) {
   const { setTimeout: pause } = await import('node:timers/promises');
@@ -79,11 +88,15 @@ export async function listDetailed(context) {
 function checkOrder(order) {
   const [field, direction = 'asc', ...more] = order.split(':');
   if (Object.hasOwn(SORT_FIELDS, field) && ['asc', 'desc'].includes(direction) && more.length === 0) return;
-  throw new NclustError('ERR_NCLUST_USAGE', `--sort is "${order}"; accepted: ${Object.keys(SORT_FIELDS).join(', ')}, each with :asc (the default) or :desc.`);
+  throw new NclustError(
+    'ERR_NCLUST_USAGE',
+    `--sort is "${order}"; accepted: ${Object.keys(SORT_FIELDS).join(', ')}, each with :asc (the default) or :desc.`,
+  );
 }
 
 /**
- * The processes of an app, or all. Finds nothing for a name that is not there, as PM2: scripts loop over the answer.
+ * The processes of an app, or all. Finds nothing for a name that is not there, as PM2: scripts loop
+ * over the answer.
  * @param {Context} context
  * @param {string[]} words  The name, or nothing.
  * @returns {Promise<{ slots: SlotStatus[] }>}
@@ -104,7 +117,9 @@ export async function slotsNamed(context, [name]) {
 export async function idsNamed(context, words) {
   const found = await slotsNamed(context, words);
   if (found.slots.length > 0) return found;
-  throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `There is no app "${words[0]}" in the list.`, { hint: 'See: nclust list' });
+  throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `There is no app "${words[0]}" in the list.`, {
+    hint: 'See: nclust list',
+  });
 }
 
 /** @typedef {{ slots: SlotStatus[] }} Slots */
@@ -124,7 +139,9 @@ export function idsOf({ slots }) {
  * @returns {string}  One a line; nothing when there are none.
  */
 export function renderPids(data) {
-  return pidsOf(data).map((pid) => `${pid}\n`).join('');
+  return pidsOf(data)
+    .map((pid) => `${pid}\n`)
+    .join('');
 }
 
 /**

@@ -9,7 +9,8 @@ import { reachListed } from './apps/targets.js';
  * Empties log files and removes what was rotated.
  * @param {Context} context
  * @param {string[]} words  The targets. None: all apps, and the manager's own log.
- * @returns {Promise<{ files: { path: string, bytes: number }[] }>}  `bytes`: that are free now. Throws ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ files: { path: string, bytes: number }[] }>}  `bytes`: that are free now.
+ *   Throws ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function flush(context, words) {
   if (words.length > 0) {
@@ -41,5 +42,7 @@ export async function reloadLogs(context, _words, { json }) {
  * @returns {string}
  */
 export function renderFlushed({ files }) {
-  return files.length === 0 ? 'There was nothing to empty.\n' : files.map(({ path, bytes }) => `Flushed ${oneLine(path)} (${formatBytes(bytes)})\n`).join('');
+  return files.length === 0
+    ? 'There was nothing to empty.\n'
+    : files.map(({ path, bytes }) => `Flushed ${oneLine(path)} (${formatBytes(bytes)})\n`).join('');
 }

@@ -14,7 +14,8 @@ import { absoluteScripts } from './apps/targets.js';
  * @param {Context} context
  * @param {string[]} targets  None: all.
  * @param {Record<string, any>} options
- * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_INTERRUPTED.
+ * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Throws ERR_NCLUST_USAGE,
+ *   ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_INTERRUPTED.
  */
 export async function* logs(context, targets, options) {
   const wishes = readLogOptions(options, Date.now());
@@ -30,11 +31,14 @@ export async function* logs(context, targets, options) {
   /** @param {number} lines */
   const onCaughtUp = (lines) => {
     isCaughtUp = true;
-    if (lines === 0 && wishes.lines !== 0 && slots.length > 0) context.talk(sayNothing(slots, { follow: wishes.follow, isFiltered: isFiltered(wishes) }));
+    if (lines === 0 && wishes.lines !== 0 && slots.length > 0)
+      context.talk(sayNothing(slots, { follow: wishes.follow, isFiltered: isFiltered(wishes) }));
   };
   // Of the only app there is, everybody knows that it is meant.
-  const isOther = (/** @type {string} */ name) => slots.length === 0 || slots.some((/** @type {{ name: string }} */ slot) => slot.name !== name);
-  const onMissed = (/** @type {number} */ lines, /** @type {Record<string, number>} */ of) => context.talk(sayMissed(lines, Object.keys(of).some(isOther) ? of : {}));
+  const isOther = (/** @type {string} */ name) =>
+    slots.length === 0 || slots.some((/** @type {{ name: string }} */ slot) => slot.name !== name);
+  const onMissed = (/** @type {number} */ lines, /** @type {Record<string, number>} */ of) =>
+    context.talk(sayMissed(lines, Object.keys(of).some(isOther) ? of : {}));
   const onGap = (/** @type {string[]} */ names) => context.talk(sayGap(names.some(isOther) ? names : []));
   const stop = new AbortController();
   const release = onCtrlC(context, () => {
@@ -42,7 +46,11 @@ export async function* logs(context, targets, options) {
     void client.close();
   });
   try {
-    yield* streamLogs(client, { ...named, ...wishes }, { talk: context.talk, signal: stop.signal, onCaughtUp, onMissed, onGap });
+    yield* streamLogs(
+      client,
+      { ...named, ...wishes },
+      { talk: context.talk, signal: stop.signal, onCaughtUp, onMissed, onGap },
+    );
   } finally {
     release();
   }
@@ -51,8 +59,9 @@ export async function* logs(context, targets, options) {
 }
 
 /**
- * On a terminal, Ctrl-C lets the line that is being written come to its end, with the colours it has set. Elsewhere it ends the command as it ends any
- * other: a reader that does not read would hold it up.
+ * On a terminal, Ctrl-C lets the line that is being written come to its end, with the colours it
+ * has set. Elsewhere it ends the command as it ends any other: a reader that does not read would
+ * hold it up.
  * @param {Context} context
  * @param {() => void} listener
  */

@@ -14,7 +14,8 @@ import { NclustError } from '../shared/errors.js';
  * @property {Hello | null} before
  * @property {Hello | null} after
  * @property {('control' | 'keeper')[]} replaced
- * @property {number} workers  Processes that were replaced by new ones: those that were up, where the keeper was replaced.
+ * @property {number} workers  Processes that were replaced by new ones: those that were up, where
+ *   the keeper was replaced.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
@@ -35,9 +36,17 @@ export async function update(context, _words, { wait, json }) {
   }
   const { file, version } = context.node;
   const answered = new AbortController();
-  const answer = carryOut(context, client, 'update', { root: ROOT, node: file, nodeVersion: version, wait, token: newToken() }, 'Updating nclust');
+  const answer = carryOut(
+    context,
+    client,
+    'update',
+    { root: ROOT, node: file, nodeVersion: version, wait, token: newToken() },
+    'Updating nclust',
+  );
   /** @type {{ slots: unknown[], manager: Hello }} */
-  const { slots, manager: after } = await Promise.race([answer, untilItHangs(client, answered.signal)]).catch(explain).finally(() => answered.abort());
+  const { slots, manager: after } = await Promise.race([answer, untilItHangs(client, answered.signal)])
+    .catch(explain)
+    .finally(() => answered.abort());
   const isNewKeeper = after.keeperPid !== before.keeperPid;
   /** @type {Update['replaced']} */
   const replaced = isNewKeeper ? ['control', 'keeper'] : after.controlPid !== before.controlPid ? ['control'] : [];
@@ -53,7 +62,8 @@ export async function update(context, _words, { wait, json }) {
  */
 function describe({ before, after, replaced, workers }, isWaitedFor) {
   const to = after?.version;
-  // Where the files were overwritten, a control that died meanwhile has come back as the new version.
+  // Where the files were overwritten, a control that died meanwhile has come back as the new
+  // version.
   const from = before?.version === to && replaced.length > 1 ? before?.keeperVersion : before?.version;
   if (replaced.length === 0) return `nclust ${to} runs already; nothing was replaced.`;
   const what = from === to ? `nclust ${to} was replaced by the one in ${ROOT}` : `nclust ${from} was replaced by ${to}`;
@@ -71,10 +81,14 @@ function explain(error) {
   if (!(error instanceof NclustError)) throw error;
   if (error.code === 'ERR_NCLUST_NOT_UP') throw notAllReplaced(error);
   if (error.code !== 'ERR_NCLUST_PROTOCOL') throw error;
-  throw new NclustError('ERR_NCLUST_UPDATE_FAILED', 'The manager that runs is too old to be updated; nothing was replaced.', {
-    hint: 'Replace it with its own "nclust kill", then start the apps again with: nclust resurrect',
-    cause: error,
-  });
+  throw new NclustError(
+    'ERR_NCLUST_UPDATE_FAILED',
+    'The manager that runs is too old to be updated; nothing was replaced.',
+    {
+      hint: 'Replace it with its own "nclust kill", then start the apps again with: nclust resurrect',
+      cause: error,
+    },
+  );
 }
 
 /**
@@ -84,24 +98,32 @@ function explain(error) {
 function notAllReplaced(error) {
   const { slots = [] } = /** @type {{ slots?: NotUp[] }} */ (error.data ?? {});
   const names = [...new Set(slots.map(({ name }) => name))];
-  return new NclustError('ERR_NCLUST_NOT_UP', 'The manager was replaced, but not every worker by a new one. The old ones that listen serve on.', {
-    hint: `Mend the app, then: nclust reload ${names.join(' ') || 'all'}`,
-    data: error.data,
-    cause: error,
-  });
+  return new NclustError(
+    'ERR_NCLUST_NOT_UP',
+    'The manager was replaced, but not every worker by a new one. The old ones that listen serve on.',
+    {
+      hint: `Mend the app, then: nclust reload ${names.join(' ') || 'all'}`,
+      data: error.data,
+      cause: error,
+    },
+  );
 }
-
 
 const PAUSE_MS = 5_000;
 
-/** Each of these questions has 10 s of its own, and a control that hangs may be ended and replaced in that time. */
+/**
+ * Each of these questions has 10 s of its own, and a control that hangs may be ended and replaced
+ * in that time.
+ */
 const UNANSWERED = 3;
 
 /**
- * Asks the manager now and then whether it is there, while something is waited for that may take as long as it needs.
+ * Asks the manager now and then whether it is there, while something is waited for that may take as
+ * long as it needs.
  * @param {Pick<Client, 'request'>} client
  * @param {AbortSignal} over  Ends the asking.
- * @returns {Promise<never>}  Rejects with ERR_NCLUST_DAEMON_UNREACHABLE after half a minute without an answer. Never settles otherwise.
+ * @returns {Promise<never>}  Rejects with ERR_NCLUST_DAEMON_UNREACHABLE after half a minute without
+ *   an answer. Never settles otherwise.
  */
 export function untilItHangs(client, over) {
   return new Promise((_, reject) => {
@@ -112,15 +134,18 @@ export function untilItHangs(client, over) {
       if (!over.aborted) timer = setTimeout(ask, PAUSE_MS);
     };
     const ask = () => {
-      client.request('hello').then(() => {
-        unanswered = 0;
-        later();
-      }, (error) => {
-        unanswered += 1;
-        // A connection that cannot be made again ends what is waited for as well.
-        if (unanswered < UNANSWERED) later();
-        else reject(error);
-      });
+      client.request('hello').then(
+        () => {
+          unanswered = 0;
+          later();
+        },
+        (error) => {
+          unanswered += 1;
+          // A connection that cannot be made again ends what is waited for as well.
+          if (unanswered < UNANSWERED) later();
+          else reject(error);
+        },
+      );
     };
     over.addEventListener('abort', () => clearTimeout(timer), { once: true });
     later();

@@ -15,29 +15,37 @@ import { absoluteScripts, reachListed } from './apps/targets.js';
  * @param {Context} context
  * @param {string[]} words  The target, then the line.
  * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NOT_READING and
- *   ERR_NCLUST_BAD_SELECTOR when several processes are meant.
+ * @returns {Promise<Outcome>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
+ *   ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NOT_READING and ERR_NCLUST_BAD_SELECTOR when several
+ *   processes are meant.
  */
 export async function send(context, [word, ...line], options) {
   const { client, targets } = await reachListed(context, [word]);
-  const { slots } = await client.request('sendInput', { target: targets[0], input: `${line.join(' ')}\n`, token: newToken() });
+  const { slots } = await client.request('sendInput', {
+    target: targets[0],
+    input: `${line.join(' ')}\n`,
+    token: newToken(),
+  });
   return outcome(context, client, slots, { done: 'Sent the line to', json: options.json });
 }
 
-
 /**
- * What is typed goes to an app line by line, and what it writes is shown, until one side has had enough. The app is left alone then.
+ * What is typed goes to an app line by line, and what it writes is shown, until one side has had
+ * enough. The app is left alone then.
  * @param {Context} context
  * @param {string[]} words  The target, and what ends a line for the app.
- * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and
- *   ERR_NCLUST_BAD_SELECTOR when several processes are meant.
+ * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Throws ERR_NCLUST_APP_NOT_FOUND,
+ *   ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and ERR_NCLUST_BAD_SELECTOR when several
+ *   processes are meant.
  */
 export async function* attach(context, [word, separator = '\n']) {
   const client = await context.running();
   if (!client) throw nothingThere(context, [word]);
   const [named] = await absoluteScripts(context, client, [word]);
   // Nothing, to hear whether a line would arrive.
-  const { slots: [{ id, name }] } = await client.request('sendInput', { target: named, input: '' });
+  const {
+    slots: [{ id, name }],
+  } = await client.request('sendInput', { target: named, input: '' });
   const target = String(id);
   context.talk(`What you type goes to "${name}" (id ${id}). Ctrl-D or Ctrl-C ends that; the app goes on.`);
 
@@ -45,7 +53,9 @@ export async function* attach(context, [word, separator = '\n']) {
   const lines = createInterface({ input: process.stdin, terminal: false });
   let sent = Promise.resolve();
   lines.on('line', (line) => {
-    sent = sent.then(() => client.request('sendInput', { target, input: `${line}${separator}`, token: newToken() })).catch((error) => sayRefusal(context, error));
+    sent = sent
+      .then(() => client.request('sendInput', { target, input: `${line}${separator}`, token: newToken() }))
+      .catch((error) => sayRefusal(context, error));
   });
   const end = () => {
     stop.abort();
@@ -54,7 +64,11 @@ export async function* attach(context, [word, separator = '\n']) {
   lines.once('close', () => void sent.then(end));
   const release = context.onInterrupt(end);
   try {
-    yield* streamLogs(client, { targets: [target], follow: true, lines: 0 }, { talk: context.talk, signal: stop.signal });
+    yield* streamLogs(
+      client,
+      { targets: [target], follow: true, lines: 0 },
+      { talk: context.talk, signal: stop.signal },
+    );
   } finally {
     release();
     lines.close();
@@ -72,17 +86,19 @@ function sayRefusal({ talk }, error) {
   talk(error.message);
 }
 
-
 /**
  * Calls a custom action of apps.
  * @param {Context} context
  * @param {string[]} words  The target, the action, its parameters.
- * @returns {Promise<{ replies: TriggerReply[], exitStatus: number }>}  Of the processes that have the action; 1 when one of them did not reply. Throws
- *   ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS and ERR_NCLUST_NO_ACTION.
+ * @returns {Promise<{ replies: TriggerReply[], exitStatus: number }>}  Of the processes that have
+ *   the action; 1 when one of them did not reply. Throws ERR_NCLUST_APP_NOT_FOUND,
+ *   ERR_NCLUST_NO_PROCESS and ERR_NCLUST_NO_ACTION.
  */
 export async function trigger(context, [word, action, params]) {
   const { client, targets } = await reachListed(context, [word]);
-  const { replies } = /** @type {{ replies: TriggerReply[] }} */ (await client.request('trigger', { targets, action, token: newToken(), ...(params === undefined ? {} : { params }) }));
+  const { replies } = /** @type {{ replies: TriggerReply[] }} */ (
+    await client.request('trigger', { targets, action, token: newToken(), ...(params === undefined ? {} : { params }) })
+  );
   const called = replies.filter(({ outcome }) => !['no-action', 'no-node', 'no-process'].includes(outcome));
   if (called.length === 0) throw nobodyHas(word, action, replies);
   return { replies: called, exitStatus: called.every(({ outcome }) => outcome === 'replied') ? 0 : 1 };
@@ -94,10 +110,18 @@ export async function trigger(context, [word, action, params]) {
  * @param {TriggerReply[]} replies
  */
 function nobodyHas(word, action, replies) {
-  if (replies.every(({ outcome }) => outcome === 'no-process')) return new NclustError('ERR_NCLUST_NO_PROCESS', `No process of "${word}" runs.`, { hint: 'See: nclust list' });
+  if (replies.every(({ outcome }) => outcome === 'no-process'))
+    return new NclustError('ERR_NCLUST_NO_PROCESS', `No process of "${word}" runs.`, { hint: 'See: nclust list' });
   const actions = [...new Set(replies.flatMap((reply) => reply.actions ?? []))];
-  const hint = actions.length > 0 ? `There ${actions.length === 1 ? 'is' : 'are'}: ${actions.join(', ')}` : 'An app registers one with process.send({type: "axm:action", data: {action_name}}), or the package tx2. See docs/messages.md.';
-  return new NclustError('ERR_NCLUST_NO_ACTION', `No process of "${word}" has registered the action "${action}".`, { hint, data: { actions } });
+  const hint =
+    actions.length > 0
+      ? `There ${actions.length === 1 ? 'is' : 'are'}: ${actions.join(', ')}`
+      : 'An app registers one with process.send({type: "axm:action", data: {action_name}}), or the package ' +
+        'tx2. See docs/messages.md.';
+  return new NclustError('ERR_NCLUST_NO_ACTION', `No process of "${word}" has registered the action "${action}".`, {
+    hint,
+    data: { actions },
+  });
 }
 
 /**

@@ -11,12 +11,15 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<{ sample: MetricsSample | null }>}  Null: it was shown. Throws ERR_NCLUST_DAEMON_NOT_RUNNING, and ERR_NCLUST_PROTOCOL when the manager is too old.
+ * @returns {Promise<{ sample: MetricsSample | null }>}  Null: it was shown. Throws
+ *   ERR_NCLUST_DAEMON_NOT_RUNNING, and ERR_NCLUST_PROTOCOL when the manager is too old.
  */
 export async function monit(context, _words, options) {
   const client = await context.running();
   if (!client) throw notRunning(context);
-  const sample = await client.request('metrics').catch((error) => { throw isUnknown(error) ? tooOld() : error; });
+  const sample = await client.request('metrics').catch((error) => {
+    throw isUnknown(error) ? tooOld() : error;
+  });
   if (options.json || !context.isTerminal || !process.stdin.isTTY || context.env.TERM === 'dumb') return { sample };
   await client.close();
   await watch(context);
@@ -27,7 +30,10 @@ export async function monit(context, _words, options) {
 async function watch(context) {
   const { stdin, stdout } = process;
   const [{ runLoop }, { createSource }, { createTerminal }, { BLOCKS, PLAIN }] = await Promise.all([
-    import('../monit/loop.js'), import('../monit/source.js'), import('../monit/terminal.js'), import('../monit/trends.js'),
+    import('../monit/loop.js'),
+    import('../monit/source.js'),
+    import('../monit/terminal.js'),
+    import('../monit/trends.js'),
   ]);
   const terminal = createTerminal({ input: stdin, output: stdout });
   // However it ends: before an error is printed, and before the process is gone.
@@ -38,12 +44,15 @@ async function watch(context) {
   let ended = null;
   try {
     await runLoop({
-      terminal, source: createSource(context.home), marks: hasBlocks(context.env) ? BLOCKS : PLAIN,
+      terminal,
+      source: createSource(context.home),
+      marks: hasBlocks(context.env) ? BLOCKS : PLAIN,
       colourLevel: context.colourLevel,
-      onStop: (stop) => onSignals((signal) => {
-        ended = signal;
-        stop();
-      }),
+      onStop: (stop) =>
+        onSignals((signal) => {
+          ended = signal;
+          stop();
+        }),
       suspend: () => process.kill(process.pid, 'SIGSTOP'),
     });
   } finally {
@@ -62,7 +71,11 @@ function isUnknown(error) {
 }
 
 function tooOld() {
-  return new NclustError('ERR_NCLUST_PROTOCOL', 'The manager that runs is older than this command, and does not tell figures.', { hint: 'nclust update replaces it; no app is stopped.' });
+  return new NclustError(
+    'ERR_NCLUST_PROTOCOL',
+    'The manager that runs is older than this command, and does not tell figures.',
+    { hint: 'nclust update replaces it; no app is stopped.' },
+  );
 }
 
 /** @param {(signal: NodeJS.Signals) => void} listener */

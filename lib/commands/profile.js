@@ -28,8 +28,9 @@ const MAX_MS = 3_600_000;
  * @param {Context} context
  * @param {string[]} words  The target.
  * @param {Record<string, any>} options
- * @returns {Promise<Profiled>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_BAD_SELECTOR, ERR_NCLUST_USAGE, ERR_NCLUST_FILE_UNWRITABLE,
- *   ERR_NCLUST_PROFILE_BUSY, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NO_REPLY and ERR_NCLUST_INTERRUPTED.
+ * @returns {Promise<Profiled>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
+ *   ERR_NCLUST_BAD_SELECTOR, ERR_NCLUST_USAGE, ERR_NCLUST_FILE_UNWRITABLE, ERR_NCLUST_PROFILE_BUSY,
+ *   ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NO_REPLY and ERR_NCLUST_INTERRUPTED.
  */
 export async function profile(context, words, options) {
   const talk = options.json ? () => {} : context.talk;
@@ -44,7 +45,14 @@ export async function profile(context, words, options) {
     const bytes = output.keep();
     talk(`Open it in Chrome: the developer tools (F12), ${kind.panel}, Load profile.`);
     const { id, name, slot, pid } = worker;
-    return { slot: { id, name, slot, pid }, kind: kind.word, durationMs: kind.word === 'heap' ? null : durationMs, file, bytes, by };
+    return {
+      slot: { id, name, slot, pid },
+      kind: kind.word,
+      durationMs: kind.word === 'heap' ? null : durationMs,
+      file,
+      bytes,
+      by,
+    };
   } finally {
     output.discard();
   }
@@ -56,9 +64,13 @@ export async function profile(context, words, options) {
  */
 function readKind({ cpu, heap, heapSampling }) {
   const given = [cpu, heap, heapSampling].filter((one) => one !== undefined);
-  if (given.length > 1) throw new NclustError('ERR_NCLUST_USAGE', 'Only one of --cpu, --heap and --heap-sampling can be taken at a time.', { hint: 'See: nclust help profile' });
+  if (given.length > 1)
+    throw new NclustError('ERR_NCLUST_USAGE', 'Only one of --cpu, --heap and --heap-sampling can be taken at a time.', {
+      hint: 'See: nclust help profile',
+    });
   if (heap) return { kind: KINDS.heap, durationMs: 0 };
-  if (heapSampling !== undefined) return { kind: KINDS.heapSampling, durationMs: readSpan('--heap-sampling', heapSampling) };
+  if (heapSampling !== undefined)
+    return { kind: KINDS.heapSampling, durationMs: readSpan('--heap-sampling', heapSampling) };
   return { kind: KINDS.cpu, durationMs: readSpan('--cpu', cpu ?? true) };
 }
 
@@ -69,7 +81,9 @@ function readKind({ cpu, heap, heapSampling }) {
 function readSpan(flag, given) {
   const ms = given === true ? DEFAULT_MS : parseDuration(given);
   if (ms !== null && ms >= MIN_MS && ms <= MAX_MS) return ms;
-  throw new NclustError('ERR_NCLUST_USAGE', `${flag} cannot be "${given}".`, { hint: `Accepted: from ${formatDuration(MIN_MS)} to ${formatDuration(MAX_MS)}, as ${DURATION_FORMS}.` });
+  throw new NclustError('ERR_NCLUST_USAGE', `${flag} cannot be "${given}".`, {
+    hint: `Accepted: from ${formatDuration(MIN_MS)} to ${formatDuration(MAX_MS)}, as ${DURATION_FORMS}.`,
+  });
 }
 
 /**
@@ -90,8 +104,12 @@ function defaultName({ name, id }, { ending }, now) {
  */
 function announcement({ id, name, pid }, { word }, durationMs) {
   const who = `"${name}" (id ${id}, pid ${pid})`;
-  if (word !== 'heap') return `Taking a ${word} profile of ${who} for ${formatDuration(durationMs)}. Ctrl-C gives it up.`;
-  return `Taking a snapshot of the heap of ${who}. It stands still until that is written, and needs about 1 KB more for each object in it, which it keeps: 1 GB for a million.`;
+  if (word !== 'heap')
+    return `Taking a ${word} profile of ${who} for ${formatDuration(durationMs)}. Ctrl-C gives it up.`;
+  return (
+    `Taking a snapshot of the heap of ${who}. It stands still until that is written, and needs about 1 ` +
+    `KB more for each object in it, which it keeps: 1 GB for a million.`
+  );
 }
 
 /**
@@ -104,9 +122,14 @@ function announcement({ id, name, pid }, { word }, durationMs) {
 async function take(context, client, worker, what) {
   if (await takesItself(context, client, worker, what)) return 'itself';
   const { kind, durationMs, output } = what;
-  const [{ breakIn }, { takeInside }] = await Promise.all([import('../profile/break-in.js'), import('../profile/stack.js')]);
+  const [{ breakIn }, { takeInside }] = await Promise.all([
+    import('../profile/break-in.js'),
+    import('../profile/stack.js'),
+  ]);
   try {
-    await breakIn(context, client, worker, (inside, signal) => takeInside(inside, { kind, durationMs, file: output.writable, signal }));
+    await breakIn(context, client, worker, (inside, signal) =>
+      takeInside(inside, { kind, durationMs, file: output.writable, signal }),
+    );
     return 'debugger';
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
@@ -126,9 +149,20 @@ async function take(context, client, worker, what) {
  */
 async function takesItself(context, client, { id, name }, { kind, durationMs, output }) {
   const interrupt = new AbortController();
-  const release = context.onInterrupt(() => interrupt.abort(new NclustError('ERR_NCLUST_INTERRUPTED', `The profile of "${name}" (id ${id}) was given up, and nothing of it was kept.`)));
+  const release = context.onInterrupt(() =>
+    interrupt.abort(
+      new NclustError(
+        'ERR_NCLUST_INTERRUPTED',
+        `The profile of "${name}" (id ${id}) was given up, and nothing of it was kept.`,
+      ),
+    ),
+  );
   try {
-    const { bytes } = await client.request('profile', { target: String(id), kind: kind.word, durationMs, file: output.writable }, { signal: interrupt.signal });
+    const { bytes } = await client.request(
+      'profile',
+      { target: String(id), kind: kind.word, durationMs, file: output.writable },
+      { signal: interrupt.signal },
+    );
     return bytes !== null;
   } finally {
     release();
@@ -139,8 +173,8 @@ async function takesItself(context, client, { id, name }, { kind, durationMs, ou
  * The one process that a command is about.
  * @param {Context} context
  * @param {string[]} words
- * @returns {Promise<{ client: Client, worker: SlotStatus }>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, and
- *   ERR_NCLUST_BAD_SELECTOR when several are meant.
+ * @returns {Promise<{ client: Client, worker: SlotStatus }>}  Throws ERR_NCLUST_APP_NOT_FOUND,
+ *   ERR_NCLUST_NO_PROCESS, and ERR_NCLUST_BAD_SELECTOR when several are meant.
  */
 export async function oneWorker(context, words) {
   const { client, targets } = await reachListed(context, words);
@@ -150,7 +184,11 @@ export async function oneWorker(context, words) {
   const [word] = words;
   if (living.length === 0) throw noneRuns(word, slots);
   const ids = living.map(({ id, name }) => `${id} (${name})`).join(', ');
-  throw new NclustError('ERR_NCLUST_BAD_SELECTOR', `"${word}" means ${living.length} processes, and this is about one.`, { hint: `Give one of the ids: ${ids}.`, data: { target: word, ids: living.map(({ id }) => id) } });
+  throw new NclustError(
+    'ERR_NCLUST_BAD_SELECTOR',
+    `"${word}" means ${living.length} processes, and this is about one.`,
+    { hint: `Give one of the ids: ${ids}.`, data: { target: word, ids: living.map(({ id }) => id) } },
+  );
 }
 
 /**
@@ -160,9 +198,14 @@ export async function oneWorker(context, words) {
 function noneRuns(word, slots) {
   const states = new Set(slots.map(({ status }) => (status === 'waiting restart' ? 'waiting for a restart' : status)));
   const [name, ...others] = new Set(slots.map((slot) => slot.name));
-  return new NclustError('ERR_NCLUST_NO_PROCESS', `No process of "${word}" runs: ${slots.length === 1 ? 'it is' : 'they are'} ${[...states].join(' and ')}.`, {
-    hint: others.length === 0 ? `nclust why ${name}` : 'See: nclust list', data: { target: word, ids: slots.map(({ id }) => id) },
-  });
+  return new NclustError(
+    'ERR_NCLUST_NO_PROCESS',
+    `No process of "${word}" runs: ${slots.length === 1 ? 'it is' : 'they are'} ${[...states].join(' and ')}.`,
+    {
+      hint: others.length === 0 ? `nclust why ${name}` : 'See: nclust list',
+      data: { target: word, ids: slots.map(({ id }) => id) },
+    },
+  );
 }
 
 /**

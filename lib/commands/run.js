@@ -15,7 +15,8 @@ import { NclustError } from '../shared/errors.js';
 const NO_FILE = '/dev/null';
 
 /**
- * Runs apps in the foreground, as the one thing that a container does. Ends this process itself, with the exit status of the app.
+ * Runs apps in the foreground, as the one thing that a container does. Ends this process itself,
+ * with the exit status of the app.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
@@ -24,17 +25,29 @@ const NO_FILE = '/dev/null';
  */
 export async function run(context, words, options, args) {
   const err = createSink(process.stderr, () => {});
-  const out = createSink(process.stdout, () => err.say('nobody reads standard output any more; the apps run on without it.'));
+  const out = createSink(process.stdout, () =>
+    err.say('nobody reads standard output any more; the apps run on without it.'),
+  );
   const { say } = err;
   watchZombies(say);
   const delayMs = readDelay(options.delay);
-  if (options.web !== undefined) say('--web does nothing: there is no web interface. Inside of the container "nclust list --json" tells the same.');
+  if (options.web !== undefined)
+    say('--web does nothing: there is no web interface. Inside of the container "nclust list --json" tells the same.');
   const specs = (await specsOf(context, words, options, args, say)).map(withoutFiles);
   const { home, leave } = await takeHome(context.env, say);
   try {
-    const exitStatus = await runForeground(specs, { delayMs, isAutoExit: options.autoExit !== false }, {
-      context, home, sinks: { out, err }, shape: shapeOf(options), say, listen: (reactions) => listenToSignals(process, reactions),
-    });
+    const exitStatus = await runForeground(
+      specs,
+      { delayMs, isAutoExit: options.autoExit !== false },
+      {
+        context,
+        home,
+        sinks: { out, err },
+        shape: shapeOf(options),
+        say,
+        listen: (reactions) => listenToSignals(process, reactions),
+      },
+    );
     leave();
     process.exit(exitStatus);
   } catch (error) {
@@ -57,17 +70,32 @@ async function specsOf(context, words, options, args, say) {
   const all = [...words, ...exits.rest];
   // As in "pm2-runtime start app.js".
   const targets = all.length > 1 && all[0] === 'start' ? all.slice(1) : all;
-  if (targets.length > 1) throw new NclustError('ERR_NCLUST_USAGE', `run takes one script, command or config file, and ${targets.length} were given.`, { hint: 'Several apps go into a config file: nclust run ecosystem.config.js' });
+  if (targets.length > 1)
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `run takes one script, command or config file, and ${targets.length} were given.`,
+      { hint: 'Several apps go into a config file: nclust run ecosystem.config.js' },
+    );
   const [target = null] = targets;
   if (target !== null && target !== '-' && !isConfigName(target)) return [buildSpec(target, args, read, context)];
   const { env = null, only = null } = options;
-  const { specs, warnings } = await readConfig({ file: target, env, only, cwd: context.cwd, shell: context.env, node: context.node, talk: say, options: read });
+  const { specs, warnings } = await readConfig({
+    file: target,
+    env,
+    only,
+    cwd: context.cwd,
+    shell: context.env,
+    node: context.node,
+    talk: say,
+    options: read,
+  });
   for (const warning of warnings) say(warning);
   return specs;
 }
 
 /**
- * What is on standard output need not be on the disk of a container, too; unless somebody names the file.
+ * What is on standard output need not be on the disk of a container, too; unless somebody names the
+ * file.
  * @param {AppSpec} spec
  * @returns {AppSpec}
  */
@@ -78,6 +106,7 @@ function withoutFiles(spec) {
 /** @param {string | undefined} given  In seconds, as with pm2-runtime. */
 function readDelay(given) {
   const seconds = Number(given ?? 0);
-  if (given === '' || !(seconds >= 0 && seconds < 1e6)) throw new NclustError('ERR_NCLUST_USAGE', `--delay is "${given}"; accepted: seconds, 0 or more.`);
+  if (given === '' || !(seconds >= 0 && seconds < 1e6))
+    throw new NclustError('ERR_NCLUST_USAGE', `--delay is "${given}"; accepted: seconds, 0 or more.`);
   return seconds * 1_000;
 }

@@ -3,7 +3,14 @@ import { resolve } from 'node:path';
 import { carryOut } from '../cli/await-change.js';
 import { appVersion, buildSpec } from '../config/spec/build.js';
 import { readStartOptions } from '../config/options/options.js';
-import { defaultServeName, readServeSettings, serveScript, serveVariables, VARIABLES, wishesOf } from '../serve/settings.js';
+import {
+  defaultServeName,
+  readServeSettings,
+  serveScript,
+  serveVariables,
+  VARIABLES,
+  wishesOf,
+} from '../serve/settings.js';
 import { checkSpec } from '../shared/spec/spec.js';
 import { NclustError } from '../shared/errors.js';
 import { newToken, outcome } from '../cli/outcome.js';
@@ -13,33 +20,76 @@ import { newToken, outcome } from '../cli/outcome.js';
 /** @import { Wishes } from '../serve/settings.js' */
 
 /**
- * Starts an app that serves a folder. What is not said is taken from the PM2_SERVE_* variables of the shell.
+ * Starts an app that serves a folder. What is not said is taken from the PM2_SERVE_* variables of
+ * the shell.
  * @param {Context} context
  * @param {string[]} words  The folder and the port.
  * @param {Record<string, any>} options  Its own, and those of start.
- * @returns {Promise<Outcome>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_FOLDER_NOT_FOUND and what starting throws.
+ * @returns {Promise<Outcome>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_FOLDER_NOT_FOUND and what
+ *   starting throws.
  */
 export async function serve(context, [path, port], options) {
   const { host, spa, ftp, homepage, cache, cors } = options;
-  const given = present({ path, port: options.port ?? port, host, spa, ftp, homepage, cache, cors, ...credentialsOf(options) });
-  const settings = readServeSettings({ ...wishesOf(context.env), ...given }, (key) => (key in given ? OPTIONS[key] : VARIABLES[key]));
+  const given = present({
+    path,
+    port: options.port ?? port,
+    host,
+    spa,
+    ftp,
+    homepage,
+    cache,
+    cors,
+    ...credentialsOf(options),
+  });
+  const settings = readServeSettings({ ...wishesOf(context.env), ...given }, (key) =>
+    key in given ? OPTIONS[key] : VARIABLES[key],
+  );
   const folder = checkFolder(resolve(context.cwd, settings.path));
-  if (options.monitor !== undefined) context.talk('--monitor was given and does nothing: there is no monitoring service behind nclust.');
+  if (options.monitor !== undefined)
+    context.talk('--monitor was given and does nothing: there is no monitoring service behind nclust.');
 
   const read = readStartOptions(options);
-  const built = buildSpec(serveScript(), [], { waitReady: true, ...read, name: read.name ?? defaultServeName(settings.port) }, context);
-  const spec = checkSpec({ ...built, env: { ...built.env, ...serveVariables({ ...settings, path: folder }) }, version: appVersion(folder) });
+  const built = buildSpec(
+    serveScript(),
+    [],
+    { waitReady: true, ...read, name: read.name ?? defaultServeName(settings.port) },
+    context,
+  );
+  const spec = checkSpec({
+    ...built,
+    env: { ...built.env, ...serveVariables({ ...settings, path: folder }) },
+    version: appVersion(folder),
+  });
   const client = await context.manager();
   const { wait, force = false, json } = options;
-  const { slots } = await carryOut(context, client, 'start', { specs: [spec], wait, force, token: newToken() }, `Starting ${spec.name}`);
-  if (!json) context.talk(`${folder} is served on http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${settings.port}`);
+  const { slots } = await carryOut(
+    context,
+    client,
+    'start',
+    { specs: [spec], wait, force, token: newToken() },
+    `Starting ${spec.name}`,
+  );
+  if (!json)
+    context.talk(
+      `${folder} is served on ` +
+        `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${settings.port}`,
+    );
   return outcome(context, client, slots, { done: wait ? 'Started' : 'Starting', json });
 }
 
 /** What a message calls a wish. @type {Record<keyof Wishes, string>} */
 const OPTIONS = {
-  path: 'path', port: 'port', host: '--host', spa: '--spa', ftp: '--ftp', homepage: '--homepage', cache: '--cache', cors: '--cors',
-  basicAuth: '--basic-auth', username: '--basic-auth-username', password: '--basic-auth-password',
+  path: 'path',
+  port: 'port',
+  host: '--host',
+  spa: '--spa',
+  ftp: '--ftp',
+  homepage: '--homepage',
+  cache: '--cache',
+  cors: '--cors',
+  basicAuth: '--basic-auth',
+  username: '--basic-auth-username',
+  password: '--basic-auth-password',
 };
 
 /**
@@ -61,5 +111,9 @@ function present(wishes) {
 /** @param {string} folder */
 function checkFolder(folder) {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
-  throw new NclustError('ERR_NCLUST_FOLDER_NOT_FOUND', `"${folder}" cannot be served: it does not exist, or is no folder.`, { hint: 'Give the folder with the files, for example: nclust serve ./dist 8080' });
+  throw new NclustError(
+    'ERR_NCLUST_FOLDER_NOT_FOUND',
+    `"${folder}" cannot be served: it does not exist, or is no folder.`,
+    { hint: 'Give the folder with the files, for example: nclust serve ./dist 8080' },
+  );
 }

@@ -14,7 +14,8 @@ import { checkKey, checkSetting, describeSettings, readSettingsFile, withKey } f
  * A setting of the whole home, or all of them. Needs no manager.
  * @param {Context} context
  * @param {string[]} words  The key, or nothing.
- * @returns {Promise<{ settings: ShownSetting[], key: string | null }>}  Throws ERR_NCLUST_BAD_SETTING.
+ * @returns {Promise<{ settings: ShownSetting[], key: string | null }>}  Throws
+ *   ERR_NCLUST_BAD_SETTING.
  */
 export async function get(context, [key]) {
   if (key !== undefined) checkKey(key);
@@ -31,7 +32,8 @@ export async function get(context, [key]) {
  * @param {Context} context
  * @param {string[]} words  Key and value.
  * @param {Record<string, any>} options
- * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_BAD_SETTING,
+ *   ERR_NCLUST_SETTINGS_FILE.
  */
 export async function set(context, [key, value], { json }) {
   checkSetting(key, value); // Before a manager is started for it.
@@ -48,13 +50,17 @@ export async function set(context, [key, value], { json }) {
  * @param {Context} context
  * @param {string[]} words  The key.
  * @param {Record<string, any>} options
- * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_BAD_SETTING,
+ *   ERR_NCLUST_SETTINGS_FILE.
  */
 export async function unset(context, [key], { json }) {
   const client = await context.manager();
   const { settings, wasSet } = await client.request('unset', { key });
   const [shown] = withKey(settings, key);
-  if (!json) context.talk(`"${key}" ${wasSet ? 'is not set any more' : 'was not set'}${shown ? `; the default is ${shown.value}` : ''}.`);
+  if (!json)
+    context.talk(
+      `"${key}" ${wasSet ? 'is not set any more' : 'was not set'}${shown ? `; the default is ${shown.value}` : ''}.`,
+    );
   return { settings: shown ? [shown] : [] };
 }
 
@@ -63,11 +69,16 @@ export async function unset(context, [key], { json }) {
  * @param {Context} context
  * @param {string[]} words  One text of keys and values.
  * @param {Record<string, any>} options
- * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_USAGE,
+ *   ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  */
 export async function multiset(context, [text], options) {
   const words = text.trim().split(/\s+/);
-  if (words.length % 2 === 1) throw new NclustError('ERR_NCLUST_USAGE', `"${text}" has ${words.length} words; accepted: pairs of a key and a value.`);
+  if (words.length % 2 === 1)
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `"${text}" has ${words.length} words; accepted: pairs of a key and a value.`,
+    );
   const pairs = Array.from({ length: words.length / 2 }, (_, at) => [words[2 * at], words[2 * at + 1]]);
   for (const [key, value] of pairs) checkSetting(key, value);
   const settings = [];
@@ -87,7 +98,6 @@ export async function conf(context, words, options) {
   return { ...(await set(context, words, options)), key: words[0] };
 }
 
-
 /**
  * @param {{ settings: ShownSetting[], key: string | null }} data
  * @param {View} view
@@ -96,6 +106,12 @@ export async function conf(context, words, options) {
 export function renderSettings({ settings, key }, { paint }) {
   if (key !== null) return settings.map(({ value }) => `${oneLine(value)}\n`).join('');
   /** @type {Cell[][]} */
-  const rows = settings.map((one) => [one.key, { text: one.value, style: one.isSet ? 'green' : null }, { text: one.isSet ? one.help : `${one.help} (default)`, style: 'grey' }]);
-  return renderColumns(rows, { paint }).map((line) => `${line}\n`).join('');
+  const rows = settings.map((one) => [
+    one.key,
+    { text: one.value, style: one.isSet ? 'green' : null },
+    { text: one.isSet ? one.help : `${one.help} (default)`, style: 'grey' },
+  ]);
+  return renderColumns(rows, { paint })
+    .map((line) => `${line}\n`)
+    .join('');
 }

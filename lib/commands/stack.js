@@ -9,12 +9,16 @@ import { oneWorker } from './profile.js';
 /**
  * @typedef {object} Stack
  * @property {{ id: number, name: string, slot: number, pid: number }} slot
- * @property {boolean} isHeldUp  Its event loop does not turn: the frames are those of one moment, else those that were seen most often.
- * @property {boolean} wasHeldUp  It did not answer at first, and does now: the rest is of what it does since.
- * @property {number | null} busy  0 to 1: which part of the time it did something. Null when its loop is held up.
+ * @property {boolean} isHeldUp  Its event loop does not turn: the frames are those of one moment,
+ *   else those that were seen most often.
+ * @property {boolean} wasHeldUp  It did not answer at first, and does now: the rest is of what it
+ *   does since.
+ * @property {number | null} busy  0 to 1: which part of the time it did something. Null when its
+ *   loop is held up.
  * @property {number} durationMs  For so long it was looked at. 0: a moment.
  * @property {Frame[]} frames  The innermost first. Empty: it ran no JavaScript.
- * @property {string[]} resources  What keeps it alive, in Node's words; empty when its loop is held up.
+ * @property {string[]} resources  What keeps it alive, in Node's words; empty when its loop is held
+ *   up.
  */
 
 const LOOK_MS = 200;
@@ -24,7 +28,8 @@ const LOOK_MS = 200;
  * @param {Context} context
  * @param {string[]} words  The target.
  * @param {Record<string, any>} options
- * @returns {Promise<Stack>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_BAD_SELECTOR, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NO_REPLY and
+ * @returns {Promise<Stack>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
+ *   ERR_NCLUST_BAD_SELECTOR, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NO_REPLY and
  *   ERR_NCLUST_INTERRUPTED.
  */
 export async function stack(context, words, { json }) {
@@ -38,14 +43,23 @@ export async function stack(context, words, { json }) {
    * @returns {Stack}
    */
   const turning = ({ busy, frames, resources }, wasHeldUp) => ({
-    slot, isHeldUp: false, wasHeldUp, busy, durationMs: LOOK_MS, frames: frames.map((/** @type {any} */ { name, url, line, column }) => ({ name, file: fileOf(url), line, column })), resources,
+    slot,
+    isHeldUp: false,
+    wasHeldUp,
+    busy,
+    durationMs: LOOK_MS,
+    frames: frames.map((/** @type {any} */ { name, url, line, column }) => ({ name, file: fileOf(url), line, column })),
+    resources,
   });
   if (seen) return turning(seen, false);
 
   const { breakIn } = await import('../profile/break-in.js');
-  const { frames, failure } = await orNoReply(breakIn(json ? { ...context, talk: () => {} } : context, client, worker, stackOf));
+  const { frames, failure } = await orNoReply(
+    breakIn(json ? { ...context, talk: () => {} } : context, client, worker, stackOf),
+  );
   if (!frames.some(isOfApp)) {
-    // It may have come back while the debugger waited. Or it stays between two turns of its loop, as of process.nextTick(): only the worker can tell.
+    // It may have come back while the debugger waited. Or it stays between two turns of its loop,
+    // as of process.nextTick(): only the worker can tell.
     const { stack: now } = await look();
     if (now) return turning(now, true);
     if (failure) throw failure;
@@ -78,9 +92,14 @@ export function renderStack({ slot: { id, name, pid }, isHeldUp, wasHeldUp, busy
   const who = `"${oneLine(name)}" (id ${id}, pid ${pid})`;
   const lines = frames.map(frameLine);
   if (isHeldUp) return text([`${who} does not come back to its event loop:`, ...lines]);
-  if (wasHeldUp) return text([`${who} was held up until now, and goes on: it was inside of a system call, of native code, or of JavaScript that has just ended.`]);
+  if (wasHeldUp)
+    return text([
+      `${who} was held up until now, and goes on: it was inside of a system call, of native code, or of ` +
+        `JavaScript that has just ended.`,
+    ]);
   const share = `${Math.round((busy ?? 0) * 100)}% of the last ${formatDuration(durationMs)}`;
-  if ((busy ?? 0) < BUSY_MIN) return text([`${who} runs no JavaScript now: it is idle, and waits for events.`, ...waitsFor(resources)]);
+  if ((busy ?? 0) < BUSY_MIN)
+    return text([`${who} runs no JavaScript now: it is idle, and waits for events.`, ...waitsFor(resources)]);
   if (lines.length === 0) return text([`${who} was busy for ${share}, in native code.`, ...waitsFor(resources)]);
   return text([`${who} was busy for ${share}, most often here (its event loop turns):`, ...lines]);
 }
@@ -92,7 +111,8 @@ function frameLine({ name, file, line, column }) {
 }
 
 /**
- * What else a name stands for: a socket that was handed over by the manager listens under that of a connection.
+ * What else a name stands for: a socket that was handed over by the manager listens under that of a
+ * connection.
  * @type {Map<string, string>}
  */
 const NOTES = new Map([['TCPSocketWrap', ' (connections, or sockets that listen)']]);
@@ -102,7 +122,9 @@ function waitsFor(resources) {
   const counts = new Map();
   for (const one of resources) counts.set(one, (counts.get(one) ?? 0) + 1);
   if (counts.size === 0) return [];
-  const named = [...counts].map(([one, count]) => `${count > 1 ? `${count} ` : ''}${oneLine(one)}${NOTES.get(one) ?? ''}`);
+  const named = [...counts].map(
+    ([one, count]) => `${count > 1 ? `${count} ` : ''}${oneLine(one)}${NOTES.get(one) ?? ''}`,
+  );
   return [`What keeps it alive, by Node's names: ${named.join(', ')}`];
 }
 

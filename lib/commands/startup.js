@@ -12,7 +12,8 @@ import { intend, needsRoot, sudoLine } from '../boot/service.js';
  * @property {'installed' | 'removed' | 'shown' | 'needs root'} done
  * @property {{ path: string, text: string }[]} files
  * @property {string[]} commands
- * @property {string | null} next  What is left to be done by hand: a command line, where root is needed.
+ * @property {string | null} next  What is left to be done by hand: a command line, where root is
+ *   needed.
  * @property {number} [exitStatus]
  */
 
@@ -27,19 +28,35 @@ export async function startup(context, [word], options) {
   const intent = intend(word, options, context);
   const { plan, launcher, platform, name, whose } = intent;
   const files = [launcher, plan.file].map(({ path, text }) => ({ path, text }));
-  const shown = { platform, service: name, files, commands: plan.enable.map((command) => command.join(' ')), next: plan.next };
+  const shown = {
+    platform,
+    service: name,
+    files,
+    commands: plan.enable.map((command) => command.join(' ')),
+    next: plan.next,
+  };
   if (options.print || options.dryRun) return { ...shown, done: 'shown' };
   if (needsRoot(intent)) {
-    if (!options.json) context.talk(`${platform} was found. Root has to install the service "${name}": run the command below.${USER_UNITS.includes(platform) ? ` Without root, there is: nclust startup ${platform} --user-unit` : ''}`);
+    if (!options.json)
+      context.talk(
+        `${platform} was found. Root has to install the service "${name}": run the command ` +
+          `below.${USER_UNITS.includes(platform) ? ` Without root, there is: nclust startup ${platform} --user-unit` : ''}`,
+      );
     return { ...shown, done: 'needs root', next: sudoLine('startup', intent, options), exitStatus: 1 };
   }
   checkReach(intent.node, intent.main, whose);
   writeFiles([launcher, plan.file], whose);
   runCommands(plan.enable, { env: context.env });
   if (!options.json) {
-    context.talk(`"${name}" starts the manager of "${whose.user}" (${whose.home}) at boot, with the apps that should run then; nothing has to be saved.`);
+    context.talk(
+      `"${name}" starts the manager of "${whose.user}" (${whose.home}) at boot, with the apps that should ` +
+        `run then; nothing has to be saved.`,
+    );
     const { SUDO_USER } = context.env;
-    if (SUDO_USER && SUDO_USER !== whose.user && options.user === undefined) context.talk(`For the apps of "${SUDO_USER}" instead: nclust unstartup, then: sudo nclust startup -u ${SUDO_USER}`);
+    if (SUDO_USER && SUDO_USER !== whose.user && options.user === undefined)
+      context.talk(
+        `For the apps of "${SUDO_USER}" instead: nclust unstartup, then: sudo nclust startup -u ${SUDO_USER}`,
+      );
     if (plan.next) context.talk(plan.next);
   }
   return { ...shown, done: 'installed' };
@@ -55,7 +72,9 @@ export async function startup(context, [word], options) {
 export async function unstartup(context, [word], options) {
   const intent = intend(word, options, context);
   const { plan, launcher, platform, name, whose } = intent;
-  const commands = [...plan.disable, ['rm', plan.file.path], ['rm', launcher.path], ...plan.forget].map((command) => command.join(' '));
+  const commands = [...plan.disable, ['rm', plan.file.path], ['rm', launcher.path], ...plan.forget].map((command) =>
+    command.join(' '),
+  );
   /** @type {Omit<Startup, 'done'>} */
   const shown = { platform, service: name, files: [], commands, next: null };
   if (options.print || options.dryRun) return { ...shown, done: 'shown' };

@@ -12,7 +12,9 @@ import { readSettingsFile, readSettingsText } from '../shared/settings/settings.
 /** @import { Context } from '../cli/context.js' */
 
 /**
- * @typedef {{ isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[] }} WebShown
+ * @typedef
+ *   {{ isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[] }}
+ *   WebShown
  */
 /** @typedef {{ isOn: false, wasOn: boolean }} WebEnded */
 /** @typedef {WebShown | WebEnded} WebAnswer */
@@ -22,7 +24,8 @@ import { readSettingsFile, readSettingsText } from '../shared/settings/settings.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<WebAnswer>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<WebAnswer>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED,
+ *   ERR_NCLUST_SETTINGS_FILE.
  */
 export async function web(context, _words, { listen, allowActions, allowRemote, newToken, off, open, json }) {
   if (off) return end(context, json);
@@ -47,7 +50,13 @@ async function end(context, isQuiet) {
   /** @type {WebEnded} */
   const answer = client ? await client.request('web', { isOff: true }) : forgetDashboard(context.home);
   await rm(openerIn(context.home), { force: true });
-  if (!isQuiet) context.talk(client ? `The dashboard ${answer.wasOn ? 'is not served any more' : 'was not served'}.` : `No nclust runs in "${context.home}", so no dashboard is served.${answer.wasOn ? ' The next one will serve none either.' : ''}`);
+  if (!isQuiet)
+    context.talk(
+      client
+        ? `The dashboard ${answer.wasOn ? 'is not served any more' : 'was not served'}.`
+        : `No nclust runs in "${context.home}", so no dashboard is ` +
+            `served.${answer.wasOn ? ' The next one will serve none either.' : ''}`,
+    );
   return answer;
 }
 
@@ -63,8 +72,18 @@ function openerIn(home) {
 function sentencesOf({ port, takenPorts, mayAct, isRemote, host }) {
   return [
     ...(takenPorts.length > 0 ? [`Port ${takenPorts[0]} is taken by another program; the dashboard has ${port}.`] : []),
-    mayAct ? 'The dashboard: whoever has this address may look, start, stop, restart, reload and scale.' : 'The dashboard: whoever has this address may look, and change nothing (to allow that: nclust web --allow-actions).',
-    ...(isRemote ? [`Others can reach ${writeWebAddress({ host, port })}, and nothing is encrypted: who listens on the way has the token. Better: 127.0.0.1 and a tunnel (ssh -L ${port}:127.0.0.1:${port} host), or a proxy with TLS that sets Host and Origin (see docs/web.md).`] : []),
+    mayAct
+      ? 'The dashboard: whoever has this address may look, start, stop, restart, reload and scale.'
+      : 'The dashboard: whoever has this address may look, and change nothing (to allow that: nclust web ' +
+        '--allow-actions).',
+    ...(isRemote
+      ? [
+          `Others can reach ${writeWebAddress({ host, port })}, and nothing is encrypted: who listens on ` +
+            `the way has the token. Better: 127.0.0.1 and a tunnel (ssh -L ${port}:127.0.0.1:${port} host), ` +
+            `or a proxy ` +
+            `with TLS that sets Host and Origin (see docs/web.md).`,
+        ]
+      : []),
     'It stays until: nclust web --off',
   ];
 }
@@ -72,14 +91,19 @@ function sentencesOf({ port, takenPorts, mayAct, isRemote, host }) {
 const KEYS = ['web.listen', 'web.actions', 'web.allow_remote'];
 
 /**
- * Ends the dashboard of a home where no manager runs: the next one will serve none, and nobody gets in with the old token any more.
+ * Ends the dashboard of a home where no manager runs: the next one will serve none, and nobody gets
+ * in with the old token any more.
  * @param {string} home
- * @returns {{ isOn: false, wasOn: boolean }}  Whether the next one would have served it. Throws ERR_NCLUST_SETTINGS_FILE, and what checkHome throws.
+ * @returns {{ isOn: false, wasOn: boolean }}  Whether the next one would have served it. Throws
+ *   ERR_NCLUST_SETTINGS_FILE, and what checkHome throws.
  */
 function forgetDashboard(home) {
   const { settings, webToken } = homePaths(home);
   const { given, values, broken } = readSettingsFile(settings);
-  if (broken !== null) throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings in "${settings}" cannot be changed: ${broken}.`, { hint: 'Mend the file or move it away; nothing was changed.' });
+  if (broken !== null)
+    throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings in "${settings}" cannot be changed: ${broken}.`, {
+      hint: 'Mend the file or move it away; nothing was changed.',
+    });
   const isSet = KEYS.some((key) => Object.hasOwn(given, key));
   if (isSet || existsSync(webToken)) checkHome(home); // A file that root leaves here the owner of the home could not read.
   if (isSet) writeWithout(settings);
@@ -94,13 +118,18 @@ function writeWithout(file) {
     replaceFile(file, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`);
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-    throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`, { hint: 'Make room on the disk or mend the permissions of the home, then repeat the command.', cause: error });
+    throw new NclustError(
+      'ERR_NCLUST_SETTINGS_FILE',
+      `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`,
+      { hint: 'Make room on the disk or mend the permissions of the home, then repeat the command.', cause: error },
+    );
   }
 }
 
 /**
- * Shows an address in the browser of the desktop. The token must not stand in a command line, which everybody on the machine can read: so the browser is given
- * a file, for this user alone, that leads there.
+ * Shows an address in the browser of the desktop. The token must not stand in a command line, which
+ * everybody on the machine can read: so the browser is given a file, for this user alone, that
+ * leads there.
  * @param {string} url
  * @param {object} o
  * @param {string} o.opener  The file. Replaced.
@@ -111,7 +140,12 @@ async function openBrowser(url, { opener, talk }) {
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open';
   try {
     rmSync(opener, { force: true });
-    writeFileSync(opener, `<!doctype html>\n<meta charset="utf-8">\n<title>nclust</title>\n<meta http-equiv="refresh" content="0;url=${url}">\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(
+      opener,
+      `<!doctype html>\n<meta charset="utf-8">\n<title>nclust</title>\n<meta http-equiv="refresh" ` +
+        `content="0;url=${url}">\n`,
+      { mode: 0o600, flag: 'wx' },
+    );
     await new Promise((resolve, reject) => {
       const child = spawn(program, [opener], { detached: true, stdio: 'ignore' });
       child.once('error', reject).once('spawn', () => resolve(undefined));

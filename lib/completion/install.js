@@ -1,4 +1,14 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { orUnwritable } from '../cli/user-file.js';
 import { NclustError } from '../shared/errors.js';
@@ -11,13 +21,18 @@ const END = '# <<< nclust completion <<<';
 const BLOCK = new RegExp(`\\n?${BEGIN}\\n[\\s\\S]*?${END}\\n`, 'g');
 
 /**
- * Where a shell looks for what completes a command: a file of ours for fish, a block in the start file of the others.
+ * Where a shell looks for what completes a command: a file of ours for fish, a block in the start
+ * file of the others.
  * @param {Shell} shell
  * @param {Record<string, string | undefined>} env
  * @returns {string}  Throws ERR_NCLUST_USAGE when the shell says no home.
  */
 export function placeOf(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
-  if (HOME === '') throw new NclustError('ERR_NCLUST_USAGE', 'HOME is not set in this shell; accepted: the folder with your start files.');
+  if (HOME === '')
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      'HOME is not set in this shell; accepted: the folder with your start files.',
+    );
   if (shell === 'fish') return join(XDG_CONFIG_HOME || join(HOME, '.config'), 'fish/completions/nclust.fish');
   return shell === 'zsh' ? join(ZDOTDIR || HOME, '.zshrc') : join(HOME, '.bashrc');
 }
@@ -62,7 +77,8 @@ function read(file) {
 }
 
 /**
- * Atomically, with the rights and the owner it had; a start file is often a link into a folder of dotfiles.
+ * Atomically, with the rights and the owner it had; a start file is often a link into a folder of
+ * dotfiles.
  * @param {string} file
  * @param {string} text
  */

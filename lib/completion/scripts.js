@@ -4,8 +4,10 @@
  * What a word of a command line may be.
  * @typedef {object} Vocabulary
  * @property {Command[]} commands
- * @property {(command: Command) => string[]} flagsOf  All options of a command, as commander writes them.
- * @property {() => Promise<string[]>} apps  Names, namespaces and ids. Asked only when a target may stand there.
+ * @property {(command: Command) => string[]} flagsOf  All options of a command, as commander writes
+ *   them.
+ * @property {() => Promise<string[]>} apps  Names, namespaces and ids. Asked only when a target may
+ *   stand there.
  * @property {() => string[]} settings  Keys of `nclust set`.
  */
 
@@ -14,7 +16,8 @@ export const FILES = ':files';
 
 /**
  * The words that may stand where the cursor is.
- * @param {string[]} words  Behind "nclust"; the last one is what was typed of the word at the cursor, and may be empty.
+ * @param {string[]} words  Behind "nclust"; the last one is what was typed of the word at the
+ *   cursor, and may be empty.
  * @param {Vocabulary} vocabulary
  * @returns {Promise<string[]>}  Those that begin with it. FILES among them: paths as well.
  */
@@ -33,7 +36,10 @@ export async function candidates(words, vocabulary) {
  */
 async function possible(before, typed, { commands, flagsOf, apps, settings }) {
   const name = before.find((word) => !word.startsWith('-'));
-  if (name === undefined) return typed.startsWith('-') ? ['--help', '--version', '--color', '--no-color'] : [...commands.map((command) => command.name), 'help'];
+  if (name === undefined)
+    return typed.startsWith('-')
+      ? ['--help', '--version', '--color', '--no-color']
+      : [...commands.map((command) => command.name), 'help'];
   if (name === 'help') return commands.map((command) => command.name);
   if (before.includes('--')) return [FILES];
   const command = commands.find((one) => one.name === name || one.aliases?.includes(name));
@@ -52,10 +58,13 @@ async function possible(before, typed, { commands, flagsOf, apps, settings }) {
  * @returns {Promise<string[]>}
  */
 async function wordsFor({ name, words = '' }, given, { apps, settings }) {
-  if (name === 'completion') return given.length === 0 ? ['bash', 'zsh', 'fish', 'install', 'uninstall'] : ['bash', 'zsh', 'fish'];
+  if (name === 'completion')
+    return given.length === 0 ? ['bash', 'zsh', 'fish', 'install', 'uninstall'] : ['bash', 'zsh', 'fish'];
   if (['set', 'get', 'unset'].includes(name)) return given.length === 0 ? settings() : [];
   if (!words) return [];
-  const targets = /id|name|app|target/.test(words) ? [...(await apps()), ...(words.includes('all') ? ['all'] : [])] : [];
+  const targets = /id|name|app|target/.test(words)
+    ? [...(await apps()), ...(words.includes('all') ? ['all'] : [])]
+    : [];
   return /script|file|path|folder|config/.test(words) ? [...targets, FILES] : targets;
 }
 
@@ -69,7 +78,8 @@ function takesValue(flags) {
   return flags.includes('<');
 }
 
-// What a shell reads at its start. It asks nclust itself on every TAB, so that apps, commands and options are those of now.
+// What a shell reads at its start. It asks nclust itself on every TAB, so that apps, commands and
+// options are those of now.
 
 export const SHELLS = /** @type {const} */ (['bash', 'zsh', 'fish']);
 

@@ -15,10 +15,13 @@ export interface AppConfig {
   command?: string;
   /** Arguments for the app; in a text, quotes count as in a shell. Default: none. */
   args?: string | (string | number)[];
-  /** Whether instances share their ports (cluster) or know nothing of each other (fork). Default: cluster for Node.js programs when "instances" is given, else fork. */
-  exec_mode?: "fork" | "fork_mode" | "cluster" | "cluster_mode";
+  /**
+   * Whether instances share their ports (cluster) or know nothing of each other (fork). Default:
+   * cluster for Node.js programs when "instances" is given, else fork.
+   */
+  exec_mode?: 'fork' | 'fork_mode' | 'cluster' | 'cluster_mode';
   /** The same as `exec_mode`. */
-  execMode?: "fork" | "fork_mode" | "cluster" | "cluster_mode";
+  execMode?: 'fork' | 'fork_mode' | 'cluster' | 'cluster_mode';
   /** Variables for the app; objects and lists become JSON. Default: none. */
   env?: Record<string, unknown>;
   /** The variable PORT. Default: none. */
@@ -33,9 +36,15 @@ export interface AppConfig {
   name?: string | number;
   /** Group the app belongs to. Default: "default". */
   namespace?: string;
-  /** Processes to run: N, max or 0 (one per CPU), -N (CPUs less N), N%; Node.js programs then run in cluster mode. Default: 1. */
+  /**
+   * Processes to run: N, max or 0 (one per CPU), -N (CPUs less N), N%; Node.js programs then run in
+   * cluster mode. Default: 1.
+   */
   instances?: number | string;
-  /** Working directory; a relative path counts from the folder of the file. Default: on the command line the current folder; in a file the folder where its script is found. */
+  /**
+   * Working directory; a relative path counts from the folder of the file. Default: on the command
+   * line the current folder; in a file the folder where its script is found.
+   */
   cwd?: string;
   /** What runs the script; "none" runs it by itself. Default: by extension or first line. */
   interpreter?: string;
@@ -65,7 +74,10 @@ export interface AppConfig {
   exp_backoff_restart_delay?: number | string;
   /** The same as `exp_backoff_restart_delay`. */
   expBackoffRestartDelay?: number | string;
-  /** An exit before this is unstable; a program that does not listen is up after it. Default: 1000. A bare number is ms. */
+  /**
+   * An exit before this is unstable; a program that does not listen is up after it. Default: 1000.
+   * A bare number is ms.
+   */
   min_uptime?: number | string;
   /** The same as `min_uptime`. */
   minUptime?: number | string;
@@ -99,8 +111,11 @@ export interface AppConfig {
   shutdown_with_message?: boolean;
   /** The same as `shutdown_with_message`. */
   shutdownWithMessage?: boolean;
-  /** Who gets a connection in cluster mode: least-connections, sticky (by client address) or os. Default: least-connections. */
-  scheduling?: "least-connections" | "sticky" | "os";
+  /**
+   * Who gets a connection in cluster mode: least-connections, sticky (by client address) or os.
+   * Default: least-connections.
+   */
+  scheduling?: 'least-connections' | 'sticky' | 'os';
   /** New instances that a reload starts at once beside the old ones. Default: 1. */
   max_surge?: number;
   /** The same as `max_surge`. */
@@ -109,7 +124,10 @@ export interface AppConfig {
   max_unavailable?: number;
   /** The same as `max_unavailable`. */
   maxUnavailable?: number;
-  /** How long a reload keeps the old instances at hand, to go back to them when the new ones do worse. Default: 0. A bare number is ms. */
+  /**
+   * How long a reload keeps the old instances at hand, to go back to them when the new ones do
+   * worse. Default: 0. A bare number is ms.
+   */
   rollback_window?: number | string;
   /** The same as `rollback_window`. */
   rollbackWindow?: number | string;
@@ -121,7 +139,10 @@ export interface AppConfig {
   user?: string | number;
   /** Run as this group, name or number (root only). Default: the group of that user. */
   gid?: string | number;
-  /** Stack traces that name the lines of the source (Node.js with --enable-source-maps). Default: false. */
+  /**
+   * Stack traces that name the lines of the source (Node.js with --enable-source-maps). Default:
+   * false.
+   */
   source_map_support?: boolean;
   /** The same as `source_map_support`. */
   sourceMapSupport?: boolean;
@@ -129,13 +150,19 @@ export interface AppConfig {
   disable_source_map_support?: boolean;
   /** The same as `disable_source_map_support`. */
   disableSourceMapSupport?: boolean;
-  /** Revision, branch and remote of the git checkout its script lies in are in `nclust jlist`. Default: true. */
+  /**
+   * Revision, branch and remote of the git checkout its script lies in are in `nclust jlist`.
+   * Default: true.
+   */
   vizion?: boolean;
   /** Fork mode, also with instances. Default: false. */
   execute_command?: boolean;
   /** The same as `execute_command`. */
   executeCommand?: boolean;
-  /** File with variables (KEY=value a line), read at each start, restart and reload, the last one wins; "none" for none. Default: none. */
+  /**
+   * File with variables (KEY=value a line), read at each start, restart and reload, the last one
+   * wins; "none" for none. Default: none.
+   */
   env_file?: string | string[];
   /** The same as `env_file`. */
   envFile?: string | string[];
@@ -143,13 +170,21 @@ export interface AppConfig {
   env_files?: string | string[];
   /** The same as `env_file`. */
   envFiles?: string | string[];
-  /** Variables whose values come from a file or a command, and are written down nowhere. Default: none. */
+  /**
+   * Variables whose values come from a file or a command, and are written down nowhere. Default:
+   * none.
+   */
   secrets?: Record<string, string | { file: string } | { command: string }>;
-  /** Leave out variables of the shell whose names contain this; without a name: all of them. Default: false. */
+  /**
+   * Leave out variables of the shell whose names contain this; without a name: all of them.
+   * Default: false.
+   */
   filter_env?: boolean | string | string[];
   /** The same as `filter_env`. */
   filterEnv?: boolean | string | string[];
-  /** Variable whose value goes up by one from instance to instance; "none" for none. Default: none. */
+  /**
+   * Variable whose value goes up by one from instance to instance; "none" for none. Default: none.
+   */
   increment_var?: string;
   /** The same as `increment_var`. */
   incrementVar?: string;
@@ -157,7 +192,10 @@ export interface AppConfig {
   instance_var?: string;
   /** The same as `instance_var`. */
   instanceVar?: string;
-  /** File for its standard output; "none", or "default" for the one in the home. Default: <name>-out.log in the home. */
+  /**
+   * File for its standard output; "none", or "default" for the one in the home. Default:
+   * <name>-out.log in the home.
+   */
   out_file?: string;
   /** The same as `out_file`. */
   outFile?: string;
@@ -169,7 +207,10 @@ export interface AppConfig {
   out_log?: string;
   /** The same as `out_file`. */
   outLog?: string;
-  /** File for its standard error; "none", or "default" for the one in the home. Default: <name>-error.log in the home. */
+  /**
+   * File for its standard error; "none", or "default" for the one in the home. Default:
+   * <name>-error.log in the home.
+   */
   error_file?: string;
   /** The same as `error_file`. */
   errorFile?: string;
@@ -195,7 +236,10 @@ export interface AppConfig {
   logFile?: string | boolean;
   /** The same as `log_file`. */
   log?: string | boolean;
-  /** One pair of files for all instances. Default: true in fork mode without "instances", else false. */
+  /**
+   * One pair of files for all instances. Default: true in fork mode without "instances", else
+   * false.
+   */
   merge_logs?: boolean;
   /** The same as `merge_logs`. */
   mergeLogs?: boolean;
@@ -208,54 +252,78 @@ export interface AppConfig {
   /** The same as `disable_logs`. */
   disableLogs?: boolean;
   /** Raw, or json for one record a line. Default: raw. */
-  log_type?: "raw" | "json";
+  log_type?: 'raw' | 'json';
   /** The same as `log_type`. */
-  logType?: "raw" | "json";
+  logType?: 'raw' | 'json';
   /** The date before each line, as YYYY-MM-DDTHH:mm:ss. Default: false. */
   time?: boolean;
   /** The date before each line, in the signs of dayjs; "none" for none. Default: none. */
   log_date_format?: string;
   /** The same as `log_date_format`. */
   logDateFormat?: string;
-  /** How large a log file gets before it is rotated; "default" for the setting of the home. Default: the setting of the home. A bare number is bytes. */
+  /**
+   * How large a log file gets before it is rotated; "default" for the setting of the home. Default:
+   * the setting of the home. A bare number is bytes.
+   */
   log_max_size?: number | string | null;
   /** The same as `log_max_size`. */
   logMaxSize?: number | string | null;
-  /** When it is rotated however small it is: hourly, daily, weekly or never. Default: the setting of the home. */
-  log_interval?: "hourly" | "daily" | "weekly" | "never" | "default";
+  /**
+   * When it is rotated however small it is: hourly, daily, weekly or never. Default: the setting of
+   * the home.
+   */
+  log_interval?: 'hourly' | 'daily' | 'weekly' | 'never' | 'default';
   /** The same as `log_interval`. */
-  logInterval?: "hourly" | "daily" | "weekly" | "never" | "default";
+  logInterval?: 'hourly' | 'daily' | 'weekly' | 'never' | 'default';
   /** How many rotated files are kept of each log file. Default: the setting of the home. */
   log_max_files?: number | string;
   /** The same as `log_max_files`. */
   logMaxFiles?: number | string;
-  /** How old a rotated file gets; 0 for any age. Default: the setting of the home. A bare number is ms. */
+  /**
+   * How old a rotated file gets; 0 for any age. Default: the setting of the home. A bare number is
+   * ms.
+   */
   log_max_age?: number | string | null;
   /** The same as `log_max_age`. */
   logMaxAge?: number | string | null;
-  /** How much room all its log files take together. Default: the setting of the home. A bare number is bytes. */
+  /**
+   * How much room all its log files take together. Default: the setting of the home. A bare number
+   * is bytes.
+   */
   log_max_total?: number | string | null;
   /** The same as `log_max_total`. */
   logMaxTotal?: number | string | null;
   /** How rotated files are compressed: gzip, zstd or none. Default: the setting of the home. */
-  log_compress?: "gzip" | "zstd" | "none" | "default";
+  log_compress?: 'gzip' | 'zstd' | 'none' | 'default';
   /** The same as `log_compress`. */
-  logCompress?: "gzip" | "zstd" | "none" | "default";
-  /** When the disk is slow the app waits (block), or lines are lost and counted (drop). Default: block. */
-  log_overflow?: "block" | "drop";
+  logCompress?: 'gzip' | 'zstd' | 'none' | 'default';
+  /**
+   * When the disk is slow the app waits (block), or lines are lost and counted (drop). Default:
+   * block.
+   */
+  log_overflow?: 'block' | 'drop';
   /** The same as `log_overflow`. */
-  logOverflow?: "block" | "drop";
-  /** How much an instance may write in a second; what is above is lost and counted; "none" for no limit. Default: none. A bare number is bytes. */
+  logOverflow?: 'block' | 'drop';
+  /**
+   * How much an instance may write in a second; what is above is lost and counted; "none" for no
+   * limit. Default: none. A bare number is bytes.
+   */
   log_rate_limit?: number | string | null;
   /** The same as `log_rate_limit`. */
   logRateLimit?: number | string | null;
-  /** Send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or exec:command too; "none" for none. Default: none. */
+  /**
+   * Send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or
+   * exec:command too; "none" for none. Default: none.
+   */
   log_ship?: string | string[];
   /** The same as `log_ship`. */
   logShip?: string | string[];
   /** Reload it when files change: in its working directory, or in this path. Default: false. */
   watch?: boolean | string | string[];
-  /** What not to watch: names, paths, globs or a regular expression. Dotfiles, node_modules and log files of the app never count. Default: none. */
+  /**
+   * What not to watch: names, paths, globs or a regular expression. Dotfiles, node_modules and log
+   * files of the app never count. Default: none.
+   */
   ignore_watch?: string | string[];
   /** The same as `ignore_watch`. */
   ignoreWatch?: string | string[];
@@ -265,25 +333,40 @@ export interface AppConfig {
   watch_extensions?: string | string[];
   /** The same as `ext`. */
   watchExtensions?: string | string[];
-  /** How long nothing may have changed before it is reloaded: seconds on the command line, or 500ms. Default: 100ms. */
+  /**
+   * How long nothing may have changed before it is reloaded: seconds on the command line, or 500ms.
+   * Default: 100ms.
+   */
   watch_delay?: number | string;
   /** The same as `watch_delay`. */
   watchDelay?: number | string;
-  /** Options for chokidar, which does the watching: usePolling, interval, followSymlinks, depth, awaitWriteFinish. Default: none. */
+  /**
+   * Options for chokidar, which does the watching: usePolling, interval, followSymlinks, depth,
+   * awaitWriteFinish. Default: none.
+   */
   watch_options?: Record<string, unknown>;
   /** The same as `watch_options`. */
   watchOptions?: Record<string, unknown>;
-  /** Reload it by this cron pattern, with or without seconds, in local time; 0 for none. Default: none. */
+  /**
+   * Reload it by this cron pattern, with or without seconds, in local time; 0 for none. Default:
+   * none.
+   */
   cron_restart?: string | number | boolean | null;
   /** The same as `cron_restart`. */
   cronRestart?: string | number | boolean | null;
   /** The same as `cron_restart`. */
   cron?: string | number | boolean | null;
-  /** Reload an instance that takes more memory than this, its children included: 300M, 1G; 0 for no limit. Default: none. A bare number is bytes. */
+  /**
+   * Reload an instance that takes more memory than this, its children included: 300M, 1G; 0 for no
+   * limit. Default: none. A bare number is bytes.
+   */
   max_memory_restart?: number | string;
   /** The same as `max_memory_restart`. */
   maxMemoryRestart?: number | string;
-  /** File its pid is written to; "default" for the one in the home. Default: <home>/pids/<name>-<id>.pid. */
+  /**
+   * File its pid is written to; "default" for the one in the home. Default:
+   * <home>/pids/<name>-<id>.pid.
+   */
   pid_file?: string;
   /** The same as `pid_file`. */
   pidFile?: string;

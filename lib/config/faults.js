@@ -18,7 +18,12 @@ import { findAttribute, TOP_LEVEL } from './options/schema.js';
  * @returns {Fault}
  */
 export function faultAt(keyPath, found, accepted) {
-  return { keyPath, found, accepted, message: `${keyPath === '' ? 'The file' : keyPath} ${found}; accepted: ${accepted}.` };
+  return {
+    keyPath,
+    found,
+    accepted,
+    message: `${keyPath === '' ? 'The file' : keyPath} ${found}; accepted: ${accepted}.`,
+  };
 }
 
 /**
@@ -44,10 +49,17 @@ export function faultOf(error, keyPath) {
  */
 export function badConfig(file, faults, warnings) {
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
-  return new NclustError('ERR_NCLUST_BAD_CONFIG', `"${file}" has ${count}:\n${[...faults.map(({ message }) => message), ...warnings].map((line) => `  ${line}`).join('\n')}`, {
-    hint: (faults.length === 1 && faults[0].hint) || 'docs/config.md has every attribute; "nclust validate" looks at the file and starts nothing.',
-    data: { file, faults, warnings },
-  });
+  return new NclustError(
+    'ERR_NCLUST_BAD_CONFIG',
+    `"${file}" has ` +
+      `${count}:\n${[...faults.map(({ message }) => message), ...warnings].map((line) => `  ${line}`).join('\n')}`,
+    {
+      hint:
+        (faults.length === 1 && faults[0].hint) ||
+        'docs/config.md has every attribute; "nclust validate" looks at the file and starts nothing.',
+      data: { file, faults, warnings },
+    },
+  );
 }
 
 /**
@@ -64,7 +76,11 @@ export function badConfig(file, faults, warnings) {
 export function unreadable(file, why, { line = null, column = null, hint = null, cause } = {}) {
   const at = line === null ? '' : ` (line ${line}${column === null ? '' : `, column ${column}`})`;
   const fault = { keyPath: '', found: why, accepted: 'a config file', line, column, message: `${why}${at}.` };
-  return new NclustError('ERR_NCLUST_BAD_CONFIG', `"${file}" cannot be read: ${why}${at}.`, { hint, data: { file, faults: [fault] }, cause });
+  return new NclustError('ERR_NCLUST_BAD_CONFIG', `"${file}" cannot be read: ${why}${at}.`, {
+    hint,
+    data: { file, faults: [fault] },
+    cause,
+  });
 }
 
 /**
@@ -91,15 +107,24 @@ const SHAPES = 'an app, a list of apps, or an object with a list "apps"';
 export function shapeOf(value, keyPath = '') {
   if (Array.isArray(value)) return shape({ apps: listed(value, keyPath) });
   if (!isRecord(value)) return shape({ faults: [faultAt(keyPath, holds(value), SHAPES)] });
-  if (!TOP_LEVEL.some((key) => key in value)) return isApp(value) ? shape({ apps: [{ keyPath, entry: value }] }) : shape({ faults: [faultAt(keyPath, 'holds no apps', SHAPES)] });
+  if (!TOP_LEVEL.some((key) => key in value))
+    return isApp(value)
+      ? shape({ apps: [{ keyPath, entry: value }] })
+      : shape({ faults: [faultAt(keyPath, 'holds no apps', SHAPES)] });
   const inner = ['nclust', 'pm2'].find((key) => value[key] !== undefined);
   if (inner) return shapeOf(value[inner], within(keyPath, inner));
   const { apps = [], static: sites = [], deploy = null, ...others } = value;
   return shape({
-    apps: Array.isArray(apps) ? listed(apps, within(keyPath, 'apps')) : [{ keyPath: within(keyPath, 'apps'), entry: apps }],
-    sites: Array.isArray(sites) ? listed(sites, within(keyPath, 'static')) : [{ keyPath: within(keyPath, 'static'), entry: sites }],
+    apps: Array.isArray(apps)
+      ? listed(apps, within(keyPath, 'apps'))
+      : [{ keyPath: within(keyPath, 'apps'), entry: apps }],
+    sites: Array.isArray(sites)
+      ? listed(sites, within(keyPath, 'static'))
+      : [{ keyPath: within(keyPath, 'static'), entry: sites }],
     deploy: isRecord(deploy) ? deploy : null,
-    unknown: Object.keys(others).filter((key) => key !== FOR_EDITORS).map((key) => within(keyPath, key)),
+    unknown: Object.keys(others)
+      .filter((key) => key !== FOR_EDITORS)
+      .map((key) => within(keyPath, key)),
     faults: deploy === null || isRecord(deploy) ? [] : [faultAt(within(keyPath, 'deploy'), holds(deploy), 'an object')],
   });
 }

@@ -15,7 +15,8 @@ export const CONFIG_NAMES = [
 export const PACKAGE_KEYS = ['nclust', 'pm2'];
 
 /**
- * Whether a path is meant as a config file: by how its name ends, so that a script called "app.json.js" is a script.
+ * Whether a path is meant as a config file: by how its name ends, so that a script called
+ * "app.json.js" is a script.
  * @param {string} path
  * @returns {boolean}
  */

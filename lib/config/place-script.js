@@ -10,8 +10,9 @@ import { isFile } from './find.js';
  */
 
 /**
- * Paths count from the folder of the config file; those that are not there, from the folder in which the command was typed, which is where PM2 looks. An
- * app without `cwd` runs in the folder in which its script was found.
+ * Paths count from the folder of the config file; those that are not there, from the folder in
+ * which the command was typed, which is where PM2 looks. An app without `cwd` runs in the folder in
+ * which its script was found.
  * @param {string} script
  * @param {string | undefined} cwd  As the file says it.
  * @param {object} o
@@ -27,11 +28,14 @@ export function placeScript(script, cwd, { folder, shellCwd }) {
   }
   if (isAbsolute(script)) return { cwd: projectOf(folder, shellCwd), file: isFile(script) ? script : null };
   const home = folders.find((one) => isFile(join(one, script)));
-  return home === undefined ? { cwd: projectOf(folder, shellCwd), file: null } : { cwd: home, file: join(home, script) };
+  return home === undefined
+    ? { cwd: projectOf(folder, shellCwd), file: null }
+    : { cwd: home, file: join(home, script) };
 }
 
 /**
- * A command has no folder of its own: it runs beside the config file. But a file in "config/" is about the project above it, from where it is started.
+ * A command has no folder of its own: it runs beside the config file. But a file in "config/" is
+ * about the project above it, from where it is started.
  * @param {string} folder
  * @param {string} shellCwd
  */

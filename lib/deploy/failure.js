@@ -18,23 +18,46 @@ const NOT_FOUND = 127;
  * @returns {NclustError}
  */
 export function deployFailed({ name, doing, failed, accounts, isPlain }) {
-  const stepOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.facts.step ?? 'connect';
+  const stepOf = (/** @type {string} */ host) =>
+    accounts.find((account) => account.host === host)?.facts.step ?? 'connect';
   const lockedOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.facts.locked;
-  const what = failed.map(({ host, code }) => ` on ${host}: ${lockedOf(host) !== undefined ? `it is locked by ${lockedOf(host)}` : code === LOST ? `ssh ended with 255 at "${stepOf(host)}": there was no connection, or it was lost` : `"${stepOf(host)}" ended with ${code}`}`);
+  const what = failed.map(
+    ({ host, code }) =>
+      ` on ${host}: ` +
+      `${lockedOf(host) !== undefined ? `it is locked by ${lockedOf(host)}` : code === LOST ? `ssh ended with 255 at "${stepOf(host)}": there was no connection, or it was lost` : `"${stepOf(host)}" ended with ${code}`}`,
+  );
   const where = isPlain ? [] : accounts.map((account) => `\n  ${account.host}: ${tell(account)}.`);
   const [{ host, code }] = failed;
   return new NclustError('ERR_NCLUST_DEPLOY_FAILED', `${doing} "${name}" failed${what.join(',')}.${where.join('')}`, {
-    hint: lockedOf(host) === undefined ? hintFor(code, host) : `Wait for that deployment. If it is not there any more: nclust deploy ${name} unlock`, data: { host, step: stepOf(host), code, hosts: accounts }, ...(isPlain ? { exitStatus: code } : {}),
+    hint:
+      lockedOf(host) === undefined
+        ? hintFor(code, host)
+        : `Wait for that deployment. If it is not there any more: nclust deploy ${name} unlock`,
+    data: { host, step: stepOf(host), code, hosts: accounts },
+    ...(isPlain ? { exitStatus: code } : {}),
   });
 }
 
 /** @param {Account} account */
 function tell({ facts: { previous, switched, back, active }, isBegun }) {
-  const before = previous === undefined ? '' : previous === '' ? '; there is no "current", as before' : `; "current" leads to ${previous}, as before`;
+  const before =
+    previous === undefined
+      ? ''
+      : previous === ''
+        ? '; there is no "current", as before'
+        : `; "current" leads to ${previous}, as before`;
   if (!isBegun) return `not begun${before}`;
   if (active !== undefined) return `runs ${active}`;
-  if (back !== undefined) return `"current" leads ${back === '' ? 'nowhere' : `to ${back}`} again; an app that the hook had reloaded before it failed runs ${switched}`;
-  if (switched !== undefined) return `"current" was switched to ${switched}, and whether it was switched back is not known; see: nclust deploy <environment> curr`;
+  if (back !== undefined)
+    return (
+      `"current" leads ${back === '' ? 'nowhere' : `to ${back}`} again; an app that the hook had ` +
+      `reloaded before it failed runs ${switched}`
+    );
+  if (switched !== undefined)
+    return (
+      `"current" was switched to ${switched}, and whether it was switched back is not known; see: ` +
+      `nclust deploy <environment> curr`
+    );
   return `nothing was switched${before}`;
 }
 
@@ -44,6 +67,10 @@ function tell({ facts: { previous, switched, back, active }, isBegun }) {
  */
 function hintFor(code, host) {
   if (code === LOST) return `Try: ssh ${host} true`;
-  if (code === NOT_FOUND) return `A program was not found on ${host}: what ssh runs does not read the login profile, so set PATH where the shell there reads it always (docs/deploy.md).`;
+  if (code === NOT_FOUND)
+    return (
+      `A program was not found on ${host}: what ssh runs does not read the login profile, so set PATH ` +
+      `where the shell there reads it always (docs/deploy.md).`
+    );
   return 'The lines above say why.';
 }

@@ -4,7 +4,8 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
 /** @import { Deployment } from './settings.js' */
 
 /**
- * Who changes the releases of a host at the moment: $root/.lock, a link that leads nowhere and has in it what there is to know, because a link is made in one call and only when there is none.
+ * Who changes the releases of a host at the moment: $root/.lock, a link that leads nowhere and has
+ * in it what there is to know, because a link is made in one call and only when there is none.
  *
  *     $root/.lock -> <token> <who> since <time>                from the first look at the host, held over several connections
  *                    active-<token> <who> since <time>         during the switch, which the host brings to its end alone and then removes it
@@ -64,7 +65,8 @@ trap 'exit 1' HUP PIPE INT TERM`;
 }
 
 /**
- * Goes over from a lock that the one who deploys gives back to one that the host itself does, because the switch outlives the connection.
+ * Goes over from a lock that the one who deploys gives back to one that the host itself does,
+ * because the switch outlives the connection.
  * @param {Lock} lock
  */
 export function keepLock({ token, owner }) {

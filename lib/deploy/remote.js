@@ -8,7 +8,8 @@ import { createInterface } from 'node:readline';
 /**
  * How a script came to its end.
  * @typedef {object} Ended
- * @property {number} code  255 from ssh itself: it could not connect, or lost the connection. 128 + n for a signal.
+ * @property {number} code  255 from ssh itself: it could not connect, or lost the connection. 128 +
+ *   n for a signal.
  * @property {Record<string, string>} facts  What the script has said, the last of each kind.
  */
 
@@ -25,10 +26,19 @@ import { createInterface } from 'node:readline';
  */
 export function runRemote(deployment, host, script, { env, signal, onLine }) {
   const mark = `:nclust-${globalThis.crypto.randomUUID()}:`;
-  return run('ssh', sshArguments(deployment, host, READ_SCRIPT), { env, mark, signal, onLine, input: `mark=${mark}\n${script}` });
+  return run('ssh', sshArguments(deployment, host, READ_SCRIPT), {
+    env,
+    mark,
+    signal,
+    onLine,
+    input: `mark=${mark}\n${script}`,
+  });
 }
 
-/** The script comes through stdin: the shell of the user may be any, and what is in the script is in nobody's list of processes. */
+/**
+ * The script comes through stdin: the shell of the user may be any, and what is in the script is in
+ * nobody's list of processes.
+ */
 const READ_SCRIPT = `sh -c 'eval "$(cat)"'`;
 
 /**
@@ -53,7 +63,13 @@ export function runLocal(command, { cwd, env, signal, onLine }) {
  */
 export function sshArguments({ user, port, key, sshOptions }, host, command) {
   const to = user === null ? host : `${user}@${host}`;
-  return [...(port === null ? [] : ['-p', String(port)]), ...(key === null ? [] : ['-i', key]), ...sshOptions.flatMap((option) => ['-o', option]), to, command];
+  return [
+    ...(port === null ? [] : ['-p', String(port)]),
+    ...(key === null ? [] : ['-i', key]),
+    ...sshOptions.flatMap((option) => ['-o', option]),
+    to,
+    command,
+  ];
 }
 
 /**

@@ -7,7 +7,9 @@ export function prelude({ path, repo, env }) {
   return `set -eu
 root=${quotePath(path)}
 repo=${shellQuote(repo)}
-${Object.entries(env).map(([key, value]) => `export ${key}=${shellQuote(value)}\n`).join('')}# Whether somebody listens changes nothing.
+${Object.entries(env)
+  .map(([key, value]) => `export ${key}=${shellQuote(value)}\n`)
+  .join('')}# Whether somebody listens changes nothing.
 say() { printf '%s %s %s\\n' "$mark" "$1" "$2" || :; }
 currentRelease() {
   link=$(readlink "$root/current") || link=
@@ -85,7 +87,8 @@ ln -s "$root/shared/"${name} "$release/"${name}`;
 }
 
 /**
- * A path on a host, as one word of a shell. What begins with "~/", and what is relative, counts from the home there, which only the shell there knows.
+ * A path on a host, as one word of a shell. What begins with "~/", and what is relative, counts
+ * from the home there, which only the shell there knows.
  * @param {string} path
  * @returns {string}
  */

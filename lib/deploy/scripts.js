@@ -5,7 +5,8 @@ import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine }
 /** @import { Lock } from './lock.js' */
 /** @import { Deployment, HookName } from './settings.js' */
 
-// What runs on a host: POSIX sh, git and the usual tools, nothing of nclust. Under the path of a deployment:
+// What runs on a host: POSIX sh, git and the usual tools, nothing of nclust. Under the path of a
+// deployment:
 //
 //   repo.git     all that was fetched
 //   releases/    <time>-<commit>, each a working tree of its own
@@ -77,7 +78,8 @@ ${hasHook ? hook(deployment, 'pre-deploy', '$release') : ''}
 }
 
 /**
- * Makes a release the current one and runs a hook in it; when that fails, the one before is the current one again.
+ * Makes a release the current one and runs a hook in it; when that fails, the one before is the
+ * current one again.
  * @param {Deployment} deployment
  * @param {object} o
  * @param {string} o.release

@@ -20,7 +20,8 @@ import { NclustError } from '../shared/errors.js';
  */
 
 /**
- * @typedef {'pre-setup' | 'post-setup' | 'pre-deploy-local' | 'pre-deploy' | 'post-deploy'} HookName
+ * @typedef {'pre-setup' | 'post-setup' | 'pre-deploy-local' | 'pre-deploy' | 'post-deploy'}
+ *   HookName
  */
 
 const HOOKS = /** @type {HookName[]} */ (['pre-setup', 'post-setup', 'pre-deploy-local', 'pre-deploy', 'post-deploy']);
@@ -34,17 +35,46 @@ const RELEASES_KEPT = 5;
 /** @type {Record<string, Rule>} */
 const RULES = {
   user: { accepts: (value) => isWord(value) && !value.includes('@'), accepted: 'the name of a user' },
-  host: { accepts: (value) => (Array.isArray(value) ? value.length > 0 && value.every(isWord) && new Set(value).size === value.length : isWord(value)), accepted: 'a host, or a list of different ones' },
-  port: { accepts: (value) => /^\d{1,5}$/.test(String(value)) && Number(value) >= 1 && Number(value) <= 65_535, accepted: 'a port from 1 to 65535' },
+  host: {
+    accepts: (value) =>
+      Array.isArray(value)
+        ? value.length > 0 && value.every(isWord) && new Set(value).size === value.length
+        : isWord(value),
+    accepted: 'a host, or a list of different ones',
+  },
+  port: {
+    accepts: (value) => /^\d{1,5}$/.test(String(value)) && Number(value) >= 1 && Number(value) <= 65_535,
+    accepted: 'a port from 1 to 65535',
+  },
   key: { accepts: isFilled, accepted: 'the path of a file' },
-  ssh_options: { accepts: (value) => (Array.isArray(value) ? value.every(isFilled) : isFilled(value)), accepted: 'an option of ssh_config such as "StrictHostKeyChecking=no", or a list of them' },
+  ssh_options: {
+    accepts: (value) => (Array.isArray(value) ? value.every(isFilled) : isFilled(value)),
+    accepted: 'an option of ssh_config such as "StrictHostKeyChecking=no", or a list of them',
+  },
   ref: { accepts: isRef, accepted: 'a branch, a tag or a commit, such as "origin/main"' },
   repo: { accepts: isWord, accepted: 'the address of a git repository' },
-  path: { accepts: (value) => isFilled(value) && !value.startsWith('-') && !/^~[^/]/.test(value) && !/^\/*$/.test(value), accepted: 'a folder on the host, absolute or from the home ("~/app")' },
+  path: {
+    accepts: (value) => isFilled(value) && !value.startsWith('-') && !/^~[^/]/.test(value) && !/^\/*$/.test(value),
+    accepted: 'a folder on the host, absolute or from the home ("~/app")',
+  },
   env: { accepts: isEnv, accepted: 'an object of texts and numbers, by names of variables' },
-  shared: { accepts: (value) => Array.isArray(value) && value.every(isInside), accepted: 'a list of paths inside the release, such as [".env", "uploads/"]' },
-  releases: { accepts: (value) => Number.isInteger(value) && value >= 1 && value <= 1000, accepted: 'a number of releases from 1 to 1000' },
-  ...Object.fromEntries(HOOKS.map((name) => [name, { accepts: (/** @type {unknown} */ value) => typeof value === 'string' && !value.includes('\0'), accepted: 'a shell command' }])),
+  shared: {
+    accepts: (value) => Array.isArray(value) && value.every(isInside),
+    accepted: 'a list of paths inside the release, such as [".env", "uploads/"]',
+  },
+  releases: {
+    accepts: (value) => Number.isInteger(value) && value >= 1 && value <= 1000,
+    accepted: 'a number of releases from 1 to 1000',
+  },
+  ...Object.fromEntries(
+    HOOKS.map((name) => [
+      name,
+      {
+        accepts: (/** @type {unknown} */ value) => typeof value === 'string' && !value.includes('\0'),
+        accepted: 'a shell command',
+      },
+    ]),
+  ),
 };
 
 /**
@@ -53,23 +83,39 @@ const RULES = {
  * @param {object} o
  * @param {string} o.file  Named in messages.
  * @param {string} o.postDeploy  What is run after the switch when nothing is said.
- * @returns {{ deployment: Deployment, warnings: string[] }}  Throws ERR_NCLUST_DEPLOY_BAD_CONFIG for everything that is wrong.
+ * @returns {{ deployment: Deployment, warnings: string[] }}  Throws ERR_NCLUST_DEPLOY_BAD_CONFIG
+ *   for everything that is wrong.
  */
 export function readDeployment(deploy, name, { file, postDeploy }) {
   const given = deploy && Object.hasOwn(deploy, name) ? deploy[name] : undefined;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw unknownEnvironment(deploy, name, file);
-  const said = /** @type {Record<string, any>} */ (Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null)));
+  const said = /** @type {Record<string, any>} */ (
+    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null))
+  );
   const missing = REQUIRED.filter((key) => said[key] === undefined);
   const wrong = Object.entries(said).filter(([key, value]) => Object.hasOwn(RULES, key) && !RULES[key].accepts(value));
   const faults = [
     ...missing.map((key) => `deploy.${name}.${key} is missing; accepted: ${RULES[key].accepted}.`),
-    ...wrong.map(([key, value]) => `deploy.${name}.${key} is ${JSON.stringify(value)}; accepted: ${RULES[key].accepted}.`),
+    ...wrong.map(
+      ([key, value]) => `deploy.${name}.${key} is ${JSON.stringify(value)}; accepted: ${RULES[key].accepted}.`,
+    ),
   ];
   if (faults.length > 0) {
-    throw new NclustError('ERR_NCLUST_DEPLOY_BAD_CONFIG', `"${file}" has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  ${fault}`).join('\n')}`, { hint: 'docs/deploy.md has every key.', data: { file, faults } });
+    throw new NclustError(
+      'ERR_NCLUST_DEPLOY_BAD_CONFIG',
+      `"${file}" has ` +
+        `${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
+      { hint: 'docs/deploy.md has every key.', data: { file, faults } },
+    );
   }
   const unknown = Object.keys(said).filter((key) => !Object.hasOwn(RULES, key));
-  return { deployment: complete(said, name, postDeploy), warnings: [...unknown.map((key) => meansNothing(`deploy.${name}.${key}`, key)), ...installsLate(said['post-deploy'])] };
+  return {
+    deployment: complete(said, name, postDeploy),
+    warnings: [
+      ...unknown.map((key) => meansNothing(`deploy.${name}.${key}`, key)),
+      ...installsLate(said['post-deploy']),
+    ],
+  };
 }
 
 /**
@@ -90,10 +136,21 @@ export function checkRef(ref) {
  */
 function complete(said, name, postDeploy) {
   const list = (/** @type {string | string[] | undefined} */ value) => (value === undefined ? [] : [value].flat());
-  const hooks = Object.fromEntries(HOOKS.map((hook) => [hook, said[hook] ?? (hook === 'post-deploy' ? postDeploy : '')]));
+  const hooks = Object.fromEntries(
+    HOOKS.map((hook) => [hook, said[hook] ?? (hook === 'post-deploy' ? postDeploy : '')]),
+  );
   return {
-    name, hosts: list(said.host), user: said.user ?? null, port: said.port === undefined ? null : Number(said.port), key: said.key ?? null, sshOptions: list(said.ssh_options),
-    ref: said.ref, repo: said.repo, path: said.path.length > 1 ? said.path.replace(/\/+$/, '') : said.path, shared: said.shared ?? [], releases: said.releases ?? RELEASES_KEPT,
+    name,
+    hosts: list(said.host),
+    user: said.user ?? null,
+    port: said.port === undefined ? null : Number(said.port),
+    key: said.key ?? null,
+    sshOptions: list(said.ssh_options),
+    ref: said.ref,
+    repo: said.repo,
+    path: said.path.length > 1 ? said.path.replace(/\/+$/, '') : said.path,
+    shared: said.shared ?? [],
+    releases: said.releases ?? RELEASES_KEPT,
     env: Object.fromEntries(Object.entries(said.env ?? {}).map(([key, value]) => [key, String(value)])),
     hooks: /** @type {Record<HookName, string>} */ (hooks),
   };
@@ -106,8 +163,12 @@ function complete(said, name, postDeploy) {
  */
 function unknownEnvironment(deploy, name, file) {
   const names = Object.keys(deploy ?? {});
-  const known = names.length === 0 ? 'it says nothing about deploying' : `it has ${names.map((one) => `"${one}"`).join(', ')}`;
-  return new NclustError('ERR_NCLUST_DEPLOY_BAD_CONFIG', `"${file}" has no object deploy.${name}; ${known}.`, { hint: 'docs/deploy.md has an example.', data: { file, names } });
+  const known =
+    names.length === 0 ? 'it says nothing about deploying' : `it has ${names.map((one) => `"${one}"`).join(', ')}`;
+  return new NclustError('ERR_NCLUST_DEPLOY_BAD_CONFIG', `"${file}" has no object deploy.${name}; ${known}.`, {
+    hint: 'docs/deploy.md has an example.',
+    data: { file, names },
+  });
 }
 
 /**
@@ -120,12 +181,16 @@ function meansNothing(keyPath, key) {
 }
 
 /**
- * A habit that is dear: until it has come to its end the new release is the current one, and incomplete.
+ * A habit that is dear: until it has come to its end the new release is the current one, and
+ * incomplete.
  * @param {string | undefined} hook
  */
 function installsLate(hook = '') {
   if (!/\b(npm|pnpm|yarn|bun)\s+(ci|i|install)\b/.test(hook)) return [];
-  return ['post-deploy installs packages when the new release is already the current one; in pre-deploy it would be done before, and a failure would change nothing.'];
+  return [
+    'post-deploy installs packages when the new release is already the current one; in pre-deploy it would ' +
+      'be done before, and a failure would change nothing.',
+  ];
 }
 
 /**
@@ -153,10 +218,19 @@ function isRef(value) {
 /** @param {unknown} value */
 function isEnv(value) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.entries(value).every(([key, text]) => /^[A-Za-z_]\w*$/.test(key) && ['string', 'number', 'boolean'].includes(typeof text) && !String(text).includes('\0'));
+  return Object.entries(value).every(
+    ([key, text]) =>
+      /^[A-Za-z_]\w*$/.test(key) &&
+      ['string', 'number', 'boolean'].includes(typeof text) &&
+      !String(text).includes('\0'),
+  );
 }
 
 /** @param {unknown} value */
 function isInside(value) {
-  return isFilled(value) && !value.startsWith('/') && !value.split('/').some((part) => part === '..' || part === '.' || part === '.git');
+  return (
+    isFilled(value) &&
+    !value.startsWith('/') &&
+    !value.split('/').some((part) => part === '..' || part === '.' || part === '.git')
+  );
 }

@@ -21,21 +21,35 @@ import { readVersion } from '../shared/version.js';
  * @property {string | null} nodeOptions  NODE_OPTIONS of the shell.
  * @property {string} home
  * @property {{ mode: number, uid: number } | null} homeStat  Null: there is none yet.
- * @property {{ freeBytes: number, totalBytes: number, freeInodes: number, inodes: number, isMemory: boolean, isRemote: boolean } | null} disk  Of the home.
+ * @property
+ *   {{ freeBytes: number, totalBytes: number, freeInodes: number, inodes: number, isMemory: boolean, isRemote: boolean } | null}
+ *   disk  Of the home.
  * @property {number} cpus  That may be used.
  * @property {{ freeBytes: number, totalBytes: number }} memory
- * @property {{ maxBytes: number | null, nowBytes: number | null, pidsMax: number | null, pidsNow: number | null }} group  The control group of the manager, or of this command.
+ * @property
+ *   {{ maxBytes: number | null, nowBytes: number | null, pidsMax: number | null, pidsNow: number | null }}
+ *   group  The control group of the manager, or of this command.
  * @property {number | null} openFiles  The limit of the manager, or of this command.
  * @property {Record<string, number>} sysctls
  * @property {Hello | null} manager
  * @property {SlotStatus[]} slots
  * @property {string[]} notices  Of the manager.
- * @property {boolean | null} isAtBoot  Whether something starts this home at boot. Null: this system has another way.
+ * @property {boolean | null} isAtBoot  Whether something starts this home at boot. Null: this
+ *   system has another way.
  * @property {number | null} pm2Pid  Of a PM2 that runs for this user.
  * @property {number} logsMaxTotalBytes
  */
 
-const SYSCTLS = ['net.core.somaxconn', 'net.ipv4.tcp_max_syn_backlog', 'fs.inotify.max_user_watches', 'fs.inotify.max_user_instances', 'fs.file-max', 'kernel.pid_max', 'vm.overcommit_memory', 'kernel.core_uses_pid'];
+const SYSCTLS = [
+  'net.core.somaxconn',
+  'net.ipv4.tcp_max_syn_backlog',
+  'fs.inotify.max_user_watches',
+  'fs.inotify.max_user_instances',
+  'fs.file-max',
+  'kernel.pid_max',
+  'vm.overcommit_memory',
+  'kernel.core_uses_pid',
+];
 
 /** f_type of statfs(2). */
 const MEMORY_TYPES = [0x0102_1994, 0x8584_58f6];
@@ -104,7 +118,14 @@ function diskOf(home) {
   const folder = existsSync(home) ? home : dirname(home);
   try {
     const { type, bsize, blocks, bavail, files, ffree } = statfsSync(folder);
-    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeInodes: ffree, inodes: files, isMemory: MEMORY_TYPES.includes(type >>> 0), isRemote: REMOTE_TYPES.includes(type >>> 0) };
+    return {
+      freeBytes: bavail * bsize,
+      totalBytes: blocks * bsize,
+      freeInodes: ffree,
+      inodes: files,
+      isMemory: MEMORY_TYPES.includes(type >>> 0),
+      isRemote: REMOTE_TYPES.includes(type >>> 0),
+    };
   } catch {
     // Neither the home nor the folder it is in is there yet.
     return folder === dirname(folder) ? null : diskOf(folder);
@@ -122,7 +143,10 @@ function availableMemory(root) {
  * @returns {Record<string, number>}  Those that this system has.
  */
 function sysctlsOf(root) {
-  const values = SYSCTLS.map((key) => ({ key, value: numberIn(read(join(root, 'proc/sys', key.replaceAll('.', '/')))) }));
+  const values = SYSCTLS.map((key) => ({
+    key,
+    value: numberIn(read(join(root, 'proc/sys', key.replaceAll('.', '/')))),
+  }));
   return Object.fromEntries(values.flatMap(({ key, value }) => (value === null ? [] : [[key, value]])));
 }
 
@@ -139,8 +163,13 @@ function orNull(limit) {
 function groupOf(root, pid) {
   const path = /^0::(.*)$/m.exec(read(join(root, 'proc', String(pid), 'cgroup')))?.[1];
   // In a container the path may be the host's; then only the mount's own root exists.
-  const folder = [path ?? '/', '/'].map((one) => join(root, 'sys/fs/cgroup', one)).find((one) => existsSync(join(one, 'pids.current'))) ?? join(root, 'sys/fs/cgroup');
-  const [maxBytes, nowBytes, pidsNow] = ['memory.max', 'memory.current', 'pids.current'].map((file) => numberIn(read(join(folder, file))));
+  const folder =
+    [path ?? '/', '/']
+      .map((one) => join(root, 'sys/fs/cgroup', one))
+      .find((one) => existsSync(join(one, 'pids.current'))) ?? join(root, 'sys/fs/cgroup');
+  const [maxBytes, nowBytes, pidsNow] = ['memory.max', 'memory.current', 'pids.current'].map((file) =>
+    numberIn(read(join(folder, file))),
+  );
   return { maxBytes, nowBytes, pidsNow };
 }
 
@@ -150,7 +179,10 @@ function groupOf(root, pid) {
  */
 function isAtBoot(root, { home, env }) {
   if (!existsSync(join(root, 'run/systemd/system'))) return null;
-  const folders = [join(root, 'etc/systemd/system'), join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), '.config'), 'systemd/user')];
+  const folders = [
+    join(root, 'etc/systemd/system'),
+    join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), '.config'), 'systemd/user'),
+  ];
   // Whatever its name: a unit of ours names the home.
   return folders.some((folder) => unitsIn(folder).some((file) => read(file).includes(home)));
 }
@@ -160,7 +192,11 @@ function isAtBoot(root, { home, env }) {
  * @returns {string[]}
  */
 function unitsIn(folder) {
-  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.service')).map((name) => join(folder, name)) : [];
+  return existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => name.endsWith('.service'))
+        .map((name) => join(folder, name))
+    : [];
 }
 
 /**

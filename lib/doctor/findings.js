@@ -4,7 +4,8 @@ import { shellQuote } from '../shared/shell-quote.js';
 /** @import { Facts } from './facts.js' */
 
 /**
- * Something a person should know. bad: it breaks a promise now or soon. warn: it will on a bad day. note: good to know.
+ * Something a person should know. bad: it breaks a promise now or soon. warn: it will on a bad day.
+ * note: good to know.
  * @typedef {{ level: 'bad' | 'warn' | 'note', what: string, remedy: string }} Finding
  */
 
@@ -29,51 +30,167 @@ export function findings(facts) {
 
 /** @type {((facts: Facts) => Finding | Finding[] | null | false)[]} */
 const RULES = [
-  ({ manager, version }) => manager !== null && manager.version !== version
-    && warn(`The manager that runs is ${manager.version}, and this command is ${version}.`, 'Replace it, without an interruption: nclust update'),
-  ({ manager, version }) => manager !== null && manager.keeperVersion !== manager.version && manager.version === version
-    && note(`The keeper is still ${manager.keeperVersion}; control is ${manager.version}.`, 'Nothing, unless the release notes of a version ask for a new keeper.'),
-  ({ node }) => major(node.version) % 2 === 1
-    && note(`Node.js ${node.version} is no long-term version.`, 'Run servers on an even one: 22, 24, 26.'),
-  ({ node }) => major(node.version) < 22
-    && note(`Node.js ${node.version} gets no security fixes any more.`, 'Install a newer one, then: nclust update, and nclust reload all --interpreter /path/to/node'),
-  ({ disk, home }) => disk !== null && disk.freeBytes < 100 * MB
-    && bad(`The disk of ${home} has ${formatBytes(disk.freeBytes)} left.`, 'nclust flush empties the log files; nclust set logs.max_total 500M keeps them small.'),
-  ({ disk, home, logsMaxTotalBytes }) => disk !== null && disk.freeBytes >= 100 * MB && disk.freeBytes < logsMaxTotalBytes
-    && note(`Logs may take ${formatBytes(logsMaxTotalBytes)}, and the disk of ${home} has ${formatBytes(disk.freeBytes)} left.`, 'nclust set logs.max_total with a smaller size.'),
-  ({ disk, home }) => disk !== null && disk.inodes > 0 && disk.freeInodes < 1_000
-    && bad(`The disk of ${home} can take ${disk.freeInodes} more files only.`, 'Remove files there: df -i'),
-  ({ disk, home }) => disk !== null && disk.isRemote
-    && warn(`${home} is on a network file system: sockets and locks do not work well there.`, 'Point NCLUST_HOME at a local disk.'),
-  ({ disk, home }) => disk !== null && disk.isMemory
-    && note(`${home} is kept in memory: the list and the logs are gone after a reboot.`, 'Point NCLUST_HOME at a disk, unless that is meant.'),
-  ({ homeStat, home, uid }) => homeStat !== null && homeStat.uid !== uid
-    && bad(`${home} belongs to user id ${homeStat.uid}, and this is user id ${uid}.`, 'Run the command as its owner, or point NCLUST_HOME at a folder of your own.'),
-  ({ sudoUser, uid, home }) => sudoUser !== null && sudoUser !== 'root' && uid === 0
-    && note(`Under sudo this is the home of root (${home}), not that of ${sudoUser}.`, `For the apps of ${sudoUser}: leave sudo out.`),
-  ({ openFiles }) => openFiles !== null && openFiles < OPEN_FILES_LOW
-    && warn(`A process may open ${openFiles} files and connections.`, 'ulimit -n 65536 before the manager starts, or LimitNOFILE=65536 in its unit (nclust startup writes it).'),
-  ({ sysctls }) => sysctls['net.core.somaxconn'] < BACKLOG
-    && warn(`The system lets ${sysctls['net.core.somaxconn']} connections wait at a listening socket; Node.js asks for ${BACKLOG}.`, 'sysctl -w net.core.somaxconn=4096'),
-  ({ sysctls, slots }) => slots.some(({ watching }) => watching) && sysctls['fs.inotify.max_user_watches'] < 65_536
-    && warn(`The system watches ${sysctls['fs.inotify.max_user_watches']} files for a user, and an app is watched.`, 'sysctl -w fs.inotify.max_user_watches=524288'),
-  ({ group }) => isNear(group.nowBytes, group.maxBytes)
-    && bad(`The control group has used ${formatBytes(group.nowBytes ?? 0)} of ${formatBytes(group.maxBytes ?? 0)} of memory.`, 'Give it more, or run fewer instances: nclust scale <app> -1'),
-  ({ group }) => isNear(group.pidsNow, group.pidsMax)
-    && bad(`The control group has ${group.pidsNow} of ${group.pidsMax} processes and threads; a Node.js process takes about eleven.`, 'Raise pids.max (TasksMax= of the unit, --pids-limit of the container).'),
-  ({ memory }) => memory.freeBytes < 0.05 * memory.totalBytes
-    && warn(`${formatBytes(memory.freeBytes)} of ${formatBytes(memory.totalBytes)} of memory are free.`, 'nclust list --sort memory:desc shows who has it; --max-memory-restart limits an app.'),
+  ({ manager, version }) =>
+    manager !== null &&
+    manager.version !== version &&
+    warn(
+      `The manager that runs is ${manager.version}, and this command is ${version}.`,
+      'Replace it, without an interruption: nclust update',
+    ),
+  ({ manager, version }) =>
+    manager !== null &&
+    manager.keeperVersion !== manager.version &&
+    manager.version === version &&
+    note(
+      `The keeper is still ${manager.keeperVersion}; control is ${manager.version}.`,
+      'Nothing, unless the release notes of a version ask for a new keeper.',
+    ),
+  ({ node }) =>
+    major(node.version) % 2 === 1 &&
+    note(`Node.js ${node.version} is no long-term version.`, 'Run servers on an even one: 22, 24, 26.'),
+  ({ node }) =>
+    major(node.version) < 22 &&
+    note(
+      `Node.js ${node.version} gets no security fixes any more.`,
+      'Install a newer one, then: nclust update, and nclust reload all --interpreter /path/to/node',
+    ),
+  ({ disk, home }) =>
+    disk !== null &&
+    disk.freeBytes < 100 * MB &&
+    bad(
+      `The disk of ${home} has ${formatBytes(disk.freeBytes)} left.`,
+      'nclust flush empties the log files; nclust set logs.max_total 500M keeps them small.',
+    ),
+  ({ disk, home, logsMaxTotalBytes }) =>
+    disk !== null &&
+    disk.freeBytes >= 100 * MB &&
+    disk.freeBytes < logsMaxTotalBytes &&
+    note(
+      `Logs may take ${formatBytes(logsMaxTotalBytes)}, and the disk of ${home} has ` +
+        `${formatBytes(disk.freeBytes)} left.`,
+      'nclust set logs.max_total with a smaller size.',
+    ),
+  ({ disk, home }) =>
+    disk !== null &&
+    disk.inodes > 0 &&
+    disk.freeInodes < 1_000 &&
+    bad(`The disk of ${home} can take ${disk.freeInodes} more files only.`, 'Remove files there: df -i'),
+  ({ disk, home }) =>
+    disk !== null &&
+    disk.isRemote &&
+    warn(
+      `${home} is on a network file system: sockets and locks do not work well there.`,
+      'Point NCLUST_HOME at a local disk.',
+    ),
+  ({ disk, home }) =>
+    disk !== null &&
+    disk.isMemory &&
+    note(
+      `${home} is kept in memory: the list and the logs are gone after a reboot.`,
+      'Point NCLUST_HOME at a disk, unless that is meant.',
+    ),
+  ({ homeStat, home, uid }) =>
+    homeStat !== null &&
+    homeStat.uid !== uid &&
+    bad(
+      `${home} belongs to user id ${homeStat.uid}, and this is user id ${uid}.`,
+      'Run the command as its owner, or point NCLUST_HOME at a folder of your own.',
+    ),
+  ({ sudoUser, uid, home }) =>
+    sudoUser !== null &&
+    sudoUser !== 'root' &&
+    uid === 0 &&
+    note(
+      `Under sudo this is the home of root (${home}), not that of ${sudoUser}.`,
+      `For the apps of ${sudoUser}: leave sudo out.`,
+    ),
+  ({ openFiles }) =>
+    openFiles !== null &&
+    openFiles < OPEN_FILES_LOW &&
+    warn(
+      `A process may open ${openFiles} files and connections.`,
+      'ulimit -n 65536 before the manager starts, or LimitNOFILE=65536 in its unit (nclust startup writes it).',
+    ),
+  ({ sysctls }) =>
+    sysctls['net.core.somaxconn'] < BACKLOG &&
+    warn(
+      `The system lets ${sysctls['net.core.somaxconn']} connections wait at a listening socket; Node.js ` +
+        `asks for ${BACKLOG}.`,
+      'sysctl -w net.core.somaxconn=4096',
+    ),
+  ({ sysctls, slots }) =>
+    slots.some(({ watching }) => watching) &&
+    sysctls['fs.inotify.max_user_watches'] < 65_536 &&
+    warn(
+      `The system watches ${sysctls['fs.inotify.max_user_watches']} files for a user, and an app is watched.`,
+      'sysctl -w fs.inotify.max_user_watches=524288',
+    ),
+  ({ group }) =>
+    isNear(group.nowBytes, group.maxBytes) &&
+    bad(
+      `The control group has used ${formatBytes(group.nowBytes ?? 0)} of ` +
+        `${formatBytes(group.maxBytes ?? 0)} of memory.`,
+      'Give it more, or run fewer instances: nclust scale <app> -1',
+    ),
+  ({ group }) =>
+    isNear(group.pidsNow, group.pidsMax) &&
+    bad(
+      `The control group has ${group.pidsNow} of ${group.pidsMax} processes and threads; a Node.js process ` +
+        `takes about eleven.`,
+      'Raise pids.max (TasksMax= of the unit, --pids-limit of the container).',
+    ),
+  ({ memory }) =>
+    memory.freeBytes < 0.05 * memory.totalBytes &&
+    warn(
+      `${formatBytes(memory.freeBytes)} of ${formatBytes(memory.totalBytes)} of memory are free.`,
+      'nclust list --sort memory:desc shows who has it; --max-memory-restart limits an app.',
+    ),
   ({ slots, cpus }) => tooMany(slots, cpus),
-  ({ nodeOptions }) => nodeOptions !== null && nodeOptions !== ''
-    && note(`NODE_OPTIONS is "${nodeOptions}" in this shell, and every app that is started from here gets it.`, 'unset NODE_OPTIONS, or --filter-env NODE_OPTIONS'),
-  ({ isAtBoot, slots }) => isAtBoot === false && slots.length > 0
-    && warn('Nothing starts this home after a reboot.', 'nclust startup'),
-  ({ pm2Pid }) => pm2Pid !== null
-    && note(`PM2 runs as well (pid ${pm2Pid}).`, 'nclust import pm2 takes over its apps; then: pm2 kill'),
-  ({ slots }) => perApp(slots, (slot) => slot.status === 'errored', (name) => bad(`"${name}" crashed too often and was given up.`, `nclust describe ${shellQuote(name)} tells why; then: nclust start ${shellQuote(name)}`)),
-  ({ slots }) => perApp(slots, (slot) => slot.status === 'waiting restart', (name) => warn(`"${name}" has crashed and waits for its next start.`, `nclust logs ${shellQuote(name)} --err --nostream`)),
-  ({ slots }) => perApp(slots, (slot) => Boolean(slot.logLost), (name) => warn(`Lines of "${name}" were lost.`, `nclust describe ${shellQuote(name)} tells how many, and why.`)),
-  ({ slots }) => perApp(slots, (slot) => slot.memoryBytes > 2 * GB && slot.interpreter.endsWith('node'), (name) => note(`An instance of "${name}" has more than 2 GB of memory; Node.js limits its heap to 2 to 4 GB by itself.`, '--node-args="--max-old-space-size=..." sets the limit')),
+  ({ nodeOptions }) =>
+    nodeOptions !== null &&
+    nodeOptions !== '' &&
+    note(
+      `NODE_OPTIONS is "${nodeOptions}" in this shell, and every app that is started from here gets it.`,
+      'unset NODE_OPTIONS, or --filter-env NODE_OPTIONS',
+    ),
+  ({ isAtBoot, slots }) =>
+    isAtBoot === false && slots.length > 0 && warn('Nothing starts this home after a reboot.', 'nclust startup'),
+  ({ pm2Pid }) =>
+    pm2Pid !== null &&
+    note(`PM2 runs as well (pid ${pm2Pid}).`, 'nclust import pm2 takes over its apps; then: pm2 kill'),
+  ({ slots }) =>
+    perApp(
+      slots,
+      (slot) => slot.status === 'errored',
+      (name) =>
+        bad(
+          `"${name}" crashed too often and was given up.`,
+          `nclust describe ${shellQuote(name)} tells why; then: nclust start ${shellQuote(name)}`,
+        ),
+    ),
+  ({ slots }) =>
+    perApp(
+      slots,
+      (slot) => slot.status === 'waiting restart',
+      (name) =>
+        warn(`"${name}" has crashed and waits for its next start.`, `nclust logs ${shellQuote(name)} --err --nostream`),
+    ),
+  ({ slots }) =>
+    perApp(
+      slots,
+      (slot) => Boolean(slot.logLost),
+      (name) => warn(`Lines of "${name}" were lost.`, `nclust describe ${shellQuote(name)} tells how many, and why.`),
+    ),
+  ({ slots }) =>
+    perApp(
+      slots,
+      (slot) => slot.memoryBytes > 2 * GB && slot.interpreter.endsWith('node'),
+      (name) =>
+        note(
+          `An instance of "${name}" has more than 2 GB of memory; Node.js limits its heap to 2 to 4 GB by itself.`,
+          '--node-args="--max-old-space-size=..." sets the limit',
+        ),
+    ),
   ({ notices }) => notices.map((notice) => warn(notice, 'It is in nclust.log, too.')),
 ];
 
@@ -83,7 +200,11 @@ const RULES = [
  */
 function tooMany(slots, cpus) {
   const clusters = slots.filter(({ mode, status }) => mode === 'cluster' && status === 'online');
-  return perApp(clusters, ({ name }) => clusters.filter((other) => other.name === name).length > 2 * cpus, (name) => note(`"${name}" has more than two instances for each of the ${cpus} CPUs.`, `nclust scale ${name} max`));
+  return perApp(
+    clusters,
+    ({ name }) => clusters.filter((other) => other.name === name).length > 2 * cpus,
+    (name) => note(`"${name}" has more than two instances for each of the ${cpus} CPUs.`, `nclust scale ${name} max`),
+  );
 }
 
 /**

@@ -5,9 +5,37 @@ import { areVariables } from '../shared/spec/environment.js';
 
 /** What PM2 keeps as the user has said it, and only then. */
 const AS_SAID = [
-  'namespace', 'node_args', 'args', 'autorestart', 'max_restarts', 'restart_delay', 'exp_backoff_restart_delay', 'min_uptime', 'stop_exit_codes', 'kill_timeout', 'treekill', 'wait_ready',
-  'listen_timeout', 'shutdown_with_message', 'uid', 'gid', 'watch', 'ignore_watch', 'watch_delay', 'watch_options', 'cron_restart', 'max_memory_restart', 'increment_var', 'instance_var',
-  'merge_logs', 'disable_logs', 'log_type', 'log_date_format', 'port', 'source_map_support', 'disable_source_map_support',
+  'namespace',
+  'node_args',
+  'args',
+  'autorestart',
+  'max_restarts',
+  'restart_delay',
+  'exp_backoff_restart_delay',
+  'min_uptime',
+  'stop_exit_codes',
+  'kill_timeout',
+  'treekill',
+  'wait_ready',
+  'listen_timeout',
+  'shutdown_with_message',
+  'uid',
+  'gid',
+  'watch',
+  'ignore_watch',
+  'watch_delay',
+  'watch_options',
+  'cron_restart',
+  'max_memory_restart',
+  'increment_var',
+  'instance_var',
+  'merge_logs',
+  'disable_logs',
+  'log_type',
+  'log_date_format',
+  'port',
+  'source_map_support',
+  'disable_source_map_support',
 ];
 
 /** Found by the extension or the first line of the script, too. */
@@ -28,7 +56,9 @@ export function pm2Entry(records, { name, env, pm2Home }) {
     ...programOf(first, env),
     name,
     cwd: first.pm_cwd ?? first.cwd,
-    ...(isCluster || records.length > 1 ? { instances: records.length, exec_mode: isCluster ? 'cluster' : 'fork' } : {}),
+    ...(isCluster || records.length > 1
+      ? { instances: records.length, exec_mode: isCluster ? 'cluster' : 'fork' }
+      : {}),
     ...filesOf(records, { isCluster, pm2Home }),
     env,
   };
@@ -42,7 +72,12 @@ function programOf({ pm_exec_path: file, exec_interpreter: interpreter, args }, 
   // PM2's own server of folders is named by its variables.
   if (basename(String(file)) === 'Serve.js' && env.PM2_SERVE_PATH !== undefined) return { script: 'serve', args: [] };
   const words = Array.isArray(args) ? args.map(String) : [];
-  const isCommand = interpreter === 'none' && /^(ba)?sh$/.test(basename(String(file))) && words.length === 2 && words[0] === '-c' && /\S\s+\S/.test(words[1]);
+  const isCommand =
+    interpreter === 'none' &&
+    /^(ba)?sh$/.test(basename(String(file))) &&
+    words.length === 2 &&
+    words[0] === '-c' &&
+    /\S\s+\S/.test(words[1]);
   if (isCommand) return { script: words[1], args: [] };
   const isFound = interpreter === undefined || (interpreter === 'node' && JAVASCRIPT.test(String(file)));
   return { script: file, ...(isFound ? {} : { interpreter }) };
@@ -53,10 +88,18 @@ function programOf({ pm_exec_path: file, exec_interpreter: interpreter, args }, 
  * @param {{ isCluster: boolean, pm2Home: string }} o
  */
 function filesOf(records, { isCluster, pm2Home }) {
-  const homes = [pm2Home, ...records.flatMap(({ env, PM2_HOME }) => [PM2_HOME, env?.PM2_HOME])].filter((home) => typeof home === 'string');
-  const isDefault = (/** @type {string} */ file) => homes.some((home) => file.startsWith(join(home, 'logs/')) || file.startsWith(join(home, 'pids/')));
+  const homes = [pm2Home, ...records.flatMap(({ env, PM2_HOME }) => [PM2_HOME, env?.PM2_HOME])].filter(
+    (home) => typeof home === 'string',
+  );
+  const isDefault = (/** @type {string} */ file) =>
+    homes.some((home) => file.startsWith(join(home, 'logs/')) || file.startsWith(join(home, 'pids/')));
   const isNumbered = (isCluster || records.length > 1) && records[0].merge_logs !== true;
-  const given = /** @type {const} */ ([['out_file', 'pm_out_log_path'], ['error_file', 'pm_err_log_path'], ['log_file', 'pm_log_path'], ['pid_file', 'pm_pid_path']]).flatMap(([key, from]) => {
+  const given = /** @type {const} */ ([
+    ['out_file', 'pm_out_log_path'],
+    ['error_file', 'pm_err_log_path'],
+    ['log_file', 'pm_log_path'],
+    ['pid_file', 'pm_pid_path'],
+  ]).flatMap(([key, from]) => {
     const file = records[0][from];
     if (typeof file !== 'string' || file === '' || isDefault(file)) return [];
     // PM2 adds the id of the process, nclust its own.
@@ -70,18 +113,23 @@ function isSaid(value) {
   return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 }
 
-/** What PM2 puts into the environment of an app besides what the user said. PM2_SERVE_* is what its file server is configured by. */
+/**
+ * What PM2 puts into the environment of an app besides what the user said. PM2_SERVE_* is what its
+ * file server is configured by.
+ */
 const OF_PM2 = /^(PM2_(?!SERVE_)|pm_|axm_)|^(unique_id|km_link|NODE_APP_INSTANCE)$/;
 
 /**
- * The variables of an app, in two: those that the shell has which imports it (and so most likely had the one that started it), and those that only the
- * app has. The first are replaced by --update-env, the second stay.
+ * The variables of an app, in two: those that the shell has which imports it (and so most likely
+ * had the one that started it), and those that only the app has. The first are replaced by
+ * --update-env, the second stay.
  * @param {Record<string, unknown>} env  `pm2_env.env`.
  * @param {object} o
  * @param {string} o.name  Of the app: PM2 keeps the settings of modules under it.
  * @param {string} o.instanceVar
  * @param {Record<string, string | undefined>} o.shell
- * @returns {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }}  `left`: names of those that no environment can hold.
+ * @returns {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }}
+ *   `left`: names of those that no environment can hold.
  */
 export function splitEnvironment(env, { name, instanceVar, shell }) {
   /** @type {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }} */

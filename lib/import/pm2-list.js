@@ -41,8 +41,11 @@ export function readSavedList(file, shell) {
   if (Array.isArray(first)) return { source, records: first.map(asRecord), pm2Home, instead: null };
   const copy = `${source}.bak`;
   const second = tryRead(copy);
-  if (Array.isArray(second)) return { source: copy, records: second.map(asRecord), pm2Home, instead: `"${source}" ${first}` };
-  throw new NclustError('ERR_NCLUST_IMPORT', `"${source}" ${first}, and there is no usable copy "${copy}".`, { hint: 'Let PM2 write it with "pm2 save", or take what it runs: nclust import pm2 --live' });
+  if (Array.isArray(second))
+    return { source: copy, records: second.map(asRecord), pm2Home, instead: `"${source}" ${first}` };
+  throw new NclustError('ERR_NCLUST_IMPORT', `"${source}" ${first}, and there is no usable copy "${copy}".`, {
+    hint: 'Let PM2 write it with "pm2 save", or take what it runs: nclust import pm2 --live',
+  });
 }
 
 /**
@@ -52,14 +55,26 @@ export function readSavedList(file, shell) {
  */
 export async function readLiveList(shell) {
   const pm2Home = pm2HomeOf(shell);
-  if (runningPm2(pm2Home) === null) throw new NclustError('ERR_NCLUST_IMPORT', `No PM2 runs in "${pm2Home}".`, { hint: 'Take what it has saved: nclust import pm2' });
-  const file = findProgram('pm2', { path: shell.env.PATH, cwd: shell.cwd });
-  if (!file) throw new NclustError('ERR_NCLUST_IMPORT', 'There is no "pm2" in PATH to ask.', { hint: 'Take what it has saved: nclust import pm2' });
-  const text = await new Promise((done, reject) => {
-    execFile(file, ['jlist'], { env: { ...shell.env, PM2_HOME: pm2Home }, timeout: LIVE_MS, maxBuffer: LIVE_MAX_BYTES }, (error, stdout) => {
-      if (error) reject(new NclustError('ERR_NCLUST_IMPORT', `"pm2 jlist" failed: ${error.message}`, { cause: error }));
-      else done(stdout);
+  if (runningPm2(pm2Home) === null)
+    throw new NclustError('ERR_NCLUST_IMPORT', `No PM2 runs in "${pm2Home}".`, {
+      hint: 'Take what it has saved: nclust import pm2',
     });
+  const file = findProgram('pm2', { path: shell.env.PATH, cwd: shell.cwd });
+  if (!file)
+    throw new NclustError('ERR_NCLUST_IMPORT', 'There is no "pm2" in PATH to ask.', {
+      hint: 'Take what it has saved: nclust import pm2',
+    });
+  const text = await new Promise((done, reject) => {
+    execFile(
+      file,
+      ['jlist'],
+      { env: { ...shell.env, PM2_HOME: pm2Home }, timeout: LIVE_MS, maxBuffer: LIVE_MAX_BYTES },
+      (error, stdout) => {
+        if (error)
+          reject(new NclustError('ERR_NCLUST_IMPORT', `"pm2 jlist" failed: ${error.message}`, { cause: error }));
+        else done(stdout);
+      },
+    );
   });
   const records = listIn(text);
   if (!records) throw new NclustError('ERR_NCLUST_IMPORT', '"pm2 jlist" printed no list.');
@@ -126,5 +141,7 @@ function listIn(text) {
  */
 function asRecord(value) {
   const record = /** @type {Pm2Record} */ (typeof value === 'object' && value !== null ? value : {});
-  return typeof record.pm2_env === 'object' && record.pm2_env !== null ? { ...record.pm2_env, name: record.name ?? record.pm2_env.name } : record;
+  return typeof record.pm2_env === 'object' && record.pm2_env !== null
+    ? { ...record.pm2_env, name: record.name ?? record.pm2_env.name }
+    : record;
 }

@@ -21,20 +21,28 @@ const RESTING = new Set(['stopped', 'stopping', 'errored']);
  * @param {Pm2Record[]} records
  * @param {object} o
  * @param {string} o.pm2Home
- * @param {{ env: Record<string, string | undefined>, node: { file: string, version: string } }} o.shell
+ * @param {{ env: Record<string, string | undefined>, node: { file: string, version: string } }}
+ *   o.shell
  * @returns {TakenOver}
  */
 export function takeOver(records, { pm2Home, shell }) {
   /** @type {TakenOver} */
   const taken = { apps: [], refused: [], warnings: [] };
   const modules = records.filter(({ pmx_module: isModule }) => isModule).map(({ name }) => String(name));
-  for (const name of new Set(modules)) taken.warnings.push(`"${name}" is a module of PM2 and was left out${name === 'pm2-logrotate' ? '; nclust rotates log files by itself' : ''}.`);
+  for (const name of new Set(modules))
+    taken.warnings.push(
+      `"${name}" is a module of PM2 and was left ` +
+        `out${name === 'pm2-logrotate' ? '; nclust rotates log files by itself' : ''}.`,
+    );
   const names = new Set();
   for (const group of grouped(records.filter(({ pmx_module: isModule }) => !isModule))) {
     const wanted = String(group[0].name ?? 'app');
     const name = freeName(wanted, names);
     names.add(name);
-    if (name !== wanted) taken.warnings.push(`Another app is called "${wanted}"; this one, "${group[0].pm_exec_path}", becomes "${name}".`);
+    if (name !== wanted)
+      taken.warnings.push(
+        `Another app is called "${wanted}"; this one, "${group[0].pm_exec_path}", becomes "${name}".`,
+      );
     takeOne(group, name, { pm2Home, shell }, taken);
   }
   return taken;
@@ -43,24 +51,37 @@ export function takeOver(records, { pm2Home, shell }) {
 /**
  * @param {Pm2Record[]} group
  * @param {string} name
- * @param {{ pm2Home: string, shell: { env: Record<string, string | undefined>, node: { file: string, version: string } } }} o
+ * @param
+ *   {{ pm2Home: string, shell: { env: Record<string, string | undefined>, node: { file: string, version: string } } }}
+ *   o
  * @param {TakenOver} taken
  */
 function takeOne(group, name, { pm2Home, shell }, taken) {
   const [first] = group;
-  const env = splitEnvironment(first.env ?? {}, { name: String(first.name), instanceVar: first.instance_var ?? 'NODE_APP_INSTANCE', shell: shell.env });
+  const env = splitEnvironment(first.env ?? {}, {
+    name: String(first.name),
+    instanceVar: first.instance_var ?? 'NODE_APP_INSTANCE',
+    shell: shell.env,
+  });
   const cwd = String(first.pm_cwd ?? '/');
   const variables = { ...env.shell, ...env.own };
   const place = { folder: cwd, cwd, env: variables, node: shell.node, envName: null };
   const read = readEntry(pm2Entry(group, { name, env: env.own, pm2Home }), name);
   const entry = settleEntry(read, { options: {}, env: null, folder: cwd, shellCwd: cwd, path: variables.PATH });
-  const { spec, faults, warnings } = entry.faults.length > 0 ? { spec: null, faults: entry.faults, warnings: [] } : specOfEntry(entry, place);
-  for (const variable of env.left) taken.warnings.push(`The variable ${JSON.stringify(variable)} of "${name}" was left out: its name or its value holds what no environment can.`);
+  const { spec, faults, warnings } =
+    entry.faults.length > 0 ? { spec: null, faults: entry.faults, warnings: [] } : specOfEntry(entry, place);
+  for (const variable of env.left)
+    taken.warnings.push(
+      `The variable ${JSON.stringify(variable)} of "${name}" was left out: its name or its value holds what ` +
+        `no environment can.`,
+    );
   taken.warnings.push(...entry.warnings, ...warnings);
   if (!spec) return void taken.refused.push({ name, why: faults.map(({ message }) => message).join(' ') });
   const resting = group.flatMap(({ status }, slot) => (RESTING.has(status) ? [slot] : []));
-  if (group.some(({ status }) => status === 'errored')) taken.warnings.push(`"${name}" was given up by PM2 and comes stopped; start it with: nclust start ${name}`);
-  // The variables that were needed to find its interpreter are those of its shell; what the app alone has is in `env`.
+  if (group.some(({ status }) => status === 'errored'))
+    taken.warnings.push(`"${name}" was given up by PM2 and comes stopped; start it with: nclust start ${name}`);
+  // The variables that were needed to find its interpreter are those of its shell; what the app
+  // alone has is in `env`.
   taken.apps.push({ spec: { ...spec, shellEnv: snapshot(env.shell) }, resting });
 }
 

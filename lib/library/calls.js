@@ -10,16 +10,19 @@ import { asNclustError, NclustError } from '../shared/errors.js';
 /**
  * What every call takes.
  * @typedef {object} CallOptions
- * @property {number} [timeoutMs]  When it rejects with ERR_NCLUST_TIMEOUT at the latest; Infinity for never.
+ * @property {number} [timeoutMs]  When it rejects with ERR_NCLUST_TIMEOUT at the latest; Infinity
+ *   for never.
  * @property {AbortSignal} [signal]  Ends the waiting, and not the change: ERR_NCLUST_INTERRUPTED.
  */
 
 /**
- * @typedef {CallOptions & { wait?: boolean, onProgress?: (progress: Progress) => void }} ChangeOptions  Default of `wait`: true.
+ * @typedef {CallOptions & { wait?: boolean, onProgress?: (progress: Progress) => void }}
+ *   ChangeOptions  Default of `wait`: true.
  */
 
 /**
- * How one call asks the manager, as often as it needs to. What changes something gets a token, and is done once however often it is asked.
+ * How one call asks the manager, as often as it needs to. What changes something gets a token, and
+ * is done once however often it is asked.
  * @typedef {(method: Method, params?: Record<string, unknown>) => Promise<any>} Ask
  */
 
@@ -38,14 +41,16 @@ const LONGEST_MS = 2 ** 31 - 1;
 const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
 
 /**
- * The calls of one program to one manager. Each settles in its time, whatever happens to the manager meanwhile.
+ * The calls of one program to one manager. Each settles in its time, whatever happens to the
+ * manager meanwhile.
  * @typedef {Awaited<ReturnType<typeof openCalls>>} Calls
  */
 
 /**
  * @param {object} o
  * @param {string} o.home
- * @param {boolean} o.launch  Whether a manager is started where none runs: for the first call, and for one that changes something.
+ * @param {boolean} o.launch  Whether a manager is started where none runs: for the first call, and
+ *   for one that changes something.
  * @param {number | undefined} o.timeoutMs  Of every call that has none of its own.
  * @param {AbortSignal} [o.signal]  Ends the connecting.
  * @returns The caller closes it. Rejects with a NclustError.
@@ -70,11 +75,16 @@ export async function openCalls({ home, launch, timeoutMs: usualMs, signal: open
 
   /** @param {AbortSignal} signal */
   async function open(signal) {
-    const opened = await openClient((one) => (launch ? connectOrLaunch(home, one) : connectOnly(home, one)), reachAgain, { isHeld: false, signal });
+    const opened = await openClient(
+      (one) => (launch ? connectOrLaunch(home, one) : connectOnly(home, one)),
+      reachAgain,
+      { isHeld: false, signal },
+    );
     if (!opened) throw notRunning({ home });
     client = opened;
     opened.onNotification(({ method, params }) => {
-      if (method === 'progress') watchers.get(String(params?.token))?.(/** @type {Progress} */ (/** @type {unknown} */ (params)));
+      if (method === 'progress')
+        watchers.get(String(params?.token))?.(/** @type {Progress} */ (/** @type {unknown} */ (params)));
     });
   }
 
@@ -82,7 +92,8 @@ export async function openCalls({ home, launch, timeoutMs: usualMs, signal: open
    * @template T
    * @param {string} doing  "restart": what was not done in time.
    * @param {ChangeOptions} o
-   * @param {(ask: Ask, signal: AbortSignal) => Promise<T>} work  The signal is aborted when nobody waits for it any more.
+   * @param {(ask: Ask, signal: AbortSignal) => Promise<T>} work  The signal is aborted when nobody
+   *   waits for it any more.
    * @param {number} [defaultMs]
    * @returns {Promise<T>}
    */
@@ -96,7 +107,10 @@ export async function openCalls({ home, launch, timeoutMs: usualMs, signal: open
     if (signal?.aborted) onAbort();
     under.add(over);
     try {
-      return await Promise.race([work((method, params) => ask(method, params, { wait, onProgress, signal: over.signal }), over.signal), reasonOf(over.signal)]);
+      return await Promise.race([
+        work((method, params) => ask(method, params, { wait, onProgress, signal: over.signal }), over.signal),
+        reasonOf(over.signal),
+      ]);
     } catch (error) {
       throw over.signal.aborted ? over.signal.reason : asNclustError(error);
     } finally {
@@ -110,7 +124,8 @@ export async function openCalls({ home, launch, timeoutMs: usualMs, signal: open
   /**
    * @param {Method} method
    * @param {Record<string, unknown>} [params]
-   * @param {{ wait?: boolean, onProgress?: (progress: Progress) => void, signal?: AbortSignal }} [o]
+   * @param {{ wait?: boolean, onProgress?: (progress: Progress) => void, signal?: AbortSignal }}
+   *   [o]
    */
   async function ask(method, params = {}, { wait, onProgress, signal } = {}) {
     signal?.throwIfAborted();
@@ -121,7 +136,12 @@ export async function openCalls({ home, launch, timeoutMs: usualMs, signal: open
     if (onProgress) watchers.set(token, (progress) => queueMicrotask(() => onProgress(progress)));
     changing += 1;
     try {
-      return await request({ ...params, token, ...(wait === false ? { wait } : {}), ...(onProgress ? { progress: true } : {}) });
+      return await request({
+        ...params,
+        token,
+        ...(wait === false ? { wait } : {}),
+        ...(onProgress ? { progress: true } : {}),
+      });
     } finally {
       changing -= 1;
       watchers.delete(token);
@@ -165,8 +185,13 @@ function reasonOf(signal) {
 
 /** @param {unknown} timeoutMs */
 function readTimeout(timeoutMs) {
-  if (typeof timeoutMs === 'number' && timeoutMs >= 0 && (timeoutMs <= LONGEST_MS || timeoutMs === Infinity)) return timeoutMs;
-  throw new NclustError('ERR_NCLUST_USAGE', `timeoutMs is ${JSON.stringify(timeoutMs) ?? String(timeoutMs)}; accepted: milliseconds from 0 to ${LONGEST_MS}, or Infinity.`);
+  if (typeof timeoutMs === 'number' && timeoutMs >= 0 && (timeoutMs <= LONGEST_MS || timeoutMs === Infinity))
+    return timeoutMs;
+  throw new NclustError(
+    'ERR_NCLUST_USAGE',
+    `timeoutMs is ${JSON.stringify(timeoutMs) ?? String(timeoutMs)}; accepted: milliseconds from 0 to ` +
+      `${LONGEST_MS}, or Infinity.`,
+  );
 }
 
 /**
@@ -174,7 +199,9 @@ function readTimeout(timeoutMs) {
  * @param {number} ms
  */
 function late(doing, ms) {
-  return new NclustError('ERR_NCLUST_TIMEOUT', `${doing}() was not answered within ${ms} ms.`, { hint: 'What it asked for may go on in the manager; list() shows how far it is.' });
+  return new NclustError('ERR_NCLUST_TIMEOUT', `${doing}() was not answered within ${ms} ms.`, {
+    hint: 'What it asked for may go on in the manager; list() shows how far it is.',
+  });
 }
 
 /**
@@ -182,9 +209,15 @@ function late(doing, ms) {
  * @param {unknown} cause
  */
 function interrupted(doing, cause) {
-  return new NclustError('ERR_NCLUST_INTERRUPTED', `${doing}() was ended by its signal; what it asked for may go on in the manager.`, { cause });
+  return new NclustError(
+    'ERR_NCLUST_INTERRUPTED',
+    `${doing}() was ended by its signal; what it asked for may go on in the manager.`,
+    { cause },
+  );
 }
 
 function closed() {
-  return new NclustError('ERR_NCLUST_CLOSED', 'The connection was closed by this program.', { hint: 'Call close() last; connect() makes a new one.' });
+  return new NclustError('ERR_NCLUST_CLOSED', 'The connection was closed by this program.', {
+    hint: 'Call close() last; connect() makes a new one.',
+  });
 }

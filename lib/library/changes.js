@@ -14,7 +14,8 @@ import { NclustError } from '../shared/errors.js';
 /** @typedef {(sentence: string) => void} OnWarning */
 
 /**
- * Starts a script with its words, apps in the words of a config file, those of such a file, or what is in the list.
+ * Starts a script with its words, apps in the words of a config file, those of such a file, or what
+ * is in the list.
  * @param {Ask} ask
  * @param {unknown} what
  * @param {Choice & { force?: boolean, onWarning: OnWarning } & Record<string, any>} words
@@ -23,15 +24,18 @@ import { NclustError } from '../shared/errors.js';
 export async function startGiven(ask, what, { force, onWarning, ...words }) {
   if (isConfig(what)) return renewGiven(ask, 'start', what, { ...words, onWarning });
   const isDescribed = Object.keys(words).length > 0;
-  if (!isDescribed && (await isListed(ask, what))) return (await ask('start', { targets: await readTargets(/** @type {string} */ (what), ask) })).slots;
-  if (typeof what !== 'string') return (await ask('start', { targets: await readTargets(/** @type {number} */ (what), ask) })).slots;
+  if (!isDescribed && (await isListed(ask, what)))
+    return (await ask('start', { targets: await readTargets(/** @type {string} */ (what), ask) })).slots;
+  if (typeof what !== 'string')
+    return (await ask('start', { targets: await readTargets(/** @type {number} */ (what), ask) })).slots;
   const { specs, warnings } = await readGiven({ ...words, script: what }, {});
   warnings.forEach(onWarning);
   return (await ask('start', { specs, ...(force ? { force } : {}) })).slots;
 }
 
 /**
- * Starts, restarts or reloads the apps of a config: those in the list get what it says now, the others are started.
+ * Starts, restarts or reloads the apps of a config: those in the list get what it says now, the
+ * others are started.
  * @param {Ask} ask
  * @param {'start' | 'restart' | 'reload'} how
  * @param {unknown} what
@@ -41,7 +45,10 @@ export async function startGiven(ask, what, { force, onWarning, ...words }) {
 async function renewGiven(ask, how, what, { onWarning, ...choice }) {
   const { specs, file, warnings } = await readGiven(what, choice);
   warnings.forEach(onWarning);
-  if (specs.length === 0) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `${file === null ? 'The object' : `"${file}"`} holds no apps.`, { hint: 'Put some into its list "apps"; docs/config.md has an example.' });
+  if (specs.length === 0)
+    throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `${file === null ? 'The object' : `"${file}"`} holds no apps.`, {
+      hint: 'Put some into its list "apps"; docs/config.md has an example.',
+    });
   return (await ask('renew', { specs, how, ...(file === null ? {} : { file }) })).slots;
 }
 
@@ -66,20 +73,43 @@ export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
  * @returns {Promise<SlotStatus[]>}
  */
 export async function endApps(ask, how, what, choice) {
-  return (await ask(how, { targets: isConfig(what) ? await listedOf(ask, what, choice) : await readTargets(/** @type {string} */ (what), ask) })).slots;
+  return (
+    await ask(how, {
+      targets: isConfig(what)
+        ? await listedOf(ask, what, choice)
+        : await readTargets(/** @type {string} */ (what), ask),
+    })
+  ).slots;
 }
 
 /**
  * @param {Ask} ask
  * @param {unknown} what
- * @param {Choice & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean, onWarning: OnWarning }} o
+ * @param
+ *   {Choice & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean, onWarning: OnWarning }} o
  * @returns {Promise<{ plan: PlanItem[], left: string[], slots: SlotStatus[] }>}
  */
-export async function applyGiven(ask, what, { env, only, prune = false, updateEnv = false, dryRun = false, onWarning }) {
-  if (prune && only !== undefined) throw new NclustError('ERR_NCLUST_USAGE', '"only" and "prune" were given; accepted: one of the two, because what is not in the config can be seen only from all of it.');
+export async function applyGiven(
+  ask,
+  what,
+  { env, only, prune = false, updateEnv = false, dryRun = false, onWarning },
+) {
+  if (prune && only !== undefined)
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      '"only" and "prune" were given; accepted: one of the two, because what is not in the config can be ' +
+        'seen only from all of it.',
+    );
   const { specs, file, warnings } = await readGiven(what, { env, only });
   warnings.forEach(onWarning);
-  const { plan, left, slots } = await ask('apply', { specs, ...(file === null ? {} : { file }), isWhole: only === undefined, prune, updateEnv, dryRun });
+  const { plan, left, slots } = await ask('apply', {
+    specs,
+    ...(file === null ? {} : { file }),
+    isWhole: only === undefined,
+    prune,
+    updateEnv,
+    dryRun,
+  });
   return { plan, left, slots };
 }
 
@@ -92,7 +122,10 @@ async function isListed(ask, what) {
   if (typeof what !== 'string' || (/^\/.+\/[imsu]*$/.test(what) && !existsSync(what))) return true;
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await ask('list');
-  return slots.some(({ id, name, namespace }) => name === what || namespace === what || String(id) === what) || (what === 'all' && slots.length > 0);
+  return (
+    slots.some(({ id, name, namespace }) => name === what || namespace === what || String(id) === what) ||
+    (what === 'all' && slots.length > 0)
+  );
 }
 
 /**
@@ -106,9 +139,12 @@ async function listedOf(ask, what, choice) {
   const { slots } = await ask('list');
   const there = names.filter((name) => slots.some((slot) => slot.name === name));
   if (there.length > 0) return there;
-  throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `None of its apps is in the list: ${names.map((name) => `"${name}"`).join(', ')}.`, { data: { names } });
+  throw new NclustError(
+    'ERR_NCLUST_APP_NOT_FOUND',
+    `None of its apps is in the list: ${names.map((name) => `"${name}"`).join(', ')}.`,
+    { data: { names } },
+  );
 }
-
 
 /**
  * Which part of a config is meant.
@@ -164,7 +200,8 @@ function wanted(what, { env = undefined, only = undefined }) {
 }
 
 /**
- * @typedef {string | number | readonly (string | number)[]} Targets  A name, an id, a namespace, the path of a script, "all", "/pattern/", or several of them.
+ * @typedef {string | number | readonly (string | number)[]} Targets  A name, an id, a namespace,
+ *   the path of a script, "all", "/pattern/", or several of them.
  */
 
 /**
@@ -183,6 +220,11 @@ export async function readTargets(targets, ask) {
  */
 function asWords(targets) {
   const list = Array.isArray(targets) ? targets : [targets];
-  if (list.length > 0 && list.every((one) => typeof one === 'number' || (typeof one === 'string' && one !== ''))) return list.map(String);
-  throw new NclustError('ERR_NCLUST_USAGE', `The target is ${JSON.stringify(targets)}; accepted: a name, an id, a namespace, "all", "/pattern/", or a list of them.`);
+  if (list.length > 0 && list.every((one) => typeof one === 'number' || (typeof one === 'string' && one !== '')))
+    return list.map(String);
+  throw new NclustError(
+    'ERR_NCLUST_USAGE',
+    `The target is ${JSON.stringify(targets)}; accepted: a name, an id, a namespace, "all", "/pattern/", or ` +
+      `a list of them.`,
+  );
 }

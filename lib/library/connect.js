@@ -7,13 +7,25 @@ import { resolveHome } from '../shared/paths.js';
  * @param {object} [o]
  * @param {string} [o.home]  Default: NCLUST_HOME, else ~/.nclust.
  * @param {boolean} [o.launch]  Whether a manager is started where none runs. Default: true.
- * @param {number} [o.timeoutMs]  Of every call that has none of its own. Default: 15 s for questions, 10 min for changes.
+ * @param {number} [o.timeoutMs]  Of every call that has none of its own. Default: 15 s for
+ *   questions, 10 min for changes.
  * @param {AbortSignal} [o.signal]  Ends the connecting.
- * @param {(sentence: string) => void} [o.onWarning]  Of a config: an attribute that means nothing. Default: process.emitWarning().
- * @returns {Promise<import('./nclust.js').Nclust>}  The caller closes it. Rejects with a NclustError, for example ERR_NCLUST_DAEMON_UNREACHABLE.
+ * @param {(sentence: string) => void} [o.onWarning]  Of a config: an attribute that means nothing.
+ *   Default: process.emitWarning().
+ * @returns {Promise<import('./nclust.js').Nclust>}  The caller closes it. Rejects with a
+ *   NclustError, for example ERR_NCLUST_DAEMON_UNREACHABLE.
  */
-export async function connect({ home = resolveHome(process.env), launch = true, timeoutMs, signal, onWarning = warn } = {}) {
-  if (process.platform === 'win32') throw new NclustError('ERR_NCLUST_PLATFORM', 'nclust does not run on Windows.', { hint: 'Use it inside WSL, where it is a Linux program.' });
+export async function connect({
+  home = resolveHome(process.env),
+  launch = true,
+  timeoutMs,
+  signal,
+  onWarning = warn,
+} = {}) {
+  if (process.platform === 'win32')
+    throw new NclustError('ERR_NCLUST_PLATFORM', 'nclust does not run on Windows.', {
+      hint: 'Use it inside WSL, where it is a Linux program.',
+    });
   const [{ openCalls }, { Nclust }] = await Promise.all([import('./calls.js'), import('./nclust.js')]);
   return new Nclust(await openCalls({ home: resolve(home), launch, timeoutMs, signal }), onWarning);
 }

@@ -12,7 +12,8 @@ import { readTargets } from './changes.js';
 /** @import { Targets } from './changes.js' */
 
 /**
- * @typedef {{ type: string, at: number } & Record<string, any>} BusEvent  As docs/protocol.md describes it.
+ * @typedef {{ type: string, at: number } & Record<string, any>} BusEvent  As docs/protocol.md
+ *   describes it.
  */
 
 /** One connection has one reader, so it needs one name. */
@@ -38,7 +39,8 @@ async function openForReading(home, { signal, onClient }) {
 /**
  * What happens and what apps say, over the end of one control and the start of the next.
  * @param {string} home
- * @param {{ types?: string[], onMissed: (count: number | null) => void }} wishes  onMissed: so many were left out; null when nobody knows how many, because control was replaced.
+ * @param {{ types?: string[], onMissed: (count: number | null) => void }} wishes  onMissed: so many
+ *   were left out; null when nobody knows how many, because control was replaced.
  * @param {Beginning} o
  * @returns {AsyncGenerator<BusEvent, void, void>}  Ends with the manager.
  */
@@ -46,14 +48,18 @@ export async function* followEvents(home, { types, onMissed }, o) {
   const client = await openForReading(home, o);
   let isAgain = false;
   for (let fruitless = 0; fruitless < MAX_FRUITLESS; fruitless += 1) {
-    for await (const { method, params } of client.converse('events', { ...(types ? { types } : {}), subscription: SUBSCRIPTION })) {
+    for await (const { method, params } of client.converse('events', {
+      ...(types ? { types } : {}),
+      subscription: SUBSCRIPTION,
+    })) {
       fruitless = 0;
       if (method === undefined) {
         o.onReady();
         if (isAgain) onMissed(null);
         continue;
       }
-      const { subscription, events, missed } = /** @type {{ subscription: string, events: BusEvent[], missed?: number }} */ (/** @type {unknown} */ (params));
+      const { subscription, events, missed } =
+        /** @type {{ subscription: string, events: BusEvent[], missed?: number }} */ (/** @type {unknown} */ (params));
       if (method !== 'event' || subscription !== SUBSCRIPTION) continue;
       if (missed) onMissed(missed);
       yield* events;
@@ -61,7 +67,11 @@ export async function* followEvents(home, { types, onMissed }, o) {
     if (o.signal.aborted || !(await isBack(client))) return;
     isAgain = true;
   }
-  throw new NclustError('ERR_NCLUST_CONNECTION_LOST', `The manager went away ${MAX_FRUITLESS} times before it told anything.`, { hint: 'Its log is nclust.log in the home.' });
+  throw new NclustError(
+    'ERR_NCLUST_CONNECTION_LOST',
+    `The manager went away ${MAX_FRUITLESS} times before it told anything.`,
+    { hint: 'Its log is nclust.log in the home.' },
+  );
 }
 
 /** @param {Client} client */
@@ -75,19 +85,20 @@ async function isBack(client) {
   }
 }
 
-
 /**
  * Which lines.
  * @typedef {object} LogWishes
  * @property {Targets} [targets]  Default: all.
  * @property {boolean} [follow]  Go on with new lines. Default: false.
- * @property {number} [lines]  How many at most of what is kept, of each file. Default: 15; with `since`: all.
+ * @property {number} [lines]  How many at most of what is kept, of each file. Default: 15; with
+ *   `since`: all.
  * @property {('out' | 'err')[]} [streams]
  * @property {number | string | Date} [since]  Milliseconds since 1970, or how long ago: "2h".
  * @property {number | string | Date} [until]
  * @property {string | RegExp} [grep]
  * @property {Level} [level]
- * @property {(lines: number) => void} [onMissed]  So many were left out, because this program reads too slowly.
+ * @property {(lines: number) => void} [onMissed]  So many were left out, because this program reads
+ *   too slowly.
  * @property {() => void} [onGap]  What was written meanwhile is in no file any more.
  */
 
@@ -95,14 +106,34 @@ async function isBack(client) {
  * @param {string} home
  * @param {LogWishes} wishes
  * @param {Beginning} o
- * @returns {AsyncGenerator<LogEntry, void, void>}  Ends with what is kept, or with `follow` when the manager does.
+ * @returns {AsyncGenerator<LogEntry, void, void>}  Ends with what is kept, or with `follow` when
+ *   the manager does.
  */
-export async function* followLogs(home, { targets, follow = false, since, until, grep, onMissed = () => {}, onGap = () => {}, ...same }, o) {
+export async function* followLogs(
+  home,
+  { targets, follow = false, since, until, grep, onMissed = () => {}, onGap = () => {}, ...same },
+  o,
+) {
   const { lines, streams, level } = same;
-  const wishes = { follow, lines, streams, level, since: readMoment('since', since), until: readMoment('until', until), grep: readPattern(grep) };
+  const wishes = {
+    follow,
+    lines,
+    streams,
+    level,
+    since: readMoment('since', since),
+    until: readMoment('until', until),
+    grep: readPattern(grep),
+  };
   const client = await openForReading(home, o);
-  const named = targets === undefined ? {} : { targets: await readTargets(targets, (method, params) => client.request(method, params)) };
-  const pages = streamLogs(client, { ...named, ...wishes }, { talk: () => {}, signal: o.signal, onCaughtUp: o.onReady, onMissed, onGap });
+  const named =
+    targets === undefined
+      ? {}
+      : { targets: await readTargets(targets, (method, params) => client.request(method, params)) };
+  const pages = streamLogs(
+    client,
+    { ...named, ...wishes },
+    { talk: () => {}, signal: o.signal, onCaughtUp: o.onReady, onMissed, onGap },
+  );
   for await (const { entries } of pages) yield* entries;
 }
 
@@ -124,7 +155,8 @@ function readPattern(grep) {
 }
 
 /**
- * What goes on until somebody has had enough. It begins at once; what it brings waits for next(), within bounds.
+ * What goes on until somebody has had enough. It begins at once; what it brings waits for next(),
+ * within bounds.
  * @template T
  * @typedef {import('../index.js').Subscription<T>} Subscription
  */
@@ -133,7 +165,8 @@ function readPattern(grep) {
  * @typedef {object} Beginning
  * @property {AbortSignal} signal  Aborted when somebody has had enough.
  * @property {() => void} onReady
- * @property {(client: Client) => void} onClient  The connection it has made; the subscription closes it.
+ * @property {(client: Client) => void} onClient  The connection it has made; the subscription
+ *   closes it.
  */
 
 /**
@@ -142,7 +175,8 @@ function readPattern(grep) {
  * @param {object} [o]
  * @param {AbortSignal} [o.signal]  Ends it, without an error.
  * @param {() => void} [o.onEnd]
- * @returns {Subscription<T>}  It keeps the program alive from the first next() until its end; `break` ends it.
+ * @returns {Subscription<T>}  It keeps the program alive from the first next() until its end;
+ *   `break` ends it.
  */
 export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
   const over = new AbortController();
@@ -154,7 +188,9 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
   /** @type {(error: unknown) => void} */
   let onFailed = () => {};
   /** @type {Promise<void>} */
-  const ready = new Promise((resolve, reject) => { [resolveReady, onFailed] = [resolve, reject]; });
+  const ready = new Promise((resolve, reject) => {
+    [resolveReady, onFailed] = [resolve, reject];
+  });
   ready.catch(() => {}); // Who does not ask for it is told by next().
 
   const items = begin({

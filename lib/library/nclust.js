@@ -14,7 +14,8 @@ import { createSubscription } from './follow.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /**
- * The manager of one home, for a program. Every call rejects with a NclustError or resolves, in its time; lib/index.d.ts has the shapes.
+ * The manager of one home, for a program. Every call rejects with a NclustError or resolves, in its
+ * time; lib/index.d.ts has the shapes.
  * @implements {Omit<import('../index.js').Nclust, typeof Symbol.asyncDispose>}
  */
 export class Nclust {
@@ -63,7 +64,12 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   list(targets, o = {}) {
-    return this.#calls.question('list', o, async (ask) => (await ask('list', targets === undefined ? {} : { targets: await readTargets(targets, ask) })).slots);
+    return this.#calls.question(
+      'list',
+      o,
+      async (ask) =>
+        (await ask('list', targets === undefined ? {} : { targets: await readTargets(targets, ask) })).slots,
+    );
   }
 
   /**
@@ -72,7 +78,11 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   describe(targets, o = {}) {
-    return this.#calls.question('describe', o, async (ask) => (await ask('list', { targets: await readTargets(targets, ask), detail: true })).slots);
+    return this.#calls.question(
+      'describe',
+      o,
+      async (ask) => (await ask('list', { targets: await readTargets(targets, ask), detail: true })).slots,
+    );
   }
 
   /**
@@ -81,7 +91,12 @@ export class Nclust {
    * @returns {Promise<Record<string, string>>}
    */
   env(target, o = {}) {
-    return this.#calls.question('env', o, async (ask) => (await ask('list', { targets: await readTargets(target, ask), detail: true })).slots[0]?.effectiveEnv ?? {});
+    return this.#calls.question(
+      'env',
+      o,
+      async (ask) =>
+        (await ask('list', { targets: await readTargets(target, ask), detail: true })).slots[0]?.effectiveEnv ?? {},
+    );
   }
 
   /**
@@ -91,7 +106,9 @@ export class Nclust {
    */
   start(what, o = {}) {
     const { timeoutMs, signal, wait, onProgress, ...words } = o;
-    return this.#calls.call('start', { timeoutMs, signal, wait, onProgress }, (ask) => startGiven(ask, what, { ...words, onWarning: this.#onWarning }));
+    return this.#calls.call('start', { timeoutMs, signal, wait, onProgress }, (ask) =>
+      startGiven(ask, what, { ...words, onWarning: this.#onWarning }),
+    );
   }
 
   /**
@@ -118,7 +135,9 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   restart(what, o = {}) {
-    return this.#calls.call('restart', o, (ask) => beginAgain(ask, 'restart', what, { ...o, onWarning: this.#onWarning }));
+    return this.#calls.call('restart', o, (ask) =>
+      beginAgain(ask, 'restart', what, { ...o, onWarning: this.#onWarning }),
+    );
   }
 
   /**
@@ -127,12 +146,15 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   reload(what, o = {}) {
-    return this.#calls.call('reload', o, (ask) => beginAgain(ask, 'reload', what, { ...o, onWarning: this.#onWarning }));
+    return this.#calls.call('reload', o, (ask) =>
+      beginAgain(ask, 'reload', what, { ...o, onWarning: this.#onWarning }),
+    );
   }
 
   /**
    * @param {unknown} what
-   * @param {ChangeOptions & Choice & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean }} [o]
+   * @param {ChangeOptions & Choice & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean }}
+   *   [o]
    */
   apply(what, o = {}) {
     return this.#calls.call('apply', o, (ask) => applyGiven(ask, what, { ...o, onWarning: this.#onWarning }));
@@ -145,7 +167,12 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   scale(target, instances, o = {}) {
-    return this.#calls.call('scale', o, async (ask) => (await ask('scale', { target: (await readTargets(target, ask))[0], instances: String(instances) })).slots);
+    return this.#calls.call(
+      'scale',
+      o,
+      async (ask) =>
+        (await ask('scale', { target: (await readTargets(target, ask))[0], instances: String(instances) })).slots,
+    );
   }
 
   /**
@@ -154,7 +181,11 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   reset(targets, o = {}) {
-    return this.#calls.call('reset', o, async (ask) => (await ask('reset', { targets: await readTargets(targets, ask) })).slots);
+    return this.#calls.call(
+      'reset',
+      o,
+      async (ask) => (await ask('reset', { targets: await readTargets(targets, ask) })).slots,
+    );
   }
 
   /**
@@ -164,7 +195,11 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   signal(targets, signal, o = {}) {
-    return this.#calls.call('signal', o, async (ask) => (await ask('signal', { targets: await readTargets(targets, ask), signal: String(signal) })).slots);
+    return this.#calls.call(
+      'signal',
+      o,
+      async (ask) => (await ask('signal', { targets: await readTargets(targets, ask), signal: String(signal) })).slots,
+    );
   }
 
   /**
@@ -173,7 +208,12 @@ export class Nclust {
    * @param {CallOptions} [o]
    */
   send(target, line, o = {}) {
-    return this.#calls.call('send', o, async (ask) => (await ask('sendInput', { target: (await readTargets(target, ask))[0], input: `${line}\n` })).slots);
+    return this.#calls.call(
+      'send',
+      o,
+      async (ask) =>
+        (await ask('sendInput', { target: (await readTargets(target, ask))[0], input: `${line}\n` })).slots,
+    );
   }
 
   /**
@@ -182,7 +222,11 @@ export class Nclust {
    * @param {CallOptions} [o]
    */
   sendMessage(targets, message, o = {}) {
-    return this.#calls.call('sendMessage', o, async (ask) => (await ask('sendMessage', { targets: await readTargets(targets, ask), message })).slots);
+    return this.#calls.call(
+      'sendMessage',
+      o,
+      async (ask) => (await ask('sendMessage', { targets: await readTargets(targets, ask), message })).slots,
+    );
   }
 
   /**
@@ -194,7 +238,19 @@ export class Nclust {
    */
   trigger(targets, action, params, o = {}) {
     const { replyMs } = o;
-    return this.#calls.call('trigger', o, async (ask) => (await ask('trigger', { targets: await readTargets(targets, ask), action, params, ...(replyMs === undefined ? {} : { timeoutMs: replyMs }) })).replies);
+    return this.#calls.call(
+      'trigger',
+      o,
+      async (ask) =>
+        (
+          await ask('trigger', {
+            targets: await readTargets(targets, ask),
+            action,
+            params,
+            ...(replyMs === undefined ? {} : { timeoutMs: replyMs }),
+          })
+        ).replies,
+    );
   }
 
   /**
@@ -203,7 +259,10 @@ export class Nclust {
    */
   inspect(target, o = {}) {
     return this.#calls.call('inspect', o, async (ask) => {
-      const { slot, url, was } = await ask('inspect', { target: (await readTargets(target, ask))[0], stop: o.stop === true });
+      const { slot, url, was } = await ask('inspect', {
+        target: (await readTargets(target, ask))[0],
+        stop: o.stop === true,
+      });
       return { slot, url, was };
     });
   }
@@ -230,7 +289,12 @@ export class Nclust {
    * @returns {Promise<{ path: string, bytes: number }[]>}
    */
   flush(targets, o = {}) {
-    return this.#calls.call('flush', o, async (ask) => (await ask('flush', targets === undefined ? {} : { targets: await readTargets(targets, ask) })).files);
+    return this.#calls.call(
+      'flush',
+      o,
+      async (ask) =>
+        (await ask('flush', targets === undefined ? {} : { targets: await readTargets(targets, ask) })).files,
+    );
   }
 
   /** @param {CallOptions} [o] */
@@ -258,7 +322,9 @@ export class Nclust {
    * @returns {Promise<ShownSetting[]>}
    */
   set(key, value, o = {}) {
-    return this.#calls.call('set', o, async (ask) => withKey((await ask('set', { key, value: String(value) })).settings, key));
+    return this.#calls.call('set', o, async (ask) =>
+      withKey((await ask('set', { key, value: String(value) })).settings, key),
+    );
   }
 
   /**
@@ -272,10 +338,13 @@ export class Nclust {
 
   /**
    * @param {ChangeOptions} [o]
-   * @returns {Promise<{ slots: SlotStatus[], manager: Hello }>}  The manager is that of this installation then.
+   * @returns {Promise<{ slots: SlotStatus[], manager: Hello }>}  The manager is that of this
+   *   installation then.
    */
   update(o = {}) {
-    return this.#calls.call('update', o, (ask) => ask('update', { root: ROOT, node: process.execPath, nodeVersion: process.version }));
+    return this.#calls.call('update', o, (ask) =>
+      ask('update', { root: ROOT, node: process.execPath, nodeVersion: process.version }),
+    );
   }
 
   /**
@@ -287,7 +356,8 @@ export class Nclust {
   }
 
   /**
-   * @param {{ types?: string[], signal?: AbortSignal, onMissed?: (count: number | null) => void }} [o]
+   * @param {{ types?: string[], signal?: AbortSignal, onMissed?: (count: number | null) => void }}
+   *   [o]
    * @returns {Subscription<any>}
    */
   events({ types, signal, onMissed = () => {} } = {}) {
@@ -320,7 +390,8 @@ export class Nclust {
   }
 
   /**
-   * @returns {Promise<void>}  Idempotent. What is under way rejects with ERR_NCLUST_CLOSED; iterators end.
+   * @returns {Promise<void>}  Idempotent. What is under way rejects with ERR_NCLUST_CLOSED;
+   *   iterators end.
    */
   async close() {
     for (const subscription of this.#subscriptions) void subscription.return();
@@ -334,11 +405,15 @@ export class Nclust {
    * @param {AbortSignal} [signal]
    */
   #follow(follow, signal) {
-    const subscription = createSubscription((o) => follow(this.#calls.home, o), { signal, onEnd: () => void this.#subscriptions.delete(subscription) });
+    const subscription = createSubscription((o) => follow(this.#calls.home, o), {
+      signal,
+      onEnd: () => void this.#subscriptions.delete(subscription),
+    });
     this.#subscriptions.add(subscription);
     return subscription;
   }
 }
 
 // Node 20 before 20.5 has no such symbol.
-if (Symbol.asyncDispose) Object.defineProperty(Nclust.prototype, Symbol.asyncDispose, { value: Nclust.prototype.close });
+if (Symbol.asyncDispose)
+  Object.defineProperty(Nclust.prototype, Symbol.asyncDispose, { value: Nclust.prototype.close });

@@ -37,10 +37,18 @@ const KEY_COLUMNS = 17;
 /**
  * The page of the keys, its sentences broken into lines.
  * @param {number} width
- * @returns {{ keys: string, does: string }[]}  A heading has no `does`; the second line of a sentence has no `keys`.
+ * @returns {{ keys: string, does: string }[]}  A heading has no `does`; the second line of a
+ *   sentence has no `keys`.
  */
 export function helpLines(width) {
-  return HELP.flatMap(([keys, does]) => (keys === '' ? [{ keys: does, does: '' }] : broken(does, Math.max(20, width - KEY_COLUMNS - 4)).map((line, at) => ({ keys: at === 0 ? keys : '', does: line }))));
+  return HELP.flatMap(([keys, does]) =>
+    keys === ''
+      ? [{ keys: does, does: '' }]
+      : broken(does, Math.max(20, width - KEY_COLUMNS - 4)).map((line, at) => ({
+          keys: at === 0 ? keys : '',
+          does: line,
+        })),
+  );
 }
 
 /**
@@ -65,7 +73,9 @@ function broken(text, width) {
  * @param {State} state
  */
 export function drawHelp(screen, box, { helpTop }) {
-  for (const [at, { keys, does }] of helpLines(box.width).slice(helpTop, helpTop + box.height).entries()) {
+  for (const [at, { keys, does }] of helpLines(box.width)
+    .slice(helpTop, helpTop + box.height)
+    .entries()) {
     const y = box.y + at;
     put(screen, does === '' ? { x: 1, y, text: keys, style: 'cyan' } : { x: 3, y, text: keys, style: 'bold' });
     put(screen, { x: 3 + KEY_COLUMNS, y, text: does });

@@ -44,7 +44,8 @@ function only(state) {
  * @returns {Step}
  */
 function onAnswer(state, { ask }, { name }) {
-  if (name === 'y' || name === 'Y') return { state: say({ ...state, question: null }, `${ask.doing} ...`, 'yellow'), effects: [ask] };
+  if (name === 'y' || name === 'Y')
+    return { state: say({ ...state, question: null }, `${ask.doing} ...`, 'yellow'), effects: [ask] };
   return only({ ...state, question: null, notice: null });
 }
 
@@ -79,8 +80,16 @@ function onTableKey(state, { name }) {
 
 /** @type {Record<string, (state: State) => number>} */
 const MOVES = {
-  up: () => -1, k: () => -1, down: () => 1, j: () => 1, pageup: (state) => -pageOf(state), pagedown: pageOf,
-  home: () => -Infinity, g: () => -Infinity, end: () => Infinity, G: () => Infinity,
+  up: () => -1,
+  k: () => -1,
+  down: () => 1,
+  j: () => 1,
+  pageup: (state) => -pageOf(state),
+  pagedown: pageOf,
+  home: () => -Infinity,
+  g: () => -Infinity,
+  end: () => Infinity,
+  G: () => Infinity,
 };
 
 /** @param {State} state */
@@ -108,7 +117,10 @@ const KEYS = {
   '*': expandAll,
   '/': (state) => ({ ...state, input: { kind: 'filter', text: state.filter, before: state.filter } }),
   escape: (state) => ({ ...state, filter: '', notice: null }),
-  o: (state) => ({ ...state, sort: { field: SORT_FIELDS[(SORT_FIELDS.indexOf(state.sort.field) + 1) % SORT_FIELDS.length], isReversed: false } }),
+  o: (state) => ({
+    ...state,
+    sort: { field: SORT_FIELDS[(SORT_FIELDS.indexOf(state.sort.field) + 1) % SORT_FIELDS.length], isReversed: false },
+  }),
   O: (state) => ({ ...state, sort: { ...state.sort, isReversed: !state.sort.isReversed } }),
   t: (state) => ({ ...state, span: state.span === 'minutes' ? 'hours' : 'minutes' }),
   e: (state) => ({ ...state, panel: state.panel === 'logs' ? 'events' : 'logs' }),
@@ -140,14 +152,16 @@ function expandAll(state) {
   const apps = rowsOf(state).filter(({ app, worker }) => app && !worker);
   const isWanted = apps.some(({ isExpanded }) => !isExpanded);
   const flipped = new Set(state.flipped);
-  for (const { app, isExpanded } of apps) if (app && isExpanded !== isWanted && !flipped.delete(app.name)) flipped.add(app.name);
+  for (const { app, isExpanded } of apps)
+    if (app && isExpanded !== isWanted && !flipped.delete(app.name)) flipped.add(app.name);
   return { ...state, flipped };
 }
 
 const INPUT_MAX_CHARS = 200;
 
 /**
- * A key for the text that is being typed. The filter of the table works at once, the others when they are done.
+ * A key for the text that is being typed. The filter of the table works at once, the others when
+ * they are done.
  * @param {State} state
  * @param {NonNullable<State['input']>} input
  * @param {Key} key
@@ -169,7 +183,9 @@ function edited(before, name, text) {
   if (name === 'backspace') return [...before].slice(0, -1).join('');
   if (name === 'clear') return '';
   // A line end in what was pasted is no "enter".
-  return text === undefined ? before : `${before}${text.replace(/[\u0000-\u001f\u007f]+/g, ' ')}`.slice(0, INPUT_MAX_CHARS);
+  return text === undefined
+    ? before
+    : `${before}${text.replace(/[\u0000-\u001f\u007f]+/g, ' ')}`.slice(0, INPUT_MAX_CHARS);
 }
 
 /**
@@ -191,7 +207,9 @@ function done(state, input) {
   const after = applied(state, input);
   if (input.kind !== 'search' || input.text === '') return after;
   const found = findLine(after.logs, 'older', boxesOf(after.size).page.height);
-  return found ? { ...after, logs: found } : say(after, `"${input.text}" is not in the lines that are kept here; & asks the log files`, 'yellow');
+  return found
+    ? { ...after, logs: found }
+    : say(after, `"${input.text}" is not in the lines that are kept here; & asks the log files`, 'yellow');
 }
 
 /** Columns that a key scrolls by. */
@@ -199,8 +217,16 @@ const SIDEWAYS = 20;
 
 /** @type {Record<string, (height: number) => number>} */
 const SCROLLS = {
-  up: () => -1, k: () => -1, down: () => 1, j: () => 1, pageup: (height) => -height, b: (height) => -height, pagedown: (height) => height, ' ': (height) => height,
-  home: () => -Infinity, g: () => -Infinity,
+  up: () => -1,
+  k: () => -1,
+  down: () => 1,
+  j: () => 1,
+  pageup: (height) => -height,
+  b: (height) => -height,
+  pagedown: (height) => height,
+  ' ': (height) => height,
+  home: () => -Infinity,
+  g: () => -Infinity,
 };
 
 /**
@@ -214,15 +240,28 @@ function onLogKey(state, { name }) {
   const { logs } = state;
   if (name in SCROLLS) return { ...state, logs: scrollLines(logs, SCROLLS[name](height), height) };
   switch (name) {
-    case 'end': case 'G': case 'f': return { ...state, logs: { ...logs, bottomSeq: null } };
-    case 'right': return { ...state, logs: { ...logs, left: logs.left + SIDEWAYS } };
-    case 'left': return { ...state, logs: { ...logs, left: Math.max(0, logs.left - SIDEWAYS) } };
-    case '/': return { ...state, input: { kind: 'search', text: '', before: logs.search } };
-    case '&': return { ...state, input: { kind: 'grep', text: logs.grep, before: logs.grep } };
-    case 'n': case 'N': return found(state, name === 'n' ? 'older' : 'newer', height);
-    case 'escape': return logs.search || logs.grep ? { ...state, logs: { ...logs, search: '', grep: '' } } : closed(state);
-    case 'l': case 'q': return closed(state);
-    default: return state;
+    case 'end':
+    case 'G':
+    case 'f':
+      return { ...state, logs: { ...logs, bottomSeq: null } };
+    case 'right':
+      return { ...state, logs: { ...logs, left: logs.left + SIDEWAYS } };
+    case 'left':
+      return { ...state, logs: { ...logs, left: Math.max(0, logs.left - SIDEWAYS) } };
+    case '/':
+      return { ...state, input: { kind: 'search', text: '', before: logs.search } };
+    case '&':
+      return { ...state, input: { kind: 'grep', text: logs.grep, before: logs.grep } };
+    case 'n':
+    case 'N':
+      return found(state, name === 'n' ? 'older' : 'newer', height);
+    case 'escape':
+      return logs.search || logs.grep ? { ...state, logs: { ...logs, search: '', grep: '' } } : closed(state);
+    case 'l':
+    case 'q':
+      return closed(state);
+    default:
+      return state;
   }
 }
 
@@ -247,7 +286,9 @@ function found(state, direction, height) {
 }
 
 /**
- * @typedef {{ ask: Ask, question?: string, refusal?: undefined } | { refusal: string, ask?: undefined, question?: undefined }} Asked
+ * @typedef
+ *   {{ ask: Ask, question?: string, refusal?: undefined } | { refusal: string, ask?: undefined, question?: undefined }}
+ *   Asked
  */
 
 /**
@@ -256,7 +297,11 @@ function found(state, direction, height) {
  */
 const ACTIONS = { r: 'reload', R: 'restart', s: 'stop', '+': 'more', '=': 'more', '-': 'fewer' };
 
-const WORDS = { restart: ['Restart', 'Restarting', 'Restarted'], reload: ['Reload', 'Reloading', 'Reloaded'], stop: ['Stop', 'Stopping', 'Stopped'] };
+const WORDS = {
+  restart: ['Restart', 'Restarting', 'Restarted'],
+  reload: ['Reload', 'Reloading', 'Reloaded'],
+  stop: ['Stop', 'Stopping', 'Stopped'],
+};
 
 /**
  * What a key asks of the manager for the selected row.
@@ -274,7 +319,16 @@ function askFor(state, name) {
   if (target === null) return { refusal: `Another app, or a namespace, has the name of that id: use the command line` };
   const [verb, doing, done] = WORDS[action];
   const what = describe(row);
-  return { question: `${verb} ${what}?`, ask: { type: 'ask', method: action, params: { targets: [target] }, doing: `${doing} ${what}`, done: `${done} ${what}` } };
+  return {
+    question: `${verb} ${what}?`,
+    ask: {
+      type: 'ask',
+      method: action,
+      params: { targets: [target] },
+      doing: `${doing} ${what}`,
+      done: `${done} ${what}`,
+    },
+  };
 }
 
 /**
@@ -285,9 +339,27 @@ function askFor(state, name) {
 function scale(row, action) {
   const target = row.app?.name ?? row.worker?.name ?? '';
   const what = `"${target}"`;
-  if (action === 'more') return { ask: { type: 'ask', method: 'scale', params: { target, instances: '+1' }, doing: `Starting one more of ${what}`, done: `Started one more of ${what}` } };
+  if (action === 'more')
+    return {
+      ask: {
+        type: 'ask',
+        method: 'scale',
+        params: { target, instances: '+1' },
+        doing: `Starting one more of ${what}`,
+        done: `Started one more of ${what}`,
+      },
+    };
   if (row.app?.workers === 1) return { refusal: `${what} has one instance only; s stops it` };
-  return { question: `Take away one instance of ${what}?`, ask: { type: 'ask', method: 'scale', params: { target, instances: '-1' }, doing: `Taking away one of ${what}`, done: `Took away one of ${what}` } };
+  return {
+    question: `Take away one instance of ${what}?`,
+    ask: {
+      type: 'ask',
+      method: 'scale',
+      params: { target, instances: '-1' },
+      doing: `Taking away one of ${what}`,
+      done: `Took away one of ${what}`,
+    },
+  };
 }
 
 /** @param {Row} row */
@@ -297,7 +369,8 @@ function describe({ app, worker, workers }) {
 }
 
 /**
- * A name comes before an id in the manager's eyes: an id that is a name too would mean something else.
+ * A name comes before an id in the manager's eyes: an id that is a name too would mean something
+ * else.
  * @param {Pick<State, 'sample'>} state
  * @param {Row} row
  * @returns {string | null}

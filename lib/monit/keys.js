@@ -2,12 +2,37 @@
 
 /** What terminals send for a key, behind "ESC [" or "ESC O". @type {Record<string, string>} */
 const SEQUENCES = {
-  A: 'up', B: 'down', C: 'right', D: 'left', H: 'home', F: 'end',
-  '1~': 'home', '7~': 'home', '4~': 'end', '8~': 'end', '5~': 'pageup', '6~': 'pagedown', '3~': 'delete', M: 'enter',
+  A: 'up',
+  B: 'down',
+  C: 'right',
+  D: 'left',
+  H: 'home',
+  F: 'end',
+  '1~': 'home',
+  '7~': 'home',
+  '4~': 'end',
+  '8~': 'end',
+  '5~': 'pageup',
+  '6~': 'pagedown',
+  '3~': 'delete',
+  M: 'enter',
 };
 
 /** @type {Record<string, string>} */
-const CONTROLS = { '\r': 'enter', '\n': 'enter', '\t': 'tab', '\u007f': 'backspace', '\b': 'backspace', '\u0003': 'quit', '\u001a': 'suspend', '\u000c': 'redraw', '\u0015': 'clear', '\u0017': 'clear', '\u0006': 'pagedown', '\u0002': 'pageup' };
+const CONTROLS = {
+  '\r': 'enter',
+  '\n': 'enter',
+  '\t': 'tab',
+  '\u007f': 'backspace',
+  '\b': 'backspace',
+  '\u0003': 'quit',
+  '\u001a': 'suspend',
+  '\u000c': 'redraw',
+  '\u0015': 'clear',
+  '\u0017': 'clear',
+  '\u0006': 'pagedown',
+  '\u0002': 'pageup',
+};
 
 const PASTE_BEGIN = '\u001b[200~';
 const PASTE_END = '\u001b[201~';
@@ -17,7 +42,8 @@ const PASTE_MAX_CHARS = 64 * 1024;
 
 /**
  * Bytes of a terminal as keys. A sequence may come in parts: over ssh it does.
- * @returns {{ push: (text: string) => Key[], flush: () => Key[], isWaiting: () => boolean }}  `isWaiting`: for the rest of a sequence; flush() gives up on it.
+ * @returns {{ push: (text: string) => Key[], flush: () => Key[], isWaiting: () => boolean }}
+ *   `isWaiting`: for the rest of a sequence; flush() gives up on it.
  */
 export function createKeyReader() {
   let rest = '';
@@ -76,6 +102,9 @@ function takePaste(text) {
  * @returns {Key | null}
  */
 function named(sequence) {
-  const name = SEQUENCES[sequence] ?? SEQUENCES[sequence.replace(/^1;\d+(?=[A-Z]$)/, '')] ?? SEQUENCES[sequence.replace(/;\d+(?=~$)/, '')];
+  const name =
+    SEQUENCES[sequence] ??
+    SEQUENCES[sequence.replace(/^1;\d+(?=[A-Z]$)/, '')] ??
+    SEQUENCES[sequence.replace(/;\d+(?=~$)/, '')];
   return name ? { name } : null;
 }

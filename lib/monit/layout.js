@@ -36,10 +36,18 @@ export function boxesOf({ columns, rows }) {
   };
   if (columns < WIDE_COLUMNS) {
     const table = Math.min(body, Math.max(5, Math.floor(body * 0.42)));
-    return { ...frame, table: { x: 0, y: 1, width: columns, height: table }, ...detail({ x: 0, y: 1 + table, width: columns, height: body - table }) };
+    return {
+      ...frame,
+      table: { x: 0, y: 1, width: columns, height: table },
+      ...detail({ x: 0, y: 1 + table, width: columns, height: body - table }),
+    };
   }
   const table = Math.min(120, Math.floor(columns * 0.55));
-  return { ...frame, table: { x: 0, y: 1, width: table, height: body }, ...detail({ x: table + 1, y: 1, width: columns - table - 1, height: body }) };
+  return {
+    ...frame,
+    table: { x: 0, y: 1, width: table, height: body },
+    ...detail({ x: table + 1, y: 1, width: columns - table - 1, height: body }),
+  };
 }
 
 /**
@@ -64,7 +72,8 @@ function detail({ x, y, width, height }) {
 }
 
 /**
- * The first row that is shown: the selected one stands in the middle, as far as there are rows on both sides.
+ * The first row that is shown: the selected one stands in the middle, as far as there are rows on
+ * both sides.
  * @param {number} height
  * @param {number} selected
  * @param {number} count

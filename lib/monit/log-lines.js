@@ -9,7 +9,9 @@ import { NclustError } from '../shared/errors.js';
 /** @import { MonitEvent } from './state.js' */
 
 /**
- * @typedef {{ seq: number, id: number, name: string, text: string, isErr: boolean, atMs: number | null }} LogLine
+ * @typedef
+ *   {{ seq: number, id: number, name: string, text: string, isErr: boolean, atMs: number | null }}
+ *   LogLine
  */
 
 /**
@@ -59,7 +61,10 @@ function lineOf({ id, name, stream, line, atMs }, seq) {
  */
 export function linesShown({ lines, bottomSeq }, height) {
   if (height <= 0 || lines.length === 0) return [];
-  const end = bottomSeq === null ? lines.length : Math.max(Math.min(height, lines.length), Math.min(lines.length, bottomSeq - lines[0].seq + 1));
+  const end =
+    bottomSeq === null
+      ? lines.length
+      : Math.max(Math.min(height, lines.length), Math.min(lines.length, bottomSeq - lines[0].seq + 1));
   return lines.slice(Math.max(0, end - height), end);
 }
 
@@ -90,7 +95,8 @@ export function findLine(logs, direction, height) {
   const bottom = linesShown(logs, height).at(-1)?.seq ?? 0;
   const from = logs.bottomSeq === null && direction === 'older' ? bottom + 1 : bottom;
   const matches = logs.lines.filter(({ text }) => hasText(text, logs.search));
-  const match = direction === 'older' ? matches.findLast(({ seq }) => seq < from) : matches.find(({ seq }) => seq > from);
+  const match =
+    direction === 'older' ? matches.findLast(({ seq }) => seq < from) : matches.find(({ seq }) => seq > from);
   return match ? { ...logs, bottomSeq: match.seq } : null;
 }
 
@@ -103,7 +109,9 @@ export function hasText(text, wanted) {
   return wanted === wanted.toLowerCase() ? text.toLowerCase().includes(wanted) : text.includes(wanted);
 }
 
-/** Twenty thousand lines a second are read; of more the manager leaves out some, and counts them. */
+/**
+ * Twenty thousand lines a second are read; of more the manager leaves out some, and counts them.
+ */
 const LINES_AT_ONCE = 2_000;
 const BREATH_MS = 100;
 

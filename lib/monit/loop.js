@@ -12,9 +12,11 @@ import { view } from './view.js';
 /** @import { Terminal } from './terminal.js' */
 
 /**
- * Where the figures come from, and who does what is asked. Each tells what it has through `dispatch`.
+ * Where the figures come from, and who does what is asked. Each tells what it has through
+ * `dispatch`.
  * @typedef {object} Source
- * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Until close(). Rejects when there is no going on.
+ * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Until close(). Rejects
+ *   when there is no going on.
  * @property {(wishes: Wishes) => void} follow
  * @property {(ask: Ask) => void} ask
  * @property {() => Promise<void>} close  Idempotent.
@@ -23,10 +25,15 @@ import { view } from './view.js';
 /** Between two pictures: more nobody sees, and a slow line would not carry. */
 const FRAME_MS = 80;
 
-/** The selection has to rest before logs and history are asked for: a key that is held down passes many rows. */
+/**
+ * The selection has to rest before logs and history are asked for: a key that is held down passes
+ * many rows.
+ */
 const REST_MS = 120;
 
-/** The rest of an escape sequence comes within this, over a slow line too; else it was the key Esc. */
+/**
+ * The rest of an escape sequence comes within this, over a slow line too; else it was the key Esc.
+ */
 const ESCAPE_MS = 60;
 
 const SECOND_MS = 1_000;
@@ -53,7 +60,9 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
   let isDone = false;
   let finish = () => {};
   /** @type {Promise<void>} */
-  const finished = new Promise((resolve) => { finish = resolve; });
+  const finished = new Promise((resolve) => {
+    finish = resolve;
+  });
   const frame = createTimer(draw);
   const rest = createTimer(() => source.follow(wishesOf(state)));
   const escape = createTimer(() => press(keys.flush()));
@@ -151,5 +160,11 @@ function createTimer(due) {
       due();
     }, ms);
   };
-  return { begin, end, beginOnce: (/** @type {number} */ ms) => { if (!timer) begin(ms); } };
+  return {
+    begin,
+    end,
+    beginOnce: (/** @type {number} */ ms) => {
+      if (!timer) begin(ms);
+    },
+  };
 }

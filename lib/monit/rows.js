@@ -40,12 +40,25 @@ export function rowsOf({ sample, filter, sort, flipped }) {
   return [...sample.apps].sort(order).flatMap((app) => {
     const all = workersOf.get(app.name) ?? [];
     const isMeant = includes([app.name, app.namespace], filter);
-    const workers = (isMeant ? all : all.filter((worker) => includes([String(worker.id), String(worker.pid), worker.status], filter))).sort(order);
+    const workers = (
+      isMeant ? all : all.filter((worker) => includes([String(worker.id), String(worker.pid), worker.status], filter))
+    ).sort(order);
     if (!isMeant && workers.length === 0) return [];
     const one = all.length === 1 ? all[0] : null;
     const isExpanded = one === null && isOpen(all.length, flipped.has(app.name));
     const row = { key: appKey(app.name), app, worker: one, workers: all, isExpanded };
-    return [row, ...(isExpanded ? workers.map((worker) => ({ key: workerKey(worker.id), app: null, worker, workers: [worker], isExpanded: false })) : [])];
+    return [
+      row,
+      ...(isExpanded
+        ? workers.map((worker) => ({
+            key: workerKey(worker.id),
+            app: null,
+            worker,
+            workers: [worker],
+            isExpanded: false,
+          }))
+        : []),
+    ];
   });
 }
 

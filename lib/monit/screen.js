@@ -26,7 +26,8 @@ export function createScreen({ columns, rows }) {
 /**
  * Writes a text into one row; what does not fit is cut off. Control characters become "?".
  * @param {Screen} screen
- * @param {{ x: number, y: number, text: string, style?: string, width?: number }} o  `width`: how many columns it may take. Default: up to the edge.
+ * @param {{ x: number, y: number, text: string, style?: string, width?: number }} o  `width`: how
+ *   many columns it may take. Default: up to the edge.
  * @returns {number}  The column behind it.
  */
 export function put(screen, { x, y, text, style = '', width = Infinity }) {
@@ -63,7 +64,8 @@ const JOINERS_AND_VARIANTS = /[\u200b-\u200d\ufe00-\ufe0f]/;
  */
 export function restyle(screen, { x, y, width, style }) {
   if (y < 0 || y >= screen.rows) return;
-  for (let at = y * screen.columns + x; at < y * screen.columns + Math.min(screen.columns, x + width); at += 1) screen.styles[at] = style;
+  for (let at = y * screen.columns + x; at < y * screen.columns + Math.min(screen.columns, x + width); at += 1)
+    screen.styles[at] = style;
 }
 
 /** Unchanged cells that are cheaper to write again than to jump over. */
@@ -127,7 +129,8 @@ function differs(before, after, at) {
  */
 function canFill(after, cursor, at, style) {
   if (cursor === -1 || at - cursor > JUMP_CELLS) return false;
-  for (let between = cursor; between < at; between += 1) if (!/^[ -~]$/.test(after.texts[between]) || after.styles[between] !== style) return false;
+  for (let between = cursor; between < at; between += 1)
+    if (!/^[ -~]$/.test(after.texts[between]) || after.styles[between] !== style) return false;
   return true;
 }
 
@@ -136,10 +139,15 @@ const WITHOUT_COLOURS = ['bold', 'inverse', 'reset'];
 
 /**
  * @param {ColourLevel} level
- * @returns {(style: string, text: string) => string}  Paints a text in a style of the screen: names with spaces between them, "bold red".
+ * @returns {(style: string, text: string) => string}  Paints a text in a style of the screen: names
+ *   with spaces between them, "bold red".
  */
 export function createPalette(level) {
   const paint = createPaint(level === 0 ? 1 : level);
   const isShown = (/** @type {string} */ name) => name !== '' && (level > 0 || WITHOUT_COLOURS.includes(name));
-  return (style, text) => style.split(' ').filter(isShown).reduce((painted, name) => paint(/** @type {Style} */ (name), painted), text);
+  return (style, text) =>
+    style
+      .split(' ')
+      .filter(isShown)
+      .reduce((painted, name) => paint(/** @type {Style} */ (name), painted), text);
 }

@@ -6,7 +6,23 @@ import { bytes, count, delay, rate } from './view-table.js';
 /** @import { View } from '../render/slots.js' */
 /** @import { MetricsSample } from '../shared/metrics.js' */
 
-const HEAD = ['id', 'name', 'pid', 'up', 'status', 'cpu', 'mem', 'heap', 'loop p99', 'req/s', 'p99', '5xx/s', 'conns', 'fds', '↺'];
+const HEAD = [
+  'id',
+  'name',
+  'pid',
+  'up',
+  'status',
+  'cpu',
+  'mem',
+  'heap',
+  'loop p99',
+  'req/s',
+  'p99',
+  '5xx/s',
+  'conns',
+  'fds',
+  '↺',
+];
 
 /**
  * What stands at one moment, for files and pipes: all workers under their apps.
@@ -18,17 +34,35 @@ export function renderSnapshot({ sample }, { paint, columns }) {
   if (!sample) return '';
   const { host, atMs } = sample;
   const flipped = new Set(sample.apps.filter(({ workers }) => workers > 8).map(({ name }) => name));
-  const rows = rowsOf({ sample, filter: '', sort: { field: 'name', isReversed: false }, flipped }).map(({ app, worker, workers }) => {
-    const of = /** @type {NonNullable<typeof app | typeof worker>} */ (app ?? worker);
-    const status = statusOf(workers);
-    return [
-      worker ? String(worker.id) : '', app ? app.name : `${LAST_BRANCH}${worker?.slot}`, worker?.pid ? String(worker.pid) : '',
-      worker?.pid && worker.startedAtMs !== null ? formatUptime(atMs - worker.startedAtMs) : '',
-      { text: `${status}${app && app.workers > 1 ? ` ${app.online}/${app.workers}` : ''}${needsAttention(status) ? ' !' : ''}`, style: statusStyle(status) },
-      `${of.cpu.toFixed(1)}%`, formatBytes(of.memoryBytes), bytes(of.heapUsedBytes), delay(of.delayP99Ms),
-      rate(of.http?.requestsPerS), delay(of.http?.latencyP99Ms), rate(of.http?.errorsPerS), count(of.connections), count(of.fds), String(of.restarts),
-    ];
-  });
-  const machine = `cpu ${host.cpu.toFixed(1)}% of ${host.cores}, memory ${formatBytes(host.memoryUsedBytes)} of ${formatBytes(host.memoryTotalBytes)}, load ${[host.load1, host.load5, host.load15].map((load) => load.toFixed(2)).join(' ')}`;
+  const rows = rowsOf({ sample, filter: '', sort: { field: 'name', isReversed: false }, flipped }).map(
+    ({ app, worker, workers }) => {
+      const of = /** @type {NonNullable<typeof app | typeof worker>} */ (app ?? worker);
+      const status = statusOf(workers);
+      return [
+        worker ? String(worker.id) : '',
+        app ? app.name : `${LAST_BRANCH}${worker?.slot}`,
+        worker?.pid ? String(worker.pid) : '',
+        worker?.pid && worker.startedAtMs !== null ? formatUptime(atMs - worker.startedAtMs) : '',
+        {
+          text: `${status}${app && app.workers > 1 ? ` ${app.online}/${app.workers}` : ''}${needsAttention(status) ? ' !' : ''}`,
+          style: statusStyle(status),
+        },
+        `${of.cpu.toFixed(1)}%`,
+        formatBytes(of.memoryBytes),
+        bytes(of.heapUsedBytes),
+        delay(of.delayP99Ms),
+        rate(of.http?.requestsPerS),
+        delay(of.http?.latencyP99Ms),
+        rate(of.http?.errorsPerS),
+        count(of.connections),
+        count(of.fds),
+        String(of.restarts),
+      ];
+    },
+  );
+  const machine =
+    `cpu ${host.cpu.toFixed(1)}% of ${host.cores}, memory ` +
+    `${formatBytes(host.memoryUsedBytes)} of ${formatBytes(host.memoryTotalBytes)}, load ` +
+    `${[host.load1, host.load5, host.load15].map((load) => load.toFixed(2)).join(' ')}`;
   return `${machine}\n${renderTable({ head: HEAD, rows, paint, columns })}`;
 }

@@ -57,7 +57,11 @@ export function createSource(home) {
   /** @param {Client} client */
   async function followMetrics(client) {
     const history = { series: ['cpu'], stepMs: 1_000, points: SPARK_POINTS, of: 'both' };
-    for await (const { method, params, result } of client.converse('metrics', { follow: true, subscription: 'monit', history })) {
+    for await (const { method, params, result } of client.converse('metrics', {
+      follow: true,
+      subscription: 'monit',
+      history,
+    })) {
       if (signal.aborted) return;
       if (method !== undefined && method !== 'metrics') continue;
       const { history: told, ...sample } = /** @type {any} */ (method === undefined ? result : params);
@@ -73,11 +77,22 @@ export function createSource(home) {
           await followMetrics(found);
           return found;
         });
-        dispatch({ type: 'lost', words: client ? 'The manager went away; it is looked for.' : 'No manager runs. It is shown when one is started.' });
+        dispatch({
+          type: 'lost',
+          words: client
+            ? 'The manager went away; it is looked for.'
+            : 'No manager runs. It is shown when one is started.',
+        });
       } catch (error) {
         if (signal.aborted) return;
-        // A manager that does not know the method, or speaks another language: waiting does not help.
-        if (!(error instanceof NclustError) || (isFirst && !PASSING.includes(error.code)) || error.code === 'ERR_NCLUST_PROTOCOL') throw error;
+        // A manager that does not know the method, or speaks another language: waiting does not
+        // help.
+        if (
+          !(error instanceof NclustError) ||
+          (isFirst && !PASSING.includes(error.code)) ||
+          error.code === 'ERR_NCLUST_PROTOCOL'
+        )
+          throw error;
         dispatch({ type: 'lost', words: `${error.message} It is looked for.` });
       }
       await pause(KNOCK_MS, undefined, { signal }).catch(() => {});
@@ -103,8 +118,16 @@ export function createSource(home) {
       const wish = asked ? JSON.stringify(asked) : '';
       if (asked && wish !== trend) {
         const { key, targets, stepMs, points } = asked;
-        withClient((client) => client.request('metrics', { targets, workers: true, history: { series: [...SHOWN], stepMs, points, of: 'both' } }))
-          .then((answer) => { if (answer?.history) dispatch({ type: 'history', key, history: answer.history }); })
+        withClient((client) =>
+          client.request('metrics', {
+            targets,
+            workers: true,
+            history: { series: [...SHOWN], stepMs, points, of: 'both' },
+          }),
+        )
+          .then((answer) => {
+            if (answer?.history) dispatch({ type: 'history', key, history: answer.history });
+          })
           // The charts fill by themselves; what is wrong with the manager is said elsewhere.
           .catch((error) => tellNothing(error));
       }
@@ -112,8 +135,16 @@ export function createSource(home) {
     },
     ask({ method, params, done }) {
       withClient((client) => client.request(method, { ...params, wait: true, token: globalThis.crypto.randomUUID() }))
-        .then((answer) => dispatch(answer ? { type: 'said', text: done, isBad: false } : { type: 'said', text: 'No manager runs', isBad: true }))
-        .catch((error) => { if (!signal.aborted) dispatch({ type: 'said', text: String(error.message), isBad: true }); });
+        .then((answer) =>
+          dispatch(
+            answer
+              ? { type: 'said', text: done, isBad: false }
+              : { type: 'said', text: 'No manager runs', isBad: true },
+          ),
+        )
+        .catch((error) => {
+          if (!signal.aborted) dispatch({ type: 'said', text: String(error.message), isBad: true });
+        });
     },
     async close() {
       stop.abort();
@@ -141,8 +172,12 @@ const LINES_OF_GREP = 1_000;
 /**
  * What has to be followed for what is shown. The loop compares it with what it follows.
  * @typedef {object} Wishes
- * @property {{ key: string, request: { targets: string[], lines: number, follow: true, grep?: { source: string, flags: string } } } | null} logs
- * @property {{ key: string, targets: string[], stepMs: number, points: number, turn: number } | null} trend  Whose history the charts need. `turn`: with another one it is needed anew.
+ * @property
+ *   {{ key: string, request: { targets: string[], lines: number, follow: true, grep?: { source: string, flags: string } } } | null}
+ *   logs
+ * @property
+ *   {{ key: string, targets: string[], stepMs: number, points: number, turn: number } | null} trend
+ *   Whose history the charts need. `turn`: with another one it is needed anew.
  */
 
 /**
@@ -155,9 +190,19 @@ export function wishesOf(state) {
   // Where an id is the name of an app too, that one is shown: looking does no harm.
   const targets = [row.app ? row.app.name : String(row.worker?.id)];
   const { grep } = state.logs;
-  const asked = grep ? { grep: { source: grep.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags: grep === grep.toLowerCase() ? 'i' : '' }, lines: LINES_OF_GREP } : { lines: LINES };
+  const asked = grep
+    ? {
+        grep: { source: grep.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags: grep === grep.toLowerCase() ? 'i' : '' },
+        lines: LINES_OF_GREP,
+      }
+    : { lines: LINES };
   return {
     logs: { key: JSON.stringify([row.key, grep]), request: { targets, follow: true, ...asked } },
-    trend: { key: row.key, targets, ...SPANS[state.span], turn: state.span === 'hours' ? Math.floor((state.sample?.atMs ?? 0) / HOURS_MS) : 0 },
+    trend: {
+      key: row.key,
+      targets,
+      ...SPANS[state.span],
+      turn: state.span === 'hours' ? Math.floor((state.sample?.atMs ?? 0) / HOURS_MS) : 0,
+    },
   };
 }

@@ -15,7 +15,9 @@ import { placeSelection } from './rows.js';
 
 /**
  * What is asked of the manager.
- * @typedef {{ type: 'ask', method: 'restart' | 'reload' | 'stop' | 'scale', params: Record<string, unknown>, doing: string, done: string }} Ask
+ * @typedef
+ *   {{ type: 'ask', method: 'restart' | 'reload' | 'stop' | 'scale', params: Record<string, unknown>, doing: string, done: string }}
+ *   Ask
  */
 
 /** @typedef {Ask | { type: 'quit' } | { type: 'suspend' } | { type: 'redraw' }} Effect */
@@ -26,7 +28,8 @@ import { placeSelection } from './rows.js';
  * @property {Size} size
  * @property {number} nowMs
  * @property {'table' | 'logs' | 'help'} page
- * @property {'logs' | 'events'} panel  What is shown first beneath the table where there is no room for both.
+ * @property {'logs' | 'events'} panel  What is shown first beneath the table where there is no room
+ *   for both.
  * @property {MetricsSample | null} sample
  * @property {{ isThere: boolean, sinceMs: number, words: string }} manager
  * @property {Map<string, (number | null)[]>} sparks  The CPU of each row.
@@ -37,7 +40,8 @@ import { placeSelection } from './rows.js';
  * @property {Set<string>} flipped  Apps whose workers are shown, or hidden, against the rule.
  * @property {string} filter
  * @property {{ field: SortField, isReversed: boolean }} sort
- * @property {{ kind: 'filter' | 'search' | 'grep', text: string, before: string } | null} input  What is being typed.
+ * @property {{ kind: 'filter' | 'search' | 'grep', text: string, before: string } | null} input
+ *   What is being typed.
  * @property {{ text: string, ask: Ask } | null} question
  * @property {{ text: string, style: string, untilMs: number } | null} notice
  * @property {LogLines} logs
@@ -46,11 +50,9 @@ import { placeSelection } from './rows.js';
  */
 
 /**
- * @typedef {{type: 'key', key: Key} | {type: 'resized', size: Size} | {type: 'time', nowMs: number}
- *   | {type: 'sampled', sample: MetricsSample, history?: MetricsHistory} | {type: 'history', key: string, history: MetricsHistory}
- *   | {type: 'found'} | {type: 'lost', words: string}
- *   | {type: 'log-began', wish: string} | {type: 'logged', wish: string, entries: LogEntry[]} | {type: 'log-missed', wish: string, count: number} | {type: 'log-said', wish: string, words: string}
- *   | {type: 'happened', events: LoggedEvent[]} | {type: 'said', text: string, isBad: boolean}} MonitEvent
+ * @typedef
+ *   {{type: 'key', key: Key} | {type: 'resized', size: Size} | {type: 'time', nowMs: number} | {type: 'sampled', sample: MetricsSample, history?: MetricsHistory} | {type: 'history', key: string, history: MetricsHistory} | {type: 'found'} | {type: 'lost', words: string} | {type: 'log-began', wish: string} | {type: 'logged', wish: string, entries: LogEntry[]} | {type: 'log-missed', wish: string, count: number} | {type: 'log-said', wish: string, words: string} | {type: 'happened', events: LoggedEvent[]} | {type: 'said', text: string, isBad: boolean}}
+ *   MonitEvent
  */
 
 const EVENTS_MAX = 500;
@@ -62,9 +64,26 @@ const EVENTS_MAX = 500;
  */
 export function firstState(size, nowMs) {
   return {
-    size, nowMs, page: 'table', panel: 'logs', sample: null, manager: { isThere: true, sinceMs: nowMs, words: '' }, sparks: new Map(), trend: null, span: 'minutes',
-    selected: null, at: 0, flipped: new Set(), filter: '', sort: { field: 'name', isReversed: false }, input: null, question: null, notice: null,
-    logs: { wish: '', lines: [], nextSeq: 0, missed: 0, bottomSeq: null, left: 0, search: '', grep: '' }, events: [], helpTop: 0,
+    size,
+    nowMs,
+    page: 'table',
+    panel: 'logs',
+    sample: null,
+    manager: { isThere: true, sinceMs: nowMs, words: '' },
+    sparks: new Map(),
+    trend: null,
+    span: 'minutes',
+    selected: null,
+    at: 0,
+    flipped: new Set(),
+    filter: '',
+    sort: { field: 'name', isReversed: false },
+    input: null,
+    question: null,
+    notice: null,
+    logs: { wish: '', lines: [], nextSeq: 0, missed: 0, bottomSeq: null, left: 0, search: '', grep: '' },
+    events: [],
+    helpTop: 0,
   };
 }
 
@@ -89,18 +108,43 @@ export function step(state, event) {
  */
 function stepQuietly(state, event) {
   switch (event.type) {
-    case 'resized': return { ...state, size: event.size };
-    case 'time': return { ...state, nowMs: event.nowMs, notice: state.notice && state.notice.untilMs > event.nowMs ? state.notice : null };
-    case 'sampled': return beginTrend(placeSelection(addSample(found(state), event)));
-    case 'history': return withHistory(state, event);
-    case 'found': return found(state);
-    case 'lost': return { ...state, manager: { isThere: false, sinceMs: state.manager.isThere ? state.nowMs : state.manager.sinceMs, words: event.words } };
-    case 'log-began': return { ...state, logs: { ...state.logs, wish: event.wish, lines: [], missed: 0, bottomSeq: null, left: 0 } };
-    case 'logged': return event.wish === state.logs.wish ? { ...state, logs: appendLines(state.logs, event.entries) } : state;
-    case 'log-missed': return event.wish === state.logs.wish ? { ...state, logs: { ...state.logs, missed: state.logs.missed + event.count } } : state;
-    case 'log-said': return event.wish === state.logs.wish ? say(state, event.words, 'yellow') : state;
-    case 'happened': return { ...state, events: [...state.events, ...event.events].slice(-EVENTS_MAX) };
-    case 'said': return say(state, event.text, event.isBad ? 'bold red' : 'green');
+    case 'resized':
+      return { ...state, size: event.size };
+    case 'time':
+      return {
+        ...state,
+        nowMs: event.nowMs,
+        notice: state.notice && state.notice.untilMs > event.nowMs ? state.notice : null,
+      };
+    case 'sampled':
+      return beginTrend(placeSelection(addSample(found(state), event)));
+    case 'history':
+      return withHistory(state, event);
+    case 'found':
+      return found(state);
+    case 'lost':
+      return {
+        ...state,
+        manager: {
+          isThere: false,
+          sinceMs: state.manager.isThere ? state.nowMs : state.manager.sinceMs,
+          words: event.words,
+        },
+      };
+    case 'log-began':
+      return { ...state, logs: { ...state.logs, wish: event.wish, lines: [], missed: 0, bottomSeq: null, left: 0 } };
+    case 'logged':
+      return event.wish === state.logs.wish ? { ...state, logs: appendLines(state.logs, event.entries) } : state;
+    case 'log-missed':
+      return event.wish === state.logs.wish
+        ? { ...state, logs: { ...state.logs, missed: state.logs.missed + event.count } }
+        : state;
+    case 'log-said':
+      return event.wish === state.logs.wish ? say(state, event.words, 'yellow') : state;
+    case 'happened':
+      return { ...state, events: [...state.events, ...event.events].slice(-EVENTS_MAX) };
+    case 'said':
+      return say(state, event.text, event.isBad ? 'bold red' : 'green');
   }
 }
 

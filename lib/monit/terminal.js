@@ -9,14 +9,19 @@ import { createPaint } from '../render/paint.js';
  * @typedef {object} Terminal
  * @property {() => Size} size
  * @property {() => void} open  The other screen, no cursor, keys one by one.
- * @property {() => void} close  As it was before. Idempotent, and done when it returns: the process may end at once.
- * @property {(text: string) => boolean} write  False: the last text has not been taken yet, and this one is left out.
+ * @property {() => void} close  As it was before. Idempotent, and done when it returns: the process
+ *   may end at once.
+ * @property {(text: string) => boolean} write  False: the last text has not been taken yet, and
+ *   this one is left out.
  * @property {(listener: (text: string) => void) => () => void} onInput
  * @property {(listener: () => void) => () => void} onResize
  * @property {(listener: () => void) => () => void} onGone  There is no keyboard any more.
  */
 
-/** The other screen; no cursor; no line wrap, so that the last cell can be written; what is pasted is marked. */
+/**
+ * The other screen; no cursor; no line wrap, so that the last cell can be written; what is pasted
+ * is marked.
+ */
 const OPEN = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?2004h';
 /** The last picture may have been cut off in the middle of a colour. */
 const CLOSE = createPaint(1)('reset', '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[?1049l');
@@ -41,7 +46,8 @@ export function createTerminal({ input, output }) {
     isWriting = true;
     write(fd, left, (error, written) => {
       isWriting = false;
-      // One that takes nothing now is asked again with the next picture; one that is gone sends SIGHUP.
+      // One that takes nothing now is asked again with the next picture; one that is gone sends
+      // SIGHUP.
       left = error && error.code !== 'EAGAIN' ? null : left && left.subarray(error ? 0 : written);
       if (left?.length === 0) left = null;
       else if (!error) flush();
@@ -91,7 +97,9 @@ export function createTerminal({ input, output }) {
       // Stays: an error that comes late is none.
       input.on('error', () => {});
       for (const event of ENDS) input.on(event, listener);
-      return () => { for (const event of ENDS) input.off(event, listener); };
+      return () => {
+        for (const event of ENDS) input.off(event, listener);
+      };
     },
   };
 }

@@ -55,9 +55,15 @@ export function addSample(state, { sample, history }) {
  */
 export function beginTrend(state) {
   const { selected, span, sample } = state;
-  if ((selected === (state.trend?.key ?? null) && (selected === null || span === state.trend?.span)) || !sample) return state;
+  if ((selected === (state.trend?.key ?? null) && (selected === null || span === state.trend?.span)) || !sample)
+    return state;
   if (selected === null) return { ...state, trend: null };
-  const empty = { key: selected, span, endMs: 0, series: { cpu: [], memoryBytes: [], delayP99Ms: [], requestsPerS: [] } };
+  const empty = {
+    key: selected,
+    span,
+    endMs: 0,
+    series: { cpu: [], memoryBytes: [], delayP99Ms: [], requestsPerS: [] },
+  };
   return { ...state, trend: addPoint(empty, sample) };
 }
 
@@ -69,17 +75,29 @@ export function beginTrend(state) {
 export function withHistory(state, { key, history }) {
   const { trend } = state;
   if (!trend || trend.key !== key || SPANS[trend.span].stepMs !== history.stepMs) return state;
-  const told = history.workers.find(({ id }) => workerKey(id) === key) ?? history.apps.find(({ name }) => appKey(name) === key);
+  const told =
+    history.workers.find(({ id }) => workerKey(id) === key) ?? history.apps.find(({ name }) => appKey(name) === key);
   if (!told) return state;
   // Ticks that came while it was on its way; of hours none are kept.
-  const newer = Math.max(0, Math.min(trend.series.cpu.length, Math.round((trend.endMs - history.endMs) / history.stepMs)));
-  const series = mapShown((name) => [...(told.series[name] ?? new Array(history.points).fill(null)), ...(newer > 0 ? trend.series[name].slice(-newer) : [])].slice(-SPANS[trend.span].points));
+  const newer = Math.max(
+    0,
+    Math.min(trend.series.cpu.length, Math.round((trend.endMs - history.endMs) / history.stepMs)),
+  );
+  const series = mapShown((name) =>
+    [
+      ...(told.series[name] ?? new Array(history.points).fill(null)),
+      ...(newer > 0 ? trend.series[name].slice(-newer) : []),
+    ].slice(-SPANS[trend.span].points),
+  );
   return { ...state, trend: { ...trend, endMs: Math.max(trend.endMs, history.endMs), series } };
 }
 
 /** @param {MetricsHistory} history */
 function sparksOf({ workers, apps }) {
-  const all = [...workers.map(({ id, series }) => ({ key: workerKey(id), series })), ...apps.map(({ name, series }) => ({ key: appKey(name), series }))];
+  const all = [
+    ...workers.map(({ id, series }) => ({ key: workerKey(id), series })),
+    ...apps.map(({ name, series }) => ({ key: appKey(name), series })),
+  ];
   return new Map(all.map(({ key, series }) => [key, (series.cpu ?? []).slice(-SPARK_POINTS)]));
 }
 
@@ -94,21 +112,35 @@ function keyed({ apps, workers }) {
 /**
  * @param {Trend} trend
  * @param {MetricsSample} sample
- * @returns {Trend}  With gaps where ticks are missing. One of hours as it was: the manager is asked for it again.
+ * @returns {Trend}  With gaps where ticks are missing. One of hours as it was: the manager is asked
+ *   for it again.
  */
 function addPoint(trend, sample) {
   if (trend.span === 'hours') return trend;
   const of = keyed(sample).find(({ key }) => key === trend.key)?.of;
   if (!of || sample.atMs <= trend.endMs) return trend;
-  const missing = trend.endMs === 0 ? 0 : Math.max(0, Math.min(TREND_POINTS, Math.round((sample.atMs - trend.endMs) / 1_000) - 1));
-  const values = { cpu: of.cpu, memoryBytes: of.memoryBytes, delayP99Ms: of.delayP99Ms, requestsPerS: of.http?.requestsPerS ?? null };
-  const series = mapShown((name) => [...trend.series[name], ...new Array(missing).fill(null), values[name]].slice(-TREND_POINTS));
+  const missing =
+    trend.endMs === 0 ? 0 : Math.max(0, Math.min(TREND_POINTS, Math.round((sample.atMs - trend.endMs) / 1_000) - 1));
+  const values = {
+    cpu: of.cpu,
+    memoryBytes: of.memoryBytes,
+    delayP99Ms: of.delayP99Ms,
+    requestsPerS: of.http?.requestsPerS ?? null,
+  };
+  const series = mapShown((name) =>
+    [...trend.series[name], ...new Array(missing).fill(null), values[name]].slice(-TREND_POINTS),
+  );
   return { ...trend, endMs: sample.atMs, series };
 }
 
 /** @param {(name: Shown) => Points} make */
 function mapShown(make) {
-  return { cpu: make('cpu'), memoryBytes: make('memoryBytes'), delayP99Ms: make('delayP99Ms'), requestsPerS: make('requestsPerS') };
+  return {
+    cpu: make('cpu'),
+    memoryBytes: make('memoryBytes'),
+    delayP99Ms: make('delayP99Ms'),
+    requestsPerS: make('requestsPerS'),
+  };
 }
 
 /** From nothing to full; a terminal that cannot show blocks gets the second. */
@@ -116,7 +148,8 @@ export const BLOCKS = ' ▁▂▃▄▅▆▇█';
 export const PLAIN = ' .:-=+*#@';
 
 /**
- * One row: a column for each of the last points. What is not known is blank, what is known has at least the lowest mark.
+ * One row: a column for each of the last points. What is not known is blank, what is known has at
+ * least the lowest mark.
  * @param {Points} points
  * @param {{ width: number, max: number, marks?: string }} o
  * @returns {string}  As wide as asked for.
@@ -127,13 +160,16 @@ export function sparkline(points, { width, max, marks = BLOCKS }) {
 
 /**
  * @param {Points} points
- * @param {{ width: number, height: number, max: number, marks?: string }} o  `max`: the value of a full column.
+ * @param {{ width: number, height: number, max: number, marks?: string }} o  `max`: the value of a
+ *   full column.
  * @returns {string[]}  Rows, the highest first.
  */
 export function chart(points, { width, height, max, marks = BLOCKS }) {
   const steps = marks.length - 1;
   const shown = lastOf(points, width);
-  const levels = shown.map((value) => (value === null ? 0 : Math.max(1, Math.min(height * steps, Math.round((value / max) * height * steps)))));
+  const levels = shown.map((value) =>
+    value === null ? 0 : Math.max(1, Math.min(height * steps, Math.round((value / max) * height * steps))),
+  );
   return Array.from({ length: height }, (_, row) => {
     const below = (height - 1 - row) * steps;
     return levels.map((level) => marks[Math.max(0, Math.min(steps, level - below))]).join('');
@@ -165,7 +201,11 @@ export function peaksOf(points, width) {
   const peaks = [];
   // From the newest backwards: what is cut short is the oldest stretch.
   for (let end = points.length; end > 0; end -= stretch) {
-    peaks.unshift(points.slice(Math.max(0, end - stretch), end).reduce((highest, value) => (value === null || (highest !== null && highest >= value) ? highest : value), null));
+    peaks.unshift(
+      points
+        .slice(Math.max(0, end - stretch), end)
+        .reduce((highest, value) => (value === null || (highest !== null && highest >= value) ? highest : value), null),
+    );
   }
   return peaks;
 }

@@ -97,12 +97,30 @@ function drawEvents(screen, box, state) {
   const row = selectedRow(state);
   const name = row?.app?.name ?? row?.worker?.name;
   const id = row?.app ? null : row?.worker?.id;
-  const shown = state.events.filter((event) => event.app === undefined || (event.app === name && (id === null || event.id === undefined || event.id === id))).slice(-Math.max(1, inner.height));
+  const shown = state.events
+    .filter(
+      (event) =>
+        event.app === undefined || (event.app === name && (id === null || event.id === undefined || event.id === id)),
+    )
+    .slice(-Math.max(1, inner.height));
   for (const [at, event] of shown.entries()) {
     if (at >= inner.height) return;
-    let x = put(screen, { x: inner.x + 1, y: inner.y + at, text: `${clockTime(event.at, state.nowMs)} `, style: 'grey', width: inner.width });
-    if (event.slot !== undefined && !row?.worker) x = put(screen, { x, y: inner.y + at, text: `${event.slot} `, style: 'cyan' });
-    put(screen, { x, y: inner.y + at, text: eventWords(event), style: eventStyle(event) ?? '', width: inner.x + inner.width - x });
+    let x = put(screen, {
+      x: inner.x + 1,
+      y: inner.y + at,
+      text: `${clockTime(event.at, state.nowMs)} `,
+      style: 'grey',
+      width: inner.width,
+    });
+    if (event.slot !== undefined && !row?.worker)
+      x = put(screen, { x, y: inner.y + at, text: `${event.slot} `, style: 'cyan' });
+    put(screen, {
+      x,
+      y: inner.y + at,
+      text: eventWords(event),
+      style: eventStyle(event) ?? '',
+      width: inner.x + inner.width - x,
+    });
   }
 }
 
@@ -119,7 +137,8 @@ const MB = 1024 ** 2;
 
 /**
  * `least`: the top of the scale when there is less.
- * @type {{ name: Shown, title: string, style: string, least: number, unit: number, text: (value: number) => string }[]}
+ * @type
+ *   {{ name: Shown, title: string, style: string, least: number, unit: number, text: (value: number) => string }[]}
  */
 const CHARTS = [
   { name: 'cpu', title: 'cpu', style: 'green', least: 100, unit: 1, text: (value) => `${value.toFixed(1)}%` },
@@ -142,21 +161,36 @@ export function drawCharts(screen, box, { trend, marks }) {
   const height = Math.floor(box.height / 2);
   for (const [at, one] of CHARTS.entries()) {
     const room = Math.max(0, height === 1 ? width - LABEL_COLUMNS - 2 : width - 2);
-    const points = room > 0 ? (trend.span === 'hours' ? peaksOf(trend.series[one.name], room) : trend.series[one.name].slice(-room)) : [];
+    const points =
+      room > 0
+        ? trend.span === 'hours'
+          ? peaksOf(trend.series[one.name], room)
+          : trend.series[one.name].slice(-room)
+        : [];
     const x = box.x + (at % 2) * width;
     const y = box.y + Math.floor(at / 2) * height;
     const last = trend.series[one.name].at(-1) ?? null;
-    const max = scaleOf(points.map((value) => (value === null ? null : value / one.unit)), one.least) * one.unit;
+    const max =
+      scaleOf(
+        points.map((value) => (value === null ? null : value / one.unit)),
+        one.least,
+      ) * one.unit;
     const text = last === null ? '-' : one.text(last);
     put(screen, { x: x + 1, y, text: one.title, style: 'grey' });
     if (height === 1) {
       put(screen, { x: x + 1 + LABEL_COLUMNS - 1 - text.length, y, text });
-      put(screen, { x: x + 1 + LABEL_COLUMNS, y, text: chart(points, { width: room, height: 1, max, marks })[0], style: one.style });
+      put(screen, {
+        x: x + 1 + LABEL_COLUMNS,
+        y,
+        text: chart(points, { width: room, height: 1, max, marks })[0],
+        style: one.style,
+      });
       continue;
     }
     put(screen, { x: x + 7, y, text });
     const scale = `of ${one.text(max).replace(/\.0(?=\D)/, '')}`;
     put(screen, { x: x + width - 1 - scale.length, y, text: scale, style: 'grey' });
-    for (const [line, blocks] of chart(points, { width: room, height: height - 1, max, marks }).entries()) put(screen, { x: x + 1, y: y + 1 + line, text: blocks, style: one.style });
+    for (const [line, blocks] of chart(points, { width: room, height: height - 1, max, marks }).entries())
+      put(screen, { x: x + 1, y: y + 1 + line, text: blocks, style: one.style });
   }
 }

@@ -31,13 +31,39 @@ const SPARK_MAX = 40;
 
 /** @type {Column[]} */
 const COLUMNS = [
-  { title: 'id', width: 5, rank: 0, cell: ({ row }) => ({ text: row.worker ? String(row.worker.id) : '', style: 'cyan' }) },
+  {
+    title: 'id',
+    width: 5,
+    rank: 0,
+    cell: ({ row }) => ({ text: row.worker ? String(row.worker.id) : '', style: 'cyan' }),
+  },
   { title: 'name', width: NAME_MIN, rank: 0, isLeft: true, field: 'name', cell: nameOf },
   { title: 'status', width: 15, rank: 0, isLeft: true, cell: statusCell },
   { title: 'cpu', width: 6, rank: 0, field: 'cpu', cell: ({ row }) => `${(row.app ?? row.worker)?.cpu.toFixed(1)}%` },
-  { title: '', width: 10, rank: 2, isLeft: true, cell: ({ row, state, marks, width }) => ({ text: sparkline(state.sparks.get(row.key) ?? [], { width, max: 100 * Math.max(1, row.app?.online ?? 1), marks }), style: 'green' }) },
-  { title: 'mem', width: 8, rank: 0, field: 'memory', cell: ({ row }) => formatBytes((row.app ?? row.worker)?.memoryBytes ?? 0) },
-  { title: 'req/s', width: 7, rank: 3, field: 'requests', cell: ({ row }) => rate((row.app ?? row.worker)?.http?.requestsPerS) },
+  {
+    title: '',
+    width: 10,
+    rank: 2,
+    isLeft: true,
+    cell: ({ row, state, marks, width }) => ({
+      text: sparkline(state.sparks.get(row.key) ?? [], { width, max: 100 * Math.max(1, row.app?.online ?? 1), marks }),
+      style: 'green',
+    }),
+  },
+  {
+    title: 'mem',
+    width: 8,
+    rank: 0,
+    field: 'memory',
+    cell: ({ row }) => formatBytes((row.app ?? row.worker)?.memoryBytes ?? 0),
+  },
+  {
+    title: 'req/s',
+    width: 7,
+    rank: 3,
+    field: 'requests',
+    cell: ({ row }) => rate((row.app ?? row.worker)?.http?.requestsPerS),
+  },
   { title: 'loop', width: 7, rank: 4, cell: ({ row }) => delay((row.app ?? row.worker)?.delayP99Ms) },
   { title: '↺', width: 4, rank: 1, field: 'restarts', cell: ({ row }) => String((row.app ?? row.worker)?.restarts) },
   { title: 'up', width: 4, rank: 5, cell: ({ row, state }) => uptime(row, state.nowMs) },
@@ -54,21 +80,45 @@ const COLUMNS = [
 export function drawTable(screen, box, { state, rows, marks }) {
   if (box.height <= 0) return;
   const columns = columnsFor(box.width);
-  drawLine(screen, box, box.y, columns.map((column) => ({ column, text: titleOf(column, state), style: column.field === state.sort.field ? 'bold cyan' : 'cyan' })));
+  drawLine(
+    screen,
+    box,
+    box.y,
+    columns.map((column) => ({
+      column,
+      text: titleOf(column, state),
+      style: column.field === state.sort.field ? 'bold cyan' : 'cyan',
+    })),
+  );
   const height = box.height - 1;
-  const top = topOf(height, Math.max(0, rows.findIndex(({ key }) => key === state.selected)), rows.length);
+  const top = topOf(
+    height,
+    Math.max(
+      0,
+      rows.findIndex(({ key }) => key === state.selected),
+    ),
+    rows.length,
+  );
   for (const [at, row] of rows.slice(top, top + height).entries()) {
     const y = box.y + 1 + at;
     if (row.key === state.selected) put(screen, { x: box.x, y, text: '>', width: 1 });
-    drawLine(screen, box, y, columns.map((column) => ({ column, ...styled(column.cell({ row, state, marks, width: column.width })) })));
+    drawLine(
+      screen,
+      box,
+      y,
+      columns.map((column) => ({ column, ...styled(column.cell({ row, state, marks, width: column.width })) })),
+    );
   }
-  if (rows.length === 0) put(screen, { x: box.x + 2, y: box.y + 1, text: nothing(state), style: 'grey', width: box.width - 2 });
+  if (rows.length === 0)
+    put(screen, { x: box.x + 2, y: box.y + 1, text: nothing(state), style: 'grey', width: box.width - 2 });
 }
 
 /** @param {State} state */
 function nothing({ sample, filter }) {
   if (!sample) return 'Waiting for the first figures ...';
-  return filter ? `Nothing has "${filter}" in it. Esc shows all.` : 'No app is in the list. Start one with: nclust start app.js';
+  return filter
+    ? `Nothing has "${filter}" in it. Esc shows all.`
+    : 'No app is in the list. Start one with: nclust start app.js';
 }
 
 /**
@@ -79,7 +129,8 @@ function nothing({ sample, filter }) {
 function columnsFor(width) {
   const kept = new Set(COLUMNS);
   const taken = () => [...kept].reduce((sum, column) => sum + column.width + 1, 1);
-  for (const column of [...COLUMNS].sort((a, b) => b.rank - a.rank)) if (taken() > width && column.rank > 0) kept.delete(column);
+  for (const column of [...COLUMNS].sort((a, b) => b.rank - a.rank))
+    if (taken() > width && column.rank > 0) kept.delete(column);
   let left = Math.max(0, width - taken());
   return COLUMNS.filter((column) => kept.has(column)).map((column) => {
     const most = column.title === 'name' ? NAME_MAX : column.title === '' ? SPARK_MAX : column.width;
@@ -146,7 +197,10 @@ function statusCell({ row }) {
   const sign = needsAttention(status) ? ' !' : '';
   const online = row.app && row.workers.length > 1 ? ` ${row.app.online}/${row.app.workers}` : '';
   const text = `${status === 'waiting restart' ? 'waiting' : status}${online}${sign}`;
-  return { text, style: status === 'stopped' ? 'grey' : `${needsAttention(status) ? 'bold ' : ''}${statusStyle(status)}` };
+  return {
+    text,
+    style: status === 'stopped' ? 'grey' : `${needsAttention(status) ? 'bold ' : ''}${statusStyle(status)}`,
+  };
 }
 
 /**
@@ -215,7 +269,12 @@ export function drawNumbers(screen, box, { app, worker }) {
   const all = [
     ['heap', `${bytes(of.heapUsedBytes)}${worker?.heapLimitBytes ? `/${bytes(worker.heapLimitBytes)}` : ''}`],
     ['loop', of.elu === null ? '' : `${Math.round(of.elu * 100)}%`],
-    ['p50/p95/p99', http && http.latencyP50Ms !== null ? [http.latencyP50Ms, http.latencyP95Ms, http.latencyP99Ms].map(delay).join(' ') : ''],
+    [
+      'p50/p95/p99',
+      http && http.latencyP50Ms !== null
+        ? [http.latencyP50Ms, http.latencyP95Ms, http.latencyP99Ms].map(delay).join(' ')
+        : '',
+    ],
     ['5xx/s', http ? rate(http.errorsPerS) : ''],
     ['active', http ? count(http.activeRequests) : ''],
     ['conns', count(of.connections)],
@@ -240,7 +299,11 @@ export function drawNumbers(screen, box, { app, worker }) {
 /** @param {number | null | undefined} value */
 export function rate(value) {
   if (value === null || value === undefined) return '';
-  return value >= 10_000 ? `${(value / 1_000).toFixed(1)}k` : value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(1);
+  return value >= 10_000
+    ? `${(value / 1_000).toFixed(1)}k`
+    : value >= 100 || Number.isInteger(value)
+      ? value.toFixed(0)
+      : value.toFixed(1);
 }
 
 /** @param {number | null | undefined} ms */

@@ -39,7 +39,9 @@ function drawMain(screen, boxes, state, marks) {
   const rows = rowsOf(state);
   drawTable(screen, boxes.table, { state, rows, marks });
   // Beside the table: a line between the two.
-  if (boxes.title.x > 0) for (let y = boxes.table.y; y < boxes.table.y + boxes.table.height; y += 1) put(screen, { x: boxes.title.x - 1, y, text: '│', style: 'grey' });
+  if (boxes.title.x > 0)
+    for (let y = boxes.table.y; y < boxes.table.y + boxes.table.height; y += 1)
+      put(screen, { x: boxes.title.x - 1, y, text: '│', style: 'grey' });
   const row = selectedRow(state);
   drawTitle(screen, boxes.title, { row, nowMs: state.nowMs, span: state.span });
   if (row) {
@@ -80,9 +82,15 @@ function drawHeader(screen, box, state) {
   if (!sample) return void put(screen, { ...box, text: ' nclust monit', style: 'bold' });
   const { host, apps, workers } = sample;
   const attention = attentionCount(sample);
-  const right = ` ${apps.length} apps  ${workers.length} workers${attention > 0 ? `  ${attention} need a look !` : ''} `;
-  const left = [`cpu ${host.cpu.toFixed(0)}% of ${host.cores}`, `mem ${formatBytes(host.memoryUsedBytes)}/${formatBytes(host.memoryTotalBytes)}`, `load ${[host.load1, host.load5, host.load15].map((load) => load.toFixed(1)).join(' ')}`];
-  if (host.diskTotalBytes && host.diskUsedBytes !== null) left.push(`disk ${Math.round((100 * host.diskUsedBytes) / host.diskTotalBytes)}%`);
+  const right =
+    ` ${apps.length} apps  ${workers.length} ` + `workers${attention > 0 ? `  ${attention} need a look !` : ''} `;
+  const left = [
+    `cpu ${host.cpu.toFixed(0)}% of ${host.cores}`,
+    `mem ${formatBytes(host.memoryUsedBytes)}/${formatBytes(host.memoryTotalBytes)}`,
+    `load ${[host.load1, host.load5, host.load15].map((load) => load.toFixed(1)).join(' ')}`,
+  ];
+  if (host.diskTotalBytes && host.diskUsedBytes !== null)
+    left.push(`disk ${Math.round((100 * host.diskUsedBytes) / host.diskTotalBytes)}%`);
   const at = Math.max(0, box.width - textWidth(right));
   put(screen, { x: at, y: box.y, text: right, style: attention > 0 ? 'bold red' : '' });
   const end = put(screen, { x: 1, y: box.y, text: 'nclust', style: 'bold', width: at - 1 });
@@ -109,7 +117,8 @@ const PROMPTS = { filter: 'Rows with: ', search: 'Mark: ', grep: 'Only lines wit
  */
 function footerOf(state, width) {
   if (state.question) return { text: `${state.question.text} y/n`, style: 'bold inverse' };
-  if (state.input) return { text: `${PROMPTS[state.input.kind]}${lastPart(state.input.text, width - 24)}_`, style: 'bold' };
+  if (state.input)
+    return { text: `${PROMPTS[state.input.kind]}${lastPart(state.input.text, width - 24)}_`, style: 'bold' };
   if (state.notice) return state.notice;
   if (state.page === 'help') return { text: 'Any other key goes back', style: 'grey' };
   if (state.page === 'logs') return { text: logFooter(state), style: 'grey' };
@@ -118,11 +127,27 @@ function footerOf(state, width) {
 }
 
 /** The most useful ones first. */
-const HINTS = ['? help', 'q quit', 'l logs', '/ filter', 'o order', 'r reload', 'R restart', 's stop', '+ - scale', 'e events', 't 6 hours', '* expand all'];
+const HINTS = [
+  '? help',
+  'q quit',
+  'l logs',
+  '/ filter',
+  'o order',
+  'r reload',
+  'R restart',
+  's stop',
+  '+ - scale',
+  'e events',
+  't 6 hours',
+  '* expand all',
+];
 
 /** @param {number} width */
 function hints(width) {
-  return HINTS.reduce((text, hint) => (text.length + hint.length + 3 > width ? text : `${text}${text && '  '}${hint}`), '');
+  return HINTS.reduce(
+    (text, hint) => (text.length + hint.length + 3 > width ? text : `${text}${text && '  '}${hint}`),
+    '',
+  );
 }
 
 /** @param {State} state */

@@ -9,23 +9,35 @@ import { listeningPorts, openDebugger, SilentProcess } from './debugger.js';
 
 const LOOK_EVERY_MS = 10;
 
-/** How long Node may take to open its inspector after the signal, on a busy machine, and to answer then, in ms. */
+/**
+ * How long Node may take to open its inspector after the signal, on a busy machine, and to answer
+ * then, in ms.
+ */
 const OPEN_MS = 5_000;
 const ANSWER_MS = 2_000;
 
 /**
- * Looks into a process whose event loop is held up, with a debugger that comes in for as long as that takes, and says so.
+ * Looks into a process whose event loop is held up, with a debugger that comes in for as long as
+ * that takes, and says so.
  * @template T
  * @param {Context} context
  * @param {Client} client
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid' | 'addresses'>} worker
  * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look  The signal is Ctrl-C.
- * @returns {Promise<T>}  Throws ERR_NCLUST_NOT_REACHABLE where no debugger gets in, ERR_NCLUST_NO_REPLY where it learns nothing, ERR_NCLUST_INTERRUPTED.
+ * @returns {Promise<T>}  Throws ERR_NCLUST_NOT_REACHABLE where no debugger gets in,
+ *   ERR_NCLUST_NO_REPLY where it learns nothing, ERR_NCLUST_INTERRUPTED.
  */
 export async function breakIn({ onInterrupt, talk }, client, worker, look) {
-  talk(`"${worker.name}" (id ${worker.id}) does not answer: its event loop is held up. A debugger goes in, through a port of 127.0.0.1 that is open until it is done.`);
+  talk(
+    `"${worker.name}" (id ${worker.id}) does not answer: its event loop is held up. A debugger goes in, ` +
+      `through a port of 127.0.0.1 that is open until it is done.`,
+  );
   const interrupt = new AbortController();
-  const release = onInterrupt(() => interrupt.abort(new NclustError('ERR_NCLUST_INTERRUPTED', `Nothing was taken of "${worker.name}" (id ${worker.id}).`)));
+  const release = onInterrupt(() =>
+    interrupt.abort(
+      new NclustError('ERR_NCLUST_INTERRUPTED', `Nothing was taken of "${worker.name}" (id ${worker.id}).`),
+    ),
+  );
   const target = String(worker.id);
   try {
     const before = listeningPorts(worker.pid);
@@ -57,7 +69,9 @@ export async function breakIn({ onInterrupt, talk }, client, worker, look) {
 async function orGone(inside, signal, look) {
   signal.throwIfAborted();
   /** @type {Promise<never>} */
-  const interrupted = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  const interrupted = new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+  );
   return Promise.race([look(inside, signal), interrupted]);
 }
 
@@ -108,7 +122,11 @@ function explain(error, { id, name, pid }) {
   const who = `"${name}" (id ${id})`;
   const { name: kind, message, cause } = /** @type {Error} */ (error);
   if (kind === 'AbortError' && cause instanceof NclustError) return cause;
-  if (!(error instanceof SilentProcess)) return new NclustError('ERR_NCLUST_NOT_REACHABLE', `${who} could not be looked into: ${message}.`, { hint: 'See: nclust list', data: { id, name } });
+  if (!(error instanceof SilentProcess))
+    return new NclustError('ERR_NCLUST_NOT_REACHABLE', `${who} could not be looked into: ${message}.`, {
+      hint: 'See: nclust list',
+      data: { id, name },
+    });
   return silent({ id, name, pid });
 }
 
@@ -117,7 +135,14 @@ function explain(error, { id, name, pid }) {
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid'>} worker
  */
 function silent({ id, name, pid }) {
-  return new NclustError('ERR_NCLUST_NO_REPLY', `"${name}" (id ${id}) does not answer, and does not come to a line of JavaScript: it is inside of a call to the system or to native code, such as execSync() or Atomics.wait(). Or it takes SIGUSR1 itself, with which Node would let a debugger in.`, {
-    hint: `What it waits for: cat /proc/${pid}/wchan, or gdb -p ${pid}`, data: { id, name },
-  });
+  return new NclustError(
+    'ERR_NCLUST_NO_REPLY',
+    `"${name}" (id ${id}) does not answer, and does not come to a line of JavaScript: it is inside of a ` +
+      `call to the system or to native code, such as execSync() or Atomics.wait(). Or it takes SIGUSR1 itself, ` +
+      `with which Node would let a debugger in.`,
+    {
+      hint: `What it waits for: cat /proc/${pid}/wchan, or gdb -p ${pid}`,
+      data: { id, name },
+    },
+  );
 }

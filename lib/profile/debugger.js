@@ -10,14 +10,17 @@ const SHUT_MS = 2_000;
 /**
  * A conversation with the inspector of a process, in the protocol of Chrome's developer tools.
  * @typedef {object} Debugger
- * @property {(method: string, params?: object, timeoutMs?: number) => Promise<any>} ask  Rejects with a SilentProcess, or when the process refuses or has ended.
+ * @property {(method: string, params?: object, timeoutMs?: number) => Promise<any>} ask  Rejects
+ *   with a SilentProcess, or when the process refuses or has ended.
  * @property {(method: string, listener: (params: any) => void) => void} on
- * @property {() => Promise<void>} shut  Has the process close its inspector; it goes on with what it did. Never rejects.
+ * @property {() => Promise<void>} shut  Has the process close its inspector; it goes on with what
+ *   it did. Never rejects.
  * @property {() => void} leave  The inspector stays open.
  */
 
 /**
- * A module of Node, as an expression for a process to run in the middle of whatever it does. `require` is there for the console of a debugger.
+ * A module of Node, as an expression for a process to run in the middle of whatever it does.
+ * `require` is there for the console of a debugger.
  * @param {string} name
  */
 export function builtin(name) {
@@ -32,7 +35,11 @@ export class SilentProcess extends Error {}
  * @returns {Promise<Debugger>}
  */
 export async function openDebugger(url) {
-  const socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: ANSWER_MAX_BYTES, handshakeTimeout: SHUT_MS });
+  const socket = new WebSocket(url, {
+    perMessageDeflate: false,
+    maxPayload: ANSWER_MAX_BYTES,
+    handshakeTimeout: SHUT_MS,
+  });
   /** @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void }>} */
   const waiting = new Map();
   /** @type {Map<string, (params: any) => void>} */
@@ -47,14 +54,17 @@ export async function openDebugger(url) {
     if (error) pending?.reject(new Error(error.message));
     else pending?.resolve(result);
   });
-  const closed = new Promise((resolve) => { socket.once('close', resolve); });
+  const closed = new Promise((resolve) => {
+    socket.once('close', resolve);
+  });
   await new Promise((resolve, reject) => {
     socket.once('open', resolve);
     socket.once('error', reject);
   });
   socket.on('error', () => {}); // 'close' follows.
   void closed.then(() => {
-    for (const { reject } of waiting.values()) reject(new Error('the process has ended, or somebody has shut its inspector'));
+    for (const { reject } of waiting.values())
+      reject(new Error('the process has ended, or somebody has shut its inspector'));
     waiting.clear();
   });
 
@@ -63,7 +73,9 @@ export async function openDebugger(url) {
     lastId += 1;
     const id = lastId;
     /** @type {Promise<any>} */
-    const answer = new Promise((resolve, reject) => { waiting.set(id, { resolve, reject }); });
+    const answer = new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+    });
     socket.send(JSON.stringify({ id, method, params }), () => {}); // A failure closes it.
     return timeoutMs > 0 ? within(timeoutMs, answer) : answer;
   }
@@ -73,7 +85,10 @@ export async function openDebugger(url) {
     on: (method, listener) => void listeners.set(method, listener),
     async shut() {
       if (socket.readyState === WebSocket.OPEN) {
-        const said = ask('Runtime.evaluate', { expression: `${builtin('node:inspector')}.close()`, includeCommandLineAPI: true }).catch(() => {}); // The connection ends with it.
+        const said = ask('Runtime.evaluate', {
+          expression: `${builtin('node:inspector')}.close()`,
+          includeCommandLineAPI: true,
+        }).catch(() => {}); // The connection ends with it.
         await within(SHUT_MS, Promise.race([closed, said.then(() => closed)])).catch(() => {});
       }
       socket.terminate();
@@ -92,7 +107,9 @@ export async function within(ms, answer) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
   /** @type {Promise<never>} */
-  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new SilentProcess(`no answer in ${ms} ms`)), ms); });
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new SilentProcess(`no answer in ${ms} ms`)), ms);
+  });
   try {
     return await Promise.race([answer, late]);
   } finally {
@@ -113,11 +130,16 @@ const LOOPBACK = new Set(['0100007F', '00000000']);
 export function listeningPorts(pid) {
   try {
     const own = new Set(readdirSync(`/proc/${pid}/fd`).map((fd) => inodeOf(`/proc/${pid}/fd/${fd}`)));
-    const rows = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').slice(1).map((line) => line.trim().split(/\s+/));
-    return new Map(rows.flatMap(([, local = '', , state, , , , , , inode]) => {
-      const [address, port] = local.split(':');
-      return state === LISTENS && LOOPBACK.has(address) && own.has(inode) ? [[inode, Number.parseInt(port, 16)]] : [];
-    }));
+    const rows = readFileSync(`/proc/${pid}/net/tcp`, 'utf8')
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/));
+    return new Map(
+      rows.flatMap(([, local = '', , state, , , , , , inode]) => {
+        const [address, port] = local.split(':');
+        return state === LISTENS && LOOPBACK.has(address) && own.has(inode) ? [[inode, Number.parseInt(port, 16)]] : [];
+      }),
+    );
   } catch (error) {
     if (['ENOENT', 'ESRCH'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) return new Map();
     throw error;

@@ -11,13 +11,16 @@ const CHUNK_BYTES = 1024 * 1024;
  * Where a profile goes.
  * @typedef {object} Output
  * @property {string} file
- * @property {string} writable  Where the process can write it: the same file, or one between when the process is another user's.
- * @property {() => number} keep  When it is written. Returns its size, in bytes. Throws ERR_NCLUST_FILE_UNWRITABLE.
+ * @property {string} writable  Where the process can write it: the same file, or one between when
+ *   the process is another user's.
+ * @property {() => number} keep  When it is written. Returns its size, in bytes. Throws
+ *   ERR_NCLUST_FILE_UNWRITABLE.
  * @property {() => void} discard  Leaves nothing, unless it was kept. Idempotent.
  */
 
 /**
- * Makes the file, which must not be there yet, for nobody's eyes but the owner's: a heap holds secrets.
+ * Makes the file, which must not be there yet, for nobody's eyes but the owner's: a heap holds
+ * secrets.
  * @param {string} file  Absolute.
  * @param {number} pid  Of the process that is going to write it.
  * @returns {Output}  Throws ERR_NCLUST_FILE_UNWRITABLE.
@@ -52,14 +55,25 @@ function create(file) {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (cause) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (cause);
-    if (code === 'ENOENT') throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `There is no folder "${dirname(file)}".`, { hint: 'Make it, or give another file with --output.', data: { file } });
-    if (code === 'EEXIST') throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" is there already, and is not overwritten.`, { hint: 'Move it away, or give another name with --output.', data: { file } });
-    orUnwritable(file, () => { throw cause; });
+    if (code === 'ENOENT')
+      throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `There is no folder "${dirname(file)}".`, {
+        hint: 'Make it, or give another file with --output.',
+        data: { file },
+      });
+    if (code === 'EEXIST')
+      throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" is there already, and is not overwritten.`, {
+        hint: 'Move it away, or give another name with --output.',
+        data: { file },
+      });
+    orUnwritable(file, () => {
+      throw cause;
+    });
   }
 }
 
 /**
- * A process of another user may not come to where the file shall be. It writes a file of its own, and what was opened here is that file whatever becomes of its name.
+ * A process of another user may not come to where the file shall be. It writes a file of its own,
+ * and what was opened here is that file whatever becomes of its name.
  * @param {number} pid
  */
 function betweenUsers(pid) {
@@ -126,5 +140,12 @@ function orRemove(file, make) {
 export const KINDS = {
   cpu: { word: 'cpu', ending: 'cpuprofile', domain: 'Profiler', start: 'start', stop: 'stop', panel: 'Performance' },
   heap: { word: 'heap', ending: 'heapsnapshot', domain: '', start: '', stop: '', panel: 'Memory' },
-  heapSampling: { word: 'heap-sampling', ending: 'heapprofile', domain: 'HeapProfiler', start: 'startSampling', stop: 'stopSampling', panel: 'Memory' },
+  heapSampling: {
+    word: 'heap-sampling',
+    ending: 'heapprofile',
+    domain: 'HeapProfiler',
+    start: 'startSampling',
+    stop: 'stopSampling',
+    panel: 'Memory',
+  },
 };

@@ -8,7 +8,8 @@ import { builtin, within } from './debugger.js';
 /** @import { Kind } from './output-file.js' */
 
 /**
- * @typedef {{ name: string, file: string, line: number, column: number | null }} Frame  `line` and `column` count from 1.
+ * @typedef {{ name: string, file: string, line: number, column: number | null }} Frame  `line` and
+ *   `column` count from 1.
  */
 
 /** How long it may take to a line of JavaScript, in ms. */
@@ -17,7 +18,8 @@ const PAUSE_MS = 5_000;
 /**
  * What a process runs at this moment. It stands still meanwhile.
  * @param {Debugger} inside
- * @returns {Promise<Frame[]>}  The innermost first, then, when it is known, what the innermost asynchronous call was made by. Rejects with a SilentProcess.
+ * @returns {Promise<Frame[]>}  The innermost first, then, when it is known, what the innermost
+ *   asynchronous call was made by. Rejects with a SilentProcess.
  */
 export async function stackOf(inside) {
   /** @type {Map<string, string>} */
@@ -28,7 +30,9 @@ export async function stackOf(inside) {
   await inside.ask('Debugger.pause', {}, PAUSE_MS);
   const { callFrames, asyncStackTrace } = await within(PAUSE_MS, paused);
   return [
-    ...callFrames.map((/** @type {any} */ { functionName, location }) => frame(functionName, files.get(location.scriptId) ?? '', location)),
+    ...callFrames.map((/** @type {any} */ { functionName, location }) =>
+      frame(functionName, files.get(location.scriptId) ?? '', location),
+    ),
     ...asyncFrames(asyncStackTrace),
   ];
 }
@@ -39,7 +43,12 @@ export async function stackOf(inside) {
  */
 function asyncFrames(trace) {
   if (!trace) return [];
-  return [...trace.callFrames.map((/** @type {any} */ { functionName, url, lineNumber, columnNumber }) => frame(`async ${functionName}`, url, { lineNumber, columnNumber })), ...asyncFrames(trace.parent)];
+  return [
+    ...trace.callFrames.map((/** @type {any} */ { functionName, url, lineNumber, columnNumber }) =>
+      frame(`async ${functionName}`, url, { lineNumber, columnNumber }),
+    ),
+    ...asyncFrames(trace.parent),
+  ];
 }
 
 /**
@@ -53,7 +62,8 @@ function frame(name, url, { lineNumber, columnNumber = 0 }) {
 }
 
 /**
- * Whether it is no code of Node itself, nor of what nclust preloads. A debugger that comes in when a worker is through with what held it up sees only these.
+ * Whether it is no code of Node itself, nor of what nclust preloads. A debugger that comes in when
+ * a worker is through with what held it up sees only these.
  * @param {Frame} frame
  */
 export function isOfApp({ file }) {
@@ -64,7 +74,6 @@ export function isOfApp({ file }) {
 export function fileOf(url) {
   return url.startsWith('file://') ? fileURLToPath(url) : url;
 }
-
 
 /** How long a process may take to begin and to end a profile, in ms. */
 const BEGIN_MS = 15_000;
@@ -91,15 +100,22 @@ export async function takeInside(inside, { kind, durationMs, file, signal }) {
 }
 
 /**
- * The process writes it itself: since Node 22 HeapProfiler.takeHeapSnapshot waits for the loop to turn.
+ * The process writes it itself: since Node 22 HeapProfiler.takeHeapSnapshot waits for the loop to
+ * turn.
  * @param {Debugger} inside
  * @param {string} file
  */
 async function snapshot(inside, file) {
   const expression = `${builtin('node:v8')}.writeHeapSnapshot(${JSON.stringify(file)})`;
-  const { exceptionDetails } = await inside.ask('Runtime.evaluate', { expression, includeCommandLineAPI: true }, SNAPSHOT_MS);
+  const { exceptionDetails } = await inside.ask(
+    'Runtime.evaluate',
+    { expression, includeCommandLineAPI: true },
+    SNAPSHOT_MS,
+  );
   if (!exceptionDetails) return;
   const description = String(exceptionDetails.exception?.description ?? exceptionDetails.text);
   const [message] = description.split('\n');
-  orUnwritable(file, () => { throw Object.assign(new Error(message), { code: /\bE[A-Z]{3,}\b/.exec(message)?.[0] ?? 'EFAILED' }); });
+  orUnwritable(file, () => {
+    throw Object.assign(new Error(message), { code: /\bE[A-Z]{3,}\b/.exec(message)?.[0] ?? 'EFAILED' });
+  });
 }

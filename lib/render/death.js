@@ -24,7 +24,8 @@ const WORDS = {
  */
 export function describeDeath(death) {
   // "Replaced by a reload" says by itself which command it was.
-  const by = death.by && death.by !== death.cause ? (death.cause === 'boot-timeout' ? `: ${death.by}` : ` by ${death.by}`) : '';
+  const by =
+    death.by && death.by !== death.cause ? (death.cause === 'boot-timeout' ? `: ${death.by}` : ` by ${death.by}`) : '';
   if (death.cause === 'spawn-failed') return `${WORDS[death.cause]}${by}`;
   const how = death.signal ? `killed by ${death.signal}` : `exited with code ${death.code ?? '?'}`;
   const before = death.wasReady ? '' : ', before it was up';

@@ -17,8 +17,12 @@ export function logRows({ outFile, errorFile, logFile, logLost, shipping, spec }
     ...(logFile ? [row('entire log path', logFile)] : []),
     ['out log path', outFile],
     ['error log path', errorFile],
-    ...(logLost ? [row('log lines lost', `${logLost.lines} (${formatBytes(logLost.bytes)}) in the last hour: ${logLost.reason}`)] : []),
-    ...(spec ? [...formatRows(spec), ...limitRows(spec), ...(shipping ?? spec.logShip?.map(unknown) ?? []).map(shippingRow)] : []),
+    ...(logLost
+      ? [row('log lines lost', `${logLost.lines} (${formatBytes(logLost.bytes)}) in the last hour: ${logLost.reason}`)]
+      : []),
+    ...(spec
+      ? [...formatRows(spec), ...limitRows(spec), ...(shipping ?? spec.logShip?.map(unknown) ?? []).map(shippingRow)]
+      : []),
   ];
 }
 
@@ -38,7 +42,16 @@ function formatRows({ disableLogs, logType, logDateFormat }) {
  * @param {AppSpec} spec
  * @returns {[string, string][]}
  */
-function limitRows({ logMaxSizeBytes, logInterval, logMaxFiles, logMaxAgeMs, logMaxTotalBytes, logCompress, logOverflow, logRateLimitBytes }) {
+function limitRows({
+  logMaxSizeBytes,
+  logInterval,
+  logMaxFiles,
+  logMaxAgeMs,
+  logMaxTotalBytes,
+  logCompress,
+  logOverflow,
+  logRateLimitBytes,
+}) {
   return [
     ...limit('log max size', logMaxSizeBytes, formatBytes),
     ...(logInterval ? [row('log interval', logInterval)] : []),
@@ -47,7 +60,9 @@ function limitRows({ logMaxSizeBytes, logInterval, logMaxFiles, logMaxAgeMs, log
     ...limit('log max total', logMaxTotalBytes, formatBytes),
     ...(logCompress ? [row('log compress', logCompress)] : []),
     ...(logOverflow === 'drop' ? [row('log overflow', 'drop: lines are lost when the disk is slow')] : []),
-    ...(logRateLimitBytes > 0 ? [row('log rate limit', `${formatBytes(logRateLimitBytes)} a second and instance`)] : []),
+    ...(logRateLimitBytes > 0
+      ? [row('log rate limit', `${formatBytes(logRateLimitBytes)} a second and instance`)]
+      : []),
   ];
 }
 
@@ -89,7 +104,6 @@ function row(title, text) {
   return [title, text];
 }
 
-
 /**
  * What may replace a process besides commands. Rows only for what is set.
  * @param {SlotStatus} slot  With detail.
@@ -102,9 +116,15 @@ export function triggerRows({ spec: given, triggers, pidFile, watching }, nowMs)
   return [
     ...(pidFile ? [['pid path', pidFile]] : []),
     ['watch & reload', watchText(spec, triggers?.watch ?? null, watching)],
-    ...(triggers?.watch?.problem ? [['watch problem', /** @type {Cell} */ ({ text: triggers.watch.problem, style: 'yellow' })]] : []),
-    ...(spec.cronRestart === null ? [] : [['cron restart', cronText(spec.cronRestart, triggers?.nextRunMs ?? null, nowMs)]]),
-    ...(spec.maxMemoryBytes === 0 ? [] : [['max memory restart', memoryText(spec.maxMemoryBytes, triggers?.memory ?? null)]]),
+    ...(triggers?.watch?.problem
+      ? [['watch problem', /** @type {Cell} */ ({ text: triggers.watch.problem, style: 'yellow' })]]
+      : []),
+    ...(spec.cronRestart === null
+      ? []
+      : [['cron restart', cronText(spec.cronRestart, triggers?.nextRunMs ?? null, nowMs)]]),
+    ...(spec.maxMemoryBytes === 0
+      ? []
+      : [['max memory restart', memoryText(spec.maxMemoryBytes, triggers?.memory ?? null)]]),
     ...(triggers?.last ? [['last trigger', lastText(triggers.last)]] : []),
   ];
 }
@@ -127,7 +147,9 @@ function watchText({ watch: given, watchOff }, watch, isWatching) {
  * @param {number} nowMs
  */
 function cronText(pattern, nextRunMs, nowMs) {
-  return nextRunMs === null ? `${pattern}, never again` : `${pattern}, next ${new Date(nextRunMs).toISOString()} (in ${formatDuration(Math.max(0, nextRunMs - nowMs))})`;
+  return nextRunMs === null
+    ? `${pattern}, never again`
+    : `${pattern}, next ${new Date(nextRunMs).toISOString()} (in ${formatDuration(Math.max(0, nextRunMs - nowMs))})`;
 }
 
 /**
@@ -137,7 +159,8 @@ function cronText(pattern, nextRunMs, nowMs) {
 function memoryText(limitBytes, memory) {
   const now = memory ? `, now ${formatBytes(memory.bytes)} with its children` : '';
   // One or two may be a slow beginning.
-  const hint = memory && memory.misses > 2 ? `; above it from the start, ${memory.misses} times in a row: set it higher` : '';
+  const hint =
+    memory && memory.misses > 2 ? `; above it from the start, ${memory.misses} times in a row: set it higher` : '';
   return `${formatBytes(limitBytes)}${now}${hint}`;
 }
 

@@ -16,12 +16,16 @@ import { ago, clockTime, coarse } from './time.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * @param {{ slots: SlotStatus[], differences?: Record<number, Difference[]>, errors?: Record<number, LogEntry[]> }} data  With detail; by id, what of the environment to show, and the last lines of stderr.
+ * @param
+ *   {{ slots: SlotStatus[], differences?: Record<number, Difference[]>, errors?: Record<number, LogEntry[]> }}
+ *   data  With detail; by id, what of the environment to show, and the last lines of stderr.
  * @param {View} view
  * @returns {string}
  */
 export function renderDescribe({ slots, differences = {}, errors = {} }, view) {
-  return slots.map((slot) => renderSlot(slot, view, { differences: differences[slot.id] ?? [], errors: errors[slot.id] ?? [] })).join('\n');
+  return slots
+    .map((slot) => renderSlot(slot, view, { differences: differences[slot.id] ?? [], errors: errors[slot.id] ?? [] }))
+    .join('\n');
 }
 
 /**
@@ -33,7 +37,18 @@ function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
   const parts = [
     paint('bold', `Process ${slot.id}: ${oneLine(slot.name)}`),
     ...summaryLines(slot, { nowMs, paint }),
-    renderTable({ rows: [...stateRows(slot, nowMs), ...programRows(slot), ...logRows(slot), ...triggerRows(slot, nowMs), ...policyRows(slot)], paint, columns, isWrapped: true }).trimEnd(),
+    renderTable({
+      rows: [
+        ...stateRows(slot, nowMs),
+        ...programRows(slot),
+        ...logRows(slot),
+        ...triggerRows(slot, nowMs),
+        ...policyRows(slot),
+      ],
+      paint,
+      columns,
+      isWrapped: true,
+    }).trimEnd(),
     ...toldLines(slot, { paint, columns }),
     ...environmentLines(differences, paint),
     ...deathLines(slot, paint),
@@ -49,7 +64,9 @@ function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
  * @returns {Cell[][]}
  */
 function stateRows(slot, nowMs) {
-  const addresses = slot.addresses.map(({ address, port }) => (address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`));
+  const addresses = slot.addresses.map(({ address, port }) =>
+    address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
+  );
   return [
     ['status', { text: slot.status, style: statusStyle(slot.status) }],
     ...(slot.waitingFor ? [['waiting for', slot.waitingFor]] : []),
@@ -93,10 +110,18 @@ function policyRows({ spec }) {
   if (!spec) return [];
   return [
     ['autorestart', spec.autorestart ? `yes, up to ${spec.maxRestarts} unstable exits in 10m` : 'no'],
-    ['restart delay', spec.restartDelayMs > 0 ? formatDuration(spec.restartDelayMs) : `back-off from ${formatDuration(spec.backoffMs)}`],
+    [
+      'restart delay',
+      spec.restartDelayMs > 0 ? formatDuration(spec.restartDelayMs) : `back-off from ${formatDuration(spec.backoffMs)}`,
+    ],
     ['kill timeout', formatDuration(spec.killTimeoutMs)],
     ['stop signal', spec.stopSignal ?? 'SIGTERM when the app listens to it, else SIGINT'],
-    ['ready when', spec.waitReady ? `it sends "ready", within ${formatDuration(spec.listenTimeoutMs)}` : `it listens, or has lived for ${formatDuration(spec.minUptimeMs)}`],
+    [
+      'ready when',
+      spec.waitReady
+        ? `it sends "ready", within ${formatDuration(spec.listenTimeoutMs)}`
+        : `it listens, or has lived for ${formatDuration(spec.minUptimeMs)}`,
+    ],
   ];
 }
 
@@ -109,8 +134,12 @@ function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { pa
   const actions = axm.actions.map(({ action_name: name }) => [oneLine(name), `nclust trigger ${id} ${oneLine(name)}`]);
   const metrics = Object.entries(axm.monitor).map(([name, metric]) => [oneLine(name), oneLine(metricText(metric))]);
   return [
-    ...(metrics.length > 0 ? [paint('bold', 'Custom metrics'), renderTable({ rows: metrics, paint, columns, isWrapped: true }).trimEnd()] : []),
-    ...(actions.length > 0 ? [paint('bold', 'Custom actions'), renderTable({ rows: actions, paint, columns, isWrapped: true }).trimEnd()] : []),
+    ...(metrics.length > 0
+      ? [paint('bold', 'Custom metrics'), renderTable({ rows: metrics, paint, columns, isWrapped: true }).trimEnd()]
+      : []),
+    ...(actions.length > 0
+      ? [paint('bold', 'Custom actions'), renderTable({ rows: actions, paint, columns, isWrapped: true }).trimEnd()]
+      : []),
   ];
 }
 
@@ -131,7 +160,9 @@ function deathLines(slot, paint) {
   const newestFirst = [...deaths].reverse();
   return [
     paint('bold', 'Last deaths, newest first'),
-    ...newestFirst.map((death) => `  ${new Date(death.atMs).toISOString()}  pid ${death.pid}  ${oneLine(describeDeath(death))}`),
+    ...newestFirst.map(
+      (death) => `  ${new Date(death.atMs).toISOString()}  pid ${death.pid}  ${oneLine(describeDeath(death))}`,
+    ),
     ...lastLines(newestFirst[0].lastLines, paint),
   ];
 }
@@ -159,8 +190,15 @@ function summaryLines(slot, { nowMs, paint }) {
   return [
     `  ${paint(statusStyle(slot.status), standing(slot, nowMs))}${what(slot)}`,
     ...(slot.waitingFor ? [`  It waits for ${oneLine(slot.waitingFor)}.`] : []),
-    ...(death ? [`  It last ${isAsked(death) ? 'ended' : 'died'} at ${clockTime(death.atMs, nowMs)}, ${ago(death.atMs, nowMs)}: ${oneLine(describeDeath(death))}.${oftenLately(slot, nowMs)}`] : ['  It has not died since it is in the list.']),
-    ...(slot.status === 'errored' || slot.status === 'waiting restart' ? [`  Next: nclust why ${oneLine(slot.name)}, and nclust logs ${slot.id} --err`] : []),
+    ...(death
+      ? [
+          `  It last ${isAsked(death) ? 'ended' : 'died'} at ${clockTime(death.atMs, nowMs)}, ` +
+            `${ago(death.atMs, nowMs)}: ${oneLine(describeDeath(death))}.${oftenLately(slot, nowMs)}`,
+        ]
+      : ['  It has not died since it is in the list.']),
+    ...(slot.status === 'errored' || slot.status === 'waiting restart'
+      ? [`  Next: nclust why ${oneLine(slot.name)}, and nclust logs ${slot.id} --err`]
+      : []),
   ];
 }
 
@@ -185,11 +223,14 @@ function what({ mode, script, slot, restarts, addresses }) {
  */
 function oftenLately({ deaths = [] }, nowMs) {
   const lately = deaths.filter((death) => nowMs - death.atMs < LATELY_MS && !isAsked(death)).length;
-  return lately > 1 ? ` Of its last ${deaths.length} ends ${lately} were in the last hour, and nobody had asked for them.` : '';
+  return lately > 1
+    ? ` Of its last ${deaths.length} ends ${lately} were in the last hour, and nobody had asked for them.`
+    : '';
 }
 
 /**
- * The end of what a process has written to stderr since it last died: what came before is told with the death.
+ * The end of what a process has written to stderr since it last died: what came before is told with
+ * the death.
  * @param {LogEntry[]} entries  Oldest first.
  * @param {Death | null} death
  * @param {Pick<View, 'nowMs' | 'paint'>} view
@@ -198,5 +239,10 @@ function oftenLately({ deaths = [] }, nowMs) {
 function errorLines(entries, death, { nowMs, paint }) {
   const since = entries.filter(({ atMs }) => (atMs ?? Infinity) > (death?.atMs ?? 0));
   if (since.length === 0) return [];
-  return [paint('bold', 'Last lines of its error log'), ...since.map(({ atMs, line }) => `  ${paint('dim', atMs === null ? '-' : clockTime(atMs, nowMs))}  ${forTerminal(line)}`)];
+  return [
+    paint('bold', 'Last lines of its error log'),
+    ...since.map(
+      ({ atMs, line }) => `  ${paint('dim', atMs === null ? '-' : clockTime(atMs, nowMs))}  ${forTerminal(line)}`,
+    ),
+  ];
 }

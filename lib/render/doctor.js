@@ -17,8 +17,13 @@ const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow', note: 'cyan'
 export function renderDoctor({ findings }, { paint, columns }) {
   if (findings.length === 0) return 'Nothing is known to be wrong here.\n';
   /** @type {Cell[][]} */
-  const rows = findings.flatMap(({ level, what, remedy }) => [[{ text: level, style: COLOURS[level] }, what], ['', { text: remedy, style: 'grey' }]]);
-  return renderColumns(rows, { paint, columns }).map((line) => `${line}\n`).join('');
+  const rows = findings.flatMap(({ level, what, remedy }) => [
+    [{ text: level, style: COLOURS[level] }, what],
+    ['', { text: remedy, style: 'grey' }],
+  ]);
+  return renderColumns(rows, { paint, columns })
+    .map((line) => `${line}\n`)
+    .join('');
 }
 
 /**
@@ -30,8 +35,20 @@ export function renderReport({ facts, findings, log }, view) {
   const plain = { ...view, columns: null, paint: (/** @type {string} */ _colour, /** @type {string} */ text) => text };
   return [
     section('nclust', machine(facts)),
-    section('apps', facts.slots.map((slot) => `${slot.id} ${oneLine(slot.name)} ${slot.mode} ${slot.status} restarts ${slot.restarts} cpu ${slot.cpu.toFixed(0)}% mem ${formatBytes(slot.memoryBytes)} node ${slot.nodeVersion ?? '-'}`)),
-    section('doctor', renderDoctor({ findings }, /** @type {View} */ (plain)).trimEnd().split('\n')),
+    section(
+      'apps',
+      facts.slots.map(
+        (slot) =>
+          `${slot.id} ${oneLine(slot.name)} ${slot.mode} ${slot.status} restarts ${slot.restarts} cpu ` +
+          `${slot.cpu.toFixed(0)}% mem ${formatBytes(slot.memoryBytes)} node ${slot.nodeVersion ?? '-'}`,
+      ),
+    ),
+    section(
+      'doctor',
+      renderDoctor({ findings }, /** @type {View} */ (plain))
+        .trimEnd()
+        .split('\n'),
+    ),
     section('the end of nclust.log', log.map(oneLine)),
   ].join('\n');
 }
@@ -40,11 +57,15 @@ export function renderReport({ facts, findings, log }, view) {
 function machine({ version, node, system, cpus, memory, disk, group, openFiles, sysctls, manager, home }) {
   return [
     `command        ${version}, Node.js ${node.version}`,
-    `manager        ${manager ? `${manager.version}, keeper ${manager.keeperVersion}, Node.js ${manager.nodeVersion}, since ${new Date(manager.startedAtMs).toISOString()}` : 'does not run'}`,
-    `system         ${system}, ${cpus} CPUs, ${formatBytes(memory.freeBytes)} of ${formatBytes(memory.totalBytes)} memory free`,
-    `home           ${home}${disk ? `, ${formatBytes(disk.freeBytes)} of ${formatBytes(disk.totalBytes)} free${disk.isMemory ? ', in memory' : ''}${disk.isRemote ? ', remote' : ''}` : ''}`,
+    `manager        ` +
+      `${manager ? `${manager.version}, keeper ${manager.keeperVersion}, Node.js ${manager.nodeVersion}, since ${new Date(manager.startedAtMs).toISOString()}` : 'does not run'}`,
+    `system         ${system}, ${cpus} CPUs, ${formatBytes(memory.freeBytes)} of ` +
+      `${formatBytes(memory.totalBytes)} memory free`,
+    `home           ` +
+      `${home}${disk ? `, ${formatBytes(disk.freeBytes)} of ${formatBytes(disk.totalBytes)} free${disk.isMemory ? ', in memory' : ''}${disk.isRemote ? ', remote' : ''}` : ''}`,
     `open files     ${openFiles ?? 'not known'}`,
-    `control group  memory ${limit(group.nowBytes, group.maxBytes, formatBytes)}, processes ${limit(group.pidsNow, group.pidsMax, String)}`,
+    `control group  memory ${limit(group.nowBytes, group.maxBytes, formatBytes)}, processes ` +
+      `${limit(group.pidsNow, group.pidsMax, String)}`,
     ...Object.entries(sysctls).map(([key, value]) => `${key} = ${value}`),
   ];
 }
@@ -82,8 +103,10 @@ export function renderMachine({ facts }, { options }) {
  * @returns {string}
  */
 function branch(value, indent) {
-  return Object.entries(value).map(([key, one]) => {
-    if (typeof one !== 'object' || one === null) return `${indent}${key}: ${one}\n`;
-    return `${indent}${key}:\n${branch(one, `${indent}  `)}`;
-  }).join('');
+  return Object.entries(value)
+    .map(([key, one]) => {
+      if (typeof one !== 'object' || one === null) return `${indent}${key}: ${one}\n`;
+      return `${indent}${key}:\n${branch(one, `${indent}  `)}`;
+    })
+    .join('');
 }

@@ -16,7 +16,9 @@ const STYLES = { added: 'green', removed: 'red', changed: 'yellow' };
  */
 export function renderEnv({ env, differences }, view) {
   if (differences) return renderDifferences(differences, view);
-  return Object.entries(env).map(([key, value]) => `${oneLine(key)}: ${view.paint('green', oneLine(value))}\n`).join('');
+  return Object.entries(env)
+    .map(([key, value]) => `${oneLine(key)}: ${view.paint('green', oneLine(value))}\n`)
+    .join('');
 }
 
 /**
@@ -24,7 +26,13 @@ export function renderEnv({ env, differences }, view) {
  * @param {Pick<View, 'paint'>} view
  */
 export function renderDifferences(differences, { paint }) {
-  return differences.map((one) => `${paint(STYLES[one.change], `${SIGNS[one.change]} ${oneLine(valuesOf(one))}`)}  ${paint('dim', `(${oneLine(one.origin)})`)}\n`).join('');
+  return differences
+    .map(
+      (one) =>
+        `${paint(STYLES[one.change], `${SIGNS[one.change]} ${oneLine(valuesOf(one))}`)}  ` +
+        `${paint('dim', `(${oneLine(one.origin)})`)}\n`,
+    )
+    .join('');
 }
 
 /**
@@ -35,7 +43,13 @@ export function renderDifferences(differences, { paint }) {
  */
 export function environmentLines(differences, paint) {
   if (differences.length === 0) return [];
-  return [paint('bold', 'Environment that differs from this shell'), ...renderDifferences(differences, { paint }).trimEnd().split('\n').map((line) => `  ${line}`)];
+  return [
+    paint('bold', 'Environment that differs from this shell'),
+    ...renderDifferences(differences, { paint })
+      .trimEnd()
+      .split('\n')
+      .map((line) => `  ${line}`),
+  ];
 }
 
 /** @param {Difference} difference */

@@ -18,31 +18,43 @@ const WORDS = {
   started: ({ pid }) => `was started${pid ? `, pid ${pid}` : ''}`,
   ready: ({ afterMs }) => `is up${afterMs === undefined ? '' : `, ${formatDuration(afterMs)} after its start`}`,
   died: deathWords,
-  backoff: ({ delayMs, streak }) => `is started again in ${formatDuration(delayMs)}${streak > 1 ? `, after ${streak} unstable exits in a row` : ''}`,
+  backoff: ({ delayMs, streak }) =>
+    `is started again in ${formatDuration(delayMs)}${streak > 1 ? `, after ${streak} unstable exits in a row` : ''}`,
   'gave-up': ({ crashes }) => `is not started again: ${count(crashes, 'unstable exit')} within ${MINUTES_OF_CRASHES}`,
-  done: ({ isOk }) => (isOk ? 'has done its work, and is not started again' : 'ended before it was up, and is not started again'),
-  'rollout:began': ({ cause, by, instances, generation }) => `${cause === 'orphan' ? 'replacement of what a dead manager left behind' : cause} of ${count(instances, 'instance')} began${cause === 'orphan' || cause === by ? '' : byWhom(by)}: generation ${generation}`,
+  done: ({ isOk }) =>
+    isOk ? 'has done its work, and is not started again' : 'ended before it was up, and is not started again',
+  'rollout:began': ({ cause, by, instances, generation }) =>
+    `${cause === 'orphan' ? 'replacement of what a dead manager left behind' : cause} of ` +
+    `${count(instances, 'instance')} began${cause === 'orphan' || cause === by ? '' : byWhom(by)}: generation ` +
+    `${generation}`,
   'rollout:canary': ({ of }) => `is up as the first of ${of}: the new code serves`,
   'rollout:step': ({ step, of }) => `is up: ${step} of ${of} replaced`,
   'rollout:window': () => 'all are replaced; the old ones are kept until the rollback window closes',
   'rollout:done': ({ generation }) => `the reload is done: generation ${generation} serves`,
-  'rollout:halted': ({ reason, generation }) => `the reload to generation ${generation} was halted: ${reason}; the old instances serve on`,
+  'rollout:halted': ({ reason, generation }) =>
+    `the reload to generation ${generation} was halted: ${reason}; the old instances serve on`,
   'rollout:rolled-back': ({ reason, generation }) => `generation ${generation} was rolled back: ${reason}`,
   'limit:memory': ({ by }) => `is above its memory limit (${afterColon(by)}), and is replaced`,
   'limit:logs': ({ reason }) => `writes more than can be kept: lines are lost (${reason})`,
   'trigger:watch': ({ by }) => `is reloaded, because ${afterColon(by)}`,
   'trigger:cron': ({ by }) => `is reloaded by its cron (${afterColon(by)})`,
   'trigger:failed': ({ by, message }) => `was to be reloaded (${by}), which failed: ${message}`,
-  'manager:ready': ({ version, instances }) => (instances > 0 ? `control of nclust ${version} is back; ${count(instances, 'process', 'processes')} ran meanwhile` : `nclust ${version} is ready`),
+  'manager:ready': ({ version, instances }) =>
+    instances > 0
+      ? `control of nclust ${version} is back; ${count(instances, 'process', 'processes')} ran meanwhile`
+      : `nclust ${version} is ready`,
   'manager:crashed': ({ message }) => `control crashed, and is started again: ${message}`,
   'manager:keeper-lost': () => 'the keeper died; the next one is started',
   'manager:keeper': ({ pid }) => `a new keeper is there, pid ${pid}`,
   'manager:keeper-failed': ({ message }) => `no new keeper could be started: ${message}`,
-  'manager:orphans': ({ count: found }) => `${count(found, 'process', 'processes')} of a keeper that died ${found === 1 ? 'is' : 'are'} taken over, and replaced`,
+  'manager:orphans': ({ count: found }) =>
+    `${count(found, 'process', 'processes')} of a keeper that died ${found === 1 ? 'is' : 'are'} taken ` +
+    `over, and replaced`,
   'manager:update': ({ version }) => `the update to nclust ${version} began`,
   'manager:state-lost': ({ message }) => message,
   'manager:state-unwritten': ({ message }) => `the list could not be written: ${message}`,
-  'manager:ending': ({ by }) => (by === 'kill' ? 'nclust was told to end: nclust kill' : 'nclust ends with the system, or was told to by a signal'),
+  'manager:ending': ({ by }) =>
+    by === 'kill' ? 'nclust was told to end: nclust kill' : 'nclust ends with the system, or was told to by a signal',
   lost: ({ count: number, reason }) => `${count(number, 'event')} could not be written (${reason})`,
 };
 
@@ -50,7 +62,19 @@ const WORDS = {
 export const EVENT_TYPES = Object.keys(WORDS);
 
 /** @type {Record<string, Style>} */
-const STYLES = { died: 'red', 'gave-up': 'red', 'rollout:halted': 'red', 'rollout:rolled-back': 'red', lost: 'red', backoff: 'yellow', 'limit:memory': 'yellow', 'limit:logs': 'yellow', 'trigger:failed': 'red', ready: 'green', 'rollout:done': 'green' };
+const STYLES = {
+  died: 'red',
+  'gave-up': 'red',
+  'rollout:halted': 'red',
+  'rollout:rolled-back': 'red',
+  lost: 'red',
+  backoff: 'yellow',
+  'limit:memory': 'yellow',
+  'limit:logs': 'yellow',
+  'trigger:failed': 'red',
+  ready: 'green',
+  'rollout:done': 'green',
+};
 
 /**
  * One event in words, without its time and without the name of its app.
@@ -103,7 +127,11 @@ export function quoted({ words }) {
 /** @param {LoggedEvent} event */
 function deathWords(event) {
   const after = event.uptimeMs > 0 ? ` after ${formatDuration(event.uptimeMs)}` : '';
-  if (isAsked(event)) return `${event.signal === 'SIGKILL' ? 'did not end in time and was killed' : 'ended'}${after}: ${event.cause === event.by || !event.by ? event.cause : `${event.cause} by ${event.by}`}`;
+  if (isAsked(event))
+    return (
+      `${event.signal === 'SIGKILL' ? 'did not end in time and was killed' : 'ended'}${after}: ` +
+      `${event.cause === event.by || !event.by ? event.cause : `${event.cause} by ${event.by}`}`
+    );
   return `died${after}: ${endOf(event)}${quoted(event)}`;
 }
 

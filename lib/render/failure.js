@@ -5,19 +5,27 @@ import { oneLine } from './text.js';
 /** @import { Paint } from './paint.js' */
 
 /**
- * What a person reads on stderr: what happened, for which instance and why, its last lines, what to do next.
+ * What a person reads on stderr: what happened, for which instance and why, its last lines, what to
+ * do next.
  * @param {NclustError} error
  * @param {Paint} paint
  * @returns {string}
  */
 export function renderFailure(error, paint) {
-  const { slots = [], lastLines = [] } = isRecord(error.data) ? /** @type {{ slots?: NotUp[], lastLines?: string[] }} */ (error.data) : {};
+  const { slots = [], lastLines = [] } = isRecord(error.data)
+    ? /** @type {{ slots?: NotUp[], lastLines?: string[] }} */ (error.data)
+    : {};
   const parts = [
     `${paint('red', 'nclust:')} ${error.message}`,
     ...quote(lastLines, paint),
-    ...slots.flatMap((slot) => [`  ${oneLine(slot.name)}, instance ${slot.slot} (id ${slot.id}): ${slot.reason}`, ...quote(slot.lastLines, paint)]),
+    ...slots.flatMap((slot) => [
+      `  ${oneLine(slot.name)}, instance ${slot.slot} (id ${slot.id}): ${slot.reason}`,
+      ...quote(slot.lastLines, paint),
+    ]),
     ...(error.hint ? [`${paint('cyan', 'next:')} ${error.hint}`] : []),
-    ...(error.code === 'ERR_NCLUST_INTERNAL' && error.cause instanceof Error && error.cause.stack ? [paint('dim', error.cause.stack)] : []),
+    ...(error.code === 'ERR_NCLUST_INTERNAL' && error.cause instanceof Error && error.cause.stack
+      ? [paint('dim', error.cause.stack)]
+      : []),
   ];
   return `${parts.join('\n')}\n`;
 }

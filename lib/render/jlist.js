@@ -38,7 +38,8 @@ export function renderJlist({ slots }) {
 }
 
 /**
- * The attributes lie next to the variables of the app, as in PM2; where a name is both, the attribute wins.
+ * The attributes lie next to the variables of the app, as in PM2; where a name is both, the
+ * attribute wins.
  * @param {SlotStatus} slot
  */
 function pm2Env(slot) {
@@ -81,7 +82,8 @@ function paths(slot) {
     pm_err_log_path: slot.errorFile || '/dev/null',
     ...(slot.logFile ? { pm_log_path: slot.logFile } : {}),
     ...(slot.pidFile ? { pm_pid_path: slot.pidFile } : {}),
-    // As it was given; for what it has found PM2 says "node", "bash" or "python3", and scripts compare with that word.
+    // As it was given; for what it has found PM2 says "node", "bash" or "python3", and scripts
+    // compare with that word.
     exec_interpreter: slot.spec?.interpreterGiven ?? (slot.spec?.kind === 'node' ? 'node' : basename(slot.interpreter)),
     exec_mode: `${slot.mode}_mode`,
     node_args: slot.interpreterArgs,

@@ -7,19 +7,24 @@ import { oneLine } from './text.js';
 /** @import { Row } from './slots.js' */
 
 /**
- * @typedef {import('./slots.js').View & { options: Record<string, unknown>, isTerminal?: boolean }} View  With the options of the command.
+ * @typedef {import('./slots.js').View & { options: Record<string, unknown>, isTerminal?: boolean }}
+ *   View  With the options of the command.
  */
 
 /**
  * What the list command prints.
- * @param {{ slots: SlotStatus[], nowMs?: number }} data  `nowMs`: when it was looked at, where that is later than the command.
+ * @param {{ slots: SlotStatus[], nowMs?: number }} data  `nowMs`: when it was looked at, where that
+ *   is later than the command.
  * @param {View} view
  * @returns {string}
  */
 export function renderList({ slots, nowMs }, view) {
   const text = renderOnce(slots, nowMs === undefined ? view : { ...view, nowMs });
-  // In place of the list before: from the upper left, each line to its end, and nothing of what was below.
-  return view.options.watch && view.isTerminal ? `${HOME}${text.replaceAll('\n', `${CLEAR_TO_END_OF_LINE}\n`)}${CLEAR_BELOW}` : text;
+  // In place of the list before: from the upper left, each line to its end, and nothing of what was
+  // below.
+  return view.options.watch && view.isTerminal
+    ? `${HOME}${text.replaceAll('\n', `${CLEAR_TO_END_OF_LINE}\n`)}${CLEAR_BELOW}`
+    : text;
 }
 
 /**
@@ -29,7 +34,9 @@ export function renderList({ slots, nowMs }, view) {
 function renderOnce(slots, view) {
   const { group, sort, miniList } = view.options;
   const sorted = sort === undefined ? slots.toSorted(byName) : sortSlots(slots, String(sort), view.nowMs);
-  return miniList ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('') : renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view);
+  return miniList
+    ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('')
+    : renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view);
 }
 
 /**
@@ -38,9 +45,18 @@ function renderOnce(slots, view) {
  */
 function renderBlock(slot, nowMs) {
   const rows = [
-    ['namespace', slot.namespace], ['version', slot.version], ['pid', String(slot.pid || 'N/A')], ['pm2 id', String(slot.id)],
-    ['status', slot.status], ['mode', slot.mode], ['restarted', String(slot.restarts)], ['uptime', uptimeOf(slot, nowMs)],
-    ['memory usage', formatBytes(slot.memoryBytes)], ['error log', slot.errorFile], ['watching', slot.watching ? 'yes' : 'no'], ['PID file', slot.pidFile ?? ''],
+    ['namespace', slot.namespace],
+    ['version', slot.version],
+    ['pid', String(slot.pid || 'N/A')],
+    ['pm2 id', String(slot.id)],
+    ['status', slot.status],
+    ['mode', slot.mode],
+    ['restarted', String(slot.restarts)],
+    ['uptime', uptimeOf(slot, nowMs)],
+    ['memory usage', formatBytes(slot.memoryBytes)],
+    ['error log', slot.errorFile],
+    ['watching', slot.watching ? 'yes' : 'no'],
+    ['PID file', slot.pidFile ?? ''],
   ];
   return `+--- ${oneLine(slot.name)}\n${rows.map(([key, value]) => `${key} : ${oneLine(value)}\n`).join('')}`;
 }
@@ -62,7 +78,8 @@ export const SORT_FIELDS = {
 
 /**
  * @param {SlotStatus[]} slots
- * @param {string} order  "field", "field:asc" or "field:desc", checked before. Equal ones are ordered by id.
+ * @param {string} order  "field", "field:asc" or "field:desc", checked before. Equal ones are
+ *   ordered by id.
  * @param {number} nowMs
  * @returns {SlotStatus[]}  A new list.
  */
@@ -95,7 +112,11 @@ const WORST_FIRST = ['errored', 'waiting restart', 'stopping', 'launching', 'sto
  */
 function groupRows(slots, nowMs) {
   const apps = [...new Set(slots.map(({ name }) => name))].map((name) => slots.filter((slot) => slot.name === name));
-  return apps.flatMap((workers) => (workers.length === 1 ? workers : [appRow(workers, nowMs), ...workers.map((worker, at) => workerRow(worker, at === workers.length - 1))]));
+  return apps.flatMap((workers) =>
+    workers.length === 1
+      ? workers
+      : [appRow(workers, nowMs), ...workers.map((worker, at) => workerRow(worker, at === workers.length - 1))],
+  );
 }
 
 /**
@@ -104,22 +125,38 @@ function groupRows(slots, nowMs) {
  * @returns {Row}
  */
 function appRow(workers, nowMs) {
-  const sum = (/** @type {'cpu' | 'restarts' | 'memoryBytes'} */ key) => workers.reduce((total, worker) => total + worker[key], 0);
-  const oldest = workers.filter(({ pid, startedAtMs }) => pid && startedAtMs !== null).sort((a, b) => Number(a.startedAtMs) - Number(b.startedAtMs))[0] ?? workers[0];
+  const sum = (/** @type {'cpu' | 'restarts' | 'memoryBytes'} */ key) =>
+    workers.reduce((total, worker) => total + worker[key], 0);
+  const oldest =
+    workers
+      .filter(({ pid, startedAtMs }) => pid && startedAtMs !== null)
+      .sort((a, b) => Number(a.startedAtMs) - Number(b.startedAtMs))[0] ?? workers[0];
   const memory = formatBytes(sum('memoryBytes'));
   return {
     ...workers[0],
     cpu: sum('cpu'),
     restarts: sum('restarts'),
-    shown: { id: '', name: { text: `${workers[0].name} (${workers.length})`, style: 'bold' }, pid: '', uptime: uptimeOf(oldest, nowMs), status: statusCell(workers), mem: memory, memory },
+    shown: {
+      id: '',
+      name: { text: `${workers[0].name} (${workers.length})`, style: 'bold' },
+      pid: '',
+      uptime: uptimeOf(oldest, nowMs),
+      status: statusCell(workers),
+      mem: memory,
+      memory,
+    },
   };
 }
 
 /** @param {BriefStatus[]} workers */
 function statusCell(workers) {
-  const worst = /** @type {ShownStatus} */ (WORST_FIRST.find((status) => workers.some((worker) => worker.status === status)));
+  const worst = /** @type {ShownStatus} */ (
+    WORST_FIRST.find((status) => workers.some((worker) => worker.status === status))
+  );
   const count = (/** @type {ShownStatus} */ status) => workers.filter((worker) => worker.status === status).length;
-  const parts = WORST_FIRST.filter((status) => count(status) > 0).reverse().map((status) => (count(status) === workers.length ? status : `${count(status)} ${status}`));
+  const parts = WORST_FIRST.filter((status) => count(status) > 0)
+    .reverse()
+    .map((status) => (count(status) === workers.length ? status : `${count(status)} ${status}`));
   return { text: `${parts.join(', ')}${needsAttention(worst) ? ' !' : ''}`, style: statusStyle(worst) };
 }
 

@@ -11,7 +11,8 @@ import { oneLine, padEnd, textWidth } from './text.js';
 
 /**
  * Lines as people read them: "0|api      | text"; on a terminal with the records of loggers made readable. With `raw` the bare line; with `json` and `format` PM2's records.
- * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Remembers how wide its column has become.
+ * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Remembers how wide its column
+ *   has become.
  */
 export function createLogRenderer() {
   /** @type {((entry: LogEntry) => string) | null} */
@@ -45,7 +46,9 @@ function labelled({ paint, isTerminal = false, options: { timestamp, highlight, 
   return (entry) => {
     const time = timeFormat === null ? '' : `${paint('grey', formatTime(entry.atMs, timeFormat))} `;
     const label = labelOf(entry);
-    const lines = isTerminal ? (prettyRecord(entry, { paint, hasTime: timeFormat !== null }) ?? [entry.line]).map(forTerminal) : [entry.line];
+    const lines = isTerminal
+      ? (prettyRecord(entry, { paint, hasTime: timeFormat !== null }) ?? [entry.line]).map(forTerminal)
+      : [entry.line];
     return lines.map((line) => `${time}${label}${marker ? mark(line, marker, paint) : line}\n`).join('');
   };
 }
@@ -55,14 +58,18 @@ const paintAlways = createPaint(1);
 
 /**
  * @param {string} line  As an app wrote it.
- * @returns {string}  For a terminal: it can do no more than be coloured, and leaves no colour behind.
+ * @returns {string}  For a terminal: it can do no more than be coloured, and leaves no colour
+ *   behind.
  */
 export function forTerminal(line) {
   const text = withoutControls(line);
   return hasColours(text) ? paintAlways('reset', text) : text;
 }
 
-/** As wide as PM2's column; it grows with the names that come, up to a width that leaves room for the line. */
+/**
+ * As wide as PM2's column; it grows with the names that come, up to a width that leaves room for
+ * the line.
+ */
 const WIDTH_MIN = 10;
 const WIDTH_MAX = 30;
 
@@ -102,7 +109,13 @@ const FORMAT_TIMESTAMP = 'YYYY-MM-DD-HH:mm:ssZZ';
  * @returns {string}
  */
 export function jsonRecord({ id, name, stream, line, atMs }) {
-  return JSON.stringify({ message: line, timestamp: atMs === null ? null : new Date(atMs).toISOString(), type: stream, process_id: id, app_name: name });
+  return JSON.stringify({
+    message: line,
+    timestamp: atMs === null ? null : new Date(atMs).toISOString(),
+    type: stream,
+    process_id: id,
+    app_name: name,
+  });
 }
 
 /**
@@ -112,7 +125,10 @@ export function jsonRecord({ id, name, stream, line, atMs }) {
  * @returns {string}
  */
 export function formattedRecord({ id, name, stream, line, atMs }, format = FORMAT_TIMESTAMP) {
-  return `timestamp=${quoted(formatTime(atMs, format))} app=${quoted(name)} id=${id} type=${stream === 'err' ? 'error' : 'out'} message=${line}`;
+  return (
+    `timestamp=${quoted(formatTime(atMs, format))} app=${quoted(name)} id=${id} ` +
+    `type=${stream === 'err' ? 'error' : 'out'} message=${line}`
+  );
 }
 
 /** @param {string} value */

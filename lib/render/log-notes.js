@@ -10,7 +10,8 @@ const NAMED_MAX = 5;
 /** More apps than somebody reads at once. */
 const MANY = 20;
 
-export const WAITING = 'The manager went away; waiting for it to come back. What is written meanwhile will be shown then.';
+export const WAITING =
+  'The manager went away; waiting for it to come back. What is written meanwhile will be shown then.';
 
 export const FOLLOWED_TO_THE_END = 'The manager has ended.';
 
@@ -23,7 +24,10 @@ export function sayMissed(lines, of = {}) {
   const apps = Object.entries(of).sort(([, a], [, b]) => b - a);
   const whose = apps.length === 1 ? ` of ${quoted(apps[0][0])}` : '';
   const each = apps.length > 1 ? ` (${some(apps.map(([name, count]) => `${count} of ${quoted(name)}`))})` : '';
-  return `${lines} ${lines === 1 ? 'line' : 'lines'}${whose} ${lines === 1 ? 'was' : 'were'} left out${each}: this terminal reads too slowly.`;
+  return (
+    `${lines} ${lines === 1 ? 'line' : 'lines'}${whose} ${lines === 1 ? 'was' : 'were'} left ` +
+    `out${each}: this terminal reads too slowly.`
+  );
 }
 
 /**
@@ -42,7 +46,9 @@ function quoted(name) {
 
 /** @param {string[]} items */
 function some(items) {
-  return items.length > NAMED_MAX ? `${items.slice(0, NAMED_MAX).join(', ')} and ${items.length - NAMED_MAX} more` : items.join(', ');
+  return items.length > NAMED_MAX
+    ? `${items.slice(0, NAMED_MAX).join(', ')} and ${items.length - NAMED_MAX} more`
+    : items.join(', ');
 }
 
 /**
@@ -51,9 +57,14 @@ function some(items) {
  * @returns {string | null}  Null when there is nothing to say before the first line.
  */
 export function sayBefore(slots, { follow, isChosen }) {
-  if (slots.length === 0) return follow ? 'There is no app in the list yet; what the first one writes will be shown here. Ctrl-C ends this.' : 'There is no app in the list.';
+  if (slots.length === 0)
+    return follow
+      ? 'There is no app in the list yet; what the first one writes will be shown here. Ctrl-C ends this.'
+      : 'There is no app in the list.';
   const apps = namesOf(slots).length;
-  return apps > MANY && !isChosen ? `These are the lines of all ${apps} apps; for those of one: nclust logs <name>` : null;
+  return apps > MANY && !isChosen
+    ? `These are the lines of all ${apps} apps; for those of one: nclust logs <name>`
+    : null;
 }
 
 /**

@@ -8,13 +8,28 @@ import { formatTime } from './log-time.js';
 const VALUE_MAX_CHARS = 80;
 const FIELDS_MAX = 12;
 
-/** Of a number of seconds no more than this can be meant, and of milliseconds no less: the year 5138 and 1973. */
+/**
+ * Of a number of seconds no more than this can be meant, and of milliseconds no less: the year 5138
+ * and 1973.
+ */
 const SECONDS_MAX = 1e11;
 
 const TIME_KEYS = ['time', 'timestamp', '@timestamp', 'ts'];
 
 /** Shown in another form, or the same in every line of an app. */
-const HIDDEN = new Set([...TIME_KEYS, 'level', 'severity', 'log.level', 'msg', 'message', 'pid', 'hostname', 'v', 'ecs.version', 'stack']);
+const HIDDEN = new Set([
+  ...TIME_KEYS,
+  'level',
+  'severity',
+  'log.level',
+  'msg',
+  'message',
+  'pid',
+  'hostname',
+  'v',
+  'ecs.version',
+  'stack',
+]);
 
 /** @type {Record<Level, (paint: Paint, word: string) => string>} */
 const LEVEL_STYLES = {
@@ -27,7 +42,8 @@ const LEVEL_STYLES = {
 };
 
 /**
- * A record of pino, bunyan, winston or their like as people read it: time, level, message, the other fields short; below it the stack of an error.
+ * A record of pino, bunyan, winston or their like as people read it: time, level, message, the
+ * other fields short; below it the stack of an error.
  * @param {LogEntry} entry
  * @param {{ paint: Paint, hasTime: boolean }} o  hasTime: the line has one in front of it already.
  * @returns {string[] | null}  Its lines. Null when the line is no such record.
@@ -39,7 +55,9 @@ export function prettyRecord({ line, name, atMs }, { paint, hasTime }) {
   const [message, ...more] = asText(record.msg ?? record.message).split(/\r?\n/);
   const time = hasTime ? '' : paint('grey', shownTime(timeOf(record) ?? atMs));
   const fields = paint('grey', fieldsOf(record, name).join(' '));
-  const head = [time, LEVEL_STYLES[level](paint, level.toUpperCase().padEnd(5)), message, fields].filter((part) => part !== '').join(' ');
+  const head = [time, LEVEL_STYLES[level](paint, level.toUpperCase().padEnd(5)), message, fields]
+    .filter((part) => part !== '')
+    .join(' ');
   const stack = stackOf(record);
   return [head, ...more.map((text) => `    ${text}`), ...stack.map((text) => paint('grey', `    ${text}`))];
 }
@@ -55,7 +73,8 @@ function timeOf(record) {
 
 /** @param {unknown} value */
 function readTime(value) {
-  const number = typeof value === 'number' ? value : typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : null;
+  const number =
+    typeof value === 'number' ? value : typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : null;
   const ms = number === null ? Date.parse(String(value)) : number < SECONDS_MAX ? number * 1_000 : number;
   return Number.isNaN(new Date(ms).getTime()) ? null : ms;
 }
@@ -70,7 +89,9 @@ function shownTime(ms) {
  * @param {string} appName  Stands before the line.
  */
 function fieldsOf(record, appName) {
-  const shown = Object.entries(record).filter(([key, value]) => !HIDDEN.has(key) && !(key === 'name' && value === appName) && value !== undefined);
+  const shown = Object.entries(record).filter(
+    ([key, value]) => !HIDDEN.has(key) && !(key === 'name' && value === appName) && value !== undefined,
+  );
   const fields = shown.slice(0, FIELDS_MAX).map(([key, value]) => `${key}=${short(fieldText(value))}`);
   return shown.length > FIELDS_MAX ? [...fields, `and ${shown.length - FIELDS_MAX} more`] : fields;
 }

@@ -1,13 +1,20 @@
 /** @import { Grep } from '../shared/logs/safe-pattern.js' */
 /** @import { Paint } from './paint.js' */
 
-/** Colours, then everything else that makes a terminal do something: other escape sequences, control characters but for the tab, and those that turn the direction of the text. */
-const CONTROLS = /(\u001b\[[\d;:]*m)|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+/**
+ * Colours, then everything else that makes a terminal do something: other escape sequences, control
+ * characters but for the tab, and those that turn the direction of the text.
+ */
+const CONTROLS =
+  /(\u001b\[[\d;:]*m)|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 const COLOURS = /(\u001b\[[\d;:]*m)/;
 const EVERY_COLOUR = new RegExp(COLOURS, 'g');
 
-/** A pattern of the user's is tried again and again along a line; on a longer one that could take seconds. */
+/**
+ * A pattern of the user's is tried again and again along a line; on a longer one that could take
+ * seconds.
+ */
 const MARKED_MAX_CHARS = 1_000;
 
 /**
@@ -39,7 +46,8 @@ export function hasColours(text) {
  * @returns {RegExp | null}  What to mark: the given text, or what --grep has found.
  */
 export function markerOf({ highlight, grep }, readGrep) {
-  if (typeof highlight === 'string' && highlight !== '') return new RegExp(highlight.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'g');
+  if (typeof highlight === 'string' && highlight !== '')
+    return new RegExp(highlight.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'g');
   if (highlight === undefined || grep === undefined) return null;
   const { source, flags } = readGrep(grep);
   return new RegExp(source, `${flags}g`);
@@ -53,5 +61,8 @@ export function markerOf({ highlight, grep }, readGrep) {
  */
 export function mark(line, marker, paint) {
   if (line.length > MARKED_MAX_CHARS) return line;
-  return line.split(COLOURS).map((part, at) => (at % 2 === 1 ? part : part.replace(marker, (found) => paint('inverse', found)))).join('');
+  return line
+    .split(COLOURS)
+    .map((part, at) => (at % 2 === 1 ? part : part.replace(marker, (found) => paint('inverse', found))))
+    .join('');
 }

@@ -1,7 +1,9 @@
 import { Chalk, supportsColor, supportsColorStderr } from 'chalk';
 
 /**
- * @typedef {'bold' | 'dim' | 'inverse' | 'reset' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey'} Style  Names of chalk.
+ * @typedef
+ *   {'bold' | 'dim' | 'inverse' | 'reset' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey'}
+ *   Style  Names of chalk.
  */
 /** @typedef {(style: Style, text: string) => string} Paint */
 
@@ -13,16 +15,20 @@ import { Chalk, supportsColor, supportsColorStderr } from 'chalk';
 /** @typedef {{ stdout: ColourLevel, stderr: ColourLevel }} ColourLevels */
 
 /**
- * The levels that chalk has detected for this process, from its terminals, TERM, COLORTERM, FORCE_COLOR and --color.
+ * The levels that chalk has detected for this process, from its terminals, TERM, COLORTERM,
+ * FORCE_COLOR and --color.
  * @returns {ColourLevels}
  */
 export function detectedLevels() {
-  return { stdout: supportsColor ? supportsColor.level : 0, stderr: supportsColorStderr ? supportsColorStderr.level : 0 };
+  return {
+    stdout: supportsColor ? supportsColor.level : 0,
+    stderr: supportsColorStderr ? supportsColorStderr.level : 0,
+  };
 }
 
 /**
- * chalk does not know NO_COLOR (https://no-color.org), and lets FORCE_COLOR win over --no-color. Here what is typed wins over both variables,
- * and NO_COLOR over FORCE_COLOR.
+ * chalk does not know NO_COLOR (https://no-color.org), and lets FORCE_COLOR win over --no-color.
+ * Here what is typed wins over both variables, and NO_COLOR over FORCE_COLOR.
  * @param {ColourLevel} detected
  * @param {object} o
  * @param {boolean} [o.color]  True with --color, false with --no-color.

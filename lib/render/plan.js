@@ -9,23 +9,38 @@ import { oneLine } from './text.js';
 /** @import { Cell } from './table.js' */
 
 /** @type {Record<PlanItem['action'], [sign: string, style: Style]>} */
-const SIGNS = { start: ['+', 'green'], none: [' ', 'dim'], live: ['~', 'cyan'], scale: ['~', 'cyan'], rollout: ['~', 'yellow'], replace: ['~', 'red'], delete: ['-', 'red'] };
+const SIGNS = {
+  start: ['+', 'green'],
+  none: [' ', 'dim'],
+  live: ['~', 'cyan'],
+  scale: ['~', 'cyan'],
+  rollout: ['~', 'yellow'],
+  replace: ['~', 'red'],
+  delete: ['-', 'red'],
+};
 
 const VALUE_MAX = 200;
 
 /**
  * What is to be done about each app that is not as the file says.
  * @param {Pick<AskedPlan, 'plan' | 'left' | 'shown'>} asked
- * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: with what each attribute was and will be.
+ * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: with what each attribute was and will
+ *   be.
  * @returns {string}
  */
 export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
   const pending = plan.filter(({ action }) => action !== 'none');
   const same = plan.length - pending.length;
-  const heads = renderColumns(pending.map((item) => headOf(item, isWhole)), { paint });
+  const heads = renderColumns(
+    pending.map((item) => headOf(item, isWhole)),
+    { paint },
+  );
   const lines = [
     ...(pending.length > 0 ? [`Plan for ${oneLine(shown)}:`] : []),
-    ...pending.flatMap(({ changes }, at) => [`  ${heads[at]}`, ...(isWhole ? changes.map((change) => `      ${changeWords(change, paint)}`) : [])]),
+    ...pending.flatMap(({ changes }, at) => [
+      `  ${heads[at]}`,
+      ...(isWhole ? changes.map((change) => `      ${changeWords(change, paint)}`) : []),
+    ]),
     ...(same > 0 ? [`${pending.length > 0 ? '  ' : ''}${sameWords(same, pending.length === 0)}`] : []),
     ...(plan.length === 0 ? ['There is nothing to do.'] : []),
     ...(left.length > 0 ? [leftWords(left)] : []),
@@ -40,7 +55,11 @@ export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
  */
 function headOf({ name, action, changes }, isWhole) {
   const [sign, style] = SIGNS[action];
-  return [{ text: `${sign} ${name}`, style }, { text: action, style }, isWhole ? '' : changes.map(({ attribute }) => attribute).join(', ')];
+  return [
+    { text: `${sign} ${name}`, style },
+    { text: action, style },
+    isWhole ? '' : changes.map(({ attribute }) => attribute).join(', '),
+  ];
 }
 
 /**
@@ -72,7 +91,11 @@ function valueWords(field, value) {
  * @param {number} bytes
  */
 function sizeWords(bytes) {
-  const [unit, size] = /** @type {[string, number][]} */ ([['G', 1024 ** 3], ['M', 1024 ** 2], ['K', 1024]]).find(([, one]) => bytes >= one && bytes % one === 0) ?? ['', 1];
+  const [unit, size] = /** @type {[string, number][]} */ ([
+    ['G', 1024 ** 3],
+    ['M', 1024 ** 2],
+    ['K', 1024],
+  ]).find(([, one]) => bytes >= one && bytes % one === 0) ?? ['', 1];
   return `${bytes / size}${unit}`;
 }
 
@@ -88,5 +111,9 @@ function sameWords(count, isAll) {
 /** @param {string[]} names */
 function leftWords(names) {
   const quoted = names.map((name) => `"${oneLine(name)}"`).join(', ');
-  return `${quoted} came from this file and ${names.length === 1 ? 'is not in it any more; it stays' : 'are not in it any more; they stay'}. --prune deletes what the file has lost.`;
+  return (
+    `${quoted} came from this file and ` +
+    `${names.length === 1 ? 'is not in it any more; it stays' : 'are not in it any more; they stay'}. --prune ` +
+    `deletes what the file has lost.`
+  );
 }

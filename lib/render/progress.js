@@ -12,7 +12,8 @@ const ROWS_MAX = 12;
 const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 'yellow', 'backing off': 'red' };
 
 /**
- * What a person sees while a command waits: how far it is, and for each worker that is not there yet what it waits for and how long.
+ * What a person sees while a command waits: how far it is, and for each worker that is not there
+ * yet what it waits for and how long.
  * @param {object} shown
  * @param {string} shown.doing  "Reloading api".
  * @param {number} shown.forMs  Since the command began.
@@ -52,7 +53,12 @@ const PHASE_WIDTH = 'backing off'.length;
 function cellsOf({ name, slot, phase, forMs, detail, leftMs }, ageMs) {
   const left = leftMs === null ? [] : [`${seconds(Math.max(0, Math.ceil((leftMs - ageMs) / 1000) * 1000))} left`];
   const why = [...(detail === null ? [] : [detail]), ...left].join(', ');
-  return [oneLine(`${name} ${slot}`), { text: phase, style: STYLES[phase] ?? 'cyan' }, seconds(forMs + ageMs).padStart(5), why];
+  return [
+    oneLine(`${name} ${slot}`),
+    { text: phase, style: STYLES[phase] ?? 'cyan' },
+    seconds(forMs + ageMs).padStart(5),
+    why,
+  ];
 }
 
 /** @param {number} ms */

@@ -5,7 +5,8 @@ import { renderTable, tableWidth } from './table.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * @typedef {BriefStatus & { shown?: Record<string, Cell> }} Row  `shown`: by the title of a column, what stands there instead.
+ * @typedef {BriefStatus & { shown?: Record<string, Cell> }} Row  `shown`: by the title of a column,
+ *   what stands there instead.
  */
 /** @typedef {{ title: string, cell: (slot: BriefStatus, nowMs: number) => Cell }} Column */
 
@@ -25,32 +26,50 @@ const MODE = { title: 'mode', cell: ({ mode }) => ({ text: mode, style: mode ===
 /** @type {Column} */
 const RESTARTS = { title: '↺', cell: ({ restarts }) => String(restarts) };
 /** @type {Column} */
-const STATUS = { title: 'status', cell: ({ status }) => ({ text: needsAttention(status) ? `${status} !` : status, style: statusStyle(status) }) };
+const STATUS = {
+  title: 'status',
+  cell: ({ status }) => ({ text: needsAttention(status) ? `${status} !` : status, style: statusStyle(status) }),
+};
 /** @type {Column} */
 const CPU = { title: 'cpu', cell: ({ cpu }) => `${Number(cpu.toFixed(1))}%` };
 
 /** @type {Column[]} */
 const FULL = [
-  ID, NAME,
+  ID,
+  NAME,
   { title: 'namespace', cell: ({ namespace }) => namespace },
   { title: 'version', cell: ({ version }) => version },
   MODE,
   { title: 'pid', cell: ({ pid }) => (pid ? String(pid) : 'N/A') },
   { title: 'uptime', cell: (slot, nowMs) => uptimeOf(slot, nowMs) },
-  RESTARTS, STATUS, CPU,
+  RESTARTS,
+  STATUS,
+  CPU,
   { title: 'mem', cell: ({ memoryBytes }) => formatBytes(memoryBytes) },
   { title: 'user', cell: ({ user }) => user },
-  { title: 'watching', cell: ({ watching }) => ({ text: watching ? 'enabled' : 'disabled', style: watching ? 'green' : 'grey' }) },
+  {
+    title: 'watching',
+    cell: ({ watching }) => ({ text: watching ? 'enabled' : 'disabled', style: watching ? 'green' : 'grey' }),
+  },
 ];
 
 /** @type {Column[]} */
-const CONDENSED = [ID, NAME, MODE, RESTARTS, STATUS, CPU, { title: 'memory', cell: ({ memoryBytes }) => formatBytes(memoryBytes) }];
+const CONDENSED = [
+  ID,
+  NAME,
+  MODE,
+  RESTARTS,
+  STATUS,
+  CPU,
+  { title: 'memory', cell: ({ memoryBytes }) => formatBytes(memoryBytes) },
+];
 
 /** @type {Column[]} */
 const MINI = [ID, NAME, STATUS, CPU, { title: 'mem', cell: ({ memoryBytes }) => formatBytes(memoryBytes) }];
 
 /**
- * The table of slots: every column when it fits or when nobody looks (a pipe), else PM2's shorter ones.
+ * The table of slots: every column when it fits or when nobody looks (a pipe), else PM2's shorter
+ * ones.
  * @param {Row[]} slots
  * @param {View} view
  * @returns {string}
@@ -59,7 +78,8 @@ export function renderSlots(slots, { columns, paint, nowMs }) {
   for (const table of [FULL, CONDENSED, MINI]) {
     const head = table.map(({ title }) => title);
     const rows = slots.map((slot) => table.map(({ title, cell }) => slot.shown?.[title] ?? cell(slot, nowMs)));
-    if (columns === null || table === MINI || tableWidth([head, ...rows]) <= columns) return renderTable({ head, rows, paint, columns });
+    if (columns === null || table === MINI || tableWidth([head, ...rows]) <= columns)
+      return renderTable({ head, rows, paint, columns });
   }
   return '';
 }
@@ -93,7 +113,8 @@ export function statusStyle(status) {
 }
 
 /**
- * Whether somebody should look: it does not serve, and nobody wanted that. The list marks it with a sign, which is there without colours too.
+ * Whether somebody should look: it does not serve, and nobody wanted that. The list marks it with a
+ * sign, which is there without colours too.
  * @param {ShownStatus} status
  */
 export function needsAttention(status) {

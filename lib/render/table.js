@@ -26,7 +26,23 @@ const PADDING = 2;
 
 /** @type {Record<string, string>} */
 const NO_LINES = Object.fromEntries(
-  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'].map((name) => [name, '']),
+  [
+    'top',
+    'top-mid',
+    'top-left',
+    'top-right',
+    'bottom',
+    'bottom-mid',
+    'bottom-left',
+    'bottom-right',
+    'left',
+    'left-mid',
+    'mid',
+    'mid-mid',
+    'right',
+    'right-mid',
+    'middle',
+  ].map((name) => [name, '']),
 );
 
 /**
@@ -35,19 +51,28 @@ const NO_LINES = Object.fromEntries(
  * @param {string[]} [o.head]
  * @param {Cell[][]} o.rows
  * @param {Paint} o.paint
- * @param {number | null} [o.columns]  Of the terminal. Where they are too few, the widest columns give way, and what does not fit ends in "…". Default: as many as it takes.
- * @param {boolean} [o.isWrapped]  The last column gives way, and is wrapped between its words; a word is never cut. If one is wider than the terminal, there is no frame.
+ * @param {number | null} [o.columns]  Of the terminal. Where they are too few, the widest columns
+ *   give way, and what does not fit ends in "…". Default: as many as it takes.
+ * @param {boolean} [o.isWrapped]  The last column gives way, and is wrapped between its words; a
+ *   word is never cut. If one is wider than the terminal, there is no frame.
  * @returns {string}  Ends with a newline.
  */
 export function renderTable({ head, rows, paint, columns = null, isWrapped = false }) {
   const widths = widthsOf(head ? [head, ...rows] : rows);
   if (columns !== null) (isWrapped ? wrapLast : narrow)(widths, { columns, rows });
-  if (isWrapped && columns !== null && sum(widths) > columns) return renderColumns(rows, { paint, columns }).map((line) => `${line}\n`).join('');
+  if (isWrapped && columns !== null && sum(widths) > columns)
+    return renderColumns(rows, { paint, columns })
+      .map((line) => `${line}\n`)
+      .join('');
   const bar = paint('grey', '│');
   const cells = rows.map((row) => row.map((cell) => painted(cell, paint)));
   const draw = (/** @type {string[][]} */ body) => {
     const table = new Table({
-      head: (head ?? []).map((title) => paint('cyan', title)), chars: { left: bar, middle: bar, right: bar }, style: { head: [], border: [], compact: true }, colWidths: [...widths], wordWrap: isWrapped,
+      head: (head ?? []).map((title) => paint('cyan', title)),
+      chars: { left: bar, middle: bar, right: bar },
+      style: { head: [], border: [], compact: true },
+      colWidths: [...widths],
+      wordWrap: isWrapped,
     });
     table.push(...body);
     return linesOf(table);
@@ -59,8 +84,9 @@ export function renderTable({ head, rows, paint, columns = null, isWrapped = fal
 }
 
 /**
- * The time of cli-table3 goes by the cell, and for each by all the cells above it. So each column is a table of its own, with every text in it once,
- * since most texts of a list are there many times, and four of them make one cell. That takes 500 rows of 13 cells a sixth of the time.
+ * The time of cli-table3 goes by the cell, and for each by all the cells above it. So each column
+ * is a table of its own, with every text in it once, since most texts of a list are there many
+ * times, and four of them make one cell. That takes 500 rows of 13 cells a sixth of the time.
  * @param {string[][]} rows
  * @param {number[]} widths
  * @param {string} bar
@@ -70,7 +96,8 @@ function bodyOf(rows, widths, bar) {
   const columns = widths.map((width, at) => {
     const texts = [...new Set(rows.map((row) => row[at]))];
     const table = new Table({ chars: NO_LINES, style: { head: [], border: [] }, colWidths: [width] });
-    for (let from = 0; from < texts.length; from += TEXTS_IN_ONE) table.push([texts.slice(from, from + TEXTS_IN_ONE).join('\n')]);
+    for (let from = 0; from < texts.length; from += TEXTS_IN_ONE)
+      table.push([texts.slice(from, from + TEXTS_IN_ONE).join('\n')]);
     const drawn = linesOf(table);
     return new Map(texts.map((text, line) => [text, drawn[line]]));
   });
@@ -83,7 +110,9 @@ function bodyOf(rows, widths, bar) {
  * @param {Paint} paint
  */
 function finished(lines, middle, paint) {
-  return lines.map((line, at) => `${at === 0 || at === middle || at === lines.length - 1 ? paint('grey', line) : line}\n`).join('');
+  return lines
+    .map((line, at) => `${at === 0 || at === middle || at === lines.length - 1 ? paint('grey', line) : line}\n`)
+    .join('');
 }
 
 /**
@@ -91,15 +120,22 @@ function finished(lines, middle, paint) {
  * @param {Cell[][]} rows
  * @param {object} o
  * @param {Paint} o.paint
- * @param {number[]} [o.widths]  Of the first columns, where they do not follow from what is in them. What is wider ends in "…".
- * @param {number | null} [o.columns]  Of the terminal: the last column is wrapped between its words where they are too few. Default: as many as it takes.
+ * @param {number[]} [o.widths]  Of the first columns, where they do not follow from what is in
+ *   them. What is wider ends in "…".
+ * @param {number | null} [o.columns]  Of the terminal: the last column is wrapped between its words
+ *   where they are too few. Default: as many as it takes.
  * @returns {string[]}  Lines.
  */
 export function renderColumns(rows, { paint, widths: given = [], columns = null }) {
   if (rows.length === 0) return [];
   const widths = widthsOf(rows).map((width, at) => (given[at] === undefined ? width : given[at] + PADDING));
   if (columns !== null) wrapLast(widths, { columns: columns + widths.length + PADDING, rows });
-  const table = new Table({ chars: NO_LINES, style: { head: [], border: [], 'padding-left': 0, 'padding-right': PADDING }, colWidths: widths, wordWrap: columns !== null });
+  const table = new Table({
+    chars: NO_LINES,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': PADDING },
+    colWidths: widths,
+    wordWrap: columns !== null,
+  });
   table.push(...rows.map((row) => row.map((cell) => painted(cell, paint))));
   return linesOf(table).map((line) => line.trimEnd());
 }
@@ -110,7 +146,11 @@ export function renderColumns(rows, { paint, widths: given = [], columns = null 
  * @returns {string[]}  What is wider ends in "…".
  */
 export function cutLines(lines, width) {
-  const table = new Table({ chars: NO_LINES, style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 }, colWidths: [width] });
+  const table = new Table({
+    chars: NO_LINES,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    colWidths: [width],
+  });
   table.push(...lines.map((line) => [line]));
   return linesOf(table).map((line) => line.trimEnd());
 }
@@ -144,7 +184,8 @@ function textOf(cell) {
 function widthsOf(rows) {
   /** @type {number[]} */
   const widths = [];
-  for (const row of rows) for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, textWidth(textOf(cell)) + PADDING);
+  for (const row of rows)
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, textWidth(textOf(cell)) + PADDING);
   return widths;
 }
 
@@ -179,6 +220,8 @@ function narrow(widths, { columns }) {
  */
 function wrapLast(widths, { columns, rows }) {
   const last = widths.length - 1;
-  const longestWord = rows.flatMap((row) => textOf(row[last]).split(/\s+/)).reduce((widest, word) => Math.max(widest, textWidth(word)), 0);
+  const longestWord = rows
+    .flatMap((row) => textOf(row[last]).split(/\s+/))
+    .reduce((widest, word) => Math.max(widest, textWidth(word)), 0);
   widths[last] = Math.max(longestWord + PADDING, widths[last] - Math.max(0, sum(widths) - columns));
 }

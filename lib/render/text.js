@@ -2,10 +2,17 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** Printable, and one column wide each. string-width is about a hundred times slower, and nearly every text is plain. */
-const PLAIN = /^[\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u2190-\u2319\u231c-\u2328\u232b-\u23e8\u23ed-\u23ef\u23f1\u23f2\u23f4-\u23ff\u2500-\u259f]*$/;
+/**
+ * Printable, and one column wide each. string-width is about a hundred times slower, and nearly
+ * every text is plain.
+ */
+const PLAIN =
+  /^[\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u2190-\u2319\u231c-\u2328\u232b-\u23e8\u23ed-\u23ef\u23f1\u23f2\u23f4-\u23ff\u2500-\u259f]*$/;
 
-/** Control characters, those that turn the direction of the text, and those that break a line or cannot be seen. */
+/**
+ * Control characters, those that turn the direction of the text, and those that break a line or
+ * cannot be seen.
+ */
 const HOSTILE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /**

@@ -8,7 +8,9 @@ import { formatDuration } from '../shared/units.js';
 export function clockTime(atMs, nowMs) {
   const [at, now] = [new Date(atMs), new Date(nowMs)];
   const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-  return at.toDateString() === now.toDateString() ? time : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
+  return at.toDateString() === now.toDateString()
+    ? time
+    : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
 }
 
 /**

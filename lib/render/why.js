@@ -28,7 +28,15 @@ export function whyData({ stories, isRunning, sinceMs, lines }, nowMs = Date.now
   return stories.map((story) => {
     const { status, text, next } = answerOf(story, { isRunning, nowMs });
     const events = story.events.filter(({ at }) => at >= sinceMs);
-    return { app: story.name, status, answer: text, next, waitingFor: waitingOf(story), timeline: lastOf(foldEvents(events), lines).map(({ style: _, ...line }) => line), events };
+    return {
+      app: story.name,
+      status,
+      answer: text,
+      next,
+      waitingFor: waitingOf(story),
+      timeline: lastOf(foldEvents(events), lines).map(({ style: _, ...line }) => line),
+      events,
+    };
   });
 }
 
@@ -42,12 +50,21 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
   const timeline = foldEvents(story.events.filter(({ at }) => at >= sinceMs));
   const shown = lastOf(timeline, lines);
   const left = timeline.length - shown.length;
-  const rows = renderColumns(shown.map(({ at, text, style }) => [{ text: clockTime(at, nowMs), style: 'dim' }, { text: ago(at, nowMs).padStart(8), style: 'dim' }, { text, style }]), { paint }).map((line) => `  ${line}`);
+  const rows = renderColumns(
+    shown.map(({ at, text, style }) => [
+      { text: clockTime(at, nowMs), style: 'dim' },
+      { text: ago(at, nowMs).padStart(8), style: 'dim' },
+      { text, style },
+    ]),
+    { paint },
+  ).map((line) => `  ${line}`);
   return `${[
     paint(answer.status === 'online' ? 'green' : 'red', oneLine(`${answer.text}.`)),
     ...(answer.next ? [`Next: ${oneLine(answer.next)}`] : []),
     '',
-    ...(left > 0 ? [paint('dim', `  (${left} earlier: nclust why ${oneLine(story.name)} --lines ${timeline.length})`)] : []),
+    ...(left > 0
+      ? [paint('dim', `  (${left} earlier: nclust why ${oneLine(story.name)} --lines ${timeline.length})`)]
+      : []),
     ...(timeline.length > 0 ? rows : [paint('dim', `  ${quiet(story, { sinceMs, nowMs })}`)]),
     ...wordsLines(story, { nowMs, paint }),
     ...waitingOf(story).map(({ slot, what }) => `Instance ${slot} waits for ${oneLine(what)}.`),
@@ -70,7 +87,10 @@ function quiet({ name, events }, { sinceMs, nowMs }) {
 function wordsLines({ events }, { nowMs, paint }) {
   const death = events.findLast((event) => event.type === 'died' && !isAsked(event));
   if (!death?.lines?.length) return [];
-  return [paint('bold', `Last words of instance ${death.slot} (${clockTime(death.at, nowMs)}, ${ago(death.at, nowMs)})`), ...death.lines.map((/** @type {string} */ line) => `  ${oneLine(line)}`)];
+  return [
+    paint('bold', `Last words of instance ${death.slot} (${clockTime(death.at, nowMs)}, ${ago(death.at, nowMs)})`),
+    ...death.lines.map((/** @type {string} */ line) => `  ${oneLine(line)}`),
+  ];
 }
 
 /**

@@ -9,8 +9,10 @@ const BY_SIGNAL = 128;
  * What the list says about a foreground run.
  * @typedef {object} Verdict
  * @property {boolean} isOver  Nothing runs, and nothing will by itself.
- * @property {boolean} isByCommand  Because somebody has stopped something: perhaps it is started again.
- * @property {number} exitStatus  That of the app: 0 when none has failed, else that of the first which did.
+ * @property {boolean} isByCommand  Because somebody has stopped something: perhaps it is started
+ *   again.
+ * @property {number} exitStatus  That of the app: 0 when none has failed, else that of the first
+ *   which did.
  */
 
 /**
@@ -39,13 +41,19 @@ export function forced(slots) {
  * @returns {string}
  */
 export function sayGivenUp({ name, id, lastDeath }) {
-  const how = !lastDeath ? 'it could not be started' : lastDeath.signal ? `it was ended by ${lastDeath.signal}` : `it exited with code ${lastDeath.code}`;
+  const how = !lastDeath
+    ? 'it could not be started'
+    : lastDeath.signal
+      ? `it was ended by ${lastDeath.signal}`
+      : `it exited with code ${lastDeath.code}`;
   return `"${name}" (id ${id}) is given up: ${how}, too often.`;
 }
 
 /** @param {SlotStatus} slot */
 function hasFailed({ status, lastDeath }) {
-  return status === 'errored' || (status === 'stopped' && lastDeath !== null && !lastDeath.by && statusOf(lastDeath) !== 0);
+  return (
+    status === 'errored' || (status === 'stopped' && lastDeath !== null && !lastDeath.by && statusOf(lastDeath) !== 0)
+  );
 }
 
 /** @param {SlotStatus} slot */

@@ -1,7 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** How often it is looked for dead processes that nobody collects, in ms: a dead one that is seen twice stays. */
+/**
+ * How often it is looked for dead processes that nobody collects, in ms: a dead one that is seen
+ * twice stays.
+ */
 const LOOK_EVERY_MS = 10_000;
 
 const SHELL = '/bin/sh';
@@ -12,13 +15,16 @@ const BY_SIGTERM = 143;
 
 /**
  * Not in the types of Node.js 20.
- * @typedef {{ execve?: (file: string, args: string[], env: NodeJS.ProcessEnv) => never }} WithExecve
+ * @typedef {{ execve?: (file: string, args: string[], env: NodeJS.ProcessEnv) => never }}
+ *   WithExecve
  */
 
 /**
- * The first process of a container has to collect every orphan that dies, and Node.js cannot wait for processes it has not started; a shell does. So this process becomes one, under the same pid, and the shell starts
- * `nclust run` again. Where the system has no way to do it, this process ends at least by the signals of which the kernel drops those that its first process has no listener for: `run` replaces these listeners.
- * To be called before anything is read that takes time.
+ * The first process of a container has to collect every orphan that dies, and Node.js cannot wait
+ * for processes it has not started; a shell does. So this process becomes one, under the same pid,
+ * and the shell starts `nclust run` again. Where the system has no way to do it, this process ends
+ * at least by the signals of which the kernel drops those that its first process has no listener
+ * for: `run` replaces these listeners. To be called before anything is read that takes time.
  * @param {string[]} argv  Without node and the script.
  */
 export function becomeInit(argv) {
@@ -26,13 +32,15 @@ export function becomeInit(argv) {
   if (words === null) return;
   const { execve } = /** @type {WithExecve} */ (process);
   // Its ExperimentalWarning is emitted in the next turn, which does not come.
-  if (execve && existsSync(SHELL) && existsSync(RUNTIME)) execve.call(process, SHELL, ['sh', RUNTIME, `--node=${process.execPath}`, ...words], process.env);
+  if (execve && existsSync(SHELL) && existsSync(RUNTIME))
+    execve.call(process, SHELL, ['sh', RUNTIME, `--node=${process.execPath}`, ...words], process.env);
   for (const signal of STOPPING) process.once(signal, () => process.exit(BY_SIGTERM));
 }
 
 /**
  * @param {string[]} argv
- * @returns {string[] | null}  Null: another command. "-s" and "--no-color" may stand in front, and behind as well.
+ * @returns {string[] | null}  Null: another command. "-s" and "--no-color" may stand in front, and
+ *   behind as well.
  */
 export function wordsOfRun(argv) {
   const at = argv.findIndex((word) => !word.startsWith('-'));
@@ -50,7 +58,10 @@ export function watchZombies(say) {
     before = new Set(dead);
     if (stays === undefined) return;
     clearInterval(timer);
-    say(`process ${stays} is dead and nobody collects it, because Node.js is the first process of this container: start "nclust-runtime", or use "docker run --init".`);
+    say(
+      `process ${stays} is dead and nobody collects it, because Node.js is the first process of this ` +
+        `container: start "nclust-runtime", or use "docker run --init".`,
+    );
   }, LOOK_EVERY_MS).unref();
 }
 
@@ -72,7 +83,9 @@ export function zombiesOf(parent, proc = '/proc') {
 /** @param {string} proc */
 function pidsIn(proc) {
   try {
-    return readdirSync(proc).filter((entry) => /^\d+$/.test(entry)).map(Number);
+    return readdirSync(proc)
+      .filter((entry) => /^\d+$/.test(entry))
+      .map(Number);
   } catch {
     return [];
   }
@@ -87,7 +100,10 @@ function statOf(file) {
   }
 }
 
-/** Ctrl-C in a container comes twice, from the terminal and from the shell that is its first process; what comes within so many ms is one. */
+/**
+ * Ctrl-C in a container comes twice, from the terminal and from the shell that is its first
+ * process; what comes within so many ms is one.
+ */
 const TWICE_MS = 300;
 
 const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
@@ -102,7 +118,8 @@ const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
  */
 
 /**
- * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  Its listeners so far were for a process that has not started anything.
+ * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  Its listeners so far were for
+ *   a process that has not started anything.
  * @param {Reactions} reactions
  * @param {() => number} [nowMono]  In ms.
  */

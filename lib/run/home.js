@@ -21,7 +21,8 @@ const KNOCK_MS = 2_000;
  * A home for one foreground run: $NCLUST_HOME where that can be used, else a fresh folder.
  * @param {Record<string, string | undefined>} env
  * @param {(sentence: string) => void} say
- * @returns {Promise<ForegroundHome>}  Throws ERR_NCLUST_HOME_UNWRITABLE when there is no folder to write to.
+ * @returns {Promise<ForegroundHome>}  Throws ERR_NCLUST_HOME_UNWRITABLE when there is no folder to
+ *   write to.
  */
 export async function takeHome(env, say) {
   if (env.NCLUST_HOME) {
@@ -70,9 +71,15 @@ function makeHome(folders) {
       // Not there, read-only, too long for a socket, of somebody else: the next one.
     }
   }
-  throw new NclustError('ERR_NCLUST_HOME_UNWRITABLE', 'There is no folder to write to: XDG_RUNTIME_DIR, /dev/shm and /tmp are missing or read-only.', {
-    hint: 'Give the container a small tmpfs (docker run --tmpfs /tmp) or point NCLUST_HOME at a folder that can be written to.',
-  });
+  throw new NclustError(
+    'ERR_NCLUST_HOME_UNWRITABLE',
+    'There is no folder to write to: XDG_RUNTIME_DIR, /dev/shm and /tmp are missing or read-only.',
+    {
+      hint:
+        'Give the container a small tmpfs (docker run --tmpfs /tmp) or point NCLUST_HOME at a folder ' +
+        'that can be written to.',
+    },
+  );
 }
 
 /** @param {string} text */

@@ -11,12 +11,14 @@ import { createFrameReader } from '../shared/wire/output-frame.js';
 /** @import { Sink } from './sink.js' */
 
 /**
- * Takes the output of the apps from control and shows it. It reads no more than is taken from it, so that in the end the app waits that writes too much:
+ * Takes the output of the apps from control and shows it. It reads no more than is taken from it,
+ * so that in the end the app waits that writes too much:
  *
  *     app -- pipe --> control -- output.sock --> here --> stdout, stderr
  *
  * @typedef {object} Output
- * @property {() => Promise<boolean>} close  Takes what is on its way until control has gone. Resolves with false when nobody reads on, and gives up what is left.
+ * @property {() => Promise<boolean>} close  Takes what is on its way until control has gone.
+ *   Resolves with false when nobody reads on, and gives up what is left.
  */
 
 /** How long the end waits for somebody who reads nothing, in ms. */
@@ -96,7 +98,9 @@ export async function openOutput(path, { sinks, shape, onEnded }) {
 async function isWithin(ms, promise) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
-  const late = new Promise((resolve) => { timer = setTimeout(() => resolve(false), ms); });
+  const late = new Promise((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
   const first = await Promise.race([promise.then(() => true), late]);
   clearTimeout(timer);
   return first === true;
@@ -112,7 +116,8 @@ const LINE_MAX_BYTES = 64 * 1024;
 /**
  * Holds back what is not a whole line yet, so that lines of several processes do not mix.
  * @typedef {object} WholeLines
- * @property {(bytes: Buffer) => Buffer} push  Whole lines; or a part of one that is too long, which does not end with a line end. Copies what it keeps.
+ * @property {(bytes: Buffer) => Buffer} push  Whole lines; or a part of one that is too long, which
+ *   does not end with a line end. Copies what it keeps.
  * @property {() => Buffer} end  The line that has no end, with one.
  */
 
@@ -155,7 +160,8 @@ function endOfCharacters(bytes, from) {
  */
 
 /**
- * @param {{ json?: boolean, format?: boolean, formatted?: boolean }} options  None of them: the bytes as they are.
+ * @param {{ json?: boolean, format?: boolean, formatted?: boolean }} options  None of them: the
+ *   bytes as they are.
  * @returns {Shape}
  */
 export function shapeOf({ json, format, formatted }) {
@@ -172,6 +178,10 @@ export function shapeOf({ json, format, formatted }) {
 function byLine(textOf) {
   return ({ id, name, stream, atMs }, lines) => {
     const texts = lines.toString('utf8').replace(/\n$/, '').split('\n');
-    return Buffer.from(texts.map((line) => `${textOf({ id, name, stream, atMs, line: line.endsWith('\r') ? line.slice(0, -1) : line })}\n`).join(''));
+    return Buffer.from(
+      texts
+        .map((line) => `${textOf({ id, name, stream, atMs, line: line.endsWith('\r') ? line.slice(0, -1) : line })}\n`)
+        .join(''),
+    );
   };
 }

@@ -18,10 +18,16 @@ import { openOutput } from './output.js';
 /** @import { Shape } from './output.js' */
 /** @import { Sink } from './sink.js' */
 
-/** How often the list is looked at when no app has ended, in ms: one that cannot even be started says nothing. */
+/**
+ * How often the list is looked at when no app has ended, in ms: one that cannot even be started
+ * says nothing.
+ */
 const LOOK_EVERY_MS = 2_000;
 
-/** What somebody has stopped may be started again: so many looks in a row have to find nothing that runs. */
+/**
+ * What somebody has stopped may be started again: so many looks in a row have to find nothing that
+ * runs.
+ */
 const LOOKS_MIN = 4;
 
 /** A process that had to be killed; what shells say. */
@@ -39,13 +45,19 @@ const KILLED = 137;
  */
 
 /**
- * Starts apps under a manager of their own and stays until they have ended, or until it is told to end them.
+ * Starts apps under a manager of their own and stays until they have ended, or until it is told to
+ * end them.
  * @param {AppSpec[]} specs
  * @param {{ delayMs: number, isAutoExit: boolean }} o
  * @param {RunParts} parts
- * @returns {Promise<number>}  The exit status. Rejects with what starting them says; nothing is left running then either.
+ * @returns {Promise<number>}  The exit status. Rejects with what starting them says; nothing is
+ *   left running then either.
  */
-export async function runForeground(specs, { delayMs, isAutoExit }, { context: given, home, sinks, shape, say, listen }) {
+export async function runForeground(
+  specs,
+  { delayMs, isAutoExit },
+  { context: given, home, sinks, shape, say, listen },
+) {
   const context = createContext({ ...given, home, talk: () => {}, screen: null });
   let nudge = () => {};
   /** @type {Client | null} */
@@ -71,7 +83,14 @@ export async function runForeground(specs, { delayMs, isAutoExit }, { context: g
     client = stop.signal.aborted ? null : await openManager(home);
     if (stop.signal.aborted || !client) return 0;
     await client.request('start', { specs, wait: false, token: newToken() });
-    const exitStatus = await untilOver(client, { isAutoExit, say, signal: stop.signal, onNudge: (wake) => { nudge = wake; } }).catch((error) => unlessKilled(error, home));
+    const exitStatus = await untilOver(client, {
+      isAutoExit,
+      say,
+      signal: stop.signal,
+      onNudge: (wake) => {
+        nudge = wake;
+      },
+    }).catch((error) => unlessKilled(error, home));
     if (exitStatus !== null) return exitStatus;
     const late = forced(await stopAll(client));
     for (const { name, id } of late) say(`"${name}" (id ${id}) did not end in time and was killed.`);
@@ -90,7 +109,10 @@ export async function runForeground(specs, { delayMs, isAutoExit }, { context: g
  * @param {string} home
  */
 function openManager(home) {
-  return openClient(() => connectOrLaunch(home), () => (keptApps(home) > 0 ? connectOrLaunch(home) : connectOnly(home)));
+  return openClient(
+    () => connectOrLaunch(home),
+    () => (keptApps(home) > 0 ? connectOrLaunch(home) : connectOnly(home)),
+  );
 }
 
 /**
@@ -110,13 +132,15 @@ function runFolder(home) {
 
 /**
  * @param {Client} client
- * @param {{ isAutoExit: boolean, say: (sentence: string) => void, signal: AbortSignal, onNudge: (wake: () => void) => void }} o
+ * @param
+ *   {{ isAutoExit: boolean, say: (sentence: string) => void, signal: AbortSignal, onNudge: (wake: () => void) => void }}
+ *   o
  * @returns {Promise<number | null>}  The exit status. Null: it was told to end.
  */
 async function untilOver(client, { isAutoExit, say, signal, onNudge }) {
   /** @type {Set<number>} */
   let givenUp = new Set();
-  for (let idleLooks = 0; !signal.aborted; ) {
+  for (let idleLooks = 0; !signal.aborted;) {
     /** @type {{ slots: SlotStatus[] }} */
     const { slots } = await client.request('list');
     for (const slot of slots) if (slot.status === 'errored' && !givenUp.has(slot.id)) say(sayGivenUp(slot));

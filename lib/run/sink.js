@@ -9,9 +9,12 @@ const PATIENCE_MS = 2_000;
 /**
  * Standard output or error, which somebody reads slowly, or not any more.
  * @typedef {object} Sink
- * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Null: it is taken. A promise: it will be, and there should be no more before. Lines of two who write never mix. Never throws, never rejects.
+ * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Null: it is taken. A
+ *   promise: it will be, and there should be no more before. Lines of two who write never mix.
+ *   Never throws, never rejects.
  * @property {(sentence: string) => void} say  Words of our own, on a line of their own.
- * @property {() => Promise<boolean>} flush  Waits as long as somebody reads. Resolves with whether everything has been taken.
+ * @property {() => Promise<boolean>} flush  Waits as long as somebody reads. Resolves with whether
+ *   everything has been taken.
  */
 
 /**

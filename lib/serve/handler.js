@@ -20,7 +20,10 @@ export function createHandler(settings, talk) {
   const mayEnter = settings.credentials ? createGatekeeper(settings.credentials) : () => true;
   const cacheControl = createCacheControl({ cache: settings.cache, isPrivate: settings.credentials !== null });
   // A range counts in the bytes of the file, not in those of its compressed form.
-  const compress = compression({ filter: (request, response) => response.statusCode !== 206 && !response.hasHeader('Content-Range') && compression.filter(request, response) });
+  const compress = compression({
+    filter: (request, response) =>
+      response.statusCode !== 206 && !response.hasHeader('Content-Range') && compression.filter(request, response),
+  });
 
   return (request, response) => {
     for (const [name, value] of headersFor(settings)) response.setHeader(name, value);
@@ -70,7 +73,13 @@ async function answer(request, response, settings, cacheControl) {
  */
 function headersFor({ cors }) {
   /** @type {[string, string][]} */
-  const allowed = cors === '' ? [] : [['Access-Control-Allow-Origin', cors], ...(cors === '*' ? [] : [/** @type {[string, string]} */ (['Vary', 'Origin'])])];
+  const allowed =
+    cors === ''
+      ? []
+      : [
+          ['Access-Control-Allow-Origin', cors],
+          ...(cors === '*' ? [] : [/** @type {[string, string]} */ (['Vary', 'Origin'])]),
+        ];
   return [['X-Content-Type-Options', 'nosniff'], ...allowed];
 }
 
@@ -79,7 +88,9 @@ function headersFor({ cors }) {
  * @param {Request} request
  */
 function wantsPage({ headers }) {
-  return (headers.accept ?? '').split(',').some((one) => /^\s*(text\/html|application\/xhtml\+xml)\s*(;(?!.*\bq=0(\.0*)?\s*$)|$)/i.test(one));
+  return (headers.accept ?? '')
+    .split(',')
+    .some((one) => /^\s*(text\/html|application\/xhtml\+xml)\s*(;(?!.*\bq=0(\.0*)?\s*$)|$)/i.test(one));
 }
 
 /** @param {Response} response */
@@ -111,7 +122,8 @@ function redirect(response, segments, query) {
 
 /**
  * @param {{ username: string, password: string }} credentials
- * @returns {(header: string | undefined) => boolean}  Whether an Authorization header has them. How long it takes says nothing about how near a guess was.
+ * @returns {(header: string | undefined) => boolean}  Whether an Authorization header has them. How
+ *   long it takes says nothing about how near a guess was.
  */
 export function createGatekeeper({ username, password }) {
   const wanted = [digest(username), digest(password)];
@@ -139,11 +151,36 @@ const YEAR_S = 31_536_000;
 const PAGES = new Set(['.html', '.htm', '.xhtml']);
 
 /** What bundlers put a hash into the name of. */
-const ASSETS = new Set(['.js', '.mjs', '.css', '.map', '.wasm', '.woff', '.woff2', '.ttf', '.otf', '.eot', '.svg', '.png', '.jpg', '.jpeg', '.gif', '.webp', '.avif', '.ico', '.mp3', '.mp4', '.webm', '.json', '.txt']);
+const ASSETS = new Set([
+  '.js',
+  '.mjs',
+  '.css',
+  '.map',
+  '.wasm',
+  '.woff',
+  '.woff2',
+  '.ttf',
+  '.otf',
+  '.eot',
+  '.svg',
+  '.png',
+  '.jpg',
+  '.jpeg',
+  '.gif',
+  '.webp',
+  '.avif',
+  '.ico',
+  '.mp3',
+  '.mp4',
+  '.webm',
+  '.json',
+  '.txt',
+]);
 
 /**
  * @param {object} o
- * @param {string} o.cache  "" for the rules below, "none", or how long a file that is neither a page nor hashed is kept.
+ * @param {string} o.cache  "" for the rules below, "none", or how long a file that is neither a
+ *   page nor hashed is kept.
  * @param {boolean} o.isPrivate  Behind a password: not for caches that are shared.
  * @returns {(file: string) => string}  The Cache-Control header of a file.
  */
@@ -159,15 +196,19 @@ export function createCacheControl({ cache, isPrivate }) {
 }
 
 /**
- * Whether the name has a hash of its content in it, as bundlers write it: app.3f2a9c1b.js, index-BfX2aZ9k.js, chunk-5QZ3ABCD.css. A word or a date is none:
- * a file that is taken for hashed would not be asked for again for a year.
+ * Whether the name has a hash of its content in it, as bundlers write it: app.3f2a9c1b.js,
+ * index-BfX2aZ9k.js, chunk-5QZ3ABCD.css. A word or a date is none: a file that is taken for hashed
+ * would not be asked for again for a year.
  * @param {string} file
  * @returns {boolean}
  */
 export function isHashed(file) {
   const name = basename(file);
   if (!ASSETS.has(extname(name).toLowerCase())) return false;
-  return name.split('.').slice(0, -1).some((part) => HASHES.some((hash) => hash.test(part)));
+  return name
+    .split('.')
+    .slice(0, -1)
+    .some((part) => HASHES.some((hash) => hash.test(part)));
 }
 
 const HASHES = [

@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 import { createHandler } from './handler.js';
 import { readServeSettings, wishesOf } from './settings.js';
 
-// The program behind `nclust serve`. It is told everything by its environment, where a password is not in everybody's list of processes.
+// The program behind `nclust serve`. It is told everything by its environment, where a password is
+// not in everybody's list of processes.
 
 /** @param {string} sentence */
 const talk = (sentence) => process.stderr.write(`${new Date().toISOString()} ${sentence}\n`);
@@ -18,7 +19,8 @@ function giveUp(error) {
 try {
   const settings = readServeSettings(wishesOf(process.env));
   const path = resolve(settings.path);
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`The folder "${path}" does not exist, or is no folder.`);
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new Error(`The folder "${path}" does not exist, or is no folder.`);
   const { host, port } = settings;
   const server = createServer(createHandler({ ...settings, path }, talk));
   server.on('error', (/** @type {NodeJS.ErrnoException} */ error) => giveUp(explain(error, host, port)));
@@ -37,7 +39,8 @@ try {
  */
 function explain(error, host, port) {
   if (error.code === 'EADDRINUSE') return new Error(`Port ${port} on ${host} is taken: ${error.message}`);
-  if (error.code === 'EACCES') return new Error(`Port ${port} on ${host} needs more rights than this user has: ${error.message}`);
+  if (error.code === 'EACCES')
+    return new Error(`Port ${port} on ${host} needs more rights than this user has: ${error.message}`);
   if (error.code === 'EADDRNOTAVAIL') return new Error(`"${host}" is no address of this machine: ${error.message}`);
   return error;
 }

@@ -1,12 +1,16 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/** Dot files are nobody's business, but for the one folder whose name is a standard (RFC 8615): certificates are renewed through it. */
+/**
+ * Dot files are nobody's business, but for the one folder whose name is a standard (RFC 8615):
+ * certificates are renewed through it.
+ */
 const WELL_KNOWN = '.well-known';
 
 /**
- * What a request asks for, as the names of folders and at last of a file. Decoded once, after it was cut at the slashes, so that no decoded sign can act as
- * one; whatever then still could climb, end a path early or be read in two ways is refused instead of being put right.
+ * What a request asks for, as the names of folders and at last of a file. Decoded once, after it
+ * was cut at the slashes, so that no decoded sign can act as one; whatever then still could climb,
+ * end a path early or be read in two ways is refused instead of being put right.
  * @param {string} target  As it stands in the request line: "/a/b?c" or "http://host/a/b".
  * @returns {{ segments: string[], isFolder: boolean, query: string } | { refusal: 400 | 403 }}
  */
@@ -24,7 +28,8 @@ export function readRequestPath(target) {
 
 /**
  * @param {string[]} segments
- * @returns {string}  Begins with one slash, whatever the request began with: two would name another host in a redirect.
+ * @returns {string}  Begins with one slash, whatever the request began with: two would name another
+ *   host in a redirect.
  */
 export function encodePath(segments) {
   return `/${segments.map(encodeURIComponent).join('/')}`;
@@ -53,15 +58,19 @@ function isUnsafe(segment) {
 }
 
 /**
- * @typedef {{ type: 'file', root: string, file: string, bytes: number, modifiedAtMs: number } | { type: 'folder', root: string, folder: string } | { type: 'nothing' }} Found  `file` and `folder` are real paths, and inside the real `root`.
+ * @typedef
+ *   {{ type: 'file', root: string, file: string, bytes: number, modifiedAtMs: number } | { type: 'folder', root: string, folder: string } | { type: 'nothing' }}
+ *   Found  `file` and `folder` are real paths, and inside the real `root`.
  */
 
 /** What the file system says when there is nothing of that name, or nothing we may see. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES', 'EPERM', 'EINVAL'];
 
 /**
- * Finds what a path leads to. Links are followed, and what they lead to has to be inside the folder: both ends are compared as the file system knows them,
- * whatever the letters of the request. The folder itself is looked up each time, because it may be a link that a deploy switches.
+ * Finds what a path leads to. Links are followed, and what they lead to has to be inside the
+ * folder: both ends are compared as the file system knows them, whatever the letters of the
+ * request. The folder itself is looked up each time, because it may be a link that a deploy
+ * switches.
  * @param {string} folder
  * @param {string[]} segments
  * @returns {Promise<Found>}  Rejects with what is wrong with the machine.
@@ -77,7 +86,9 @@ export async function locate(folder, segments) {
     const facts = await stat(path);
     if (facts.isDirectory()) return { type: 'folder', root, folder: path };
     // A pipe, a socket or a device has no end.
-    return facts.isFile() ? { type: 'file', root, file: path, bytes: facts.size, modifiedAtMs: facts.mtimeMs } : { type: 'nothing' };
+    return facts.isFile()
+      ? { type: 'file', root, file: path, bytes: facts.size, modifiedAtMs: facts.mtimeMs }
+      : { type: 'nothing' };
   } catch (error) {
     if (ABSENT.includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) return { type: 'nothing' };
     throw error;

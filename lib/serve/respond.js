@@ -18,15 +18,24 @@ import { encodePath, isHidden, locate } from './path.js';
  */
 export function sendFile(request, response, { root, file, bytes: size, modifiedAtMs }, cacheControl, status) {
   if (status !== undefined) response.statusCode = status;
-  request.headers.range = isSame(request.headers['if-range'], modifiedAtMs) ? satisfiable(request.headers.range, size) : undefined;
+  request.headers.range = isSame(request.headers['if-range'], modifiedAtMs)
+    ? satisfiable(request.headers.range, size)
+    : undefined;
   // send() would take a weak validator for a match, and a later date.
   delete request.headers['if-range'];
-  // Said with 304 and 206 too, which compression leaves alone: a cache must not take one form for the other.
+  // Said with 304 and 206 too, which compression leaves alone: a cache must not take one form for
+  // the other.
   varyBy(response, 'Accept-Encoding');
   const isWhole = status !== undefined;
   response.setHeader('Cache-Control', isWhole ? 'no-cache' : cacheControl(file));
   // What may be hidden and what is inside was decided by locate(), on the path it found.
-  const stream = send(request, encodePath(relative(root, file).split(sep)), { root, cacheControl: false, acceptRanges: !isWhole, index: false, dotfiles: 'allow' });
+  const stream = send(request, encodePath(relative(root, file).split(sep)), {
+    root,
+    cacheControl: false,
+    acceptRanges: !isWhole,
+    index: false,
+    dotfiles: 'allow',
+  });
   stream.on('error', (/** @type {{ status?: number }} */ error) => fail(response, error.status ?? 500));
   stream.on('directory', () => fail(response, 404));
   stream.on('stream', (/** @type {ReadStream} */ bytes) => endWhenShort(bytes, response));
@@ -34,7 +43,9 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
 }
 
 /**
- * Whether the file is, byte for byte, the one that the client has a part of (RFC 9110, 13.1.5). Our entity tags are weak, which never says so; a date does when nothing can have been written in that second any more.
+ * Whether the file is, byte for byte, the one that the client has a part of (RFC 9110, 13.1.5). Our
+ * entity tags are weak, which never says so; a date does when nothing can have been written in that
+ * second any more.
  * @param {string | string[] | undefined} ifRange
  * @param {number} modifiedAtMs
  */
@@ -45,7 +56,8 @@ function isSame(ifRange, modifiedAtMs) {
 }
 
 /**
- * The last 300 bytes of a file that has 10 are all of it (RFC 9110, 14.1.2); send() would refuse them.
+ * The last 300 bytes of a file that has 10 are all of it (RFC 9110, 14.1.2); send() would refuse
+ * them.
  * @param {string | undefined} range
  * @param {number} size
  */
@@ -78,14 +90,16 @@ export function sendPage(response, status, html) {
  */
 function fail(response, status) {
   if (!response.headersSent) {
-    for (const name of ['Content-Encoding', 'Last-Modified', 'ETag', 'Accept-Ranges', 'Cache-Control']) response.removeHeader(name);
+    for (const name of ['Content-Encoding', 'Last-Modified', 'ETag', 'Accept-Ranges', 'Cache-Control'])
+      response.removeHeader(name);
     if (status !== 416) response.removeHeader('Content-Range');
   }
   sendPage(response, status);
 }
 
 /**
- * A file that was cut while it is being sent: the client would wait for the rest of the promised length.
+ * A file that was cut while it is being sent: the client would wait for the rest of the promised
+ * length.
  * @param {ReadStream} bytes
  * @param {Response} response
  */
@@ -129,7 +143,10 @@ export function renderListing(segments, entries) {
   const rows = entries.map(({ name, isFolder, bytes, changedAtMs }) => {
     const shown = isFolder ? `${name}/` : name;
     const link = `${encodePath([...segments, name])}${isFolder ? '/' : ''}`;
-    return `<tr><td><a href="${escapeHtml(link)}">${escapeHtml(shown)}</a></td><td>${isFolder ? '' : bytes}</td><td>${new Date(changedAtMs).toISOString().slice(0, 16).replace('T', ' ')}</td></tr>\n`;
+    return (
+      `<tr><td><a ` +
+      `href="${escapeHtml(link)}">${escapeHtml(shown)}</a></td><td>${isFolder ? '' : bytes}</td><td>${new Date(changedAtMs).toISOString().slice(0, 16).replace('T', ' ')}</td></tr>\n`
+    );
   });
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
@@ -146,7 +163,8 @@ function escapeHtml(text) {
 }
 
 /**
- * Says that the answer would be another one if this header of the request were another one: for caches.
+ * Says that the answer would be another one if this header of the request were another one: for
+ * caches.
  * @param {ServerResponse} response
  * @param {string} header
  */

@@ -9,9 +9,17 @@ import { DURATION_FORMS, parseDuration } from '../shared/units.js';
 
 /** Under which name each wish is found in the environment. */
 export const VARIABLES = {
-  path: 'PM2_SERVE_PATH', port: 'PM2_SERVE_PORT', host: 'PM2_SERVE_HOST', spa: 'PM2_SERVE_SPA', ftp: 'PM2_SERVE_FTP', homepage: 'PM2_SERVE_HOMEPAGE',
-  basicAuth: 'PM2_SERVE_BASIC_AUTH', username: 'PM2_SERVE_BASIC_AUTH_USERNAME', password: 'PM2_SERVE_BASIC_AUTH_PASSWORD',
-  cache: 'NCLUST_SERVE_CACHE', cors: 'NCLUST_SERVE_CORS',
+  path: 'PM2_SERVE_PATH',
+  port: 'PM2_SERVE_PORT',
+  host: 'PM2_SERVE_HOST',
+  spa: 'PM2_SERVE_SPA',
+  ftp: 'PM2_SERVE_FTP',
+  homepage: 'PM2_SERVE_HOMEPAGE',
+  basicAuth: 'PM2_SERVE_BASIC_AUTH',
+  username: 'PM2_SERVE_BASIC_AUTH_USERNAME',
+  password: 'PM2_SERVE_BASIC_AUTH_PASSWORD',
+  cache: 'NCLUST_SERVE_CACHE',
+  cors: 'NCLUST_SERVE_CORS',
 };
 
 /**
@@ -19,12 +27,17 @@ export const VARIABLES = {
  * @returns {Wishes}  Those that say something.
  */
 export function wishesOf(env) {
-  return Object.fromEntries(Object.entries(VARIABLES).filter(([, name]) => env[name]).map(([key, name]) => [key, env[name]]));
+  return Object.fromEntries(
+    Object.entries(VARIABLES)
+      .filter(([, name]) => env[name])
+      .map(([key, name]) => [key, env[name]]),
+  );
 }
 
 /**
  * @param {Wishes} wishes
- * @param {(key: keyof Wishes) => string} [nameOf]  What the message calls it. Default: the variable.
+ * @param {(key: keyof Wishes) => string} [nameOf]  What the message calls it. Default: the
+ *   variable.
  * @returns {ServeSettings}  Throws ERR_NCLUST_USAGE.
  */
 export function readServeSettings(wishes, nameOf = (key) => VARIABLES[key]) {
@@ -87,7 +100,10 @@ function asHomepage(value, name) {
  * @param {(key: keyof Wishes) => string} nameOf
  */
 function asCredentials({ basicAuth, username, password }, nameOf) {
-  const isWanted = basicAuth === undefined ? username !== undefined || password !== undefined : asSwitch(basicAuth, nameOf('basicAuth'));
+  const isWanted =
+    basicAuth === undefined
+      ? username !== undefined || password !== undefined
+      : asSwitch(basicAuth, nameOf('basicAuth'));
   if (!isWanted) return null;
   const user = asFilled(username ?? '', nameOf('username'));
   if (user.includes(':')) throw badOption(nameOf('username'), user, 'a name without ":", which ends it in a request');
@@ -142,8 +158,9 @@ export const serveScript = () => fileURLToPath(new URL('./main.js', import.meta.
 export const defaultServeName = (port) => `static-page-server-${port}`;
 
 /**
- * The settings as the variables that main.js reads: those of PM2, so that a config file which sets them by hand works, and two more. All of them are
- * there, because one that is missing would be taken from the shell.
+ * The settings as the variables that main.js reads: those of PM2, so that a config file which sets
+ * them by hand works, and two more. All of them are there, because one that is missing would be
+ * taken from the shell.
  * @param {ServeSettings} settings
  * @returns {Record<string, string>}
  */

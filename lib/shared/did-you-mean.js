@@ -1,4 +1,7 @@
-/** A word further away than this, or one that shares nothing with what was given, is not what was meant. */
+/**
+ * A word further away than this, or one that shares nothing with what was given, is not what was
+ * meant.
+ */
 const NEAR = 2;
 
 /** A part of a word that is shorter than this says nothing. */
@@ -11,10 +14,13 @@ const PART_MIN = 3;
  * @returns {string[]}  The nearest first.
  */
 export function nearWords(given, words) {
-  const isPart = (/** @type {string} */ part, /** @type {string} */ word) => part.length >= PART_MIN && word.includes(part);
+  const isPart = (/** @type {string} */ part, /** @type {string} */ word) =>
+    part.length >= PART_MIN && word.includes(part);
   const far = (/** @type {string} */ word) => distance(word.toLowerCase(), given.toLowerCase());
   const isClose = (/** @type {string} */ word) => far(word) <= Math.min(NEAR, given.length - 1);
-  return words.filter((word) => isPart(given, word) || isPart(word, given) || isClose(word)).sort((a, b) => far(a) - far(b));
+  return words
+    .filter((word) => isPart(given, word) || isPart(word, given) || isClose(word))
+    .sort((a, b) => far(a) - far(b));
 }
 
 /**
@@ -26,7 +32,8 @@ function distance(a, b) {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
-    for (let j = 1; j <= b.length; j++) next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+    for (let j = 1; j <= b.length; j++)
+      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
     row = next;
   }
   return row[b.length];

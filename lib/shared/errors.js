@@ -25,7 +25,9 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_BAD_CONFIG: {
     exitStatus: 1,
     when: 'A config file cannot be read, or what it says about an app is wrong.',
-    remedy: 'The message lists everything that is wrong: where, what was found and what is accepted. `nclust validate` looks at a file and starts nothing.',
+    remedy:
+      'The message lists everything that is wrong: where, what was found and what is accepted. `nclust ' +
+      'validate` looks at a file and starts nothing.',
   },
   ERR_NCLUST_BAD_INSTANCES: {
     exitStatus: 2,
@@ -124,7 +126,9 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_FILE_UNWRITABLE: {
     exitStatus: 1,
-    when: 'A command was to write a file of yours (a config file, the start file of a shell), and the system did not let it.',
+    when:
+      'A command was to write a file of yours (a config file, the start file of a shell), and the ' +
+      'system did not let it.',
     remedy: 'The message names the path and the reason; mend the permissions of the file or of its folder.',
   },
   ERR_NCLUST_FOLDER_NOT_FOUND: {
@@ -179,7 +183,9 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_INTERRUPTED: {
     exitStatus: 130,
-    when: 'Ctrl-C ended a command that was waiting, or a signal a call of a program. What it asked for goes on in the manager.',
+    when:
+      'Ctrl-C ended a command that was waiting, or a signal a call of a program. What it asked for goes ' +
+      'on in the manager.',
     remedy: 'See how far it is with `nclust list`.',
   },
   ERR_NCLUST_KEEPER_OUTDATED: {
@@ -194,7 +200,9 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_NOT_REACHABLE: {
     exitStatus: 1,
-    when: 'A process has no way in for what was asked: it is no Node program, a cluster worker has no standard input, it has closed its side, or its keeper has died.',
+    when:
+      'A process has no way in for what was asked: it is no Node program, a cluster worker has no ' +
+      'standard input, it has closed its side, or its keeper has died.',
     remedy: 'The message says which; restart the app where its keeper has died.',
   },
   ERR_NCLUST_NOT_READING: {
@@ -234,7 +242,12 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_PREFLIGHT: {
     exitStatus: 1,
-    when: 'A reload was not begun, because it could not have come to a good end: the script is missing or does not parse, the interpreter or the folder is missing, or `PORT` is above 65535 or below 0. Or a restart of what runs was not, because one of these is missing. Or a reload, start or scaling was not, because the open files of the manager (`ulimit -n`) or the processes of its control group (`pids.max`) are fewer than so many instances need.',
+    when:
+      'A reload was not begun, because it could not have come to a good end: the script is missing or ' +
+      'does not parse, the interpreter or the folder is missing, or `PORT` is above 65535 or below 0. Or a ' +
+      'restart of what runs was not, because one of these is missing. Or a reload, start or scaling was not, ' +
+      'because the open files of the manager (`ulimit -n`) or the processes of its control group (`pids.max`) are ' +
+      'fewer than so many instances need.',
     remedy: 'The message says what; mend it and repeat the command. Nothing was touched.',
   },
   ERR_NCLUST_PROFILE_BUSY: {
@@ -250,11 +263,13 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_PROTOCOL_VERSION: {
     exitStatus: 1,
     when: 'The running manager speaks another version of the protocol than this command.',
-    remedy: 'Use the nclust that started it, or restart the manager with that one\'s `nclust kill`.',
+    remedy: "Use the nclust that started it, or restart the manager with that one's `nclust kill`.",
   },
   ERR_NCLUST_RELOAD_FAILED: {
     exitStatus: 1,
-    when: 'A new instance crashed, hung or was not ready in time, and the reload stopped there. The message says what is serving.',
+    when:
+      'A new instance crashed, hung or was not ready in time, and the reload stopped there. The message ' +
+      'says what is serving.',
     remedy: 'Read its last error lines in the message, mend the code and reload again.',
   },
   ERR_NCLUST_ROLLED_BACK: {
@@ -269,8 +284,12 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_SECRET: {
     exitStatus: 1,
-    when: 'The value of a secret could not be had: its file cannot be read, or its command failed or took longer than 10 s.',
-    remedy: 'The message names the secret and the reason, never what the command said; run the command as the owner of the app to see that.',
+    when:
+      'The value of a secret could not be had: its file cannot be read, or its command failed or took ' +
+      'longer than 10 s.',
+    remedy:
+      'The message names the secret and the reason, never what the command said; run the command as the ' +
+      'owner of the app to see that.',
   },
   ERR_NCLUST_SETTINGS_FILE: {
     exitStatus: 1,
@@ -284,13 +303,17 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_STARTUP: {
     exitStatus: 1,
-    when: 'The service that starts the manager at boot could not be installed or removed: there is no service manager that nclust knows, or it refused.',
+    when:
+      'The service that starts the manager at boot could not be installed or removed: there is no ' +
+      'service manager that nclust knows, or it refused.',
     remedy: 'The message says what failed, or what to use instead.',
   },
   ERR_NCLUST_STATE_WRITE: {
     exitStatus: 1,
     when: 'The desired state could not be written to disk; nothing was changed.',
-    remedy: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.',
+    remedy:
+      'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, ' +
+      'then repeat the command.',
   },
   ERR_NCLUST_TIMEOUT: {
     exitStatus: 3,
@@ -304,7 +327,9 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_UPDATE_FAILED: {
     exitStatus: 1,
-    when: 'The manager could not be replaced by the version of the command: its files are not usable, it did not get ready, or it crashed or hung soon after. The one that ran before goes on.',
+    when:
+      'The manager could not be replaced by the version of the command: its files are not usable, it ' +
+      'did not get ready, or it crashed or hung soon after. The one that ran before goes on.',
     remedy: 'The message says why; install nclust again and repeat `nclust update`.',
   },
   ERR_NCLUST_USAGE: {
@@ -315,7 +340,8 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_WEB_FAILED: {
     exitStatus: 1,
     when: 'The dashboard cannot be served: another program has the address, say.',
-    remedy: 'The message names the address and says why; `nclust web --listen 127.0.0.1:0` takes any port that is free.',
+    remedy:
+      'The message names the address and says why; `nclust web --listen 127.0.0.1:0` takes any port that is free.',
   },
   ERR_NCLUST_WEB_REFUSED: {
     exitStatus: 1,
@@ -358,7 +384,8 @@ export class NclustError extends Error {
 }
 
 /**
- * What a JSON-RPC answer says about an error. Anything that is not a NclustError becomes ERR_NCLUST_INTERNAL.
+ * What a JSON-RPC answer says about an error. Anything that is not a NclustError becomes
+ * ERR_NCLUST_INTERNAL.
  * @param {unknown} error
  * @returns {WireError}
  */
@@ -372,17 +399,20 @@ export function toWire(error) {
 }
 
 /**
- * The error a JSON-RPC answer stands for. Numbers of JSON-RPC itself (-32700 to -32600) become ERR_NCLUST_PROTOCOL.
+ * The error a JSON-RPC answer stands for. Numbers of JSON-RPC itself (-32700 to -32600) become
+ * ERR_NCLUST_PROTOCOL.
  * @param {WireError} wire
  * @returns {NclustError}
  */
 export function fromWire(wire) {
-  if (isRecord(wire.data) && typeof wire.data.code === 'string') return fromFields({ ...wire.data, message: wire.message });
+  if (isRecord(wire.data) && typeof wire.data.code === 'string')
+    return fromFields({ ...wire.data, message: wire.message });
   return new NclustError('ERR_NCLUST_PROTOCOL', wire.message, { data: { rpcCode: wire.code } });
 }
 
 /**
- * Builds the error from loose fields, as the keeper reports them. A code this version does not know keeps its name.
+ * Builds the error from loose fields, as the keeper reports them. A code this version does not know
+ * keeps its name.
  * @param {Record<string, unknown>} fields
  * @returns {NclustError}
  */

@@ -3,7 +3,9 @@ import { basename, dirname, join } from 'node:path';
 
 /**
  * One line of the event log. Which other fields there are follows from the type: docs/events.md.
- * @typedef {{ at: number, type: string, app?: string, namespace?: string, id?: number, slot?: number, generation?: number, instanceId?: string, pid?: number, by?: string | null } & Record<string, any>} LoggedEvent
+ * @typedef
+ *   {{ at: number, type: string, app?: string, namespace?: string, id?: number, slot?: number, generation?: number, instanceId?: string, pid?: number, by?: string | null } & Record<string, any>}
+ *   LoggedEvent
  */
 
 const NEWLINE = 0x0a;
@@ -77,7 +79,8 @@ function namesIn(folder) {
  */
 
 /**
- * Opens all there is, newest first: a rotation meanwhile shows a segment twice, and that is left out. In the other order one could be missed.
+ * Opens all there is, newest first: a rotation meanwhile shows a segment twice, and that is left
+ * out. In the other order one could be missed.
  * @param {string} path
  * @returns {Segment[]}  Oldest first.
  */
@@ -108,7 +111,8 @@ function openIfThere(path) {
 /**
  * Everything the log holds.
  * @param {string} path
- * @returns {LoggedEvent[]}  In the order in which it was written. Throws what the system says; nothing is there: empty.
+ * @returns {LoggedEvent[]}  In the order in which it was written. Throws what the system says;
+ *   nothing is there: empty.
  */
 export function readEvents(path) {
   return openSegments(path).flatMap(({ fd }) => {

@@ -5,7 +5,10 @@
 /** Every how often everything is looked at, in ms. */
 export const TICK_MS = 1_000;
 
-/** Of slots and apps. `worst`: of several, the greatest is told, and of the others the sum; over time it is the greatest, and of the others the mean. */
+/**
+ * Of slots and apps. `worst`: of several, the greatest is told, and of the others the sum; over
+ * time it is the greatest, and of the others the mean.
+ */
 export const SERIES = /** @type {const} */ ({
   cpu: { worst: false },
   memoryBytes: { worst: false },
@@ -53,7 +56,8 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number | null} fds
  * @property {number | null} heapUsedBytes
  * @property {number | null} elu  0 to 1. Of an app: the mean.
- * @property {number | null} delayP50Ms  Of the event loop, in the last second. Of an app: the worst, as of the next two.
+ * @property {number | null} delayP50Ms  Of the event loop, in the last second. Of an app: the
+ *   worst, as of the next two.
  * @property {number | null} delayP99Ms
  * @property {number | null} delayMaxMs
  * @property {number | null} gcMsPerS
@@ -117,7 +121,9 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} stepMs
  * @property {number} endMs  Of the last point.
  * @property {number} points
- * @property {{ id: number, name: string, slot: number, series: Partial<Record<SeriesName, Points>> }[]} workers
+ * @property
+ *   {{ id: number, name: string, slot: number, series: Partial<Record<SeriesName, Points>> }[]}
+ *   workers
  * @property {{ name: string, series: Partial<Record<SeriesName, Points>> }[]} apps
  * @property {{ cpu: Points, memoryUsedBytes: Points, load1: Points }} host
  */

@@ -11,6 +11,10 @@ export function namePattern(target) {
   try {
     return new RegExp(match[1], match[2]);
   } catch (error) {
-    throw new NclustError('ERR_NCLUST_BAD_SELECTOR', `"${target}" is not a regular expression: ${/** @type {Error} */ (error).message}.`, { data: { target } });
+    throw new NclustError(
+      'ERR_NCLUST_BAD_SELECTOR',
+      `"${target}" is not a regular expression: ${/** @type {Error} */ (error).message}.`,
+      { data: { target } },
+    );
   }
 }

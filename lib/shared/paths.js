@@ -4,7 +4,8 @@ import { join, resolve } from 'node:path';
 /** @import { LogStream } from './wire/protocol.js' */
 
 /**
- * NCLUST_HOME, else `.nclust` in the user's home directory. A relative NCLUST_HOME counts from the current directory.
+ * NCLUST_HOME, else `.nclust` in the user's home directory. A relative NCLUST_HOME counts from the
+ * current directory.
  * @param {Record<string, string | undefined>} env
  * @returns {string}  Absolute.
  */

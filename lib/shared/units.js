@@ -1,4 +1,5 @@
-// Human strings are read here and nowhere else: "10s", "256mb". A bare number is milliseconds or bytes, as in PM2.
+// Human strings are read here and nowhere else: "10s", "256mb". A bare number is milliseconds or
+// bytes, as in PM2.
 
 /** What a duration may look like, for messages. */
 export const DURATION_FORMS = 'milliseconds as a whole number (1500), or a number with ms, s, m, h or d ("1.5s")';

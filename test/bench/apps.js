@@ -2,7 +2,8 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../helpers/wait-for.js';
 
-// An idle web server that leaves a file named after its pid when it listens, so that no manager's own word is needed.
+// An idle web server that leaves a file named after its pid when it listens, so that no manager's
+// own word is needed.
 const IDLE_SERVER = `
 const http = require('node:http');
 const fs = require('node:fs');
@@ -33,6 +34,7 @@ export function openArrivals(folder) {
   return {
     path,
     pids: () => readdirSync(path).map(Number),
-    until: (/** @type {number} */ count) => waitFor(`${count} processes to listen`, () => readdirSync(path).length >= count, { deadlineMs: 300_000 }),
+    until: (/** @type {number} */ count) =>
+      waitFor(`${count} processes to listen`, () => readdirSync(path).length >= count, { deadlineMs: 300_000 }),
   };
 }

@@ -20,16 +20,18 @@ export function median(values) {
  * @returns {{ pid: number, command: string }[]}  Processes that have it in their environment.
  */
 export function processesWith(variable, value) {
-  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).flatMap((entry) => {
-    try {
-      const environ = `\0${readFileSync(`/proc/${entry}/environ`, 'utf8')}`;
-      const command = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-      return environ.includes(`\0${variable}=${value}\0`) ? [{ pid: Number(entry), command }] : [];
-    } catch {
-      // It ended meanwhile.
-      return [];
-    }
-  });
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .flatMap((entry) => {
+      try {
+        const environ = `\0${readFileSync(`/proc/${entry}/environ`, 'utf8')}`;
+        const command = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        return environ.includes(`\0${variable}=${value}\0`) ? [{ pid: Number(entry), command }] : [];
+      } catch {
+        // It ended meanwhile.
+        return [];
+      }
+    });
 }
 
 /**

@@ -13,7 +13,8 @@ import { runProgram } from '../helpers/run-program.js';
  * @typedef {object} Rival
  * @property {'nclust' | 'PM2'} name
  * @property {string} folder  Where commands run.
- * @property {(words: string[], o?: { env?: Record<string, string> }) => Promise<Result>} run  Throws when the command fails.
+ * @property {(words: string[], o?: { env?: Record<string, string> }) => Promise<Result>} run
+ *   Throws when the command fails.
  * @property {() => Promise<{ name: string, pid: number }[]>} list
  * @property {() => number[]} managerPids  The manager's own processes.
  * @property {() => Promise<void>} clear  Deletes every app.
@@ -37,8 +38,15 @@ export function openRival(name) {
 
   /** @type {Rival['run']} */
   async function run(words, { env = {} } = {}) {
-    const result = await runProgram(process.execPath, [BINS[name], ...words], { env: { ...base, ...env }, cwd: folder, timeoutMs: 300_000 }).done;
-    if (result.exitStatus !== 0) throw new Error(`${name} ${words.join(' ')} exited with ${result.exitStatus}\n${result.stdout}\n${result.stderr}`);
+    const result = await runProgram(process.execPath, [BINS[name], ...words], {
+      env: { ...base, ...env },
+      cwd: folder,
+      timeoutMs: 300_000,
+    }).done;
+    if (result.exitStatus !== 0)
+      throw new Error(
+        `${name} ${words.join(' ')} exited with ${result.exitStatus}\n${result.stdout}\n${result.stderr}`,
+      );
     return result;
   }
 
@@ -53,7 +61,9 @@ export function openRival(name) {
     },
     managerPids() {
       const isManager = name === 'nclust' ? /^nclust (keeper|control) / : /PM2 v[\d.]+: God Daemon/;
-      return processesWith(variable, home).filter(({ command }) => isManager.test(command)).map(({ pid }) => pid);
+      return processesWith(variable, home)
+        .filter(({ command }) => isManager.test(command))
+        .map(({ pid }) => pid);
     },
     async clear() {
       await run(['delete', 'all']);

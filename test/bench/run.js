@@ -1,4 +1,5 @@
-// Takes the figures and prints them beside their bounds. `node run.js [--runs N] [--only word] [--write]`
+// Takes the figures and prints them beside their bounds.
+// `node run.js [--runs N] [--only word] [--write]`
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -26,7 +27,8 @@ import { measureThroughput } from './figures/throughput.js';
  * @property {number | null} [cluster]  Bare node:cluster, where it can do that.
  * @property {number} bound
  * @property {string} boundIs
- * @property {number} [ratio]  To the peer that `boundIs` names, at the same moments: that is judged, as a machine's speed changes more than what is measured. `bound` is of it.
+ * @property {number} [ratio]  To the peer that `boundIs` names, at the same moments: that is
+ *   judged, as a machine's speed changes more than what is measured. `bound` is of it.
  * @property {boolean} [isAtLeast]
  * @property {boolean} [isInformation]  Shown, not judged.
  */
@@ -49,7 +51,13 @@ const FIGURES = {
   monit: measureMonit,
 };
 
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '3' }, only: { type: 'string', multiple: true }, write: { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '3' },
+    only: { type: 'string', multiple: true },
+    write: { type: 'boolean', default: false },
+  },
+});
 
 /** @type {Row[]} */
 const rows = [];
@@ -65,21 +73,31 @@ if (values.write) writeFileSync(new URL('./RESULTS.md', import.meta.url), `# Fig
 process.exitCode = rows.some((row) => verdict(row) === 'MISSED') ? 1 : 0;
 
 function heading() {
-  const version = (/** @type {string} */ path) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')).version;
+  const version = (/** @type {string} */ path) =>
+    JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')).version;
   return [
-    `nclust ${version('../../package.json')}, PM2 ${version('./node_modules/pm2/package.json')}, Node ${process.version}, Linux ${release()}, ${cpus().length} x ${cpus()[0].model}, ${Math.round(totalmem() / 2 ** 30)} GB, ${new Date().toISOString().slice(0, 10)}.`,
+    `nclust ${version('../../package.json')}, PM2 ${version('./node_modules/pm2/package.json')}, Node ` +
+      `${process.version}, Linux ${release()}, ${cpus().length} x ${cpus()[0].model}, ` +
+      `${Math.round(totalmem() / 2 ** 30)} GB, ${new Date().toISOString().slice(0, 10)}.`,
     `Command: \`npm run bench\` (medians of ${values.runs} runs; \`ls\` and kill figures of more).`,
   ].join('\n');
 }
 
 /** @param {Row[]} lines */
 function table(lines) {
-  const number = (/** @type {number} */ value) => (Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 10 ? 2 : 0));
-  const cell = (/** @type {number | null | undefined} */ value, /** @type {string} */ unit) => (value === null || value === undefined ? '-' : `${number(value)} ${unit}`.trim());
+  const number = (/** @type {number} */ value) =>
+    Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 10 ? 2 : 0);
+  const cell = (/** @type {number | null | undefined} */ value, /** @type {string} */ unit) =>
+    value === null || value === undefined ? '-' : `${number(value)} ${unit}`.trim();
   return [
     '| figure | nclust | PM2 | node:cluster | bound | verdict |',
     '| --- | ---: | ---: | ---: | --- | --- |',
-    ...lines.map((row) => `| ${row.what} | ${cell(row.nclust, row.unit)} | ${cell(row.pm2, row.unit)} | ${cell(row.cluster, row.unit)} | ${row.boundIs} (${row.ratio === undefined ? cell(row.bound, row.unit) : `is ${row.ratio.toFixed(2)} x`}) | ${verdict(row)} |`),
+    ...lines.map(
+      (row) =>
+        `| ${row.what} | ${cell(row.nclust, row.unit)} | ${cell(row.pm2, row.unit)} | ` +
+        `${cell(row.cluster, row.unit)} | ${row.boundIs} ` +
+        `(${row.ratio === undefined ? cell(row.bound, row.unit) : `is ${row.ratio.toFixed(2)} x`}) | ${verdict(row)} |`,
+    ),
   ];
 }
 

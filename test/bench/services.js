@@ -37,7 +37,10 @@ export async function openService(name, { workers, script = PLAIN_APP, protocol 
   const port = await takePort();
   const url = protocol === 'http' ? `http://127.0.0.1:${port}/` : `https://127.0.0.1:${port}/`;
   const given = { ...env, ...(protocol === 'http' ? {} : { ...tlsEnv, PROTOCOL: protocol }), PORT: String(port) };
-  const service = name === 'cluster' ? await openBare({ script, workers, env: given }) : await openManaged(name, { script, workers, env: given, flags });
+  const service =
+    name === 'cluster'
+      ? await openBare({ script, workers, env: given })
+      : await openManaged(name, { script, workers, env: given, flags });
   await waitFor(`${name} to answer`, () => (protocol === 'http' ? fetchOnce(url) : connects(url)));
   return { name, url, ...service };
 }
@@ -57,7 +60,10 @@ async function connects(url) {
 async function openManaged(name, { script, workers, env, flags }) {
   const rival = openRival(name);
   try {
-    await rival.run(['start', script, '--name', 'service', '-i', String(workers), ...(name === 'nclust' ? flags : [])], { env });
+    await rival.run(
+      ['start', script, '--name', 'service', '-i', String(workers), ...(name === 'nclust' ? flags : [])],
+      { env },
+    );
   } catch (error) {
     await rival.close();
     throw error;

@@ -39,13 +39,21 @@ export function useBrowser() {
      * @returns {Promise<Page>}
      */
     async page(options = {}) {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', ...options });
+      const context = await browser.newContext({
+        viewport: { width: 1280, height: 900 },
+        reducedMotion: 'reduce',
+        ...options,
+      });
       contexts.push(context);
       const page = await context.newPage();
       page.setDefaultTimeout(PATIENCE_MS * slowdown());
-      page.on('console', (message) => { if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text()); });
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
+      });
       page.on('pageerror', (error) => problems.push(`uncaught: ${error.stack}`));
-      page.on('response', (response) => { if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`); });
+      page.on('response', (response) => {
+        if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`);
+      });
       return page;
     },
     /**
@@ -65,6 +73,14 @@ export async function barriers(page) {
   // Put in by the debugger: the page's own policy forbids scripts from elsewhere.
   const { readFileSync } = await import('node:fs');
   await page.evaluate(readFileSync(AXE, 'utf8'));
-  const { violations } = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run(document, { resultTypes: ['violations'] }));
-  return violations.map((/** @type {any} */ { id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map((/** @type {any} */ { html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ''}`).join(' | ')}`);
+  const { violations } = await page.evaluate(() =>
+    /** @type {any} */ (globalThis).axe.run(document, { resultTypes: ['violations'] }),
+  );
+  return violations.map(
+    (/** @type {any} */ { id, impact, nodes }) =>
+      `${impact} ${id}: ${nodes
+        .slice(0, 3)
+        .map((/** @type {any} */ { html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ''}`)
+        .join(' | ')}`,
+  );
 }

@@ -13,8 +13,18 @@ export function findChromium() {
   const folders = (process.env.PATH ?? '').split(delimiter);
   const found = NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path));
   if (found && !given) return found;
-  throw new Error(`${given ? `There is nothing at CHROME_PATH (${given}).` : `No ${NAMES.join(', ')} on PATH.`} The dashboard is tested in Chromium: apt-get install chromium, or set CHROME_PATH.`);
+  throw new Error(
+    `${given ? `There is nothing at CHROME_PATH (${given}).` : `No ${NAMES.join(', ')} on PATH.`} The ` +
+      `dashboard is tested in Chromium: apt-get install chromium, or set CHROME_PATH.`,
+  );
 }
 
-/** What Chromium needs here: its sandbox does not work for root, and /dev/shm is small in containers. */
-export const CHROMIUM_ARGS = [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--disable-gpu'];
+/**
+ * What Chromium needs here: its sandbox does not work for root, and /dev/shm is small in
+ * containers.
+ */
+export const CHROMIUM_ARGS = [
+  ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+  '--disable-dev-shm-usage',
+  '--disable-gpu',
+];

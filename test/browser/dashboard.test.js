@@ -63,7 +63,9 @@ test('the real manager: what runs is shown, live, with its logs; actions work, a
   const { controlPid } = await home.daemon();
   await page.evaluate(() => {
     const connection = /** @type {Element} */ (document.querySelector('#connection'));
-    new MutationObserver(() => { if (connection.textContent?.includes('Reconnecting…')) document.body.dataset.lost = 'yes'; }).observe(connection, { subtree: true, childList: true, characterData: true });
+    new MutationObserver(() => {
+      if (connection.textContent?.includes('Reconnecting…')) document.body.dataset.lost = 'yes';
+    }).observe(connection, { subtree: true, childList: true, characterData: true });
   });
   killIfThere(controlPid);
   await page.locator('body[data-lost]').waitFor();
@@ -81,18 +83,25 @@ test('the real manager: what runs is shown, live, with its logs; actions work, a
 test('the real manager: one that is ended and started again is found by the open page, with its apps', async () => {
   const home = await sandbox();
   const url = await turnOn(home, '--listen', `127.0.0.1:${await takePort()}`);
-  const app = await home.app('runs-code', { instances: 2, env: { CODE: 'setInterval(() => console.log("runs as", process.pid), 100)' } });
+  const app = await home.app('runs-code', {
+    instances: 2,
+    env: { CODE: 'setInterval(() => console.log("runs as", process.pid), 100)' },
+  });
   const page = await browser.page();
   await page.goto(`${url.href}&app=runs-code`);
   await see(page, '.title .state', 'online 2/2');
   // An address that is loaded anew would show the same.
-  await page.evaluate(() => { document.body.dataset.own = 'yes'; });
+  await page.evaluate(() => {
+    document.body.dataset.own = 'yes';
+  });
 
   browser.expectProblem(/WebSocket connection to .* failed/);
   await home.nclust('save');
   const before = await app.pids();
   let tried = 0;
-  page.on('websocket', () => { tried += 1; });
+  page.on('websocket', () => {
+    tried += 1;
+  });
   await home.nclust('kill');
   await page.getByRole('status').filter({ hasText: 'Reconnecting…' }).waitFor();
   // It does not give up.
@@ -120,19 +129,38 @@ test('the real manager: a screen reader is told of apps, figures, charts, and of
   await see(page, 'tr[data-key="app listens-late"] .c-memory', 'MB');
   const read = await table.ariaSnapshot();
   expect(read).toMatch(/^- treegrid "Apps":/);
-  expect([...read.matchAll(/- columnheader "([^"]+)"/g)].map(([, title]) => title)).toEqual(['Name ↑', 'State', 'CPU', 'Memory', 'Req/s', 'p99', 'Loop', 'Restarts', 'Uptime', 'CPU, 1 min']);
-  expect(read).toMatch(/- row "[^"]*listens-late online 2\/2 [\d.]+% [\d.]+ MB [^"]*" \[expanded\] \[level=1\]:\n +- rowheader "[^"]*":\n +- button "Instances of listens-late"\n +- link "listens-late":[^]*\n +- gridcell "online 2\/2"\n +- gridcell "[\d.]+%"\n +- gridcell "[\d.]+ MB"/);
-  expect([...read.matchAll(/- row "(Instance \d) id \d online [^"]*" \[level=2\]/g)].map(([, name]) => name)).toEqual(['Instance 0', 'Instance 1']);
+  expect([...read.matchAll(/- columnheader "([^"]+)"/g)].map(([, title]) => title)).toEqual([
+    'Name ↑',
+    'State',
+    'CPU',
+    'Memory',
+    'Req/s',
+    'p99',
+    'Loop',
+    'Restarts',
+    'Uptime',
+    'CPU, 1 min',
+  ]);
+  expect(read).toMatch(
+    /- row "[^"]*listens-late online 2\/2 [\d.]+% [\d.]+ MB [^"]*" \[expanded\] \[level=1\]:\n +- rowheader "[^"]*":\n +- button "Instances of listens-late"\n +- link "listens-late":[^]*\n +- gridcell "online 2\/2"\n +- gridcell "[\d.]+%"\n +- gridcell "[\d.]+ MB"/,
+  );
+  expect([...read.matchAll(/- row "(Instance \d) id \d online [^"]*" \[level=2\]/g)].map(([, name]) => name)).toEqual([
+    'Instance 0',
+    'Instance 1',
+  ]);
 
   await page.getByRole('link', { name: 'listens-late' }).click();
   const chart = page.getByRole('figure').filter({ has: page.getByRole('img', { name: /^Memory: now/ }) });
   await chart.waitFor();
-  expect(await chart.ariaSnapshot()).toMatch(/^- figure "Memory [^"]*[\d.]+ MB":\n[^]*img "Memory: now [\d.]+ MB, at most [\d.]+ MB in what is shown"/);
+  expect(await chart.ariaSnapshot()).toMatch(
+    /^- figure "Memory [^"]*[\d.]+ MB":\n[^]*img "Memory: now [\d.]+ MB, at most [\d.]+ MB in what is shown"/,
+  );
   const before = await app.pids();
   await page.getByRole('button', { name: 'Restart', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Restart “listens-late”?' });
   await dialog.getByRole('button', { name: 'Restart' }).click();
-  // What is behind a window cannot be heard: the outcome is in the window while that is open, and else below the page.
+  // What is behind a window cannot be heard: the outcome is in the window while that is open, and
+  // else below the page.
   await page.getByRole('button', { name: 'Hide' }).click();
   await page.getByRole('status').filter({ hasText: 'Restarted “listens-late”.' }).waitFor();
   expect((await app.pids()).filter((pid) => before.includes(pid))).toEqual([]);
@@ -141,7 +169,9 @@ test('the real manager: a screen reader is told of apps, figures, charts, and of
 test('the real manager: log lines come as they are written, and the manager looks for a text', async () => {
   const home = await sandbox();
   const url = await turnOn(home);
-  const code = 'let n = 0; setInterval(() => { n += 1; console.log("\\u001b[32mline\\u001b[0m", n); if (n % 5 === 0) console.error("bad", n); }, 100)';
+  const code =
+    'let n = 0; setInterval(() => { n += 1; console.log("\\u001b[32mline\\u001b[0m", n); if (n % 5 === 0) ' +
+    'console.error("bad", n); }, 100)';
   await home.app('runs-code', { env: { CODE: code } });
   const page = await browser.page();
   await page.goto(`${url.href}&app=runs-code`);
@@ -156,7 +186,16 @@ test('the real manager: log lines come as they are written, and the manager look
 test('the real manager: an app that fails is what is seen first, with its reason', async () => {
   const home = await sandbox();
   const url = await turnOn(home);
-  await home.nclust('start', home.place('crashes-at-boot'), '--name', 'bad', '--max-restarts', '1', '--exp-backoff-restart-delay', '10');
+  await home.nclust(
+    'start',
+    home.place('crashes-at-boot'),
+    '--name',
+    'bad',
+    '--max-restarts',
+    '1',
+    '--exp-backoff-restart-delay',
+    '10',
+  );
   const page = await browser.page();
   await page.goto(url.href);
   await see(page, '#concerns li.bad', /bad is errored since .*: it crashed \d+ times/);
@@ -173,17 +212,25 @@ test('nobody gets in with a wrong token, from another page, or by another name',
   await see(page, '#gate h1', 'This address is not valid any more');
 
   // A page of another origin, in the same browser.
-  const evil = createServer((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>evil</title>'));
-  await new Promise((resolve) => { evil.listen(0, '127.0.0.1', () => resolve(undefined)); });
+  const evil = createServer((_, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>evil</title>'),
+  );
+  await new Promise((resolve) => {
+    evil.listen(0, '127.0.0.1', () => resolve(undefined));
+  });
   onTestFinished(() => void (evil.closeAllConnections(), evil.close()));
   browser.expectProblem(/WebSocket connection to .* failed|favicon/);
   const other = await browser.page();
   await other.goto(`http://127.0.0.1:${/** @type {AddressInfo} */ (evil.address()).port}/`);
-  const outcome = await other.evaluate((socket) => new Promise((resolve) => {
-    const tried = new globalThis.WebSocket(socket);
-    tried.onopen = () => resolve('open');
-    tried.onclose = ({ code }) => resolve(code);
-  }), `ws://${url.host}/socket`);
+  const outcome = await other.evaluate(
+    (socket) =>
+      new Promise((resolve) => {
+        const tried = new globalThis.WebSocket(socket);
+        tried.onopen = () => resolve('open');
+        tried.onclose = ({ code }) => resolve(code);
+      }),
+    `ws://${url.host}/socket`,
+  );
   expect(outcome).toBe(1006);
 
   const refusal = await new Promise((resolve) => {
@@ -193,6 +240,10 @@ test('nobody gets in with a wrong token, from another page, or by another name',
     tried.on('error', () => {});
   });
   expect(refusal).toBe(403);
-  const status = await new Promise((resolve) => { get({ host: '127.0.0.1', port: url.port, headers: { host: 'evil.example' } }, (response) => resolve(response.resume().statusCode)); });
+  const status = await new Promise((resolve) => {
+    get({ host: '127.0.0.1', port: url.port, headers: { host: 'evil.example' } }, (response) =>
+      resolve(response.resume().statusCode),
+    );
+  });
   expect(status).toBe(421);
 });

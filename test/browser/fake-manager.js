@@ -7,28 +7,45 @@ import { readPageFiles } from '../../daemon/control/web/server.js';
 /** @import { WebSocket } from 'ws' */
 
 /** As the manager sends it. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri " +
+  "'none'; form-action 'none'; frame-ancestors 'none'";
 
 export const TOKEN = 'a'.repeat(43);
 
 const FILES = readPageFiles();
 
 /**
- * A manager that says what it is told to say. What it says is that of the real one: dashboard.test.js holds the page against that.
+ * A manager that says what it is told to say. What it says is that of the real one:
+ * dashboard.test.js holds the page against that.
  * @param {object} [o]
  * @param {boolean} [o.mayAct]
  * @param {any[]} [o.workers]
- * @param {Record<string, (params: any, client: any) => any>} [o.methods]  In the place of what it does by itself.
+ * @param {Record<string, (params: any, client: any) => any>} [o.methods]  In the place of what it
+ *   does by itself.
  */
 export async function fakeManager({ mayAct = false, workers = [worker({})], methods = {} } = {}) {
-  const state = { version: '1.2.3', workers, mayAct, events: /** @type {any[]} */ ([]), notices: /** @type {string[]} */ ([]), asked: /** @type {{ method: string, params: any }[]} */ ([]), atMs: Date.now() };
+  const state = {
+    version: '1.2.3',
+    workers,
+    mayAct,
+    events: /** @type {any[]} */ ([]),
+    notices: /** @type {string[]} */ ([]),
+    asked: /** @type {{ method: string, params: any }[]} */ ([]),
+    atMs: Date.now(),
+  };
   /**
-   * @type {Set<{ socket: WebSocket, subscriptions: Map<string, string>, notify: (method: string, params: object) => void }>}
+   * @type
+   *   {Set<{ socket: WebSocket, subscriptions: Map<string, string>, notify: (method: string, params: object) => void }>}
    */
   const clients = new Set();
   const server = createServer((request, response) => {
     const file = FILES.get((request.url ?? '').split('?')[0]);
-    response.writeHead(file ? 200 : 404, { 'content-security-policy': POLICY, 'cache-control': 'no-cache', ...(file ? { 'content-type': file.type } : {}) });
+    response.writeHead(file ? 200 : 404, {
+      'content-security-policy': POLICY,
+      'cache-control': 'no-cache',
+      ...(file ? { 'content-type': file.type } : {}),
+    });
     response.end(file?.bytes);
   });
   const sockets = new WebSocketServer({ server, path: '/socket', perMessageDeflate: false });
@@ -36,13 +53,20 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
 
   sockets.on('connection', (socket) => {
     const send = (/** @type {object} */ message) => socket.send(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-    const client = { socket, subscriptions: new Map(), notify: (/** @type {string} */ method, /** @type {object} */ params) => send({ method, params }) };
+    const client = {
+      socket,
+      subscriptions: new Map(),
+      notify: (/** @type {string} */ method, /** @type {object} */ params) => send({ method, params }),
+    };
     socket.on('message', async (data) => {
       const { id, method, params } = JSON.parse(String(data));
       if (method === 'authenticate') {
         if (params.token !== TOKEN) return socket.close(4401);
         clients.add(client);
-        return send({ id, result: { version: state.version, home: '/home/x', host: 'web-01', mayAct: state.mayAct, pollMs: 1_000 } });
+        return send({
+          id,
+          result: { version: state.version, home: '/home/x', host: 'web-01', mayAct: state.mayAct, pollMs: 1_000 },
+        });
       }
       state.asked.push({ method, params });
       if (params.subscription && method !== 'unsubscribe') client.subscriptions.set(params.subscription, method);
@@ -60,19 +84,36 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
 
   /** @type {Record<string, (params: any, client: any) => any>} */
   const defaults = {
-    metrics: ({ history, targets }) => ({ ...sampleOf(state), tickMs: 1_000, ...(history ? { history: historyOf(state, history, targets) } : {}) }),
-    list: ({ targets }) => ({ slots: state.workers.filter(({ id, name }) => !targets || targets.includes(name) || targets.includes(String(id))).map(slotOf), notices: state.notices }),
+    metrics: ({ history, targets }) => ({
+      ...sampleOf(state),
+      tickMs: 1_000,
+      ...(history ? { history: historyOf(state, history, targets) } : {}),
+    }),
+    list: ({ targets }) => ({
+      slots: state.workers
+        .filter(({ id, name }) => !targets || targets.includes(name) || targets.includes(String(id)))
+        .map(slotOf),
+      notices: state.notices,
+    }),
     eventLog: () => ({ events: state.events }),
     events: () => ({}),
     logs: ({ subscription }, client) => {
-      client.notify('log', { subscription, entries: [entry('first line'), entry('\u001b[31mred\u001b[0m and an error', 'err')], cursor: { a: 1 } });
+      client.notify('log', {
+        subscription,
+        entries: [entry('first line'), entry('\u001b[31mred\u001b[0m and an error', 'err')],
+        cursor: { a: 1 },
+      });
       return { subscription, cursor: { a: 1 } };
     },
   };
 
-  await new Promise((resolve) => { server.listen(0, '127.0.0.1', () => resolve(undefined)); });
+  await new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(undefined));
+  });
   const { port } = /** @type {AddressInfo} */ (server.address());
-  onTestFinished(() => void (server.closeAllConnections(), server.close(), sockets.clients.forEach((client) => client.terminate())));
+  onTestFinished(
+    () => void (server.closeAllConnections(), server.close(), sockets.clients.forEach((client) => client.terminate())),
+  );
 
   /**
    * To all who follow a method.
@@ -81,7 +122,9 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
    * @param {object} params
    */
   const tell = (method, name, params) => {
-    for (const client of clients) for (const [subscription, followed] of client.subscriptions) if (followed === method) client.notify(name, { subscription, ...params });
+    for (const client of clients)
+      for (const [subscription, followed] of client.subscriptions)
+        if (followed === method) client.notify(name, { subscription, ...params });
   };
   return {
     state,
@@ -108,25 +151,64 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
      */
     log: (entries, more = {}) => tell('logs', 'log', { entries, ...more }),
     progress: (/** @type {object} */ params) => clients.forEach((client) => client.notify('progress', params)),
-    asked: (/** @type {string} */ method) => state.asked.filter((one) => one.method === method).map(({ params }) => params),
+    asked: (/** @type {string} */ method) =>
+      state.asked.filter((one) => one.method === method).map(({ params }) => params),
     cut: (/** @type {number} */ code = 1012) => clients.forEach(({ socket }) => socket.close(code)),
     /** No connection comes about. */
     away() {
       sockets.clients.forEach((client) => client.terminate());
       sockets.shouldHandle = () => false;
     },
-    back: () => { sockets.shouldHandle = (request) => request.url === '/socket'; },
-    fallSilent: () => { isDeaf = true; },
+    back: () => {
+      sockets.shouldHandle = (request) => request.url === '/socket';
+    },
+    fallSilent: () => {
+      isDeaf = true;
+    },
   };
 }
 
 /** @param {Record<string, any>} over */
 export function worker({ id = 0, name = 'api', slot = 0, requestsPerS = 120, ...over }) {
   return {
-    id, name, slot, namespace: 'default', pid: 4_000 + id, instanceId: `i${id}`, status: 'online', generation: 1, startedAtMs: Date.now() - 3_720_000, isNode: true, restarts: 0,
-    cpu: 12.5, memoryBytes: 47_500_000, processes: 1, fds: 20, heapUsedBytes: 9_000_000, elu: 0.1, delayP50Ms: 1, delayP99Ms: 4, delayMaxMs: 8, gcMsPerS: 1, connections: 3,
-    http: { requestsPerS, errorsPerS: 0, activeRequests: 1, latencyP50Ms: 2, latencyP95Ms: 5, latencyP99Ms: 9, totals: {} },
-    pssBytes: null, privateBytes: null, heapLimitBytes: 1e9, externalBytes: 1e6, handles: 3, reportAgeMs: 400, ...over,
+    id,
+    name,
+    slot,
+    namespace: 'default',
+    pid: 4_000 + id,
+    instanceId: `i${id}`,
+    status: 'online',
+    generation: 1,
+    startedAtMs: Date.now() - 3_720_000,
+    isNode: true,
+    restarts: 0,
+    cpu: 12.5,
+    memoryBytes: 47_500_000,
+    processes: 1,
+    fds: 20,
+    heapUsedBytes: 9_000_000,
+    elu: 0.1,
+    delayP50Ms: 1,
+    delayP99Ms: 4,
+    delayMaxMs: 8,
+    gcMsPerS: 1,
+    connections: 3,
+    http: {
+      requestsPerS,
+      errorsPerS: 0,
+      activeRequests: 1,
+      latencyP50Ms: 2,
+      latencyP95Ms: 5,
+      latencyP99Ms: 9,
+      totals: {},
+    },
+    pssBytes: null,
+    privateBytes: null,
+    heapLimitBytes: 1e9,
+    externalBytes: 1e6,
+    handles: 3,
+    reportAgeMs: 400,
+    ...over,
   };
 }
 
@@ -145,10 +227,34 @@ function sampleOf({ workers, atMs }) {
   const apps = names.map((name) => {
     const own = workers.filter((one) => one.name === name);
     const sum = (/** @type {string} */ field) => own.reduce((all, one) => all + (one[field] ?? 0), 0);
-    return { ...own[0], cpu: sum('cpu'), memoryBytes: sum('memoryBytes'), restarts: sum('restarts'), workers: own.length, online: own.filter(({ status }) => status === 'online').length };
+    return {
+      ...own[0],
+      cpu: sum('cpu'),
+      memoryBytes: sum('memoryBytes'),
+      restarts: sum('restarts'),
+      workers: own.length,
+      online: own.filter(({ status }) => status === 'online').length,
+    };
   });
-  const host = { cpu: 23.4, cores: 4, memoryTotalBytes: 16e9, memoryUsedBytes: 6e9, load1: 0.5, load5: 0.4, load15: 0.3, diskTotalBytes: 1e11, diskUsedBytes: 4e10, uptimeS: 1e5 };
-  return { atMs, host, manager: { keeper: { pid: 1, cpu: 0, memoryBytes: 1 }, control: { pid: 2, cpu: 0, memoryBytes: 1 } }, apps, workers };
+  const host = {
+    cpu: 23.4,
+    cores: 4,
+    memoryTotalBytes: 16e9,
+    memoryUsedBytes: 6e9,
+    load1: 0.5,
+    load5: 0.4,
+    load15: 0.3,
+    diskTotalBytes: 1e11,
+    diskUsedBytes: 4e10,
+    uptimeS: 1e5,
+  };
+  return {
+    atMs,
+    host,
+    manager: { keeper: { pid: 1, cpu: 0, memoryBytes: 1 }, control: { pid: 2, cpu: 0, memoryBytes: 1 } },
+    apps,
+    workers,
+  };
 }
 
 /**
@@ -156,19 +262,65 @@ function sampleOf({ workers, atMs }) {
  * @param {{ series?: string[], stepMs: number, points?: number }} asked
  * @param {string[]} [targets]
  */
-function historyOf({ workers, atMs }, { series = ['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS', 'errorsPerS', 'latencyP99Ms'], stepMs, points = 600 }, targets) {
-  const wave = (/** @type {number} */ base) => Array.from({ length: points }, (_, at) => (at < points / 3 ? null : base * (1 + Math.sin(at / 9) / 2)));
-  const all = (/** @type {any} */ one) => Object.fromEntries(series.map((name) => [name, wave(name === 'memoryBytes' ? 5e7 : one.cpu)]));
+function historyOf(
+  { workers, atMs },
+  { series = ['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS', 'errorsPerS', 'latencyP99Ms'], stepMs, points = 600 },
+  targets,
+) {
+  const wave = (/** @type {number} */ base) =>
+    Array.from({ length: points }, (_, at) => (at < points / 3 ? null : base * (1 + Math.sin(at / 9) / 2)));
+  const all = (/** @type {any} */ one) =>
+    Object.fromEntries(series.map((name) => [name, wave(name === 'memoryBytes' ? 5e7 : one.cpu)]));
   const own = workers.filter(({ id, name }) => !targets || targets.includes(name) || targets.includes(String(id)));
-  return { stepMs, endMs: atMs, points, workers: own.map((one) => ({ id: one.id, name: one.name, slot: one.slot, series: all(one) })), apps: [...new Set(own.map(({ name }) => name))].map((name) => ({ name, series: all(own[0]) })), host: { cpu: wave(20), memoryUsedBytes: [], load1: [] } };
+  return {
+    stepMs,
+    endMs: atMs,
+    points,
+    workers: own.map((one) => ({ id: one.id, name: one.name, slot: one.slot, series: all(one) })),
+    apps: [...new Set(own.map(({ name }) => name))].map((name) => ({ name, series: all(own[0]) })),
+    host: { cpu: wave(20), memoryUsedBytes: [], load1: [] },
+  };
 }
 
 /** @param {any} one */
 function slotOf(one) {
   return {
-    ...one, unstableRestarts: 0, createdAtMs: Date.now() - 8e6, mode: 'cluster', version: '2.0.1', user: 'app', script: '/srv/api/server.js', args: [], interpreter: 'node', interpreterArgs: [], cwd: '/srv/api', outFile: '/h/logs/api-out.log', errorFile: '/h/logs/api-error.log',
-    pidFile: '', nodeVersion: 'v20.11.0', watching: false, addresses: [{ address: '0.0.0.0', port: 3000, family: 'IPv4' }], waitingFor: null, isReady: true, autorestart: true,
-    lastDeath: one.lastDeath ?? null, deaths: [], triggers: { watch: null, nextRunMs: null, memory: null, last: null }, logLost: null, axm: { actions: [], monitor: { 'queue length': { value: 7, unit: 'jobs' } }, options: {} },
-    spec: { autorestart: true, maxRestarts: 16, restartDelayMs: 0, killTimeoutMs: 10_000, stopSignal: null, waitReady: false, listenTimeoutMs: 3_000, minUptimeMs: 1_000, maxMemoryBytes: 0, cronRestart: null },
+    ...one,
+    unstableRestarts: 0,
+    createdAtMs: Date.now() - 8e6,
+    mode: 'cluster',
+    version: '2.0.1',
+    user: 'app',
+    script: '/srv/api/server.js',
+    args: [],
+    interpreter: 'node',
+    interpreterArgs: [],
+    cwd: '/srv/api',
+    outFile: '/h/logs/api-out.log',
+    errorFile: '/h/logs/api-error.log',
+    pidFile: '',
+    nodeVersion: 'v20.11.0',
+    watching: false,
+    addresses: [{ address: '0.0.0.0', port: 3000, family: 'IPv4' }],
+    waitingFor: null,
+    isReady: true,
+    autorestart: true,
+    lastDeath: one.lastDeath ?? null,
+    deaths: [],
+    triggers: { watch: null, nextRunMs: null, memory: null, last: null },
+    logLost: null,
+    axm: { actions: [], monitor: { 'queue length': { value: 7, unit: 'jobs' } }, options: {} },
+    spec: {
+      autorestart: true,
+      maxRestarts: 16,
+      restartDelayMs: 0,
+      killTimeoutMs: 10_000,
+      stopSignal: null,
+      waitReady: false,
+      listenTimeoutMs: 3_000,
+      minUptimeMs: 1_000,
+      maxMemoryBytes: 0,
+      cronRestart: null,
+    },
   };
 }

@@ -6,7 +6,12 @@ import { entry, fakeManager, TOKEN, worker } from './fake-manager.js';
 
 const browser = useBrowser();
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
-const three = () => [worker({}), worker({ id: 1, slot: 1 }), worker({ id: 2, slot: 2, cpu: 3 }), worker({ id: 3, name: 'job', status: 'errored', pid: 0, startedAtMs: null, http: null, restarts: 16 })];
+const three = () => [
+  worker({}),
+  worker({ id: 1, slot: 1 }),
+  worker({ id: 2, slot: 2, cpu: 3 }),
+  worker({ id: 3, name: 'job', status: 'errored', pid: 0, startedAtMs: null, http: null, restarts: 16 }),
+];
 
 /**
  * @param {Awaited<ReturnType<typeof fakeManager>>} manager
@@ -34,14 +39,26 @@ const row = (page, key) => page.locator(`tr[data-key="${key}"]`);
 const see = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();
 
 /** @param {Page} page */
-const focused = (page) => page.evaluate(() => /** @type {any} */ (document.activeElement)?.dataset.key ?? document.activeElement?.textContent);
+const focused = (page) =>
+  page.evaluate(() => /** @type {any} */ (document.activeElement)?.dataset.key ?? document.activeElement?.textContent);
 
 describe('the table', () => {
   test('has apps with their workers, and the token is neither in the address nor in the history', async () => {
     const manager = await fakeManager({ workers: three() });
     const page = await open(manager);
     await row(page, 'worker 2').waitFor();
-    expect(await row(page, 'app api').locator('td, th').allTextContents()).toEqual(['api', 'online 3/3', '28.0%', '136 MB', '120', '9 ms', '4 ms', '0', '1h 2m', '']);
+    expect(await row(page, 'app api').locator('td, th').allTextContents()).toEqual([
+      'api',
+      'online 3/3',
+      '28.0%',
+      '136 MB',
+      '120',
+      '9 ms',
+      '4 ms',
+      '0',
+      '1h 2m',
+      '',
+    ]);
     await see(page, '[data-key="app job"] .state', 'errored');
     await see(page, '#concerns li.bad', 'job is errored');
     expect(await page.title()).toBe('(1) web-01 – nclust');
@@ -52,12 +69,16 @@ describe('the table', () => {
   });
 
   test('shows new figures, and touches nothing else', async () => {
-    const manager = await fakeManager({ workers: Array.from({ length: 500 }, (_, id) => worker({ id, name: `app-${String(Math.floor(id / 5)).padStart(3, '0')}`, slot: id % 5 })) });
+    const manager = await fakeManager({
+      workers: Array.from({ length: 500 }, (_, id) =>
+        worker({ id, name: `app-${String(Math.floor(id / 5)).padStart(3, '0')}`, slot: id % 5 }),
+      ),
+    });
     const page = await open(manager);
     await row(page, 'worker 499').waitFor();
     manager.tick();
     await page.evaluate(() => {
-      const seen = /** @type {any} */ (globalThis).seen = { texts: 0, nodes: 0 };
+      const seen = /** @type {any} */ (globalThis.seen = { texts: 0, nodes: 0 });
       new MutationObserver((all) => {
         for (const { type, target, addedNodes } of all) {
           if (type === 'attributes') continue;
@@ -65,7 +86,12 @@ describe('the table', () => {
           for (const node of addedNodes) if (node.nodeType === 1) seen.nodes += 1;
           if (target.textContent === '77.0%') document.body.dataset.seen = 'yes';
         }
-      }).observe(/** @type {Element} */ (document.querySelector('tbody')), { subtree: true, childList: true, characterData: true, attributes: true });
+      }).observe(/** @type {Element} */ (document.querySelector('tbody')), {
+        subtree: true,
+        childList: true,
+        characterData: true,
+        attributes: true,
+      });
     });
     manager.tick(manager.state.workers.map((one) => (one.id === 7 ? { ...one, cpu: 77 } : one)));
     await page.locator('body[data-seen]').waitFor({ state: 'attached' });
@@ -80,7 +106,12 @@ describe('the table', () => {
     const page = await open(await fakeManager({ workers: three() }));
     await row(page, 'worker 2').waitFor();
     await row(page, 'app api').focus();
-    for (const [key, expected] of [['ArrowDown', 'worker 0'], ['End', 'app job'], ['ArrowUp', 'worker 2'], ['ArrowLeft', 'app api']]) {
+    for (const [key, expected] of [
+      ['ArrowDown', 'worker 0'],
+      ['End', 'app job'],
+      ['ArrowUp', 'worker 2'],
+      ['ArrowLeft', 'app api'],
+    ]) {
       await page.keyboard.press(key);
       expect(await focused(page), key).toBe(expected);
     }
@@ -105,7 +136,15 @@ describe('the table', () => {
   });
 
   test('is ordered by any column, and says so', async () => {
-    const page = await open(await fakeManager({ workers: [worker({ cpu: 1 }), worker({ id: 1, name: 'busy', cpu: 90 }), worker({ id: 2, name: 'calm', cpu: 5 })] }));
+    const page = await open(
+      await fakeManager({
+        workers: [
+          worker({ cpu: 1 }),
+          worker({ id: 1, name: 'busy', cpu: 90 }),
+          worker({ id: 2, name: 'calm', cpu: 5 }),
+        ],
+      }),
+    );
     const names = () => page.locator('tbody .c-name a').allTextContents();
     const head = page.locator('thead .c-cpu');
     await head.locator('button').click();
@@ -120,7 +159,10 @@ describe('the table', () => {
 
   test('what is called like markup is a text', async () => {
     const name = '<img src=x onerror="document.title=1">&amp;';
-    const manager = await fakeManager({ workers: [worker({ name, namespace: '<b>' })], methods: { list: () => ({ slots: [], notices: ['<script>1</script>'] }) } });
+    const manager = await fakeManager({
+      workers: [worker({ name, namespace: '<b>' })],
+      methods: { list: () => ({ slots: [], notices: ['<script>1</script>'] }) },
+    });
     const page = await open(manager);
     await see(page, 'tbody .c-name a', name);
     await see(page, '#concerns li', '<script>1</script>');
@@ -141,7 +183,31 @@ describe('the table', () => {
 describe('one app', () => {
   test('has charts, facts, events, instances and logs', async () => {
     const manager = await fakeManager({ workers: three() });
-    manager.state.events = [{ at: Date.now() - 9_000, type: 'died', app: 'api', id: 1, slot: 1, cause: 'crash', code: 3, signal: null, uptimeMs: 400, words: 'Error: boom' }, { at: Date.now() - 8_000, type: 'died', app: 'job', id: 3, slot: 0, cause: 'crash', code: 9, signal: null, uptimeMs: 1 }];
+    manager.state.events = [
+      {
+        at: Date.now() - 9_000,
+        type: 'died',
+        app: 'api',
+        id: 1,
+        slot: 1,
+        cause: 'crash',
+        code: 3,
+        signal: null,
+        uptimeMs: 400,
+        words: 'Error: boom',
+      },
+      {
+        at: Date.now() - 8_000,
+        type: 'died',
+        app: 'job',
+        id: 3,
+        slot: 0,
+        cause: 'crash',
+        code: 9,
+        signal: null,
+        uptimeMs: 1,
+      },
+    ];
     const page = await open(manager, '&app=api');
     await page.locator('.chart canvas').nth(5).waitFor();
     await see(page, '.chart-cpu [role="img"][aria-label]', '');
@@ -167,14 +233,20 @@ describe('one app', () => {
     const manager = await fakeManager();
     const page = await open(manager, '&app=api');
     await see(page, '.lines div', 'first line');
-    manager.log(Array.from({ length: 3_000 }, (_, at) => entry(`line ${at}`)), { missed: 12 });
+    manager.log(
+      Array.from({ length: 3_000 }, (_, at) => entry(`line ${at}`)),
+      { missed: 12 },
+    );
     await see(page, '.lines div', /line 2999$/);
     expect(await page.locator('.lines div').count()).toBe(2_000);
     await see(page, '.logs .note', '12 lines came too fast and are left out here');
-    const isAtEnd = () => page.locator('.lines').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight < 2);
+    const isAtEnd = () =>
+      page.locator('.lines').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight < 2);
     await expect.poll(isAtEnd).toBe(true);
 
-    await page.locator('.lines').evaluate((node) => { node.scrollTop = 0; });
+    await page.locator('.lines').evaluate((node) => {
+      node.scrollTop = 0;
+    });
     await page.locator('.logs [aria-pressed="true"]').waitFor();
     manager.log([entry('while it stood still')]);
     await see(page, '.logs button', 'Go on (1 new)');
@@ -184,7 +256,9 @@ describe('one app', () => {
     await expect.poll(isAtEnd).toBe(true);
 
     await page.getByLabel('Only lines with this text').fill('a.b');
-    await expect.poll(() => manager.asked('logs').at(-1)).toMatchObject({ targets: ['api'], grep: { source: 'a\\.b', flags: 'i' }, lines: 1_000 });
+    await expect
+      .poll(() => manager.asked('logs').at(-1))
+      .toMatchObject({ targets: ['api'], grep: { source: 'a\\.b', flags: 'i' }, lines: 1_000 });
     expect(manager.asked('unsubscribe')).toHaveLength(1);
     await page.getByLabel('Which output').selectOption('err');
     await expect.poll(() => manager.asked('logs').at(-1)).toMatchObject({ streams: ['err'] });
@@ -196,14 +270,25 @@ describe('one app', () => {
     await see(page, '.lines div', 'first line');
     await page.getByRole('link', { name: 'All apps' }).click();
     await row(page, 'app api').waitFor();
-    await expect.poll(() => manager.asked('unsubscribe')).toEqual([{ subscription: manager.asked('logs')[0].subscription }]);
+    await expect
+      .poll(() => manager.asked('unsubscribe'))
+      .toEqual([{ subscription: manager.asked('logs')[0].subscription }]);
   });
 });
 
 describe('actions', () => {
   test('say what will happen, how it goes, and what came of it', async () => {
     let finish = () => {};
-    const manager = await fakeManager({ mayAct: true, workers: three(), methods: { reload: () => new Promise((resolve) => { finish = () => resolve({ slots: [] }); }) } });
+    const manager = await fakeManager({
+      mayAct: true,
+      workers: three(),
+      methods: {
+        reload: () =>
+          new Promise((resolve) => {
+            finish = () => resolve({ slots: [] });
+          }),
+      },
+    });
     const page = await open(manager, '&app=api');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Reload', exact: true }).click();
@@ -213,8 +298,32 @@ describe('actions', () => {
     await dialog.waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Reload', exact: true }).click();
     await dialog.getByRole('button', { name: 'Reload' }).click();
-    await expect.poll(() => manager.asked('reload')).toMatchObject([{ targets: ['api'], wait: true, progress: true, token: expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/) }]);
-    manager.progress({ token: manager.asked('reload')[0].token, done: 1, total: 3, waiting: [{ id: 1, name: 'api', slot: 1, phase: 'starting', forMs: 2_000, leftMs: null, detail: 'it does not listen yet' }] });
+    await expect
+      .poll(() => manager.asked('reload'))
+      .toMatchObject([
+        {
+          targets: ['api'],
+          wait: true,
+          progress: true,
+          token: expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/),
+        },
+      ]);
+    manager.progress({
+      token: manager.asked('reload')[0].token,
+      done: 1,
+      total: 3,
+      waiting: [
+        {
+          id: 1,
+          name: 'api',
+          slot: 1,
+          phase: 'starting',
+          forMs: 2_000,
+          leftMs: null,
+          detail: 'it does not listen yet',
+        },
+      ],
+    });
     await see(page, '#dialog-state', '1 of 3 done');
     await see(page, '#dialog-state', 'Instance 1 is starting, for 2s: it does not listen yet');
     finish();
@@ -224,7 +333,14 @@ describe('actions', () => {
   });
 
   test('a refusal is told in the words of the manager', async () => {
-    const manager = await fakeManager({ mayAct: true, methods: { stop: () => { throw Object.assign(new Error('An update is under way.'), { hint: 'Try it again afterwards.' }); } } });
+    const manager = await fakeManager({
+      mayAct: true,
+      methods: {
+        stop: () => {
+          throw Object.assign(new Error('An update is under way.'), { hint: 'Try it again afterwards.' });
+        },
+      },
+    });
     const page = await open(manager, '&app=api');
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
@@ -235,7 +351,10 @@ describe('actions', () => {
 
   test('go on over a manager that is replaced meanwhile, and are asked for once', async () => {
     let calls = 0;
-    const manager = await fakeManager({ mayAct: true, methods: { restart: () => (++calls === 1 ? new Promise(() => {}) : { slots: [] }) } });
+    const manager = await fakeManager({
+      mayAct: true,
+      methods: { restart: () => (++calls === 1 ? new Promise(() => {}) : { slots: [] }) },
+    });
     const page = await open(manager, '&app=api');
     await page.getByRole('button', { name: 'Restart', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
@@ -288,7 +407,9 @@ describe('the connection', () => {
   test('of a manager that was updated brings the page of that one', async () => {
     const manager = await fakeManager();
     const page = await open(manager);
-    await page.evaluate(() => { document.body.dataset.old = 'yes'; });
+    await page.evaluate(() => {
+      document.body.dataset.old = 'yes';
+    });
     manager.state.version = '2.0.0';
     manager.cut();
     await page.locator('body:not([data-old]) #version', { hasText: '2.0.0' }).waitFor();
@@ -313,7 +434,15 @@ describe('the connection', () => {
 
 describe('everybody can use it', () => {
   test.each(['light', 'dark'])('axe finds nothing in %s colours', async (colorScheme) => {
-    const manager = await fakeManager({ mayAct: true, workers: [...three(), worker({ id: 4, name: 'late', status: 'waiting restart' }), worker({ id: 5, name: 'off', status: 'stopped', pid: 0 }), worker({ id: 6, name: 'sick', http: { requestsPerS: 9, errorsPerS: 3, latencyP99Ms: 3, totals: {} } })] });
+    const manager = await fakeManager({
+      mayAct: true,
+      workers: [
+        ...three(),
+        worker({ id: 4, name: 'late', status: 'waiting restart' }),
+        worker({ id: 5, name: 'off', status: 'stopped', pid: 0 }),
+        worker({ id: 6, name: 'sick', http: { requestsPerS: 9, errorsPerS: 3, latencyP99Ms: 3, totals: {} } }),
+      ],
+    });
     const page = await open(manager, '', { colorScheme });
     await row(page, 'app sick').waitFor();
     expect(await barriers(page)).toEqual([]);
@@ -345,7 +474,14 @@ describe('everybody can use it', () => {
 
   test('on a phone nothing is wider than the screen', async () => {
     const long = 'a-name-that-is-much-longer-than-anybody-would-think-of-but-it-is-allowed';
-    const manager = await fakeManager({ mayAct: true, workers: [...three(), worker({ id: 9, name: long, status: 'waiting restart' }), worker({ id: 10, name: long, slot: 1, cpu: 1_200, memoryBytes: 3e11 })] });
+    const manager = await fakeManager({
+      mayAct: true,
+      workers: [
+        ...three(),
+        worker({ id: 9, name: long, status: 'waiting restart' }),
+        worker({ id: 10, name: long, slot: 1, cpu: 1_200, memoryBytes: 3e11 }),
+      ],
+    });
     const page = await open(manager, '', PHONE);
     const width = () => page.evaluate(() => document.documentElement.scrollWidth);
     await row(page, 'worker 10').waitFor();
@@ -358,6 +494,8 @@ describe('everybody can use it', () => {
     expect(await width()).toBe(360);
     expect(await barriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
-    expect(await page.getByRole('dialog').evaluate((node) => node.getBoundingClientRect().right)).toBeLessThanOrEqual(360);
+    expect(await page.getByRole('dialog').evaluate((node) => node.getBoundingClientRect().right)).toBeLessThanOrEqual(
+      360,
+    );
   });
 });

@@ -9,7 +9,11 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 
 findChromium();
 if (!existsSync(`${HERE}node_modules`)) run('npm', ['ci', '--no-audit', '--no-fund'], HERE);
-process.exitCode = run('npx', ['vitest', 'run', '--config', 'test/browser/vitest.config.js', ...process.argv.slice(2)], ROOT);
+process.exitCode = run(
+  'npx',
+  ['vitest', 'run', '--config', 'test/browser/vitest.config.js', ...process.argv.slice(2)],
+  ROOT,
+);
 
 /**
  * @param {string} file

@@ -1,4 +1,5 @@
-// The pictures in docs/images, of apps that run for some minutes under a little load. `npm run screenshots [seconds]`; needs Chromium and tmux.
+// The pictures in docs/images, of apps that run for some minutes under a little load.
+// `npm run screenshots [seconds]`; needs Chromium and tmux.
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -38,7 +39,16 @@ try {
   await nclust('stop', 'nightly');
   const url = (await nclust('web', '--listen', '127.0.0.1:0', '--allow-actions')).stdout.trim();
   const load = Promise.all(Array.from({ length: 12 }, () => keepAsking()));
-  const pages = { light: await open(url, { colorScheme: 'light' }), dark: await open(`${url}&app=api`, { colorScheme: 'dark' }), phone: await open(url, { viewport: { width: 360, height: 760 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true }) };
+  const pages = {
+    light: await open(url, { colorScheme: 'light' }),
+    dark: await open(`${url}&app=api`, { colorScheme: 'dark' }),
+    phone: await open(url, {
+      viewport: { width: 360, height: 760 },
+      deviceScaleFactor: 2,
+      isMobile: true,
+      hasTouch: true,
+    }),
+  };
   for (const end = Date.now() + seconds * 1_000; Date.now() < end - 20_000; await pause(1_000));
   // It gives up after its first crashes.
   await nclust('start', 'mailer.js', '--max-restarts', '2', '--exp-backoff-restart-delay', '100').catch(() => {});
@@ -78,7 +88,12 @@ async function open(url, options) {
  * @param {string} text
  */
 function elsewhere(text) {
-  return text.replaceAll(work, '/srv/shop').replaceAll(home, '/home/shop/.nclust').replaceAll(`"host":"${hostname()}"`, '"host":"web-01"').replaceAll(`"${process.execPath}"`, '"node"').replaceAll('"user":"root"', '"user":"shop"');
+  return text
+    .replaceAll(work, '/srv/shop')
+    .replaceAll(home, '/home/shop/.nclust')
+    .replaceAll(`"host":"${hostname()}"`, '"host":"web-01"')
+    .replaceAll(`"${process.execPath}"`, '"node"')
+    .replaceAll('"user":"root"', '"user":"shop"');
 }
 
 /**
@@ -89,9 +104,21 @@ function elsewhere(text) {
  */
 async function terminal(name, words, { columns, rows }) {
   const socket = join(root, 'tmux.sock');
-  const tmux = (/** @type {string[]} */ ...args) => execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { encoding: 'utf8', env: { PATH: env.PATH, LANG: 'C.UTF-8', TERM: 'xterm-256color' } });
+  const tmux = (/** @type {string[]} */ ...args) =>
+    execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], {
+      encoding: 'utf8',
+      env: { PATH: env.PATH, LANG: 'C.UTF-8', TERM: 'xterm-256color' },
+    });
   try {
-    tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), `env NCLUST_HOME=${home} ${process.execPath} ${NCLUST} ${words.join(' ')}`);
+    tmux(
+      'new-session',
+      '-d',
+      '-x',
+      String(columns),
+      '-y',
+      String(rows),
+      `env NCLUST_HOME=${home} ${process.execPath} ${NCLUST} ${words.join(' ')}`,
+    );
     await pause(6_000);
     const page = await (await browser.newContext({ deviceScaleFactor: 1.25 })).newPage();
     await page.setContent(terminalPage(tmux('capture-pane', '-p', '-e')));
@@ -105,7 +132,10 @@ async function terminal(name, words, { columns, rows }) {
 async function keepAsking() {
   while (!isOver) {
     await new Promise((resolve) => {
-      const request = get({ port, path: `/orders/${Math.floor(Math.random() * 900)}`, agent, timeout: 5_000 }, (response) => response.resume().on('end', resolve).on('error', resolve));
+      const request = get(
+        { port, path: `/orders/${Math.floor(Math.random() * 900)}`, agent, timeout: 5_000 },
+        (response) => response.resume().on('end', resolve).on('error', resolve),
+      );
       request.on('timeout', () => request.destroy()).on('error', resolve);
     });
     await pause(20 + 18 * (1 + Math.sin(Date.now() / 25_000)));

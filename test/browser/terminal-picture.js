@@ -7,7 +7,10 @@ const NAMES = ['#484f58', '#ff7b72', '#56d364', '#e3b341', '#79c0ff', '#d2a8ff',
  * @returns {string}  A document.
  */
 export function terminalPage(text) {
-  const lines = text.replace(/\n$/, '').split('\n').map((line) => `<div>${spansOf(line)}&#8203;</div>`);
+  const lines = text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => `<div>${spansOf(line)}&#8203;</div>`);
   return `<!doctype html><meta charset="utf-8"><style>
     body { margin: 0; background: #0d1117; color: #c9d1d9; padding: 14px 18px; display: inline-block; font: 13px/17px "DejaVu Sans Mono", "Liberation Mono", Menlo, Consolas, monospace; }
     div { white-space: pre; height: 17px; }
@@ -20,12 +23,18 @@ function spansOf(line) {
    * @type {{ fg: string | null, bg: string | null, bold: boolean, dim: boolean, inverse: boolean }}
    */
   let style = { fg: null, bg: null, bold: false, dim: false, inverse: false };
-  return line.split(/(\u001b\[[\d;]*m)/).map((part) => {
-    const codes = /^\u001b\[([\d;]*)m$/.exec(part);
-    if (!codes) return part === '' ? '' : `<span style="${cssOf(style)}">${part.replace(/&/g, '&amp;').replace(/</g, '&lt;')}</span>`;
-    style = worn(style, codes[1].split(';').map(Number));
-    return '';
-  }).join('');
+  return line
+    .split(/(\u001b\[[\d;]*m)/)
+    .map((part) => {
+      const codes = /^\u001b\[([\d;]*)m$/.exec(part);
+      if (!codes)
+        return part === ''
+          ? ''
+          : `<span style="${cssOf(style)}">${part.replace(/&/g, '&amp;').replace(/</g, '&lt;')}</span>`;
+      style = worn(style, codes[1].split(';').map(Number));
+      return '';
+    })
+    .join('');
 }
 
 /**
@@ -51,7 +60,13 @@ function worn(style, codes) {
 }
 
 function plain() {
-  return { fg: /** @type {string | null} */ (null), bg: /** @type {string | null} */ (null), bold: false, dim: false, inverse: false };
+  return {
+    fg: /** @type {string | null} */ (null),
+    bg: /** @type {string | null} */ (null),
+    bold: false,
+    dim: false,
+    inverse: false,
+  };
 }
 
 /** @param {ReturnType<typeof plain>} style */

@@ -14,7 +14,8 @@ import { startTraffic } from '../helpers/traffic/traffic.js';
 const CLIENTS = { 'one-shot': 2, 'keep-alive': 2, slow: 1 };
 
 /**
- * Puts other code in the place of the app's, which says that it was tried before it does anything else.
+ * Puts other code in the place of the app's, which says that it was tried before it does anything
+ * else.
  * @param {Sandbox} home
  * @param {App} app
  * @param {string} code
@@ -37,45 +38,75 @@ describe('a bad deploy changes nothing', () => {
     ['listens on another port', 'listens-elsewhere', /listens-elsewhere listens somewhere/],
     ['loops before it listens', 'loops-at-boot', /loops-at-boot begins/],
     ['loops after it listens', 'loops-after-listening', /loops-after-listening begins to loop/],
-  ])('code that %s: one worker tries it, the old ones serve on, and the command says why', async (_, fixture, reason) => {
-    const home = await sandbox();
-    const app = await serve(home, 'serves-all', { instances: 3, flags: ['--listen-timeout', '1500', '--kill-timeout', '1000'] });
-    const before = await app.pids();
-    const { tried } = deploy(home, app, fixtureCode(fixture));
-    const ledger = await loseNothing(app, CLIENTS, async () => {
-      const result = await home.nclust('reload', app.name);
-      expect(result.exitStatus, result.stdout + result.stderr).toBe(1);
-      expect(result.stderr).toMatch(reason);
-      expect(result.stderr).toMatch(/3 old instances are still serving/);
-    });
-    expect(tried()).toBe(1);
-    expect(await app.pids()).toEqual(before);
-    expect([...ledger.byPid.keys()].filter((pid) => !before.includes(pid)), 'who else has answered').toEqual([]);
-    await untilNothingIsLeftOver(home);
-  });
+  ])(
+    'code that %s: one worker tries it, the old ones serve on, and the command says why',
+    async (_, fixture, reason) => {
+      const home = await sandbox();
+      const app = await serve(home, 'serves-all', {
+        instances: 3,
+        flags: ['--listen-timeout', '1500', '--kill-timeout', '1000'],
+      });
+      const before = await app.pids();
+      const { tried } = deploy(home, app, fixtureCode(fixture));
+      const ledger = await loseNothing(app, CLIENTS, async () => {
+        const result = await home.nclust('reload', app.name);
+        expect(result.exitStatus, result.stdout + result.stderr).toBe(1);
+        expect(result.stderr).toMatch(reason);
+        expect(result.stderr).toMatch(/3 old instances are still serving/);
+      });
+      expect(tried()).toBe(1);
+      expect(await app.pids()).toEqual(before);
+      expect(
+        [...ledger.byPid.keys()].filter((pid) => !before.includes(pid)),
+        'who else has answered',
+      ).toEqual([]);
+      await untilNothingIsLeftOver(home);
+    },
+  );
 
   test('with --max-surge 2, two at most try it', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 3 });
     const before = await app.pids();
     const { tried } = deploy(home, app, fixtureCode('crashes-at-boot'));
-    await loseNothing(app, CLIENTS, async () => expect((await home.nclust('reload', app.name, '--max-surge', '2')).exitStatus).toBe(1));
+    await loseNothing(app, CLIENTS, async () =>
+      expect((await home.nclust('reload', app.name, '--max-surge', '2')).exitStatus).toBe(1),
+    );
     expect(tried()).toBeLessThanOrEqual(2);
     expect(await app.pids()).toEqual(before);
   });
 
   test.each([
-    ['code that does not parse', (/** @type {string} */ script) => writeFileSync(script, 'const = 1;\n'), [], /was not begun: .* does not parse: SyntaxError/],
-    ['a script that is gone', (/** @type {string} */ script) => rmSync(script), [], /was not begun: its script .* is missing/],
+    [
+      'code that does not parse',
+      (/** @type {string} */ script) => writeFileSync(script, 'const = 1;\n'),
+      [],
+      /was not begun: .* does not parse: SyntaxError/,
+    ],
+    [
+      'a script that is gone',
+      (/** @type {string} */ script) => rmSync(script),
+      [],
+      /was not begun: its script .* is missing/,
+    ],
     ['an interpreter that is not there', () => {}, ['--interpreter', '/nowhere/node'], /"\/nowhere\/node"/],
     ['a port that is none', () => {}, ['--update-env', { env: { PORT: '99999' } }], /was not begun: PORT is 99999/],
   ])('%s is found before anything is touched', async (_, spoil, words, reason) => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2 });
-    const facts = async () => (await app.instances()).map(({ pid, generation, restarts, lastDeath }) => ({ pid, generation, restarts, lastDeath }));
+    const facts = async () =>
+      (await app.instances()).map(({ pid, generation, restarts, lastDeath }) => ({
+        pid,
+        generation,
+        restarts,
+        lastDeath,
+      }));
     const before = await facts();
     spoil(app.script);
-    expect(await home.nclust('reload', app.name, ...words)).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(reason) });
+    expect(await home.nclust('reload', app.name, ...words)).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringMatching(reason),
+    });
     expect(await facts()).toEqual(before);
   });
 
@@ -122,7 +153,8 @@ test('with a rollback window, a new worker that crashes after the cut-over gives
   const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
   const before = await app.pids();
   deploy(home, app, `${fixtureCode('http-echo')}\nsetTimeout(() => { throw new Error('out of luck'); }, 2500);\n`);
-  // One connection for each request: what the crash itself breaks off is at most what was inside that worker.
+  // One connection for each request: what the crash itself breaks off is at most what was inside
+  // that worker.
   const traffic = startTraffic(app, { 'one-shot': 2 }, { pauseMs: 5 });
   const result = await home.nclust('reload', app.name, '--rollback-window', '20s');
   await untilNothingIsLeftOver(home);

@@ -3,7 +3,21 @@ import { sandbox } from '../helpers/sandbox.js';
 
 test('a program that is not through with its main module is not up, however short --min-uptime is', async () => {
   const home = await sandbox();
-  const result = await home.nclust('start', home.place('loops-at-boot'), '--name', 'slow', '--min-uptime', '0', '--listen-timeout', '1200', '--kill-timeout', '800');
-  expect(result).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/it was still loading its main module/) });
+  const result = await home.nclust(
+    'start',
+    home.place('loops-at-boot'),
+    '--name',
+    'slow',
+    '--min-uptime',
+    '0',
+    '--listen-timeout',
+    '1200',
+    '--kill-timeout',
+    '800',
+  );
+  expect(result).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringMatching(/it was still loading its main module/),
+  });
   expect((await home.list())[0].status).not.toBe('online');
 });

@@ -11,13 +11,17 @@ import { fetchOnce } from '../helpers/sandbox-app.js';
  * @param {() => Promise<{ pid: number }>} ask
  * @param {number} times
  */
-const answerers = async (ask, times) => new Set((await Promise.all(Array.from({ length: times }, ask))).map(({ pid }) => pid));
+const answerers = async (ask, times) =>
+  new Set((await Promise.all(Array.from({ length: times }, ask))).map(({ pid }) => pid));
 
 test('all workers of a cluster answer on one port', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 3 });
   const pids = await app.pids();
-  await home.waitFor('an answer of each worker', async () => (await answerers(() => app.get('/?delay=50'), 24)).size === 3);
+  await home.waitFor(
+    'an answer of each worker',
+    async () => (await answerers(() => app.get('/?delay=50'), 24)).size === 3,
+  );
   expect((await app.instances()).map((slot) => slot.addresses[0].port)).toEqual([app.port, app.port, app.port]);
   const { keeperPid } = await home.daemon();
   for (const pid of pids) expect(readStat(pid)?.ppid).toBe(keeperPid);
@@ -28,7 +32,9 @@ test('a worker that is blocked gets no part of the work', async () => {
   const app = await home.app('http-echo', { instances: 2 });
   const slots = await app.instances();
   const blocking = app.get('/?block=2000');
-  const blocked = await home.waitFor('a worker to be blocked', () => slots.find(({ outFile, pid }) => readFileSync(outFile, 'utf8').includes(`${pid} blocks`)));
+  const blocked = await home.waitFor('a worker to be blocked', () =>
+    slots.find(({ outFile, pid }) => readFileSync(outFile, 'utf8').includes(`${pid} blocks`)),
+  );
   const started = performance.now();
   const others = await answerers(() => app.get(), 10);
   expect(performance.now() - started).toBeLessThan(1_500);
@@ -53,19 +59,23 @@ describe('addresses', () => {
   test('a second app on the same port is refused with the name of the one that has it', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { name: 'first' });
-    const second = await home.nclust('start', home.place('http-echo', 'second.js'), '--max-restarts', '0', { env: { PORT: String(app.port) } });
+    const second = await home.nclust('start', home.place('http-echo', 'second.js'), '--max-restarts', '0', {
+      env: { PORT: String(app.port) },
+    });
     expect(second.exitStatus).toBe(1);
     expect(second.stderr).toMatch(/EADDRINUSE/);
     expect(second.stderr).toMatch(/first/);
     expect(await app.get()).toMatchObject({ pid: (await app.pids())[0] });
   });
 
-  test('a port that a stranger has is the kernel\'s EADDRINUSE', async () => {
+  test("a port that a stranger has is the kernel's EADDRINUSE", async () => {
     const home = await sandbox();
     const port = await takePort();
     const stranger = createServer();
     await new Promise((resolve) => stranger.listen(port, () => resolve(undefined)));
-    const result = await home.nclust('start', home.place('http-echo'), '-i', '2', '--max-restarts', '0', { env: { PORT: String(port) } });
+    const result = await home.nclust('start', home.place('http-echo'), '-i', '2', '--max-restarts', '0', {
+      env: { PORT: String(port) },
+    });
     await new Promise((resolve) => stranger.close(resolve));
     expect(result.exitStatus).toBe(1);
     expect(result.stderr).toMatch(/EADDRINUSE/);
@@ -77,7 +87,9 @@ describe('addresses', () => {
     const app = await home.app('two-ports', { instances: 2, env: { SECOND_PORT: String(second) } });
     expect(JSON.parse(await app.get())).toMatchObject({ port: app.port });
     expect(JSON.parse(await fetchOnce(`http://127.0.0.1:${second}/`))).toMatchObject({ port: second });
-    await home.waitFor('both to be listed', async () => (await app.instances()).every((slot) => slot.addresses.length === 2));
+    await home.waitFor('both to be listed', async () =>
+      (await app.instances()).every((slot) => slot.addresses.length === 2),
+    );
   });
 
   test('port 0 is one port for all workers', async () => {
@@ -137,9 +149,15 @@ test('scaling down a cluster drops no keep-alive client', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 3 });
   const agent = new Agent({ keepAlive: true, maxSockets: 6 });
-  const ask = () => new Promise((resolve, reject) => {
-    get(`${app.url}/?delay=10`, { agent }, (response) => response.resume().on('end', () => resolve(response.statusCode)).on('error', reject)).on('error', reject);
-  });
+  const ask = () =>
+    new Promise((resolve, reject) => {
+      get(`${app.url}/?delay=10`, { agent }, (response) =>
+        response
+          .resume()
+          .on('end', () => resolve(response.statusCode))
+          .on('error', reject),
+      ).on('error', reject);
+    });
   const scaling = home.follow('scale', app.name, '1');
   let isDone = false;
   void scaling.done.then(() => (isDone = true));

@@ -16,7 +16,22 @@ beforeAll(async () => {
 afterAll(() => home.close());
 
 test.each([
-  ['ls'], ['ls', '--group'], ['ls', '-m'], ['describe', '0'], ['env', '0'], ['why', '日本語'], ['events', '--nostream'], ['logs', '--nostream'], ['doctor'], ['report'], ['get'], ['monit'], ['pid'], ['help'], ['help', 'start'], ['examples'],
+  ['ls'],
+  ['ls', '--group'],
+  ['ls', '-m'],
+  ['describe', '0'],
+  ['env', '0'],
+  ['why', '日本語'],
+  ['events', '--nostream'],
+  ['logs', '--nostream'],
+  ['doctor'],
+  ['report'],
+  ['get'],
+  ['monit'],
+  ['pid'],
+  ['help'],
+  ['help', 'start'],
+  ['examples'],
 ])('%j in a pipe has no escape code', async (...words) => {
   const { stdout, stderr } = await home.nclust(...words);
   expect(stdout).not.toBe('');
@@ -38,8 +53,12 @@ describe('in a pipe', () => {
   });
 
   test('an error is coloured by the same rules', async () => {
-    expect((await home.nclust('stop', 'nobody', { env: { FORCE_COLOR: '1' } })).stderr).toContain(`${ESCAPE}[31mnclust:${ESCAPE}[39m`);
-    expect((await home.nclust('stop', 'nobody', { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })).stderr).not.toContain(ESCAPE);
+    expect((await home.nclust('stop', 'nobody', { env: { FORCE_COLOR: '1' } })).stderr).toContain(
+      `${ESCAPE}[31mnclust:${ESCAPE}[39m`,
+    );
+    expect((await home.nclust('stop', 'nobody', { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })).stderr).not.toContain(
+      ESCAPE,
+    );
   });
 });
 
@@ -54,12 +73,23 @@ describe.skipIf(missing !== null)('on a terminal', () => {
     expect(screen.painted().includes(`${ESCAPE}[32monline`)).toBe(isColoured);
   });
 
-  test.each([[40, ['id', 'name', 'status', 'cpu', 'mem']], [200, ['id', 'name', 'namespace', 'version', 'mode', 'pid', 'uptime', '↺', 'status', 'cpu', 'mem', 'user', 'watching']]])('of %d columns shows the table that fits', async (columns, head) => {
+  test.each([
+    [40, ['id', 'name', 'status', 'cpu', 'mem']],
+    [
+      200,
+      ['id', 'name', 'namespace', 'version', 'mode', 'pid', 'uptime', '↺', 'status', 'cpu', 'mem', 'user', 'watching'],
+    ],
+  ])('of %d columns shows the table that fits', async (columns, head) => {
     const screen = openTmux(home, { words: ['ls'], columns, rows: 20 });
     await home.waitFor('the list', () => screen.text().includes('ended with 0'));
     const lines = screen.text().split('\n');
     const top = lines.findIndex((line) => line.startsWith('┌'));
-    expect(lines[top + 1].split('│').slice(1, -1).map((cell) => cell.trim())).toEqual(head);
+    expect(
+      lines[top + 1]
+        .split('│')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    ).toEqual(head);
     expect(lines.slice(top, top + 6).map((line) => line[0])).toEqual(['┌', '│', '├', '│', '│', '└']);
   });
 });

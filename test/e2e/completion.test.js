@@ -11,9 +11,13 @@ const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
 /** What a shell is asked, with its completion installed and the cursor behind `line`. */
 const QUESTIONS = {
-  bash: (line) => `source ~/.bashrc; COMP_WORDS=(${line} ""); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _nclust; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  bash: (line) =>
+    `source ~/.bashrc; COMP_WORDS=(${line} ""); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _nclust; printf ` +
+    `'%s\\n' "\${COMPREPLY[@]}"`,
   // Without a terminal zsh has no completion system: the functions it would call are played.
-  zsh: (line) => `compdef() { :; }; compinit() { :; }; _files() { ls }; compadd() { shift; print -rl -- "$@" }; source ~/.zshrc; words=(${line} ""); CURRENT=$#words; _nclust`,
+  zsh: (line) =>
+    `compdef() { :; }; compinit() { :; }; _files() { ls }; compadd() { shift; print -rl -- "$@" }; source ` +
+    `~/.zshrc; words=(${line} ""); CURRENT=$#words; _nclust`,
   fish: (line) => `complete -C '${line} '`,
 };
 
@@ -28,7 +32,14 @@ describe.each(Object.keys(QUESTIONS).filter(isThere))('%s', (shell) => {
     expect(await home.nclust('completion', 'install', shell)).toMatchObject({ exitStatus: 0, stderr: '' });
   });
 
-  const ask = (line) => execFileSync(shell, ['-c', QUESTIONS[shell](line)], { cwd: home.work, env: { ...home.env, PATH: `${home.work}:${home.env.PATH}` }, encoding: 'utf8' }).split('\n').map((word) => word.split('\t')[0]);
+  const ask = (line) =>
+    execFileSync(shell, ['-c', QUESTIONS[shell](line)], {
+      cwd: home.work,
+      env: { ...home.env, PATH: `${home.work}:${home.env.PATH}` },
+      encoding: 'utf8',
+    })
+      .split('\n')
+      .map((word) => word.split('\t')[0]);
 
   test('completes commands', () => {
     expect(ask('nclust')).toEqual(expect.arrayContaining(['start', 'reload', 'logs']));
@@ -43,7 +54,13 @@ describe.each(Object.keys(QUESTIONS).filter(isThere))('%s', (shell) => {
 
 test('completion needs a shell it knows', async () => {
   const home = await sandbox();
-  expect(await home.nclust('completion', 'install', { env: { SHELL: '/bin/tcsh' } })).toMatchObject({ exitStatus: 2, stdout: '', stderr: expect.stringContaining('"tcsh" is nothing completion knows; accepted: install, uninstall, bash, zsh, fish') });
+  expect(await home.nclust('completion', 'install', { env: { SHELL: '/bin/tcsh' } })).toMatchObject({
+    exitStatus: 2,
+    stdout: '',
+    stderr: expect.stringContaining(
+      '"tcsh" is nothing completion knows; accepted: install, uninstall, bash, zsh, fish',
+    ),
+  });
 });
 
 /** @param {string} shell */

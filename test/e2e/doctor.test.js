@@ -34,14 +34,19 @@ test('report tells the machine, the list and the end of the log, and no variable
   await home.app('http-echo', { name: 'shop', env: { API_KEY: 'hunter2' } });
   const { stdout, exitStatus } = await home.nclust('report');
   expect(exitStatus).toBe(0);
-  expect(stdout).toMatch(/--- nclust\ncommand .*--- apps\n0 shop fork online restarts 0.*--- doctor\n.*--- the end of nclust\.log\n.*control-ready/s);
+  expect(stdout).toMatch(
+    /--- nclust\ncommand .*--- apps\n0 shop fork online restarts 0.*--- doctor\n.*--- the end of nclust\.log\n.*control-ready/s,
+  );
   expect(stdout).not.toContain('hunter2');
   expect(JSON.stringify((await home.nclust('report', '--json')).json())).not.toContain('hunter2');
 });
 
 test('slist prints facts of the machine as JSON', async () => {
   const home = await sandbox();
-  expect((await home.nclust('slist')).json()).toMatchObject({ cpus: expect.any(Number), memory: { totalBytes: expect.any(Number) } });
+  expect((await home.nclust('slist')).json()).toMatchObject({
+    cpus: expect.any(Number),
+    memory: { totalBytes: expect.any(Number) },
+  });
   expect((await home.nclust('sysinfos', '--tree')).stdout).toMatch(/^memory:\n {2}freeBytes: \d+$/m);
 });
 
@@ -57,7 +62,11 @@ test('examples prints command lines that exist', async () => {
 test('a command of PM2 that has no place here says what to do instead', async () => {
   const home = await sandbox();
   for (const name of ['link', 'module:install', 'deepUpdate']) {
-    expect(await home.nclust(name, 'a', 'b')).toMatchObject({ exitStatus: 1, stdout: '', stderr: `nclust: "${name}" is a command of PM2 that nclust does not have.\nnext: ${ELSEWHERE[name]}\n` });
+    expect(await home.nclust(name, 'a', 'b')).toMatchObject({
+      exitStatus: 1,
+      stdout: '',
+      stderr: `nclust: "${name}" is a command of PM2 that nclust does not have.\nnext: ${ELSEWHERE[name]}\n`,
+    });
   }
   expect((await home.nclust('--help')).stdout).not.toMatch(/\blink\b/);
 });

@@ -3,20 +3,39 @@ import { sandbox } from '../helpers/sandbox.js';
 
 test('--silent says nothing and shows no list; data and errors are printed', async () => {
   const home = await sandbox();
-  expect(await home.nclust('start', home.place('keeps-alive'), '--name', 'shop', '--min-uptime', '200', '-s')).toMatchObject({ exitStatus: 0, stdout: '', stderr: '' });
+  expect(
+    await home.nclust('start', home.place('keeps-alive'), '--name', 'shop', '--min-uptime', '200', '-s'),
+  ).toMatchObject({ exitStatus: 0, stdout: '', stderr: '' });
   expect(await home.nclust('-s', 'restart', 'shop')).toMatchObject({ exitStatus: 0, stdout: '', stderr: '' });
   expect((await home.nclust('jlist', '--silent')).json()).toMatchObject([{ name: 'shop' }]);
   expect((await home.nclust('pid', 'shop', '-s')).stdout).toMatch(/^\d+\n$/);
-  expect(await home.nclust('stop', 'nothing', '-s')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('"nothing"') });
+  expect(await home.nclust('stop', 'nothing', '-s')).toMatchObject({
+    exitStatus: 1,
+    stdout: '',
+    stderr: expect.stringContaining('"nothing"'),
+  });
 });
 
 test('options of PM2 that need nobody to ask for them are accepted, and say so', async () => {
   const home = await sandbox();
-  const result = await home.nclust('start', home.place('keeps-alive'), '--name', 'shop', '--min-uptime', '200', '--parallel', '4', '--no-pmx', '--no-vizion');
+  const result = await home.nclust(
+    'start',
+    home.place('keeps-alive'),
+    '--name',
+    'shop',
+    '--min-uptime',
+    '200',
+    '--parallel',
+    '4',
+    '--no-pmx',
+    '--no-vizion',
+  );
   expect(result).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('shop') });
   expect(result.stderr).toMatch(/--parallel is not needed: .*\n--no-pmx is not needed: .*/);
   expect((await home.nclust('jlist')).json()[0].pm2_env.vizion).toBe(false);
-  expect((await home.nclust('stop', 'shop', '--no-vizion', '--no-pmx')).stderr).toMatch(/--no-vizion is not needed: .*\n--no-pmx is not needed: .*/);
+  expect((await home.nclust('stop', 'shop', '--no-vizion', '--no-pmx')).stderr).toMatch(
+    /--no-vizion is not needed: .*\n--no-pmx is not needed: .*/,
+  );
 });
 
 test('--attach follows the logs of what was started, and Ctrl-C leaves it running', async () => {
@@ -41,7 +60,11 @@ test('list --watch looks again and again', async () => {
 
 test('list --watch is for a terminal, and no JSON', async () => {
   const home = await sandbox();
-  expect(await home.nclust('list', '--watch', '--json')).toMatchObject({ exitStatus: 2, stdout: '', stderr: expect.stringContaining('nclust events --json') });
+  expect(await home.nclust('list', '--watch', '--json')).toMatchObject({
+    exitStatus: 2,
+    stdout: '',
+    stderr: expect.stringContaining('nclust events --json'),
+  });
 });
 
 test('conf and multiset are get and set', async () => {
@@ -51,7 +74,13 @@ test('conf and multiset are get and set', async () => {
   expect((await home.nclust('conf', 'logs.max_files', '4')).stdout).toBe('4\n');
   expect((await home.nclust('config', 'logs.max_files')).stdout).toBe('4\n');
   expect((await home.nclust('conf')).stdout).toMatch(/^logs\.max_size +20M/);
-  expect(await home.nclust('multiset', 'logs.max_size 30M logs.max_files many')).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('many') });
+  expect(await home.nclust('multiset', 'logs.max_size 30M logs.max_files many')).toMatchObject({
+    exitStatus: 2,
+    stderr: expect.stringContaining('many'),
+  });
   expect((await home.nclust('get', 'logs.max_size')).stdout).toBe('20M\n');
-  expect(await home.nclust('multiset', 'logs.max_size')).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('pairs of a key and a value') });
+  expect(await home.nclust('multiset', 'logs.max_size')).toMatchObject({
+    exitStatus: 2,
+    stderr: expect.stringContaining('pairs of a key and a value'),
+  });
 });

@@ -8,7 +8,10 @@ test('a control whose keeper dies before they have met does not take the socket 
   const app = await home.app('http-echo');
   const { keeperPid, controlPid } = await home.daemon();
   process.kill(controlPid, 'SIGKILL');
-  const late = await home.waitFor('the next control', () => home.processes().find(({ role, pid }) => role === 'control' && pid !== controlPid)?.pid);
+  const late = await home.waitFor(
+    'the next control',
+    () => home.processes().find(({ role, pid }) => role === 'control' && pid !== controlPid)?.pid,
+  );
   process.kill(late, 'SIGSTOP');
   try {
     process.kill(keeperPid, 'SIGKILL');
@@ -16,6 +19,11 @@ test('a control whose keeper dies before they have met does not take the socket 
   } finally {
     process.kill(late, 'SIGCONT');
   }
-  await home.waitFor('the end of the late one', () => readFileSync(join(home.home, 'nclust.log'), 'utf8').includes('home-held-by-another-keeper') && !home.processes().some(({ pid }) => pid === late));
+  await home.waitFor(
+    'the end of the late one',
+    () =>
+      readFileSync(join(home.home, 'nclust.log'), 'utf8').includes('home-held-by-another-keeper') &&
+      !home.processes().some(({ pid }) => pid === late),
+  );
   expect((await home.list()).map(({ name }) => name).sort()).toEqual([app.name, 'keeps-alive'].sort());
 });

@@ -8,7 +8,8 @@ const LINES = 20_000;
 const linesOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []);
 
 /** @param {string} name */
-const expected = (name, count = LINES, step = 1) => Array.from({ length: count / step }, (_, i) => `floods-stdout ${name} ${(i + 1) * step}`);
+const expected = (name, count = LINES, step = 1) =>
+  Array.from({ length: count / step }, (_, i) => `floods-stdout ${name} ${(i + 1) * step}`);
 
 /** What control reads at once: as much as a pipe holds. */
 const READ_BYTES = 64 * 1024;
@@ -17,17 +18,27 @@ const bytesOf = (/** @type {string[]} */ lines) => lines.reduce((sum, line) => s
 describe('no line is lost', () => {
   test.each(['exit', 'throw', 'kill', 'nothing'])('when the app ends by: %s', async (end) => {
     const home = await sandbox();
-    await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', { env: { LINES: String(LINES), END: end } });
-    const slot = await home.waitFor('the end of the app', async () => (await home.list()).find((one) => one.status === 'stopped'), { deadlineMs: 30_000 });
+    await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', {
+      env: { LINES: String(LINES), END: end },
+    });
+    const slot = await home.waitFor(
+      'the end of the app',
+      async () => (await home.list()).find((one) => one.status === 'stopped'),
+      { deadlineMs: 30_000 },
+    );
 
     expect(linesOf(slot.outFile)).toEqual(expected('out'));
-    expect(linesOf(slot.errorFile).filter((line) => line.startsWith('floods-stdout'))).toEqual(expected('err', LINES, 10));
+    expect(linesOf(slot.errorFile).filter((line) => line.startsWith('floods-stdout'))).toEqual(
+      expected('err', LINES, 10),
+    );
     if (end === 'throw') expect(readFileSync(slot.errorFile, 'utf8')).toContain('floods-stdout is done');
   });
 
   test('when control is killed while the app writes, but for what it has read at that moment and not written yet', async () => {
     const home = await sandbox();
-    await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', { env: { LINES: '200000', END: 'exit' } });
+    await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', {
+      env: { LINES: '200000', END: 'exit' },
+    });
     const [{ outFile }] = await home.list();
     const kills = [100, 40_000, 90_000];
     for (const at of kills) {
@@ -36,8 +47,11 @@ describe('no line is lost', () => {
       process.kill(controlPid, 'SIGKILL');
       await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
     }
-    await home.waitFor('the end of the app', async () => (await home.list()).find((one) => one.status === 'stopped'), { deadlineMs: 30_000 });
-    // docs/logs.md: at most one read for each death. Where one is missing a line may be cut; nothing is there twice, or out of order.
+    await home.waitFor('the end of the app', async () => (await home.list()).find((one) => one.status === 'stopped'), {
+      deadlineMs: 30_000,
+    });
+    // docs/logs.md: at most one read for each death. Where one is missing a line may be cut;
+    // nothing is there twice, or out of order.
     const written = expected('out', 200_000);
     const place = new Map(written.map((line, at) => [line, at]));
     const lines = linesOf(outFile);
@@ -52,9 +66,17 @@ test('each instance of a cluster has its own files; a fork app has one pair with
   const home = await sandbox();
   const cluster = await home.app('http-echo', { name: 'many', instances: 2 });
   const fork = await home.app('http-echo', { name: 'one' });
-  expect((await cluster.instances()).map((slot) => slot.outFile)).toEqual([`${home.home}/logs/many-out-0.log`, `${home.home}/logs/many-out-1.log`]);
-  expect((await fork.instances()).map((slot) => [slot.outFile, slot.errorFile])).toEqual([[`${home.home}/logs/one-out.log`, `${home.home}/logs/one-error.log`]]);
-  for (const slot of await home.list()) await home.waitFor(`the log of ${slot.name}`, () => linesOf(slot.outFile).some((line) => line.includes(`http-echo ${slot.pid} listens`)));
+  expect((await cluster.instances()).map((slot) => slot.outFile)).toEqual([
+    `${home.home}/logs/many-out-0.log`,
+    `${home.home}/logs/many-out-1.log`,
+  ]);
+  expect((await fork.instances()).map((slot) => [slot.outFile, slot.errorFile])).toEqual([
+    [`${home.home}/logs/one-out.log`, `${home.home}/logs/one-error.log`],
+  ]);
+  for (const slot of await home.list())
+    await home.waitFor(`the log of ${slot.name}`, () =>
+      linesOf(slot.outFile).some((line) => line.includes(`http-echo ${slot.pid} listens`)),
+    );
 });
 
 test('logs shows the last lines, of both streams or of one', async () => {
@@ -63,7 +85,10 @@ test('logs shows the last lines, of both streams or of one', async () => {
   await home.waitFor('the end of the app', async () => (await home.list()).find((one) => one.status === 'stopped'));
 
   const out = await home.nclust('logs', 'floods-stdout', '--nostream', '--raw', '--out', '--lines', '3');
-  expect(out).toMatchObject({ exitStatus: 0, stdout: 'floods-stdout out 998\nfloods-stdout out 999\nfloods-stdout out 1000\n' });
+  expect(out).toMatchObject({
+    exitStatus: 0,
+    stdout: 'floods-stdout out 998\nfloods-stdout out 999\nfloods-stdout out 1000\n',
+  });
   const err = await home.nclust('logs', 'floods-stdout', '--nostream', '--raw', '--err', '--lines', '2');
   expect(err.stdout).toBe('floods-stdout err 990\nfloods-stdout err 1000\n');
   const named = await home.nclust('logs', '--nostream', '--lines', '2');
@@ -77,10 +102,14 @@ test('logs follows what is written from now on, over a restart and a death of co
   const app = await home.app('http-echo');
   const following = home.follow('logs', app.name, '--raw', '--lines', '1');
   const [first] = await app.pids();
-  await home.waitFor('the last line of the first process', () => following.stdout().includes(`http-echo ${first} listens`));
+  await home.waitFor('the last line of the first process', () =>
+    following.stdout().includes(`http-echo ${first} listens`),
+  );
   await home.nclust('restart', app.name);
   const [second] = await app.pids();
-  await home.waitFor('the line of the second process', () => following.stdout().includes(`http-echo ${second} listens`));
+  await home.waitFor('the line of the second process', () =>
+    following.stdout().includes(`http-echo ${second} listens`),
+  );
   const { controlPid } = await home.daemon();
   process.kill(controlPid, 'SIGKILL');
   await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);

@@ -5,7 +5,10 @@ import { noTmux, openMonit } from '../helpers/tmux.js';
 
 test('where there is no terminal one picture is printed, as text or as JSON', async () => {
   const home = await sandbox();
-  expect(await home.nclust('monit')).toMatchObject({ exitStatus: 3, stderr: expect.stringContaining('No nclust runs') });
+  expect(await home.nclust('monit')).toMatchObject({
+    exitStatus: 3,
+    stderr: expect.stringContaining('No nclust runs'),
+  });
   await startCode(home, 'api', SAYS, '-i', '2');
   const picture = await home.nclust('monit');
   expect(picture).toMatchObject({ exitStatus: 0, stderr: '' });
@@ -20,10 +23,14 @@ test('where there is no terminal one picture is printed, as text or as JSON', as
 const missing = noTmux();
 
 describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, () => {
-  const SIZES = [{ columns: 80, rows: 24 }, { columns: 200, rows: 50 }];
+  const SIZES = [
+    { columns: 80, rows: 24 },
+    { columns: 200, rows: 50 },
+  ];
 
   /**
-   * From the first row to the last, over the whole width, and nothing is left of another size. From 140 columns on a border leads down beside the table.
+   * From the first row to the last, over the whole width, and nothing is left of another size. From
+   * 140 columns on a border leads down beside the table.
    * @param {string} text
    * @param {{ columns: number, rows: number }} size
    */
@@ -34,9 +41,15 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     expect(lines.at(-1), text).toMatch(/^ \? help {2}q quit .* s stop/);
     expect(text).toMatch(/^> +- api +online 2\/2 +[\d.]+%/m);
     expect(text).toMatch(/word \d+ of/);
-    expect(lines.filter((line) => line.length === columns && /── api: 2 of 2 online ─+$/.test(line)), text).toHaveLength(1);
+    expect(
+      lines.filter((line) => line.length === columns && /── api: 2 of 2 online ─+$/.test(line)),
+      text,
+    ).toHaveLength(1);
     const border = columns < 140 ? -1 : lines[1].indexOf('│');
-    expect(lines.slice(1, -1).filter((line) => line.indexOf('│') !== border || line.lastIndexOf('│') !== border), text).toEqual([]);
+    expect(
+      lines.slice(1, -1).filter((line) => line.indexOf('│') !== border || line.lastIndexOf('│') !== border),
+      text,
+    ).toEqual([]);
     return columns < 140 || border > 0;
   }
 
@@ -98,7 +111,11 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     screen.type('0 of');
     screen.press('Enter');
     await home.waitFor('filtered lines', () => {
-      const lines = screen.text().split('\n').slice(1, -1).filter((line) => line.trim());
+      const lines = screen
+        .text()
+        .split('\n')
+        .slice(1, -1)
+        .filter((line) => line.trim());
       return lines.length > 0 && lines.every((line) => /\d*0 of/.test(line));
     });
     screen.press('q', 'q');

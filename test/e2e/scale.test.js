@@ -46,10 +46,14 @@ test.each([
 test('-i max counts the CPUs this process may use, not those of the machine', async () => {
   const home = await sandbox();
   const bin = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
-  const started = await runProgram('taskset', ['-c', '0', nodeUnderTest(), bin, 'start', home.place('http-echo'), '-i', 'max'], {
-    env: { ...home.env, PORT: String(await takePort()) },
-    cwd: home.work,
-  }).done;
+  const started = await runProgram(
+    'taskset',
+    ['-c', '0', nodeUnderTest(), bin, 'start', home.place('http-echo'), '-i', 'max'],
+    {
+      env: { ...home.env, PORT: String(await takePort()) },
+      cwd: home.work,
+    },
+  ).done;
   expect(started).toMatchObject({ exitStatus: 0 });
   expect(await home.list()).toHaveLength(1);
 });
@@ -84,11 +88,24 @@ test.each([['0'], ['-3'], ['lots']])('scale to %s is refused and changes nothing
 test('a reload of the config file keeps what was scaled by hand, and a new number in it counts; the command says which', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
-  const file = (/** @type {number} */ instances) => writeFileSync(join(home.work, 'ecosystem.config.js'), `module.exports = { apps: [{ name: 'api', script: './keeps-alive.js', instances: ${instances}, min_uptime: 100 }] };`);
+  const file = (/** @type {number} */ instances) =>
+    writeFileSync(
+      join(home.work, 'ecosystem.config.js'),
+      `module.exports = { apps: [{ name: 'api', script: './keeps-alive.js', instances: ${instances}, ` +
+        `min_uptime: 100 }] };`,
+    );
   file(2);
   await home.nclust('start');
   await home.nclust('scale', 'api', '3');
-  expect(await home.nclust('startOrReload', 'ecosystem.config.js')).toMatchObject({ exitStatus: 0, stderr: '"api" keeps the 3 instances it was scaled to; the file says 2, as before. For those: nclust scale api 2\nReloaded "api" (3 instances).\n' });
+  expect(await home.nclust('startOrReload', 'ecosystem.config.js')).toMatchObject({
+    exitStatus: 0,
+    stderr:
+      '"api" keeps the 3 instances it was scaled to; the file says 2, as before. For those: nclust scale ' +
+      'api 2\nReloaded "api" (3 instances).\n',
+  });
   file(1);
-  expect(await home.nclust('reload', 'ecosystem.config.js')).toMatchObject({ exitStatus: 0, stderr: '"api": 3 -> 1 instances, as the file says.\nReloaded "api".\n' });
+  expect(await home.nclust('reload', 'ecosystem.config.js')).toMatchObject({
+    exitStatus: 0,
+    stderr: '"api": 3 -> 1 instances, as the file says.\nReloaded "api".\n',
+  });
 });

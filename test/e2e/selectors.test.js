@@ -36,10 +36,19 @@ test.each([
 ])('%s', async (_, words, ids) => {
   const result = await home.nclust('describe', ...words, '--json');
   expect(result).toMatchObject({ exitStatus: 0 });
-  expect(result.json().map((/** @type {{ id: number }} */ slot) => slot.id).sort()).toEqual(ids);
+  expect(
+    result
+      .json()
+      .map((/** @type {{ id: number }} */ slot) => slot.id)
+      .sort(),
+  ).toEqual(ids);
 });
 
-test.each([['an unknown name', 'wroker'], ['an unknown id', '99'], ['a regular expression that matches nothing', '/zzz/']])('%s exits 1', async (_, word) => {
+test.each([
+  ['an unknown name', 'wroker'],
+  ['an unknown id', '99'],
+  ['a regular expression that matches nothing', '/zzz/'],
+])('%s exits 1', async (_, word) => {
   const result = await home.nclust('restart', word);
   expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
   expect(result.stderr).toContain(word);

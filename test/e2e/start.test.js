@@ -11,17 +11,23 @@ describe('start returns when the app is up', () => {
   test('a server is up when it listens: the next command can use it', async () => {
     const home = await sandbox();
     const port = await takePort();
-    const result = await home.nclust('start', home.place('listens-late'), { env: { PORT: String(port), LATE_MS: '600' } });
+    const result = await home.nclust('start', home.place('listens-late'), {
+      env: { PORT: String(port), LATE_MS: '600' },
+    });
 
     expect(result).toMatchObject({ exitStatus: 0 });
     expect(await fetchOnce(`http://127.0.0.1:${port}/`)).toContain('pid');
     expect(result.durationMs).toBeGreaterThan(600);
-    expect(await home.list()).toMatchObject([{ id: 0, name: 'listens-late', status: 'online', restarts: 0, mode: 'fork', isReady: true }]);
+    expect(await home.list()).toMatchObject([
+      { id: 0, name: 'listens-late', status: 'online', restarts: 0, mode: 'fork', isReady: true },
+    ]);
   });
 
   test('with --wait-ready it is up when it says so', async () => {
     const home = await sandbox();
-    const result = await home.nclust('start', home.place('sends-ready'), '--wait-ready', { env: { READY_AFTER_MS: '500' } });
+    const result = await home.nclust('start', home.place('sends-ready'), '--wait-ready', {
+      env: { READY_AFTER_MS: '500' },
+    });
 
     expect(result).toMatchObject({ exitStatus: 0 });
     expect(result.durationMs).toBeGreaterThan(500);
@@ -48,7 +54,9 @@ describe('start returns when the app is up', () => {
   test('--no-wait returns while the app still starts', async () => {
     const home = await sandbox();
     const port = await takePort();
-    const result = await home.nclust('start', home.place('listens-late'), '--no-wait', { env: { PORT: String(port), LATE_MS: '3000' } });
+    const result = await home.nclust('start', home.place('listens-late'), '--no-wait', {
+      env: { PORT: String(port), LATE_MS: '3000' },
+    });
 
     expect(result).toMatchObject({ exitStatus: 0 });
     expect(await home.list()).toMatchObject([{ status: 'launching', isReady: false }]);
@@ -68,7 +76,17 @@ describe('start exits 1 and says why', () => {
 
   test('when the app is not ready by its deadline', async () => {
     const home = await sandbox();
-    const result = await home.nclust('start', home.place('never-ready'), '--wait-ready', '--listen-timeout', '600', '--kill-timeout', '500', '--max-restarts', '0');
+    const result = await home.nclust(
+      'start',
+      home.place('never-ready'),
+      '--wait-ready',
+      '--listen-timeout',
+      '600',
+      '--kill-timeout',
+      '500',
+      '--max-restarts',
+      '0',
+    );
 
     expect(result.exitStatus).toBe(1);
     expect(result.stderr).toContain('never-ready: waits for a migration that never ends');
@@ -79,7 +97,11 @@ describe('start exits 1 and says why', () => {
 
   test.each([
     ['a script that is not there', ['start', './no-such-file.js'], /no-such-file\.js/],
-    ['an interpreter that is not there', ['start', './app.js', '--interpreter', 'no-such-interpreter'], /no-such-interpreter/],
+    [
+      'an interpreter that is not there',
+      ['start', './app.js', '--interpreter', 'no-such-interpreter'],
+      /no-such-interpreter/,
+    ],
     ['a directory', ['start', './folder'], /folder/],
   ])('%s', async (_, words, message) => {
     const home = await sandbox();
@@ -126,25 +148,52 @@ describe('what the app gets', () => {
     const home = await sandbox();
     const folder = join(home.work, 'elsewhere');
     mkdirSync(folder);
-    const app = await home.app('http-echo', { name: 'api', instances: 2, args: ['--verbose', '-x', 'two words'], env: { COLOUR: 'blue' }, flags: ['--namespace', 'shop', '--cwd', folder] });
+    const app = await home.app('http-echo', {
+      name: 'api',
+      instances: 2,
+      args: ['--verbose', '-x', 'two words'],
+      env: { COLOUR: 'blue' },
+      flags: ['--namespace', 'shop', '--cwd', folder],
+    });
 
     const slots = await app.instances();
-    expect(slots).toMatchObject([{ id: 0, slot: 0, namespace: 'shop', mode: 'cluster', cwd: folder }, { id: 1, slot: 1, namespace: 'shop', mode: 'cluster', cwd: folder }]);
+    expect(slots).toMatchObject([
+      { id: 0, slot: 0, namespace: 'shop', mode: 'cluster', cwd: folder },
+      { id: 1, slot: 1, namespace: 'shop', mode: 'cluster', cwd: folder },
+    ]);
     const { argv } = await app.get('/');
     expect(argv).toEqual(['--verbose', '-x', 'two words']);
     for (const { pid, slot, id } of slots) {
       const env = environmentOf(pid);
-      expect(env).toMatchObject({ COLOUR: 'blue', PORT: String(app.port), name: 'api', pm_id: String(id), NODE_APP_INSTANCE: String(slot), NCLUST_HOME: home.home, PM2_HOME: home.home });
+      expect(env).toMatchObject({
+        COLOUR: 'blue',
+        PORT: String(app.port),
+        name: 'api',
+        pm_id: String(id),
+        NODE_APP_INSTANCE: String(slot),
+        NCLUST_HOME: home.home,
+        PM2_HOME: home.home,
+      });
       expect(realpathSync(`/proc/${pid}/cwd`)).toBe(folder);
     }
     const own = (await app.get('/?env=1')).env;
     const inherited = Object.keys(own).filter((key) => !(key in home.env));
-    expect(inherited.sort()).toEqual(['COLOUR', 'NCLUST_INSTANCE', 'NODE_APP_INSTANCE', 'PM2_HOME', 'PORT', 'name', 'pm_id'].sort());
+    expect(inherited.sort()).toEqual(
+      ['COLOUR', 'NCLUST_INSTANCE', 'NODE_APP_INSTANCE', 'PM2_HOME', 'PORT', 'name', 'pm_id'].sort(),
+    );
   });
 
   test('a shell command with arguments and a variable', async () => {
     const home = await sandbox();
-    const result = await home.nclust('start', 'echo "hello $WHOM" && sleep 86400', '--name', 'shell', '--min-uptime', '200', { env: { WHOM: 'world' } });
+    const result = await home.nclust(
+      'start',
+      'echo "hello $WHOM" && sleep 86400',
+      '--name',
+      'shell',
+      '--min-uptime',
+      '200',
+      { env: { WHOM: 'world' } },
+    );
 
     expect(result).toMatchObject({ exitStatus: 0 });
     const logs = await home.nclust('logs', 'shell', '--nostream', '--raw');
@@ -195,7 +244,9 @@ test('a start that fails leaves nothing behind: the home is closed and can be us
 
 test('what Node.js has compiled of a command is kept for the next one, where it can', async () => {
   const home = await sandbox();
-  const canKeep = execFileSync(nodeUnderTest(), ['-p', '"enableCompileCache" in require("node:module")'], { encoding: 'utf8' }).trim();
+  const canKeep = execFileSync(nodeUnderTest(), ['-p', '"enableCompileCache" in require("node:module")'], {
+    encoding: 'utf8',
+  }).trim();
   await home.nclust('--version');
   expect(String(existsSync(join(String(home.env.HOME), '.cache/nclust')))).toBe(canKeep);
 });

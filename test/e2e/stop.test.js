@@ -15,13 +15,17 @@ describe('stop ends the whole tree', () => {
 
     expect(await home.nclust('stop', 'child-spawner')).toMatchObject({ exitStatus: 0 });
     expect(appProcesses(home.home)).toEqual([]);
-    expect(await home.list()).toMatchObject([{ status: 'stopped', pid: 0, lastDeath: { cause: 'stop', signal: 'SIGKILL' } }]);
+    expect(await home.list()).toMatchObject([
+      { status: 'stopped', pid: 0, lastDeath: { cause: 'stop', signal: 'SIGKILL' } },
+    ]);
   });
 
   test('a grandchild that has its own session and no parent any more', async () => {
     const home = await sandbox();
     await home.app('double-forks', { flags: ['--min-uptime', '300', '--kill-timeout', '2000'] });
-    const left = await home.waitFor('the grandchild', () => appProcesses(home.home).find((one) => one.command === 'sleep 98765'));
+    const left = await home.waitFor('the grandchild', () =>
+      appProcesses(home.home).find((one) => one.command === 'sleep 98765'),
+    );
     expect(instancesOf(home.home)).toHaveLength(1);
 
     expect(await home.nclust('stop', 'all')).toMatchObject({ exitStatus: 0 });
@@ -32,7 +36,9 @@ describe('stop ends the whole tree', () => {
   test('also when the app crashes: its replacement finds no relatives of the dead one', async () => {
     const home = await sandbox();
     const app = await home.app('double-forks', { flags: ['--min-uptime', '300'] });
-    const left = await home.waitFor('the grandchild', () => appProcesses(home.home).find((one) => one.command === 'sleep 98765'));
+    const left = await home.waitFor('the grandchild', () =>
+      appProcesses(home.home).find((one) => one.command === 'sleep 98765'),
+    );
     const [pid] = await app.pids();
     process.kill(pid, 'SIGKILL');
     await home.waitFor('a new process', async () => ![0, pid].includes((await app.pids())[0]));
@@ -60,7 +66,10 @@ test.each([
   ['what --stop-signal names', 'SIGTERM,SIGINT,SIGUSR2', ['--stop-signal', 'SIGUSR2'], 'SIGUSR2'],
 ])('the stop signal is %s', async (_, handles, flags, signal) => {
   const home = await sandbox();
-  const app = await home.app('names-the-signal', { env: { HANDLES: handles }, flags: ['--min-uptime', '300', ...flags] });
+  const app = await home.app('names-the-signal', {
+    env: { HANDLES: handles },
+    flags: ['--min-uptime', '300', ...flags],
+  });
   const [{ outFile }] = await app.instances();
   expect(await home.nclust('stop', app.name)).toMatchObject({ exitStatus: 0 });
   expect(readFileSync(outFile, 'utf8')).toContain(`got ${signal}`);
@@ -79,7 +88,9 @@ test('an idle keep-alive connection does not hold up a stop', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { flags: ['--kill-timeout', '20000'] });
   const agent = new Agent({ keepAlive: true });
-  await new Promise((resolve, reject) => get(app.url, { agent }, (response) => response.resume().on('end', resolve)).on('error', reject));
+  await new Promise((resolve, reject) =>
+    get(app.url, { agent }, (response) => response.resume().on('end', resolve)).on('error', reject),
+  );
   const result = await home.nclust('stop', app.name);
   agent.destroy();
   expect(result).toMatchObject({ exitStatus: 0 });
@@ -126,7 +137,9 @@ test('SIGTERM to the keeper stops the apps and keeps what is wanted: they start 
   await home.waitFor('everything to end', () => home.processes().length === 0);
 
   expect(await home.nclust('resurrect')).toMatchObject({ exitStatus: 0 });
-  await home.waitFor('the app to be back', async () => (await app.instances()).every((slot) => slot.status === 'online'));
+  await home.waitFor('the app to be back', async () =>
+    (await app.instances()).every((slot) => slot.status === 'online'),
+  );
   expect(await app.instances()).toHaveLength(2);
   expect(await app.get()).toMatchObject({ pid: expect.any(Number) });
 });

@@ -4,7 +4,10 @@ const express = require(process.env.EXPRESS ?? 'express');
 const app = express();
 
 app.get('/', (req, res) => {
-  res.json({ pid: process.pid, framework: `express ${require(`${process.env.EXPRESS ?? 'express'}/package.json`).version}` });
+  res.json({
+    pid: process.pid,
+    framework: `express ${require(`${process.env.EXPRESS ?? 'express'}/package.json`).version}`,
+  });
 });
 
 app.get('/slow', (req, res) => {

@@ -4,7 +4,12 @@ import { meaningOf } from './meaning.js';
 
 /** @import { Attribute } from '../../lib/config/options/schema.js' */
 
-const MARKS = ['<!-- attributes -->', '<!-- end of attributes -->', '<!-- not needed -->', '<!-- end of not needed -->'];
+const MARKS = [
+  '<!-- attributes -->',
+  '<!-- end of attributes -->',
+  '<!-- not needed -->',
+  '<!-- end of not needed -->',
+];
 
 /**
  * docs/config.md with its tables as the schema has them.
@@ -13,12 +18,27 @@ const MARKS = ['<!-- attributes -->', '<!-- end of attributes -->', '<!-- not ne
  */
 export function withTables(page) {
   const [before, , between, , after] = page.split(new RegExp(`(?:${MARKS.join('|')})`));
-  return [before, MARKS[0], `\n${needed()}\n`, MARKS[1], between, MARKS[2], `\n${notNeeded()}\n`, MARKS[3], after].join('');
+  return [before, MARKS[0], `\n${needed()}\n`, MARKS[1], between, MARKS[2], `\n${notNeeded()}\n`, MARKS[3], after].join(
+    '',
+  );
 }
 
 function needed() {
-  const rows = ATTRIBUTES.filter(({ note }) => note === undefined).map((row) => cells([code(row.name), (row.aliases ?? []).map(code).join(' '), acceptedBy(row), row.default ?? '', meaningOf(row), row.flags ? code(/--[a-z-]+/.exec(row.flags)?.[0] ?? '') : '']));
-  return [cells(['attribute', 'also called', 'accepted', 'default', 'meaning', 'option']), cells(Array(6).fill('---')), ...rows].join('\n');
+  const rows = ATTRIBUTES.filter(({ note }) => note === undefined).map((row) =>
+    cells([
+      code(row.name),
+      (row.aliases ?? []).map(code).join(' '),
+      acceptedBy(row),
+      row.default ?? '',
+      meaningOf(row),
+      row.flags ? code(/--[a-z-]+/.exec(row.flags)?.[0] ?? '') : '',
+    ]),
+  );
+  return [
+    cells(['attribute', 'also called', 'accepted', 'default', 'meaning', 'option']),
+    cells(Array(6).fill('---')),
+    ...rows,
+  ].join('\n');
 }
 
 function notNeeded() {

@@ -15,7 +15,12 @@ export function configSchema() {
       config: {
         type: 'object',
         anyOf: [{ required: ['apps'] }, { required: ['static'] }, { required: ['deploy'] }],
-        properties: { $schema: { type: 'string' }, apps, static: { type: ['array', 'object'] }, deploy: { type: 'object', additionalProperties: { type: 'object' } } },
+        properties: {
+          $schema: { type: 'string' },
+          apps,
+          static: { type: ['array', 'object'] },
+          deploy: { type: 'object', additionalProperties: { type: 'object' } },
+        },
         additionalProperties: false,
       },
       app: {
@@ -23,7 +28,9 @@ export function configSchema() {
         properties: { $schema: { type: 'string' }, ...Object.fromEntries(ATTRIBUTES.flatMap(entriesFor)) },
         patternProperties: { '^env_': {} },
         additionalProperties: false,
-        anyOf: ATTRIBUTES.filter(({ name }) => name === 'script').flatMap(wordsFor).map((word) => ({ required: [word] })),
+        anyOf: ATTRIBUTES.filter(({ name }) => name === 'script')
+          .flatMap(wordsFor)
+          .map((word) => ({ required: [word] })),
       },
     },
   };
@@ -34,5 +41,8 @@ export function configSchema() {
 function entriesFor(row) {
   const [name, ...others] = wordsFor(row);
   const facts = `${meaningOf(row)}${row.default === undefined ? '' : `. Default: ${row.default}`}`;
-  return [[name, { description: facts, ...row.schema }], ...others.map((word) => [word, { description: `The same as ${name}.`, ...row.schema }])];
+  return [
+    [name, { description: facts, ...row.schema }],
+    ...others.map((word) => [word, { description: `The same as ${name}.`, ...row.schema }]),
+  ];
 }

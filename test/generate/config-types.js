@@ -53,12 +53,26 @@ export function configTypes() {
 function linesFor(row) {
   const [name, ...others] = wordsFor(row);
   const type = typeOf(row.schema ?? {});
-  const facts = [row.default === undefined ? '' : ` Default: ${row.default}.`, row.unit === undefined ? '' : ` A bare number is ${row.unit}.`].join('');
-  return [`  /** ${comment(`${capital(meaningOf(row))}.${facts}`)} */`, `  ${name}?: ${type};`, ...others.flatMap((word) => [`  /** The same as \`${name}\`. */`, `  ${word}?: ${type};`])];
+  const facts = [
+    row.default === undefined ? '' : ` Default: ${row.default}.`,
+    row.unit === undefined ? '' : ` A bare number is ${row.unit}.`,
+  ].join('');
+  return [
+    `  /** ${comment(`${capital(meaningOf(row))}.${facts}`)} */`,
+    `  ${name}?: ${type};`,
+    ...others.flatMap((word) => [`  /** The same as \`${name}\`. */`, `  ${word}?: ${type};`]),
+  ];
 }
 
 /** @type {Record<string, string>} */
-const PRIMITIVES = { string: 'string', number: 'number', integer: 'number', boolean: 'boolean', null: 'null', object: 'Record<string, unknown>' };
+const PRIMITIVES = {
+  string: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+  null: 'null',
+  object: 'Record<string, unknown>',
+};
 
 /**
  * @param {any} schema  A piece of JSON Schema.
@@ -70,8 +84,12 @@ function typeOf({ type, enum: words, anyOf, items, additionalProperties, propert
   if (type === undefined) return 'unknown';
   const types = [type].flat().map((one) => {
     if (one === 'array') return `(${typeOf(items ?? {})})[]`.replace(/^\((\w+)\)\[\]$/, '$1[]');
-    if (one === 'object' && properties) return `{ ${Object.entries(properties).map(([key, value]) => `${key}: ${typeOf(value)}`).join('; ')} }`;
-    if (one === 'object' && typeof additionalProperties === 'object') return `Record<string, ${typeOf(additionalProperties)}>`;
+    if (one === 'object' && properties)
+      return `{ ${Object.entries(properties)
+        .map(([key, value]) => `${key}: ${typeOf(value)}`)
+        .join('; ')} }`;
+    if (one === 'object' && typeof additionalProperties === 'object')
+      return `Record<string, ${typeOf(additionalProperties)}>`;
     return PRIMITIVES[one];
   });
   return [...new Set(types)].join(' | ');

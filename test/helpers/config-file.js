@@ -6,7 +6,8 @@ import { join } from 'node:path';
 /**
  * A config file in a sandbox that is edited while its apps run.
  * @param {Sandbox} home
- * @param {Record<string, any>[]} apps  As a file says them. Changed in place by the test; `write` puts them on the disk.
+ * @param {Record<string, any>[]} apps  As a file says them. Changed in place by the test; `write`
+ *   puts them on the disk.
  */
 export function createConfigFile(home, apps) {
   const path = join(home.work, 'nclust.config.json');
@@ -20,7 +21,8 @@ export function createConfigFile(home, apps) {
     async apply(...flags) {
       write();
       const result = await home.nclust('apply', path, '--json', ...flags, { timeoutMs: 60_000 });
-      if (result.exitStatus !== 0) throw new Error(`nclust apply exited with ${result.exitStatus}: ${result.stdout}${result.stderr}`);
+      if (result.exitStatus !== 0)
+        throw new Error(`nclust apply exited with ${result.exitStatus}: ${result.stdout}${result.stderr}`);
       return result.json();
     },
     /**

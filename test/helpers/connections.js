@@ -15,7 +15,12 @@ export function ask(to, { timeoutMs = 5_000 } = {}) {
   return new Promise((resolve, reject) => {
     const request = get({ agent: false, timeout: timeoutMs, ...to }, (response) => {
       let body = '';
-      response.setEncoding('utf8').on('data', (text) => { body += text; }).on('error', reject);
+      response
+        .setEncoding('utf8')
+        .on('data', (text) => {
+          body += text;
+        })
+        .on('error', reject);
       response.on('end', () => resolve({ ...JSON.parse(body), ms: performance.now() - startedMono }));
     });
     request.on('error', reject).on('timeout', () => request.destroy(new Error('hung')));
@@ -31,7 +36,9 @@ export function ask(to, { timeoutMs = 5_000 } = {}) {
  */
 export async function openConnections(to, count, how) {
   const agents = Array.from({ length: count }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
-  onTestFinished(() => { for (const agent of agents) agent.destroy(); });
+  onTestFinished(() => {
+    for (const agent of agents) agent.destroy();
+  });
   const answers = how === 'burst' ? await Promise.all(agents.map((agent) => ask({ ...to, agent }))) : [];
   if (how === 'one by one') for (const agent of agents) answers.push(await ask({ ...to, agent }));
   /** @type {Map<number, number>} */

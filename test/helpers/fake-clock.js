@@ -1,7 +1,9 @@
 /** @import { Clock } from '../../daemon/control/host/clock.js' */
 
 /**
- * @typedef {Clock & { advance: (ms: number) => void, pending: () => number, untilNextMs: () => number, setBack: (ms: number) => void }} FakeClock
+ * @typedef
+ *   {Clock & { advance: (ms: number) => void, pending: () => number, untilNextMs: () => number, setBack: (ms: number) => void }}
+ *   FakeClock
  */
 
 /**
@@ -35,7 +37,9 @@ export function createFakeClock(startMs = 1_700_000_000_000) {
     advance(ms) {
       const end = mono + ms;
       for (;;) {
-        const due = [...timers].filter(([, timer]) => timer.at <= end).sort(([a, x], [b, y]) => x.at - y.at || a - b)[0];
+        const due = [...timers]
+          .filter(([, timer]) => timer.at <= end)
+          .sort(([a, x], [b, y]) => x.at - y.at || a - b)[0];
         if (!due) break;
         const [id, timer] = due;
         wallMs += timer.at - mono;

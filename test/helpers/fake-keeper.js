@@ -7,8 +7,10 @@ import { EventEmitter } from 'node:events';
  * How a fake process behaves. Times in ms after its start; what is missing does not happen.
  * @typedef {object} Behaviour
  * @property {string} [refuses]  The error code of the spawn.
- * @property {number} [spawnsAfterMs]  Until then the keeper knows no such instance. Default: at once.
- * @property {number} [bootsAfterMs]  When its main module has been evaluated; its event loop does not turn before. Infinity: never, and it does turn. Default: at once.
+ * @property {number} [spawnsAfterMs]  Until then the keeper knows no such instance. Default: at
+ *   once.
+ * @property {number} [bootsAfterMs]  When its main module has been evaluated; its event loop does
+ *   not turn before. Infinity: never, and it does turn. Default: at once.
  * @property {number} [listensAfterMs]
  * @property {number} [readyAfterMs]
  * @property {number} [exitsAfterMs]
@@ -23,12 +25,14 @@ import { EventEmitter } from 'node:events';
 /** @typedef {Port & { cut: () => void, isCut: boolean }} FakePort */
 
 /**
- * @typedef {ChildFact & { scope: string, startTicks: string, behaviour: Behaviour, env: Record<string, string>, timers: (() => void)[] }} FakeChild
+ * @typedef
+ *   {ChildFact & { scope: string, startTicks: string, behaviour: Behaviour, env: Record<string, string>, timers: (() => void)[] }}
+ *   FakeChild
  */
 
 /**
- * Keeps fake processes as the keeper keeps real ones, and speaks its protocol over ports with the interface of an IPC channel.
- * Messages arrive a microtask after they were sent, in order.
+ * Keeps fake processes as the keeper keeps real ones, and speaks its protocol over ports with the
+ * interface of an IPC channel. Messages arrive a microtask after they were sent, in order.
  */
 export class FakeKeeper {
   /** @type {Map<string, FakeChild>} */
@@ -62,7 +66,8 @@ export class FakeKeeper {
   takes = () => {};
   /**
    * What an agent answers when it is to profile itself.
-   * @type {(instanceId: string, question: any) => { failure: { code: string, message: string } | null, bytes: number, stack: any }}
+   * @type
+   *   {(instanceId: string, question: any) => { failure: { code: string, message: string } | null, bytes: number, stack: any }}
    */
   profiles = () => ({ failure: null, bytes: 7, stack: null });
   /** Profiles that are being waited for: each is done when it is called. @type {(() => void)[]} */
@@ -113,9 +118,11 @@ export class FakeKeeper {
   }
 
   /**
-   * A channel for the next control. The one before hears nothing any more, and nothing of it is heard.
+   * A channel for the next control. The one before hears nothing any more, and nothing of it is
+   * heard.
    * @param {object} [o]
-   * @param {(message: any) => boolean} [o.mayPass]  Asked for each message of control; once it says no, control is dead.
+   * @param {(message: any) => boolean} [o.mayPass]  Asked for each message of control; once it says
+   *   no, control is dead.
    * @returns {FakePort}
    */
   connect({ mayPass = () => true } = {}) {
@@ -200,7 +207,8 @@ export class FakeKeeper {
   /**
    * What an instance has been doing since it last told.
    * @param {string} instanceId
-   * @param {{ responses?: number, errors?: number, delayP99Ms?: number, connections?: number }} vitals
+   * @param {{ responses?: number, errors?: number, delayP99Ms?: number, connections?: number }}
+   *   vitals
    */
   tellVitals(instanceId, { responses = 0, errors = 0, delayP99Ms = 1, connections = 0 }) {
     if (!this.watched.get(instanceId)) throw new Error(`nobody watches ${instanceId}`);
@@ -243,12 +251,15 @@ export class FakeKeeper {
     const { verb, params } = message;
     this.requests.push({ verb, params });
     if (verb === this.diesAt) return this.die();
-    if (verb === 'snapshot' && this.#spawning > 0) return void this.#afterSpawning.push(() => this.#respond(message, port));
+    if (verb === 'snapshot' && this.#spawning > 0)
+      return void this.#afterSpawning.push(() => this.#respond(message, port));
     const heldUpMs = verb === 'ask' ? this.#heldUpMs(params.instanceId) : 0;
-    if (heldUpMs > params.timeoutMs) return void this.#clock.after(params.timeoutMs, () => this.#refuse(message, port, 'ETIMEDOUT'));
+    if (heldUpMs > params.timeoutMs)
+      return void this.#clock.after(params.timeoutMs, () => this.#refuse(message, port, 'ETIMEDOUT'));
     if (heldUpMs > 0) return void this.#clock.after(heldUpMs, () => this.#respond(message, port));
-    if (verb === 'profile' && params.question.step === 'end') return void this.profileEnds.push(() => this.#respond(message, port));
-    const spawnMs = verb === 'spawn' ? this.#behaviourOf(params).spawnsAfterMs ?? 0 : 0;
+    if (verb === 'profile' && params.question.step === 'end')
+      return void this.profileEnds.push(() => this.#respond(message, port));
+    const spawnMs = verb === 'spawn' ? (this.#behaviourOf(params).spawnsAfterMs ?? 0) : 0;
     if (spawnMs === 0) return this.#respond(message, port);
     this.#spawning += 1;
     this.#clock.after(spawnMs, () => {
@@ -266,7 +277,9 @@ export class FakeKeeper {
     const { behaviour, bootedAtMs = null, startedAtMs = 0 } = this.children.get(instanceId) ?? {};
     if (behaviour?.isHung) return Infinity;
     const { bootsAfterMs = 0 } = behaviour ?? {};
-    return bootedAtMs === null && Number.isFinite(bootsAfterMs) ? Math.max(0, startedAtMs + bootsAfterMs - this.#clock.nowMs()) : 0;
+    return bootedAtMs === null && Number.isFinite(bootsAfterMs)
+      ? Math.max(0, startedAtMs + bootsAfterMs - this.#clock.nowMs())
+      : 0;
   }
 
   /**
@@ -275,7 +288,14 @@ export class FakeKeeper {
    * @param {string} code
    */
   #refuse({ id }, port, code) {
-    if (this.#port === port) queueMicrotask(() => /** @type {any} */ (port).emitter.emit('message', { v: 1, id, error: { code, message: `refused with ${code}` } }));
+    if (this.#port === port)
+      queueMicrotask(() =>
+        /** @type {any} */ (port).emitter.emit('message', {
+          v: 1,
+          id,
+          error: { code, message: `refused with ${code}` },
+        }),
+      );
   }
 
   /**
@@ -293,12 +313,16 @@ export class FakeKeeper {
    * @param {FakePort} port
    */
   #respond({ id, verb, params }, port) {
-    const answer = (/** @type {object} */ result) => this.#port === port && queueMicrotask(() => /** @type {any} */ (port).emitter.emit('message', { v: 1, id, ...result }));
+    const answer = (/** @type {object} */ result) =>
+      this.#port === port &&
+      queueMicrotask(() => /** @type {any} */ (port).emitter.emit('message', { v: 1, id, ...result }));
     try {
       answer({ ok: structuredClone(this.#answer(verb, structuredClone(params))) ?? {} });
       this.onDone(verb, params);
     } catch (error) {
-      answer({ error: { code: /** @type {any} */ (error).code ?? 'EFAILED', message: /** @type {Error} */ (error).message } });
+      answer({
+        error: { code: /** @type {any} */ (error).code ?? 'EFAILED', message: /** @type {Error} */ (error).message },
+      });
     }
   }
 
@@ -327,7 +351,11 @@ export class FakeKeeper {
       case 'note':
         return void (params.value === null ? this.notes.delete(params.key) : this.notes.set(params.key, params.value));
       case 'adopt':
-        return void this.children.set(params.instanceId, { ...this.#newChild(params, { stopsAfterMs: 5 }), ...params, isAdopted: true });
+        return void this.children.set(params.instanceId, {
+          ...this.#newChild(params, { stopsAfterMs: 5 }),
+          ...params,
+          isAdopted: true,
+        });
       case 'leave':
         this.hasLeft = true;
         return {};
@@ -376,13 +404,19 @@ export class FakeKeeper {
     this.#living(params.instanceId);
     const code = this.takes(params);
     if (code) throw refusal(code);
-    if (params.token && this.sent.some(({ instanceId, token }) => instanceId === params.instanceId && token === params.token)) return { isRepeated: true };
+    if (
+      params.token &&
+      this.sent.some(({ instanceId, token }) => instanceId === params.instanceId && token === params.token)
+    )
+      return { isRepeated: true };
     this.sent.push(params);
     return { isRepeated: false };
   }
 
   #snapshot() {
-    const children = [...this.children.values()].map(({ behaviour: _b, env: _e, timers: _t, ...fact }) => (fact.isGone ? { ...fact, report: this.reports.get(fact.instanceId) ?? null } : fact));
+    const children = [...this.children.values()].map(({ behaviour: _b, env: _e, timers: _t, ...fact }) =>
+      fact.isGone ? { ...fact, report: this.reports.get(fact.instanceId) ?? null } : fact,
+    );
     return {
       version: '0.0.0',
       protocol: 1,
@@ -407,11 +441,25 @@ export class FakeKeeper {
     const child = this.#newChild(params, behaviour);
     this.children.set(params.instanceId, child);
     const { instanceId } = params;
-    if (Number.isFinite(behaviour.bootsAfterMs)) this.#later(child, behaviour.bootsAfterMs, () => this.boot(instanceId));
-    this.#later(child, behaviour.listensAfterMs, () => (behaviour.ports ?? [3000]).forEach((port) => this.listen(instanceId, port)));
+    if (Number.isFinite(behaviour.bootsAfterMs))
+      this.#later(child, behaviour.bootsAfterMs, () => this.boot(instanceId));
+    this.#later(child, behaviour.listensAfterMs, () =>
+      (behaviour.ports ?? [3000]).forEach((port) => this.listen(instanceId, port)),
+    );
     this.#later(child, behaviour.readyAfterMs, () => this.ready(instanceId));
-    this.#later(child, behaviour.exitsAfterMs, () => this.exit(instanceId, { code: behaviour.signal ? null : behaviour.code ?? 1, signal: behaviour.signal ?? null }));
-    return { pid: child.pid, outPipe: child.outPipe, errPipe: child.errPipe, startedAtMs: child.startedAtMs, bootedAtMs: child.bootedAtMs };
+    this.#later(child, behaviour.exitsAfterMs, () =>
+      this.exit(instanceId, {
+        code: behaviour.signal ? null : (behaviour.code ?? 1),
+        signal: behaviour.signal ?? null,
+      }),
+    );
+    return {
+      pid: child.pid,
+      outPipe: child.outPipe,
+      errPipe: child.errPipe,
+      startedAtMs: child.startedAtMs,
+      bootedAtMs: child.bootedAtMs,
+    };
   }
 
   /**

@@ -13,7 +13,7 @@ import { inUse } from './heap.js';
  * @returns {Promise<Footprint>}
  */
 export async function footprintOf(pid) {
-  return { fds: countDescriptors(pid), ...await inUse(pid) };
+  return { fds: countDescriptors(pid), ...(await inUse(pid)) };
 }
 
 /** @param {number} pid */
@@ -25,5 +25,11 @@ export const countDescriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
  */
 export function footprintLine(byName) {
   const mb = (/** @type {number} */ bytes) => (bytes / 2 ** 20).toFixed(2);
-  return Object.entries(byName).map(([name, one]) => `${name} ${one.fds} fds, heap ${mb(one.heapBytes)} MB, private ${mb(one.privateBytes)} MB, handles ${JSON.stringify(one.handles)}`).join('; ');
+  return Object.entries(byName)
+    .map(
+      ([name, one]) =>
+        `${name} ${one.fds} fds, heap ${mb(one.heapBytes)} MB, private ${mb(one.privateBytes)} MB, handles ` +
+        `${JSON.stringify(one.handles)}`,
+    )
+    .join('; ');
 }

@@ -27,7 +27,8 @@ const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
  */
 
 /**
- * @typedef {{ pids: Set<number>, transports: Set<string>, troubles: string[] }} Conversation  Whom a client of Socket.IO spoke with, how, and what went wrong.
+ * @typedef {{ pids: Set<number>, transports: Set<string>, troubles: string[] }} Conversation  Whom
+ *   a client of Socket.IO spoke with, how, and what went wrong.
  */
 
 const WEB = { 'one-shot': 1, 'keep-alive': 1, slow: 1 };
@@ -44,8 +45,15 @@ export function frameworkApps() {
     { name: 'hono', file: 'hono.mjs', clients: WEB },
     { name: 'http2', file: 'http2.js', clients: { http2: 1 } },
     { name: 'ws', file: 'ws.js', clients: { websocket: 2, 'one-shot': 1 } },
-    { name: 'socket-io', file: 'socket-io.js', clients: { 'socket.io': 3, 'one-shot': 1 }, flags: ['--scheduling', 'sticky'] },
-    ...(stripsTypes ? [{ name: 'typescript', file: 'express-typescript.mts', clients: WEB, flags: ['--interpreter', stripsTypes] }] : []),
+    {
+      name: 'socket-io',
+      file: 'socket-io.js',
+      clients: { 'socket.io': 3, 'one-shot': 1 },
+      flags: ['--scheduling', 'sticky'],
+    },
+    ...(stripsTypes
+      ? [{ name: 'typescript', file: 'express-typescript.mts', clients: WEB, flags: ['--interpreter', stripsTypes] }]
+      : []),
   ];
 }
 
@@ -61,7 +69,8 @@ export async function reloadFrameworks(home, { apps, times }) {
   const started = await startFrameworks(home, apps);
   const traffics = apps.map(({ clients }, i) => startTraffic(started[i], clients, { pauseMs: 10 }));
   try {
-    for (const [i, { clients }] of apps.entries()) if (clients['socket.io']) await untilUpgraded(home, clients['socket.io'], traffics[i].ledger);
+    for (const [i, { clients }] of apps.entries())
+      if (clients['socket.io']) await untilUpgraded(home, clients['socket.io'], traffics[i].ledger);
     for (let reload = 0; reload < times; reload += 1) {
       const result = await home.nclust('reload', 'all');
       expect(result, `${result.stdout}${result.stderr}${home.logTail()}`).toMatchObject({ exitStatus: 0 });
@@ -83,14 +92,17 @@ export async function startFrameworks(home, apps) {
   symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
   const started = await Promise.all(apps.map((app) => startApp(home, app)));
   for (const { result } of started) expect(result, `${result.stdout}${result.stderr}`).toMatchObject({ exitStatus: 0 });
-  // On a busy machine an app may need more than min_uptime to boot, and counts as one that does not listen until it does.
-  await home.waitFor('all to listen', async () => (await home.list()).every((slot) => slot.addresses.length > 0), { deadlineMs: 30_000 });
+  // On a busy machine an app may need more than min_uptime to boot, and counts as one that does not
+  // listen until it does.
+  await home.waitFor('all to listen', async () => (await home.list()).every((slot) => slot.addresses.length > 0), {
+    deadlineMs: 30_000,
+  });
   return started;
 }
 
 /**
- * Clients of Socket.IO mend a session that another worker does not know by themselves, and lose no message: but as long as no worker is replaced there is
- * nothing to mend.
+ * Clients of Socket.IO mend a session that another worker does not know by themselves, and lose no
+ * message: but as long as no worker is replaced there is nothing to mend.
  * @param {Sandbox} home
  * @param {number} clients
  * @param {Ledger} ledger
@@ -104,7 +116,8 @@ async function untilUpgraded(home, clients, ledger) {
 }
 
 /**
- * Says so many messages to an app as one client of Socket.IO, each after the answer to the one before, until something goes wrong.
+ * Says so many messages to an app as one client of Socket.IO, each after the answer to the one
+ * before, until something goes wrong.
  * @param {string} url
  * @param {object} o
  * @param {number} o.messages
@@ -114,7 +127,11 @@ async function untilUpgraded(home, clients, ledger) {
 export async function converse(url, { messages, transports }) {
   /** @type {Conversation} */
   const conversation = { pids: new Set(), transports: new Set(), troubles: [] };
-  const session = openSession(addressOf({ url }), { timeoutMs: 5_000, transports, onTrouble: (trouble) => void conversation.troubles.push(trouble) });
+  const session = openSession(addressOf({ url }), {
+    timeoutMs: 5_000,
+    transports,
+    onTrouble: (trouble) => void conversation.troubles.push(trouble),
+  });
   for (let message = 1; message <= messages && conversation.troubles.length === 0; message += 1) {
     const answer = await session.say(message);
     if (answer instanceof Error) conversation.troubles.push(answer.message);
@@ -134,6 +151,8 @@ export async function converse(url, { messages, transports }) {
 async function startApp(home, { name, file, instances = '2', env = {}, flags = [] }) {
   cpSync(join(FRAMEWORKS, file), join(home.work, file));
   const port = await takePort();
-  const result = await home.nclust('start', join(home.work, file), '--name', name, '-i', instances, ...flags, { env: { PORT: String(port), ...env } });
+  const result = await home.nclust('start', join(home.work, file), '--name', name, '-i', instances, ...flags, {
+    env: { PORT: String(port), ...env },
+  });
   return { url: `http://127.0.0.1:${port}/`, result };
 }

@@ -1,19 +1,38 @@
 import { createRandom } from './random.js';
 import { openWire } from './wire.js';
 
-const METHODS = ['hello', 'list', 'start', 'stop', 'restart', 'delete', 'scale', 'reset', 'signal', 'save', 'resurrect', 'logs', 'unsubscribe', 'nope', '__proto__', 'constructor'];
+const METHODS = [
+  'hello',
+  'list',
+  'start',
+  'stop',
+  'restart',
+  'delete',
+  'scale',
+  'reset',
+  'signal',
+  'save',
+  'resurrect',
+  'logs',
+  'unsubscribe',
+  'nope',
+  '__proto__',
+  'constructor',
+];
 
 /**
- * Sends frames that a careful client would not send: garbage, cut-off and huge lines, wrong versions, wrong types. None of them is a valid mutation.
+ * Sends frames that a careful client would not send: garbage, cut-off and huge lines, wrong
+ * versions, wrong types. None of them is a valid mutation.
  * @param {string} sock
  * @param {object} o
  * @param {number} o.frames
  * @param {number} o.seed
- * @returns {Promise<void>}  Resolves when all are sent and the server has digested them: it answers a hello on a fresh connection.
+ * @returns {Promise<void>}  Resolves when all are sent and the server has digested them: it answers
+ *   a hello on a fresh connection.
  */
 export async function fuzzFrames(sock, { frames, seed }) {
   const random = createRandom(seed);
-  for (let sent = 0; sent < frames; ) {
+  for (let sent = 0; sent < frames;) {
     const wire = await openWire(sock);
     let isOpen = true;
     void wire.closed.then(() => (isOpen = false));
@@ -31,16 +50,45 @@ export async function fuzzFrames(sock, { frames, seed }) {
 function frame(random) {
   const pick = (/** @type {unknown[]} */ values) => values[Math.floor(random() * values.length)];
   const kind = random();
-  if (kind < 0.2) return Buffer.from(Array.from({ length: 1 + Math.floor(random() * 300) }, () => Math.floor(random() * 256)));
-  if (kind < 0.3) return `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'list' }).slice(0, Math.floor(random() * 30))}\n`;
-  if (kind < 0.32) return `{"jsonrpc":"2.0","id":1,"method":"list","params":{"x":"${'y'.repeat(Math.floor(random() * 200_000))}"}}\n`;
+  if (kind < 0.2)
+    return Buffer.from(Array.from({ length: 1 + Math.floor(random() * 300) }, () => Math.floor(random() * 256)));
+  if (kind < 0.3)
+    return `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'list' }).slice(0, Math.floor(random() * 30))}\n`;
+  if (kind < 0.32)
+    return `{"jsonrpc":"2.0","id":1,"method":"list","params":{"x":"${'y'.repeat(Math.floor(random() * 200_000))}"}}\n`;
   if (kind < 0.4) return `${'['.repeat(Math.floor(random() * 20_000))}\n`;
-  const strange = [null, 0, -1, 1e308, true, '', 'x'.repeat(300), [], [[]], {}, { __proto__: 1 }, { targets: null }, { targets: [{}] }, '\u0000', '\ud800'];
+  const strange = [
+    null,
+    0,
+    -1,
+    1e308,
+    true,
+    '',
+    'x'.repeat(300),
+    [],
+    [[]],
+    {},
+    { __proto__: 1 },
+    { targets: null },
+    { targets: [{}] },
+    '\u0000',
+    '\ud800',
+  ];
   return `${JSON.stringify({
     jsonrpc: pick(['2.0', '2.0', '1.0', 2, null]),
     id: pick([1, 'a', null, {}, [], -5, 1e300, undefined]),
     method: pick([...METHODS, 7, null, {}]),
     // Never a token: without it no mutation is valid.
-    params: pick([...strange, { targets: pick(strange), specs: pick(strange), instances: pick(strange), lines: pick(strange), follow: pick(strange), subscription: pick(strange) }]),
+    params: pick([
+      ...strange,
+      {
+        targets: pick(strange),
+        specs: pick(strange),
+        instances: pick(strange),
+        lines: pick(strange),
+        follow: pick(strange),
+        subscription: pick(strange),
+      },
+    ]),
   })}\n`;
 }

@@ -9,15 +9,20 @@ const INSPECTOR = 'http://127.0.0.1:9229/json/list';
 const LOOKS = 4;
 const LOOK_EVERY_MS = 60;
 
-/** What V8 makes and throws away as it sees fit: the more a program has done, the more of it is compiled. */
+/**
+ * What V8 makes and throws away as it sees fit: the more a program has done, the more of it is
+ * compiled.
+ */
 const COMPILED = ['code', 'hidden'];
 
 /**
  * What a Node process still needs, asked for through its inspector, which is closed again.
  * @typedef {object} InUse
  * @property {number} heapBytes  After a full garbage collection, without compiled code.
- * @property {number} privateBytes  Memory of its own, after the same collection. What V8 keeps for the next objects is in it.
- * @property {Record<string, number>} handles  How many there are of each kind of active resource, timers too. What comes and goes is left out: the least of several looks.
+ * @property {number} privateBytes  Memory of its own, after the same collection. What V8 keeps for
+ *   the next objects is in it.
+ * @property {Record<string, number>} handles  How many there are of each kind of active resource,
+ *   timers too. What comes and goes is left out: the least of several looks.
  */
 
 /**
@@ -26,7 +31,10 @@ const COMPILED = ['code', 'hidden'];
  */
 export async function inUse(pid) {
   /** @type {any} */ (process)._debugProcess(pid);
-  const url = await waitFor('the inspector', async () => /** @type {any} */ (await (await fetch(INSPECTOR)).json())[0]?.webSocketDebuggerUrl);
+  const url = await waitFor(
+    'the inspector',
+    async () => /** @type {any} */ (await (await fetch(INSPECTOR)).json())[0]?.webSocketDebuggerUrl,
+  );
   const { WebSocket } = createRequire(FRAMEWORKS)('ws');
   const socket = new WebSocket(url, { maxPayload: 2 ** 30 });
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
@@ -64,7 +72,9 @@ export async function inUse(pid) {
  * @returns {Promise<Record<string, number>>}
  */
 async function activeResources(call) {
-  const { result } = await call('Runtime.evaluate', { expression: 'JSON.stringify(process.getActiveResourcesInfo().sort())' });
+  const { result } = await call('Runtime.evaluate', {
+    expression: 'JSON.stringify(process.getActiveResourcesInfo().sort())',
+  });
   /** @type {Record<string, number>} */
   const counts = {};
   for (const kind of JSON.parse(result.value)) counts[kind] = (counts[kind] ?? 0) + 1;
@@ -76,7 +86,9 @@ async function activeResources(call) {
  * @returns {Record<string, number>}  What was there each time.
  */
 export function leastHandles([first, ...others]) {
-  const counts = Object.entries(first).map(([kind, count]) => /** @type {const} */ ([kind, Math.min(count, ...others.map((one) => one[kind] ?? 0))]));
+  const counts = Object.entries(first).map(
+    ([kind, count]) => /** @type {const} */ ([kind, Math.min(count, ...others.map((one) => one[kind] ?? 0))]),
+  );
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
@@ -92,7 +104,10 @@ async function snapshotBytes(socket, call) {
     if (method === 'HeapProfiler.addHeapSnapshotChunk') text += params.chunk;
   });
   await call('HeapProfiler.takeHeapSnapshot', { reportProgress: false });
-  const { snapshot: { meta }, nodes } = JSON.parse(text);
+  const {
+    snapshot: { meta },
+    nodes,
+  } = JSON.parse(text);
   const [type, size] = ['type', 'self_size'].map((name) => meta.node_fields.indexOf(name));
   let bytes = 0;
   for (let at = 0; at < nodes.length; at += meta.node_fields.length) {

@@ -13,15 +13,18 @@ const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
  * Another nclust, in a folder of its own.
  * @typedef {object} Installation
  * @property {string} root
- * @property {(...args: (string | { env: Record<string, string> })[]) => Promise<Result>} nclust  Runs its command in the sandbox's home; the last argument may be more environment.
+ * @property {(...args: (string | { env: Record<string, string> })[]) => Promise<Result>} nclust
+ *   Runs its command in the sandbox's home; the last argument may be more environment.
  * @property {(...args: (string | { env: Record<string, string> })[]) => Running} follow
- * @property {(version: string, edits?: Record<string, string>) => void} overwrite  Makes it another version, in place. `edits` are texts put behind those of files.
+ * @property {(version: string, edits?: Record<string, string>) => void} overwrite  Makes it another
+ *   version, in place. `edits` are texts put behind those of files.
  */
 
 /**
  * @param {Sandbox} home  Removed together with it.
  * @param {string} version
- * @param {Record<string, string>} [edits]  By file, relative to the package: a text that is put behind what is there.
+ * @param {Record<string, string>} [edits]  By file, relative to the package: a text that is put
+ *   behind what is there.
  * @returns {Installation}
  */
 export function install(home, version, edits = {}) {
@@ -35,7 +38,12 @@ export function install(home, version, edits = {}) {
     const env = Object.assign({}, home.env, ...args.flatMap((arg) => (typeof arg === 'string' ? [] : [arg.env])));
     return runProgram(nodeUnderTest(), [join(root, 'bin/nclust.js'), ...words], { cwd: home.work, env });
   };
-  return { root, follow, nclust: (...args) => follow(...args).done, overwrite: (next, more = {}) => write(root, next, more) };
+  return {
+    root,
+    follow,
+    nclust: (...args) => follow(...args).done,
+    overwrite: (next, more = {}) => write(root, next, more),
+  };
 }
 
 /**
@@ -44,8 +52,10 @@ export function install(home, version, edits = {}) {
  * @param {Record<string, string>} edits
  */
 function write(root, version, edits) {
-  for (const part of ['bin', 'lib', 'daemon']) cpSync(join(PACKAGE, part), join(root, part), { recursive: true, force: true });
+  for (const part of ['bin', 'lib', 'daemon'])
+    cpSync(join(PACKAGE, part), join(root, part), { recursive: true, force: true });
   const described = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
   writeFileSync(join(root, 'package.json'), JSON.stringify({ ...described, version }));
-  for (const [file, text] of Object.entries(edits)) writeFileSync(join(root, file), readFileSync(join(root, file), 'utf8') + text);
+  for (const [file, text] of Object.entries(edits))
+    writeFileSync(join(root, file), readFileSync(join(root, file), 'utf8') + text);
 }

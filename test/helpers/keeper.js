@@ -1,5 +1,15 @@
 import { spawn } from 'node:child_process';
-import { chownSync, closeSync, cpSync, constants, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  closeSync,
+  cpSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -27,7 +37,12 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
   const root = uid === undefined ? ROOT : copyFor(uid, home);
   const log = openSync(join(home, 'nclust.log'), 'a');
   const env = { NCLUST_HOME: home, PATH: process.env.PATH, NCLUST_KEEPER_INHERIT: '1' };
-  const child = spawn(process.env.NCLUST_TEST_NODE ?? process.execPath, [join(root, 'daemon/keeper/main.js')], { env, uid, detached: true, stdio: ['ignore', log, log, 'pipe', 'ipc'] });
+  const child = spawn(process.env.NCLUST_TEST_NODE ?? process.execPath, [join(root, 'daemon/keeper/main.js')], {
+    env,
+    uid,
+    detached: true,
+    stdio: ['ignore', log, log, 'pipe', 'ipc'],
+  });
   closeSync(log);
   /** @type {{ event: string, data: any, handle?: any }[]} */
   const events = [];
@@ -37,10 +52,13 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
   let report = '';
   /** @type {Map<string, string>} */
   const output = new Map();
-  /** @type {NonNullable<typeof child.stdio[3]>} */ (child.stdio[3]).on('data', (text) => { report += text; });
+  /** @type {NonNullable<typeof child.stdio[3]>} */ (child.stdio[3]).on('data', (text) => {
+    report += text;
+  });
   child.on('message', (/** @type {any} */ message, handle) => {
     if (message.data?.instanceId) message.data.instanceId = shortId(message.data.instanceId);
-    if (message.event === 'released') for (const one of events) if (one.data.key === message.data.key) one.handle?.close();
+    if (message.event === 'released')
+      for (const one of events) if (one.data.key === message.data.key) one.handle?.close();
     if (message.id === undefined) return void events.push({ ...message, handle });
     const { resolve, reject } = pending.get(message.id) ?? {};
     pending.delete(message.id);
@@ -48,7 +66,8 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
     else resolve?.(message.ok);
   });
 
-  // A keeper ends whatever carries the marker of an instance, so an instance of one test must not have the name of another test's.
+  // A keeper ends whatever carries the marker of an instance, so an instance of one test must not
+  // have the name of another test's.
   const ending = `.${basename(home)}`;
   const shortId = (/** @type {string} */ id) => (id.endsWith(ending) ? id.slice(0, -ending.length) : id);
   const fullId = (/** @type {string} */ id) => shortId(id) + ending;
@@ -59,13 +78,18 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
    * @param {any} [handle]
    * @returns {Promise<any>}
    */
-  const call = (verb, params = {}, handle = undefined) => new Promise((resolve, reject) => {
-    const id = (lastId += 1);
-    pending.set(id, { resolve, reject });
-    const { instanceId } = /** @type {{ instanceId?: string }} */ (params);
-    child.send({ v: 1, id, verb, params: instanceId === undefined ? params : { ...params, instanceId: fullId(instanceId) } }, handle);
-  });
-  const context = () => readFileSync(join(home, 'nclust.log'), 'utf8') + [...output].map(([id, text]) => `${id}: ${text}`).join('\n');
+  const call = (verb, params = {}, handle = undefined) =>
+    new Promise((resolve, reject) => {
+      const id = (lastId += 1);
+      pending.set(id, { resolve, reject });
+      const { instanceId } = /** @type {{ instanceId?: string }} */ (params);
+      child.send(
+        { v: 1, id, verb, params: instanceId === undefined ? params : { ...params, instanceId: fullId(instanceId) } },
+        handle,
+      );
+    });
+  const context = () =>
+    readFileSync(join(home, 'nclust.log'), 'utf8') + [...output].map(([id, text]) => `${id}: ${text}`).join('\n');
   /**
    * @param {string} instanceId
    * @param {string} path
@@ -89,7 +113,17 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
      */
     async spawn(instanceId, { read = true, ...params } = {}) {
       const env = { PATH: process.env.PATH, NCLUST_HOME: home, NCLUST_INSTANCE: fullId(instanceId), ...params.env };
-      const facts = await call('spawn', { instanceId, app: 'api', label: null, mode: 'exec', args: [], execArgv: [], cwd: home, ...params, env });
+      const facts = await call('spawn', {
+        instanceId,
+        app: 'api',
+        label: null,
+        mode: 'exec',
+        args: [],
+        execArgv: [],
+        cwd: home,
+        ...params,
+        env,
+      });
       if (read) for (const path of [facts.outPipe, facts.errPipe]) readPipe(instanceId, path);
       return facts;
     },
@@ -98,26 +132,42 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
      * @param {string} fixture
      * @param {object} [params]
      */
-    spawnNode: (instanceId, fixture, params = {}) => keeper.spawn(instanceId, { mode: 'cluster', file: process.env.NCLUST_TEST_NODE ?? process.execPath, script: fixturePath(fixture), ...params }),
+    spawnNode: (instanceId, fixture, params = {}) =>
+      keeper.spawn(instanceId, {
+        mode: 'cluster',
+        file: process.env.NCLUST_TEST_NODE ?? process.execPath,
+        script: fixturePath(fixture),
+        ...params,
+      }),
     /**
      * @param {string} instanceId
      * @param {object} [params]
      */
-    retire: (instanceId, params = {}) => call('retire', { instanceId, killTimeoutMs: 10_000, signal: null, drain: 'finish', tree: true, ...params }),
+    retire: (instanceId, params = {}) =>
+      call('retire', { instanceId, killTimeoutMs: 10_000, signal: null, drain: 'finish', tree: true, ...params }),
     /**
      * @param {string} event
      * @param {string} instanceId
      */
-    event: (event, instanceId) => waitFor(`${event} of ${instanceId}`, () => events.find((one) => one.event === event && one.data.instanceId === instanceId), { context }),
+    event: (event, instanceId) =>
+      waitFor(
+        `${event} of ${instanceId}`,
+        () => events.find((one) => one.event === event && one.data.instanceId === instanceId),
+        { context },
+      ),
     /**
      * @param {string} instanceId
      * @param {string} text
      */
-    says: (instanceId, text) => waitFor(`"${text}" from ${instanceId}`, () => keeper.output(instanceId).includes(text), { context }),
+    says: (instanceId, text) =>
+      waitFor(`"${text}" from ${instanceId}`, () => keeper.output(instanceId).includes(text), { context }),
     fullId,
     shortId,
     processes: () => processesOf(home).filter((one) => one.role === 'app'),
-    kill: () => { child.kill('SIGKILL'); return exited; },
+    kill: () => {
+      child.kill('SIGKILL');
+      return exited;
+    },
     /** Ends everything in this home and waits until it has. */
     async close() {
       for (const one of processesOf(home)) killIfThere(one.pid);
@@ -125,7 +175,9 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
     },
   };
   const exited = new Promise((resolve) => child.once('exit', resolve));
-  void exited.then(() => { for (const { reject } of pending.values()) reject(new Error('the keeper has ended')); });
+  void exited.then(() => {
+    for (const { reject } of pending.values()) reject(new Error('the keeper has ended'));
+  });
   onTestFinished(() => keeper.close());
   if (expectHeld) {
     await exited;
@@ -138,14 +190,17 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
 }
 
 /**
- * Gives a home to another user, with a copy of what a keeper reads: the checkout may lie in a folder that this user cannot enter.
+ * Gives a home to another user, with a copy of what a keeper reads: the checkout may lie in a
+ * folder that this user cannot enter.
  * @param {number} uid
  * @param {string} home
  * @returns {string}  The root of the copy.
  */
 function copyFor(uid, home) {
-  for (const part of ['daemon/keeper', 'daemon/agent', 'package.json']) cpSync(join(ROOT, part), join(home, 'code', part), { recursive: true });
-  for (const name of ['', ...readdirSync(home, { recursive: true, encoding: 'utf8' })]) chownSync(join(home, name), uid, uid);
+  for (const part of ['daemon/keeper', 'daemon/agent', 'package.json'])
+    cpSync(join(ROOT, part), join(home, 'code', part), { recursive: true });
+  for (const name of ['', ...readdirSync(home, { recursive: true, encoding: 'utf8' })])
+    chownSync(join(home, name), uid, uid);
   return join(home, 'code');
 }
 

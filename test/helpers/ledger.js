@@ -1,8 +1,9 @@
 import { performance } from 'node:perf_hooks';
 
 /**
- * What can become of a request. `hung`: no answer in time. `truncated`: the answer began and broke off. `wrong`: an answer that is
- * not what the app says. `status`: an answer with a status other than 200.
+ * What can become of a request. `hung`: no answer in time. `truncated`: the answer began and broke
+ * off. `wrong`: an answer that is not what the app says. `status`: an answer with a status other
+ * than 200.
  * @typedef {'ok' | 'refused' | 'reset' | 'hung' | 'truncated' | 'wrong' | 'status'} Bucket
  */
 
@@ -27,8 +28,12 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
 
 /**
  * Every request is in exactly one bucket.
- * @typedef {Record<Bucket, number> & { requests: number, latenciesMs: number[], longestGapMs: number, lastOkMono: number }} Counts  `latenciesMs` of those that are ok.
- * @typedef {Counts & { startedMono: number, kinds: Map<string, Counts>, failures: Failure[], byPid: Map<number, number>, notes: Map<string, number> }} Ledger
+ * @typedef
+ *   {Record<Bucket, number> & { requests: number, latenciesMs: number[], longestGapMs: number, lastOkMono: number }}
+ *   Counts  `latenciesMs` of those that are ok.
+ * @typedef
+ *   {Counts & { startedMono: number, kinds: Map<string, Counts>, failures: Failure[], byPid: Map<number, number>, notes: Map<string, number> }}
+ *   Ledger
  */
 
 /** A ledger of which nothing was lost, for toMatchObject(). */
@@ -37,7 +42,14 @@ export const NOTHING_LOST = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong
 /** @returns {Ledger} */
 export function openLedger() {
   const startedMono = performance.now();
-  return { ...emptyCounts(startedMono), startedMono, kinds: new Map(), failures: [], byPid: new Map(), notes: new Map() };
+  return {
+    ...emptyCounts(startedMono),
+    startedMono,
+    kinds: new Map(),
+    failures: [],
+    byPid: new Map(),
+    notes: new Map(),
+  };
 }
 
 /**
@@ -84,5 +96,17 @@ export function percentileMs({ latenciesMs }, share) {
  * @returns {Counts}
  */
 function emptyCounts(startedMono) {
-  return { requests: 0, ok: 0, refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0, latenciesMs: [], longestGapMs: 0, lastOkMono: startedMono };
+  return {
+    requests: 0,
+    ok: 0,
+    refused: 0,
+    reset: 0,
+    hung: 0,
+    truncated: 0,
+    wrong: 0,
+    status: 0,
+    latenciesMs: [],
+    longestGapMs: 0,
+    lastOkMono: startedMono,
+  };
 }

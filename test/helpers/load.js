@@ -10,10 +10,10 @@ import { pause } from './wait-for.js';
 
 export { ledgerLine } from './ledger-table.js';
 
-
 /**
- * Sends requests of one kind until stopped. With `ratePerSecond` a request leaves at its time whether or not those before it were answered;
- * without, each connection sends the next one when it has its answer.
+ * Sends requests of one kind until stopped. With `ratePerSecond` a request leaves at its time
+ * whether or not those before it were answered; without, each connection sends the next one when it
+ * has its answer.
  * @param {string} url
  * @param {object} o
  * @param {number} [o.connections]  Default 4.
@@ -33,13 +33,19 @@ export function startLoad(url, { connections = 4, ratePerSecond, keepAlive = fal
 
   async function one() {
     const sentMono = performance.now();
-    enter(ledger, keepAlive ? 'keep-alive' : 'one-shot', await exchange(address, { agent, path: address.path, timeoutMs }), sentMono);
+    enter(
+      ledger,
+      keepAlive ? 'keep-alive' : 'one-shot',
+      await exchange(address, { agent, path: address.path, timeoutMs }),
+      sentMono,
+    );
   }
 
   async function closedLoop() {
     while (!isStopped) {
       await one();
-      // A refused connection fails at once: without this, one refusing instant would be counted ten thousand times.
+      // A refused connection fails at once: without this, one refusing instant would be counted ten
+      // thousand times.
       await pause(ledger.failures.length > 0 ? Math.max(pauseMs, 1) : pauseMs);
     }
   }
@@ -55,7 +61,8 @@ export function startLoad(url, { connections = 4, ratePerSecond, keepAlive = fal
     }
   }
 
-  const loops = ratePerSecond === undefined ? Array.from({ length: connections }, closedLoop) : [openLoop(ratePerSecond)];
+  const loops =
+    ratePerSecond === undefined ? Array.from({ length: connections }, closedLoop) : [openLoop(ratePerSecond)];
   return {
     ledger,
     async stop() {

@@ -2,8 +2,12 @@ import { expect } from 'vitest';
 
 /** @import { Sandbox } from './sandbox.js' */
 
-/** Code of an app that listens, says a line five times a second, and has one line of error output. */
-export const SAYS = 'let n = 0; setInterval(() => console.log("word", ++n, "of", process.pid), 200); console.error("an error line"); require("node:http").createServer((_, res) => res.end("ok")).listen(0);';
+/**
+ * Code of an app that listens, says a line five times a second, and has one line of error output.
+ */
+export const SAYS =
+  'let n = 0; setInterval(() => console.log("word", ++n, "of", process.pid), 200); console.error("an error ' +
+  'line"); require("node:http").createServer((_, res) => res.end("ok")).listen(0);';
 
 /**
  * Starts code as an app.
@@ -13,7 +17,14 @@ export const SAYS = 'let n = 0; setInterval(() => console.log("word", ++n, "of",
  * @param {...string} flags
  */
 export async function startCode(home, name, code, ...flags) {
-  const result = await home.nclust('start', home.place('runs-code', `${name.length}-${flags.length}`), '--name', name, ...flags, { env: { CODE: code } });
+  const result = await home.nclust(
+    'start',
+    home.place('runs-code', `${name.length}-${flags.length}`),
+    '--name',
+    name,
+    ...flags,
+    { env: { CODE: code } },
+  );
   expect(result.stderr + result.stdout).toContain('tarted');
 }
 

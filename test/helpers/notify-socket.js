@@ -10,7 +10,11 @@ import { waitFor } from './wait-for.js';
  */
 export async function notifySocket(folder) {
   const path = join(folder, 'notify');
-  const running = runProgram('python3', [fixturePath('notify-socket.py'), path], { cwd: folder, env: { PATH: process.env.PATH, HOME: process.env.HOME }, timeoutMs: 120_000 });
+  const running = runProgram('python3', [fixturePath('notify-socket.py'), path], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+    timeoutMs: 120_000,
+  });
   running.done.catch(() => {});
   onTestFinished(async () => {
     running.child.kill('SIGKILL');
@@ -21,6 +25,19 @@ export async function notifySocket(folder) {
    * What was told, oldest first, each the fields of one message.
    * @returns {string[][]}
    */
-  const told = () => running.stdout().trimEnd().split('\n').slice(1).map((line) => line.split('\t'));
-  return { path, told, count: (/** @type {string} */ field) => told().flat().filter((one) => one === field).length };
+  const told = () =>
+    running
+      .stdout()
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split('\t'));
+  return {
+    path,
+    told,
+    count: (/** @type {string} */ field) =>
+      told()
+        .flat()
+        .filter((one) => one === field).length,
+  };
 }

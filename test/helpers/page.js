@@ -8,7 +8,8 @@ import { within } from './wait-for.js';
  * An open page of the dashboard, as far as the server can tell.
  * @typedef {object} Page
  * @property {any} welcome  What the token was answered by; null where it was not sent.
- * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error whose `code` and `data` are those of the answer.
+ * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error
+ *   whose `code` and `data` are those of the answer.
  * @property {(text: string | Buffer) => void} send  Whatever it is.
  * @property {() => Promise<any>} told  The next notification.
  * @property {() => void} stopReading
@@ -25,11 +26,20 @@ export function partsOf(url) {
 
 /**
  * @param {string} url
- * @param {{ origin?: string, headers?: Record<string, string>, token?: string | null, path?: string }} [o]  `token` null: it is not sent.
- * @returns {Promise<Page>}  Rejects when the connection is refused, with its `status`; when the token is, with the `closeCode`.
+ * @param
+ *   {{ origin?: string, headers?: Record<string, string>, token?: string | null, path?: string }}
+ *   [o]  `token` null: it is not sent.
+ * @returns {Promise<Page>}  Rejects when the connection is refused, with its `status`; when the
+ *   token is, with the `closeCode`.
  */
-export async function openPage(url, { origin = partsOf(url).origin, headers = {}, token = partsOf(url).token, path = '/socket' } = {}) {
-  const ws = new WebSocket(`ws://${partsOf(url).host}${path}`, { headers: { ...(origin === '' ? {} : { origin }), ...headers }, perMessageDeflate: false });
+export async function openPage(
+  url,
+  { origin = partsOf(url).origin, headers = {}, token = partsOf(url).token, path = '/socket' } = {},
+) {
+  const ws = new WebSocket(`ws://${partsOf(url).host}${path}`, {
+    headers: { ...(origin === '' ? {} : { origin }), ...headers },
+    perMessageDeflate: false,
+  });
   /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
   const waiting = new Map();
   /** @type {any[]} */
@@ -43,14 +53,18 @@ export async function openPage(url, { origin = partsOf(url).origin, headers = {}
     const asked = waiting.get(message.id);
     if (!asked) return void (readers.shift() ?? ((one) => notifications.push(one)))(message);
     waiting.delete(message.id);
-    if (message.error) asked.reject(Object.assign(new Error(message.error.message), { code: message.error.code, data: message.error.data }));
+    if (message.error)
+      asked.reject(
+        Object.assign(new Error(message.error.message), { code: message.error.code, data: message.error.data }),
+      );
     else asked.resolve(message.result);
     return undefined;
   });
   /** @type {Promise<number>} */
   const closed = new Promise((resolve) => {
     ws.on('close', (code) => {
-      for (const { reject } of waiting.values()) reject(Object.assign(new Error(`The page was closed: ${code}.`), { closeCode: code }));
+      for (const { reject } of waiting.values())
+        reject(Object.assign(new Error(`The page was closed: ${code}.`), { closeCode: code }));
       resolve(code);
     });
   });
@@ -76,7 +90,10 @@ export async function openPage(url, { origin = partsOf(url).origin, headers = {}
     welcome: token === null ? null : await ask('authenticate', { token }),
     request: ask,
     send: (text) => ws.send(text),
-    told: () => (notifications.length > 0 ? Promise.resolve(notifications.shift()) : new Promise((resolve) => readers.push(resolve))),
+    told: () =>
+      notifications.length > 0
+        ? Promise.resolve(notifications.shift())
+        : new Promise((resolve) => readers.push(resolve)),
     stopReading: () => ws.pause(),
     readOn: () => ws.resume(),
     closed,
@@ -94,10 +111,16 @@ export async function openPage(url, { origin = partsOf(url).origin, headers = {}
 export function fetchRaw(url, path, { method = 'GET', headers = {} } = {}) {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const asked = request({ host: hostname.replace(/^\[(.*)\]$/, '$1'), port, path, method, headers, agent: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (part) => (text += part)).on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-    });
+    const asked = request(
+      { host: hostname.replace(/^\[(.*)\]$/, '$1'), port, path, method, headers, agent: false },
+      (response) => {
+        let text = '';
+        response
+          .setEncoding('utf8')
+          .on('data', (part) => (text += part))
+          .on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      },
+    );
     asked.on('error', reject).end();
   });
 }

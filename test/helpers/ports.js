@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 
-// Below the range from which the kernel takes ports for outgoing connections: a load test uses up thousands of those.
+// Below the range from which the kernel takes ports for outgoing connections: a load test uses up
+// thousands of those.
 const LOWEST = 12_000;
 const HIGHEST = 32_000;
 
@@ -8,7 +9,8 @@ const HIGHEST = 32_000;
 const taken = new Set();
 
 /**
- * @returns {Promise<number>}  A TCP port that nobody listens on, and that this process has not been given before.
+ * @returns {Promise<number>}  A TCP port that nobody listens on, and that this process has not been
+ *   given before.
  */
 export async function takePort() {
   for (;;) {

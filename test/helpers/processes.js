@@ -8,7 +8,8 @@ import { readdirSync, readFileSync } from 'node:fs';
  * @property {string} startTicks  With the pid, the identity of a process.
  * @property {string} command
  * @property {string | null} instanceId
- * @property {'keeper' | 'control' | 'app' | 'other'} role  `app` is whatever carries an instance's marker, its children included.
+ * @property {'keeper' | 'control' | 'app' | 'other'} role  `app` is whatever carries an instance's
+ *   marker, its children included.
  */
 
 /**
@@ -34,7 +35,8 @@ export function instancesOf(home) {
   const oldest = new Map();
   for (const one of processesOf(home)) {
     const other = oldest.get(one.instanceId);
-    if (one.role === 'app' && (!other || Number(one.startTicks) < Number(other.startTicks))) oldest.set(one.instanceId, one);
+    if (one.role === 'app' && (!other || Number(one.startTicks) < Number(other.startTicks)))
+      oldest.set(one.instanceId, one);
   }
   return [...oldest.values()];
 }
@@ -62,23 +64,33 @@ export function isRunning(pid) {
 
 /**
  * @param {number} pid
- * @returns {{ state: string, ppid: number, cpuTicks: number, startTicks: string } | null}  null when there is no such process.
+ * @returns {{ state: string, ppid: number, cpuTicks: number, startTicks: string } | null}  null
+ *   when there is no such process.
  */
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
   if (text === null) return null;
   // The name in parentheses may hold spaces and parentheses itself.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0], ppid: Number(fields[1]), cpuTicks: Number(fields[11]) + Number(fields[12]), startTicks: fields[19] };
+  return {
+    state: fields[0],
+    ppid: Number(fields[1]),
+    cpuTicks: Number(fields[11]) + Number(fields[12]),
+    startTicks: fields[19],
+  };
 }
 
 /**
  * @param {number} pid
- * @returns {number}  Private memory in bytes: what would be free again without this process. 0 when it is gone.
+ * @returns {number}  Private memory in bytes: what would be free again without this process. 0 when
+ *   it is gone.
  */
 export function privateBytes(pid) {
   const text = readProc(pid, 'smaps_rollup') ?? '';
-  return [...text.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce((sum, match) => sum + Number(match[1]) * 1024, 0);
+  return [...text.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce(
+    (sum, match) => sum + Number(match[1]) * 1024,
+    0,
+  );
 }
 
 /**
@@ -95,7 +107,9 @@ export function residentBytes(pid) {
  */
 export function environmentOf(pid) {
   const entries = (readProc(pid, 'environ') ?? '').split('\0').filter(Boolean);
-  return Object.fromEntries(entries.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]));
+  return Object.fromEntries(
+    entries.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]),
+  );
 }
 
 /**

@@ -1,11 +1,16 @@
-// A strict reader of what Prometheus reads: more of what "promtool check metrics" complains about than Prometheus itself does.
+// A strict reader of what Prometheus reads: more of what "promtool check metrics" complains about
+// than Prometheus itself does.
 
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const TYPES = ['counter', 'gauge', 'histogram'];
 const SUFFIXES = { counter: [''], gauge: [''], histogram: ['_bucket', '_sum', '_count'] };
-/** Units other than the base ones, and short for any: https://prometheus.io/docs/practices/naming/ and the linter of client_golang. */
-const WRONG_UNITS = /_((?:pico|nano|micro|milli|centi|deci|deca|hecto|kilo|kibi|mega|mibi|mebi|giga|gibi|tera|tebi|peta|pebi)\w+|millis|minutes?|hours?|days?|weeks?|bits?|percent|inch(?:es)?|yards?|miles?|fahrenheit|kelvins?|ergs?|calories|ounces?|pounds?|s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d)(_|$)/;
+/**
+ * Units other than the base ones, and short for any: https://prometheus.io/docs/practices/naming/
+ * and the linter of client_golang.
+ */
+const WRONG_UNITS =
+  /_((?:pico|nano|micro|milli|centi|deci|deca|hecto|kilo|kibi|mega|mibi|mebi|giga|gibi|tera|tebi|peta|pebi)\w+|millis|minutes?|hours?|days?|weeks?|bits?|percent|inch(?:es)?|yards?|miles?|fahrenheit|kelvins?|ergs?|calories|ounces?|pounds?|s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d)(_|$)/;
 /** Which word of a name says what TYPE says. */
 const TYPE_IN_NAME = /_(counter|gauge|histogram|summary)(_|$)/;
 const CAMEL = /[a-z][A-Z]/;
@@ -48,8 +53,15 @@ export function readPrometheus(text) {
       continue;
     }
     const { name, labels, value } = readSample(line, fail);
-    if (!current?.type || !SUFFIXES[/** @type {'counter'} */ (current.type)].some((suffix) => `${current?.name}${suffix}` === name)) fail('the sample is of another family');
-    const key = `${name}{${Object.entries(labels).sort().map((pair) => JSON.stringify(pair)).join()}}`;
+    if (
+      !current?.type ||
+      !SUFFIXES[/** @type {'counter'} */ (current.type)].some((suffix) => `${current?.name}${suffix}` === name)
+    )
+      fail('the sample is of another family');
+    const key = `${name}{${Object.entries(labels)
+      .sort()
+      .map((pair) => JSON.stringify(pair))
+      .join()}}`;
     if (seen.has(key)) fail('the series is there twice');
     seen.add(key);
     if (current?.type === 'counter' && !(value >= 0)) fail('a counter below zero');
@@ -92,7 +104,8 @@ function readSample(line, fail) {
     const pair = /^([^=]+)="((?:[^"\\\n]|\\["\\n])*)"(,|(?=\}))/.exec(line.slice(at)) ?? fail('no label');
     if (!LABEL.test(pair[1]) || pair[1].startsWith('__')) fail('no name of a label');
     if (CAMEL.test(pair[1])) fail('a label not in snake_case');
-    if (pair[1] === 'quantile' || (pair[1] === 'le' && !name.endsWith('_bucket'))) fail('a label that belongs to another type');
+    if (pair[1] === 'quantile' || (pair[1] === 'le' && !name.endsWith('_bucket')))
+      fail('a label that belongs to another type');
     if (Object.hasOwn(labels, pair[1])) fail('a label twice');
     labels[pair[1]] = pair[2].replace(/\\(.)/g, (_, sign) => (sign === 'n' ? '\n' : sign));
     at += pair[0].length;
@@ -104,14 +117,18 @@ function readSample(line, fail) {
 
 /** @param {ReadFamily} family */
 function checkHistogram({ name, samples }) {
-  const keyOf = (/** @type {Record<string, string>} */ { le: _, ...labels }) => JSON.stringify(Object.entries(labels).sort());
+  const keyOf = (/** @type {Record<string, string>} */ { le: _, ...labels }) =>
+    JSON.stringify(Object.entries(labels).sort());
   for (const key of new Set(samples.map(({ labels }) => keyOf(labels)))) {
     const own = samples.filter(({ labels }) => keyOf(labels) === key);
     const buckets = own.filter((sample) => sample.name === `${name}_bucket`);
     const bounds = buckets.map(({ labels }) => (labels.le === '+Inf' ? Infinity : Number(labels.le)));
     const count = own.find((sample) => sample.name === `${name}_count`)?.value;
-    if (bounds.at(-1) !== Infinity || bounds.some((bound, at) => at > 0 && !(bound > bounds[at - 1]))) throw new Error(`${name}${key}: the bounds do not grow to +Inf`);
-    if (buckets.some(({ value }, at) => at > 0 && value < buckets[at - 1].value)) throw new Error(`${name}${key}: the buckets are not cumulative`);
-    if (count !== buckets.at(-1)?.value || !own.some((sample) => sample.name === `${name}_sum`)) throw new Error(`${name}${key}: count or sum is missing or wrong`);
+    if (bounds.at(-1) !== Infinity || bounds.some((bound, at) => at > 0 && !(bound > bounds[at - 1])))
+      throw new Error(`${name}${key}: the bounds do not grow to +Inf`);
+    if (buckets.some(({ value }, at) => at > 0 && value < buckets[at - 1].value))
+      throw new Error(`${name}${key}: the buckets are not cumulative`);
+    if (count !== buckets.at(-1)?.value || !own.some((sample) => sample.name === `${name}_sum`))
+      throw new Error(`${name}${key}: count or sum is missing or wrong`);
   }
 }

@@ -6,13 +6,15 @@ import { pause } from './wait-for.js';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * Does random things to a home and compares, after each, what is listed with the processes that really run.
+ * Does random things to a home and compares, after each, what is listed with the processes that
+ * really run.
  * @param {Sandbox} home
  * @param {object} o
  * @param {number} o.operations
  * @param {number} o.seed
  * @param {(line: string) => void} [o.tell]  One line for each operation.
- * @returns {Promise<Record<string, number>>}  How often each was done. Throws at the first difference, naming seed and operation.
+ * @returns {Promise<Record<string, number>>}  How often each was done. Throws at the first
+ *   difference, naming seed and operation.
  */
 export async function doRandomOperations(home, { operations, seed, tell = () => {} }) {
   const random = createRandom(seed);
@@ -46,9 +48,22 @@ async function doOne(scene) {
   const { random, wanted } = scene;
   const names = [...wanted.keys()];
   if (names.length === 0) return startNew(scene, 'app-0');
-  const verb = pickOne(random, ['startNew', 'stop', 'start', 'restart', 'scale', 'scale', 'delete', 'crash', 'crash', 'killControl', 'killControlInTheMiddle']);
+  const verb = pickOne(random, [
+    'startNew',
+    'stop',
+    'start',
+    'restart',
+    'scale',
+    'scale',
+    'delete',
+    'crash',
+    'crash',
+    'killControl',
+    'killControlInTheMiddle',
+  ]);
   const name = pickOne(random, names);
-  if (verb === 'startNew' && names.length < 4) return startNew(scene, `app-${[0, 1, 2, 3].find((n) => !wanted.has(`app-${n}`))}`);
+  if (verb === 'startNew' && names.length < 4)
+    return startNew(scene, `app-${[0, 1, 2, 3].find((n) => !wanted.has(`app-${n}`))}`);
   if (verb === 'crash' || verb === 'startNew') return crash(scene);
   if (verb === 'killControl') return killControl(scene);
   if (verb === 'killControlInTheMiddle') return killControlInTheMiddle(scene, name);
@@ -61,7 +76,20 @@ async function doOne(scene) {
  */
 async function startNew({ home, random, script, wanted }, name) {
   const instances = 1 + Math.floor(random() * 3);
-  await ok(home.nclust('start', script, '--name', name, '-i', String(instances), '--min-uptime', '100', '--kill-timeout', '3000'));
+  await ok(
+    home.nclust(
+      'start',
+      script,
+      '--name',
+      name,
+      '-i',
+      String(instances),
+      '--min-uptime',
+      '100',
+      '--kill-timeout',
+      '3000',
+    ),
+  );
   wanted.set(name, { instances, want: 'up' });
   return { verb: 'start', detail: `${name} x${instances}` };
 }
@@ -118,18 +146,32 @@ async function killControlInTheMiddle(scene, name) {
  * @param {string} where
  */
 async function agree(home, wanted, where) {
-  await home.waitFor(`the list, the wishes and the processes to agree after ${where}`, async () => {
-    const listed = await home.list();
-    const running = instancesOf(home.home);
-    const expected = [...wanted].flatMap(([name, app]) => Array.from({ length: app.instances }, () => `${name} ${app.want === 'up' ? 'online' : 'stopped'}`));
-    const found = listed.map((slot) => `${slot.name} ${slot.status}`);
-    const listedPids = listed.map((slot) => slot.pid).filter(Boolean);
-    const isSame = same(expected, found) && same(listedPids, running.map((one) => one.pid));
-    if (!isSame) throw new Error(JSON.stringify({ expected, found, listedPids, running: running.map((one) => [one.pid, one.command]) }));
-    const keepers = home.processes().filter((one) => one.role === 'keeper');
-    if (keepers.length !== 1) throw new Error(`${keepers.length} keepers`);
-    return true;
-  }, { deadlineMs: 15_000 });
+  await home.waitFor(
+    `the list, the wishes and the processes to agree after ${where}`,
+    async () => {
+      const listed = await home.list();
+      const running = instancesOf(home.home);
+      const expected = [...wanted].flatMap(([name, app]) =>
+        Array.from({ length: app.instances }, () => `${name} ${app.want === 'up' ? 'online' : 'stopped'}`),
+      );
+      const found = listed.map((slot) => `${slot.name} ${slot.status}`);
+      const listedPids = listed.map((slot) => slot.pid).filter(Boolean);
+      const isSame =
+        same(expected, found) &&
+        same(
+          listedPids,
+          running.map((one) => one.pid),
+        );
+      if (!isSame)
+        throw new Error(
+          JSON.stringify({ expected, found, listedPids, running: running.map((one) => [one.pid, one.command]) }),
+        );
+      const keepers = home.processes().filter((one) => one.role === 'keeper');
+      if (keepers.length !== 1) throw new Error(`${keepers.length} keepers`);
+      return true;
+    },
+    { deadlineMs: 15_000 },
+  );
 }
 
 /**

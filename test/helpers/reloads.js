@@ -14,19 +14,24 @@ import { startTraffic } from './traffic/traffic.js';
 /** @import { Target } from './traffic/target.js' */
 /** @import { Traffic } from './traffic/traffic.js' */
 
-/** What the promise of a reload is measured with: clients that use connections again, that do not, and that are busy for long. */
+/**
+ * What the promise of a reload is measured with: clients that use connections again, that do not,
+ * and that are busy for long.
+ */
 export const EVERY_REQUEST = { 'one-shot': 3, 'keep-alive': 3, pipelined: 1, slow: 2, upload: 2, download: 2 };
 
 /**
- * Starts an app and waits until all of it listens: on a busy machine it may need more than min_uptime to boot, and counts as one that does not
- * listen until it does.
+ * Starts an app and waits until all of it listens: on a busy machine it may need more than
+ * min_uptime to boot, and counts as one that does not listen until it does.
  * @param {Sandbox} home
  * @param {string} fixture
  * @param {AppOptions} [o]
  */
 export async function serve(home, fixture, o) {
   const app = await home.app(fixture, o);
-  await home.waitFor('all to listen', async () => (await app.instances()).every(({ addresses }) => addresses.length > 0));
+  await home.waitFor('all to listen', async () =>
+    (await app.instances()).every(({ addresses }) => addresses.length > 0),
+  );
   return app;
 }
 
@@ -42,8 +47,13 @@ export async function reload(home, app, ...words) {
   const result = await home.nclust('reload', app.name, ...words);
   expect(result, `${result.stdout}${result.stderr}${home.logTail()}`).toMatchObject({ exitStatus: 0 });
   const after = await app.instances();
-  expect(after.map(({ status, isReady }) => ({ status, isReady }))).toEqual(before.map(() => ({ status: 'online', isReady: true })));
-  expect(after.filter(({ pid }) => before.includes(pid)), 'processes that are still the old ones').toEqual([]);
+  expect(after.map(({ status, isReady }) => ({ status, isReady }))).toEqual(
+    before.map(() => ({ status: 'online', isReady: true })),
+  );
+  expect(
+    after.filter(({ pid }) => before.includes(pid)),
+    'processes that are still the old ones',
+  ).toEqual([]);
   return result.durationMs;
 }
 
@@ -76,22 +86,32 @@ export async function loseNothing(target, clients, act, o) {
  */
 export function untilNothingIsLeftOver(home) {
   return home.waitFor('the processes that run to be those that are listed', async () => {
-    const listed = (await home.list()).map((slot) => slot.pid).filter(Boolean).sort();
-    const running = instancesOf(home.home).map(({ pid }) => pid).sort();
+    const listed = (await home.list())
+      .map((slot) => slot.pid)
+      .filter(Boolean)
+      .sort();
+    const running = instancesOf(home.home)
+      .map(({ pid }) => pid)
+      .sort();
     if (JSON.stringify(listed) !== JSON.stringify(running)) throw new Error(JSON.stringify({ listed, running }));
     return true;
   });
 }
 
 /** @returns {number}  The major version of the Node that nclust runs on in the tests. */
-export const majorUnderTest = () => Number.parseInt(execFileSync(nodeUnderTest(), ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10);
+export const majorUnderTest = () =>
+  Number.parseInt(execFileSync(nodeUnderTest(), ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10);
 
 /**
- * @returns {{ major: number, path: string } | undefined}  A Node of another major version than the one under test, undefined when there is none.
+ * @returns {{ major: number, path: string } | undefined}  A Node of another major version than the
+ *   one under test, undefined when there is none.
  */
 export function differentNode() {
   const major = majorUnderTest();
-  return [24, 26, 22].filter((one) => one !== major).map((one) => ({ major: one, path: otherNode(one) ?? '' })).find(({ path }) => path !== '');
+  return [24, 26, 22]
+    .filter((one) => one !== major)
+    .map((one) => ({ major: one, path: otherNode(one) ?? '' }))
+    .find(({ path }) => path !== '');
 }
 
 /**
@@ -99,6 +119,8 @@ export function differentNode() {
  * @returns {string | null}  Another Node binary, null when `npm run test:nodes` has not fetched it.
  */
 export function otherNode(major) {
-  const path = fileURLToPath(new URL(`../nodes/node_modules/node${major}-${process.platform}-${process.arch}/bin/node`, import.meta.url));
+  const path = fileURLToPath(
+    new URL(`../nodes/node_modules/node${major}-${process.platform}-${process.arch}/bin/node`, import.meta.url),
+  );
   return existsSync(path) ? realpathSync(path) : null;
 }

@@ -21,7 +21,8 @@ import { slowdown } from './wait-for.js';
  * @property {ChildProcess} child
  * @property {() => string} stdout  So far.
  * @property {() => string} stderr  So far.
- * @property {Promise<Result>} done  Rejects only when the program cannot be started or its time is up (it is killed then).
+ * @property {Promise<Result>} done  Rejects only when the program cannot be started or its time is
+ *   up (it is killed then).
  */
 
 /**
@@ -39,19 +40,32 @@ import { slowdown } from './wait-for.js';
  */
 export function runProgram(file, args, { env, cwd, input, timeoutMs = 45_000, uid, gid }) {
   const startedMono = performance.now();
-  const child = spawn(file, args, { env, cwd, uid, gid, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+  const child = spawn(file, args, {
+    env,
+    cwd,
+    uid,
+    gid,
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  });
   child.stdin?.end(input);
   const out = collect(child.stdout);
   const err = collect(child.stderr);
   const done = new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
-      reject(new Error(`"${[file, ...args].join(' ')}" did not end in ${timeoutMs * slowdown()} ms.\nstdout: ${out()}\nstderr: ${err()}`));
+      reject(
+        new Error(
+          `"${[file, ...args].join(' ')}" did not end in ${timeoutMs * slowdown()} ms.\nstdout: ` +
+            `${out()}\nstderr: ${err()}`,
+        ),
+      );
     }, timeoutMs * slowdown());
     child.once('error', reject);
     child.once('close', (exitStatus, signal) => {
       clearTimeout(timer);
-      resolve(createResult({ exitStatus, signal, stdout: out(), stderr: err(), durationMs: performance.now() - startedMono }));
+      resolve(
+        createResult({ exitStatus, signal, stdout: out(), stderr: err(), durationMs: performance.now() - startedMono }),
+      );
     });
   });
   return { child, stdout: out, stderr: err, done: /** @type {Promise<Result>} */ (done) };

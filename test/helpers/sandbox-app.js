@@ -13,9 +13,12 @@ import { fixturePath } from './fixtures.js';
  * @property {number} port
  * @property {string} url
  * @property {() => Promise<SlotStatus[]>} instances
- * @property {() => Promise<number[]>} pids  In the order of the slots, 0 for a slot without process.
- * @property {(path?: string) => Promise<any>} get  One request on a connection of its own; the body, parsed when it is JSON.
- * @property {(fixture: string) => void} replaceWith  Puts another program in the place of the script.
+ * @property {() => Promise<number[]>} pids  In the order of the slots, 0 for a slot without
+ *   process.
+ * @property {(path?: string) => Promise<any>} get  One request on a connection of its own; the
+ *   body, parsed when it is JSON.
+ * @property {(fixture: string) => void} replaceWith  Puts another program in the place of the
+ *   script.
  */
 
 /**

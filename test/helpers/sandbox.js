@@ -50,22 +50,31 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * @property {string} home  NCLUST_HOME.
  * @property {string} work  Where commands run; fixtures are copied there.
  * @property {Record<string, string | undefined>} env
- * @property {(...args: (string | RunOptions)[]) => Promise<Result>} nclust  Runs bin/nclust.js; the last argument may be RunOptions.
- * @property {(...args: (string | RunOptions)[]) => Running} follow  The same for a command that does not end by itself.
- * @property {(fixture: string, o?: AppOptions) => Promise<App>} app  Starts a fixture; throws when `nclust start` fails.
- * @property {(fixture: string, as?: string) => string} place  Copies a fixture into `work`; returns its path.
+ * @property {(...args: (string | RunOptions)[]) => Promise<Result>} nclust  Runs bin/nclust.js; the
+ *   last argument may be RunOptions.
+ * @property {(...args: (string | RunOptions)[]) => Running} follow  The same for a command that
+ *   does not end by itself.
+ * @property {(fixture: string, o?: AppOptions) => Promise<App>} app  Starts a fixture; throws when
+ *   `nclust start` fails.
+ * @property {(fixture: string, as?: string) => string} place  Copies a fixture into `work`; returns
+ *   its path.
  * @property {() => Promise<Wire>} wire  A raw client, closed after the test.
- * @property {() => Promise<any>} connect  A client through the package's own API, closed after the test.
+ * @property {() => Promise<any>} connect  A client through the package's own API, closed after the
+ *   test.
  * @property {() => Promise<SlotStatus[]>} list
  * @property {() => Promise<{ keeperPid: number, controlPid: number }>} daemon
  * @property {() => HomeProcess[]} processes
- * @property {<T>(what: string, predicate: () => T | Promise<T>, o?: { deadlineMs?: number }) => Promise<NonNullable<T>>} waitFor
+ * @property
+ *   {<T>(what: string, predicate: () => T | Promise<T>, o?: { deadlineMs?: number }) => Promise<NonNullable<T>>}
+ *   waitFor
  * @property {() => string} logTail
- * @property {() => Promise<void>} close  Kills the daemon and throws when anything is left of it. Idempotent.
+ * @property {() => Promise<void>} close  Kills the daemon and throws when anything is left of it.
+ *   Idempotent.
  */
 
 /**
- * A sandbox that is closed when the test has finished; a test whose sandbox does not close cleanly fails.
+ * A sandbox that is closed when the test has finished; a test whose sandbox does not close cleanly
+ * fails.
  * @param {SandboxOptions} [o]
  * @returns {Promise<Sandbox>}
  */
@@ -153,9 +162,20 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {} } = 
       const name = o.name ?? basename(fixture, extname(fixture));
       const script = o.inPlace ? fixturePath(fixture) : placeFixture(fixture, work);
       const { instances, flags = [], args = [] } = o;
-      const words = ['start', script, '--name', name, ...(instances === undefined ? [] : ['-i', String(instances)]), ...flags, ...(args.length > 0 ? ['--', ...args] : [])];
+      const words = [
+        'start',
+        script,
+        '--name',
+        name,
+        ...(instances === undefined ? [] : ['-i', String(instances)]),
+        ...flags,
+        ...(args.length > 0 ? ['--', ...args] : []),
+      ];
       const result = await nclust(...words, { env: { PORT: String(port), ...o.env } });
-      if (result.exitStatus !== 0) throw new Error(`nclust ${words.join(' ')} exited with ${result.exitStatus}.\n${result.stdout}${result.stderr}\n${logTail()}`);
+      if (result.exitStatus !== 0)
+        throw new Error(
+          `nclust ${words.join(' ')} exited with ${result.exitStatus}.\n${result.stdout}${result.stderr}\n${logTail()}`,
+        );
       return createApp(self, { name, script, port });
     },
     async connect() {
@@ -181,12 +201,16 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {} } = 
 async function leave({ home, nclust }) {
   const problems = [];
   if (processesOf(home).some((one) => one.role !== 'other')) {
-    const killed = await nclust('kill', { timeoutMs: 20_000 }).catch((/** @type {Error} */ error) => ({ exitStatus: null, stderr: error.message }));
+    const killed = await nclust('kill', { timeoutMs: 20_000 }).catch((/** @type {Error} */ error) => ({
+      exitStatus: null,
+      stderr: error.message,
+    }));
     if (killed.exitStatus !== 0) problems.push(`nclust kill exited with ${killed.exitStatus}: ${killed.stderr}`);
   }
   for (const one of processesOf(home)) problems.push(`still running: pid ${one.pid} (${one.role}) ${one.command}`);
   // Keeper and control start each other again: once is not enough.
-  for (let left = processesOf(home); left.length > 0; left = processesOf(home)) for (const one of left) endProcess(one.pid);
+  for (let left = processesOf(home); left.length > 0; left = processesOf(home))
+    for (const one of left) endProcess(one.pid);
   return [...problems, ...leftFiles(home)];
 }
 

@@ -8,6 +8,8 @@ export const soakScale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
  */
 export function soakSeed(file) {
   const seed = Number(process.env.NCLUST_SOAK_SEED ?? Date.now() % 1_000_000);
-  process.stdout.write(`To repeat this: NCLUST_SOAK_SEED=${seed} NCLUST_SOAK_SCALE=${soakScale} npm run test:soak -- ${file}\n`);
+  process.stdout.write(
+    `To repeat this: NCLUST_SOAK_SEED=${seed} NCLUST_SOAK_SCALE=${soakScale} npm run test:soak -- ${file}\n`,
+  );
   return seed;
 }

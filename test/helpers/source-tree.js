@@ -26,7 +26,8 @@ export function sourceFiles(...folders) {
 
 /**
  * @param {SourceFile} file
- * @returns {string[]}  What it imports: paths from the root of the project for our own files, names for packages and `node:`.
+ * @returns {string[]}  What it imports: paths from the root of the project for our own files, names
+ *   for packages and `node:`.
  */
 export function importsOf({ path, code }) {
   return [...code.matchAll(SPECIFIER)]
@@ -35,7 +36,8 @@ export function importsOf({ path, code }) {
 }
 
 /**
- * Types are imported in comments, and a type is no dependency. Only comments that fill whole lines are taken out.
+ * Types are imported in comments, and a type is no dependency. Only comments that fill whole lines
+ * are taken out.
  * @param {string} text
  */
 function withoutComments(text) {

@@ -13,11 +13,14 @@ import { waitFor, within } from './wait-for.js';
  * @property {number} port
  * @property {ChildProcess} child
  * @property {() => string} stderr  So far.
- * @property {(target: string, o?: { method?: string, headers?: Record<string, string> }) => Promise<Answer>} ask
+ * @property
+ *   {(target: string, o?: { method?: string, headers?: Record<string, string> }) => Promise<Answer>}
+ *   ask
  */
 
 /**
- * @typedef {{ status: number, headers: Record<string, string>, body: string, raw: string }} Answer  The body byte by byte (latin1), in one piece.
+ * @typedef {{ status: number, headers: Record<string, string>, body: string, raw: string }} Answer
+ *   The body byte by byte (latin1), in one piece.
  */
 
 /**
@@ -28,18 +31,41 @@ import { waitFor, within } from './wait-for.js';
  */
 export async function startStaticServer(path, settings = {}) {
   const port = await takePort();
-  const all = { path, port, host: '127.0.0.1', isSpa: false, hasListing: false, homepage: 'index.html', credentials: null, cache: '', cors: '', ...settings };
-  const child = spawn(process.execPath, [serveScript()], { env: { PATH: process.env.PATH, ...serveVariables(all) }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const all = {
+    path,
+    port,
+    host: '127.0.0.1',
+    isSpa: false,
+    hasListing: false,
+    homepage: 'index.html',
+    credentials: null,
+    cache: '',
+    cors: '',
+    ...settings,
+  };
+  const child = spawn(process.execPath, [serveScript()], {
+    env: { PATH: process.env.PATH, ...serveVariables(all) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let out = '';
   let err = '';
-  child.stdout.on('data', (chunk) => { out += chunk; });
-  child.stderr.on('data', (chunk) => { err += chunk; });
-  const ended = new Promise((resolve) => { child.once('close', resolve); });
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  const ended = new Promise((resolve) => {
+    child.once('close', resolve);
+  });
   onTestFinished(async () => {
     child.kill('SIGKILL');
     await ended;
   });
-  const status = await Promise.race([waitFor('the server to listen', () => out.includes('Serving '), { context: () => err }), ended]);
+  const status = await Promise.race([
+    waitFor('the server to listen', () => out.includes('Serving '), { context: () => err }),
+    ended,
+  ]);
   if (status !== true) throw new Error(`The server exited with ${status}.\n${err}`);
   return { port, child, stderr: () => err, ask: (target, o) => askRaw(port, target, o) };
 }
@@ -52,26 +78,38 @@ export async function startStaticServer(path, settings = {}) {
  * @returns {Promise<Answer>}  Rejects when the server does not close the connection in 10 s.
  */
 export async function askRaw(port, target, { method = 'GET', headers = {} } = {}) {
-  const lines = [`${method} ${target} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    'Host: localhost',
+    'Connection: close',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
   return parse(await exchangeRaw(port, `${lines.join('\r\n')}\r\n\r\n`));
 }
 
 /**
  * @param {number} port
  * @param {string} bytes  latin1.
- * @returns {Promise<string>}  All that came back, latin1. A connection that is reset counts as closed.
+ * @returns {Promise<string>}  All that came back, latin1. A connection that is reset counts as
+ *   closed.
  */
 export function exchangeRaw(port, bytes) {
   const socket = connect(port, '127.0.0.1');
   socket.setEncoding('latin1');
   let got = '';
   const closed = new Promise((resolve) => {
-    socket.on('data', (chunk) => { got += chunk; });
+    socket.on('data', (chunk) => {
+      got += chunk;
+    });
     socket.on('error', () => {});
     socket.once('close', () => resolve(got));
   });
   socket.write(bytes, 'latin1');
-  return within(`An answer to ${JSON.stringify(bytes.slice(0, 200))}`, /** @type {Promise<string>} */ (closed), 10_000).finally(() => socket.destroy());
+  return within(
+    `An answer to ${JSON.stringify(bytes.slice(0, 200))}`,
+    /** @type {Promise<string>} */ (closed),
+    10_000,
+  ).finally(() => socket.destroy());
 }
 
 /**
@@ -81,9 +119,16 @@ export function exchangeRaw(port, bytes) {
 function parse(raw) {
   const end = raw.indexOf('\r\n\r\n');
   const [first, ...lines] = raw.slice(0, end).split('\r\n');
-  const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
   const rest = raw.slice(end + 4);
-  return { status: Number(first.split(' ')[1]), headers, body: headers['transfer-encoding'] === 'chunked' ? unchunk(rest) : rest, raw };
+  return {
+    status: Number(first.split(' ')[1]),
+    headers,
+    body: headers['transfer-encoding'] === 'chunked' ? unchunk(rest) : rest,
+    raw,
+  };
 }
 
 /** @param {string} text */

@@ -18,7 +18,10 @@ export const numbered = (word, count) => Array.from({ length: count }, (_, at) =
  */
 export function expectLines(found, expected) {
   const at = expected.findIndex((line, index) => found[index] !== line);
-  expect({ count: found.length, at, found: found.slice(Math.max(0, at), at + 3) }).toMatchObject({ count: expected.length, at: -1 });
+  expect({ count: found.length, at, found: found.slice(Math.max(0, at), at + 3) }).toMatchObject({
+    count: expected.length,
+    at: -1,
+  });
 }
 
 /**
@@ -33,10 +36,12 @@ export async function startTicks(home, flags = []) {
 }
 
 /**
- * Kills control again and again, each time right after it has written; updates nclust; waits for so many rotations; ends the program.
+ * Kills control again and again, each time right after it has written; updates nclust; waits for so
+ * many rotations; ends the program.
  * @param {Sandbox} home
  * @param {{ kills: number, rotations: number }} o
- * @returns {Promise<{ found: string[], expected: string[] }>}  The lines in its files, and those it has written.
+ * @returns {Promise<{ found: string[], expected: string[] }>}  The lines in its files, and those it
+ *   has written.
  */
 export async function writeThroughKills(home, { kills, rotations }) {
   const outFile = await startTicks(home, ['--log-max-size', '1k', '--log-max-files', '10000']);
@@ -49,6 +54,8 @@ export async function writeThroughKills(home, { kills, rotations }) {
   expect(await install(home, '9.9.9').nclust('update')).toMatchObject({ exitStatus: 0 });
   await home.waitFor(`${rotations} rotated files`, () => readSegments(outFile).length >= rotations);
   process.kill((await home.list())[0].pid, 'SIGINT');
-  const count = await home.waitFor('the last line', () => Number(/ticks ended after (\d+)\n$/.exec(wholeLog(outFile))?.[1]));
+  const count = await home.waitFor('the last line', () =>
+    Number(/ticks ended after (\d+)\n$/.exec(wholeLog(outFile))?.[1]),
+  );
   return { found: wholeLogLines(outFile).slice(0, -1), expected: numbered('ticks', count) };
 }

@@ -1,7 +1,8 @@
 import { textWidth } from '../../lib/render/text.js';
 
 /**
- * A terminal that understands what monit writes, and nothing else: it throws at anything it does not know.
+ * A terminal that understands what monit writes, and nothing else: it throws at anything it does
+ * not know.
  * @param {{ columns: number, rows: number }} size
  */
 export function createTinyTerminal({ columns, rows }) {
@@ -16,9 +17,9 @@ export function createTinyTerminal({ columns, rows }) {
   function obey(code) {
     const [, mark, numbers, verb] = /** @type {RegExpExecArray} */ (/^\u001b\[(\??)([\d;]*)([A-Za-z])$/.exec(code));
     if (mark === '?') return verb === 'h' ? modes.add(numbers) : modes.delete(numbers);
-    if (verb === 'H') return [y, x] = numbers.split(';').map((number) => Number(number) - 1);
+    if (verb === 'H') return ([y, x] = numbers.split(';').map((number) => Number(number) - 1));
     if (verb === 'm') return (style = styled(style, Number(numbers)));
-    if (code === '\u001b[2J') return cells = blank(columns, rows);
+    if (code === '\u001b[2J') return (cells = blank(columns, rows));
     throw new Error(`The terminal does not know ${JSON.stringify(code)}`);
   }
 
@@ -43,7 +44,15 @@ export function createTinyTerminal({ columns, rows }) {
       }
     },
     lines: () => cells.map((line) => line.map(({ text }) => text).join('')),
-    text: () => cells.map((line) => line.map(({ text }) => text).join('').trimEnd()).join('\n'),
+    text: () =>
+      cells
+        .map((line) =>
+          line
+            .map(({ text }) => text)
+            .join('')
+            .trimEnd(),
+        )
+        .join('\n'),
     styles: () => cells.map((line) => line.map((cell) => cell.style)),
     has: (/** @type {string} */ mode) => modes.has(mode),
     bytes: () => bytes,

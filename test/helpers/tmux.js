@@ -16,7 +16,8 @@ export function noTmux() {
 let started = 0;
 
 /**
- * @typedef {{ words: string[], columns: number, rows: number, env?: Record<string, string> }} Shown  A command of nclust, and the terminal it gets.
+ * @typedef {{ words: string[], columns: number, rows: number, env?: Record<string, string> }} Shown
+ *   A command of nclust, and the terminal it gets.
  */
 
 /**
@@ -44,12 +45,21 @@ export function openMonit(home, size, env) {
      * @param {string | RegExp} text
      * @param {{ deadlineMs?: number }} [o]
      */
-    see: (text, o) => home.waitFor(`"${text}" on the screen:\n`, () => {
-      const shown = screen.text();
-      if (typeof text === 'string' ? shown.includes(text) : text.test(shown)) return true;
-      throw new Error(shown);
-    }, o),
-    monitPid: () => home.waitFor('monit', () => home.processes().find(({ role, command }) => role === 'other' && / monit$/.test(command))?.pid),
+    see: (text, o) =>
+      home.waitFor(
+        `"${text}" on the screen:\n`,
+        () => {
+          const shown = screen.text();
+          if (typeof text === 'string' ? shown.includes(text) : text.test(shown)) return true;
+          throw new Error(shown);
+        },
+        o,
+      ),
+    monitPid: () =>
+      home.waitFor(
+        'monit',
+        () => home.processes().find(({ role, command }) => role === 'other' && / monit$/.test(command))?.pid,
+      ),
   };
 }
 
@@ -63,11 +73,20 @@ export function startTmux(home, { words, columns, rows, env = {} }) {
   const socket = join(home.work, `tmux-${(started += 1)}.sock`);
   // The server keeps what it was started with; without NCLUST_HOME it is no process of the home.
   const own = { PATH: home.env.PATH, HOME: home.env.HOME, LANG: 'C.UTF-8', TERM: 'xterm-256color' };
-  const tmux = (/** @type {string[]} */ ...args) => execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env: own, encoding: 'utf8' });
+  const tmux = (/** @type {string[]} */ ...args) =>
+    execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env: own, encoding: 'utf8' });
   const given = Object.entries({ NCLUST_HOME: home.home, ...env }).map(([name, value]) => `${name}=${quoted(value)}`);
   const command = `env ${[...given, nodeUnderTest(), BIN, ...words].map((word) => (/^\w+=/.test(word) ? word : quoted(word))).join(' ')}`;
   // `stty` tells afterwards how the terminal was left.
-  tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), `sh -c ${quoted(`echo before; ${command}; echo "ended with $?"; stty -a | tr ";" "\\n" | grep -o -e "-\\?icanon" -e "-\\?echo\\b"; exec sleep 1000`)}`);
+  tmux(
+    'new-session',
+    '-d',
+    '-x',
+    String(columns),
+    '-y',
+    String(rows),
+    `sh -c ${quoted(`echo before; ${command}; echo "ended with $?"; stty -a | tr ";" "\\n" | grep -o -e "-\\?icanon" -e "-\\?echo\\b"; exec sleep 1000`)}`,
+  );
   return {
     text: () => tmux('capture-pane', '-p').replace(/[ \n]+$/, ''),
     /** With its colours. */

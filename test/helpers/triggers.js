@@ -12,7 +12,10 @@ import { join } from 'node:path';
 export function triggered({ home }) {
   const log = join(home, 'nclust.log');
   const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
-  return lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'triggered').map(({ by }) => by);
+  return lines
+    .map((line) => JSON.parse(line))
+    .filter(({ event }) => event === 'triggered')
+    .map(({ by }) => by);
 }
 
 /**
@@ -44,8 +47,12 @@ export function untilWatching(home, name) {
  * @param {RegExp} by
  */
 export function untilTriggered(home, name, by) {
-  return home.waitFor(`"${name}" to be replaced by ${by}`, async () => {
-    const { last } = (await detailOf(home, name)).triggers;
-    return last !== null && by.test(last.by) && last;
-  }, { deadlineMs: 20_000 });
+  return home.waitFor(
+    `"${name}" to be replaced by ${by}`,
+    async () => {
+      const { last } = (await detailOf(home, name)).triggers;
+      return last !== null && by.test(last.by) && last;
+    },
+    { deadlineMs: 20_000 },
+  );
 }

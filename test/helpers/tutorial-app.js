@@ -19,7 +19,8 @@ export function placeTutorialApp(folder, file) {
 }
 
 /**
- * How much work the slow route has to do (its WORK) so that one core would be 1.5 times as busy as it can be: one process falls behind, two do not, whatever the machine.
+ * How much work the slow route has to do (its WORK) so that one core would be 1.5 times as busy as
+ * it can be: one process falls behind, two do not, whatever the machine.
  * @param {number} ratePerSecond
  * @returns {number}
  */

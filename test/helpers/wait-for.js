@@ -3,18 +3,23 @@ import { inspect } from 'node:util';
 
 const LOOK_EVERY_MS = 15;
 
-/** How much slower than the author's machine this one is: every deadline of the tests is multiplied by it. */
+/**
+ * How much slower than the author's machine this one is: every deadline of the tests is multiplied
+ * by it.
+ */
 export const slowdown = () => Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
 
 /**
- * Waits until a predicate holds, against the monotonic clock. A predicate that throws does not hold yet; its error is the state.
+ * Waits until a predicate holds, against the monotonic clock. A predicate that throws does not hold
+ * yet; its error is the state.
  * @template T
  * @param {string} what  Completes the sentence "waited for ...".
  * @param {() => T | Promise<T>} predicate
  * @param {object} [o]
  * @param {number} [o.deadlineMs]  Default 10 000; scales with NCLUST_TEST_SLOWDOWN.
  * @param {() => string} [o.context]  Printed on timeout, such as the end of the daemon's log.
- * @returns {Promise<NonNullable<T>>}  What the predicate returned when it first was truthy. Rejects at the deadline.
+ * @returns {Promise<NonNullable<T>>}  What the predicate returned when it first was truthy. Rejects
+ *   at the deadline.
  */
 export async function waitFor(what, predicate, { deadlineMs = 10_000, context } = {}) {
   const allowedMs = deadlineMs * slowdown();
@@ -36,7 +41,8 @@ export async function waitFor(what, predicate, { deadlineMs = 10_000, context } 
 }
 
 /**
- * Lets time pass. For load drivers and random operations only: a test that waits for something uses waitFor().
+ * Lets time pass. For load drivers and random operations only: a test that waits for something uses
+ * waitFor().
  * @param {number} ms
  * @returns {Promise<void>}
  */
@@ -60,7 +66,10 @@ export async function within(what, promise, deadlineMs, context) {
   let timer;
   /** @type {Promise<never>} */
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} took longer than ${deadlineMs * slowdown()} ms.\n${context?.() ?? ''}`)), deadlineMs * slowdown());
+    timer = setTimeout(
+      () => reject(new Error(`${what} took longer than ${deadlineMs * slowdown()} ms.\n${context?.() ?? ''}`)),
+      deadlineMs * slowdown(),
+    );
   });
   try {
     return await Promise.race([promise, late]);

@@ -6,9 +6,11 @@ import { within } from './wait-for.js';
 /**
  * A client of nclust.sock that shares no code with the product: what it can do, any program can.
  * @typedef {object} Wire
- * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error whose `code` and `data` are those of the answer.
+ * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error
+ *   whose `code` and `data` are those of the answer.
  * @property {(bytes: string | Uint8Array) => void} write  Whatever bytes.
- * @property {() => Promise<string | null>} nextLine  The next line that is no answer to request(). null when the server closed.
+ * @property {() => Promise<string | null>} nextLine  The next line that is no answer to request().
+ *   null when the server closed.
  * @property {() => void} stopReading  From now on the kernel's buffers fill up.
  * @property {Promise<void>} closed  Resolves when either side closed.
  * @property {() => void} close
@@ -69,7 +71,10 @@ function createWire(socket) {
       return;
     }
     waiting.delete(message.id);
-    if (message.error) request.reject(Object.assign(new Error(message.error.message), { code: message.error.code, data: message.error.data }));
+    if (message.error)
+      request.reject(
+        Object.assign(new Error(message.error.message), { code: message.error.code, data: message.error.data }),
+      );
     else request.resolve(message.result);
   }
 

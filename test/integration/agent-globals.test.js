@@ -10,17 +10,22 @@ import { expect, onTestFinished, test } from 'vitest';
 import { nodeUnderTest } from '../helpers/sandbox.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// An app may replace what the agent builds on: a DOM for rendering on the server brings timers that return numbers, tests bring some that never fire. Here
-// the test is the keeper, and speaks the agent's own messages.
+// An app may replace what the agent builds on: a DOM for rendering on the server brings timers that
+// return numbers, tests bring some that never fire. Here the test is the keeper, and speaks the
+// agent's own messages.
 
 const AGENT = fileURLToPath(new URL('../../daemon/agent/', import.meta.url));
 
 /** What an app begins with. */
-const NUMBERS = `for (const name of ['setTimeout', 'setInterval', 'setImmediate']) { const real = globalThis[name]; let last = 0; globalThis[name] = (...args) => { real(...args); return ++last; }; }`;
+const NUMBERS =
+  `for (const name of ['setTimeout', 'setInterval', 'setImmediate']) { const real = ` +
+  `globalThis[name]; let last = 0; globalThis[name] = (...args) => { real(...args); return ++last; }; }`;
 const NEVER = `globalThis.later = setTimeout; globalThis.setTimeout = () => 1;`;
 const NO_PERFORMANCE = 'globalThis.performance = undefined;';
 const STAYS = 'setInterval(() => {}, 1 << 30);';
-const ECHO = `const server = require('node:http').createServer((request, response) => response.end()).listen(0, '127.0.0.1', () => console.log('port', server.address().port));`;
+const ECHO =
+  `const server = require('node:http').createServer((request, response) => ` +
+  `response.end()).listen(0, '127.0.0.1', () => console.log('port', server.address().port));`;
 
 /**
  * @param {string} code
@@ -32,8 +37,15 @@ function worker(code, { settings = {}, execArgv = [] } = {}) {
   const script = join(home, 'app.cjs');
   writeFileSync(script, code);
   const child = fork(script, [], {
-    execPath: nodeUnderTest(), execArgv: [...execArgv, '--require', join(AGENT, 'agent.cjs')], stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { PATH: process.env.PATH, NCLUST_HOME: home, NCLUST_INSTANCE: 'one', NCLUST_AGENT: JSON.stringify({ metrics: false, ...settings }) },
+    execPath: nodeUnderTest(),
+    execArgv: [...execArgv, '--require', join(AGENT, 'agent.cjs')],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      NCLUST_HOME: home,
+      NCLUST_INSTANCE: 'one',
+      NCLUST_AGENT: JSON.stringify({ metrics: false, ...settings }),
+    },
   });
   const exited = once(child, 'exit');
   const ended = once(child, 'close');
@@ -42,7 +54,10 @@ function worker(code, { settings = {}, execArgv = [] } = {}) {
     await exited;
   });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => { output += text; });
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (text) => {
+      output += text;
+    });
   /** @type {any[]} */
   const heard = [];
   child.on(/** @type {any} */ ('internalMessage'), (/** @type {any} */ message, /** @type {any} */ handle) => {
@@ -66,7 +81,8 @@ function worker(code, { settings = {}, execArgv = [] } = {}) {
      * @param {string} act
      * @param {(message: any) => boolean} [which]
      */
-    hears: (act, which = () => true) => waitFor(`"${act}"`, () => heard.find((message) => message.act === act && which(message)), { context }),
+    hears: (act, which = () => true) =>
+      waitFor(`"${act}"`, () => heard.find((message) => message.act === act && which(message)), { context }),
     /** @param {string} text */
     says: (text) => waitFor(`"${text}"`, () => output.includes(text), { context }),
   };
@@ -142,11 +158,20 @@ test.each(['return numbers', 'never fire'])('a profile of an app whose timers %s
 });
 
 test('an app whose timers never fire has drained although a WebSocket client does not answer the farewell', async () => {
-  const app = worker(`${NEVER}${ECHO} server.on('upgrade', (request, socket) => socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n'));`);
+  const app = worker(
+    `${NEVER}${ECHO} server.on('upgrade', (request, socket) => socket.write('HTTP/1.1 101 Switching ` +
+      `Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n'));`,
+  );
   await app.says('port');
-  const client = connect({ port: Number(/port (\d+)/.exec(app.output())?.[1]), host: '127.0.0.1', allowHalfOpen: true });
+  const client = connect({
+    port: Number(/port (\d+)/.exec(app.output())?.[1]),
+    host: '127.0.0.1',
+    allowHalfOpen: true,
+  });
   onTestFinished(() => void client.destroy());
-  client.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\r\n');
+  client.write(
+    'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\r\n',
+  );
   await once(client, 'data');
   app.tell('drain', { mode: 'finish' });
   await app.hears('drained');
@@ -170,9 +195,12 @@ test.each([
   ['nothing', 'Error.prepareStackTrace = () => undefined;', 'undefined'],
   ['a text', 'Error.prepareStackTrace = ({ message }) => message;', 'text'],
 ])('an app that makes %s of its stacks hears who has its port', async (_what, code, stack) => {
-  const app = worker(`${code}
+  const app = worker(
+    `${code}
     const server = require('node:http').createServer().on('error', ({ code, port, stack }) => console.log('failed', code, port, Array.isArray(stack) ? 'array' : stack === undefined ? 'undefined' : 'text'));
-    server.listen(7777, () => console.log('listens'));${STAYS}`, { settings: { isCluster: true } });
+    server.listen(7777, () => console.log('listens'));${STAYS}`,
+    { settings: { isCluster: true } },
+  );
   const { seq } = await app.hears('listen');
   app.tell('refused', { seq, code: 'EADDRINUSE', message: 'by another app' });
   await app.says('failed');
@@ -180,22 +208,28 @@ test.each([
 });
 
 test('an app whose stacks cannot be made hears who has its port', async () => {
-  const app = worker(`Error.prepareStackTrace = () => { throw new Error('no stack'); };
-    require('node:http').createServer().on('error', ({ code }) => console.log('failed', code)).listen(7777);${STAYS}`, { settings: { isCluster: true } });
+  const app = worker(
+    `Error.prepareStackTrace = () => { throw new Error('no stack'); };
+    require('node:http').createServer().on('error', ({ code }) => console.log('failed', code)).listen(7777);${STAYS}`,
+    { settings: { isCluster: true } },
+  );
   const { seq } = await app.hears('listen');
   app.tell('refused', { seq, code: 'EADDRINUSE', message: 'by another app' });
   await app.says('failed EADDRINUSE');
 });
 
-test.each(['stdout', 'stderr'])("an app that has put its own %s in place keeps it when it calls Node's", async (name) => {
-  const app = worker(`
+test.each(['stdout', 'stderr'])(
+  "an app that has put its own %s in place keeps it when it calls Node's",
+  async (name) => {
+    const app = worker(`
     const node = Object.getOwnPropertyDescriptor(process, '${name}');
     const own = { write() {} };
     Object.defineProperty(process, '${name}', { configurable: true, get: () => own });
     for (const isLast of [false, true]) node.get.call(process).write(process.${name} === own ? 'own' + (isLast ? ' still' : '\\n') : 'replaced');`);
-  await app.ended();
-  expect(app.output()).toBe('own\nown still');
-});
+    await app.ended();
+    expect(app.output()).toBe('own\nown still');
+  },
+);
 
 test('an app whose process cannot be changed any more writes what it wants to', async () => {
   const app = worker(`Object.freeze(process); process.stdout.write('frozen '); process.stdout.write('and well');`);

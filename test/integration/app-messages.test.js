@@ -17,15 +17,27 @@ const STAYS = 'setInterval(() => {}, 1 << 30);';
 async function running(code, params = {}) {
   const keeper = await realKeeper();
   await keeper.call('hear', { isOn: true });
-  const { pid } = await keeper.spawnNode('one', 'runs-code', { mode: 'fork', ...params, env: { CODE: `${code};${STAYS} say('runs');` } });
+  const { pid } = await keeper.spawnNode('one', 'runs-code', {
+    mode: 'fork',
+    ...params,
+    env: { CODE: `${code};${STAYS} say('runs');` },
+  });
   await keeper.says('one', 'runs');
   const said = () => keeper.events.filter(({ event }) => event === 'said').map(({ data }) => JSON.parse(data.text));
-  const refusal = (/** @type {string} */ verb, /** @type {object} */ more) => keeper.call(verb, { instanceId: 'one', ...more }).then(() => null, (error) => error.code);
+  const refusal = (/** @type {string} */ verb, /** @type {object} */ more) =>
+    keeper.call(verb, { instanceId: 'one', ...more }).then(
+      () => null,
+      (error) => error.code,
+    );
   return { keeper, pid, said, refusal };
 }
 
 test.each(MODES)('%s: what an app sends is passed on as it is, and a message arrives as it is', async (mode) => {
-  const { keeper, said } = await running("process.on('message', (message) => process.send({ type: 'echo', data: message })); process.send('a word'); process.send({ type: 'mine', data: [1] });", { mode });
+  const { keeper, said } = await running(
+    "process.on('message', (message) => process.send({ type: 'echo', data: message })); process.send('a " +
+      "word'); process.send({ type: 'mine', data: [1] });",
+    { mode },
+  );
   await waitFor('its messages', () => said().length === 2);
   const packet = { id: 0, type: 'process:msg', topic: 'x', data: { deep: [{ a: 'ü' }] } };
   await keeper.call('send-message', { instanceId: 'one', message: packet });
@@ -34,13 +46,21 @@ test.each(MODES)('%s: what an app sends is passed on as it is, and a message arr
 });
 
 test('what is asked again with the same token is given once, and what has failed is not taken for given', async () => {
-  const { keeper, said } = await running("process.on('message', (message) => process.send({ type: 'echo', data: message }));");
-  const give = (/** @type {string} */ message, /** @type {string} */ token) => keeper.call('send-message', { instanceId: 'one', message, token });
-  expect([await give('a', 't1'), await give('a', 't1'), await give('a', 't2')]).toEqual([{ isRepeated: false }, { isRepeated: true }, { isRepeated: false }]);
+  const { keeper, said } = await running(
+    "process.on('message', (message) => process.send({ type: 'echo', data: message }));",
+  );
+  const give = (/** @type {string} */ message, /** @type {string} */ token) =>
+    keeper.call('send-message', { instanceId: 'one', message, token });
+  expect([await give('a', 't1'), await give('a', 't1'), await give('a', 't2')]).toEqual([
+    { isRepeated: false },
+    { isRepeated: true },
+    { isRepeated: false },
+  ]);
   await keeper.call('send-message', { instanceId: 'one', message: 'last' });
   await waitFor('the last echo', () => said().at(-1)?.data === 'last');
   expect(said().map(({ data }) => data)).toEqual(['a', 'a', 'last']);
-  const write = () => keeper.call('write', { instanceId: 'one', text: 'x'.repeat(100_000), token: 't3' }).catch((error) => error.code);
+  const write = () =>
+    keeper.call('write', { instanceId: 'one', text: 'x'.repeat(100_000), token: 't3' }).catch((error) => error.code);
   expect([await write(), await write()]).toEqual(['EAGAIN', 'EAGAIN']);
 });
 
@@ -52,7 +72,10 @@ test('"ready" stays what it is', async () => {
 });
 
 test('an app that floods costs the keeper neither memory nor its other work', async () => {
-  const { keeper } = await running("const fill = () => { for (let at = 0; at < 500; at++) process.send({ type: 'flood', data: 'x'.repeat(200) }); setImmediate(fill); }; fill();");
+  const { keeper } = await running(
+    "const fill = () => { for (let at = 0; at < 500; at++) process.send({ type: 'flood', data: " +
+      "'x'.repeat(200) }); setImmediate(fill); }; fill();",
+  );
   await keeper.event('missed', 'one');
   const before = memoryOf(keeper.pid);
   for (let round = 0; round < 3; round++) {
@@ -61,17 +84,25 @@ test('an app that floods costs the keeper neither memory nor its other work', as
     await keeper.call('snapshot');
   }
   expect(memoryOf(keeper.pid) - before).toBeLessThan(40 * 1024);
-  const { data: { count } } = keeper.events.filter(({ event }) => event === 'missed')[1];
+  const {
+    data: { count },
+  } = keeper.events.filter(({ event }) => event === 'missed')[1];
   expect(count).toBeGreaterThan(1_000);
 });
 
 test('what a program of another kind is asked for is refused with a reason', async () => {
   const keeper = await realKeeper();
   await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'exec sleep 1000'] });
-  const refusal = (/** @type {string} */ verb, /** @type {object} */ more) => keeper.call(verb, { instanceId: 'one', ...more }).then(() => null, (error) => error.code);
+  const refusal = (/** @type {string} */ verb, /** @type {object} */ more) =>
+    keeper.call(verb, { instanceId: 'one', ...more }).then(
+      () => null,
+      (error) => error.code,
+    );
   expect(await refusal('send-message', { message: 'x' })).toBe('ENOTSUP');
   expect(await refusal('inspect', { isOn: true, timeoutMs: 1_000 })).toBe('ENOTSUP');
-  expect(await keeper.call('send-message', { instanceId: 'nobody', message: 'x' }).catch((error) => error.code)).toBe('ESRCH');
+  expect(await keeper.call('send-message', { instanceId: 'nobody', message: 'x' }).catch((error) => error.code)).toBe(
+    'ESRCH',
+  );
 });
 
 test('a Node program that has closed its channel cannot be reached', async () => {
@@ -81,7 +112,14 @@ test('a Node program that has closed its channel cannot be reached', async () =>
 
 test.each([
   ['a Node program in fork mode', { mode: 'fork' }],
-  ['any program', { mode: 'exec', file: '/bin/sh', args: ['-c', 'echo runs-code runs; while read line; do echo "got $line"; done; echo the end'] }],
+  [
+    'any program',
+    {
+      mode: 'exec',
+      file: '/bin/sh',
+      args: ['-c', 'echo runs-code runs; while read line; do echo "got $line"; done; echo the end'],
+    },
+  ],
 ])('standard input: %s reads what is written', async (_what, params) => {
   const { keeper } = await running("process.stdin.on('data', (text) => say('got', String(text)));", params);
   await keeper.call('write', { instanceId: 'one', text: 'hello\n' });
@@ -111,7 +149,9 @@ test('standard input: what a program does not read is refused when 64 KiB wait f
 });
 
 test('standard input: a program that does not read it sees nothing of the death of its keeper', async () => {
-  const { keeper, pid } = await running("require('node:http').createServer(answer).listen(0, () => 0); setInterval(() => say('lives', Date.now()), 20);");
+  const { keeper, pid } = await running(
+    "require('node:http').createServer(answer).listen(0, () => 0); setInterval(() => say('lives', Date.now()), 20);",
+  );
   await keeper.kill();
   const before = keeper.output('one').length;
   await waitFor('it to go on', () => keeper.output('one').length > before + 200);
@@ -119,7 +159,11 @@ test('standard input: a program that does not read it sees nothing of the death 
 });
 
 test('standard input: a program that reads it sees its end when the keeper dies', async () => {
-  const { keeper } = await running('', { mode: 'exec', file: '/bin/sh', args: ['-c', 'echo runs-code runs; cat; echo the end'] });
+  const { keeper } = await running('', {
+    mode: 'exec',
+    file: '/bin/sh',
+    args: ['-c', 'echo runs-code runs; cat; echo the end'],
+  });
   await keeper.call('write', { instanceId: 'one', text: 'something\n' });
   await keeper.says('one', 'something');
   await keeper.kill();
@@ -129,7 +173,11 @@ test('standard input: a program that reads it sees its end when the keeper dies'
 test('standard input: a pipe and no socket, of which bash would believe that ssh has started it', async () => {
   const keeper = await realKeeper();
   writeFileSync(join(keeper.home, '.bashrc'), 'echo sourced');
-  const { pid } = await keeper.spawn('one', { file: '/bin/bash', args: ['-c', 'echo runs; read line; echo "got $line"; sleep 1000'], env: { HOME: keeper.home } });
+  const { pid } = await keeper.spawn('one', {
+    file: '/bin/bash',
+    args: ['-c', 'echo runs; read line; echo "got $line"; sleep 1000'],
+    env: { HOME: keeper.home },
+  });
   await keeper.says('one', 'runs');
   expect(statSync(`/proc/${pid}/fd/0`).isFIFO()).toBe(true);
   await keeper.call('write', { instanceId: 'one', text: 'x\n' });
@@ -152,20 +200,24 @@ test('standard input: nothing of it is left open in the keeper when programs hav
   await waitFor('the files to be closed', () => files() <= before + 1);
 });
 
-test.each(MODES)('%s: the inspector is off until it is asked for, has a port of its own, and is off again', async (mode) => {
-  const { keeper } = await running('', { mode });
-  await keeper.spawnNode('two', 'runs-code', { mode, env: { CODE: STAYS } });
-  const inspect = (/** @type {string} */ instanceId, /** @type {boolean} */ isOn) => keeper.call('inspect', { instanceId, isOn, timeoutMs: 10_000 });
-  expect(await inspect('one', false)).toEqual({ url: null, was: null });
-  const one = await inspect('one', true);
-  const two = await inspect('two', true);
-  expect(one).toEqual({ url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/[0-9a-f-]+$/), was: null });
-  expect(new URL(one.url).port).not.toBe(new URL(two.url).port);
-  expect(await versionAt(one.url)).toMatch('node.js');
-  expect(await inspect('one', true)).toEqual({ url: one.url, was: one.url });
-  expect(await inspect('one', false)).toEqual({ url: null, was: one.url });
-  await expect(versionAt(one.url)).rejects.toThrow('ECONNREFUSED');
-});
+test.each(MODES)(
+  '%s: the inspector is off until it is asked for, has a port of its own, and is off again',
+  async (mode) => {
+    const { keeper } = await running('', { mode });
+    await keeper.spawnNode('two', 'runs-code', { mode, env: { CODE: STAYS } });
+    const inspect = (/** @type {string} */ instanceId, /** @type {boolean} */ isOn) =>
+      keeper.call('inspect', { instanceId, isOn, timeoutMs: 10_000 });
+    expect(await inspect('one', false)).toEqual({ url: null, was: null });
+    const one = await inspect('one', true);
+    const two = await inspect('two', true);
+    expect(one).toEqual({ url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/[0-9a-f-]+$/), was: null });
+    expect(new URL(one.url).port).not.toBe(new URL(two.url).port);
+    expect(await versionAt(one.url)).toMatch('node.js');
+    expect(await inspect('one', true)).toEqual({ url: one.url, was: one.url });
+    expect(await inspect('one', false)).toEqual({ url: null, was: one.url });
+    await expect(versionAt(one.url)).rejects.toThrow('ECONNREFUSED');
+  },
+);
 
 /**
  * @param {string} url  Of an inspector.
@@ -173,7 +225,9 @@ test.each(MODES)('%s: the inspector is off until it is asked for, has a port of 
  */
 function versionAt(url) {
   return new Promise((resolve, reject) => {
-    get(`http://${new URL(url).host}/json/version`, { agent: false }, (response) => response.setEncoding('utf8').on('data', resolve)).on('error', reject);
+    get(`http://${new URL(url).host}/json/version`, { agent: false }, (response) =>
+      response.setEncoding('utf8').on('data', resolve),
+    ).on('error', reject);
   });
 }
 

@@ -21,7 +21,8 @@ function started() {
   /** @type {unknown[]} */
   const said = [];
   const babysitter = createBabysitter({
-    env: { PATH: process.env.PATH ?? '' }, root,
+    env: { PATH: process.env.PATH ?? '' },
+    root,
     onStarted: (peer) => {
       controls.push(peer);
       peer.on('message', (message) => {
@@ -29,7 +30,9 @@ function started() {
         if (message === 'ready') babysitter.ready(false);
       });
     },
-    onEnded: () => {}, onMoved: () => {}, ask: () => {},
+    onEnded: () => {},
+    onMoved: () => {},
+    ask: () => {},
     log: (event, fields) => void logged.push({ event, ...fields }),
   });
   onTestFinished(() => {
@@ -46,7 +49,11 @@ test('a control that hangs in its end is killed, and not started again', async (
   babysitter.stop();
   babysitter.giveUp();
   await waitFor('its end', () => logged.some(({ event }) => event === 'control-ended'));
-  expect(logged).toMatchObject([{ event: 'control-started' }, { event: 'control-hangs', pid: controls[0].pid }, { event: 'control-ended', signal: 'SIGKILL' }]);
+  expect(logged).toMatchObject([
+    { event: 'control-started' },
+    { event: 'control-hangs', pid: controls[0].pid },
+    { event: 'control-ended', signal: 'SIGKILL' },
+  ]);
   babysitter.giveUp();
   expect(logged).toHaveLength(3);
 });
@@ -59,7 +66,9 @@ test('a control that hangs while it boots is killed and started again, and one t
   expect(events()).toEqual(['control-started']);
   vi.advanceTimersByTime(1_000);
   program(GETS_READY);
-  await waitFor('the second control to be ready', () => said.includes('ready'), { context: () => JSON.stringify(logged) });
+  await waitFor('the second control to be ready', () => said.includes('ready'), {
+    context: () => JSON.stringify(logged),
+  });
   vi.advanceTimersByTime(120_000);
   expect(events()).toEqual(['control-started', 'control-hangs', 'control-ended', 'control-started']);
   expect(logged[2]).toMatchObject({ pid: controls[0].pid, signal: 'SIGKILL' });

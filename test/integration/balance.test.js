@@ -19,7 +19,12 @@ async function cluster(code, params = {}) {
   const port = await takePort();
   const server = `http.createServer((request, response) => { ${code} }).listen(${port}, () => say('listens'));`;
   const start = async (/** @type {string} */ id, slot = IDS.indexOf(id)) => {
-    const { pid } = await keeper.spawnNode(id, 'runs-code', { scheduling: 'least-connections', slot, ...params, env: { CODE: server } });
+    const { pid } = await keeper.spawnNode(id, 'runs-code', {
+      scheduling: 'least-connections',
+      slot,
+      ...params,
+      env: { CODE: server },
+    });
     await keeper.event('listening', id); // In rotation.
     return pid;
   };
@@ -33,11 +38,14 @@ test.each([
   [64, 'one by one', 1.25],
   [16, 'burst', 1.5],
   [16, 'one by one', 1.5],
-])('%i keep-alive connections %s: the busiest of four workers has at most %f times the mean', async (count, how, bound) => {
-  const { port } = await cluster('answer(request, response);');
-  const byPid = await openConnections({ port }, count, /** @type {'burst' | 'one by one'} */ (how));
-  expect(busiest(byPid, 4), JSON.stringify([...byPid.values()])).toBeLessThanOrEqual(bound);
-});
+])(
+  '%i keep-alive connections %s: the busiest of four workers has at most %f times the mean',
+  async (count, how, bound) => {
+    const { port } = await cluster('answer(request, response);');
+    const byPid = await openConnections({ port }, count, /** @type {'burst' | 'one by one'} */ (how));
+    expect(busiest(byPid, 4), JSON.stringify([...byPid.values()])).toBeLessThanOrEqual(bound);
+  },
+);
 
 test('a worker that blocks its event loop is given nothing, and gets its share again when it answers', async () => {
   const { keeper, port, pids } = await cluster(`
@@ -99,7 +107,8 @@ test('sticky: every connection of a client goes to one slot, whoever is in it', 
   const next = await start('e', IDS.indexOf(leaving));
   await keeper.retire(leaving, { drain: 'handover' });
   await keeper.event('gone', leaving);
-  for (const address of addresses) expect(await homeOf(address)).toBe(before.get(address) === old ? next : before.get(address));
+  for (const address of addresses)
+    expect(await homeOf(address)).toBe(before.get(address) === old ? next : before.get(address));
 });
 
 test('os: the kernel alone decides', async () => {
@@ -144,10 +153,12 @@ test('a worker that drains finishes what it has, and is given nothing more, thou
   // Twice through its event loop: who listens has accepted by then.
   for (let nth = 0; nth < 2; nth += 1) await keeper.call('ask', { instanceId: draining, timeoutMs: 5_000 });
   for (const pid of others) process.kill(pid, 'SIGCONT');
-  // Silent until then, so that each of the others has more than its share and passes some on, to whom the keeper likes.
+  // Silent until then, so that each of the others has more than its share and passes some on, to
+  // whom the keeper likes.
   await waitFor('all of them to be accepted', () => queuedOn(port) === 0);
   for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
-  for (const answer of await Promise.all(answers)) expect(others).toContain(JSON.parse(answer.split('\r\n\r\n')[1]).pid);
+  for (const answer of await Promise.all(answers))
+    expect(others).toContain(JSON.parse(answer.split('\r\n\r\n')[1]).pid);
   process.kill(own, 'SIGUSR2');
   expect(await slow).toMatchObject({ pid: own });
   await keeper.event('gone', draining);
@@ -172,6 +183,9 @@ test('SIGKILL of the keeper while connections are on their way through it loses 
  */
 function queuedOn(port) {
   const local = port.toString(16).toUpperCase().padStart(4, '0');
-  const line = readFileSync('/proc/net/tcp6', 'utf8').split('\n').find((one) => new RegExp(`^ *\\d+: \\S+:${local} \\S+ 0A`).test(one)) ?? '';
+  const line =
+    readFileSync('/proc/net/tcp6', 'utf8')
+      .split('\n')
+      .find((one) => new RegExp(`^ *\\d+: \\S+:${local} \\S+ 0A`).test(one)) ?? '';
   return Number.parseInt(/ 0A [0-9A-F]+:([0-9A-F]+)/.exec(line)?.[1] ?? '', 16);
 }

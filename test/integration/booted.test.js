@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { realKeeper } from '../helpers/keeper.js';
 
-// The agent says when the main module has been evaluated. No program here goes on before the test lets it.
+// The agent says when the main module has been evaluated. No program here goes on before the test
+// lets it.
 
 const STAYS = 'setInterval(() => {}, 1 << 30);';
 const BLOCKS = `console.log('loads'); require('node:fs').readFileSync('./gate');`;
@@ -18,14 +19,26 @@ const TELLS = `${STAYS} console.log('loaded');`;
 const PROGRAMS = {
   'a CommonJS module that blocks': { files: { 'app.cjs': `${BLOCKS} ${TELLS}` } },
   'a CommonJS module in fork mode': { mode: 'fork', files: { 'app.cjs': `${BLOCKS} ${TELLS}` } },
-  'a CommonJS module whose dependency blocks': { files: { 'app.cjs': `import('node:os'); require('./part.cjs'); ${TELLS}`, 'part.cjs': BLOCKS } },
-  'a CommonJS module behind --import': { execArgv: ['--import', './first.mjs'], files: { 'app.cjs': `${BLOCKS} ${TELLS}`, 'first.mjs': 'await new Promise(setImmediate);' } },
+  'a CommonJS module whose dependency blocks': {
+    files: { 'app.cjs': `import('node:os'); require('./part.cjs'); ${TELLS}`, 'part.cjs': BLOCKS },
+  },
+  'a CommonJS module behind --import': {
+    execArgv: ['--import', './first.mjs'],
+    files: { 'app.cjs': `${BLOCKS} ${TELLS}`, 'first.mjs': 'await new Promise(setImmediate);' },
+  },
   'an ES module that awaits': { files: { 'app.mjs': `${AWAITS} ${TELLS}` } },
   'an ES module in fork mode': { mode: 'fork', files: { 'app.mjs': `${AWAITS} ${TELLS}` } },
   'an ES module whose dependency awaits': { files: { 'app.mjs': `import './part.mjs'; ${TELLS}`, 'part.mjs': AWAITS } },
-  'an ES module behind --import that awaits': { execArgv: ['--import', './first.mjs'], files: { 'app.mjs': TELLS, 'first.mjs': AWAITS } },
+  'an ES module behind --import that awaits': {
+    execArgv: ['--import', './first.mjs'],
+    files: { 'app.mjs': TELLS, 'first.mjs': AWAITS },
+  },
   'an ES module that nothing but its syntax tells': { files: { 'app.js': `import 'node:os'; ${AWAITS} ${TELLS}` } },
-  'an ES module that imports others before it awaits': { files: { 'app.mjs': `await import('node:os'); process.on('exit', function handleProcessExit() {}); ${AWAITS} ${TELLS}` } },
+  'an ES module that imports others before it awaits': {
+    files: {
+      'app.mjs': `await import('node:os'); process.on('exit', function handleProcessExit() {}); ${AWAITS} ${TELLS}`,
+    },
+  },
 };
 
 /** @param {{ mode?: string, execArgv?: string[], files: Record<string, string> }} program */
@@ -34,9 +47,19 @@ async function started({ mode = 'cluster', execArgv = [], files }) {
   const gate = join(keeper.home, 'gate');
   execFileSync('mkfifo', [gate]);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(keeper.home, name), text);
-  const answer = await keeper.spawnNode('one', '', { mode, execArgv, script: join(keeper.home, Object.keys(files)[0]) });
+  const answer = await keeper.spawnNode('one', '', {
+    mode,
+    execArgv,
+    script: join(keeper.home, Object.keys(files)[0]),
+  });
   const fact = async () => (await keeper.call('snapshot')).children[0];
-  return { keeper, answer, fact, open: () => writeFileSync(gate, 'go'), isSaid: () => keeper.events.some(({ event }) => event === 'booted') };
+  return {
+    keeper,
+    answer,
+    fact,
+    open: () => writeFileSync(gate, 'go'),
+    isSaid: () => keeper.events.some(({ event }) => event === 'booted'),
+  };
 }
 
 test.each(Object.entries(PROGRAMS))('%s has booted when it has been loaded', async (_what, program) => {
@@ -44,7 +67,8 @@ test.each(Object.entries(PROGRAMS))('%s has booted when it has been loaded', asy
   expect(answer.bootedAtMs).toBe(null);
   await keeper.says('one', 'loads');
   // One that does not block has said what it had to say by then.
-  if (!Object.values(program.files).includes(BLOCKS) && !program.files['app.cjs']) await keeper.call('ask', { instanceId: 'one', timeoutMs: 10_000 });
+  if (!Object.values(program.files).includes(BLOCKS) && !program.files['app.cjs'])
+    await keeper.call('ask', { instanceId: 'one', timeoutMs: 10_000 });
   expect([isSaid(), (await fact()).bootedAtMs]).toEqual([false, null]);
   open();
   await keeper.event('booted', 'one');
@@ -55,7 +79,9 @@ test.each(Object.entries(PROGRAMS))('%s has booted when it has been loaded', asy
 
 describe('has booted as well', () => {
   test('what listens before its main module is through', async () => {
-    const { keeper, fact, isSaid } = await started({ files: { 'app.mjs': `import { createServer } from 'node:net'; createServer().listen(0); ${AWAITS}` } });
+    const { keeper, fact, isSaid } = await started({
+      files: { 'app.mjs': `import { createServer } from 'node:net'; createServer().listen(0); ${AWAITS}` },
+    });
     await keeper.event('listening', 'one');
     expect([isSaid(), (await fact()).bootedAtMs]).toEqual([false, expect.any(Number)]);
   });
@@ -66,7 +92,13 @@ describe('has booted as well', () => {
   });
 
   test('what survives an exception of its main module', async () => {
-    const { keeper } = await started({ files: { 'app.mjs': `process.on('uncaughtException', () => console.log('loaded')); ${STAYS} await null; throw new Error('no');` } });
+    const { keeper } = await started({
+      files: {
+        'app.mjs':
+          `process.on('uncaughtException', () => console.log('loaded')); ${STAYS} await null; ` +
+          `throw new Error('no');`,
+      },
+    });
     await keeper.event('booted', 'one');
     await keeper.says('one', 'loaded');
   });
@@ -79,8 +111,13 @@ describe('has booted as well', () => {
 });
 
 test('a loaded program has nothing left of what was listened for', async () => {
-  const left = `const { channel } = await import('node:diagnostics_channel'); console.log('left', process.listeners('removeListener').some(({ name }) => name === 'lookForLoader'), channel('tracing:module.import:start').hasSubscribers, channel('tracing:module.import:asyncEnd').hasSubscribers);`;
-  const { keeper } = await started({ files: { 'app.mjs': `await null; ${STAYS} process.on('message', async () => { ${left} });` } });
+  const left =
+    `const { channel } = await import('node:diagnostics_channel'); console.log('left', ` +
+    `process.listeners('removeListener').some(({ name }) => name === 'lookForLoader'), ` +
+    `channel('tracing:module.import:start').hasSubscribers, channel('tracing:module.import:asyncEnd').hasSubscribers);`;
+  const { keeper } = await started({
+    files: { 'app.mjs': `await null; ${STAYS} process.on('message', async () => { ${left} });` },
+  });
   await keeper.event('booted', 'one');
   await keeper.call('send-message', { instanceId: 'one', message: 'tell' });
   await keeper.says('one', 'left false false false');

@@ -20,26 +20,59 @@ import { takePort } from '../helpers/ports.js';
 function tlsOptions() {
   const folder = temporaryHome();
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1', '-subj', '/CN=localhost', '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-days',
+      '1',
+      '-subj',
+      '/CN=localhost',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+    ],
+    { stdio: 'ignore' },
+  );
   return `{ key: ${JSON.stringify(readFileSync(key, 'utf8'))}, cert: ${JSON.stringify(readFileSync(cert, 'utf8'))} }`;
 }
 
 const SLOW = '(request, response) => { say("has", request.url); setTimeout(() => response.end("whole"), 500); }';
 
 /** @param {number} port */
-const overHttps = (port) => new Promise((resolve, reject) => {
-  requestHttps({ port, path: '/slow', rejectUnauthorized: false, agent: false }, (response) => collect(response, resolve, reject)).on('error', reject).end();
-});
+const overHttps = (port) =>
+  new Promise((resolve, reject) => {
+    requestHttps({ port, path: '/slow', rejectUnauthorized: false, agent: false }, (response) =>
+      collect(response, resolve, reject),
+    )
+      .on('error', reject)
+      .end();
+  });
 
 /**
  * @param {string} scheme
  * @returns {(port: number) => Promise<unknown>}
  */
-const overHttp2 = (scheme) => (port) => new Promise((resolve, reject) => {
-  const session = connectHttp2(`${scheme}://localhost:${port}`, { rejectUnauthorized: false }).on('error', reject);
-  const stream = session.request({ ':path': '/slow' });
-  collect(stream, (body) => { session.close(); resolve(body); }, reject);
-});
+const overHttp2 = (scheme) => (port) =>
+  new Promise((resolve, reject) => {
+    const session = connectHttp2(`${scheme}://localhost:${port}`, { rejectUnauthorized: false }).on('error', reject);
+    const stream = session.request({ ':path': '/slow' });
+    collect(
+      stream,
+      (body) => {
+        session.close();
+        resolve(body);
+      },
+      reject,
+    );
+  });
 
 /**
  * @param {Readable} stream
@@ -48,7 +81,13 @@ const overHttp2 = (scheme) => (port) => new Promise((resolve, reject) => {
  */
 function collect(stream, resolve, reject) {
   let body = '';
-  stream.setEncoding('utf8').on('data', (text) => { body += text; }).on('end', () => resolve(body)).on('error', reject);
+  stream
+    .setEncoding('utf8')
+    .on('data', (text) => {
+      body += text;
+    })
+    .on('end', () => resolve(body))
+    .on('error', reject);
 }
 
 test.each([
@@ -59,7 +98,9 @@ test.each([
   const keeper = await realKeeper();
   const port = await takePort();
   const tls = tlsOptions();
-  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `const tls = ${tls}; const slow = ${SLOW}; ${server}.listen(${port}, () => say('listens'));` } });
+  await keeper.spawnNode('one', 'runs-code', {
+    env: { CODE: `const tls = ${tls}; const slow = ${SLOW}; ${server}.listen(${port}, () => say('listens'));` },
+  });
   await keeper.says('one', 'listens');
   const answer = ask(port);
   await keeper.says('one', 'has /slow');
@@ -71,17 +112,33 @@ test.each([
 /**
  * A WebSocket client without a library.
  * @param {number} port
- * @returns {Promise<{ received: () => Buffer, ended: Promise<string>, socket: Socket }>}  `ended`: how the connection ended.
+ * @returns {Promise<{ received: () => Buffer, ended: Promise<string>, socket: Socket }>}  `ended`:
+ *   how the connection ended.
  */
-const webSocket = (port) => new Promise((resolve, reject) => {
-  const request = get({ port, headers: { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' } });
-  request.on('error', reject).on('upgrade', (_, socket, head) => {
-    let all = head;
-    socket.on('data', (chunk) => { all = Buffer.concat([all, chunk]); });
-    const ended = new Promise((done) => { socket.once('end', () => done('end')).once('error', (/** @type {NodeJS.ErrnoException} */ error) => done(error.code)); });
-    resolve({ received: () => all, ended: /** @type {Promise<string>} */ (ended), socket });
+const webSocket = (port) =>
+  new Promise((resolve, reject) => {
+    const request = get({
+      port,
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+      },
+    });
+    request.on('error', reject).on('upgrade', (_, socket, head) => {
+      let all = head;
+      socket.on('data', (chunk) => {
+        all = Buffer.concat([all, chunk]);
+      });
+      const ended = new Promise((done) => {
+        socket
+          .once('end', () => done('end'))
+          .once('error', (/** @type {NodeJS.ErrnoException} */ error) => done(error.code));
+      });
+      resolve({ received: () => all, ended: /** @type {Promise<string>} */ (ended), socket });
+    });
   });
-});
 
 const ACCEPTS = `
   const server = http.createServer(answer);
@@ -95,7 +152,9 @@ const ACCEPTS = `
 test('a WebSocket client of an app that does not care gets a clean close: 1001, going away', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
-  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `const sockets = []; ${ACCEPTS} server.listen(${port}, () => say('listens'));` } });
+  await keeper.spawnNode('one', 'runs-code', {
+    env: { CODE: `const sockets = []; ${ACCEPTS} server.listen(${port}, () => say('listens'));` },
+  });
   await keeper.says('one', 'listens');
   const client = await webSocket(port);
   await keeper.retire('one', { drain: 'handover' });
@@ -107,9 +166,13 @@ test('a WebSocket client of an app that does not care gets a clean close: 1001, 
 test('an app with a handler for its signal closes its WebSockets itself', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
-  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `
+  await keeper.spawnNode('one', 'runs-code', {
+    env: {
+      CODE: `
     const sockets = []; ${ACCEPTS} server.listen(${port}, () => say('listens'));
-    process.on('SIGTERM', () => { for (const socket of sockets) socket.end('bye'); server.close(() => process.exit(0)); });` } });
+    process.on('SIGTERM', () => { for (const socket of sockets) socket.end('bye'); server.close(() => process.exit(0)); });`,
+    },
+  });
   await keeper.says('one', 'listens');
   const client = await webSocket(port);
   await keeper.says('one', 'upgraded');
@@ -122,20 +185,30 @@ test('an app with a handler for its signal closes its WebSockets itself', async 
 test('a server without an upgrade handler still answers 200 to a request for an upgrade', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
-  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `http.createServer(answer).listen(${port}, () => say('listens'));` } });
+  await keeper.spawnNode('one', 'runs-code', {
+    env: { CODE: `http.createServer(answer).listen(${port}, () => say('listens'));` },
+  });
   await keeper.says('one', 'listens');
   const status = await new Promise((resolve, reject) => {
-    get({ port, agent: false, headers: { connection: 'Upgrade', upgrade: 'websocket' } }, (response) => { response.resume(); resolve(response.statusCode); }).on('error', reject);
+    get({ port, agent: false, headers: { connection: 'Upgrade', upgrade: 'websocket' } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on('error', reject);
   });
   expect(status).toBe(200);
 });
 
 test.each(['cluster', 'fork'])('%s: the message "shutdown" takes the place of the signal', async (mode) => {
   const keeper = await realKeeper();
-  await keeper.spawnNode('one', 'runs-code', { mode, env: { CODE: `
+  await keeper.spawnNode('one', 'runs-code', {
+    mode,
+    env: {
+      CODE: `
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => { say(signal); process.exit(1); });
     process.on('message', (message) => { say('message', message); if (message === 'shutdown') process.exit(7); });
-    say('waits');` } });
+    say('waits');`,
+    },
+  });
   await keeper.says('one', 'waits');
   await keeper.retire('one', { message: true });
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 7 });
@@ -156,15 +229,23 @@ test('a client whose TLS handshake comes after the drain began is served', async
   const keeper = await realKeeper();
   const port = await takePort();
   const tls = tlsOptions();
-  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `
-    const server = require('node:https').createServer(${tls}, answer).on('connection', () => say('connected')).listen(${port}, () => say('listens'));` } });
+  await keeper.spawnNode('one', 'runs-code', {
+    env: {
+      CODE: `
+    const server = require('node:https').createServer(${tls}, answer).on('connection', () => say('connected')).listen(${port}, () => say('listens'));`,
+    },
+  });
   await keeper.says('one', 'listens');
   const socket = connect(port);
   await keeper.says('one', 'connected');
   await keeper.retire('one', { drain: 'handover' });
   await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 }); // It has begun to drain.
   const answer = new Promise((resolve, reject) => {
-    requestHttps({ createConnection: () => connectTls({ socket, rejectUnauthorized: false }) }, (response) => collect(response, resolve, reject)).on('error', reject).end();
+    requestHttps({ createConnection: () => connectTls({ socket, rejectUnauthorized: false }) }, (response) =>
+      collect(response, resolve, reject),
+    )
+      .on('error', reject)
+      .end();
   });
   expect(JSON.parse(/** @type {string} */ (await answer))).toMatchObject({ pid: expect.any(Number) });
 });
@@ -173,14 +254,20 @@ test('a session of HTTP/2 whose TLS handshake comes after the drain began finish
   const keeper = await realKeeper();
   const port = await takePort();
   const tls = tlsOptions();
-  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `
-    require('node:http2').createSecureServer(${tls}, ${SLOW}).on('connection', () => say('connected')).listen(${port}, () => say('listens'));` } });
+  await keeper.spawnNode('one', 'runs-code', {
+    env: {
+      CODE: `
+    require('node:http2').createSecureServer(${tls}, ${SLOW}).on('connection', () => say('connected')).listen(${port}, () => say('listens'));`,
+    },
+  });
   await keeper.says('one', 'listens');
   const socket = connect(port);
   await keeper.says('one', 'connected');
   await keeper.retire('one', { drain: 'handover', killTimeoutMs: 60_000 });
   await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 }); // It has begun to drain.
-  const session = connectHttp2('https://localhost', { createConnection: () => connectTls({ socket, ALPNProtocols: ['h2'], rejectUnauthorized: false }) });
+  const session = connectHttp2('https://localhost', {
+    createConnection: () => connectTls({ socket, ALPNProtocols: ['h2'], rejectUnauthorized: false }),
+  });
   const goneAway = once(session, 'goaway');
   const answer = new Promise((resolve, reject) => collect(session.request({ ':path': '/slow' }), resolve, reject));
   await goneAway;
@@ -191,45 +278,69 @@ test('a session of HTTP/2 whose TLS handshake comes after the drain began finish
 /**
  * A client of plain TCP, greeted by the app: the connection is the app's by then.
  * @param {number} port
- * @returns {Promise<{ received: () => string, ended: Promise<string> }>}  `ended`: how the connection ended.
+ * @returns {Promise<{ received: () => string, ended: Promise<string> }>}  `ended`: how the
+ *   connection ended.
  */
-const greeted = (port) => new Promise((resolve, reject) => {
-  const socket = connect(port).on('error', reject).setEncoding('utf8');
-  let all = '';
-  const ended = new Promise((done) => { socket.once('end', () => done('end')).once('error', (/** @type {NodeJS.ErrnoException} */ error) => done(error.code)); });
-  socket.on('data', (text) => { all += text; resolve({ received: () => all, ended: /** @type {Promise<string>} */ (ended) }); });
-});
+const greeted = (port) =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port).on('error', reject).setEncoding('utf8');
+    let all = '';
+    const ended = new Promise((done) => {
+      socket
+        .once('end', () => done('end'))
+        .once('error', (/** @type {NodeJS.ErrnoException} */ error) => done(error.code));
+    });
+    socket.on('data', (text) => {
+      all += text;
+      resolve({ received: () => all, ended: /** @type {Promise<string>} */ (ended) });
+    });
+  });
 
-/** A drain that waits for the connection takes three quarters of this, and no test waits so long for the exit. */
+/**
+ * A drain that waits for the connection takes three quarters of this, and no test waits so long for
+ * the exit.
+ */
 const PATIENCE_MS = 600_000;
 
 const GREETS = `
   const sockets = [];
   const server = require('node:net').createServer((socket) => { sockets.push(socket); socket.on('close', () => say('connection closed')).resume().write('hello '); });`;
 
-test.each(['handover', 'finish'])('%s: a plain TCP client gets what the app does on its signal, and a clean end', async (drain) => {
-  const keeper = await realKeeper();
-  const port = await takePort();
-  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `${GREETS} server.listen(${port}, () => say('listens'));
-    process.on('SIGTERM', () => { for (const socket of sockets) socket.end('bye'); server.close(() => process.exit(0)); });` } });
-  await keeper.says('one', 'listens');
-  const client = await greeted(port);
-  await keeper.retire('one', { drain, killTimeoutMs: PATIENCE_MS });
-  expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 0, signal: null });
-  expect(await client.ended).toBe('end');
-  expect(client.received()).toBe('hello bye');
-});
+test.each(['handover', 'finish'])(
+  '%s: a plain TCP client gets what the app does on its signal, and a clean end',
+  async (drain) => {
+    const keeper = await realKeeper();
+    const port = await takePort();
+    await keeper.spawnNode('one', 'runs-code', {
+      env: {
+        CODE: `${GREETS} server.listen(${port}, () => say('listens'));
+    process.on('SIGTERM', () => { for (const socket of sockets) socket.end('bye'); server.close(() => process.exit(0)); });`,
+      },
+    });
+    await keeper.says('one', 'listens');
+    const client = await greeted(port);
+    await keeper.retire('one', { drain, killTimeoutMs: PATIENCE_MS });
+    expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 0, signal: null });
+    expect(await client.ended).toBe('end');
+    expect(client.received()).toBe('hello bye');
+  },
+);
 
-test.each(['handover', 'finish'])('%s: an open connection of plain TCP does not delay the signal, and nobody but the signal ends it', async (drain) => {
-  const keeper = await realKeeper();
-  const port = await takePort();
-  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `${GREETS} server.listen(${port}, () => say('listens'));` } });
-  await keeper.says('one', 'listens');
-  const client = await greeted(port);
-  await keeper.retire('one', { drain, killTimeoutMs: PATIENCE_MS });
-  expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: null, signal: 'SIGINT' });
-  expect(await client.ended).toBe('end');
-  expect(client.received()).toBe('hello ');
-  await keeper.event('gone', 'one');
-  expect(keeper.output('one')).not.toContain('connection closed');
-});
+test.each(['handover', 'finish'])(
+  '%s: an open connection of plain TCP does not delay the signal, and nobody but the signal ends it',
+  async (drain) => {
+    const keeper = await realKeeper();
+    const port = await takePort();
+    await keeper.spawnNode('one', 'runs-code', {
+      env: { CODE: `${GREETS} server.listen(${port}, () => say('listens'));` },
+    });
+    await keeper.says('one', 'listens');
+    const client = await greeted(port);
+    await keeper.retire('one', { drain, killTimeoutMs: PATIENCE_MS });
+    expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: null, signal: 'SIGINT' });
+    expect(await client.ended).toBe('end');
+    expect(client.received()).toBe('hello ');
+    await keeper.event('gone', 'one');
+    expect(keeper.output('one')).not.toContain('connection closed');
+  },
+);

@@ -59,7 +59,10 @@ test('output arrives with whose it is, and its end is told', async () => {
   link.end(PLACE, 'err');
   await waitFor('two frames', () => received.heads.length === 2);
   expect(received.text).toBe('oops\n');
-  expect(received.heads).toEqual([expect.objectContaining({ instanceId: 'i', id: 3, name: 'api', stream: 'err', atMs: expect.any(Number) }), expect.objectContaining({ isEnd: true })]);
+  expect(received.heads).toEqual([
+    expect.objectContaining({ instanceId: 'i', id: 3, name: 'api', stream: 'err', atMs: expect.any(Number) }),
+    expect.objectContaining({ isEnd: true }),
+  ]);
 });
 
 test('of an app that is muted nothing is told', async () => {
@@ -72,7 +75,9 @@ test('of an app that is muted nothing is told', async () => {
 test('who writes more than is read has to wait, and everything arrives when it is read', async () => {
   const { link, received, read } = await foreground({ isReading: false });
   let hasMoved = false;
-  const sent = link.take(PLACE, 'out', BIG)?.then(() => { hasMoved = true; });
+  const sent = link.take(PLACE, 'out', BIG)?.then(() => {
+    hasMoved = true;
+  });
   expect(sent).toBeInstanceOf(Promise);
   const next = link.take(PLACE, 'out', Buffer.from('last\n'));
   expect(hasMoved).toBe(false);

@@ -6,48 +6,66 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// A new instance that serves nobody until it is admitted, and an old one that serves nobody any more and can be taken back.
+// A new instance that serves nobody until it is admitted, and an old one that serves nobody any
+// more and can be taken back.
 
 /** @param {string} mode */
 async function beside(mode) {
   const keeper = await realKeeper();
   const port = await takePort();
   const start = async (/** @type {string} */ id, params = {}) => {
-    const { pid } = await keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: `http.createServer(answer).listen(${port}, () => say('listens'));` } });
+    const { pid } = await keeper.spawnNode(id, 'runs-code', {
+      mode,
+      ...params,
+      env: { CODE: `http.createServer(answer).listen(${port}, () => say('listens'));` },
+    });
     await keeper.says(id, 'listens');
     return pid;
   };
   const answering = async (count = 40) => [...(await openConnections({ port }, count, 'one by one')).keys()];
-  const fact = async (/** @type {string} */ id) => (await keeper.call('snapshot')).children.find((/** @type {any} */ child) => keeper.shortId(child.instanceId) === id);
+  const fact = async (/** @type {string} */ id) =>
+    (await keeper.call('snapshot')).children.find(
+      (/** @type {any} */ child) => keeper.shortId(child.instanceId) === id,
+    );
   return { keeper, port, start, answering, fact };
 }
 
 const MODES = ['cluster', 'fork'];
 
-test.each(MODES)('%s: a gated instance believes that it listens and is given no connection until it is admitted', async (mode) => {
-  const { keeper, start, answering, fact } = await beside(mode);
-  const old = await start('old');
-  const next = await start('next', { isGated: true });
-  await keeper.event('listening', 'next');
-  expect(await fact('next')).toMatchObject({ isGated: true, addresses: [{}] });
-  expect(await answering()).toEqual([old]);
+test.each(MODES)(
+  '%s: a gated instance believes that it listens and is given no connection until it is admitted',
+  async (mode) => {
+    const { keeper, start, answering, fact } = await beside(mode);
+    const old = await start('old');
+    const next = await start('next', { isGated: true });
+    await keeper.event('listening', 'next');
+    expect(await fact('next')).toMatchObject({ isGated: true, addresses: [{}] });
+    expect(await answering()).toEqual([old]);
 
-  await keeper.call('admit', { instanceId: 'next' });
-  await keeper.call('admit', { instanceId: 'next' });
-  expect(await fact('next')).toMatchObject({ isGated: false });
-  await keeper.retire('old', { drain: 'handover' });
-  await keeper.event('gone', 'old');
-  expect(await answering(4)).toEqual([next]);
-});
+    await keeper.call('admit', { instanceId: 'next' });
+    await keeper.call('admit', { instanceId: 'next' });
+    expect(await fact('next')).toMatchObject({ isGated: false });
+    await keeper.retire('old', { drain: 'handover' });
+    await keeper.event('gone', 'old');
+    expect(await answering(4)).toEqual([next]);
+  },
+);
 
-test.each(MODES)('%s: an instance that is admitted before its agent has said a word serves as soon as it listens', async (mode) => {
-  const keeper = await realKeeper();
-  const port = await takePort();
-  const { pid } = await keeper.spawnNode('one', 'runs-code', { mode, isGated: true, env: { CODE: `http.createServer(answer).listen(${port}, () => say('listens'));` } });
-  await keeper.call('admit', { instanceId: 'one' });
-  await keeper.says('one', 'listens');
-  expect(await ask({ port })).toMatchObject({ pid });
-});
+test.each(MODES)(
+  '%s: an instance that is admitted before its agent has said a word serves as soon as it listens',
+  async (mode) => {
+    const keeper = await realKeeper();
+    const port = await takePort();
+    const { pid } = await keeper.spawnNode('one', 'runs-code', {
+      mode,
+      isGated: true,
+      env: { CODE: `http.createServer(answer).listen(${port}, () => say('listens'));` },
+    });
+    await keeper.call('admit', { instanceId: 'one' });
+    await keeper.says('one', 'listens');
+    expect(await ask({ port })).toMatchObject({ pid });
+  },
+);
 
 test.each(MODES)('%s: connections that come while the only instance is gated wait', async (mode) => {
   const { keeper, port, start } = await beside(mode);
@@ -66,7 +84,9 @@ test.each(MODES)('%s: a parked instance lives, serves nobody, and serves again w
   const next = await start('next');
   await keeper.call('park', { instanceId: 'old' });
   expect(await fact('old')).toMatchObject({ isParked: true, isRetiring: false });
-  await waitFor('nothing new to come to the parked one', async () => (await answering(10)).every((pid) => pid === next));
+  await waitFor('nothing new to come to the parked one', async () =>
+    (await answering(10)).every((pid) => pid === next),
+  );
 
   await keeper.call('unpark', { instanceId: 'old' });
   expect(await fact('old')).toMatchObject({ isParked: false, exit: null });
@@ -92,26 +112,40 @@ test.each(MODES)('%s: a parked instance can be retired', async (mode) => {
 async function alone(mode, options, params = {}) {
   const keeper = await realKeeper();
   const start = async (/** @type {string} */ id, more = {}) => {
-    const { pid } = await keeper.spawnNode(id, 'runs-code', { mode, ...params, ...more, env: { CODE: `
+    const { pid } = await keeper.spawnNode(id, 'runs-code', {
+      mode,
+      ...params,
+      ...more,
+      env: {
+        CODE: `
       const server = http.createServer(answer).on('error', (error) => say(error.message));
-      server.listen(${JSON.stringify(options)}, () => say('listens on', server.address().port, 'alone'));` } });
+      server.listen(${JSON.stringify(options)}, () => say('listens on', server.address().port, 'alone'));`,
+      },
+    });
     await keeper.says(id, 'alone');
     return { pid, port: Number(/listens on (\d+)/.exec(keeper.output(id))?.[1]) };
   };
   return { keeper, start };
 }
 
-const refusesAt = (/** @type {number} */ port) => () => ask({ port }).then(() => false, (error) => error.code === 'ECONNREFUSED');
+const refusesAt = (/** @type {number} */ port) => () =>
+  ask({ port }).then(
+    () => false,
+    (error) => error.code === 'ECONNREFUSED',
+  );
 
-test.each(MODES)('%s: an exclusive socket refuses while its instance is parked, and is listened on again when that is taken back', async (mode) => {
-  const { keeper, start } = await alone(mode, { port: 0, exclusive: true });
-  const { pid, port } = await start('old');
-  await keeper.call('park', { instanceId: 'old' });
-  await waitFor('the parked one to refuse', refusesAt(port));
-  await keeper.call('unpark', { instanceId: 'old' });
-  expect(await ask({ port })).toMatchObject({ pid });
-  expect(keeper.output('old').match(/listens/g)).toHaveLength(1);
-});
+test.each(MODES)(
+  '%s: an exclusive socket refuses while its instance is parked, and is listened on again when that is taken back',
+  async (mode) => {
+    const { keeper, start } = await alone(mode, { port: 0, exclusive: true });
+    const { pid, port } = await start('old');
+    await keeper.call('park', { instanceId: 'old' });
+    await waitFor('the parked one to refuse', refusesAt(port));
+    await keeper.call('unpark', { instanceId: 'old' });
+    expect(await ask({ port })).toMatchObject({ pid });
+    expect(keeper.output('old').match(/listens/g)).toHaveLength(1);
+  },
+);
 
 test('a parked instance whose exclusive port was taken meanwhile cannot be taken back', async () => {
   const { keeper, start } = await alone('cluster', { port: 0, exclusive: true });
@@ -129,22 +163,30 @@ test.each(MODES)('%s: an exclusive socket, which nobody else could serve, is ope
   expect(await ask({ port })).toMatchObject({ pid });
 });
 
-const { stdout: version } = spawnSync(process.env.NCLUST_TEST_NODE ?? process.execPath, ['-p', 'parseFloat(process.versions.node)']);
+const { stdout: version } = spawnSync(process.env.NCLUST_TEST_NODE ?? process.execPath, [
+  '-p',
+  'parseFloat(process.versions.node)',
+]);
 
-test.skipIf(Number(version) < 22.12).each(MODES)('%s: sockets with reusePort are gated and parked as others are', async (mode) => {
-  const { keeper, start } = await alone(mode, { port: await takePort(), reusePort: true });
-  const { pid: old, port } = await start('old');
-  const answering = async () => [...(await openConnections({ port }, 20, 'one by one')).keys()];
-  const { pid: next } = await start('next', { isGated: true });
-  expect(await answering()).toEqual([old]);
-  await keeper.call('admit', { instanceId: 'next' });
-  await keeper.call('park', { instanceId: 'old' });
-  await waitFor('nothing new to come to the parked one', async () => (await answering()).every((pid) => pid === next));
-  await keeper.call('unpark', { instanceId: 'old' });
-  await keeper.retire('next', { drain: 'handover' });
-  await keeper.event('gone', 'next');
-  expect(await answering()).toEqual([old]);
-});
+test.skipIf(Number(version) < 22.12).each(MODES)(
+  '%s: sockets with reusePort are gated and parked as others are',
+  async (mode) => {
+    const { keeper, start } = await alone(mode, { port: await takePort(), reusePort: true });
+    const { pid: old, port } = await start('old');
+    const answering = async () => [...(await openConnections({ port }, 20, 'one by one')).keys()];
+    const { pid: next } = await start('next', { isGated: true });
+    expect(await answering()).toEqual([old]);
+    await keeper.call('admit', { instanceId: 'next' });
+    await keeper.call('park', { instanceId: 'old' });
+    await waitFor('nothing new to come to the parked one', async () =>
+      (await answering()).every((pid) => pid === next),
+    );
+    await keeper.call('unpark', { instanceId: 'old' });
+    await keeper.retire('next', { drain: 'handover' });
+    await keeper.event('gone', 'next');
+    expect(await answering()).toEqual([old]);
+  },
+);
 
 test('a keeper that dies leaves no gate shut', async () => {
   const { keeper, port, start } = await beside('cluster');
@@ -159,7 +201,9 @@ test('ask is answered by an event loop that turns, and by no other', async () =>
   await keeper.spawnNode('hangs', 'runs-code', { env: { CODE: 'say("hangs"); for (;;);' } });
   await keeper.says('hangs', 'hangs');
   expect(await keeper.call('ask', { instanceId: 'turns', timeoutMs: 5_000 })).toEqual({});
-  await expect(keeper.call('ask', { instanceId: 'hangs', timeoutMs: 100 })).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+  await expect(keeper.call('ask', { instanceId: 'hangs', timeoutMs: 100 })).rejects.toMatchObject({
+    code: 'ETIMEDOUT',
+  });
   await keeper.retire('hangs', { killTimeoutMs: 0 });
   await keeper.event('gone', 'hangs');
   await expect(keeper.call('ask', { instanceId: 'hangs', timeoutMs: 100 })).rejects.toMatchObject({ code: 'ESRCH' });
@@ -169,11 +213,15 @@ test('vitals count responses and errors while they are watched, and the delay of
   const keeper = await realKeeper();
   const port = await takePort();
   const block = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);';
-  await keeper.spawnNode('one', 'runs-code', { env: { CODE: `http.createServer((request, response) => {
+  await keeper.spawnNode('one', 'runs-code', {
+    env: {
+      CODE: `http.createServer((request, response) => {
     if (request.url === '/block') { ${block} }
     response.statusCode = request.url === '/bad' ? 503 : 200;
     answer(request, response);
-  }).listen(${port}, () => say('listens'));` } });
+  }).listen(${port}, () => say('listens'));`,
+    },
+  });
   await keeper.says('one', 'listens');
   await keeper.call('watch', { instanceId: 'one', everyMs: 50 });
   for (const path of ['/', '/bad', '/bad', '/block']) await ask({ port, path });

@@ -6,7 +6,8 @@ import { fixturePath } from '../helpers/fixtures.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// The tests of control trust the fake keeper. Here it goes through the same conversation as the real one.
+// The tests of control trust the fake keeper. Here it goes through the same conversation as the
+// real one.
 
 /**
  * @typedef {object} Speaker
@@ -24,7 +25,10 @@ function fakeSpeaker() {
   };
   /** @type {Speaker['events']} */
   const events = [];
-  const link = createKeeperLink(fake.connect(), { onEvent: (event, data) => void events.push({ event, data }), onLost: () => {} });
+  const link = createKeeperLink(fake.connect(), {
+    onEvent: (event, data) => void events.push({ event, data }),
+    onLost: () => {},
+  });
   return { call: (verb, params) => link.request(verb, params), events };
 }
 
@@ -46,7 +50,10 @@ async function converse({ call, events }) {
    * @param {object} [params]
    */
   const ask = async (verb, params = {}) => {
-    const answer = await call(verb, params).then((ok) => ({ ok: keysOf(ok) }), (error) => ({ error: error.code }));
+    const answer = await call(verb, params).then(
+      (ok) => ({ ok: keysOf(ok) }),
+      (error) => ({ error: error.code }),
+    );
     transcript.push({ verb, ...answer });
   };
   /**
@@ -54,19 +61,39 @@ async function converse({ call, events }) {
    * @param {string} instanceId
    */
   const hear = async (event, instanceId) => {
-    const { data } = await waitFor(`${event} of ${instanceId}`, () => events.find((one) => one.event === event && one.data.instanceId === instanceId));
+    const { data } = await waitFor(`${event} of ${instanceId}`, () =>
+      events.find((one) => one.event === event && one.data.instanceId === instanceId),
+    );
     transcript.push({ event, keys: keysOf(data), code: data.code, signal: data.signal });
   };
   /**
    * @param {string} instanceId
    * @param {object} [params]
    */
-  const spawn = (instanceId, params) => ask('spawn', {
-    instanceId, app: 'api', scope: 'api', label: { name: 'api' }, mode: 'fork', file: process.execPath, args: [], execArgv: [], cwd: '/', ...params,
-    env: { PATH: process.env.PATH, NCLUST_INSTANCE: `${instanceId}.${process.pid}`, PORT: '0' },
-  });
+  const spawn = (instanceId, params) =>
+    ask('spawn', {
+      instanceId,
+      app: 'api',
+      scope: 'api',
+      label: { name: 'api' },
+      mode: 'fork',
+      file: process.execPath,
+      args: [],
+      execArgv: [],
+      cwd: '/',
+      ...params,
+      env: { PATH: process.env.PATH, NCLUST_INSTANCE: `${instanceId}.${process.pid}`, PORT: '0' },
+    });
   const retire = { killTimeoutMs: 5_000, signal: null, drain: 'finish', tree: true };
-  const facts = async () => (await call('snapshot', {})).children.map((/** @type {any} */ one) => ({ keys: keysOf(one), isReady: one.isReady, isRetiring: one.isRetiring, isGone: one.isGone, hasExit: one.exit !== null, label: one.label }));
+  const facts = async () =>
+    (await call('snapshot', {})).children.map((/** @type {any} */ one) => ({
+      keys: keysOf(one),
+      isReady: one.isReady,
+      isRetiring: one.isRetiring,
+      isGone: one.isGone,
+      hasExit: one.exit !== null,
+      label: one.label,
+    }));
 
   await ask('snapshot');
   await ask('no-such-verb');

@@ -12,7 +12,11 @@ test('a second keeper leaves the home to the first', async () => {
   expect(JSON.parse(second.report())).toEqual({ held: true });
   expect(JSON.parse(first.report())).toEqual({ ok: true });
   // The keeper may be running mkfifo at this moment.
-  expect(processesOf(first.home).filter(({ role }) => role === 'keeper').map(({ pid }) => pid)).toEqual([first.pid]);
+  expect(
+    processesOf(first.home)
+      .filter(({ role }) => role === 'keeper')
+      .map(({ pid }) => pid),
+  ).toEqual([first.pid]);
 });
 
 test('of eight keepers that start at once over a dead one, one owns the home', async () => {
@@ -24,7 +28,9 @@ test('of eight keepers that start at once over a dead one, one owns the home', a
   await waitFor('one keeper', () => processesOf(home).length === 1);
 
   expect(all.filter((one) => one !== null)).toHaveLength(1);
-  expect(readdirSync(join(home, 'run')).filter((name) => name.startsWith('keeper.') || name.startsWith('c.'))).toHaveLength(1);
+  expect(
+    readdirSync(join(home, 'run')).filter((name) => name.startsWith('keeper.') || name.startsWith('c.')),
+  ).toHaveLength(1);
 });
 
 test('the number of keepers never goes down, so that a slow contender cannot take an old number', async () => {

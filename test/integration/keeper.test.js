@@ -16,26 +16,36 @@ import { waitFor } from '../helpers/wait-for.js';
  * @param {string} [path]
  * @returns {Promise<any>}
  */
-const ask = (port, path = '/') => new Promise((resolve, reject) => {
-  get({ port, path, agent: false }, (response) => {
-    let body = '';
-    response.setEncoding('utf8').on('data', (text) => { body += text; }).on('end', () => resolve({ headers: response.headers, ...JSON.parse(body) })).on('error', reject);
-  }).on('error', reject);
-});
+const ask = (port, path = '/') =>
+  new Promise((resolve, reject) => {
+    get({ port, path, agent: false }, (response) => {
+      let body = '';
+      response
+        .setEncoding('utf8')
+        .on('data', (text) => {
+          body += text;
+        })
+        .on('end', () => resolve({ headers: response.headers, ...JSON.parse(body) }))
+        .on('error', reject);
+    }).on('error', reject);
+  });
 
-test.each(['cluster', 'fork'])('a connection that comes while no worker lives waits for the next one (%s)', async (mode) => {
-  const keeper = await realKeeper();
-  const port = await takePort();
-  const { pid } = await keeper.spawnNode('one', 'http-echo', { mode, env: { PORT: String(port) } });
-  await keeper.event('listening', 'one');
-  process.kill(pid, 'SIGKILL');
-  await keeper.event('gone', 'one');
+test.each(['cluster', 'fork'])(
+  'a connection that comes while no worker lives waits for the next one (%s)',
+  async (mode) => {
+    const keeper = await realKeeper();
+    const port = await takePort();
+    const { pid } = await keeper.spawnNode('one', 'http-echo', { mode, env: { PORT: String(port) } });
+    await keeper.event('listening', 'one');
+    process.kill(pid, 'SIGKILL');
+    await keeper.event('gone', 'one');
 
-  const answer = ask(port);
-  const next = await keeper.spawnNode('two', 'http-echo', { mode, env: { PORT: String(port) } });
+    const answer = ask(port);
+    const next = await keeper.spawnNode('two', 'http-echo', { mode, env: { PORT: String(port) } });
 
-  expect(await answer).toMatchObject({ pid: next.pid });
-});
+    expect(await answer).toMatchObject({ pid: next.pid });
+  },
+);
 
 test('in fork mode listen() has bound the address when it returns, at the first start and after', async () => {
   const keeper = await realKeeper();
@@ -50,17 +60,20 @@ test('in fork mode listen() has bound the address when it returns, at the first 
   expect(ports[1]).toBe(ports[0]);
 });
 
-test.each(['cluster', 'fork'])('a second app on the same address gets EADDRINUSE with the name of the first (%s)', async (mode) => {
-  const keeper = await realKeeper();
-  const env = { PORT: String(await takePort()) };
-  await keeper.spawnNode('one', 'http-echo', { env, app: 'shop' });
-  await keeper.event('listening', 'one');
+test.each(['cluster', 'fork'])(
+  'a second app on the same address gets EADDRINUSE with the name of the first (%s)',
+  async (mode) => {
+    const keeper = await realKeeper();
+    const env = { PORT: String(await takePort()) };
+    await keeper.spawnNode('one', 'http-echo', { env, app: 'shop' });
+    await keeper.event('listening', 'one');
 
-  await keeper.spawnNode('two', 'http-echo', { mode, env, app: 'blog' });
-  await keeper.event('exited', 'two');
-  await keeper.says('two', 'EADDRINUSE');
-  expect(keeper.output('two')).toMatch(/address already in use .*held by app "shop"/);
-});
+    await keeper.spawnNode('two', 'http-echo', { mode, env, app: 'blog' });
+    await keeper.event('exited', 'two');
+    await keeper.says('two', 'EADDRINUSE');
+    expect(keeper.output('two')).toMatch(/address already in use .*held by app "shop"/);
+  },
+);
 
 test('a released address is refused', async () => {
   const keeper = await realKeeper();
@@ -74,18 +87,21 @@ test('a released address is refused', async () => {
   await expect(ask(port)).rejects.toThrow('ECONNREFUSED');
 });
 
-test.each(['handover', 'finish'])('a retired worker finishes the request it has, and says that the connection ends (%s)', async (drain) => {
-  const keeper = await realKeeper();
-  const port = await takePort();
-  await keeper.spawnNode('one', 'http-echo', { env: { PORT: String(port) } });
-  await keeper.event('listening', 'one');
-  const slow = ask(port, '/?delay=400');
-  await waitFor('the request to arrive', async () => (await ask(port, '/')).pid);
+test.each(['handover', 'finish'])(
+  'a retired worker finishes the request it has, and says that the connection ends (%s)',
+  async (drain) => {
+    const keeper = await realKeeper();
+    const port = await takePort();
+    await keeper.spawnNode('one', 'http-echo', { env: { PORT: String(port) } });
+    await keeper.event('listening', 'one');
+    const slow = ask(port, '/?delay=400');
+    await waitFor('the request to arrive', async () => (await ask(port, '/')).pid);
 
-  await keeper.retire('one', { drain });
-  expect((await slow).headers.connection).toBe('close');
-  await keeper.event('gone', 'one');
-});
+    await keeper.retire('one', { drain });
+    expect((await slow).headers.connection).toBe('close');
+    await keeper.event('gone', 'one');
+  },
+);
 
 test('an app that handles SIGTERM gets SIGTERM after the drain, and its handler runs', async () => {
   const keeper = await realKeeper();
@@ -157,17 +173,28 @@ test.each(['exit', 'throw', 'kill'])('100 000 lines before %s all arrive', async
   await keeper.spawnNode('one', 'floods-stdout', { env: { LINES: '100000', END: end } });
   await keeper.event('exited', 'one');
   await keeper.says('one', 'floods-stdout out 100000\n');
-  const lines = keeper.output('one').split('\n').filter((line) => line.startsWith('floods-stdout out'));
+  const lines = keeper
+    .output('one')
+    .split('\n')
+    .filter((line) => line.startsWith('floods-stdout out'));
   expect(lines).toHaveLength(100_000);
 });
 
 test.each([
   [{ mode: 'exec', file: '/no/such/program' }, 'ENOENT', /no.such.program/],
   [{ mode: 'exec', file: fixturePath('keeps-alive.js') }, 'EACCES', /keeps-alive/],
-  [{ mode: 'exec', file: '/bin/sleep', cwd: '/no/such/folder' }, 'ENOENT', /working directory .no.such.folder does not exist/],
+  [
+    { mode: 'exec', file: '/bin/sleep', cwd: '/no/such/folder' },
+    'ENOENT',
+    /working directory .no.such.folder does not exist/,
+  ],
   [{ mode: 'fork', file: '/no/such/node', script: 'x.js' }, 'ENOENT', /no.such.node/],
   [{ mode: 'cluster', file: '/no/such/node', script: 'x.js' }, 'ENOENT', /no.such.node/],
-  [{ mode: 'cluster', file: process.execPath, script: 'x.js', cwd: '/no/such/folder' }, 'ENOENT', /working directory .no.such.folder does not exist/],
+  [
+    { mode: 'cluster', file: process.execPath, script: 'x.js', cwd: '/no/such/folder' },
+    'ENOENT',
+    /working directory .no.such.folder does not exist/,
+  ],
 ])('a program that cannot be started is an error with the code of the system: %o', async (params, code, message) => {
   const keeper = await realKeeper();
   await expect(keeper.spawn('one', params)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
@@ -196,7 +223,9 @@ test('with keeper and control gone an app that logs much goes on, and every line
   const keeper = await realKeeper();
   const port = await takePort();
   const out = join(keeper.home, 'logs', 'app-out.log');
-  const code = `let line = 0; http.createServer((request, response) => { for (let i = 0; i < 500; i++) say('line', line += 1, 'x'.repeat(80)); answer(request, response); }).listen(${port});`;
+  const code =
+    `let line = 0; http.createServer((request, response) => { for (let i = 0; i < 500; i++) ` +
+    `say('line', line += 1, 'x'.repeat(80)); answer(request, response); }).listen(${port});`;
   await keeper.spawnNode('one', 'runs-code', { env: { CODE: code }, logFiles: { out, err: null }, read: false });
   await keeper.event('listening', 'one');
   await keeper.kill();
@@ -206,7 +235,9 @@ test('with keeper and control gone an app that logs much goes on, and every line
     const found = readFileSync(out, 'utf8').trimEnd().split('\n');
     return found.length === 3_000 && found;
   });
-  expect(lines.map((line) => Number(line.split(' ')[2]))).toEqual(Array.from({ length: 3_000 }, (_, index) => index + 1));
+  expect(lines.map((line) => Number(line.split(' ')[2]))).toEqual(
+    Array.from({ length: 3_000 }, (_, index) => index + 1),
+  );
 });
 
 test('notes are kept for the next control', async () => {
@@ -240,12 +271,25 @@ test('the next keeper adopts what its predecessor left, with the sockets, and ca
 
 test('a keeper whose control died at once starts one of its own', async () => {
   const home = temporaryHome();
-  const control = spawn(process.execPath, ['-e', `
+  const control = spawn(
+    process.execPath,
+    [
+      '-e',
+      `
     const { spawn } = require('node:child_process');
     const { openSync } = require('node:fs');
     const log = openSync(process.env.NCLUST_HOME + '/nclust.log', 'a');
     spawn(process.execPath, [process.env.KEEPER], { detached: true, env: { ...process.env, NCLUST_KEEPER_INHERIT: '1' }, stdio: ['ignore', log, log, 'pipe', 'ipc'] });
-    process.exit(0);`], { env: { PATH: process.env.PATH, NCLUST_HOME: home, KEEPER: fileURLToPath(new URL('../../daemon/keeper/main.js', import.meta.url)) } });
+    process.exit(0);`,
+    ],
+    {
+      env: {
+        PATH: process.env.PATH,
+        NCLUST_HOME: home,
+        KEEPER: fileURLToPath(new URL('../../daemon/keeper/main.js', import.meta.url)),
+      },
+    },
+  );
   await once(control, 'exit');
   const { pid } = await waitFor('a control', () => processesOf(home).find((one) => one.role === 'control'));
   expect(pid).toBeGreaterThan(0);
@@ -281,9 +325,14 @@ test('unread output of an orphan is whole after the next keeper has begun', asyn
 test.runIf(process.getuid?.() === 0)('a relative of another user does not keep the rest from ending', async () => {
   const keeper = await realKeeper({ uid: 65_534 });
   // A shell, because that user may not be able to read the fixtures.
-  const { pid } = await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'trap "" INT TERM; echo ready; while :; do sleep 1; done'] });
+  const { pid } = await keeper.spawn('one', {
+    file: '/bin/sh',
+    args: ['-c', 'trap "" INT TERM; echo ready; while :; do sleep 1; done'],
+  });
   await keeper.says('one', 'ready');
-  const stranger = spawn('sleep', ['1000'], { env: { NCLUST_INSTANCE: keeper.fullId('one'), NCLUST_HOME: keeper.home } });
+  const stranger = spawn('sleep', ['1000'], {
+    env: { NCLUST_INSTANCE: keeper.fullId('one'), NCLUST_HOME: keeper.home },
+  });
   await once(stranger, 'spawn');
   await keeper.retire('one', { killTimeoutMs: 300 });
   await keeper.event('gone', 'one');

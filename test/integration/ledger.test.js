@@ -18,7 +18,8 @@ import { waitFor } from '../helpers/wait-for.js';
 /** @import { AddressInfo, Server } from 'node:net' */
 /** @import { Target } from '../helpers/traffic/target.js' */
 
-// Each kind of traffic is held against servers that keep the promise and against servers that break it on purpose.
+// Each kind of traffic is held against servers that keep the promise and against servers that break
+// it on purpose.
 
 const EVERY_KIND = { 'one-shot': 1, 'keep-alive': 1, pipelined: 1, slow: 1, upload: 1, download: 1, websocket: 1 };
 const QUICK = { timeoutMs: 300, slowMs: /** @type {[number, number]} */ ([20, 40]), transferMs: 30, sessionMs: 50 };
@@ -40,13 +41,18 @@ async function listen(server) {
  */
 async function ledgerOf(target, clients, requests = 6) {
   const traffic = startTraffic(target, clients, QUICK);
-  await waitFor('a few requests of each kind', () => Object.keys(clients).every((kind) => (traffic.ledger.kinds.get(kind)?.requests ?? 0) >= requests));
+  await waitFor('a few requests of each kind', () =>
+    Object.keys(clients).every((kind) => (traffic.ledger.kinds.get(kind)?.requests ?? 0) >= requests),
+  );
   return traffic.stop();
 }
 
 /** @param {Record<string, string>} env */
 async function serveAll(env) {
-  const child = spawn(process.execPath, [fixturePath('serves-all')], { env: { ...tlsEnv, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [fixturePath('serves-all')], {
+    env: { ...tlsEnv, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   await new Promise((resolve) => child.stdout.once('data', resolve));
 }
@@ -102,7 +108,9 @@ describe('a server that breaks it', () => {
     const forger = createServer((request, response) => response.end(JSON.stringify({ pid: 1, sha1: 'other' })));
     const wrong = await ledgerOf(await listen(forger), { upload: 1, download: 1 });
     expect(wrong.wrong, ledgerTable(wrong)).toBe(wrong.requests);
-    const miser = createServer((request, response) => response.writeHead(200, { 'content-length': '160640' }).write('x', () => response.destroy()));
+    const miser = createServer((request, response) =>
+      response.writeHead(200, { 'content-length': '160640' }).write('x', () => response.destroy()),
+    );
     const truncated = await ledgerOf(await listen(miser), { download: 1 });
     expect(truncated.truncated, ledgerTable(truncated)).toBe(truncated.requests);
   });
@@ -110,7 +118,9 @@ describe('a server that breaks it', () => {
 
 describe('pipelined', () => {
   test('after an announced close the rest is sent again, and noted', async () => {
-    const url = await listen(createServer((request, response) => response.setHeader('connection', 'close').end('{"pid":1}')));
+    const url = await listen(
+      createServer((request, response) => response.setHeader('connection', 'close').end('{"pid":1}')),
+    );
     const ledger = await ledgerOf(url, { pipelined: 1 }, 12);
     expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, ok: ledger.requests });
     expect(ledger.notes.get('pipelined: sent again after an announced close')).toBeGreaterThan(0);
@@ -118,7 +128,11 @@ describe('pipelined', () => {
 
   test('a close without a word is a reset', async () => {
     let served = 0;
-    const url = await listen(createServer((request, response) => ((served += 1) % 6 === 0 ? request.socket.destroy() : response.end('{"pid":1}'))));
+    const url = await listen(
+      createServer((request, response) =>
+        (served += 1) % 6 === 0 ? request.socket.destroy() : response.end('{"pid":1}'),
+      ),
+    );
     const ledger = await ledgerOf(url, { pipelined: 1 }, 12);
     expect(ledger.reset + ledger.truncated, ledgerTable(ledger)).toBeGreaterThan(0);
   });
@@ -150,9 +164,19 @@ describe('websocket', () => {
   function says(frame) {
     const server = createServer();
     server.on('upgrade', (request, socket) => {
-      const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+      const accept = createHash('sha1')
+        .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+        .digest('base64');
       socket.on('error', () => {});
-      socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`), frame]));
+      socket.end(
+        Buffer.concat([
+          Buffer.from(
+            `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: ` +
+              `Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+          ),
+          frame,
+        ]),
+      );
     });
     return listen(server);
   }

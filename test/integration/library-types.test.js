@@ -15,7 +15,12 @@ test('a strict TypeScript program is told what the library and the API of PM2 ta
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(ROOT, join(folder, 'node_modules', 'nclust'));
   symlinkSync(join(ROOT, 'node_modules', '@types'), join(folder, 'node_modules', '@types'));
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: ['node'] } }));
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', types: ['node'] },
+    }),
+  );
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   expect(execFileSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' })).toBe('');
 }, 60_000);

@@ -13,12 +13,22 @@ import { waitFor } from '../helpers/wait-for.js';
  * @param {object} to
  * @returns {Promise<any>}
  */
-const ask = (to) => new Promise((resolve, reject) => {
-  get({ agent: false, timeout: 2_000, ...to }, (response) => {
-    let body = '';
-    response.setEncoding('utf8').on('data', (text) => { body += text; }).on('end', () => resolve(JSON.parse(body)));
-  }).on('error', reject).on('timeout', function hung() { this.destroy(new Error('hung')); });
-});
+const ask = (to) =>
+  new Promise((resolve, reject) => {
+    get({ agent: false, timeout: 2_000, ...to }, (response) => {
+      let body = '';
+      response
+        .setEncoding('utf8')
+        .on('data', (text) => {
+          body += text;
+        })
+        .on('end', () => resolve(JSON.parse(body)));
+    })
+      .on('error', reject)
+      .on('timeout', function hung() {
+        this.destroy(new Error('hung'));
+      });
+  });
 
 const MODES = ['cluster', 'fork'];
 
@@ -29,15 +39,20 @@ describe.each(MODES)('%s', (mode) => {
    * @param {string} code
    * @param {object} [params]
    */
-  const run = (keeper, id, code, params = {}) => keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: code } });
+  const run = (keeper, id, code, params = {}) =>
+    keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: code } });
 
   test('close() and listen() again on the same port', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
-    const { pid } = await run(keeper, 'one', `
+    const { pid } = await run(
+      keeper,
+      'one',
+      `
       const server = http.createServer(answer);
       server.on('error', (error) => say('failed', error.code));
-      server.listen(${port}, () => { server.close(); server.listen(${port}, () => say('again')); });`);
+      server.listen(${port}, () => { server.close(); server.listen(${port}, () => say('again')); });`,
+    );
     await keeper.says('one', 'again');
     expect(keeper.output('one')).not.toContain('failed');
     expect(await ask({ port })).toMatchObject({ pid });
@@ -46,8 +61,12 @@ describe.each(MODES)('%s', (mode) => {
   test('a second server of one process on the same port gets EADDRINUSE', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
-    await run(keeper, 'one', `
-      for (const name of ['a', 'b']) http.createServer(answer).on('error', (error) => say(name, error.code)).listen(${port}, () => say(name, 'listens'));`);
+    await run(
+      keeper,
+      'one',
+      `
+      for (const name of ['a', 'b']) http.createServer(answer).on('error', (error) => say(name, error.code)).listen(${port}, () => say(name, 'listens'));`,
+    );
     await keeper.says('one', 'a listens');
     await keeper.says('one', 'b EADDRINUSE');
     expect(keeper.output('one')).not.toContain('b listens');
@@ -57,50 +76,87 @@ describe.each(MODES)('%s', (mode) => {
     const keeper = await realKeeper();
     const port = await takePort();
     const stranger = createServer().listen(port);
-    await run(keeper, 'one', `http.createServer(answer).on('error', (error) => say(error.message, error.port)).listen({ port: ${port}, exclusive: true }, () => say('listens'));`);
+    await run(
+      keeper,
+      'one',
+      `http.createServer(answer).on('error', (error) => say(error.message, error.port)).listen({ port: ` +
+        `${port}, exclusive: true }, () => say('listens'));`,
+    );
     await keeper.says('one', `listen EADDRINUSE: address already in use :::${port} ${port}`);
     stranger.close();
   });
 
   test('listen(undefined, host) listens on that host alone', async () => {
     const keeper = await realKeeper();
-    await run(keeper, 'one', `const server = http.createServer(answer).listen(undefined, '127.0.0.1', () => say('at', server.address().address));`);
+    await run(
+      keeper,
+      'one',
+      `const server = http.createServer(answer).listen(undefined, '127.0.0.1', () => say('at', ` +
+        `server.address().address));`,
+    );
     await keeper.says('one', 'at 127.0.0.1');
   });
 
   test('an aborted signal closes the server', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
-    await run(keeper, 'one', `
+    await run(
+      keeper,
+      'one',
+      `
       const abort = new AbortController();
       http.createServer(answer).on('close', () => say('closed')).listen({ port: ${port}, signal: abort.signal }, () => abort.abort());
-      setInterval(() => {}, 1000);`);
+      setInterval(() => {}, 1000);`,
+    );
     await keeper.says('one', 'closed');
-    await waitFor('the port to be refused', () => ask({ port }).then(() => false, (error) => error.code === 'ECONNREFUSED'));
+    await waitFor('the port to be refused', () =>
+      ask({ port }).then(
+        () => false,
+        (error) => error.code === 'ECONNREFUSED',
+      ),
+    );
   });
 
   test('a bad port throws as in Node', async () => {
     const keeper = await realKeeper();
-    await run(keeper, 'one', `try { http.createServer().listen(70000) } catch (error) { say(error.code) } setInterval(() => {}, 1000);`);
+    await run(
+      keeper,
+      'one',
+      `try { http.createServer().listen(70000) } catch (error) { say(error.code) } setInterval(() => {}, 1000);`,
+    );
     await keeper.says('one', 'ERR_SOCKET_BAD_PORT');
   });
 
   test('a server that the last worker has closed is refused, not left waiting', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
-    await run(keeper, 'one', `const server = http.createServer(answer).listen(${port}, () => server.close(() => say('closed'))); setInterval(() => {}, 1000);`);
+    await run(
+      keeper,
+      'one',
+      `const server = http.createServer(answer).listen(${port}, () => server.close(() => say('closed'))); ` +
+        `setInterval(() => {}, 1000);`,
+    );
     await keeper.says('one', 'closed');
-    await waitFor('the port to be refused', () => ask({ port }).then(() => false, (error) => error.code === 'ECONNREFUSED'));
+    await waitFor('the port to be refused', () =>
+      ask({ port }).then(
+        () => false,
+        (error) => error.code === 'ECONNREFUSED',
+      ),
+    );
     expect((await keeper.call('snapshot')).listeners).toEqual([]);
   });
 
   test('opening and closing port 0 leaves nothing behind', async () => {
     const keeper = await realKeeper();
-    await run(keeper, 'one', `
+    await run(
+      keeper,
+      'one',
+      `
       let left = 50;
       const next = () => { const server = http.createServer().listen(0, '127.0.0.1', () => server.close(() => (left-- > 0 ? next() : say('done')))); };
       next();
-      setInterval(() => {}, 1000);`);
+      setInterval(() => {}, 1000);`,
+    );
     await keeper.says('one', 'done');
     await waitFor('no sockets', async () => (await keeper.call('snapshot')).listeners.length === 0);
   });
@@ -117,14 +173,23 @@ describe.each(MODES)('%s', (mode) => {
       process.kill(pid, 'SIGKILL');
       await keeper.event('gone', id);
     }
-    await waitFor('the old port to be refused', () => ask({ host: '127.0.0.1', port }).then(() => false, (error) => error.code === 'ECONNREFUSED'));
+    await waitFor('the old port to be refused', () =>
+      ask({ host: '127.0.0.1', port }).then(
+        () => false,
+        (error) => error.code === 'ECONNREFUSED',
+      ),
+    );
   });
 
   test("the app's own close() in its signal handler works as without a process manager", async () => {
     const keeper = await realKeeper();
-    await run(keeper, 'one', `
+    await run(
+      keeper,
+      'one',
+      `
       const server = http.createServer(answer).on('close', () => say('close event')).listen(0, () => say('listens'));
-      process.on('SIGTERM', () => { say('SIGTERM'); server.close((error) => { say('closed', error ? error.code : 'well'); process.exit(0); }); });`);
+      process.on('SIGTERM', () => { say('SIGTERM'); server.close((error) => { say('closed', error ? error.code : 'well'); process.exit(0); }); });`,
+    );
     await keeper.says('one', 'listens');
     await keeper.retire('one');
     await keeper.event('exited', 'one');
@@ -135,9 +200,13 @@ describe.each(MODES)('%s', (mode) => {
   test('a SIGTERM handler runs although draining does not end', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
-    await run(keeper, 'one', `
+    await run(
+      keeper,
+      'one',
+      `
       http.createServer((request, response) => response.write('data: 1\\n\\n')).listen(${port}, () => say('listens'));
-      process.on('SIGTERM', () => { say('SIGTERM'); process.exit(0); });`);
+      process.on('SIGTERM', () => { say('SIGTERM'); process.exit(0); });`,
+    );
     await keeper.says('one', 'listens');
     await new Promise((resolve) => get({ port }, resolve).on('error', () => {}));
     await keeper.retire('one', { killTimeoutMs: 1_000 });
@@ -150,11 +219,17 @@ test('two fork-mode apps that start at once on one port: one has it, the other g
   const keeper = await realKeeper();
   for (let round = 0; round < 6; round += 1) {
     const port = await takePort();
-    const code = `http.createServer(answer).on('error', (error) => { say(error.code); process.exit(1); }).listen(${port}, () => say('listens'));`;
+    const code =
+      `http.createServer(answer).on('error', (error) => { say(error.code); process.exit(1); ` +
+      `}).listen(${port}, () => say('listens'));`;
     const ids = ['a', 'b'].map((name) => `${name}${round}`);
-    await Promise.all(ids.map((id) => keeper.spawnNode(id, 'runs-code', { mode: 'fork', app: id, env: { CODE: code } })));
+    await Promise.all(
+      ids.map((id) => keeper.spawnNode(id, 'runs-code', { mode: 'fork', app: id, env: { CODE: code } })),
+    );
     await Promise.race(ids.map((id) => keeper.event('exited', id)));
-    expect(ids.filter((id) => keeper.events.some((one) => one.event === 'exited' && one.data.instanceId === id))).toHaveLength(1);
+    expect(
+      ids.filter((id) => keeper.events.some((one) => one.event === 'exited' && one.data.instanceId === id)),
+    ).toHaveLength(1);
     expect((await ask({ port })).pid).toBeGreaterThan(0);
     for (const id of ids) await keeper.retire(id, { killTimeoutMs: 0 });
   }
@@ -167,7 +242,10 @@ test.each([
   const keeper = await realKeeper();
   const port = await takePort();
   for (const [id, where] of Object.entries({ first, second })) {
-    await keeper.spawnNode(id, 'runs-code', { app: id, env: { CODE: `http.createServer(answer).listen(${JSON.stringify({ port, ...where })}, () => say('listens'));` } });
+    await keeper.spawnNode(id, 'runs-code', {
+      app: id,
+      env: { CODE: `http.createServer(answer).listen(${JSON.stringify({ port, ...where })}, () => say('listens'));` },
+    });
     await keeper.says(id, 'listens');
   }
 });
@@ -175,9 +253,13 @@ test.each([
 test('an orphan that calls listen() neither dies nor makes the next keeper busy', async () => {
   const first = await realKeeper();
   const port = await takePort();
-  const { pid } = await first.spawnNode('one', 'runs-code', { env: { CODE: `
+  const { pid } = await first.spawnNode('one', 'runs-code', {
+    env: {
+      CODE: `
     http.createServer(answer).listen(0, () => say('listens'));
-    process.on('SIGUSR2', () => http.createServer(answer).on('error', (error) => say(error.code)).listen(${port}, () => say('listens late')));` } });
+    process.on('SIGUSR2', () => http.createServer(answer).on('error', (error) => say(error.code)).listen(${port}, () => say('listens late')));`,
+    },
+  });
   await first.event('listening', 'one');
   const facts = (await first.call('snapshot')).children[0];
   await first.kill();
@@ -192,7 +274,9 @@ test('with a stranger on the port and two orphans the keeper asks each once, and
   const first = await realKeeper();
   const port = await takePort();
   for (const id of ['one', 'two']) {
-    await first.spawnNode(id, 'runs-code', { env: { CODE: `http.createServer(answer).listen(0, () => say('listens'));` } });
+    await first.spawnNode(id, 'runs-code', {
+      env: { CODE: `http.createServer(answer).listen(0, () => say('listens'));` },
+    });
     await first.event('listening', id);
   }
   const orphans = (await first.call('snapshot')).children;
@@ -200,7 +284,9 @@ test('with a stranger on the port and two orphans the keeper asks each once, and
   const stranger = createServer().listen(port);
   const second = await realKeeper({ home: first.home });
   for (const facts of orphans) await second.call('adopt', facts);
-  await second.spawnNode('new', 'runs-code', { env: { CODE: `http.createServer(answer).on('error', (error) => say(error.message)).listen(${port});` } });
+  await second.spawnNode('new', 'runs-code', {
+    env: { CODE: `http.createServer(answer).on('error', (error) => say(error.message)).listen(${port});` },
+  });
   await second.says('new', 'EADDRINUSE');
   expect(second.output('new')).toContain('held by a program outside of nclust');
   stranger.close();

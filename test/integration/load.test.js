@@ -39,7 +39,13 @@ test.each([
   ['wrong', () => http((request, response) => response.end('{"pid":"none"}'))],
   ['status', () => http((request, response) => response.writeHead(503).end('{"pid":1}'))],
   ['hung', () => http(() => {})],
-  ['truncated', () => http((request, response) => response.writeHead(200, { 'content-length': '100' }).write('{"pid"', () => response.destroy()))],
+  [
+    'truncated',
+    () =>
+      http((request, response) =>
+        response.writeHead(200, { 'content-length': '100' }).write('{"pid"', () => response.destroy()),
+      ),
+  ],
   ['reset', () => listen(createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())))],
   ['refused', async () => `http://127.0.0.1:${await takePort()}`],
 ])('a request that is %s is in that bucket and in no other', async (bucket, open) => {
@@ -57,14 +63,19 @@ test('a reply that dribbles in and never ends is hung, although its headers came
 
 test('a keep-alive connection that is closed under a request is reset', async () => {
   let served = 0;
-  const url = await http((request, response) => (++served % 3 === 0 ? request.socket.destroy() : response.end('{"pid":1}')));
+  const url = await http((request, response) =>
+    ++served % 3 === 0 ? request.socket.destroy() : response.end('{"pid":1}'),
+  );
   const ledger = await ledgerOf(url, { keepAlive: true, connections: 1 });
   expect(ledger.reset).toBeGreaterThan(0);
   expect(ledger.ok + ledger.reset).toBe(ledger.requests);
 });
 
 test('with a rate, requests leave at their time however slow the answers are', async () => {
-  const url = await http((request, response) => void waitFor('half a second', () => performance.now() - started > 500).then(() => response.end('{"pid":7}')));
+  const url = await http(
+    (request, response) =>
+      void waitFor('half a second', () => performance.now() - started > 500).then(() => response.end('{"pid":7}')),
+  );
   const started = performance.now();
   const load = startLoad(url, { ratePerSecond: 50, timeoutMs: 5_000 });
   await waitFor('the first answers', () => load.ledger.ok > 0);

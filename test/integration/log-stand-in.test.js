@@ -1,6 +1,17 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +31,10 @@ const FILES_MAX = 64;
 /** Takes the place of the shell. */
 const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
 
-/** An app of which keeper and control are gone: it begins a stand-in, writes, opens files and ends the stand-in as it is told. */
+/**
+ * An app of which keeper and control are gone: it begins a stand-in, writes, opens files and ends
+ * the stand-in as it is told.
+ */
 const ORPHAN = `
   const fs = require('node:fs');
   const { later } = require(${JSON.stringify(LATER)});
@@ -63,31 +77,41 @@ async function orphan({ isLimited = false, out = (home) => join(home, 'out.log')
     return (await within(act, answered, 10_000))[0].answer;
   };
   const threads = () => readdirSync(`/proc/${app.pid}/task`).length;
-  const filesOpen = () => readdirSync(`/proc/${app.pid}/fd`).map((one) => { try { return readlinkSync(`/proc/${app.pid}/fd/${one}`); } catch { return ''; } });
+  const filesOpen = () =>
+    readdirSync(`/proc/${app.pid}/fd`).map((one) => {
+      try {
+        return readlinkSync(`/proc/${app.pid}/fd/${one}`);
+      } catch {
+        return '';
+      }
+    });
   const logged = () => (existsSync(logFiles.out) ? readFileSync(logFiles.out, 'utf8') : '');
   return { home, pipe, logFiles, logged, say, threads, filesOpen };
 }
 
-test.runIf(isLinux)('what the app opens while its stand-in ends is left alone, although it has the numbers of what the stand-in had closed', async () => {
-  const { home, pipe, logFiles, logged, say, threads, filesOpen } = await orphan();
-  await say('begin');
-  const copies = () => filesOpen().filter((one) => one === pipe).length;
-  const files = () => filesOpen().filter((one) => one === logFiles.out || one === logFiles.err).length;
+test.runIf(isLinux)(
+  'what the app opens while its stand-in ends is left alone, although it has the numbers of what the stand-in had closed',
+  async () => {
+    const { home, pipe, logFiles, logged, say, threads, filesOpen } = await orphan();
+    await say('begin');
+    const copies = () => filesOpen().filter((one) => one === pipe).length;
+    const files = () => filesOpen().filter((one) => one === logFiles.out || one === logFiles.err).length;
 
-  await say('write', 'last words\n');
-  await waitFor('the stand-in to write the log', () => logged() === 'last words\n');
-  const [threadsBefore, copiesBefore] = [threads(), copies()];
-  const control = net.createServer((socket) => socket.resume());
-  control.listen(join(home, 'nclust.sock'));
-  onTestFinished(() => void control.close());
-  await waitFor('the stand-in to rest', () => copies() < copiesBefore);
-  await waitFor('its log files to be closed', () => files() === 0);
+    await say('write', 'last words\n');
+    await waitFor('the stand-in to write the log', () => logged() === 'last words\n');
+    const [threadsBefore, copiesBefore] = [threads(), copies()];
+    const control = net.createServer((socket) => socket.resume());
+    control.listen(join(home, 'nclust.sock'));
+    onTestFinished(() => void control.close());
+    await waitFor('the stand-in to rest', () => copies() < copiesBefore);
+    await waitFor('its log files to be closed', () => files() === 0);
 
-  await say('open', 20);
-  await say('end');
-  await waitFor('the thread to end', () => threads() < threadsBefore);
-  expect(await say('lost')).toEqual([]);
-});
+    await say('open', 20);
+    await say('end');
+    await waitFor('the thread to end', () => threads() < threadsBefore);
+    expect(await say('lost')).toEqual([]);
+  },
+);
 
 test.runIf(isLinux)('a stand-in that cannot begin begins as soon as the app has closed files', async () => {
   const { logged, say, threads } = await orphan({ isLimited: true });
@@ -128,15 +152,18 @@ test.runIf(isLinux)('a stand-in at the limit of open files reads as soon as ther
   await waitFor('the log', () => logged() === 'last words\n');
 });
 
-test.runIf(isLinux)('the app goes on writing although its log cannot be opened, and what it writes from then on is in it when it can', async () => {
-  const { home, logFiles, say, logged } = await orphan({ out: (folder) => join(folder, 'taken', 'out.log') });
-  writeFileSync(join(home, 'taken'), 'a file where the folder was');
-  await say('begin');
-  for (let line = 0; line < MANY; line += 1) await say('write', `${'x'.repeat(199)}\n`);
-  rmSync(join(home, 'taken'));
-  await waitFor('the log', async () => {
-    await say('write', 'again\n');
-    // What was in the pipe by then comes before it.
-    return existsSync(logFiles.out) && logged().includes('again\n');
-  });
-});
+test.runIf(isLinux)(
+  'the app goes on writing although its log cannot be opened, and what it writes from then on is in it when it can',
+  async () => {
+    const { home, logFiles, say, logged } = await orphan({ out: (folder) => join(folder, 'taken', 'out.log') });
+    writeFileSync(join(home, 'taken'), 'a file where the folder was');
+    await say('begin');
+    for (let line = 0; line < MANY; line += 1) await say('write', `${'x'.repeat(199)}\n`);
+    rmSync(join(home, 'taken'));
+    await waitFor('the log', async () => {
+      await say('write', 'again\n');
+      // What was in the pipe by then comes before it.
+      return existsSync(logFiles.out) && logged().includes('again\n');
+    });
+  },
+);

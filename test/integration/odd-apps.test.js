@@ -17,7 +17,9 @@ import { waitFor } from '../helpers/wait-for.js';
 async function running(code, { mode = 'cluster', ...params } = {}) {
   const keeper = await realKeeper();
   const port = await takePort();
-  const start = async (/** @type {string} */ id, more = {}) => (await keeper.spawnNode(id, 'runs-code', { mode, ...params, ...more, env: { CODE: code, PORT: String(port) } })).pid;
+  const start = async (/** @type {string} */ id, more = {}) =>
+    (await keeper.spawnNode(id, 'runs-code', { mode, ...params, ...more, env: { CODE: code, PORT: String(port) } }))
+      .pid;
   const exitOf = async (/** @type {string} */ id) => (await keeper.event('exited', id)).data;
   return { keeper, port, start, exitOf };
 }
@@ -90,11 +92,14 @@ test('an app that upgrades no connections any more answers a request for it as a
 });
 
 test.each(['cluster', 'fork'])('%s: a server that is drained or parked still tells where it listened', async (mode) => {
-  const { keeper, port, start, exitOf } = await running(`
+  const { keeper, port, start, exitOf } = await running(
+    `
     const server = http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
     process.on('message', () => say('parked at', server.address().port));
     process.on('SIGTERM', () => { say('closing', server.address().port); server.close(() => process.exit(7)); });
-  `, { mode });
+  `,
+    { mode },
+  );
   await start('one');
   await keeper.says('one', 'listens');
   await keeper.call('park', { instanceId: 'one' });
@@ -118,24 +123,33 @@ test('an app that is ended by a signal of its choice is not kept from its end', 
   expect(await exitOf('one')).toMatchObject({ code: 0, signal: null });
 });
 
-test.each(['cluster', 'fork'])('%s: an app that begins to listen after its signal comes to its end, and serves nobody', async (mode) => {
-  const { keeper, port, start, exitOf } = await running(`
+test.each(['cluster', 'fork'])(
+  '%s: an app that begins to listen after its signal comes to its end, and serves nobody',
+  async (mode) => {
+    const { keeper, port, start, exitOf } = await running(
+      `
     const server = http.createServer(answer);
     process.on('SIGTERM', () => server.listen(Number(process.env.PORT), () => { say('listens at', server.address().port); server.close(() => process.exit(7)); }));
     setInterval(() => {}, 1000);
     say('boots');
-  `, { mode });
-  await start('one');
-  await keeper.says('one', 'boots');
-  await keeper.retire('one', { killTimeoutMs: 3_000 });
-  expect(await exitOf('one')).toMatchObject({ code: 7 });
-  await keeper.says('one', `listens at ${port}`);
-});
+  `,
+      { mode },
+    );
+    await start('one');
+    await keeper.says('one', 'boots');
+    await keeper.retire('one', { killTimeoutMs: 3_000 });
+    expect(await exitOf('one')).toMatchObject({ code: 7 });
+    await keeper.says('one', `listens at ${port}`);
+  },
+);
 
 test.each(['cluster', 'fork'])('%s: an app that lets go of its channel can be kept behind the gate', async (mode) => {
-  const { keeper, port, start } = await running(`
+  const { keeper, port, start } = await running(
+    `
     http.createServer(answer).listen(Number(process.env.PORT), () => { process.channel.unref(); say('listens'); });
-  `, { mode });
+  `,
+    { mode },
+  );
   const pid = await start('one', { isGated: true });
   await keeper.says('one', 'listens');
   await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 });
@@ -145,10 +159,13 @@ test.each(['cluster', 'fork'])('%s: an app that lets go of its channel can be ke
 
 // A worker of node:cluster stays as long as its channel does, with or without a gate.
 test('an app in fork mode that is ended behind the gate comes to its end by itself', async () => {
-  const { keeper, start, exitOf } = await running(`
+  const { keeper, start, exitOf } = await running(
+    `
     const server = http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
     process.once('SIGTERM', () => { say('ends'); server.close(); });
-  `, { mode: 'fork' });
+  `,
+    { mode: 'fork' },
+  );
   await start('one', { isGated: true });
   await keeper.says('one', 'listens');
   await keeper.retire('one', { killTimeoutMs: 3_000 });
@@ -184,7 +201,7 @@ test('an app that tries to listen again and again collects no listeners', async 
   expect(keeper.output('one')).not.toContain('MaxListenersExceededWarning');
 });
 
-test('what an app throws at a connection is the app\'s, whoever has accepted that', async () => {
+test("what an app throws at a connection is the app's, whoever has accepted that", async () => {
   const { keeper, port, start } = await running(`
     process.on('uncaughtException', (error) => say(error.message));
     require('node:net').createServer((socket) => { socket.on('error', () => {}).end(); throw new Error('thrown at one'); }).listen(Number(process.env.PORT), () => say('listens'));
@@ -193,7 +210,9 @@ test('what an app throws at a connection is the app\'s, whoever has accepted tha
   for (const slot of [0, 1]) await keeper.event('listening', `worker-${slot}`);
   // Of one client: all of them go to one worker, and every second or so is accepted by the other.
   for (let nth = 0; nth < 20; nth += 1) {
-    const socket = connect(port, '127.0.0.1').on('error', () => {}).resume();
+    const socket = connect(port, '127.0.0.1')
+      .on('error', () => {})
+      .resume();
     await once(socket, 'close');
   }
   const thrown = () => [0, 1].flatMap((slot) => keeper.output(`worker-${slot}`).match(/thrown at one/g) ?? []).length;

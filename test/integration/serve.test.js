@@ -31,15 +31,33 @@ test('a file has its type, its length and what lets a browser ask whether it has
   const { path } = site();
   const { ask } = await startStaticServer(path);
   const first = await ask('/ten.bin');
-  expect(first).toMatchObject({ status: 200, body: '0123456789', headers: { 'content-type': 'application/octet-stream', 'content-length': '10', 'accept-ranges': 'bytes', 'x-content-type-options': 'nosniff' } });
-  expect(await ask('/ten.bin', { headers: { 'If-None-Match': first.headers.etag } })).toMatchObject({ status: 304, body: '' });
-  expect(await ask('/ten.bin', { headers: { 'If-Modified-Since': first.headers['last-modified'] } })).toMatchObject({ status: 304, body: '' });
+  expect(first).toMatchObject({
+    status: 200,
+    body: '0123456789',
+    headers: {
+      'content-type': 'application/octet-stream',
+      'content-length': '10',
+      'accept-ranges': 'bytes',
+      'x-content-type-options': 'nosniff',
+    },
+  });
+  expect(await ask('/ten.bin', { headers: { 'If-None-Match': first.headers.etag } })).toMatchObject({
+    status: 304,
+    body: '',
+  });
+  expect(await ask('/ten.bin', { headers: { 'If-Modified-Since': first.headers['last-modified'] } })).toMatchObject({
+    status: 304,
+    body: '',
+  });
   expect(await ask('/ten.bin', { headers: { 'If-None-Match': '"other"' } })).toMatchObject({ status: 200 });
   const head = await ask('/ten.bin', { method: 'HEAD' });
   expect(head).toMatchObject({ status: 200, body: '', headers: { 'content-length': '10', etag: first.headers.etag } });
   writeFileSync(join(path, 'ten.bin'), '9876543210!');
   utimesSync(join(path, 'ten.bin'), 2_000_000_000, 2_000_000_000);
-  expect(await ask('/ten.bin', { headers: { 'If-None-Match': first.headers.etag } })).toMatchObject({ status: 200, body: '9876543210!' });
+  expect(await ask('/ten.bin', { headers: { 'If-None-Match': first.headers.etag } })).toMatchObject({
+    status: 200,
+    body: '9876543210!',
+  });
 });
 
 test.each([
@@ -74,7 +92,15 @@ test('If-Range: only the very date of the file, a while ago, stands for the byte
   const whole = { status: 200, body: '0123456789', headers: { 'content-length': '10' } };
   expect(headers.etag).toMatch(/^W\//);
   expect(await ask('/ten.bin', { headers: { ...range, 'If-Range': headers['last-modified'] } })).toMatchObject(partial);
-  for (const weak of [headers.etag, headers.etag.slice(2), `"x", ${headers.etag}`, new Date(old.getTime() + 60_000).toUTCString(), new Date(old.getTime() - 60_000).toUTCString(), 'soon', '']) {
+  for (const weak of [
+    headers.etag,
+    headers.etag.slice(2),
+    `"x", ${headers.etag}`,
+    new Date(old.getTime() + 60_000).toUTCString(),
+    new Date(old.getTime() - 60_000).toUTCString(),
+    'soon',
+    '',
+  ]) {
     expect(await ask('/ten.bin', { headers: { ...range, 'If-Range': weak } })).toMatchObject(whole);
   }
   const soon = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 60_000);
@@ -85,9 +111,13 @@ test('If-Range: only the very date of the file, a while ago, stands for the byte
 test('what a cache has to tell apart is said with every answer, also with 304 and 206', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path, { isSpa: true, cors: 'https://example.com' });
-  const { headers: { etag } } = await ask('/app.js');
+  const {
+    headers: { etag },
+  } = await ask('/app.js');
   for (const headers of [{}, { 'If-None-Match': etag }, { Range: 'bytes=0-99' }, { 'Accept-Encoding': 'br' }]) {
-    const { headers: { vary } } = await ask('/app.js', { headers });
+    const {
+      headers: { vary },
+    } = await ask('/app.js', { headers });
     expect(vary.split(', ').sort()).toEqual(['Accept-Encoding', 'Origin']);
   }
   const page = await ask('/somewhere', { headers: HTML });
@@ -106,9 +136,16 @@ test('text is compressed as the client likes it best; a range and what is compre
   const gzip = await ask('/app.js', { headers: { 'Accept-Encoding': 'gzip' } });
   expect(gzip.headers['content-encoding']).toBe('gzip');
   expect(gunzipSync(bytes(gzip.body)).toString()).toBe(SCRIPT);
-  expect((await ask('/app.js', { headers: { 'Accept-Encoding': 'br;q=0, gzip' } })).headers['content-encoding']).toBe('gzip');
-  expect(await ask('/app.js')).toMatchObject({ body: SCRIPT, headers: { vary: expect.stringContaining('Accept-Encoding') } });
-  expect((await ask('/photo.jpg', { headers: { 'Accept-Encoding': 'br' } })).headers['content-encoding']).toBeUndefined();
+  expect((await ask('/app.js', { headers: { 'Accept-Encoding': 'br;q=0, gzip' } })).headers['content-encoding']).toBe(
+    'gzip',
+  );
+  expect(await ask('/app.js')).toMatchObject({
+    body: SCRIPT,
+    headers: { vary: expect.stringContaining('Accept-Encoding') },
+  });
+  expect(
+    (await ask('/photo.jpg', { headers: { 'Accept-Encoding': 'br' } })).headers['content-encoding'],
+  ).toBeUndefined();
 
   const range = await ask('/app.js', { headers: { 'Accept-Encoding': 'br', Range: 'bytes=100-2999' } });
   expect(range).toMatchObject({ status: 206, body: SCRIPT.slice(100, 3000), headers: { 'content-length': '2900' } });
@@ -127,7 +164,11 @@ test('cache headers: pages are asked for each time, hashed assets are kept for e
 test('a folder is its home page, and is named with a slash at its end', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path);
-  expect(await ask('/')).toMatchObject({ status: 200, body: '<h1>home</h1>', headers: { 'content-type': 'text/html; charset=utf-8' } });
+  expect(await ask('/')).toMatchObject({
+    status: 200,
+    body: '<h1>home</h1>',
+    headers: { 'content-type': 'text/html; charset=utf-8' },
+  });
   expect(await ask('/docs/')).toMatchObject({ status: 200, body: '<h1>docs</h1>' });
   expect(await ask('/docs?a=b')).toMatchObject({ status: 301, headers: { location: '/docs/?a=b' } });
   expect(await ask('//docs')).toMatchObject({ status: 301, headers: { location: '/docs/' } });
@@ -139,7 +180,11 @@ test('a folder is its home page, and is named with a slash at its end', async ()
 test('spa: a page without a file is the home page, a script without a file is missing', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path, { isSpa: true });
-  expect(await ask('/users/7', { headers: HTML })).toMatchObject({ status: 200, body: '<h1>home</h1>', headers: { 'cache-control': 'no-cache' } });
+  expect(await ask('/users/7', { headers: HTML })).toMatchObject({
+    status: 200,
+    body: '<h1>home</h1>',
+    headers: { 'cache-control': 'no-cache' },
+  });
   expect(await ask('/files/', { headers: HTML })).toMatchObject({ status: 200, body: '<h1>home</h1>' });
   expect(await ask('/missing.js', { headers: { accept: '*/*' } })).toMatchObject({ status: 404 });
   expect(await ask('/users/7', { headers: { accept: 'text/html;q=0' } })).toMatchObject({ status: 404 });
@@ -152,7 +197,11 @@ test('404.html is the page for what is not there', async () => {
   const { ask } = await startStaticServer(path);
   expect(await ask('/nothing')).toMatchObject({ status: 404, body: '404 Not Found\n' });
   writeFileSync(join(path, '404.html'), '<h1>lost</h1>');
-  expect(await ask('/nothing', { headers: { Range: 'bytes=0-1' } })).toMatchObject({ status: 404, body: '<h1>lost</h1>', headers: { 'cache-control': 'no-cache' } });
+  expect(await ask('/nothing', { headers: { Range: 'bytes=0-1' } })).toMatchObject({
+    status: 404,
+    body: '<h1>lost</h1>',
+    headers: { 'cache-control': 'no-cache' },
+  });
   expect(await ask('/nothing', { method: 'HEAD' })).toMatchObject({ status: 404, body: '' });
 });
 
@@ -163,7 +212,12 @@ test('ftp: a folder is listed with what would be sent, and its names are no mark
   const { ask } = await startStaticServer(path, { hasListing: true });
   const page = await ask('/files/');
   expect(page).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
-  expect([...page.body.matchAll(/href="([^"]*)"/g)].map(([, link]) => link)).toEqual(['../', '/files/deep/', '/files/in/', '/files/a%3Cb%3E%26.txt']);
+  expect([...page.body.matchAll(/href="([^"]*)"/g)].map(([, link]) => link)).toEqual([
+    '../',
+    '/files/deep/',
+    '/files/in/',
+    '/files/a%3Cb%3E%26.txt',
+  ]);
   expect(page.body).not.toContain('a<b>');
   expect(await ask('/files/a%3Cb%3E%26.txt')).toMatchObject({ status: 200, body: 'a' });
   expect(await ask('/files')).toMatchObject({ status: 301 });
@@ -174,10 +228,20 @@ test('basic auth comes before everything else', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path, { credentials: { username: 'ann', password: 'secret' } });
   const authorization = `Basic ${Buffer.from('ann:secret').toString('base64')}`;
-  for (const target of ['/', '/app.js', '/missing', '/..', '/.env']) expect(await ask(target)).toMatchObject({ status: 401, headers: { 'www-authenticate': expect.stringContaining('Basic realm=') } });
+  for (const target of ['/', '/app.js', '/missing', '/..', '/.env'])
+    expect(await ask(target)).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': expect.stringContaining('Basic realm=') },
+    });
   expect(await ask('/', { method: 'POST' })).toMatchObject({ status: 401 });
-  expect(await ask('/', { headers: { authorization: `Basic ${Buffer.from('ann:other').toString('base64')}` } })).toMatchObject({ status: 401 });
-  expect(await ask('/', { headers: { authorization } })).toMatchObject({ status: 200, body: '<h1>home</h1>', headers: { 'cache-control': 'private, no-cache' } });
+  expect(
+    await ask('/', { headers: { authorization: `Basic ${Buffer.from('ann:other').toString('base64')}` } }),
+  ).toMatchObject({ status: 401 });
+  expect(await ask('/', { headers: { authorization } })).toMatchObject({
+    status: 200,
+    body: '<h1>home</h1>',
+    headers: { 'cache-control': 'private, no-cache' },
+  });
 });
 
 test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('%s is not what a folder answers to', async (method) => {
@@ -192,7 +256,8 @@ test('what is no file with an end is not there', async () => {
   symlinkSync('loop', join(path, 'loop'));
   symlinkSync('/dev/zero', join(path, 'zero'));
   const { ask } = await startStaticServer(path);
-  for (const target of ['/pipe', '/loop', '/zero', `/${'x'.repeat(300)}`, `/${'x/'.repeat(3000)}`]) expect(await ask(target)).toMatchObject({ status: 404 });
+  for (const target of ['/pipe', '/loop', '/zero', `/${'x'.repeat(300)}`, `/${'x/'.repeat(3000)}`])
+    expect(await ask(target)).toMatchObject({ status: 404 });
 });
 
 test('pages of other sites may read only where that was said', async () => {
@@ -211,12 +276,18 @@ test('a file that is cut while it is sent ends the connection: the next answer i
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');
   onTestFinished(() => void socket.destroy());
   let end = '';
-  const closed = new Promise((resolve) => { socket.once('close', resolve); });
+  const closed = new Promise((resolve) => {
+    socket.once('close', resolve);
+  });
   socket.on('error', () => {});
   socket.write('GET /large.bin HTTP/1.1\r\nHost: x\r\n\r\nGET /docs/ HTTP/1.1\r\nHost: x\r\n\r\n');
-  await new Promise((resolve) => { socket.once('readable', resolve); });
+  await new Promise((resolve) => {
+    socket.once('readable', resolve);
+  });
   truncateSync(file, 1024 * 1024);
-  socket.on('data', (text) => { end = `${end}${text}`.slice(-2000); });
+  socket.on('data', (text) => {
+    end = `${end}${text}`.slice(-2000);
+  });
   await closed;
   expect(end).not.toContain('<h1>docs</h1>');
 });
@@ -234,5 +305,7 @@ test('a folder that a link leads to is looked up for each request', async () => 
 
 test('a folder that is missing is said, and ends it', async () => {
   const { path } = site();
-  await expect(startStaticServer(join(path, 'nope'))).rejects.toThrow(/The folder ".*nope" does not exist, or is no folder/);
+  await expect(startStaticServer(join(path, 'nope'))).rejects.toThrow(
+    /The folder ".*nope" does not exist, or is no folder/,
+  );
 });

@@ -41,7 +41,8 @@ function ship(target) {
  * @param {string} line
  * @param {'out' | 'err'} [stream]
  */
-const message = (line, stream = 'out') => `<${stream === 'out' ? 14 : 11}>1 2026-11-21T14:03:09.045Z ${hostname()} api 7 std${stream} - ${line}`;
+const message = (line, stream = 'out') =>
+  `<${stream === 'out' ? 14 : 11}>1 2026-11-21T14:03:09.045Z ${hostname()} api 7 std${stream} - ${line}`;
 
 /**
  * @param {number} count
@@ -61,14 +62,17 @@ async function listen(where) {
   const server = createServer((socket) => {
     const at = sockets.push(socket) - 1;
     received[at] = '';
-    socket.setEncoding('utf8').on('data', (text) => { received[at] += text; });
+    socket.setEncoding('utf8').on('data', (text) => {
+      received[at] += text;
+    });
     socket.on('error', () => {}); // Its end is what some tests are about.
   });
   server.listen(where, typeof where === 'number' ? '127.0.0.1' : undefined);
   await once(server, 'listening');
   const close = async () => {
     for (const socket of sockets) socket.destroy();
-    if (server.listening) await /** @type {Promise<void>} */ (new Promise((resolve) => void server.close(() => resolve())));
+    if (server.listening)
+      await /** @type {Promise<void>} */ (new Promise((resolve) => void server.close(() => resolve())));
   };
   endings.push(close);
   const address = server.address();
@@ -82,7 +86,7 @@ async function listen(where) {
 function octetCounted(text) {
   const messages = [];
   const bytes = Buffer.from(text);
-  for (let from = 0; from < bytes.length; ) {
+  for (let from = 0; from < bytes.length;) {
     const space = bytes.indexOf(' ', from);
     const end = space + 1 + Number(bytes.toString('latin1', from, space));
     messages.push(bytes.toString('utf8', space + 1, end));
@@ -221,26 +225,33 @@ describe('over a Unix socket', () => {
     await waitFor('the line', () => server.received[0] === `${message('one')}\n`);
   });
 
-  test.runIf(existsSync('/usr/bin/logger'))('that takes datagrams, as /dev/log does, logger(1) sends them', async () => {
-    const path = join(folder, 'dgram.sock');
-    const receiver = spawn('python3', [fixturePath('unix-datagrams.py'), path], { stdio: ['ignore', 'pipe', 'inherit'] });
-    let printed = '';
-    receiver.stdout.setEncoding('utf8').on('data', (text) => { printed += text; });
-    endings.push(async () => {
-      const ended = once(receiver, 'exit');
-      receiver.kill();
-      await ended;
-    });
-    await waitFor('the receiver', () => printed.startsWith('listening'));
-    const shipper = ship(`syslog+unix://${path}?facility=local0`);
-    shipper.take('out', ['one'], atMs);
-    shipper.take('err', ['x'.repeat(5_000)], atMs);
-    await waitFor('both', () => printed.split('\n').length === 4);
-    const [, first, second] = printed.split('\n');
-    expect(first).toMatch(/^<134>.* api: one$/);
-    expect(second).toMatch(/^<131>.* api: x{5000}$/);
-    expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0, problem: null });
-  });
+  test.runIf(existsSync('/usr/bin/logger'))(
+    'that takes datagrams, as /dev/log does, logger(1) sends them',
+    async () => {
+      const path = join(folder, 'dgram.sock');
+      const receiver = spawn('python3', [fixturePath('unix-datagrams.py'), path], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let printed = '';
+      receiver.stdout.setEncoding('utf8').on('data', (text) => {
+        printed += text;
+      });
+      endings.push(async () => {
+        const ended = once(receiver, 'exit');
+        receiver.kill();
+        await ended;
+      });
+      await waitFor('the receiver', () => printed.startsWith('listening'));
+      const shipper = ship(`syslog+unix://${path}?facility=local0`);
+      shipper.take('out', ['one'], atMs);
+      shipper.take('err', ['x'.repeat(5_000)], atMs);
+      await waitFor('both', () => printed.split('\n').length === 4);
+      const [, first, second] = printed.split('\n');
+      expect(first).toMatch(/^<134>.* api: one$/);
+      expect(second).toMatch(/^<131>.* api: x{5000}$/);
+      expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0, problem: null });
+    },
+  );
 });
 
 describe('into a command', () => {
@@ -295,7 +306,11 @@ test('a command that is slow to read gets all of it, also when the app that wrot
   const fleet = createFleet({ clock: systemClock(), journal: () => {}, targetsOf: () => [target] });
   endings.push(() => fleet.close());
   const lines = numbered(8_000, 'a line of the app that has stopped');
-  fleet.take(/** @type {any} */ ({ instanceId: 'i', id: 7, name: 'api', ship: [target] }), 'out', Buffer.from(`${lines.join('\n')}\n`));
+  fleet.take(
+    /** @type {any} */ ({ instanceId: 'i', id: 7, name: 'api', ship: [target] }),
+    'out',
+    Buffer.from(`${lines.join('\n')}\n`),
+  );
   fleet.letGo('i');
   await waitFor('the end of the command', () => existsSync(file) && readFileSync(file, 'utf8').endsWith('end\n'));
   expect(readFileSync(file, 'utf8')).toBe(`${lines.join('\n')}\nend\n`);

@@ -7,7 +7,8 @@ import { ask } from '../helpers/connections.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// Unix sockets: held by the keeper like ports, so that their path leads somewhere as long as the app is wanted.
+// Unix sockets: held by the keeper like ports, so that their path leads somewhere as long as the
+// app is wanted.
 
 describe.each(['cluster', 'fork'])('%s', (mode) => {
   const begin = async () => {
@@ -15,9 +16,15 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     const path = join(keeper.home, 'sockets', 'app.sock');
     mkdirSync(dirname(path));
     const start = async (/** @type {string} */ id, before = '', params = {}) => {
-      const { pid } = await keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: `${before}
+      const { pid } = await keeper.spawnNode(id, 'runs-code', {
+        mode,
+        ...params,
+        env: {
+          CODE: `${before}
         const server = http.createServer(answer).on('error', (error) => say('failed', error.code, error.message));
-        server.listen(${JSON.stringify(path)}, () => say('listens', server.address()));` } });
+        server.listen(${JSON.stringify(path)}, () => say('listens', server.address()));`,
+        },
+      });
       return pid;
     };
     return { keeper, path, start };
@@ -29,7 +36,9 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     await keeper.says('old', `listens ${path}`);
     const pids = new Set();
     let isDone = false;
-    const client = (async () => { while (!isDone) pids.add((await ask({ socketPath: path })).pid); })();
+    const client = (async () => {
+      while (!isDone) pids.add((await ask({ socketPath: path })).pid);
+    })();
     const next = await start('next', '', { isGated: true });
     await keeper.says('next', `listens ${path}`);
     expect(pids).not.toContain(next);
@@ -126,7 +135,9 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     const longest = process.platform === 'linux' ? 107 : 103;
     const path = join(keeper.home, 'd'.repeat(longest - keeper.home.length - '/'.length - '/a.sock'.length), 'a.sock');
     mkdirSync(dirname(path));
-    const code = `http.createServer(answer).on('error', (error) => say('failed', error.code)).listen(${JSON.stringify(path)}, () => say('listens'));`;
+    const code =
+      `http.createServer(answer).on('error', (error) => say('failed', ` +
+      `error.code)).listen(${JSON.stringify(path)}, () => say('listens'));`;
     for (const id of ['old', 'next']) {
       const { pid } = await keeper.spawnNode(id, 'runs-code', { mode, env: { CODE: code } });
       await keeper.says(id, 'listens');
@@ -137,9 +148,14 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
 
   test('close() and listen() again', async () => {
     const { keeper, path } = await begin();
-    await keeper.spawnNode('one', 'runs-code', { mode, env: { CODE: `
+    await keeper.spawnNode('one', 'runs-code', {
+      mode,
+      env: {
+        CODE: `
       const server = http.createServer(answer);
-      server.listen(${JSON.stringify(path)}, () => server.close(() => server.listen(${JSON.stringify(path)}, () => say('again'))));` } });
+      server.listen(${JSON.stringify(path)}, () => server.close(() => server.listen(${JSON.stringify(path)}, () => say('again'))));`,
+      },
+    });
     await keeper.says('one', 'again');
     expect(await ask({ socketPath: path })).toMatchObject({ pid: expect.any(Number) });
   });

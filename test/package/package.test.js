@@ -13,12 +13,37 @@ test('the packed package, installed into an empty prefix, starts, reloads and ki
   const outside = await sandbox();
   const prefix = join(outside.work, 'prefix');
   mkdirSync(prefix);
-  const npm = (/** @type {string[]} */ ...words) => execFileSync('npm', words, { cwd: outside.work, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, npm_config_cache: process.env.npm_config_cache } });
+  const npm = (/** @type {string[]} */ ...words) =>
+    execFileSync('npm', words, {
+      cwd: outside.work,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, npm_config_cache: process.env.npm_config_cache },
+    });
   const [{ filename, files }] = JSON.parse(npm('pack', ROOT, '--json', '--pack-destination', outside.work));
   const packed = files.map((/** @type {{ path: string }} */ file) => file.path);
-  expect(packed).toEqual(expect.arrayContaining(['bin/nclust.js', 'lib/index.js', 'daemon/keeper/main.js', 'daemon/control/main.js', 'LICENSE', 'README.md', 'CHANGELOG.md']));
+  expect(packed).toEqual(
+    expect.arrayContaining([
+      'bin/nclust.js',
+      'lib/index.js',
+      'daemon/keeper/main.js',
+      'daemon/control/main.js',
+      'LICENSE',
+      'README.md',
+      'CHANGELOG.md',
+    ]),
+  );
   expect(packed.filter((path) => /^(test|\.ci|node_modules)\//.test(path))).toEqual([]);
-  npm('install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', '--prefer-offline', join(outside.work, filename));
+  npm(
+    'install',
+    '--global',
+    '--prefix',
+    prefix,
+    '--no-audit',
+    '--no-fund',
+    '--prefer-offline',
+    join(outside.work, filename),
+  );
 
   const bin = join(prefix, 'bin', 'nclust');
   const version = await runProgram(bin, ['--version'], { env: outside.env }).done;
@@ -28,15 +53,23 @@ test('the packed package, installed into an empty prefix, starts, reloads and ki
   try {
     const app = await home.app('http-echo', { instances: 2 });
     expect(await app.get()).toMatchObject({ pid: expect.any(Number) });
-    expect(home.processes().find((one) => one.role === 'app')?.command).toContain(`${prefix}/lib/node_modules/nclust/daemon/agent/`);
+    expect(home.processes().find((one) => one.role === 'app')?.command).toContain(
+      `${prefix}/lib/node_modules/nclust/daemon/agent/`,
+    );
 
-    writeFileSync(join(home.work, 'program.mjs'), `
+    writeFileSync(
+      join(home.work, 'program.mjs'),
+      `
       import { connect } from ${JSON.stringify(join(prefix, 'lib/node_modules/nclust/lib/index.js'))};
       const client = await connect();
       console.log(JSON.stringify((await client.request('list')).slots.map(({ name, status }) => ({ name, status }))));
-      await client.close();`);
+      await client.close();`,
+    );
     const program = await runProgram(nodeUnderTest(), ['program.mjs'], { env: home.env, cwd: home.work }).done;
-    expect(program.json()).toEqual([{ name: 'http-echo', status: 'online' }, { name: 'http-echo', status: 'online' }]);
+    expect(program.json()).toEqual([
+      { name: 'http-echo', status: 'online' },
+      { name: 'http-echo', status: 'online' },
+    ]);
 
     await reload(home, app);
     expect(await app.get()).toMatchObject({ pid: expect.any(Number) });

@@ -1,4 +1,5 @@
-// Every ring that .ci/run leaves out, one after the other, and a table of them. `npm run test:all [-- ring ...]`
+// Every ring that .ci/run leaves out, one after the other, and a table of them.
+// `npm run test:all [-- ring ...]`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
@@ -6,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /**
- * The script of package.json that runs a ring. The nodes ring is first because it installs the other Node versions, without
- * which the long ring leaves some tests out.
+ * The script of package.json that runs a ring. The nodes ring is first because it installs the
+ * other Node versions, without which the long ring leaves some tests out.
  * @type {Record<string, { script: string, env?: Record<string, string> }>}
  */
 const RINGS = {
@@ -30,7 +31,10 @@ const rows = [];
 for (const name of names) rows.push(await run(name));
 for (const { ring, lines } of rows) for (const line of lines) process.stdout.write(`${ring}: ${line.trim()}\n`);
 process.stdout.write('\n| ring | passed | failed | flaky | minutes | |\n| --- | --- | --- | --- | --- | --- |\n');
-for (const { ring, passed, failed, flaky, minutes, status } of rows) process.stdout.write(`| ${ring} | ${passed} | ${failed} | ${flaky} | ${minutes} | ${status === 0 ? 'green' : 'RED'} |\n`);
+for (const { ring, passed, failed, flaky, minutes, status } of rows)
+  process.stdout.write(
+    `| ${ring} | ${passed} | ${failed} | ${flaky} | ${minutes} | ${status === 0 ? 'green' : 'RED'} |\n`,
+  );
 process.exitCode = rows.every(({ status }) => status === 0) ? 0 : 1;
 
 /** @param {string} ring */
@@ -38,7 +42,11 @@ async function run(ring) {
   const { script, env = {} } = RINGS[ring];
   const startedMono = performance.now();
   // With CI set a failed test is tried again, so that the table tells flaky from failed.
-  const child = spawn('npm', ['run', script], { cwd: ROOT, env: { ...process.env, ...env, CI: 'true', NO_COLOR: '1' }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('npm', ['run', script], {
+    cwd: ROOT,
+    env: { ...process.env, ...env, CI: 'true', NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {
@@ -50,10 +58,14 @@ async function run(ring) {
   const lines = output.split('\n');
   // Each run of vitest ends with a line such as "Tests  2 failed | 310 passed (312)".
   const totals = lines.filter((line) => /^ *Tests +\d/.test(line));
-  const sum = (/** @type {string} */ word) => totals.reduce((all, line) => all + Number(new RegExp(`(\\d+) ${word}`).exec(line)?.[1] ?? 0), 0);
+  const sum = (/** @type {string} */ word) =>
+    totals.reduce((all, line) => all + Number(new RegExp(`(\\d+) ${word}`).exec(line)?.[1] ?? 0), 0);
   return {
-    ring, status,
-    passed: sum('passed'), failed: sum('failed'), flaky: lines.filter((line) => line.startsWith('flaky: ')).length,
+    ring,
+    status,
+    passed: sum('passed'),
+    failed: sum('failed'),
+    flaky: lines.filter((line) => line.startsWith('flaky: ')).length,
     minutes: ((performance.now() - startedMono) / 60_000).toFixed(1),
     lines: lines.filter((line) => WORTH_REPEATING.test(line)),
   };

@@ -1,8 +1,8 @@
 /** @import { TestModule } from 'vitest/node' */
 
 /**
- * A vitest reporter that ends a run with one line `flaky: file > title` for each test that failed at first and passed when
- * it was tried again.
+ * A vitest reporter that ends a run with one line `flaky: file > title` for each test that failed
+ * at first and passed when it was tried again.
  */
 export default class FlakyReporter {
   /** @param {readonly TestModule[]} modules */

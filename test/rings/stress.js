@@ -1,4 +1,5 @@
-// One ring several times beside two busy loops, to find tests that fail although nothing is broken. `npm run test:stress -- <ring> [--times 5] [file ...]`
+// One ring several times beside two busy loops, to find tests that fail although nothing is broken.
+// `npm run test:stress -- <ring> [--times 5] [file ...]`
 import { fork, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,12 +11,21 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUSY = fileURLToPath(new URL('busy.js', import.meta.url));
 /** The projects of vitest.config.js that each ring is. @type {Record<string, string[]>} */
 const RINGS = {
-  unit: ['unit-lib', 'unit'], integration: ['integration'], e2e: ['e2e'], load: ['load'], package: ['package'], long: ['long', 'long-load'], soak: ['soak'],
+  unit: ['unit-lib', 'unit'],
+  integration: ['integration'],
+  e2e: ['e2e'],
+  load: ['load'],
+  package: ['package'],
+  long: ['long', 'long-load'],
+  soak: ['soak'],
 };
 /** How much of the first error of a test is shown. */
 const ERROR_LINES = 12;
 
-const { values: { times: given }, positionals: [ring, ...files] } = parseArgs({ options: { times: { type: 'string', default: '5' } }, allowPositionals: true });
+const {
+  values: { times: given },
+  positionals: [ring, ...files],
+} = parseArgs({ options: { times: { type: 'string', default: '5' } }, allowPositionals: true });
 const times = Number(given);
 if (ring === undefined || !Object.hasOwn(RINGS, ring) || !Number.isInteger(times) || times < 1) {
   process.stderr.write(`Usage: npm run test:stress -- <${Object.keys(RINGS).join('|')}> [--times 5] [file ...]\n`);
@@ -34,7 +44,9 @@ try {
 }
 
 for (const [title, { runs, error }] of [...failures].sort(([, one], [, other]) => other.runs - one.runs)) {
-  process.stdout.write(`\nfailed ${runs} of ${times}: ${title}\n${error.split('\n').slice(0, ERROR_LINES).join('\n')}\n`);
+  process.stdout.write(
+    `\nfailed ${runs} of ${times}: ${title}\n${error.split('\n').slice(0, ERROR_LINES).join('\n')}\n`,
+  );
 }
 process.stdout.write(`\n${ring}, ${times} times beside two busy loops: ${failures.size} tests failed\n`);
 process.exitCode = failures.size === 0 ? 0 : 1;
@@ -45,24 +57,48 @@ function once(run) {
   const report = join(folder, `${run}.json`);
   // Without CI a failed test is not tried again.
   const { CI: _, ...env } = process.env;
-  const args = ['vitest', 'run', ...RINGS[ring].flatMap((name) => ['--project', name]), '--reporter=json', `--outputFile=${report}`, '--silent=true', ...files];
-  const { status, stderr } = spawnSync('npx', args, { cwd: ROOT, env, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] });
+  const args = [
+    'vitest',
+    'run',
+    ...RINGS[ring].flatMap((name) => ['--project', name]),
+    '--reporter=json',
+    `--outputFile=${report}`,
+    '--silent=true',
+    ...files,
+  ];
+  const { status, stderr } = spawnSync('npx', args, {
+    cwd: ROOT,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const failed = existsSync(report) ? failedIn(JSON.parse(readFileSync(report, 'utf8'))) : new Map();
   // Errors outside of tests, and a run that found no test, are in no report.
   if (status !== 0 && failed.size === 0) failed.set('the run itself', stderr);
-  for (const [title, error] of failed) failures.set(title, { runs: (failures.get(title)?.runs ?? 0) + 1, error: failures.get(title)?.error ?? error });
-  process.stdout.write(`${ring}, run ${run} of ${times}: ${failed.size} failed, ${((Date.now() - startedMs) / 60_000).toFixed(1)} min\n`);
+  for (const [title, error] of failed)
+    failures.set(title, { runs: (failures.get(title)?.runs ?? 0) + 1, error: failures.get(title)?.error ?? error });
+  process.stdout.write(
+    `${ring}, run ${run} of ${times}: ${failed.size} failed, ${((Date.now() - startedMs) / 60_000).toFixed(1)} min\n`,
+  );
 }
 
 /**
- * @param {{ testResults: { name: string, status: string, message: string, assertionResults: { fullName: string, status: string, failureMessages: string[] }[] }[] }} report  As vitest writes it.
- * @returns {Map<string, string>}  Titles, each with its error. A file that cannot be loaded is its own title.
+ * @param
+ *   {{ testResults: { name: string, status: string, message: string, assertionResults: { fullName: string, status: string, failureMessages: string[] }[] }[] }}
+ *   report  As vitest writes it.
+ * @returns {Map<string, string>}  Titles, each with its error. A file that cannot be loaded is its
+ *   own title.
  */
 function failedIn({ testResults }) {
-  return new Map(testResults.flatMap(({ name, status, message, assertionResults }) => {
-    const file = relative(ROOT, name);
-    const failed = assertionResults.filter((one) => one.status === 'failed');
-    if (failed.length === 0) return status === 'failed' ? [[file, message]] : [];
-    return failed.map(({ fullName, failureMessages }) => /** @type {[string, string]} */ ([`${file} > ${fullName}`, failureMessages[0] ?? '']));
-  }));
+  return new Map(
+    testResults.flatMap(({ name, status, message, assertionResults }) => {
+      const file = relative(ROOT, name);
+      const failed = assertionResults.filter((one) => one.status === 'failed');
+      if (failed.length === 0) return status === 'failed' ? [[file, message]] : [];
+      return failed.map(
+        ({ fullName, failureMessages }) =>
+          /** @type {[string, string]} */ ([`${file} > ${fullName}`, failureMessages[0] ?? '']),
+      );
+    }),
+  );
 }

@@ -9,7 +9,12 @@ import { SORT_FIELDS } from '../../lib/render/list.js';
 import { splitWords } from './docs-words.js';
 
 const ROOT = new URL('../../', import.meta.url);
-const PAGES = ['README.md', ...readdirSync(new URL('docs', ROOT)).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
+const PAGES = [
+  'README.md',
+  ...readdirSync(new URL('docs', ROOT))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
 
 /** Options of the program itself. */
 const GENERAL = ['--version', '--help', '--color', '--no-color', '--silent', '-v', '-h', '-s'];
@@ -18,7 +23,8 @@ const GENERAL = ['--version', '--help', '--color', '--no-color', '--silent', '-v
 const isPlaceholder = (/** @type {string} */ word) => /[<[…]|\.\.\.$/.test(word);
 
 /**
- * The command lines of a page: those of code blocks, and those between backticks that have a command behind "nclust".
+ * The command lines of a page: those of code blocks, and those between backticks that have a
+ * command behind "nclust".
  * @param {string} page
  * @returns {{ line: number, text: string }[]}
  */
@@ -27,7 +33,8 @@ function commandLines(page) {
   let isFenced = false;
   return lines.flatMap((text, at) => {
     if (text.startsWith('```')) isFenced = !isFenced;
-    const whole = isFenced || text.startsWith('    ') ? [text] : [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code);
+    const whole =
+      isFenced || text.startsWith('    ') ? [text] : [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code);
     return whole.flatMap((code) => calls(code)).map((code) => ({ line: at + 1, text: code }));
   });
 }
@@ -43,7 +50,11 @@ function calls(text) {
   const plain = text.replace(/\$\([^)]*\)/g, 'word');
   const isPicture = /[─│└├┌]/.test(text);
   // In the text of another program (a config file, a shell script) it stands in quotes.
-  return isPicture ? [] : [...plain.matchAll(/(^|[\s"'(=])nclust (?=[a-zA-Z-])(.*?)(?=, (?:and )?nclust |$)/g)].map(([, before, rest]) => rest.split(CLOSED_BY[before] ?? / {2,}| # | && | \| |; | > /)[0].trim());
+  return isPicture
+    ? []
+    : [...plain.matchAll(/(^|[\s"'(=])nclust (?=[a-zA-Z-])(.*?)(?=, (?:and )?nclust |$)/g)].map(([, before, rest]) =>
+        rest.split(CLOSED_BY[before] ?? / {2,}| # | && | \| |; | > /)[0].trim(),
+      );
 }
 
 /**
@@ -57,12 +68,28 @@ function parse(text) {
   if (at === -1 || words[at] === 'help') return;
   const row = findCommand(words[at]);
   if (!row) throw new Error(`There is no command "${words[at]}"`);
-  const command = new Command(row.name).exitOverride().configureOutput({ writeErr: () => {} }).allowExcessArguments(false);
+  const command = new Command(row.name)
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} })
+    .allowExcessArguments(false);
   for (const word of (row.words ?? '').split(/ (?=[<[])/).filter(Boolean)) command.argument(word);
-  const flags = [...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []), ...(row.options ?? []).map(([one]) => one), ...notNeeded(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one), '--no-color', '-s, --silent'];
+  const flags = [
+    ...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []),
+    ...(row.options ?? []).map(([one]) => one),
+    ...notNeeded(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one),
+    '--no-color',
+    '-s, --silent',
+  ];
   for (const one of flags) command.addOption(new Option(one));
   command.action(() => {});
-  command.parse(words.slice(at + 1).filter((word, index, rest) => !(isPlaceholder(word) && rest[index - 1] === undefined && row.words === undefined)), { from: 'user' });
+  command.parse(
+    words
+      .slice(at + 1)
+      .filter(
+        (word, index, rest) => !(isPlaceholder(word) && rest[index - 1] === undefined && row.words === undefined),
+      ),
+    { from: 'user' },
+  );
 }
 
 /**
@@ -70,7 +97,10 @@ function parse(text) {
  * @param {unknown} error
  */
 function isWrong(error) {
-  return !(error instanceof CommanderError && ['commander.missingArgument', 'commander.optionMissingArgument', 'commander.helpDisplayed'].includes(error.code));
+  return !(
+    error instanceof CommanderError &&
+    ['commander.missingArgument', 'commander.optionMissingArgument', 'commander.helpDisplayed'].includes(error.code)
+  );
 }
 
 describe.each(PAGES.filter((page) => commandLines(page).length > 0))('%s', (page) => {
@@ -84,7 +114,9 @@ describe.each(PAGES.filter((page) => commandLines(page).length > 0))('%s', (page
 });
 
 test('every line of "nclust examples" is a command line', () => {
-  const lines = renderExamples().split('\n').flatMap((line) => calls(line));
+  const lines = renderExamples()
+    .split('\n')
+    .flatMap((line) => calls(line));
   expect(lines.length).toBeGreaterThan(10);
   for (const line of lines) parse(line);
 });
@@ -93,13 +125,25 @@ test('every line of "nclust examples" is a command line', () => {
  * Options in the first cell of a table's rows: "| `-m`, `--mini-list` |".
  * @param {string} page
  */
-const optionsOfTables = (page) => readFileSync(new URL(page, ROOT), 'utf8').split('\n').flatMap((line) => [.../^\| ((?:`[^`]+`[, /]*)+) *\|/.exec(line)?.[1].matchAll(/`(-{1,2}[a-z][\w-]*)/g) ?? []].map(([, flag]) => flag));
+const optionsOfTables = (page) =>
+  readFileSync(new URL(page, ROOT), 'utf8')
+    .split('\n')
+    .flatMap((line) =>
+      [...(/^\| ((?:`[^`]+`[, /]*)+) *\|/.exec(line)?.[1].matchAll(/`(-{1,2}[a-z][\w-]*)/g) ?? [])].map(
+        ([, flag]) => flag,
+      ),
+    );
 
 /**
  * What a command takes, all but the general ones.
  * @param {import('../../lib/cli/table/row.js').Command} row
  */
-const flagsOf = (row) => [...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []), ...(row.options ?? []).map(([one]) => one), ...notNeeded(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one)].flatMap((flags) => [...flags.matchAll(/(?<![\w-])--?[a-z][\w-]*/g)].map(([flag]) => flag));
+const flagsOf = (row) =>
+  [
+    ...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []),
+    ...(row.options ?? []).map(([one]) => one),
+    ...notNeeded(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one),
+  ].flatMap((flags) => [...flags.matchAll(/(?<![\w-])--?[a-z][\w-]*/g)].map(([flag]) => flag));
 
 describe('tables of options', () => {
   const known = new Set([...GENERAL, ...COMMANDS.flatMap(flagsOf)]);
@@ -111,9 +155,16 @@ describe('tables of options', () => {
 
   test('docs/list.md names each that list takes, and no other; and every order there is', () => {
     const row = findCommand('list');
-    expect(optionsOfTables('docs/list.md').sort()).toEqual((row?.options ?? []).flatMap(([flags]) => flags.match(/--?[a-z][\w-]*/g) ?? []).sort());
+    expect(optionsOfTables('docs/list.md').sort()).toEqual(
+      (row?.options ?? []).flatMap(([flags]) => flags.match(/--?[a-z][\w-]*/g) ?? []).sort(),
+    );
     const text = readFileSync(new URL('docs/list.md', ROOT), 'utf8');
-    expect(/`--sort <field>` \| by ([^`]+) with/.exec(text)?.[1].match(/\w+/g)?.filter((word) => word !== 'or')).toEqual(Object.keys(SORT_FIELDS));
+    expect(
+      /`--sort <field>` \| by ([^`]+) with/
+        .exec(text)?.[1]
+        .match(/\w+/g)
+        ?.filter((word) => word !== 'or'),
+    ).toEqual(Object.keys(SORT_FIELDS));
   });
 });
 
@@ -121,12 +172,30 @@ describe('docs/from-pm2.md', () => {
   const page = readFileSync(new URL('docs/from-pm2.md', ROOT), 'utf8');
 
   test('says of every command of PM2 what becomes of it', () => {
-    const isCovered = (/** @type {string} */ word) => page.includes(`\`${word}\``) || page.includes(`\`${word} `) || (word.startsWith('module:') && page.includes('`module:...`'));
+    const isCovered = (/** @type {string} */ word) =>
+      page.includes(`\`${word}\``) ||
+      page.includes(`\`${word} `) ||
+      (word.startsWith('module:') && page.includes('`module:...`'));
     const words = COMMANDS.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
     expect(words.filter((word) => !isCovered(word))).toEqual([]);
   });
 
-  test.each(['startOrReload ecosystem.config.js --env production --update-env', 'startOrRestart ecosystem.json --update-env', 'start ecosystem.config.js --env production --update-env --only api', 'start app.js -f --update-env', 'restart all --update-env --silent', 'reload all --force', 'delete all -s', 'save --force', 'start npm --name web -- run start', 'start app.js --name=api -i=-1 --merge-logs --time', 'startup systemd -u deploy --hp /home/deploy', 'logs api --err --lines 200 --nostream', 'scale api +2', 'stop api --no-color'])('nclust %s is typed as with pm2', (text) => {
+  test.each([
+    'startOrReload ecosystem.config.js --env production --update-env',
+    'startOrRestart ecosystem.json --update-env',
+    'start ecosystem.config.js --env production --update-env --only api',
+    'start app.js -f --update-env',
+    'restart all --update-env --silent',
+    'reload all --force',
+    'delete all -s',
+    'save --force',
+    'start npm --name web -- run start',
+    'start app.js --name=api -i=-1 --merge-logs --time',
+    'startup systemd -u deploy --hp /home/deploy',
+    'logs api --err --lines 200 --nostream',
+    'scale api +2',
+    'stop api --no-color',
+  ])('nclust %s is typed as with pm2', (text) => {
     expect(() => parse(text)).not.toThrow();
   });
 });

@@ -2,13 +2,23 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 const ROOT = new URL('../../', import.meta.url);
-const PAGES = ['README.md', 'CHANGELOG.md', ...readdirSync(new URL('docs', ROOT)).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
+const PAGES = [
+  'README.md',
+  'CHANGELOG.md',
+  ...readdirSync(new URL('docs', ROOT))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
 
 /**
  * A page without its code, where brackets mean something else.
  * @param {string} page
  */
-const textOf = (page) => readFileSync(new URL(page, ROOT), 'utf8').replace(/^```[^]*?^```$/gm, '').replace(/^ {4}.*$/gm, '').replace(/`[^`\n]*`/g, (code) => 'x'.repeat(code.length));
+const textOf = (page) =>
+  readFileSync(new URL(page, ROOT), 'utf8')
+    .replace(/^```[^]*?^```$/gm, '')
+    .replace(/^ {4}.*$/gm, '')
+    .replace(/`[^`\n]*`/g, (code) => 'x'.repeat(code.length));
 
 /**
  * Where the links and pictures of a page lead within the repository.
@@ -16,7 +26,11 @@ const textOf = (page) => readFileSync(new URL(page, ROOT), 'utf8').replace(/^```
  */
 function targetsOf(page) {
   const text = textOf(page);
-  const found = [...text.matchAll(/\]\(([^)\s]+)[^)]*\)/g), ...text.matchAll(/<(?:img|a|source)\s[^>]*?(?:src|href)="([^"]+)"/g), ...text.matchAll(/^\[[^\]]+\]:\s+(\S+)/gm)].map(([, target]) => target);
+  const found = [
+    ...text.matchAll(/\]\(([^)\s]+)[^)]*\)/g),
+    ...text.matchAll(/<(?:img|a|source)\s[^>]*?(?:src|href)="([^"]+)"/g),
+    ...text.matchAll(/^\[[^\]]+\]:\s+(\S+)/gm),
+  ].map(([, target]) => target);
   return found.filter((target) => !/^[a-z]+:/.test(target));
 }
 
@@ -26,7 +40,13 @@ function targetsOf(page) {
  */
 function anchorsOf(page) {
   const text = readFileSync(page, 'utf8').replace(/^```[^]*?^```$/gm, '');
-  return [...text.matchAll(/^#+ +(.+)$/gm)].map(([, heading]) => heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(' ', '-'));
+  return [...text.matchAll(/^#+ +(.+)$/gm)].map(([, heading]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
+  );
 }
 
 describe.each(PAGES.filter((page) => targetsOf(page).length > 0))('%s', (page) => {

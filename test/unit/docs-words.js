@@ -4,5 +4,7 @@
  * @returns {string[]}
  */
 export function splitWords(text) {
-  return [...text.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, (_whole, one, other) => one ?? other));
+  return [...text.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) =>
+    word.replace(/"([^"]*)"|'([^']*)'/g, (_whole, one, other) => one ?? other),
+  );
 }

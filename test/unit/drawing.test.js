@@ -5,14 +5,22 @@ import { sourceFiles } from '../helpers/source-tree.js';
 const files = sourceFiles('bin', 'lib', 'daemon');
 
 /** @param {RegExp} pattern */
-const filesWith = (pattern) => files.filter(({ code }) => pattern.test(code)).map(({ path }) => path).sort();
+const filesWith = (pattern) =>
+  files
+    .filter(({ code }) => pattern.test(code))
+    .map(({ path }) => path)
+    .sort();
 
 test('no code of a colour stands anywhere: chalk has them', () => {
   expect(filesWith(/(?:\\u001b|\\x1b|\\033|\u001b)\[(?:\d|\$\{)[^'"`A-Za-z]*m/i)).toEqual([]);
 });
 
 test('escape codes that are written are in the modules for the cursor and for the terminal of monit', () => {
-  expect(filesWith(/['"`](?:[^'"`/]|\\.)*(?:\\u001b|\\x1b|\\033|\u001b)\[/i)).toEqual(['lib/monit/keys.js', 'lib/monit/terminal.js', 'lib/render/cursor.js']);
+  expect(filesWith(/['"`](?:[^'"`/]|\\.)*(?:\\u001b|\\x1b|\\033|\u001b)\[/i)).toEqual([
+    'lib/monit/keys.js',
+    'lib/monit/terminal.js',
+    'lib/render/cursor.js',
+  ]);
 });
 
 test('lines of boxes are in the options of cli-table3, and in the frame of monit', () => {

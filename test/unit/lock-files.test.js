@@ -5,6 +5,9 @@ import { expect, test } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-test.each(['.', 'test/bench', 'test/browser', 'test/frameworks', 'test/nodes'])('the lock file of %s names no host of a package registry', (folder) => {
-  expect(readFileSync(join(ROOT, folder, 'package-lock.json'), 'utf8')).not.toMatch(/"resolved": "https?:/);
-});
+test.each(['.', 'test/bench', 'test/browser', 'test/frameworks', 'test/nodes'])(
+  'the lock file of %s names no host of a package registry',
+  (folder) => {
+    expect(readFileSync(join(ROOT, folder, 'package-lock.json'), 'utf8')).not.toMatch(/"resolved": "https?:/);
+  },
+);

@@ -1,18 +1,21 @@
 import { expect, test } from 'vitest';
 import { sourceFiles } from '../helpers/source-tree.js';
 
-// A signal sent before the drain loses requests, and one sent by two parties ends the wrong process. So there is one place.
+// A signal sent before the drain loses requests, and one sent by two parties ends the wrong
+// process. So there is one place.
 const ALLOWED = {
   'daemon/keeper/retire.js': 'the one place that ends processes',
   'daemon/keeper/processes.js': 'how a signal is sent',
   'daemon/keeper/keeper.js': 'the verb `signal`: what a user asks for with sendSignal',
   'daemon/keeper/control-supervisor.js': 'a control on trial that does not answer: no app',
   'daemon/control/keeper-link/launch.js': 'a keeper that hangs before it has taken over: no app',
-  'daemon/control/logs/shipping/transports.js': 'a command that logs go to and that does not end with its input: no app',
+  'daemon/control/logs/shipping/transports.js':
+    'a command that logs go to and that does not end with its input: no app',
   'daemon/control/spawn/secret-source.js': 'a command for a secret that has not ended in time: no app',
   'lib/commands/daemon.js': 'the manager itself, at the end or when half of it hangs: no app',
   'lib/commands/monit.js': 'the command itself, which puts the terminal right first: no app',
-  'lib/config/file/evaluate.js': 'a config file that has told what it exports, and may have left something running: no app',
+  'lib/config/file/evaluate.js':
+    'a config file that has told what it exports, and may have left something running: no app',
   'lib/deploy/remote.js': 'an ssh of its own: no app',
   'lib/library/pm2/pm2.js': 'a method of this name: no signal',
   'lib/client/wait-for-exit.js': 'signal 0: whether a process is there',

@@ -36,10 +36,30 @@ export const WAITABLE = { wait: withDefault(flag, true), progress: withDefault(f
 export const changes = {
   /** @type {MethodBody} */
   async start(desk, params, client) {
-    const given = readParams({ ...WAITABLE, specs: optional(list), targets: optional(texts), force: withDefault(flag, false) }, params);
+    const given = readParams(
+      { ...WAITABLE, specs: optional(list), targets: optional(texts), force: withDefault(flag, false) },
+      params,
+    );
     if (!given.specs === !given.targets) throw new BadParams('specs', 'given, or "targets", but not both');
-    const fresh = await readFresh(desk, given.token, (desired) => given.specs?.map((spec, at) => checkSpec(spec, `specs[${at}]`)) ?? specsOf(desired, idsOf(desired, given.targets ?? [])));
-    const receipt = desk.control.mutate('start', given.token, (desired) => fresh.keep(withRoom(about(given.specs ? startGiven(desk, desired, given.specs, { isForced: given.force, fresh }) : startAgain(desired, idsOf(desired, given.targets ?? []), fresh)), roomOf('Start', desk))));
+    const fresh = await readFresh(
+      desk,
+      given.token,
+      (desired) =>
+        given.specs?.map((spec, at) => checkSpec(spec, `specs[${at}]`)) ??
+        specsOf(desired, idsOf(desired, given.targets ?? [])),
+    );
+    const receipt = desk.control.mutate('start', given.token, (desired) =>
+      fresh.keep(
+        withRoom(
+          about(
+            given.specs
+              ? startGiven(desk, desired, given.specs, { isForced: given.force, fresh })
+              : startAgain(desired, idsOf(desired, given.targets ?? []), fresh),
+          ),
+          roomOf('Start', desk),
+        ),
+      ),
+    );
     const slots = await finish(desk, receipt, given.wait, client, given.progress);
     const names = [...new Set(slots.map((slot) => slot.name))];
     return { slots, outcomes: names.map((name) => ({ name, outcome: 'started' })) };
@@ -47,14 +67,35 @@ export const changes = {
 
   /** @type {MethodBody} */
   async stop(desk, params, client) {
-    const { targets, wait, progress, token, watch } = readParams({ ...WAITABLE, targets: texts, watch: withDefault(flag, false) }, params);
-    const receipt = desk.control.mutate('stop', token, (desired) => about(stop(watch ? changeSpecs(desired, idsOf(desired, targets), stopWatching) : desired, idsOf(desired, targets), 'stop')));
+    const { targets, wait, progress, token, watch } = readParams(
+      { ...WAITABLE, targets: texts, watch: withDefault(flag, false) },
+      params,
+    );
+    const receipt = desk.control.mutate('stop', token, (desired) =>
+      about(
+        stop(
+          watch ? changeSpecs(desired, idsOf(desired, targets), stopWatching) : desired,
+          idsOf(desired, targets),
+          'stop',
+        ),
+      ),
+    );
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 
   /** @type {MethodBody} */
   async restart(desk, params, client) {
-    const { targets, wait, progress, token, env, spec, specs, watch } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record), specs: optional(record), watch: withDefault(flag, false) }, params);
+    const { targets, wait, progress, token, env, spec, specs, watch } = readParams(
+      {
+        ...WAITABLE,
+        targets: texts,
+        env: optional(variables),
+        spec: optional(record),
+        specs: optional(record),
+        watch: withDefault(flag, false),
+      },
+      params,
+    );
     const { instances, name, ...fields } = spec ? checkSpecChange(spec) : {};
     const given = changerOf(desk, { env, fields, specs });
     const change = (/** @type {AppSpec} */ one) => (watch ? toggleWatch(given(one)) : given(one));
@@ -64,7 +105,9 @@ export const changes = {
     const receipt = desk.control.mutate('restart', token, (desired) => {
       const ids = idsOf(desired, targets);
       const rename = renaming(desired, ids, name);
-      return about(rename(fresh.keep(restarted(desk, desired, ids, { change: (one) => fresh.fill(change(one)), instances }))));
+      return about(
+        rename(fresh.keep(restarted(desk, desired, ids, { change: (one) => fresh.fill(change(one)), instances }))),
+      );
     });
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
@@ -86,13 +129,25 @@ export const changes = {
 
   /** @type {MethodBody} */
   async scale(desk, params, client) {
-    const { target, instances, wait, progress, token } = readParams({ ...WAITABLE, target: text, instances: text }, params);
+    const { target, instances, wait, progress, token } = readParams(
+      { ...WAITABLE, target: text, instances: text },
+      params,
+    );
     /** @type {string[]} */
     let names = [];
     const receipt = desk.control.mutate('scale', token, (desired) => {
       names = [...new Set(select(desired, [target]).map(({ app }) => app.spec.name))];
-      const change = names.reduce((sum, name) => merge(sum, scaled(desk, sum.desired, name, instances)), /** @type {Change} */ ({ desired, up: [], gone: [] }));
-      return { ...withRoom(change, roomOf('Scaling', desk)), about: placesOf(change.desired, names.flatMap((name) => findApp(change.desired, name)?.slots.map((slot) => slot.id) ?? [])) };
+      const change = names.reduce(
+        (sum, name) => merge(sum, scaled(desk, sum.desired, name, instances)),
+        /** @type {Change} */ ({ desired, up: [], gone: [] }),
+      );
+      return {
+        ...withRoom(change, roomOf('Scaling', desk)),
+        about: placesOf(
+          change.desired,
+          names.flatMap((name) => findApp(change.desired, name)?.slots.map((slot) => slot.id) ?? []),
+        ),
+      };
     });
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
@@ -109,7 +164,10 @@ export const changes = {
  */
 export async function finish(desk, receipt, isWaitedFor, client, isTold = false) {
   if (isWaitedFor) await waitFor(desk, receipt, client, isTold);
-  return statuses(desk, receipt.about.map(({ id }) => id));
+  return statuses(
+    desk,
+    receipt.about.map(({ id }) => id),
+  );
 }
 
 /**
@@ -136,10 +194,16 @@ async function waitFor(desk, receipt, client, isTold) {
  */
 function startGiven({ control, parts, paths }, desired, given, { isForced, fresh }) {
   const specs = given.map((spec, at) => fresh.fill(possible(checkSpec(spec, `specs[${at}]`), paths)));
-  const failed = new Set([...control.world.seats.values()].filter((seat) => seat.life.state === 'failed').map((seat) => seat.id));
-  const isIdle = (/** @type {string} */ name) => (findApp(desired, name)?.slots ?? []).every((slot) => slot.want === 'down' || failed.has(slot.id));
+  const failed = new Set(
+    [...control.world.seats.values()].filter((seat) => seat.life.state === 'failed').map((seat) => seat.id),
+  );
+  const isIdle = (/** @type {string} */ name) =>
+    (findApp(desired, name)?.slots ?? []).every((slot) => slot.want === 'down' || failed.has(slot.id));
   const resting = specs.filter(({ name, autostart }) => !autostart && !findApp(desired, name)).map(({ name }) => name);
-  return addedAsStopped(startSpecs(desired, specs, { isForced, isIdle, cpus: parts.cpus(), nowMs: parts.clock.nowMs() }), resting);
+  return addedAsStopped(
+    startSpecs(desired, specs, { isForced, isIdle, cpus: parts.cpus(), nowMs: parts.clock.nowMs() }),
+    resting,
+  );
 }
 
 /**
@@ -150,7 +214,11 @@ function startGiven({ control, parts, paths }, desired, given, { isForced, fresh
  */
 function addedAsStopped(change, names) {
   const ids = names.flatMap((name) => findApp(change.desired, name)?.slots.map(({ id }) => id) ?? []);
-  return { ...stop(change.desired, ids, 'start'), up: change.up.filter(({ id }) => !ids.includes(id)), gone: [...change.gone, ...ids] };
+  return {
+    ...stop(change.desired, ids, 'start'),
+    up: change.up.filter(({ id }) => !ids.includes(id)),
+    gone: [...change.gone, ...ids],
+  };
 }
 
 /**
@@ -173,7 +241,10 @@ function startAgain(desired, ids, fresh) {
 function restarted({ parts }, desired, ids, { change, instances }) {
   if (instances === undefined) return renew(changeSpecs(desired, ids, change), ids, 'restart');
   const apps = desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
-  const resized = apps.reduce((sum, app) => merge(sum, resize(sum.desired, app, resolveInstances(instances, parts.cpus()))), /** @type {Change} */ ({ desired, up: [], gone: [] }));
+  const resized = apps.reduce(
+    (sum, app) => merge(sum, resize(sum.desired, app, resolveInstances(instances, parts.cpus()))),
+    /** @type {Change} */ ({ desired, up: [], gone: [] }),
+  );
   const renewed = [...ids.filter((id) => !resized.gone.includes(id)), ...resized.up.map(({ id }) => id)];
   return merge(resized, renew(changeSpecs(resized.desired, renewed, change), renewed, 'restart'));
 }
@@ -182,15 +253,23 @@ function restarted({ parts }, desired, ids, { change, instances }) {
  * @param {Desk} desk
  * @param {object} o
  * @param {Record<string, string>} [o.env]  The shell they belong to from now on.
- * @param {Partial<AppSpec>} o.fields  Of all of them; their names change in another way, see rename.js.
- * @param {Record<string, unknown>} [o.specs]  Of single apps, by name: an interpreter means something else for each script.
+ * @param {Partial<AppSpec>} o.fields  Of all of them; their names change in another way, see
+ *   rename.js.
+ * @param {Record<string, unknown>} [o.specs]  Of single apps, by name: an interpreter means
+ *   something else for each script.
  * @returns {(spec: AppSpec) => AppSpec}  Throws ERR_NCLUST_BAD_SPEC.
  */
 export function changerOf({ paths }, { env, fields, specs = {} }) {
   const own = new Map(Object.entries(specs).map(([name, given]) => [name, checkOwn(given, `specs.${name}`)]));
   return (spec) => {
     const given = { ...fields, ...own.get(spec.name), name: spec.name };
-    return { ...laterFields(spec), ...possible(checkSpec({ ...spec, ...(env ? inShell({ ...spec, ...given }, env) : {}), ...asSwitched(given) }), paths) };
+    return {
+      ...laterFields(spec),
+      ...possible(
+        checkSpec({ ...spec, ...(env ? inShell({ ...spec, ...given }, env) : {}), ...asSwitched(given) }),
+        paths,
+      ),
+    };
   };
 }
 
@@ -201,12 +280,14 @@ export function changerOf({ paths }, { env, fields, specs = {} }) {
 function checkOwn(given, keyPath) {
   const fields = checkSpecChange(given, keyPath);
   if (fields.instances !== undefined) throw new BadParams(`${keyPath}.instances`, 'left out here; "scale" changes it');
-  if (fields.name !== undefined) throw new BadParams(`${keyPath}.name`, 'left out here; "spec" has the new name of one app');
+  if (fields.name !== undefined)
+    throw new BadParams(`${keyPath}.name`, 'left out here; "spec" has the new name of one app');
   return fields;
 }
 
 /**
- * What the files and secrets hold, and git knows, of apps that a new generation is about to begin of. A request that is sent again has been looked at.
+ * What the files and secrets hold, and git knows, of apps that a new generation is about to begin
+ * of. A request that is sent again has been looked at.
  * @param {Desk} desk
  * @param {string} token
  * @param {(desired: Desired) => AppSpec[]} choose
@@ -229,18 +310,25 @@ export function specsOf({ apps }, ids) {
 }
 
 /**
- * A removed variable is gone. What the app declares and the shell has as well is what the shell says, if the app is given it: somebody typed it in front of the command.
+ * A removed variable is gone. What the app declares and the shell has as well is what the shell
+ * says, if the app is given it: somebody typed it in front of the command.
  * @param {AppSpec} spec
  * @param {Record<string, string>} shellEnv
  * @returns {Pick<AppSpec, 'env' | 'shellEnv'>}
  */
 function inShell({ env, filterEnv }, shellEnv) {
   const seen = filtered(shellEnv, filterEnv);
-  return { shellEnv, env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, Object.hasOwn(seen, key) ? seen[key] : value])) };
+  return {
+    shellEnv,
+    env: Object.fromEntries(
+      Object.entries(env).map(([key, value]) => [key, Object.hasOwn(seen, key) ? seen[key] : value]),
+    ),
+  };
 }
 
 /**
- * @param {AppSpec} spec  Throws ERR_NCLUST_BAD_SETTING where this manager cannot do what it asks for, ERR_NCLUST_BAD_SPEC where it would harm it.
+ * @param {AppSpec} spec  Throws ERR_NCLUST_BAD_SETTING where this manager cannot do what it asks
+ *   for, ERR_NCLUST_BAD_SPEC where it would harm it.
  * @param {Desk['paths']} paths
  */
 export function possible(spec, paths) {
@@ -278,7 +366,9 @@ export function roomOf(what, { control: { world, keeper }, parts }) {
  */
 function servingSpecs({ control: { world } }, targets) {
   const ids = new Set(idsOf(world.desired, targets));
-  return world.desired.apps.filter((app) => isServing(world, app) && app.slots.some(({ id }) => ids.has(id))).map(({ spec }) => spec);
+  return world.desired.apps
+    .filter((app) => isServing(world, app) && app.slots.some(({ id }) => ids.has(id)))
+    .map(({ spec }) => spec);
 }
 
 /**
@@ -303,5 +393,7 @@ export function about(change) {
  * @returns {Receipt['about']}
  */
 export function placesOf(desired, ids) {
-  return desired.apps.flatMap((app) => app.slots.filter((slot) => ids.includes(slot.id)).map(({ id, slot }) => ({ id, slot, name: app.spec.name })));
+  return desired.apps.flatMap((app) =>
+    app.slots.filter((slot) => ids.includes(slot.id)).map(({ id, slot }) => ({ id, slot, name: app.spec.name })),
+  );
 }

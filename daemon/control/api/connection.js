@@ -1,6 +1,13 @@
 import { toWire } from '../../../lib/shared/errors.js';
 import { TO_SERVER_MAX_BYTES } from '../../../lib/shared/wire/protocol.js';
-import { createLineReader, errorLine, notificationLine, parseLine, resultLine, RPC_ERROR } from '../../../lib/shared/wire/rpc.js';
+import {
+  createLineReader,
+  errorLine,
+  notificationLine,
+  parseLine,
+  resultLine,
+  RPC_ERROR,
+} from '../../../lib/shared/wire/rpc.js';
 import { BadParams } from './params.js';
 
 /** @import { Duplex } from 'node:stream' */
@@ -27,16 +34,20 @@ const FAREWELL_MS = 1_000;
  * What a method gets to know of its client.
  * @typedef {object} Client
  * @property {AbortSignal} signal  Aborted when the client is gone.
- * @property {(method: string, params: object) => void} notify  Left out when the client reads too slowly: only for what the next one makes worthless.
- * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog  Leaves lines out, and tells how many, when the client reads too slowly.
+ * @property {(method: string, params: object) => void} notify  Left out when the client reads too
+ *   slowly: only for what the next one makes worthless.
+ * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog
+ *   Leaves lines out, and tells how many, when the client reads too slowly.
  * @property {(subscription: string, event: object) => void} notifyEvent  The same for events.
- * @property {(subscription: string, page: Page) => Promise<void>} tellLog  Waits until the client has read enough, or is gone, or is to go.
+ * @property {(subscription: string, page: Page) => Promise<void>} tellLog  Waits until the client
+ *   has read enough, or is gone, or is to go.
  * @property {(subscription: string, page: Page) => void} sendLog  Does not wait: only for a little.
  * @property {Map<string, () => void>} subscriptions  What ends each.
  */
 
 /**
- * @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>} Answer  Rejects with BadParams, UnknownMethod or anything else.
+ * @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>}
+ *   Answer  Rejects with BadParams, UnknownMethod or anything else.
  */
 
 /** @typedef {{ method: 'log' | 'event', missed: number, of: Map<string, number> }} LeftOut */
@@ -52,7 +63,8 @@ export class UnknownMethod extends Error {
 }
 
 /**
- * One client. A client can harm nobody but itself: its lines are capped, its queue is capped, and nothing it sends is trusted.
+ * One client. A client can harm nobody but itself: its lines are capped, its queue is capped, and
+ * nothing it sends is trusted.
  * @param {Duplex} socket
  * @param {object} o
  * @param {Answer} o.answer
@@ -74,15 +86,27 @@ export function serveConnection(socket, { answer, clock }) {
 
   /** @type {Client} */
   const client = { signal: gone.signal, notify, notifyLog, notifyEvent, tellLog, sendLog, subscriptions: new Map() };
-  const reader = createLineReader({ maxBytes: TO_SERVER_MAX_BYTES, onLine, onTooLong: () => sendAway(null, { code: RPC_ERROR.invalidRequest, message: `A line may have ${TO_SERVER_MAX_BYTES} bytes.` }) });
+  const reader = createLineReader({
+    maxBytes: TO_SERVER_MAX_BYTES,
+    onLine,
+    onTooLong: () =>
+      sendAway(null, { code: RPC_ERROR.invalidRequest, message: `A line may have ${TO_SERVER_MAX_BYTES} bytes.` }),
+  });
 
   /** @param {string} line */
   function onLine(line) {
     if (isClosing) return;
     const parsed = parseLine(line);
-    if ('fault' in parsed) return parsed.fault.code === RPC_ERROR.parse ? sendAway(parsed.id, parsed.fault) : send(errorLine(parsed.id, parsed.fault));
+    if ('fault' in parsed)
+      return parsed.fault.code === RPC_ERROR.parse
+        ? sendAway(parsed.id, parsed.fault)
+        : send(errorLine(parsed.id, parsed.fault));
     if (typeof parsed.message.method !== 'string') return; // An answer; nothing was asked of the client.
-    if (open.size >= OPEN_MAX) return sendAway(parsed.message.id ?? null, { code: RPC_ERROR.invalidRequest, message: `There are ${OPEN_MAX} unanswered requests on this connection.` });
+    if (open.size >= OPEN_MAX)
+      return sendAway(parsed.message.id ?? null, {
+        code: RPC_ERROR.invalidRequest,
+        message: `There are ${OPEN_MAX} unanswered requests on this connection.`,
+      });
     const work = respond(parsed.message).finally(() => open.delete(work));
     open.add(work);
   }
@@ -183,7 +207,8 @@ export function serveConnection(socket, { answer, clock }) {
    * @param {Page} page
    */
   async function tellLog(subscription, page) {
-    while (socket.writableLength > HISTORY_MAX_BYTES && !gone.signal.aborted && !isClosing) await new Promise((resolve) => waiting.add(() => resolve(undefined)));
+    while (socket.writableLength > HISTORY_MAX_BYTES && !gone.signal.aborted && !isClosing)
+      await new Promise((resolve) => waiting.add(() => resolve(undefined)));
     if (!isClosing) sendLog(subscription, page);
   }
 
@@ -194,7 +219,14 @@ export function serveConnection(socket, { answer, clock }) {
 
   function onDrain() {
     socket.resume();
-    for (const [subscription, out] of leftOut) send(notificationLine(out.method, { subscription, ...(out.method === 'log' ? { entries: [] } : { events: [] }), ...told(out) }));
+    for (const [subscription, out] of leftOut)
+      send(
+        notificationLine(out.method, {
+          subscription,
+          ...(out.method === 'log' ? { entries: [] } : { events: [] }),
+          ...told(out),
+        }),
+      );
     leftOut.clear();
     wake();
   }

@@ -50,20 +50,27 @@ export function reopenLogs({ logs, ownLog, journal }) {
  */
 function filesOf({ control, paths }, ids) {
   const { desired, instances } = control.world;
-  const wanted = desired.apps.flatMap((app) => app.slots.filter(({ id }) => ids.has(id)).flatMap(({ id }) => Object.values(logFiles(app.spec, id, paths.logs))));
-  const written = [...instances.values()].filter(({ label }) => ids.has(label.id)).flatMap(({ label }) => [label.outFile, label.errorFile, label.logFile ?? '']);
+  const wanted = desired.apps.flatMap((app) =>
+    app.slots.filter(({ id }) => ids.has(id)).flatMap(({ id }) => Object.values(logFiles(app.spec, id, paths.logs))),
+  );
+  const written = [...instances.values()]
+    .filter(({ label }) => ids.has(label.id))
+    .flatMap(({ label }) => [label.outFile, label.errorFile, label.logFile ?? '']);
   return new Set([...wanted, ...written].filter((path) => path !== ''));
 }
 
 /**
  * @param {string[]} paths
- * @returns {{ path: string, bytes: number }[]}  Those that are files or have been, with what they and their segments take. A device or a pipe has nothing to empty.
+ * @returns {{ path: string, bytes: number }[]}  Those that are files or have been, with what they
+ *   and their segments take. A device or a pipe has nothing to empty.
  */
 function weighed(paths) {
   const segments = readSegmentsOf(paths);
   return paths.flatMap((path) => {
     const sizes = (segments.get(path) ?? []).map(({ sizeBytes }) => sizeBytes);
     const activeBytes = sizeOf(path);
-    return activeBytes === null && sizes.length === 0 ? [] : [{ path, bytes: sizes.reduce((sum, bytes) => sum + bytes, activeBytes ?? 0) }];
+    return activeBytes === null && sizes.length === 0
+      ? []
+      : [{ path, bytes: sizes.reduce((sum, bytes) => sum + bytes, activeBytes ?? 0) }];
   });
 }

@@ -4,7 +4,18 @@ import { tellHistory } from '../logs/history/history.js';
 import { hasOnlyCombined } from '../logs/stream.js';
 import { logFiles } from '../spawn/params.js';
 import { matcher, select } from '../state/selectors.js';
-import { BadParams, flag, optional, readParams, record, someOf, text, texts, wholeUpTo, withDefault } from './params.js';
+import {
+  BadParams,
+  flag,
+  optional,
+  readParams,
+  record,
+  someOf,
+  text,
+  texts,
+  wholeUpTo,
+  withDefault,
+} from './params.js';
 
 /** @import { Part } from '../../../lib/shared/logs/filter.js' */
 /** @import { LogEntry, LogStream } from '../../../lib/shared/wire/protocol.js' */
@@ -35,7 +46,16 @@ export const followLogs = {
     if (targets) select(desk.control.world.desired, targets);
     const isMeant = matcher(targets ?? []);
     const files = () => writtenFiles(desk, isMeant, streams);
-    const lostOf = query.cursor === null ? [] : [...new Set(files().filter(({ path }) => path === '').map(({ name }) => name))];
+    const lostOf =
+      query.cursor === null
+        ? []
+        : [
+            ...new Set(
+              files()
+                .filter(({ path }) => path === '')
+                .map(({ name }) => name),
+            ),
+          ];
     const stop = new AbortController();
     let stopFollowing = () => stop.abort();
     const end = () => stopFollowing();
@@ -43,7 +63,8 @@ export const followLogs = {
     client.subscriptions.set(subscription, end);
     /** @type {HistoryParts['attach']} */
     const attach = (tails) => {
-      const wants = (/** @type {Slot} */ slot, /** @type {LogStream} */ stream) => streams.includes(stream) && isMeant(desk.control.world.desired, slot);
+      const wants = (/** @type {Slot} */ slot, /** @type {LogStream} */ stream) =>
+        streams.includes(stream) && isMeant(desk.control.world.desired, slot);
       stopFollowing = desk.parts.logs.follow(followerFor(client, subscription, { query, wants }), tails);
       isAttached = true;
     };
@@ -61,7 +82,11 @@ export const followLogs = {
     }).finally(() => {
       if (!isAttached && client.subscriptions.get(subscription) === end) client.subscriptions.delete(subscription);
     });
-    return { subscription, cursor: told.cursor, ...(told.isGap || lostOf.length > 0 ? { gap: true, gapOf: lostOf } : {}) };
+    return {
+      subscription,
+      cursor: told.cursor,
+      ...(told.isGap || lostOf.length > 0 ? { gap: true, gapOf: lostOf } : {}),
+    };
   },
 
   /** @type {MethodBody} */
@@ -82,19 +107,26 @@ export const followLogs = {
  * @returns {Follower}
  */
 function followerFor(client, subscription, { query: { isWanted, untilMs }, wants }) {
-  const passes = (/** @type {LogEntry} */ { line, atMs }, /** @type {Part | null} */ part) => (atMs ?? 0) <= untilMs && (isWanted === null || isWanted(line, part));
+  const passes = (/** @type {LogEntry} */ { line, atMs }, /** @type {Part | null} */ part) =>
+    (atMs ?? 0) <= untilMs && (isWanted === null || isWanted(line, part));
   return {
     wants,
     take(entries, mark, parts) {
-      const passed = isWanted === null && untilMs === Infinity ? entries : entries.filter((entry, at) => passes(entry, parts[at]));
+      const passed =
+        isWanted === null && untilMs === Infinity ? entries : entries.filter((entry, at) => passes(entry, parts[at]));
       if (passed.length === 0) return;
-      client.notifyLog(subscription, passed, mark ? { [mark.path]: { startedAtMs: mark.startedAtMs, offset: mark.offset } } : undefined);
+      client.notifyLog(
+        subscription,
+        passed,
+        mark ? { [mark.path]: { startedAtMs: mark.startedAtMs, offset: mark.offset } } : undefined,
+      );
     },
   };
 }
 
 /**
- * The files of slots as they are wanted now, and those that processes of an earlier spec still write to.
+ * The files of slots as they are wanted now, and those that processes of an earlier spec still
+ * write to.
  * @param {Desk} desk
  * @param {ReturnType<typeof matcher>} isMeant
  * @param {LogStream[]} streams
@@ -102,18 +134,29 @@ function followerFor(client, subscription, { query: { isWanted, untilMs }, wants
  */
 function writtenFiles({ control, paths }, isMeant, streams) {
   const { desired, instances } = control.world;
-  const slots = desired.apps.flatMap(({ spec, slots: wishes }) => wishes.map(({ id }) => ({ id, name: spec.name, ...logFiles(spec, id, paths.logs) })));
-  const labels = [...instances.values()].map(({ label: { id, name, outFile, errorFile, logFile = '' } }) => ({ id, name, outFile, errorFile, logFile }));
+  const slots = desired.apps.flatMap(({ spec, slots: wishes }) =>
+    wishes.map(({ id }) => ({ id, name: spec.name, ...logFiles(spec, id, paths.logs) })),
+  );
+  const labels = [...instances.values()].map(({ label: { id, name, outFile, errorFile, logFile = '' } }) => ({
+    id,
+    name,
+    outFile,
+    errorFile,
+    logFile,
+  }));
   return [...slots, ...labels]
     .filter((slot) => isMeant(desired, slot))
-    .flatMap(({ id, name, ...place }) => streams.map((stream) => ({ id, name, stream, path: pathOf(place, stream, streams) })));
+    .flatMap(({ id, name, ...place }) =>
+      streams.map((stream) => ({ id, name, stream, path: pathOf(place, stream, streams) })),
+    );
 }
 
 /**
  * @param {{ outFile: string, errorFile: string, logFile: string }} place
  * @param {LogStream} stream
  * @param {LogStream[]} streams
- * @returns {string}  Where nothing but the file of both streams is kept, that: but not for one of them alone, because nobody knows which line is whose.
+ * @returns {string}  Where nothing but the file of both streams is kept, that: but not for one of
+ *   them alone, because nobody knows which line is whose.
  */
 function pathOf(place, stream, streams) {
   if (hasOnlyCombined(place)) return streams.length === STREAMS_ALL ? place.logFile : '';
@@ -166,32 +209,42 @@ const level = (value, path) => {
 /** @type {Reader<Cursor>} */
 const cursor = (value, path) => {
   const given = Object.entries(record(value, path));
-  return Object.fromEntries(given.map(([key, item]) => {
-    const { startedAtMs, offset } = record(item, `${path}.${key}`);
-    // A segment without times has a negative number.
-    if (!Number.isSafeInteger(startedAtMs)) throw new BadParams(`${path}.${key}.startedAtMs`, 'a whole number');
-    return [key, { startedAtMs: /** @type {number} */ (startedAtMs), offset: anyNumber(offset, `${path}.${key}.offset`) }];
-  }));
+  return Object.fromEntries(
+    given.map(([key, item]) => {
+      const { startedAtMs, offset } = record(item, `${path}.${key}`);
+      // A segment without times has a negative number.
+      if (!Number.isSafeInteger(startedAtMs)) throw new BadParams(`${path}.${key}.startedAtMs`, 'a whole number');
+      return [
+        key,
+        { startedAtMs: /** @type {number} */ (startedAtMs), offset: anyNumber(offset, `${path}.${key}.offset`) },
+      ];
+    }),
+  );
 };
 
 /**
  * What a client wants to see of the logs.
  * @param {Record<string, unknown>} params
- * @returns {{ targets: string[] | null, streams: ('out' | 'err')[], isFollowing: boolean, subscription: string | null, query: Query }}  Throws BadParams, and ERR_NCLUST_USAGE for a pattern that cannot be used.
+ * @returns
+ *   {{ targets: string[] | null, streams: ('out' | 'err')[], isFollowing: boolean, subscription: string | null, query: Query }}
+ *   Throws BadParams, and ERR_NCLUST_USAGE for a pattern that cannot be used.
  */
 function readLogQuery(params) {
-  const given = readParams({
-    targets: optional(texts),
-    lines: optional(wholeUpTo(LINES_MAX)),
-    streams: withDefault(someOf(STREAMS), [...STREAMS]),
-    follow: withDefault(flag, false),
-    since: optional(anyNumber),
-    until: optional(anyNumber),
-    grep: optional(grep),
-    level: optional(level),
-    cursor: optional(cursor),
-    subscription: optional(subscriptionName),
-  }, params);
+  const given = readParams(
+    {
+      targets: optional(texts),
+      lines: optional(wholeUpTo(LINES_MAX)),
+      streams: withDefault(someOf(STREAMS), [...STREAMS]),
+      follow: withDefault(flag, false),
+      since: optional(anyNumber),
+      until: optional(anyNumber),
+      grep: optional(grep),
+      level: optional(level),
+      cursor: optional(cursor),
+      subscription: optional(subscriptionName),
+    },
+    params,
+  );
   const isFiltered = given.grep !== undefined || given.level !== undefined;
   return {
     targets: given.targets ?? null,

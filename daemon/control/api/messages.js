@@ -28,10 +28,16 @@ let lastSubscription = 0;
 export const messages = {
   /** @type {MethodBody} */
   async events({ control }, params, client) {
-    const { types, subscription = `events-${++lastSubscription}` } = readParams({ types: optional(texts), subscription: optional(subscriptionName) }, params);
+    const { types, subscription = `events-${++lastSubscription}` } = readParams(
+      { types: optional(texts), subscription: optional(subscriptionName) },
+      params,
+    );
     client.subscriptions.get(subscription)?.();
     const hearsApps = !types || types.some((type) => type !== 'process:event');
-    const unfollow = control.bus.follow({ wants: wanted(types, hearsApps), take: (event) => client.notifyEvent(subscription, event) });
+    const unfollow = control.bus.follow({
+      wants: wanted(types, hearsApps),
+      take: (event) => client.notifyEvent(subscription, event),
+    });
     const hearing = hearsApps ? control.hearing.begin() : null;
     const end = () => {
       unfollow();
@@ -39,7 +45,7 @@ export const messages = {
     };
     if (client.signal.aborted) end();
     else client.subscriptions.set(subscription, end);
-    return { subscription, ...(await isDeaf(hearing?.isHeard) ? { isDeaf: true } : {}) };
+    return { subscription, ...((await isDeaf(hearing?.isHeard)) ? { isDeaf: true } : {}) };
   },
 
   /** @type {MethodBody} */
@@ -47,7 +53,8 @@ export const messages = {
     const { targets, token } = readParams({ targets: texts, token: optional(text) }, params);
     const { message } = params;
     if (message === undefined || message === null) throw new BadParams('message', 'given, and not null');
-    if (JSON.stringify(message).length > MESSAGE_MAX_CHARS) throw new BadParams('message', `at most ${MESSAGE_MAX_CHARS} characters of JSON`);
+    if (JSON.stringify(message).length > MESSAGE_MAX_CHARS)
+      throw new BadParams('message', `at most ${MESSAGE_MAX_CHARS} characters of JSON`);
     const meant = reachLiving(desk.control.world, targets);
     await allInOrder(meant.map((one) => ask(desk, one, 'send-message', { message, token })));
     return { slots: meant.map(place) };
@@ -57,7 +64,8 @@ export const messages = {
   async sendInput(desk, params) {
     const { target, token } = readParams({ target: text, token: optional(text) }, params);
     const { input } = params;
-    if (typeof input !== 'string' || Buffer.byteLength(input) > INPUT_MAX_BYTES) throw new BadParams('input', `a text of at most ${INPUT_MAX_BYTES} bytes`);
+    if (typeof input !== 'string' || Buffer.byteLength(input) > INPUT_MAX_BYTES)
+      throw new BadParams('input', `a text of at most ${INPUT_MAX_BYTES} bytes`);
     const one = single(desk, target);
     await ask(desk, one, 'write', { text: input, token });
     return { slots: [place(one)] };
@@ -65,8 +73,27 @@ export const messages = {
 
   /** @type {MethodBody} */
   async trigger({ control, parts }, params, { signal }) {
-    const { targets, action, timeoutMs, token } = readParams({ targets: texts, action: text, timeoutMs: withDefault(wholeUpTo(REPLY_MAX_MS), REPLY_MS), token: optional(text) }, params);
-    return { replies: await trigger({ control, clock: parts.clock, targets, action, token, params: params.params ?? undefined, timeoutMs, signal }) };
+    const { targets, action, timeoutMs, token } = readParams(
+      {
+        targets: texts,
+        action: text,
+        timeoutMs: withDefault(wholeUpTo(REPLY_MAX_MS), REPLY_MS),
+        token: optional(text),
+      },
+      params,
+    );
+    return {
+      replies: await trigger({
+        control,
+        clock: parts.clock,
+        targets,
+        action,
+        token,
+        params: params.params ?? undefined,
+        timeoutMs,
+        signal,
+      }),
+    };
   },
 
   /** @type {MethodBody} */
@@ -81,7 +108,8 @@ export const messages = {
 /**
  * What apps tell of themselves, by instance.
  * @param {Pick<Desk, 'control' | 'parts'>} desk
- * @returns {Promise<Map<string, Told>>}  Empty when the keeper cannot say: a list is answered whatever happens to it.
+ * @returns {Promise<Map<string, Told>>}  Empty when the keeper cannot say: a list is answered
+ *   whatever happens to it.
  */
 export async function toldByApps({ control, parts }) {
   try {
@@ -100,7 +128,9 @@ export async function toldByApps({ control, parts }) {
  */
 function wanted(types, hearsApps) {
   if (!types) return () => true;
-  return ({ type }) => (hearsApps && type === 'process:missed') || types.some((one) => (one.endsWith('*') ? type.startsWith(one.slice(0, -1)) : one === type));
+  return ({ type }) =>
+    (hearsApps && type === 'process:missed') ||
+    types.some((one) => (one.endsWith('*') ? type.startsWith(one.slice(0, -1)) : one === type));
 }
 
 /** @param {Promise<unknown> | undefined} isHeard */
@@ -122,7 +152,14 @@ async function isDeaf(isHeard) {
  * @param {number} [timeoutMs]
  */
 function ask({ control, parts }, about, verb, params, timeoutMs) {
-  return askAbout({ control, clock: parts.clock, verb, params: { instanceId: about.instance.instanceId, ...params }, about, timeoutMs });
+  return askAbout({
+    control,
+    clock: parts.clock,
+    verb,
+    params: { instanceId: about.instance.instanceId, ...params },
+    about,
+    timeoutMs,
+  });
 }
 
 /**
@@ -132,7 +169,11 @@ function ask({ control, parts }, about, verb, params, timeoutMs) {
 function single({ control }, target) {
   const meant = reachLiving(control.world, [target]);
   if (meant.length === 1) return meant[0];
-  throw new NclustError('ERR_NCLUST_BAD_SELECTOR', `"${target}" means ${meant.length} processes, and a line goes to one.`, { hint: `Give one of the ids ${meant.map(({ id }) => id).join(', ')}.`, data: { target } });
+  throw new NclustError(
+    'ERR_NCLUST_BAD_SELECTOR',
+    `"${target}" means ${meant.length} processes, and a line goes to one.`,
+    { hint: `Give one of the ids ${meant.map(({ id }) => id).join(', ')}.`, data: { target } },
+  );
 }
 
 /** @param {ReturnType<typeof reachLiving>[number]} one */

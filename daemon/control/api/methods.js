@@ -41,7 +41,23 @@ import { METHODS } from '../../../lib/shared/wire/protocol.js';
  */
 
 /** @type {Record<Method, MethodBody>} */
-const BODIES = { ...readings, ...changes, ...reloading, ...renewing, ...applying, ...saving, ...importing, ...followLogs, ...tendLogFiles, ...settings, ...updating, ...messages, ...profiling, ...metrics, ...web };
+const BODIES = {
+  ...readings,
+  ...changes,
+  ...reloading,
+  ...renewing,
+  ...applying,
+  ...saving,
+  ...importing,
+  ...followLogs,
+  ...tendLogFiles,
+  ...settings,
+  ...updating,
+  ...messages,
+  ...profiling,
+  ...metrics,
+  ...web,
+};
 
 /**
  * @param {Desk} desk

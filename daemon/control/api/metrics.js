@@ -24,8 +24,24 @@ let lastSubscription = 0;
 export const metrics = {
   /** @type {MethodBody} */
   async metrics(desk, params, client) {
-    const shape = { targets: optional(texts), detail: withDefault(flag, false), custom: withDefault(flag, false), workers: withDefault(flag, true), history: optional(record), follow: withDefault(flag, false), subscription: optional(subscriptionName) };
-    const { targets, detail, custom, workers: hasWorkers, history, follow, subscription = `metrics-${++lastSubscription}` } = readParams(shape, params);
+    const shape = {
+      targets: optional(texts),
+      detail: withDefault(flag, false),
+      custom: withDefault(flag, false),
+      workers: withDefault(flag, true),
+      history: optional(record),
+      follow: withDefault(flag, false),
+      subscription: optional(subscriptionName),
+    };
+    const {
+      targets,
+      detail,
+      custom,
+      workers: hasWorkers,
+      history,
+      follow,
+      subscription = `metrics-${++lastSubscription}`,
+    } = readParams(shape, params);
     const asked = history && readHistory(history);
     const idsNow = () => targets && select(desk.control.world.desired, targets).map(({ wish }) => wish.id);
     await desk.metrics.lookAtNew();
@@ -34,11 +50,21 @@ export const metrics = {
     const sample = trimmed(desk.metrics.now({ ids, detail }), hasWorkers);
     if (custom) await addCustom(desk, sample);
     if (follow && !client.signal.aborted) begin();
-    return { ...sample, tickMs: TICK_MS, ...(asked ? { history: desk.metrics.history({ ids, ...asked }) } : {}), ...(follow ? { subscription } : {}) };
+    return {
+      ...sample,
+      tickMs: TICK_MS,
+      ...(asked ? { history: desk.metrics.history({ ids, ...asked }) } : {}),
+      ...(follow ? { subscription } : {}),
+    };
 
     function begin() {
       client.subscriptions.get(subscription)?.();
-      const end = desk.metrics.onTick(() => client.notify('metrics', { subscription, ...trimmed(desk.metrics.now({ ids: followed(), detail }), hasWorkers) }));
+      const end = desk.metrics.onTick(() =>
+        client.notify('metrics', {
+          subscription,
+          ...trimmed(desk.metrics.now({ ids: followed(), detail }), hasWorkers),
+        }),
+      );
       client.subscriptions.set(subscription, end);
     }
 
@@ -58,10 +84,23 @@ export const metrics = {
  * @returns {Omit<HistoryOptions, 'ids'>}
  */
 function readHistory(given) {
-  const { series, stepMs, points, of } = readParams({ series: withDefault(someOf(NAMES), NAMES), stepMs: withDefault(wholeUpTo(10_000), 1_000), points: optional(wholeUpTo(STEPS[10000])), of: withDefault((value) => String(value), 'workers') }, given);
+  const { series, stepMs, points, of } = readParams(
+    {
+      series: withDefault(someOf(NAMES), NAMES),
+      stepMs: withDefault(wholeUpTo(10_000), 1_000),
+      points: optional(wholeUpTo(STEPS[10000])),
+      of: withDefault((value) => String(value), 'workers'),
+    },
+    given,
+  );
   if (stepMs !== 1_000 && stepMs !== 10_000) throw new BadParams('history.stepMs', '1000 or 10000');
   if (!OF.includes(of)) throw new BadParams('history.of', OF.map((word) => `"${word}"`).join(' or '));
-  return { series, stepMs, points: Math.max(1, Math.min(points ?? Infinity, STEPS[stepMs])), of: /** @type {HistoryOptions['of']} */ (of) };
+  return {
+    series,
+    stepMs,
+    points: Math.max(1, Math.min(points ?? Infinity, STEPS[stepMs])),
+    of: /** @type {HistoryOptions['of']} */ (of),
+  };
 }
 
 /**
@@ -70,7 +109,8 @@ function readHistory(given) {
  */
 function checkSize({ series, points, of }, slots) {
   const pointsMax = Math.floor(VALUES_MAX / Math.max(1, slots * series.length));
-  if (of !== 'host' && points > pointsMax) throw new BadParams('history.points', `at most ${pointsMax} for ${series.length} series of ${slots} slots`);
+  if (of !== 'host' && points > pointsMax)
+    throw new BadParams('history.points', `at most ${pointsMax} for ${series.length} series of ${slots} slots`);
 }
 
 /**
@@ -88,5 +128,6 @@ function trimmed(sample, hasWorkers) {
  */
 async function addCustom(desk, sample) {
   const told = await toldByApps(desk);
-  for (const worker of sample.workers) worker.custom = /** @type {any} */ (told.get(worker.instanceId ?? '')?.monitor ?? {});
+  for (const worker of sample.workers)
+    worker.custom = /** @type {any} */ (told.get(worker.instanceId ?? '')?.monitor ?? {});
 }

@@ -44,14 +44,16 @@ export const list = (value, path) => {
 
 /** @type {Reader<Record<string, unknown>>} */
 export const record = (value, path) => {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return /** @type {Record<string, unknown>} */ (value);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return /** @type {Record<string, unknown>} */ (value);
   throw new BadParams(path, 'an object');
 };
 
 /** @type {Reader<Record<string, string>>} */
 export const variables = (value, path) => {
   const given = record(value, path);
-  for (const [key, item] of Object.entries(given)) if (typeof item !== 'string') throw new BadParams(`${path}.${key}`, 'a text');
+  for (const [key, item] of Object.entries(given))
+    if (typeof item !== 'string') throw new BadParams(`${path}.${key}`, 'a text');
   return /** @type {Record<string, string>} */ (given);
 };
 
@@ -60,7 +62,8 @@ export const variables = (value, path) => {
  * @returns {Reader<number>}
  */
 export const wholeUpTo = (max) => (value, path) => {
-  if (Number.isSafeInteger(value) && /** @type {number} */ (value) >= 0 && /** @type {number} */ (value) <= max) return /** @type {number} */ (value);
+  if (Number.isSafeInteger(value) && /** @type {number} */ (value) >= 0 && /** @type {number} */ (value) <= max)
+    return /** @type {number} */ (value);
   throw new BadParams(path, `a whole number from 0 to ${max}`);
 };
 
@@ -80,7 +83,8 @@ export const someOf = (words) => (value, path) => {
  * @param {T} [fallback]
  * @returns {Reader<T | undefined>}
  */
-export const optional = (reader, fallback) => (value, path) => (value === undefined || value === null ? fallback : reader(value, path));
+export const optional = (reader, fallback) => (value, path) =>
+  value === undefined || value === null ? fallback : reader(value, path);
 
 /**
  * @template T
@@ -88,7 +92,8 @@ export const optional = (reader, fallback) => (value, path) => (value === undefi
  * @param {T} fallback
  * @returns {Reader<T>}
  */
-export const withDefault = (reader, fallback) => (value, path) => (value === undefined || value === null ? fallback : reader(value, path));
+export const withDefault = (reader, fallback) => (value, path) =>
+  value === undefined || value === null ? fallback : reader(value, path);
 
 /**
  * Reads an object by a table of readers. Fields the table does not know are ignored.
@@ -98,5 +103,7 @@ export const withDefault = (reader, fallback) => (value, path) => (value === und
  * @returns {{ [K in keyof S]: ReturnType<S[K]> }}
  */
 export function readParams(shape, given) {
-  return /** @type {any} */ (Object.fromEntries(Object.entries(shape).map(([key, reader]) => [key, reader(given[key], key)])));
+  return /** @type {any} */ (
+    Object.fromEntries(Object.entries(shape).map(([key, reader]) => [key, reader(given[key], key)]))
+  );
 }

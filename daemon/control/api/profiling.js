@@ -14,7 +14,10 @@ const LOOK_MAX_MS = 10_000;
 export const profiling = {
   /** @type {MethodBody} */
   async profile(desk, params, client) {
-    const question = readParams({ target: text, kind: text, durationMs: withDefault(wholeUpTo(SPAN_MAX_MS), 0), file: text }, params);
+    const question = readParams(
+      { target: text, kind: text, durationMs: withDefault(wholeUpTo(SPAN_MAX_MS), 0), file: text },
+      params,
+    );
     const { takeProfile } = await import('./profiling/profile.js');
     return takeProfile(desk, question, client);
   },
@@ -28,7 +31,10 @@ export const profiling = {
 
   /** @type {MethodBody} */
   async breakIn(desk, params, client) {
-    const question = readParams({ target: text, isOver: withDefault(flag, false), isLeftOpen: withDefault(flag, false) }, params);
+    const question = readParams(
+      { target: text, isOver: withDefault(flag, false), isLeftOpen: withDefault(flag, false) },
+      params,
+    );
     const { breakIn } = await import('./profiling/profile.js');
     return breakIn(desk, question, client);
   },

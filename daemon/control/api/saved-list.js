@@ -20,10 +20,15 @@ import { BadParams, flag, list, readParams, record, text, withDefault } from './
 export const saving = {
   /** @type {MethodBody} */
   save(desk, params) {
-    const { force, isEmpty } = readParams({ force: withDefault(flag, false), isEmpty: withDefault(flag, false) }, params);
+    const { force, isEmpty } = readParams(
+      { force: withDefault(flag, false), isEmpty: withDefault(flag, false) },
+      params,
+    );
     const apps = isEmpty ? [] : desk.control.world.desired.apps;
     if (apps.length === 0 && !force) {
-      throw new NclustError('ERR_NCLUST_EMPTY_LIST', 'There is nothing to save: the list is empty.', { hint: 'Give --force to save the empty list.' });
+      throw new NclustError('ERR_NCLUST_EMPTY_LIST', 'There is nothing to save: the list is empty.', {
+        hint: 'Give --force to save the empty list.',
+      });
     }
     writeDump(desk, apps);
     return { file: desk.paths.dump, apps: apps.length };
@@ -32,7 +37,9 @@ export const saving = {
   /** @type {MethodBody} */
   async resurrect(desk, params, client) {
     const { wait, token } = readParams({ wait: withDefault(flag, true), token: text }, params);
-    const receipt = desk.control.mutate('resurrect', token, (desired) => about(broughtBack(desk, desired, readDump(desk))));
+    const receipt = desk.control.mutate('resurrect', token, (desired) =>
+      about(broughtBack(desk, desired, readDump(desk))),
+    );
     return { slots: await finish(desk, receipt, wait, client) };
   },
 
@@ -42,7 +49,8 @@ export const saving = {
     const { control, paths } = desk;
     const { apps } = control.world.desired;
     if (apps.length > 0 && readSealed(paths.dump).kind === 'missing') writeDump(desk, apps);
-    if (control.world.ending === null) control.mutate('kill', token, () => ({ desired: nothingDesired(), up: [], gone: [], about: [] }));
+    if (control.world.ending === null)
+      control.mutate('kill', token, () => ({ desired: nothingDesired(), up: [], gone: [], about: [] }));
     await control.end('kill');
     return {};
   },
@@ -57,10 +65,16 @@ function writeDump({ paths }, apps) {
     writeInNeed(paths.reserve, paths.dump, () => writeSealed(paths.dump, { v: 1, apps }, `${paths.dump}.bak`));
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-    throw new NclustError('ERR_NCLUST_STATE_WRITE', `The list could not be saved to "${paths.dump}" (${code ?? message}).`, {
-      hint: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.',
-      cause: error,
-    });
+    throw new NclustError(
+      'ERR_NCLUST_STATE_WRITE',
+      `The list could not be saved to "${paths.dump}" (${code ?? message}).`,
+      {
+        hint:
+          'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the ' +
+          'home, then repeat the command.',
+        cause: error,
+      },
+    );
   }
 }
 
@@ -73,10 +87,14 @@ function readDump({ paths }) {
   const copy = reading.kind === 'good' ? reading : readSealed(`${paths.dump}.bak`);
   if (copy.kind === 'good' && Array.isArray(copy.value.apps)) return copy.value.apps;
   if (reading.kind === 'missing') {
-    throw new NclustError('ERR_NCLUST_DUMP_MISSING', `There is no saved list "${paths.dump}".`, { hint: 'Start the apps, then run: nclust save' });
+    throw new NclustError('ERR_NCLUST_DUMP_MISSING', `There is no saved list "${paths.dump}".`, {
+      hint: 'Start the apps, then run: nclust save',
+    });
   }
   const why = reading.kind === 'bad' ? reading.why : 'it holds no list of apps';
-  throw new NclustError('ERR_NCLUST_DUMP_BAD', `The saved list "${paths.dump}" cannot be used: ${why}.`, { hint: 'Move it away, start the apps and run: nclust save' });
+  throw new NclustError('ERR_NCLUST_DUMP_BAD', `The saved list "${paths.dump}" cannot be used: ${why}.`, {
+    hint: 'Move it away, start the apps and run: nclust save',
+  });
 }
 
 /**
@@ -87,17 +105,29 @@ function readDump({ paths }) {
  * @returns {Change}
  */
 function broughtBack({ parts }, desired, saved) {
-  return saved.filter((app) => !findApp(desired, app.spec.name)).reduce((sum, app) => {
-    const spec = { ...laterFields(app.spec), ...checkSpec({ ...app.spec, instances: app.slots.length }) };
-    const started = startSpecs(sum.desired, [spec], { isForced: false, isIdle: () => true, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
-    const resting = started.up.filter((_, at) => app.slots[at]?.want === 'down').map(({ id }) => id);
-    const rested = stop(started.desired, resting, 'resurrect');
-    return merge(sum, { desired: fromWhere(rested.desired, app), up: started.up.filter(({ id }) => !resting.includes(id)), gone: resting });
-  }, /** @type {Change} */ ({ desired, up: [], gone: [] }));
+  return saved
+    .filter((app) => !findApp(desired, app.spec.name))
+    .reduce((sum, app) => {
+      const spec = { ...laterFields(app.spec), ...checkSpec({ ...app.spec, instances: app.slots.length }) };
+      const started = startSpecs(sum.desired, [spec], {
+        isForced: false,
+        isIdle: () => true,
+        cpus: parts.cpus(),
+        nowMs: parts.clock.nowMs(),
+      });
+      const resting = started.up.filter((_, at) => app.slots[at]?.want === 'down').map(({ id }) => id);
+      const rested = stop(started.desired, resting, 'resurrect');
+      return merge(sum, {
+        desired: fromWhere(rested.desired, app),
+        up: started.up.filter(({ id }) => !resting.includes(id)),
+        gone: resting,
+      });
+    }, /** @type {Change} */ ({ desired, up: [], gone: [] }));
 }
 
 /**
- * The file it was applied from is still the one that may take it away, and a number it was scaled to is still one by hand.
+ * The file it was applied from is still the one that may take it away, and a number it was scaled
+ * to is still one by hand.
  * @param {Desired} desired
  * @param {AppWish} saved
  * @returns {Desired}
@@ -117,7 +147,9 @@ export const importing = {
   async import(desk, params, client) {
     const { apps, wait, progress, token } = readParams({ ...WAITABLE, apps: list }, params);
     const given = apps.map((app, at) => readApp(desk, app, `apps[${at}]`));
-    const receipt = desk.control.mutate('import', token, (desired) => withRoom(about(takenIn(desk, desired, given)), roomOf('Import', desk)));
+    const receipt = desk.control.mutate('import', token, (desired) =>
+      withRoom(about(takenIn(desk, desired, given)), roomOf('Import', desk)),
+    );
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 };
@@ -132,7 +164,8 @@ export const importing = {
  */
 function readApp({ paths }, app, path) {
   const { spec, resting = [] } = record(app, path);
-  if (!Array.isArray(resting) || !resting.every((slot) => Number.isInteger(slot) && slot >= 0)) throw new BadParams(`${path}.resting`, 'a list of slot numbers');
+  if (!Array.isArray(resting) || !resting.every((slot) => Number.isInteger(slot) && slot >= 0))
+    throw new BadParams(`${path}.resting`, 'a list of slot numbers');
   const checked = checkSpec(spec, `${path}.spec`);
   if (checked.logCompress !== null) checkCompression(checked.logCompress);
   return { spec: keepOffOwnFiles(checked, paths), resting };
@@ -146,8 +179,17 @@ function readApp({ paths }, app, path) {
  */
 function takenIn({ parts }, desired, given) {
   return given.reduce((sum, { spec, resting }) => {
-    const started = startSpecs(sum.desired, [spec], { isForced: false, isIdle: () => false, cpus: parts.cpus(), nowMs: parts.clock.nowMs() });
+    const started = startSpecs(sum.desired, [spec], {
+      isForced: false,
+      isIdle: () => false,
+      cpus: parts.cpus(),
+      nowMs: parts.clock.nowMs(),
+    });
     const ids = started.up.filter((_, slot) => resting.includes(slot)).map(({ id }) => id);
-    return merge(sum, { desired: stop(started.desired, ids, 'import').desired, up: started.up.filter(({ id }) => !ids.includes(id)), gone: ids });
+    return merge(sum, {
+      desired: stop(started.desired, ids, 'import').desired,
+      up: started.up.filter(({ id }) => !ids.includes(id)),
+      gone: ids,
+    });
   }, /** @type {Change} */ ({ desired, up: [], gone: [] }));
 }

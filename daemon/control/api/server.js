@@ -37,8 +37,10 @@ export class ApiServer {
   }
 
   /**
-   * Binds the socket: under a name of our own first, with no rights for others from its first instant, then in the place of whatever an earlier control
-   * left behind. libuv removes the name it bound when the server closes: so a control that closes late cannot remove the socket of its successor.
+   * Binds the socket: under a name of our own first, with no rights for others from its first
+   * instant, then in the place of whatever an earlier control left behind. libuv removes the name
+   * it bound when the server closes: so a control that closes late cannot remove the socket of its
+   * successor.
    * @param {object} o
    * @param {string} o.sock
    * @param {string} o.run  A folder on the same file system.
@@ -73,6 +75,7 @@ export class ApiServer {
     await Promise.all([...this.#clients.values()].map((client) => client.close()));
     await closed;
     // Only our own: a successor may have put its socket there.
-    if (this.#bound && statSync(this.#bound.sock, { throwIfNoEntry: false })?.ino === this.#bound.inode) rmSync(this.#bound.sock, { force: true });
+    if (this.#bound && statSync(this.#bound.sock, { throwIfNoEntry: false })?.ino === this.#bound.inode)
+      rmSync(this.#bound.sock, { force: true });
   }
 }

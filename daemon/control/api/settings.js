@@ -17,7 +17,8 @@ export const settings = {
   async set(desk, params) {
     const { key, value } = readParams({ key: text, value: text }, params);
     desk.parts.settings.set(key, value);
-    const unserved = key === 'metrics.listen' ? await desk.exports.lookNow() : key === 'web.listen' ? await desk.web.lookNow() : null;
+    const unserved =
+      key === 'metrics.listen' ? await desk.exports.lookNow() : key === 'web.listen' ? await desk.web.lookNow() : null;
     return { settings: describeSettings(desk.parts.settings.given()), unserved };
   },
 
@@ -35,7 +36,16 @@ export const settings = {
 export const web = {
   /** @type {MethodBody} */
   async web(desk, params) {
-    const { isOff, ...wish } = readParams({ isOff: withDefault(flag, false), listen: optional(text), mayAct: optional(flag), allowRemote: optional(flag), isNewToken: withDefault(flag, false) }, params);
+    const { isOff, ...wish } = readParams(
+      {
+        isOff: withDefault(flag, false),
+        listen: optional(text),
+        mayAct: optional(flag),
+        allowRemote: optional(flag),
+        isNewToken: withDefault(flag, false),
+      },
+      params,
+    );
     if (isOff) return { isOn: false, ...(await desk.web.end()) };
     return desk.web.begin(wish);
   },

@@ -34,11 +34,28 @@ export const readings = {
 
   /** @type {MethodBody} */
   async list(desk, params) {
-    const { targets, brief, detail } = readParams({ targets: optional(texts), brief: withDefault(flag, false), detail: withDefault(flag, false) }, params);
+    const { targets, brief, detail } = readParams(
+      { targets: optional(texts), brief: withDefault(flag, false), detail: withDefault(flag, false) },
+      params,
+    );
     await desk.metrics.lookAtNew();
     const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
-    const slots = brief && !detail ? briefStatuses(desk, ids) : statuses(desk, ids, { isDetailed: detail, told: detail ? await toldByApps(desk) : undefined });
-    return { slots, notices: [...desk.control.world.notices, ...rollbacks(desk.control.world), ...refusals(desk.control), ...desk.parts.settings.notices(), ...desk.parts.logs.notices(), ...desk.exports.notices(), ...desk.web.notices()] };
+    const slots =
+      brief && !detail
+        ? briefStatuses(desk, ids)
+        : statuses(desk, ids, { isDetailed: detail, told: detail ? await toldByApps(desk) : undefined });
+    return {
+      slots,
+      notices: [
+        ...desk.control.world.notices,
+        ...rollbacks(desk.control.world),
+        ...refusals(desk.control),
+        ...desk.parts.settings.notices(),
+        ...desk.parts.logs.notices(),
+        ...desk.exports.notices(),
+        ...desk.web.notices(),
+      ],
+    };
   },
 
   /** @type {MethodBody} */
@@ -86,9 +103,24 @@ export function allIds({ control }) {
  * @param {{ isDetailed?: boolean, told?: Awaited<ReturnType<typeof toldByApps>> }} [o]
  * @returns {SlotStatus[]}  In the order of their ids.
  */
-export function statuses({ control, parts, paths, metrics, triggers }, ids, { isDetailed = false, told = new Map() } = {}) {
+export function statuses(
+  { control, parts, paths, metrics, triggers },
+  ids,
+  { isDetailed = false, told = new Map() } = {},
+) {
   const { world } = control;
-  const shown = { isDetailed, home: paths.home, pidsFolder: paths.pids, triggersOf: triggers.shown, logsFolder: paths.logs, nowMs: parts.clock.nowMs(), usageOf: metrics.usageOf, logsOf: parts.logs.shown, told, overview: overviewOf(world) };
+  const shown = {
+    isDetailed,
+    home: paths.home,
+    pidsFolder: paths.pids,
+    triggersOf: triggers.shown,
+    logsFolder: paths.logs,
+    nowMs: parts.clock.nowMs(),
+    usageOf: metrics.usageOf,
+    logsOf: parts.logs.shown,
+    told,
+    overview: overviewOf(world),
+  };
   return wishesOf(world, ids).map(({ app, wish }) => slotStatus(world, app, wish, shown));
 }
 
@@ -109,7 +141,9 @@ function briefStatuses({ control, metrics }, ids) {
  */
 function wishesOf({ desired }, ids) {
   const wanted = new Set(ids);
-  return desired.apps.flatMap((app) => app.slots.filter(({ id }) => wanted.has(id)).map((wish) => ({ app, wish }))).sort((a, b) => a.wish.id - b.wish.id);
+  return desired.apps
+    .flatMap((app) => app.slots.filter(({ id }) => wanted.has(id)).map((wish) => ({ app, wish })))
+    .sort((a, b) => a.wish.id - b.wish.id);
 }
 
 /**
@@ -120,5 +154,8 @@ function signalName(given) {
   const byNumber = Object.entries(constants.signals).find(([, number]) => String(number) === given)?.[0];
   const name = byNumber ?? (given.toUpperCase().startsWith('SIG') ? given.toUpperCase() : `SIG${given.toUpperCase()}`);
   if (Object.hasOwn(constants.signals, name)) return name;
-  throw new NclustError('ERR_NCLUST_BAD_SIGNAL', `"${given}" is not a signal of this system.`, { hint: 'Give a name such as SIGUSR2 or its number.', data: { signal: given } });
+  throw new NclustError('ERR_NCLUST_BAD_SIGNAL', `"${given}" is not a signal of this system.`, {
+    hint: 'Give a name such as SIGUSR2 or its number.',
+    data: { signal: given },
+  });
 }

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { KeeperLost, KeeperRefusal } from '../keeper-link/link.js';
 import { seatsOfSlot } from '../state/registry.js';
-import { busy, describeRefusal, failed, noKeeper, refuseWhatWasTakenBack, refuseWhenOvertaken } from '../update/refusals.js';
+import {
+  busy,
+  describeRefusal,
+  failed,
+  noKeeper,
+  refuseWhatWasTakenBack,
+  refuseWhenOvertaken,
+} from '../update/refusals.js';
 import { finish, WAITABLE } from './apps.js';
 import { readParams, text } from './params.js';
 import { readings } from './status.js';
@@ -33,8 +40,9 @@ const underWay = new WeakMap();
  */
 export const updating = {
   /**
-   * Makes the manager one of the given installation. A control that finds itself outdated never answers: it ends, the client asks the next one, and
-   * that one, finding nothing to do, waits until every app that was up is up again.
+   * Makes the manager one of the given installation. A control that finds itself outdated never
+   * answers: it ends, the client asks the next one, and that one, finding nothing to do, waits
+   * until every app that was up is up again.
    *
    *     control only:  move -> control ends -> the keeper starts control from the new root
    *     keeper too:    abdicate -> the keeper ends -> control starts one from the new root, gives it the sockets, introduces the orphans -> control ends
@@ -47,7 +55,10 @@ export const updating = {
     if (!desk.control.keeper) await nextKeeper(desk);
     refuseWhatWasTakenBack(desk, wanted);
     refuseBesideAnother(desk, wanted);
-    const receipt = desk.control.mutate('update', wanted.token, (desired) => ({ ...whatIsUp(desk.control.world, desired), root: wanted.root }));
+    const receipt = desk.control.mutate('update', wanted.token, (desired) => ({
+      ...whatIsUp(desk.control.world, desired),
+      root: wanted.root,
+    }));
     await inTurn(desk, wanted);
     // Said together: the next control may be one that was taken back.
     return { slots: await finish(desk, receipt, wanted.wait, client, wanted.progress), manager: readings.hello(desk) };
@@ -55,7 +66,8 @@ export const updating = {
 };
 
 /**
- * One update at a time. A second one of the same installation waits for the first: it finds the manager replaced, or fails with it.
+ * One update at a time. A second one of the same installation waits for the first: it finds the
+ * manager replaced, or fails with it.
  * @param {Desk} desk
  * @param {Wanted} wanted
  */
@@ -89,7 +101,8 @@ async function replace(desk, wanted) {
     } catch (error) {
       if (!(error instanceof KeeperLost)) throw error;
     }
-    // The keeper died before it could do its part. Control starts one of the version that runs, and begins again with that.
+    // The keeper died before it could do its part. Control starts one of the version that runs, and
+    // begins again with that.
     await nextKeeper(desk);
   }
 }
@@ -97,7 +110,8 @@ async function replace(desk, wanted) {
 /**
  * @param {Desk} desk
  * @param {Wanted} wanted
- * @param {{ keeper: { digest: string }, control: { digest: string } }} told  By the code that is installed there.
+ * @param {{ keeper: { digest: string }, control: { digest: string } }} told  By the code that is
+ *   installed there.
  * @returns {Stale}
  */
 function whatIsStale({ control, parts }, { root, node, nodeVersion }, told) {
@@ -118,7 +132,11 @@ async function replaceKeeper(desk, { root, node }, digest) {
   } catch (error) {
     if (error instanceof KeeperLost) throw error;
     if (!(error instanceof KeeperRefusal)) throw noKeeper(desk, /** @type {Error} */ (error));
-    throw new NclustError('ERR_NCLUST_UPDATE_FAILED', `Nothing was replaced: the keeper does not make way (${error.message}).`, { hint: 'Replace the manager with: nclust kill && nclust resurrect', cause: error });
+    throw new NclustError(
+      'ERR_NCLUST_UPDATE_FAILED',
+      `Nothing was replaced: the keeper does not make way (${error.message}).`,
+      { hint: 'Replace the manager with: nclust kill && nclust resurrect', cause: error },
+    );
   }
   if (control.keeper?.digest !== digest) throw failed(desk, describeRefusal(root));
 }
@@ -129,12 +147,15 @@ async function replaceKeeper(desk, { root, node }, digest) {
  */
 function refuseBesideAnother({ control }, { root, node }) {
   const first = underWay.get(control)?.wanted;
-  if (first && (first.root !== root || first.node !== node)) throw busy(`Another update, to "${first.root}", is under way.`);
+  if (first && (first.root !== root || first.node !== node))
+    throw busy(`Another update, to "${first.root}", is under way.`);
 }
 
 /** @param {Desk} desk */
 async function nextKeeper(desk) {
-  await desk.control.meetsNext().catch((error) => { throw noKeeper(desk, error); });
+  await desk.control.meetsNext().catch((error) => {
+    throw noKeeper(desk, error);
+  });
 }
 
 /**
@@ -144,6 +165,13 @@ async function nextKeeper(desk) {
  */
 function whatIsUp(world, desired) {
   const found = desired.apps.flatMap((app) => app.slots.map((slot) => ({ name: app.spec.name, ...slot })));
-  const up = found.filter((slot) => slot.want === 'up' && seatsOfSlot(world, slot.id).some((seat) => seat.life.state === 'up'));
-  return { desired, up: up.map(({ id, generation }) => ({ id, generation })), gone: [], about: up.map(({ id, name, slot }) => ({ id, name, slot })) };
+  const up = found.filter(
+    (slot) => slot.want === 'up' && seatsOfSlot(world, slot.id).some((seat) => seat.life.state === 'up'),
+  );
+  return {
+    desired,
+    up: up.map(({ id, generation }) => ({ id, generation })),
+    gone: [],
+    about: up.map(({ id, name, slot }) => ({ id, name, slot })),
+  };
 }

@@ -18,7 +18,8 @@ import { readTold } from './messages.js';
  * @param {string} [o.token]  Of the request, which may have been made before.
  * @param {number} o.timeoutMs  For each.
  * @param {AbortSignal} o.signal
- * @returns {Promise<TriggerReply[]>}  Rejects with ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_KEEPER_OUTDATED and what else concerns all of them.
+ * @returns {Promise<TriggerReply[]>}  Rejects with ERR_NCLUST_APP_NOT_FOUND,
+ *   ERR_NCLUST_KEEPER_OUTDATED and what else concerns all of them.
  */
 export async function trigger({ control, clock, targets, action, params, token, timeoutMs, signal }) {
   const reached = reach(control.world, targets);
@@ -49,9 +50,21 @@ export async function trigger({ control, clock, targets, action, params, token, 
     // The plain word without parameters, as PM2 has it.
     const message = params === undefined ? action : { msg: action, opts: params, name };
     try {
-      const { isRepeated } = await askAbout({ control, clock, verb: 'send-message', params: { instanceId, message, token }, about: one });
+      const { isRepeated } = await askAbout({
+        control,
+        clock,
+        verb: 'send-message',
+        params: { instanceId, message, token },
+        about: one,
+      });
       const answer = await reply.answer;
-      return { ...place, ...answer, ...(isRepeated && answer.outcome === 'silent' ? { reason: 'it was called before the manager died, and may have replied to that one' } : {}) };
+      return {
+        ...place,
+        ...answer,
+        ...(isRepeated && answer.outcome === 'silent'
+          ? { reason: 'it was called before the manager died, and may have replied to that one' }
+          : {}),
+      };
     } catch (error) {
       if (!(error instanceof NclustError)) throw error;
       return { ...place, outcome: 'unreachable', reason: error.message };
@@ -78,7 +91,8 @@ function replyOf({ bus }, clock, { instanceId, action, timeoutMs, signal }) {
   const cancel = clock.after(timeoutMs, stop);
   signal.addEventListener('abort', stop);
   const unfollow = bus.follow({
-    wants: ({ type, process }) => process.instanceId === instanceId && (type === 'axm:reply' || type === 'process:event'),
+    wants: ({ type, process }) =>
+      process.instanceId === instanceId && (type === 'axm:reply' || type === 'process:event'),
     take(event) {
       if ('event' in event) return event.event === 'exit' ? settle({ outcome: 'exited' }) : undefined;
       const { data } = /** @type {{ data?: { action_name?: unknown, return?: unknown } }} */ (event);

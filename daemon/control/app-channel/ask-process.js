@@ -10,7 +10,9 @@ import { overviewOf } from '../status/slot-status.js';
 
 /**
  * A slot and the process that serves in it.
- * @typedef {{ id: number, name: string, slot: number, mode: 'cluster' | 'fork' | 'exec', instance: Instance | null }} Reached
+ * @typedef
+ *   {{ id: number, name: string, slot: number, mode: 'cluster' | 'fork' | 'exec', instance: Instance | null }}
+ *   Reached
  */
 
 /** The keeper answers from memory. One that takes longer hangs. */
@@ -26,7 +28,13 @@ export function reach(world, targets) {
   return select(world.desired, targets).map(({ app, wish }) => {
     const instance = world.instances.get(seats.get(wish.id)?.instanceId ?? '');
     const isLiving = instance !== undefined && instance.pid > 0 && !instance.exit;
-    return { id: wish.id, name: app.spec.name, slot: wish.slot, mode: app.spec.kind === 'node' ? app.spec.mode : 'exec', instance: isLiving ? instance : null };
+    return {
+      id: wish.id,
+      name: app.spec.name,
+      slot: wish.slot,
+      mode: app.spec.kind === 'node' ? app.spec.mode : 'exec',
+      instance: isLiving ? instance : null,
+    };
   });
 }
 
@@ -34,12 +42,17 @@ export function reach(world, targets) {
  * Those with a process.
  * @param {World} world
  * @param {string[]} targets
- * @returns {(Reached & { instance: Instance })[]}  At least one. Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS.
+ * @returns {(Reached & { instance: Instance })[]}  At least one. Throws ERR_NCLUST_APP_NOT_FOUND,
+ *   ERR_NCLUST_NO_PROCESS.
  */
 export function reachLiving(world, targets) {
   const living = reach(world, targets).filter((one) => one.instance !== null);
   if (living.length > 0) return /** @type {(Reached & { instance: Instance })[]} */ (living);
-  throw new NclustError('ERR_NCLUST_NO_PROCESS', `No process of ${targets.map((target) => `"${target}"`).join(', ')} runs.`, { hint: 'See: nclust list' });
+  throw new NclustError(
+    'ERR_NCLUST_NO_PROCESS',
+    `No process of ${targets.map((target) => `"${target}"`).join(', ')} runs.`,
+    { hint: 'See: nclust list' },
+  );
 }
 
 /**
@@ -83,22 +96,46 @@ function within(clock, ms, answer) {
 function explain(error, about, { keeper }) {
   const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
   const who = about ? `"${about.name}" (id ${about.id})` : 'the app';
-  if (error instanceof KeeperLost) return new NclustError('ERR_NCLUST_NOT_REACHABLE', `${who} cannot be reached: the manager is just being replaced.`, { hint: 'Run the command again in a moment.' });
+  if (error instanceof KeeperLost)
+    return new NclustError(
+      'ERR_NCLUST_NOT_REACHABLE',
+      `${who} cannot be reached: the manager is just being replaced.`,
+      { hint: 'Run the command again in a moment.' },
+    );
   if (code === 'ENOSYS') return outdated(keeper?.version);
   const [row, what, hint] = REASONS[code] ?? ['ERR_NCLUST_NOT_REACHABLE', `cannot be reached: ${message}`, undefined];
-  return new NclustError(row, `${who} ${what}.`, { hint, data: about ? { id: about.id, name: about.name } : undefined });
+  return new NclustError(row, `${who} ${what}.`, {
+    hint,
+    data: about ? { id: about.id, name: about.name } : undefined,
+  });
 }
 
 /** @type {Record<string, [row: ErrorCode, what: string, hint: string | undefined]>} */
 const REASONS = {
   ESRCH: ['ERR_NCLUST_NO_PROCESS', 'has just ended', 'See: nclust list'],
-  ENOTSUP: ['ERR_NCLUST_NOT_REACHABLE', 'has no way in for this', 'Messages and the inspector are for Node programs, standard input is for fork mode.'],
-  EPIPE: ['ERR_NCLUST_NOT_REACHABLE', 'has closed its side, or was started by a manager that has died since', 'Restart it: nclust restart'],
-  EAGAIN: ['ERR_NCLUST_NOT_READING', 'does not read what it is sent, and no more is kept for it', 'Look at what it does; a restart empties what waits.'],
+  ENOTSUP: [
+    'ERR_NCLUST_NOT_REACHABLE',
+    'has no way in for this',
+    'Messages and the inspector are for Node programs, standard input is for fork mode.',
+  ],
+  EPIPE: [
+    'ERR_NCLUST_NOT_REACHABLE',
+    'has closed its side, or was started by a manager that has died since',
+    'Restart it: nclust restart',
+  ],
+  EAGAIN: [
+    'ERR_NCLUST_NOT_READING',
+    'does not read what it is sent, and no more is kept for it',
+    'Look at what it does; a restart empties what waits.',
+  ],
   ETIMEDOUT: ['ERR_NCLUST_NO_REPLY', 'did not answer in time', 'Its event loop may be blocked. See: nclust describe'],
 };
 
 /** @param {string} [version] */
 function outdated(version) {
-  return new NclustError('ERR_NCLUST_KEEPER_OUTDATED', `The keeper of this home${version ? ` (nclust ${version})` : ''} is older than this command needs.`, { hint: 'Replace it with: nclust update' });
+  return new NclustError(
+    'ERR_NCLUST_KEEPER_OUTDATED',
+    `The keeper of this home${version ? ` (nclust ${version})` : ''} is older than this command needs.`,
+    { hint: 'Replace it with: nclust update' },
+  );
 }

@@ -1,7 +1,8 @@
 /** @import { Label } from '../state/registry.js' */
 
 /**
- * What an app has sent with process.send(). `{type, data}` goes by its own type; anything else is a "process:msg" and has `raw`.
+ * What an app has sent with process.send(). `{type, data}` goes by its own type; anything else is a
+ * "process:msg" and has `raw`.
  * @typedef {object} AppMessage
  * @property {string} type
  * @property {true} isFromApp
@@ -13,7 +14,8 @@
 
 /**
  * Messages of an app that the keeper has left out because they were too many or too long.
- * @typedef {{ type: 'process:missed', isFromApp: true, count: number, process: Place, at: number }} AppMissed
+ * @typedef {{ type: 'process:missed', isFromApp: true, count: number, process: Place, at: number }}
+ *   AppMissed
  */
 
 /** @typedef {Pick<Label, 'id' | 'name' | 'slot'> & { instanceId: string }} Place */
@@ -26,12 +28,16 @@
  * @property {Record<string, unknown>} options
  */
 
-/** Deeper than any message anybody means. JSON.stringify() has no depth limit of its own but the stack. */
+/**
+ * Deeper than any message anybody means. JSON.stringify() has no depth limit of its own but the
+ * stack.
+ */
 const DEPTH_MAX = 50;
 
 /**
  * @param {string} text  JSON of one message.
- * @returns {{ type: string, data: unknown } | { type: 'process:msg', raw: unknown } | null}  Null: not for others.
+ * @returns {{ type: string, data: unknown } | { type: 'process:msg', raw: unknown } | null}  Null:
+ *   not for others.
  */
 export function readAppMessage(text) {
   const message = parse(text);
@@ -51,7 +57,13 @@ export function readTold(kept) {
   for (const [type, name, text] of kept) {
     const part = /** @type {any} */ (parse(text));
     if (part === undefined) continue;
-    if (type === 'axm:action') told.actions.push({ action_name: name, action_type: String(part?.action_type ?? 'custom'), arity: Number(part?.arity ?? 0), ...(part?.opts === undefined ? {} : { opts: part.opts }) });
+    if (type === 'axm:action')
+      told.actions.push({
+        action_name: name,
+        action_type: String(part?.action_type ?? 'custom'),
+        arity: Number(part?.arity ?? 0),
+        ...(part?.opts === undefined ? {} : { opts: part.opts }),
+      });
     else if (type === 'axm:monitor') told.monitor[name] = part;
     else told.options[name] = part;
   }
@@ -98,7 +110,8 @@ export function createHearing(ask) {
 
   return {
     /**
-     * @returns {{ isHeard: Promise<unknown>, end: () => void }}  `isHeard` rejects with a KeeperRefusal or a KeeperLost.
+     * @returns {{ isHeard: Promise<unknown>, end: () => void }}  `isHeard` rejects with a
+     *   KeeperRefusal or a KeeperLost.
      */
     begin() {
       listeners += 1;

@@ -21,7 +21,8 @@ import { findApp, specOf } from '../state/desired.js';
  * What is to be done about one app, and how.
  * @typedef {object} ApplyStep
  * @property {PlanItem} item
- * @property {AppSpec | null} spec  The wanted one; its number of instances is a number. Null: the app goes.
+ * @property {AppSpec | null} spec  The wanted one; its number of instances is a number. Null: the
+ *   app goes.
  * @property {'add' | 'remove' | 'renew' | 'reload' | 'replace' | 'keep'} how
  * @property {number[]} ids  The slots that get a new generation, or go.
  */
@@ -32,25 +33,36 @@ import { findApp, specOf } from '../state/desired.js';
  * @property {string | null} file  Null: it has no name, and owns nothing.
  * @property {boolean} isWhole  These are all apps of the file.
  * @property {boolean} isPruning  What came from the file and is not in it any more goes.
- * @property {boolean} isShellNew  Apps get the variables and the interpreter of the shell the command was typed in.
+ * @property {boolean} isShellNew  Apps get the variables and the interpreter of the shell the
+ *   command was typed in.
  */
 
 /**
- * What makes the running state equal to a file. Pure: it looks at what is wanted and how things stand, and nothing is written down between plan and deed.
+ * What makes the running state equal to a file. Pure: it looks at what is wanted and how things
+ * stand, and nothing is written down between plan and deed.
  * @param {Desired} desired
  * @param {Applied} applied
  * @param {{ standingOf: (app: AppWish) => Standing, cpus: number }} o
- * @returns {{ steps: ApplyStep[], left: string[] }}  `left`: apps that came from the file, are not in it any more, and stay.
+ * @returns {{ steps: ApplyStep[], left: string[] }}  `left`: apps that came from the file, are not
+ *   in it any more, and stay.
  */
 export function planApply(desired, applied, { standingOf, cpus }) {
   const { specs, isPruning } = applied;
   const steps = specs.map((spec) => {
     const app = findApp(desired, spec.name);
     const counted = { ...spec, instances: resolveInstances(spec.instances, cpus) };
-    return app ? stepFor(app, asItRuns(app.spec, counted, applied.isShellNew), { ...standingOf(app), isShellNew: applied.isShellNew }) : added(counted);
+    return app
+      ? stepFor(app, asItRuns(app.spec, counted, applied.isShellNew), {
+          ...standingOf(app),
+          isShellNew: applied.isShellNew,
+        })
+      : added(counted);
   });
   const gone = leftOvers(desired, applied);
-  return { steps: [...steps, ...(isPruning ? gone.map(removed) : [])], left: isPruning ? [] : gone.map(({ spec }) => spec.name) };
+  return {
+    steps: [...steps, ...(isPruning ? gone.map(removed) : [])],
+    left: isPruning ? [] : gone.map(({ spec }) => spec.name),
+  };
 }
 
 /**
@@ -66,7 +78,12 @@ function added(spec) {
  * @returns {ApplyStep}
  */
 function removed({ spec, slots }) {
-  return { item: { name: spec.name, action: 'delete', changes: [] }, spec: null, how: 'remove', ids: slots.map(({ id }) => id) };
+  return {
+    item: { name: spec.name, action: 'delete', changes: [] },
+    spec: null,
+    how: 'remove',
+    ids: slots.map(({ id }) => id),
+  };
 }
 
 /**
@@ -91,19 +108,41 @@ function stepFor(app, spec, standing) {
   const diffOf = (/** @type {AppSpec} */ one) => diffSpecs(one, spec, { isShellNew });
   const newest = diffOf(app.spec);
   const isChanged = needsNew(newest);
-  const isResting = (/** @type {SlotWish} */ slot) => slot.want === 'down' && (!spec.autostart || (slot.isDone === true && !isChanged && !isAskedAgain(app.spec, spec)));
+  const isResting = (/** @type {SlotWish} */ slot) =>
+    slot.want === 'down' && (!spec.autostart || (slot.isDone === true && !isChanged && !isAskedAgain(app.spec, spec)));
   const awake = app.slots.filter((slot) => !isResting(slot));
   const down = awake.filter((slot) => slot.want === 'down' || hasFailed(slot.id));
   // After a reload that was halted some slots may run with an older spec.
-  const own = new Map(app.slots.filter((slot) => slot.want === 'up').map((slot) => [slot, diffOf(specOf(app, slot.generation))]));
+  const own = new Map(
+    app.slots.filter((slot) => slot.want === 'up').map((slot) => [slot, diffOf(specOf(app, slot.generation))]),
+  );
   const diffs = [newest, ...own.values()];
   const stale = awake.filter((slot) => slot.want === 'down' || needsNew(own.get(slot) ?? newest));
   const isReplaced = diffs.some(({ needs }) => needs.has('replace'));
   const isOld = [...own.values()].some(needsNew);
   const { how, slots } = deed({ awake, down, stale }, { isReplaced: isReplaced && awake.length > 0, isOld, isServing });
   const isScaled = app.slots.length !== spec.instances;
-  const changes = [...together(diffs), ...(isScaled ? [{ field: 'instances', attribute: 'instances', before: app.slots.length, after: spec.instances }] : [])];
-  return { item: { name: spec.name, action: actionOf(how, { isScaled, isGuarded: how === 'reload', isChanged: changes.length > 0, isUp: own.size > 0 && isServing }), changes }, spec, how, ids: slots.map(({ id }) => id) };
+  const changes = [
+    ...together(diffs),
+    ...(isScaled
+      ? [{ field: 'instances', attribute: 'instances', before: app.slots.length, after: spec.instances }]
+      : []),
+  ];
+  return {
+    item: {
+      name: spec.name,
+      action: actionOf(how, {
+        isScaled,
+        isGuarded: how === 'reload',
+        isChanged: changes.length > 0,
+        isUp: own.size > 0 && isServing,
+      }),
+      changes,
+    },
+    spec,
+    how,
+    ids: slots.map(({ id }) => id),
+  };
 }
 
 /**
@@ -151,16 +190,25 @@ function isAskedAgain(before, after) {
  * @returns {PlanItem['changes']}  Each attribute once.
  */
 function together(diffs) {
-  const byAttribute = new Map(diffs.flatMap(({ changes }) => changes).reverse().map((change) => [change.attribute, change]));
+  const byAttribute = new Map(
+    diffs
+      .flatMap(({ changes }) => changes)
+      .reverse()
+      .map((change) => [change.attribute, change]),
+  );
   return [...byAttribute.values()].reverse();
 }
 
-/** What Node.js versions need to run TypeScript: nclust's own addition to the arguments of the interpreter. */
+/**
+ * What Node.js versions need to run TypeScript: nclust's own addition to the arguments of the
+ * interpreter.
+ */
 const OF_VERSION = /^--experimental-(strip|transform)-types$/;
 
 /**
- * A wanted spec with what the shell of an earlier command decided and no file says: its variables, and which program the name of an interpreter meant. So the same
- * file is the same wish from wherever it is applied.
+ * A wanted spec with what the shell of an earlier command decided and no file says: its variables,
+ * and which program the name of an interpreter meant. So the same file is the same wish from
+ * wherever it is applied.
  * @template {AppSpec} Spec
  * @param {AppSpec} spec  What runs.
  * @param {Spec} wanted
@@ -178,7 +226,13 @@ function asItRuns(spec, wanted, isShellNew) {
  * @param {AppSpec} wanted
  */
 function isSameWord(spec, wanted) {
-  return spec.interpreterGiven === wanted.interpreterGiven && spec.script === wanted.script && spec.kind === wanted.kind && spec.interpreter !== 'none' && wanted.interpreter !== 'none';
+  return (
+    spec.interpreterGiven === wanted.interpreterGiven &&
+    spec.script === wanted.script &&
+    spec.kind === wanted.kind &&
+    spec.interpreter !== 'none' &&
+    wanted.interpreter !== 'none'
+  );
 }
 
 /**
@@ -190,5 +244,11 @@ function interpreterOf({ file, interpreter, interpreterArgs, interpreterEnv, nod
   const own = (/** @type {string[]} */ args) => args.filter((arg) => !OF_VERSION.test(arg));
   const isSame = isDeepStrictEqual(own(interpreterArgs), own(wanted.interpreterArgs));
   const isSameProgram = interpreter === wanted.interpreter;
-  return { file, interpreter, interpreterEnv, nodeVersion: isSameProgram ? wanted.nodeVersion : nodeVersion, ...(isSame && !isSameProgram ? { interpreterArgs } : {}) };
+  return {
+    file,
+    interpreter,
+    interpreterEnv,
+    nodeVersion: isSameProgram ? wanted.nodeVersion : nodeVersion,
+    ...(isSame && !isSameProgram ? { interpreterArgs } : {}),
+  };
 }

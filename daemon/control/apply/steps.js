@@ -18,7 +18,10 @@ const BY = 'apply';
  * @returns {Change}
  */
 export function applySteps(desired, steps, o) {
-  return steps.reduce((sum, step) => merge(sum, applyStep(sum.desired, step, o)), /** @type {Change} */ ({ desired, up: [], gone: [] }));
+  return steps.reduce(
+    (sum, step) => merge(sum, applyStep(sum.desired, step, o)),
+    /** @type {Change} */ ({ desired, up: [], gone: [] }),
+  );
 }
 
 /**
@@ -30,7 +33,9 @@ export function applySteps(desired, steps, o) {
 function applyStep(desired, { how, ids, spec, item }, o) {
   if (spec === null) return remove(desired, ids);
   if (how === 'add') return added(desired, spec, o);
-  const touched = changeApp(desired, spec.name, (app) => touch(app, spec, { ...originOf(o.file), isChanged: item.action !== 'none' }));
+  const touched = changeApp(desired, spec.name, (app) =>
+    touch(app, spec, { ...originOf(o.file), isChanged: item.action !== 'none' }),
+  );
   const smaller = resized(touched, spec, Math.min);
   const renewed = merge(smaller, renewedBy(how, smaller.desired, ids, spec, o));
   const done = merge(renewed, resized(renewed.desired, spec, Math.max));
@@ -47,7 +52,15 @@ function added(desired, spec, { file, cpus, nowMs }) {
   const started = startSpecs(desired, [spec], { isForced: false, isIdle: () => true, cpus, nowMs });
   const named = changeApp(started.desired, spec.name, (app) => ({ ...app, by: BY, ...originOf(file) }));
   if (spec.autostart) return { ...started, desired: named };
-  return { desired: stop(named, started.up.map(({ id }) => id), BY).desired, up: [], gone: [] };
+  return {
+    desired: stop(
+      named,
+      started.up.map(({ id }) => id),
+      BY,
+    ).desired,
+    up: [],
+    gone: [],
+  };
 }
 
 /**
@@ -59,19 +72,29 @@ function added(desired, spec, { file, cpus, nowMs }) {
  * @returns {Change}
  */
 function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
-  if (how === 'reload') return reload(desired, ids, BY, { change: (before) => ({ ...spec, instances: before.instances }), isUp, isBeside });
+  if (how === 'reload')
+    return reload(desired, ids, BY, { change: (before) => ({ ...spec, instances: before.instances }), isUp, isBeside });
   // Where nothing goes on running with the spec before, it needs no memory.
-  const isAllNew = (/** @type {AppWish} */ { slots }) => slots.every(({ id, want }) => want === 'down' || ids.includes(id));
-  const changed = changeApp(desired, spec.name, (app) => (isAllNew(app) ? { ...app, spec: { ...spec, instances: app.slots.length } } : app));
+  const isAllNew = (/** @type {AppWish} */ { slots }) =>
+    slots.every(({ id, want }) => want === 'down' || ids.includes(id));
+  const changed = changeApp(desired, spec.name, (app) =>
+    isAllNew(app) ? { ...app, spec: { ...spec, instances: app.slots.length } } : app,
+  );
   if (ids.length === 0) return { desired: changed, up: [], gone: [] };
   const renewed = renew(changed, ids, BY);
   if (how !== 'replace') return renewed;
-  const rollout = /** @type {const} */ ({ maxSurge: 0, maxUnavailable: ids.length, cause: 'restart', isClearedFirst: true });
+  const rollout = /** @type {const} */ ({
+    maxSurge: 0,
+    maxUnavailable: ids.length,
+    cause: 'restart',
+    isClearedFirst: true,
+  });
   return { ...renewed, desired: changeApp(renewed.desired, spec.name, (app) => ({ ...app, rollout })) };
 }
 
 /**
- * What takes effect without a new process is so for all generations, also for the one a failed rollout would go back to.
+ * What takes effect without a new process is so for all generations, also for the one a failed
+ * rollout would go back to.
  * @param {AppWish} app
  * @param {AppSpec} spec
  * @param {{ origin?: string, isChanged: boolean }} o

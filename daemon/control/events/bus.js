@@ -32,7 +32,8 @@ const NO_CHRONICLE = { note() {} };
 /** @typedef {ReturnType<typeof createEventBus>} EventBus */
 
 /**
- * Where everything that happens is told, to whoever follows it, and to the log of events. What nobody follows is not even put together.
+ * Where everything that happens is told, to whoever follows it, and to the log of events. What
+ * nobody follows is not even put together.
  * @param {Pick<Chronicle, 'note'>} [chronicle]
  */
 export function createEventBus(chronicle = NO_CHRONICLE) {
@@ -84,12 +85,14 @@ export function createEventBus(chronicle = NO_CHRONICLE) {
  * @param {LifeEvent} event
  * @param {object} o
  * @param {Seat['begunBy']} o.begunBy
- * @param {boolean} o.isOnTrial  What fails in a guarded rollout is not tried again, however often it has failed.
+ * @param {boolean} o.isOnTrial  What fails in a guarded rollout is not tried again, however often
+ *   it has failed.
  * @returns {Word[]}
  */
 export function wordsOf(before, after, event, { begunBy, isOnTrial }) {
   if (after.state === before.state) return [];
-  if (after.state === 'up') return [{ event: 'online', manually: false }, ...(begunBy ? [{ event: begunBy, manually: true }] : [])];
+  if (after.state === 'up')
+    return [{ event: 'online', manually: false }, ...(begunBy ? [{ event: begunBy, manually: true }] : [])];
   if (after.state === 'failed') return isOnTrial ? [] : [{ event: 'restart overlimit', manually: false }];
   if (after.state !== 'down') return [];
   const asked = before.asked ?? (event.type === 'stop' ? event.asked : null);
@@ -124,8 +127,14 @@ export function tellStep({ bus, world, parts }, seat, before, event, isOnTrial) 
   const { id, name, slot, generation, instanceId } = seat;
   const instance = world.instances.get(instanceId ?? '');
   const pid = instance && !instance.exit ? instance.pid : 0;
-  const process = () => processOf(world, { id, name, slot, generation }, { instanceId, pid, startedAtMs: instance?.startedAtMs ?? null, status: SHOWN[seat.life.state] });
-  for (const word of words) bus.publish({ type: 'process:event', ...word, process: process(), at: parts.clock.nowMs() });
+  const process = () =>
+    processOf(
+      world,
+      { id, name, slot, generation },
+      { instanceId, pid, startedAtMs: instance?.startedAtMs ?? null, status: SHOWN[seat.life.state] },
+    );
+  for (const word of words)
+    bus.publish({ type: 'process:event', ...word, process: process(), at: parts.clock.nowMs() });
 }
 
 /**
@@ -137,7 +146,13 @@ export function tellExit({ bus, world, parts }, { instanceId, label, pid, starte
   if (!bus.isFollowed) return;
   const manually = asked !== null && COMMANDS.has(asked.cause);
   const process = processOf(world, label, { instanceId, pid, startedAtMs, status: asked ? 'stopping' : 'stopped' });
-  bus.publish({ type: 'process:event', event: 'exit', manually, process: { ...process, exitCode: exit?.code ?? null, signal: exit?.signal ?? null }, at: exit?.atMs ?? parts.clock.nowMs() });
+  bus.publish({
+    type: 'process:event',
+    event: 'exit',
+    manually,
+    process: { ...process, exitCode: exit?.code ?? null, signal: exit?.signal ?? null },
+    at: exit?.atMs ?? parts.clock.nowMs(),
+  });
 }
 
 /**
@@ -151,7 +166,11 @@ export function tellDeleted({ bus, world, parts }, before) {
   for (const app of before.apps) {
     for (const { id, slot, generation } of app.slots) {
       if (findSlot(world, id) || seated.has(id)) continue;
-      const process = processOf({ ...world, desired: before }, { id, name: app.spec.name, slot, generation }, { instanceId: null, pid: 0, startedAtMs: null, status: 'stopped' });
+      const process = processOf(
+        { ...world, desired: before },
+        { id, name: app.spec.name, slot, generation },
+        { instanceId: null, pid: 0, startedAtMs: null, status: 'stopped' },
+      );
       bus.publish({ type: 'process:event', event: 'delete', manually: true, process, at: parts.clock.nowMs() });
     }
   }

@@ -9,7 +9,8 @@ import { diffSpecs } from '../../../lib/shared/spec/diff.js';
 const ATTRIBUTES_MAX = 40;
 
 /**
- * What a change of wishes is, in events: who asked for what. Names of attributes and variables, and never what they hold.
+ * What a change of wishes is, in events: who asked for what. Names of attributes and variables, and
+ * never what they hold.
  * @param {Desired} before
  * @param {Desired} after
  * @param {string} method  What changed it.
@@ -52,11 +53,21 @@ export function placeOf({ spec, generation }) {
 function changesOf(before, after) {
   const { by } = after;
   const place = placeOf(after);
-  const attributes = before.spec === after.spec ? [] : [...new Set(diffSpecs(before.spec, after.spec).changes.map(({ attribute }) => attribute))];
-  const stopped = after.slots.filter((slot) => slot.want === 'down' && !slot.isDone && before.slots.some(({ id, want }) => id === slot.id && want === 'up'));
+  const attributes =
+    before.spec === after.spec
+      ? []
+      : [...new Set(diffSpecs(before.spec, after.spec).changes.map(({ attribute }) => attribute))];
+  const stopped = after.slots.filter(
+    (slot) =>
+      slot.want === 'down' && !slot.isDone && before.slots.some(({ id, want }) => id === slot.id && want === 'up'),
+  );
   return [
-    ...(attributes.length > 0 ? [{ type: 'config', ...place, by, attributes: attributes.slice(0, ATTRIBUTES_MAX) }] : []),
-    ...(before.slots.length === after.slots.length ? [] : [{ type: 'scaled', ...place, by, from: before.slots.length, to: after.slots.length }]),
+    ...(attributes.length > 0
+      ? [{ type: 'config', ...place, by, attributes: attributes.slice(0, ATTRIBUTES_MAX) }]
+      : []),
+    ...(before.slots.length === after.slots.length
+      ? []
+      : [{ type: 'scaled', ...place, by, from: before.slots.length, to: after.slots.length }]),
     ...(after.generation > before.generation ? [rolloutBegan(after)] : []),
     ...(stopped.length > 0 ? [{ type: 'stop', ...place, by, slots: stopped.map(({ slot }) => slot) }] : []),
   ];
@@ -68,5 +79,12 @@ function changesOf(before, after) {
  */
 export function rolloutBegan(app) {
   const slots = app.slots.filter((slot) => slot.generation === app.generation);
-  return { type: 'rollout:began', ...placeOf(app), by: app.by, cause: app.rollout.cause, isGuarded: app.rollout.isGuarded === true, instances: slots.length };
+  return {
+    type: 'rollout:began',
+    ...placeOf(app),
+    by: app.by,
+    cause: app.rollout.cause,
+    isGuarded: app.rollout.isGuarded === true,
+    instances: slots.length,
+  };
 }

@@ -7,9 +7,11 @@ const NEWLINE = 0x0a;
 export const EVENT_LIMITS = { segmentBytes: 2 * 1024 * 1024, segments: 5 };
 
 /**
- * A file of lines that is rotated before it is larger than a segment may be: events.log, events.log.1 and so on; the oldest is dropped.
+ * A file of lines that is rotated before it is larger than a segment may be: events.log,
+ * events.log.1 and so on; the oldest is dropped.
  * @typedef {object} EventFile
- * @property {(line: string) => void} append  Without its newline. Throws what the system says; then the line is not there, or its beginning, which nobody takes for an entry.
+ * @property {(line: string) => void} append  Without its newline. Throws what the system says; then
+ *   the line is not there, or its beginning, which nobody takes for an entry.
  * @property {() => void} close
  */
 
@@ -45,7 +47,8 @@ export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
 
   function rotate() {
     rmSync(segmentPath(path, segments - 1), { force: true });
-    for (let number = segments - 2; number >= 0; number--) renameIfThere(segmentPath(path, number), segmentPath(path, number + 1));
+    for (let number = segments - 2; number >= 0; number--)
+      renameIfThere(segmentPath(path, number), segmentPath(path, number + 1));
     return open();
   }
 
@@ -59,7 +62,8 @@ export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
       const bytes = Buffer.from(`${isTorn ? '\n' : ''}${line}\n`);
       isTorn = true;
       const written = writeSync(to, bytes);
-      if (written < bytes.length) throw Object.assign(new Error('Only a part of the line was written.'), { code: 'ENOSPC' });
+      if (written < bytes.length)
+        throw Object.assign(new Error('Only a part of the line was written.'), { code: 'ENOSPC' });
       isTorn = false;
     },
     close,

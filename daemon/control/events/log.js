@@ -4,17 +4,24 @@ import { openEventFile } from './log-file.js';
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 /** @import { Journal } from '../logs/manager-log.js' */
 
-/** How much of the log a control reads when it begins, in bytes: it holds what the one before may have told of processes that are there. */
+/**
+ * How much of the log a control reads when it begins, in bytes: it holds what the one before may
+ * have told of processes that are there.
+ */
 const RECALLED_BYTES = 256 * 1024;
 
 /**
- * What has happened in a home, on disk: who looks in the morning finds it. It is written before the next control could be told the same, and what is in the
- * log already is not written again, so each event is there once however often control dies.
+ * What has happened in a home, on disk: who looks in the morning finds it. It is written before the
+ * next control could be told the same, and what is in the log already is not written again, so each
+ * event is there once however often control dies.
  * @typedef {object} Chronicle
- * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note  Never throws: a full disk costs events, and tells how many.
+ * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note  Never throws: a full
+ *   disk costs events, and tells how many.
  * @property {number} sinceMs  What has happened before is not told after the fact.
- * @property {(app: string) => number | null} generationOf  Of its last rollout in the log, as far as that is remembered.
- * @property {(take: (event: LoggedEvent) => void) => () => void} follow  What is noted from now on; what it returns ends it. `take` must not throw.
+ * @property {(app: string) => number | null} generationOf  Of its last rollout in the log, as far
+ *   as that is remembered.
+ * @property {(take: (event: LoggedEvent) => void) => () => void} follow  What is noted from now on;
+ *   what it returns ends it. `take` must not throw.
  * @property {() => void} close
  */
 
@@ -78,7 +85,10 @@ function pastOf(path, journal) {
   }
 }
 
-/** Processes remembered. A control that begins learns again of those that live, and of deaths that nobody has noted. */
+/**
+ * Processes remembered. A control that begins learns again of those that live, and of deaths that
+ * nobody has noted.
+ */
 const LIVING_KEPT = 2_000;
 const DEAD_KEPT = 500;
 
@@ -113,7 +123,8 @@ function createRecall(past) {
    */
   function isNew(event) {
     const { type, instanceId, app = '', generation } = event;
-    if (OF_INSTANCE.includes(type) && instanceId && !noteOfInstance(instanceId, 1 << OF_INSTANCE.indexOf(type))) return false;
+    if (OF_INSTANCE.includes(type) && instanceId && !noteOfInstance(instanceId, 1 << OF_INSTANCE.indexOf(type)))
+      return false;
     if (OF_ROLLOUT.has(type) && !noteOfRollout(`${type} ${app}\t${generation}`)) return false;
     if (type === 'added' || type === 'deleted') forget(app);
     if ((type === 'added' || type === 'rollout:began') && generation !== undefined) generations.set(app, generation);

@@ -9,7 +9,13 @@
  * @type {Record<string, (fields: Fields) => Untimed>}
  */
 const EVENTS = {
-  'control-ready': ({ pid, keeperPid, version, instances }) => ({ type: 'manager:ready', pid, keeperPid, version, instances }),
+  'control-ready': ({ pid, keeperPid, version, instances }) => ({
+    type: 'manager:ready',
+    pid,
+    keeperPid,
+    version,
+    instances,
+  }),
   'control-crashed': ({ message }) => ({ type: 'manager:crashed', message }),
   'keeper-lost': () => ({ type: 'manager:keeper-lost' }),
   'keeper-met': ({ pid, version }) => ({ type: 'manager:keeper', pid, version }),

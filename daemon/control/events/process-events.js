@@ -19,16 +19,21 @@ import { rolloutBegan, wishEvents } from './change-events.js';
  */
 function stepEvents(before, after, event, { effects, isOnTrial }) {
   if (event.type === 'spawned') return [{ type: 'started' }];
-  if (effects.some((effect) => effect.type === 'ended')) return [{ type: 'done', isOk: effects.some((effect) => effect.type === 'ended' && effect.isOk) }];
+  if (effects.some((effect) => effect.type === 'ended'))
+    return [{ type: 'done', isOk: effects.some((effect) => effect.type === 'ended' && effect.isOk) }];
   if (after.state === before.state) return [];
   if (after.state === 'up') return [{ type: 'ready' }, ...(isOnTrial ? [{ type: 'rollout:step' }] : [])];
-  if (after.state === 'backoff') return [{ type: 'backoff', delayMs: effects.find((effect) => effect.type === 'setTimer')?.ms ?? 0, streak: after.streak }];
+  if (after.state === 'backoff')
+    return [
+      { type: 'backoff', delayMs: effects.find((effect) => effect.type === 'setTimer')?.ms ?? 0, streak: after.streak },
+    ];
   // What fails on trial is told with its rollout.
   return after.state === 'failed' && !isOnTrial ? [{ type: 'gave-up', crashes: after.unstableAtMs.length }] : [];
 }
 
 /**
- * To be called before the note that the next control finds: what is told twice is written once, what is not told is lost.
+ * To be called before the note that the next control finds: what is told twice is written once,
+ * what is not told is lost.
  * @param {Core} core
  * @param {Seat} seat
  * @param {Life} before
@@ -38,7 +43,13 @@ function stepEvents(before, after, event, { effects, isOnTrial }) {
 export function noteStep({ bus, world, parts }, seat, before, event, o) {
   const instance = world.instances.get(seat.instanceId ?? '');
   for (const told of stepEvents(before, seat.life, event, o)) {
-    bus.note({ ...told, ...momentOf(told.type, instance, parts.clock.nowMs()), ...placeIn(world, seat, seat.instanceId), pid: instance?.pid || undefined, ...(told.type === 'rollout:step' ? progressOf(world, seat) : {}) });
+    bus.note({
+      ...told,
+      ...momentOf(told.type, instance, parts.clock.nowMs()),
+      ...placeIn(world, seat, seat.instanceId),
+      pid: instance?.pid || undefined,
+      ...(told.type === 'rollout:step' ? progressOf(world, seat) : {}),
+    });
   }
 }
 
@@ -47,8 +58,24 @@ export function noteStep({ bus, world, parts }, seat, before, event, o) {
  * @param {Label} label
  * @param {RecordedDeath} death
  */
-export function noteDied({ bus, world }, label, { instanceId, atMs, lastLines, pid, code, signal, cause, by, uptimeMs, wasReady }) {
-  bus.note({ type: 'died', at: atMs, ...placeIn(world, label, instanceId), pid: pid || undefined, code, signal, cause, by, uptimeMs, wasReady, ...lastWords(lastLines) });
+export function noteDied(
+  { bus, world },
+  label,
+  { instanceId, atMs, lastLines, pid, code, signal, cause, by, uptimeMs, wasReady },
+) {
+  bus.note({
+    type: 'died',
+    at: atMs,
+    ...placeIn(world, label, instanceId),
+    pid: pid || undefined,
+    code,
+    signal,
+    cause,
+    by,
+    uptimeMs,
+    wasReady,
+    ...lastWords(lastLines),
+  });
 }
 
 /**
@@ -62,7 +89,8 @@ export function noteWishes({ bus }, before, after, method) {
 }
 
 /**
- * Tells what the control before has done or seen and could not tell any more. What is in the log is not told again.
+ * Tells what the control before has done or seen and could not tell any more. What is in the log is
+ * not told again.
  * @param {Core} core
  */
 export function catchUp({ bus, world, parts }) {
@@ -76,7 +104,8 @@ export function catchUp({ bus, world, parts }) {
     if (isStray || startedAtMs === null || startedAtMs < chronicle.sinceMs) continue;
     const place = { ...placeIn(world, label, instanceId), pid };
     bus.note({ type: 'started', ...momentOf('started', instance, clock.nowMs()), ...place });
-    if (!instance.exit && seatOfInstance(world, instanceId)?.life.state === 'up') bus.note({ type: 'ready', ...momentOf('ready', instance, clock.nowMs()), ...place });
+    if (!instance.exit && seatOfInstance(world, instanceId)?.life.state === 'up')
+      bus.note({ type: 'ready', ...momentOf('ready', instance, clock.nowMs()), ...place });
   }
 }
 
@@ -88,7 +117,9 @@ export function catchUp({ bus, world, parts }) {
 function momentOf(type, instance, nowMs) {
   const startedAtMs = instance?.startedAtMs ?? nowMs;
   if (type === 'started') return { at: startedAtMs };
-  return type === 'ready' ? { at: nowMs, afterMs: Math.max(0, nowMs - startedAtMs) } : { at: instance?.exit?.atMs ?? nowMs };
+  return type === 'ready'
+    ? { at: nowMs, afterMs: Math.max(0, nowMs - startedAtMs) }
+    : { at: instance?.exit?.atMs ?? nowMs };
 }
 
 /**
@@ -97,7 +128,14 @@ function momentOf(type, instance, nowMs) {
  * @param {string | null} instanceId
  */
 function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
-  return { app: name, namespace: findApp(desired, name)?.spec.namespace ?? 'default', id, slot, generation, instanceId: instanceId ?? undefined };
+  return {
+    app: name,
+    namespace: findApp(desired, name)?.spec.namespace ?? 'default',
+    id,
+    slot,
+    generation,
+    instanceId: instanceId ?? undefined,
+  };
 }
 
 /**
@@ -116,8 +154,12 @@ const LINES_KEPT = 6;
 const CHARS_KEPT = 1_000;
 const WORDS_MAX_CHARS = 300;
 
-/** "TypeError: x is not a function", "Error [ERR_X]: ...", "panic: ...", "FATAL ERROR: ...", "ConnectionError: ...". */
-const TELLING = /^\s*(?:Uncaught\s+)?(?:[\w$.]*(?:Error|Exception)\b(?: \[[^\]]+\])?|panic|fatal(?: error)?|Traceback.*)\s*:\s*\S/i;
+/**
+ * "TypeError: x is not a function", "Error [ERR_X]: ...", "panic: ...", "FATAL ERROR: ...",
+ * "ConnectionError: ...".
+ */
+const TELLING =
+  /^\s*(?:Uncaught\s+)?(?:[\w$.]*(?:Error|Exception)\b(?: \[[^\]]+\])?|panic|fatal(?: error)?|Traceback.*)\s*:\s*\S/i;
 
 /** Lines that stand around the reason in a stack trace. */
 const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
@@ -130,15 +172,22 @@ const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
 export function lastWords(lines) {
   const words = lines.findLast((line) => TELLING.test(line)) ?? lines.findLast((line) => !AROUND.test(line));
   const kept = endOf(lines);
-  return { ...(words ? { words: words.trim().slice(0, WORDS_MAX_CHARS) } : {}), ...(kept.length > 0 ? { lines: kept } : {}) };
+  return {
+    ...(words ? { words: words.trim().slice(0, WORDS_MAX_CHARS) } : {}),
+    ...(kept.length > 0 ? { lines: kept } : {}),
+  };
 }
 
 /** @param {string[]} lines */
 function endOf(lines) {
   let left = CHARS_KEPT;
-  return lines.slice(-LINES_KEPT).reverse().flatMap((line) => {
-    const part = line.slice(0, Math.max(0, left));
-    left -= line.length;
-    return part === '' ? [] : [part];
-  }).reverse();
+  return lines
+    .slice(-LINES_KEPT)
+    .reverse()
+    .flatMap((line) => {
+      const part = line.slice(0, Math.max(0, left));
+      left -= line.length;
+      return part === '' ? [] : [part];
+    })
+    .reverse();
 }

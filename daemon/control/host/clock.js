@@ -1,9 +1,11 @@
 /**
- * Where time comes from. Policy code never calls setTimeout: tests hand in a clock they turn by hand.
+ * Where time comes from. Policy code never calls setTimeout: tests hand in a clock they turn by
+ * hand.
  * @typedef {object} Clock
  * @property {() => number} nowMs  Wall clock, in ms.
  * @property {(ms: number, onTime: () => void) => Cancel} after  Calls once.
- * @property {(ms: number, onTime: () => void) => Cancel} every  Calls again and again. Does not keep the process alive.
+ * @property {(ms: number, onTime: () => void) => Cancel} every  Calls again and again. Does not
+ *   keep the process alive.
  */
 
 /**

@@ -6,7 +6,8 @@ import { setFlagsFromString } from 'node:v8';
 const REST_MS = 2_000;
 
 /**
- * What was allocated to start thirty apps is garbage when they run, and a process at rest collects nothing by itself for minutes: 2 MB of control.
+ * What was allocated to start thirty apps is garbage when they run, and a process at rest collects
+ * nothing by itself for minutes: 2 MB of control.
  * @param {Clock} clock
  * @param {() => void} [collect]
  * @returns {() => void}  To be called when something has been done.
@@ -30,7 +31,10 @@ export function createTidy(clock, collect = collectNow) {
   };
 }
 
-/** Takes 10 ms. What is left in half empty pages is moved together: not always, because to read logs would then take a tenth more CPU. */
+/**
+ * Takes 10 ms. What is left in half empty pages is moved together: not always, because to read logs
+ * would then take a tenth more CPU.
+ */
 function collectNow() {
   // A keeper of an earlier version starts control without it.
   if (!globalThis.gc) return;

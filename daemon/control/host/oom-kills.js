@@ -29,7 +29,8 @@ export function watchOomKills({ read = readText } = {}) {
 }
 
 /**
- * The counters of our own memory cgroup, v2 and v1: in a container the host's /proc/vmstat may be hidden or zero.
+ * The counters of our own memory cgroup, v2 and v1: in a container the host's /proc/vmstat may be
+ * hidden or zero.
  * @param {(file: string) => string} read
  */
 function cgroupFiles(read) {

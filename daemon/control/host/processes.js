@@ -45,7 +45,7 @@ export function readProcRow(pid) {
 
 /** @returns {ProcRow[]}  Of everything that runs. */
 function readProcTable() {
-  return readdirSync('/proc').flatMap((entry) => (isPid(entry) ? readProcRow(Number(entry)) ?? [] : []));
+  return readdirSync('/proc').flatMap((entry) => (isPid(entry) ? (readProcRow(Number(entry)) ?? []) : []));
 }
 
 /**
@@ -96,18 +96,21 @@ function pageBytes() {
 }
 
 /**
- * @typedef {{ pid: number, ppid: number, rssBytes: number, start: string }} Row  `start` and the pid are an identity; empty where the system does not tell.
+ * @typedef {{ pid: number, ppid: number, rssBytes: number, start: string }} Row  `start` and the
+ *   pid are an identity; empty where the system does not tell.
  */
 
 /** @typedef {{ bytes: number, pids: number[] }} Tree */
 
 /**
- * How much the processes below each of these pids take together, themselves included. One that is gone is missing.
+ * How much the processes below each of these pids take together, themselves included. One that is
+ * gone is missing.
  * @typedef {(pids: number[]) => Promise<Map<number, Tree>>} ReadTrees
  */
 
 /**
- * Reads the whole process table at once, however many trees are asked for. What left its family by a double fork is still counted when it was seen in it before.
+ * Reads the whole process table at once, however many trees are asked for. What left its family by
+ * a double fork is still counted when it was seen in it before.
  * @returns {ReadTrees}
  */
 export function createTreeReader() {
@@ -120,12 +123,18 @@ export function createTreeReader() {
     const rows = process.platform === 'linux' ? readProcTable() : await fromPs();
     const trees = treesOf(rows, pids, seen);
     seen = new Map([...trees].map(([pid, members]) => [pid, new Map(members.map((row) => [row.pid, row.start]))]));
-    return new Map([...trees].map(([pid, members]) => [pid, { bytes: members.reduce((sum, row) => sum + row.rssBytes, 0), pids: members.map((row) => row.pid) }]));
+    return new Map(
+      [...trees].map(([pid, members]) => [
+        pid,
+        { bytes: members.reduce((sum, row) => sum + row.rssBytes, 0), pids: members.map((row) => row.pid) },
+      ]),
+    );
   };
 }
 
 /**
- * What processes take that share their pages: forks of one another are counted for less than the sum of them. Costs a walk through all their mappings.
+ * What processes take that share their pages: forks of one another are counted for less than the
+ * sum of them. Costs a walk through all their mappings.
  * @param {number[]} pids
  * @returns {number | null}  In bytes. Null where the system does not tell.
  */
@@ -148,7 +157,10 @@ async function fromPs() {
   });
 }
 
-/** The whole process table is read for at most this part of the time: on a machine with ten thousand processes not every second. */
+/**
+ * The whole process table is read for at most this part of the time: on a machine with ten thousand
+ * processes not every second.
+ */
 const SCAN_SHARE = 0.01;
 
 /**
@@ -159,13 +171,18 @@ const SCAN_SHARE = 0.01;
  * @param {() => number} [o.nowMono]
  * @returns {(roots: number[]) => Map<number, Reading>}
  */
-export function createProcTreeReader({ readRow = readProcRow, readTable = readProcTable, nowMono = () => performance.now() } = {}) {
+export function createProcTreeReader({
+  readRow = readProcRow,
+  readTable = readProcTable,
+  nowMono = () => performance.now(),
+} = {}) {
   /** By root: who was seen below it. @type {Map<number, Map<number, string>>} */
   let families = new Map();
   let nextScanMono = -Infinity;
 
   /**
-   * Scans known trees as well: lookAtNew() asks for new roots alone, and the known ones must stay known.
+   * Scans known trees as well: lookAtNew() asks for new roots alone, and the known ones must stay
+   * known.
    * @param {number[]} roots
    */
   function scan(roots) {
@@ -176,7 +193,9 @@ export function createProcTreeReader({ readRow = readProcRow, readTable = readPr
     const trees = treesOf(table, [...new Set([...known, ...roots])], families);
     nextScanMono = nowMono() + (nowMono() - beganMono) / SCAN_SHARE;
     const found = /** @type {Map<number, ProcRow[]>} */ (/** @type {unknown} */ (trees));
-    families = new Map([...found].map(([root, members]) => [root, new Map(members.map((row) => [row.pid, row.start]))]));
+    families = new Map(
+      [...found].map(([root, members]) => [root, new Map(members.map((row) => [row.pid, row.start]))]),
+    );
     return found;
   }
 
@@ -195,10 +214,12 @@ export function createProcTreeReader({ readRow = readProcRow, readTable = readPr
 
   return (roots) => {
     const scanned = roots.length > 0 && nowMono() >= nextScanMono ? scan(roots) : null;
-    return new Map(roots.flatMap((root) => {
-      const rows = scanned?.get(root) ?? familyOf(root);
-      return rows.length === 0 ? [] : [/** @type {const} */ ([root, readingOf(root, rows)])];
-    }));
+    return new Map(
+      roots.flatMap((root) => {
+        const rows = scanned?.get(root) ?? familyOf(root);
+        return rows.length === 0 ? [] : [/** @type {const} */ ([root, readingOf(root, rows)])];
+      }),
+    );
   };
 }
 
@@ -233,13 +254,17 @@ export function treesOf(rows, pids, seen) {
     if (siblings) siblings.push(row);
     else children.set(row.ppid, [row]);
   }
-  return new Map(pids.flatMap((pid) => {
-    const root = byPid.get(pid);
-    if (!root) return [];
-    const strays = [...(seen.get(pid) ?? [])].flatMap(([known, start]) => (byPid.get(known)?.start === start ? byPid.get(known) ?? [] : []));
-    const members = new Set([root, ...strays]);
-    // A set that grows while it is walked is walked to its new end.
-    for (const member of members) for (const child of children.get(member.pid) ?? []) members.add(child);
-    return [[pid, [...members]]];
-  }));
+  return new Map(
+    pids.flatMap((pid) => {
+      const root = byPid.get(pid);
+      if (!root) return [];
+      const strays = [...(seen.get(pid) ?? [])].flatMap(([known, start]) =>
+        byPid.get(known)?.start === start ? (byPid.get(known) ?? []) : [],
+      );
+      const members = new Set([root, ...strays]);
+      // A set that grows while it is walked is walked to its new end.
+      for (const member of members) for (const child of children.get(member.pid) ?? []) members.add(child);
+      return [[pid, [...members]]];
+    }),
+  );
 }

@@ -13,7 +13,8 @@ class Unfit extends Error {}
  * Reads a file that somebody else looks after, off the thread of control.
  * @param {string} file
  * @param {{ maxBytes: number, clock: Clock }} o
- * @returns {Promise<{ bytes: Buffer, fault: null } | { bytes: null, fault: string }>}  The fault in words that follow the path. Never rejects.
+ * @returns {Promise<{ bytes: Buffer, fault: null } | { bytes: null, fault: string }>}  The fault in
+ *   words that follow the path. Never rejects.
  */
 export async function readWhole(file, { maxBytes, clock }) {
   /** @type {() => void} */
@@ -43,7 +44,8 @@ async function read(file, maxBytes) {
     // It says nothing of a file of /proc how big it is.
     const bytes = Buffer.alloc(maxBytes + 1);
     let length = 0;
-    for (let got = -1; got !== 0 && length <= maxBytes; length += got) got = (await handle.read(bytes, length, bytes.length - length)).bytesRead;
+    for (let got = -1; got !== 0 && length <= maxBytes; length += got)
+      got = (await handle.read(bytes, length, bytes.length - length)).bytesRead;
     if (length > maxBytes) throw new Unfit(`has more than ${maxBytes / 1024} KiB`);
     return Buffer.from(bytes.subarray(0, length));
   } finally {

@@ -9,7 +9,10 @@ import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../../../lib/shared/host/daem
 
 const REPORT_FD = 3;
 
-/** From its start until it listens, and from there until it answers: each takes a fifth of a second, and a slow disk may take its time. */
+/**
+ * From its start until it listens, and from there until it answers: each takes a fifth of a second,
+ * and a slow disk may take its time.
+ */
 const HANGS_MS = 10_000;
 
 /**
@@ -20,28 +23,38 @@ const HANGS_MS = 10_000;
  * @param {number} o.logFd  nclust.log, open for appending.
  * @param {() => void} o.onHeld  Another keeper owns the home.
  * @param {(error: unknown) => void} o.onFailed  It could not take the home; its channel closes too.
- * @returns {Promise<Port>}  Resolves when it owns the home and listens to us. Rejects when the process could not be created, ended before, or hung and was ended.
+ * @returns {Promise<Port>}  Resolves when it owns the home and listens to us. Rejects when the
+ *   process could not be created, ended before, or hung and was ended.
  */
 export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
-  const child = spawn(from.node, [...DAEMON_NODE_ARGS, join(from.root, 'daemon/keeper/main.js')], { detached: true, cwd: '/', env: { ...env, ...DAEMON_NODE_ENV, NCLUST_KEEPER_INHERIT: '1' }, stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'] });
+  const child = spawn(from.node, [...DAEMON_NODE_ARGS, join(from.root, 'daemon/keeper/main.js')], {
+    detached: true,
+    cwd: '/',
+    env: { ...env, ...DAEMON_NODE_ENV, NCLUST_KEEPER_INHERIT: '1' },
+    stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'],
+  });
   let report = '';
   const pipe = /** @type {Readable} */ (child.stdio[REPORT_FD]);
   pipe.setEncoding('utf8').on('data', (text) => {
     report += text;
   });
-  pipe.on('error', () => pipe.destroy()).on('close', () => {
-    const { held, error } = parse(report);
-    if (held) onHeld();
-    else if (error) onFailed(error);
-  });
-  // A channel that closes while a handle waits to be acknowledged never says 'disconnect' (Node 20 to 26). The exit is the same news.
+  pipe
+    .on('error', () => pipe.destroy())
+    .on('close', () => {
+      const { held, error } = parse(report);
+      if (held) onHeld();
+      else if (error) onFailed(error);
+    });
+  // A channel that closes while a handle waits to be acknowledged never says 'disconnect' (Node 20
+  // to 26). The exit is the same news.
   child.once('exit', () => child.emit('disconnect'));
   endWhenItHangs(child);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => reject(new Error(`The keeper ended at once (${signal ?? code}).`)));
-    // Not before it says so: Node reads a channel while modules are still being loaded. Should we be killed then, a socket that was sent would be open
-    // in that keeper and belong to nobody, and its address could not be bound again.
+    // Not before it says so: Node reads a channel while modules are still being loaded. Should we
+    // be killed then, a socket that was sent would be open in that keeper and belong to nobody, and
+    // its address could not be bound again.
     child.once('message', () => resolve(/** @type {Port} */ (/** @type {unknown} */ (child))));
   });
 }

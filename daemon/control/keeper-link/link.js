@@ -1,10 +1,13 @@
-// The keeper's protocol seen from control: docs/protocol.md. Control may import nothing of the keeper, so the shapes are told again here.
+// The keeper's protocol seen from control: docs/protocol.md. Control may import nothing of the
+// keeper, so the shapes are told again here.
 
 /**
  * Either end of an IPC channel: `process` in a child, a ChildProcess in its parent.
  * @typedef {object} Port
  * @property {boolean} [connected]
- * @property {(message: object, handle?: any, options?: object, onSent?: (error: Error | null) => void) => unknown} send
+ * @property
+ *   {(message: object, handle?: any, options?: object, onSent?: (error: Error | null) => void) => unknown}
+ *   send
  * @property {(event: 'message' | 'disconnect', listener: (...args: any[]) => void) => unknown} on
  * @property {(event: 'message' | 'disconnect', listener: (...args: any[]) => void) => unknown} off
  */
@@ -18,7 +21,8 @@
  * @property {number} pid
  * @property {'cluster' | 'fork' | 'exec'} mode
  * @property {number} startedAtMs
- * @property {number | null} [bootedAtMs]  Null: not yet. Missing: an earlier version of the keeper, which does not know.
+ * @property {number | null} [bootedAtMs]  Null: not yet. Missing: an earlier version of the keeper,
+ *   which does not know.
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {Address[]} addresses
@@ -47,14 +51,19 @@
  * @property {boolean} [isTerminating]
  * @property {string} [digest]  Of its code.
  * @property {string} [root]  The installation that control is started from.
- * @property {string | null} [refusedRoot]  One that control was to be started from, and did not run.
+ * @property {string | null} [refusedRoot]  One that control was to be started from, and did not
+ *   run.
  * @property {'unready' | 'crashed' | 'silent' | null} [refusedWhy]
  */
 
 /**
  * @typedef {object} KeeperLink
- * @property {(verb: string, params: object, handle?: unknown) => Promise<any>} request  Rejects with a KeeperRefusal or, when the keeper is gone, a KeeperLost.
- * @property {(verb: string, params: object, onAnswer: (answer: any) => void, onRefused?: (refusal: KeeperRefusal) => void) => void} ask  The same, where the answer must keep its place among the events: a promise comes after those that arrived with it. Silent when the keeper is gone.
+ * @property {(verb: string, params: object, handle?: unknown) => Promise<any>} request  Rejects
+ *   with a KeeperRefusal or, when the keeper is gone, a KeeperLost.
+ * @property
+ *   {(verb: string, params: object, onAnswer: (answer: any) => void, onRefused?: (refusal: KeeperRefusal) => void) => void}
+ *   ask  The same, where the answer must keep its place among the events: a promise comes after
+ *   those that arrived with it. Silent when the keeper is gone.
  * @property {(event: string, data: object) => void} announce
  * @property {() => void} close  Stops listening. Open requests stay unanswered.
  */

@@ -1,11 +1,13 @@
 /** @import { Port } from './link.js' */
 
 /**
- * Keeps a copy of every listening socket the keeper holds. Control never accepts on them: as long as it has them, the sockets outlive the keeper.
+ * Keeps a copy of every listening socket the keeper holds. Control never accepts on them: as long
+ * as it has them, the sockets outlive the keeper.
  * @typedef {object} HandleKeep
  * @property {(data: { key: string }, handle: any) => void} keep  Closes the copy it had.
  * @property {(key: string) => void} drop
- * @property {(port: Port) => Promise<void>} handOver  Gives them all to a new keeper; resolves when it has them, or is gone.
+ * @property {(port: Port) => Promise<void>} handOver  Gives them all to a new keeper; resolves when
+ *   it has them, or is gone.
  */
 
 /** @returns {HandleKeep} */
@@ -27,8 +29,11 @@ export function createHandleKeep() {
     },
     drop,
     async handOver(port) {
-      const given = [...kept.values()].map(({ data, handle }, at) => send(port, { v: 1, id: -1 - at, verb: 'inherit', params: data }, handle));
-      // Handles that wait for the one before to be acknowledged are dropped without a word when the channel closes.
+      const given = [...kept.values()].map(({ data, handle }, at) =>
+        send(port, { v: 1, id: -1 - at, verb: 'inherit', params: data }, handle),
+      );
+      // Handles that wait for the one before to be acknowledged are dropped without a word when the
+      // channel closes.
       const gone = new Promise((resolve) => void port.on('disconnect', () => resolve(undefined)));
       if (port.connected !== false) await Promise.race([Promise.all(given), gone]);
     },

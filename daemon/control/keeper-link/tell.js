@@ -35,13 +35,15 @@ import { memoryOf } from '../state/registry.js';
  * @property {() => string} newInstanceId
  * @property {() => number} cpus
  * @property {(known: Known[]) => Orphan[]} findOrphans
- * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: from our own installation. Rejects when the process could not be created.
+ * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: from our own
+ *   installation. Rejects when the process could not be created.
  * @property {(spec: AppSpec) => AppSpec} withPresentNode  See present-node.js.
  * @property {(specs: AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
  * @property {(specs: AppSpec[]) => void} checkPresent  Throws it.
  * @property {(keeperPid: number) => SystemLimits} systemLimits
  * @property {(exitStatus: number) => void} leave  Ends this process.
- * @property {() => void} makeWay  Ends it at once; clients ask the next control what was not answered.
+ * @property {() => void} makeWay  Ends it at once; clients ask the next control what was not
+ *   answered.
  * @property {Own} own  What this process runs from.
  * @property {typeof import('../update/installation.js').probe} probe
  */
@@ -51,20 +53,17 @@ import { memoryOf } from '../state/registry.js';
  * @typedef {object} Core
  * @property {Parts} parts
  * @property {World} world
- * @property {boolean} isExact  False: the list may have lost its last changes, so what runs and is not in it is left alone.
+ * @property {boolean} isExact  False: the list may have lost its last changes, so what runs and is
+ *   not in it is left alone.
  * @property {KeeperLink | null} link  Null while there is no keeper.
  * @property {(event: ControlEvent) => void} dispatch
  * @property {EventBus} bus
  */
 
 /**
- * @typedef {{type: 'fact', event: string, data: any}
- *   | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number, bootedAtMs?: number|null, outPipe: string|null, errPipe: string|null}
- *   | {type: 'refused', instanceId: string, message: string}
- *   | {type: 'answered'|'silent'|'admitted', instanceId: string}
- *   | {type: 'timer', seat: Seat}
- *   | {type: 'changed', names: string[]}
- *   | {type: 'adopted', children: ChildFact[], listeners: {app: string, scope?: string}[]}} ControlEvent
+ * @typedef
+ *   {{type: 'fact', event: string, data: any} | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number, bootedAtMs?: number|null, outPipe: string|null, errPipe: string|null} | {type: 'refused', instanceId: string, message: string} | {type: 'answered'|'silent'|'admitted', instanceId: string} | {type: 'timer', seat: Seat} | {type: 'changed', names: string[]} | {type: 'adopted', children: ChildFact[], listeners: {app: string, scope?: string}[]}}
+ *   ControlEvent
  */
 
 /**

@@ -45,15 +45,23 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
 /**
  * Reads what instances write, into their files.
  * @typedef {object} LogKeeper
- * @property {(place: LogPlace) => void} attach  Idempotent. For an instance that is attached, another place takes effect: what it has written until now is where it was, what follows is there.
- * @property {(instanceId: string) => string[]} drain  Reads what is in the pipes now; returns the last lines of stderr.
+ * @property {(place: LogPlace) => void} attach  Idempotent. For an instance that is attached,
+ *   another place takes effect: what it has written until now is where it was, what follows is
+ *   there.
+ * @property {(instanceId: string) => string[]} drain  Reads what is in the pipes now; returns the
+ *   last lines of stderr.
  * @property {(instanceId: string) => void} detach  Reads the rest and closes.
  * @property {Followers['add']} follow
- * @property {(path: string) => Position | null} positionOf  Where the next byte of a file will be. Null when nobody writes there.
- * @property {(paths: string[]) => Promise<void>} flush  Empties files and removes their segments. Rejects with what the system says of one that cannot be emptied, when the others are.
- * @property {() => void} close  Nothing is read any more, and what is in hand is written before it returns: half lines, too. Idempotent.
+ * @property {(path: string) => Position | null} positionOf  Where the next byte of a file will be.
+ *   Null when nobody writes there.
+ * @property {(paths: string[]) => Promise<void>} flush  Empties files and removes their segments.
+ *   Rejects with what the system says of one that cannot be emptied, when the others are.
+ * @property {() => void} close  Nothing is read any more, and what is in hand is written before it
+ *   returns: half lines, too. Idempotent.
  * @property {() => void} reopen  Opens all files by their names again.
- * @property {(instanceId: string, name: string) => { logLost: { lines: number, bytes: number, reason: string } | null, shipping: Shipped[] }} shown  What an instance has lost in the last hour, and what of its app went where.
+ * @property
+ *   {(instanceId: string, name: string) => { logLost: { lines: number, bytes: number, reason: string } | null, shipping: Shipped[] }}
+ *   shown  What an instance has lost in the last hour, and what of its app went where.
  * @property {() => string[]} notices
  */
 
@@ -68,14 +76,29 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @param {string} o.timesFolder
  * @param {Fleet} o.fleet
  * @param {Foreground} [o.foreground]
- * @param {(name: string, reason: string, id?: number) => void} [o.onLost]  Lines of an app begin to be lost. The id: of one of its slots alone.
+ * @param {(name: string, reason: string, id?: number) => void} [o.onLost]  Lines of an app begin to
+ *   be lost. The id: of one of its slots alone.
  * @returns {LogKeeper}
  */
-export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, foreground = NO_FOREGROUND, onLost = () => {} }) {
+export function createLogKeeper({
+  clock,
+  archive,
+  limitsOf,
+  timesFolder,
+  fleet,
+  foreground = NO_FOREGROUND,
+  onLost = () => {},
+}) {
   const { nowMs } = clock;
   const openPipe = createPipeOpener(clock);
   const followers = createFollowers(nowMs);
-  const files = createFileTable({ nowMs, openTimes: (path) => createTimes(timesFolder, path, { nowMs }), archive, limitsOf, onLost });
+  const files = createFileTable({
+    nowMs,
+    openTimes: (path) => createTimes(timesFolder, path, { nowMs }),
+    archive,
+    limitsOf,
+    onLost,
+  });
   /** @type {Map<string, Attached>} */
   const attached = new Map();
 
@@ -169,7 +192,9 @@ export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, 
     follow: followers.add,
     positionOf: (path) => files.fileAt(path)?.position() ?? null,
     async flush(paths) {
-      const emptied = await Promise.allSettled(paths.map(async (path) => files.fileAt(path)?.truncate() ?? empty(path)));
+      const emptied = await Promise.allSettled(
+        paths.map(async (path) => files.fileAt(path)?.truncate() ?? empty(path)),
+      );
       archive.flush(paths.filter((_, at) => emptied[at].status === 'fulfilled'));
       const failed = emptied.find((one) => one.status === 'rejected');
       if (failed) throw failed.reason;
@@ -189,13 +214,25 @@ export function createLogKeeper({ clock, archive, limitsOf, timesFolder, fleet, 
     shown(instanceId, name) {
       const streams = attached.get(instanceId)?.taps.map(({ stream }) => stream) ?? [];
       const paths = new Set(streams.flatMap((stream) => stream.files));
-      const losses = [...[...paths].map((path) => files.fileAt(path)?.losses), ...streams.map((stream) => stream.refused()), foreground.lossesOf(name)];
+      const losses = [
+        ...[...paths].map((path) => files.fileAt(path)?.losses),
+        ...streams.map((stream) => stream.refused()),
+        foreground.lossesOf(name),
+      ];
       return { logLost: together(losses.flatMap((one) => one?.told() ?? [])), shipping: fleet.countersOf(name) };
     },
     notices() {
-      const taps = [...attached.values()].flatMap(({ place, taps: own }) => own.map((tap) => ({ name: place.name, tap })));
+      const taps = [...attached.values()].flatMap(({ place, taps: own }) =>
+        own.map((tap) => ({ name: place.name, tap })),
+      );
       const waiting = new Set(taps.filter(({ tap }) => tap.isWaiting).map(({ name }) => name));
-      return [...[...waiting].map((name) => `The output of "${name}" waits: its pipe cannot be opened.`), ...rateNotices(taps), ...files.notices(), ...fleet.notices(), ...foreground.notices()];
+      return [
+        ...[...waiting].map((name) => `The output of "${name}" waits: its pipe cannot be opened.`),
+        ...rateNotices(taps),
+        ...files.notices(),
+        ...fleet.notices(),
+        ...foreground.notices(),
+      ];
     },
   };
 }
@@ -217,7 +254,9 @@ function rateNotices(taps) {
   return names.flatMap((name) => {
     const lost = taps.filter((one) => one.name === name).flatMap(({ tap }) => tap.stream.refused()?.told() ?? []);
     const all = together(lost);
-    return all ? [`${all.lines} lines (${all.bytes} bytes) of "${name}" were above its log rate limit and are lost.`] : [];
+    return all
+      ? [`${all.lines} lines (${all.bytes} bytes) of "${name}" were above its log rate limit and are lost.`]
+      : [];
   });
 }
 
@@ -228,7 +267,11 @@ function rateNotices(taps) {
 function together(lost) {
   if (lost.length === 0) return null;
   const sum = (/** @type {'lines' | 'bytes'} */ key) => lost.reduce((total, one) => total + one[key], 0);
-  return { lines: sum('lines'), bytes: sum('bytes'), reason: [...new Set(lost.map(({ reason }) => reason))].join(', ') };
+  return {
+    lines: sum('lines'),
+    bytes: sum('bytes'),
+    reason: [...new Set(lost.map(({ reason }) => reason))].join(', '),
+  };
 }
 
 /** @param {string} path */

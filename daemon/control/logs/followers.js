@@ -11,7 +11,9 @@ const NEWLINE = 0x0a;
 /**
  * @typedef {object} Follower
  * @property {(slot: { id: number, name: string }, stream: LogStream) => boolean} wants
- * @property {(entries: LogEntry[], mark: Mark | null, parts: (Part | null)[]) => void} take  `mark`: where the first line stands that is not told yet. Null: in no file. `parts`: of each entry, when it is a part of a line.
+ * @property {(entries: LogEntry[], mark: Mark | null, parts: (Part | null)[]) => void} take
+ *   `mark`: where the first line stands that is not told yet. Null: in no file. `parts`: of each
+ *   entry, when it is a part of a line.
  */
 
 /**
@@ -20,23 +22,29 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * The end of a file that is no whole line, as a new follower has found it: it has been told everything before.
+ * The end of a file that is no whole line, as a new follower has found it: it has been told
+ * everything before.
  * @typedef {object} Tail
  * @property {string} path
  * @property {Position} from
  * @property {Position} end
- * @property {Position} to  Where the next byte will be: in the next file, when this one has been rotated.
+ * @property {Position} to  Where the next byte will be: in the next file, when this one has been
+ *   rotated.
  * @property {Buffer} bytes
- * @property {object | null} [inside]  What it has in common with parts of the line that were told already.
+ * @property {object | null} [inside]  What it has in common with parts of the line that were told
+ *   already.
  * @property {Omit<LogEntry, 'line'>} entry  Without the line: whose it is.
  */
 
 /**
  * Hands lines to those who follow. While nobody does, a chunk costs next to nothing here.
  * @typedef {object} Followers
- * @property {(follower: Follower, tails?: Tail[]) => () => void} add  Returns what removes it. The rest of a line that has begun comes when it does, with its beginning.
- * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push  `at`: null when it is in no file.
- * @property {(source: Source) => void} end  The source will not write any more: its unfinished line is told.
+ * @property {(follower: Follower, tails?: Tail[]) => () => void} add  Returns what removes it. The
+ *   rest of a line that has begun comes when it does, with its beginning.
+ * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push  `at`: null when it
+ *   is in no file.
+ * @property {(source: Source) => void} end  The source will not write any more: its unfinished line
+ *   is told.
  */
 
 /**
@@ -73,7 +81,8 @@ export function createFollowers(nowMs) {
   function tell({ slot, stream, from, to }, lines, parts, atMs) {
     if (lines.length === 0) return;
     const entries = lines.map((line) => ({ id: slot.id, name: slot.name, stream, line, atMs }));
-    for (const follower of followers) if (follower.wants(slot, stream)) follower.take(entries, from ?? to ?? null, parts);
+    for (const follower of followers)
+      if (follower.wants(slot, stream)) follower.take(entries, from ?? to ?? null, parts);
   }
 
   /**
@@ -134,10 +143,11 @@ export function createFollowers(nowMs) {
       /** @type {(Part | null)[]} */
       const parts = [];
       if (followers.size === 0) splitter.skip(chunk);
-      else splitter.cut(chunk, (bytes, _to, part) => {
-        lines.push(bytes.toString('utf8'));
-        parts.push(part);
-      });
+      else
+        splitter.cut(chunk, (bytes, _to, part) => {
+          lines.push(bytes.toString('utf8'));
+          parts.push(part);
+        });
       mark(source, chunk.length, at);
       if (source.from) holding.add(source);
       else holding.delete(source);

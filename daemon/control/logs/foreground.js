@@ -25,19 +25,29 @@ const PATIENCE_MS = 2_000;
 const LAST_MOMENT_MS = 1_000;
 
 /**
- * The foreground run that has started this manager, if one has. Unlike the targets of shipping it gets everything: who writes more than it takes has to wait.
- * Its end is ours.
+ * The foreground run that has started this manager, if one has. Unlike the targets of shipping it
+ * gets everything: who writes more than it takes has to wait. Its end is ours.
  * @typedef {object} Foreground
- * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} take  Null: the kernel has it. A promise: it will have, and there should be no more before. Never throws, never rejects.
+ * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} take  Null:
+ *   the kernel has it. A promise: it will have, and there should be no more before. Never throws,
+ *   never rejects.
  * @property {(place: Sender, stream: LogStream) => void} end  Nothing comes any more.
  * @property {(name: string) => Losses | null} lossesOf
  * @property {() => string[]} notices
  * @property {() => void} finish  Hands over what waits, at once: this process ends. Never throws.
- * @property {() => Promise<void>} close  Hands over what waits, as long as somebody takes it. Idempotent; never rejects.
+ * @property {() => Promise<void>} close  Hands over what waits, as long as somebody takes it.
+ *   Idempotent; never rejects.
  */
 
 /** Nobody has started this manager in the foreground. @type {Foreground} */
-export const NO_FOREGROUND = { take: () => null, end() {}, lossesOf: () => null, notices: () => [], finish() {}, close: async () => {} };
+export const NO_FOREGROUND = {
+  take: () => null,
+  end() {},
+  lossesOf: () => null,
+  notices: () => [],
+  finish() {},
+  close: async () => {},
+};
 
 /**
  * @param {string} run  The folder of the home.
@@ -48,7 +58,9 @@ export const NO_FOREGROUND = { take: () => null, end() {}, lossesOf: () => null,
  */
 export async function findForeground(run, { clock, onGone }) {
   const socket = connect(outputSocket(run));
-  const isThere = await new Promise((resolve) => void socket.once('connect', () => resolve(true)).once('error', () => resolve(false)));
+  const isThere = await new Promise(
+    (resolve) => void socket.once('connect', () => resolve(true)).once('error', () => resolve(false)),
+  );
   return isThere ? createForeground(socket, { clock, onGone }) : NO_FOREGROUND;
 }
 
@@ -58,7 +70,8 @@ export async function findForeground(run, { clock, onGone }) {
  * @returns {Foreground}
  */
 function createForeground(socket, { clock, onGone }) {
-  // Written to by hand: of what a stream has in its queue nobody knows how much is gone when the process has to end.
+  // Written to by hand: of what a stream has in its queue nobody knows how much is gone when the
+  // process has to end.
   const { fd } = /** @type {any} */ (socket)._handle;
   /** @type {Buffer[]} */
   const pending = [];
@@ -119,7 +132,11 @@ function createForeground(socket, { clock, onGone }) {
     pump();
     if (pending.length === 0) return null;
     let done = () => {};
-    const promise = /** @type {Promise<void>} */ (new Promise((resolve) => { done = resolve; }));
+    const promise = /** @type {Promise<void>} */ (
+      new Promise((resolve) => {
+        done = resolve;
+      })
+    );
     waiting = { promise, done };
     cancelRetry = clock.after(pauseMs, tryAgain);
     return promise;
@@ -138,7 +155,12 @@ function createForeground(socket, { clock, onGone }) {
   async function part() {
     while (waiting && !socket.destroyed) {
       const left = pendingBytes;
-      await Promise.race([waiting.promise, new Promise((resolve) => { clock.after(PATIENCE_MS, () => resolve(undefined)); })]);
+      await Promise.race([
+        waiting.promise,
+        new Promise((resolve) => {
+          clock.after(PATIENCE_MS, () => resolve(undefined));
+        }),
+      ]);
       if (pendingBytes >= left) break;
     }
     socket.destroy();
@@ -159,13 +181,22 @@ function createForeground(socket, { clock, onGone }) {
       void send(outputFrame({ ...headOf(place, stream, clock), isEnd: true }, Buffer.alloc(0)));
     },
     lossesOf: (name) => losses.get(name) ?? null,
-    notices: () => [...losses].flatMap(([name, lost]) => {
-      const told = lost.told();
-      return told ? [`${told.lines} lines (${told.bytes} bytes) of "${name}" could not be shown (${told.reason}) and are lost there.`] : [];
-    }),
+    notices: () =>
+      [...losses].flatMap(([name, lost]) => {
+        const told = lost.told();
+        return told
+          ? [
+              `${told.lines} lines (${told.bytes} bytes) of "${name}" could not be shown (${told.reason}) ` +
+                `and are lost there.`,
+            ]
+          : [];
+      }),
     finish() {
       const nap = new Int32Array(new SharedArrayBuffer(4));
-      for (const endMono = performance.now() + LAST_MOMENT_MS; pending.length > 0 && !socket.destroyed && performance.now() < endMono; ) {
+      for (
+        const endMono = performance.now() + LAST_MOMENT_MS;
+        pending.length > 0 && !socket.destroyed && performance.now() < endMono;
+      ) {
         if (pump() === 0) Atomics.wait(nap, 0, 0, PAUSE_MIN_MS);
       }
     },

@@ -6,7 +6,11 @@ import { createWholeLines } from './lines.js';
 /** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Piece } from './lines.js' */
 
-/** So much of a chunk is turned into text at once, and less where that becomes much more. Strings and buffers above 128 KiB are garbage that V8 leaves lying: 38 MB of it in a flood of empty lines. */
+/**
+ * So much of a chunk is turned into text at once, and less where that becomes much more. Strings
+ * and buffers above 128 KiB are garbage that V8 leaves lying: 38 MB of it in a flood of empty
+ * lines.
+ */
 const SLICE_MAX_BYTES = 8 * 1024;
 const SLICE_FIRST_BYTES = 1024;
 const SLICE_MIN_BYTES = 256;
@@ -24,8 +28,11 @@ const NO_UTF8 = '\u00ff';
 /**
  * Makes the lines of one stream of one instance what their file shows.
  * @typedef {object} LineFormat
- * @property {(chunk: Buffer, atMs: number) => Buffer} push  Whole lines, with the time at which they were complete. Empty when there is none yet.
- * @property {(chunk: Buffer, atMs: number, take: (lines: Buffer) => void) => void} each  The same, in pieces of bounded size that are good until `take` returns: a chunk of empty lines becomes a hundred times as much.
+ * @property {(chunk: Buffer, atMs: number) => Buffer} push  Whole lines, with the time at which
+ *   they were complete. Empty when there is none yet.
+ * @property {(chunk: Buffer, atMs: number, take: (lines: Buffer) => void) => void} each  The same,
+ *   in pieces of bounded size that are good until `take` returns: a chunk of empty lines becomes a
+ *   hundred times as much.
  * @property {() => Buffer} end  The line that has no end, with one.
  */
 
@@ -35,12 +42,18 @@ const NO_UTF8 = '\u00ff';
  */
 
 /**
- * @param {Pick<AppSpec, 'logType' | 'logDateFormat' | 'name'> & { id: number, stream: LogStream, nowMs: () => number }} o
+ * @param
+ *   {Pick<AppSpec, 'logType' | 'logDateFormat' | 'name'> & { id: number, stream: LogStream, nowMs: () => number }}
+ *   o
  * @returns {LineFormat | null}  Null: chunks go to the file as they are.
  */
 export function createLineFormat({ logType, logDateFormat, name, id, stream, nowMs }) {
   const dateOf = logDateFormat === null ? null : createDateFormat(logDateFormat);
-  if (logType === 'json') return formatOf(jsonWriter({ name, id, stream, dateOf: dateOf ?? ((atMs) => new Date(atMs).toISOString()) }), nowMs);
+  if (logType === 'json')
+    return formatOf(
+      jsonWriter({ name, id, stream, dateOf: dateOf ?? ((atMs) => new Date(atMs).toISOString()) }),
+      nowMs,
+    );
   return dateOf && formatOf(prefixWriter(dateOf), nowMs);
 }
 
@@ -63,7 +76,8 @@ export function createPlainFormat() {
  */
 function formatOf(write, nowMs) {
   const lines = createWholeLines();
-  const written = (/** @type {Piece[]} */ pieces, /** @type {number} */ atMs) => join(pieces.map(({ bytes, isPart }) => Buffer.from(write(bytes, atMs, isPart), 'latin1')));
+  const written = (/** @type {Piece[]} */ pieces, /** @type {number} */ atMs) =>
+    join(pieces.map(({ bytes, isPart }) => Buffer.from(write(bytes, atMs, isPart), 'latin1')));
   let sliceBytes = SLICE_FIRST_BYTES;
   return {
     push: (chunk, atMs) => written(lines.push(chunk), atMs),
@@ -72,8 +86,12 @@ function formatOf(write, nowMs) {
       for (let from = 0, size = 0; from < chunk.length; from += size) {
         size = Math.min(sliceBytes, chunk.length - from);
         let chars = 0;
-        for (const { bytes, isPart } of lines.push(chunk.subarray(from, from + size))) chars += gathered.add(write(bytes, atMs, isPart));
-        sliceBytes = Math.max(SLICE_MIN_BYTES, Math.min(SLICE_MAX_BYTES, chars === 0 ? SLICE_MAX_BYTES : Math.floor((TEXT_BYTES * size) / chars)));
+        for (const { bytes, isPart } of lines.push(chunk.subarray(from, from + size)))
+          chars += gathered.add(write(bytes, atMs, isPart));
+        sliceBytes = Math.max(
+          SLICE_MIN_BYTES,
+          Math.min(SLICE_MAX_BYTES, chars === 0 ? SLICE_MAX_BYTES : Math.floor((TEXT_BYTES * size) / chars)),
+        );
       }
       gathered.finish();
     },
@@ -107,7 +125,8 @@ function createPiece(take) {
   };
 }
 
-// Bytes are taken for characters of Latin-1, one by one, and so are those of what is put between them. A line is then never decoded: replacing in one string costs a third of copying lines.
+// Bytes are taken for characters of Latin-1, one by one, and so are those of what is put between
+// them. A line is then never decoded: replacing in one string costs a third of copying lines.
 
 /**
  * @param {(atMs: number) => string} dateOf
@@ -156,7 +175,8 @@ function join(buffers) {
 const require = createRequire(import.meta.url);
 
 /**
- * Points in time as text, in the words of dayjs and in local time. A second, or a millisecond where the format has some, is put into words once.
+ * Points in time as text, in the words of dayjs and in local time. A second, or a millisecond where
+ * the format has some, is put into words once.
  * @param {string} format  Such as "YYYY-MM-DDTHH:mm:ss".
  * @returns {(atMs: number) => string}
  */

@@ -7,7 +7,8 @@ const CARRIAGE_RETURN = 0x0d;
 export const LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * Cuts chunks into lines, across chunks and without breaking characters. Where a line that is too long is cut depends on the line alone, not on the chunks it came in.
+ * Cuts chunks into lines, across chunks and without breaking characters. Where a line that is too
+ * long is cut depends on the line alone, not on the chunks it came in.
  * @typedef {object} LineSplitter
  * @property {(chunk: Buffer) => string[]} push  Copies what it keeps.
  * @property {(chunk: Buffer, take: TakeLine) => void} cut  The same, line by line.
@@ -15,12 +16,15 @@ export const LINE_MAX_BYTES = 64 * 1024;
  * @property {() => string[]} end  The line that has no end.
  * @property {() => number} heldBytes  Of that line.
  * @property {() => Buffer} held
- * @property {() => object | null} inside  Of that line: what its parts have in common. Null: none has been handed over yet.
- * @property {(bytes: Buffer, inside?: object | null) => void} precede  That line has begun with these bytes, behind parts that were handed over already.
+ * @property {() => object | null} inside  Of that line: what its parts have in common. Null: none
+ *   has been handed over yet.
+ * @property {(bytes: Buffer, inside?: object | null) => void} precede  That line has begun with
+ *   these bytes, behind parts that were handed over already.
  */
 
 /**
- * `bytes` are valid until it returns. `to` is where the next line begins, from the beginning of the chunk. `part`: of a line that is too long; null for a whole one.
+ * `bytes` are valid until it returns. `to` is where the next line begins, from the beginning of the
+ * chunk. `part`: of a line that is too long; null for a whole one.
  * @typedef {(bytes: Buffer, to: number, part: Part | null) => void} TakeLine
  */
 
@@ -129,14 +133,17 @@ const LINE_END = Buffer.from('\n');
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Whole lines with their ends; or a part of a line that is too long, which goes on with the next piece.
+ * Whole lines with their ends; or a part of a line that is too long, which goes on with the next
+ * piece.
  * @typedef {{ bytes: Buffer, isPart: boolean }} Piece
  */
 
 /**
- * Holds back what is not a whole line yet. Where a long line is cut depends on its bytes alone, and not on how they came.
+ * Holds back what is not a whole line yet. Where a long line is cut depends on its bytes alone, and
+ * not on how they came.
  * @typedef {object} WholeLines
- * @property {(chunk: Buffer) => Piece[]} push  Good until the chunk is overwritten; what is held back is copied.
+ * @property {(chunk: Buffer) => Piece[]} push  Good until the chunk is overwritten; what is held
+ *   back is copied.
  * @property {() => Piece[]} end  The line that has no end, with one.
  */
 
@@ -180,7 +187,8 @@ export function createWholeLines() {
       return pieces;
     },
     end() {
-      const pieces = heldBytes === 0 ? [] : [{ bytes: Buffer.concat([held.subarray(0, heldBytes), LINE_END]), isPart: false }];
+      const pieces =
+        heldBytes === 0 ? [] : [{ bytes: Buffer.concat([held.subarray(0, heldBytes), LINE_END]), isPart: false }];
       keep(NOTHING);
       return pieces;
     },
@@ -198,7 +206,7 @@ function cut(bytes) {
   let from = 0;
   for (const [start, stop] of longLines(bytes)) {
     if (from < start) pieces.push({ bytes: bytes.subarray(from, start), isPart: false });
-    for (from = start; stop - from > LINE_MAX_BYTES; ) {
+    for (from = start; stop - from > LINE_MAX_BYTES;) {
       const part = bytes.subarray(from, from + LINE_MAX_BYTES);
       pieces.push({ bytes: part.subarray(0, endOfCharacters(part)), isPart: true });
       from += pieces[pieces.length - 1].bytes.length;
@@ -210,12 +218,13 @@ function cut(bytes) {
 
 /**
  * @param {Buffer} bytes
- * @returns {[number, number][]}  From where to where, without the line end. The last one may not have ended.
+ * @returns {[number, number][]}  From where to where, without the line end. The last one may not
+ *   have ended.
  */
 function longLines(bytes) {
   /** @type {[number, number][]} */
   const found = [];
-  for (let from = 0; bytes.length - from > LINE_MAX_BYTES; ) {
+  for (let from = 0; bytes.length - from > LINE_MAX_BYTES;) {
     const newline = bytes.indexOf(NEWLINE, from);
     const stop = newline === -1 ? bytes.length : newline;
     if (stop - from > LINE_MAX_BYTES) found.push([from, stop]);

@@ -28,14 +28,23 @@ export function createJournal(log, nowMs) {
  * How much is kept of nclust.log. It is rotated whatever the settings say: nobody looks after it.
  * @type {LogLimits}
  */
-export const OWN_LOG_LIMITS = { maxSizeBytes: 10 * 1024 * 1024, interval: 'never', maxFiles: 3, maxAgeMs: Infinity, maxTotalBytes: Infinity, compress: 'gzip', homeMaxTotalBytes: Infinity };
+export const OWN_LOG_LIMITS = {
+  maxSizeBytes: 10 * 1024 * 1024,
+  interval: 'never',
+  maxFiles: 3,
+  maxAgeMs: Infinity,
+  maxTotalBytes: Infinity,
+  compress: 'gzip',
+  homeMaxTotalBytes: Infinity,
+};
 
 /**
  * The manager's own log. The keeper appends to it too, and control rotates it for both.
  * @typedef {object} OwnLog
  * @property {(line: string) => void} write  Throws what the system says.
  * @property {() => number} fd  Of the file as it is now, open for appending.
- * @property {() => void} reopen  Somebody else has rotated it. Throws what the system says; then the one before is written on.
+ * @property {() => void} reopen  Somebody else has rotated it. Throws what the system says; then
+ *   the one before is written on.
  */
 
 /**

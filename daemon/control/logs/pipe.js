@@ -10,11 +10,15 @@ const BUFFER_BYTES = 64 * 1024;
 /** Then the others have their turn. */
 const TURNS_MAX = 16;
 
-/** A child that survives its parent may write without end; what belongs to the parent is in the pipe already. */
+/**
+ * A child that survives its parent may write without end; what belongs to the parent is in the pipe
+ * already.
+ */
 const DRAIN_MAX_BYTES = 1024 * 1024;
 
 /**
- * Takes a chunk before the next one is read. What it returns is waited for: a disk that is slow makes the writer wait, not our memory grow.
+ * Takes a chunk before the next one is read. What it returns is waited for: a disk that is slow
+ * makes the writer wait, not our memory grow.
  * @typedef {(chunk: Buffer) => Promise<void> | null} Take
  */
 
@@ -62,15 +66,23 @@ export function createPipeOpener(clock) {
       }
       if (isOpen()) socket.resume();
     };
-    const socket = new Socket(/** @type {SocketConstructorOpts} */ ({ fd, readable: true, writable: false, onread: { buffer, callback: hand } }));
-    // And not until 'close': the descriptor is free before that comes, and may be that of the next client, whose request would be read here.
+    const socket = new Socket(
+      /** @type {SocketConstructorOpts} */ ({
+        fd,
+        readable: true,
+        writable: false,
+        onread: { buffer, callback: hand },
+      }),
+    );
+    // And not until 'close': the descriptor is free before that comes, and may be that of the next
+    // client, whose request would be read here.
     const isOpen = () => !socket.destroyed;
     // The end of a pipe: keeper and app are gone. Either way there is nothing more to read.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => cancelLook());
     return {
       drain() {
-        for (let total = 0; isOpen() && total < DRAIN_MAX_BYTES; ) {
+        for (let total = 0; isOpen() && total < DRAIN_MAX_BYTES;) {
           const size = readNow(fd, buffer);
           if (size === 0) return;
           total += size;
@@ -99,7 +111,10 @@ function readNow(fd, buffer) {
   }
 }
 
-/** A chunk of this size, half of what the kernel keeps for a pipe, says that the writer is ahead of us. */
+/**
+ * A chunk of this size, half of what the kernel keeps for a pipe, says that the writer is ahead of
+ * us.
+ */
 const LARGE_BYTES = 32 * 1024;
 
 /** Above this it is a flood, in bytes per ms. */
@@ -108,16 +123,22 @@ const FLOOD_RATE = 1024;
 /** After a silence as long as this, in ms, a line is shown at once. */
 const SILENCE_MS = 100;
 
-/** In a flood, in ms. Longer, and the writer fills the pipe and waits: two to three times as long, for 300,000 lines. */
+/**
+ * In a flood, in ms. Longer, and the writer fills the pipe and waits: two to three times as long,
+ * for 300,000 lines.
+ */
 const PAUSE_MIN_MS = 1;
 
 /** How long a line may wait in the pipe, in ms; the first of a trickle half as long. */
 const PAUSE_MAX_MS = 20;
 
 /**
- * How long to leave a pipe alone, so that the next read finds many lines and not one. Read line by line, a flood of 300,000 lines costs 25 ms of CPU per MB; with these pauses 4, and the app is done sooner.
- * They also make those moments rare in which something has been read and is not written yet: what a SIGKILL of this process can cost.
- * @returns {(sizeBytes: number, nowMs: number) => number}  After each read: the pause in ms, 0 for none.
+ * How long to leave a pipe alone, so that the next read finds many lines and not one. Read line by
+ * line, a flood of 300,000 lines costs 25 ms of CPU per MB; with these pauses 4, and the app is
+ * done sooner. They also make those moments rare in which something has been read and is not
+ * written yet: what a SIGKILL of this process can cost.
+ * @returns {(sizeBytes: number, nowMs: number) => number}  After each read: the pause in ms, 0 for
+ *   none.
  */
 export function createPace() {
   let lastMs = -Infinity;

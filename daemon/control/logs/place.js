@@ -9,12 +9,22 @@ import { findSlot } from '../state/registry.js';
 
 /**
  * For a process whose app is not in the list any more.
- * @type {Omit<LogPlace, 'instanceId' | 'id' | 'name' | 'outPipe' | 'errPipe' | 'outFile' | 'errorFile' | 'logFile'>}
+ * @type
+ *   {Omit<LogPlace, 'instanceId' | 'id' | 'name' | 'outPipe' | 'errPipe' | 'outFile' | 'errorFile' | 'logFile'>}
  */
-const PLAIN = { logType: 'raw', logDateFormat: null, isMuted: false, overflow: 'block', rateLimitBytes: 0, ship: [], limits: {} };
+const PLAIN = {
+  logType: 'raw',
+  logDateFormat: null,
+  isMuted: false,
+  overflow: 'block',
+  rateLimitBytes: 0,
+  ship: [],
+  limits: {},
+};
 
 /**
- * Where the output of an instance goes: what its app says. Of an app that is not in the list any more, the files that it was started with.
+ * Where the output of an instance goes: what its app says. Of an app that is not in the list any
+ * more, the files that it was started with.
  * @param {World} world
  * @param {Instance} instance
  * @param {string} logsFolder
@@ -50,5 +60,12 @@ function keptAs(spec) {
  * @returns {GivenLimits}
  */
 function limitsOf({ logMaxSizeBytes, logInterval, logMaxFiles, logMaxAgeMs, logMaxTotalBytes, logCompress }) {
-  return { maxSizeBytes: logMaxSizeBytes, interval: logInterval, maxFiles: logMaxFiles, maxAgeMs: logMaxAgeMs, maxTotalBytes: logMaxTotalBytes, compress: logCompress };
+  return {
+    maxSizeBytes: logMaxSizeBytes,
+    interval: logInterval,
+    maxFiles: logMaxFiles,
+    maxAgeMs: logMaxAgeMs,
+    maxTotalBytes: logMaxTotalBytes,
+    compress: logCompress,
+  };
 }

@@ -14,11 +14,13 @@ import { createLosses } from './write/log-file.js';
  * @typedef {object} LogStream
  * @property {string | null} pipe
  * @property {string[]} files
- * @property {(chunk: Buffer) => Promise<void> | null} take  What is returned is to be waited for before the next chunk.
+ * @property {(chunk: Buffer) => Promise<void> | null} take  What is returned is to be waited for
+ *   before the next chunk.
  * @property {() => string[]} lastLines  Of stderr; empty for stdout.
  * @property {() => Losses | null} refused  What was above the rate limit.
  * @property {LastLines | null} tail
- * @property {() => void} leave  Another stream goes on from here. A line without an end is ended, where it was held back.
+ * @property {() => void} leave  Another stream goes on from here. A line without an end is ended,
+ *   where it was held back.
  * @property {() => void} end  Nothing will come any more: a line without an end is ended.
  */
 
@@ -50,7 +52,8 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
 
   /** @param {Buffer} chunk */
   function follow(chunk, at = /** @type {Position | null} */ (null)) {
-    if (!place.isMuted) followers.push(source, chunk, at && { path: isCombinedOnly ? combined : path, atMs: nowMs(), ...at });
+    if (!place.isMuted)
+      followers.push(source, chunk, at && { path: isCombinedOnly ? combined : path, atMs: nowMs(), ...at });
   }
 
   /**
@@ -63,7 +66,9 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
 
   /** @param {Buffer} lines  Whole ones. */
   function combine(lines) {
-    return combined === '' || lines.length === 0 ? null : files.append(combined, lines, isCombinedOnly ? follow : () => {});
+    return combined === '' || lines.length === 0
+      ? null
+      : files.append(combined, lines, isCombinedOnly ? follow : () => {});
   }
 
   function leave() {
@@ -101,7 +106,8 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
 
 /**
  * @param {Pick<LogPlace, 'outFile' | 'errorFile' | 'logFile'>} place
- * @returns {boolean}  Whether both streams are in one file and nowhere else: who looks for lines looks there.
+ * @returns {boolean}  Whether both streams are in one file and nowhere else: who looks for lines
+ *   looks there.
  */
 export function hasOnlyCombined({ outFile, errorFile, logFile }) {
   return outFile === '' && errorFile === '' && logFile !== '';
@@ -113,13 +119,14 @@ export function hasOnlyCombined({ outFile, errorFile, logFile }) {
  */
 function together(...all) {
   const waiting = all.filter((one) => one !== null);
-  return waiting.length < 2 ? waiting[0] ?? null : Promise.all(waiting).then(() => {});
+  return waiting.length < 2 ? (waiting[0] ?? null) : Promise.all(waiting).then(() => {});
 }
 
 const NEWLINE = 0x0a;
 
 /**
- * Lets so many bytes a second pass, of whole lines; one that is longer than that is cut. What is beyond is lost, for who prefers that to a full disk.
+ * Lets so many bytes a second pass, of whole lines; one that is longer than that is cut. What is
+ * beyond is lost, for who prefers that to a full disk.
  * @typedef {object} RateLimit
  * @property {(chunk: Buffer) => { passed: Buffer, refused: Buffer }} admit
  */
@@ -133,7 +140,8 @@ export function createRateLimit(bytesPerSecond, nowMono) {
   let leftBytes = bytesPerSecond;
   let filledMono = nowMono();
   /**
-   * What became of the line that the last chunk ended in. cut: its beginning has passed, and nothing more of it but its end.
+   * What became of the line that the last chunk ended in. cut: its beginning has passed, and
+   * nothing more of it but its end.
    * @type {'passed' | 'refused' | 'cut' | null}
    */
   let unfinished = null;
@@ -147,7 +155,8 @@ export function createRateLimit(bytesPerSecond, nowMono) {
   return {
     admit(chunk) {
       fill();
-      // A line that has begun is ended as it has begun, even if that costs what comes later; but not without end.
+      // A line that has begun is ended as it has begun, even if that costs what comes later; but
+      // not without end.
       if (unfinished === 'passed' && leftBytes < -bytesPerSecond) unfinished = 'cut';
       const begin = unfinished ? endOfLine(chunk) : 0;
       const was = unfinished;
@@ -158,8 +167,15 @@ export function createRateLimit(bytesPerSecond, nowMono) {
       if (chunk.at(-1) === NEWLINE) unfinished = null;
       else if (rest.length > 0) unfinished = end === rest.length ? 'passed' : 'refused';
       if (was === 'passed') return { passed: chunk.subarray(0, begin + end), refused: rest.subarray(end) };
-      if (was === 'cut' && chunk[begin - 1] === NEWLINE) return { passed: chunk.subarray(begin - 1, begin + end), refused: Buffer.concat([chunk.subarray(0, begin - 1), rest.subarray(end)]) };
-      return { passed: rest.subarray(0, end), refused: begin === 0 ? rest.subarray(end) : Buffer.concat([chunk.subarray(0, begin), rest.subarray(end)]) };
+      if (was === 'cut' && chunk[begin - 1] === NEWLINE)
+        return {
+          passed: chunk.subarray(begin - 1, begin + end),
+          refused: Buffer.concat([chunk.subarray(0, begin - 1), rest.subarray(end)]),
+        };
+      return {
+        passed: rest.subarray(0, end),
+        refused: begin === 0 ? rest.subarray(end) : Buffer.concat([chunk.subarray(0, begin), rest.subarray(end)]),
+      };
     },
   };
 }
@@ -195,7 +211,10 @@ function createLastLines() {
   return {
     push(chunk) {
       isCut ||= kept.length + chunk.length > MAX_BYTES;
-      kept = chunk.length >= MAX_BYTES ? Buffer.from(chunk.subarray(-MAX_BYTES)) : Buffer.concat([kept.subarray(-(MAX_BYTES - chunk.length)), chunk]);
+      kept =
+        chunk.length >= MAX_BYTES
+          ? Buffer.from(chunk.subarray(-MAX_BYTES))
+          : Buffer.concat([kept.subarray(-(MAX_BYTES - chunk.length)), chunk]);
     },
     lines() {
       const newline = kept.indexOf(NEWLINE);

@@ -33,17 +33,23 @@ function spawn(core, seat) {
   seat.spec = spec;
   const instanceId = parts.newInstanceId();
   const isGated = spec.kind === 'node' && isOnTrial(world, seat);
-  const label = { ...labelFor(spec, seat, { spawns: memory.spawns, logs: parts.logsFolder, scope: app.scope }), ...(isGated ? { isGated } : {}) };
+  const label = {
+    ...labelFor(spec, seat, { spawns: memory.spawns, logs: parts.logsFolder, scope: app.scope }),
+    ...(isGated ? { isGated } : {}),
+  };
   seat.instanceId = instanceId;
   const instance = { ...newInstance(instanceId, label), isGated };
   world.instances.set(instanceId, instance);
   openScope(world, label.scope, label.name);
-  withSecrets(core, { app, seat, spec, instance }, (secrets) => askForProcess(core, instanceId, spawnParams(spec, seat, { instanceId, home: parts.home, label, secrets })));
+  withSecrets(core, { app, seat, spec, instance }, (secrets) =>
+    askForProcess(core, instanceId, spawnParams(spec, seat, { instanceId, home: parts.home, label, secrets })),
+  );
 }
 
 /**
- * A process may end as soon as it has begun. Its end must not be heard before the answer: its output would not be read yet, and it would die without its last words.
- * When the keeper is gone, the next one is asked anew, from the wishes.
+ * A process may end as soon as it has begun. Its end must not be heard before the answer: its
+ * output would not be read yet, and it would die without its last words. When the keeper is gone,
+ * the next one is asked anew, from the wishes.
  * @param {Core} core
  * @param {string} instanceId
  * @param {ReturnType<typeof spawnParams>} params
@@ -53,7 +59,12 @@ function askForProcess(core, instanceId, params) {
     'spawn',
     params,
     (fact) => core.dispatch({ type: 'spawned', instanceId, ...fact }),
-    ({ code, message }) => core.dispatch({ type: 'refused', instanceId, message: message.startsWith(code) ? message : `${code}: ${message}` }),
+    ({ code, message }) =>
+      core.dispatch({
+        type: 'refused',
+        instanceId,
+        message: message.startsWith(code) ? message : `${code}: ${message}`,
+      }),
   );
 }
 
@@ -93,7 +104,12 @@ function retire(core, seat, { drain }) {
   const instance = core.world.instances.get(seat.instanceId ?? '');
   // One that is just being created is retired when the keeper has said its pid.
   if (instance && instance.pid > 0) retireInstance(core, instance, drain);
-  else if (instance?.isAwaitingSecrets) core.dispatch({ type: 'refused', instanceId: instance.instanceId, message: 'it was stopped before its secrets were there' });
+  else if (instance?.isAwaitingSecrets)
+    core.dispatch({
+      type: 'refused',
+      instanceId: instance.instanceId,
+      message: 'it was stopped before its secrets were there',
+    });
 }
 
 /**
@@ -213,7 +229,8 @@ function unpark(core, seat) {
 }
 
 /**
- * Asks the keeper for something that an instance has to do, and tells the seat how it went. An instance that has ended says so by itself.
+ * Asks the keeper for something that an instance has to do, and tells the seat how it went. An
+ * instance that has ended says so by itself.
  * @param {Core} core
  * @param {Seat} seat
  * @param {'ask' | 'admit' | 'unpark'} verb
@@ -235,7 +252,8 @@ function request({ link, parts, dispatch }, { instanceId }, verb, more, done) {
 }
 
 /**
- * Has an instance wait for its secrets, if there are any that are not at hand. One whose secrets cannot be had is refused, as if the system had done it.
+ * Has an instance wait for its secrets, if there are any that are not at hand. One whose secrets
+ * cannot be had is refused, as if the system had done it.
  * @param {Core} core
  * @param {{ app: AppWish, seat: Seat, spec: AppSpec, instance: Instance }} who
  * @param {(secrets: Values) => void} start  Called at once or later, or never.

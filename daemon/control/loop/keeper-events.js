@@ -20,7 +20,8 @@ import { memoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
 const FAULT_MAX = 300;
 
 /**
- * What each event from the keeper changes. Every one returns the name of the app to look at again, or null.
+ * What each event from the keeper changes. Every one returns the name of the app to look at again,
+ * or null.
  * @type {Record<string, (core: Core, instance: Instance, data: any) => void>}
  */
 export const FACTS = { booted, listening, ready, exited, gone, vitals, 'agent-failed': agentFailed };
@@ -43,7 +44,13 @@ function booted(core, instance, { atMs }) {
  * @param {{ part: string, message: string }} data  Of the process.
  */
 function agentFailed(core, { label, instanceId }, { part, message }) {
-  core.parts.journal('agent-failed', { app: label.name, id: label.id, instanceId, part: String(part).slice(0, FAULT_MAX), message: String(message).slice(0, FAULT_MAX) });
+  core.parts.journal('agent-failed', {
+    app: label.name,
+    id: label.id,
+    instanceId,
+    part: String(part).slice(0, FAULT_MAX),
+    message: String(message).slice(0, FAULT_MAX),
+  });
 }
 
 /**
@@ -72,7 +79,9 @@ function ready(core, instance) {
 /**
  * @param {Core} core
  * @param {Instance} instance
- * @param {{ pid: number, startedAtMs: number, bootedAtMs?: number | null, outPipe: string | null, errPipe: string | null }} fact
+ * @param
+ *   {{ pid: number, startedAtMs: number, bootedAtMs?: number | null, outPipe: string | null, errPipe: string | null }}
+ *   fact
  */
 export function spawned(core, instance, { pid, startedAtMs, bootedAtMs = startedAtMs, outPipe, errPipe }) {
   Object.assign(instance, { pid, startedAtMs, bootedAtMs, outPipe, errPipe });
@@ -123,7 +132,8 @@ function exited(core, instance, { code, signal, atMs }) {
   // Read before the death is written down, so that it has the last words.
   const lastLines = core.parts.logs.drain(instance.instanceId);
   const uptimeMs = Math.max(0, atMs - (instance.startedAtMs ?? atMs));
-  if (!hasRecorded(memoryOf(core.world, instance.label.id), instance.instanceId)) noteDeath(core, instance, seat, lastLines, uptimeMs);
+  if (!hasRecorded(memoryOf(core.world, instance.label.id), instance.instanceId))
+    noteDeath(core, instance, seat, lastLines, uptimeMs);
   tellExit(core, instance, memoryOf(core.world, instance.label.id).asked[instance.instanceId] ?? null);
   if (seat) step(core, seat, { type: 'exited', code, uptimeMs });
 }
@@ -141,13 +151,32 @@ function noteDeath(core, instance, seat, lastLines, uptimeMs) {
   const { code, signal, atMs } = /** @type {Exit} */ (instance.exit);
   const memory = memoryOf(world, label.id);
   const { signalledBy, isOrphan } = instance;
-  const circumstances = { code, signal, asked: memory.asked[instanceId] ?? null, signalledBy, isOrphan, lastLines, hasOomKillGrown: parts.oom.hasGrown };
-  const death = { instanceId, atMs, pid, code, signal, ...causeOf(circumstances), uptimeMs, wasReady: wasServing(instance), lastLines };
+  const circumstances = {
+    code,
+    signal,
+    asked: memory.asked[instanceId] ?? null,
+    signalledBy,
+    isOrphan,
+    lastLines,
+    hasOomKillGrown: parts.oom.hasGrown,
+  };
+  const death = {
+    instanceId,
+    atMs,
+    pid,
+    code,
+    signal,
+    ...causeOf(circumstances),
+    uptimeMs,
+    wasReady: wasServing(instance),
+    lastLines,
+  };
   recordDeath(memory, death);
   noteDied(core, label, death);
   if (isKeptOut(world, instance)) discount(memory, label.spawns);
   // Only what nobody asked for: a stop of five hundred processes is not news.
-  if (!circumstances.asked) parts.journal('died', { app: label.name, slot: label.slot, ...death, lastLines: lastLines.slice(-3) });
+  if (!circumstances.asked)
+    parts.journal('died', { app: label.name, slot: label.slot, ...death, lastLines: lastLines.slice(-3) });
   // For one that sits in a seat, the seat's step writes the note.
   if (!seat) writeNote(core, label.id);
 }
@@ -188,7 +217,8 @@ function gone(core, instance, { report }) {
 export function forgetSlot(core, id) {
   const { world } = core;
   const isListed = world.desired.apps.some((app) => app.slots.some((slot) => slot.id === id));
-  const isAlive = [...world.instances.values()].some((instance) => instance.label.id === id) || seatsOfSlot(world, id).length > 0;
+  const isAlive =
+    [...world.instances.values()].some((instance) => instance.label.id === id) || seatsOfSlot(world, id).length > 0;
   if (isListed || isAlive || !world.memories.delete(id)) return;
   tell(core, 'note', { key: `slot:${id}`, value: null });
 }

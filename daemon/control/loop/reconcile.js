@@ -13,7 +13,10 @@ import { step } from './step.js';
 /** @import { AppWish, SlotWish } from '../state/desired.js' */
 /** @import { Seat, World } from '../state/registry.js' */
 
-/** An action may free the next one (a seat that rests is down at once); more rounds than this would be a plan that contradicts itself. */
+/**
+ * An action may free the next one (a seat that rests is down at once); more rounds than this would
+ * be a plan that contradicts itself.
+ */
 const MAX_ROUNDS = 10;
 
 /**
@@ -40,13 +43,23 @@ export function reconcile(core, name) {
 function act(core, name) {
   const { world } = core;
   const app = findApp(world.desired, name);
-  const wished = { slots: app ? app.slots.map((slot) => asWanted(world, slot)) : [], rollout: app?.rollout ?? { maxSurge: 0, maxUnavailable: 1 } };
+  const wished = {
+    slots: app ? app.slots.map((slot) => asWanted(world, slot)) : [],
+    rollout: app?.rollout ?? { maxSurge: 0, maxUnavailable: 1 },
+  };
   const actions = plan(wished, seatsOf(world, name).map(factOf));
   for (const action of actions) {
     if (action.do === 'start') step(core, openSeat(world, app, action.id, action.generation), { type: 'start' });
     else {
       const seat = world.seats.get(seatKey(action.id, action.generation));
-      if (seat) step(core, seat, action.do === 'stop' ? { type: 'stop', asked: askedFor(world, app, seat), drain: action.drain } : { type: action.do });
+      if (seat)
+        step(
+          core,
+          seat,
+          action.do === 'stop'
+            ? { type: 'stop', asked: askedFor(world, app, seat), drain: action.drain }
+            : { type: action.do },
+        );
     }
   }
   return actions.length > 0;
@@ -67,8 +80,17 @@ function asWanted(world, slot) {
  */
 function factOf({ id, generation, life, spec }) {
   const { state, hasFailed, asked } = life;
-  const isClosing = state === 'stopping' && (asked?.cause === 'stop' || asked?.cause === 'delete' || (asked?.cause === 'scale' && spec?.mode !== 'cluster'));
-  return { id, generation, state: /** @type {SeatFact['state']} */ (state), hasFailed, isClosing, comesBack: state === 'stopping' && asked?.cause === 'boot-timeout' };
+  const isClosing =
+    state === 'stopping' &&
+    (asked?.cause === 'stop' || asked?.cause === 'delete' || (asked?.cause === 'scale' && spec?.mode !== 'cluster'));
+  return {
+    id,
+    generation,
+    state: /** @type {SeatFact['state']} */ (state),
+    hasFailed,
+    isClosing,
+    comesBack: state === 'stopping' && asked?.cause === 'boot-timeout',
+  };
 }
 
 /**
@@ -80,7 +102,13 @@ function factOf({ id, generation, life, spec }) {
  */
 function openSeat(world, app, id, generation) {
   const slot = app?.slots.find((wish) => wish.id === id)?.slot ?? 0;
-  return addSeat(world, { id, generation, slot, name: app?.spec.name ?? '', spec: app ? specOf(app, generation) : null });
+  return addSeat(world, {
+    id,
+    generation,
+    slot,
+    name: app?.spec.name ?? '',
+    spec: app ? specOf(app, generation) : null,
+  });
 }
 
 /**
@@ -91,9 +119,20 @@ function openSeat(world, app, id, generation) {
 export function addSeat(world, place) {
   const key = seatKey(place.id, place.generation);
   const memory = memoryOf(world, place.id).seat;
-  const past = memory?.generation === place.generation ? { streak: memory.streak, unstableAtMs: memory.unstableAtMs, hasFailed: memory.hasFailed } : {};
+  const past =
+    memory?.generation === place.generation
+      ? { streak: memory.streak, unstableAtMs: memory.unstableAtMs, hasFailed: memory.hasFailed }
+      : {};
   /** @type {Seat} */
-  const seat = { ...place, key, life: { ...newLife(), ...past }, instanceId: null, sinceMs: 0, untilMs: null, cancelTimer: () => {} };
+  const seat = {
+    ...place,
+    key,
+    life: { ...newLife(), ...past },
+    instanceId: null,
+    sinceMs: 0,
+    untilMs: null,
+    cancelTimer: () => {},
+  };
   world.seats.set(key, seat);
   return seat;
 }
@@ -114,19 +153,31 @@ function askedFor(world, app, seat) {
 }
 
 /**
- * Closes the listening sockets nobody will accept on again: without this, clients of a stopped app would wait in the backlog instead of being refused.
+ * Closes the listening sockets nobody will accept on again: without this, clients of a stopped app
+ * would wait in the backlog instead of being refused.
  * @param {Core} core
  * @param {string} name
  */
 function releaseSockets(core, name) {
   const { world } = core;
   const app = findApp(world.desired, name);
-  // Of an app that is not in the list any more the name is known, and another may go on under what it listened on.
-  const isOwned = app ? (/** @type {string} */ scope) => isScopeOf(scope, app) : (/** @type {string} */ scope, /** @type {Set<string>} */ names) => names.has(name) && !world.desired.apps.some((one) => isScopeOf(scope, one));
+  // Of an app that is not in the list any more the name is known, and another may go on under what
+  // it listened on.
+  const isOwned = app
+    ? (/** @type {string} */ scope) => isScopeOf(scope, app)
+    : (/** @type {string} */ scope, /** @type {Set<string>} */ names) =>
+        names.has(name) && !world.desired.apps.some((one) => isScopeOf(scope, one));
   const owned = [...world.openScopes].filter(([scope, names]) => isOwned(scope, names));
   if (owned.length === 0) return;
-  const hasFailed = (/** @type {SlotWish} */ slot) => world.seats.get(seatKey(slot.id, slot.generation))?.life.state === 'failed';
-  const needed = isBeingCleared(world, name) ? new Set() : new Set(app?.slots.filter((slot) => asWanted(world, slot).want === 'up' && !hasFailed(slot)).map((slot) => scopeOf(app.spec, slot.slot, app.scope)));
+  const hasFailed = (/** @type {SlotWish} */ slot) =>
+    world.seats.get(seatKey(slot.id, slot.generation))?.life.state === 'failed';
+  const needed = isBeingCleared(world, name)
+    ? new Set()
+    : new Set(
+        app?.slots
+          .filter((slot) => asWanted(world, slot).want === 'up' && !hasFailed(slot))
+          .map((slot) => scopeOf(app.spec, slot.slot, app.scope)),
+      );
   for (const [scope, names] of owned) {
     if (needed.has(scope)) continue;
     world.openScopes.delete(scope);

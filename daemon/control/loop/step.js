@@ -12,7 +12,8 @@ import { isWanted, memoryOf } from '../state/registry.js';
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /**
- * Takes one seat one event further. What the next control would have to know is in the keeper before the effects are.
+ * Takes one seat one event further. What the next control would have to know is in the keeper
+ * before the effects are.
  * @param {Core} core
  * @param {Seat} seat
  * @param {LifeEvent} event
@@ -21,7 +22,12 @@ export function step(core, seat, event) {
   const { parts, world } = core;
   const policy = seat.spec ?? leftBehindPolicy();
   const trial = trialOf(world, seat);
-  const { life, effects } = next(seat.life, event, { policy, isWanted: isWanted(world, seat), trial, nowMs: parts.clock.nowMs() });
+  const { life, effects } = next(seat.life, event, {
+    policy,
+    isWanted: isWanted(world, seat),
+    trial,
+    nowMs: parts.clock.nowMs(),
+  });
   const before = seat.life;
   seat.life = life;
   if (life.state === 'up') markUp(world.instances.get(seat.instanceId ?? ''));

@@ -15,14 +15,16 @@ const RETRY_TICKS = 5;
 /**
  * Metrics for other programs, where the settings say so. Without that nothing of it is even loaded.
  * @typedef {object} Exports
- * @property {() => Promise<Unserved | null>} lookNow  Serves /metrics as the settings say, without waiting for the next tick. Null: it is served, or is not to be. Never rejects.
+ * @property {() => Promise<Unserved | null>} lookNow  Serves /metrics as the settings say, without
+ *   waiting for the next tick. Null: it is served, or is not to be. Never rejects.
  * @property {() => string[]} notices  For people: what does not work.
  * @property {() => Promise<void>} close
  */
 
 /**
  * `reason`: why its address could not be had.
- * @typedef {{ key: string, close: () => Promise<void>, reason: string | null, retryIn: number }} Outlet
+ * @typedef {{ key: string, close: () => Promise<void>, reason: string | null, retryIn: number }}
+ *   Outlet
  */
 
 /**
@@ -51,7 +53,8 @@ export function createExports({ metrics, settings, clock, journal, version }) {
   }
 
   /**
-   * One after the other: who has just changed the setting must not get the answer to the one before.
+   * One after the other: who has just changed the setting must not get the answer to the one
+   * before.
    * @param {() => Promise<void>} work
    * @returns {Promise<void>}
    */
@@ -134,7 +137,12 @@ export function createExports({ metrics, settings, clock, journal, version }) {
       const problem = sender?.problem();
       return [
         ...serverNotice(settings(), server?.reason ?? null),
-        ...(sender && problem ? [`Metrics do not arrive at "${sender.url}": ${problem}${sender.lost() > 0 ? `; ${sender.lost()} exports are lost` : ''}.`] : []),
+        ...(sender && problem
+          ? [
+              `Metrics do not arrive at "${sender.url}": ` +
+                `${problem}${sender.lost() > 0 ? `; ${sender.lost()} exports are lost` : ''}.`,
+            ]
+          : []),
       ];
     },
     async close() {
@@ -154,9 +162,15 @@ export function createExports({ metrics, settings, clock, journal, version }) {
 function serverNotice({ listen, allowRemote }, reason) {
   if (listen.kind === 'none') return [];
   const where = listen.kind === 'tcp' ? writeWebAddress(listen) : listen.path;
-  if (isTooFar(listen, allowRemote)) return [`/metrics is not served on "${where}": others could reach that address; to allow it: nclust set metrics.allow_remote true.`];
+  if (isTooFar(listen, allowRemote))
+    return [
+      `/metrics is not served on "${where}": others could reach that address; to allow it: nclust set ` +
+        `metrics.allow_remote true.`,
+    ];
   const another = listen.kind === 'tcp' ? where.replace(/\d+$/, 'PORT') : 'unix:PATH';
-  return reason === null ? [] : [unservedNotice({ what: '/metrics', where, reason, instead: `nclust set metrics.listen ${another}` })];
+  return reason === null
+    ? []
+    : [unservedNotice({ what: '/metrics', where, reason, instead: `nclust set metrics.listen ${another}` })];
 }
 
 /**

@@ -14,7 +14,9 @@ import { endOf } from './latency.js';
  */
 
 /**
- * @typedef {{ labels: Record<string, string>, value: number } | { labels: Record<string, string>, bounds: number[], counts: number[], sum: number }} Point  `counts`: of each bucket alone, one more than there are bounds.
+ * @typedef
+ *   {{ labels: Record<string, string>, value: number } | { labels: Record<string, string>, bounds: number[], counts: number[], sum: number }}
+ *   Point  `counts`: of each bucket alone, one more than there are bounds.
  */
 
 /** Steps whose ends are buckets, in doublings from half a millisecond to 16 s. */
@@ -26,31 +28,88 @@ const BOUNDS = BUCKET_STEPS.map((step) => endOf(step) / 1000);
 /** Of each slot. @type {[name: string, unit: Family['unit'], help: string, of: Of][]} */
 const GAUGES = [
   ['worker_up', '', 'Whether it is online.', ({ status }) => Number(status === 'online')],
-  ['worker_start_time_seconds', 'seconds', 'When its process was started, since 1970.', ({ startedAtMs }) => seconds(startedAtMs)],
+  [
+    'worker_start_time_seconds',
+    'seconds',
+    'When its process was started, since 1970.',
+    ({ startedAtMs }) => seconds(startedAtMs),
+  ],
   ['worker_cpu_ratio', 'ratio', 'CPU in the last second, as a part of one core.', ({ cpu }) => cpu / 100],
   ['worker_resident_memory_bytes', 'bytes', 'Memory resident.', ({ memoryBytes }) => memoryBytes],
   ['worker_processes', '', 'Processes that belong to it.', ({ processes }) => processes],
   ['worker_open_fds', '', 'Open file descriptors.', ({ fds }) => fds],
   ['worker_heap_used_bytes', 'bytes', 'Heap of V8 in use.', ({ heapUsedBytes }) => heapUsedBytes],
   ['worker_heap_limit_bytes', 'bytes', 'How large that heap may get.', ({ heapLimitBytes }) => heapLimitBytes],
-  ['worker_external_memory_bytes', 'bytes', 'Memory of objects outside of the heap.', ({ externalBytes }) => externalBytes],
-  ['worker_event_loop_utilization_ratio', 'ratio', 'Part of the last second in which the event loop was at work.', ({ elu }) => elu],
-  ['worker_event_loop_delay_p50_seconds', 'seconds', 'Median delay of the event loop in the last second.', ({ delayP50Ms }) => seconds(delayP50Ms)],
-  ['worker_event_loop_delay_p99_seconds', 'seconds', '99th percentile of the delay of the event loop in the last second.', ({ delayP99Ms }) => seconds(delayP99Ms)],
-  ['worker_event_loop_delay_max_seconds', 'seconds', 'Longest delay of the event loop in the last second.', ({ delayMaxMs }) => seconds(delayMaxMs)],
-  ['worker_gc_ratio', 'ratio', 'Part of the last second that garbage collection took.', ({ gcMsPerS }) => seconds(gcMsPerS)],
+  [
+    'worker_external_memory_bytes',
+    'bytes',
+    'Memory of objects outside of the heap.',
+    ({ externalBytes }) => externalBytes,
+  ],
+  [
+    'worker_event_loop_utilization_ratio',
+    'ratio',
+    'Part of the last second in which the event loop was at work.',
+    ({ elu }) => elu,
+  ],
+  [
+    'worker_event_loop_delay_p50_seconds',
+    'seconds',
+    'Median delay of the event loop in the last second.',
+    ({ delayP50Ms }) => seconds(delayP50Ms),
+  ],
+  [
+    'worker_event_loop_delay_p99_seconds',
+    'seconds',
+    '99th percentile of the delay of the event loop in the last second.',
+    ({ delayP99Ms }) => seconds(delayP99Ms),
+  ],
+  [
+    'worker_event_loop_delay_max_seconds',
+    'seconds',
+    'Longest delay of the event loop in the last second.',
+    ({ delayMaxMs }) => seconds(delayMaxMs),
+  ],
+  [
+    'worker_gc_ratio',
+    'ratio',
+    'Part of the last second that garbage collection took.',
+    ({ gcMsPerS }) => seconds(gcMsPerS),
+  ],
   ['worker_active_handles', '', 'What keeps its event loop alive.', ({ handles }) => handles],
   ['worker_open_connections', '', 'Open connections of its servers.', ({ connections }) => connections],
-  ['http_active_requests', '', 'Requests that have not been answered yet.', (worker) => (counts(worker) ? worker.http?.activeRequests ?? 0 : null)],
+  [
+    'http_active_requests',
+    '',
+    'Requests that have not been answered yet.',
+    (worker) => (counts(worker) ? (worker.http?.activeRequests ?? 0) : null),
+  ],
 ];
 
 /** @type {[name: string, help: string, of: Of, unit?: Family['unit']][]} */
 const COUNTERS = [
-  ['worker_cpu_seconds', 'CPU that its processes have used, over restarts and reloads.', ({ cpuMs }) => seconds(cpuMs), 'seconds'],
+  [
+    'worker_cpu_seconds',
+    'CPU that its processes have used, over restarts and reloads.',
+    ({ cpuMs }) => seconds(cpuMs),
+    'seconds',
+  ],
   ['worker_restarts', 'Restarts since it was made or reset.', ({ restarts }) => restarts],
-  ['http_requests', 'Requests whose head has come.', (worker) => (counts(worker) ? worker.http?.totals.requests ?? 0 : null)],
-  ['http_aborted_requests', 'Requests whose connection ended before the answer did.', (worker) => (counts(worker) ? worker.http?.totals.aborted ?? 0 : null)],
-  ['http_websocket_upgrades', 'Connections that became WebSockets.', (worker) => (counts(worker) ? worker.http?.totals.upgrades ?? 0 : null)],
+  [
+    'http_requests',
+    'Requests whose head has come.',
+    (worker) => (counts(worker) ? (worker.http?.totals.requests ?? 0) : null),
+  ],
+  [
+    'http_aborted_requests',
+    'Requests whose connection ended before the answer did.',
+    (worker) => (counts(worker) ? (worker.http?.totals.aborted ?? 0) : null),
+  ],
+  [
+    'http_websocket_upgrades',
+    'Connections that became WebSockets.',
+    (worker) => (counts(worker) ? (worker.http?.totals.upgrades ?? 0) : null),
+  ],
 ];
 
 const CLASSES = /** @type {const} */ (['1xx', '2xx', '3xx', '4xx', '5xx']);
@@ -63,27 +122,68 @@ const CLASSES = /** @type {const} */ (['1xx', '2xx', '3xx', '4xx', '5xx']);
 export function familiesOf({ sample, latencies }, version) {
   const { host, manager, apps, workers } = sample;
   const own = Object.entries(manager).map(([process, of]) => ({ labels: { process }, of }));
-  const points = (/** @type {Of} */ of) => workers.flatMap((worker) => {
-    const value = of(worker);
-    return value === null ? [] : [{ labels: labelsOf(worker), value }];
-  });
+  const points = (/** @type {Of} */ of) =>
+    workers.flatMap((worker) => {
+      const value = of(worker);
+      return value === null ? [] : [{ labels: labelsOf(worker), value }];
+    });
   /** @type {Family[]} */
   const families = [
     gauge('build_info', '', 'Always 1; the version is in the label.', [{ labels: { version }, value: 1 }]),
-    gauge('manager_cpu_ratio', 'ratio', 'CPU of the manager itself in the last second, as a part of one core.', own.map(({ labels, of }) => ({ labels, value: of.cpu / 100 }))),
-    gauge('manager_resident_memory_bytes', 'bytes', 'Memory of the manager itself.', own.map(({ labels, of }) => ({ labels, value: of.memoryBytes }))),
+    gauge(
+      'manager_cpu_ratio',
+      'ratio',
+      'CPU of the manager itself in the last second, as a part of one core.',
+      own.map(({ labels, of }) => ({ labels, value: of.cpu / 100 })),
+    ),
+    gauge(
+      'manager_resident_memory_bytes',
+      'bytes',
+      'Memory of the manager itself.',
+      own.map(({ labels, of }) => ({ labels, value: of.memoryBytes })),
+    ),
     gauge('host_cpu_ratio', 'ratio', 'CPU in the last second, as a part of the whole machine.', one(host.cpu / 100)),
     gauge('host_memory_size_bytes', 'bytes', 'Memory of the machine.', one(host.memoryTotalBytes)),
-    gauge('host_memory_used_bytes', 'bytes', 'Memory that is not available to a new program.', one(host.memoryUsedBytes)),
+    gauge(
+      'host_memory_used_bytes',
+      'bytes',
+      'Memory that is not available to a new program.',
+      one(host.memoryUsedBytes),
+    ),
     gauge('host_disk_size_bytes', 'bytes', 'File system of the home.', one(host.diskTotalBytes)),
     gauge('host_disk_used_bytes', 'bytes', 'Used on the file system of the home.', one(host.diskUsedBytes)),
     gauge('host_load1', '', 'Load average of a minute.', one(host.load1)),
-    gauge('app_instances', '', 'Instances in the list.', apps.map(({ name, namespace, workers: value }) => ({ labels: { app: name, namespace }, value }))),
-    gauge('app_instances_online', '', 'Instances that are online.', apps.map(({ name, namespace, online: value }) => ({ labels: { app: name, namespace }, value }))),
+    gauge(
+      'app_instances',
+      '',
+      'Instances in the list.',
+      apps.map(({ name, namespace, workers: value }) => ({ labels: { app: name, namespace }, value })),
+    ),
+    gauge(
+      'app_instances_online',
+      '',
+      'Instances that are online.',
+      apps.map(({ name, namespace, online: value }) => ({ labels: { app: name, namespace }, value })),
+    ),
     ...GAUGES.map(([name, unit, help, of]) => gauge(name, unit, help, points(of))),
     ...COUNTERS.map(([name, help, of, unit]) => counter(name, help, points(of), unit)),
-    counter('http_responses', 'Responses, by class of status.', workers.filter(counts).flatMap((worker) => CLASSES.map((code) => ({ labels: { ...labelsOf(worker), code }, value: worker.http?.totals.responses[code] ?? 0 })))),
-    { name: 'nclust_http_request_duration_seconds', type: 'histogram', unit: 'seconds', help: 'From the head of a request to the end of its response.', points: workers.flatMap((worker) => histogram(worker, latencies.get(worker.id))) },
+    counter(
+      'http_responses',
+      'Responses, by class of status.',
+      workers.filter(counts).flatMap((worker) =>
+        CLASSES.map((code) => ({
+          labels: { ...labelsOf(worker), code },
+          value: worker.http?.totals.responses[code] ?? 0,
+        })),
+      ),
+    ),
+    {
+      name: 'nclust_http_request_duration_seconds',
+      type: 'histogram',
+      unit: 'seconds',
+      help: 'From the head of a request to the end of its response.',
+      points: workers.flatMap((worker) => histogram(worker, latencies.get(worker.id))),
+    },
     gauge('custom', '', 'What apps tell of themselves (axm:monitor).', workers.flatMap(customOf)),
   ];
   return families.filter((family) => family.points.length > 0);
@@ -112,7 +212,9 @@ function labelsOf({ name, slot, namespace }) {
  */
 function histogram(worker, latency) {
   if (!latency) return [];
-  const buckets = [...BUCKET_STEPS, latency.steps.length - 1].map((last, at) => latency.steps.slice(at === 0 ? 0 : BUCKET_STEPS[at - 1] + 1, last + 1).reduce((sum, count) => sum + count, 0));
+  const buckets = [...BUCKET_STEPS, latency.steps.length - 1].map((last, at) =>
+    latency.steps.slice(at === 0 ? 0 : BUCKET_STEPS[at - 1] + 1, last + 1).reduce((sum, count) => sum + count, 0),
+  );
   return [{ labels: labelsOf(worker), bounds: BOUNDS, counts: buckets, sum: latency.durationMs / 1000 }];
 }
 
@@ -124,7 +226,16 @@ function customOf(worker) {
   return Object.entries(worker.custom ?? {}).flatMap(([name, metric]) => {
     const value = Number.parseFloat(String(metric?.value));
     if (!Number.isFinite(value)) return [];
-    return [{ labels: { ...labelsOf(worker), name, ...(typeof metric.unit === 'string' && metric.unit !== '' ? { unit: metric.unit } : {}) }, value }];
+    return [
+      {
+        labels: {
+          ...labelsOf(worker),
+          name,
+          ...(typeof metric.unit === 'string' && metric.unit !== '' ? { unit: metric.unit } : {}),
+        },
+        value,
+      },
+    ];
   });
 }
 

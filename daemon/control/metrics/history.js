@@ -5,7 +5,8 @@ import { SERIES, STEPS } from '../../../lib/shared/metrics.js';
 /** @import { HistoryOptions } from './metrics.js' */
 
 /**
- * The last 10 minutes by the second and the last 6 hours by ten seconds, in two rings of 11 KB together for each series. What has never had a value takes none.
+ * The last 10 minutes by the second and the last 6 hours by ten seconds, in two rings of 11 KB
+ * together for each series. What has never had a value takes none.
  * @typedef {{ fine: Float32Array, coarse: Float32Array }} Rings
  */
 
@@ -17,9 +18,12 @@ const FINE_PER_COARSE = 10;
  * @template {string} K  What is remembered: a slot, or the machine.
  * @typedef {object} History
  * @property {(nowMs: number) => void} advance  A tick. Ticks that did not come are gaps.
- * @property {(key: K, values: (number | null)[]) => void} put  What is so in this tick, in the order of the series.
+ * @property {(key: K, values: (number | null)[]) => void} put  What is so in this tick, in the
+ *   order of the series.
  * @property {(isKept: (key: K) => boolean) => void} forget  The others.
- * @property {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]} read  Oldest first.
+ * @property
+ *   {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]}
+ *   read  Oldest first.
  * @property {(stepMs: 1000 | 10000) => number} endMs  When the last point was, wall clock.
  */
 
@@ -37,7 +41,9 @@ export function createHistory(worst) {
   function fold() {
     coarseAtMs = atMs;
     const at = Math.floor(tick / FINE_PER_COARSE) % COARSE;
-    for (const all of kept.values()) for (const [series, rings] of all.entries()) if (rings) rings.coarse[at] = together(lastOf(rings.fine, tick, FINE_PER_COARSE), worst[series]);
+    for (const all of kept.values())
+      for (const [series, rings] of all.entries())
+        if (rings) rings.coarse[at] = together(lastOf(rings.fine, tick, FINE_PER_COARSE), worst[series]);
   }
 
   return {
@@ -63,7 +69,10 @@ export function createHistory(worst) {
       if (!all) kept.set(key, (all = values.map(() => undefined)));
       for (const [series, value] of values.entries()) {
         if (value === null) continue;
-        const rings = (all[series] ??= { fine: new Float32Array(FINE).fill(NaN), coarse: new Float32Array(COARSE).fill(NaN) });
+        const rings = (all[series] ??= {
+          fine: new Float32Array(FINE).fill(NaN),
+          coarse: new Float32Array(COARSE).fill(NaN),
+        });
         rings.fine[tick % FINE] = value;
       }
     },
@@ -80,7 +89,10 @@ export function createHistory(worst) {
     read(key, series, { stepMs, points }) {
       const rings = kept.get(key)?.[series];
       if (!rings) return Array.from({ length: points }, () => null);
-      const values = stepMs === 1000 ? lastOf(rings.fine, tick, points) : lastOf(rings.coarse, Math.floor((tick - 1) / FINE_PER_COARSE), points);
+      const values =
+        stepMs === 1000
+          ? lastOf(rings.fine, tick, points)
+          : lastOf(rings.coarse, Math.floor((tick - 1) / FINE_PER_COARSE), points);
       return values.map((value) => (Number.isNaN(value) ? null : Math.round(value * 100) / 100));
     },
     /** @param {1000 | 10000} stepMs */
@@ -95,7 +107,10 @@ export function createHistory(worst) {
  * @returns {number[]}  Oldest first.
  */
 function lastOf(ring, last, count) {
-  return Array.from({ length: count }, (_, at) => ring[(((last - count + 1 + at) % ring.length) + ring.length) % ring.length]);
+  return Array.from(
+    { length: count },
+    (_, at) => ring[(((last - count + 1 + at) % ring.length) + ring.length) % ring.length],
+  );
 }
 
 /**
@@ -122,18 +137,46 @@ const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 export function historyOf({ world, slots, machine }, { ids, series, stepMs, points, of }) {
   const meant = ids && new Set(ids);
   const span = { stepMs, points };
-  const read = (/** @type {number} */ id) => new Map(series.map((name) => [name, slots.read(id, NAMES.indexOf(name), span)]));
+  const read = (/** @type {number} */ id) =>
+    new Map(series.map((name) => [name, slots.read(id, NAMES.indexOf(name), span)]));
   const chosen = world.desired.apps.flatMap(({ spec, slots: wishes }) => {
     const own = wishes.filter(({ id }) => meant?.has(id) ?? true);
-    return own.length > 0 && of !== 'host' ? [{ name: spec.name, own: own.map(({ id, slot }) => ({ id, slot, values: read(id) })) }] : [];
+    return own.length > 0 && of !== 'host'
+      ? [{ name: spec.name, own: own.map(({ id, slot }) => ({ id, slot, values: read(id) })) }]
+      : [];
   });
   return {
     stepMs,
     endMs: slots.endMs(stepMs),
     points,
-    workers: of === 'apps' ? [] : chosen.flatMap(({ name, own }) => own.map(({ id, slot, values }) => ({ id, name, slot, series: Object.fromEntries(values) }))).sort((a, b) => a.id - b.id),
-    apps: of === 'workers' ? [] : chosen.map(({ name, own }) => ({ name, series: Object.fromEntries(series.map((one) => [one, historyOfTogether(own.map(({ values }) => values.get(one) ?? []), SERIES[one].worst)])) })),
-    host: { cpu: machine.read('host', 0, span), memoryUsedBytes: machine.read('host', 1, span), load1: machine.read('host', 2, span) },
+    workers:
+      of === 'apps'
+        ? []
+        : chosen
+            .flatMap(({ name, own }) =>
+              own.map(({ id, slot, values }) => ({ id, name, slot, series: Object.fromEntries(values) })),
+            )
+            .sort((a, b) => a.id - b.id),
+    apps:
+      of === 'workers'
+        ? []
+        : chosen.map(({ name, own }) => ({
+            name,
+            series: Object.fromEntries(
+              series.map((one) => [
+                one,
+                historyOfTogether(
+                  own.map(({ values }) => values.get(one) ?? []),
+                  SERIES[one].worst,
+                ),
+              ]),
+            ),
+          })),
+    host: {
+      cpu: machine.read('host', 0, span),
+      memoryUsedBytes: machine.read('host', 1, span),
+      load1: machine.read('host', 2, span),
+    },
   };
 }
 

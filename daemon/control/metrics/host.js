@@ -26,13 +26,33 @@ export function createHostReader(home) {
     if (looks++ % DISK_EVERY === 0) disk = diskOf(home);
     const [load1, load5, load15] = loadavg();
     const memoryTotalBytes = totalmem();
-    return { cpu: Math.max(0, cpu), cores, memoryTotalBytes, memoryUsedBytes: memoryTotalBytes - freemem(), load1, load5, load15, ...disk, uptimeS: Math.round(uptime()) };
+    return {
+      cpu: Math.max(0, cpu),
+      cores,
+      memoryTotalBytes,
+      memoryUsedBytes: memoryTotalBytes - freemem(),
+      load1,
+      load5,
+      load15,
+      ...disk,
+      uptimeS: Math.round(uptime()),
+    };
   };
 }
 
-/** os.cpus() also asks for the clock of each core, which takes a millisecond for a few dozen of them. */
+/**
+ * os.cpus() also asks for the clock of each core, which takes a millisecond for a few dozen of
+ * them.
+ */
 function cpuTimes() {
-  if (process.platform !== 'linux') return cpus().reduce((sum, { times }) => ({ total: sum.total + times.user + times.nice + times.sys + times.idle + times.irq, idle: sum.idle + times.idle }), { total: 0, idle: 0 });
+  if (process.platform !== 'linux')
+    return cpus().reduce(
+      (sum, { times }) => ({
+        total: sum.total + times.user + times.nice + times.sys + times.idle + times.irq,
+        idle: sum.idle + times.idle,
+      }),
+      { total: 0, idle: 0 },
+    );
   const text = readFileSync('/proc/stat', 'latin1');
   // user nice system idle iowait irq softirq steal; guests are within user: proc(5).
   const times = text.slice(0, text.indexOf('\n')).split(/\s+/).slice(1, 9).map(Number);
@@ -50,7 +70,10 @@ function diskOf(home) {
   }
 }
 
-/** The kernel walks through all mappings of the process for it, and holds them meanwhile: half a millisecond and more. */
+/**
+ * The kernel walks through all mappings of the process for it, and holds them meanwhile: half a
+ * millisecond and more.
+ */
 const EVERY_MS = 10_000;
 
 /** Of so many processes in one look. */
@@ -59,7 +82,8 @@ const READS_MAX = 8;
 /** @typedef {{ pssBytes: number | null, privateBytes: number | null }} PrivateMemory */
 
 /**
- * @typedef {(pids: number[]) => Map<number, PrivateMemory>} ReadPrivateMemory  As far as it is known; who asks again knows more.
+ * @typedef {(pids: number[]) => Map<number, PrivateMemory>} ReadPrivateMemory  As far as it is
+ *   known; who asks again knows more.
  */
 
 /** @type {PrivateMemory} */
@@ -79,7 +103,12 @@ export function createPrivateMemory(nowMs, read = readRollup) {
     for (const [pid, { atMs }] of known) if (Math.abs(now - atMs) > 2 * EVERY_MS) known.delete(pid);
     const due = pids.filter((pid) => Math.abs(now - (known.get(pid)?.atMs ?? -Infinity)) >= EVERY_MS);
     for (const pid of due.slice(0, READS_MAX)) known.set(pid, { ...read(pid), atMs: now });
-    return new Map(pids.map((pid) => [pid, { pssBytes: known.get(pid)?.pssBytes ?? null, privateBytes: known.get(pid)?.privateBytes ?? null }]));
+    return new Map(
+      pids.map((pid) => [
+        pid,
+        { pssBytes: known.get(pid)?.pssBytes ?? null, privateBytes: known.get(pid)?.privateBytes ?? null },
+      ]),
+    );
   };
 }
 
@@ -90,7 +119,8 @@ export function createPrivateMemory(nowMs, read = readRollup) {
 export function readRollup(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
-    const sum = (/** @type {RegExp} */ pattern) => [...text.matchAll(pattern)].reduce((total, [, kb]) => total + Number(kb) * 1024, 0);
+    const sum = (/** @type {RegExp} */ pattern) =>
+      [...text.matchAll(pattern)].reduce((total, [, kb]) => total + Number(kb) * 1024, 0);
     return { pssBytes: sum(/^Pss:\s+(\d+) kB/gm), privateBytes: sum(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm) };
   } catch {
     return UNKNOWN; // It ended meanwhile, is another user's, or the system does not tell.

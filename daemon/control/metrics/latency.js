@@ -1,4 +1,5 @@
-// Latencies come as counts by steps that grow by a fourth root of two, as the agent counts them (daemon/agent/http-counts.cjs).
+// Latencies come as counts by steps that grow by a fourth root of two, as the agent counts them
+// (daemon/agent/http-counts.cjs).
 
 export const LATENCY_STEPS = 80;
 const FIRST_STEP_MS = 0.125;
@@ -17,7 +18,8 @@ export function noLatencies() {
  * @param {1 | -1} sign
  */
 export function addPairs(steps, pairs, sign) {
-  for (let at = 0; at + 1 < pairs.length; at += 2) if (steps[pairs[at]] !== undefined) steps[pairs[at]] += sign * pairs[at + 1];
+  for (let at = 0; at + 1 < pairs.length; at += 2)
+    if (steps[pairs[at]] !== undefined) steps[pairs[at]] += sign * pairs[at + 1];
 }
 
 /**

@@ -7,11 +7,14 @@ import { addPairs, LATENCY_STEPS, noLatencies } from './latency.js';
 
 /**
  * What an agent tells of HTTP: sums since its process began.
- * @typedef {{ requests: number, active: number, aborted: number, upgrades: number, responses: number[], durationMs: number, latency: number[] }} HttpReport
+ * @typedef
+ *   {{ requests: number, active: number, aborted: number, upgrades: number, responses: number[], durationMs: number, latency: number[] }}
+ *   HttpReport
  */
 
 /**
- * What the instances of a slot served that are gone. It is a part of the note about the slot, so that sums outlive them and control.
+ * What the instances of a slot served that are gone. It is a part of the note about the slot, so
+ * that sums outlive them and control.
  * @typedef {object} Served
  * @property {string[]} from  Instances that are in it and that the keeper may still tell of.
  * @property {number} requests
@@ -22,7 +25,10 @@ import { addPairs, LATENCY_STEPS, noLatencies } from './latency.js';
  * @property {number[]} latency  Pairs, as in a report.
  */
 
-/** How many of the last instances are remembered: the keeper has forgotten all but the last few by then. */
+/**
+ * How many of the last instances are remembered: the keeper has forgotten all but the last few by
+ * then.
+ */
 const FROM_KEPT = 8;
 
 /**
@@ -37,7 +43,15 @@ export function keepServed(memory, instanceId, report) {
   if (!http || served?.from.includes(instanceId)) return;
   const { requests, aborted, upgrades, responses, durationMs, latency } = sumOf(served, [http]);
   // What was under way when the process ended has not been answered by anybody.
-  memory.served = { from: [...(served?.from ?? []), instanceId].slice(-FROM_KEPT), requests, aborted: aborted + Math.max(0, http.active), upgrades, responses, durationMs, latency: pairsOf(latency) };
+  memory.served = {
+    from: [...(served?.from ?? []), instanceId].slice(-FROM_KEPT),
+    requests,
+    aborted: aborted + Math.max(0, http.active),
+    upgrades,
+    responses,
+    durationMs,
+    latency: pairsOf(latency),
+  };
 }
 
 /**
@@ -46,10 +60,18 @@ export function keepServed(memory, instanceId, report) {
  */
 export function sumOf(served, reports) {
   const all = [...(served ? [served] : []), ...reports];
-  const sum = (/** @type {'requests' | 'aborted' | 'upgrades' | 'durationMs'} */ key) => all.reduce((total, one) => total + one[key], 0);
+  const sum = (/** @type {'requests' | 'aborted' | 'upgrades' | 'durationMs'} */ key) =>
+    all.reduce((total, one) => total + one[key], 0);
   const latency = noLatencies();
   for (const one of all) addPairs(latency, one.latency, 1);
-  return { requests: sum('requests'), aborted: sum('aborted'), upgrades: sum('upgrades'), durationMs: sum('durationMs'), responses: [0, 1, 2, 3, 4].map((at) => all.reduce((total, one) => total + (one.responses[at] ?? 0), 0)), latency };
+  return {
+    requests: sum('requests'),
+    aborted: sum('aborted'),
+    upgrades: sum('upgrades'),
+    durationMs: sum('durationMs'),
+    responses: [0, 1, 2, 3, 4].map((at) => all.reduce((total, one) => total + (one.responses[at] ?? 0), 0)),
+    latency,
+  };
 }
 
 /**
@@ -57,7 +79,19 @@ export function sumOf(served, reports) {
  * @returns {HttpTotals}
  */
 export function totalsOf({ requests, aborted, upgrades, responses, durationMs }) {
-  return { requests, aborted, upgrades, responses: { '1xx': responses[0], '2xx': responses[1], '3xx': responses[2], '4xx': responses[3], '5xx': responses[4] }, durationMs };
+  return {
+    requests,
+    aborted,
+    upgrades,
+    responses: {
+      '1xx': responses[0],
+      '2xx': responses[1],
+      '3xx': responses[2],
+      '4xx': responses[3],
+      '5xx': responses[4],
+    },
+    durationMs,
+  };
 }
 
 /**
@@ -67,8 +101,17 @@ export function totalsOf({ requests, aborted, upgrades, responses, durationMs })
  */
 export function readHttp(given) {
   if (typeof given !== 'object' || given === null) return null;
-  const list = (/** @type {unknown} */ value, /** @type {number} */ length) => (Array.isArray(value) ? value.slice(0, length).map(number) : []);
-  return { requests: number(given.requests), active: number(given.active), aborted: number(given.aborted), upgrades: number(given.upgrades), responses: list(given.responses, 5), durationMs: number(given.durationMs), latency: list(given.latency, 2 * LATENCY_STEPS) };
+  const list = (/** @type {unknown} */ value, /** @type {number} */ length) =>
+    Array.isArray(value) ? value.slice(0, length).map(number) : [];
+  return {
+    requests: number(given.requests),
+    active: number(given.active),
+    aborted: number(given.aborted),
+    upgrades: number(given.upgrades),
+    responses: list(given.responses, 5),
+    durationMs: number(given.durationMs),
+    latency: list(given.latency, 2 * LATENCY_STEPS),
+  };
 }
 
 /** @param {unknown} value */
@@ -90,21 +133,31 @@ function pairsOf(steps) {
  * An instance is gone: what it used stays. Once for each instance, however often it is told.
  * @param {Memory} memory
  * @param {Pick<Instance, 'instanceId' | 'cpuMs'>} instance
- * @param {any} report  The last one of its agent, which knows more than the last look from outside; null where there was none.
+ * @param {any} report  The last one of its agent, which knows more than the last look from outside;
+ *   null where there was none.
  */
 export function keepSpent(memory, { instanceId, cpuMs = 0 }, report) {
   const spent = memory.spent ?? { from: [], ms: 0 };
   if (spent.from.includes(instanceId)) return;
-  memory.spent = { from: [...spent.from, instanceId].slice(-FROM_KEPT), ms: spent.ms + Math.max(cpuMs, number(report?.cpuMs)) };
+  memory.spent = {
+    from: [...spent.from, instanceId].slice(-FROM_KEPT),
+    ms: spent.ms + Math.max(cpuMs, number(report?.cpuMs)),
+  };
 }
 
 /**
  * @param {World} world
- * @returns {Map<number, number>}  By slot, in ms: what runs, what is ending, and what is gone. Without those of which something runs that nobody has looked at yet: a sum must not fall.
+ * @returns {Map<number, number>}  By slot, in ms: what runs, what is ending, and what is gone.
+ *   Without those of which something runs that nobody has looked at yet: a sum must not fall.
  */
 export function spentBySlot(world) {
   /** @type {Map<number, number>} */
-  const sums = new Map(world.desired.apps.flatMap(({ slots }) => slots.map(({ id }) => /** @type {const} */ ([id, memoryOf(world, id).spent?.ms ?? 0]))));
-  for (const { label, pid, cpuMs } of world.instances.values()) if (pid > 0 && sums.has(label.id)) sums.set(label.id, (sums.get(label.id) ?? 0) + (cpuMs ?? NaN));
+  const sums = new Map(
+    world.desired.apps.flatMap(({ slots }) =>
+      slots.map(({ id }) => /** @type {const} */ ([id, memoryOf(world, id).spent?.ms ?? 0])),
+    ),
+  );
+  for (const { label, pid, cpuMs } of world.instances.values())
+    if (pid > 0 && sums.has(label.id)) sums.set(label.id, (sums.get(label.id) ?? 0) + (cpuMs ?? NaN));
   return new Map([...sums].filter(([, ms]) => !Number.isNaN(ms)));
 }

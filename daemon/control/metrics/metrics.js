@@ -17,14 +17,19 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
 /** @import { ReadUsage, Usage } from './usage.js' */
 
 /**
- * @typedef {{ ids?: number[], detail?: boolean }} NowOptions  `ids`: of slots; default: all. `detail`: private memory, too.
+ * @typedef {{ ids?: number[], detail?: boolean }} NowOptions  `ids`: of slots; default: all.
+ *   `detail`: private memory, too.
  */
 /**
- * @typedef {{ ids?: number[], series: SeriesName[], stepMs: 1000 | 10000, points: number, of: 'workers' | 'apps' | 'both' | 'host' }} HistoryOptions
+ * @typedef
+ *   {{ ids?: number[], series: SeriesName[], stepMs: 1000 | 10000, points: number, of: 'workers' | 'apps' | 'both' | 'host' }}
+ *   HistoryOptions
  */
 
 /**
- * @typedef {{ sample: MetricsSample, latencies: Map<number, { steps: number[], durationMs: number }> }} Exported  `latencies`: by slot id, ever.
+ * @typedef
+ *   {{ sample: MetricsSample, latencies: Map<number, { steps: number[], durationMs: number }> }}
+ *   Exported  `latencies`: by slot id, ever.
  */
 
 /**
@@ -34,7 +39,8 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
  * @property {() => Promise<void>} lookAtNew  Reads what no tick has seen yet. Never rejects.
  * @property {(o?: NowOptions) => MetricsSample} now
  * @property {(o: HistoryOptions) => MetricsHistory} history
- * @property {(listener: () => void) => () => void} onTick  What it returns ends it. The listener must not throw.
+ * @property {(listener: () => void) => () => void} onTick  What it returns ends it. The listener
+ *   must not throw.
  * @property {() => Promise<Exported>} exported  For other programs.
  * @property {() => void} close
  */
@@ -66,7 +72,10 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
   function wanted() {
     const own = [process.pid, control.keeper?.pid ?? 0].filter((pid) => pid > 0).map((pid) => ({ pid, isTree: false }));
     const { world } = control;
-    return [...world.instances.values()].filter((instance) => instance.pid > 0 && !instance.exit).map(({ pid, label }) => ({ pid, isTree: findSlot(world, label.id)?.app.spec.kind === 'exec' })).concat(own);
+    return [...world.instances.values()]
+      .filter((instance) => instance.pid > 0 && !instance.exit)
+      .map(({ pid, label }) => ({ pid, isTree: findSlot(world, label.id)?.app.spec.kind === 'exec' }))
+      .concat(own);
   }
 
   async function tick() {
@@ -79,7 +88,13 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
 
   /** A keeper that takes long is not waited for twice. */
   async function askAgents() {
-    if (isAsking || ![...control.world.instances.values()].some(({ label }) => findSlot(control.world, label.id)?.app.spec.kind !== 'exec')) return;
+    if (
+      isAsking ||
+      ![...control.world.instances.values()].some(
+        ({ label }) => findSlot(control.world, label.id)?.app.spec.kind !== 'exec',
+      )
+    )
+      return;
     isAsking = true;
     try {
       reports.take((await control.askKeeper('reports', {})).reports, clock.nowMs());
@@ -106,27 +121,41 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
       pids.set(label.id, [...(pids.get(label.id) ?? []), pid]);
       instance.cpuMs = sampler.usageOf(pid).cpuMs ?? instance.cpuMs;
     }
-    for (const [id, own] of pids) if (findSlot(control.world, id)) slots.put(id, valuesOf(own.map(sampler.usageOf), tracks.get(id) ?? [], nowMs));
+    for (const [id, own] of pids)
+      if (findSlot(control.world, id)) slots.put(id, valuesOf(own.map(sampler.usageOf), tracks.get(id) ?? [], nowMs));
   }
 
   /** @type {Metrics['now']} */
   function now({ ids, detail = false } = {}) {
     const meant = ids && new Set(ids);
     const nowMs = clock.nowMs();
-    const { workers, apps } = samplesOf(control.world, ({ wish }) => meant?.has(wish.id) ?? true, { usageOf: sampler.usageOf, trackOf: reports.of, nowMs });
+    const { workers, apps } = samplesOf(control.world, ({ wish }) => meant?.has(wish.id) ?? true, {
+      usageOf: sampler.usageOf,
+      trackOf: reports.of,
+      nowMs,
+    });
     if (detail) {
       const own = privateMemory(workers.flatMap(({ pid }) => (pid > 0 ? pid : [])));
       for (const worker of workers) Object.assign(worker, own.get(worker.pid));
     }
-    return { atMs: nowMs, host, manager: { keeper: ownSample(control.keeper?.pid ?? 0), control: ownSample(process.pid) }, apps, workers };
+    return {
+      atMs: nowMs,
+      host,
+      manager: { keeper: ownSample(control.keeper?.pid ?? 0), control: ownSample(process.pid) },
+      apps,
+      workers,
+    };
   }
 
   /** Nothing that is wrong here may end what supervises. */
   function tickSafely() {
-    tick().then(() => (problem = ''), (error) => {
-      if (problem !== error.message) journal('metrics-failed', { message: error.message });
-      problem = error.message;
-    });
+    tick().then(
+      () => (problem = ''),
+      (error) => {
+        if (problem !== error.message) journal('metrics-failed', { message: error.message });
+        problem = error.message;
+      },
+    );
   }
 
   const cancel = clock.every(TICK_MS, tickSafely);
@@ -142,7 +171,13 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
     async exported() {
       const apps = await told();
       const { workers, ...rest } = now();
-      const sample = { ...rest, workers: workers.map((worker) => ({ ...worker, custom: /** @type {WorkerSample['custom']} */ (apps.get(worker.instanceId ?? '')?.monitor) })) };
+      const sample = {
+        ...rest,
+        workers: workers.map((worker) => ({
+          ...worker,
+          custom: /** @type {WorkerSample['custom']} */ (apps.get(worker.instanceId ?? '')?.monitor),
+        })),
+      };
       return { sample, latencies: latenciesOf(control.world, reports.of) };
     },
     close: cancel,

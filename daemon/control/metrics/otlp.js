@@ -15,13 +15,28 @@ const UNITS = { '': '1', ratio: '1', seconds: 's', bytes: 'By' };
  * @param {number} o.atMs
  */
 export function otlpOf(families, { version, atMs }) {
-  // Without a start: sums outlive this process and the keeper, and a later start would say that they began anew.
+  // Without a start: sums outlive this process and the keeper, and a later start would say that
+  // they began anew.
   const times = { timeUnixNano: nanoseconds(atMs) };
   return {
-    resourceMetrics: [{
-      resource: { attributes: attributesOf({ 'service.name': 'nclust', 'service.version': version, 'host.name': hostname() }) },
-      scopeMetrics: [{ scope: { name: 'nclust', version }, metrics: families.map((family) => ({ name: family.name, description: family.help, unit: UNITS[family.unit], ...dataOf(family, times) })) }],
-    }],
+    resourceMetrics: [
+      {
+        resource: {
+          attributes: attributesOf({ 'service.name': 'nclust', 'service.version': version, 'host.name': hostname() }),
+        },
+        scopeMetrics: [
+          {
+            scope: { name: 'nclust', version },
+            metrics: families.map((family) => ({
+              name: family.name,
+              description: family.help,
+              unit: UNITS[family.unit],
+              ...dataOf(family, times),
+            })),
+          },
+        ],
+      },
+    ],
   };
 }
 
@@ -32,14 +47,21 @@ export function otlpOf(families, { version, atMs }) {
 function dataOf({ type, points }, times) {
   const dataPoints = points.map((point) => ({ attributes: attributesOf(point.labels), ...times, ...valueOf(point) }));
   if (type === 'gauge') return { gauge: { dataPoints } };
-  return type === 'counter' ? { sum: { aggregationTemporality: CUMULATIVE, isMonotonic: true, dataPoints } } : { histogram: { aggregationTemporality: CUMULATIVE, dataPoints } };
+  return type === 'counter'
+    ? { sum: { aggregationTemporality: CUMULATIVE, isMonotonic: true, dataPoints } }
+    : { histogram: { aggregationTemporality: CUMULATIVE, dataPoints } };
 }
 
 /** @param {Point} point */
 function valueOf(point) {
   if ('value' in point) return { asDouble: point.value };
   // Whole numbers of 64 bits are texts in this JSON.
-  return { count: String(point.counts.reduce((sum, count) => sum + count, 0)), sum: point.sum, bucketCounts: point.counts.map(String), explicitBounds: point.bounds };
+  return {
+    count: String(point.counts.reduce((sum, count) => sum + count, 0)),
+    sum: point.sum,
+    bucketCounts: point.counts.map(String),
+    explicitBounds: point.bounds,
+  };
 }
 
 /** @param {Record<string, string>} labels */
@@ -52,7 +74,10 @@ function nanoseconds(ms) {
   return `${Math.round(ms)}000000`;
 }
 
-/** What waits for a collector that does not answer. Sums are cumulative, so what is left out costs resolution alone. */
+/**
+ * What waits for a collector that does not answer. Sums are cumulative, so what is left out costs
+ * resolution alone.
+ */
 const QUEUE_MAX = 12;
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
 const TIMEOUT_MS = 5_000;
@@ -88,7 +113,13 @@ export function createOtlpSender(url, ask = fetch) {
    */
   async function post(body) {
     try {
-      const response = await ask(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, redirect: 'error', signal: AbortSignal.any([closed.signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+      const response = await ask(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+        redirect: 'error',
+        signal: AbortSignal.any([closed.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      });
       await response.arrayBuffer();
       problem = response.ok ? null : `it answers with status ${response.status}`;
       if (response.ok) return true;
@@ -97,7 +128,10 @@ export function createOtlpSender(url, ask = fetch) {
       return true;
     } catch (error) {
       const { name, message, cause } = /** @type {Error & { cause?: { code?: string } }} */ (error);
-      problem = name === 'TimeoutError' ? `it did not answer within ${TIMEOUT_MS / 1000} s` : `it cannot be reached (${cause?.code ?? message})`;
+      problem =
+        name === 'TimeoutError'
+          ? `it did not answer within ${TIMEOUT_MS / 1000} s`
+          : `it cannot be reached (${cause?.code ?? message})`;
       return false;
     }
   }
@@ -111,7 +145,8 @@ export function createOtlpSender(url, ask = fetch) {
       }
       if (isSending) return;
       isSending = true;
-      for (let next = queue[0]; next !== undefined && (await post(next)); next = queue[0]) if (queue[0] === next) queue.shift();
+      for (let next = queue[0]; next !== undefined && (await post(next)); next = queue[0])
+        if (queue[0] === next) queue.shift();
       isSending = false;
     },
     problem: () => problem,

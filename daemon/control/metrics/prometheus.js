@@ -6,7 +6,10 @@ import { isIP } from 'node:net';
 /** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Family, Point } from './families.js' */
 
-/** The two formats that Prometheus reads: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/**
+ * The two formats that Prometheus reads:
+ * https://prometheus.io/docs/instrumenting/exposition_formats/
+ */
 const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
@@ -35,18 +38,27 @@ export function expose(families, isOpenMetrics) {
  * @returns {string[]}
  */
 function samplesOf({ name, type }, point) {
-  if ('value' in point) return [`${type === 'counter' ? `${name}_total` : name}${labelText(point.labels)} ${prometheusNumber(point.value)}`];
+  if ('value' in point)
+    return [
+      `${type === 'counter' ? `${name}_total` : name}${labelText(point.labels)} ${prometheusNumber(point.value)}`,
+    ];
   let below = 0;
   const buckets = point.counts.map((count, at) => {
     below += count;
     return `${name}_bucket${labelText({ ...point.labels, le: at < point.bounds.length ? prometheusNumber(point.bounds[at]) : '+Inf' })} ${below}`;
   });
-  return [...buckets, `${name}_sum${labelText(point.labels)} ${prometheusNumber(point.sum)}`, `${name}_count${labelText(point.labels)} ${below}`];
+  return [
+    ...buckets,
+    `${name}_sum${labelText(point.labels)} ${prometheusNumber(point.sum)}`,
+    `${name}_count${labelText(point.labels)} ${below}`,
+  ];
 }
 
 /** @param {Record<string, string>} labels */
 function labelText(labels) {
-  const pairs = Object.entries(labels).map(([key, value]) => `${key}="${value.replace(/\\/g, '\\\\').replace(/\n/g, '\\n').replace(/"/g, '\\"')}"`);
+  const pairs = Object.entries(labels).map(
+    ([key, value]) => `${key}="${value.replace(/\\/g, '\\\\').replace(/\n/g, '\\n').replace(/"/g, '\\"')}"`,
+  );
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
@@ -77,21 +89,27 @@ const REQUEST_MS = 5_000;
  * @returns {Promise<() => Promise<void>>}  What ends it. Rejects with what the system says.
  */
 export async function serveMetrics(target, collect) {
-  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: 8_192 }, (request, response) => void answer(request, response, collect));
+  const server = createServer(
+    { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: 8_192 },
+    (request, response) => void answer(request, response, collect),
+  );
   server.maxConnections = CONNECTIONS_MAX;
   const bound = target.kind === 'unix' ? checkPath(target.path) : null;
   await new Promise((resolve, reject) => {
     server.once('error', reject);
-    if (target.kind === 'tcp') server.listen({ host: target.host, port: target.port, exclusive: true }, () => resolve(undefined));
+    if (target.kind === 'tcp')
+      server.listen({ host: target.host, port: target.port, exclusive: true }, () => resolve(undefined));
     else server.listen(bound, () => resolve(undefined));
   });
   server.on('error', () => {}); // Of a single connection that could not be accepted.
   const inode = target.kind === 'unix' && bound ? putInPlace(bound, target.path) : 0;
-  return () => new Promise((resolve) => {
-    if (target.kind === 'unix' && lstatSync(target.path, { throwIfNoEntry: false })?.ino === inode) rmSync(target.path, { force: true });
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  return () =>
+    new Promise((resolve) => {
+      if (target.kind === 'unix' && lstatSync(target.path, { throwIfNoEntry: false })?.ino === inode)
+        rmSync(target.path, { force: true });
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
 }
 
 /**
@@ -101,11 +119,15 @@ export async function serveMetrics(target, collect) {
  */
 async function answer(request, response, collect) {
   if (!isMeantForUs(request.headers.host)) return say(response, 403, 'Ask by address, or by the name "localhost".\n');
-  if (request.method !== 'GET' && request.method !== 'HEAD') return say(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
-  if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/metrics') return say(response, 404, 'There is /metrics.\n');
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return say(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
+  if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/metrics')
+    return say(response, 404, 'There is /metrics.\n');
   const isOpenMetrics = /application\/openmetrics-text/.test(request.headers.accept ?? '');
   const text = expose(await collect(), isOpenMetrics);
-  return say(response, 200, request.method === 'HEAD' ? '' : text, { 'content-type': isOpenMetrics ? OPENMETRICS_TYPE : TEXT_TYPE });
+  return say(response, 200, request.method === 'HEAD' ? '' : text, {
+    'content-type': isOpenMetrics ? OPENMETRICS_TYPE : TEXT_TYPE,
+  });
 }
 
 /**
@@ -124,7 +146,11 @@ function isMeantForUs(host) {
  * @param {Record<string, string>} [headers]
  */
 function say(response, status, text, headers = {}) {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(text), ...headers });
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  });
   response.end(text);
 }
 
@@ -134,7 +160,8 @@ function say(response, status, text, headers = {}) {
  */
 function checkPath(path) {
   const there = lstatSync(path, { throwIfNoEntry: false });
-  if (there && !there.isSocket()) throw Object.assign(new Error(`${path} is there and is no socket`), { code: 'EEXIST' });
+  if (there && !there.isSocket())
+    throw Object.assign(new Error(`${path} is there and is no socket`), { code: 'EEXIST' });
   return `${path}.${process.pid}`;
 }
 

@@ -25,13 +25,17 @@ import { number, readHttp } from './lifetime-totals.js';
  * @property {Report} last
  * @property {Report | null} before
  * @property {number} seenAtMs  When the last one was new.
- * @property {Report[]} recent  Oldest first, the last one included: as far apart as latencies are looked at.
+ * @property {Report[]} recent  Oldest first, the last one included: as far apart as latencies are
+ *   looked at.
  */
 
 /** Latencies are those of the last so many reports. */
 const RECENT = 10;
 
-/** Later than this, in ms, a loop is held up: a report waits for a tick, and a busy machine for its turn. */
+/**
+ * Later than this, in ms, a loop is held up: a report waits for a tick, and a busy machine for its
+ * turn.
+ */
 const LATE_MS = 2_000;
 
 /** How often an agent tells when there is something to tell, in ms. */
@@ -53,7 +57,12 @@ export function createReports() {
         const track = tracks.get(instanceId);
         if (track?.last.seq === /** @type {any} */ (given)?.seq) continue;
         const last = readReport(given);
-        tracks.set(instanceId, { last, before: track?.last ?? null, seenAtMs: nowMs, recent: [...(track?.recent ?? []), last].slice(-RECENT - 1) });
+        tracks.set(instanceId, {
+          last,
+          before: track?.last ?? null,
+          seenAtMs: nowMs,
+          recent: [...(track?.recent ?? []), last].slice(-RECENT - 1),
+        });
       }
     },
     /**
@@ -96,7 +105,10 @@ export function gaugesOf({ last, before, seenAtMs }, nowMs) {
 export function ratesOf({ last, before, seenAtMs }, nowMs) {
   if (isLate(ageOf(last, seenAtMs, nowMs))) return { requestsPerS: 0, errorsPerS: 0 };
   const errors = (/** @type {Report | null} */ report) => report?.http?.responses[4] ?? 0;
-  return { requestsPerS: rate(last.http?.requests ?? 0, before?.http?.requests ?? 0, last, before), errorsPerS: rate(errors(last), errors(before), last, before) };
+  return {
+    requestsPerS: rate(last.http?.requests ?? 0, before?.http?.requests ?? 0, last, before),
+    errorsPerS: rate(errors(last), errors(before), last, before),
+  };
 }
 
 /**

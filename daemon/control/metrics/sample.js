@@ -22,7 +22,19 @@ import { spentBySlot, sumOf, totalsOf } from './lifetime-totals.js';
 const SHARES = [0.5, 0.95, 0.99];
 
 /** @type {ReturnType<typeof gaugesOf> | { [K in keyof ReturnType<typeof gaugesOf>]: null }} */
-const NO_GAUGES = { heapUsedBytes: null, heapLimitBytes: null, externalBytes: null, elu: null, delayP50Ms: null, delayP99Ms: null, delayMaxMs: null, gcMsPerS: null, handles: null, connections: null, reportAgeMs: null };
+const NO_GAUGES = {
+  heapUsedBytes: null,
+  heapLimitBytes: null,
+  externalBytes: null,
+  elu: null,
+  delayP50Ms: null,
+  delayP99Ms: null,
+  delayMaxMs: null,
+  gcMsPerS: null,
+  handles: null,
+  connections: null,
+  reportAgeMs: null,
+};
 
 /**
  * All that counts in a slot: what serves in it, what leaves it, and what is gone.
@@ -61,8 +73,14 @@ export function samplesOf(world, isMeant, sources) {
   for (const app of world.desired.apps) {
     const meant = app.slots.filter((wish) => isMeant({ app, wish }));
     if (meant.length === 0) continue;
-    const standings = meant.map(({ id }) => ({ tracks: tracks.get(id) ?? [], served: memoryOf(world, id).served ?? null }));
-    const own = meant.map((wish, at) => ({ ...workerOf(world, app, wish, overview, standings[at], sources), cpuMs: spent.get(wish.id) ?? null }));
+    const standings = meant.map(({ id }) => ({
+      tracks: tracks.get(id) ?? [],
+      served: memoryOf(world, id).served ?? null,
+    }));
+    const own = meant.map((wish, at) => ({
+      ...workerOf(world, app, wish, overview, standings[at], sources),
+      cpuMs: spent.get(wish.id) ?? null,
+    }));
     workers.push(...own);
     apps.push(appOf(app, own, standings, sources.nowMs));
   }
@@ -79,9 +97,12 @@ export function samplesOf(world, isMeant, sources) {
  * @returns {Omit<WorkerSample, 'cpuMs'>}
  */
 function workerOf(world, app, wish, overview, standing, { usageOf, trackOf, nowMs }) {
-  const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(world, app, wish, { overview, usageOf });
+  const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(world, app, wish, {
+    overview,
+    usageOf,
+  });
   const seat = overview.seats.get(wish.id);
-  const instanceId = pid > 0 ? seat?.instanceId ?? null : null;
+  const instanceId = pid > 0 ? (seat?.instanceId ?? null) : null;
   const { cpu, memoryBytes, processes, fds } = usageOf(pid);
   const track = instanceId === null ? null : trackOf(instanceId);
   return {
@@ -158,7 +179,8 @@ export function httpOf(standings, nowMs) {
   const rates = tracks.map((track) => ratesOf(track, nowMs));
   const totals = sumOf(null, [...served.map(asReport), ...reports]);
   const [latencyP50Ms, latencyP95Ms, latencyP99Ms] = percentiles(recentLatencies(tracks), SHARES);
-  const sum = (/** @type {number[]} */ values) => Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
+  const sum = (/** @type {number[]} */ values) =>
+    Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
   return {
     requestsPerS: sum(rates.map((rate) => rate.requestsPerS)),
     errorsPerS: sum(rates.map((rate) => rate.errorsPerS)),
@@ -186,11 +208,18 @@ function asReport(served) {
  */
 export function latenciesOf(world, trackOf) {
   const tracks = tracksBySlot(world, trackOf);
-  return new Map(world.desired.apps.flatMap(({ slots }) => slots.flatMap(({ id }) => {
-    const own = tracks.get(id) ?? [];
-    const served = memoryOf(world, id).served ?? null;
-    if (own.length === 0 && served === null) return [];
-    const { latency, durationMs } = sumOf(served, own.flatMap(({ last }) => last.http ?? []));
-    return [/** @type {const} */ ([id, { steps: latency, durationMs }])];
-  })));
+  return new Map(
+    world.desired.apps.flatMap(({ slots }) =>
+      slots.flatMap(({ id }) => {
+        const own = tracks.get(id) ?? [];
+        const served = memoryOf(world, id).served ?? null;
+        if (own.length === 0 && served === null) return [];
+        const { latency, durationMs } = sumOf(
+          served,
+          own.flatMap(({ last }) => last.http ?? []),
+        );
+        return [/** @type {const} */ ([id, { steps: latency, durationMs }])];
+      }),
+    ),
+  );
 }

@@ -2,7 +2,10 @@ import { countFds, createProcTreeReader } from '../host/processes.js';
 import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 
 /**
- * @typedef {{ cpu: number, memoryBytes: number, processes: number, fds: number | null, cpuMs?: number }} Usage  `cpu`: percent of one core since it was last read. `cpuMs`: used since it began; missing where nothing has been read.
+ * @typedef
+ *   {{ cpu: number, memoryBytes: number, processes: number, fds: number | null, cpuMs?: number }}
+ *   Usage  `cpu`: percent of one core since it was last read. `cpuMs`: used since it began; missing
+ *   where nothing has been read.
  */
 
 /** @typedef {{ pid: number, isTree: boolean }} Wanted  `isTree`: with everything below it. */
@@ -13,25 +16,35 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
  */
 
 /**
- * @typedef {{ start: string, cpuMs: number, ageMs: number, memoryBytes: number, processes: number }} Reading  `start`: with the pid it is an identity; empty if the source does not report it.
+ * @typedef
+ *   {{ start: string, cpuMs: number, ageMs: number, memoryBytes: number, processes: number }}
+ *   Reading  `start`: with the pid it is an identity; empty if the source does not report it.
  */
 
 /**
- * @typedef {{ start: string, cpuMs: number, mostMs: number, atMono: number, fds: number | null, reads: number }} Before
+ * @typedef
+ *   {{ start: string, cpuMs: number, mostMs: number, atMono: number, fds: number | null, reads: number }}
+ *   Before
  */
 
 /** Descriptors are counted at every tenth look. */
 const FDS_EVERY = 10;
 
 /**
- * Single processes are read by pidusage; trees, with the children that have ended, from /proc. Calls must not overlap.
+ * Single processes are read by pidusage; trees, with the children that have ended, from /proc.
+ * Calls must not overlap.
  * @param {object} [o]
  * @param {ReturnType<typeof createPidusageReader>} [o.readPids]
- * @param {ReturnType<typeof createProcTreeReader> | null} [o.readTrees]  Null: a tree is its root alone.
+ * @param {ReturnType<typeof createProcTreeReader> | null} [o.readTrees]  Null: a tree is its root
+ *   alone.
  * @param {() => number} [o.nowMono]
  * @returns {ReadUsage}
  */
-export function createUsageReader({ readPids = createPidusageReader(), readTrees = process.platform === 'linux' ? createProcTreeReader() : null, nowMono = () => performance.now() } = {}) {
+export function createUsageReader({
+  readPids = createPidusageReader(),
+  readTrees = process.platform === 'linux' ? createProcTreeReader() : null,
+  nowMono = () => performance.now(),
+} = {}) {
   /** @type {Map<number, Before>} */
   const befores = new Map();
 
@@ -56,9 +69,10 @@ export function createUsageReader({ readPids = createPidusageReader(), readTrees
     const roots = new Set(readTrees ? wanted.flatMap(({ pid, isTree }) => (isTree ? pid : [])) : []);
     const others = wanted.flatMap(({ pid }) => (roots.has(pid) ? [] : pid));
     const trees = [...(readTrees?.([...roots]) ?? [])].map(usageOf);
-    const singles = [...await readPids(others)].map(usageOf);
+    const singles = [...(await readPids(others))].map(usageOf);
     const found = new Map([...trees, ...singles]);
-    // On Linux a pid that pidusage knows is missing once before it can be another process: the one that gets it inherits no past.
+    // On Linux a pid that pidusage knows is missing once before it can be another process: the one
+    // that gets it inherits no past.
     for (const { pid } of wanted) if (!found.has(pid)) befores.delete(pid);
     for (const [pid, { atMono }] of befores) if (nowMono() - atMono > KEPT_MS) befores.delete(pid);
     return found;
@@ -97,7 +111,8 @@ export function createSampler({ read, wanted }) {
   let turn = Promise.resolve();
 
   /**
-   * @param {() => Promise<void>} one  When those before it are done. A process may end while it is read: the next tick is soon.
+   * @param {() => Promise<void>} one  When those before it are done. A process may end while it is
+   *   read: the next tick is soon.
    */
   function inTurn(one) {
     turn = turn.then(one).catch(() => {});
@@ -106,10 +121,11 @@ export function createSampler({ read, wanted }) {
 
   return {
     usageOf: (pid) => latest.get(pid) ?? NOTHING,
-    lookAtNew: () => inTurn(async () => {
-      const fresh = await read(wanted().filter(({ pid }) => !latest.has(pid)));
-      for (const [pid, usage] of fresh) latest.set(pid, usage);
-    }),
+    lookAtNew: () =>
+      inTurn(async () => {
+        const fresh = await read(wanted().filter(({ pid }) => !latest.has(pid)));
+        for (const [pid, usage] of fresh) latest.set(pid, usage);
+      }),
     async look() {
       if (isReading) return; // A machine so slow that it has not finished the last one.
       isReading = true;

@@ -9,13 +9,17 @@
  * @property {string | null} signalledBy  The command that sent it a signal.
  * @property {boolean} isOrphan  Of a keeper that died: the next one cannot see how it ends.
  * @property {string[]} lastLines  Of stderr.
- * @property {() => boolean} hasOomKillGrown  Whether the kernel has killed something for memory lately. Asked only after a SIGKILL.
+ * @property {() => boolean} hasOomKillGrown  Whether the kernel has killed something for memory
+ *   lately. Asked only after a SIGKILL.
  */
 
 /** What a process does to itself, as opposed to what somebody sends. */
 const OWN_FAULTS = new Set(['SIGSEGV', 'SIGABRT', 'SIGILL', 'SIGBUS', 'SIGFPE', 'SIGTRAP', 'SIGSYS']);
 
-/** V8 prints it before it aborts: "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory". */
+/**
+ * V8 prints it before it aborts: "FATAL ERROR: Reached heap limit Allocation failed - JavaScript
+ * heap out of memory".
+ */
 const HEAP_LIMIT = /JavaScript heap out of memory|invalid (?:array|table) size Allocation failed/;
 
 /** 128 + SIGABRT: what a shell between nclust and node makes of the abort. */
@@ -28,7 +32,8 @@ const ABORTED = 134;
  */
 export function causeOf(c) {
   if (c.asked) return c.asked;
-  if ((c.signal === 'SIGABRT' || c.code === ABORTED) && c.lastLines.some((line) => HEAP_LIMIT.test(line))) return { cause: 'out-of-memory', by: 'the heap limit of V8' };
+  if ((c.signal === 'SIGABRT' || c.code === ABORTED) && c.lastLines.some((line) => HEAP_LIMIT.test(line)))
+    return { cause: 'out-of-memory', by: 'the heap limit of V8' };
   if (c.isOrphan) return { cause: 'orphan', by: null };
   if (c.signal === null) return { cause: 'crash', by: null };
   if (c.signalledBy) return { cause: 'signal', by: c.signalledBy };
@@ -45,7 +50,8 @@ export function causeOf(c) {
 export function describeDeath(death, spec) {
   const after = ` after ${seconds(death.uptimeMs)}`;
   if (death.cause === 'spawn-failed') return `could not be started: ${death.lastLines.join(' ')}`;
-  if (death.cause === 'boot-timeout') return `was not ready in ${spec ? seconds(spec.listenTimeoutMs) : 'time'}${death.by ? ` (${death.by})` : ''}`;
+  if (death.cause === 'boot-timeout')
+    return `was not ready in ${spec ? seconds(spec.listenTimeoutMs) : 'time'}${death.by ? ` (${death.by})` : ''}`;
   if (death.cause === 'out-of-memory') return `ran out of memory${after} (${death.by})`;
   if (death.signal !== null) return `was ended by ${death.signal}${after}`;
   return death.code === null ? `ended${after}` : `exited with code ${death.code}${after}`;

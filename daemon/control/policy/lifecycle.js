@@ -2,7 +2,8 @@ import { judgeExit } from './restart-policy.js';
 
 /** @import { Policy } from './restart-policy.js' */
 
-// The only place where the state of a seat changes. State says what is; `want` says what should be. They are never merged.
+// The only place where the state of a seat changes. State says what is; `want` says what should be.
+// They are never merged.
 //
 //            start             spawned, booted, ready or old enough
 //     down ---------> starting -----------------------------> up
@@ -19,7 +20,9 @@ import { judgeExit } from './restart-policy.js';
 //                                                  +----------------------------------+
 
 /**
- * @typedef {'down' | 'starting' | 'soaking' | 'entering' | 'up' | 'parked' | 'stopping' | 'backoff' | 'failed'} State
+ * @typedef
+ *   {'down' | 'starting' | 'soaking' | 'entering' | 'up' | 'parked' | 'stopping' | 'backoff' | 'failed'}
+ *   State
  */
 
 /**
@@ -35,7 +38,8 @@ import { judgeExit } from './restart-policy.js';
  * @property {Asked | null} asked  Only while stopping.
  * @property {number} streak  Unstable exits in a row.
  * @property {number[]} unstableAtMs
- * @property {boolean} hasFailed  An attempt ended before the seat was up for the first time. A waiting `start` reports it.
+ * @property {boolean} hasFailed  An attempt ended before the seat was up for the first time. A
+ *   waiting `start` reports it.
  */
 
 /**
@@ -54,7 +58,8 @@ import { judgeExit } from './restart-policy.js';
  *   | {type: 'gone'}
  *   | {type: 'timer'}} LifeEvent
  *
- * booted: its main module has been evaluated. answered, silent: whether its event loop did, when asked. admitted: connections come to it.
+ * booted: its main module has been evaluated. answered, silent: whether its event loop did, when
+ * asked. admitted: connections come to it.
  */
 
 /**
@@ -69,8 +74,9 @@ import { judgeExit } from './restart-policy.js';
  *   | {type: 'ended', isOk: boolean}
  *   | {type: 'bug', state: State, event: string}} Effect
  *
- * spawn: ask the keeper for an instance. ended: the program has done its work, or may not be tried again; nothing is wanted of this slot any more.
- * What an instance that exited by itself leaves behind (children) the keeper ends unasked.
+ * spawn: ask the keeper for an instance. ended: the program has done its work, or may not be tried
+ * again; nothing is wanted of this slot any more. What an instance that exited by itself leaves
+ * behind (children) the keeper ends unasked.
  */
 
 /**
@@ -85,9 +91,11 @@ import { judgeExit } from './restart-policy.js';
  * How much a guarded rollout asks of an instance before connections come to it.
  * @typedef {object} Trial
  * @property {boolean} isOn  The first mistake is the last.
- * @property {'open' | 'gated' | 'canary'} door  canary: it has to live for a while and to answer before it is let in. gated: it is let in when it is ready.
+ * @property {'open' | 'gated' | 'canary'} door  canary: it has to live for a while and to answer
+ *   before it is let in. gated: it is let in when it is ready.
  * @property {string | null} missing  What it has to do besides living. Null: nothing.
- * @property {boolean} isLoading  All that is missing is the end of its main module, which may have none: a loop at the top level of an ES module.
+ * @property {boolean} isLoading  All that is missing is the end of its main module, which may have
+ *   none: a loop at the top level of an ES module.
  * @property {number | null} startedAtMs
  * @property {number | null} bootedAtMs  Since when its age counts.
  */
@@ -95,21 +103,152 @@ import { judgeExit } from './restart-policy.js';
 /** @typedef {{ life: Life, effects: Effect[] }} Step */
 /** @typedef {(life: Life, event: any, context: Context) => Step} Cell */
 
-export const STATES = /** @type {const} */ (['down', 'starting', 'soaking', 'entering', 'up', 'parked', 'stopping', 'backoff', 'failed']);
-export const EVENTS = /** @type {const} */ (['start', 'stop', 'spawned', 'booted', 'refused', 'ready', 'exited', 'gone', 'timer', 'answered', 'silent', 'admitted', 'park', 'takeBack']);
+export const STATES = /** @type {const} */ ([
+  'down',
+  'starting',
+  'soaking',
+  'entering',
+  'up',
+  'parked',
+  'stopping',
+  'backoff',
+  'failed',
+]);
+export const EVENTS = /** @type {const} */ ([
+  'start',
+  'stop',
+  'spawned',
+  'booted',
+  'refused',
+  'ready',
+  'exited',
+  'gone',
+  'timer',
+  'answered',
+  'silent',
+  'admitted',
+  'park',
+  'takeBack',
+]);
 
 /** @type {Record<State, Record<LifeEvent['type'], Cell>>} */
 export const TABLE = {
   //          start         stop            spawned                booted         refused            ready         exited           gone          timer
-  down:     { start: spawn, stop: stay,     spawned: bug,          booted: bug,   refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: bug,     ...notAsked(bug) },
-  starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: age,   refused: crashed,  ready: letIn, exited: crashed, gone: bug,    timer: overdue, ...notAsked(bug), answered: turns, silent: hangs },
-  soaking:  { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: ask,     ...notAsked(bug), answered: enter, silent: expel },
-  entering: { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: expel,   ...notAsked(stay), admitted: beUp },
-  up:       { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: crashed, gone: bug,    timer: bug,     ...notAsked(stay), park },
-  parked:   { start: stay,  stop: retire,   spawned: stay,         booted: stay,  refused: bug,      ready: stay,  exited: rest,    gone: bug,    timer: bug,     ...notAsked(stay), takeBack },
-  stopping: { start: stay,  stop: askAgain, spawned: retireAtLast, booted: stay,  refused: settle,   ready: stay,  exited: stay,    gone: settle, timer: bug,     ...notAsked(stay) },
-  backoff:  { start: stay,  stop: rest,     spawned: bug,          booted: bug,   refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: spawn,   ...notAsked(bug) },
-  failed:   { start: spawn, stop: rest,     spawned: bug,          booted: bug,   refused: bug,      ready: bug,   exited: bug,     gone: bug,    timer: bug,     ...notAsked(bug) },
+  down: {
+    start: spawn,
+    stop: stay,
+    spawned: bug,
+    booted: bug,
+    refused: bug,
+    ready: bug,
+    exited: bug,
+    gone: bug,
+    timer: bug,
+    ...notAsked(bug),
+  },
+  starting: {
+    start: stay,
+    stop: retire,
+    spawned: setBootTimer,
+    booted: age,
+    refused: crashed,
+    ready: letIn,
+    exited: crashed,
+    gone: bug,
+    timer: overdue,
+    ...notAsked(bug),
+    answered: turns,
+    silent: hangs,
+  },
+  soaking: {
+    start: stay,
+    stop: retire,
+    spawned: stay,
+    booted: stay,
+    refused: bug,
+    ready: stay,
+    exited: crashed,
+    gone: bug,
+    timer: ask,
+    ...notAsked(bug),
+    answered: enter,
+    silent: expel,
+  },
+  entering: {
+    start: stay,
+    stop: retire,
+    spawned: stay,
+    booted: stay,
+    refused: bug,
+    ready: stay,
+    exited: crashed,
+    gone: bug,
+    timer: expel,
+    ...notAsked(stay),
+    admitted: beUp,
+  },
+  up: {
+    start: stay,
+    stop: retire,
+    spawned: stay,
+    booted: stay,
+    refused: bug,
+    ready: stay,
+    exited: crashed,
+    gone: bug,
+    timer: bug,
+    ...notAsked(stay),
+    park,
+  },
+  parked: {
+    start: stay,
+    stop: retire,
+    spawned: stay,
+    booted: stay,
+    refused: bug,
+    ready: stay,
+    exited: rest,
+    gone: bug,
+    timer: bug,
+    ...notAsked(stay),
+    takeBack,
+  },
+  stopping: {
+    start: stay,
+    stop: askAgain,
+    spawned: retireAtLast,
+    booted: stay,
+    refused: settle,
+    ready: stay,
+    exited: stay,
+    gone: settle,
+    timer: bug,
+    ...notAsked(stay),
+  },
+  backoff: {
+    start: stay,
+    stop: rest,
+    spawned: bug,
+    booted: bug,
+    refused: bug,
+    ready: bug,
+    exited: bug,
+    gone: bug,
+    timer: spawn,
+    ...notAsked(bug),
+  },
+  failed: {
+    start: spawn,
+    stop: rest,
+    spawned: bug,
+    booted: bug,
+    refused: bug,
+    ready: bug,
+    exited: bug,
+    gone: bug,
+    timer: bug,
+    ...notAsked(bug),
+  },
 };
 
 /**
@@ -126,7 +265,8 @@ export function newLife() {
 }
 
 /**
- * What an event makes of a seat. Pure. An event that cannot happen in a state leaves it as it is and is reported as effect `bug`.
+ * What an event makes of a seat. Pure. An event that cannot happen in a state leaves it as it is
+ * and is reported as effect `bug`.
  * @param {Life} life
  * @param {LifeEvent} event
  * @param {Context} context
@@ -152,7 +292,8 @@ function spawn(life) {
 }
 
 /**
- * The first deadline of an instance: to be ready, or, when it need not say so, the age at which it counts as up.
+ * The first deadline of an instance: to be ready, or, when it need not say so, the age at which it
+ * counts as up.
  * @type {Cell}
  */
 function setBootTimer(life, event, context) {
@@ -177,7 +318,8 @@ function age(life, event, context) {
 }
 
 /**
- * Bounded from above too: after a wall clock that was set back, an adopted instance would have its deadline in the far future.
+ * Bounded from above too: after a wall clock that was set back, an adopted instance would have its
+ * deadline in the far future.
  * @param {number} allowedMs
  * @param {number} sinceMs
  * @param {number} nowMs
@@ -192,7 +334,10 @@ function letIn(life, event, context) {
   if (trial.door === 'open') return beUp(life, event, context);
   if (trial.door === 'gated') return enter(life, event, context);
   const leftMs = leftOf(policy.minUptimeMs, trial.bootedAtMs ?? nowMs, nowMs);
-  return { life: { ...life, state: 'soaking' }, effects: leftMs > 0 ? [{ type: 'setTimer', ms: leftMs }] : [{ type: 'clearTimer' }, { type: 'ask' }] };
+  return {
+    life: { ...life, state: 'soaking' },
+    effects: leftMs > 0 ? [{ type: 'setTimer', ms: leftMs }] : [{ type: 'clearTimer' }, { type: 'ask' }],
+  };
 }
 
 /** It has lived long enough. @type {Cell} */
@@ -202,7 +347,10 @@ function ask(life) {
 
 /** @type {Cell} */
 function enter(life, _event, { policy }) {
-  return { life: { ...life, state: 'entering' }, effects: [{ type: 'setTimer', ms: policy.listenTimeoutMs }, { type: 'admit' }] };
+  return {
+    life: { ...life, state: 'entering' },
+    effects: [{ type: 'setTimer', ms: policy.listenTimeoutMs }, { type: 'admit' }],
+  };
 }
 
 /** @type {Cell} */
@@ -217,7 +365,10 @@ function park(life) {
 
 /** @type {Cell} */
 function takeBack(life, _event, { policy }) {
-  return { life: { ...life, state: 'entering' }, effects: [{ type: 'setTimer', ms: policy.listenTimeoutMs }, { type: 'unpark' }] };
+  return {
+    life: { ...life, state: 'entering' },
+    effects: [{ type: 'setTimer', ms: policy.listenTimeoutMs }, { type: 'unpark' }],
+  };
 }
 
 /** @type {Cell} */
@@ -232,7 +383,8 @@ function overdue(life, event, context) {
 }
 
 /**
- * Its main module may be a loop that never ends, and so it is up; or it has been loaded since it was asked.
+ * Its main module may be a loop that never ends, and so it is up; or it has been loaded since it
+ * was asked.
  * @type {Cell}
  */
 function turns(life, event, context) {
@@ -246,14 +398,23 @@ function hangs(life, event, context) {
 
 /** @type {Cell} */
 function expel(life, _event, { trial }) {
-  const asked = /** @type {Asked} */ ({ cause: 'boot-timeout', by: life.state === 'starting' ? trial.missing : 'its event loop did not answer' });
-  return { life: { ...life, state: 'stopping', asked }, effects: [{ type: 'clearTimer' }, { type: 'retire', asked, drain: 'finish' }] };
+  const asked = /** @type {Asked} */ ({
+    cause: 'boot-timeout',
+    by: life.state === 'starting' ? trial.missing : 'its event loop did not answer',
+  });
+  return {
+    life: { ...life, state: 'stopping', asked },
+    effects: [{ type: 'clearTimer' }, { type: 'retire', asked, drain: 'finish' }],
+  };
 }
 
 /** @type {Cell} */
 function retire(life, event) {
   const { asked, drain } = event;
-  return { life: { ...life, state: 'stopping', asked }, effects: [{ type: 'clearTimer' }, { type: 'retire', asked, drain }] };
+  return {
+    life: { ...life, state: 'stopping', asked },
+    effects: [{ type: 'clearTimer' }, { type: 'retire', asked, drain }],
+  };
 }
 
 /**
@@ -270,7 +431,8 @@ function rest(life) {
 }
 
 /**
- * The wish to stop came while the process was being created, when the keeper could not yet be asked to end it.
+ * The wish to stop came while the process was being created, when the keeper could not yet be asked
+ * to end it.
  * @type {Cell}
  */
 function retireAtLast(life) {
@@ -305,7 +467,9 @@ function judge(life, exit, { policy, trial, nowMs }) {
   const after = { ...life, ...verdict.record, hasFailed: life.hasFailed || !exit.wasUp };
   if (isDone) return { life: { ...after, state: 'down' }, effects: [{ type: 'clearTimer' }, { type: 'ended', isOk }] };
   // On trial nothing is tried twice: the rollout decides what follows.
-  if (verdict.what === 'failed' || trial.isOn) return { life: { ...after, state: 'failed' }, effects: [{ type: 'clearTimer' }] };
-  if (verdict.delayMs === 0) return { life: { ...after, state: 'starting' }, effects: [{ type: 'clearTimer' }, { type: 'spawn' }] };
+  if (verdict.what === 'failed' || trial.isOn)
+    return { life: { ...after, state: 'failed' }, effects: [{ type: 'clearTimer' }] };
+  if (verdict.delayMs === 0)
+    return { life: { ...after, state: 'starting' }, effects: [{ type: 'clearTimer' }, { type: 'spawn' }] };
   return { life: { ...after, state: 'backoff' }, effects: [{ type: 'setTimer', ms: verdict.delayMs }] };
 }

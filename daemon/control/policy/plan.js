@@ -7,11 +7,15 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  * What is wanted of one app.
  * @typedef {object} Wished
  * @property {WishedSlot[]} slots
- * @property {{ maxSurge: number, maxUnavailable: number, isGuarded?: boolean, isClearedFirst?: boolean, windowMs?: number }} rollout
+ * @property
+ *   {{ maxSurge: number, maxUnavailable: number, isGuarded?: boolean, isClearedFirst?: boolean, windowMs?: number }}
+ *   rollout
  */
 
 /**
- * @typedef {{ id: number, want: 'up' | 'down', generation: number, former?: { want: 'up' | 'down' | 'new', generation: number } }} WishedSlot
+ * @typedef
+ *   {{ id: number, want: 'up' | 'down', generation: number, former?: { want: 'up' | 'down' | 'new', generation: number } }}
+ *   WishedSlot
  */
 
 /**
@@ -21,7 +25,8 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  * @property {number} generation
  * @property {Exclude<State, 'down'>} state
  * @property {boolean} hasFailed  It has crashed before it was up.
- * @property {boolean} isClosing  It is stopping and takes the app's listening sockets with it (stop, delete).
+ * @property {boolean} isClosing  It is stopping and takes the app's listening sockets with it
+ *   (stop, delete).
  * @property {boolean} comesBack  It is stopping only to be tried again (boot timeout).
  */
 
@@ -33,17 +38,22 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * @typedef {{ id: number, generation: number, former: WishedSlot['former'], current: SeatFact | null, old: SeatFact[] }} View  One slot that should be up.
+ * @typedef
+ *   {{ id: number, generation: number, former: WishedSlot['former'], current: SeatFact | null, old: SeatFact[] }}
+ *   View  One slot that should be up.
  */
 /**
- * @typedef {{ stops: SeatFact[], starts: { id: number, generation: number }[], parks?: SeatFact[] }} Moves
+ * @typedef
+ *   {{ stops: SeatFact[], starts: { id: number, generation: number }[], parks?: SeatFact[] }} Moves
  */
 
 /**
- * The steps that bring what is closer to what is wanted. Pure and level-triggered: called again after every change, it goes on from wherever things stand.
+ * The steps that bring what is closer to what is wanted. Pure and level-triggered: called again
+ * after every change, it goes on from wherever things stand.
  *
- * A slot is available while one of its seats is up. A seat of an older generation that is up is taken down first (maxUnavailable) or replaced first
- * (maxSurge), within these numbers, and never while a seat of the new generation is not up. Seats that serve nobody are replaced at no charge.
+ * A slot is available while one of its seats is up. A seat of an older generation that is up is
+ * taken down first (maxUnavailable) or replaced first (maxSurge), within these numbers, and never
+ * while a seat of the new generation is not up. Seats that serve nobody are replaced at no charge.
  * A guarded rollout touches nothing before the first seat of the new generation, its canary, is up.
  * @param {Wished} wished
  * @param {SeatFact[]} seats
@@ -53,17 +63,25 @@ export function plan(wished, seats) {
   const slots = new Map(wished.slots.map((slot) => [slot.id, slot]));
   const unwanted = seats.filter((seat) => slots.get(seat.id)?.want !== 'up' && mayStop(seat));
   const bySlot = groupBySlot(seats);
-  const views = wished.slots.filter((slot) => slot.want === 'up').map((slot) => viewOf(slot, bySlot.get(slot.id) ?? []));
+  const views = wished.slots
+    .filter((slot) => slot.want === 'up')
+    .map((slot) => viewOf(slot, bySlot.get(slot.id) ?? []));
   const moves = movesFor(views, wished.rollout);
   const parks = moves.parks ?? [];
   const stops = [...unwanted, ...moves.stops];
   // A new instance that asks for a socket which a leaving one still holds would get EADDRINUSE.
-  const isInTheWay = (/** @type {SeatFact} */ seat) => seat.isClosing || (wished.rollout.isClearedFirst === true && slots.get(seat.id)?.generation !== seat.generation);
+  const isInTheWay = (/** @type {SeatFact} */ seat) =>
+    seat.isClosing || (wished.rollout.isClearedFirst === true && slots.get(seat.id)?.generation !== seat.generation);
   const starts = seats.some(isInTheWay) ? [] : moves.starts;
   const leaving = new Set([...stops, ...parks]);
   const isServedOn = seats.some((seat) => isUp(seat) && !leaving.has(seat));
   const back = views.flatMap(({ current }) => (current?.state === 'parked' ? current : []));
-  return [...back.map(actionOf('takeBack')), ...parks.map(actionOf('park')), ...stops.map((seat) => stopOf(seat, isServedOn)), ...starts.map(actionOf('start'))];
+  return [
+    ...back.map(actionOf('takeBack')),
+    ...parks.map(actionOf('park')),
+    ...stops.map((seat) => stopOf(seat, isServedOn)),
+    ...starts.map(actionOf('start')),
+  ];
 }
 
 /**
@@ -74,8 +92,14 @@ export function plan(wished, seats) {
 function movesFor(views, rollout) {
   if (rollout.isClearedFirst) return clearFirst(views);
   if (!rollout.isGuarded) return replace(views, rollout);
-  const others = replace(views.filter((view) => !view.former), rollout);
-  const mine = replaceGuarded(views.filter((view) => view.former), rollout);
+  const others = replace(
+    views.filter((view) => !view.former),
+    rollout,
+  );
+  const mine = replaceGuarded(
+    views.filter((view) => view.former),
+    rollout,
+  );
   return { stops: [...others.stops, ...mine.stops], starts: [...others.starts, ...mine.starts], parks: mine.parks };
 }
 
@@ -110,7 +134,8 @@ function viewOf({ id, generation, former }, mine) {
  * @param {What} what
  */
 function actionOf(what) {
-  return (/** @type {{ id: number, generation: number }} */ { id, generation }) => /** @type {Action} */ ({ do: what, id, generation });
+  return (/** @type {{ id: number, generation: number }} */ { id, generation }) =>
+    /** @type {Action} */ ({ do: what, id, generation });
 }
 
 /**

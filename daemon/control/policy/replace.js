@@ -2,7 +2,8 @@
 /** @import { Moves, SeatFact, View, Wished } from './plan.js' */
 
 /**
- * The next steps in replacing older seats by those of the generation that is wanted, within the numbers of the rollout.
+ * The next steps in replacing older seats by those of the generation that is wanted, within the
+ * numbers of the rollout.
  * @param {View[]} views
  * @param {Wished['rollout']} rollout
  * @returns {Moves}
@@ -11,19 +12,29 @@ export function replace(views, rollout) {
   const free = views.filter((view) => !view.current && !view.old.some(isUp));
   const serving = views.filter((view) => !view.current && view.old.some(isUp));
   const idle = free.flatMap((view) => view.old.filter(mayStop));
-  // What is not up beside one that is wanted serves nobody: the rest of a rollout that was given up.
-  const useless = views.filter((view) => view.current && !view.former && !isUp(view.current)).flatMap((view) => view.old.filter((seat) => COMING.has(seat.state)));
-  const relieved = views.filter((view) => view.current && isUp(view.current)).flatMap((view) => view.old.filter(mayStop));
+  // What is not up beside one that is wanted serves nobody: the rest of a rollout that was given
+  // up.
+  const useless = views
+    .filter((view) => view.current && !view.former && !isUp(view.current))
+    .flatMap((view) => view.old.filter((seat) => COMING.has(seat.state)));
+  const relieved = views
+    .filter((view) => view.current && isUp(view.current))
+    .flatMap((view) => view.old.filter(mayStop));
   const counted = views.filter((view) => !isBystander(view, views));
   const surge = serving.slice(0, surgeLeft(counted, rollout));
-  const taken = serving.slice(surge.length).slice(0, allowanceOf(counted, rollout)).flatMap((view) => view.old.filter(mayStop));
-  // A slot whose older seats are still ending waits for them: stop first means that the old one is gone.
+  const taken = serving
+    .slice(surge.length)
+    .slice(0, allowanceOf(counted, rollout))
+    .flatMap((view) => view.old.filter(mayStop));
+  // A slot whose older seats are still ending waits for them: stop first means that the old one is
+  // gone.
   const vacant = free.filter((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
   return { stops: [...idle, ...useless, ...relieved, ...taken], starts: [...vacant, ...surge] };
 }
 
 /**
- * The same where nothing of the new generation may be there together with anything older: all of that goes at once. The plan holds back the starts until then.
+ * The same where nothing of the new generation may be there together with anything older: all of
+ * that goes at once. The plan holds back the starts until then.
  * @param {View[]} views
  * @returns {Moves}
  */
@@ -32,12 +43,15 @@ export function clearFirst(views) {
 }
 
 /**
- * Whether a slot is broken, and nothing is wanted anew of it: who restarts another one by its id does not wait for it.
+ * Whether a slot is broken, and nothing is wanted anew of it: who restarts another one by its id
+ * does not wait for it.
  * @param {View} view
  * @param {View[]} views
  */
 function isBystander({ generation, current }, views) {
-  const isBroken = current !== null && (current.state === 'backoff' || current.state === 'failed' || (current.hasFailed && COMING.has(current.state)));
+  const isBroken =
+    current !== null &&
+    (current.state === 'backoff' || current.state === 'failed' || (current.hasFailed && COMING.has(current.state)));
   return isBroken && views.some((other) => other.generation > generation);
 }
 

@@ -8,8 +8,9 @@ export const BUDGET_WINDOW_MS = 10 * 60_000;
 
 /**
  * The part of a spec that decides what follows an exit.
- * @typedef {Pick<AppSpec,
- *   'autorestart'|'maxRestarts'|'restartDelayMs'|'backoffMs'|'minUptimeMs'|'stopExitCodes'|'waitReady'|'listenTimeoutMs'>} Policy
+ * @typedef
+ *   {Pick<AppSpec, 'autorestart'|'maxRestarts'|'restartDelayMs'|'backoffMs'|'minUptimeMs'|'stopExitCodes'|'waitReady'|'listenTimeoutMs'>}
+ *   Policy
  */
 
 /**
@@ -40,13 +41,15 @@ export function backoffMs(n, baseMs) {
  * What follows the end of an instance nobody asked to end.
  * @param {Policy} policy
  * @param {Record} record
- * @param {{ isUnstable: boolean, code: number | null }} exit  `code` is null after a signal, which no exit code rule can match.
+ * @param {{ isUnstable: boolean, code: number | null }} exit  `code` is null after a signal, which
+ *   no exit code rule can match.
  * @param {number} nowMs
  * @returns {Verdict}
  */
 export function judgeExit(policy, record, { isUnstable, code }, nowMs) {
   const next = isUnstable ? remember(record, nowMs) : { streak: 0, unstableAtMs: inWindow(record.unstableAtMs, nowMs) };
-  if (!policy.autorestart || (code !== null && policy.stopExitCodes.includes(code))) return { what: 'done', delayMs: 0, record: next };
+  if (!policy.autorestart || (code !== null && policy.stopExitCodes.includes(code)))
+    return { what: 'done', delayMs: 0, record: next };
   if (next.unstableAtMs.length > policy.maxRestarts) return { what: 'failed', delayMs: 0, record: next };
   const pauseMs = isUnstable ? backoffMs(next.streak, policy.backoffMs) : 0;
   return { what: 'again', delayMs: Math.max(pauseMs, policy.restartDelayMs), record: next };

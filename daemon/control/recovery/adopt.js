@@ -16,11 +16,13 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 /** @import { Memory } from '../state/slot-history.js' */
 
 /**
- * Makes records of what runs already, as if control had been there all the time: called when control starts, and when a new keeper has taken over the
- * orphans of a dead one. What has happened meanwhile is then told as events, in `news`.
+ * Makes records of what runs already, as if control had been there all the time: called when
+ * control starts, and when a new keeper has taken over the orphans of a dead one. What has happened
+ * meanwhile is then told as events, in `news`.
  * @param {Core} core
  * @param {ChildFact[]} children
- * @returns {{ news: { event: 'exited' | 'gone', instanceId: string, data: object }[], names: Set<string> }}
+ * @returns
+ *   {{ news: { event: 'exited' | 'gone', instanceId: string, data: object }[], names: Set<string> }}
  */
 export function adopt(core, children) {
   const known = children.flatMap((fact) => instanceOf(core, fact) ?? []);
@@ -31,7 +33,10 @@ export function adopt(core, children) {
   for (const one of seated) settleIn(core, one);
   restore(core);
   for (const id of [...core.world.memories.keys()]) forgetSlot(core, id);
-  return { news: known.flatMap(({ fact }) => newsOf(fact)), names: new Set(known.map(({ instance }) => instance.label.name)) };
+  return {
+    news: known.flatMap(({ fact }) => newsOf(fact)),
+    names: new Set(known.map(({ instance }) => instance.label.name)),
+  };
 }
 
 /**
@@ -47,7 +52,20 @@ function instanceOf(core, fact) {
   const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = fact;
   const isStray = isLost(core, label.id);
   const { isGated = false, isParked = false, bootedAtMs = startedAtMs } = fact;
-  const instance = { ...newInstance(fact.instanceId, label), pid, startedAtMs, bootedAtMs, addresses, isReady, isStray, isOrphan: isAdopted, isGated, isParked, outPipe, errPipe };
+  const instance = {
+    ...newInstance(fact.instanceId, label),
+    pid,
+    startedAtMs,
+    bootedAtMs,
+    addresses,
+    isReady,
+    isStray,
+    isOrphan: isAdopted,
+    isGated,
+    isParked,
+    outPipe,
+    errPipe,
+  };
   core.world.instances.set(fact.instanceId, instance);
   openScope(core.world, label.scope, written.name);
   const memory = memoryOf(core.world, label.id);
@@ -57,7 +75,8 @@ function instanceOf(core, fact) {
 }
 
 /**
- * Whether the list may have lost the slot of something that runs. Nothing new may get its id then, or two apps would share one past.
+ * Whether the list may have lost the slot of something that runs. Nothing new may get its id then,
+ * or two apps would share one past.
  * @param {Core} core
  * @param {number} id
  */
@@ -107,16 +126,18 @@ function seatInstance(core, instance, fact) {
 }
 
 /**
- * Why an instance is being retired. A note without a retirement is the last act of a control that died between the two.
+ * Why an instance is being retired. A note without a retirement is the last act of a control that
+ * died between the two.
  * @param {Memory} memory
  * @param {ChildFact} fact
  */
 function askedOf(memory, { instanceId, exit, isRetiring }) {
-  return exit || isRetiring ? memory.asked[instanceId] ?? null : null;
+  return exit || isRetiring ? (memory.asked[instanceId] ?? null) : null;
 }
 
 /**
- * Whether a newer generation takes its place, so that "orphan" is the reason of a rollout and not of a process too many.
+ * Whether a newer generation takes its place, so that "orphan" is the reason of a rollout and not
+ * of a process too many.
  * @param {Core} core
  * @param {Instance} instance
  */
@@ -145,7 +166,8 @@ function settleIn(core, { seat, instance, fact, asked }) {
   }
   if (seat.life.state !== 'starting') return;
   // An orphan was serving before its keeper died; it will not say it again.
-  if (hasShownUp(core.world, seat) || fact.isAdopted || (fact.exit && instance.wasUp)) step(core, seat, { type: 'ready' });
+  if (hasShownUp(core.world, seat) || fact.isAdopted || (fact.exit && instance.wasUp))
+    step(core, seat, { type: 'ready' });
   else step(core, seat, { type: 'spawned', startedAtMs: fact.startedAtMs });
 }
 
@@ -166,7 +188,9 @@ function standingOf({ label }, { isParked, isGated }) {
  * @param {number} nowMs
  */
 function wasOldEnough({ spec }, { exit, startedAtMs, bootedAtMs = startedAtMs }, nowMs) {
-  return spec !== null && !spec.waitReady && bootedAtMs !== null && (exit?.atMs ?? nowMs) - bootedAtMs >= spec.minUptimeMs;
+  return (
+    spec !== null && !spec.waitReady && bootedAtMs !== null && (exit?.atMs ?? nowMs) - bootedAtMs >= spec.minUptimeMs
+  );
 }
 
 /**
@@ -181,7 +205,8 @@ function newsOf({ instanceId, exit, isGone, report }) {
 }
 
 /**
- * Seats that have no process: those in back-off go on waiting, those that failed stay so, and work that is done stays done.
+ * Seats that have no process: those in back-off go on waiting, those that failed stay so, and work
+ * that is done stays done.
  * @param {Core} core
  */
 function restore(core) {
@@ -190,9 +215,19 @@ function restore(core) {
     for (const wish of app.slots.filter((slot) => slot.want === 'up')) {
       const { ended, seat: past } = memoryOf(world, wish.id);
       if (ended && isWanted(world, { id: wish.id, generation: ended.generation })) fulfil(core, wish.id);
-      else if (past && isWanted(world, { id: wish.id, generation: past.generation }) && !world.seats.has(seatKey(wish.id, past.generation))) {
+      else if (
+        past &&
+        isWanted(world, { id: wish.id, generation: past.generation }) &&
+        !world.seats.has(seatKey(wish.id, past.generation))
+      ) {
         if (past.state !== 'backoff' && past.state !== 'failed') continue;
-        const seat = addSeat(world, { id: wish.id, generation: past.generation, slot: wish.slot, name: app.spec.name, spec: specOf(app, past.generation) });
+        const seat = addSeat(world, {
+          id: wish.id,
+          generation: past.generation,
+          slot: wish.slot,
+          name: app.spec.name,
+          spec: specOf(app, past.generation),
+        });
         seat.life = { ...seat.life, state: past.state };
         if (past.state === 'backoff') wait(core, seat, (past.untilMs ?? 0) - parts.clock.nowMs());
       }

@@ -27,8 +27,9 @@ const TICKS_PER_SECOND = 100;
  */
 
 /**
- * Finds them by the marker every instance and all its children carry in their environment; a pid alone is no identity. The main process of an instance is
- * the one whose parent does not carry the marker too.
+ * Finds them by the marker every instance and all its children carry in their environment; a pid
+ * alone is no identity. The main process of an instance is the one whose parent does not carry the
+ * marker too.
  * @param {object} o
  * @param {string} o.home
  * @param {string} o.run  The folder of the keeper's pipes.
@@ -45,7 +46,8 @@ export function findOrphans({ home, run, proc = '/proc' }) {
   const orphans = new Map();
   for (const process of mains.sort((a, b) => Number(a.startTicks) - Number(b.startTicks))) {
     const instanceId = marker(process) ?? '';
-    // Children whose parent has died are mains too; the keeper finds them by the marker when the first one is retired.
+    // Children whose parent has died are mains too; the keeper finds them by the marker when the
+    // first one is retired.
     if (!orphans.has(instanceId)) orphans.set(instanceId, describe(process, { instanceId, bootMs, run, proc }));
   }
   return [...orphans.values()];
@@ -72,7 +74,9 @@ function describe({ pid, startTicks, env }, { instanceId, bootMs, run, proc }) {
 /** @param {string} proc */
 function list(proc) {
   try {
-    return readdirSync(proc).filter((entry) => /^\d+$/.test(entry)).map(Number);
+    return readdirSync(proc)
+      .filter((entry) => /^\d+$/.test(entry))
+      .map(Number);
   } catch {
     return [];
   }
@@ -82,7 +86,8 @@ function list(proc) {
  * @param {string} proc
  * @param {number} pid
  * @param {string} home
- * @returns {Process | null}  Null when it carries no marker of this home, is a zombie, or is not ours to look at.
+ * @returns {Process | null}  Null when it carries no marker of this home, is a zombie, or is not
+ *   ours to look at.
  */
 function readMarked(proc, pid, home) {
   try {
@@ -99,10 +104,15 @@ function readMarked(proc, pid, home) {
 
 /** @param {string} text */
 function parseEnv(text) {
-  return new Map(text.split('\0').filter((entry) => entry.includes('=')).map((entry) => {
-    const at = entry.indexOf('=');
-    return [entry.slice(0, at), entry.slice(at + 1)];
-  }));
+  return new Map(
+    text
+      .split('\0')
+      .filter((entry) => entry.includes('='))
+      .map((entry) => {
+        const at = entry.indexOf('=');
+        return [entry.slice(0, at), entry.slice(at + 1)];
+      }),
+  );
 }
 
 /**

@@ -6,7 +6,8 @@ import { takeOverOrphans } from './take-over-orphans.js';
 /** @import { Core } from '../keeper-link/tell.js' */
 
 /**
- * The first conversation with a keeper: what does it know, and what does it have to be told. The records are empty afterwards, but for the past of the slots.
+ * The first conversation with a keeper: what does it know, and what does it have to be told. The
+ * records are empty afterwards, but for the past of the slots.
  * @param {Core} core  Its link leads to the keeper.
  * @returns {Promise<{ snapshot: Snapshot, orphans: ChildFact[] }>}  Rejects with KeeperLost.
  */
@@ -30,7 +31,8 @@ function exchangeNotes(core, notes) {
     const id = slotOfNote(key);
     if (id !== null) memories.set(id, readNote(note));
   }
-  for (const [id, memory] of memories) if (!(noteKey(id) in notes)) tell(core, 'note', { key: noteKey(id), value: memory });
+  for (const [id, memory] of memories)
+    if (!(noteKey(id) in notes)) tell(core, 'note', { key: noteKey(id), value: memory });
 }
 
 /**

@@ -15,8 +15,9 @@ import { findSlot } from '../state/registry.js';
 const SOUGHT = 'orphans-sought';
 
 /**
- * Hands the processes that a dead keeper left behind to this one, once in its life, and marks their apps for replacement.
- * The wish is on disk before the first process changes hands: a control that dies in between leaves a next one that does the rest.
+ * Hands the processes that a dead keeper left behind to this one, once in its life, and marks their
+ * apps for replacement. The wish is on disk before the first process changes hands: a control that
+ * dies in between leaves a next one that does the rest.
  * @param {Core} core
  * @param {object} o
  * @param {Record<string, unknown>} o.notes  The keeper's.
@@ -27,11 +28,22 @@ const SOUGHT = 'orphans-sought';
 export async function takeOverOrphans(core, { notes, children, known }) {
   if (notes[SOUGHT]) return [];
   const held = new Set(children.map((child) => child.instanceId));
-  const orphans = core.parts.findOrphans([...known.values()].filter((one) => one.pid > 0 && !one.exit)).filter((orphan) => !held.has(orphan.instanceId));
-  const labelled = orphans.map((orphan, nth) => ({ orphan, label: labelOf(core, orphan, known.get(orphan.instanceId), nth) }));
-  if (orphans.length > 0) core.parts.journal('orphans-found', { count: orphans.length, pids: orphans.map(({ pid }) => pid) });
-  replaceLater(core, labelled.map(({ label }) => label.id));
-  const taken = await Promise.all(labelled.map(({ orphan, label }) => take(core, orphan, label, known.get(orphan.instanceId))));
+  const orphans = core.parts
+    .findOrphans([...known.values()].filter((one) => one.pid > 0 && !one.exit))
+    .filter((orphan) => !held.has(orphan.instanceId));
+  const labelled = orphans.map((orphan, nth) => ({
+    orphan,
+    label: labelOf(core, orphan, known.get(orphan.instanceId), nth),
+  }));
+  if (orphans.length > 0)
+    core.parts.journal('orphans-found', { count: orphans.length, pids: orphans.map(({ pid }) => pid) });
+  replaceLater(
+    core,
+    labelled.map(({ label }) => label.id),
+  );
+  const taken = await Promise.all(
+    labelled.map(({ orphan, label }) => take(core, orphan, label, known.get(orphan.instanceId))),
+  );
   await core.link?.request('note', { key: SOUGHT, value: true });
   return taken.flatMap((fact) => fact ?? []);
 }
@@ -48,7 +60,12 @@ function labelOf({ parts, world }, orphan, known, nth) {
   const found = findSlot(world, orphan.id);
   // Older than any generation, and different for each: two orphans of one slot are two seats.
   const generation = -nth;
-  if (found && isOf(found.app, orphan)) return labelFor(found.app.spec, { ...found.wish, generation }, { spawns: 0, logs: parts.logsFolder, scope: found.app.scope });
+  if (found && isOf(found.app, orphan))
+    return labelFor(
+      found.app.spec,
+      { ...found.wish, generation },
+      { spawns: 0, logs: parts.logsFolder, scope: found.app.scope },
+    );
   return {
     name: orphan.name,
     slot: 0,
@@ -63,7 +80,8 @@ function labelOf({ parts, world }, orphan, known, nth) {
 }
 
 /**
- * An id may have been another app's, where the list was lost. One that was renamed has had any name since it began.
+ * An id may have been another app's, where the list was lost. One that was renamed has had any name
+ * since it began.
  * @param {AppWish} app
  * @param {Orphan} orphan
  */
@@ -79,7 +97,12 @@ function replaceLater({ parts, world }, ids) {
   const apps = world.desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
   const slots = apps.flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => slot.id));
   if (slots.length === 0) return;
-  for (const app of apps) world.desired = renewed(world, app, slots.filter((id) => app.slots.some((slot) => slot.id === id)));
+  for (const app of apps)
+    world.desired = renewed(
+      world,
+      app,
+      slots.filter((id) => app.slots.some((slot) => slot.id === id)),
+    );
   try {
     parts.store.save(world.desired);
   } catch (error) {
@@ -97,7 +120,8 @@ function renewed(world, app, ids) {
   if (!app.rollout.isGuarded) return renew(world.desired, ids, app.by, 'orphan').desired;
   return reload(world.desired, ids, app.by, {
     change: (spec) => spec,
-    // With a rollback window it is still on trial what has come up of it: what the slots were before is wanted again, should the next ones fail.
+    // With a rollback window it is still on trial what has come up of it: what the slots were
+    // before is wanted again, should the next ones fail.
     isUp: (id, generation) => !app.rollout.windowMs && isUp(world, id, generation),
     isBeside: ({ spec }) => spec.kind === 'node',
   }).desired;
@@ -115,7 +139,16 @@ async function take(core, orphan, label, known) {
   const spec = findSlot(core.world, label.id)?.app.spec;
   /** @type {ChildFact['mode']} */
   const mode = spec?.kind === 'node' ? spec.mode : 'exec';
-  const shared = { instanceId, app: label.name, label, mode, pid, startedAtMs: known?.startedAtMs ?? startedAtMs, outPipe, errPipe };
+  const shared = {
+    instanceId,
+    app: label.name,
+    label,
+    mode,
+    pid,
+    startedAtMs: known?.startedAtMs ?? startedAtMs,
+    outPipe,
+    errPipe,
+  };
   try {
     await core.link?.request('adopt', { ...shared, scope: label.scope, startTicks });
   } catch (error) {
@@ -123,5 +156,14 @@ async function take(core, orphan, label, known) {
     core.parts.journal('adoption-refused', { instanceId, pid, message: error.message });
     return null;
   }
-  return { ...shared, addresses: known?.addresses ?? [], isReady: true, isRetiring: false, isAdopted: true, isParked: known?.isParked ?? false, exit: null, isGone: false };
+  return {
+    ...shared,
+    addresses: known?.addresses ?? [],
+    isReady: true,
+    isRetiring: false,
+    isAdopted: true,
+    isParked: known?.isParked ?? false,
+    exit: null,
+    isGone: false,
+  };
 }

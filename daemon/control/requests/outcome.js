@@ -8,8 +8,8 @@ import { findSlot, hasProcess, memoryOf, occupiedSlots, seatsOfSlot } from '../s
 /** @import { World } from '../state/registry.js' */
 
 /**
- * What a mutation has promised. It is written into the state file with the change itself, so that a request that is sent again, to this control or to the
- * next one, is waited for and not done twice.
+ * What a mutation has promised. It is written into the state file with the change itself, so that a
+ * request that is sent again, to this control or to the next one, is waited for and not done twice.
  * @typedef {object} Receipt
  * @property {string} token
  * @property {string} method
@@ -22,7 +22,9 @@ import { findSlot, hasProcess, memoryOf, occupiedSlots, seatsOfSlot } from '../s
 
 /**
  * `failure` when a rollout did not come about.
- * @typedef {{ state: 'pending' } | { state: 'done' } | { state: 'failed', notUp: NotUp[], failed?: AppWish }} Outcome
+ * @typedef
+ *   {{ state: 'pending' } | { state: 'done' } | { state: 'failed', notUp: NotUp[], failed?: AppWish }}
+ *   Outcome
  */
 
 /** Receipts kept. A client sends again within seconds. */
@@ -40,9 +42,14 @@ const GIVEN_BACK = 'was given its old code back, and another command came since'
  */
 export function outcomeOf(world, { up, gone, method, about }) {
   const halted = up.map(({ id, generation }) => haltedApp(world, id, generation)).find((app) => app !== null);
-  if (halted) return isAtRest(world, halted) ? { state: 'failed', notUp: halted.rollout.failure?.slots ?? [], failed: halted } : { state: 'pending' };
+  if (halted)
+    return isAtRest(world, halted)
+      ? { state: 'failed', notUp: halted.rollout.failure?.slots ?? [], failed: halted }
+      : { state: 'pending' };
   const outcomes = up.map(({ id, generation }) => slotOutcome(world, id, generation, method));
-  const notUp = outcomes.flatMap((outcome) => (outcome.state === 'failed' ? outcome.notUp.map((one) => asAsked(one, about)) : []));
+  const notUp = outcomes.flatMap((outcome) =>
+    outcome.state === 'failed' ? outcome.notUp.map((one) => asAsked(one, about)) : [],
+  );
   if (notUp.length > 0) return { state: 'failed', notUp };
   const occupied = gone.length > 0 ? occupiedSlots(world) : null;
   // A slot that should be gone and has been started again by somebody else is not waited for.
@@ -80,19 +87,24 @@ function haltedApp(world, id, generation) {
  * @param {AppWish} app
  */
 function isAtRest(world, { slots }) {
-  return slots.filter((slot) => slot.want === 'up').every((slot) => {
-    const life = standing(world, slot)?.life;
-    return life !== undefined && (life.state === 'up' || life.state === 'failed' || life.hasFailed);
-  });
+  return slots
+    .filter((slot) => slot.want === 'up')
+    .every((slot) => {
+      const life = standing(world, slot)?.life;
+      return life !== undefined && (life.state === 'up' || life.state === 'failed' || life.hasFailed);
+    });
 }
 
 /**
- * The seat that is wanted, or the one before it: where a restart has failed in another slot, this one has not been begun, and goes on as it was.
+ * The seat that is wanted, or the one before it: where a restart has failed in another slot, this
+ * one has not been begun, and goes on as it was.
  * @param {World} world
  * @param {SlotWish} wish
  */
 function standing(world, { id, generation }) {
-  return seatsOfSlot(world, id).filter((seat) => seat.generation <= generation).at(-1);
+  return seatsOfSlot(world, id)
+    .filter((seat) => seat.generation <= generation)
+    .at(-1);
 }
 
 /**
@@ -121,15 +133,19 @@ function slotOutcome(world, id, generation, method) {
 }
 
 /**
- * A reload is over when the old ones are gone: parked until the rollback window closes, or with their last clients. An update of the manager replaces only
- * the processes of a keeper that made way.
+ * A reload is over when the old ones are gone: parked until the rollback window closes, or with
+ * their last clients. An update of the manager replaces only the processes of a keeper that made
+ * way.
  * @param {World} world
  * @param {SlotWish} wish
  * @param {string} method
  */
 function isReplacing(world, { id, former }, method) {
   if (method === 'reload' || method === 'apply') return Boolean(former) || seatsOfSlot(world, id).length > 1;
-  return method === 'update' && [...world.instances.values()].some((instance) => instance.label.id === id && instance.isOrphan);
+  return (
+    method === 'update' &&
+    [...world.instances.values()].some((instance) => instance.label.id === id && instance.isOrphan)
+  );
 }
 
 /**
@@ -150,7 +166,10 @@ function lastDeath(world, id) {
 function failure(world, id, reason) {
   const found = findSlot(world, id);
   const lastLines = memoryOf(world, id).deaths.at(-1)?.lastLines ?? [];
-  return { state: 'failed', notUp: [{ id, name: found?.app.spec.name ?? '', slot: found?.wish.slot ?? 0, reason, lastLines }] };
+  return {
+    state: 'failed',
+    notUp: [{ id, name: found?.app.spec.name ?? '', slot: found?.wish.slot ?? 0, reason, lastLines }],
+  };
 }
 
 /**
@@ -164,8 +183,15 @@ export function notUpError(notUp, { wanted, method }) {
   const [first] = notUp;
   const name = first.name || `id ${first.id}`;
   const others = notUp.length > 1 ? ` (and ${notUp.length - 1} more of ${wanted})` : '';
-  return new NclustError('ERR_NCLUST_NOT_UP', `The ${method} of "${name}" failed: instance ${first.slot} ${first.reason}${others}.`, {
-    hint: first.reason === DELETED ? 'See: nclust list' : `See: nclust logs ${shellQuote(first.name || String(first.id))} and nclust describe ${first.id}`,
-    data: { slots: notUp },
-  });
+  return new NclustError(
+    'ERR_NCLUST_NOT_UP',
+    `The ${method} of "${name}" failed: instance ${first.slot} ${first.reason}${others}.`,
+    {
+      hint:
+        first.reason === DELETED
+          ? 'See: nclust list'
+          : `See: nclust logs ${shellQuote(first.name || String(first.id))} and nclust describe ${first.id}`,
+      data: { slots: notUp },
+    },
+  );
 }

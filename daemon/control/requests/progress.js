@@ -12,7 +12,14 @@ import { outcomeOf } from './outcome.js';
 /** @import { Receipt } from './outcome.js' */
 
 /** @type {Partial<Record<State, WaitingPhase>>} */
-const PHASES = { starting: 'starting', soaking: 'soaking', entering: 'starting', parked: 'parked', stopping: 'draining', backoff: 'backing off' };
+const PHASES = {
+  starting: 'starting',
+  soaking: 'soaking',
+  entering: 'starting',
+  parked: 'parked',
+  stopping: 'draining',
+  backoff: 'backing off',
+};
 
 /**
  * How far a request has come: slots that are as it wants them, and what the others wait for.
@@ -25,7 +32,9 @@ function progressOf(world, receipt, nowMs) {
   const { up, gone, token } = receipt;
   const occupied = gone.length > 0 ? occupiedSlots(world) : new Set();
   const pending = [
-    ...up.filter((one) => outcomeOf(world, { ...receipt, up: [one], gone: [] }).state === 'pending').map(({ id }) => id),
+    ...up
+      .filter((one) => outcomeOf(world, { ...receipt, up: [one], gone: [] }).state === 'pending')
+      .map(({ id }) => id),
     ...gone.filter((id) => occupied.has(id)),
   ];
   const waiting = pending.flatMap((id) => seatsOfSlot(world, id).flatMap((seat) => waitOf(world, seat, nowMs) ?? []));
@@ -42,7 +51,7 @@ function waitOf(world, seat, nowMs) {
   const phase = PHASES[seat.life.state];
   if (!phase) return null;
   const { id, name, slot } = seat;
-  const endsAtMs = phase === 'parked' ? findSlot(world, id)?.app.rollout.windowEndsAtMs ?? null : seat.untilMs;
+  const endsAtMs = phase === 'parked' ? (findSlot(world, id)?.app.rollout.windowEndsAtMs ?? null) : seat.untilMs;
   return {
     id,
     name,

@@ -21,11 +21,20 @@ import { renaming } from '../state/rename.js';
 export const reloading = {
   /** @type {MethodBody} */
   async reload(desk, params, client) {
-    const { targets, wait, progress, token, env, spec, specs } = readParams({ ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record), specs: optional(record) }, params);
+    const { targets, wait, progress, token, env, spec, specs } = readParams(
+      { ...WAITABLE, targets: texts, env: optional(variables), spec: optional(record), specs: optional(record) },
+      params,
+    );
     const { name, instances, ...fields } = spec ? checkSpecChange(spec) : {};
     if (instances !== undefined) throw new BadParams('spec.instances', 'left out here; "scale" changes it');
     const change = changerOf(desk, { env, fields, specs });
-    const receipt = await beginReload(desk, { token, by: 'reload', choose: (desired) => idsOf(desired, targets), change, name });
+    const receipt = await beginReload(desk, {
+      token,
+      by: 'reload',
+      choose: (desired) => idsOf(desired, targets),
+      change,
+      name,
+    });
     return { slots: await finish(desk, receipt, wait, client, progress) };
   },
 };
@@ -39,7 +48,8 @@ export const reloading = {
  * @param {(desired: Desired) => number[]} o.choose  The slots.
  * @param {(spec: AppSpec) => AppSpec} o.change
  * @param {string} [o.name]  What the one app is called from then on.
- * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, and what `choose` and `change` throw; then nothing was touched.
+ * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, and what `choose` and `change`
+ *   throw; then nothing was touched.
  */
 export async function beginReload(desk, { token, by, choose, change, name }) {
   const { control, parts } = desk;
@@ -51,12 +61,16 @@ export async function beginReload(desk, { token, by, choose, change, name }) {
   return control.mutate('reload', token, (desired) => {
     const ids = choose(desired);
     const rename = renaming(desired, ids, name);
-    return withRoom(about(rename(fresh.keep(reloaded(control, desired, ids, { change: renewed, by })))), roomOf('Reload', desk));
+    return withRoom(
+      about(rename(fresh.keep(reloaded(control, desired, ids, { change: renewed, by })))),
+      roomOf('Reload', desk),
+    );
   });
 }
 
 /**
- * Apps of which something serves, or is about to, are replaced under guard. Where nothing does there is nothing to guard, and nothing to wait for.
+ * Apps of which something serves, or is about to, are replaced under guard. Where nothing does
+ * there is nothing to guard, and nothing to wait for.
  * @param {Desk['control']} control
  * @param {Desired} desired
  * @param {number[]} ids
@@ -69,10 +83,15 @@ function reloaded({ world, keeper }, desired, ids, { change, by }) {
   const serving = new Set(desired.apps.filter(isGuarded).flatMap((app) => app.slots.map((slot) => slot.id)));
   const idle = ids.filter((id) => !serving.has(id));
   const started = renew(changeSpecs(desired, idle, change), idle, by, 'reload');
-  const guarded = reload(started.desired, ids.filter((id) => serving.has(id)), by, {
-    change,
-    isUp: (id, generation) => isUp(world, id, generation),
-    isBeside: (app) => isBeside(world, app),
-  });
+  const guarded = reload(
+    started.desired,
+    ids.filter((id) => serving.has(id)),
+    by,
+    {
+      change,
+      isUp: (id, generation) => isUp(world, id, generation),
+      isBeside: (app) => isBeside(world, app),
+    },
+  );
   return merge(started, guarded);
 }

@@ -6,13 +6,17 @@ import { notUpError, outcomeOf } from './outcome.js';
 /** @import { Receipt } from './outcome.js' */
 
 /**
- * @typedef {{ receipt: Receipt, onLook: () => void, resolve: () => void, reject: (error: Error) => void }} Waiter
+ * @typedef
+ *   {{ receipt: Receipt, onLook: () => void, resolve: () => void, reject: (error: Error) => void }}
+ *   Waiter
  */
 
 /**
  * Requests whose outcome is waited for.
  * @typedef {object} Waiters
- * @property {(receipt: Receipt, signal?: AbortSignal, onLook?: () => void) => Promise<void>} add  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed; resolves when the signal ends the waiting.
+ * @property {(receipt: Receipt, signal?: AbortSignal, onLook?: () => void) => Promise<void>} add
+ *   Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed; resolves when the
+ *   signal ends the waiting.
  * @property {() => void} answer  Looks at all of them; called whenever something has changed.
  */
 
@@ -32,7 +36,12 @@ export function createWaiters(world) {
     if (outcome.state === 'pending' && !isCutShort) return waiter.onLook();
     waiters.delete(waiter);
     if (isCutShort) reject(new NclustError('ERR_NCLUST_SHUTTING_DOWN', 'The manager is being ended.'));
-    else if (outcome.state === 'failed') reject(outcome.failed ? reloadError(world, outcome.failed, receipt.up) : notUpError(outcome.notUp, { wanted: receipt.up.length, method: receipt.method }));
+    else if (outcome.state === 'failed')
+      reject(
+        outcome.failed
+          ? reloadError(world, outcome.failed, receipt.up)
+          : notUpError(outcome.notUp, { wanted: receipt.up.length, method: receipt.method }),
+      );
     else resolve();
   }
 

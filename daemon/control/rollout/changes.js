@@ -5,17 +5,20 @@ import { changeApps, settled, specOf, withSlots } from '../state/desired.js';
 /** @import { AppWish, Change, Desired, Failure, Former, Rollout } from '../state/desired.js' */
 /** @import { SlotWish } from '../state/desired.js' */
 
-// The wishes of a guarded rollout. Slots get a new generation and keep a note of what they were; when an instance fails, the note is what is wanted again.
+// The wishes of a guarded rollout. Slots get a new generation and keep a note of what they were;
+// when an instance fails, the note is what is wanted again.
 
 /**
  * What the facts say about an app when its reload begins.
  * @typedef {object} Ground
  * @property {(id: number, generation: number) => boolean} isUp
- * @property {(app: AppWish) => boolean} isBeside  Whether a new instance can run beside the one it replaces.
+ * @property {(app: AppWish) => boolean} isBeside  Whether a new instance can run beside the one it
+ *   replaces.
  */
 
 /**
- * Gives slots a new generation, guarded. A reload that is under way is overtaken: what has not come up of it is given up.
+ * Gives slots a new generation, guarded. A reload that is under way is overtaken: what has not come
+ * up of it is given up.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
@@ -35,7 +38,10 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
     });
     const isStrict = slots.every((slot) => !slot.former || isSameProgram(specOf(app, slot.former.generation), spec));
     const previous = [...(app.previous ?? []), { generation: app.generation, spec: app.spec }];
-    return withSlots({ ...app, spec, previous, generation, by, rollout: { ...numbersFor(spec, isBeside(app)), isStrict } }, slots);
+    return withSlots(
+      { ...app, spec, previous, generation, by, rollout: { ...numbersFor(spec, isBeside(app)), isStrict } },
+      slots,
+    );
   });
   return { desired: next, up, gone: [] };
 }
@@ -53,13 +59,21 @@ export function halted(app, failure, isUp) {
 }
 
 /**
- * Everything becomes what it was. Parked instances are there at once; in their slots the new ones serve until then.
+ * Everything becomes what it was. Parked instances are there at once; in their slots the new ones
+ * serve until then.
  * @param {AppWish} app
  * @param {Failure} failure
  * @returns {AppWish}
  */
 export function rolledBack(app, failure) {
-  const rollout = { ...app.rollout, maxSurge: app.slots.length, maxUnavailable: 0, isGuarded: false, windowEndsAtMs: null, failure };
+  const rollout = {
+    ...app.rollout,
+    maxSurge: app.slots.length,
+    maxUnavailable: 0,
+    isGuarded: false,
+    windowEndsAtMs: null,
+    failure,
+  };
   return withSlots({ ...app, rollout }, app.slots.map(asBefore));
 }
 
@@ -69,7 +83,10 @@ export function rolledBack(app, failure) {
  * @returns {AppWish}
  */
 export function finished(app) {
-  return withSlots({ ...app, rollout: { ...app.rollout, isGuarded: false, windowEndsAtMs: null } }, app.slots.map(settled));
+  return withSlots(
+    { ...app, rollout: { ...app.rollout, isGuarded: false, windowEndsAtMs: null } },
+    app.slots.map(settled),
+  );
 }
 
 /**
@@ -78,7 +95,9 @@ export function finished(app) {
  * @returns {Former}
  */
 function formerOf(slot, isUp) {
-  return slot.former && !isUp(slot.id, slot.generation) ? slot.former : { want: slot.want, generation: slot.generation };
+  return slot.former && !isUp(slot.id, slot.generation)
+    ? slot.former
+    : { want: slot.want, generation: slot.generation };
 }
 
 /**
@@ -96,12 +115,33 @@ function asBefore(slot) {
  * @returns {Rollout}
  */
 function numbersFor({ maxSurge, maxUnavailable, rollbackWindowMs }, isBeside) {
-  const numbers = isBeside ? { maxSurge, maxUnavailable } : { maxSurge: 0, maxUnavailable: Math.max(1, maxUnavailable) };
-  return { ...numbers, cause: 'reload', isGuarded: true, windowMs: rollbackWindowMs, windowEndsAtMs: null, failure: null };
+  const numbers = isBeside
+    ? { maxSurge, maxUnavailable }
+    : { maxSurge: 0, maxUnavailable: Math.max(1, maxUnavailable) };
+  return {
+    ...numbers,
+    cause: 'reload',
+    isGuarded: true,
+    windowMs: rollbackWindowMs,
+    windowEndsAtMs: null,
+    failure: null,
+  };
 }
 
 /** What a program decides by where it listens. */
-const TELLING = /** @type {const} */ (['script', 'args', 'env', 'shellEnv', 'fileEnv', 'filterEnv', 'incrementVar', 'instanceVar', 'secrets', 'interpreterArgs', 'execArgs']);
+const TELLING = /** @type {const} */ ([
+  'script',
+  'args',
+  'env',
+  'shellEnv',
+  'fileEnv',
+  'filterEnv',
+  'incrementVar',
+  'instanceVar',
+  'secrets',
+  'interpreterArgs',
+  'execArgs',
+]);
 
 /**
  * Whether the same program is told the same: then it will listen where it did.

@@ -7,7 +7,8 @@ import { seatsOf } from '../state/registry.js';
 /** @import { Instance, World } from '../state/registry.js' */
 
 /**
- * What an instance does in a span of time. Only instances of a rollout with a rollback window are watched.
+ * What an instance does in a span of time. Only instances of a rollout with a rollback window are
+ * watched.
  * @typedef {object} Vitals
  * @property {number} responses
  * @property {number} errors  Responses with a status of 500 or more.
@@ -34,23 +35,34 @@ const RECENT_MS = 5_000;
 /** Fewer responses than this prove nothing. */
 const RESPONSES_MIN = 20;
 
-/** The new instances are worse than the old ones when a figure is more than this many times theirs, */
+/**
+ * The new instances are worse than the old ones when a figure is more than this many times theirs,
+ */
 const FACTOR = 3;
 
 /** and more than this, as a share of the responses, */
 const ERROR_SHARE_MIN = 0.05;
 
-/** (who answered every second request with an error cannot do so three times as often: then it is half of the way to all), */
+/**
+ * (who answered every second request with an error cannot do so three times as often: then it is
+ * half of the way to all),
+ */
 const WORSE_PART = 0.5;
 
-/** or this, where too little is known of the old ones, because few came or the control that watched them has died; */
+/**
+ * or this, where too little is known of the old ones, because few came or the control that watched
+ * them has died;
+ */
 const UNMEASURED_SHARE = 0.5;
 
 /** or this, in ms, in so many spans in a row. */
 const DELAY_MIN_MS = 200;
 const DELAY_SPANS = 3;
 
-/** A new one whose event loop does not turn tells nothing at all: it is asked, and has so long to answer, in ms. */
+/**
+ * A new one whose event loop does not turn tells nothing at all: it is asked, and has so long to
+ * answer, in ms.
+ */
 const SILENT_MS = 3_000;
 
 /** Spans kept of an old instance, as the measure: a minute. */
@@ -66,10 +78,24 @@ export function watchVitals(core, name) {
   const rollout = findApp(world.desired, name)?.rollout;
   const isNeeded = Boolean(rollout?.isGuarded && rollout.windowMs && !world.ending);
   if (!isNeeded && ![...world.pulses.values()].some((pulse) => pulse.name === name)) return;
-  const serving = new Map(isNeeded ? seatsOf(world, name).filter((seat) => seat.life.state === 'up').map((seat) => [seat.instanceId ?? '', seat]) : []);
+  const serving = new Map(
+    isNeeded
+      ? seatsOf(world, name)
+          .filter((seat) => seat.life.state === 'up')
+          .map((seat) => [seat.instanceId ?? '', seat])
+      : [],
+  );
   for (const [instanceId, { slot, generation }] of serving) {
     if (world.pulses.has(instanceId)) continue;
-    world.pulses.set(instanceId, { name, slot, generation, isWatched: true, isAsked: false, isSilent: false, spans: [] });
+    world.pulses.set(instanceId, {
+      name,
+      slot,
+      generation,
+      isWatched: true,
+      isAsked: false,
+      isSilent: false,
+      spans: [],
+    });
     tell(core, 'watch', { instanceId, everyMs: EVERY_MS });
   }
   for (const [instanceId, pulse] of world.pulses) {
@@ -110,7 +136,10 @@ export function askAround(core, name) {
       if (isSilent) core.dispatch({ type: 'changed', names: [name] });
     };
     // Any other refusal means that it has ended, which is told in another way.
-    core.link?.request('ask', { instanceId, timeoutMs: SILENT_MS }).then(() => heard(false), (error) => heard(error.code === 'ETIMEDOUT'));
+    core.link?.request('ask', { instanceId, timeoutMs: SILENT_MS }).then(
+      () => heard(false),
+      (error) => heard(error.code === 'ETIMEDOUT'),
+    );
   }
 }
 
@@ -124,7 +153,8 @@ function unwatch(core, instanceId) {
 }
 
 /**
- * What the new instances of an app do worse than the old ones did, in words; null while they do not.
+ * What the new instances of an app do worse than the old ones did, in words; null while they do
+ * not.
  * @param {World} world
  * @param {AppWish} app
  * @param {number} nowMs
@@ -155,9 +185,14 @@ function errorsOf(renewed, old, nowMs) {
   const share = recent.errors / recent.responses;
   const isMeasured = before.responses >= RESPONSES_MIN;
   const shareBefore = isMeasured ? before.errors / before.responses : 0;
-  const limit = isMeasured ? Math.max(ERROR_SHARE_MIN, Math.min(FACTOR * shareBefore, shareBefore + WORSE_PART * (1 - shareBefore))) : UNMEASURED_SHARE;
+  const limit = isMeasured
+    ? Math.max(ERROR_SHARE_MIN, Math.min(FACTOR * shareBefore, shareBefore + WORSE_PART * (1 - shareBefore)))
+    : UNMEASURED_SHARE;
   if (recent.responses < RESPONSES_MIN || share <= limit) return null;
-  return `the new instances answered ${recent.errors} of their last ${recent.responses} requests with a status of 500 or more (${percent(share)}; the old ones: ${isMeasured ? percent(shareBefore) : 'not known'})`;
+  return (
+    `the new instances answered ${recent.errors} of their last ${recent.responses} requests with a ` +
+    `status of 500 or more (${percent(share)}; the old ones: ${isMeasured ? percent(shareBefore) : 'not known'})`
+  );
 }
 
 /**
@@ -168,15 +203,24 @@ function delaysOf(renewed, old) {
   const spans = old.flatMap((pulse) => pulse.spans);
   const before = spans.length > 0 ? spans.reduce((total, span) => total + span.delayP99Ms, 0) / spans.length : 0;
   const limitMs = Math.max(DELAY_MIN_MS, FACTOR * before);
-  const slow = renewed.find((pulse) => pulse.spans.length >= DELAY_SPANS && pulse.spans.slice(-DELAY_SPANS).every((span) => span.delayP99Ms > limitMs));
+  const slow = renewed.find(
+    (pulse) =>
+      pulse.spans.length >= DELAY_SPANS && pulse.spans.slice(-DELAY_SPANS).every((span) => span.delayP99Ms > limitMs),
+  );
   if (!slow) return null;
   const worst = Math.max(...slow.spans.slice(-DELAY_SPANS).map((span) => span.delayP99Ms));
-  return `the event loop of instance ${slow.slot} was held up for ${Math.round(worst)} ms (the old ones: ${Math.round(before)} ms)`;
+  return (
+    `the event loop of instance ${slow.slot} was held up for ${Math.round(worst)} ms (the old ones: ` +
+    `${Math.round(before)} ms)`
+  );
 }
 
 /** @param {Vitals[]} spans */
 function sum(spans) {
-  return spans.reduce((total, { responses, errors }) => ({ responses: total.responses + responses, errors: total.errors + errors }), { responses: 0, errors: 0 });
+  return spans.reduce(
+    (total, { responses, errors }) => ({ responses: total.responses + responses, errors: total.errors + errors }),
+    { responses: 0, errors: 0 },
+  );
 }
 
 /** @param {number} share */

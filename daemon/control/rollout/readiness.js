@@ -6,7 +6,8 @@ import { findSlot, isWanted, seatOfInstance, seatsOf } from '../state/registry.j
 /** @import { Instance, Seat, World } from '../state/registry.js' */
 
 /**
- * What a seat has to show before connections come to it. Looks only at what is, so a control that starts in the middle asks the same.
+ * What a seat has to show before connections come to it. Looks only at what is, so a control that
+ * starts in the middle asks the same.
  * @param {World} world
  * @param {Seat} seat
  * @returns {Trial}
@@ -15,17 +16,29 @@ export function trialOf(world, seat) {
   const instance = world.instances.get(seat.instanceId ?? '') ?? null;
   const isOn = isOnTrial(world, seat);
   const { startedAtMs = null } = instance ?? {};
-  return { isOn, door: doorOf(world, seat, isOn, instance), ...missingOf(world, seat, isOn, instance), startedAtMs, bootedAtMs: bootedAtOf(seat, instance) };
+  return {
+    isOn,
+    door: doorOf(world, seat, isOn, instance),
+    ...missingOf(world, seat, isOn, instance),
+    startedAtMs,
+    bootedAtMs: bootedAtOf(seat, instance),
+  };
 }
 
 /**
- * Whether a guarded rollout is putting this seat in the place of an older one. What fails here is not tried again.
+ * Whether a guarded rollout is putting this seat in the place of an older one. What fails here is
+ * not tried again.
  * @param {World} world
  * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
 export function isOnTrial(world, { id, generation }) {
   const found = findSlot(world, id);
-  return Boolean(found?.app.rollout.isGuarded && found.wish.former && found.wish.want === 'up' && found.wish.generation === generation);
+  return Boolean(
+    found?.app.rollout.isGuarded &&
+    found.wish.former &&
+    found.wish.want === 'up' &&
+    found.wish.generation === generation,
+  );
 }
 
 /**
@@ -37,7 +50,11 @@ export function isKeptOut(world, { instanceId, label, isGated }) {
   if (isGated || label.isGated) return isGated;
   // What has no gate is let in when it is up.
   const seat = seatOfInstance(world, instanceId);
-  return seat !== null && isOnTrial(world, seat) && (COMING.has(seat.life.state) || seat.life.asked?.cause === 'boot-timeout');
+  return (
+    seat !== null &&
+    isOnTrial(world, seat) &&
+    (COMING.has(seat.life.state) || seat.life.asked?.cause === 'boot-timeout')
+  );
 }
 
 /**
@@ -72,10 +89,15 @@ function doorOf(world, seat, isOn, instance) {
  * @param {Seat} seat
  */
 function isProven(world, seat) {
-  return seatsOf(world, seat.name).some((other) => other.generation === seat.generation && other.id !== seat.id && other.life.state === 'up');
+  return seatsOf(world, seat.name).some(
+    (other) => other.generation === seat.generation && other.id !== seat.id && other.life.state === 'up',
+  );
 }
 
-/** Options with which Node waits for a debugger before it loads anything, or loads the main module in another process. */
+/**
+ * Options with which Node waits for a debugger before it loads anything, or loads the main module
+ * in another process.
+ */
 const ELSEWHERE = /(^|\s)--(inspect-brk|inspect-wait|watch|test|run)\b/;
 
 /**
@@ -84,7 +106,9 @@ const ELSEWHERE = /(^|\s)--(inspect-brk|inspect-wait|watch|test|run)\b/;
  * @returns {number | null}  Null: it has not booted yet.
  */
 function bootedAtOf({ spec }, instance) {
-  const isElsewhere = [...(spec?.interpreterArgs ?? []), spec?.env.NODE_OPTIONS ?? ''].some((text) => ELSEWHERE.test(text));
+  const isElsewhere = [...(spec?.interpreterArgs ?? []), spec?.env.NODE_OPTIONS ?? ''].some((text) =>
+    ELSEWHERE.test(text),
+  );
   return instance?.bootedAtMs ?? (isElsewhere ? instance?.startedAtMs : null) ?? null;
 }
 
@@ -98,7 +122,13 @@ function bootedAtOf({ spec }, instance) {
 function missingOf(world, seat, isOn, instance) {
   const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
   // Who says that it is ready knows best.
-  const word = seat.spec?.waitReady ? (instance?.isReady ? null : 'it did not send "ready"') : isLoading ? 'it was still loading its main module' : null;
+  const word = seat.spec?.waitReady
+    ? instance?.isReady
+      ? null
+      : 'it did not send "ready"'
+    : isLoading
+      ? 'it was still loading its main module'
+      : null;
   const place = isOn ? placeMissing(world, seat, instance) : null;
   return { missing: word ?? place, isLoading: isLoading && !seat.spec?.waitReady && place === null };
 }
@@ -114,19 +144,29 @@ function placeMissing(world, seat, instance) {
   const expected = expectedOf(world, seat);
   const lacking = expected.filter((one) => !here.some((other) => isSame(one, other)));
   if (lacking.length === 0) return null;
-  if (findSlot(world, seat.id)?.app.rollout.isStrict === false) return here.length > 0 ? null : 'it did not listen anywhere';
+  if (findSlot(world, seat.id)?.app.rollout.isStrict === false)
+    return here.length > 0 ? null : 'it did not listen anywhere';
   const elsewhere = here.filter((one) => !expected.some((other) => isSame(one, other)));
-  return `it did not listen on ${lacking.map(shown).join(' and ')}${elsewhere.length > 0 ? `, but on ${elsewhere.map(shown).join(' and ')}` : ''}`;
+  return (
+    `it did not listen on ` +
+    `${lacking.map(shown).join(' and ')}${elsewhere.length > 0 ? `, but on ${elsewhere.map(shown).join(' and ')}` : ''}`
+  );
 }
 
 /**
- * Where the older instances listen that serve the same clients: all of them, or in fork mode the one in the same slot.
+ * Where the older instances listen that serve the same clients: all of them, or in fork mode the
+ * one in the same slot.
  * @param {World} world
  * @param {Seat} seat
  * @returns {Address[]}
  */
 function expectedOf(world, seat) {
-  const older = seatsOf(world, seat.name).filter((other) => other.generation < seat.generation && (other.life.state === 'up' || other.life.state === 'parked') && (seat.spec?.mode === 'cluster' || other.id === seat.id));
+  const older = seatsOf(world, seat.name).filter(
+    (other) =>
+      other.generation < seat.generation &&
+      (other.life.state === 'up' || other.life.state === 'parked') &&
+      (seat.spec?.mode === 'cluster' || other.id === seat.id),
+  );
   const [first = [], ...others] = older.map((other) => world.instances.get(other.instanceId ?? '')?.addresses ?? []);
   return first.filter((address) => others.every((addresses) => addresses.some((other) => isSame(address, other))));
 }

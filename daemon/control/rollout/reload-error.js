@@ -19,7 +19,8 @@ import { seatsOfSlot } from '../state/registry.js';
  * Why a reload did not come about, and what runs instead.
  * @param {World} world
  * @param {AppWish} app  With its failure.
- * @param {Receipt['up']} asked  What the request wanted. The generation that failed may be a later one.
+ * @param {Receipt['up']} asked  What the request wanted. The generation that failed may be a later
+ *   one.
  * @returns {NclustError}
  */
 export function reloadError(world, app, asked) {
@@ -31,7 +32,10 @@ export function reloadError(world, app, asked) {
   const hint = `See: nclust logs ${shellQuote(name)}${slots.length > 0 ? ` and nclust describe ${slots[0].id}` : ''}`;
   const what = kind === 'rolled-back' ? 'was rolled back' : 'stopped';
   const code = kind === 'rolled-back' ? 'ERR_NCLUST_ROLLED_BACK' : 'ERR_NCLUST_RELOAD_FAILED';
-  return new NclustError(code, `Reload of "${name}" ${what}: ${reason}. ${describeRunning(serving, missing, kind)}`, { hint, data: { slots, running, kind } });
+  return new NclustError(code, `Reload of "${name}" ${what}: ${reason}. ${describeRunning(serving, missing, kind)}`, {
+    hint,
+    data: { slots, running, kind },
+  });
 }
 
 /**
@@ -53,7 +57,9 @@ export function describeRollback({ spec, rollout: { failure } }) {
 function servingIn(world, { rollout }, { id, slot }, asked) {
   const { generation: failed, atMs } = /** @type {Failure} */ (rollout.failure);
   const newest = asked.find((one) => one.id === id)?.generation ?? failed;
-  const seats = seatsOfSlot(world, id).filter((seat) => seat.life.state === 'up').slice(-1);
+  const seats = seatsOfSlot(world, id)
+    .filter((seat) => seat.life.state === 'up')
+    .slice(-1);
   return seats.map(({ generation, instanceId }) => {
     const startedAtMs = world.instances.get(instanceId ?? '')?.startedAtMs ?? 0;
     return { slot, generation, isNew: generation >= newest, isAnew: startedAtMs >= atMs };
@@ -69,13 +75,17 @@ function describeRunning(serving, missing, kind) {
   if (serving.length === 0) return 'No instance is serving now.';
   const renewed = serving.filter(({ isNew }) => isNew);
   const old = serving.filter(({ isNew }) => !isNew);
-  const what = renewed.length === 0 ? describeOld(old, kind) : `${slotsOf(renewed)} the new code, ${slotsOf(old)} the old.`.replace(', no instance runs the old', '');
+  const what =
+    renewed.length === 0
+      ? describeOld(old, kind)
+      : `${slotsOf(renewed)} the new code, ${slotsOf(old)} the old.`.replace(', no instance runs the old', '');
   if (missing.length === 0) return what;
   return `${what} ${missing.length === 1 ? `Instance ${missing[0].slot} is` : `Instances ${missing.map(({ slot }) => slot).join(', ')} are`} not up.`;
 }
 
 /**
- * An old instance may have died while it was parked or become an orphan, or was stopped first: what serves in its place is another process.
+ * An old instance may have died while it was parked or become an orphan, or was stopped first: what
+ * serves in its place is another process.
  * @param {Running[]} old
  * @param {Failure['kind']} kind
  */
@@ -83,14 +93,20 @@ function describeOld(old, kind) {
   const still = kind === 'rolled-back' ? 'serving again' : 'still serving';
   const anew = old.filter(({ isAnew }) => isAnew).length;
   const kept = old.length - anew;
-  const [all, are, were] = old.length === 1 ? ['The old instance', 'is', 'was'] : [`The ${old.length} old instances`, 'are', 'were'];
+  const [all, are, were] =
+    old.length === 1 ? ['The old instance', 'is', 'was'] : [`The ${old.length} old instances`, 'are', 'were'];
   if (anew === 0) return `${all} ${are} ${still}.`;
   if (kept === 0) return `${all} had ended and ${were} started anew.`;
-  return `${kept} of the ${old.length} old instances ${kept === 1 ? 'is' : 'are'} ${still}, ${anew} had ended and ${anew === 1 ? 'was' : 'were'} started anew.`;
+  return (
+    `${kept} of the ${old.length} old instances ${kept === 1 ? 'is' : 'are'} ${still}, ${anew} had ` +
+    `ended and ${anew === 1 ? 'was' : 'were'} started anew.`
+  );
 }
 
 /** @param {{ slot: number }[]} slots */
 function slotsOf(slots) {
   if (slots.length === 0) return 'no instance runs';
-  return slots.length === 1 ? `Instance ${slots[0].slot} runs` : `Instances ${slots.map(({ slot }) => slot).join(', ')} run`;
+  return slots.length === 1
+    ? `Instance ${slots[0].slot} runs`
+    : `Instances ${slots.map(({ slot }) => slot).join(', ')} run`;
 }

@@ -21,8 +21,10 @@ const ASK_EVERY_MS = 1_000;
  */
 
 /**
- * Watches over the guarded rollout of an app: called before every plan, it changes what is wanted when an instance has failed, or when all is done. It looks
- * only at how things stand, so the next control comes to the same conclusion; but for how the old instances did, which only the one that watched them knows.
+ * Watches over the guarded rollout of an app: called before every plan, it changes what is wanted
+ * when an instance has failed, or when all is done. It looks only at how things stand, so the next
+ * control comes to the same conclusion; but for how the old instances did, which only the one that
+ * watched them knows.
  * @param {Core} core
  * @param {string} name
  */
@@ -83,17 +85,22 @@ function giveUp(core, app, slots, fault) {
     ...fault,
     atMs: parts.clock.nowMs(),
   };
-  const next = isBackWanted ? rolledBack(app, failure) : halted(app, failure, (id, generation) => isUp(world, id, generation));
+  const next = isBackWanted
+    ? rolledBack(app, failure)
+    : halted(app, failure, (id, generation) => isUp(world, id, generation));
   conclude(core, app, next, isBackWanted ? 'rollout-rolled-back' : 'rollout-halted');
 }
 
 /**
- * Whether a newer instance serves in the place of the one that was there: one of this rollout, or of its beginning, when the keeper died since.
+ * Whether a newer instance serves in the place of the one that was there: one of this rollout, or
+ * of its beginning, when the keeper died since.
  * @param {World} world
  * @param {SlotWish} slot
  */
 function hasReplaced(world, { id, former }) {
-  return seatsOfSlot(world, id).some((seat) => seat.life.state === 'up' && former !== undefined && seat.generation > former.generation);
+  return seatsOfSlot(world, id).some(
+    (seat) => seat.life.state === 'up' && former !== undefined && seat.generation > former.generation,
+  );
 }
 
 /**
@@ -122,7 +129,8 @@ function isWindowOpen(core, app, slots) {
   const open = world.windows.get(name);
   if (open && open.endsAtMs === windowEndsAtMs) return !open.isOver;
   const endsAtMs = windowEndsAtMs ?? parts.clock.nowMs() + windowMs;
-  if (windowEndsAtMs === null) conclude(core, app, { ...app, rollout: { ...app.rollout, windowEndsAtMs: endsAtMs } }, 'rollback-window-opened');
+  if (windowEndsAtMs === null)
+    conclude(core, app, { ...app, rollout: { ...app.rollout, windowEndsAtMs: endsAtMs } }, 'rollback-window-opened');
   openWindow(core, name, endsAtMs, windowMs);
   return true;
 }
@@ -161,7 +169,8 @@ function closeWindow({ windows }, name) {
 }
 
 /**
- * On disk before anything acts on it. When it cannot be written it counts all the same: the next control would come to the same conclusion.
+ * On disk before anything acts on it. When it cannot be written it counts all the same: the next
+ * control would come to the same conclusion.
  * @param {Core} core
  * @param {AppWish} before
  * @param {AppWish} after
@@ -170,7 +179,12 @@ function closeWindow({ windows }, name) {
 function conclude({ world, parts }, before, after, event) {
   const { failure } = after.rollout;
   world.desired = replaceApp(world.desired, after);
-  parts.journal(event, { app: after.spec.name, generation: before.generation, by: before.by, ...(failure ? { reason: failure.reason } : {}) });
+  parts.journal(event, {
+    app: after.spec.name,
+    generation: before.generation,
+    by: before.by,
+    ...(failure ? { reason: failure.reason } : {}),
+  });
   try {
     parts.store.save(world.desired);
   } catch (error) {

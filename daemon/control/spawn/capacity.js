@@ -7,9 +7,10 @@ import { seatsOf } from '../state/registry.js';
 /** @import { World } from '../state/registry.js' */
 
 /**
- * The least that anything needs, so that only what cannot come about is refused. Measured with Node 20 to 26: the keeper has 21 descriptors open when it
- * keeps nothing, and for each instance two pipes, of a Node program a channel, and in fork mode a third pipe. Node hangs before its first line when it
- * cannot have 6 threads, 4 of which are the pool of V8.
+ * The least that anything needs, so that only what cannot come about is refused. Measured with Node
+ * 20 to 26: the keeper has 21 descriptors open when it keeps nothing, and for each instance two
+ * pipes, of a Node program a channel, and in fork mode a third pipe. Node hangs before its first
+ * line when it cannot have 6 threads, 4 of which are the pool of V8.
  */
 const KEEPER_FILES = 16;
 const FILES = { node: 3, exec: 2 };
@@ -24,7 +25,8 @@ const MANAGER_TASKS = 2 * TASKS.node;
  */
 
 /**
- * Refuses a change for which the system has no room, whatever else happens. Throws ERR_NCLUST_PREFLIGHT; nothing has been touched.
+ * Refuses a change for which the system has no room, whatever else happens. Throws
+ * ERR_NCLUST_PREFLIGHT; nothing has been touched.
  * @template {Change} C
  * @param {C} change
  * @param {object} o
@@ -34,11 +36,23 @@ const MANAGER_TASKS = 2 * TASKS.node;
  * @returns {C}  The same.
  */
 export function withRoom(change, { what, world, limits }) {
-  const loads = change.desired.apps.map((app) => ({ name: app.spec.name, spec: app.spec, count: countOf(app, change, world) })).filter(({ count }) => count > 0);
-  const changed = [...new Set(change.desired.apps.filter((app) => app.slots.some(({ id }) => change.up.some((one) => one.id === id))).map(({ spec }) => spec.name))];
+  const loads = change.desired.apps
+    .map((app) => ({ name: app.spec.name, spec: app.spec, count: countOf(app, change, world) }))
+    .filter(({ count }) => count > 0);
+  const changed = [
+    ...new Set(
+      change.desired.apps
+        .filter((app) => app.slots.some(({ id }) => change.up.some((one) => one.id === id)))
+        .map(({ spec }) => spec.name),
+    ),
+  ];
   const fault = changed.length > 0 ? faultOf(loads, limits) : null;
   if (!fault) return change;
-  throw new NclustError('ERR_NCLUST_PREFLIGHT', `${what} of "${changed.join('", "')}" was not begun: ${fault.message}. Nothing was touched.`, { hint: fault.hint, data: { name: changed[0] } });
+  throw new NclustError(
+    'ERR_NCLUST_PREFLIGHT',
+    `${what} of "${changed.join('", "')}" was not begun: ${fault.message}. Nothing was touched.`,
+    { hint: fault.hint, data: { name: changed[0] } },
+  );
 }
 
 /**
@@ -48,22 +62,42 @@ export function withRoom(change, { what, world, limits }) {
  */
 function faultOf(loads, limits) {
   const instances = loads.reduce((sum, { count }) => sum + count, 0);
-  const files = KEEPER_FILES + loads.reduce((sum, { spec, count }) => sum + count * (FILES[spec.kind] + INPUT[spec.mode]), 0);
+  const files =
+    KEEPER_FILES + loads.reduce((sum, { spec, count }) => sum + count * (FILES[spec.kind] + INPUT[spec.mode]), 0);
   const tasks = MANAGER_TASKS + loads.reduce((sum, { spec, count }) => sum + count * tasksOf(spec), 0);
   const those = `${instances} ${instances === 1 ? 'instance' : 'instances'} at once`;
-  if (files > limits.files) return { message: `with ${those} the manager needs at least ${files} open files, and may have ${limits.files} (ulimit -n)`, hint: 'Raise the limit, end the manager with: nclust kill, and start it where the limit is higher; or use fewer instances.' };
-  if (tasks > limits.tasks) return { message: `${those} need at least ${tasks} processes and threads, and the control group may have ${limits.tasks} (${limits.tasksFile})`, hint: 'Raise the limit of the container or service (docker run --pids-limit, TasksMax= of systemd), or use fewer instances.' };
+  if (files > limits.files)
+    return {
+      message: `with ${those} the manager needs at least ${files} open files, and may have ${limits.files} (ulimit -n)`,
+      hint:
+        'Raise the limit, end the manager with: nclust kill, and start it where the limit is higher; or ' +
+        'use fewer instances.',
+    };
+  if (tasks > limits.tasks)
+    return {
+      message:
+        `${those} need at least ${tasks} processes and threads, and the control group may have ` +
+        `${limits.tasks} (${limits.tasksFile})`,
+      hint:
+        'Raise the limit of the container or service (docker run --pids-limit, TasksMax= of systemd), ' +
+        'or use fewer instances.',
+    };
   return null;
 }
 
 /**
- * Instances that serve and are wanted, and those that the change starts. In a reload one is there twice, or with a rollback window all are.
+ * Instances that serve and are wanted, and those that the change starts. In a reload one is there
+ * twice, or with a rollback window all are.
  * @param {AppWish} app
  * @param {Change} change
  * @param {World} world
  */
 function countOf({ spec, slots, rollout }, { up }, world) {
-  const serving = new Set(seatsOf(world, spec.name).filter(({ life }) => life.state === 'up').map(({ id }) => id));
+  const serving = new Set(
+    seatsOf(world, spec.name)
+      .filter(({ life }) => life.state === 'up')
+      .map(({ id }) => id),
+  );
   const begun = new Set(up.map(({ id }) => id));
   const wanted = slots.filter(({ id, want }) => want === 'up' && (serving.has(id) || begun.has(id)));
   const twice = wanted.filter(({ id }) => serving.has(id) && begun.has(id)).length;
@@ -77,5 +111,7 @@ function countOf({ spec, slots, rollout }, { up }, world) {
  * @param {AppSpec} spec
  */
 function tasksOf({ kind, interpreterArgs, env }) {
-  return kind === 'node' && ![...interpreterArgs, env.NODE_OPTIONS ?? ''].some((text) => NAMES_POOL.test(text)) ? TASKS.node : TASKS.exec;
+  return kind === 'node' && ![...interpreterArgs, env.NODE_OPTIONS ?? ''].some((text) => NAMES_POOL.test(text))
+    ? TASKS.node
+    : TASKS.exec;
 }

@@ -15,15 +15,19 @@ import { readWhole } from '../host/read-bounded.js';
 /**
  * What was read for a generation that is about to begin.
  * @typedef {object} Fresh
- * @property {(spec: AppSpec) => AppSpec} fill  With what its files hold now. Throws ERR_NCLUST_ENV_FILE for files that another command has named meanwhile.
- * @property {<T extends Change>(change: T) => T} keep  Gives the secrets to the generations that the change begins; returns the change.
+ * @property {(spec: AppSpec) => AppSpec} fill  With what its files hold now. Throws
+ *   ERR_NCLUST_ENV_FILE for files that another command has named meanwhile.
+ * @property {<T extends Change>(change: T) => T} keep  Gives the secrets to the generations that
+ *   the change begins; returns the change.
  */
 
 /**
- * Where the values of an environment come from that are not in the spec: they belong to a generation.
+ * Where the values of an environment come from that are not in the spec: they belong to a
+ * generation.
  * @typedef {object} Environment
- * @property {(specs: AppSpec[]) => Promise<Fresh>} read  Reads the files and secrets of apps that a new generation is to begin of, before anything is touched.
- *   Rejects with ERR_NCLUST_ENV_FILE, ERR_NCLUST_SECRET, ERR_NCLUST_BAD_SPEC.
+ * @property {(specs: AppSpec[]) => Promise<Fresh>} read  Reads the files and secrets of apps that a
+ *   new generation is to begin of, before anything is touched. Rejects with ERR_NCLUST_ENV_FILE,
+ *   ERR_NCLUST_SECRET, ERR_NCLUST_BAD_SPEC.
  * @property {Secrets} secrets
  */
 
@@ -42,10 +46,18 @@ export function createEnvironment({ clock, secrets, readFile = readWhole }) {
     secrets,
     async read(specs) {
       const wanted = new Map(specs.flatMap((spec) => pathsOf(spec).map((file) => [file, spec.name])));
-      const files = new Map(await allInOrder([...wanted].map(([file, name]) => readFileEnv(file, name, () => readFile(file, { maxBytes: FILE_MAX_BYTES, clock })))));
+      const files = new Map(
+        await allInOrder(
+          [...wanted].map(([file, name]) =>
+            readFileEnv(file, name, () => readFile(file, { maxBytes: FILE_MAX_BYTES, clock })),
+          ),
+        ),
+      );
       const filled = specs.map((spec) => fill(spec, files));
       for (const spec of filled) refuseFault(spec);
-      const held = await Promise.all(filled.filter(hasSecrets).map(async (spec) => ({ spec, values: await secrets.read(spec) })));
+      const held = await Promise.all(
+        filled.filter(hasSecrets).map(async (spec) => ({ spec, values: await secrets.read(spec) })),
+      );
       return {
         fill: (spec) => fill(spec, files),
         keep(change) {
@@ -106,11 +118,18 @@ async function readFileEnv(file, name, read) {
  * @param {string} why
  */
 function badFile(file, name, why) {
-  return new NclustError('ERR_NCLUST_ENV_FILE', `The env file "${file}" of "${name}" ${why}. Nothing was touched.`, { hint: 'A relative path counts from the working directory of the app.', data: { name, file } });
+  return new NclustError('ERR_NCLUST_ENV_FILE', `The env file "${file}" of "${name}" ${why}. Nothing was touched.`, {
+    hint: 'A relative path counts from the working directory of the app.',
+    data: { name, file },
+  });
 }
 
 /** @param {AppSpec} spec */
 function refuseFault(spec) {
   const fault = environmentFault(spec);
-  if (fault !== null) throw new NclustError('ERR_NCLUST_BAD_SPEC', `"${spec.name}" cannot be started: ${fault}. Nothing was touched.`, { hint: 'Set the variable in "env" to the number of the first instance.', data: { keyPath: 'incrementVar', accepted: 'the name of a variable that is set to a whole number' } });
+  if (fault !== null)
+    throw new NclustError('ERR_NCLUST_BAD_SPEC', `"${spec.name}" cannot be started: ${fault}. Nothing was touched.`, {
+      hint: 'Set the variable in "env" to the number of the first instance.',
+      data: { keyPath: 'incrementVar', accepted: 'the name of a variable that is set to a whole number' },
+    });
 }

@@ -21,7 +21,8 @@ import { scopeOf } from '../state/registry.js';
  * @param {string} o.instanceId
  * @param {string} o.home
  * @param {Label} o.label
- * @param {Record<string, string>} o.secrets  Their values. They go to the process, and nowhere else.
+ * @param {Record<string, string>} o.secrets  Their values. They go to the process, and nowhere
+ *   else.
  */
 export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
   const isNode = spec.kind === 'node';
@@ -48,7 +49,8 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
 }
 
 /**
- * The whole environment of an instance but for its marker: a function of what the user declared and of the slot, nothing else.
+ * The whole environment of an instance but for its marker: a function of what the user declared and
+ * of the slot, nothing else.
  * @param {AppSpec} spec
  * @param {Pick<Place, 'id' | 'slot'>} place
  * @param {string} home
@@ -87,7 +89,12 @@ export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }
  * @returns {Label['stop']}
  */
 export function stopSettings({ kind, killTimeoutMs, stopSignal, treekill, shutdownWithMessage }) {
-  return { killTimeoutMs, signal: stopSignal, tree: treekill, ...(shutdownWithMessage && kind === 'node' ? { message: true } : {}) };
+  return {
+    killTimeoutMs,
+    signal: stopSignal,
+    tree: treekill,
+    ...(shutdownWithMessage && kind === 'node' ? { message: true } : {}),
+  };
 }
 
 /**
@@ -114,7 +121,10 @@ export function logFiles(spec, id, logs) {
   return {
     outFile: fileFor(spec.outFile, suffix, () => logFile(logs, spec.name, 'out', suffix)),
     errorFile: fileFor(spec.errorFile, suffix, () => logFile(logs, spec.name, 'err', suffix)),
-    logFile: spec.logFile === '' ? '' : fileFor(spec.logFile === 'default' ? '' : spec.logFile, suffix, () => logFile(logs, spec.name, null, suffix)),
+    logFile:
+      spec.logFile === ''
+        ? ''
+        : fileFor(spec.logFile === 'default' ? '' : spec.logFile, suffix, () => logFile(logs, spec.name, null, suffix)),
   };
 }
 

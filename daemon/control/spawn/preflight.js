@@ -14,10 +14,15 @@ const PARSE_MS = 5_000;
 const PARSED = new Set(['.js', '.cjs', '.mjs']);
 
 /** Arguments of Node that may make a program of what would not parse. */
-const CHANGES_LOADING = /^(-r|--require|--import|--loader|--experimental-(loader|strip-types|transform-types|default-type|detect-module))(=|$)/;
+const CHANGES_LOADING =
+  /^(-r|--require|--import|--loader|--experimental-(loader|strip-types|transform-types|default-type|detect-module))(=|$)/;
 
-/** Some versions of Node take every `.js` for CommonJS when they only check it, and run it as a module all the same. */
-const MAYBE_MODULE = /Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside a module|await is only valid/;
+/**
+ * Some versions of Node take every `.js` for CommonJS when they only check it, and run it as a
+ * module all the same.
+ */
+const MAYBE_MODULE =
+  /Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside a module|await is only valid/;
 
 /** Each check is a process. */
 const AT_ONCE = 4;
@@ -25,14 +30,16 @@ const AT_ONCE = 4;
 /**
  * Finds out before anything is touched what would keep new instances from starting.
  * @param {AppSpec[]} specs
- * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first app that would fail, in the order given.
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first app that would fail, in
+ *   the order given.
  */
 export async function preflight(specs) {
   for (let at = 0; at < specs.length; at += AT_ONCE) await allInOrder(specs.slice(at, at + AT_ONCE).map(checkOne));
 }
 
 /**
- * The part of it that a restart needs: what runs is not ended when its script, its interpreter or its folder is gone.
+ * The part of it that a restart needs: what runs is not ended when its script, its interpreter or
+ * its folder is gone.
  * @param {AppSpec[]} specs
  * @returns {void}  Throws ERR_NCLUST_PREFLIGHT for the first that is found.
  */
@@ -56,7 +63,10 @@ async function checkOne(spec) {
  */
 function notBegun({ name }, method, fault) {
   const what = method === 'reload' ? 'Reload' : 'Restart';
-  return new NclustError('ERR_NCLUST_PREFLIGHT', `${what} of "${name}" was not begun: ${fault}. Nothing was touched.`, { hint: `Mend it, then: nclust ${method} ${shellQuote(name)}`, data: { name } });
+  return new NclustError('ERR_NCLUST_PREFLIGHT', `${what} of "${name}" was not begun: ${fault}. Nothing was touched.`, {
+    hint: `Mend it, then: nclust ${method} ${shellQuote(name)}`,
+    data: { name },
+  });
 }
 
 /**
@@ -103,13 +113,23 @@ function isImpossiblePort(port) {
  * @returns {Promise<string | null>}
  */
 function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs }) {
-  if (kind !== 'node' || !PARSED.has(extname(script)) || interpreterArgs.some((arg) => CHANGES_LOADING.test(arg))) return Promise.resolve(null);
+  if (kind !== 'node' || !PARSED.has(extname(script)) || interpreterArgs.some((arg) => CHANGES_LOADING.test(arg)))
+    return Promise.resolve(null);
   return new Promise((resolve) => {
-    execFile(file, ['--check', script], { cwd, env: {}, timeout: PARSE_MS, killSignal: 'SIGKILL' }, (error, _stdout, stderr) => {
-      const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
-      // Whatever else goes wrong here says nothing about the script.
-      resolve(error && line && !MAYBE_MODULE.test(line) ? `"${script}" does not parse: ${line}${whereIn(stderr, script)}` : null);
-    });
+    execFile(
+      file,
+      ['--check', script],
+      { cwd, env: {}, timeout: PARSE_MS, killSignal: 'SIGKILL' },
+      (error, _stdout, stderr) => {
+        const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
+        // Whatever else goes wrong here says nothing about the script.
+        resolve(
+          error && line && !MAYBE_MODULE.test(line)
+            ? `"${script}" does not parse: ${line}${whereIn(stderr, script)}`
+            : null,
+        );
+      },
+    );
   });
 }
 
@@ -119,7 +139,8 @@ function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs }) {
  */
 function whereIn(stderr, script) {
   const [first] = stderr.split('\n');
-  const line = first.startsWith(script) || first.startsWith(`file://${script}`) ? /:(\d+)$/.exec(first)?.[1] : undefined;
+  const line =
+    first.startsWith(script) || first.startsWith(`file://${script}`) ? /:(\d+)$/.exec(first)?.[1] : undefined;
   return line ? ` (line ${line})` : '';
 }
 
@@ -153,8 +174,9 @@ function isExecutable(path) {
 }
 
 /**
- * A program that was started without naming an interpreter runs on the Node.js of the command that started it. Once that has been removed, as version
- * managers do when they upgrade, it runs on the one that runs the manager.
+ * A program that was started without naming an interpreter runs on the Node.js of the command that
+ * started it. Once that has been removed, as version managers do when they upgrade, it runs on the
+ * one that runs the manager.
  * @param {AppSpec} spec
  * @param {object} [o]
  * @param {(path: string) => boolean} [o.exists]

@@ -13,7 +13,11 @@ import { NclustError } from '../../../lib/shared/errors.js';
 export function keepOffOwnFiles(spec, paths) {
   for (const key of /** @type {const} */ (['outFile', 'errorFile', 'logFile'])) {
     if (!isOwn(spec[key], paths)) continue;
-    throw new NclustError('ERR_NCLUST_BAD_SPEC', `"${key}" is "${spec[key]}", which is a file of the manager; accepted: any other path.`, { data: { keyPath: key } });
+    throw new NclustError(
+      'ERR_NCLUST_BAD_SPEC',
+      `"${key}" is "${spec[key]}", which is a file of the manager; accepted: any other path.`,
+      { data: { keyPath: key } },
+    );
   }
   return spec;
 }
@@ -23,5 +27,8 @@ export function keepOffOwnFiles(spec, paths) {
  * @param {HomePaths} paths
  */
 function isOwn(path, { sock, state, stateBackup, reserve, dump, settings, webToken, daemonLog, events, run }) {
-  return [sock, state, stateBackup, reserve, dump, `${dump}.bak`, settings, webToken, daemonLog, events].includes(path) || path.startsWith(`${run}${sep}`);
+  return (
+    [sock, state, stateBackup, reserve, dump, `${dump}.bak`, settings, webToken, daemonLog, events].includes(path) ||
+    path.startsWith(`${run}${sep}`)
+  );
 }

@@ -15,7 +15,9 @@ const COMMAND_MS = 10_000;
 /** What a program needs to find other programs, its home and its language. */
 const BASICS = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ'];
 
-/** Why a secret could not be had, in words that follow its name. Never holds anything of the secret. */
+/**
+ * Why a secret could not be had, in words that follow its name. Never holds anything of the secret.
+ */
 export class NoSecret extends Error {}
 
 /**
@@ -27,7 +29,10 @@ export class NoSecret extends Error {}
  */
 export async function readSecret(spec, name, clock) {
   const source = spec.secrets[name];
-  const bytes = 'file' in source ? await ofFile(resolve(spec.cwd, source.file), clock) : await ofCommand(source.command, spec, clock);
+  const bytes =
+    'file' in source
+      ? await ofFile(resolve(spec.cwd, source.file), clock)
+      : await ofCommand(source.command, spec, clock);
   if (bytes.includes(0)) throw new NoSecret('holds a NUL, which no variable can');
   return bytes.toString('utf8').replace(/\r?\n$/, '');
 }
@@ -43,7 +48,8 @@ async function ofFile(file, clock) {
 }
 
 /**
- * Run as the owner of the app, where the app runs, with what is declared for it and nothing of the shell but the basics.
+ * Run as the owner of the app, where the app runs, with what is declared for it and nothing of the
+ * shell but the basics.
  * @param {string} command
  * @param {AppSpec} spec
  * @param {Clock} clock
@@ -93,7 +99,14 @@ function startCommand(command, spec) {
   const { cwd, uid, gid } = spec;
   try {
     // What it says on stderr may be part of the secret, and nobody is to see it.
-    return spawn('/bin/sh', ['-c', command], { cwd, env: commandEnv(spec), uid: uid ?? undefined, gid: gid ?? undefined, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+    return spawn('/bin/sh', ['-c', command], {
+      cwd,
+      env: commandEnv(spec),
+      uid: uid ?? undefined,
+      gid: gid ?? undefined,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
   } catch (error) {
     throw notRun(error);
   }
@@ -101,7 +114,10 @@ function startCommand(command, spec) {
 
 /** @param {unknown} error */
 function notRun(error) {
-  return new NoSecret(`could not be had: its command could not be run (${/** @type {NodeJS.ErrnoException} */ (error).code ?? 'unknown'})`);
+  return new NoSecret(
+    `could not be had: its command could not be run ` +
+      `(${/** @type {NodeJS.ErrnoException} */ (error).code ?? 'unknown'})`,
+  );
 }
 
 /** @param {AppSpec} spec */
@@ -120,7 +136,8 @@ function endGroup(pid) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // It has just ended, or runs as somebody else by now, as sudo does: who reads of it nothing any more lets it be.
+    // It has just ended, or runs as somebody else by now, as sudo does: who reads of it nothing any
+    // more lets it be.
     if (!['ESRCH', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
   }
 }

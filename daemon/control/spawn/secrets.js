@@ -11,12 +11,16 @@ import { NoSecret, readSecret } from './secret-source.js';
  */
 
 /**
- * The values of secrets. They are in the memory of this process, as long as their generation, and nowhere else.
+ * The values of secrets. They are in the memory of this process, as long as their generation, and
+ * nowhere else.
  * @typedef {object} Secrets
  * @property {(spec: AppSpec) => Promise<Values>} read  Anew. Rejects with ERR_NCLUST_SECRET.
- * @property {(app: AppWish, generation: number) => Values | null} known  Of what was read for this generation.
- * @property {(app: AppWish, generation: number, spec: AppSpec) => Promise<Values>} need  Those, or read anew. Asked for several instances at once, they are read once.
- * @property {(desired: Desired, app: AppWish, values: Values) => void} keep  For the newest generation of an app. What is kept of generations that are over is forgotten.
+ * @property {(app: AppWish, generation: number) => Values | null} known  Of what was read for this
+ *   generation.
+ * @property {(app: AppWish, generation: number, spec: AppSpec) => Promise<Values>} need  Those, or
+ *   read anew. Asked for several instances at once, they are read once.
+ * @property {(desired: Desired, app: AppWish, values: Values) => void} keep  For the newest
+ *   generation of an app. What is kept of generations that are over is forgotten.
  */
 
 /**
@@ -32,9 +36,13 @@ export function createSecrets({ clock, readOne = readSecret }) {
   /** @type {Secrets['read']} */
   async function read(spec) {
     const names = Object.keys(spec.secrets);
-    const values = await Promise.all(names.map((name) => readOne(spec, name, clock).catch((error) => {
-      throw refused(spec, name, error);
-    })));
+    const values = await Promise.all(
+      names.map((name) =>
+        readOne(spec, name, clock).catch((error) => {
+          throw refused(spec, name, error);
+        }),
+      ),
+    );
     return Object.fromEntries(names.map((name, at) => [name, values[at]]));
   }
 
@@ -43,10 +51,14 @@ export function createSecrets({ clock, readOne = readSecret }) {
     known: (app, generation) => kept.get(keyOf(app, generation))?.values ?? null,
     need(app, generation, spec) {
       const key = keyOf(app, generation);
-      const begun = underWay.get(key) ?? read(spec).then((values) => {
-        kept.set(key, { generation, values });
-        return values;
-      }).finally(() => underWay.delete(key));
+      const begun =
+        underWay.get(key) ??
+        read(spec)
+          .then((values) => {
+            kept.set(key, { generation, values });
+            return values;
+          })
+          .finally(() => underWay.delete(key));
       underWay.set(key, begun);
       return begun;
     },
@@ -58,7 +70,8 @@ export function createSecrets({ clock, readOne = readSecret }) {
 }
 
 /**
- * An app that was deleted and started anew under its name is another one, and one that was renamed is the same.
+ * An app that was deleted and started anew under its name is another one, and one that was renamed
+ * is the same.
  * @param {AppWish} app
  * @param {number} generation
  */
@@ -72,7 +85,11 @@ function keyOf({ spec, createdAtMs, scope = spec.name }, generation) {
  * @param {number} generation
  */
 function isUsed({ apps }, key, generation) {
-  return apps.some((app) => keyOf(app, generation) === key && app.slots.some((slot) => slot.generation === generation || slot.former?.generation === generation));
+  return apps.some(
+    (app) =>
+      keyOf(app, generation) === key &&
+      app.slots.some((slot) => slot.generation === generation || slot.former?.generation === generation),
+  );
 }
 
 /**
@@ -83,5 +100,8 @@ function isUsed({ apps }, key, generation) {
 function refused(spec, name, error) {
   // What is no NoSecret is a fault of ours, and its words may hold anything.
   const why = error instanceof NoSecret ? error.message : 'could not be had, for a reason that is not to be shown';
-  return new NclustError('ERR_NCLUST_SECRET', `The secret "${name}" of "${spec.name}" ${why}.`, { hint: 'Mend the file or the command that its "secrets" name.', data: { name: spec.name, secret: name } });
+  return new NclustError('ERR_NCLUST_SECRET', `The secret "${name}" of "${spec.name}" ${why}.`, {
+    hint: 'Mend the file or the command that its "secrets" name.',
+    data: { name: spec.name, secret: name },
+  });
 }

@@ -7,8 +7,9 @@ import { changeApps, findApp, hasSlot, merge, replaceApp, settled, withSlots } f
 /** @import { AppWish, Change, Desired, Rollout, SlotWish } from './desired.js' */
 
 /**
- * Adds apps. One that is there and idle takes the new spec and starts; one that is there and runs is refused, or gets more slots when forced.
- * Throws ERR_NCLUST_APP_EXISTS, ERR_NCLUST_BAD_INSTANCES.
+ * Adds apps. One that is there and idle takes the new spec and starts; one that is there and runs
+ * is refused, or gets more slots when forced. Throws ERR_NCLUST_APP_EXISTS,
+ * ERR_NCLUST_BAD_INSTANCES.
  * @param {Desired} desired
  * @param {AppSpec[]} specs
  * @param {object} o
@@ -41,13 +42,31 @@ export function startSpecs(desired, specs, { isForced, isIdle, cpus, nowMs }) {
  * @returns {Change}
  */
 function startOne(desired, app, spec, { isRunning, nowMs }) {
-  if (!app) return restartAll(resize(desired, { spec, generation: 0, rollout: restartRollout(1), by: 'start', slots: [], createdAtMs: nowMs, ...ownScope(desired, spec.name) }, spec.instances), spec.name, 'start');
+  if (!app)
+    return restartAll(
+      resize(
+        desired,
+        {
+          spec,
+          generation: 0,
+          rollout: restartRollout(1),
+          by: 'start',
+          slots: [],
+          createdAtMs: nowMs,
+          ...ownScope(desired, spec.name),
+        },
+        spec.instances,
+      ),
+      spec.name,
+      'start',
+    );
   if (!isRunning) return restartAll(resize(desired, { ...asDeclared(app), spec }, spec.instances), spec.name, 'start');
   return resize(desired, { ...app, spec, by: 'start' }, app.slots.length + spec.instances);
 }
 
 /**
- * An app that was renamed goes on under its first name where it listens; a new app of that name keeps apart.
+ * An app that was renamed goes on under its first name where it listens; a new app of that name
+ * keeps apart.
  * @param {Desired} desired
  * @param {string} name
  * @returns {Pick<AppWish, 'scope'>}
@@ -57,7 +76,8 @@ function ownScope({ apps, nextId }, name) {
 }
 
 /**
- * Gives slots a new generation, and wants them up whatever they were. This is `restart`, and `start` of apps in the list.
+ * Gives slots a new generation, and wants them up whatever they were. This is `restart`, and
+ * `start` of apps in the list.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
@@ -80,7 +100,8 @@ export function renew(desired, ids, by, cause = 'restart') {
 }
 
 /**
- * Changes what slots are started with, which are to be renewed in the same breath. Those that are not keep what they were started with.
+ * Changes what slots are started with, which are to be renewed in the same breath. Those that are
+ * not keep what they were started with.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {(spec: AppSpec) => AppSpec} change
@@ -91,7 +112,11 @@ export function changeSpecs(desired, ids, change) {
     const spec = change(app.spec);
     if (isDeepStrictEqual(spec, app.spec)) return app;
     const isAll = app.slots.every((slot) => ids.includes(slot.id));
-    return { ...app, spec, ...(isAll ? {} : { previous: [...(app.previous ?? []), { generation: app.generation, spec: app.spec }] }) };
+    return {
+      ...app,
+      spec,
+      ...(isAll ? {} : { previous: [...(app.previous ?? []), { generation: app.generation, spec: app.spec }] }),
+    };
   });
 }
 
@@ -111,13 +136,17 @@ export function stop(desired, ids, by) {
 }
 
 /**
- * The program of a slot has ended, and is not started again by the restart policy. Its cron may start it.
+ * The program of a slot has ended, and is not started again by the restart policy. Its cron may
+ * start it.
  * @param {Desired} desired
  * @param {number} id
  * @returns {Desired}
  */
 export function done(desired, id) {
-  return changeApps(desired, [id], (app) => ({ ...app, slots: app.slots.map((slot) => (slot.id === id ? { ...stopped(slot), isDone: true } : slot)) }));
+  return changeApps(desired, [id], (app) => ({
+    ...app,
+    slots: app.slots.map((slot) => (slot.id === id ? { ...stopped(slot), isDone: true } : slot)),
+  }));
 }
 
 /**
@@ -135,13 +164,18 @@ function stopped({ isDone: _, ...slot }) {
  * @returns {Change}
  */
 export function remove(desired, ids) {
-  const apps = desired.apps.map((app) => withSlots({ ...app, by: ids.some((id) => hasSlot(app, id)) ? 'delete' : app.by }, app.slots.filter((slot) => !ids.includes(slot.id))));
+  const apps = desired.apps.map((app) =>
+    withSlots(
+      { ...app, by: ids.some((id) => hasSlot(app, id)) ? 'delete' : app.by },
+      app.slots.filter((slot) => !ids.includes(slot.id)),
+    ),
+  );
   return { desired: { ...desired, apps: apps.filter((app) => app.slots.length > 0) }, up: [], gone: ids };
 }
 
 /**
- * Changes the number of slots of an app: new ones take the lowest free indexes and new ids, the highest indexes leave first.
- * An app that is stopped as a whole stays stopped.
+ * Changes the number of slots of an app: new ones take the lowest free indexes and new ids, the
+ * highest indexes leave first. An app that is stopped as a whole stays stopped.
  * @param {Desired} desired
  * @param {AppWish} app  Already in the list, with or without changes, or new.
  * @param {number} count
@@ -162,20 +196,25 @@ export function resize(desired, app, count) {
   return {
     desired: { ...replaceApp(desired, next), nextId: desired.nextId + added.length },
     // Should a rollout that is under way fail, they get up in the generation before.
-    up: want === 'up' ? added.map(({ id, generation, former }) => ({ id, generation: former?.generation ?? generation })) : [],
+    up:
+      want === 'up'
+        ? added.map(({ id, generation, former }) => ({ id, generation: former?.generation ?? generation }))
+        : [],
     gone: ordered.slice(count).map((slot) => slot.id),
   };
 }
 
 /**
- * A new slot begins in the newest generation there is, and while a guarded rollout is under way it is part of that.
+ * A new slot begins in the newest generation there is, and while a guarded rollout is under way it
+ * is part of that.
  * @param {AppWish} app
  * @param {SlotWish['want']} want
  * @returns {Pick<SlotWish, 'generation' | 'former'>}
  */
 function placeOfNew({ slots, generation, rollout }, want) {
   const formers = slots.flatMap((slot) => slot.former?.generation ?? []);
-  if (rollout.isGuarded && formers.length > 0) return { generation, former: { want: want === 'up' ? 'new' : 'down', generation: Math.max(...formers) } };
+  if (rollout.isGuarded && formers.length > 0)
+    return { generation, former: { want: want === 'up' ? 'new' : 'down', generation: Math.max(...formers) } };
   return { generation: slots.length > 0 ? Math.max(...slots.map((slot) => slot.generation)) : Math.max(1, generation) };
 }
 
@@ -189,11 +228,19 @@ function restartAll(change, name, by) {
   const app = findApp(change.desired, name);
   // A new app is in its first generation already; what was there before begins a new one.
   if (!app || app.slots.every((slot) => change.up.some(({ id }) => id === slot.id))) return change;
-  return merge(change, renew(change.desired, app.slots.map((slot) => slot.id), by));
+  return merge(
+    change,
+    renew(
+      change.desired,
+      app.slots.map((slot) => slot.id),
+      by,
+    ),
+  );
 }
 
 /**
- * Orphans of kind node are replaced one beside the other, because they share their sockets; of anything else the old one has to leave first.
+ * Orphans of kind node are replaced one beside the other, because they share their sockets; of
+ * anything else the old one has to leave first.
  * @param {AppWish} app
  * @param {SlotWish[]} slots
  * @param {Rollout['cause']} cause
@@ -224,7 +271,8 @@ function appExists(app) {
 }
 
 /**
- * Remembers what number an app had before somebody scaled it by hand: a config file that still says that one has not been asked for another.
+ * Remembers what number an app had before somebody scaled it by hand: a config file that still says
+ * that one has not been asked for another.
  * @param {AppWish} app
  * @param {number} count  What it is scaled to.
  * @returns {AppWish}

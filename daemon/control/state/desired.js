@@ -3,7 +3,8 @@
 /** @import { Receipt } from '../requests/outcome.js' */
 
 /**
- * What should run. This, and nothing else, is in state.json. Values are never changed in place: every change is a new Desired.
+ * What should run. This, and nothing else, is in state.json. Values are never changed in place:
+ * every change is a new Desired.
  * @typedef {object} Desired
  * @property {1} v
  * @property {AppWish[]} apps
@@ -14,15 +15,18 @@
 /**
  * @typedef {object} AppWish
  * @property {AppSpec} spec  Of the newest generation.
- * @property {PastSpec[]} [previous]  What older generations run with, oldest first. Missing: the same.
+ * @property {PastSpec[]} [previous]  What older generations run with, oldest first. Missing: the
+ *   same.
  * @property {number} generation  The highest one a slot has been given.
  * @property {Rollout} rollout  How seats of older generations are replaced.
  * @property {string} by  The last command that changed it.
  * @property {SlotWish[]} slots
  * @property {number} createdAtMs
  * @property {string} [origin]  The file from which it was applied last.
- * @property {number} [scaledFrom]  The number of instances it had before it was scaled by hand. Missing: it has the declared number.
- * @property {string} [scope]  What its listening sockets are kept under, where that is not its name: it had another one once, or the name was another app's.
+ * @property {number} [scaledFrom]  The number of instances it had before it was scaled by hand.
+ *   Missing: it has the declared number.
+ * @property {string} [scope]  What its listening sockets are kept under, where that is not its
+ *   name: it had another one once, or the name was another app's.
  */
 
 /**
@@ -36,10 +40,13 @@
  * @property {number} maxUnavailable
  * @property {'restart' | 'orphan' | 'reload'} cause
  * @property {boolean} [isGuarded]  It is under way, and the first instance that fails ends it.
- * @property {boolean} [isClearedFirst]  Everything older has to be gone, and its sockets closed, before anything is started.
- * @property {boolean} [isStrict]  A new instance has to listen where the old ones do; otherwise anywhere will do.
+ * @property {boolean} [isClearedFirst]  Everything older has to be gone, and its sockets closed,
+ *   before anything is started.
+ * @property {boolean} [isStrict]  A new instance has to listen where the old ones do; otherwise
+ *   anywhere will do.
  * @property {number} [windowMs]  How long old instances stay parked. 0: they are retired at once.
- * @property {number | null} [windowEndsAtMs]  Wall clock; null until the last slot has been cut over.
+ * @property {number | null} [windowEndsAtMs]  Wall clock; null until the last slot has been cut
+ *   over.
  * @property {Failure | null} [failure]
  */
 
@@ -59,8 +66,10 @@
  * @property {number} id
  * @property {'up' | 'down'} want
  * @property {number} generation
- * @property {true} [isDone]  Its program has ended by itself and is not started again; nobody has stopped it.
- * @property {Former} [former]  Only while a guarded rollout is under way: what becomes of the slot should it fail.
+ * @property {true} [isDone]  Its program has ended by itself and is not started again; nobody has
+ *   stopped it.
+ * @property {Former} [former]  Only while a guarded rollout is under way: what becomes of the slot
+ *   should it fail.
  */
 
 /**
@@ -69,7 +78,8 @@
  */
 
 /**
- * What a change did: which slots have to get up, in which generation at least, and which have to be gone.
+ * What a change did: which slots have to get up, in which generation at least, and which have to be
+ * gone.
  * @typedef {{ desired: Desired, up: { id: number, generation: number }[], gone: number[] }} Change
  */
 
@@ -94,7 +104,11 @@ export function findApp(desired, name) {
  */
 export function merge(first, second) {
   const renewed = new Set(second.up.map(({ id }) => id));
-  return { desired: second.desired, up: [...first.up.filter(({ id }) => !renewed.has(id)), ...second.up], gone: [...first.gone, ...second.gone] };
+  return {
+    desired: second.desired,
+    up: [...first.up.filter(({ id }) => !renewed.has(id)), ...second.up],
+    gone: [...first.gone, ...second.gone],
+  };
 }
 
 /**
@@ -114,7 +128,9 @@ export function changeApps(desired, ids, change) {
  */
 export function replaceApp(desired, app) {
   const isThere = findApp(desired, app.spec.name) !== null;
-  const apps = isThere ? desired.apps.map((other) => (other.spec.name === app.spec.name ? app : other)) : [...desired.apps, app];
+  const apps = isThere
+    ? desired.apps.map((other) => (other.spec.name === app.spec.name ? app : other))
+    : [...desired.apps, app];
   return { ...desired, apps };
 }
 
@@ -146,7 +162,11 @@ export function withSlots(app, slots) {
  * @param {number[]} used  Generations.
  */
 function neededOf(previous, used) {
-  return previous.filter((past, at) => used.some((generation) => generation <= past.generation && generation > (previous[at - 1]?.generation ?? -Infinity)));
+  return previous.filter((past, at) =>
+    used.some(
+      (generation) => generation <= past.generation && generation > (previous[at - 1]?.generation ?? -Infinity),
+    ),
+  );
 }
 
 /**

@@ -1,17 +1,32 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, copyFileSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * @typedef {{ kind: 'missing' } | { kind: 'bad', why: string } | { kind: 'good', value: Record<string, unknown> }} Reading
+ * @typedef
+ *   {{ kind: 'missing' } | { kind: 'bad', why: string } | { kind: 'good', value: Record<string, unknown> }}
+ *   Reading
  */
 
 /** What makes a file whole: its last field. */
 const SEAL = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
 /**
- * Writes a value with a checksum, so that after a crash at any instant the file holds the old or the new value: temp file, fsync, rename, fsync of
- * the folder. Mode 0600. Throws what the file system says.
+ * Writes a value with a checksum, so that after a crash at any instant the file holds the old or
+ * the new value: temp file, fsync, rename, fsync of the folder. Mode 0600. Throws what the file
+ * system says.
  * @param {string} file
  * @param {object} value
  * @param {string} [backup]  Where the value before is kept.
@@ -59,7 +74,9 @@ function unseal(text) {
   const body = `${text.slice(0, match.index)}}`;
   if (sha256(body) !== match[1]) return { kind: 'bad', why: 'its checksum does not fit its content' };
   const value = JSON.parse(body);
-  return value?.v === 1 ? { kind: 'good', value } : { kind: 'bad', why: `it is of version ${value?.v}, which this nclust does not know` };
+  return value?.v === 1
+    ? { kind: 'good', value }
+    : { kind: 'bad', why: `it is of version ${value?.v}, which this nclust does not know` };
 }
 
 /** @param {string} text */
@@ -75,7 +92,7 @@ function writeSynced(file, text) {
   const bytes = Buffer.from(text);
   const fd = openSync(file, 'w', 0o600);
   try {
-    for (let from = 0; from < bytes.length; ) from += writeSync(fd, bytes, from);
+    for (let from = 0; from < bytes.length;) from += writeSync(fd, bytes, from);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
@@ -113,12 +130,13 @@ function syncFolder(folder) {
 const LEAST_BYTES = 64 * 1024;
 
 /**
- * Writes a small file that has to be written even when the disk is full: room that was taken in better days is given up for it, and taken again
- * as soon as it can be. Without it nobody could stop the app that fills the disk.
+ * Writes a small file that has to be written even when the disk is full: room that was taken in
+ * better days is given up for it, and taken again as soon as it can be. Without it nobody could
+ * stop the app that fills the disk.
  * @param {string} reserve  The file that holds the room.
  * @param {string} file  What `write` writes: the room is for two of its kind.
- * @param {() => void} write  Throws what the file system says, and has then left nothing behind. Called a second time when the room was given up.
- * Throws what the last call of `write` throws.
+ * @param {() => void} write  Throws what the file system says, and has then left nothing behind.
+ *   Called a second time when the room was given up. Throws what the last call of `write` throws.
  */
 export function writeInNeed(reserve, file, write) {
   try {

@@ -17,14 +17,16 @@ import { newMemory } from './slot-history.js';
  * @property {number} id  Of the slot.
  * @property {number} generation
  * @property {Life} life
- * @property {AppSpec | null} spec  What its instance was started with. Null when the app is not in the list any more.
+ * @property {AppSpec | null} spec  What its instance was started with. Null when the app is not in
+ *   the list any more.
  * @property {string} name
  * @property {number} slot
  * @property {string | null} instanceId
  * @property {number} sinceMs  When it came into its state, wall clock.
  * @property {number | null} untilMs  When the running timer ends, wall clock.
  * @property {Cancel} cancelTimer
- * @property {'start' | 'restart' | 'reload' | null} [begunBy]  The command that began it, until it is up.
+ * @property {'start' | 'restart' | 'reload' | null} [begunBy]  The command that began it, until it
+ *   is up.
  */
 
 /**
@@ -34,7 +36,8 @@ import { newMemory } from './slot-history.js';
  * @property {Label} label
  * @property {number} pid  0 until the keeper says.
  * @property {number | null} startedAtMs
- * @property {number | null} bootedAtMs  When its main module had been evaluated or it listened, whichever came first; of what cannot say so, when it was started.
+ * @property {number | null} bootedAtMs  When its main module had been evaluated or it listened,
+ *   whichever came first; of what cannot say so, when it was started.
  * @property {Address[]} addresses
  * @property {boolean} isReady  It said so.
  * @property {boolean} wasUp  It has been, whatever it is now.
@@ -48,7 +51,8 @@ import { newMemory } from './slot-history.js';
  * @property {string | null} errPipe
  * @property {string | null} signalledBy  The command that last sent it a signal.
  * @property {number} [cpuMs]  What it has used so far, as of the last look.
- * @property {number} [snapshots]  Of its heap, that are being taken: neither its silence nor its memory means anything.
+ * @property {number} [snapshots]  Of its heap, that are being taken: neither its silence nor its
+ *   memory means anything.
  */
 
 /**
@@ -62,9 +66,11 @@ import { newMemory } from './slot-history.js';
  * @property {string} scope  Who shares its listening sockets.
  * @property {string} outFile
  * @property {string} errorFile
- * @property {string} [logFile]  Both streams. Empty, or missing where an earlier version wrote the label: none.
+ * @property {string} [logFile]  Both streams. Empty, or missing where an earlier version wrote the
+ *   label: none.
  * @property {boolean} [isGated]  It was started behind a gate.
- * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }} stop
+ * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }}
+ *   stop
  */
 
 /**
@@ -74,11 +80,14 @@ import { newMemory } from './slot-history.js';
  * @property {Map<string, Seat>} seats  By key. A seat that is down is not there.
  * @property {Map<string, Instance>} instances
  * @property {Map<number, Memory>} memories  By slot id.
- * @property {Map<string, Set<string>>} openScopes  Scopes whose listening sockets the keeper may hold, with the names the app has had.
+ * @property {Map<string, Set<string>>} openScopes  Scopes whose listening sockets the keeper may
+ *   hold, with the names the app has had.
  * @property {Map<string, Window>} windows  Rollback windows that are open, by the name of the app.
- * @property {Map<string, Pulse>} pulses  By instance: those that are watched, and the old ones they are measured by.
+ * @property {Map<string, Pulse>} pulses  By instance: those that are watched, and the old ones they
+ *   are measured by.
  * @property {Set<number>} touched  Slots to which something has happened in this turn.
- * @property {'kill' | 'shutdown' | null} ending  Nothing is wanted any more, whatever `desired` says.
+ * @property {'kill' | 'shutdown' | null} ending  Nothing is wanted any more, whatever `desired`
+ *   says.
  * @property {Set<string>} notices
  */
 
@@ -87,7 +96,18 @@ import { newMemory } from './slot-history.js';
  * @returns {World}
  */
 export function newWorld(desired) {
-  return { desired, seats: new Map(), instances: new Map(), memories: new Map(), openScopes: new Map(), windows: new Map(), pulses: new Map(), touched: new Set(), ending: null, notices: new Set() };
+  return {
+    desired,
+    seats: new Map(),
+    instances: new Map(),
+    memories: new Map(),
+    openScopes: new Map(),
+    windows: new Map(),
+    pulses: new Map(),
+    touched: new Set(),
+    ending: null,
+    notices: new Set(),
+  };
 }
 
 /**
@@ -134,7 +154,8 @@ export function findSlot({ desired }, id) {
 }
 
 /**
- * Whether the slot of a seat should be up in the seat's generation; or in the one before, as long as a guarded rollout has not replaced it.
+ * Whether the slot of a seat should be up in the seat's generation; or in the one before, as long
+ * as a guarded rollout has not replaced it.
  * @param {World} world
  * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
@@ -142,7 +163,10 @@ export function isWanted(world, seat) {
   const wish = findSlot(world, seat.id)?.wish;
   if (world.ending !== null || wish?.want !== 'up') return false;
   if (wish.generation === seat.generation) return true;
-  return wish.former?.generation === seat.generation && world.seats.get(seatKey(seat.id, wish.generation))?.life.state !== 'up';
+  return (
+    wish.former?.generation === seat.generation &&
+    world.seats.get(seatKey(seat.id, wish.generation))?.life.state !== 'up'
+  );
 }
 
 /**
@@ -196,7 +220,8 @@ export function hasProcess(world, id) {
  * @param {AppSpec} spec
  * @param {number} slot
  * @param {string} [base]  That of the app. Default: its name.
- * @returns {string}  Instances with the same scope share their listening sockets. A tab is in no app's name, so that no two apps meet.
+ * @returns {string}  Instances with the same scope share their listening sockets. A tab is in no
+ *   app's name, so that no two apps meet.
  */
 export function scopeOf(spec, slot, base = spec.name) {
   return spec.mode === 'cluster' ? base : `${base}\t${slot}`;
@@ -225,15 +250,23 @@ export function openScope({ openScopes }, scope, name) {
  * @param {AppWish} app
  */
 export function isServing(world, { spec }) {
-  return seatsOf(world, spec.name).some(({ life }) => life.state === 'up' || (COMING.has(life.state) && !life.hasFailed));
+  return seatsOf(world, spec.name).some(
+    ({ life }) => life.state === 'up' || (COMING.has(life.state) && !life.hasFailed),
+  );
 }
 
 /**
- * Whether two instances of a slot can run at the same time: they share their sockets. A program in fork mode that does not listen may be one that must not run twice.
+ * Whether two instances of a slot can run at the same time: they share their sockets. A program in
+ * fork mode that does not listen may be one that must not run twice.
  * @param {World} world
  * @param {AppWish} app
  */
 export function isBeside(world, { spec }) {
   if (spec.kind !== 'node') return false;
-  return spec.mode === 'cluster' || [...world.instances.values()].some((instance) => instance.label.name === spec.name && !instance.exit && instance.addresses.length > 0);
+  return (
+    spec.mode === 'cluster' ||
+    [...world.instances.values()].some(
+      (instance) => instance.label.name === spec.name && !instance.exit && instance.addresses.length > 0,
+    )
+  );
 }

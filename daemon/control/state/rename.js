@@ -7,11 +7,13 @@ import { findSlot } from './registry.js';
 /** @import { World } from './registry.js' */
 
 /**
- * Gives an app another name, in all of its generations: a name is no part of what runs, so a rollout that fails does not take it back. What it listens on stays under the first one.
+ * Gives an app another name, in all of its generations: a name is no part of what runs, so a
+ * rollout that fails does not take it back. What it listens on stays under the first one.
  * @param {Desired} desired  As it is before anything else changes.
  * @param {number[]} ids  All slots of the app.
  * @param {string | undefined} name  Undefined: nothing is renamed.
- * @returns {(change: Change) => Change}  What is done last. Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_EXISTS.
+ * @returns {(change: Change) => Change}  What is done last. Throws ERR_NCLUST_USAGE and
+ *   ERR_NCLUST_APP_EXISTS.
  */
 export function renaming(desired, ids, name) {
   const asIs = (/** @type {Change} */ change) => change;
@@ -21,7 +23,13 @@ export function renaming(desired, ids, name) {
   if (!app || (apps.length === 1 && app.spec.name === name)) return asIs;
   if (apps.length > 1 || app.slots.some(({ id }) => !ids.includes(id))) throw notOneApp(apps, name);
   if (findApp(desired, name)) throw taken(app, name);
-  return (change) => ({ ...change, desired: { ...change.desired, apps: change.desired.apps.map((one) => (one.spec.name === app.spec.name ? named(one, name) : one)) } });
+  return (change) => ({
+    ...change,
+    desired: {
+      ...change.desired,
+      apps: change.desired.apps.map((one) => (one.spec.name === app.spec.name ? named(one, name) : one)),
+    },
+  });
 }
 
 /**
@@ -31,7 +39,12 @@ export function renaming(desired, ids, name) {
  */
 function named(app, name) {
   const withName = (/** @type {AppWish['spec']} */ spec) => ({ ...spec, name });
-  return { ...app, scope: app.scope ?? app.spec.name, spec: withName(app.spec), ...(app.previous ? { previous: app.previous.map((past) => ({ ...past, spec: withName(past.spec) })) } : {}) };
+  return {
+    ...app,
+    scope: app.scope ?? app.spec.name,
+    spec: withName(app.spec),
+    ...(app.previous ? { previous: app.previous.map((past) => ({ ...past, spec: withName(past.spec) })) } : {}),
+  };
 }
 
 /**
@@ -39,7 +52,8 @@ function named(app, name) {
  * @param {World} world
  */
 export function takeNames(world) {
-  const nameOf = (/** @type {{ id: number, name: string }} */ { id, name }) => findSlot(world, id)?.app.spec.name ?? name;
+  const nameOf = (/** @type {{ id: number, name: string }} */ { id, name }) =>
+    findSlot(world, id)?.app.spec.name ?? name;
   for (const seat of world.seats.values()) seat.name = nameOf(seat);
   for (const instance of world.instances.values()) {
     const { label, instanceId } = instance;
@@ -58,7 +72,11 @@ export function takeNames(world) {
 function notOneApp(apps, name) {
   const names = apps.map(({ spec }) => `"${spec.name}"`).join(', ');
   const what = apps.length > 1 ? `${names} are ${apps.length} apps` : `this is a part of ${names}`;
-  return new NclustError('ERR_NCLUST_USAGE', `"${name}" can be the name of one whole app, and ${what}. Nothing was touched.`, { hint: `Name one app: nclust restart ${shellQuote(apps[0].spec.name)} --name ${shellQuote(name)}` });
+  return new NclustError(
+    'ERR_NCLUST_USAGE',
+    `"${name}" can be the name of one whole app, and ${what}. Nothing was touched.`,
+    { hint: `Name one app: nclust restart ${shellQuote(apps[0].spec.name)} --name ${shellQuote(name)}` },
+  );
 }
 
 /**
@@ -66,5 +84,9 @@ function notOneApp(apps, name) {
  * @param {string} name
  */
 function taken({ spec }, name) {
-  return new NclustError('ERR_NCLUST_APP_EXISTS', `"${spec.name}" cannot be renamed to "${name}": another app has that name. Nothing was touched.`, { hint: 'Choose another name, or rename or delete that one first.', data: { name } });
+  return new NclustError(
+    'ERR_NCLUST_APP_EXISTS',
+    `"${spec.name}" cannot be renamed to "${name}": another app has that name. Nothing was touched.`,
+    { hint: 'Choose another name, or rename or delete that one first.', data: { name } },
+  );
 }

@@ -7,11 +7,12 @@ import { namePattern } from '../../../lib/shared/name-pattern.js';
 /** @typedef {{ app: AppWish, wish: SlotWish }} Selected */
 
 /**
- * The slots that targets name: all of them once, in the order of the list. Order of meaning: `all`; a name or script path, a namespace, an id; /regex/.
+ * The slots that targets name: all of them once, in the order of the list. Order of meaning: `all`;
+ * a name or script path, a namespace, an id; /regex/.
  * @param {Desired} desired
  * @param {string[]} targets
- * @returns {Selected[]}
- * Throws ERR_NCLUST_APP_NOT_FOUND for a target that names nothing, ERR_NCLUST_BAD_SELECTOR for a pattern that is none.
+ * @returns {Selected[]} Throws ERR_NCLUST_APP_NOT_FOUND for a target that names nothing,
+ *   ERR_NCLUST_BAD_SELECTOR for a pattern that is none.
  */
 export function select(desired, targets) {
   const all = desired.apps.flatMap((app) => app.slots.map((wish) => ({ app, wish })));
@@ -40,7 +41,10 @@ export function matcher(targets) {
 function selectOne(all, target) {
   const found = matches(all, target);
   if (found.length > 0) return found;
-  const message = target === 'all' ? 'There is no app in the list.' : `There is no app, namespace, script or id "${target}" in the list.`;
+  const message =
+    target === 'all'
+      ? 'There is no app in the list.'
+      : `There is no app, namespace, script or id "${target}" in the list.`;
   throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', message, { hint: nearMisses(all, target), data: { target } });
 }
 
@@ -69,5 +73,10 @@ function matches(all, target) {
 function nearMisses(all, target) {
   const names = [...new Set(all.flatMap(({ app }) => [app.spec.name, app.spec.namespace]))];
   const near = nearWords(target, names);
-  return near.length > 0 ? `Did you mean ${near.slice(0, 5).map((name) => `"${name}"`).join(' or ')}?` : 'See: nclust list';
+  return near.length > 0
+    ? `Did you mean ${near
+        .slice(0, 5)
+        .map((name) => `"${name}"`)
+        .join(' or ')}?`
+    : 'See: nclust list';
 }

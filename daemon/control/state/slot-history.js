@@ -6,17 +6,23 @@
 export const DEATHS_KEPT = 10;
 
 /**
- * What is known about the past of a slot. It lives in a note in the keeper, so that it survives control.
+ * What is known about the past of a slot. It lives in a note in the keeper, so that it survives
+ * control.
  * @typedef {object} Memory
  * @property {number} spawns  Ever, for this slot.
- * @property {number} resetAt  The value of `spawns` that counts as no restart yet. It grows with each instance of a reload that never served.
+ * @property {number} resetAt  The value of `spawns` that counts as no restart yet. It grows with
+ *   each instance of a reload that never served.
  * @property {RecordedDeath[]} deaths  Oldest first.
- * @property {SeatMemory | null} seat  The seat that was last changed without a living instance to tell of it.
- * @property {{ generation: number, isOk: boolean } | null} ended  The generation whose program has done its work.
- * @property {Record<string, Asked>} asked  By instanceId: instances that are being retired, and why.
+ * @property {SeatMemory | null} seat  The seat that was last changed without a living instance to
+ *   tell of it.
+ * @property {{ generation: number, isOk: boolean } | null} ended  The generation whose program has
+ *   done its work.
+ * @property {Record<string, Asked>} asked  By instanceId: instances that are being retired, and
+ *   why.
  * @property {Served | null} [served]  What its instances have answered that are gone.
  * @property {Spent} [spent]
- * @property {boolean} isStray  The list had lost the slot while its process ran: it is left alone by later controls too, whose list is whole again.
+ * @property {boolean} isStray  The list had lost the slot while its process ran: it is left alone
+ *   by later controls too, whose list is whole again.
  */
 
 /** @typedef {Death & { instanceId: string }} RecordedDeath */
@@ -76,7 +82,8 @@ export function hasRecorded(memory, instanceId) {
 }
 
 /**
- * What ended without ever having served was no restart: what served in its slot did so all along. Called once for each instance.
+ * What ended without ever having served was no restart: what served in its slot did so all along.
+ * Called once for each instance.
  * @param {Memory} memory
  * @param {number} spawns  As its label says: a counter that was reset since does not count it.
  */

@@ -12,13 +12,15 @@ import { readSealed, writeInNeed, writeSealed } from './durable-file.js';
  * Where the desired state is kept.
  * @typedef {object} Store
  * @property {() => Loaded} load  Never throws.
- * @property {(desired: Desired) => void} save  On disk when it returns. Throws ERR_NCLUST_STATE_WRITE, and then the old state is what is on disk.
+ * @property {(desired: Desired) => void} save  On disk when it returns. Throws
+ *   ERR_NCLUST_STATE_WRITE, and then the old state is what is on disk.
  */
 
 /**
  * @typedef {object} Loaded
  * @property {Desired} desired
- * @property {boolean} isExact  False when it may lack the last changes: then nothing that runs may be ended for not being in it.
+ * @property {boolean} isExact  False when it may lack the last changes: then nothing that runs may
+ *   be ended for not being in it.
  * @property {string[]} notices  For people.
  */
 
@@ -33,10 +35,15 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
       const reading = readSealed(state);
       if (reading.kind === 'good') return { desired: asDesired(reading.value), isExact: true, notices: [] };
       const backup = readSealed(stateBackup);
-      if (reading.kind === 'missing' && backup.kind === 'missing') return { desired: nothingDesired(), isExact: true, notices: [] };
+      if (reading.kind === 'missing' && backup.kind === 'missing')
+        return { desired: nothingDesired(), isExact: true, notices: [] };
       const aside = reading.kind === 'bad' ? setAside(state, nowMs()) : null;
       const notice = describeLoss(state, reading, aside, backup);
-      return { desired: backup.kind === 'good' ? asDesired(backup.value) : nothingDesired(), isExact: false, notices: [notice] };
+      return {
+        desired: backup.kind === 'good' ? asDesired(backup.value) : nothingDesired(),
+        isExact: false,
+        notices: [notice],
+      };
     },
     save(desired) {
       try {
@@ -56,7 +63,14 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
 function asDesired(value) {
   const desired = /** @type {Desired} */ (/** @type {unknown} */ (value));
   const complete = (/** @type {PastSpec} */ past) => ({ ...past, spec: completeSpec(past.spec) });
-  return { ...desired, apps: desired.apps.map((app) => ({ ...app, spec: completeSpec(app.spec), ...(app.previous ? { previous: app.previous.map(complete) } : {}) })) };
+  return {
+    ...desired,
+    apps: desired.apps.map((app) => ({
+      ...app,
+      spec: completeSpec(app.spec),
+      ...(app.previous ? { previous: app.previous.map(complete) } : {}),
+    })),
+  };
 }
 
 /**
@@ -81,9 +95,15 @@ function setAside(file, nowMs) {
  * @param {Reading} backup
  */
 function describeLoss(file, reading, aside, backup) {
-  const what = reading.kind === 'bad' ? `The desired state in "${file}" could not be used: ${reading.why}.` : `The desired state "${file}" is missing.`;
+  const what =
+    reading.kind === 'bad'
+      ? `The desired state in "${file}" could not be used: ${reading.why}.`
+      : `The desired state "${file}" is missing.`;
   const kept = aside ? ` It is kept as "${aside}".` : '';
-  const instead = backup.kind === 'good' ? ' The state before the last change was taken instead.' : ' There is no usable copy either, so the list is empty; "nclust resurrect" brings back what was saved.';
+  const instead =
+    backup.kind === 'good'
+      ? ' The state before the last change was taken instead.'
+      : ' There is no usable copy either, so the list is empty; "nclust resurrect" brings back what was saved.';
   return `${what}${kept}${instead}`;
 }
 
@@ -93,8 +113,14 @@ function describeLoss(file, reading, aside, backup) {
  */
 function stateWrite(file, error) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-  return new NclustError('ERR_NCLUST_STATE_WRITE', `The desired state could not be written to "${file}" (${code ?? message}); nothing was changed.`, {
-    hint: 'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, then repeat the command.',
-    cause: error,
-  });
+  return new NclustError(
+    'ERR_NCLUST_STATE_WRITE',
+    `The desired state could not be written to "${file}" (${code ?? message}); nothing was changed.`,
+    {
+      hint:
+        'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the ' +
+        'home, then repeat the command.',
+      cause: error,
+    },
+  );
 }

@@ -1,4 +1,15 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { seatsOfSlot } from '../state/registry.js';
 
@@ -10,9 +21,11 @@ import { seatsOfSlot } from '../state/registry.js';
 const PID_FILE_MAX_BYTES = 64;
 
 /**
- * Keeps in a file for each slot the pid of the instance that serves in it; without one there is no file.
+ * Keeps in a file for each slot the pid of the instance that serves in it; without one there is no
+ * file.
  * @typedef {object} PidFiles
- * @property {() => void} look  At the slots that were touched in this turn. The first time at all of them.
+ * @property {() => void} look  At the slots that were touched in this turn. The first time at all
+ *   of them.
  */
 
 /**
@@ -57,7 +70,10 @@ export function createPidFiles(world, { pids, journal }) {
   /** @param {number} id */
   function placeOf(id) {
     const seats = seatsOfSlot(world, id).filter((seat) => pidOf(world, seat.instanceId) > 0);
-    const seat = seats.findLast(({ life }) => life.state === 'up') ?? seats.find(({ life }) => life.state !== 'stopping') ?? seats[0];
+    const seat =
+      seats.findLast(({ life }) => life.state === 'up') ??
+      seats.find(({ life }) => life.state !== 'stopping') ??
+      seats[0];
     return seat?.spec ? { path: pidFileOf(seat.spec, id, pids), pid: pidOf(world, seat.instanceId) } : null;
   }
 
@@ -90,7 +106,8 @@ export function createPidFiles(world, { pids, journal }) {
   /** What an earlier manager has left: it was not there to see the end of its last instances. */
   function sweep() {
     const used = new Set([...written.values()].map(({ path }) => path));
-    for (const name of namesIn(pids)) if (name.endsWith('.pid') && !used.has(join(pids, name))) remove(join(pids, name));
+    for (const name of namesIn(pids))
+      if (name.endsWith('.pid') && !used.has(join(pids, name))) remove(join(pids, name));
     for (const app of world.desired.apps) {
       for (const { id } of app.slots) {
         const path = pidFileOf(app.spec, id, pids);
@@ -153,7 +170,8 @@ function readPid(path) {
 }
 
 /**
- * Whatever the user has named by mistake, nothing is waited for and not more is read than a pid has.
+ * Whatever the user has named by mistake, nothing is waited for and not more is read than a pid
+ * has.
  * @param {string} path
  * @returns {string}  Empty: it holds no pid.
  */

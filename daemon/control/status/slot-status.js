@@ -16,7 +16,17 @@ import { memoryOf, occupiedSlots } from '../state/registry.js';
 /** @import { Triggers } from '../triggers/triggers.js' */
 
 /** @type {Record<State, ShownStatus>} */
-export const SHOWN = { down: 'stopped', starting: 'launching', soaking: 'launching', entering: 'launching', up: 'online', parked: 'stopping', stopping: 'stopping', backoff: 'waiting restart', failed: 'errored' };
+export const SHOWN = {
+  down: 'stopped',
+  starting: 'launching',
+  soaking: 'launching',
+  entering: 'launching',
+  up: 'online',
+  parked: 'stopping',
+  stopping: 'stopping',
+  backoff: 'waiting restart',
+  failed: 'errored',
+};
 
 /** Of two seats in a slot the one that serves is shown. */
 const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 3, parked: 2, stopping: 1, down: 0 };
@@ -48,7 +58,8 @@ const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
  */
 
 /**
- * What is found out once for a list of slots. Looked for again for each, it was most of the time that 500 of them take.
+ * What is found out once for a list of slots. Looked for again for each, it was most of the time
+ * that 500 of them take.
  * @param {World} world
  * @returns {Overview}
  */
@@ -57,11 +68,18 @@ export function overviewOf(world) {
   const seats = new Map();
   for (const seat of world.seats.values()) {
     const other = seats.get(seat.id);
-    if (!other || RANK[seat.life.state] - RANK[other.life.state] > 0 || (RANK[seat.life.state] === RANK[other.life.state] && seat.generation > other.generation)) seats.set(seat.id, seat);
+    if (
+      !other ||
+      RANK[seat.life.state] - RANK[other.life.state] > 0 ||
+      (RANK[seat.life.state] === RANK[other.life.state] && seat.generation > other.generation)
+    )
+      seats.set(seat.id, seat);
   }
   /** @type {Overview['keptOut']} */
   const keptOut = new Map();
-  for (const instance of world.instances.values()) if (!instance.exit && isKeptOut(world, instance)) keptOut.set(instance.label.id, (keptOut.get(instance.label.id) ?? 0) + 1);
+  for (const instance of world.instances.values())
+    if (!instance.exit && isKeptOut(world, instance))
+      keptOut.set(instance.label.id, (keptOut.get(instance.label.id) ?? 0) + 1);
   return { seats, withProcess: occupiedSlots(world), keptOut };
 }
 
@@ -79,7 +97,8 @@ export function slotStatus(world, app, wish, o) {
   const seat = o.overview.seats.get(wish.id);
   const instance = livingInstance(world, seat);
   return {
-    // Not the spread first: Node 20 takes 12 ms for 500 objects that begin with one, and 0.4 for these.
+    // Not the spread first: Node 20 takes 12 ms for 500 objects that begin with one, and 0.4 for
+    // these.
     slot: wish.slot,
     ...briefStatus(world, app, wish, o),
     instanceId: instance?.instanceId ?? null,
@@ -95,11 +114,22 @@ export function slotStatus(world, app, wish, o) {
     pidFile: pidFileOf(spec, wish.id, o.pidsFolder),
     nodeVersion: spec.nodeVersion,
     addresses: instance?.addresses ?? [],
-    waitingFor: world.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets ? 'the values of its secrets' : waitingFor(seat, wish, o.nowMs),
+    waitingFor: world.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets
+      ? 'the values of its secrets'
+      : waitingFor(seat, wish, o.nowMs),
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
     lastDeath: memory.deaths.length > 0 ? shownDeath(memory.deaths[memory.deaths.length - 1]) : null,
-    ...(o.isDetailed ? { triggers: o.triggersOf(spec.name, wish.id), ...o.logsOf(instance?.instanceId ?? '', spec.name), deaths: memory.deaths.map(shownDeath), axm: o.told.get(instance?.instanceId ?? '') ?? NOTHING_TOLD, spec, effectiveEnv: instanceEnv(seat?.spec ?? spec, wish, o.home) } : {}),
+    ...(o.isDetailed
+      ? {
+          triggers: o.triggersOf(spec.name, wish.id),
+          ...o.logsOf(instance?.instanceId ?? '', spec.name),
+          deaths: memory.deaths.map(shownDeath),
+          axm: o.told.get(instance?.instanceId ?? '') ?? NOTHING_TOLD,
+          spec,
+          effectiveEnv: instanceEnv(seat?.spec ?? spec, wish, o.home),
+        }
+      : {}),
   };
 }
 
@@ -163,7 +193,8 @@ function waitingFor(seat, wish, nowMs) {
   const left = seat.untilMs === null ? '' : `${(Math.max(0, seat.untilMs - nowMs) / 1000).toFixed(1)}s`;
   if (seat.life.state === 'backoff') return `the next attempt in ${left}`;
   if (seat.life.state === 'stopping') return 'the end of its last process';
-  if (seat.life.state === 'soaking') return left === '' ? 'an answer of its event loop' : `${left} of life, then its first connections`;
+  if (seat.life.state === 'soaking')
+    return left === '' ? 'an answer of its event loop' : `${left} of life, then its first connections`;
   if (seat.life.state === 'entering') return 'its first connections';
   if (seat.life.state === 'parked') return 'the end of the rollback window';
   if (seat.life.state !== 'starting') return null;

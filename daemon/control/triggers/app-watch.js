@@ -26,8 +26,8 @@ const LOOKS_UNTIL_AGAIN = 60;
  */
 
 /**
- * A folder that is not there yet, is made anew or is a link that leads elsewhere from now on is watched from then on: a watcher of the system belongs to
- * the folder and not to its name.
+ * A folder that is not there yet, is made anew or is a link that leads elsewhere from now on is
+ * watched from then on: a watcher of the system belongs to the folder and not to its name.
  * @param {WatchScope} scope
  * @param {object} o
  * @param {Clock} o.clock
@@ -60,7 +60,10 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
     const roots = scope.roots.filter((root) => (found.get(root) ?? null) !== null);
     if (roots.length === 0) return;
     try {
-      watcher = opened(roots, roots.map((root) => found.get(root) ?? null));
+      watcher = opened(
+        roots,
+        roots.map((root) => found.get(root) ?? null),
+      );
     } catch (fault) {
       onError(/** @type {NodeJS.ErrnoException} */ (fault)); // Options that the watcher does not take.
     }
@@ -95,7 +98,9 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
   async function look() {
     if (isLooking) return; // A disk that hangs.
     isLooking = true;
-    const found = new Map(await Promise.all(scope.roots.map(async (root) => /** @type {const} */ ([root, await identify(root)]))));
+    const found = new Map(
+      await Promise.all(scope.roots.map(async (root) => /** @type {const} */ ([root, await identify(root)]))),
+    );
     isLooking = false;
     if (isClosed) return;
     const before = known;
@@ -116,7 +121,10 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
       const missing = scope.roots.find((root) => known && known.get(root) === null);
       if (missing) return `"${missing}" is not there; it is watched as soon as it is`;
       const restless = settler.restless();
-      return restless ? `"${restless.file}" has been changing for ${Math.round(restless.forMs / 1000)}s without a pause, and it is reloaded in the first pause; if the app writes it, put it into ignore_watch` : null;
+      return restless
+        ? `"${restless.file}" has been changing for ${Math.round(restless.forMs / 1000)}s without a pause, ` +
+            `and it is reloaded in the first pause; if the app writes it, put it into ignore_watch`
+        : null;
     },
     close() {
       isClosed = true;
@@ -140,8 +148,16 @@ async function identityOf(path) {
 
 /** @param {NodeJS.ErrnoException} error */
 function describe({ code, message }) {
-  if (code === 'ENOSPC') return `the system watches no more files (${limitOf('max_user_watches')}); raise fs.inotify.max_user_watches with sysctl, watch fewer folders, or set usePolling in watch_options`;
-  if (code === 'EMFILE') return `the system opens no more watchers (${limitOf('max_user_instances')}); raise fs.inotify.max_user_instances with sysctl`;
+  if (code === 'ENOSPC')
+    return (
+      `the system watches no more files (${limitOf('max_user_watches')}); raise ` +
+      `fs.inotify.max_user_watches with sysctl, watch fewer folders, or set usePolling in watch_options`
+    );
+  if (code === 'EMFILE')
+    return (
+      `the system opens no more watchers (${limitOf('max_user_instances')}); raise ` +
+      `fs.inotify.max_user_instances with sysctl`
+    );
   return message;
 }
 
@@ -157,18 +173,24 @@ function limitOf(name) {
 /** A save in an editor is over after this, in ms. */
 const QUIET_MS = 100;
 
-/** More changes than this are a checkout or a build. On a busy machine they were told with gaps of 340 ms. */
+/**
+ * More changes than this are a checkout or a build. On a busy machine they were told with gaps of
+ * 340 ms.
+ */
 const MANY = 10;
 const QUIET_AFTER_MANY_MS = 500;
 
 /** From one call to the next at least, in ms. */
 const SPACING_MS = 1_000;
 
-/** Changes that go on for longer are no save and no checkout: something writes all the time, in ms. */
+/**
+ * Changes that go on for longer are no save and no checkout: something writes all the time, in ms.
+ */
 const RESTLESS_MS = 10_000;
 
 /**
- * @typedef {{ file: string, count: number }} Changes  The last file that changed, and how many times anything did.
+ * @typedef {{ file: string, count: number }} Changes  The last file that changed, and how many
+ *   times anything did.
  */
 
 /**
@@ -176,7 +198,8 @@ const RESTLESS_MS = 10_000;
  * @typedef {object} Settler
  * @property {(file: string) => void} note  Something has changed.
  * @property {() => void} stir  Something may have; what has changed so far is not the end of it.
- * @property {() => { file: string, forMs: number } | null} restless  What has not come to rest for long. A loop of replacements would not help it, so nobody is called.
+ * @property {() => { file: string, forMs: number } | null} restless  What has not come to rest for
+ *   long. A loop of replacements would not help it, so nobody is called.
  * @property {() => void} close
  */
 

@@ -8,13 +8,15 @@ import { NclustError } from '../../../lib/shared/errors.js';
 const NAP_MS = 30_000;
 
 /**
- * @typedef {(pattern: string, afterMs: number) => number | null} NextRun  Wall clock, in ms. Null: never again. Throws what croner says of a pattern that is none.
+ * @typedef {(pattern: string, afterMs: number) => number | null} NextRun  Wall clock, in ms. Null:
+ *   never again. Throws what croner says of a pattern that is none.
  */
 
 /**
  * Calls at the times of cron patterns. What was missed while control was away is not made up for.
  * @typedef {object} Crons
- * @property {(patterns: Map<string, string>) => void} sync  By app. Those that are not in it are over.
+ * @property {(patterns: Map<string, string>) => void} sync  By app. Those that are not in it are
+ *   over.
  * @property {(name: string) => number | null} nextRunMs
  * @property {() => void} close
  */
@@ -102,6 +104,11 @@ export function checkCron(pattern) {
   try {
     cronerNextRun(pattern, 0);
   } catch (error) {
-    throw new NclustError('ERR_NCLUST_BAD_SPEC', `"cronRestart" is ${JSON.stringify(pattern)}; accepted: a cron pattern (${/** @type {Error} */ (error).message}).`, { data: { keyPath: 'cronRestart' }, cause: error });
+    throw new NclustError(
+      'ERR_NCLUST_BAD_SPEC',
+      `"cronRestart" is ${JSON.stringify(pattern)}; accepted: a cron pattern ` +
+        `(${/** @type {Error} */ (error).message}).`,
+      { data: { keyPath: 'cronRestart' }, cause: error },
+    );
   }
 }

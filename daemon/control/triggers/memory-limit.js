@@ -5,7 +5,10 @@
 /** How often memory is looked at, in ms. */
 const TICK_MS = 1_000;
 
-/** Above its limit this soon after it was judged for the first time, in ms, an instance needs more than the limit, and does not leak. */
+/**
+ * Above its limit this soon after it was judged for the first time, in ms, an instance needs more
+ * than the limit, and does not leak.
+ */
 const AT_ONCE_MS = 5_000;
 
 /** The longest time an instance that needs more than its limit is left alone, in ms. */
@@ -28,23 +31,27 @@ const MB = 1024 ** 2;
  */
 
 /**
- * @typedef {{ bytes: number, misses: number }} Shown  `misses`: how many instances in a row were above the limit as soon as they were judged.
+ * @typedef {{ bytes: number, misses: number }} Shown  `misses`: how many instances in a row were
+ *   above the limit as soon as they were judged.
  */
 
 /**
  * @typedef {object} MemoryWatch
- * @property {(ids: Set<number>) => void} sync  The slots that have a limit; without one nothing is read.
+ * @property {(ids: Set<number>) => void} sync  The slots that have a limit; without one nothing is
+ *   read.
  * @property {(id: number) => Shown | null} shown
  * @property {() => void} close
  */
 
 /**
- * Looks every second whether instances are within their limits. Of an app one instance at a time is above it: the next look finds the others.
+ * Looks every second whether instances are within their limits. Of an app one instance at a time is
+ * above it: the next look finds the others.
  * @param {object} o
  * @param {Clock} o.clock
  * @param {ReadTrees} o.readTrees
  * @param {(pids: number[]) => number | null} o.sharedBytes
- * @param {() => Limited[]} o.limited  Those to look at now: an app that is being replaced is left alone.
+ * @param {() => Limited[]} o.limited  Those to look at now: an app that is being replaced is left
+ *   alone.
  * @param {Journal} o.journal
  * @param {(one: Limited, reason: string) => void} o.onAbove
  * @returns {MemoryWatch}
@@ -80,10 +87,12 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, jour
     for (const one of before) {
       const tree = trees.get(one.pid);
       if (!tree) continue;
-      const bytes = tree.bytes > one.limitBytes && tree.pids.length > 1 ? sharedBytes(tree.pids) ?? tree.bytes : tree.bytes;
+      const bytes =
+        tree.bytes > one.limitBytes && tree.pids.length > 1 ? (sharedBytes(tree.pids) ?? tree.bytes) : tree.bytes;
       const { misses } = slots.get(one.id) ?? { misses: 0 };
       slots.set(one.id, { bytes, misses });
-      const isHigher = bytes - one.limitBytes > (worst.get(one.name)?.bytes ?? 0) - (worst.get(one.name)?.one.limitBytes ?? 0);
+      const isHigher =
+        bytes - one.limitBytes > (worst.get(one.name)?.bytes ?? 0) - (worst.get(one.name)?.one.limitBytes ?? 0);
       if (isHigher && ageOf(one) >= pauseMs(one, misses)) worst.set(one.name, { one, bytes });
     }
     for (const { one, bytes } of worst.values()) {

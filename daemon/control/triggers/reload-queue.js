@@ -2,7 +2,8 @@
 /** @import { AppWish } from '../state/desired.js' */
 
 /**
- * Apps that are replaced at a time. A checkout, or three o'clock, is the turn of all of them, and a machine that boots hundreds of programs at once serves nobody.
+ * Apps that are replaced at a time. A checkout, or three o'clock, is the turn of all of them, and a
+ * machine that boots hundreds of programs at once serves nobody.
  */
 const APPS_AT_ONCE = 8;
 
@@ -17,11 +18,13 @@ const APPS_AT_ONCE = 8;
  */
 
 /**
- * @typedef {{ atMs: number, by: string, problem: string | null }} LastTurn  `problem`: why it did not come about.
+ * @typedef {{ atMs: number, by: string, problem: string | null }} LastTurn  `problem`: why it did
+ *   not come about.
  */
 
 /**
- * Replaces each app one reload at a time, and a few apps: what becomes due meanwhile is done once afterwards, however often it was.
+ * Replaces each app one reload at a time, and a few apps: what becomes due meanwhile is done once
+ * afterwards, however often it was.
  * @typedef {object} Turns
  * @property {(name: string, due: Due) => void} ask
  * @property {(name: string) => boolean} isBusy
@@ -31,7 +34,8 @@ const APPS_AT_ONCE = 8;
 
 /**
  * @param {object} o
- * @param {(name: string, due: Due) => Promise<boolean>} o.reload  Resolves when it has come about; false: there was nothing to do.
+ * @param {(name: string, due: Due) => Promise<boolean>} o.reload  Resolves when it has come about;
+ *   false: there was nothing to do.
  * @param {() => number} o.nowMs
  * @param {Journal} o.journal
  * @returns {Turns}

@@ -31,7 +31,8 @@ import { createWatches } from './watch.js';
 /**
  * Replaces apps when their files change, by the clock, and when they take too much memory.
  * @typedef {object} Triggers
- * @property {() => void} look  To be called whenever what is wanted may have changed. Costs nothing when it has not.
+ * @property {() => void} look  To be called whenever what is wanted may have changed. Costs nothing
+ *   when it has not.
  * @property {(name: string, id: number) => SlotTriggers} shown
  * @property {() => void} close
  */
@@ -48,9 +49,26 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
   const { control, parts } = desk;
   const { clock, journal } = parts;
   const turns = createTurns({ reload, nowMs: clock.nowMs, journal });
-  const watches = createWatches({ desk, openWatcher, identify, onSettled: (name, reason) => ask(name, 'watch', reason, wanted) });
-  const crons = createCrons({ clock, nextRun, journal, onDue: (name, pattern) => ask(name, 'cron', pattern, wantedOrDone) });
-  const memory = createMemoryWatch({ clock, readTrees, sharedBytes, limited, journal, onAbove: ({ name, id }, reason) => ask(name, 'memory', reason, (app) => wanted(app).filter((one) => one === id)) });
+  const watches = createWatches({
+    desk,
+    openWatcher,
+    identify,
+    onSettled: (name, reason) => ask(name, 'watch', reason, wanted),
+  });
+  const crons = createCrons({
+    clock,
+    nextRun,
+    journal,
+    onDue: (name, pattern) => ask(name, 'cron', pattern, wantedOrDone),
+  });
+  const memory = createMemoryWatch({
+    clock,
+    readTrees,
+    sharedBytes,
+    limited,
+    journal,
+    onAbove: ({ name, id }, reason) => ask(name, 'memory', reason, (app) => wanted(app).filter((one) => one === id)),
+  });
   /** @type {Desired | null} */
   let seen = null;
 
@@ -75,7 +93,10 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
       return app ? due.choose(app) : [];
     };
     if (control.world.ending || choose(control.world.desired).length === 0) return false;
-    const receipt = await beginReload({ ...desk, triggers: self }, { token: randomUUID(), by: due.by, choose, change: (spec) => spec });
+    const receipt = await beginReload(
+      { ...desk, triggers: self },
+      { token: randomUUID(), by: due.by, choose, change: (spec) => spec },
+    );
     await control.settled(receipt);
     return true;
   }
@@ -95,13 +116,19 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
   /** @returns {Limited[]} */
   function limited() {
     const { desired, seats, instances } = control.world;
-    return desired.apps.filter((app) => app.spec.maxMemoryBytes > 0 && !app.rollout.isGuarded && !turns.isBusy(app.spec.name)).flatMap(({ spec, slots }) => slots.flatMap(({ id, generation }) => {
-      const seat = seats.get(seatKey(id, generation));
-      const instance = seat?.life.state === 'up' ? instances.get(seat.instanceId ?? '') : undefined;
-      if (!instance || instance.exit || instance.startedAtMs === null || instance.snapshots) return [];
-      const { name, maxMemoryBytes: limitBytes, minUptimeMs, backoffMs } = spec;
-      return [{ name, id, pid: instance.pid, startedAtMs: instance.startedAtMs, limitBytes, minUptimeMs, backoffMs }];
-    }));
+    return desired.apps
+      .filter((app) => app.spec.maxMemoryBytes > 0 && !app.rollout.isGuarded && !turns.isBusy(app.spec.name))
+      .flatMap(({ spec, slots }) =>
+        slots.flatMap(({ id, generation }) => {
+          const seat = seats.get(seatKey(id, generation));
+          const instance = seat?.life.state === 'up' ? instances.get(seat.instanceId ?? '') : undefined;
+          if (!instance || instance.exit || instance.startedAtMs === null || instance.snapshots) return [];
+          const { name, maxMemoryBytes: limitBytes, minUptimeMs, backoffMs } = spec;
+          return [
+            { name, id, pid: instance.pid, startedAtMs: instance.startedAtMs, limitBytes, minUptimeMs, backoffMs },
+          ];
+        }),
+      );
   }
 
   /** @type {Triggers} */
@@ -112,11 +139,20 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
       seen = desired;
       const apps = ending ? [] : desired.apps;
       watches.sync(apps.filter((app) => isWatched(app.spec) && wanted(app).length > 0));
-      crons.sync(new Map(apps.flatMap(({ spec }) => (spec.cronRestart === null ? [] : [[spec.name, spec.cronRestart]]))));
-      memory.sync(new Set(apps.flatMap(({ spec, slots }) => (spec.maxMemoryBytes > 0 ? slots.map(({ id }) => id) : []))));
+      crons.sync(
+        new Map(apps.flatMap(({ spec }) => (spec.cronRestart === null ? [] : [[spec.name, spec.cronRestart]]))),
+      );
+      memory.sync(
+        new Set(apps.flatMap(({ spec, slots }) => (spec.maxMemoryBytes > 0 ? slots.map(({ id }) => id) : []))),
+      );
       turns.forget((name) => findApp(desired, name) !== null);
     },
-    shown: (name, id) => ({ watch: watches.shown(name), nextRunMs: crons.nextRunMs(name), memory: memory.shown(id), last: turns.last(name) }),
+    shown: (name, id) => ({
+      watch: watches.shown(name),
+      nextRunMs: crons.nextRunMs(name),
+      memory: memory.shown(id),
+      last: turns.last(name),
+    }),
     close() {
       watches.close();
       crons.close();
@@ -132,7 +168,8 @@ function wanted({ slots }) {
 }
 
 /**
- * What was stopped stays stopped. What has ended by itself is a job that is done until its next time.
+ * What was stopped stays stopped. What has ended by itself is a job that is done until its next
+ * time.
  * @param {AppWish} app
  */
 function wantedOrDone({ slots }) {

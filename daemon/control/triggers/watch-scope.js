@@ -6,12 +6,15 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
 /** @import { WatchPattern } from '../../../lib/shared/spec/triggers.js' */
 
 /**
- * @typedef {Pick<AppSpec, 'cwd' | 'watch' | 'ignoreWatch' | 'watchExtensions' | 'watchOptions'>} WatchWishes
+ * @typedef {Pick<AppSpec, 'cwd' | 'watch' | 'ignoreWatch' | 'watchExtensions' | 'watchOptions'>}
+ *   WatchWishes
  */
 
 /**
  * As picomatch has it.
- * @typedef {{ (glob: string, options?: object): (text: string) => boolean, scan: (glob: string) => { base: string, isGlob: boolean } }} Globs
+ * @typedef
+ *   {{ (glob: string, options?: object): (text: string) => boolean, scan: (glob: string) => { base: string, isGlob: boolean } }}
+ *   Globs
  */
 
 /**
@@ -28,15 +31,29 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  * @param {object} o
  * @param {Globs} o.globs
  * @param {string[]} o.ownFolders  Of the manager: nothing in them counts.
- * @param {string[]} o.ownFiles  What the app's output and its pid are written to, with what is rotated away from them.
+ * @param {string[]} o.ownFiles  What the app's output and its pid are written to, with what is
+ *   rotated away from them.
  * @returns {WatchScope}
  */
-export function watchScope({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }, { globs, ownFolders, ownFiles }) {
+export function watchScope(
+  { cwd, watch, ignoreWatch, watchExtensions, watchOptions },
+  { globs, ownFolders, ownFiles },
+) {
   const entries = watch.filter((text) => !text.startsWith('!')).map((text) => entryOf(text, cwd, globs));
   const roots = [...new Set(entries.map(({ root }) => root))];
-  const patterns = [...ignoreWatch, ...textsOf(watchOptions.ignored), ...watch.filter((text) => text.startsWith('!')).map((text) => text.slice(1))].flatMap((text) => readWatchPattern(text) ?? []);
-  const matchers = patterns.map((pattern) => ({ matches: matcherOf(pattern, cwd, globs), isException: pattern.isException }));
-  const isOwn = ownership(ownFolders.filter((folder) => !roots.some((root) => isIn(root, folder))), ownFiles);
+  const patterns = [
+    ...ignoreWatch,
+    ...textsOf(watchOptions.ignored),
+    ...watch.filter((text) => text.startsWith('!')).map((text) => text.slice(1)),
+  ].flatMap((text) => readWatchPattern(text) ?? []);
+  const matchers = patterns.map((pattern) => ({
+    matches: matcherOf(pattern, cwd, globs),
+    isException: pattern.isException,
+  }));
+  const isOwn = ownership(
+    ownFolders.filter((folder) => !roots.some((root) => isIn(root, folder))),
+    ownFiles,
+  );
   const endings = new Set(watchExtensions.map((word) => `.${word}`));
 
   return {
@@ -46,9 +63,16 @@ export function watchScope({ cwd, watch, ignoreWatch, watchExtensions, watchOpti
     isIgnored(path, stats) {
       const holders = entries.filter(({ root }) => isIn(path, root));
       if (isOwn(path) || holders.length === 0) return true;
-      const below = holders.map(({ root }) => relative(root, path)).reduce((one, other) => (other.length < one.length ? other : one));
-      if (below.split(sep).some((part) => part === 'node_modules' || (part.startsWith('.') && part !== '.'))) return true;
-      if (matchers.some(({ matches, isException }) => !isException && matches(path, below)) && !matchers.some(({ matches, isException }) => isException && matches(path, below))) return true;
+      const below = holders
+        .map(({ root }) => relative(root, path))
+        .reduce((one, other) => (other.length < one.length ? other : one));
+      if (below.split(sep).some((part) => part === 'node_modules' || (part.startsWith('.') && part !== '.')))
+        return true;
+      if (
+        matchers.some(({ matches, isException }) => !isException && matches(path, below)) &&
+        !matchers.some(({ matches, isException }) => isException && matches(path, below))
+      )
+        return true;
       if (!stats?.isFile()) return false;
       return (endings.size > 0 && !endings.has(extname(path))) || !holders.some(({ accepts }) => accepts(path));
     },
@@ -91,17 +115,22 @@ function matcherOf(pattern, cwd, globs) {
  * @returns {(path: string) => boolean}
  */
 function ownership(folders, files) {
-  const places = files.filter((file) => file !== '').map((file) => ({ folder: dirname(file), stem: basename(file, extname(file)), file }));
+  const places = files
+    .filter((file) => file !== '')
+    .map((file) => ({ folder: dirname(file), stem: basename(file, extname(file)), file }));
   return (path) => {
     // state.json.bak
     if (folders.some((folder) => isIn(path, folder) || path.startsWith(`${folder}.`))) return true;
     // app-out.log, app-out__2026-01-31T10-00-00-000Z.log.gz
-    return places.some(({ file, folder, stem }) => path === file || (dirname(path) === folder && basename(path).startsWith(`${stem}__`)));
+    return places.some(
+      ({ file, folder, stem }) => path === file || (dirname(path) === folder && basename(path).startsWith(`${stem}__`)),
+    );
   };
 }
 
 /**
- * @param {unknown} given  `ignored` of chokidar: one or several; what is no text cannot come from a file.
+ * @param {unknown} given  `ignored` of chokidar: one or several; what is no text cannot come from a
+ *   file.
  * @returns {string[]}
  */
 function textsOf(given) {

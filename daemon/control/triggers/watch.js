@@ -15,7 +15,8 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
 /**
  * The watching of all apps.
  * @typedef {object} Watches
- * @property {(apps: AppWish[]) => void} sync  Those to watch for from now on; the others are not any more.
+ * @property {(apps: AppWish[]) => void} sync  Those to watch for from now on; the others are not
+ *   any more.
  * @property {(name: string) => WatchShown | null} shown
  * @property {() => void} close
  */
@@ -50,15 +51,23 @@ export function createWatches({ desk: { parts, paths }, openWatcher, identify, o
 
   /** @param {AppWish} app */
   function open({ spec, slots }) {
-    const files = slots.flatMap(({ id }) => [...Object.values(logFiles(spec, id, paths.logs)), pidFileOf(spec, id, paths.pids)]);
-    const scope = watchScope(spec, { globs: loadGlobs(), ownFolders: [paths.home, ...homeFiles(paths)], ownFiles: [...new Set(files)] });
+    const files = slots.flatMap(({ id }) => [
+      ...Object.values(logFiles(spec, id, paths.logs)),
+      pidFileOf(spec, id, paths.pids),
+    ]);
+    const scope = watchScope(spec, {
+      globs: loadGlobs(),
+      ownFolders: [paths.home, ...homeFiles(paths)],
+      ownFiles: [...new Set(files)],
+    });
     return watchForApp(scope, {
       clock: parts.clock,
       open: (o) => share(sameFor(spec, scope, o), o),
       identify,
       options: spec.watchOptions,
       delayMs: spec.watchDelayMs,
-      onSettled: ({ file, count }) => onSettled(spec.name, `${file} changed${count > 1 ? `, and ${count - 1} more` : ''}`),
+      onSettled: ({ file, count }) =>
+        onSettled(spec.name, `${file} changed${count > 1 ? `, and ${count - 1} more` : ''}`),
     });
   }
 
@@ -71,7 +80,8 @@ export function createWatches({ desk: { parts, paths }, openWatcher, identify, o
         watch.close();
         entries.delete(name);
       }
-      for (const [name, app] of wanted) if (!entries.has(name)) entries.set(name, { key: keyOf(app), watch: begin(app) });
+      for (const [name, app] of wanted)
+        if (!entries.has(name)) entries.set(name, { key: keyOf(app), watch: begin(app) });
     },
     shown(name) {
       const watch = entries.get(name)?.watch;
@@ -89,8 +99,21 @@ export function createWatches({ desk: { parts, paths }, openWatcher, identify, o
  * @param {AppWish} app
  */
 function keyOf({ spec, slots }) {
-  const { cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile } = spec;
-  return JSON.stringify([cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile, slots.map(({ id }) => id)]);
+  const { cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile } =
+    spec;
+  return JSON.stringify([
+    cwd,
+    watch,
+    ignoreWatch,
+    watchExtensions,
+    watchDelayMs,
+    watchOptions,
+    outFile,
+    errorFile,
+    logFile,
+    pidFile,
+    slots.map(({ id }) => id),
+  ]);
 }
 
 /**
@@ -112,7 +135,8 @@ function homeFiles({ home: _, ...others }) {
 }
 
 /**
- * `restart --watch`: what is watched is not any more, and the other way round. Of an app that has never watched anything it is where it runs.
+ * `restart --watch`: what is watched is not any more, and the other way round. Of an app that has
+ * never watched anything it is where it runs.
  * @param {AppSpec} spec
  * @returns {AppSpec}
  */

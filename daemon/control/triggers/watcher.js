@@ -11,7 +11,8 @@ import { join } from 'node:path';
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
  * @property {Record<string, unknown>} options  Of chokidar, as the user gave them.
  * @property {(path: string) => void} onChange
- * @property {() => void} onStir  The system has said something of what is watched; whether it is a change is still being looked into.
+ * @property {() => void} onStir  The system has said something of what is watched; whether it is a
+ *   change is still being looked into.
  * @property {() => void} onReady  Everything has been found; changes are seen from now on.
  * @property {(error: NodeJS.ErrnoException) => void} onError  It goes on with what it can.
  */
@@ -19,7 +20,17 @@ import { join } from 'node:path';
 /** @typedef {(o: WatcherOptions) => { close: () => void }} OpenWatcher */
 
 /** What the user may decide; the rest would break what is promised. */
-const ALLOWED = ['usePolling', 'interval', 'binaryInterval', 'alwaysStat', 'depth', 'followSymlinks', 'awaitWriteFinish', 'atomic', 'ignorePermissionErrors'];
+const ALLOWED = [
+  'usePolling',
+  'interval',
+  'binaryInterval',
+  'alwaysStat',
+  'depth',
+  'followSymlinks',
+  'awaitWriteFinish',
+  'atomic',
+  'ignorePermissionErrors',
+];
 
 /**
  * Watches by chokidar, which is loaded when the first app asks for it: most homes never do.
@@ -29,7 +40,13 @@ export function openWatcher({ roots, isIgnored, options, onChange, onStir, onRea
   const require = createRequire(import.meta.url);
   const { watch } = /** @type {typeof import('chokidar')} */ (require('chokidar'));
   const given = Object.fromEntries(Object.entries(options).filter(([key]) => ALLOWED.includes(key)));
-  const watcher = watch(roots, { ignorePermissionErrors: true, ...given, ignoreInitial: true, persistent: true, ignored: isIgnored });
+  const watcher = watch(roots, {
+    ignorePermissionErrors: true,
+    ...given,
+    ignoreInitial: true,
+    persistent: true,
+    ignored: isIgnored,
+  });
   watcher.on('all', (_event, path) => onChange(path));
   watcher.on('raw', (_event, name, about) => {
     const { watchedPath } = /** @type {{ watchedPath?: string }} */ (about ?? {});
@@ -50,9 +67,11 @@ export function loadGlobs() {
 /** @typedef {{ members: Set<WatcherOptions>, isReady: boolean, close: () => void }} Shared */
 
 /**
- * Apps that watch the same share a watcher: 200 of them over one folder of 400 files took 600 MB, and held up control for ten seconds.
+ * Apps that watch the same share a watcher: 200 of them over one folder of 400 files took 600 MB,
+ * and held up control for ten seconds.
  * @param {OpenWatcher} openWatcher
- * @returns {(key: string, o: WatcherOptions) => { close: () => void }}  Whoever gives the same key wants the same. Throws what the watcher does.
+ * @returns {(key: string, o: WatcherOptions) => { close: () => void }}  Whoever gives the same key
+ *   wants the same. Throws what the watcher does.
  */
 export function createSharedWatchers(openWatcher) {
   /** @type {Map<string, Shared>} */

@@ -7,10 +7,16 @@ import { NclustError } from '../../../lib/shared/errors.js';
 
 /** @import { ExecFileException } from 'node:child_process' */
 
-/** Where control's own code is. The keeper's is in daemon/keeper and daemon/agent, and it knows its digest itself. */
+/**
+ * Where control's own code is. The keeper's is in daemon/keeper and daemon/agent, and it knows its
+ * digest itself.
+ */
 const OWN = ['package.json', 'daemon/control', 'lib/shared'];
 
-/** Reading the modules of one process of the manager takes a tenth of a second; a slow disk may take its time. */
+/**
+ * Reading the modules of one process of the manager takes a tenth of a second; a slow disk may take
+ * its time.
+ */
 const PROBE_MS = 20_000;
 
 /** The word behind main.js that makes it tell what it is in place of doing it. */
@@ -24,11 +30,13 @@ export const PROBE = '--probe';
  */
 
 /**
- * @typedef {Installation & { digest: string }} Own  With the digest of control's code, as it was when it was read.
+ * @typedef {Installation & { digest: string }} Own  With the digest of control's code, as it was
+ *   when it was read.
  */
 
 /**
- * @typedef {{ version: string, digest: string }} Told  What one process of the manager says about its code.
+ * @typedef {{ version: string, digest: string }} Told  What one process of the manager says about
+ *   its code.
  */
 
 /** @returns {Installation}  The one this process runs from. */
@@ -42,12 +50,14 @@ export function ownInstallation() {
  */
 export function controlDigest(root) {
   const hash = createHash('sha256');
-  for (const name of OWN.flatMap((part) => filesOf(root, part))) hash.update(`${name}\0`).update(readFileSync(join(root, name)));
+  for (const name of OWN.flatMap((part) => filesOf(root, part)))
+    hash.update(`${name}\0`).update(readFileSync(join(root, name)));
   return hash.digest('hex');
 }
 
 /**
- * Has both processes of another installation read their modules and say what they are: code that does not even come so far replaces nothing.
+ * Has both processes of another installation read their modules and say what they are: code that
+ * does not even come so far replaces nothing.
  * @param {Installation} installation
  * @returns {Promise<{ keeper: Told, control: Told }>}  Rejects with ERR_NCLUST_UPDATE_FAILED.
  */
@@ -84,7 +94,11 @@ function probeOne({ root, node }, name) {
  * @param {string} err
  */
 function unusable(main, error, err) {
-  const how = error?.killed ? `did not answer within ${PROBE_MS / 1_000}s` : error?.code !== undefined ? `failed (${error.code})` : 'is not of a version that can be updated to';
+  const how = error?.killed
+    ? `did not answer within ${PROBE_MS / 1_000}s`
+    : error?.code !== undefined
+      ? `failed (${error.code})`
+      : 'is not of a version that can be updated to';
   return new NclustError('ERR_NCLUST_UPDATE_FAILED', `Nothing was replaced: "${main}" ${how}.`, {
     hint: 'Install nclust again, then run: nclust update',
     data: { lastLines: err.trimEnd().split('\n').slice(-20).filter(Boolean) },

@@ -20,7 +20,8 @@ export function describeRefusal(root, why) {
 }
 
 /**
- * A control that was asked before, and still is not the one that was asked for: was that one tried, and did not run?
+ * A control that was asked before, and still is not the one that was asked for: was that one tried,
+ * and did not run?
  * @param {Desk} desk
  * @param {Wanted} wanted
  */
@@ -44,7 +45,9 @@ export function refuseWhenOvertaken({ control }, { root, token }) {
 
 /** @param {string} message */
 export function busy(message) {
-  return new NclustError('ERR_NCLUST_UPDATE_BUSY', message, { hint: 'See which version runs with "nclust ping", and update again if it is not the one you want.' });
+  return new NclustError('ERR_NCLUST_UPDATE_BUSY', message, {
+    hint: 'See which version runs with "nclust ping", and update again if it is not the one you want.',
+  });
 }
 
 /**
@@ -52,7 +55,11 @@ export function busy(message) {
  * @param {Error} error
  */
 export function noKeeper(desk, error) {
-  return failed(desk, `The keeper is gone, and no other could be started yet (${error.message}); the apps go on, and control goes on trying.`);
+  return failed(
+    desk,
+    `The keeper is gone, and no other could be started yet (${error.message}); the apps go on, and control ` +
+      `goes on trying.`,
+  );
 }
 
 /**

@@ -1,7 +1,16 @@
 import { networkInterfaces } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
-import { isLoopback, parseWebListen, unservedNotice, WEB_HOST, WEB_LISTEN_FORMS, WEB_PORT, whyUnserved, writeWebAddress } from '../../../lib/shared/settings/listen-address.js';
+import {
+  isLoopback,
+  parseWebListen,
+  unservedNotice,
+  WEB_HOST,
+  WEB_LISTEN_FORMS,
+  WEB_PORT,
+  whyUnserved,
+  writeWebAddress,
+} from '../../../lib/shared/settings/listen-address.js';
 
 /** @import { Unserved, WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Desk } from '../api/methods.js' */
@@ -23,16 +32,21 @@ const PORTS_TRIED = 20;
  */
 
 /**
- * @typedef {{ isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[] }} WebShown  `url` has the token in it.
+ * @typedef
+ *   {{ isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[] }}
+ *   WebShown  `url` has the token in it.
  */
 
 /**
  * The dashboard, where the settings say so. Without that nothing of it is even loaded.
  * @typedef {object} Web
- * @property {(wish: WebWish) => Promise<WebShown>} begin  In the settings when it resolves. Rejects with ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE; then what was served is served.
+ * @property {(wish: WebWish) => Promise<WebShown>} begin  In the settings when it resolves. Rejects
+ *   with ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE; then what was
+ *   served is served.
  * @property {() => Promise<{ wasOn: boolean }>} end  Nobody gets in with the old token any more.
  * @property {() => Promise<void>} look  Does what the settings say. Never rejects.
- * @property {() => Promise<Unserved | null>} lookNow  The same after what is under way; null: it is served, or is not to be. Never rejects.
+ * @property {() => Promise<Unserved | null>} lookNow  The same after what is under way; null: it is
+ *   served, or is not to be. Never rejects.
  * @property {() => string[]} notices  For people: what does not work.
  * @property {() => Promise<void>} close  Leaves the settings alone.
  */
@@ -71,9 +85,18 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
 
   /** @param {WebAddress} address */
   async function serve(address) {
-    const [{ serveDashboard }, { keptToken, tokenCheck }] = await Promise.all([import('./server.js'), import('./token.js')]);
+    const [{ serveDashboard }, { keptToken, tokenCheck }] = await Promise.all([
+      import('./server.js'),
+      import('./token.js'),
+    ]);
     const token = keptToken(tokenFile);
-    const dashboard = await serveDashboard(address, { desk: desk(), clock, isRight: tokenCheck(token), mayAct: () => settings.web().mayAct, folder });
+    const dashboard = await serveDashboard(address, {
+      desk: desk(),
+      clock,
+      isRight: tokenCheck(token),
+      mayAct: () => settings.web().mayAct,
+      folder,
+    });
     journal('web-served', dashboard.address);
     return { dashboard, token, mayAct: settings.web().mayAct };
   }
@@ -86,7 +109,8 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
       try {
         return { ...(await serve({ host, port })), takenPorts: ports.slice(0, ports.indexOf(port)) };
       } catch (error) {
-        if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EADDRINUSE' || port === ports.at(-1)) throw failed({ host, port }, error);
+        if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EADDRINUSE' || port === ports.at(-1))
+          throw failed({ host, port }, error);
       }
     }
     throw new Error('unreachable: the last port throws');
@@ -108,7 +132,8 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
     if (isRemote && !(allowRemote ?? wasRemote)) throw tooFar(wanted);
     let takenPorts = /** @type {number[]} */ ([]);
     if (!open || (wanted && !isAt(open.dashboard.address, wanted))) {
-      // The same port of another address may be ours. Should the new one fail, the next look opens the old one.
+      // The same port of another address may be ours. Should the new one fail, the next look opens
+      // the old one.
       if (open && wanted?.port === open.dashboard.address.port) await shut();
       const next = await serveSomewhere(wanted);
       takenPorts = next.takenPorts;
@@ -209,8 +234,21 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
       const { listen, allowRemote } = settings.web();
       if (listen.kind === 'none') return [];
       const where = writeWebAddress(listen);
-      if (isTooFar(listen, allowRemote)) return [`The dashboard is not served on "${where}": others could reach that address; to allow it: nclust set web.allow_remote true.`];
-      return problem === null ? [] : [unservedNotice({ what: 'The dashboard', where, reason: problem, instead: `nclust web --listen ${writeWebAddress({ ...listen, port: 0 })}` })];
+      if (isTooFar(listen, allowRemote))
+        return [
+          `The dashboard is not served on "${where}": others could reach that address; to allow it: nclust ` +
+            `set web.allow_remote true.`,
+        ];
+      return problem === null
+        ? []
+        : [
+            unservedNotice({
+              what: 'The dashboard',
+              where,
+              reason: problem,
+              instead: `nclust web --listen ${writeWebAddress({ ...listen, port: 0 })}`,
+            }),
+          ];
     },
     close() {
       stop();
@@ -225,7 +263,15 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
    */
   function shown({ dashboard: { address }, token, mayAct }, takenPorts) {
     const { host, port } = address;
-    return { isOn: true, url: `http://${writeWebAddress({ host: reachableHost(host), port })}/#token=${token}`, host, port, mayAct, isRemote: !isLoopback(address), takenPorts };
+    return {
+      isOn: true,
+      url: `http://${writeWebAddress({ host: reachableHost(host), port })}/#token=${token}`,
+      host,
+      port,
+      mayAct,
+      isRemote: !isLoopback(address),
+      takenPorts,
+    };
   }
 }
 
@@ -236,7 +282,14 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
 function readListen(text) {
   const address = parseWebListen(text);
   if (address) return address;
-  throw new NclustError('ERR_NCLUST_BAD_SETTING', `The dashboard cannot listen on "${text}"; accepted: ${WEB_LISTEN_FORMS}.`, { hint: `Without --listen it is ${WEB_HOST}:${WEB_PORT}, or the next port that is free.`, data: { key: 'web.listen' } });
+  throw new NclustError(
+    'ERR_NCLUST_BAD_SETTING',
+    `The dashboard cannot listen on "${text}"; accepted: ${WEB_LISTEN_FORMS}.`,
+    {
+      hint: `Without --listen it is ${WEB_HOST}:${WEB_PORT}, or the next port that is free.`,
+      data: { key: 'web.listen' },
+    },
+  );
 }
 
 /**
@@ -267,10 +320,17 @@ function reachableHost(host) {
 
 /** @param {WebAddress} address */
 function tooFar(address) {
-  return new NclustError('ERR_NCLUST_BAD_SETTING', `The dashboard does not listen on "${writeWebAddress(address)}": others could reach that address, and what it sends is not encrypted.`, {
-    hint: 'Leave it on 127.0.0.1 and come through a tunnel (ssh -L 9616:127.0.0.1:9616 host), or allow it: --allow-remote',
-    data: { key: 'web.listen' },
-  });
+  return new NclustError(
+    'ERR_NCLUST_BAD_SETTING',
+    `The dashboard does not listen on "${writeWebAddress(address)}": others could reach that address, and ` +
+      `what it sends is not encrypted.`,
+    {
+      hint:
+        'Leave it on 127.0.0.1 and come through a tunnel (ssh -L 9616:127.0.0.1:9616 host), or allow ' +
+        'it: --allow-remote',
+      data: { key: 'web.listen' },
+    },
+  );
 }
 
 /**
@@ -279,7 +339,15 @@ function tooFar(address) {
  */
 function failed(address, error) {
   const reason = reasonOf(error);
-  return new NclustError('ERR_NCLUST_WEB_FAILED', `The dashboard cannot be served on "${writeWebAddress(address)}": ${whyUnserved(reason)}.`, { hint: 'Choose another one: nclust web --listen 127.0.0.1:0 takes any port that is free.', data: { ...address, reason }, cause: error });
+  return new NclustError(
+    'ERR_NCLUST_WEB_FAILED',
+    `The dashboard cannot be served on "${writeWebAddress(address)}": ${whyUnserved(reason)}.`,
+    {
+      hint: 'Choose another one: nclust web --listen 127.0.0.1:0 takes any port that is free.',
+      data: { ...address, reason },
+      cause: error,
+    },
+  );
 }
 
 /** @param {unknown} error */

@@ -11,7 +11,13 @@ const LINES_MAX = 1_000;
 /** Of the end of the log, in bytes: some 5,000 entries, which take 10 ms. */
 const READ_BYTES = 1024 * 1024;
 
-const SHAPE = { app: optional(text), id: optional(wholeUpTo(Number.MAX_SAFE_INTEGER)), lines: withDefault(wholeUpTo(LINES_MAX), LINES), follow: withDefault(flag, false), subscription: optional(subscriptionName) };
+const SHAPE = {
+  app: optional(text),
+  id: optional(wholeUpTo(Number.MAX_SAFE_INTEGER)),
+  lines: withDefault(wholeUpTo(LINES_MAX), LINES),
+  follow: withDefault(flag, false),
+  subscription: optional(subscriptionName),
+};
 
 let lastSubscription = 0;
 
@@ -32,11 +38,15 @@ export function eventLog({ parts, paths }, params, client) {
 }
 
 /**
- * What concerns the whole app concerns each of its slots, and what happens to the manager everybody.
+ * What concerns the whole app concerns each of its slots, and what happens to the manager
+ * everybody.
  * @param {string | undefined} app
  * @param {number | undefined} id
  * @returns {(event: LoggedEvent) => boolean}
  */
 function isAbout(app, id) {
-  return (event) => app === undefined || event.type.startsWith('manager:') || (event.app === app && (id === undefined || event.id === undefined || event.id === id));
+  return (event) =>
+    app === undefined ||
+    event.type.startsWith('manager:') ||
+    (event.app === app && (id === undefined || event.id === undefined || event.id === id));
 }

@@ -7,8 +7,9 @@ import { isLoopback } from '../../../lib/shared/settings/listen-address.js';
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::']);
 
 /**
- * Whether a request calls us by a name of ours. A page of somebody else may have a name of its own lead to this address ("DNS rebinding"), and would then be
- * of the same origin. Any port will do: a tunnel may have another one.
+ * Whether a request calls us by a name of ours. A page of somebody else may have a name of its own
+ * lead to this address ("DNS rebinding"), and would then be of the same origin. Any port will do: a
+ * tunnel may have another one.
  * @param {string | undefined} host  The header.
  * @param {WebAddress} address  Where we listen.
  * @returns {host is string}

@@ -61,25 +61,37 @@ export function createPageAnswer(desk, mayAct) {
   const answer = createAnswer(own);
   return async (method, params, client) => {
     const kept = parametersOf(method, mayAct());
-    const given = { ...Object.fromEntries(kept.flatMap((key) => (Object.hasOwn(params, key) ? [[key, params[key]]] : []))), ...FIXED[method] };
+    const given = {
+      ...Object.fromEntries(kept.flatMap((key) => (Object.hasOwn(params, key) ? [[key, params[key]]] : []))),
+      ...FIXED[method],
+    };
     checkTargets(desk, [given.targets ?? [], given.target ?? []].flat());
-    if (typeof given.token === 'string' && given.token.length > TOKEN_MAX_CHARS) throw refused(`The token of a request has at most ${TOKEN_MAX_CHARS} characters.`);
+    if (typeof given.token === 'string' && given.token.length > TOKEN_MAX_CHARS)
+      throw refused(`The token of a request has at most ${TOKEN_MAX_CHARS} characters.`);
     const { subscription } = given;
-    if (method !== 'unsubscribe' && kept.includes('subscription') && !client.subscriptions.has(String(subscription))) checkRoom(client.subscriptions.size);
-    const result = method === 'eventLog' ? await eventLog(own, given, client) : withoutSecrets(await answer(method, given, client));
+    if (method !== 'unsubscribe' && kept.includes('subscription') && !client.subscriptions.has(String(subscription)))
+      checkRoom(client.subscriptions.size);
+    const result =
+      method === 'eventLog' ? await eventLog(own, given, client) : withoutSecrets(await answer(method, given, client));
     endSurplus(client, /** @type {{ subscription?: string }} */ (result ?? {}).subscription);
     return result;
   };
 }
 
 /**
- * Regular expressions have no end that anybody can foresee, and one would hold up all of control: pages name what they mean.
+ * Regular expressions have no end that anybody can foresee, and one would hold up all of control:
+ * pages name what they mean.
  * @param {Desk} desk
  * @param {unknown[]} targets
  */
 function checkTargets({ control: { world } }, targets) {
   if (targets.length > TARGETS_MAX) throw refused(`A page may name ${TARGETS_MAX} targets at once.`);
-  const pattern = targets.find((target) => typeof target === 'string' && PATTERN.test(target) && !world.desired.apps.some(({ spec }) => spec.name === target));
+  const pattern = targets.find(
+    (target) =>
+      typeof target === 'string' &&
+      PATTERN.test(target) &&
+      !world.desired.apps.some(({ spec }) => spec.name === target),
+  );
   if (pattern !== undefined) throw refused('A page cannot choose apps by a pattern.');
 }
 
@@ -94,7 +106,12 @@ function checkRoom(count) {
  * @param {string} [name]  What was begun.
  */
 function endSurplus({ subscriptions }, name) {
-  if (name === undefined || subscriptions.size <= SUBSCRIPTIONS_MAX || [...subscriptions.keys()].indexOf(name) < SUBSCRIPTIONS_MAX) return;
+  if (
+    name === undefined ||
+    subscriptions.size <= SUBSCRIPTIONS_MAX ||
+    [...subscriptions.keys()].indexOf(name) < SUBSCRIPTIONS_MAX
+  )
+    return;
   subscriptions.get(name)?.();
   subscriptions.delete(name);
   checkRoom(SUBSCRIPTIONS_MAX);
@@ -114,25 +131,38 @@ function parametersOf(method, mayAct) {
   if (Object.hasOwn(READINGS, method)) return READINGS[method];
   const isAction = Object.hasOwn(ACTIONS, method);
   if (isAction && mayAct) return ACTIONS[method];
-  throw new NclustError('ERR_NCLUST_WEB_REFUSED', `The method ${JSON.stringify(method.slice(0, 100))} is not allowed from the dashboard${isAction ? ', which may only look' : ''}.`, {
-    hint: isAction ? 'To let it act: nclust web --allow-actions' : 'Use the command line.',
-    data: { method: method.slice(0, 100) },
-  });
+  throw new NclustError(
+    'ERR_NCLUST_WEB_REFUSED',
+    `The method ${JSON.stringify(method.slice(0, 100))} is not allowed from the ` +
+      `dashboard${isAction ? ', which may only look' : ''}.`,
+    {
+      hint: isAction ? 'To let it act: nclust web --allow-actions' : 'Use the command line.',
+      data: { method: method.slice(0, 100) },
+    },
+  );
 }
 
 /**
- * The same control for somebody else: what is changed through it is put down to them, in events and in records of deaths.
+ * The same control for somebody else: what is changed through it is put down to them, in events and
+ * in records of deaths.
  * @param {Control} control
  * @param {string} who
  * @returns {Control}
  */
 function askedBy(control, who) {
   /** @type {Control['mutate']} */
-  const mutate = (method, token, change) => control.mutate(method, token, (desired) => {
-    const changed = change(desired);
-    const before = new Set(desired.apps);
-    return { ...changed, desired: { ...changed.desired, apps: changed.desired.apps.map((app) => (before.has(app) ? app : { ...app, by: who })) } };
-  });
+  const mutate = (method, token, change) =>
+    control.mutate(method, token, (desired) => {
+      const changed = change(desired);
+      const before = new Set(desired.apps);
+      return {
+        ...changed,
+        desired: {
+          ...changed.desired,
+          apps: changed.desired.apps.map((app) => (before.has(app) ? app : { ...app, by: who })),
+        },
+      };
+    });
   // Private fields are those of the object itself.
   return new Proxy(control, {
     get(target, key) {
@@ -145,8 +175,24 @@ function askedBy(control, who) {
 
 /** What of a spec a page is told. Whatever is added to specs is not told before it stands here. */
 const SPEC_FIELDS = [
-  'kind', 'instances', 'autorestart', 'maxRestarts', 'restartDelayMs', 'backoffMs', 'minUptimeMs', 'killTimeoutMs', 'stopSignal', 'waitReady', 'listenTimeoutMs',
-  'scheduling', 'maxSurge', 'maxUnavailable', 'rollbackWindowMs', 'metrics', 'maxMemoryBytes', 'cronRestart',
+  'kind',
+  'instances',
+  'autorestart',
+  'maxRestarts',
+  'restartDelayMs',
+  'backoffMs',
+  'minUptimeMs',
+  'killTimeoutMs',
+  'stopSignal',
+  'waitReady',
+  'listenTimeoutMs',
+  'scheduling',
+  'maxSurge',
+  'maxUnavailable',
+  'rollbackWindowMs',
+  'metrics',
+  'maxMemoryBytes',
+  'cronRestart',
 ];
 
 /**
@@ -157,7 +203,9 @@ const SPEC_FIELDS = [
  */
 function withoutSecrets(answer) {
   const { slots, notices } = /** @type {{ slots?: Record<string, any>[], notices?: string[] }} */ (answer ?? {});
-  return Array.isArray(slots) ? { ...answer, slots: slots.map(shown), ...(notices ? { notices: notices.map(shownNotice) } : {}) } : answer;
+  return Array.isArray(slots)
+    ? { ...answer, slots: slots.map(shown), ...(notices ? { notices: notices.map(shownNotice) } : {}) }
+    : answer;
 }
 
 /**

@@ -37,7 +37,15 @@ const STALLED_MS = 30_000;
 export async function serveDashboard(wanted, { folder, stalledMs = STALLED_MS, ...o }) {
   const files = readPageFiles(folder);
   const pages = createPages(o);
-  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS, maxHeaderSize: 8_192 }, (request, response) => respond(request, response, { files, address }));
+  const server = createServer(
+    {
+      requestTimeout: REQUEST_MS,
+      headersTimeout: REQUEST_MS,
+      connectionsCheckingInterval: REQUEST_MS,
+      maxHeaderSize: 8_192,
+    },
+    (request, response) => respond(request, response, { files, address }),
+  );
   server.maxConnections = CONNECTIONS_MAX;
   server.timeout = stalledMs;
   server.on('upgrade', (request, socket, head) => upgrade(request, socket, head, { pages, address }));
@@ -100,8 +108,10 @@ function refuse(socket, status) {
  */
 function respond(request, response, { files, address }) {
   const { host } = request.headers;
-  if (!isOurName(host, address)) return respondRefuse(response, 421, 'Ask by the address itself, or by the name "localhost".\n');
-  if (request.method !== 'GET' && request.method !== 'HEAD') return respondRefuse(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
+  if (!isOurName(host, address))
+    return respondRefuse(response, 421, 'Ask by the address itself, or by the name "localhost".\n');
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return respondRefuse(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
   const file = files.get((request.url ?? '').split('?')[0]);
   if (!file) return respondRefuse(response, 404, 'There is no such file.\n');
   const headers = { ...protection(host), 'cache-control': 'no-cache', etag: file.etag };
@@ -117,18 +127,27 @@ function respond(request, response, { files, address }) {
  * @param {Record<string, string>} [more]
  */
 function respondRefuse(response, status, text, more = {}) {
-  response.writeHead(status, { ...protection(null), 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(text), 'cache-control': 'no-store', ...more });
+  response.writeHead(status, {
+    ...protection(null),
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    ...more,
+  });
   response.end(text);
 }
 
 /**
  * The page loads what is its own, speaks to whom it came from, and is in nobody's frame.
- * @param {string | null} host  Of browsers for which 'self' is no WebSocket. Checked before: it is written into a header.
+ * @param {string | null} host  Of browsers for which 'self' is no WebSocket. Checked before: it is
+ *   written into a header.
  */
 function protection(host) {
   const connect = host === null ? "'none'" : `'self' ws://${host}`;
   return {
-    'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src ${connect}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    'content-security-policy':
+      `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; ` +
+      `connect-src ${connect}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
@@ -153,11 +172,17 @@ const TYPES = {
 };
 
 /**
- * What the command line and the page say in the same words: files of ours without imports of the system, by the path they have in the installation. A module of
- * the page imports them as if it lay on the disk; a browser goes no higher than "/".
+ * What the command line and the page say in the same words: files of ours without imports of the
+ * system, by the path they have in the installation. A module of the page imports them as if it lay
+ * on the disk; a browser goes no higher than "/".
  */
 const SHARED = [
-  'lib/render/death.js', 'lib/render/event-text.js', 'lib/render/time.js', 'lib/render/log-text.js', 'lib/render/why-answer.js', 'lib/shared/units.js',
+  'lib/render/death.js',
+  'lib/render/event-text.js',
+  'lib/render/time.js',
+  'lib/render/log-text.js',
+  'lib/render/why-answer.js',
+  'lib/shared/units.js',
 ];
 
 const ROOT = new URL('../../../', import.meta.url);
@@ -166,8 +191,9 @@ const ROOT = new URL('../../../', import.meta.url);
 const OF_PACKAGES = { '/uplot.js': 'uplot/dist/uPlot.esm.js', '/uplot.css': 'uplot/dist/uPlot.min.css' };
 
 /**
- * Everything there is, by the path it is asked for with: what is not in this table is not served, whatever is asked. It is read once, so that an update of the
- * installation cannot mix two versions of the page.
+ * Everything there is, by the path it is asked for with: what is not in this table is not served,
+ * whatever is asked. It is read once, so that an update of the installation cannot mix two versions
+ * of the page.
  * @param {string} [folder]
  * @returns {Map<string, PageFile>}  Throws what the file system says.
  */
@@ -175,9 +201,15 @@ export function readPageFiles(folder = PAGE_FOLDER) {
   const { resolve } = createRequire(import.meta.url);
   const own = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && Object.hasOwn(TYPES, extname(entry.name)))
-    .map(({ name }) => /** @type {const} */ ([name === 'index.html' ? '/' : `/${name}`, readPageFile(join(folder, name))]));
-  const borrowed = Object.entries(OF_PACKAGES).map(([path, name]) => /** @type {const} */ ([path, readPageFile(resolve(name))]));
-  const shared = SHARED.map((path) => /** @type {const} */ ([`/${path}`, readPageFile(fileURLToPath(new URL(path, ROOT)))]));
+    .map(
+      ({ name }) => /** @type {const} */ ([name === 'index.html' ? '/' : `/${name}`, readPageFile(join(folder, name))]),
+    );
+  const borrowed = Object.entries(OF_PACKAGES).map(
+    ([path, name]) => /** @type {const} */ ([path, readPageFile(resolve(name))]),
+  );
+  const shared = SHARED.map(
+    (path) => /** @type {const} */ ([`/${path}`, readPageFile(fileURLToPath(new URL(path, ROOT)))]),
+  );
   return new Map([...own, ...borrowed, ...shared]);
 }
 
@@ -187,5 +219,9 @@ export function readPageFiles(folder = PAGE_FOLDER) {
  */
 function readPageFile(file) {
   const bytes = readFileSync(file);
-  return { type: TYPES[extname(file)], bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"` };
+  return {
+    type: TYPES[extname(file)],
+    bytes,
+    etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`,
+  };
 }

@@ -23,8 +23,10 @@ const FAREWELL_MS = 1_000;
  * @typedef {object} Pages
  * @property {() => boolean} isFull  Whether nobody else is let in just now.
  * @property {(request: IncomingMessage, socket: Duplex, head: Buffer) => void} take
- * @property {(isRight: (given: unknown) => boolean) => void} changeToken  For those that come from now on.
- * @property {() => void} sendAway  All: what they were told does not hold any more. They come again.
+ * @property {(isRight: (given: unknown) => boolean) => void} changeToken  For those that come from
+ *   now on.
+ * @property {() => void} sendAway  All: what they were told does not hold any more. They come
+ *   again.
  * @property {() => void} close  At once.
  */
 
@@ -37,7 +39,12 @@ const FAREWELL_MS = 1_000;
  * @returns {Pages}
  */
 export function createPages({ desk, clock, isRight: isRightNow, mayAct }) {
-  const server = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: MESSAGE_MAX_BYTES, perMessageDeflate: false });
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: MESSAGE_MAX_BYTES,
+    perMessageDeflate: false,
+  });
   const answer = createPageAnswer(desk, mayAct);
   /** @type {Set<WebSocket>} */
   const strangers = new Set();
@@ -53,7 +60,12 @@ export function createPages({ desk, clock, isRight: isRightNow, mayAct }) {
       pages.delete(ws);
     });
     ws.on('error', () => ws.terminate()); // It has broken the protocol, and was told so.
-    askForToken(ws, { isRight: (given) => isRight(given), clock, onRight: (id) => welcome(ws, id), onWrong: () => dismiss(ws, NOT_AUTHENTICATED, 'the token is missing or another one') });
+    askForToken(ws, {
+      isRight: (given) => isRight(given),
+      clock,
+      onRight: (id) => welcome(ws, id),
+      onWrong: () => dismiss(ws, NOT_AUTHENTICATED, 'the token is missing or another one'),
+    });
   }
 
   /**
@@ -65,7 +77,15 @@ export function createPages({ desk, clock, isRight: isRightNow, mayAct }) {
     pages.add(ws);
     const stream = pageStream(ws);
     serveConnection(stream, { answer, clock });
-    stream.write(resultLine(id, { version: desk.version, home: desk.paths.home, host: hostname(), mayAct: mayAct(), pollMs: TICK_MS }));
+    stream.write(
+      resultLine(id, {
+        version: desk.version,
+        home: desk.paths.home,
+        host: hostname(),
+        mayAct: mayAct(),
+        pollMs: TICK_MS,
+      }),
+    );
   }
 
   /**
@@ -100,7 +120,8 @@ const COME_AGAIN = 1012;
 const NO_TEXT = 1003;
 
 /**
- * A WebSocket as the stream of lines that a client of the socket is: what is known there of slow readers counts here, too. Each message is a line, both ways.
+ * A WebSocket as the stream of lines that a client of the socket is: what is known there of slow
+ * readers counts here, too. Each message is a line, both ways.
  * @param {WebSocket} ws
  * @returns {Duplex}
  */
@@ -142,13 +163,16 @@ const TOKEN_MS = 5_000;
 const NOT_AUTHENTICATED = 4401;
 
 /**
- * Waits for the first message of a connection, which has to hold the token. Until then nothing else is answered.
+ * Waits for the first message of a connection, which has to hold the token. Until then nothing else
+ * is answered.
  * @param {WebSocket} ws
  * @param {object} o
  * @param {(given: unknown) => boolean} o.isRight
  * @param {Clock} o.clock
- * @param {(id: string | number) => void} o.onRight  With the id of the request, which is not answered yet.
- * @param {() => void} o.onWrong  There was no token in time, or another one. Not called when it has left by itself.
+ * @param {(id: string | number) => void} o.onRight  With the id of the request, which is not
+ *   answered yet.
+ * @param {() => void} o.onWrong  There was no token in time, or another one. Not called when it has
+ *   left by itself.
  */
 function askForToken(ws, { isRight, clock, onRight, onWrong }) {
   const cancel = clock.after(TOKEN_MS, () => {

@@ -7,7 +7,8 @@ const SHAPE = /^[\w-]{43}$/;
 
 /**
  * @param {string} file
- * @returns {string}  The one that is kept, or a new one where none is. Throws what the file system says.
+ * @returns {string}  The one that is kept, or a new one where none is. Throws what the file system
+ *   says.
  */
 export function keptToken(file) {
   return readToken(file) ?? newToken(file);

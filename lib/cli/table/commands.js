@@ -9,7 +9,19 @@ import { PUBLISH, RUN } from './run.js';
 /** @import { Command } from './row.js' */
 
 /** Every command, in the order of the help. @type {Command[]} */
-export const COMMANDS = [...APPS, ...CONFIG, ...APPLY, ...INFORMATION, ...LOGS, ...MESSAGES, ...RUN, ...PUBLISH, ...HOME, ...BOOT, ...HELP];
+export const COMMANDS = [
+  ...APPS,
+  ...CONFIG,
+  ...APPLY,
+  ...INFORMATION,
+  ...LOGS,
+  ...MESSAGES,
+  ...RUN,
+  ...PUBLISH,
+  ...HOME,
+  ...BOOT,
+  ...HELP,
+];
 
 /**
  * @param {string} word

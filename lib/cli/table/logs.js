@@ -5,37 +5,68 @@ import { JSON_OPTION, load } from './row.js';
 /** What apps have written. @type {Command[]} */
 export const LOGS = [
   {
-    name: 'logs', aliases: ['log'], words: '[id|name|namespace|/pattern/...]', help: 'show the last lines of apps and follow them until Ctrl-C',
+    name: 'logs',
+    aliases: ['log'],
+    words: '[id|name|namespace|/pattern/...]',
+    help: 'show the last lines of apps and follow them until Ctrl-C',
     options: [
-      ['--lines <number>', 'lines of each file to begin with; with --grep or --level, of all together (default: 15; with --since all)'],
-      ['--follow', 'then the new ones, until Ctrl-C (default)'], ['--nostream', 'do not follow'],
-      ['--out', 'only standard output'], ['--err', 'only standard error'],
+      [
+        '--lines <number>',
+        'lines of each file to begin with; with --grep or --level, of all together (default: 15; with --since all)',
+      ],
+      ['--follow', 'then the new ones, until Ctrl-C (default)'],
+      ['--nostream', 'do not follow'],
+      ['--out', 'only standard output'],
+      ['--err', 'only standard error'],
       ['--grep <pattern>', 'only lines that match, as "text" or "/pattern/i"'],
       ['--level <level>', 'only JSON lines of this level or above: trace, debug, info, warn, error or fatal'],
-      ['--since <time>', 'from then on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'], ['--until <time>', 'up to then, and do not follow'],
+      ['--since <time>', 'from then on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
+      ['--until <time>', 'up to then, and do not follow'],
       ['--timestamp [format]', 'when it was written, before each line (default: YYYY-MM-DD-HH:mm:ss)'],
       ['--highlight [text]', 'mark a text; without one, what --grep has found'],
-      ['--raw', 'the bare lines'], ['--json', 'one JSON record a line'], ['--format', 'timestamp=... app=... id=... type=... message=... a line'],
+      ['--raw', 'the bare lines'],
+      ['--json', 'one JSON record a line'],
+      ['--format', 'timestamp=... app=... id=... type=... message=... a line'],
     ],
     examples: [
-      'nclust logs api --lines 200', 'nclust logs --err --nostream', 'nclust logs api --since 2h --grep "/time.?out/i" --highlight', 'nclust logs --level warn --timestamp HH:mm:ss',
+      'nclust logs api --lines 200',
+      'nclust logs --err --nostream',
+      'nclust logs api --since 2h --grep "/time.?out/i" --highlight',
+      'nclust logs --level warn --timestamp HH:mm:ss',
       'nclust logs api --json | jq .message',
     ],
     load: async () => {
-      const [{ logs }, { createLogRenderer }] = await Promise.all([import('../../commands/logs.js'), import('../../render/log-lines.js')]);
+      const [{ logs }, { createLogRenderer }] = await Promise.all([
+        import('../../commands/logs.js'),
+        import('../../render/log-lines.js'),
+      ]);
       return { run: logs, render: createLogRenderer() };
     },
   },
   {
-    name: 'flush', words: '[id|name|namespace|script|/pattern/|all...]', brief: 'empty log files and remove rotated ones', help: 'empty log files and remove rotated ones; without a target those of all apps and of the manager', options: [JSON_OPTION],
+    name: 'flush',
+    words: '[id|name|namespace|script|/pattern/|all...]',
+    brief: 'empty log files and remove rotated ones',
+    help: 'empty log files and remove rotated ones; without a target those of all apps and of the manager',
+    options: [JSON_OPTION],
     examples: ['nclust flush api', 'nclust flush'],
     load: async () => {
-      const [{ flush }, { renderFlushed }] = await Promise.all([import('../../commands/log-files.js'), import('../../commands/log-files.js')]);
+      const [{ flush }, { renderFlushed }] = await Promise.all([
+        import('../../commands/log-files.js'),
+        import('../../commands/log-files.js'),
+      ]);
       return { run: flush, render: renderFlushed, json: ({ files }) => files };
     },
   },
   {
-    name: 'reloadLogs', brief: 'open log files anew, after another program rotated them', help: 'open every log file anew, after another program has rotated them', options: [JSON_OPTION],
-    load: load(() => import('../../commands/log-files.js'), 'reloadLogs', async () => () => ''),
+    name: 'reloadLogs',
+    brief: 'open log files anew, after another program rotated them',
+    help: 'open every log file anew, after another program has rotated them',
+    options: [JSON_OPTION],
+    load: load(
+      () => import('../../commands/log-files.js'),
+      'reloadLogs',
+      async () => () => '',
+    ),
   },
 ];

@@ -5,54 +5,128 @@ import { JSON_OPTION, NO_WAIT, changedList, load, loadSetting } from './row.js';
 /** The home as a whole: its settings, its list, its manager. @type {Command[]} */
 export const HOME = [
   {
-    name: 'set', words: '<key> <value>', help: 'change a setting of the whole home', options: [JSON_OPTION],
+    name: 'set',
+    words: '<key> <value>',
+    help: 'change a setting of the whole home',
+    options: [JSON_OPTION],
     examples: ['nclust set logs.max_size 50M', 'nclust set logs.max_total 10G'],
-    load: loadSetting(() => import('../../commands/settings.js'), 'set', async () => () => ''),
+    load: loadSetting(
+      () => import('../../commands/settings.js'),
+      'set',
+      async () => () => '',
+    ),
   },
   {
-    name: 'get', words: '[key]', help: 'print a setting, or all of them', options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/settings.js'), 'get', async () => (await import('../../commands/settings.js')).renderSettings),
+    name: 'get',
+    words: '[key]',
+    help: 'print a setting, or all of them',
+    options: [JSON_OPTION],
+    load: loadSetting(
+      () => import('../../commands/settings.js'),
+      'get',
+      async () => (await import('../../commands/settings.js')).renderSettings,
+    ),
   },
   {
-    name: 'unset', words: '<key>', help: 'go back to the default of a setting', options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/settings.js'), 'unset', async () => () => ''),
+    name: 'unset',
+    words: '<key>',
+    help: 'go back to the default of a setting',
+    options: [JSON_OPTION],
+    load: loadSetting(
+      () => import('../../commands/settings.js'),
+      'unset',
+      async () => () => '',
+    ),
   },
   {
-    name: 'conf', words: '[key] [value]', help: 'the same as get, or with a value as set', options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/settings.js'), 'conf', async () => (await import('../../commands/settings.js')).renderSettings),
+    name: 'conf',
+    words: '[key] [value]',
+    help: 'the same as get, or with a value as set',
+    options: [JSON_OPTION],
+    load: loadSetting(
+      () => import('../../commands/settings.js'),
+      'conf',
+      async () => (await import('../../commands/settings.js')).renderSettings,
+    ),
   },
   {
-    name: 'config', words: '<key> [value]', help: 'the same as conf', isHidden: true, options: [JSON_OPTION],
-    load: loadSetting(() => import('../../commands/settings.js'), 'conf', async () => (await import('../../commands/settings.js')).renderSettings),
+    name: 'config',
+    words: '<key> [value]',
+    help: 'the same as conf',
+    isHidden: true,
+    options: [JSON_OPTION],
+    load: loadSetting(
+      () => import('../../commands/settings.js'),
+      'conf',
+      async () => (await import('../../commands/settings.js')).renderSettings,
+    ),
   },
   {
-    name: 'multiset', words: '<pairs>', brief: 'change several settings at once', help: 'change several settings, given as "key value key value"', options: [JSON_OPTION],
+    name: 'multiset',
+    words: '<pairs>',
+    brief: 'change several settings at once',
+    help: 'change several settings, given as "key value key value"',
+    options: [JSON_OPTION],
     examples: ['nclust multiset "logs.max_size 50M logs.max_files 5"'],
-    load: loadSetting(() => import('../../commands/settings.js'), 'multiset', async () => () => ''),
+    load: loadSetting(
+      () => import('../../commands/settings.js'),
+      'multiset',
+      async () => () => '',
+    ),
   },
   {
-    name: 'save', aliases: ['dump'], help: 'write the list to a file that resurrect reads', options: [['-f, --force', 'also when the list is empty'], JSON_OPTION],
-    load: load(() => import('../../commands/apps/saved-list.js'), 'save', async () => ({ file }) => `${file}\n`),
+    name: 'save',
+    aliases: ['dump'],
+    help: 'write the list to a file that resurrect reads',
+    options: [['-f, --force', 'also when the list is empty'], JSON_OPTION],
+    load: load(
+      () => import('../../commands/apps/saved-list.js'),
+      'save',
+      async () =>
+        ({ file }) =>
+          `${file}\n`,
+    ),
   },
   {
-    name: 'resurrect', help: 'start what was saved and is not in the list', options: [NO_WAIT, JSON_OPTION],
+    name: 'resurrect',
+    help: 'start what was saved and is not in the list',
+    options: [NO_WAIT, JSON_OPTION],
     load: load(() => import('../../commands/apps/saved-list.js'), 'resurrect', changedList),
   },
   {
-    name: 'ping', help: 'ask whether the manager answers', options: [JSON_OPTION],
+    name: 'ping',
+    help: 'ask whether the manager answers',
+    options: [JSON_OPTION],
     load: async () => {
-      const [{ ping }, { renderPing }] = await Promise.all([import('../../commands/manager.js'), import('../../commands/manager.js')]);
+      const [{ ping }, { renderPing }] = await Promise.all([
+        import('../../commands/manager.js'),
+        import('../../commands/manager.js'),
+      ]);
       return { run: ping, render: renderPing, json: ({ hello }) => hello };
     },
   },
   {
-    name: 'update', aliases: ['updatePM2'], brief: 'replace the manager by this version, without interruption', help: 'replace the running manager by the version of this command, without an interruption', options: [NO_WAIT, JSON_OPTION],
+    name: 'update',
+    aliases: ['updatePM2'],
+    brief: 'replace the manager by this version, without interruption',
+    help: 'replace the running manager by the version of this command, without an interruption',
+    options: [NO_WAIT, JSON_OPTION],
     examples: ['npm install -g nclust@latest && nclust update'],
-    load: load(() => import('../../commands/manager.js'), 'update', async () => () => ''),
+    load: load(
+      () => import('../../commands/manager.js'),
+      'update',
+      async () => () => '',
+    ),
   },
   {
-    name: 'kill', help: 'stop every app, then the manager', options: [JSON_OPTION],
-    load: load(() => import('../../client/end-manager.js'), 'kill', async () => () => ''),
+    name: 'kill',
+    help: 'stop every app, then the manager',
+    options: [JSON_OPTION],
+    load: load(
+      () => import('../../client/end-manager.js'),
+      'kill',
+      async () => () => '',
+    ),
   },
 ];
 
@@ -62,44 +136,102 @@ const PLACE = [
   ['--hp <folder>', 'home directory of that user; the home of nclust is .nclust in it'],
   ['--home <folder>', 'the home of nclust itself, where it is another one'],
   ['--service-name <name>', 'name of the service (default: nclust-<user>)'],
-  ['--user-unit', 'a service of the user\'s own, which needs no root'],
+  ['--user-unit', "a service of the user's own, which needs no root"],
 ];
 
 /** @type {[string, string][]} */
-const SHOW = [['--print', 'show the files and commands, and do nothing'], ['--dry-run', 'the same as --print'], JSON_OPTION];
+const SHOW = [
+  ['--print', 'show the files and commands, and do nothing'],
+  ['--dry-run', 'the same as --print'],
+  JSON_OPTION,
+];
 
 /** Coming back after a reboot, and coming over from PM2. @type {Command[]} */
 export const BOOT = [
   {
-    name: 'startup', words: '[platform]', brief: 'start the manager and the apps when the machine boots', help: 'start the manager and what should run when the machine boots',
+    name: 'startup',
+    words: '[platform]',
+    brief: 'start the manager and the apps when the machine boots',
+    help: 'start the manager and what should run when the machine boots',
     options: [...PLACE, ['--wait-ip', 'not before the network has an address'], ...SHOW],
-    examples: ['nclust startup', 'nclust startup systemd --user-unit', 'nclust startup --print', 'nclust startup systemd -u deploy --hp /home/deploy'],
-    load: load(() => import('../../commands/startup.js'), 'startup', async () => (await import('../../commands/startup.js')).renderStartup),
+    examples: [
+      'nclust startup',
+      'nclust startup systemd --user-unit',
+      'nclust startup --print',
+      'nclust startup systemd -u deploy --hp /home/deploy',
+    ],
+    load: load(
+      () => import('../../commands/startup.js'),
+      'startup',
+      async () => (await import('../../commands/startup.js')).renderStartup,
+    ),
   },
   {
-    name: 'unstartup', words: '[platform]', help: 'take that back; what runs goes on', options: [...PLACE, ...SHOW],
-    load: load(() => import('../../commands/startup.js'), 'unstartup', async () => (await import('../../commands/startup.js')).renderStartup),
+    name: 'unstartup',
+    words: '[platform]',
+    help: 'take that back; what runs goes on',
+    options: [...PLACE, ...SHOW],
+    load: load(
+      () => import('../../commands/startup.js'),
+      'unstartup',
+      async () => (await import('../../commands/startup.js')).renderStartup,
+    ),
   },
   {
-    name: 'daemon', brief: 'run the manager in the foreground, for supervisors', help: 'run the manager in the foreground, for supervisors; Ctrl-C ends it and its apps, SIGHUP reloads them', options: [JSON_OPTION],
-    load: load(() => import('../../commands/daemon.js'), 'daemon', async () => () => ''),
+    name: 'daemon',
+    brief: 'run the manager in the foreground, for supervisors',
+    help: 'run the manager in the foreground, for supervisors; Ctrl-C ends it and its apps, SIGHUP reloads them',
+    options: [JSON_OPTION],
+    load: load(
+      () => import('../../commands/daemon.js'),
+      'daemon',
+      async () => () => '',
+    ),
   },
   {
-    name: 'cleardump', help: 'save an empty list: resurrect brings nothing back', options: [JSON_OPTION],
-    load: load(() => import('../../commands/apps/saved-list.js'), 'cleardump', async () => ({ file }) => `${file}\n`),
+    name: 'cleardump',
+    help: 'save an empty list: resurrect brings nothing back',
+    options: [JSON_OPTION],
+    load: load(
+      () => import('../../commands/apps/saved-list.js'),
+      'cleardump',
+      async () =>
+        ({ file }) =>
+          `${file}\n`,
+    ),
   },
   {
-    name: 'import', words: '<pm2> [file]', brief: 'take over the apps of PM2, which is left alone', help: 'take over what PM2 has saved, or with --live what it runs; PM2 is left alone',
-    options: [['--live', 'what "pm2 jlist" lists, in place of the saved list'], ['--dry-run', 'show what would be started, and do nothing'], NO_WAIT, JSON_OPTION],
-    examples: ['nclust import pm2 --dry-run', 'nclust import pm2 /home/deploy/.pm2/dump.pm2', 'nclust import pm2 --live'],
-    load: load(() => import('../../commands/import.js'), 'importList', async () => (await import('../../commands/import.js')).renderImported),
+    name: 'import',
+    words: '<pm2> [file]',
+    brief: 'take over the apps of PM2, which is left alone',
+    help: 'take over what PM2 has saved, or with --live what it runs; PM2 is left alone',
+    options: [
+      ['--live', 'what "pm2 jlist" lists, in place of the saved list'],
+      ['--dry-run', 'show what would be started, and do nothing'],
+      NO_WAIT,
+      JSON_OPTION,
+    ],
+    examples: [
+      'nclust import pm2 --dry-run',
+      'nclust import pm2 /home/deploy/.pm2/dump.pm2',
+      'nclust import pm2 --live',
+    ],
+    load: load(
+      () => import('../../commands/import.js'),
+      'importList',
+      async () => (await import('../../commands/import.js')).renderImported,
+    ),
   },
 ];
 
 /** Commands of PM2 that have no place here, and what does the same. */
 export const ELSEWHERE = /** @type {const} */ ({
-  logrotate: 'Log files rotate by themselves: "nclust get" shows the limits, "nclust set logs.max_size 50M" changes them. For logrotate itself, see docs/logs.md.',
-  install: 'There are no modules. Log rotation and metrics are built in; a program that watches others is an app like any other: nclust start',
+  logrotate:
+    'Log files rotate by themselves: "nclust get" shows the limits, "nclust set logs.max_size 50M" changes ' +
+    'them. For logrotate itself, see docs/logs.md.',
+  install:
+    'There are no modules. Log rotation and metrics are built in; a program that watches others is an app ' +
+    'like any other: nclust start',
   uninstall: 'There are no modules; an app is removed with: nclust delete <app>',
   package: 'There are no modules to make a package of.',
   publish: 'There are no modules to publish.',
@@ -133,31 +265,64 @@ export const ELSEWHERE = /** @type {const} */ ({
 /** Commands for help and diagnosis. @type {Command[]} */
 export const HELP = [
   {
-    name: 'doctor', brief: 'look for what makes trouble here, and tell what to do', help: 'look for what is known to make trouble here, and tell what to do', options: [JSON_OPTION],
-    load: load(() => import('../../commands/doctor.js'), 'doctor', async () => (await import('../../render/doctor.js')).renderDoctor),
+    name: 'doctor',
+    brief: 'look for what makes trouble here, and tell what to do',
+    help: 'look for what is known to make trouble here, and tell what to do',
+    options: [JSON_OPTION],
+    load: load(
+      () => import('../../commands/doctor.js'),
+      'doctor',
+      async () => (await import('../../render/doctor.js')).renderDoctor,
+    ),
   },
   {
-    name: 'report', help: 'print what somebody who is asked for help wants to know', options: [JSON_OPTION],
-    load: load(() => import('../../commands/doctor.js'), 'report', async () => (await import('../../render/doctor.js')).renderReport),
+    name: 'report',
+    help: 'print what somebody who is asked for help wants to know',
+    options: [JSON_OPTION],
+    load: load(
+      () => import('../../commands/doctor.js'),
+      'report',
+      async () => (await import('../../render/doctor.js')).renderReport,
+    ),
   },
   {
-    name: 'slist', aliases: ['sysinfos'], help: 'print what is known of this machine', options: [['-t, --tree', 'for the eye, as a tree'], JSON_OPTION],
+    name: 'slist',
+    aliases: ['sysinfos'],
+    help: 'print what is known of this machine',
+    options: [['-t, --tree', 'for the eye, as a tree'], JSON_OPTION],
     load: async () => {
-      const [{ doctor }, { renderMachine }] = await Promise.all([import('../../commands/doctor.js'), import('../../render/doctor.js')]);
-      return { run: async (context) => ({ ...(await doctor(context)), exitStatus: 0 }), render: renderMachine, json: ({ facts }) => facts };
+      const [{ doctor }, { renderMachine }] = await Promise.all([
+        import('../../commands/doctor.js'),
+        import('../../render/doctor.js'),
+      ]);
+      return {
+        run: async (context) => ({ ...(await doctor(context)), exitStatus: 0 }),
+        render: renderMachine,
+        json: ({ facts }) => facts,
+      };
     },
   },
   {
-    name: 'examples', help: 'print command lines for every day',
+    name: 'examples',
+    help: 'print command lines for every day',
     load: async () => {
       const { renderExamples } = await import('../../render/examples.js');
       return { run: async () => ({}), render: renderExamples };
     },
   },
   {
-    name: 'completion', words: '<what> [shell]', brief: 'complete commands, options and apps with the TAB key', help: 'complete commands, options and apps with the TAB key: install, uninstall, or print for bash, zsh or fish',
+    name: 'completion',
+    words: '<what> [shell]',
+    brief: 'complete commands, options and apps with the TAB key',
+    help: 'complete commands, options and apps with the TAB key: install, uninstall, or print for bash, zsh or fish',
     examples: ['nclust completion install', 'nclust completion zsh > ~/.zfunc/_nclust'],
-    load: load(() => import('../../commands/completion.js'), 'completion', async () => ({ text }) => text),
+    load: load(
+      () => import('../../commands/completion.js'),
+      'completion',
+      async () =>
+        ({ text }) =>
+          text,
+    ),
   },
   ...Object.entries(ELSEWHERE).map(toElsewhere),
 ];
@@ -169,7 +334,10 @@ export const HELP = [
  */
 function toElsewhere([name, hint]) {
   return {
-    name, words: '[words...]', help: `There is no such command in nclust. ${hint}`, isHidden: true,
+    name,
+    words: '[words...]',
+    help: `There is no such command in nclust. ${hint}`,
+    isHidden: true,
     load: async () => ({ run: (await import('../../commands/pm2-only.js')).elsewhere(name, hint), render: () => '' }),
   };
 }

@@ -4,10 +4,14 @@
 /**
  * A command and how its data becomes text.
  * @typedef {object} Loaded
- * @property {(context: Context, words: string[], options: Record<string, any>, args: string[]) => Promise<any> | AsyncIterable<any>} run
+ * @property
+ *   {(context: Context, words: string[], options: Record<string, any>, args: string[]) => Promise<any> | AsyncIterable<any>}
+ *   run
  * @property {(data: any, view: View) => string} render
- * @property {boolean} [isAside]  What is printed is shown in passing, after the work: --silent leaves it out.
- * @property {(data: any) => unknown} [json]  What --json prints. Default: the slots of the data, or the data itself.
+ * @property {boolean} [isAside]  What is printed is shown in passing, after the work: --silent
+ *   leaves it out.
+ * @property {(data: any) => unknown} [json]  What --json prints. Default: the slots of the data, or
+ *   the data itself.
  */
 
 /**
@@ -18,7 +22,8 @@
  * @property {string} help
  * @property {string} [brief]  The same for the list of all commands, on one line. Default: `help`.
  * @property {[flags: string, help: string][]} [options]
- * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Those of config/options.js; all of them, and arguments for the app behind "--", or what can change later.
+ * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Those of config/options.js; all of
+ *   them, and arguments for the app behind "--", or what can change later.
  * @property {string[]} [examples]
  * @property {boolean} [isHidden]  Left out of the help.
  * @property {() => Promise<Loaded>} load  Imports what this command needs, and nothing else.
@@ -29,7 +34,10 @@ export const JSON_OPTION = ['--json', 'print the data as JSON'];
 /** @type {[string, string]} */
 export const NO_WAIT = ['--no-wait', 'return at once instead of when it is done'];
 /** Which part of a config file. @type {[string, string][]} */
-export const OF_FILE = [['--only <names>', 'of a config file, only these apps: "api,worker"'], ['--env <name>', 'of a config file, with the variables of "env_<name>"']];
+export const OF_FILE = [
+  ['--only <names>', 'of a config file, only these apps: "api,worker"'],
+  ['--env <name>', 'of a config file, with the variables of "env_<name>"'],
+];
 /** @type {[string, string]} */
 export const ATTACH = ['--attach', 'then follow the logs, until Ctrl-C'];
 export const TARGETS = '<id|name|namespace|script|/pattern/|all...>';

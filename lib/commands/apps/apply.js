@@ -16,7 +16,8 @@ import { NclustError } from '../../shared/errors.js';
  * @param {Context} context
  * @param {string[]} words  The file, or nothing.
  * @param {Record<string, any>} options
- * @returns {Promise<AskedPlan & { all: SlotStatus[] }>}  Rejects with ERR_NCLUST_APPLY_FAILED, and what readConfig says.
+ * @returns {Promise<AskedPlan & { all: SlotStatus[] }>}  Rejects with ERR_NCLUST_APPLY_FAILED, and
+ *   what readConfig says.
  */
 export async function apply(context, [word], options) {
   const { request, shown } = await readFile(context, word, options);
@@ -28,9 +29,23 @@ export async function apply(context, [word], options) {
   const { wait, json } = options;
   const specs = await withVersioning(/** @type {AppSpec[]} */ (request.specs));
   /** @type {AskedPlan} */
-  const { plan, left, slots } = await carryOut(context, client, 'apply', { ...request, specs, wait, token: newToken() }, `Applying ${shown}`);
+  const { plan, left, slots } = await carryOut(
+    context,
+    client,
+    'apply',
+    { ...request, specs, wait, token: newToken() },
+    `Applying ${shown}`,
+  );
   const changed = new Set(plan.filter(({ action }) => action !== 'none').map(({ name }) => name));
-  const { all } = json || changed.size > 0 ? await outcome(context, client, slots.filter(({ name }) => changed.has(name)), { done: wait ? 'Changed' : 'Changing', json }) : { all: (await client.request('list')).slots };
+  const { all } =
+    json || changed.size > 0
+      ? await outcome(
+          context,
+          client,
+          slots.filter(({ name }) => changed.has(name)),
+          { done: wait ? 'Changed' : 'Changing', json },
+        )
+      : { all: (await client.request('list')).slots };
   return { plan, left, slots, all, shown, exitStatus: 0 };
 }
 
@@ -56,7 +71,6 @@ export async function diff(context, [word], options) {
   return { ...asked, exitStatus: isPending(asked.plan) ? 2 : 0 };
 }
 
-
 /**
  * @typedef {object} AskedPlan
  * @property {PlanItem[]} plan
@@ -70,19 +84,35 @@ export async function diff(context, [word], options) {
  * @param {Context} context
  * @param {string | undefined} word  The file. Default: the config file of the folder.
  * @param {Record<string, any>} options
- * @returns {Promise<{ request: Record<string, unknown>, shown: string }>}  What to ask the manager for.
+ * @returns {Promise<{ request: Record<string, unknown>, shown: string }>}  What to ask the manager
+ *   for.
  */
 async function readFile(context, word, { only, env, prune = false, updateEnv = false }) {
   refuseHalf({ only, prune });
-  const { file, specs, warnings } = await readConfig({ file: word ?? null, env: env ?? null, only: only ?? null, cwd: context.cwd, shell: context.env, node: context.node, talk: context.talk });
+  const { file, specs, warnings } = await readConfig({
+    file: word ?? null,
+    env: env ?? null,
+    only: only ?? null,
+    cwd: context.cwd,
+    shell: context.env,
+    node: context.node,
+    talk: context.talk,
+  });
   for (const warning of warnings) context.talk(warning);
-  return { request: { specs, ...(file === null ? {} : { file }), isWhole: only === undefined, prune, updateEnv }, shown: file ?? 'what came from stdin' };
+  return {
+    request: { specs, ...(file === null ? {} : { file }), isWhole: only === undefined, prune, updateEnv },
+    shown: file ?? 'what came from stdin',
+  };
 }
 
 /** @param {Record<string, any>} options */
 function refuseHalf({ only, prune }) {
   if (only === undefined || !prune) return;
-  throw new NclustError('ERR_NCLUST_USAGE', '--only and --prune were given; accepted: one of the two, because what is not in the file can be seen only from all of it.');
+  throw new NclustError(
+    'ERR_NCLUST_USAGE',
+    '--only and --prune were given; accepted: one of the two, because what is not in the file can be seen ' +
+      'only from all of it.',
+  );
 }
 
 /**
@@ -94,7 +124,9 @@ function refuseHalf({ only, prune }) {
  */
 async function askForPlan(context, request, shown) {
   const client = (await context.present()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
-  const { plan, left } = client ? await client.request('apply', { ...request, dryRun: true, token: newToken() }) : { plan: allNew(request), left: [] };
+  const { plan, left } = client
+    ? await client.request('apply', { ...request, dryRun: true, token: newToken() })
+    : { plan: allNew(request), left: [] };
   return { plan, left, slots: [], shown, exitStatus: 0 };
 }
 

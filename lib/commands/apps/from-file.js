@@ -23,13 +23,23 @@ const DONE = { start: 'Started', restart: 'Restarted', reload: 'Reloaded' };
 export function fileAmong(words) {
   const file = words.find((word) => word === '-' || isConfigName(word)) ?? null;
   if (file === null || words.length === 1) return file;
-  throw new NclustError('ERR_NCLUST_USAGE', `"${file}" is a config file, and ${words.filter((word) => word !== file).map((word) => `"${word}"`).join(', ') || 'it'} stands beside it; accepted: one config file, or targets.`, {
-    hint: 'Give a part of its apps with --only, and run the command once for each file.',
-  });
+  throw new NclustError(
+    'ERR_NCLUST_USAGE',
+    `"${file}" is a config file, and ${
+      words
+        .filter((word) => word !== file)
+        .map((word) => `"${word}"`)
+        .join(', ') || 'it'
+    } stands beside it; accepted: one config file, or targets.`,
+    {
+      hint: 'Give a part of its apps with --only, and run the command once for each file.',
+    },
+  );
 }
 
 /**
- * Starts, restarts or reloads the apps of a file: those in the list get what it says now and the variables of this shell, the others are started.
+ * Starts, restarts or reloads the apps of a file: those in the list get what it says now and the
+ * variables of this shell, the others are started.
  * @param {Context} context
  * @param {'start' | 'restart' | 'reload'} how
  * @param {string | null} file  Null: the one in this folder.
@@ -45,10 +55,24 @@ export async function renewFromFile(context, how, file, options, read) {
   const specs = await withVersioning(config.specs);
   if (specs.length === 0) throw noApps(config.file);
   const client = await context.manager();
-  const request = { specs, how, ...(config.file === null ? {} : { file: config.file }), ...(read.instances === undefined ? {} : { isCounted: true }), wait: options.wait, token: newToken() };
+  const request = {
+    specs,
+    how,
+    ...(config.file === null ? {} : { file: config.file }),
+    ...(read.instances === undefined ? {} : { isCounted: true }),
+    wait: options.wait,
+    token: newToken(),
+  };
   /** @type {{ slots: SlotStatus[], plan?: PlanItem[] }} */
-  const { slots, plan = [] } = await carryOut(context, client, 'renew', request, `${DOING[how]} ${specs.map(({ name }) => name).join(', ')}`);
-  if (!options.json && read.instances === undefined) for (const sentence of plan.flatMap(ofNumber)) context.talk(sentence);
+  const { slots, plan = [] } = await carryOut(
+    context,
+    client,
+    'renew',
+    request,
+    `${DOING[how]} ${specs.map(({ name }) => name).join(', ')}`,
+  );
+  if (!options.json && read.instances === undefined)
+    for (const sentence of plan.flatMap(ofNumber)) context.talk(sentence);
   return outcome(context, client, slots, { done: options.wait ? DONE[how] : DOING[how], json: options.json });
 }
 
@@ -58,16 +82,24 @@ export async function renewFromFile(context, how, file, options, read) {
  * @returns {string[]}
  */
 function ofNumber({ name, changes, kept }) {
-  if (kept) return [`"${name}" keeps the ${kept.instances} instances it was scaled to; the file says ${kept.file}, as before. For those: nclust scale ${shellQuote(name)} ${kept.file}`];
-  return changes.filter(({ field }) => field === 'instances').map(({ before, after }) => `"${name}": ${before} -> ${after} instances, as the file says.`);
+  if (kept)
+    return [
+      `"${name}" keeps the ${kept.instances} instances it was scaled to; the file says ${kept.file}, as ` +
+        `before. For those: nclust scale ${shellQuote(name)} ${kept.file}`,
+    ];
+  return changes
+    .filter(({ field }) => field === 'instances')
+    .map(({ before, after }) => `"${name}": ${before} -> ${after} instances, as the file says.`);
 }
 
 /**
- * The manager and the targets of a command that ends apps: those of the file that are in the list, or the words themselves.
+ * The manager and the targets of a command that ends apps: those of the file that are in the list,
+ * or the words themselves.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<{ client: Client, targets: string[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_BAD_CONFIG.
+ * @returns {Promise<{ client: Client, targets: string[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND,
+ *   ERR_NCLUST_BAD_CONFIG.
  */
 export async function reachTargets(context, words, options) {
   const file = fileAmong(words);
@@ -78,9 +110,17 @@ export async function reachTargets(context, words, options) {
   const { client } = await reachListed(context, names);
   const { slots } = await client.request('list');
   const there = new Set(slots.map((/** @type {SlotStatus} */ { name }) => name));
-  const missing = names.filter((name) => !there.has(name)).map((name) => `"${name}"`).join(', ');
+  const missing = names
+    .filter((name) => !there.has(name))
+    .map((name) => `"${name}"`)
+    .join(', ');
   const isNothing = names.every((name) => !there.has(name));
-  if (isNothing) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `None of the apps of "${path ?? 'stdin'}" is in the list: ${missing}.`, { hint: 'See: nclust list' });
+  if (isNothing)
+    throw new NclustError(
+      'ERR_NCLUST_APP_NOT_FOUND',
+      `None of the apps of "${path ?? 'stdin'}" is in the list: ${missing}.`,
+      { hint: 'See: nclust list' },
+    );
   if (missing !== '') context.talk(`Not in the list: ${missing}.`);
   return { client, targets: names.filter((name) => there.has(name)) };
 }
@@ -94,7 +134,11 @@ export async function reachTargets(context, words, options) {
  */
 export function wantedOf({ cwd, env: shell, node, talk }, file, { env = null, only = null }, read) {
   const { interpreterArgs = read.nodeArgs, cwd: folder } = read;
-  const options = { ...read, ...(interpreterArgs === undefined ? {} : { interpreterArgs }), ...(folder === undefined ? {} : { cwd: resolve(cwd, folder) }) };
+  const options = {
+    ...read,
+    ...(interpreterArgs === undefined ? {} : { interpreterArgs }),
+    ...(folder === undefined ? {} : { cwd: resolve(cwd, folder) }),
+  };
   return { file, env, only, cwd, shell, node, talk, options };
 }
 
@@ -113,11 +157,15 @@ export function withArgs(read, args) {
  * @param {Record<string, any>} options
  */
 export function sayOnlyForFiles({ talk }, { env, only }) {
-  if (env !== undefined) talk(`--env is "${env}" and changes nothing here: it chooses among the environments of a config file.`);
-  if (only !== undefined) talk(`--only is "${only}" and changes nothing here: it chooses among the apps of a config file.`);
+  if (env !== undefined)
+    talk(`--env is "${env}" and changes nothing here: it chooses among the environments of a config file.`);
+  if (only !== undefined)
+    talk(`--only is "${only}" and changes nothing here: it chooses among the apps of a config file.`);
 }
 
 /** @param {string | null} file */
 function noApps(file) {
-  return new NclustError('ERR_NCLUST_APP_NOT_FOUND', `"${file ?? 'stdin'}" holds no apps.`, { hint: 'Put some into its list "apps"; docs/config.md has an example.' });
+  return new NclustError('ERR_NCLUST_APP_NOT_FOUND', `"${file ?? 'stdin'}" holds no apps.`, {
+    hint: 'Put some into its list "apps"; docs/config.md has an example.',
+  });
 }

@@ -12,7 +12,8 @@ import { reachListed } from './targets.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Ends apps and starts them again; with `updateEnv`, the shell's variables are merged over theirs. What is given as an option is the app's setting from then on.
+ * Ends apps and starts them again; with `updateEnv`, the shell's variables are merged over theirs.
+ * What is given as an option is the app's setting from then on.
  * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
@@ -25,13 +26,25 @@ export async function restart(context, words, options, args = []) {
   if (file !== null) return renewFromFile(context, 'restart', file, options, withArgs(read, args));
   sayOnlyForFiles(context, options);
   const { client, targets } = await reachListed(context, words);
-  const changes = { ...commonChanges(specFields(read)), ...(await ownChanges(context, client, targets, { read, args })), ...(options.updateEnv ? { env: snapshot(context.env) } : {}), ...(options.watch ? { watch: true } : {}) };
-  const { slots } = await carryOut(context, client, 'restart', { targets, wait: options.wait, ...changes, token: newToken() }, `Restarting ${words.join(', ')}`);
+  const changes = {
+    ...commonChanges(specFields(read)),
+    ...(await ownChanges(context, client, targets, { read, args })),
+    ...(options.updateEnv ? { env: snapshot(context.env) } : {}),
+    ...(options.watch ? { watch: true } : {}),
+  };
+  const { slots } = await carryOut(
+    context,
+    client,
+    'restart',
+    { targets, wait: options.wait, ...changes, token: newToken() },
+    `Restarting ${words.join(', ')}`,
+  );
   return outcome(context, client, slots, { done: options.wait ? 'Restarted' : 'Restarting', json: options.json });
 }
 
 /**
- * Replaces apps by new instances of themselves, one by one and without losing a request. What is given as an option is the app's setting from then on.
+ * Replaces apps by new instances of themselves, one by one and without losing a request. What is
+ * given as an option is the app's setting from then on.
  * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
@@ -46,12 +59,14 @@ export async function reload(context, words, options, args = []) {
   const { client, targets } = await reachListed(context, words);
   const env = options.updateEnv ? { env: snapshot(context.env) } : {};
   const { wait, json } = options;
-  const changes = { ...commonChanges(specFields(read)), ...(await ownChanges(context, client, targets, { read, args })) };
+  const changes = {
+    ...commonChanges(specFields(read)),
+    ...(await ownChanges(context, client, targets, { read, args })),
+  };
   const request = { targets, ...changes, wait, ...env, token: newToken() };
   const { slots } = await carryOut(context, client, 'reload', request, `Reloading ${words.join(', ')}`);
   return outcome(context, client, slots, { done: wait ? 'Reloaded' : 'Reloading', json });
 }
-
 
 const OF_ONE = ['cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid'];
 
@@ -61,7 +76,8 @@ const OF_ONE = ['cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid
  * @param {Client} client
  * @param {string[]} targets
  * @param {{ read: Record<string, any>, args: string[] }} o
- * @returns {Promise<{ specs?: Record<string, Partial<AppSpec>> }>}  By name; nothing where nothing does. Rejects as specChange throws.
+ * @returns {Promise<{ specs?: Record<string, Partial<AppSpec>> }>}  By name; nothing where nothing
+ *   does. Rejects as specChange throws.
  */
 async function ownChanges(context, client, targets, { read, args }) {
   if (args.length === 0 && OF_ONE.every((key) => read[key] === undefined)) return {};

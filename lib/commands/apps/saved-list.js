@@ -21,9 +21,9 @@ export async function save(context, _targets, { force = false, json }) {
   return saved;
 }
 
-
 /**
- * Starts what dump.json has and the list has not. Where no manager runs, starting one brings back what ran under the last one, saved or not.
+ * Starts what dump.json has and the list has not. Where no manager runs, starting one brings back
+ * what ran under the last one, saved or not.
  * @param {Context} context
  * @param {string[]} _targets
  * @param {Record<string, any>} options
@@ -45,7 +45,8 @@ export async function resurrect(context, _targets, options) {
  */
 async function startSaved(context, client, wait, mayBeMissing) {
   try {
-    return (await carryOut(context, client, 'resurrect', { wait, token: newToken() }, 'Bringing back the saved apps')).slots;
+    return (await carryOut(context, client, 'resurrect', { wait, token: newToken() }, 'Bringing back the saved apps'))
+      .slots;
   } catch (error) {
     if (mayBeMissing && error instanceof NclustError && error.code === 'ERR_NCLUST_DUMP_MISSING') return [];
     throw error;

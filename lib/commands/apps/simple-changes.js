@@ -18,7 +18,13 @@ import { reachListed } from './targets.js';
  */
 export async function stop(context, words, options) {
   const { client, targets } = await reachTargets(context, words, options);
-  const { slots } = await carryOut(context, client, 'stop', { targets, wait: options.wait, ...(options.watch ? { watch: true } : {}), token: newToken() }, `Stopping ${words.join(', ')}`);
+  const { slots } = await carryOut(
+    context,
+    client,
+    'stop',
+    { targets, wait: options.wait, ...(options.watch ? { watch: true } : {}), token: newToken() },
+    `Stopping ${words.join(', ')}`,
+  );
   return outcome(context, client, slots, { done: options.wait ? 'Stopped' : 'Stopping', json: options.json });
 }
 
@@ -31,7 +37,13 @@ export async function stop(context, words, options) {
  */
 export async function deleteApps(context, words, options) {
   const { client, targets } = await reachTargets(context, words, options);
-  const { slots } = await carryOut(context, client, 'delete', { targets, wait: options.wait, token: newToken() }, `Deleting ${words.join(', ')}`);
+  const { slots } = await carryOut(
+    context,
+    client,
+    'delete',
+    { targets, wait: options.wait, token: newToken() },
+    `Deleting ${words.join(', ')}`,
+  );
   return outcome(context, client, slots, { done: options.wait ? 'Deleted' : 'Deleting', json: options.json });
 }
 
@@ -43,8 +55,17 @@ export async function deleteApps(context, words, options) {
  * @returns {Promise<Outcome>}
  */
 export async function scale(context, [word, instances], options) {
-  const { client, targets: [target] } = await reachListed(context, [word]);
-  const { slots } = await carryOut(context, client, 'scale', { target, instances, wait: options.wait, token: newToken() }, `Scaling ${word}`);
+  const {
+    client,
+    targets: [target],
+  } = await reachListed(context, [word]);
+  const { slots } = await carryOut(
+    context,
+    client,
+    'scale',
+    { target, instances, wait: options.wait, token: newToken() },
+    `Scaling ${word}`,
+  );
   return outcome(context, client, slots, { done: options.wait ? 'Scaled' : 'Scaling', json: options.json });
 }
 
@@ -66,18 +87,23 @@ export async function reset(context, words, options) {
  * @param {Context} context
  * @param {string[]} given  The signal, then the targets.
  * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}  The processes that got it. Throws ERR_NCLUST_BAD_SIGNAL and ERR_NCLUST_NO_PROCESS.
+ * @returns {Promise<Outcome>}  The processes that got it. Throws ERR_NCLUST_BAD_SIGNAL and
+ *   ERR_NCLUST_NO_PROCESS.
  */
 export async function sendSignal(context, [word, ...words], options) {
   const signal = signalName(word);
   if (!signal) {
-    throw new NclustError('ERR_NCLUST_BAD_SIGNAL', `"${word}" is no signal of this system.`, { hint: 'Give a name such as SIGUSR2 or its number; "kill -l" lists them.' });
+    throw new NclustError('ERR_NCLUST_BAD_SIGNAL', `"${word}" is no signal of this system.`, {
+      hint: 'Give a name such as SIGUSR2 or its number; "kill -l" lists them.',
+    });
   }
   const { client, targets } = await reachListed(context, words);
   const { slots } = await client.request('signal', { targets, signal, token: newToken() });
   const signalled = slots.filter((/** @type {SlotStatus} */ { pid }) => pid !== 0);
   if (signalled.length === 0) {
-    throw new NclustError('ERR_NCLUST_NO_PROCESS', `No process of ${summarise(slots)} runs, so none got ${signal}.`, { hint: 'See: nclust list' });
+    throw new NclustError('ERR_NCLUST_NO_PROCESS', `No process of ${summarise(slots)} runs, so none got ${signal}.`, {
+      hint: 'See: nclust list',
+    });
   }
   return outcome(context, client, signalled, { done: `Sent ${signal} to`, json: options.json });
 }

@@ -4,7 +4,13 @@ import { carryOut } from '../../cli/await-change.js';
 import { newToken, outcome } from '../../cli/outcome.js';
 import { keptApps } from '../../client/not-running.js';
 import { findConfig } from '../../config/find.js';
-import { readReloadOptions, readRestartOptions, readStartOptions, separateExitCodes, separateWatched } from '../../config/options/options.js';
+import {
+  readReloadOptions,
+  readRestartOptions,
+  readStartOptions,
+  separateExitCodes,
+  separateWatched,
+} from '../../config/options/options.js';
 import { buildSpec, snapshot } from '../../config/spec/build.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
@@ -15,7 +21,8 @@ import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Starts new apps, those that are in the list already by their name, id or namespace, or the apps of a config file; without a word, of the one in this folder.
+ * Starts new apps, those that are in the list already by their name, id or namespace, or the apps
+ * of a config file; without a word, of the one in this folder.
  * @param {Context} context
  * @param {string[]} targets
  * @param {Record<string, any>} options
@@ -25,7 +32,9 @@ import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file
 export async function start(context, targets, options, args) {
   if (options.daemon === false) return (await import('../run.js')).run(context, targets, options, args);
   const words = separateExitCodes(options.stopExitCodes ?? []);
-  const watched = separateWatched([...targets, ...words.rest], options.watch, (path) => isFile(resolve(context.cwd, path)));
+  const watched = separateWatched([...targets, ...words.rest], options.watch, (path) =>
+    isFile(resolve(context.cwd, path)),
+  );
   const given = { ...options, ...(options.stopExitCodes ? { stopExitCodes: words.codes } : {}), watch: watched.watch };
   const all = watched.targets;
   const read = readStartOptions(given);
@@ -38,23 +47,52 @@ export async function start(context, targets, options, args) {
   const { slots: known } = reached ? await reached.request('list') : { slots: [] };
   const { listed, fresh } = sort(all, known, context, Object.keys(read).length > 0 || args.length > 0);
   if (fresh.length > 1 && read.name !== undefined) {
-    throw new NclustError('ERR_NCLUST_USAGE', `--name is "${read.name}" for ${fresh.length} things to start; accepted: one, because names are unique.`);
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `--name is "${read.name}" for ${fresh.length} things to start; accepted: one, because names are unique.`,
+    );
   }
   const built = fresh.map((target) => buildSpec(target, args, read, context));
   const specs = built.length > 0 ? await (await import('../../config/spec/git.js')).withVersioning(built) : [];
 
   const client = reached ?? (await context.manager());
   const { wait, force = false } = options;
-  const started = specs.length === 0 ? [] : (await carryOut(context, client, 'start', { specs, wait, force, token: newToken() }, `Starting ${specs.map(({ name }) => name).join(', ')}`)).slots;
+  const started =
+    specs.length === 0
+      ? []
+      : (
+          await carryOut(
+            context,
+            client,
+            'start',
+            { specs, wait, force, token: newToken() },
+            `Starting ${specs.map(({ name }) => name).join(', ')}`,
+          )
+        ).slots;
   const method = options.updateEnv ? 'restart' : 'start';
   const shell = options.updateEnv ? { env: snapshot(context.env) } : {};
-  const again = listed.length === 0 ? [] : (await carryOut(context, client, method, { targets: listed, ...shell, wait, token: newToken() }, `Starting ${listed.join(', ')}`)).slots;
+  const again =
+    listed.length === 0
+      ? []
+      : (
+          await carryOut(
+            context,
+            client,
+            method,
+            { targets: listed, ...shell, wait, token: newToken() },
+            `Starting ${listed.join(', ')}`,
+          )
+        ).slots;
   const isOnlyAdded = read.autostart === false && again.length === 0;
-  return outcome(context, client, [...started, ...again], { done: isOnlyAdded ? 'Added, and did not start,' : wait ? 'Started' : 'Starting', json: options.json });
+  return outcome(context, client, [...started, ...again], {
+    done: isOnlyAdded ? 'Added, and did not start,' : wait ? 'Started' : 'Starting',
+    json: options.json,
+  });
 }
 
 /**
- * A manager that runs, or one whose state has to be known to understand the targets. A mistyped script alone starts no daemon.
+ * A manager that runs, or one whose state has to be known to understand the targets. A mistyped
+ * script alone starts no daemon.
  * @param {Context} context
  */
 async function reach(context) {
@@ -62,7 +100,8 @@ async function reach(context) {
 }
 
 /**
- * What is in the list is meant before what is on disk, as in PM2; but options or arguments describe a new app, so then a file comes first.
+ * What is in the list is meant before what is on disk, as in PM2; but options or arguments describe
+ * a new app, so then a file comes first.
  * @param {string[]} targets
  * @param {SlotStatus[]} known
  * @param {Context} context
@@ -94,21 +133,28 @@ function isListed(target, known) {
 
 /** @param {Context} context */
 function nothingToStart({ cwd }) {
-  return new NclustError('ERR_NCLUST_USAGE', `start needs something to start: there is no config file in "${cwd}".`, { hint: 'For example: nclust start app.js -i max; "nclust init" writes a config file' });
+  return new NclustError('ERR_NCLUST_USAGE', `start needs something to start: there is no config file in "${cwd}".`, {
+    hint: 'For example: nclust start app.js -i max; "nclust init" writes a config file',
+  });
 }
 
 /** @param {string} target */
 function describedAgain(target) {
-  return new NclustError('ERR_NCLUST_USAGE', `"${target}" is in the list already, and options or arguments are for a new app.`, {
-    hint: `Without them, nclust start ${shellQuote(target)} starts it again; "nclust restart" and "nclust reload" take them for what is listed, and "nclust scale" changes its number.`,
-  });
+  return new NclustError(
+    'ERR_NCLUST_USAGE',
+    `"${target}" is in the list already, and options or arguments are for a new app.`,
+    {
+      hint:
+        `Without them, nclust start ${shellQuote(target)} starts it again; "nclust restart" and "nclust ` +
+        `reload" take them for what is listed, and "nclust scale" changes its number.`,
+    },
+  );
 }
 
 /** @param {string} file */
 function isFile(file) {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
-
 
 /**
  * Starts the apps of a file, and restarts those that run.

@@ -7,10 +7,12 @@ import { keptApps, nothingThere } from '../../client/not-running.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * The manager, for a command about apps that should be in the list. One is started only when a list was left by an earlier one.
+ * The manager, for a command about apps that should be in the list. One is started only when a list
+ * was left by an earlier one.
  * @param {Context} context
  * @param {string[]} targets
- * @returns {Promise<{ client: Client, targets: string[] }>}  The targets as the manager understands them. Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ client: Client, targets: string[] }>}  The targets as the manager understands
+ *   them. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function reachListed(context, targets) {
   const client = (await context.present()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
@@ -19,7 +21,8 @@ export async function reachListed(context, targets) {
 }
 
 /**
- * A script may be named by its path as seen from here, which only this side can make absolute. A name, namespace or id of the same word is meant first.
+ * A script may be named by its path as seen from here, which only this side can make absolute. A
+ * name, namespace or id of the same word is meant first.
  * @param {Pick<Context, 'cwd'>} context
  * @param {Pick<Client, 'request'>} client
  * @param {string[]} targets
@@ -29,7 +32,9 @@ export async function absoluteScripts({ cwd }, client, targets) {
   const isScript = targets.map((target) => !isAbsolute(target) && isFile(resolve(cwd, target)));
   if (!isScript.includes(true)) return targets;
   const { slots } = await client.request('list');
-  const words = new Set(slots.flatMap((/** @type {SlotStatus} */ { id, name, namespace }) => [String(id), name, namespace]));
+  const words = new Set(
+    slots.flatMap((/** @type {SlotStatus} */ { id, name, namespace }) => [String(id), name, namespace]),
+  );
   return targets.map((target, at) => (isScript[at] && !words.has(target) ? resolve(cwd, target) : target));
 }
 

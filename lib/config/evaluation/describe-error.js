@@ -16,7 +16,13 @@ import { inspect } from 'node:util';
  * @returns {EvaluationError}
  */
 export function describeError(error, file) {
-  if (!(error instanceof Error)) return { message: `it threw ${typeof error === 'string' ? error : inspect(error, { depth: 1, breakLength: Infinity })}`, line: null, column: null, hint: null };
+  if (!(error instanceof Error))
+    return {
+      message: `it threw ${typeof error === 'string' ? error : inspect(error, { depth: 1, breakLength: Infinity })}`,
+      line: null,
+      column: null,
+      hint: null,
+    };
   const stack = error.stack ?? '';
   const { line, column } = placeIn(stack, file) ?? { line: null, column: null };
   const message = `${error.name}: ${error.message.split('\n')[0].replace(/[.:]+$/, '')}`;
@@ -39,7 +45,12 @@ export function placeIn(stack, file) {
 
 /** @param {string} message */
 function hintFor(message) {
-  if (/is not defined in ES module scope/.test(message)) return 'It is an ES module by its name or package.json; one with require and module.exports has a name that ends in .cjs.';
-  if (/Unexpected token 'export'|Cannot use import statement outside a module/.test(message)) return 'Rename the file so that it ends in .mjs, or use "module.exports =".';
+  if (/is not defined in ES module scope/.test(message))
+    return (
+      'It is an ES module by its name or package.json; one with require and module.exports has a name ' +
+      'that ends in .cjs.'
+    );
+  if (/Unexpected token 'export'|Cannot use import statement outside a module/.test(message))
+    return 'Rename the file so that it ends in .mjs, or use "module.exports =".';
   return null;
 }

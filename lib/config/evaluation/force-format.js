@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 
 /** @import { LoadFnOutput, LoadHookContext } from 'node:module' */
 
-// Hooks of node:module, in a thread of their own: one file is read as the kind of module it is written as.
+// Hooks of node:module, in a thread of their own: one file is read as the kind of module it is
+// written as.
 
 /** @type {{ url: string, format: string }} */
 let forced;
@@ -16,11 +17,14 @@ export function initialize(data) {
 /**
  * @param {string} url
  * @param {LoadHookContext} context
- * @param {(url: string, context?: Partial<LoadHookContext>) => LoadFnOutput | Promise<LoadFnOutput>} nextLoad
+ * @param
+ *   {(url: string, context?: Partial<LoadHookContext>) => LoadFnOutput | Promise<LoadFnOutput>}
+ *   nextLoad
  * @returns {Promise<LoadFnOutput>}
  */
 export async function load(url, context, nextLoad) {
   if (url !== forced.url) return nextLoad(url, context);
-  if (forced.format !== 'commonjs') return nextLoad(url, { ...context, format: /** @type {'module'} */ (forced.format) });
+  if (forced.format !== 'commonjs')
+    return nextLoad(url, { ...context, format: /** @type {'module'} */ (forced.format) });
   return { format: 'commonjs', source: await readFile(fileURLToPath(url)), shortCircuit: true };
 }

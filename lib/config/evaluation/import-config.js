@@ -3,8 +3,9 @@ import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Imports a config. When its package says that it is the other kind of module than the one it is written as, the file counts and not the package. Its lines up to
- * the first `require` or `module` run twice then.
+ * Imports a config. When its package says that it is the other kind of module than the one it is
+ * written as, the file counts and not the package. Its lines up to the first `require` or `module`
+ * run twice then.
  * @param {string} file
  * @returns {Promise<Record<string, unknown>>}  What it exports. Rejects with what it throws.
  */
@@ -24,11 +25,20 @@ export async function importConfig(file) {
 /**
  * @param {unknown} error
  * @param {string} file
- * @returns {string | null}  Null when the error is about something else, or the name of the file says which kind it is.
+ * @returns {string | null}  Null when the error is about something else, or the name of the file
+ *   says which kind it is.
  */
 function otherFormat(error, file) {
   const extension = extname(file);
   if (!(error instanceof Error) || !['.js', '.ts'].includes(extension)) return null;
-  if (/^Unexpected token 'export'|^Cannot use import statement outside a module|^Cannot use 'import\.meta' outside a module/.test(error.message)) return extension === '.ts' ? 'module-typescript' : 'module';
-  return extension === '.js' && /^(module|exports|require|__dirname|__filename) is not defined in ES module scope/.test(error.message) ? 'commonjs' : null;
+  if (
+    /^Unexpected token 'export'|^Cannot use import statement outside a module|^Cannot use 'import\.meta' outside a module/.test(
+      error.message,
+    )
+  )
+    return extension === '.ts' ? 'module-typescript' : 'module';
+  return extension === '.js' &&
+    /^(module|exports|require|__dirname|__filename) is not defined in ES module scope/.test(error.message)
+    ? 'commonjs'
+    : null;
 }

@@ -9,8 +9,9 @@ import { asPlain } from './plain.js';
  * @typedef {(Loaded & { variables: Variable[] }) | { error: EvaluationError }} Answer
  */
 
-// A process of its own for the user's config: it may go to another folder or end itself, what it leaves running ends with it, and a promise that never settles
-// is noticed. A thread would do for half of that: process.chdir() and process.umask() throw in one.
+// A process of its own for the user's config: it may go to another folder or end itself, what it
+// leaves running ends with it, and a promise that never settles is noticed. A thread would do for
+// half of that: process.chdir() and process.umask() throw in one.
 
 const { file, env } = /** @type {{ file: string, env: string | null }} */ (JSON.parse(process.argv.splice(2, 1)[0]));
 const changedVariables = noteVariables(process.env);
@@ -38,7 +39,8 @@ function fail(error) {
 }
 
 /**
- * The first one counts. Whoever asked ends this process then; one that ended by itself could be gone before it is heard.
+ * The first one counts. Whoever asked ends this process then; one that ended by itself could be
+ * gone before it is heard.
  * @param {Answer} message
  */
 function answer(message) {
@@ -52,7 +54,8 @@ function answer(message) {
  */
 async function exportOf(namespace) {
   const exported = await ('default' in namespace ? namespace.default : { ...namespace });
-  const isCompiled = typeof exported === 'object' && exported !== null && '__esModule' in exported && 'default' in exported;
+  const isCompiled =
+    typeof exported === 'object' && exported !== null && '__esModule' in exported && 'default' in exported;
   return isCompiled ? /** @type {{ default: unknown }} */ (exported).default : exported;
 }
 

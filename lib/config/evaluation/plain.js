@@ -29,11 +29,17 @@ function copy(value, keyPath, parents, oddities) {
   if (typeof value === 'function' || typeof value === 'symbol') return odd(`is a ${typeof value}`);
   if (value instanceof Map || value instanceof Set) return odd(`is a ${value instanceof Map ? 'Map' : 'Set'}`);
   if (ArrayBuffer.isView(value)) return odd('is bytes');
-  if (typeof value === 'bigint' || value instanceof Date || value instanceof URL) return value instanceof Date ? value.toISOString() : String(value);
+  if (typeof value === 'bigint' || value instanceof Date || value instanceof URL)
+    return value instanceof Date ? value.toISOString() : String(value);
   if (typeof value !== 'object' || value === null || value instanceof RegExp) return value;
   if (parents.includes(value)) return odd('holds itself');
   if (parents.length === DEPTH_MAX) return odd(`is more than ${DEPTH_MAX} levels deep`);
   const inside = [...parents, value];
   if (Array.isArray(value)) return value.map((one, at) => copy(one, `${keyPath}[${at}]`, inside, oddities));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, copy(one, keyPath === '' ? key : `${keyPath}.${key}`, inside, oddities)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [
+      key,
+      copy(one, keyPath === '' ? key : `${keyPath}.${key}`, inside, oddities),
+    ]),
+  );
 }

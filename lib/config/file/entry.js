@@ -14,7 +14,8 @@ import { isServeApp, serveApp, staticSite } from './static-site.js';
  * @typedef {object} Entry
  * @property {string} keyPath
  * @property {Record<string, any>} options  By the key of their row; absent ones are absent.
- * @property {Record<string, Record<string, string>>} environments  The variables of each `env_<name>`.
+ * @property {Record<string, Record<string, string>>} environments  The variables of each
+ *   `env_<name>`.
  * @property {Fault[]} faults
  * @property {string[]} warnings
  */
@@ -42,7 +43,8 @@ export function readEntry(entry, keyPath) {
       read.faults.push(faultOf(error, within(keyPath, word)));
     }
   }
-  if (read.options.script === undefined && !said.has('script')) read.faults.push(faultAt(within(keyPath, 'script'), 'is missing', 'a file, a program in PATH or a shell command'));
+  if (read.options.script === undefined && !said.has('script'))
+    read.faults.push(faultAt(within(keyPath, 'script'), 'is missing', 'a file, a program in PATH or a shell command'));
   return read;
 }
 
@@ -56,13 +58,17 @@ function readOne(read, word, value, said) {
   const where = within(read.keyPath, word);
   const row = findAttribute(word);
   if (!row) {
-    if (word.startsWith(ENVIRONMENT_PREFIX)) read.environments[word.slice(ENVIRONMENT_PREFIX.length)] = asEnvironment(value, where);
+    if (word.startsWith(ENVIRONMENT_PREFIX))
+      read.environments[word.slice(ENVIRONMENT_PREFIX.length)] = asEnvironment(value, where);
     else read.warnings.push(unknownKey(where, word));
     return;
   }
   const before = said.get(row.name);
   said.set(row.name, word);
-  if (before !== undefined) read.warnings.push(`"${where}" is the same attribute as "${within(read.keyPath, before)}", and counts in its place.`);
+  if (before !== undefined)
+    read.warnings.push(
+      `"${where}" is the same attribute as "${within(read.keyPath, before)}", and counts in its place.`,
+    );
   const found = row.read(value, where);
   if (row.note === undefined) read.options[row.key] = found;
 }
@@ -74,7 +80,9 @@ function readOne(read, word, value, said) {
 function unknownKey(where, word) {
   const far = (/** @type {string} */ one) => Math.abs(one.length - word.length);
   const isLike = (/** @type {string} */ one) => one.includes('_') === word.includes('_');
-  const [near] = nearWords(word, ATTRIBUTES.flatMap(wordsFor)).filter((one) => word.length >= SUGGESTION.from && far(one) <= SUGGESTION.longerBy).sort((a, b) => Number(isLike(b)) - Number(isLike(a)) || far(a) - far(b));
+  const [near] = nearWords(word, ATTRIBUTES.flatMap(wordsFor))
+    .filter((one) => word.length >= SUGGESTION.from && far(one) <= SUGGESTION.longerBy)
+    .sort((a, b) => Number(isLike(b)) - Number(isLike(a)) || far(a) - far(b));
   return `"${where}" means nothing here${near ? `; did you mean "${near}"?` : '.'}`;
 }
 
@@ -103,7 +111,8 @@ export function readSite(site, keyPath) {
 }
 
 /**
- * An entry with its name, and with the variables of the environment that was chosen. The command line counts before the file.
+ * An entry with its name, and with the variables of the environment that was chosen. The command
+ * line counts before the file.
  * @param {Entry} entry
  * @param {Choice} choice
  * @returns {Entry}
@@ -122,7 +131,8 @@ export function settleEntry(entry, choice) {
 }
 
 /**
- * PM2 means itself by `script: "serve"`; here a program of that name is meant when there is one, unless the variables are those of PM2's server.
+ * PM2 means itself by `script: "serve"`; here a program of that name is meant when there is one,
+ * unless the variables are those of PM2's server.
  * @param {Record<string, any>} options
  * @param {Choice} choice
  */
@@ -130,7 +140,9 @@ function asServer(options, { folder, shellCwd, path }) {
   if (!isServeApp(/** @type {{ script: string }} */ (options))) return options;
   const place = placeScript(options.script, options.cwd, { folder, shellCwd });
   const isProgram = place.file !== null || findProgram(options.script, { path, cwd: place.cwd }) !== null;
-  return isProgram && !Object.keys(options.env ?? {}).some((key) => key.startsWith('PM2_SERVE_')) ? options : serveApp(options);
+  return isProgram && !Object.keys(options.env ?? {}).some((key) => key.startsWith('PM2_SERVE_'))
+    ? options
+    : serveApp(options);
 }
 
 /**

@@ -14,8 +14,8 @@ import { typeStrippingFlags } from '../spec/interpreter.js';
 const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
 
 /**
- * Runs a config that is a program and returns what it exports, as plain values. Variables it sets are set in this process, too: many begin with
- * `require('dotenv').config()`.
+ * Runs a config that is a program and returns what it exports, as plain values. Variables it sets
+ * are set in this process, too: many begin with `require('dotenv').config()`.
  * @param {string} file  Absolute.
  * @param {object} o
  * @param {string | null} o.env  The environment that was chosen, for an export that is a function.
@@ -25,11 +25,22 @@ const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
  */
 export async function evaluate(file, { env, version, patience }) {
   const flags = /\.[cm]?ts$/.test(file) ? typeStrippingFlags(version) : [];
-  if (flags === null) throw unreadable(file, `Node.js ${version} cannot run TypeScript`, { hint: 'Use Node.js 22.18 or newer, or write the file as .js, .json or .yaml.' });
+  if (flags === null)
+    throw unreadable(file, `Node.js ${version} cannot run TypeScript`, {
+      hint: 'Use Node.js 22.18 or newer, or write the file as .js, .json or .yaml.',
+    });
   // What it prints is talk: stdout is for the data of the command.
-  const child = fork(MAIN, [JSON.stringify({ file, env }), ...process.argv.slice(2)], { execArgv: flags, serialization: 'advanced', stdio: ['inherit', 2, 2, 'ipc'] });
+  const child = fork(MAIN, [JSON.stringify({ file, env }), ...process.argv.slice(2)], {
+    execArgv: flags,
+    serialization: 'advanced',
+    stdio: ['inherit', 2, 2, 'ipc'],
+  });
   const answer = await withPatience(file, answerOf(child, file), patience).finally(() => end(child));
-  if ('error' in answer) throw unreadable(file, answer.error.message, { ...answer.error, ...(answer.error.line === null ? await syntaxPlace(file, flags) : {}) });
+  if ('error' in answer)
+    throw unreadable(file, answer.error.message, {
+      ...answer.error,
+      ...(answer.error.line === null ? await syntaxPlace(file, flags) : {}),
+    });
   const { variables, ...loaded } = answer;
   for (const [name, value] of variables) {
     if (value === null) delete process.env[name];
@@ -46,7 +57,13 @@ export async function evaluate(file, { env, version, patience }) {
 function answerOf(child, file) {
   return new Promise((resolve, reject) => {
     child.once('message', (answer) => resolve(/** @type {Answer} */ (answer)));
-    child.once('error', (cause) => reject(unreadable(file, `no process could be started for it (${/** @type {NodeJS.ErrnoException} */ (cause).code})`, { cause })));
+    child.once('error', (cause) =>
+      reject(
+        unreadable(file, `no process could be started for it (${/** @type {NodeJS.ErrnoException} */ (cause).code})`, {
+          cause,
+        }),
+      ),
+    );
     child.once('exit', (code, signal) => reject(unreadable(file, ending(code, signal))));
   });
 }
@@ -58,7 +75,9 @@ function answerOf(child, file) {
 function ending(code, signal) {
   if (signal !== null) return `it was ended by ${signal}`;
   // 13: what stands at its top level waits for ever.
-  return code === 0 || code === 13 ? 'it ended before it exported anything: a promise of it never settles, or it calls process.exit()' : `it ended with code ${code}`;
+  return code === 0 || code === 13
+    ? 'it ended before it exported anything: a promise of it never settles, or it calls process.exit()'
+    : `it ended with code ${code}`;
 }
 
 /**
@@ -91,26 +110,41 @@ const NEXT_WORD_MS = 15_000;
 export function patienceOf(shell) {
   const text = shell[LIMIT_VARIABLE];
   const limitMs = text === undefined || text === '' ? LIMIT_MS : parseDuration(text);
-  if (limitMs === null) throw new NclustError('ERR_NCLUST_USAGE', `The variable ${LIMIT_VARIABLE} is "${text}"; accepted: ${DURATION_FORMS}, or 0 for no limit.`);
+  if (limitMs === null)
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `The variable ${LIMIT_VARIABLE} is "${text}"; accepted: ${DURATION_FORMS}, or 0 for no limit.`,
+    );
   return { limitMs, firstWordMs: FIRST_WORD_MS };
 }
 
 /**
- * Says while a config is being evaluated that it is, and when it takes too long, that it is given up.
+ * Says while a config is being evaluated that it is, and when it takes too long, that it is given
+ * up.
  * @template T
  * @param {string} file
  * @param {Promise<T>} evaluation
  * @param {Patience & { talk: (sentence: string) => void }} o
- * @returns {Promise<T>}  Rejects with ERR_NCLUST_BAD_CONFIG at the limit; the evaluation itself goes on.
+ * @returns {Promise<T>}  Rejects with ERR_NCLUST_BAD_CONFIG at the limit; the evaluation itself
+ *   goes on.
  */
 async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
   /** @type {NodeJS.Timeout[]} */
   const timers = [];
-  const until = limitMs === 0 ? `it may go on for ever (${LIMIT_VARIABLE}=0)` : `it is given up after ${formatDuration(limitMs)} (${LIMIT_VARIABLE})`;
-  const say = (/** @type {number} */ ms) => timers.push(setTimeout(() => {
-    talk(`"${file}" has been running for ${formatDuration(ms)} and has exported nothing yet; ${until}.`);
-    say(ms + NEXT_WORD_MS);
-  }, ms === firstWordMs ? ms : NEXT_WORD_MS));
+  const until =
+    limitMs === 0
+      ? `it may go on for ever (${LIMIT_VARIABLE}=0)`
+      : `it is given up after ${formatDuration(limitMs)} (${LIMIT_VARIABLE})`;
+  const say = (/** @type {number} */ ms) =>
+    timers.push(
+      setTimeout(
+        () => {
+          talk(`"${file}" has been running for ${formatDuration(ms)} and has exported nothing yet; ${until}.`);
+          say(ms + NEXT_WORD_MS);
+        },
+        ms === firstWordMs ? ms : NEXT_WORD_MS,
+      ),
+    );
   say(firstWordMs);
   const late = new Promise((_, reject) => {
     if (limitMs > 0) timers.push(setTimeout(() => reject(tooLate(file, limitMs)), limitMs));
@@ -128,7 +162,9 @@ async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
  */
 function tooLate(file, limitMs) {
   return unreadable(file, `it has exported nothing within ${formatDuration(limitMs)}, and was ended`, {
-    hint: `It waits for something at its top level, in its function or for its promise, or it loops. A longer limit: ${LIMIT_VARIABLE}=5m`,
+    hint:
+      `It waits for something at its top level, in its function or for its promise, or it loops. A ` +
+      `longer limit: ${LIMIT_VARIABLE}=5m`,
   });
 }
 
@@ -136,7 +172,8 @@ function tooLate(file, limitMs) {
 const CHECK_MS = 5_000;
 
 /**
- * Where a syntax error is in an ES module: import() tells no program, and only `node --check` prints it.
+ * Where a syntax error is in an ES module: import() tells no program, and only `node --check`
+ * prints it.
  * @param {string} file
  * @param {string[]} flags  That this Node.js needs for it.
  * @returns {Promise<{ line?: number, column?: number | null }>}  Empty when it cannot be told.
@@ -144,7 +181,7 @@ const CHECK_MS = 5_000;
 function syntaxPlace(file, flags) {
   return new Promise((resolve) => {
     execFile(process.execPath, [...flags, '--check', file], { timeout: CHECK_MS }, (error, _stdout, stderr) => {
-      resolve(error && stderr.includes('SyntaxError') ? placeIn(stderr, file) ?? {} : {});
+      resolve(error && stderr.includes('SyntaxError') ? (placeIn(stderr, file) ?? {}) : {});
     });
   });
 }

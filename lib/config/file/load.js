@@ -10,7 +10,8 @@ import { evaluate } from './evaluate.js';
 /** @import { Patience } from './evaluate.js' */
 
 /**
- * @typedef {{ value: unknown, oddities: Oddity[], isFunction: boolean }} Loaded  isFunction: it was told the chosen environment.
+ * @typedef {{ value: unknown, oddities: Oddity[], isFunction: boolean }} Loaded  isFunction: it was
+ *   told the chosen environment.
  */
 
 /** The file that is no file: what another program writes into the command. */
@@ -23,7 +24,8 @@ export const STDIN = '-';
  * @param {string | null} o.env
  * @param {string} o.version  Of the Node.js that runs this command.
  * @param {() => Promise<string>} o.stdin
- * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  With one that is a program. Throws ERR_NCLUST_USAGE.
+ * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  With one that is a
+ *   program. Throws ERR_NCLUST_USAGE.
  * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG, and ERR_NCLUST_CONFIG_NOT_FOUND.
  */
 export async function loadConfig(file, { env, version, stdin, patience }) {
@@ -53,7 +55,11 @@ async function textOf(file) {
     return await readFile(file, 'utf8');
   } catch (cause) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (cause);
-    if (code === 'ENOENT') throw new NclustError('ERR_NCLUST_CONFIG_NOT_FOUND', `There is no file "${file}".`, { hint: 'Check the path; "nclust init" writes a config file.', cause });
+    if (code === 'ENOENT')
+      throw new NclustError('ERR_NCLUST_CONFIG_NOT_FOUND', `There is no file "${file}".`, {
+        hint: 'Check the path; "nclust init" writes a config file.',
+        cause,
+      });
     throw unreadable(file, code === 'EISDIR' ? 'it is a folder' : String(code), { cause });
   }
 }
@@ -71,8 +77,16 @@ async function parseJson(text, file) {
   try {
     return json5.parse(content);
   } catch (error) {
-    const { message, lineNumber = null, columnNumber = null } = /** @type {SyntaxError & { lineNumber?: number, columnNumber?: number }} */ (error);
-    throw unreadable(file, message.replace(/^JSON5: /, '').replace(/ at \d+:\d+$/, ''), { line: lineNumber, column: columnNumber, cause: error });
+    const {
+      message,
+      lineNumber = null,
+      columnNumber = null,
+    } = /** @type {SyntaxError & { lineNumber?: number, columnNumber?: number }} */ (error);
+    throw unreadable(file, message.replace(/^JSON5: /, '').replace(/ at \d+:\d+$/, ''), {
+      line: lineNumber,
+      column: columnNumber,
+      cause: error,
+    });
   }
 }
 
@@ -85,7 +99,12 @@ async function parseYaml(text, file) {
   const { parseDocument } = await import('yaml');
   const document = parseDocument(withoutMark(text), { merge: true, prettyErrors: true });
   const [error] = document.errors;
-  if (error) throw unreadable(file, error.message.split(/ at line \d+/)[0], { line: error.linePos?.[0].line, column: error.linePos?.[0].col, cause: error });
+  if (error)
+    throw unreadable(file, error.message.split(/ at line \d+/)[0], {
+      line: error.linePos?.[0].line,
+      column: error.linePos?.[0].col,
+      cause: error,
+    });
   try {
     return document.toJS();
   } catch (cause) {
@@ -110,8 +129,13 @@ async function parseEither(text, file) {
  * @returns {unknown}
  */
 function ofPackage(content, file) {
-  const found = PACKAGE_KEYS.find((key) => /** @type {Record<string, unknown> | null} */ (content)?.[key] !== undefined);
-  if (found === undefined) throw unreadable(file, `it has no key ${PACKAGE_KEYS.map((key) => `"${key}"`).join(' or ')}`, { hint: 'Write a file of its own with: nclust init' });
+  const found = PACKAGE_KEYS.find(
+    (key) => /** @type {Record<string, unknown> | null} */ (content)?.[key] !== undefined,
+  );
+  if (found === undefined)
+    throw unreadable(file, `it has no key ${PACKAGE_KEYS.map((key) => `"${key}"`).join(' or ')}`, {
+      hint: 'Write a file of its own with: nclust init',
+    });
   return { [found]: /** @type {Record<string, unknown>} */ (content)[found] };
 }
 

@@ -21,13 +21,17 @@ import { loadConfig, STDIN } from './load.js';
  * @property {string | null} [file]  A path, or "-" for stdin. Default: the config file in `cwd`.
  * @property {unknown} [value]  In place of a file, what it would hold.
  * @property {string | null} [env]  Whose `env_<name>` counts.
- * @property {string | null} [only]  Names of apps, with commas or spaces between them. Default: all.
+ * @property {string | null} [only]  Names of apps, with commas or spaces between them. Default:
+ *   all.
  * @property {string} cwd  Of the shell.
- * @property {Record<string, string | undefined>} shell  Its variables: `process.env`, because a config that is a program may add to it.
+ * @property {Record<string, string | undefined>} shell  Its variables: `process.env`, because a
+ *   config that is a program may add to it.
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
  * @property {() => Promise<string>} [stdin]  Default: that of this process.
- * @property {(sentence: string) => void} [talk]  Hears that a config which is a program takes long. Default: nobody.
- * @property {Record<string, any>} [options]  By key: what the command line says about every app of the file.
+ * @property {(sentence: string) => void} [talk]  Hears that a config which is a program takes long.
+ *   Default: nobody.
+ * @property {Record<string, any>} [options]  By key: what the command line says about every app of
+ *   the file.
  */
 
 /**
@@ -41,7 +45,8 @@ import { loadConfig, STDIN } from './load.js';
 /**
  * Reads a config file and makes the specs of its apps.
  * @param {Wanted} wanted
- * @returns {Promise<Config>}  Rejects with one ERR_NCLUST_BAD_CONFIG for everything that is wrong (data.faults), with ERR_NCLUST_CONFIG_NOT_FOUND, or for a wrong `only` or `env`.
+ * @returns {Promise<Config>}  Rejects with one ERR_NCLUST_BAD_CONFIG for everything that is wrong
+ *   (data.faults), with ERR_NCLUST_CONFIG_NOT_FOUND, or for a wrong `only` or `env`.
  */
 export async function readConfig(wanted) {
   const { file, shown, folder, entries, faults, warnings, deploy } = await describeConfig(wanted);
@@ -49,13 +54,19 @@ export async function readConfig(wanted) {
   const built = entries.map((entry) => specOfEntry(entry, surroundings));
   const all = [...faults, ...built.flatMap((one) => one.faults)];
   if (all.length > 0) throw badConfig(shown, all, warnings);
-  return { file, specs: built.flatMap(({ spec }) => spec ?? []), warnings: [...warnings, ...built.flatMap((one) => one.warnings)], deploy };
+  return {
+    file,
+    specs: built.flatMap(({ spec }) => spec ?? []),
+    warnings: [...warnings, ...built.flatMap((one) => one.warnings)],
+    deploy,
+  };
 }
 
 /**
  * The names of the apps of a file, for commands that end them: their scripts may be gone.
  * @param {Wanted} wanted
- * @returns {Promise<{ file: string | null, names: string[], warnings: string[] }>}  Rejects like readConfig, but not for what only running them needs.
+ * @returns {Promise<{ file: string | null, names: string[], warnings: string[] }>}  Rejects like
+ *   readConfig, but not for what only running them needs.
  */
 export async function readNames(wanted) {
   const { file, shown, entries, faults, warnings } = await describeConfig(wanted);
@@ -64,7 +75,6 @@ export async function readNames(wanted) {
   if (all.length > 0) throw badConfig(shown, all, warnings);
   return { file, names: entries.map(({ options }) => options.name), warnings: [] };
 }
-
 
 /**
  * The apps of a config file as it describes them, those that were chosen.
@@ -80,25 +90,55 @@ export async function readNames(wanted) {
 
 /**
  * @param {Wanted} wanted
- * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG when it cannot be read, _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env` and `options`.
+ * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG when it cannot be read,
+ *   _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env` and `options`.
  */
-export async function describeConfig({ file: given = null, value: object, env = null, only = null, cwd, shell, node, stdin = () => text(process.stdin), talk = () => {}, options = {} }) {
+export async function describeConfig({
+  file: given = null,
+  value: object,
+  env = null,
+  only = null,
+  cwd,
+  shell,
+  node,
+  stdin = () => text(process.stdin),
+  talk = () => {},
+  options = {},
+}) {
   const isObject = object !== undefined;
   const path = isObject ? null : given === null ? findConfig(cwd) : given === STDIN ? STDIN : resolve(cwd, given);
   if (path === null && !isObject) throw noConfig(cwd);
   const isFile = path !== null && path !== STDIN;
   const folder = isFile ? dirname(path) : cwd;
   const shown = isFile ? path : isObject ? 'the object' : 'stdin';
-  const { value, oddities, isFunction } = path === null ? { ...asPlain(object), isFunction: false } : await loadConfig(path, { env, version: node.version, stdin, patience: () => ({ ...patienceOf(shell), talk }) });
+  const { value, oddities, isFunction } =
+    path === null
+      ? { ...asPlain(object), isFunction: false }
+      : await loadConfig(path, { env, version: node.version, stdin, patience: () => ({ ...patienceOf(shell), talk }) });
   const shape = shapeOf(value);
-  const read = [...shape.apps.map(({ keyPath, entry }) => readEntry(entry, keyPath)), ...shape.sites.map(({ keyPath, entry }) => readSite(entry, keyPath))];
+  const read = [
+    ...shape.apps.map(({ keyPath, entry }) => readEntry(entry, keyPath)),
+    ...shape.sites.map(({ keyPath, entry }) => readSite(entry, keyPath)),
+  ];
   const all = read.map((entry) => settleEntry(entry, { options, env, folder, shellCwd: cwd, path: shell.PATH }));
   const entries = chosen(shown, all, only);
   checkOneName(shown, entries, options.name);
   return {
-    file: isFile ? path : null, shown, folder, entries, deploy: shape.deploy,
-    faults: [...shape.faults, ...oddities.map(({ keyPath, found }) => faultAt(keyPath, found, 'plain values')), ...namesTwice(entries)],
-    warnings: [...shape.unknown.flatMap(misspelt), ...(isFunction ? [] : checkEnvironment(shown, all, env)), ...entries.flatMap(({ warnings }) => warnings)],
+    file: isFile ? path : null,
+    shown,
+    folder,
+    entries,
+    deploy: shape.deploy,
+    faults: [
+      ...shape.faults,
+      ...oddities.map(({ keyPath, found }) => faultAt(keyPath, found, 'plain values')),
+      ...namesTwice(entries),
+    ],
+    warnings: [
+      ...shape.unknown.flatMap(misspelt),
+      ...(isFunction ? [] : checkEnvironment(shown, all, env)),
+      ...entries.flatMap(({ warnings }) => warnings),
+    ],
   };
 }
 
@@ -114,11 +154,17 @@ function chosen(file, entries, only) {
   const wanted = names.includes(only.trim()) ? [only.trim()] : only.split(/[\s,]+/).filter(Boolean);
   const missing = wanted.filter((name) => !names.includes(name));
   if (missing.length === 0 && wanted.length > 0) return entries.filter(({ options }) => wanted.includes(options.name));
-  throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `--only names ${missing.map((name) => `"${name}"`).join(', ') || 'nothing'}, and "${file}" holds ${names.map((name) => `"${name}"`).join(', ') || 'no apps'}.`, { data: { file, names } });
+  throw new NclustError(
+    'ERR_NCLUST_APP_NOT_FOUND',
+    `--only names ${missing.map((name) => `"${name}"`).join(', ') || 'nothing'}, and "${file}" holds ` +
+      `${names.map((name) => `"${name}"`).join(', ') || 'no apps'}.`,
+    { data: { file, names } },
+  );
 }
 
 /**
- * A typing error must not start production apps with the variables of none. In a file that has no environments at all nobody could mean one.
+ * A typing error must not start production apps with the variables of none. In a file that has no
+ * environments at all nobody could mean one.
  * @param {string} file
  * @param {Entry[]} entries
  * @param {string | null} env
@@ -129,7 +175,12 @@ function checkEnvironment(file, entries, env) {
   const names = [...new Set(entries.flatMap(({ environments }) => Object.keys(environments)))];
   if (names.includes(env)) return [];
   if (names.length === 0) return [`--env is "${env}", and no app of "${file}" has "env_${env}": it changes nothing.`];
-  throw new NclustError('ERR_NCLUST_USAGE', `--env is "${env}"; accepted: ${names.map((name) => `"${name}"`).join(', ')}, of which "${file}" has the variables.`, { data: { file, names } });
+  throw new NclustError(
+    'ERR_NCLUST_USAGE',
+    `--env is "${env}"; accepted: ${names.map((name) => `"${name}"`).join(', ')}, of which "${file}" has ` +
+      `the variables.`,
+    { data: { file, names } },
+  );
 }
 
 /**
@@ -139,7 +190,10 @@ function checkEnvironment(file, entries, env) {
  */
 function checkOneName(file, entries, name) {
   if (name === undefined || entries.length === 1) return;
-  throw new NclustError('ERR_NCLUST_USAGE', `--name is "${name}" for ${entries.length} apps of "${file}"; accepted: one, because names are unique.`);
+  throw new NclustError(
+    'ERR_NCLUST_USAGE',
+    `--name is "${name}" for ${entries.length} apps of "${file}"; accepted: one, because names are unique.`,
+  );
 }
 
 /**
@@ -149,12 +203,21 @@ function checkOneName(file, entries, name) {
 function namesTwice(entries) {
   return entries.flatMap(({ keyPath, options: { name } }, at) => {
     const first = name === undefined ? -1 : entries.findIndex(({ options }) => options.name === name);
-    return first === -1 || first === at ? [] : [faultAt(within(keyPath, 'name'), `is "${name}", as that of ${entries[first].keyPath || 'another app'} is`, 'a name of its own; for several processes of one app there is "instances"')];
+    return first === -1 || first === at
+      ? []
+      : [
+          faultAt(
+            within(keyPath, 'name'),
+            `is "${name}", as that of ${entries[first].keyPath || 'another app'} is`,
+            'a name of its own; for several processes of one app there is "instances"',
+          ),
+        ];
   });
 }
 
 /**
- * What a file keeps for itself, to share between its apps, is nobody's business; what looks like one of ours is.
+ * What a file keeps for itself, to share between its apps, is nobody's business; what looks like
+ * one of ours is.
  * @param {string} key
  */
 function misspelt(key) {

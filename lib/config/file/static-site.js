@@ -2,24 +2,59 @@ import { badKind, badOption } from '../options/readers.js';
 import { defaultServeName, readServeSettings, serveScript, serveVariables, wishesOf } from '../../serve/settings.js';
 
 /**
- * The attributes of an app that serves a folder, as an entry of `static:` describes it. What else stands in the entry (instances, namespace, env ...) is
- * an attribute of the app like those of any other.
+ * The attributes of an app that serves a folder, as an entry of `static:` describes it. What else
+ * stands in the entry (instances, namespace, env ...) is an attribute of the app like those of any
+ * other.
  * @param {Record<string, any>} entry
  * @param {string} [where]  Named in the error, such as "static[0]".
- * @returns {Record<string, any>}  By the names of config files; `env.PM2_SERVE_PATH` is relative where it was. Throws ERR_NCLUST_USAGE.
+ * @returns {Record<string, any>}  By the names of config files; `env.PM2_SERVE_PATH` is relative
+ *   where it was. Throws ERR_NCLUST_USAGE.
  */
 export function staticSite(entry, where = 'static') {
-  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) throw badOption(where, entry, 'an object such as { path: "./public", port: 8080 }');
-  const { port, host, path, spa, ftp, directory, homepage, cache, cors, basic_auth: basicAuth, monitor: _monitor, ...attributes } = entry;
-  const given = { port, host, path: path ?? folderOf(directory), spa, ftp: ftp ?? switchOf(directory), homepage, cache, cors, ...credentialsOf(basicAuth, where) };
-  const wishes = { ...wishesOf(attributes.env ?? {}), ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null)) };
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
+    throw badOption(where, entry, 'an object such as { path: "./public", port: 8080 }');
+  const {
+    port,
+    host,
+    path,
+    spa,
+    ftp,
+    directory,
+    homepage,
+    cache,
+    cors,
+    basic_auth: basicAuth,
+    monitor: _monitor,
+    ...attributes
+  } = entry;
+  const given = {
+    port,
+    host,
+    path: path ?? folderOf(directory),
+    spa,
+    ftp: ftp ?? switchOf(directory),
+    homepage,
+    cache,
+    cors,
+    ...credentialsOf(basicAuth, where),
+  };
+  const wishes = {
+    ...wishesOf(attributes.env ?? {}),
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null)),
+  };
   const settings = readServeSettings(wishes, (key) => `${where}.${KEYS[key] ?? key}`);
-  return { name: defaultServeName(settings.port), wait_ready: true, ...attributes, script: serveScript(), env: { ...attributes.env, ...serveVariables(settings) } };
+  return {
+    name: defaultServeName(settings.port),
+    wait_ready: true,
+    ...attributes,
+    script: serveScript(),
+    env: { ...attributes.env, ...serveVariables(settings) },
+  };
 }
 
 /**
- * PM2's own way of saying "serve a folder" in the list of apps: `script: "serve"`, and PM2_SERVE_* among the variables. The one who reads the file
- * knows whether there is a script of that name.
+ * PM2's own way of saying "serve a folder" in the list of apps: `script: "serve"`, and PM2_SERVE_*
+ * among the variables. The one who reads the file knows whether there is a script of that name.
  * @param {Record<string, any>} app
  * @returns {boolean}
  */
@@ -33,7 +68,12 @@ export function isServeApp({ script, interpreter }) {
  * @returns {Record<string, any>}
  */
 export function serveApp(app) {
-  return { waitReady: true, ...app, script: serveScript(), name: app.name ?? defaultServeName(readServeSettings(wishesOf(app.env ?? {})).port) };
+  return {
+    waitReady: true,
+    ...app,
+    script: serveScript(),
+    name: app.name ?? defaultServeName(readServeSettings(wishesOf(app.env ?? {})).port),
+  };
 }
 
 /** @type {Record<string, string>} */
@@ -58,6 +98,7 @@ function switchOf(directory) {
  */
 function credentialsOf(given, where) {
   if (given === undefined || given === null || given === false) return {};
-  if (typeof given !== 'object' || Array.isArray(given)) throw badKind(`${where}.basic_auth`, given, 'an object with username and password');
+  if (typeof given !== 'object' || Array.isArray(given))
+    throw badKind(`${where}.basic_auth`, given, 'an object with username and password');
   return { basicAuth: true, username: given.username ?? '', password: given.password ?? '' };
 }

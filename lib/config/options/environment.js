@@ -17,12 +17,75 @@ const SOURCE_SCHEMA = {
 
 /** What the variables of an app are made of, besides `env`. @type {StartOption[]} */
 export const ENVIRONMENT_OPTIONS = [
-  { flags: '--env-file <path>', key: 'envFile', field: 'envFiles', name: 'env_file', aliases: ['env_files'], isRepeatable: true, read: asEnvFiles, accepted: FILES_FORMS, schema: TEXTS, default: 'none', help: 'file with variables (KEY=value a line), read at each start, restart and reload; may be given several times, the last one wins; "none" for none' },
-  { flags: '--env-files <path>', key: 'envFiles', field: 'envFiles', isRepeatable: true, read: asEnvFiles, help: 'the same; Node.js looks at --env-file itself and wants the file in the current folder' },
-  { key: 'secrets', field: 'secrets', name: 'secrets', read: asSecrets, accepted: SECRETS_FORMS, schema: { type: 'object', additionalProperties: SOURCE_SCHEMA }, default: 'none', help: 'variables whose values come from a file or a command, and are written down nowhere' },
-  { flags: '--filter-env [name]', key: 'filterEnv', field: 'filterEnv', name: 'filter_env', isRepeatable: true, read: asFilter, accepted: FILTER_FORMS, schema: { type: ['boolean', 'string', 'array'], items: { type: 'string' } }, default: 'false', help: 'leave out variables of the shell whose names contain this; may be given several times; without a name: all of them' },
-  { flags: '--increment-var <name>', key: 'incrementVar', field: 'incrementVar', name: 'increment_var', read: asVariableOrNone, accepted: VARIABLE_FORMS, schema: { type: 'string' }, default: 'none', help: 'variable whose value goes up by one from instance to instance; "none" for none' },
-  { flags: '--instance-var <name>', key: 'instanceVar', field: 'instanceVar', name: 'instance_var', read: asVariable, accepted: VARIABLE_FORMS, schema: { type: 'string' }, default: 'NODE_APP_INSTANCE', help: 'variable that holds the number of the instance (default: NODE_APP_INSTANCE)' },
+  {
+    flags: '--env-file <path>',
+    key: 'envFile',
+    field: 'envFiles',
+    name: 'env_file',
+    aliases: ['env_files'],
+    isRepeatable: true,
+    read: asEnvFiles,
+    accepted: FILES_FORMS,
+    schema: TEXTS,
+    default: 'none',
+    help:
+      'file with variables (KEY=value a line), read at each start, restart and reload; may be given ' +
+      'several times, the last one wins; "none" for none',
+  },
+  {
+    flags: '--env-files <path>',
+    key: 'envFiles',
+    field: 'envFiles',
+    isRepeatable: true,
+    read: asEnvFiles,
+    help: 'the same; Node.js looks at --env-file itself and wants the file in the current folder',
+  },
+  {
+    key: 'secrets',
+    field: 'secrets',
+    name: 'secrets',
+    read: asSecrets,
+    accepted: SECRETS_FORMS,
+    schema: { type: 'object', additionalProperties: SOURCE_SCHEMA },
+    default: 'none',
+    help: 'variables whose values come from a file or a command, and are written down nowhere',
+  },
+  {
+    flags: '--filter-env [name]',
+    key: 'filterEnv',
+    field: 'filterEnv',
+    name: 'filter_env',
+    isRepeatable: true,
+    read: asFilter,
+    accepted: FILTER_FORMS,
+    schema: { type: ['boolean', 'string', 'array'], items: { type: 'string' } },
+    default: 'false',
+    help:
+      'leave out variables of the shell whose names contain this; may be given several times; without a ' +
+      'name: all of them',
+  },
+  {
+    flags: '--increment-var <name>',
+    key: 'incrementVar',
+    field: 'incrementVar',
+    name: 'increment_var',
+    read: asVariableOrNone,
+    accepted: VARIABLE_FORMS,
+    schema: { type: 'string' },
+    default: 'none',
+    help: 'variable whose value goes up by one from instance to instance; "none" for none',
+  },
+  {
+    flags: '--instance-var <name>',
+    key: 'instanceVar',
+    field: 'instanceVar',
+    name: 'instance_var',
+    read: asVariable,
+    accepted: VARIABLE_FORMS,
+    schema: { type: 'string' },
+    default: 'NODE_APP_INSTANCE',
+    help: 'variable that holds the number of the instance (default: NODE_APP_INSTANCE)',
+  },
 ];
 
 /**
@@ -31,7 +94,9 @@ export const ENVIRONMENT_OPTIONS = [
  */
 function asEnvFiles(value, where) {
   if (value === false || value === null) return [];
-  const files = (Array.isArray(value) ? value : [value]).map((one) => (typeof one === 'string' ? asText(one, where) : refuse(where, one, FILES_FORMS)));
+  const files = (Array.isArray(value) ? value : [value]).map((one) =>
+    typeof one === 'string' ? asText(one, where) : refuse(where, one, FILES_FORMS),
+  );
   return files.length === 1 && files[0] === 'none' ? [] : files;
 }
 
@@ -43,7 +108,9 @@ function asEnvFiles(value, where) {
 function asSecrets(value, where) {
   if (value === false || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw badKind(where, value, SECRETS_FORMS);
-  return Object.fromEntries(Object.entries(value).map(([name, source]) => [asVariable(name, where), asSource(source, `${where}.${name}`)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, source]) => [asVariable(name, where), asSource(source, `${where}.${name}`)]),
+  );
 }
 
 /**
@@ -52,9 +119,14 @@ function asSecrets(value, where) {
  */
 function asSource(value, where) {
   const source = typeof value === 'string' ? { file: value } : value;
-  const [[key, text], ...others] = typeof source === 'object' && source !== null && Object.keys(source).length > 0 ? Object.entries(source) : [['', '']];
-  if (!['file', 'command'].includes(key) || others.length > 0) throw badKind(where, value, `the path of a file, ${SECRET_FORMS}`);
-  if (typeof text !== 'string' || text.trim() === '') throw badKind(`${where}.${key}`, text, 'a text that is not empty');
+  const [[key, text], ...others] =
+    typeof source === 'object' && source !== null && Object.keys(source).length > 0
+      ? Object.entries(source)
+      : [['', '']];
+  if (!['file', 'command'].includes(key) || others.length > 0)
+    throw badKind(where, value, `the path of a file, ${SECRET_FORMS}`);
+  if (typeof text !== 'string' || text.trim() === '')
+    throw badKind(`${where}.${key}`, text, 'a text that is not empty');
   return { [key]: text };
 }
 

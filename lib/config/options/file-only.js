@@ -9,15 +9,19 @@ const MODE_FORMS = 'fork or cluster';
 const PORT_FORMS = 'a number from 0 to 65535, or the path of a Unix socket';
 
 /**
- * A variable without a value is not declared: `TOKEN: process.env.TOKEN` in a shell that has none means none.
+ * A variable without a value is not declared: `TOKEN: process.env.TOKEN` in a shell that has none
+ * means none.
  * @param {unknown} value
  * @param {string} where
  * @returns {Record<string, string>}
  */
 export function asEnvironment(value, where) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badKind(where, value, ENVIRONMENT_FORMS);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badKind(where, value, ENVIRONMENT_FORMS);
   const declared = Object.entries(value).filter(([, one]) => one !== undefined && one !== null);
-  return Object.fromEntries(declared.map(([key, one]) => [checkVariable(key, where), asVariable(one, `${where}.${key}`)]));
+  return Object.fromEntries(
+    declared.map(([key, one]) => [checkVariable(key, where), asVariable(one, `${where}.${key}`)]),
+  );
 }
 
 /**
@@ -58,7 +62,12 @@ function checkVariable(key, where) {
  * @param {string} where
  */
 function asVariable(value, where) {
-  const text = typeof value === 'object' ? JSON.stringify(value) : ['string', 'number', 'boolean', 'bigint'].includes(typeof value) ? String(value) : null;
+  const text =
+    typeof value === 'object'
+      ? JSON.stringify(value)
+      : ['string', 'number', 'boolean', 'bigint'].includes(typeof value)
+        ? String(value)
+        : null;
   if (text !== null && !text.includes('\0')) return text;
   throw badKind(where, value, 'a text without a NUL, a number, true, false, an object or a list');
 }
@@ -70,23 +79,83 @@ const { flag, text, words } = KINDS;
  * @type {StartOption[]}
  */
 export const FILE_OPTIONS = [
-  { name: 'script', aliases: ['exec', 'cmd', 'command'], key: 'script', ...text, help: 'what is run: a file, a program in PATH, or a shell command when it has a space' },
-  { name: 'args', key: 'args', ...words, default: 'none', help: 'arguments for the app; in a text, quotes count as in a shell' },
-  { name: 'exec_mode', key: 'execMode', read: asMode, accepted: MODE_FORMS, schema: { enum: ['fork', 'fork_mode', 'cluster', 'cluster_mode'] }, default: 'cluster for Node.js programs when "instances" is given, else fork', help: 'whether instances share their ports (cluster) or know nothing of each other (fork)' },
-  { name: 'env', key: 'env', field: 'env', read: asEnvironment, accepted: ENVIRONMENT_FORMS, schema: { type: 'object' }, default: 'none', help: 'variables for the app; objects and lists become JSON' },
-  { name: 'port', key: 'port', read: asPort, accepted: PORT_FORMS, schema: { type: ['integer', 'string'] }, default: 'none', help: 'the variable PORT' },
-  { name: 'username', key: 'username', field: 'user', ...text, default: 'who it runs as', help: 'the user that lists show' },
-  { name: 'append_env_to_name', key: 'appendEnvToName', ...flag, default: 'false', help: 'with --env, its name becomes part of the app\'s: name-production' },
+  {
+    name: 'script',
+    aliases: ['exec', 'cmd', 'command'],
+    key: 'script',
+    ...text,
+    help: 'what is run: a file, a program in PATH, or a shell command when it has a space',
+  },
+  {
+    name: 'args',
+    key: 'args',
+    ...words,
+    default: 'none',
+    help: 'arguments for the app; in a text, quotes count as in a shell',
+  },
+  {
+    name: 'exec_mode',
+    key: 'execMode',
+    read: asMode,
+    accepted: MODE_FORMS,
+    schema: { enum: ['fork', 'fork_mode', 'cluster', 'cluster_mode'] },
+    default: 'cluster for Node.js programs when "instances" is given, else fork',
+    help: 'whether instances share their ports (cluster) or know nothing of each other (fork)',
+  },
+  {
+    name: 'env',
+    key: 'env',
+    field: 'env',
+    read: asEnvironment,
+    accepted: ENVIRONMENT_FORMS,
+    schema: { type: 'object' },
+    default: 'none',
+    help: 'variables for the app; objects and lists become JSON',
+  },
+  {
+    name: 'port',
+    key: 'port',
+    read: asPort,
+    accepted: PORT_FORMS,
+    schema: { type: ['integer', 'string'] },
+    default: 'none',
+    help: 'the variable PORT',
+  },
+  {
+    name: 'username',
+    key: 'username',
+    field: 'user',
+    ...text,
+    default: 'who it runs as',
+    help: 'the user that lists show',
+  },
+  {
+    name: 'append_env_to_name',
+    key: 'appendEnvToName',
+    ...flag,
+    default: 'false',
+    help: "with --env, its name becomes part of the app's: name-production",
+  },
 ];
 
 /**
- * What PM2's files may say and nclust has no use for. Nothing is read from it, so nothing about it is wrong.
+ * What PM2's files may say and nclust has no use for. Nothing is read from it, so nothing about it
+ * is wrong.
  * @param {string} name
  * @param {string} note  Why.
  * @param {string[]} [aliases]
  * @returns {StartOption}
  */
-const unneeded = (name, note, aliases = []) => ({ name, aliases, key: name, read: (value) => value, accepted: 'anything', schema: {}, note, help: `accepted and not needed: ${note}` });
+const unneeded = (name, note, aliases = []) => ({
+  name,
+  aliases,
+  key: name,
+  read: (value) => value,
+  accepted: 'anything',
+  schema: {},
+  note,
+  help: `accepted and not needed: ${note}`,
+});
 
 const MONITORING = 'for a monitoring service that nclust has no part in';
 

@@ -10,7 +10,8 @@ import { parseDuration } from '../../shared/units.js';
 const LINES_MAX = 100_000;
 
 /**
- * What the options of `logs` ask the manager for, as its method takes it; what was not asked for is absent.
+ * What the options of `logs` ask the manager for, as its method takes it; what was not asked for is
+ * absent.
  * @typedef {object} LogWishes
  * @property {boolean} follow
  * @property {number} [lines]
@@ -29,7 +30,8 @@ const LINES_MAX = 100_000;
 export function readLogOptions(options, nowMs) {
   const { out, err, lines, since, until, grep, level } = options;
   if (options.follow && options.nostream) throw usage('--follow and --nostream contradict each other.');
-  if (options.follow && until !== undefined) throw usage('--follow and --until contradict each other: what is followed has no end.');
+  if (options.follow && until !== undefined)
+    throw usage('--follow and --until contradict each other: what is followed has no end.');
   /** @type {LogWishes} */
   const wishes = { follow: options.nostream !== true && until === undefined };
   if (lines !== undefined) wishes.lines = readLines(lines);
@@ -51,7 +53,8 @@ export function readGrep(text) {
   if (text === '') throw usage('--grep is "".', 'Give a text or a regular expression to look for.');
   const match = /^\/(.+)\/([a-z]*)$/s.exec(text);
   // "/api/users" is a path. What ends as flags do is taken for flags.
-  const grep = match && /^[imsu]*$/.test(match[2]) ? { source: match[1], flags: match[2] } : { source: text, flags: '' };
+  const grep =
+    match && /^[imsu]*$/.test(match[2]) ? { source: match[1], flags: match[2] } : { source: text, flags: '' };
   compile(grep);
   return grep;
 }
@@ -59,7 +62,10 @@ export function readGrep(text) {
 /** @param {string} text */
 function readLines(text) {
   if (/^\d{1,6}$/.test(text) && Number(text) <= LINES_MAX) return Number(text);
-  throw usage(`--lines is "${text}"; accepted: a whole number from 0 to ${LINES_MAX}.`, 'For more, say from when on: --since 2h.');
+  throw usage(
+    `--lines is "${text}"; accepted: a whole number from 0 to ${LINES_MAX}.`,
+    'For more, say from when on: --since 2h.',
+  );
 }
 
 /**
@@ -88,7 +94,8 @@ function readLevel(text) {
  */
 function checkSpan({ since, until }, given, nowMs) {
   if (since !== undefined && since > nowMs) throw usage(`--since is "${given.since}", which is in the future.`);
-  if (since !== undefined && until !== undefined && since > until) throw usage(`--since "${given.since}" is later than --until "${given.until}".`);
+  if (since !== undefined && until !== undefined && since > until)
+    throw usage(`--since "${given.since}" is later than --until "${given.until}".`);
 }
 
 /**
@@ -100,9 +107,14 @@ function usage(message, hint = 'See: nclust help logs') {
 }
 
 /** What a point in time may look like, for messages. */
-export const MOMENT_FORMS = 'how long ago ("2h", "30m", 5000 for milliseconds), a time of day ("14:30"), a date ("2026-11-21", "2026-11-21T14:30:05Z") or milliseconds since 1970';
+export const MOMENT_FORMS =
+  'how long ago ("2h", "30m", 5000 for milliseconds), a time of day ("14:30"), a date ("2026-11-21", ' +
+  '"2026-11-21T14:30:05Z") or milliseconds since 1970';
 
-/** A bare number from here on is a point in time (1973 or later), below it a duration (of at most three years). */
+/**
+ * A bare number from here on is a point in time (1973 or later), below it a duration (of at most
+ * three years).
+ */
 const EPOCH_FROM = 1e11;
 
 const DAY_MS = 86_400_000;
@@ -143,7 +155,8 @@ function parseDate(text) {
   const [, year, month, day, time = '00:00', offset = ''] = match;
   // Date takes the 31st of February for the 3rd of March.
   const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day));
-  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== `${year}-${month}-${day}`) return null;
+  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== `${year}-${month}-${day}`)
+    return null;
   const ms = Date.parse(`${year}-${month}-${day}T${time}${offset.toUpperCase().replace(/(\d\d)(\d\d)$/, '$1:$2')}`);
   return Number.isNaN(ms) || Math.abs(ms - midnight) > 2 * DAY_MS ? null : ms;
 }

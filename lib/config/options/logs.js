@@ -1,4 +1,14 @@
-import { LOG_COMPRESSIONS, LOG_INTERVALS, LOG_OVERFLOWS, LOG_RULES, LOG_TYPES, parseShipTarget, SHIP_TARGET_FORMS, SHIP_TARGETS_MAX, TIME_FORMAT } from '../../shared/spec/logs.js';
+import {
+  LOG_COMPRESSIONS,
+  LOG_INTERVALS,
+  LOG_OVERFLOWS,
+  LOG_RULES,
+  LOG_TYPES,
+  parseShipTarget,
+  SHIP_TARGET_FORMS,
+  SHIP_TARGETS_MAX,
+  TIME_FORMAT,
+} from '../../shared/spec/logs.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
 import { asFlag, asText, badOption, KINDS, wordsOf } from './readers.js';
 
@@ -16,26 +26,202 @@ const NONE_OR_SIZE = { type: ['integer', 'string', 'null'] };
 
 /** What start, restart and reload take about the output of an app. @type {StartOption[]} */
 export const LOG_OPTIONS = [
-  { name: 'out_file', aliases: ['out', 'output', 'out_log'], flags: '-o, --output <path>', key: 'output', field: 'outFile', read: asFile, accepted: FILE_FORMS, schema: PATH_SCHEMA, default: '<name>-out.log in the home', help: 'file for its standard output; "none", or "default" for the one in the home' },
-  { name: 'error_file', aliases: ['error', 'err', 'err_file', 'err_log', 'error_log'], flags: '-e, --error <path>', key: 'error', field: 'errorFile', read: asFile, accepted: FILE_FORMS, schema: PATH_SCHEMA, default: '<name>-error.log in the home', help: 'file for its standard error; "none", or "default" for the one in the home' },
-  { name: 'log_file', aliases: ['log'], flags: '-l, --log [path]', key: 'log', field: 'logFile', read: asCombinedFile, accepted: 'true for <name>.log, a path, or "none"', schema: { type: ['string', 'boolean'] }, default: 'none', help: 'one more file with both, by default <name>.log; "none" for none' },
-  { name: 'merge_logs', aliases: ['combine_logs'], flags: '--merge-logs', key: 'mergeLogs', field: 'mergeLogs', ...KINDS.flag, default: 'true in fork mode without "instances", else false', help: 'one pair of files for all instances' },
-  { flags: '--no-merge-logs', key: 'mergeLogs', field: 'mergeLogs', ...KINDS.flag, help: 'a pair of files for each instance' },
-  { name: 'disable_logs', flags: '--disable-logs', key: 'disableLogs', field: 'disableLogs', ...KINDS.flag, default: 'false', help: 'keep nothing of what it writes' },
+  {
+    name: 'out_file',
+    aliases: ['out', 'output', 'out_log'],
+    flags: '-o, --output <path>',
+    key: 'output',
+    field: 'outFile',
+    read: asFile,
+    accepted: FILE_FORMS,
+    schema: PATH_SCHEMA,
+    default: '<name>-out.log in the home',
+    help: 'file for its standard output; "none", or "default" for the one in the home',
+  },
+  {
+    name: 'error_file',
+    aliases: ['error', 'err', 'err_file', 'err_log', 'error_log'],
+    flags: '-e, --error <path>',
+    key: 'error',
+    field: 'errorFile',
+    read: asFile,
+    accepted: FILE_FORMS,
+    schema: PATH_SCHEMA,
+    default: '<name>-error.log in the home',
+    help: 'file for its standard error; "none", or "default" for the one in the home',
+  },
+  {
+    name: 'log_file',
+    aliases: ['log'],
+    flags: '-l, --log [path]',
+    key: 'log',
+    field: 'logFile',
+    read: asCombinedFile,
+    accepted: 'true for <name>.log, a path, or "none"',
+    schema: { type: ['string', 'boolean'] },
+    default: 'none',
+    help: 'one more file with both, by default <name>.log; "none" for none',
+  },
+  {
+    name: 'merge_logs',
+    aliases: ['combine_logs'],
+    flags: '--merge-logs',
+    key: 'mergeLogs',
+    field: 'mergeLogs',
+    ...KINDS.flag,
+    default: 'true in fork mode without "instances", else false',
+    help: 'one pair of files for all instances',
+  },
+  {
+    flags: '--no-merge-logs',
+    key: 'mergeLogs',
+    field: 'mergeLogs',
+    ...KINDS.flag,
+    help: 'a pair of files for each instance',
+  },
+  {
+    name: 'disable_logs',
+    flags: '--disable-logs',
+    key: 'disableLogs',
+    field: 'disableLogs',
+    ...KINDS.flag,
+    default: 'false',
+    help: 'keep nothing of what it writes',
+  },
   { flags: '--no-disable-logs', key: 'disableLogs', field: 'disableLogs', ...KINDS.flag, help: 'keep it again' },
-  { name: 'log_type', flags: '--log-type <type>', key: 'logType', field: 'logType', ...wordsOf(LOG_TYPES), default: 'raw', help: 'raw, or json for one record a line (default: raw)' },
+  {
+    name: 'log_type',
+    flags: '--log-type <type>',
+    key: 'logType',
+    field: 'logType',
+    ...wordsOf(LOG_TYPES),
+    default: 'raw',
+    help: 'raw, or json for one record a line (default: raw)',
+  },
   // Before --log-date-format, which says more and counts when both are given.
-  { name: 'time', flags: '--time', key: 'time', field: 'logDateFormat', ...KINDS.flag, read: (value, where) => (asFlag(value, where) ? TIME_FORMAT : null), default: 'false', help: `the date before each line, as ${TIME_FORMAT}` },
-  { name: 'log_date_format', flags: '--log-date-format <format>', key: 'logDateFormat', field: 'logDateFormat', read: asDateFormat, accepted: `${LOG_RULES.logDateFormat.accepted}, or "none"`, schema: { type: 'string' }, default: 'none', help: 'the date before each line, in the signs of dayjs; "none" for none' },
-  { name: 'log_max_size', flags: '--log-max-size <size>', key: 'logMaxSize', field: 'logMaxSizeBytes', read: orDefault(asSize), accepted: `${SIZE_FORMS}, or "default"`, schema: NONE_OR_SIZE, unit: 'bytes', default: HOME, help: 'how large a log file gets before it is rotated; "default" for the setting of the home' },
-  { name: 'log_interval', flags: '--log-interval <interval>', key: 'logInterval', field: 'logInterval', ...wordOrDefault(LOG_INTERVALS), default: HOME, help: 'when it is rotated however small it is: hourly, daily, weekly or never' },
-  { name: 'log_max_files', flags: '--log-max-files <number>', key: 'logMaxFiles', field: 'logMaxFiles', read: orDefault(asFileCount), accepted: `${LOG_RULES.logMaxFiles.accepted}, or "default"`, schema: { type: ['integer', 'string'] }, default: HOME, help: 'how many rotated files are kept of each log file' },
-  { name: 'log_max_age', flags: '--log-max-age <time>', key: 'logMaxAge', field: 'logMaxAgeMs', read: orDefault(asAge), accepted: `${AGE_FORMS}, or "default"`, schema: NONE_OR_SIZE, unit: 'ms', default: HOME, help: 'how old a rotated file gets; 0 for any age' },
-  { name: 'log_max_total', flags: '--log-max-total <size>', key: 'logMaxTotal', field: 'logMaxTotalBytes', read: orDefault(asSize), accepted: `${SIZE_FORMS}, or "default"`, schema: NONE_OR_SIZE, unit: 'bytes', default: HOME, help: 'how much room all its log files take together' },
-  { name: 'log_compress', flags: '--log-compress <how>', key: 'logCompress', field: 'logCompress', ...wordOrDefault(LOG_COMPRESSIONS), default: HOME, help: 'how rotated files are compressed: gzip, zstd or none' },
-  { name: 'log_overflow', flags: '--log-overflow <how>', key: 'logOverflow', field: 'logOverflow', ...wordsOf(LOG_OVERFLOWS), default: 'block', help: 'when the disk is slow the app waits (block), or lines are lost and counted (drop) (default: block)' },
-  { name: 'log_rate_limit', flags: '--log-rate-limit <size>', key: 'logRateLimit', field: 'logRateLimitBytes', read: asRate, accepted: `${SIZE_FORMS}, or "none"`, schema: NONE_OR_SIZE, unit: 'bytes', default: 'none', help: 'how much an instance may write in a second; what is above is lost and counted; "none" for no limit (default: none)' },
-  { name: 'log_ship', flags: '--log-ship <target>', key: 'logShip', field: 'logShip', isRepeatable: true, read: asShipTargets, accepted: `a target or a list of at most ${SHIP_TARGETS_MAX}, each ${SHIP_TARGET_FORMS}`, schema: { type: ['string', 'array'], items: { type: 'string' } }, default: 'none', help: 'send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or exec:command too; may be given several times; "none" for none' },
+  {
+    name: 'time',
+    flags: '--time',
+    key: 'time',
+    field: 'logDateFormat',
+    ...KINDS.flag,
+    read: (value, where) => (asFlag(value, where) ? TIME_FORMAT : null),
+    default: 'false',
+    help: `the date before each line, as ${TIME_FORMAT}`,
+  },
+  {
+    name: 'log_date_format',
+    flags: '--log-date-format <format>',
+    key: 'logDateFormat',
+    field: 'logDateFormat',
+    read: asDateFormat,
+    accepted: `${LOG_RULES.logDateFormat.accepted}, or "none"`,
+    schema: { type: 'string' },
+    default: 'none',
+    help: 'the date before each line, in the signs of dayjs; "none" for none',
+  },
+  {
+    name: 'log_max_size',
+    flags: '--log-max-size <size>',
+    key: 'logMaxSize',
+    field: 'logMaxSizeBytes',
+    read: orDefault(asSize),
+    accepted: `${SIZE_FORMS}, or "default"`,
+    schema: NONE_OR_SIZE,
+    unit: 'bytes',
+    default: HOME,
+    help: 'how large a log file gets before it is rotated; "default" for the setting of the home',
+  },
+  {
+    name: 'log_interval',
+    flags: '--log-interval <interval>',
+    key: 'logInterval',
+    field: 'logInterval',
+    ...wordOrDefault(LOG_INTERVALS),
+    default: HOME,
+    help: 'when it is rotated however small it is: hourly, daily, weekly or never',
+  },
+  {
+    name: 'log_max_files',
+    flags: '--log-max-files <number>',
+    key: 'logMaxFiles',
+    field: 'logMaxFiles',
+    read: orDefault(asFileCount),
+    accepted: `${LOG_RULES.logMaxFiles.accepted}, or "default"`,
+    schema: { type: ['integer', 'string'] },
+    default: HOME,
+    help: 'how many rotated files are kept of each log file',
+  },
+  {
+    name: 'log_max_age',
+    flags: '--log-max-age <time>',
+    key: 'logMaxAge',
+    field: 'logMaxAgeMs',
+    read: orDefault(asAge),
+    accepted: `${AGE_FORMS}, or "default"`,
+    schema: NONE_OR_SIZE,
+    unit: 'ms',
+    default: HOME,
+    help: 'how old a rotated file gets; 0 for any age',
+  },
+  {
+    name: 'log_max_total',
+    flags: '--log-max-total <size>',
+    key: 'logMaxTotal',
+    field: 'logMaxTotalBytes',
+    read: orDefault(asSize),
+    accepted: `${SIZE_FORMS}, or "default"`,
+    schema: NONE_OR_SIZE,
+    unit: 'bytes',
+    default: HOME,
+    help: 'how much room all its log files take together',
+  },
+  {
+    name: 'log_compress',
+    flags: '--log-compress <how>',
+    key: 'logCompress',
+    field: 'logCompress',
+    ...wordOrDefault(LOG_COMPRESSIONS),
+    default: HOME,
+    help: 'how rotated files are compressed: gzip, zstd or none',
+  },
+  {
+    name: 'log_overflow',
+    flags: '--log-overflow <how>',
+    key: 'logOverflow',
+    field: 'logOverflow',
+    ...wordsOf(LOG_OVERFLOWS),
+    default: 'block',
+    help: 'when the disk is slow the app waits (block), or lines are lost and counted (drop) (default: block)',
+  },
+  {
+    name: 'log_rate_limit',
+    flags: '--log-rate-limit <size>',
+    key: 'logRateLimit',
+    field: 'logRateLimitBytes',
+    read: asRate,
+    accepted: `${SIZE_FORMS}, or "none"`,
+    schema: NONE_OR_SIZE,
+    unit: 'bytes',
+    default: 'none',
+    help:
+      'how much an instance may write in a second; what is above is lost and counted; "none" for no ' +
+      'limit (default: none)',
+  },
+  {
+    name: 'log_ship',
+    flags: '--log-ship <target>',
+    key: 'logShip',
+    field: 'logShip',
+    isRepeatable: true,
+    read: asShipTargets,
+    accepted: `a target or a list of at most ${SHIP_TARGETS_MAX}, each ${SHIP_TARGET_FORMS}`,
+    schema: { type: ['string', 'array'], items: { type: 'string' } },
+    default: 'none',
+    help:
+      'send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or ' +
+      'exec:command too; may be given several times; "none" for none',
+  },
 ];
 
 /**
@@ -89,7 +275,8 @@ function asRate(value, where) {
  * @param {string} where
  */
 function asFileCount(value, where) {
-  if (isFigure(value) && /^\d+$/.test(String(value)) && LOG_RULES.logMaxFiles.accepts(Number(value))) return Number(value);
+  if (isFigure(value) && /^\d+$/.test(String(value)) && LOG_RULES.logMaxFiles.accepts(Number(value)))
+    return Number(value);
   throw badOption(where, value, LOG_RULES.logMaxFiles.accepted);
 }
 
@@ -112,7 +299,8 @@ function asShipTargets(value, where) {
   if (targets.length === 1 && targets[0] === 'none') return [];
   const bad = targets.find((target) => typeof target !== 'string' || parseShipTarget(target) === null);
   if (bad !== undefined) throw badOption(where, bad, SHIP_TARGET_FORMS);
-  if (targets.length > SHIP_TARGETS_MAX) throw badOption(where, targets.join(' '), `at most ${SHIP_TARGETS_MAX} targets`);
+  if (targets.length > SHIP_TARGETS_MAX)
+    throw badOption(where, targets.join(' '), `at most ${SHIP_TARGETS_MAX} targets`);
   return targets;
 }
 

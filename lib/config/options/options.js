@@ -7,13 +7,14 @@ import { ADDING_OPTIONS, RESTART_TRIGGER_OPTIONS, TRIGGER_OPTIONS } from './trig
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 
 /**
- * One thing that can be said about an app, as an option of `start`, in a config file or both: how it is written, what it means, which field of the
- * spec it fills.
+ * One thing that can be said about an app, as an option of `start`, in a config file or both: how
+ * it is written, what it means, which field of the spec it fills.
  * @typedef {object} StartOption
  * @property {string} [flags]  As commander reads them. Missing: only a file says it.
  * @property {string} key  Where commander puts the value.
  * @property {boolean} [isRepeatable]  The value is a list of what was given.
- * @property {string} [name]  In a file, as PM2 writes it; the same in camelCase is accepted. Missing: only the command line says it.
+ * @property {string} [name]  In a file, as PM2 writes it; the same in camelCase is accepted.
+ *   Missing: only the command line says it.
  * @property {string[]} [aliases]  Other names in a file.
  * @property {string} help
  * @property {string} [meaning]  What it means in a file, where `help` is about the option.
@@ -22,8 +23,11 @@ import { ADDING_OPTIONS, RESTART_TRIGGER_OPTIONS, TRIGGER_OPTIONS } from './trig
  * @property {string} [accepted]  In words.
  * @property {Record<string, unknown>} [schema]  What an editor accepts, a piece of JSON Schema.
  * @property {string} [note]  Why it is accepted and does nothing.
- * @property {keyof AppSpec} [field]  Options without one decide together with others; build.js reads them.
- * @property {(value: any, where: string) => unknown} read  Takes what is typed and what a file may hold. Throws ERR_NCLUST_USAGE naming the option or key path, what was found and what is accepted.
+ * @property {keyof AppSpec} [field]  Options without one decide together with others; build.js
+ *   reads them.
+ * @property {(value: any, where: string) => unknown} read  Takes what is typed and what a file may
+ *   hold. Throws ERR_NCLUST_USAGE naming the option or key path, what was found and what is
+ *   accepted.
  */
 
 /** @type {StartOption[]} */
@@ -38,12 +42,37 @@ export const START_OPTIONS = [
 ];
 
 /** Those that mean something for an app that is in the list, too. */
-const CHANGEABLE = ['name', 'cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'scheduling', 'maxSurge', 'maxUnavailable', 'rollbackWindow', 'metrics', 'uid', 'gid'];
+const CHANGEABLE = [
+  'name',
+  'cwd',
+  'interpreter',
+  'interpreterArgs',
+  'nodeArgs',
+  'scheduling',
+  'maxSurge',
+  'maxUnavailable',
+  'rollbackWindow',
+  'metrics',
+  'uid',
+  'gid',
+];
 
 /** The rules it is run by. */
 const RULES = [
-  'namespace', 'autorestart', 'maxRestarts', 'restartDelay', 'expBackoffRestartDelay', 'minUptime', 'stopExitCodes', 'killTimeout', 'stopSignal', 'treekill', 'waitReady', 'listenTimeout',
-  'shutdownWithMessage', 'vizion',
+  'namespace',
+  'autorestart',
+  'maxRestarts',
+  'restartDelay',
+  'expBackoffRestartDelay',
+  'minUptime',
+  'stopExitCodes',
+  'killTimeout',
+  'stopSignal',
+  'treekill',
+  'waitReady',
+  'listenTimeout',
+  'shutdownWithMessage',
+  'vizion',
 ];
 
 const RULE_OPTIONS = START_OPTIONS.filter(({ key }) => RULES.includes(key));
@@ -51,10 +80,22 @@ const RULE_OPTIONS = START_OPTIONS.filter(({ key }) => RULES.includes(key));
 const CHANGEABLE_OPTIONS = START_OPTIONS.filter(({ key }) => CHANGEABLE.includes(key));
 
 /** @type {StartOption[]} */
-export const RELOAD_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...TRIGGER_OPTIONS];
+export const RELOAD_OPTIONS = [
+  ...CHANGEABLE_OPTIONS,
+  ...RULE_OPTIONS,
+  ...ENVIRONMENT_OPTIONS,
+  ...LOG_OPTIONS,
+  ...TRIGGER_OPTIONS,
+];
 
 /** @type {StartOption[]} */
-const RESTART_OPTIONS = [...CHANGEABLE_OPTIONS, ...RULE_OPTIONS, ...ENVIRONMENT_OPTIONS, ...LOG_OPTIONS, ...RESTART_TRIGGER_OPTIONS];
+const RESTART_OPTIONS = [
+  ...CHANGEABLE_OPTIONS,
+  ...RULE_OPTIONS,
+  ...ENVIRONMENT_OPTIONS,
+  ...LOG_OPTIONS,
+  ...RESTART_TRIGGER_OPTIONS,
+];
 
 /**
  * By the commands that take them.
@@ -105,12 +146,17 @@ export function specFields(options) {
  */
 function readOptions(table, given) {
   // commander says `true` for a --no- option that is not there.
-  const present = table.filter(({ key, flags }) => flags && given[key] !== undefined && !(flags.startsWith('--no-') && given[key] === true));
-  return Object.fromEntries(present.map(({ key, flags, read }) => [key, read(given[key], longFlag(/** @type {string} */ (flags)))]));
+  const present = table.filter(
+    ({ key, flags }) => flags && given[key] !== undefined && !(flags.startsWith('--no-') && given[key] === true),
+  );
+  return Object.fromEntries(
+    present.map(({ key, flags, read }) => [key, read(given[key], longFlag(/** @type {string} */ (flags)))]),
+  );
 }
 
 /**
- * `--stop-exit-codes 0 app.js`: the option takes every word up to the next option, the script too. What is no code is handed back.
+ * `--stop-exit-codes 0 app.js`: the option takes every word up to the next option, the script too.
+ * What is no code is handed back.
  * @param {string[]} words
  * @returns {{ codes: string[], rest: string[] }}
  */

@@ -3,8 +3,8 @@ import { INSTANCES_FORMS } from '../../shared/host/cpus.js';
 import { signalName } from '../../shared/host/signals.js';
 import { BYTES_FORMS, DURATION_FORMS, parseDuration } from '../../shared/units.js';
 
-// Each turns what was typed, or what a config file holds, into the value of a spec, or throws ERR_NCLUST_USAGE naming the option or key path, what was
-// found and what is accepted.
+// Each turns what was typed, or what a config file holds, into the value of a spec, or throws
+// ERR_NCLUST_USAGE naming the option or key path, what was found and what is accepted.
 
 const TEXT_FORMS = 'a text that is not empty';
 const WORDS_FORMS = 'a text whose quotes are closed, or a list of texts';
@@ -34,7 +34,16 @@ export function badKind(where, found, accepted) {
 }
 
 /** @type {Record<string, string>} */
-const WORD_OF = { string: 'a text', number: 'a number', bigint: 'a number', boolean: 'true or false', object: 'an object', function: 'a function', symbol: 'a symbol', undefined: 'nothing' };
+const WORD_OF = {
+  string: 'a text',
+  number: 'a number',
+  bigint: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  function: 'a function',
+  symbol: 'a symbol',
+  undefined: 'nothing',
+};
 
 /**
  * @param {string} where
@@ -42,13 +51,20 @@ const WORD_OF = { string: 'a text', number: 'a number', bigint: 'a number', bool
  * @param {string} accepted
  */
 function refusal(where, found, accepted) {
-  return new NclustError('ERR_NCLUST_USAGE', `${where} is ${found}; accepted: ${accepted}.`, { data: { where, found, accepted } });
+  return new NclustError('ERR_NCLUST_USAGE', `${where} is ${found}; accepted: ${accepted}.`, {
+    data: { where, found, accepted },
+  });
 }
 
 /** @param {unknown} value */
 function shown(value) {
   // NaN and Infinity are null in JSON.
-  const text = typeof value === 'function' ? 'a function' : typeof value === 'number' ? String(value) : JSON.stringify(value) ?? typeof value;
+  const text =
+    typeof value === 'function'
+      ? 'a function'
+      : typeof value === 'number'
+        ? String(value)
+        : (JSON.stringify(value) ?? typeof value);
   return text.length > 200 ? `${text.slice(0, 200)}...` : text;
 }
 
@@ -68,7 +84,8 @@ export function asText(value, where) {
  * @returns {string[]}
  */
 function asWords(value, where) {
-  if (Array.isArray(value) && value.every((word) => ['string', 'number', 'boolean'].includes(typeof word))) return value.map(String);
+  if (Array.isArray(value) && value.every((word) => ['string', 'number', 'boolean'].includes(typeof word)))
+    return value.map(String);
   if (typeof value === 'number') return [String(value)];
   if (typeof value === 'string') return splitWords(value, where);
   throw badOption(where, value, WORDS_FORMS);
@@ -80,7 +97,8 @@ function asWords(value, where) {
  * @returns {number | string}
  */
 function asInstances(value, where) {
-  const text = typeof value === 'number' && !Object.is(value, -0) ? String(value) : typeof value === 'string' ? value.trim() : '';
+  const text =
+    typeof value === 'number' && !Object.is(value, -0) ? String(value) : typeof value === 'string' ? value.trim() : '';
   if (text === 'max' || text === '0') return 'max';
   if (/^\d{1,5}$/.test(text)) return Number(text);
   if (/^-\d{1,5}$/.test(text) && Number(text) !== 0) return text;
@@ -93,7 +111,12 @@ function asInstances(value, where) {
  * @param {string} where
  */
 function asWhole(value, where) {
-  if ((typeof value === 'number' || typeof value === 'string') && /^\d+$/.test(String(value)) && Number.isSafeInteger(Number(value))) return Number(value);
+  if (
+    (typeof value === 'number' || typeof value === 'string') &&
+    /^\d+$/.test(String(value)) &&
+    Number.isSafeInteger(Number(value))
+  )
+    return Number(value);
   throw badOption(where, value, WHOLE_FORMS);
 }
 
@@ -134,7 +157,10 @@ function oneOf(words) {
  */
 function asExitCodes(value, where) {
   const values = Array.isArray(value) ? value : [value];
-  const codes = values.flatMap((one) => String(one).split(/[\s,]+/)).filter(Boolean).map(Number);
+  const codes = values
+    .flatMap((one) => String(one).split(/[\s,]+/))
+    .filter(Boolean)
+    .map(Number);
   if (codes.length > 0 && codes.every((code) => Number.isInteger(code) && code >= 0 && code <= 255)) return codes;
   throw badOption(where, values.some((one) => typeof one === 'object') ? value : values.join(' '), EXIT_CODES_FORMS);
 }
@@ -150,7 +176,8 @@ function asSignal(value, where) {
 }
 
 /**
- * What a kind of value needs in a row: how it is read, what is accepted in words, and the same for an editor.
+ * What a kind of value needs in a row: how it is read, what is accepted in words, and the same for
+ * an editor.
  * @typedef {object} ValueKind
  * @property {(value: any, where: string) => any} read
  * @property {string} accepted
@@ -162,12 +189,20 @@ export const KINDS = {
   text: { read: asText, accepted: TEXT_FORMS, schema: { type: 'string' } },
   /** What people write without quotes in YAML. */
   word: { read: asText, accepted: TEXT_FORMS, schema: { type: ['string', 'number'] } },
-  words: { read: asWords, accepted: WORDS_FORMS, schema: { type: ['string', 'array'], items: { type: ['string', 'number'] } } },
+  words: {
+    read: asWords,
+    accepted: WORDS_FORMS,
+    schema: { type: ['string', 'array'], items: { type: ['string', 'number'] } },
+  },
   flag: { read: asFlag, accepted: FLAG_FORMS, schema: { type: 'boolean' } },
   whole: { read: asWhole, accepted: WHOLE_FORMS, schema: { type: 'integer', minimum: 0 } },
   duration: { read: asDuration, accepted: DURATION_FORMS, schema: { type: ['number', 'string'] } },
   signal: { read: asSignal, accepted: SIGNAL_FORMS, schema: { type: ['string', 'number'] } },
-  exitCodes: { read: asExitCodes, accepted: EXIT_CODES_FORMS, schema: { type: ['array', 'integer', 'string'], items: { type: 'integer', minimum: 0, maximum: 255 } } },
+  exitCodes: {
+    read: asExitCodes,
+    accepted: EXIT_CODES_FORMS,
+    schema: { type: ['array', 'integer', 'string'], items: { type: 'integer', minimum: 0, maximum: 255 } },
+  },
   instances: { read: asInstances, accepted: INSTANCES_FORMS, schema: { type: ['integer', 'string'] } },
 };
 
@@ -183,7 +218,8 @@ export function wordsOf(words) {
 }
 
 /**
- * Cuts a line into words as a shell would: quotes and backslashes are honoured, nothing is expanded.
+ * Cuts a line into words as a shell would: quotes and backslashes are honoured, nothing is
+ * expanded.
  * @param {string} line
  * @param {string} keyPath  Named in the error.
  * @returns {string[]}  Throws ERR_NCLUST_USAGE for a quote that is not closed.
@@ -196,7 +232,11 @@ export function splitWords(line, keyPath) {
   let isInWord = false;
   while (piece.lastIndex < line.length) {
     const match = piece.exec(line);
-    if (!match) throw new NclustError('ERR_NCLUST_USAGE', `${keyPath} is ${JSON.stringify(line)}; accepted: words whose quotes are closed.`);
+    if (!match)
+      throw new NclustError(
+        'ERR_NCLUST_USAGE',
+        `${keyPath} is ${JSON.stringify(line)}; accepted: words whose quotes are closed.`,
+      );
     const [all, single, double, escaped, plain] = match;
     if (/^\s/.test(all) && single === undefined && double === undefined && escaped === undefined) {
       if (isInWord) words.push(word);

@@ -3,15 +3,18 @@ import { START_OPTIONS } from './options.js';
 /** @import { StartOption } from './options.js' */
 
 /**
- * A row of the one table behind what a config file may say: validation, the options of the command line, their help, docs/config.md, the types and the
- * JSON Schema all come from it.
+ * A row of the one table behind what a config file may say: validation, the options of the command
+ * line, their help, docs/config.md, the types and the JSON Schema all come from it.
  * @typedef {StartOption & { name: string }} Attribute
  */
 
 /** In the order of the documentation. */
 export const ATTRIBUTES = /** @type {Attribute[]} */ (START_OPTIONS.filter(({ name }) => name !== undefined));
 
-/** What else may stand beside them: `env_<name>`, the variables of an environment that `--env <name>` chooses. */
+/**
+ * What else may stand beside them: `env_<name>`, the variables of an environment that
+ * `--env <name>` chooses.
+ */
 export const ENVIRONMENT_PREFIX = 'env_';
 
 /** What a file may hold beside an app or a list of them. */

@@ -21,19 +21,110 @@ const TEXTS = { type: ['string', 'array'], items: { type: 'string' } };
  */
 export const TRIGGER_OPTIONS = [
   {
-    flags: '--watch [path]', key: 'watch', field: 'watch', name: 'watch', isRepeatable: true, read: asWatch, accepted: WATCH_FORMS,
+    flags: '--watch [path]',
+    key: 'watch',
+    field: 'watch',
+    name: 'watch',
+    isRepeatable: true,
+    read: asWatch,
+    accepted: WATCH_FORMS,
     schema: { type: ['boolean', 'string', 'array'], items: { type: 'string' } },
-    default: 'false', help: 'reload it when files change: in its working directory, or in this path; may be given several times',
+    default: 'false',
+    help: 'reload it when files change: in its working directory, or in this path; may be given several times',
   },
   { flags: '--no-watch', key: 'watch', field: 'watch', read: asWatch, help: 'reload it by command only (default)' },
-  { flags: '--ignore-watch <path>', key: 'ignoreWatch', field: 'ignoreWatch', name: 'ignore_watch', isRepeatable: true, read: asIgnored, accepted: IGNORE_FORMS, schema: TEXTS, default: 'none', help: 'what not to watch: names, paths, globs or a regular expression; may be given several times. Dotfiles, node_modules and log files of the app never count' },
-  { flags: '--ext <list>', key: 'ext', field: 'watchExtensions', name: 'ext', aliases: ['watch_extensions'], read: asExtensions, accepted: EXTENSION_FORMS, schema: TEXTS, default: 'all', help: 'watch only files with these extensions: js,json' },
-  { flags: '--watch-delay <seconds>', key: 'watchDelay', field: 'watchDelayMs', name: 'watch_delay', read: asDelay, accepted: DELAY_FORMS, schema: { type: ['number', 'string'] }, default: '100ms', help: 'how long nothing may have changed before it is reloaded: seconds on the command line, or 500ms' },
-  { key: 'watchOptions', field: 'watchOptions', name: 'watch_options', read: asWatchOptions, accepted: OBJECT_FORMS, schema: { type: 'object' }, default: 'none', help: 'options for chokidar, which does the watching: usePolling, interval, followSymlinks, depth, awaitWriteFinish' },
-  { flags: '-c, --cron <pattern>', key: 'cron', field: 'cronRestart', name: 'cron_restart', aliases: ['cron'], read: asCron, accepted: CRON_FORMS, schema: { type: ['string', 'number', 'boolean', 'null'] }, default: 'none', help: 'reload it by this cron pattern, with or without seconds, in local time; 0 for none' },
-  { flags: '--cron-restart <pattern>', key: 'cronRestart', field: 'cronRestart', read: asCron, help: 'the same as --cron' },
-  { flags: '--max-memory-restart <size>', key: 'maxMemoryRestart', field: 'maxMemoryBytes', name: 'max_memory_restart', read: asMemory, accepted: MEMORY_FORMS, schema: { type: ['integer', 'string'] }, unit: 'bytes', default: 'none', help: 'reload an instance that takes more memory than this, its children included: 300M, 1G; 0 for no limit' },
-  { flags: '-p, --pid <file>', key: 'pid', field: 'pidFile', name: 'pid_file', aliases: ['pid'], read: asPidFile, accepted: 'a path, or "default"', schema: { type: 'string' }, default: '<home>/pids/<name>-<id>.pid', help: 'file its pid is written to; "default" for the one in the home' },
+  {
+    flags: '--ignore-watch <path>',
+    key: 'ignoreWatch',
+    field: 'ignoreWatch',
+    name: 'ignore_watch',
+    isRepeatable: true,
+    read: asIgnored,
+    accepted: IGNORE_FORMS,
+    schema: TEXTS,
+    default: 'none',
+    help:
+      'what not to watch: names, paths, globs or a regular expression; may be given several times. ' +
+      'Dotfiles, node_modules and log files of the app never count',
+  },
+  {
+    flags: '--ext <list>',
+    key: 'ext',
+    field: 'watchExtensions',
+    name: 'ext',
+    aliases: ['watch_extensions'],
+    read: asExtensions,
+    accepted: EXTENSION_FORMS,
+    schema: TEXTS,
+    default: 'all',
+    help: 'watch only files with these extensions: js,json',
+  },
+  {
+    flags: '--watch-delay <seconds>',
+    key: 'watchDelay',
+    field: 'watchDelayMs',
+    name: 'watch_delay',
+    read: asDelay,
+    accepted: DELAY_FORMS,
+    schema: { type: ['number', 'string'] },
+    default: '100ms',
+    help: 'how long nothing may have changed before it is reloaded: seconds on the command line, or 500ms',
+  },
+  {
+    key: 'watchOptions',
+    field: 'watchOptions',
+    name: 'watch_options',
+    read: asWatchOptions,
+    accepted: OBJECT_FORMS,
+    schema: { type: 'object' },
+    default: 'none',
+    help:
+      'options for chokidar, which does the watching: usePolling, interval, followSymlinks, depth, ' +
+      'awaitWriteFinish',
+  },
+  {
+    flags: '-c, --cron <pattern>',
+    key: 'cron',
+    field: 'cronRestart',
+    name: 'cron_restart',
+    aliases: ['cron'],
+    read: asCron,
+    accepted: CRON_FORMS,
+    schema: { type: ['string', 'number', 'boolean', 'null'] },
+    default: 'none',
+    help: 'reload it by this cron pattern, with or without seconds, in local time; 0 for none',
+  },
+  {
+    flags: '--cron-restart <pattern>',
+    key: 'cronRestart',
+    field: 'cronRestart',
+    read: asCron,
+    help: 'the same as --cron',
+  },
+  {
+    flags: '--max-memory-restart <size>',
+    key: 'maxMemoryRestart',
+    field: 'maxMemoryBytes',
+    name: 'max_memory_restart',
+    read: asMemory,
+    accepted: MEMORY_FORMS,
+    schema: { type: ['integer', 'string'] },
+    unit: 'bytes',
+    default: 'none',
+    help: 'reload an instance that takes more memory than this, its children included: 300M, 1G; 0 for no limit',
+  },
+  {
+    flags: '-p, --pid <file>',
+    key: 'pid',
+    field: 'pidFile',
+    name: 'pid_file',
+    aliases: ['pid'],
+    read: asPidFile,
+    accepted: 'a path, or "default"',
+    schema: { type: 'string' },
+    default: '<home>/pids/<name>-<id>.pid',
+    help: 'file its pid is written to; "default" for the one in the home',
+  },
 ];
 
 /** `restart --watch` has a meaning of its own. */
@@ -41,7 +132,18 @@ export const RESTART_TRIGGER_OPTIONS = TRIGGER_OPTIONS.filter(({ key }) => key !
 
 /** How an app comes into the list: it means nothing for one that is there. @type {StartOption[]} */
 export const ADDING_OPTIONS = [
-  { flags: '--no-autostart', key: 'autostart', field: 'autostart', name: 'autostart', read: asFlag, accepted: 'true or false', schema: { type: 'boolean' }, default: 'true', help: 'add it to the list without starting it', meaning: 'false: add it to the list without starting it' },
+  {
+    flags: '--no-autostart',
+    key: 'autostart',
+    field: 'autostart',
+    name: 'autostart',
+    read: asFlag,
+    accepted: 'true or false',
+    schema: { type: 'boolean' },
+    default: 'true',
+    help: 'add it to the list without starting it',
+    meaning: 'false: add it to the list without starting it',
+  },
 ];
 
 /**
@@ -62,9 +164,19 @@ function asIgnored(value, where) {
   if (value === false || value === null) return [];
   // As in PM2, a text holds several; what stands in a list of a file is one, with its spaces.
   const isText = !Array.isArray(value) || where.startsWith('--');
-  const given = [value].flat().flatMap((one) => (isText && typeof one === 'string' && !/^\s*\/.*\/[a-z]*\s*$/.test(one) && one.trim() !== '' ? one.trim().split(/\s+/) : [one]));
+  const given = [value]
+    .flat()
+    .flatMap((one) =>
+      isText && typeof one === 'string' && !/^\s*\/.*\/[a-z]*\s*$/.test(one) && one.trim() !== ''
+        ? one.trim().split(/\s+/)
+        : [one],
+    );
   // A config file that is a program may hold real ones.
-  const texts = textsOf(given.map((one) => (one instanceof RegExp ? `/${one.source}/${one.flags.replace(/[^imsu]/g, '')}` : one)), where, IGNORE_FORMS);
+  const texts = textsOf(
+    given.map((one) => (one instanceof RegExp ? `/${one.source}/${one.flags.replace(/[^imsu]/g, '')}` : one)),
+    where,
+    IGNORE_FORMS,
+  );
   const bad = texts.find((text) => readWatchPattern(text) === null);
   if (bad !== undefined) throw badOption(where, bad, `${IGNORE_FORMS}; it looks like a regular expression and is none`);
   return texts;
@@ -75,7 +187,10 @@ function asIgnored(value, where) {
  * @param {string} where
  */
 function asExtensions(value, where) {
-  const words = textsOf(value, where, EXTENSION_FORMS).flatMap((text) => text.split(/[\s,]+/)).map((word) => word.replace(/^\*?\./, '')).filter(Boolean);
+  const words = textsOf(value, where, EXTENSION_FORMS)
+    .flatMap((text) => text.split(/[\s,]+/))
+    .map((word) => word.replace(/^\*?\./, ''))
+    .filter(Boolean);
   if (words.some((word) => /[/*]/.test(word))) throw badOption(where, value, EXTENSION_FORMS);
   return words;
 }
@@ -87,7 +202,8 @@ function asExtensions(value, where) {
  */
 function asDelay(value, where) {
   const isBare = typeof value === 'string' && where.startsWith('--') && /^\d+(\.\d+)?$/.test(value.trim());
-  const ms = typeof value === 'number' || typeof value === 'string' ? parseDuration(isBare ? `${value.trim()}s` : value) : null;
+  const ms =
+    typeof value === 'number' || typeof value === 'string' ? parseDuration(isBare ? `${value.trim()}s` : value) : null;
   if (ms === null || !TRIGGER_RULES.watchDelayMs.accepts(ms)) throw badOption(where, value, DELAY_FORMS);
   return ms;
 }

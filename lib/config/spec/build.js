@@ -18,8 +18,20 @@ import { resolveOwner } from './owner.js';
  * @property {string} [keyPath]  What a message calls the app. Default: what was typed.
  */
 
-/** Variables that belong to the process this command was started from (it may itself be an app of nclust, or a child with an IPC channel). */
-const NOT_INHERITED = ['NCLUST_INSTANCE', 'NCLUST_KEEPER_INHERIT', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_UNIQUE_ID', 'NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID'];
+/**
+ * Variables that belong to the process this command was started from (it may itself be an app of
+ * nclust, or a child with an IPC channel).
+ */
+const NOT_INHERITED = [
+  'NCLUST_INSTANCE',
+  'NCLUST_KEEPER_INHERIT',
+  'NODE_CHANNEL_FD',
+  'NODE_CHANNEL_SERIALIZATION_MODE',
+  'NODE_UNIQUE_ID',
+  'NOTIFY_SOCKET',
+  'WATCHDOG_USEC',
+  'WATCHDOG_PID',
+];
 
 const NAME_MAX = 100;
 
@@ -29,33 +41,39 @@ const NAME_MAX = 100;
  * @param {string[]} args  What stood behind "--".
  * @param {Record<string, any>} options  From readStartOptions.
  * @param {Surroundings} surroundings
- * @returns {AppSpec}  Checked. Throws ERR_NCLUST_SCRIPT_NOT_FOUND, _CWD_NOT_FOUND, _INTERPRETER_*, _NOT_PERMITTED, _BAD_SPEC, _USAGE.
+ * @returns {AppSpec}  Checked. Throws ERR_NCLUST_SCRIPT_NOT_FOUND, _CWD_NOT_FOUND, _INTERPRETER_*,
+ *   _NOT_PERMITTED, _BAD_SPEC, _USAGE.
  */
 export function buildSpec(target, args, options, surroundings) {
   const cwd = checkFolder(resolve(surroundings.cwd, options.cwd ?? '.'));
   const what = locate(target, cwd, surroundings);
-  const run = what.isCommand ? throughShell(what.script, args, options, surroundings) : ofScript(what.script, args, options, { ...surroundings, cwd });
+  const run = what.isCommand
+    ? throughShell(what.script, args, options, surroundings)
+    : ofScript(what.script, args, options, { ...surroundings, cwd });
   const owner = resolveOwner(options);
   const instancesGiven = options.instances !== undefined;
-  return checkSpec({
-    name: defaultName(target, what),
-    ...specFields(options),
-    ...run.fields,
-    script: what.script,
-    args,
-    cwd,
-    mode: run.fields.kind === 'node' && wantsCluster(options) ? 'cluster' : 'fork',
-    instancesGiven,
-    envName: options.envName ?? null,
-    shellEnv: snapshot(surroundings.env),
-    interpreterEnv: run.env,
-    ownerEnv: owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user },
-    ...(options.port === undefined ? {} : { env: { ...options.env, PORT: options.port } }),
-    uid: owner.uid,
-    gid: owner.gid,
-    user: options.username ?? owner.user,
-    version: appVersion(what.isCommand ? cwd : dirname(what.script)),
-  }, surroundings.keyPath ?? target);
+  return checkSpec(
+    {
+      name: defaultName(target, what),
+      ...specFields(options),
+      ...run.fields,
+      script: what.script,
+      args,
+      cwd,
+      mode: run.fields.kind === 'node' && wantsCluster(options) ? 'cluster' : 'fork',
+      instancesGiven,
+      envName: options.envName ?? null,
+      shellEnv: snapshot(surroundings.env),
+      interpreterEnv: run.env,
+      ownerEnv: owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user },
+      ...(options.port === undefined ? {} : { env: { ...options.env, PORT: options.port } }),
+      uid: owner.uid,
+      gid: owner.gid,
+      user: options.username ?? owner.user,
+      version: appVersion(what.isCommand ? cwd : dirname(what.script)),
+    },
+    surroundings.keyPath ?? target,
+  );
 }
 
 /** @param {Record<string, any>} options */
@@ -74,7 +92,8 @@ export function snapshot(env) {
 }
 
 /**
- * A file wins over everything, also when its name has a space; then a text with a space is a shell command; then a program in PATH.
+ * A file wins over everything, also when its name has a space; then a text with a space is a shell
+ * command; then a program in PATH.
  * @param {string} target
  * @param {string} cwd
  * @param {Surroundings} surroundings
@@ -102,14 +121,32 @@ function ofScript(script, args, options, { cwd, env, node }) {
   const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node });
   // Who gives deno its subcommand does not want it twice.
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
-  const ours = [...program.flags, ...(program.kind === 'node' && sourceMapSupport && !disableSourceMapSupport ? ['--enable-source-maps'] : [])];
+  const ours = [
+    ...program.flags,
+    ...(program.kind === 'node' && sourceMapSupport && !disableSourceMapSupport ? ['--enable-source-maps'] : []),
+  ];
   const flags = isComplete ? interpreterArgs : [...ours, ...interpreterArgs];
   const execArgs = program.kind === 'node' ? [] : program.interpreter === 'none' ? args : [...flags, script, ...args];
   if (program.interpreter === 'none' && interpreterArgs.length > 0) {
-    throw new NclustError('ERR_NCLUST_USAGE', `--interpreter-args was given, and "${script}" runs without an interpreter; accepted: arguments for the program itself, behind "--".`);
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `--interpreter-args was given, and "${script}" runs without an interpreter; accepted: arguments for ` +
+        `the program itself, behind "--".`,
+    );
   }
   const { kind, file, nodeVersion } = program;
-  return { fields: { kind, file, nodeVersion, interpreter: program.interpreter, interpreterGiven: interpreter ?? null, interpreterArgs: flags, execArgs }, env: program.env };
+  return {
+    fields: {
+      kind,
+      file,
+      nodeVersion,
+      interpreter: program.interpreter,
+      interpreterGiven: interpreter ?? null,
+      interpreterArgs: flags,
+      execArgs,
+    },
+    env: program.env,
+  };
 }
 
 /**
@@ -121,13 +158,19 @@ function ofScript(script, args, options, { cwd, env, node }) {
  */
 function throughShell(command, args, options, { cwd, env }) {
   if (options.interpreter !== undefined || options.interpreterArgs !== undefined || options.nodeArgs !== undefined) {
-    throw new NclustError('ERR_NCLUST_USAGE', `--interpreter was given, and "${command}" is a shell command and no file; accepted: one of the two.`);
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `--interpreter was given, and "${command}" is a shell command and no file; accepted: one of the two.`,
+    );
   }
   const shell = findProgram('bash', { path: env.PATH, cwd }) ?? '/bin/sh';
   const file = shell;
   // "$@" hands the arguments over without quoting them again; the word before them is $0.
   const execArgs = args.length === 0 ? ['-c', command] : ['-c', `${command} "$@"`, basename(shell), ...args];
-  return { fields: { kind: 'exec', file, interpreter: shell, interpreterArgs: ['-c'], execArgs, nodeVersion: null }, env: {} };
+  return {
+    fields: { kind: 'exec', file, interpreter: shell, interpreterArgs: ['-c'], execArgs, nodeVersion: null },
+    env: {},
+  };
 }
 
 /**
@@ -158,7 +201,11 @@ export function checkFolder(folder) {
   } catch {
     // Told below, like a file in its place.
   }
-  throw new NclustError('ERR_NCLUST_CWD_NOT_FOUND', `The working directory "${folder}" does not exist or is not a directory.`, { hint: 'Create it, or give another --cwd.' });
+  throw new NclustError(
+    'ERR_NCLUST_CWD_NOT_FOUND',
+    `The working directory "${folder}" does not exist or is not a directory.`,
+    { hint: 'Create it, or give another --cwd.' },
+  );
 }
 
 /**

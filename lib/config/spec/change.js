@@ -9,19 +9,24 @@ import { resolveOwner } from './owner.js';
 /** @import { Where } from './interpreter.js' */
 
 /**
- * How the spec of an app that is in the list changes by what means something else for each script: its folder, who runs it, its interpreter, the arguments for both.
+ * How the spec of an app that is in the list changes by what means something else for each script:
+ * its folder, who runs it, its interpreter, the arguments for both.
  * @param {AppSpec} spec
  * @param {Record<string, any>} options  From readRestartOptions or readReloadOptions.
  * @param {string[]} args  What stood behind "--". Empty: those it has.
  * @param {Surroundings} surroundings
- * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE, _CWD_NOT_FOUND, _INTERPRETER_*, _NOT_PERMITTED, _BAD_SPEC.
+ * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE, _CWD_NOT_FOUND, _INTERPRETER_*,
+ *   _NOT_PERMITTED, _BAD_SPEC.
  */
 export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
   const { interpreter, interpreterArgs = options.nodeArgs, cwd, uid, gid } = options;
   const moved = cwd === undefined ? {} : inFolder(spec, checkFolder(resolve(shellCwd, cwd)));
   const told = args.length === 0 ? {} : { args, execArgs: execArgsOf(spec, args) };
   const asked = { ...spec, ...moved, ...told };
-  const run = interpreter === undefined && interpreterArgs === undefined ? {} : interpreterChange(asked, { interpreter, interpreterArgs }, { path: env.PATH, node });
+  const run =
+    interpreter === undefined && interpreterArgs === undefined
+      ? {}
+      : interpreterChange(asked, { interpreter, interpreterArgs }, { path: env.PATH, node });
   return { ...moved, ...told, ...run, ...(uid === undefined && gid === undefined ? {} : ownedBy(spec, { uid, gid })) };
 }
 
@@ -51,14 +56,20 @@ function execArgsOf(spec, args) {
  */
 function ownedBy(spec, { uid, gid }) {
   const owner = resolveOwner({ uid: uid ?? (spec.uid === null ? undefined : String(spec.uid)), gid });
-  return { uid: owner.uid, gid: owner.gid, user: owner.user, ownerEnv: owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user } };
+  return {
+    uid: owner.uid,
+    gid: owner.gid,
+    user: owner.user,
+    ownerEnv: owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user },
+  };
 }
 
 /** What nclust puts in front of the user's own arguments, whichever interpreter it was for. */
 const OURS = new Set(['run', ...['v22.6.0', 'v22.18.0'].flatMap((version) => typeStrippingFlags(version) ?? [])]);
 
 /**
- * How the spec of an app that is in the list changes when its script is to be run by another interpreter, or with other arguments for it.
+ * How the spec of an app that is in the list changes when its script is to be run by another
+ * interpreter, or with other arguments for it.
  * @param {AppSpec} spec
  * @param {object} o
  * @param {string} [o.interpreter]  Default: the one it has.
@@ -69,13 +80,25 @@ const OURS = new Set(['run', ...['v22.6.0', 'v22.18.0'].flatMap((version) => typ
 export function interpreterChange(spec, { interpreter, interpreterArgs }, where) {
   if (isShellCommand(spec)) throw refused(`"${spec.name}" is a shell command and has no interpreter to change`);
   const program = resolveProgram(spec.script, interpreter ?? spec.interpreter, { ...where, cwd: spec.cwd });
-  if (spec.mode === 'cluster' && program.kind !== 'node') throw refused(`"${spec.name}" runs in cluster mode, which "${program.file}" has not: it is no Node.js`);
+  if (spec.mode === 'cluster' && program.kind !== 'node')
+    throw refused(`"${spec.name}" runs in cluster mode, which "${program.file}" has not: it is no Node.js`);
   const own = interpreterArgs ?? spec.interpreterArgs.filter((arg) => !OURS.has(arg));
-  if (program.interpreter === 'none' && own.length > 0) throw refused(`"${spec.script}" runs without an interpreter, which needs no arguments`);
+  if (program.interpreter === 'none' && own.length > 0)
+    throw refused(`"${spec.script}" runs without an interpreter, which needs no arguments`);
   const isComplete = program.flags.length > 0 && program.flags[0] === own[0];
   const flags = isComplete ? own : [...program.flags, ...own];
-  const execArgs = program.kind === 'node' ? [] : program.interpreter === 'none' ? spec.args : [...flags, spec.script, ...spec.args];
-  return { kind: program.kind, file: program.file, interpreter: program.interpreter, interpreterEnv: program.env, ...(interpreter === undefined ? {} : { interpreterGiven: interpreter }), nodeVersion: program.nodeVersion, interpreterArgs: flags, execArgs };
+  const execArgs =
+    program.kind === 'node' ? [] : program.interpreter === 'none' ? spec.args : [...flags, spec.script, ...spec.args];
+  return {
+    kind: program.kind,
+    file: program.file,
+    interpreter: program.interpreter,
+    interpreterEnv: program.env,
+    ...(interpreter === undefined ? {} : { interpreterGiven: interpreter }),
+    nodeVersion: program.nodeVersion,
+    interpreterArgs: flags,
+    execArgs,
+  };
 }
 
 /** @param {AppSpec} spec */
@@ -85,5 +108,7 @@ function isShellCommand({ kind, interpreterArgs, execArgs }) {
 
 /** @param {string} why */
 function refused(why) {
-  return new NclustError('ERR_NCLUST_USAGE', `--interpreter or its arguments were given, and ${why}.`, { hint: 'Without them the app is reloaded as it is; to change more, delete it and start it anew.' });
+  return new NclustError('ERR_NCLUST_USAGE', `--interpreter or its arguments were given, and ${why}.`, {
+    hint: 'Without them the app is reloaded as it is; to change more, delete it and start it anew.',
+  });
 }

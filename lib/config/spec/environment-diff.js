@@ -14,7 +14,15 @@ import { layersOf, MASK } from '../../shared/spec/environment.js';
  */
 
 /** What each origin is called, but for files: those are their paths. */
-const ORIGINS = { interpreter: 'interpreter', shell: 'shell at start', user: 'user', env: 'env', increment_var: 'increment_var', secret: 'secret', nclust: 'nclust' };
+const ORIGINS = {
+  interpreter: 'interpreter',
+  shell: 'shell at start',
+  user: 'user',
+  env: 'env',
+  increment_var: 'increment_var',
+  secret: 'secret',
+  nclust: 'nclust',
+};
 
 /** Of the shell that a command is typed in, and no matter of the app. */
 const PASSING = new Set(['_', 'SHLVL', 'OLDPWD', 'PWD']);

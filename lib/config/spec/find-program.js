@@ -45,9 +45,15 @@ export function isProgram(file) {
 export function noScript(target, file) {
   if (isDirectory(file)) return isFolder(target, file);
   const [near] = nearFiles(file);
-  return new NclustError('ERR_NCLUST_SCRIPT_NOT_FOUND', `"${target}" is no app in the list, no program in PATH, and there is no file "${file}".`, {
-    hint: near ? `Did you mean "${join(dirname(target), near)}"?` : 'Check the path; "nclust list" shows the apps. A shell command goes in quotes: nclust start "npm run serve"',
-  });
+  return new NclustError(
+    'ERR_NCLUST_SCRIPT_NOT_FOUND',
+    `"${target}" is no app in the list, no program in PATH, and there is no file "${file}".`,
+    {
+      hint: near
+        ? `Did you mean "${join(dirname(target), near)}"?`
+        : 'Check the path; "nclust list" shows the apps. A shell command goes in quotes: nclust start "npm run serve"',
+    },
+  );
 }
 
 /**
@@ -56,8 +62,15 @@ export function noScript(target, file) {
  */
 function isFolder(target, folder) {
   const config = findConfig(folder);
-  const hint = config === null ? `Give the script in it; nclust serve ${target} serves its files.` : `It holds a config file: nclust start ${config}`;
-  return new NclustError('ERR_NCLUST_SCRIPT_NOT_FOUND', `"${target}" is a folder: there is no file "${folder}" to run.`, { hint });
+  const hint =
+    config === null
+      ? `Give the script in it; nclust serve ${target} serves its files.`
+      : `It holds a config file: nclust start ${config}`;
+  return new NclustError(
+    'ERR_NCLUST_SCRIPT_NOT_FOUND',
+    `"${target}" is a folder: there is no file "${folder}" to run.`,
+    { hint },
+  );
 }
 
 /** @param {string} file */

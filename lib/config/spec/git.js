@@ -13,19 +13,22 @@ const COMMENT_MAX = 1_000;
 const run = promisify(execFile);
 
 /**
- * Specs with what git knows of where their scripts lie, for whoever reads the list: it is looked up here, once for each checkout, and never when the list is shown.
+ * Specs with what git knows of where their scripts lie, for whoever reads the list: it is looked up
+ * here, once for each checkout, and never when the list is shown.
  * @param {AppSpec[]} specs
  * @returns {Promise<AppSpec[]>}  Never rejects.
  */
 export async function withVersioning(specs) {
   /** @type {Map<string, Promise<Versioning | null>>} */
   const known = new Map();
-  return Promise.all(specs.map(async (spec) => {
-    const root = spec.vizion ? checkoutOf(dirname(spec.script)) ?? checkoutOf(spec.cwd) : null;
-    if (root === null) return { ...spec, versioning: null };
-    if (!known.has(root)) known.set(root, versioningOf(root));
-    return { ...spec, versioning: (await known.get(root)) ?? null };
-  }));
+  return Promise.all(
+    specs.map(async (spec) => {
+      const root = spec.vizion ? (checkoutOf(dirname(spec.script)) ?? checkoutOf(spec.cwd)) : null;
+      if (root === null) return { ...spec, versioning: null };
+      if (!known.has(root)) known.set(root, versioningOf(root));
+      return { ...spec, versioning: (await known.get(root)) ?? null };
+    }),
+  );
 }
 
 /**
@@ -35,7 +38,10 @@ export async function withVersioning(specs) {
 async function versioningOf(root) {
   const folder = readGitFolder(root);
   if (folder === null) return null;
-  const [comment, status] = await Promise.all([ask(root, ['log', '-1', '--no-show-signature', '--format=%B']), ask(root, ['status', '--porcelain=v2', '--branch', '--untracked-files=no'])]);
+  const [comment, status] = await Promise.all([
+    ask(root, ['log', '-1', '--no-show-signature', '--format=%B']),
+    ask(root, ['status', '--porcelain=v2', '--branch', '--untracked-files=no']),
+  ]);
   return {
     type: 'git',
     url: folder.url,
@@ -57,9 +63,17 @@ async function versioningOf(root) {
 /**
  * @param {string} root
  * @param {string[]} args
- * @returns {Promise<string | null>}  Null when there is no git, when it is too slow, or does not like the folder.
+ * @returns {Promise<string | null>}  Null when there is no git, when it is too slow, or does not
+ *   like the folder.
  */
 async function ask(root, args) {
   const env = { ...process.env, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };
-  return run('git', ['-C', root, '-c', 'core.fsmonitor=false', ...args], { env, timeout: GIT_MS, maxBuffer: 4 * 1024 * 1024 }).then(({ stdout }) => stdout, () => null);
+  return run('git', ['-C', root, '-c', 'core.fsmonitor=false', ...args], {
+    env,
+    timeout: GIT_MS,
+    maxBuffer: 4 * 1024 * 1024,
+  }).then(
+    ({ stdout }) => stdout,
+    () => null,
+  );
 }

@@ -27,10 +27,21 @@ import { findProgram, isProgram } from './find-program.js';
  * @type {Record<string, string[]>}
  */
 const BY_EXTENSION = {
-  '.js': ['node'], '.cjs': ['node'], '.mjs': ['node'],
-  '.ts': ['node', 'bun'], '.mts': ['node', 'bun'], '.cts': ['node', 'bun'],
-  '.tsx': ['bun'], '.jsx': ['bun'],
-  '.sh': ['bash', 'sh'], '.py': ['python3', 'python'], '.rb': ['ruby'], '.php': ['php'], '.pl': ['perl'], '.coffee': ['coffee'], '.ls': ['lsc'],
+  '.js': ['node'],
+  '.cjs': ['node'],
+  '.mjs': ['node'],
+  '.ts': ['node', 'bun'],
+  '.mts': ['node', 'bun'],
+  '.cts': ['node', 'bun'],
+  '.tsx': ['bun'],
+  '.jsx': ['bun'],
+  '.sh': ['bash', 'sh'],
+  '.py': ['python3', 'python'],
+  '.rb': ['ruby'],
+  '.php': ['php'],
+  '.pl': ['perl'],
+  '.coffee': ['coffee'],
+  '.ls': ['lsc'],
 };
 
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts']);
@@ -39,16 +50,23 @@ const TYPESCRIPT = new Set(['.ts', '.mts', '.cts']);
  * @param {string} script  Absolute path of an existing file.
  * @param {string | undefined} interpreter  What the user asked for; "none" runs the script itself.
  * @param {Where} where
- * @returns {Program}  Throws ERR_NCLUST_INTERPRETER_NOT_FOUND and ERR_NCLUST_INTERPRETER_UNSUPPORTED.
+ * @returns {Program}  Throws ERR_NCLUST_INTERPRETER_NOT_FOUND and
+ *   ERR_NCLUST_INTERPRETER_UNSUPPORTED.
  */
 export function resolveProgram(script, interpreter, where) {
   if (interpreter === undefined) return byFile(script, where);
   if (interpreter === 'none') return itself(script);
   const [, version] = /^node@(.*)$/.exec(interpreter) ?? [];
   if (version !== undefined) {
-    throw new NclustError('ERR_NCLUST_INTERPRETER_UNSUPPORTED', `--interpreter is "${interpreter}", and nclust does not choose among versions of Node.js by that form.`, {
-      hint: `Give the path of the binary: --interpreter "$(nvm which ${/^[\w.]+$/.test(version) ? version : 22})" on the command line; in a config file, what that prints.`,
-    });
+    throw new NclustError(
+      'ERR_NCLUST_INTERPRETER_UNSUPPORTED',
+      `--interpreter is "${interpreter}", and nclust does not choose among versions of Node.js by that form.`,
+      {
+        hint:
+          `Give the path of the binary: --interpreter "$(nvm which ` +
+          `${/^[\w.]+$/.test(version) ? version : 22})" on the command line; in a config file, what that prints.`,
+      },
+    );
   }
   return withInterpreter(script, [interpreter], where);
 }
@@ -78,7 +96,11 @@ function tryHead(script) {
     return readHead(script);
   } catch (error) {
     if (isProgram(script)) return { type: 'binary' };
-    throw new NclustError('ERR_NCLUST_SCRIPT_NOT_FOUND', `"${script}" cannot be read (${/** @type {NodeJS.ErrnoException} */ (error).code}).`, { cause: error });
+    throw new NclustError(
+      'ERR_NCLUST_SCRIPT_NOT_FOUND',
+      `"${script}" cannot be read (${/** @type {NodeJS.ErrnoException} */ (error).code}).`,
+      { cause: error },
+    );
   }
 }
 
@@ -88,7 +110,11 @@ function tryHead(script) {
  */
 function itself(script) {
   if (!isProgram(script)) {
-    throw new NclustError('ERR_NCLUST_INTERPRETER_NOT_FOUND', `"${script}" should run by itself, and it is not executable.`, { hint: `Try: chmod +x ${script}` });
+    throw new NclustError(
+      'ERR_NCLUST_INTERPRETER_NOT_FOUND',
+      `"${script}" should run by itself, and it is not executable.`,
+      { hint: `Try: chmod +x ${script}` },
+    );
   }
   return { kind: 'exec', file: script, interpreter: 'none', flags: [], env: {}, nodeVersion: null };
 }
@@ -106,13 +132,18 @@ function withInterpreter(script, names, where) {
   const able = programs.find((program) => program !== null);
   if (able) return able;
   if (found.length > 0) throw noTypeScript(script, nodeVersion(found[0], where));
-  throw new NclustError('ERR_NCLUST_INTERPRETER_NOT_FOUND', `"${script}" needs ${names.map((name) => `"${name}"`).join(' or ')}, which is not in PATH or is not executable.`, {
-    hint: 'Install it, or give the path of one with --interpreter.',
-  });
+  throw new NclustError(
+    'ERR_NCLUST_INTERPRETER_NOT_FOUND',
+    `"${script}" needs ${names.map((name) => `"${name}"`).join(' or ')}, which is not in PATH or is not executable.`,
+    {
+      hint: 'Install it, or give the path of one with --interpreter.',
+    },
+  );
 }
 
 /**
- * Plain "node" is the one that runs this command, not whichever is first in PATH: it is there, and its version is known.
+ * Plain "node" is the one that runs this command, not whichever is first in PATH: it is there, and
+ * its version is known.
  * @param {string} name
  * @param {Where} where
  */
@@ -128,7 +159,14 @@ function findInterpreter(name, { path, cwd, node }) {
  */
 function describe(file, isTypeScript, where) {
   const name = basename(file);
-  const exec = { kind: /** @type {const} */ ('exec'), file, interpreter: file, flags: /** @type {string[]} */ ([]), env: {}, nodeVersion: null };
+  const exec = {
+    kind: /** @type {const} */ ('exec'),
+    file,
+    interpreter: file,
+    flags: /** @type {string[]} */ ([]),
+    env: {},
+    nodeVersion: null,
+  };
   if (/^python[\d.]*$/.test(name)) return { ...exec, env: { PYTHONUNBUFFERED: '1' } };
   if (name === 'deno') return { ...exec, flags: ['run'] };
   if (!/^node(js|-?\d+)?$/.test(name)) return exec;
@@ -147,7 +185,11 @@ function nodeVersion(file, { node }) {
   try {
     return execFileSync(file, ['--version'], { encoding: 'utf8', timeout: 5_000 }).trim();
   } catch (error) {
-    throw new NclustError('ERR_NCLUST_INTERPRETER_NOT_FOUND', `"${file}" does not answer to --version as a Node.js does.`, { cause: error });
+    throw new NclustError(
+      'ERR_NCLUST_INTERPRETER_NOT_FOUND',
+      `"${file}" does not answer to --version as a Node.js does.`,
+      { cause: error },
+    );
   }
 }
 
@@ -163,7 +205,8 @@ const MAGIC = ['7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafe
 
 /**
  * @param {string} file
- * @returns {Head}  For a shebang: the base name of the program, looked up behind `env` and its options. Throws when the file cannot be read.
+ * @returns {Head}  For a shebang: the base name of the program, looked up behind `env` and its
+ *   options. Throws when the file cannot be read.
  */
 function readHead(file) {
   const fd = openSync(file, 'r');
@@ -207,7 +250,11 @@ export function typeStrippingFlags(version) {
  * @param {string} version
  */
 function noTypeScript(script, version) {
-  return new NclustError('ERR_NCLUST_INTERPRETER_UNSUPPORTED', `Node.js ${version} cannot run "${script}": TypeScript needs Node.js 22.6 or newer, bun or deno.`, {
-    hint: 'Give one of them with --interpreter, or compile the script to JavaScript first.',
-  });
+  return new NclustError(
+    'ERR_NCLUST_INTERPRETER_UNSUPPORTED',
+    `Node.js ${version} cannot run "${script}": TypeScript needs Node.js 22.6 or newer, bun or deno.`,
+    {
+      hint: 'Give one of them with --interpreter, or compile the script to JavaScript first.',
+    },
+  );
 }

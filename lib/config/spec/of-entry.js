@@ -9,26 +9,51 @@ import { buildSpec } from './build.js';
 /** @import { Entry } from '../file/entry.js' */
 
 /**
- * @typedef {import('./build.js').Surroundings & { folder: string, envName: string | null }} Surroundings  `cwd` is the shell's, `folder` that of the file.
+ * @typedef {import('./build.js').Surroundings & { folder: string, envName: string | null }}
+ *   Surroundings  `cwd` is the shell's, `folder` that of the file.
  */
 
 /** Which attribute an error is about that names none. @type {Partial<Record<ErrorCode, string>>} */
-const ATTRIBUTE_OF = { ERR_NCLUST_CWD_NOT_FOUND: 'cwd', ERR_NCLUST_INTERPRETER_NOT_FOUND: 'interpreter', ERR_NCLUST_INTERPRETER_UNSUPPORTED: 'interpreter', ERR_NCLUST_NOT_PERMITTED: 'uid' };
+const ATTRIBUTE_OF = {
+  ERR_NCLUST_CWD_NOT_FOUND: 'cwd',
+  ERR_NCLUST_INTERPRETER_NOT_FOUND: 'interpreter',
+  ERR_NCLUST_INTERPRETER_UNSUPPORTED: 'interpreter',
+  ERR_NCLUST_NOT_PERMITTED: 'uid',
+};
 
 /**
  * @param {Entry} entry
  * @param {Surroundings} surroundings
- * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}  With the faults of the entry, and of where and how it should run.
+ * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}  With the faults of the
+ *   entry, and of where and how it should run.
  */
 export function specOfEntry({ keyPath, options, faults: own }, { cwd: shellCwd, env, node, folder, envName }) {
   if (options.script === undefined) return { spec: null, faults: own, warnings: [] };
   const place = placeScript(options.script, options.cwd, { folder, shellCwd });
   try {
-    const spec = buildSpec(place.file ?? options.script, options.args ?? [], { ...options, cwd: place.cwd, envName: envName ?? undefined }, { cwd: place.cwd, env, node, keyPath });
+    const spec = buildSpec(
+      place.file ?? options.script,
+      options.args ?? [],
+      { ...options, cwd: place.cwd, envName: envName ?? undefined },
+      { cwd: place.cwd, env, node, keyPath },
+    );
     const isAlone = options.execMode === 'cluster' && spec.mode === 'fork';
-    return { spec, faults: own, warnings: isAlone ? [`"${spec.name}" runs in fork mode, although its exec_mode is cluster: ${options.executeCommand ? 'execute_command is true' : 'only Node.js programs can share a port that way'}.`] : [] };
+    return {
+      spec,
+      faults: own,
+      warnings: isAlone
+        ? [
+            `"${spec.name}" runs in fork mode, although its exec_mode is cluster: ` +
+              `${options.executeCommand ? 'execute_command is true' : 'only Node.js programs can share a port that way'}.`,
+          ]
+        : [],
+    };
   } catch (error) {
-    return { spec: null, faults: [...own, faultFor(error, { keyPath, options, folders: [...new Set([place.cwd, folder, shellCwd])] })], warnings: [] };
+    return {
+      spec: null,
+      faults: [...own, faultFor(error, { keyPath, options, folders: [...new Set([place.cwd, folder, shellCwd])] })],
+      warnings: [],
+    };
   }
 }
 
@@ -41,7 +66,11 @@ function faultFor(error, { keyPath, options, folders }) {
   const code = error instanceof NclustError ? error.code : undefined;
   if (code === 'ERR_NCLUST_SCRIPT_NOT_FOUND') {
     const looked = folders.map((one) => `"${one}"`).join(' or ');
-    return faultAt(within(keyPath, 'script'), `is ${JSON.stringify(options.script)}, which is no file in ${looked} and no program in PATH`, 'a file, a program in PATH, or a shell command with a space');
+    return faultAt(
+      within(keyPath, 'script'),
+      `is ${JSON.stringify(options.script)}, which is no file in ${looked} and no program in PATH`,
+      'a file, a program in PATH, or a shell command with a space',
+    );
   }
   const attribute = code && ATTRIBUTE_OF[code];
   return faultOf(error, attribute ? within(keyPath, attribute) : keyPath);

@@ -21,12 +21,20 @@ import { NclustError } from '../../shared/errors.js';
 export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
   if (uid === undefined && gid === undefined) return { uid: null, gid: null, user: userInfo().username, home: null };
   if (self !== 0) {
-    throw new NclustError('ERR_NCLUST_NOT_PERMITTED', `${uid === undefined ? '--gid' : '--uid'} needs root, and this is user id ${self}.`, { hint: 'Run nclust as root, or leave the option out.' });
+    throw new NclustError(
+      'ERR_NCLUST_NOT_PERMITTED',
+      `${uid === undefined ? '--gid' : '--uid'} needs root, and this is user id ${self}.`,
+      { hint: 'Run nclust as root, or leave the option out.' },
+    );
   }
   const group = gid === undefined ? null : idOfGroup(gid);
   if (uid === undefined) return { uid: null, gid: group, user: userInfo().username, home: null };
   const entry = passwdEntry(uid);
-  if (!entry && !/^\d+$/.test(uid)) throw new NclustError('ERR_NCLUST_BAD_SPEC', `--uid is "${uid}", and there is no such user; accepted: a user name or a number.`);
+  if (!entry && !/^\d+$/.test(uid))
+    throw new NclustError(
+      'ERR_NCLUST_BAD_SPEC',
+      `--uid is "${uid}", and there is no such user; accepted: a user name or a number.`,
+    );
   if (!entry) return { uid: Number(uid), gid: group ?? Number(uid), user: uid, home: null };
   return { uid: entry.uid, gid: group ?? entry.gid, user: entry.name, home: entry.home };
 }
@@ -35,7 +43,11 @@ export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
 function idOfGroup(gid) {
   if (/^\d+$/.test(gid)) return Number(gid);
   const line = getent('group', gid);
-  if (!line) throw new NclustError('ERR_NCLUST_BAD_SPEC', `--gid is "${gid}", and there is no such group; accepted: a group name or a number.`);
+  if (!line)
+    throw new NclustError(
+      'ERR_NCLUST_BAD_SPEC',
+      `--gid is "${gid}", and there is no such group; accepted: a group name or a number.`,
+    );
   return Number(line.split(':')[2]);
 }
 
@@ -48,7 +60,8 @@ function passwdEntry(user) {
 }
 
 /**
- * Asks the system and not /etc/passwd: users may live in a directory service. macOS has no getent; there a number has to be given.
+ * Asks the system and not /etc/passwd: users may live in a directory service. macOS has no getent;
+ * there a number has to be given.
  * @param {'passwd' | 'group'} table
  * @param {string} key
  */

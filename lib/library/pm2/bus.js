@@ -10,7 +10,8 @@ import { toPm2Env } from './calls.js';
  */
 
 /**
- * Events by name or by pattern: a listener of "log:*" gets what the star stands for, then the event, as PM2's bus does it.
+ * Events by name or by pattern: a listener of "log:*" gets what the star stands for, then the
+ * event, as PM2's bus does it.
  */
 export class PatternEmitter {
   /** @type {Entry[]} */
@@ -39,7 +40,9 @@ export class PatternEmitter {
    * @param {Listener} [listener]  Default: all of the event.
    */
   off(event, listener) {
-    this.#entries = this.#entries.filter((one) => one.event !== event || (listener !== undefined && one.listener !== listener));
+    this.#entries = this.#entries.filter(
+      (one) => one.event !== event || (listener !== undefined && one.listener !== listener),
+    );
     return this;
   }
 
@@ -58,7 +61,8 @@ export class PatternEmitter {
   }
 
   /**
-   * Tells listeners. What one of them throws is nobody's but the program's: it does not end the bus.
+   * Tells listeners. What one of them throws is nobody's but the program's: it does not end the
+   * bus.
    * @param {string} event
    * @param {unknown} data
    */
@@ -69,7 +73,9 @@ export class PatternEmitter {
       try {
         entry.listener.call(this, ...stars, data);
       } catch (error) {
-        queueMicrotask(() => { throw error; });
+        queueMicrotask(() => {
+          throw error;
+        });
       }
     }
     return found.length > 0;
@@ -127,9 +133,9 @@ function patternOf(event) {
   return new RegExp(`^${parts.join('(.+)')}$`);
 }
 
-
 /**
- * PM2's bus: what happens to processes, what apps say, and their lines for who listens to "log:out", "log:err" or a pattern that means them.
+ * PM2's bus: what happens to processes, what apps say, and their lines for who listens to
+ * "log:out", "log:err" or a pattern that means them.
  */
 export class Bus extends PatternEmitter {
   #events;
@@ -195,10 +201,19 @@ export class Bus extends PatternEmitter {
 
   /** Lines are many: they are asked for when somebody listens. */
   #heedLogs() {
-    if (this.#logs || this.#isClosed || (this.listeners('log:out').length === 0 && this.listeners('log:err').length === 0)) return;
+    if (
+      this.#logs ||
+      this.#isClosed ||
+      (this.listeners('log:out').length === 0 && this.listeners('log:err').length === 0)
+    )
+      return;
     this.#logs = this.#nclust.logs({ follow: true, lines: 0 });
     void this.#relay(this.#logs, async ({ id, name, stream, line, atMs }) => {
-      this.emit(`log:${stream}`, { process: { pm_id: id, name, rev: null, namespace: await this.#namespaceOf(name) }, at: atMs ?? Date.now(), data: `${line}\n` });
+      this.emit(`log:${stream}`, {
+        process: { pm_id: id, name, rev: null, namespace: await this.#namespaceOf(name) },
+        at: atMs ?? Date.now(),
+        data: `${line}\n`,
+      });
     });
   }
 
@@ -219,7 +234,12 @@ export class Bus extends PatternEmitter {
   async #tell({ type, at, process, isFromApp, ...said }) {
     if (!isFromApp) {
       this.#namespaces.set(process.name, process.namespace);
-      return this.emit(type, { event: said.event, manually: said.manually, process: toPm2Env(/** @type {ProcessInEvent} */ (process)), at });
+      return this.emit(type, {
+        event: said.event,
+        manually: said.manually,
+        process: toPm2Env(/** @type {ProcessInEvent} */ (process)),
+        at,
+      });
     }
     const { name, id } = process;
     return this.emit(type, { at, ...said, process: { pm_id: id, name, namespace: await this.#namespaceOf(name) } });

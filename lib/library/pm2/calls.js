@@ -26,7 +26,9 @@ export const CALLS = {
   async delete(nclust, what) {
     const before = await detailed(nclust);
     const gone = new Set((await nclust.delete(what)).map(({ id }) => id));
-    return before.filter(({ id }) => gone.has(id)).map((slot) => toWorker({ ...slot, status: 'stopped', pid: 0, cpu: 0, memoryBytes: 0 }));
+    return before
+      .filter(({ id }) => gone.has(id))
+      .map((slot) => toWorker({ ...slot, status: 'stopped', pid: 0, cpu: 0, memoryBytes: 0 }));
   },
 
   list: async (nclust) => (await detailed(nclust)).map(toWorker),
@@ -67,7 +69,8 @@ export const CALLS = {
 
   async sendDataToProcessId(nclust, first, second) {
     const packet = typeof first === 'object' && first !== null ? first : { ...second, id: first };
-    if (packet.id === undefined || packet.topic === undefined || packet.data === undefined) throw new NclustError('ERR_NCLUST_USAGE', 'ID, DATA or TOPIC field is missing');
+    if (packet.id === undefined || packet.topic === undefined || packet.data === undefined)
+      throw new NclustError('ERR_NCLUST_USAGE', 'ID, DATA or TOPIC field is missing');
     const known = (await nclust.list()).some(({ id }) => String(id) === String(packet.id));
     if (!known) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `Process with ID <${packet.id}> unknown.`);
     await nclust.sendMessage(String(packet.id), packet);
@@ -82,8 +85,17 @@ export const CALLS = {
   async trigger(nclust, target, action, params) {
     const slots = new Map((await nclust.list()).map((slot) => [slot.id, slot]));
     const replies = await nclust.trigger(target, action, params);
-    if (!replies.some(({ outcome }) => outcome === 'replied')) throw new NclustError('ERR_NCLUST_NO_ACTION', `Action doesn't exist ${action} for ${target}`, { data: { replies } });
-    return replies.filter(({ outcome }) => outcome === 'replied').map(({ id, name, reply }) => ({ at: Date.now(), data: { return: reply, action_name: action }, process: { pm_id: id, name, namespace: slots.get(id)?.namespace ?? 'default' } }));
+    if (!replies.some(({ outcome }) => outcome === 'replied'))
+      throw new NclustError('ERR_NCLUST_NO_ACTION', `Action doesn't exist ${action} for ${target}`, {
+        data: { replies },
+      });
+    return replies
+      .filter(({ outcome }) => outcome === 'replied')
+      .map(({ id, name, reply }) => ({
+        at: Date.now(),
+        data: { return: reply, action_name: action },
+        process: { pm_id: id, name, namespace: slots.get(id)?.namespace ?? 'default' },
+      }));
   },
 
   async sendLineToStdin(nclust, id, line, separator = '\n') {
@@ -94,8 +106,12 @@ export const CALLS = {
 
   sendSignalToProcessName: (nclust, signal, name) => workers(nclust, nclust.signal(name, signal)),
   sendSignalToProcessId: (nclust, signal, id) => workers(nclust, nclust.signal(id, signal)),
-  getPID: async (nclust, name) => (await CALLS.list(nclust)).filter((/** @type {any} */ one) => name === undefined || one.name === name).map((/** @type {any} */ one) => one.pid),
-  getProcessIdByName: async (nclust, name) => (await nclust.list()).filter((slot) => slot.name === name).map(({ id }) => id),
+  getPID: async (nclust, name) =>
+    (await CALLS.list(nclust))
+      .filter((/** @type {any} */ one) => name === undefined || one.name === name)
+      .map((/** @type {any} */ one) => one.pid),
+  getProcessIdByName: async (nclust, name) =>
+    (await nclust.list()).filter((slot) => slot.name === name).map(({ id }) => id),
   getVersion: async (nclust) => (await nclust.hello()).version,
   env: (nclust, id) => nclust.env(id),
 
@@ -111,7 +127,8 @@ export const CALLS = {
 
   inspect: (nclust, what) => nclust.inspect(what),
 
-  serve: (nclust, path = '.', port = 8080, o = {}) => workers(nclust, nclust.start({ static: [{ path: String(path), port: Number(port), ...named(o) }] })),
+  serve: (nclust, path = '.', port = 8080, o = {}) =>
+    workers(nclust, nclust.start({ static: [{ path: String(path), port: Number(port), ...named(o) }] })),
 };
 
 /**
@@ -139,12 +156,16 @@ function named(o) {
 /** @param {{ updateEnv?: boolean, env?: unknown, only?: string } | null} [o] */
 function updating(o) {
   const { updateEnv, env, only } = o ?? {};
-  return { ...(updateEnv ? { updateEnv: true } : {}), ...(typeof env === 'string' ? { env } : {}), ...(only === undefined ? {} : { only }) };
+  return {
+    ...(updateEnv ? { updateEnv: true } : {}),
+    ...(typeof env === 'string' ? { env } : {}),
+    ...(only === undefined ? {} : { only }),
+  };
 }
 
-
 /**
- * What PM2's calls return of a process: its two shapes, that of a list and that of a change, in one.
+ * What PM2's calls return of a process: its two shapes, that of a list and that of a change, in
+ * one.
  * @param {SlotStatus} slot  With details.
  */
 function toWorker(slot) {
@@ -156,7 +177,23 @@ function toWorker(slot) {
  * The process of an event, with the fields of pm2_env that it has.
  * @param {ProcessInEvent} process
  */
-export function toPm2Env({ id, name, namespace, slot, instanceId, status, startedAtMs, createdAtMs, restarts, mode, version, exitCode, signal, pid, generation }) {
+export function toPm2Env({
+  id,
+  name,
+  namespace,
+  slot,
+  instanceId,
+  status,
+  startedAtMs,
+  createdAtMs,
+  restarts,
+  mode,
+  version,
+  exitCode,
+  signal,
+  pid,
+  generation,
+}) {
   return {
     name,
     namespace,
@@ -180,7 +217,13 @@ const NOT_FOUND = 'process or namespace not found';
 const NOTHING_THERE = 'process name not found';
 
 /** @type {Record<string, string>} */
-const NOT_FOUND_BY = { scale: 'App not found', sendSignalToProcessName: 'Unknown process name', sendSignalToProcessId: 'Unknown process id', trigger: 'Unknown process', msgProcess: 'Unknown process' };
+const NOT_FOUND_BY = {
+  scale: 'App not found',
+  sendSignalToProcessName: 'Unknown process name',
+  sendSignalToProcessId: 'Unknown process id',
+  trigger: 'Unknown process',
+  msgProcess: 'Unknown process',
+};
 
 /**
  * @param {unknown} thrown
@@ -191,7 +234,8 @@ const NOT_FOUND_BY = { scale: 'App not found', sendSignalToProcessName: 'Unknown
 export function inPm2Words(thrown, method, what) {
   const error = asNclustError(thrown);
   if (method === 'sendDataToProcessId') return error;
-  if (error.code === 'ERR_NCLUST_APP_NOT_FOUND') return reworded(error, NOT_FOUND_BY[method] ?? (what === 'all' ? NOTHING_THERE : NOT_FOUND));
+  if (error.code === 'ERR_NCLUST_APP_NOT_FOUND')
+    return reworded(error, NOT_FOUND_BY[method] ?? (what === 'all' ? NOTHING_THERE : NOT_FOUND));
   if (error.code === 'ERR_NCLUST_APP_EXISTS') return reworded(error, 'Script already launched');
   return error;
 }

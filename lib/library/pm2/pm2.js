@@ -118,7 +118,8 @@ export function createPm2({ home: own, isIndependent = false }) {
    */
   async function perform(method, args) {
     try {
-      if (Object.hasOwn(INSTEAD, method)) throw new NclustError('ERR_NCLUST_ELSEWHERE', `${method}() of PM2's API is not here; use ${INSTEAD[method]}.`);
+      if (Object.hasOwn(INSTEAD, method))
+        throw new NclustError('ERR_NCLUST_ELSEWHERE', `${method}() of PM2's API is not here; use ${INSTEAD[method]}.`);
       if (Object.hasOwn(ownCalls, method)) return await ownCalls[method](...args);
       const nclust = await reach();
       // Who listens to lines wants those of what is started next.
@@ -133,15 +134,21 @@ export function createPm2({ home: own, isIndependent = false }) {
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
 /**
- * connect(true) of PM2's API: this program lives on, and the apps end with it. The manager is a process of its own all the same.
+ * connect(true) of PM2's API: this program lives on, and the apps end with it. The manager is a
+ * process of its own all the same.
  * @param {Nclust} nclust  One that was started for this program.
  */
 function endWithProgram(nclust) {
   const { home } = nclust;
   process.once('exit', () => {
-    spawn(process.execPath, [BIN, 'kill'], { detached: true, stdio: 'ignore', env: { ...process.env, NCLUST_HOME: home } }).unref();
+    spawn(process.execPath, [BIN, 'kill'], {
+      detached: true,
+      stdio: 'ignore',
+      env: { ...process.env, NCLUST_HOME: home },
+    }).unref();
   });
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.once(signal, () => process.exit(128 + constants.signals[signal]));
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.once(signal, () => process.exit(128 + constants.signals[signal]));
   void stay(nclust);
 }
 

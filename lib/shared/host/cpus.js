@@ -4,11 +4,13 @@ import { dirname, join } from 'node:path';
 import { NclustError } from '../errors.js';
 
 /** What a number of instances may look like, for messages. */
-export const INSTANCES_FORMS = 'a whole number from 1, "max" or 0 (one per CPU), "-N" (CPUs less N), or "N%" of the CPUs';
+export const INSTANCES_FORMS =
+  'a whole number from 1, "max" or 0 (one per CPU), "-N" (CPUs less N), or "N%" of the CPUs';
 
 /**
- * How many processes can really run at once here: the smallest of CPU affinity, cpuset and cgroup quota (v1 and v2), at least 1.
- * `os.availableParallelism()` alone knows the affinity but, before Node 22, no quota.
+ * How many processes can really run at once here: the smallest of CPU affinity, cpuset and cgroup
+ * quota (v1 and v2), at least 1. `os.availableParallelism()` alone knows the affinity but, before
+ * Node 22, no quota.
  * @param {object} [o]
  * @param {string} [o.root]  Where /proc and /sys are looked for. Default "/".
  * @param {number} [o.affinity]  Default: what libuv reports.
@@ -16,7 +18,8 @@ export const INSTANCES_FORMS = 'a whole number from 1, "max" or 0 (one per CPU),
  */
 export function availableCpus({ root = '/', affinity = availableParallelism() } = {}) {
   const quota = Math.min(quotaV1(root), quotaV2(root));
-  // Rounded down, as libuv does where it knows the quota: one process more than the quota pays for is a process that is throttled.
+  // Rounded down, as libuv does where it knows the quota: one process more than the quota pays for
+  // is a process that is throttled.
   return Math.max(1, Math.floor(Math.min(affinity, allowedCpus(root), quota)));
 }
 
@@ -30,8 +33,12 @@ export function resolveInstances(instances, cpus) {
   if (text === 'max' || text === '0') return cpus;
   if (/^\d+$/.test(text)) return Number(text);
   if (/^-\d+$/.test(text)) return Math.max(1, cpus + Number(text));
-  if (/^\d+(\.\d+)?%$/.test(text) && Number.parseFloat(text) > 0) return Math.max(1, Math.round((cpus * Number.parseFloat(text)) / 100));
-  throw new NclustError('ERR_NCLUST_BAD_INSTANCES', `"${text}" is not a number of instances; accepted: ${INSTANCES_FORMS}.`);
+  if (/^\d+(\.\d+)?%$/.test(text) && Number.parseFloat(text) > 0)
+    return Math.max(1, Math.round((cpus * Number.parseFloat(text)) / 100));
+  throw new NclustError(
+    'ERR_NCLUST_BAD_INSTANCES',
+    `"${text}" is not a number of instances; accepted: ${INSTANCES_FORMS}.`,
+  );
 }
 
 /**
@@ -46,9 +53,13 @@ export function resolveScale(instances, current, cpus) {
   const isRelative = /^[+-]\d+$/.test(text);
   const wanted = isRelative ? current + Number(text) : text === '0' ? 0 : resolveInstances(text, cpus);
   if (wanted >= 1) return wanted;
-  throw new NclustError('ERR_NCLUST_BAD_INSTANCES', `Scaling by "${text}" from ${current} would leave ${wanted} instances; the least is 1.`, {
-    hint: 'To have none running, use: nclust stop',
-  });
+  throw new NclustError(
+    'ERR_NCLUST_BAD_INSTANCES',
+    `Scaling by "${text}" from ${current} would leave ${wanted} instances; the least is 1.`,
+    {
+      hint: 'To have none running, use: nclust stop',
+    },
+  );
 }
 
 /** @param {string} root */
@@ -66,7 +77,9 @@ function quotaV2(root) {
   const path = /^0::(.*)$/m.exec(read(join(root, 'proc/self/cgroup')))?.[1];
   if (path === undefined) return Infinity;
   return smallest(path, (folder) => {
-    const [quota, period] = read(join(root, 'sys/fs/cgroup', folder, 'cpu.max')).trim().split(/\s+/);
+    const [quota, period] = read(join(root, 'sys/fs/cgroup', folder, 'cpu.max'))
+      .trim()
+      .split(/\s+/);
     return ratio(quota, period);
   });
 }
@@ -77,14 +90,21 @@ function quotaV1(root) {
   if (!match) return Infinity;
   const [, controllers, path] = match;
   const mounts = [...new Set([controllers, 'cpu'])].map((name) => join(root, 'sys/fs/cgroup', name));
-  return smallest(path, (folder) => Math.min(...mounts.map((mount) => ratio(
-    read(join(mount, folder, 'cpu.cfs_quota_us')).trim(),
-    read(join(mount, folder, 'cpu.cfs_period_us')).trim(),
-  ))));
+  return smallest(path, (folder) =>
+    Math.min(
+      ...mounts.map((mount) =>
+        ratio(
+          read(join(mount, folder, 'cpu.cfs_quota_us')).trim(),
+          read(join(mount, folder, 'cpu.cfs_period_us')).trim(),
+        ),
+      ),
+    ),
+  );
 }
 
 /**
- * A limit of any parent counts too. In a container the path may be the host's; then only the mount's own root exists, and the walk ends there.
+ * A limit of any parent counts too. In a container the path may be the host's; then only the
+ * mount's own root exists, and the walk ends there.
  * @param {string} path
  * @param {(folder: string) => number} quotaOf
  */

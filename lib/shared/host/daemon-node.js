@@ -1,15 +1,18 @@
 /**
  * How Node is started for the keeper; control inherits it.
  *
- * Not with --optimize-for-size and not with a smaller --v8-pool-size, which save 2 MB: in one of a hundred ends on a busy machine Node 24 then waits for a
- * thread of V8 that does not end.
+ * Not with --optimize-for-size and not with a smaller --v8-pool-size, which save 2 MB: in one of a
+ * hundred ends on a busy machine Node 24 then waits for a thread of V8 that does not end.
  */
 export const DAEMON_NODE_ARGS = [
-  // Garbage of a crash loop grows the young generation to 32 MB without it (keeper: 39 MB private, with it 21).
+  // Garbage of a crash loop grows the young generation to 32 MB without it (keeper: 39 MB private,
+  // with it 21).
   '--max-semi-space-size=1',
   // For daemon/*/tidy.js.
   '--expose-gc',
 ];
 
-/** One arena for all threads: glibc gives each thread its own, 0.4 MB a process. Apps do not get it. */
+/**
+ * One arena for all threads: glibc gives each thread its own, 0.4 MB a process. Apps do not get it.
+ */
 export const DAEMON_NODE_ENV = { MALLOC_ARENA_MAX: '1' };

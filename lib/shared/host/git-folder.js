@@ -10,7 +10,8 @@ import { dirname, join, resolve } from 'node:path';
  * @property {string[]} remotes
  * @property {string | null} remote  That of the branch, or the only one there is.
  * @property {string | null} url  Without user name, password and token.
- * @property {boolean} isOnRemote  Whether the remote has a branch of that name, as far as it was fetched.
+ * @property {boolean} isOnRemote  Whether the remote has a branch of that name, as far as it was
+ *   fetched.
  * @property {number} updatedAtMs  When something was last checked out, committed or pulled.
  */
 
@@ -39,11 +40,15 @@ export function readGitFolder(root) {
     const branch = ref === null ? 'HEAD' : ref.replace(/^refs\/heads\//, '');
     const config = text(join(shared, 'config')) ?? '';
     const remotes = [...config.matchAll(/^\s*\[remote "(.+)"\]/gm)].map(([, name]) => name);
-    const remote = valueOf(config, `branch "${branch}"`, 'remote') ?? (remotes.includes('origin') ? 'origin' : remotes[0] ?? null);
+    const remote =
+      valueOf(config, `branch "${branch}"`, 'remote') ?? (remotes.includes('origin') ? 'origin' : (remotes[0] ?? null));
     const url = remote === null ? null : valueOf(config, `remote "${remote}"`, 'url');
     const log = statSync(join(own, 'logs', 'HEAD'), { throwIfNoEntry: false }) ?? statSync(join(own, 'HEAD'));
     return {
-      root, branch, remotes, remote,
+      root,
+      branch,
+      remotes,
+      remote,
       revision: ref === null ? head : revisionOf([own, shared], ref),
       url: url === null ? null : withoutCredentials(url),
       isOnRemote: remote !== null && revisionOf([shared], `refs/remotes/${remote}/${branch}`) !== null,
@@ -60,7 +65,10 @@ export function readGitFolder(root) {
  */
 export function withoutCredentials(url) {
   // An address of ssh needs its user name.
-  return url.replace(/^(https?:\/\/)[^/]*@/i, '$1').replace(/^([a-z][a-z0-9+.-]*:\/\/[^/:@]*):[^/]*@/i, '$1@').replace(/^(https?:[^?#]*)[?#].*$/i, '$1');
+  return url
+    .replace(/^(https?:\/\/)[^/]*@/i, '$1')
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/:@]*):[^/]*@/i, '$1@')
+    .replace(/^(https?:[^?#]*)[?#].*$/i, '$1');
 }
 
 /**

@@ -20,18 +20,30 @@ export function systemLimits(keeperPid, { root = '/' } = {}) {
   const [v2, v1] = [/^0::(.*)$/m.exec(groups)?.[1], /^\d+:(?:[^:]*,)?pids(?:,[^:]*)?:(.*)$/m.exec(groups)?.[1]];
   const files = [...filesOf('sys/fs/cgroup', v2), ...filesOf('sys/fs/cgroup/pids', v1)];
   const found = files.map((file) => ({ tasks: numberIn(read(join(root, file))), tasksFile: `/${file}` }));
-  const least = found.reduce((one, other) => (other.tasks < one.tasks ? other : one), { tasks: Infinity, tasksFile: '' });
-  return { ...least, files: numberIn(/^Max open files\s+(\d+)/m.exec(read(join(root, `proc/${keeperPid}/limits`)))?.[1] ?? '') };
+  const least = found.reduce((one, other) => (other.tasks < one.tasks ? other : one), {
+    tasks: Infinity,
+    tasksFile: '',
+  });
+  return {
+    ...least,
+    files: numberIn(/^Max open files\s+(\d+)/m.exec(read(join(root, `proc/${keeperPid}/limits`)))?.[1] ?? ''),
+  };
 }
 
 /**
- * A limit of any parent counts too. In a container the path may be the host's; then only the mount's own root exists.
+ * A limit of any parent counts too. In a container the path may be the host's; then only the
+ * mount's own root exists.
  * @param {string} mount
  * @param {string} [path]
  */
 function filesOf(mount, path) {
   const files = [];
-  for (let folder = path; folder !== undefined; folder = folder === '/' || folder === '.' || folder === '' ? undefined : dirname(folder)) files.push(join(mount, folder, 'pids.max'));
+  for (
+    let folder = path;
+    folder !== undefined;
+    folder = folder === '/' || folder === '.' || folder === '' ? undefined : dirname(folder)
+  )
+    files.push(join(mount, folder, 'pids.max'));
   return files;
 }
 

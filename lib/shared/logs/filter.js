@@ -6,9 +6,9 @@ import { createMatcher } from './safe-pattern.js';
 
 export { LEVELS, levelOf };
 
-
 /**
- * A piece of a line that is too long to be one. `line` is the same object in all pieces of one line.
+ * A piece of a line that is too long to be one. `line` is the same object in all pieces of one
+ * line.
  * @typedef {{ line: object, isFirst: boolean }} Part
  */
 
@@ -29,7 +29,8 @@ export function createLogFilter(wanted) {
 }
 
 /**
- * The same where lines come in parts: what its first one is like decides about a line. Where that does not tell its level, or has not been seen, the level does not count.
+ * The same where lines come in parts: what its first one is like decides about a line. Where that
+ * does not tell its level, or has not been seen, the level does not count.
  * @param {Wishes} wanted
  * @returns {(line: string, part: Part | null) => boolean}  Throws ERR_NCLUST_USAGE.
  */

@@ -6,16 +6,34 @@ import { stripVTControlCharacters } from 'node:util';
 export const LEVELS = /** @type {const} */ (['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
 
 /**
- * What other loggers call them: winston's npm and syslog levels, Google's severities, and the usual short forms.
+ * What other loggers call them: winston's npm and syslog levels, Google's severities, and the usual
+ * short forms.
  * @type {Record<string, Level>}
  */
 const WORDS = {
-  trace: 'trace', silly: 'trace', finest: 'trace',
-  debug: 'debug', verbose: 'debug', dbg: 'debug',
-  info: 'info', information: 'info', informational: 'info', notice: 'info', http: 'info', default: 'info',
-  warn: 'warn', warning: 'warn',
-  error: 'error', err: 'error',
-  fatal: 'fatal', critical: 'fatal', crit: 'fatal', alert: 'fatal', emergency: 'fatal', emerg: 'fatal', panic: 'fatal',
+  trace: 'trace',
+  silly: 'trace',
+  finest: 'trace',
+  debug: 'debug',
+  verbose: 'debug',
+  dbg: 'debug',
+  info: 'info',
+  information: 'info',
+  informational: 'info',
+  notice: 'info',
+  http: 'info',
+  default: 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  err: 'error',
+  fatal: 'fatal',
+  critical: 'fatal',
+  crit: 'fatal',
+  alert: 'fatal',
+  emergency: 'fatal',
+  emerg: 'fatal',
+  panic: 'fatal',
 };
 
 /** Where a level may stand, the surest first. */
@@ -38,7 +56,8 @@ export function levelOf(line) {
 /**
  * The same for a line of which there is only the beginning.
  * @param {string} text
- * @returns {Level | null | undefined}  Undefined: it is a record, and its level may stand in the rest.
+ * @returns {Level | null | undefined}  Undefined: it is a record, and its level may stand in the
+ *   rest.
  */
 export function levelOfBeginning(text) {
   const record = text[0] === '{' ? readBeginning(text, KEYS) : null;
@@ -83,7 +102,8 @@ function readLevel(value) {
 }
 
 /**
- * pino's and bunyan's numbers; one between two levels belongs to the lower. Below 10 is syslog's scale, which runs the other way: not taken for either.
+ * pino's and bunyan's numbers; one between two levels belongs to the lower. Below 10 is syslog's
+ * scale, which runs the other way: not taken for either.
  * @param {number} number
  */
 function ofNumber(number) {
@@ -102,7 +122,8 @@ const FILLING = /[^"{}[\]]+/y;
  * Reads as much as there is of a JSON object whose end is not known.
  * @param {string} text  From its "{".
  * @param {readonly string[]} keys  The fields that are looked for, of the object itself.
- * @returns {Record<string, unknown> | null}  Those that are there as a whole, as far as they are texts, numbers and the like. Null when it is no beginning of an object.
+ * @returns {Record<string, unknown> | null}  Those that are there as a whole, as far as they are
+ *   texts, numbers and the like. Null when it is no beginning of an object.
  */
 function readBeginning(text, keys) {
   /** @type {Record<string, unknown>} */

@@ -9,7 +9,10 @@ const PATTERN_MAX_CHARS = 500;
 /** What is looked at of a line. */
 const LINE_MAX_CHARS = 8 * 1024;
 
-/** About 2.5 ms at the very worst (Node 20): shorter than starting a guard for every line would be worth. */
+/**
+ * About 2.5 ms at the very worst (Node 20): shorter than starting a guard for every line would be
+ * worth.
+ */
 const STEPS_MAX = 1_000_000;
 
 /** How long one line may take. */
@@ -19,9 +22,11 @@ const GUARD_MS = 50;
 const FLAGS = /^[imsu]*$/;
 
 /**
- * A regular expression that cannot hold up whoever uses it. Node has no engine whose time is bounded, and a pattern without nested quantifiers is
- * not enough: /a.*b.*c/ takes 2 s on 2,048 characters "abab...". So where the pattern and the length of a line allow more than STEPS_MAX, V8 is told to
- * give up after GUARD_MS, and less is looked at of every line from then on: a pattern costs less than half a second more than it should, once.
+ * A regular expression that cannot hold up whoever uses it. Node has no engine whose time is
+ * bounded, and a pattern without nested quantifiers is not enough: /a.*b.*c/ takes 2 s on 2,048
+ * characters "abab...". So where the pattern and the length of a line allow more than STEPS_MAX, V8
+ * is told to give up after GUARD_MS, and less is looked at of every line from then on: a pattern
+ * costs less than half a second more than it should, once.
  * @param {Grep} grep
  * @returns {Matcher}  Throws ERR_NCLUST_USAGE.
  */
@@ -48,7 +53,8 @@ export function createMatcher(grep) {
  * @returns {RegExp}  Throws ERR_NCLUST_USAGE, also for patterns that would take for ever.
  */
 export function compile({ source, flags }) {
-  if (source.length > PATTERN_MAX_CHARS) throw refused(source, `it has ${source.length} characters, and ${PATTERN_MAX_CHARS} are accepted`);
+  if (source.length > PATTERN_MAX_CHARS)
+    throw refused(source, `it has ${source.length} characters, and ${PATTERN_MAX_CHARS} are accepted`);
   if (!FLAGS.test(flags)) throw refused(source, `its flags are "${flags}"; accepted: i, m, s and u`);
   /** @type {RegExp} */
   let pattern;
@@ -57,7 +63,8 @@ export function compile({ source, flags }) {
   } catch (error) {
     throw refused(source, `it is not a regular expression (${/** @type {Error} */ (error).message})`);
   }
-  if (costOf(source).isNested) throw refused(source, 'it repeats something that is repeated already, as (a+)+ does, which can take for ever');
+  if (costOf(source).isNested)
+    throw refused(source, 'it repeats something that is repeated already, as (a+)+ does, which can take for ever');
   return pattern;
 }
 
@@ -67,11 +74,14 @@ export function compile({ source, flags }) {
  */
 function refused(source, why) {
   const shown = source.length > 60 ? `${source.slice(0, 60)}...` : source;
-  return new NclustError('ERR_NCLUST_USAGE', `The pattern "${shown}" cannot be used: ${why}.`, { hint: 'A character with a meaning of its own, such as ( or [, stands for itself behind a backslash.' });
+  return new NclustError('ERR_NCLUST_USAGE', `The pattern "${shown}" cannot be used: ${why}.`, {
+    hint: 'A character with a meaning of its own, such as ( or [, stands for itself behind a backslash.',
+  });
 }
 
 /**
- * The longest text that takes at most STEPS_MAX: the places where n quantifiers end are in order, so there are length^n / n! of them.
+ * The longest text that takes at most STEPS_MAX: the places where n quantifiers end are in order,
+ * so there are length^n / n! of them.
  * @param {number} degree
  */
 function straightCharsOf(degree) {
@@ -109,8 +119,10 @@ const CHOICES_MAX = 6;
 
 /**
  * @typedef {object} Cost
- * @property {number} degree  Quantifiers that may take this many or that many characters: matching n characters takes at most n^(degree + 1) steps. Infinity: nobody knows.
- * @property {boolean} isNested  Something that may take this many or that many is itself repeated without end.
+ * @property {number} degree  Quantifiers that may take this many or that many characters: matching
+ *   n characters takes at most n^(degree + 1) steps. Infinity: nobody knows.
+ * @property {boolean} isNested  Something that may take this many or that many is itself repeated
+ *   without end.
  */
 
 /** @typedef {{ degree: number, choices: number }} Part */
@@ -151,8 +163,12 @@ export function costOf(source) {
   return { degree: choices > CHOICES_MAX ? Infinity : degree, isNested };
 }
 
-/** Escapes, character classes, the openings of groups, quantifiers with what makes them lazy, and any other character. */
-const TOKENS = /\\k<[^>]*>|\\[^]|\[(?:\\[^]|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]|<[^>]*>|[a-z-]*:))?|(?:[*+?]|\{\d+(?:,\d*)?\})\??|[^]/g;
+/**
+ * Escapes, character classes, the openings of groups, quantifiers with what makes them lazy, and
+ * any other character.
+ */
+const TOKENS =
+  /\\k<[^>]*>|\\[^]|\[(?:\\[^]|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]|<[^>]*>|[a-z-]*:))?|(?:[*+?]|\{\d+(?:,\d*)?\})\??|[^]/g;
 const QUANTIFIER = /^(?:[*+?]|\{\d+(?:,\d*)?\})\??$/;
 
 /**
@@ -165,7 +181,10 @@ function repeated(part, least, most) {
   if (most > COPIES_MAX) return { degree: part.choices > 0 ? Infinity : most === least ? 0 : 1, choices: 0 };
   const more = Math.max(0, most - 1);
   const own = most === least ? 0 : most === 1 ? 0 : 1;
-  return { degree: part.degree === 0 ? own : part.degree * more + own, choices: part.choices * more + (least === 0 ? 1 : 0) };
+  return {
+    degree: part.degree === 0 ? own : part.degree * more + own,
+    choices: part.choices * more + (least === 0 ? 1 : 0),
+  };
 }
 
 /**

@@ -2,7 +2,9 @@ import { isIP } from 'node:net';
 
 /**
  * Where /metrics is served.
- * @typedef {{ kind: 'none' } | { kind: 'tcp', host: string, port: number } | { kind: 'unix', path: string }} ListenTarget
+ * @typedef
+ *   {{ kind: 'none' } | { kind: 'tcp', host: string, port: number } | { kind: 'unix', path: string }}
+ *   ListenTarget
  */
 
 export const LISTEN_FORMS = 'none, an address and a port (127.0.0.1:9615, [::1]:9615), or unix:/path';
@@ -14,7 +16,8 @@ export const OTLP_FORMS = 'none, or the http:// or https:// address of a collect
  */
 export function parseListen(text) {
   if (text === 'none') return { kind: 'none' };
-  if (text.startsWith('unix:')) return text.length <= 'unix:'.length + 100 && text[5] === '/' ? { kind: 'unix', path: text.slice(5) } : null;
+  if (text.startsWith('unix:'))
+    return text.length <= 'unix:'.length + 100 && text[5] === '/' ? { kind: 'unix', path: text.slice(5) } : null;
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s/]+)):(\d{1,5})$/i.exec(text);
   if (!match) return null;
   const host = match[1] ?? match[2];
@@ -28,17 +31,21 @@ export function parseListen(text) {
  * @returns {boolean}  Whether only this machine can reach it.
  */
 export function isLocal(target) {
-  return target.kind !== 'tcp' || target.host === 'localhost' || target.host === '::1' || target.host.startsWith('127.');
+  return (
+    target.kind !== 'tcp' || target.host === 'localhost' || target.host === '::1' || target.host.startsWith('127.')
+  );
 }
 
 /**
  * @param {string} text
- * @returns {string | null}  The address that metrics are sent to, or 'none'. Null when it is neither.
+ * @returns {string | null}  The address that metrics are sent to, or 'none'. Null when it is
+ *   neither.
  */
 export function parseOtlp(text) {
   if (text === 'none') return 'none';
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.search !== '' || url.hash !== '') return null;
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.search !== '' || url.hash !== '')
+    return null;
   // A path of its own is taken as it is: OTEL_EXPORTER_OTLP_METRICS_ENDPOINT does so, too.
   if (url.pathname === '/') url.pathname = '/v1/metrics';
   return url.href;
@@ -55,7 +62,8 @@ export const WEB_HOST = '127.0.0.1';
 export const WEB_PORT = 9616;
 
 export const WEB_TARGET_FORMS = 'none, or an address and a port (127.0.0.1:9616, [::1]:9616)';
-export const WEB_LISTEN_FORMS = 'a port (9616; 0 is any that is free), or an address and a port (127.0.0.1:9616, [::1]:9616)';
+export const WEB_LISTEN_FORMS =
+  'a port (9616; 0 is any that is free), or an address and a port (127.0.0.1:9616, [::1]:9616)';
 
 /**
  * As it stands in the settings.
@@ -120,7 +128,10 @@ export function whyUnserved(reason) {
  */
 export function unservedNotice({ what, where, reason, instead }) {
   const words = whyUnserved(reason);
-  return `${what} is not served on "${where}": ${words}${words === reason ? '' : ` (${reason})`}. It is tried again; another one: ${instead}`;
+  return (
+    `${what} is not served on "${where}": ${words}${words === reason ? '' : ` (${reason})`}. It is ` +
+    `tried again; another one: ${instead}`
+  );
 }
 
 /**
@@ -128,5 +139,8 @@ export function unservedNotice({ what, where, reason, instead }) {
  * @param {Unserved} unserved
  */
 export function unservedSentence({ reason, retryMs }) {
-  return `It is not served yet: ${whyUnserved(reason)}. It is tried again every ${retryMs === 1_000 ? 'second' : `${retryMs / 1_000} seconds`}.`;
+  return (
+    `It is not served yet: ${whyUnserved(reason)}. It is tried again every ` +
+    `${retryMs === 1_000 ? 'second' : `${retryMs / 1_000} seconds`}.`
+  );
 }

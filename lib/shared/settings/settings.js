@@ -3,7 +3,14 @@ import { nearWords } from '../did-you-mean.js';
 import { NclustError } from '../errors.js';
 import { LOG_COMPRESSIONS, LOG_INTERVALS } from '../spec/logs.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../units.js';
-import { LISTEN_FORMS, OTLP_FORMS, parseListen, parseOtlp, parseWebTarget, WEB_TARGET_FORMS } from './listen-address.js';
+import {
+  LISTEN_FORMS,
+  OTLP_FORMS,
+  parseListen,
+  parseOtlp,
+  parseWebTarget,
+  WEB_TARGET_FORMS,
+} from './listen-address.js';
 
 /**
  * A setting of the whole home. It is kept as it was written ("10mb") and read when it is used.
@@ -20,16 +27,46 @@ const SIZE_MIN = 1024;
 export const SETTINGS = {
   'logs.max_size': size('10M', 'how large a log file gets before it is rotated'),
   'logs.interval': oneOf(LOG_INTERVALS, 'never', 'when a log file is rotated however small it is'),
-  'logs.max_files': { parse: wholeUpTo(10_000), accepted: 'a whole number from 0 (keep none) to 10000', fallback: '10', help: 'how many rotated files are kept of each log file' },
-  'logs.max_age': { parse: orNone(parseDuration), accepted: `0 (for ever) or ${DURATION_FORMS}`, fallback: '0', help: 'how old a rotated file gets' },
+  'logs.max_files': {
+    parse: wholeUpTo(10_000),
+    accepted: 'a whole number from 0 (keep none) to 10000',
+    fallback: '10',
+    help: 'how many rotated files are kept of each log file',
+  },
+  'logs.max_age': {
+    parse: orNone(parseDuration),
+    accepted: `0 (for ever) or ${DURATION_FORMS}`,
+    fallback: '0',
+    help: 'how old a rotated file gets',
+  },
   'logs.max_app_total': size('200M', 'how much room the logs of one app take together'),
   'logs.max_total': size('2G', 'how much room all logs in the home take together'),
   'logs.compress': oneOf(LOG_COMPRESSIONS, 'gzip', 'how rotated files are compressed'),
-  'metrics.listen': { parse: parseListen, accepted: LISTEN_FORMS, fallback: 'none', help: 'where /metrics is served for Prometheus' },
+  'metrics.listen': {
+    parse: parseListen,
+    accepted: LISTEN_FORMS,
+    fallback: 'none',
+    help: 'where /metrics is served for Prometheus',
+  },
   'metrics.allow_remote': oneOf(['true', 'false'], 'false', 'whether that may be an address that others can reach'),
-  'metrics.otlp': { parse: parseOtlp, accepted: OTLP_FORMS, fallback: 'none', help: 'the OpenTelemetry collector that metrics are sent to' },
-  'metrics.otlp_interval': { parse: atLeastASecond, accepted: `from 1s: ${DURATION_FORMS}`, fallback: '10s', help: 'how often they are sent' },
-  'web.listen': { parse: parseWebTarget, accepted: WEB_TARGET_FORMS, fallback: 'none', help: 'where the dashboard is served (nclust web)' },
+  'metrics.otlp': {
+    parse: parseOtlp,
+    accepted: OTLP_FORMS,
+    fallback: 'none',
+    help: 'the OpenTelemetry collector that metrics are sent to',
+  },
+  'metrics.otlp_interval': {
+    parse: atLeastASecond,
+    accepted: `from 1s: ${DURATION_FORMS}`,
+    fallback: '10s',
+    help: 'how often they are sent',
+  },
+  'web.listen': {
+    parse: parseWebTarget,
+    accepted: WEB_TARGET_FORMS,
+    fallback: 'none',
+    help: 'where the dashboard is served (nclust web)',
+  },
   'web.actions': oneOf(['true', 'false'], 'false', 'whether the dashboard may change anything'),
   'web.allow_remote': oneOf(['true', 'false'], 'false', 'whether that may be an address that others can reach'),
 };
@@ -37,7 +74,12 @@ export const SETTINGS = {
 /** @typedef {keyof typeof SETTINGS} SettingKey */
 
 /** What people knew these by. @type {Record<string, SettingKey>} */
-const PM2_LOGROTATE = { max_size: 'logs.max_size', retain: 'logs.max_files', compress: 'logs.compress', rotateInterval: 'logs.interval' };
+const PM2_LOGROTATE = {
+  max_size: 'logs.max_size',
+  retain: 'logs.max_files',
+  compress: 'logs.compress',
+  rotateInterval: 'logs.interval',
+};
 
 /**
  * What the file of settings says.
@@ -50,7 +92,8 @@ const PM2_LOGROTATE = { max_size: 'logs.max_size', retain: 'logs.max_files', com
 
 /**
  * @param {string | null} text  Of the file; null when there is none.
- * @param {(key: string, value: unknown) => boolean} [isPossible]  Where this machine cannot do everything.
+ * @param {(key: string, value: unknown) => boolean} [isPossible]  Where this machine cannot do
+ *   everything.
  * @returns {ReadSettings}  Never throws.
  */
 export function readSettings(text, isPossible = () => true) {
@@ -94,7 +137,11 @@ export function withKey(settings, key) {
  * @param {string} key
  */
 export function checkKey(key) {
-  if (!Object.hasOwn(SETTINGS, key)) throw new NclustError('ERR_NCLUST_BAD_SETTING', `There is no setting "${key}".`, { hint: suggestion(key), data: { key } });
+  if (!Object.hasOwn(SETTINGS, key))
+    throw new NclustError('ERR_NCLUST_BAD_SETTING', `There is no setting "${key}".`, {
+      hint: suggestion(key),
+      data: { key },
+    });
 }
 
 /**
@@ -105,7 +152,11 @@ export function checkKey(key) {
 export function checkSetting(key, text) {
   checkKey(key);
   const rule = /** @type {SettingRule} */ (SETTINGS[/** @type {SettingKey} */ (key)]);
-  if (rule.parse(text) === null) throw new NclustError('ERR_NCLUST_BAD_SETTING', `"${key}" cannot be "${text}"; accepted: ${rule.accepted}.`, { hint: `The default is ${rule.fallback}.`, data: { key, accepted: rule.accepted } });
+  if (rule.parse(text) === null)
+    throw new NclustError('ERR_NCLUST_BAD_SETTING', `"${key}" cannot be "${text}"; accepted: ${rule.accepted}.`, {
+      hint: `The default is ${rule.fallback}.`,
+      data: { key, accepted: rule.accepted },
+    });
 }
 
 /**
@@ -151,7 +202,10 @@ function isScalar(value) {
 function describeProblem(key, value) {
   if (!Object.hasOwn(SETTINGS, key)) return `there is no setting "${key}" (${suggestion(key)})`;
   const { accepted, fallback } = SETTINGS[/** @type {SettingKey} */ (key)];
-  return `"${key}" cannot be ${JSON.stringify(value)?.slice(0, 80)} here (accepted: ${accepted}), and ${fallback} counts`;
+  return (
+    `"${key}" cannot be ${JSON.stringify(value)?.slice(0, 80)} here (accepted: ${accepted}), and ` +
+    `${fallback} counts`
+  );
 }
 
 /** @param {string} key */
@@ -159,7 +213,12 @@ function suggestion(key) {
   const known = Object.keys(SETTINGS);
   const [module, option] = key.split(':');
   const near = module === 'pm2-logrotate' ? [PM2_LOGROTATE[option] ?? []].flat() : nearWords(key, known);
-  return near.length > 0 ? `Did you mean ${near.slice(0, 5).map((word) => `"${word}"`).join(' or ')}?` : `There are: ${known.join(', ')}.`;
+  return near.length > 0
+    ? `Did you mean ${near
+        .slice(0, 5)
+        .map((word) => `"${word}"`)
+        .join(' or ')}?`
+    : `There are: ${known.join(', ')}.`;
 }
 
 /**
@@ -215,7 +274,8 @@ const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * @param {string} file
- * @param {(key: string, value: unknown) => boolean} [isPossible]  Where this machine cannot do everything.
+ * @param {(key: string, value: unknown) => boolean} [isPossible]  Where this machine cannot do
+ *   everything.
  * @returns {ReadSettings}  Never throws: what cannot be read is broken.
  */
 export function readSettingsFile(file, isPossible) {

@@ -1,10 +1,13 @@
 /** @import { AppSpec } from './spec.js' */
 
 /**
- * What a change of one field of a spec takes in an app that runs. The later one counts where several fields change.
+ * What a change of one field of a spec takes in an app that runs. The later one counts where
+ * several fields change.
  *
- * nothing: it describes. live: it takes effect on what runs, and no process is touched. along: it tells of what runs, so it follows the next rollout and is none by itself.
- * scale: more or fewer instances. rollout: new instances in the place of the old, without losing a request. replace: the old have to be gone, with their sockets, before new ones can be.
+ * nothing: it describes. live: it takes effect on what runs, and no process is touched. along: it
+ * tells of what runs, so it follows the next rollout and is none by itself. scale: more or fewer
+ * instances. rollout: new instances in the place of the old, without losing a request. replace: the
+ * old have to be gone, with their sockets, before new ones can be.
  * @typedef {'nothing' | 'live' | 'along' | 'scale' | 'rollout' | 'replace'} Needs
  */
 

@@ -19,13 +19,15 @@ import { MASK } from './environment.js';
 /** Fields whose keys are shown one by one. */
 const RECORDS = ['env', 'shellEnv', 'fileEnv', 'secrets', 'watchOptions'];
 
-const SECRET_KEY = /pass(word|wd|phrase)?|secret|token|credential|api_?key|access_?key|private_?key|auth|_key$|_pw$|_dsn$|^dsn$/i;
+const SECRET_KEY =
+  /pass(word|wd|phrase)?|secret|token|credential|api_?key|access_?key|private_?key|auth|_key$|_pw$|_dsn$|^dsn$/i;
 
 /** A user name or password inside an address. */
 const SECRET_VALUE = /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*:[^/@\s]+@/i;
 
 /**
- * How a spec differs from the wanted one. The number of instances is not looked at: it is what runs that counts.
+ * How a spec differs from the wanted one. The number of instances is not looked at: it is what runs
+ * that counts.
  * @param {AppSpec} before
  * @param {AppSpec} after
  * @param {object} [o]
@@ -35,8 +37,12 @@ const SECRET_VALUE = /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*:[^/@\s]+@/i;
 export function diffSpecs(before, after, { isShellNew = false } = {}) {
   const old = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (before));
   const wanted = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (after));
-  const fields = [...new Set([...Object.keys(old), ...Object.keys(wanted)])].filter((field) => field !== 'instances' && !isDeepStrictEqual(old[field], wanted[field]));
-  const rows = fields.map((field) => ({ field, ...needsOf(field, isShellNew) })).filter(({ needs }) => needs !== 'along');
+  const fields = [...new Set([...Object.keys(old), ...Object.keys(wanted)])].filter(
+    (field) => field !== 'instances' && !isDeepStrictEqual(old[field], wanted[field]),
+  );
+  const rows = fields
+    .map((field) => ({ field, ...needsOf(field, isShellNew) }))
+    .filter(({ needs }) => needs !== 'along');
   const telling = rows.filter(({ isDerived }) => !isDerived);
   const shown = telling.length > 0 ? telling : rows;
   return {
@@ -67,10 +73,19 @@ function changesOf(field, attribute, before, after) {
   if (!RECORDS.includes(field)) return [{ field, attribute, before: before ?? null, after: after ?? null }];
   const old = recordOf(before);
   const wanted = recordOf(after);
-  const keys = [...new Set([...Object.keys(old), ...Object.keys(wanted)])].filter((key) => !isDeepStrictEqual(old[key], wanted[key])).sort();
-  const isSecret = (/** @type {string} */ key) => field === 'secrets' || isSecretVariable(key, old[key]) || isSecretVariable(key, wanted[key]);
-  const shown = (/** @type {string} */ key, /** @type {unknown} */ value) => (value !== undefined && isSecret(key) ? MASK : value ?? null);
-  return keys.map((key) => ({ field, attribute: `${attribute}.${key}`, before: shown(key, old[key]), after: shown(key, wanted[key]) }));
+  const keys = [...new Set([...Object.keys(old), ...Object.keys(wanted)])]
+    .filter((key) => !isDeepStrictEqual(old[key], wanted[key]))
+    .sort();
+  const isSecret = (/** @type {string} */ key) =>
+    field === 'secrets' || isSecretVariable(key, old[key]) || isSecretVariable(key, wanted[key]);
+  const shown = (/** @type {string} */ key, /** @type {unknown} */ value) =>
+    value !== undefined && isSecret(key) ? MASK : (value ?? null);
+  return keys.map((key) => ({
+    field,
+    attribute: `${attribute}.${key}`,
+    before: shown(key, old[key]),
+    after: shown(key, wanted[key]),
+  }));
 }
 
 /**

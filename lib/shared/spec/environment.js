@@ -4,16 +4,23 @@ import { isFilled, isText, orNull, texts } from './rules.js';
 /** @import { AppSpec } from './spec.js' */
 
 /**
- * What the variables of an app are made of, besides what it declares (`env`) and the shell it was started from (`shellEnv`). environment.js puts them together.
+ * What the variables of an app are made of, besides what it declares (`env`) and the shell it was
+ * started from (`shellEnv`). environment.js puts them together.
  * @typedef {object} EnvironmentSpec
- * @property {Record<string, string>} interpreterEnv  What its interpreter is given unless the shell says otherwise.
- * @property {Record<string, string>} ownerEnv  Of the user it runs as, where that is another one than the shell's: HOME, USER, LOGNAME.
- * @property {string[]} envFiles  As the user wrote them, the last one wins. A relative path counts from `cwd`.
+ * @property {Record<string, string>} interpreterEnv  What its interpreter is given unless the shell
+ *   says otherwise.
+ * @property {Record<string, string>} ownerEnv  Of the user it runs as, where that is another one
+ *   than the shell's: HOME, USER, LOGNAME.
+ * @property {string[]} envFiles  As the user wrote them, the last one wins. A relative path counts
+ *   from `cwd`.
  * @property {FileEnv[]} fileEnv  What they held when the generation began. Read by control.
- * @property {Record<string, SecretSource>} secrets  Where the values of variables are had from that are written down nowhere.
+ * @property {Record<string, SecretSource>} secrets  Where the values of variables are had from that
+ *   are written down nowhere.
  * @property {string | null} incrementVar  The variable to whose value the slot is added.
- * @property {boolean | string | string[]} filterEnv  What of the shell is left out. true: all of it. A text: that variable. A list: those whose names contain one of these.
- * @property {string | null} envName  The environment of its config file that was chosen (`env_<name>`).
+ * @property {boolean | string | string[]} filterEnv  What of the shell is left out. true: all of
+ *   it. A text: that variable. A list: those whose names contain one of these.
+ * @property {string | null} envName  The environment of its config file that was chosen
+ *   (`env_<name>`).
  */
 
 /** @typedef {{ file: string, env: Record<string, string> }} FileEnv  The path is absolute. */
@@ -21,13 +28,18 @@ import { isFilled, isText, orNull, texts } from './rules.js';
 /** @typedef {{ file: string } | { command: string }} SecretSource */
 
 export const SECRET_FORMS = '{ "file": "<path>" } or { "command": "<shell command>" }';
-export const FILTER_FORMS = 'true for nothing of the shell, the name of a variable, or a list of texts that names contain';
+export const FILTER_FORMS =
+  'true for nothing of the shell, the name of a variable, or a list of texts that names contain';
 
 /** @type {{ [K in keyof EnvironmentSpec]: Rule }} */
 export const ENVIRONMENT_RULES = {
   interpreterEnv: { accepts: areVariables, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
   ownerEnv: { accepts: areVariables, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
-  envFiles: { ...texts(), accepts: (value) => Array.isArray(value) && value.every(isFilled), accepted: 'a list of paths' },
+  envFiles: {
+    ...texts(),
+    accepts: (value) => Array.isArray(value) && value.every(isFilled),
+    accepted: 'a list of paths',
+  },
   fileEnv: { accepts: areFileEnvs, accepted: 'a list of { "file", "env" }', fallback: [] },
   secrets: { accepts: areSecrets, accepted: `an object whose values are ${SECRET_FORMS}`, fallback: {} },
   incrementVar: orNull({ accepts: isVariableName, accepted: 'the name of a variable' }, 'none'),
@@ -37,7 +49,10 @@ export const ENVIRONMENT_RULES = {
 
 /** @param {unknown} value */
 export function areVariables(value) {
-  return isRecord(value) && Object.entries(value).every(([key, text]) => isText(text) && isText(key) && key !== '' && !key.includes('='));
+  return (
+    isRecord(value) &&
+    Object.entries(value).every(([key, text]) => isText(text) && isText(key) && key !== '' && !key.includes('='))
+  );
 }
 
 /**
@@ -78,11 +93,12 @@ function isRecord(value) {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-
 /**
  * Variables of one origin.
  * @typedef {object} Layer
- * @property {'interpreter' | 'shell' | 'user' | 'file' | 'env' | 'increment_var' | 'secret' | 'nclust'} origin
+ * @property
+ *   {'interpreter' | 'shell' | 'user' | 'file' | 'env' | 'increment_var' | 'secret' | 'nclust'}
+ *   origin
  * @property {string} [file]  Of origin file: its path.
  * @property {Record<string, string>} env
  */
@@ -91,7 +107,8 @@ function isRecord(value) {
 export const MASK = '***';
 
 /**
- * Where the variables of an instance come from, in the order in which they overrule each other; the last one wins. A function of the spec, the slot and the home, nothing else.
+ * Where the variables of an instance come from, in the order in which they overrule each other; the
+ * last one wins. A function of the spec, the slot and the home, nothing else.
  * @param {AppSpec} spec
  * @param {{ id: number, slot: number }} place
  * @param {string} home
@@ -104,7 +121,10 @@ export function layersOf(spec, { id, slot }, home, secrets = masked(spec)) {
     ...declared,
     { origin: 'increment_var', env: incremented(spec, flatten(declared), slot) },
     { origin: 'secret', env: secrets },
-    { origin: 'nclust', env: { name: spec.name, pm_id: String(id), [spec.instanceVar]: String(slot), NCLUST_HOME: home, PM2_HOME: home } },
+    {
+      origin: 'nclust',
+      env: { name: spec.name, pm_id: String(id), [spec.instanceVar]: String(slot), NCLUST_HOME: home, PM2_HOME: home },
+    },
   ];
 }
 
@@ -160,8 +180,11 @@ export function environmentFault(spec) {
   const { incrementVar } = spec;
   if (incrementVar === null) return null;
   const env = flatten(declaredLayers(spec));
-  if (!Object.hasOwn(env, incrementVar)) return `its increment_var is "${incrementVar}", and there is no such variable to count from`;
-  return isNumber(env[incrementVar]) ? null : `its increment_var is "${incrementVar}", and the value of that variable is no whole number`;
+  if (!Object.hasOwn(env, incrementVar))
+    return `its increment_var is "${incrementVar}", and there is no such variable to count from`;
+  return isNumber(env[incrementVar])
+    ? null
+    : `its increment_var is "${incrementVar}", and the value of that variable is no whole number`;
 }
 
 /**

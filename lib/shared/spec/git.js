@@ -3,7 +3,8 @@ import { isText } from './rules.js';
 /** @import { Rule } from './rules.js' */
 
 /**
- * What git knew of the checkout a script lies in when a command last started, restarted or reloaded it. The words are PM2's.
+ * What git knew of the checkout a script lies in when a command last started, restarted or reloaded
+ * it. The words are PM2's.
  * @typedef {object} Versioning
  * @property {'git'} type
  * @property {string | null} url  Of the remote, without user name and password.
@@ -22,7 +23,8 @@ import { isText } from './rules.js';
  */
 
 /**
- * @typedef {{ vizion: boolean, versioning: Versioning | null }} VersioningSpec  `vizion`: whether it is looked up.
+ * @typedef {{ vizion: boolean, versioning: Versioning | null }} VersioningSpec  `vizion`: whether
+ *   it is looked up.
  */
 
 const TEXT_MAX = 4096;
@@ -36,7 +38,13 @@ export const VERSIONING_RULES = {
 /** @param {unknown} value */
 function isVersioning(value) {
   if (value === null) return true;
-  return typeof value === 'object' && !Array.isArray(value) && Object.values(value).every((one) => one === null || typeof one === 'boolean' || isShort(one) || (Array.isArray(one) && one.every(isShort)));
+  return (
+    typeof value === 'object' &&
+    !Array.isArray(value) &&
+    Object.values(value).every(
+      (one) => one === null || typeof one === 'boolean' || isShort(one) || (Array.isArray(one) && one.every(isShort)),
+    )
+  );
 }
 
 /** @param {unknown} value */

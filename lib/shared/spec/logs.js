@@ -7,14 +7,43 @@ import { flag, isFilled, isText, isWhole, oneOf, orNull } from './rules.js';
 export const SHIP_TARGETS_MAX = 8;
 
 /** What a target may look like, for messages. */
-export const SHIP_TARGET_FORMS = '"syslog+udp://host:port", "syslog+tcp://host:port", "syslog+unix:///path" or "exec:command"; the first three may end in "?facility=local0"';
+export const SHIP_TARGET_FORMS =
+  '"syslog+udp://host:port", "syslog+tcp://host:port", "syslog+unix:///path" or "exec:command"; the first ' +
+  'three may end in "?facility=local0"';
 
 /** Numbers of RFC 5424, 6.2.1. */
-const FACILITIES = ['kern', 'user', 'mail', 'daemon', 'auth', 'syslog', 'lpr', 'news', 'uucp', 'cron', 'authpriv', 'ftp', 'ntp', 'audit', 'alert', 'clock', 'local0', 'local1', 'local2', 'local3', 'local4', 'local5', 'local6', 'local7'];
+const FACILITIES = [
+  'kern',
+  'user',
+  'mail',
+  'daemon',
+  'auth',
+  'syslog',
+  'lpr',
+  'news',
+  'uucp',
+  'cron',
+  'authpriv',
+  'ftp',
+  'ntp',
+  'audit',
+  'alert',
+  'clock',
+  'local0',
+  'local1',
+  'local2',
+  'local3',
+  'local4',
+  'local5',
+  'local6',
+  'local7',
+];
 
 /**
  * Where the lines of an app are sent.
- * @typedef {{ kind: 'udp' | 'tcp', host: string, port: number, facility: number } | { kind: 'unix', path: string, facility: number } | { kind: 'exec', command: string }} ShipTarget
+ * @typedef
+ *   {{ kind: 'udp' | 'tcp', host: string, port: number, facility: number } | { kind: 'unix', path: string, facility: number } | { kind: 'exec', command: string }}
+ *   ShipTarget
  */
 
 /**
@@ -31,24 +60,34 @@ export function parseShipTarget(text) {
   if (kind === 'unix') return place.startsWith('/') ? { kind, path: place, facility } : null;
   const [, inBrackets, plain, digits] = /^(?:\[([\da-f:.]+)\]|([^\s:/@[\]]+)):(\d{1,5})$/i.exec(place) ?? [];
   const port = Number(digits);
-  return port >= 1 && port <= 65_535 ? { kind: /** @type {'udp' | 'tcp'} */ (kind), host: inBrackets ?? plain, port, facility } : null;
+  return port >= 1 && port <= 65_535
+    ? { kind: /** @type {'udp' | 'tcp'} */ (kind), host: inBrackets ?? plain, port, facility }
+    : null;
 }
 
 /**
- * What becomes of an app's output. The fields that say null leave it to the defaults of the home (`nclust set`).
+ * What becomes of an app's output. The fields that say null leave it to the defaults of the home
+ * (`nclust set`).
  * @typedef {object} LogSpec
- * @property {string} outFile  Empty: the default path. "/dev/null" or "NULL": no file. A relative path counts from `cwd`.
+ * @property {string} outFile  Empty: the default path. "/dev/null" or "NULL": no file. A relative
+ *   path counts from `cwd`.
  * @property {string} errorFile
- * @property {string} logFile  One more file with the lines of both streams. Empty, "/dev/null" or "NULL": none. "default": <name>.log.
+ * @property {string} logFile  One more file with the lines of both streams. Empty, "/dev/null" or
+ *   "NULL": none. "default": <name>.log.
  * @property {boolean | null} mergeLogs  Null: the default rule.
  * @property {'raw' | 'json'} logType
- * @property {string | null} logDateFormat  In front of each line, in the words of dayjs. Null: nothing.
+ * @property {string | null} logDateFormat  In front of each line, in the words of dayjs. Null:
+ *   nothing.
  * @property {boolean} disableLogs  No files, and nothing to follow.
- * @property {string[]} logShip  Where lines are sent besides: syslog+udp://, syslog+tcp://, syslog+unix:// or exec:
- * @property {'block' | 'drop'} logOverflow  What a slow disk does: the app waits, or lines are lost.
- * @property {number} logRateLimitBytes  Per second and instance; lines above it are lost. 0: no limit.
+ * @property {string[]} logShip  Where lines are sent besides: syslog+udp://, syslog+tcp://,
+ *   syslog+unix:// or exec:
+ * @property {'block' | 'drop'} logOverflow  What a slow disk does: the app waits, or lines are
+ *   lost.
+ * @property {number} logRateLimitBytes  Per second and instance; lines above it are lost. 0: no
+ *   limit.
  * @property {number | null} logMaxSizeBytes  A file this big is rotated. 0: no limit.
- * @property {'hourly' | 'daily' | 'weekly' | 'never' | null} logInterval  How often it is rotated whatever its size.
+ * @property {'hourly' | 'daily' | 'weekly' | 'never' | null} logInterval  How often it is rotated
+ *   whatever its size.
  * @property {number | null} logMaxFiles  Rotated files kept of each log file. 0: none.
  * @property {number | null} logMaxAgeMs  How long they are kept. 0: no limit.
  * @property {number | null} logMaxTotalBytes  Of all log files of the app. 0: no limit.
@@ -81,16 +120,33 @@ export const LOG_RULES = {
   outFile: { accepts: isText, accepted: 'a path, "" for the default one, or "/dev/null" for none', fallback: '' },
   errorFile: { accepts: isText, accepted: 'a path, "" for the default one, or "/dev/null" for none', fallback: '' },
   logFile: { accepts: isText, accepted: 'a path, "default" for <name>.log, or "" for none', fallback: '' },
-  mergeLogs: { accepts: (value) => value === null || typeof value === 'boolean', accepted: 'true, false or null', fallback: null },
+  mergeLogs: {
+    accepts: (value) => value === null || typeof value === 'boolean',
+    accepted: 'true, false or null',
+    fallback: null,
+  },
   logType: oneOf(LOG_TYPES, 'raw'),
-  logDateFormat: orNull({ accepts: isDateFormat, accepted: `a format such as "YYYY-MM-DDTHH:mm:ss", of 1 to ${DATE_FORMAT_MAX} characters on one line` }, 'no dates'),
+  logDateFormat: orNull(
+    {
+      accepts: isDateFormat,
+      accepted: `a format such as "YYYY-MM-DDTHH:mm:ss", of 1 to ${DATE_FORMAT_MAX} characters on one line`,
+    },
+    'no dates',
+  ),
   disableLogs: flag(false),
-  logShip: { accepts: areShipTargets, accepted: `a list of at most ${SHIP_TARGETS_MAX} targets, each ${SHIP_TARGET_FORMS}`, fallback: [] },
+  logShip: {
+    accepts: areShipTargets,
+    accepted: `a list of at most ${SHIP_TARGETS_MAX} targets, each ${SHIP_TARGET_FORMS}`,
+    fallback: [],
+  },
   logOverflow: oneOf(LOG_OVERFLOWS, 'block'),
   logRateLimitBytes: { accepts: isSize, accepted: SIZE_FORMS, fallback: 0 },
   logMaxSizeBytes: orNull({ accepts: isSize, accepted: SIZE_FORMS }, HOME_DEFAULT),
   logInterval: orNull(oneOf(LOG_INTERVALS), HOME_DEFAULT),
-  logMaxFiles: orNull({ accepts: (value) => isWhole(value) && value <= FILES_MAX, accepted: `a whole number from 0 to ${FILES_MAX}` }, HOME_DEFAULT),
+  logMaxFiles: orNull(
+    { accepts: (value) => isWhole(value) && value <= FILES_MAX, accepted: `a whole number from 0 to ${FILES_MAX}` },
+    HOME_DEFAULT,
+  ),
   logMaxAgeMs: orNull({ accepts: isWhole, accepted: 'a whole number from 0' }, HOME_DEFAULT),
   logMaxTotalBytes: orNull({ accepts: isSize, accepted: SIZE_FORMS }, HOME_DEFAULT),
   logCompress: orNull(oneOf(LOG_COMPRESSIONS), HOME_DEFAULT),
@@ -104,7 +160,12 @@ export const LOG_RULES = {
  */
 export function settleLogPaths(spec) {
   const { cwd, outFile, errorFile, logFile } = spec;
-  return { ...spec, outFile: settled(outFile, cwd), errorFile: settled(errorFile, cwd), logFile: logFile === 'default' ? logFile : settled(logFile, cwd) };
+  return {
+    ...spec,
+    outFile: settled(outFile, cwd),
+    errorFile: settled(errorFile, cwd),
+    logFile: logFile === 'default' ? logFile : settled(logFile, cwd),
+  };
 }
 
 /**
@@ -127,5 +188,9 @@ function isDateFormat(value) {
 
 /** @param {unknown} value */
 function areShipTargets(value) {
-  return Array.isArray(value) && value.length <= SHIP_TARGETS_MAX && value.every((item) => isText(item) && parseShipTarget(item) !== null);
+  return (
+    Array.isArray(value) &&
+    value.length <= SHIP_TARGETS_MAX &&
+    value.every((item) => isText(item) && parseShipTarget(item) !== null)
+  );
 }

@@ -15,7 +15,11 @@ const TIMER_MAX_MS = 2_147_483_647;
  * @returns {Rule}
  */
 export function oneOf(words, fallback) {
-  return { accepts: (value) => words.includes(/** @type {string} */ (value)), accepted: words.map((word) => `"${word}"`).join(' or '), fallback };
+  return {
+    accepts: (value) => words.includes(/** @type {string} */ (value)),
+    accepted: words.map((word) => `"${word}"`).join(' or '),
+    fallback,
+  };
 }
 
 /**
@@ -31,7 +35,11 @@ export function flag(fallback) {
  * @returns {Rule}
  */
 export function whole(fallback) {
-  return { accepts: (value) => isWhole(value) && value <= TIMER_MAX_MS, accepted: `a whole number from 0 to ${TIMER_MAX_MS}`, fallback };
+  return {
+    accepts: (value) => isWhole(value) && value <= TIMER_MAX_MS,
+    accepted: `a whole number from 0 to ${TIMER_MAX_MS}`,
+    fallback,
+  };
 }
 
 /** @returns {Rule} */
@@ -45,7 +53,11 @@ export function texts() {
  * @returns {Rule}
  */
 export function orNull({ accepts, accepted }, meaning) {
-  return { accepts: (value) => value === null || accepts(value), accepted: `${accepted}, or null for ${meaning}`, fallback: null };
+  return {
+    accepts: (value) => value === null || accepts(value),
+    accepted: `${accepted}, or null for ${meaning}`,
+    fallback: null,
+  };
 }
 
 /**

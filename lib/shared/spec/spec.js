@@ -29,12 +29,14 @@ import { VERSIONING_RULES } from './git.js';
  * @property {string} file  Absolute path of the program that is executed.
  * @property {string} script  Absolute path, or the shell command as the user wrote it.
  * @property {string} interpreter  Absolute path or "none".
- * @property {string | null} interpreterGiven  As the user wrote it. Null: found by the extension or the first line of the script.
+ * @property {string | null} interpreterGiven  As the user wrote it. Null: found by the extension or
+ *   the first line of the script.
  * @property {string[]} interpreterArgs
  * @property {string[]} args  For the app.
  * @property {string[]} execArgs  What `file` is really given, for kind exec.
  * @property {string} cwd
- * @property {Record<string, string>} env  What the user declared for the app. Goes before `shellEnv`.
+ * @property {Record<string, string>} env  What the user declared for the app. Goes before
+ *   `shellEnv`.
  * @property {Record<string, string>} shellEnv  The variables of the shell it was started from.
  * @property {number | null} uid
  * @property {number | null} gid
@@ -53,26 +55,43 @@ import { VERSIONING_RULES } from './git.js';
  * @property {string} instanceVar
  * @property {string} version  Of the app, or "N/A".
  * @property {string | null} nodeVersion
- * @property {'least-connections' | 'sticky' | 'os'} scheduling  Who gets a new connection, in cluster mode.
+ * @property {'least-connections' | 'sticky' | 'os'} scheduling  Who gets a new connection, in
+ *   cluster mode.
  * @property {number} maxSurge  New instances a reload starts beside those that serve.
- * @property {number} maxUnavailable  Serving instances a reload may take down before their replacements are there.
- * @property {number} rollbackWindowMs  How long a reload keeps the old instances, parked. 0: not at all.
- * @property {boolean} metrics  Whether the agent counts what the app serves and looks at its event loop.
- * @property {boolean} shutdownWithMessage  The app is told to end by the message 'shutdown' in place of a signal.
+ * @property {number} maxUnavailable  Serving instances a reload may take down before their
+ *   replacements are there.
+ * @property {number} rollbackWindowMs  How long a reload keeps the old instances, parked. 0: not at
+ *   all.
+ * @property {boolean} metrics  Whether the agent counts what the app serves and looks at its event
+ *   loop.
+ * @property {boolean} shutdownWithMessage  The app is told to end by the message 'shutdown' in
+ *   place of a signal.
  */
 
 /** @type {{ [K in keyof AppSpec]: Rule }} */
 export const SPEC_RULES = {
   name: { accepts: isName, accepted: 'a text of 1 to 100 characters on one line, and not "all"' },
-  namespace: { accepts: isName, accepted: 'a text of 1 to 100 characters on one line, and not "all"', fallback: 'default' },
+  namespace: {
+    accepts: isName,
+    accepted: 'a text of 1 to 100 characters on one line, and not "all"',
+    fallback: 'default',
+  },
   kind: oneOf(['node', 'exec']),
   mode: oneOf(['cluster', 'fork'], 'fork'),
   instances: { accepts: isInstances, accepted: INSTANCES_FORMS, fallback: 1 },
   instancesGiven: flag(false),
   file: { accepts: isAbsolute, accepted: 'an absolute path' },
   script: { accepts: isFilled, accepted: 'a path or a shell command' },
-  interpreter: { accepts: (value) => value === 'none' || isAbsolute(value), accepted: 'an absolute path or "none"', fallback: 'none' },
-  interpreterGiven: { accepts: (value) => value === null || isFilled(value), accepted: 'a text or null', fallback: null },
+  interpreter: {
+    accepts: (value) => value === 'none' || isAbsolute(value),
+    accepted: 'an absolute path or "none"',
+    fallback: 'none',
+  },
+  interpreterGiven: {
+    accepts: (value) => value === null || isFilled(value),
+    accepted: 'a text or null',
+    fallback: null,
+  },
   interpreterArgs: texts(),
   args: texts(),
   execArgs: texts(),
@@ -89,7 +108,11 @@ export const SPEC_RULES = {
   minUptimeMs: whole(1_000),
   stopExitCodes: { accepts: isExitCodes, accepted: 'a list of exit codes from 0 to 255', fallback: [] },
   killTimeoutMs: whole(10_000),
-  stopSignal: { accepts: (value) => value === null || (typeof value === 'string' && /^SIG[A-Z0-9]+$/.test(value)), accepted: 'a signal name such as "SIGTERM", or null', fallback: null },
+  stopSignal: {
+    accepts: (value) => value === null || (typeof value === 'string' && /^SIG[A-Z0-9]+$/.test(value)),
+    accepted: 'a signal name such as "SIGTERM", or null',
+    fallback: null,
+  },
   waitReady: flag(false),
   listenTimeoutMs: whole(10_000),
   treekill: flag(true),
@@ -117,12 +140,15 @@ export const SPEC_RULES = {
  */
 export function checkSpec(value, keyPath = 'spec') {
   const given = checkObject(value, keyPath);
-  const spec = Object.fromEntries(Object.entries(SPEC_RULES).map(([key, rule]) => [key, checkField(given, key, rule, keyPath)]));
+  const spec = Object.fromEntries(
+    Object.entries(SPEC_RULES).map(([key, rule]) => [key, checkField(given, key, rule, keyPath)]),
+  );
   return checkTogether(/** @type {AppSpec} */ (/** @type {unknown} */ (spec)), keyPath);
 }
 
 /**
- * Some fields of a spec, for an app that is in the list already. No defaults are filled in. Throws like checkSpec.
+ * Some fields of a spec, for an app that is in the list already. No defaults are filled in. Throws
+ * like checkSpec.
  * @param {unknown} value
  * @param {string} [keyPath]
  * @returns {Partial<AppSpec>}
@@ -140,11 +166,15 @@ export function checkSpecChange(value, keyPath = 'spec') {
  */
 export function completeSpec(spec) {
   const missing = Object.entries(SPEC_RULES).filter(([key, { fallback }]) => !(key in spec) && fallback !== undefined);
-  return /** @type {AppSpec} */ ({ ...spec, ...Object.fromEntries(missing.map(([key, { fallback }]) => [key, fallback])) });
+  return /** @type {AppSpec} */ ({
+    ...spec,
+    ...Object.fromEntries(missing.map(([key, { fallback }]) => [key, fallback])),
+  });
 }
 
 /**
- * What a later version has written into a spec. Whoever goes back to this one and forward again finds it as it was.
+ * What a later version has written into a spec. Whoever goes back to this one and forward again
+ * finds it as it was.
  * @param {AppSpec} spec  Of the desired state.
  * @returns {Partial<AppSpec>}
  */
@@ -158,7 +188,8 @@ export function laterFields(spec) {
  * @returns {Record<string, unknown>}
  */
 function checkObject(value, keyPath) {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return /** @type {Record<string, unknown>} */ (value);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return /** @type {Record<string, unknown>} */ (value);
   throw badSpec(keyPath, value, 'an object');
 }
 
@@ -180,7 +211,12 @@ function checkField(given, key, rule, keyPath) {
  * @param {string} keyPath
  */
 function checkTogether(spec, keyPath) {
-  if (spec.mode === 'cluster' && spec.kind !== 'node') throw badSpec(`${keyPath}.mode`, spec.mode, '"fork", because only Node.js programs can share a socket through cluster mode');
+  if (spec.mode === 'cluster' && spec.kind !== 'node')
+    throw badSpec(
+      `${keyPath}.mode`,
+      spec.mode,
+      '"fork", because only Node.js programs can share a socket through cluster mode',
+    );
   return settleLogPaths(spec);
 }
 
@@ -190,8 +226,10 @@ function checkTogether(spec, keyPath) {
  * @param {string} accepted
  */
 function badSpec(keyPath, found, accepted) {
-  const shown = found === undefined ? 'nothing' : JSON.stringify(found)?.slice(0, 120) ?? typeof found;
-  return new NclustError('ERR_NCLUST_BAD_SPEC', `"${keyPath}" is ${shown}; accepted: ${accepted}.`, { data: { keyPath, accepted } });
+  const shown = found === undefined ? 'nothing' : (JSON.stringify(found)?.slice(0, 120) ?? typeof found);
+  return new NclustError('ERR_NCLUST_BAD_SPEC', `"${keyPath}" is ${shown}; accepted: ${accepted}.`, {
+    data: { keyPath, accepted },
+  });
 }
 
 /** @param {unknown} value */
@@ -207,7 +245,10 @@ function isName(value) {
 /** @param {unknown} value */
 function isInstances(value) {
   if (typeof value === 'number') return isWhole(value);
-  return typeof value === 'string' && (value === 'max' || /^-\d+$/.test(value) || (/^\d+(\.\d+)?%$/.test(value) && Number.parseFloat(value) > 0));
+  return (
+    typeof value === 'string' &&
+    (value === 'max' || /^-\d+$/.test(value) || (/^\d+(\.\d+)?%$/.test(value) && Number.parseFloat(value) > 0))
+  );
 }
 
 /** @param {unknown} value */

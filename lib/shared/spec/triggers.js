@@ -5,16 +5,21 @@ import { flag, isText, isWhole, orNull, texts, whole } from './rules.js';
 /**
  * What replaces or starts the instances of an app besides commands, and where their pid is written.
  * @typedef {object} TriggerSpec
- * @property {string[]} watch  Files, folders and globs whose changes replace it; relative ones count from `cwd`. Empty: nothing is watched.
- * @property {boolean} watchOff  They are not watched for now, by `stop --watch` or `restart --watch`.
- * @property {string[]} ignoreWatch  Names, paths, globs and regular expressions: see watch-pattern.js.
+ * @property {string[]} watch  Files, folders and globs whose changes replace it; relative ones
+ *   count from `cwd`. Empty: nothing is watched.
+ * @property {boolean} watchOff  They are not watched for now, by `stop --watch` or
+ *   `restart --watch`.
+ * @property {string[]} ignoreWatch  Names, paths, globs and regular expressions: see
+ *   watch-pattern.js.
  * @property {string[]} watchExtensions  Without the dot. Empty: of all files.
- * @property {number} watchDelayMs  How long nothing may have changed before it is replaced. 0: 100 ms.
+ * @property {number} watchDelayMs  How long nothing may have changed before it is replaced. 0: 100
+ *   ms.
  * @property {Record<string, unknown>} watchOptions  For chokidar.
  * @property {string | null} cronRestart  A pattern for croner.
  * @property {number} maxMemoryBytes  Of an instance and its descendants together. 0: no limit.
  * @property {boolean} autostart  False: it is added to the list as stopped.
- * @property {string} pidFile  Empty: <home>/pids/<name>-<id>.pid. A relative path counts from `cwd`.
+ * @property {string} pidFile  Empty: <home>/pids/<name>-<id>.pid. A relative path counts from
+ *   `cwd`.
  */
 
 /** Less would be a reload with every look: 300 typed for "300M". */
@@ -33,15 +38,26 @@ export const TRIGGER_RULES = {
   watchExtensions: texts(),
   watchDelayMs: whole(0),
   watchOptions: { accepts: isPlain, accepted: 'an object', fallback: {} },
-  cronRestart: orNull({ accepts: isCronText, accepted: `a pattern such as "0 3 * * *", of at most ${CRON_MAX} characters` }, 'none'),
-  maxMemoryBytes: { accepts: (value) => value === 0 || (isWhole(value) && value >= MEMORY_MIN_BYTES), accepted: `0 for no limit, or a whole number from ${MEMORY_MIN_BYTES}`, fallback: 0 },
+  cronRestart: orNull(
+    { accepts: isCronText, accepted: `a pattern such as "0 3 * * *", of at most ${CRON_MAX} characters` },
+    'none',
+  ),
+  maxMemoryBytes: {
+    accepts: (value) => value === 0 || (isWhole(value) && value >= MEMORY_MIN_BYTES),
+    accepted: `0 for no limit, or a whole number from ${MEMORY_MIN_BYTES}`,
+    fallback: 0,
+  },
   autostart: flag(true),
   pidFile: { accepts: isText, accepted: 'a path, or "" for the default one', fallback: '' },
 };
 
 /** @returns {Rule} */
 function patterns() {
-  return { accepts: (value) => Array.isArray(value) && value.every((one) => isText(one) && one.length <= PATTERN_MAX), accepted: `a list of texts of at most ${PATTERN_MAX} characters`, fallback: [] };
+  return {
+    accepts: (value) => Array.isArray(value) && value.every((one) => isText(one) && one.length <= PATTERN_MAX),
+    accepted: `a list of texts of at most ${PATTERN_MAX} characters`,
+    fallback: [],
+  };
 }
 
 /** @param {TriggerSpec} spec */
@@ -63,16 +79,22 @@ function isCronText(value) {
 }
 
 /**
- * What a text in `ignore_watch` means. People bring four kinds of them from PM2, whose chokidar told them apart by their looks as well.
+ * What a text in `ignore_watch` means. People bring four kinds of them from PM2, whose chokidar
+ * told them apart by their looks as well.
  *
  *   "node_modules", "*.log"              name: of a file or folder, however deep
  *   "public/*", "./tmp", "/srv/data"     path: from the folder the app runs in; a folder goes with all that is in it
  *   "[\\/\\\\]\\./", "/^cache-/i"        regex: of the path from the folder the app runs in, with a slash before it
  *   "!public/index.html"                 not ignored after all
- * @typedef {{ kind: 'name' | 'path', glob: string, isException: boolean } | { kind: 'regex', regex: RegExp, isException: boolean }} WatchPattern
+ * @typedef
+ *   {{ kind: 'name' | 'path', glob: string, isException: boolean } | { kind: 'regex', regex: RegExp, isException: boolean }}
+ *   WatchPattern
  */
 
-/** What has a meaning in a regular expression and none in a glob. A slash escaped in a regular expression is the one thing both have. */
+/**
+ * What has a meaning in a regular expression and none in a glob. A slash escaped in a regular
+ * expression is the one thing both have.
+ */
 const REGEX_ONLY = /\\[^*?[\]{}()!]|^\^|\$$|\.\*/;
 
 /**

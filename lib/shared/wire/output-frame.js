@@ -1,4 +1,5 @@
-// What control sends to a foreground run: chunks of output, each behind a line of JSON that says whose it is. Both ends import this file.
+// What control sends to a foreground run: chunks of output, each behind a line of JSON that says
+// whose it is. Both ends import this file.
 import { join } from 'node:path';
 
 /** @import { LogStream } from './protocol.js' */
@@ -37,7 +38,8 @@ export function outputFrame(head, bytes) {
 }
 
 /**
- * Reads frames from a connection. What has come of a frame is handed over at once, in as many pieces as it came in: a sender that is killed in the middle of one takes nothing along.
+ * Reads frames from a connection. What has come of a frame is handed over at once, in as many
+ * pieces as it came in: a sender that is killed in the middle of one takes nothing along.
  * @param {(head: FrameHead, bytes: Buffer) => void} onPiece  The bytes are good until it returns.
  * @returns {(chunk: Buffer) => void}  Throws when that is no frame.
  */

@@ -1,32 +1,73 @@
-// What crosses the client socket. The shapes live here because both ends import this file; docs/protocol.md tells the same in prose.
+// What crosses the client socket. The shapes live here because both ends import this file;
+// docs/protocol.md tells the same in prose.
 
 /** @import { SpecChange } from '../spec/diff.js' */
 /** @import { AppSpec } from '../spec/spec.js' */
 
-/** What is spoken on the client socket. Raised when a message changes its meaning; a new field or method does not raise it. */
+/**
+ * What is spoken on the client socket. Raised when a message changes its meaning; a new field or
+ * method does not raise it.
+ */
 export const PROTOCOL = 1;
 
 /** Longest line a client may send, in bytes without the newline. */
 export const TO_SERVER_MAX_BYTES = 8 * 1024 * 1024;
 
-/** Longest line the server may send, in bytes without the newline. Larger: a list with details carries every app's environment. */
+/**
+ * Longest line the server may send, in bytes without the newline. Larger: a list with details
+ * carries every app's environment.
+ */
 export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
 
 /** Every method a client may call. */
 export const METHODS = /** @type {const} */ ([
-  'hello', 'list', 'start', 'stop', 'restart', 'delete', 'scale', 'reset', 'signal',
-  'reload', 'renew', 'apply', 'save', 'resurrect', 'import', 'kill', 'logs', 'unsubscribe', 'flush', 'reloadLogs', 'settings', 'set', 'unset', 'update',
-  'events', 'sendMessage', 'sendInput', 'trigger', 'inspect', 'profile', 'stack', 'breakIn', 'metrics', 'web',
+  'hello',
+  'list',
+  'start',
+  'stop',
+  'restart',
+  'delete',
+  'scale',
+  'reset',
+  'signal',
+  'reload',
+  'renew',
+  'apply',
+  'save',
+  'resurrect',
+  'import',
+  'kill',
+  'logs',
+  'unsubscribe',
+  'flush',
+  'reloadLogs',
+  'settings',
+  'set',
+  'unset',
+  'update',
+  'events',
+  'sendMessage',
+  'sendInput',
+  'trigger',
+  'inspect',
+  'profile',
+  'stack',
+  'breakIn',
+  'metrics',
+  'web',
 ]);
 
 /** @typedef {typeof METHODS[number]} Method */
 
 /**
- * @typedef {'launching' | 'online' | 'stopping' | 'stopped' | 'errored' | 'waiting restart'} ShownStatus  The words people see, PM2's.
+ * @typedef {'launching' | 'online' | 'stopping' | 'stopped' | 'errored' | 'waiting restart'}
+ *   ShownStatus  The words people see, PM2's.
  */
 
 /**
- * @typedef {'crash' | 'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'boot-timeout' | 'out-of-memory' | 'signal' | 'orphan' | 'spawn-failed'} DeathCause
+ * @typedef
+ *   {'crash' | 'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'boot-timeout' | 'out-of-memory' | 'signal' | 'orphan' | 'spawn-failed'}
+ *   DeathCause
  */
 
 /** @typedef {'out' | 'err'} LogStream */
@@ -66,8 +107,10 @@ export const METHODS = /** @type {const} */ ([
  * @typedef {object} SlotTriggers
  * @property {WatchShown | null} watch  Null: nothing is watched now.
  * @property {number | null} nextRunMs  Of its cron, wall clock.
- * @property {{ bytes: number, misses: number } | null} memory  Of the whole tree, as of the last look; with how many instances in a row were above the limit as soon as they were judged.
- * @property {{ atMs: number, by: string, problem: string | null } | null} last  What became of the last one. Known to the control that did it.
+ * @property {{ bytes: number, misses: number } | null} memory  Of the whole tree, as of the last
+ *   look; with how many instances in a row were above the limit as soon as they were judged.
+ * @property {{ atMs: number, by: string, problem: string | null } | null} last  What became of the
+ *   last one. Known to the control that did it.
  */
 
 /**
@@ -99,8 +142,10 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} [logFile]  With the lines of both. Empty or absent: none.
  * @property {string} pidFile
  * @property {SlotTriggers} [triggers]  Only with `detail`.
- * @property {{ lines: number, bytes: number, reason: string } | null} [logLost]  What its log files have not kept in the last hour. Only with `detail`.
- * @property {Shipped[]} [shipping]  What became of the lines that are sent elsewhere, one for each target. Only with `detail`.
+ * @property {{ lines: number, bytes: number, reason: string } | null} [logLost]  What its log files
+ *   have not kept in the last hour. Only with `detail`.
+ * @property {Shipped[]} [shipping]  What became of the lines that are sent elsewhere, one for each
+ *   target. Only with `detail`.
  * @property {string | null} nodeVersion
  * @property {boolean} watching
  * @property {{ address: string, port: number, family: string }[]} addresses
@@ -110,16 +155,22 @@ export const METHODS = /** @type {const} */ ([
  * @property {Death | null} lastDeath
  * @property {Death[]} [deaths]  Newest last, at most 10. Only with `detail`.
  * @property {AppSpec} [spec]  Only with `detail`.
- * @property {Record<string, string>} [effectiveEnv]  What the process was given. Only with `detail`.
- * @property {{ actions: CustomAction[], monitor: Record<string, unknown>, options: Record<string, unknown> }} [axm]  What the app tells of itself. Only with `detail`.
+ * @property {Record<string, string>} [effectiveEnv]  What the process was given. Only with
+ *   `detail`.
+ * @property
+ *   {{ actions: CustomAction[], monitor: Record<string, unknown>, options: Record<string, unknown> }}
+ *   [axm]  What the app tells of itself. Only with `detail`.
  */
 
 /**
- * @typedef {{ action_name: string, action_type: string, arity: number, opts?: unknown }} CustomAction  As the app has registered it.
+ * @typedef {{ action_name: string, action_type: string, arity: number, opts?: unknown }}
+ *   CustomAction  As the app has registered it.
  */
 
 /**
- * @typedef {Pick<SlotStatus, 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts' | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching'>} BriefStatus  What a table of many slots shows.
+ * @typedef
+ *   {Pick<SlotStatus, 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts' | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching'>}
+ *   BriefStatus  What a table of many slots shows.
  */
 
 /**
@@ -157,17 +208,22 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} id
  * @property {string} name
  * @property {number} slot
- * @property {'replied' | 'silent' | 'exited' | 'no-action' | 'no-node' | 'no-process' | 'unreachable'} outcome
+ * @property
+ *   {'replied' | 'silent' | 'exited' | 'no-action' | 'no-node' | 'no-process' | 'unreachable'}
+ *   outcome
  * @property {unknown} [reply]  What the action returned.
  * @property {string[]} [actions]  Of `no-action`: what there is.
- * @property {string} [reason]  Of `unreachable`; and of `silent`, when its reply may have gone to a manager that died.
+ * @property {string} [reason]  Of `unreachable`; and of `silent`, when its reply may have gone to a
+ *   manager that died.
  */
 
 /**
  * What has happened to a process, in PM2's words.
  * @typedef {object} ProcessEvent
  * @property {'process:event'} type
- * @property {'start' | 'online' | 'exit' | 'stop' | 'restart' | 'reload' | 'delete' | 'restart overlimit'} event
+ * @property
+ *   {'start' | 'online' | 'exit' | 'stop' | 'restart' | 'reload' | 'delete' | 'restart overlimit'}
+ *   event
  * @property {boolean} manually  Somebody asked for it.
  * @property {ProcessInEvent} process
  * @property {number} at  Wall clock.
@@ -195,7 +251,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} slot
  * @property {WaitingPhase} phase
  * @property {number} forMs
- * @property {number | null} leftMs  Until what it waits for comes by itself. Null: it is not a matter of time.
+ * @property {number | null} leftMs  Until what it waits for comes by itself. Null: it is not a
+ *   matter of time.
  * @property {string | null} detail  In words: what is missing.
  */
 
@@ -214,7 +271,8 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * start: it is new, or nothing of it runs as it should. live: what runs takes it as it is. rollout: a reload. replace: what runs is ended first.
+ * start: it is new, or nothing of it runs as it should. live: what runs takes it as it is. rollout:
+ * a reload. replace: what runs is ended first.
  * @typedef {'start' | 'none' | 'live' | 'scale' | 'rollout' | 'replace' | 'delete'} PlanAction
  */
 
@@ -224,5 +282,6 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} name
  * @property {PlanAction} action
  * @property {SpecChange[]} changes
- * @property {{ instances: number, file: number }} [kept]  Of a restart or reload of a file: the app was scaled by hand to another number than the file says, now as then.
+ * @property {{ instances: number, file: number }} [kept]  Of a restart or reload of a file: the app
+ *   was scaled by hand to another number than the file says, now as then.
  */

@@ -11,7 +11,8 @@ export const RPC_ERROR = /** @type {const} */ ({
 });
 
 /**
- * @typedef {object} RpcMessage  What a well-formed line holds; which fields are there says what it is.
+ * @typedef {object} RpcMessage  What a well-formed line holds; which fields are there says what it
+ *   is.
  * @property {'2.0'} jsonrpc
  * @property {string | number | null} [id]
  * @property {string} [method]
@@ -32,8 +33,8 @@ const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Cuts a byte stream into lines. Empty lines are skipped. A line longer than the cap is given up before it is held in memory:
- * onTooLong is called once and everything after it is ignored.
+ * Cuts a byte stream into lines. Empty lines are skipped. A line longer than the cap is given up
+ * before it is held in memory: onTooLong is called once and everything after it is ignored.
  * @param {object} o
  * @param {number} o.maxBytes  Of one line, without its newline.
  * @param {(line: string) => void} o.onLine
@@ -62,7 +63,8 @@ export function createLineReader({ maxBytes, onLine, onTooLong }) {
 
   /** @param {Uint8Array} end */
   function finish(end) {
-    const bytes = parts.length === 0 ? Buffer.from(end.buffer, end.byteOffset, end.length) : Buffer.concat([...parts, end]);
+    const bytes =
+      parts.length === 0 ? Buffer.from(end.buffer, end.byteOffset, end.length) : Buffer.concat([...parts, end]);
     parts = [];
     heldBytes = 0;
     const length = bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length;
@@ -151,7 +153,8 @@ export function notificationLine(method, params) {
  * @returns {Parsed}
  */
 function checkMessage(value) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return invalid(null, 'A message is one JSON object; batches are not supported.');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return invalid(null, 'A message is one JSON object; batches are not supported.');
   const message = /** @type {Record<string, unknown>} */ (value);
   const id = typeof message.id === 'string' || typeof message.id === 'number' ? message.id : null;
   if (message.jsonrpc !== '2.0') return invalid(id, '"jsonrpc" has to be "2.0".');

@@ -13,20 +13,42 @@ const BLOCK_MS = 3_000;
 const ASK_EVERY_MS = 10;
 
 /**
- * How evenly long-lived connections are spread, and what new ones notice of a worker that is blocked.
+ * How evenly long-lived connections are spread, and what new ones notice of a worker that is
+ * blocked.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
 export async function measureBalance({ runs }) {
   const rows = [];
-  for (const [count, bound] of [[64, 1.25], [16, 1.5]]) {
+  for (const [count, bound] of [
+    [64, 1.25],
+    [16, 1.5],
+  ]) {
     for (const how of /** @type {const} */ (['burst', 'one by one'])) {
-      const busiest = async (/** @type {ServiceName} */ name) => worst(await withService(name, (url) => repeat(runs, () => spread(url, { count, how }))));
-      rows.push({ what: `${count} keep-alive connections on ${WORKERS} workers, ${how}: busiest over mean (worst run)`, unit: '', nclust: await busiest('nclust'), pm2: await busiest('PM2'), cluster: await busiest('cluster'), bound, boundIs: `${bound}` });
+      const busiest = async (/** @type {ServiceName} */ name) =>
+        worst(await withService(name, (url) => repeat(runs, () => spread(url, { count, how }))));
+      rows.push({
+        what: `${count} keep-alive connections on ${WORKERS} workers, ${how}: busiest over mean (worst run)`,
+        unit: '',
+        nclust: await busiest('nclust'),
+        pm2: await busiest('PM2'),
+        cluster: await busiest('cluster'),
+        bound,
+        boundIs: `${bound}`,
+      });
     }
   }
-  const wait = async (/** @type {ServiceName} */ name) => worst(await withService(name, (url) => repeat(runs, () => longestWaitMs(url))));
-  rows.push({ what: `one of ${WORKERS} workers blocked for ${BLOCK_MS / 1000} s: longest wait of a new request (worst run)`, unit: 'ms', nclust: await wait('nclust'), pm2: await wait('PM2'), cluster: await wait('cluster'), bound: 200, boundIs: '200 ms' });
+  const wait = async (/** @type {ServiceName} */ name) =>
+    worst(await withService(name, (url) => repeat(runs, () => longestWaitMs(url))));
+  rows.push({
+    what: `one of ${WORKERS} workers blocked for ${BLOCK_MS / 1000} s: longest wait of a new request (worst run)`,
+    unit: 'ms',
+    nclust: await wait('nclust'),
+    pm2: await wait('PM2'),
+    cluster: await wait('cluster'),
+    bound: 200,
+    boundIs: '200 ms',
+  });
   return rows;
 }
 
@@ -64,7 +86,8 @@ export async function spread(url, { count, how }) {
   const address = addressOf({ url });
   const agents = Array.from({ length: count }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   const ledger = openLedger();
-  const ask = async (/** @type {Agent} */ agent) => enter(ledger, 'keep-alive', await exchange(address, { agent, path: '/', timeoutMs: 10_000 }), performance.now());
+  const ask = async (/** @type {Agent} */ agent) =>
+    enter(ledger, 'keep-alive', await exchange(address, { agent, path: '/', timeoutMs: 10_000 }), performance.now());
   if (how === 'burst') await Promise.all(agents.map(ask));
   else for (const agent of agents) await ask(agent);
   for (const agent of agents) agent.destroy();
@@ -84,11 +107,16 @@ async function longestWaitMs(url) {
   const asked = [];
   for (const until = performance.now() + BLOCK_MS - 300; performance.now() < until;) {
     const sentMono = performance.now();
-    asked.push(exchange(address, { agent: false, path: '/', timeoutMs: BLOCK_MS * 3 }).then((outcome) => enter(ledger, 'one-shot', outcome, sentMono)));
+    asked.push(
+      exchange(address, { agent: false, path: '/', timeoutMs: BLOCK_MS * 3 }).then((outcome) =>
+        enter(ledger, 'one-shot', outcome, sentMono),
+      ),
+    );
     await pause(ASK_EVERY_MS);
   }
   await Promise.all(asked);
   const { bucket } = await blocked;
-  if (bucket !== 'ok' || ledger.ok !== ledger.requests) throw new Error(`the blocked request was ${bucket}, ${ledger.ok} of ${ledger.requests} others were ok`);
+  if (bucket !== 'ok' || ledger.ok !== ledger.requests)
+    throw new Error(`the blocked request was ${bucket}, ${ledger.ok} of ${ledger.requests} others were ok`);
   return percentileMs(ledger, 1);
 }

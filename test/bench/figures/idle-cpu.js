@@ -14,7 +14,16 @@ const WATCH_MS = 15_000;
 export async function measureIdleCpu({ runs }) {
   const ours = await idlePercent('nclust', runs);
   const theirs = await idlePercent('PM2', 1);
-  return [{ what: `CPU of the manager with ${COUNT} idle processes`, unit: '% of a core', nclust: ours, pm2: theirs, bound: 1, boundIs: '1 %' }];
+  return [
+    {
+      what: `CPU of the manager with ${COUNT} idle processes`,
+      unit: '% of a core',
+      nclust: ours,
+      pm2: theirs,
+      bound: 1,
+      boundIs: '1 %',
+    },
+  ];
 }
 
 /**

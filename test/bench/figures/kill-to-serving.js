@@ -16,7 +16,8 @@ import { openRival, timed } from '../rivals.js';
 const KILLS = 10;
 
 /**
- * From SIGKILL of the only worker to the first answer of its successor, beside the boot of the same app without a manager.
+ * From SIGKILL of the only worker to the first answer of its successor, beside the boot of the same
+ * app without a manager.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -24,14 +25,16 @@ export async function measureKillToServing({ runs }) {
   const bare = [];
   for (let run = 0; run < runs * 4; run += 1) bare.push(await bareBoot());
   const bareMs = median(bare);
-  return [{
-    what: `SIGKILL of a worker to the first answer of its successor (bare boot ${bareMs.toFixed(0)} ms)`,
-    unit: 'ms',
-    nclust: await killToServing('nclust'),
-    pm2: await killToServing('PM2'),
-    bound: bareMs * 1.2 + 30,
-    boundIs: '1.2 x bare boot + 30 ms',
-  }];
+  return [
+    {
+      what: `SIGKILL of a worker to the first answer of its successor (bare boot ${bareMs.toFixed(0)} ms)`,
+      unit: 'ms',
+      nclust: await killToServing('nclust'),
+      pm2: await killToServing('PM2'),
+      bound: bareMs * 1.2 + 30,
+      boundIs: '1.2 x bare boot + 30 ms',
+    },
+  ];
 }
 
 /** @param {'nclust' | 'PM2'} name */
@@ -40,18 +43,22 @@ async function killToServing(name) {
   try {
     const arrivals = openArrivals(rival.folder);
     const port = await takePort();
-    await rival.run(['start', placeIdleServer(rival.folder), '-i', '1'], { env: { PORT: String(port), ARRIVALS: arrivals.path } });
+    await rival.run(['start', placeIdleServer(rival.folder), '-i', '1'], {
+      env: { PORT: String(port), ARRIVALS: arrivals.path },
+    });
     await arrivals.until(1);
     const times = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
       // Longer than min_uptime: this is a crash of an app that ran well, not a crash loop.
       await pause(1_300);
       const { pid } = await firstAnswer(port);
-      times.push(await timed(async () => {
-        process.kill(pid, 'SIGKILL');
-        while (isRunning(pid)) await pause(0);
-        await firstAnswer(port);
-      }));
+      times.push(
+        await timed(async () => {
+          process.kill(pid, 'SIGKILL');
+          while (isRunning(pid)) await pause(0);
+          await firstAnswer(port);
+        }),
+      );
     }
     return median(times);
   } finally {
@@ -67,7 +74,10 @@ async function bareBoot() {
   /** @type {ChildProcess | undefined} */
   let child;
   const tookMs = await timed(() => {
-    child = spawn(process.execPath, [script], { env: { PATH: process.env.PATH, PORT: String(port), ARRIVALS: arrivals.path }, stdio: 'ignore' });
+    child = spawn(process.execPath, [script], {
+      env: { PATH: process.env.PATH, PORT: String(port), ARRIVALS: arrivals.path },
+      stdio: 'ignore',
+    });
     return firstAnswer(port);
   });
   child?.kill('SIGKILL');
@@ -76,7 +86,8 @@ async function bareBoot() {
 }
 
 /**
- * Asks every 5 ms on a connection of its own until one of them is answered: under PM2 a connection that was on its way to the dead worker hangs.
+ * Asks every 5 ms on a connection of its own until one of them is answered: under PM2 a connection
+ * that was on its way to the dead worker hangs.
  * @param {number} port
  * @returns {Promise<{ pid: number }>}
  */

@@ -18,7 +18,9 @@ const MANY = 500;
 export async function measureListTime({ runs }) {
   return compare({ runs, what: `\`ls\` with ${INSTANCES} instances`, share: 0.65 }, async (rival) => {
     const arrivals = openArrivals(rival.folder);
-    await rival.run(['start', placeIdleServer(rival.folder), '-i', String(INSTANCES)], { env: { PORT: String(await takePort()), ARRIVALS: arrivals.path } });
+    await rival.run(['start', placeIdleServer(rival.folder), '-i', String(INSTANCES)], {
+      env: { PORT: String(await takePort()), ARRIVALS: arrivals.path },
+    });
     await arrivals.until(INSTANCES);
   });
 }
@@ -53,7 +55,12 @@ export async function measureCommandTime({ runs }) {
   }
   const [node, ...ours] = Object.values(times).map((list) => median(list.slice(1)));
   return ['--version', 'help'].map((word, at) => ({
-    what: `\`${word}\` against \`node -e 0\` (${node.toFixed(0)} ms)`, unit: 'ms', nclust: ours[at], pm2: null, bound: node * 2.5, boundIs: '2.5 x node -e 0',
+    what: `\`${word}\` against \`node -e 0\` (${node.toFixed(0)} ms)`,
+    unit: 'ms',
+    nclust: ours[at],
+    pm2: null,
+    bound: node * 2.5,
+    boundIs: '2.5 x node -e 0',
   }));
 }
 
@@ -69,7 +76,8 @@ async function compare({ runs, what, share }, prepare) {
   const times = { nclust: [], PM2: [] };
   try {
     for (const rival of rivals) await prepare(rival);
-    for (let run = 0; run < runs * 5 + 1; run += 1) for (const rival of rivals) times[rival.name].push(await timed(() => rival.run(['ls'])));
+    for (let run = 0; run < runs * 5 + 1; run += 1)
+      for (const rival of rivals) times[rival.name].push(await timed(() => rival.run(['ls'])));
   } finally {
     for (const rival of rivals) await rival.close();
   }

@@ -17,7 +17,10 @@ const BLOCKS = 4_000;
 const BLOCK_BYTES = 64 * 1024;
 const MB = 1_000_000;
 
-/** Writes to stdout, COUNT times, SIZE bytes or a short line, and notes how long that took, until the last of it is out of its hands. */
+/**
+ * Writes to stdout, COUNT times, SIZE bytes or a short line, and notes how long that took, until
+ * the last of it is out of its hands.
+ */
 const WRITER = `
 const { writeFileSync, renameSync } = require('node:fs');
 const count = Number(process.env.COUNT);
@@ -51,7 +54,8 @@ setInterval(() => {
 `;
 
 /**
- * What it costs to log: the app's time for a flood, the manager's CPU, and what everything else notices of it.
+ * What it costs to log: the app's time for a flood, the manager's CPU, and what everything else
+ * notices of it.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -74,13 +78,28 @@ async function timeRows(runs, mode, flags) {
   /** @type {Record<string, number[]>} */
   const times = { nclust: [], PM2: [], file: [] };
   for (let run = 0; run < runs; run += 1) {
-    for (const name of /** @type {const} */ (['nclust', 'PM2'])) times[name].push((await write(name, { COUNT: String(LINES) }, flags)).tookMs);
+    for (const name of /** @type {const} */ (['nclust', 'PM2']))
+      times[name].push((await write(name, { COUNT: String(LINES) }, flags)).tookMs);
     times.file.push(await writeToFile());
   }
   const [ours, theirs, file] = [times.nclust, times.PM2, times.file].map(median);
   return [
-    { what: `${LINES.toLocaleString('en')} lines in ${mode}: the app's time`, unit: 'ms', nclust: ours, pm2: theirs, bound: theirs * 0.45, boundIs: "0.45 x PM2's" },
-    { what: `the same, beside a plain file (${file.toFixed(0)} ms)`, unit: 'ms', nclust: ours, pm2: theirs, bound: file, boundIs: 'a plain file' },
+    {
+      what: `${LINES.toLocaleString('en')} lines in ${mode}: the app's time`,
+      unit: 'ms',
+      nclust: ours,
+      pm2: theirs,
+      bound: theirs * 0.45,
+      boundIs: "0.45 x PM2's",
+    },
+    {
+      what: `the same, beside a plain file (${file.toFixed(0)} ms)`,
+      unit: 'ms',
+      nclust: ours,
+      pm2: theirs,
+      bound: file,
+      boundIs: 'a plain file',
+    },
   ];
 }
 
@@ -91,10 +110,29 @@ async function cpuRows() {
   };
   const short = { COUNT: String(MANY_LINES) };
   const large = { COUNT: String(BLOCKS), SIZE: String(BLOCK_BYTES) };
-  const [shortOurs, shortTheirs, largeOurs, largeTheirs] = [await cost('nclust', short), await cost('PM2', short), await cost('nclust', large), await cost('PM2', large)];
+  const [shortOurs, shortTheirs, largeOurs, largeTheirs] = [
+    await cost('nclust', short),
+    await cost('PM2', short),
+    await cost('nclust', large),
+    await cost('PM2', large),
+  ];
   return [
-    { what: 'CPU of the manager per MB of short lines', unit: 'ms', nclust: shortOurs, pm2: shortTheirs, bound: shortTheirs * 0.7, boundIs: "0.7 x PM2's" },
-    { what: 'CPU of the manager per MB in writes of 64 KB', unit: 'ms', nclust: largeOurs, pm2: largeTheirs, bound: largeTheirs * 0.5, boundIs: "0.5 x PM2's" },
+    {
+      what: 'CPU of the manager per MB of short lines',
+      unit: 'ms',
+      nclust: shortOurs,
+      pm2: shortTheirs,
+      bound: shortTheirs * 0.7,
+      boundIs: "0.7 x PM2's",
+    },
+    {
+      what: 'CPU of the manager per MB in writes of 64 KB',
+      unit: 'ms',
+      nclust: largeOurs,
+      pm2: largeTheirs,
+      bound: largeTheirs * 0.5,
+      boundIs: "0.5 x PM2's",
+    },
   ];
 }
 
@@ -113,7 +151,16 @@ async function write(name, env, flags = []) {
     const before = cpuTicks(rival.managerPids());
     const script = placeScript(rival.folder, WRITER);
     // Nothing is rotated: PM2 does not do that.
-    await rival.run(['start', script, '--no-autorestart', ...flags, ...(name === 'nclust' ? ['--no-wait', '--log-max-size', '0'] : [])], { env: { ...env, REPORT: report } });
+    await rival.run(
+      [
+        'start',
+        script,
+        '--no-autorestart',
+        ...flags,
+        ...(name === 'nclust' ? ['--no-wait', '--log-max-size', '0'] : []),
+      ],
+      { env: { ...env, REPORT: report } },
+    );
     await waitFor('the end of the flood', () => existsSync(report), { deadlineMs: 300_000 });
     await waitForQuiet(rival.managerPids());
     const cpuMs = ((cpuTicks(rival.managerPids()) - before) / TICKS_PER_SECOND) * 1_000;
@@ -129,20 +176,27 @@ async function write(name, env, flags = []) {
  */
 async function waitForQuiet(pids) {
   let before = -1;
-  await waitFor('the manager to have nothing to do', async () => {
-    const now = cpuTicks(pids);
-    const isQuiet = now - before <= 1;
-    before = now;
-    await pause(500);
-    return isQuiet;
-  }, { deadlineMs: 120_000 });
+  await waitFor(
+    'the manager to have nothing to do',
+    async () => {
+      const now = cpuTicks(pids);
+      const isQuiet = now - before <= 1;
+      before = now;
+      await pause(500);
+      return isQuiet;
+    },
+    { deadlineMs: 120_000 },
+  );
 }
 
 async function writeToFile() {
   const folder = mkdtempSync(join(tmpdir(), 'bench-file-'));
   const report = join(folder, 'report');
   const out = openSync(join(folder, 'out.log'), 'a');
-  const child = spawn(process.execPath, [placeScript(folder, WRITER)], { env: { COUNT: String(LINES), REPORT: report }, stdio: ['ignore', out, 'inherit'] });
+  const child = spawn(process.execPath, [placeScript(folder, WRITER)], {
+    env: { COUNT: String(LINES), REPORT: report },
+    stdio: ['ignore', out, 'inherit'],
+  });
   try {
     await waitFor('the end of the flood', () => existsSync(report), { deadlineMs: 120_000 });
     return JSON.parse(readFileSync(report, 'utf8')).tookMs;
@@ -172,8 +226,23 @@ async function flowRows(runs) {
     await pause(1_000);
     const flowing = { listMs: await listTime(), p99Ms: await p99(port) };
     return [
-      { what: 'time that 10 MB/s of logs add to `ls`', unit: 'ms', nclust: flowing.listMs - still.listMs, pm2: null, bound: 20, boundIs: '20 ms' },
-      { what: `p99 of a clustered app at 200 requests/s, with 10 MB/s of logs (without: ${still.p99Ms.toFixed(1)} ms)`, unit: 'ms', nclust: flowing.p99Ms, pm2: null, bound: still.p99Ms * 1.1, boundIs: 'without', isInformation: true },
+      {
+        what: 'time that 10 MB/s of logs add to `ls`',
+        unit: 'ms',
+        nclust: flowing.listMs - still.listMs,
+        pm2: null,
+        bound: 20,
+        boundIs: '20 ms',
+      },
+      {
+        what: `p99 of a clustered app at 200 requests/s, with 10 MB/s of logs (without: ${still.p99Ms.toFixed(1)} ms)`,
+        unit: 'ms',
+        nclust: flowing.p99Ms,
+        pm2: null,
+        bound: still.p99Ms * 1.1,
+        boundIs: 'without',
+        isInformation: true,
+      },
     ];
   } finally {
     await rival.close();

@@ -33,8 +33,22 @@ export async function measureMemory({ runs }) {
   const added = median(ours.map((one) => one.workerBytes - bare)) / MB;
   const addedByPm2 = median(theirs.map((one) => one.workerBytes - bare)) / MB;
   return [
-    { what: `private memory of the manager's own processes, ${INSTANCES} instances`, unit: 'MB', nclust: own, pm2, bound: pm2, boundIs: "PM2's" },
-    { what: 'private memory added per worker over a bare node', unit: 'MB', nclust: added, pm2: addedByPm2, bound: 1, boundIs: '1 MB' },
+    {
+      what: `private memory of the manager's own processes, ${INSTANCES} instances`,
+      unit: 'MB',
+      nclust: own,
+      pm2,
+      bound: pm2,
+      boundIs: "PM2's",
+    },
+    {
+      what: 'private memory added per worker over a bare node',
+      unit: 'MB',
+      nclust: added,
+      pm2: addedByPm2,
+      bound: 1,
+      boundIs: '1 MB',
+    },
   ];
 }
 
@@ -43,25 +57,37 @@ async function managed(name) {
   const rival = openRival(name);
   try {
     const arrivals = openArrivals(rival.folder);
-    await rival.run(['start', placeIdleServer(rival.folder), '-i', String(INSTANCES)], { env: { PORT: String(await takePort()), ARRIVALS: arrivals.path } });
+    await rival.run(['start', placeIdleServer(rival.folder), '-i', String(INSTANCES)], {
+      env: { PORT: String(await takePort()), ARRIVALS: arrivals.path },
+    });
     await arrivals.until(INSTANCES);
     await pause(SETTLE_MS);
     const managers = rival.managerPids();
-    if (managers.length !== (name === 'nclust' ? 2 : 1)) throw new Error(`${name} has ${managers.length} processes of its own`);
-    return { managerBytes: managers.map(privateBytes).reduce((a, b) => a + b), workerBytes: median(arrivals.pids().map(privateBytes)) };
+    if (managers.length !== (name === 'nclust' ? 2 : 1))
+      throw new Error(`${name} has ${managers.length} processes of its own`);
+    return {
+      managerBytes: managers.map(privateBytes).reduce((a, b) => a + b),
+      workerBytes: median(arrivals.pids().map(privateBytes)),
+    };
   } finally {
     await rival.close();
   }
 }
 
 /**
- * @returns {Promise<number>}  As many bare processes as there are workers, because pages that several map are not private.
+ * @returns {Promise<number>}  As many bare processes as there are workers, because pages that
+ *   several map are not private.
  */
 async function bareWorkerBytes() {
   const folder = mkdtempSync(join(tmpdir(), 'bench-bare-'));
   const arrivals = openArrivals(folder);
   const script = placeIdleServer(folder);
-  const children = Array.from({ length: INSTANCES }, () => spawn(process.execPath, [script], { env: { PATH: process.env.PATH, PORT: '0', ARRIVALS: arrivals.path }, stdio: 'ignore' }));
+  const children = Array.from({ length: INSTANCES }, () =>
+    spawn(process.execPath, [script], {
+      env: { PATH: process.env.PATH, PORT: '0', ARRIVALS: arrivals.path },
+      stdio: 'ignore',
+    }),
+  );
   try {
     await arrivals.until(INSTANCES);
     await pause(SETTLE_MS);

@@ -13,7 +13,10 @@ import { HAMMER } from './throughput.js';
 /** @import { Row } from '../run.js' */
 /** @import { Service } from '../services.js' */
 
-/** Programs that share a core have its good and bad moments at the same time: one after the other, fresh pairs of one program differed by up to a third, so by a hundredth. */
+/**
+ * Programs that share a core have its good and bad moments at the same time: one after the other,
+ * fresh pairs of one program differed by up to a third, so by a hundredth.
+ */
 const CORE = '0';
 const PAIRS_A_RUN = 5;
 const WARM_SECONDS = 4;
@@ -38,15 +41,47 @@ export async function measureMetrics({ runs }) {
   const added = await addedBytes(runs);
   const sampling = await samplingPercent(runs);
   return [
-    { what: 'keep-alive requests that a busy core serves with metrics, beside --no-metrics', unit: 'x', nclust: measured, pm2: null, bound: 0.98, boundIs: '0.98 x', isAtLeast: true },
-    { what: 'the same of two workers without metrics: what this measure is worth', unit: 'x', nclust: same, pm2: null, bound: 0.98, boundIs: 'information', isInformation: true, isAtLeast: true },
-    { what: 'private memory that metrics add to a worker', unit: 'MB', nclust: added / MB, pm2: null, bound: 1, boundIs: '1 MB' },
-    { what: `CPU of control with ${COUNT} processes sampled every second`, unit: '% of a core', nclust: sampling, pm2: null, bound: 5, boundIs: '5 %' },
+    {
+      what: 'keep-alive requests that a busy core serves with metrics, beside --no-metrics',
+      unit: 'x',
+      nclust: measured,
+      pm2: null,
+      bound: 0.98,
+      boundIs: '0.98 x',
+      isAtLeast: true,
+    },
+    {
+      what: 'the same of two workers without metrics: what this measure is worth',
+      unit: 'x',
+      nclust: same,
+      pm2: null,
+      bound: 0.98,
+      boundIs: 'information',
+      isInformation: true,
+      isAtLeast: true,
+    },
+    {
+      what: 'private memory that metrics add to a worker',
+      unit: 'MB',
+      nclust: added / MB,
+      pm2: null,
+      bound: 1,
+      boundIs: '1 MB',
+    },
+    {
+      what: `CPU of control with ${COUNT} processes sampled every second`,
+      unit: '% of a core',
+      nclust: sampling,
+      pm2: null,
+      bound: 5,
+      boundIs: '5 %',
+    },
   ];
 }
 
 /**
- * How many requests the one serves with the CPU time with which the other serves one: the median of pairs of fresh workers that serve at the same time.
+ * How many requests the one serves with the CPU time with which the other serves one: the median of
+ * pairs of fresh workers that serve at the same time.
  * @param {string[]} flags
  * @param {string[]} otherFlags
  * @param {number} runs
@@ -80,7 +115,9 @@ async function onePair(flags, otherFlags) {
 
 /** @param {number} pid */
 async function pin(pid) {
-  const { exitStatus, stderr } = await runProgram('taskset', ['-a', '-c', '-p', CORE, String(pid)], { env: { PATH: process.env.PATH } }).done;
+  const { exitStatus, stderr } = await runProgram('taskset', ['-a', '-c', '-p', CORE, String(pid)], {
+    env: { PATH: process.env.PATH },
+  }).done;
   if (exitStatus !== 0) throw new Error(`a worker cannot be given a core: ${stderr}`);
 }
 
@@ -90,12 +127,18 @@ async function pin(pid) {
  * @returns {Promise<number[]>}  How many each has answered.
  */
 function hammerAll(services, seconds) {
-  return Promise.all(services.map(async ({ url }) => {
-    const result = await runProgram(process.execPath, [HAMMER, 'keep-alive', new URL(url).port, String(CONNECTIONS), String(seconds)], { env: {} }).done;
-    const { requests, failed } = result.json();
-    if (failed > 0) throw new Error(`${failed} of ${requests + failed} requests failed`);
-    return requests;
-  }));
+  return Promise.all(
+    services.map(async ({ url }) => {
+      const result = await runProgram(
+        process.execPath,
+        [HAMMER, 'keep-alive', new URL(url).port, String(CONNECTIONS), String(seconds)],
+        { env: {} },
+      ).done;
+      const { requests, failed } = result.json();
+      if (failed > 0) throw new Error(`${failed} of ${requests + failed} requests failed`);
+      return requests;
+    }),
+  );
 }
 
 /** @param {number} runs */
@@ -111,9 +154,12 @@ async function workerBytes(flags) {
   try {
     const arrivals = openArrivals(rival.folder);
     const port = await takePort();
-    await rival.run(['start', placeIdleServer(rival.folder), '-i', String(INSTANCES), ...flags], { env: { PORT: String(port), ARRIVALS: arrivals.path } });
+    await rival.run(['start', placeIdleServer(rival.folder), '-i', String(INSTANCES), ...flags], {
+      env: { PORT: String(port), ARRIVALS: arrivals.path },
+    });
     await arrivals.until(INSTANCES);
-    // The first collection costs each half a megabyte, and comes with the first bit of work, whoever does it.
+    // The first collection costs each half a megabyte, and comes with the first bit of work,
+    // whoever does it.
     for (let asked = 0; asked < INSTANCES * REQUESTS_EACH; asked += 1) await fetchOnce(`http://127.0.0.1:${port}/`);
     await pause(SETTLE_MS);
     return median(arrivals.pids().map(privateBytes));
@@ -128,7 +174,9 @@ async function samplingPercent(runs) {
   try {
     await rival.run(['start', 'sleep', '-i', String(COUNT), '--', '100000']);
     await pause(SETTLE_MS);
-    const control = rival.managerPids().filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('nclust control'));
+    const control = rival
+      .managerPids()
+      .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('nclust control'));
     if (control.length !== 1) throw new Error(`${control.length} processes are control`);
     const percents = [];
     for (let run = 0; run < runs; run += 1) {

@@ -12,7 +12,8 @@ const SIZE = { columns: 200, rows: 50 };
 const WATCH_MS = 15_000;
 
 /**
- * What looking on costs, while nothing happens: every worker is in the table, and there are charts. Nothing is measured where tmux is not installed.
+ * What looking on costs, while nothing happens: every worker is in the table, and there are charts.
+ * Nothing is measured where tmux is not installed.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -28,7 +29,10 @@ export async function measureMonit({ runs }) {
   let screen = null;
   try {
     await rival.run(['start', 'sleep', '--name', 'many', '-i', String(COUNT), '--', '100000']);
-    screen = startTmux({ home, work: rival.folder, env: { PATH: process.env.PATH, HOME: rival.folder } }, { words: ['monit'], ...SIZE });
+    screen = startTmux(
+      { home, work: rival.folder, env: { PATH: process.env.PATH, HOME: rival.folder } },
+      { words: ['monit'], ...SIZE },
+    );
     const pid = await shownBy(screen, home);
     const bytes = join(rival.folder, 'bytes');
     screen.record(bytes);
@@ -44,8 +48,22 @@ export async function measureMonit({ runs }) {
     if (!(median(percents) > 0) || !(median(rates) > 0)) throw new Error(`monit has done nothing:\n${screen.text()}`);
     const what = `with ${COUNT} idle processes, ${SIZE.columns} x ${SIZE.rows}`;
     return [
-      { what: `CPU of \`monit\` ${what}`, unit: '% of a core', nclust: median(percents), pm2: null, bound: 5, boundIs: '5 %' },
-      { what: `written by \`monit\` ${what}`, unit: 'kB/s', nclust: median(rates), pm2: null, bound: 2, boundIs: '2 kB/s' },
+      {
+        what: `CPU of \`monit\` ${what}`,
+        unit: '% of a core',
+        nclust: median(percents),
+        pm2: null,
+        bound: 5,
+        boundIs: '5 %',
+      },
+      {
+        what: `written by \`monit\` ${what}`,
+        unit: 'kB/s',
+        nclust: median(rates),
+        pm2: null,
+        bound: 2,
+        boundIs: '2 kB/s',
+      },
     ];
   } finally {
     screen?.close();
@@ -59,7 +77,8 @@ export async function measureMonit({ runs }) {
  * @returns {Promise<number>}  The pid of monit, when it shows every worker.
  */
 async function shownBy(screen, home) {
-  const isShown = (/** @type {RegExp} */ text) => waitFor(`${text} on the screen`, () => text.test(screen.text()), { deadlineMs: 30_000, context: screen.text });
+  const isShown = (/** @type {RegExp} */ text) =>
+    waitFor(`${text} on the screen`, () => text.test(screen.text()), { deadlineMs: 30_000, context: screen.text });
   await isShown(new RegExp(`many +online ${COUNT}/${COUNT}`));
   screen.press('*');
   await isShown(/└ \d+ +online|├ \d+ +online/);

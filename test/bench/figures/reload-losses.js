@@ -12,7 +12,17 @@ const CLIENTS = 20;
 const RELOADS = 3;
 
 /** @type {[Kind, 'http' | 'https' | 'h2'][]} */
-const TRAFFIC = [['keep-alive', 'http'], ['one-shot', 'http'], ['pipelined', 'http'], ['slow', 'http'], ['upload', 'http'], ['download', 'http'], ['keep-alive', 'https'], ['one-shot', 'https'], ['http2', 'h2']];
+const TRAFFIC = [
+  ['keep-alive', 'http'],
+  ['one-shot', 'http'],
+  ['pipelined', 'http'],
+  ['slow', 'http'],
+  ['upload', 'http'],
+  ['download', 'http'],
+  ['keep-alive', 'https'],
+  ['one-shot', 'https'],
+  ['http2', 'h2'],
+];
 
 /**
  * Requests lost in three reloads of a plain two-worker app, one kind of traffic after the other.
@@ -22,7 +32,9 @@ export async function measureReloadLosses() {
   const rows = [];
   for (const [kind, protocol] of TRAFFIC) {
     rows.push({
-      what: `requests lost in ${RELOADS} reloads, ${CLIENTS} ${kind} clients${protocol === 'https' ? ' with TLS' : ''}, two workers`,
+      what:
+        `requests lost in ${RELOADS} reloads, ${CLIENTS} ${kind} ` +
+        `clients${protocol === 'https' ? ' with TLS' : ''}, two workers`,
       unit: '',
       nclust: await reloadUnder('nclust', kind, protocol),
       pm2: await reloadUnder('PM2', kind, protocol),
@@ -43,11 +55,17 @@ export async function measureReloadLosses() {
 async function reloadUnder(name, kind, protocol) {
   const service = await openService(name, { workers: 2, protocol });
   try {
-    const traffic = startTraffic({ url: service.url }, { [kind]: CLIENTS }, { slowMs: [2_000, 4_000], transferMs: 1_000 });
+    const traffic = startTraffic(
+      { url: service.url },
+      { [kind]: CLIENTS },
+      { slowMs: [2_000, 4_000], transferMs: 1_000 },
+    );
     for (let reload = 0; reload < RELOADS; reload += 1) {
       const before = traffic.ledger.requests;
       await service.reload();
-      await waitFor('traffic between two reloads', () => traffic.ledger.requests > before + CLIENTS, { deadlineMs: 20_000 });
+      await waitFor('traffic between two reloads', () => traffic.ledger.requests > before + CLIENTS, {
+        deadlineMs: 20_000,
+      });
     }
     const ledger = await traffic.stop();
     process.stderr.write(`${name}\n${ledgerTable(ledger)}\n`);

@@ -9,18 +9,30 @@ const BOOT_MS = 100;
 const WORKERS = 4;
 
 /**
- * How long `reload` takes on four workers of an app that boots in 100 ms. nclust watches the first new worker for min_uptime before any old
- * one goes, and replaces one after the other; PM2 watches nothing, which is what nclust does with `--min-uptime 0`, and with `--max-surge 4` all are tried at once.
+ * How long `reload` takes on four workers of an app that boots in 100 ms. nclust watches the first
+ * new worker for min_uptime before any old one goes, and replaces one after the other; PM2 watches
+ * nothing, which is what nclust does with `--min-uptime 0`, and with `--max-surge 4` all are tried
+ * at once.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
 export async function measureReloadTime({ runs }) {
   const theirs = await reloadMs('PM2', runs);
   const what = `reload of ${WORKERS} workers that boot in ${BOOT_MS} ms`;
-  const bound = { pm2: theirs, cluster: await reloadMs('cluster', runs), unit: 'ms', bound: theirs * 0.6, boundIs: "0.6 x PM2's" };
+  const bound = {
+    pm2: theirs,
+    cluster: await reloadMs('cluster', runs),
+    unit: 'ms',
+    bound: theirs * 0.6,
+    boundIs: "0.6 x PM2's",
+  };
   return [
     { what, nclust: await reloadMs('nclust', runs), ...bound },
-    { what: `${what}, --min-uptime 0 --max-surge 4`, nclust: await reloadMs('nclust', runs, ['--min-uptime', '0', '--max-surge', '4']), ...bound },
+    {
+      what: `${what}, --min-uptime 0 --max-surge 4`,
+      nclust: await reloadMs('nclust', runs, ['--min-uptime', '0', '--max-surge', '4']),
+      ...bound,
+    },
   ];
 }
 

@@ -11,7 +11,8 @@ const RATE = 50;
 const SECONDS = 30;
 
 /**
- * The tutorials' Express app, 50 requests/s for 30 s to its CPU-bound route: what share of the answers came within a second.
+ * The tutorials' Express app, 50 requests/s for 30 s to its CPU-bound route: what share of the
+ * answers came within a second.
  * @returns {Promise<Row[]>}
  */
 export async function measureSlowRoute() {
@@ -21,7 +22,9 @@ export async function measureSlowRoute() {
   const rows = [];
   for (const file of ['express-tutorial.js', 'express-cluster-tutorial.js']) {
     rows.push({
-      what: `${file} -i max, ${RATE} slow requests/s for ${SECONDS} s: answers within 1 s (one process: ${single.toFixed(0)} %)`,
+      what:
+        `${file} -i max, ${RATE} slow requests/s for ${SECONDS} s: answers within 1 s (one process: ` +
+        `${single.toFixed(0)} %)`,
       unit: '%',
       nclust: await share('nclust', file, ['-i', 'max']),
       pm2: await share('PM2', file, ['-i', 'max']),
@@ -42,7 +45,9 @@ async function serve(name, file, flags) {
   const rival = openRival(name);
   try {
     const port = await takePort();
-    await rival.run(['start', placeTutorialApp(rival.folder, file), ...flags], { env: { PORT: String(port), WORK: String(workForOneCoreAndABit(RATE)) } });
+    await rival.run(['start', placeTutorialApp(rival.folder, file), ...flags], {
+      env: { PORT: String(port), WORK: String(workForOneCoreAndABit(RATE)) },
+    });
     await pause(1_500);
     const load = startLoad(`http://127.0.0.1:${port}/api/slow`, { ratePerSecond: RATE, timeoutMs: 30_000 });
     await pause(SECONDS * 1_000);

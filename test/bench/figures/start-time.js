@@ -16,7 +16,8 @@ const COUNT = 100;
 const SLEEP_SECONDS = '123456';
 
 /**
- * 100 idle web servers and 100 sleeps, from the command to the moment when all are there and the command has returned.
+ * 100 idle web servers and 100 sleeps, from the command to the moment when all are there and the
+ * command has returned.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -42,10 +43,40 @@ export async function measureStartTime({ runs }) {
   const bare = median(servers.bare);
   const pm2 = median(servers.PM2);
   return [
-    { what: `${COUNT} idle Node servers started`, unit: 'ms', nclust: median(servers.nclust), pm2, bound: pm2 * 0.7, boundIs: "0.7 x PM2's" },
-    { what: `the same beside ${COUNT} bare starts`, unit: 'ms', nclust: median(servers.nclust), pm2, bound: bare, boundIs: 'bare starts (information)', isInformation: true },
-    { what: `${COUNT} \`sleep\` processes running after \`start --no-wait\` (PM2 never waits)`, unit: 'ms', nclust: median(sleeps.nclust), pm2: median(sleeps.PM2), bound: median(sleeps.PM2) * 0.3, boundIs: "0.3 x PM2's" },
-    { what: `the same beside ${COUNT} bare child_process.spawn`, unit: 'ms', nclust: median(sleeps.nclust), pm2: median(sleeps.PM2), bound: median(sleeps.bare), boundIs: 'bare spawns (information)', isInformation: true },
+    {
+      what: `${COUNT} idle Node servers started`,
+      unit: 'ms',
+      nclust: median(servers.nclust),
+      pm2,
+      bound: pm2 * 0.7,
+      boundIs: "0.7 x PM2's",
+    },
+    {
+      what: `the same beside ${COUNT} bare starts`,
+      unit: 'ms',
+      nclust: median(servers.nclust),
+      pm2,
+      bound: bare,
+      boundIs: 'bare starts (information)',
+      isInformation: true,
+    },
+    {
+      what: `${COUNT} \`sleep\` processes running after \`start --no-wait\` (PM2 never waits)`,
+      unit: 'ms',
+      nclust: median(sleeps.nclust),
+      pm2: median(sleeps.PM2),
+      bound: median(sleeps.PM2) * 0.3,
+      boundIs: "0.3 x PM2's",
+    },
+    {
+      what: `the same beside ${COUNT} bare child_process.spawn`,
+      unit: 'ms',
+      nclust: median(sleeps.nclust),
+      pm2: median(sleeps.PM2),
+      bound: median(sleeps.bare),
+      boundIs: 'bare spawns (information)',
+      isInformation: true,
+    },
   ];
 }
 
@@ -54,20 +85,31 @@ async function startServers(rival) {
   const arrivals = openArrivals(rival.folder);
   const env = { PORT: String(await takePort()), ARRIVALS: arrivals.path };
   const script = placeIdleServer(rival.folder);
-  const tookMs = await timed(() => Promise.all([rival.run(['start', script, '--name', 'servers', '-i', String(COUNT)], { env }), arrivals.until(COUNT)]));
+  const tookMs = await timed(() =>
+    Promise.all([
+      rival.run(['start', script, '--name', 'servers', '-i', String(COUNT)], { env }),
+      arrivals.until(COUNT),
+    ]),
+  );
   await rival.run(['delete', 'servers']);
   return tookMs;
 }
 
 /**
- * Until the command is back and all of them run, by the process table's word. nclust waits for programs that do not listen until they have
- * lived for min_uptime; PM2 does not wait at all, so that here neither does.
+ * Until the command is back and all of them run, by the process table's word. nclust waits for
+ * programs that do not listen until they have lived for min_uptime; PM2 does not wait at all, so
+ * that here neither does.
  * @param {Rival} rival
  */
 async function startSleeps(rival) {
   const noWait = rival.name === 'nclust' ? ['--no-wait'] : [];
   const allRun = () => waitFor('all sleeps to run', () => countSleeps() === COUNT, { deadlineMs: 60_000 });
-  const tookMs = await timed(() => Promise.all([rival.run(['start', 'sleep', '--name', 'sleeps', '-i', String(COUNT), ...noWait, '--', SLEEP_SECONDS]), allRun()]));
+  const tookMs = await timed(() =>
+    Promise.all([
+      rival.run(['start', 'sleep', '--name', 'sleeps', '-i', String(COUNT), ...noWait, '--', SLEEP_SECONDS]),
+      allRun(),
+    ]),
+  );
   await rival.run(['delete', 'sleeps']);
   return tookMs;
 }
@@ -80,15 +122,21 @@ async function bareSleeps() {
     children = Array.from({ length: COUNT }, () => spawn('sleep', [SLEEP_SECONDS], { stdio: 'ignore' }));
     await waitFor('all sleeps to run', () => countSleeps() === COUNT);
   });
-  await Promise.all(children.map((child) => new Promise((resolve) => {
-    child.once('exit', resolve);
-    child.kill('SIGKILL');
-  })));
+  await Promise.all(
+    children.map(
+      (child) =>
+        new Promise((resolve) => {
+          child.once('exit', resolve);
+          child.kill('SIGKILL');
+        }),
+    ),
+  );
   return tookMs;
 }
 
 function countSleeps() {
-  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && commandOf(entry) === `sleep\0${SLEEP_SECONDS}\0`).length;
+  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && commandOf(entry) === `sleep\0${SLEEP_SECONDS}\0`)
+    .length;
 }
 
 /** @param {string} pid */
@@ -108,7 +156,12 @@ async function bareServers() {
   /** @type {ChildProcess[]} */
   let children = [];
   const tookMs = await timed(() => {
-    children = Array.from({ length: COUNT }, () => spawn(process.execPath, [script], { env: { PATH: process.env.PATH, PORT: '0', ARRIVALS: arrivals.path }, stdio: 'ignore' }));
+    children = Array.from({ length: COUNT }, () =>
+      spawn(process.execPath, [script], {
+        env: { PATH: process.env.PATH, PORT: '0', ARRIVALS: arrivals.path },
+        stdio: 'ignore',
+      }),
+    );
     return arrivals.until(COUNT);
   });
   for (const child of children) child.kill('SIGKILL');

@@ -10,22 +10,28 @@ import { openService } from '../services.js';
 /** The client. */
 export const HAMMER = fileURLToPath(new URL('../hammer.js', import.meta.url));
 const SECONDS = 1;
-/** Two processes of one program differ by up to a tenth, however long they are looked at: several fresh ones are. */
+/**
+ * Two processes of one program differ by up to a tenth, however long they are looked at: several
+ * fresh ones are.
+ */
 const SETS_A_RUN = 2;
 /** Short ones in turns: a busy moment of the machine lasts longer than one of them. */
 const ROUNDS_A_SET = 4;
 /** Each worker compiles what it does often. */
 const WARM_UP_ROUNDS = 3;
 const CONNECTIONS = 32;
-/** A client may have half of the machine: where one is slower than the service it is the client that is measured. */
+/**
+ * A client may have half of the machine: where one is slower than the service it is the client that
+ * is measured.
+ */
 const CLIENTS = Math.max(1, Math.min(CONNECTIONS, Math.floor(availableParallelism() / 2)));
 const NAMES = /** @type {const} */ (['nclust', 'PM2', 'cluster']);
 
 /** @typedef {{ perSecond: number, cpuUs: number }} Found */
 
 /**
- * New connections and keep-alive requests per second, and what a new connection costs manager and workers, client on the same machine.
- * Taken in turns, so that a busy moment hits all three.
+ * New connections and keep-alive requests per second, and what a new connection costs manager and
+ * workers, client on the same machine. Taken in turns, so that a busy moment hits all three.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -35,10 +41,24 @@ export async function measureThroughput({ runs }) {
     const ofNew = await hammerAll('new', { workers, runs });
     const what = `new connections, ${workers} workers`;
     rows.push({ ...row(what, ofNew, 'perSecond', 'PM2'), bound: 2.2, boundIs: "2.2 x PM2's", isAtLeast: true });
-    rows.push({ ...row(what, ofNew, 'perSecond', 'cluster'), bound: 1.4, boundIs: "1.4 x node:cluster's", isAtLeast: true });
-    rows.push({ ...row(`CPU per new connection, manager and ${workers} workers`, ofNew, 'cpuUs', 'cluster'), bound: 0.55, boundIs: "0.55 x node:cluster's" });
+    rows.push({
+      ...row(what, ofNew, 'perSecond', 'cluster'),
+      bound: 1.4,
+      boundIs: "1.4 x node:cluster's",
+      isAtLeast: true,
+    });
+    rows.push({
+      ...row(`CPU per new connection, manager and ${workers} workers`, ofNew, 'cpuUs', 'cluster'),
+      bound: 0.55,
+      boundIs: "0.55 x node:cluster's",
+    });
     const ofKeepAlive = await hammerAll('keep-alive', { workers, runs });
-    rows.push({ ...row(`keep-alive requests, ${workers} workers`, ofKeepAlive, 'perSecond', 'cluster'), bound: 0.97, boundIs: "0.97 x node:cluster's", isAtLeast: true });
+    rows.push({
+      ...row(`keep-alive requests, ${workers} workers`, ofKeepAlive, 'perSecond', 'cluster'),
+      bound: 0.97,
+      boundIs: "0.97 x node:cluster's",
+      isAtLeast: true,
+    });
   }
   return rows;
 }
@@ -51,7 +71,14 @@ export async function measureThroughput({ runs }) {
  */
 function row(what, sets, key, peer) {
   const of = (/** @type {ServiceName} */ name) => median(sets.map((set) => set[name][key]));
-  return { what, unit: key === 'perSecond' ? '/s' : 'us', nclust: of('nclust'), pm2: of('PM2'), cluster: of('cluster'), ratio: median(sets.map((set) => set.nclust[key] / set[peer][key])) };
+  return {
+    what,
+    unit: key === 'perSecond' ? '/s' : 'us',
+    nclust: of('nclust'),
+    pm2: of('PM2'),
+    cluster: of('cluster'),
+    ratio: median(sets.map((set) => set.nclust[key] / set[peer][key])),
+  };
 }
 
 /**
@@ -83,7 +110,10 @@ async function hammerSet(mode, workers) {
   } finally {
     for (const service of services) await service.close();
   }
-  const of = (/** @type {ServiceName} */ name) => ({ perSecond: median(found[name].slice(WARM_UP_ROUNDS).map((one) => one.perSecond)), cpuUs: median(found[name].slice(WARM_UP_ROUNDS).map((one) => one.cpuUs)) });
+  const of = (/** @type {ServiceName} */ name) => ({
+    perSecond: median(found[name].slice(WARM_UP_ROUNDS).map((one) => one.perSecond)),
+    cpuUs: median(found[name].slice(WARM_UP_ROUNDS).map((one) => one.cpuUs)),
+  });
   return { nclust: of('nclust'), PM2: of('PM2'), cluster: of('cluster') };
 }
 
@@ -94,8 +124,23 @@ async function hammerSet(mode, workers) {
 async function hammer({ name, url, pids }, mode) {
   const processes = pids();
   const before = cpuTicks(processes);
-  const results = await Promise.all(Array.from({ length: CLIENTS }, () => runProgram(process.execPath, [HAMMER, mode, new URL(url).port, String(Math.ceil(CONNECTIONS / CLIENTS)), String(SECONDS)], { env: {} }).done));
-  const sum = (/** @type {'requests' | 'failed'} */ key) => results.reduce((total, result) => total + result.json()[key], 0);
-  if (sum('failed') > 0) throw new Error(`${name}: ${sum('failed')} of ${sum('requests') + sum('failed')} requests failed`);
-  return { perSecond: sum('requests') / SECONDS, cpuUs: (((cpuTicks(processes) - before) / TICKS_PER_SECOND) * 1e6) / sum('requests') };
+  const results = await Promise.all(
+    Array.from(
+      { length: CLIENTS },
+      () =>
+        runProgram(
+          process.execPath,
+          [HAMMER, mode, new URL(url).port, String(Math.ceil(CONNECTIONS / CLIENTS)), String(SECONDS)],
+          { env: {} },
+        ).done,
+    ),
+  );
+  const sum = (/** @type {'requests' | 'failed'} */ key) =>
+    results.reduce((total, result) => total + result.json()[key], 0);
+  if (sum('failed') > 0)
+    throw new Error(`${name}: ${sum('failed')} of ${sum('requests') + sum('failed')} requests failed`);
+  return {
+    perSecond: sum('requests') / SECONDS,
+    cpuUs: (((cpuTicks(processes) - before) / TICKS_PER_SECOND) * 1e6) / sum('requests'),
+  };
 }

@@ -1,2 +1,4 @@
 // Finds nobody to give its mail to.
-setTimeout(() => { throw new Error('connect ECONNREFUSED 127.0.0.1:2525'); }, 300);
+setTimeout(() => {
+  throw new Error('connect ECONNREFUSED 127.0.0.1:2525');
+}, 300);

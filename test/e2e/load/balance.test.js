@@ -30,7 +30,9 @@ describe('least-connections, the default', () => {
     const app = await serve(home, 'http-echo', { instances: WORKERS });
     const blocked = ask({ port: app.port, path: '/?block=3000' });
     const outFiles = (await app.instances()).map(({ outFile }) => outFile);
-    await home.waitFor('a worker to be blocked', () => outFiles.some((file) => readFileSync(file, 'utf8').includes('blocks')));
+    await home.waitFor('a worker to be blocked', () =>
+      outFiles.some((file) => readFileSync(file, 'utf8').includes('blocks')),
+    );
     const load = startLoad(app.url, { ratePerSecond: 100, timeoutMs: 10_000 });
     await blocked;
     const ledger = await load.stop();
@@ -49,13 +51,17 @@ test('sticky: a client address stays with its slot, across a reload too', async 
     /** @type {Record<string, string[]>} */
     const slots = {};
     for (const localAddress of addresses) {
-      const answers = await Promise.all(Array.from({ length: 4 }, () => ask({ host: '127.0.0.1', port: app.port, localAddress })));
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () => ask({ host: '127.0.0.1', port: app.port, localAddress })),
+      );
       slots[localAddress] = [...new Set(answers.map((answer) => /** @type {any} */ (answer).slot))];
     }
     return slots;
   };
   // A slot whose worker does not listen yet is in nobody's choice.
-  await home.waitFor('all of them to listen', async () => (await app.instances()).every((slot) => slot.addresses.length > 0));
+  await home.waitFor('all of them to listen', async () =>
+    (await app.instances()).every((slot) => slot.addresses.length > 0),
+  );
   const before = await slotsOf();
   expect(Object.values(before).map((slots) => slots.length)).toEqual(addresses.map(() => 1));
   expect(new Set(Object.values(before).flat()).size).toBeGreaterThan(1);

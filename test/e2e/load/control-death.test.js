@@ -23,7 +23,17 @@ test('SIGKILL of control, 10 times under load: no request fails, no worker notic
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   await home.nclust('restart', app.name);
-  const facts = async () => (await app.instances()).map(({ id, pid, restarts, startedAtMs, createdAtMs, generation, status, addresses }) => ({ id, pid, restarts, startedAtMs, createdAtMs, generation, status, addresses }));
+  const facts = async () =>
+    (await app.instances()).map(({ id, pid, restarts, startedAtMs, createdAtMs, generation, status, addresses }) => ({
+      id,
+      pid,
+      restarts,
+      startedAtMs,
+      createdAtMs,
+      generation,
+      status,
+      addresses,
+    }));
   const before = await facts();
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
   const random = createRandom(3);
@@ -31,7 +41,8 @@ test('SIGKILL of control, 10 times under load: no request fails, no worker notic
   for (let kill = 0; kill < 10; kill += 1) {
     absences.push(await killControl(home));
     expect(await facts()).toEqual(before);
-    // Control comes back at once, then at most once a second: so that a second death in the same second waits.
+    // Control comes back at once, then at most once a second: so that a second death in the same
+    // second waits.
     await pause(900 + random() * 300);
   }
   const ledger = await load.stop();

@@ -16,20 +16,34 @@ const bindsBeside = major > 22 || (major === 22 && minor >= 12);
  * @param {number[]} old
  */
 const untilReplaced = (home, old) =>
-  home.waitFor('all workers to be children of one new keeper, and no orphan', async () => {
-    const slots = await home.list();
-    const listed = slots.map((slot) => slot.pid).sort();
-    const running = instancesOf(home.home).map((one) => one.pid).sort();
-    const isSettled = slots.every((slot) => slot.status === 'online') && JSON.stringify(listed) === JSON.stringify(running) && !listed.some((pid) => old.includes(pid));
-    const keepers = home.processes().filter((one) => one.role === 'keeper');
-    if (!isSettled || keepers.length !== 1) throw new Error(JSON.stringify({ listed, running, keepers: keepers.length, status: slots.map((slot) => slot.status) }));
-    return true;
-  }, { deadlineMs: 20_000 });
+  home.waitFor(
+    'all workers to be children of one new keeper, and no orphan',
+    async () => {
+      const slots = await home.list();
+      const listed = slots.map((slot) => slot.pid).sort();
+      const running = instancesOf(home.home)
+        .map((one) => one.pid)
+        .sort();
+      const isSettled =
+        slots.every((slot) => slot.status === 'online') &&
+        JSON.stringify(listed) === JSON.stringify(running) &&
+        !listed.some((pid) => old.includes(pid));
+      const keepers = home.processes().filter((one) => one.role === 'keeper');
+      if (!isSettled || keepers.length !== 1)
+        throw new Error(
+          JSON.stringify({ listed, running, keepers: keepers.length, status: slots.map((slot) => slot.status) }),
+        );
+      return true;
+    },
+    { deadlineMs: 20_000 },
+  );
 
 /**
- * Where control and keeper both died, the orphans have to let go of the port. A connection that the kernel has queued for the last of them in the
- * tenth of a millisecond around its close is reset: one in 3 of 390 takeovers, and nothing in Node can take it out of that queue. Refused is
- * nobody where both sockets can be bound (Node 22.12), and elsewhere for the one instant in which there is none.
+ * Where control and keeper both died, the orphans have to let go of the port. A connection that the
+ * kernel has queued for the last of them in the tenth of a millisecond around its close is reset:
+ * one in 3 of 390 takeovers, and nothing in Node can take it out of that queue. Refused is nobody
+ * where both sockets can be bound (Node 22.12), and elsewhere for the one instant in which there is
+ * none.
  * @param {Ledger} ledger
  */
 function expectOneInstant(ledger) {
@@ -42,7 +56,8 @@ function expectOneInstant(ledger) {
 }
 
 /** @param {Ledger} ledger */
-const expectNothing = (ledger) => expect(ledger).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });
+const expectNothing = (ledger) =>
+  expect(ledger).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });
 
 describe.each([
   ['cluster mode', 3],
@@ -97,12 +112,19 @@ test('two keepers never own one home: killed ten times in a row, one is left', a
     for (const keeper of keepers) killIfThere(keeper.pid); // The one killed last may be listed in its last instant.
     await home.waitFor('a keeper', () => home.processes().some((one) => one.role === 'keeper'), { deadlineMs: 20_000 });
   }
-  await home.waitFor('one keeper, one control, two workers', async () => {
-    const roles = home.processes().map((one) => one.role).sort();
-    const online = (await app.instances()).filter((slot) => slot.status === 'online');
-    if (online.length !== 2) throw new Error(JSON.stringify(roles));
-    return JSON.stringify(roles) === JSON.stringify(['app', 'app', 'control', 'keeper']);
-  }, { deadlineMs: 30_000 });
+  await home.waitFor(
+    'one keeper, one control, two workers',
+    async () => {
+      const roles = home
+        .processes()
+        .map((one) => one.role)
+        .sort();
+      const online = (await app.instances()).filter((slot) => slot.status === 'online');
+      if (online.length !== 2) throw new Error(JSON.stringify(roles));
+      return JSON.stringify(roles) === JSON.stringify(['app', 'app', 'control', 'keeper']);
+    },
+    { deadlineMs: 30_000 },
+  );
   expect(await app.get()).toMatchObject({ pid: expect.any(Number) });
 });
 

@@ -4,7 +4,8 @@ import { sandbox } from '../../helpers/sandbox.js';
 import { tlsEnv } from '../../helpers/traffic/target.js';
 import { pause } from '../../helpers/wait-for.js';
 
-// The app is plain everywhere: it has no code for being replaced. test/e2e/long/load has more variants, test/e2e/soak the long forms.
+// The app is plain everywhere: it has no code for being replaced. test/e2e/long/load has more
+// variants, test/e2e/soak the long forms.
 const QUICK = ['--min-uptime', '100'];
 
 /**
@@ -45,7 +46,9 @@ describe('a reload loses nothing', () => {
     const before = await app.pids();
     await loseNothing(app, { 'one-shot': 2, 'keep-alive': 2, slow: 2 }, async (traffic) => {
       const first = home.nclust('reload', app.name);
-      await home.waitFor('the first to have replaced somebody', () => [...traffic.ledger.byPid.keys()].some((pid) => !before.includes(pid)));
+      await home.waitFor('the first to have replaced somebody', () =>
+        [...traffic.ledger.byPid.keys()].some((pid) => !before.includes(pid)),
+      );
       const both = await Promise.all([first, home.nclust('reload', app.name)]);
       expect(both).toMatchObject([{ exitStatus: 0 }, { exitStatus: 0 }]);
     });
@@ -58,7 +61,12 @@ describe('WebSocket clients get a clean close', () => {
   test.each([
     ['from nclust, when the app does nothing', {}, [], 'closed with 1001'],
     ['from the app, on its signal', { CLOSES_WEBSOCKETS: '1' }, [], 'closed with 1001 on SIGTERM'],
-    ['from the app, on the message', { CLOSES_WEBSOCKETS: '1' }, ['--shutdown-with-message'], 'closed with 1001 on shutdown'],
+    [
+      'from the app, on the message',
+      { CLOSES_WEBSOCKETS: '1' },
+      ['--shutdown-with-message'],
+      'closed with 1001 on shutdown',
+    ],
   ])('%s', async (_, env, flags, close) => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: [...QUICK, ...flags], env });

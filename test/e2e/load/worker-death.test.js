@@ -14,7 +14,10 @@ const isReplaced = async (app, dead) => (await app.instances()).every((slot) => 
 
 test('SIGKILL of a worker, 20 times: only requests inside that worker fail, and no client hangs', async () => {
   const home = await sandbox();
-  const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '100', '--max-restarts', '100', '--exp-backoff-restart-delay', '1'] });
+  const app = await home.app('http-echo', {
+    instances: 2,
+    flags: ['--min-uptime', '100', '--max-restarts', '100', '--exp-backoff-restart-delay', '1'],
+  });
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
   const random = createRandom(7);
   for (let kill = 0; kill < 20; kill += 1) {
@@ -29,14 +32,17 @@ test('SIGKILL of a worker, 20 times: only requests inside that worker fail, and 
   console.log(ledgerLine(ledger));
 
   expect(ledger).toMatchObject({ refused: 0, hung: 0, wrong: 0, status: 0 });
-  // A connection that the dead worker had accepted is reset; four connections, so at most four each time.
+  // A connection that the dead worker had accepted is reset; four connections, so at most four each
+  // time.
   expect(ledger.reset + ledger.truncated).toBeLessThanOrEqual(20 * 4);
   expect((await app.instances()).reduce((sum, slot) => sum + slot.restarts, 0)).toBe(20);
 });
 
 test('with a single worker nobody is refused while it is replaced', async () => {
   const home = await sandbox();
-  const app = await home.app('http-echo', { flags: ['--min-uptime', '100', '--max-restarts', '100', '--exp-backoff-restart-delay', '1'] });
+  const app = await home.app('http-echo', {
+    flags: ['--min-uptime', '100', '--max-restarts', '100', '--exp-backoff-restart-delay', '1'],
+  });
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
   for (let kill = 0; kill < 8; kill += 1) {
     const [victim] = await app.pids();
@@ -54,7 +60,8 @@ test('restart of a cluster refuses nobody', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
-  for (let restart = 0; restart < 3; restart += 1) expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
+  for (let restart = 0; restart < 3; restart += 1)
+    expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
   const ledger = await load.stop();
   console.log(ledgerLine(ledger));
   expect(ledger).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });

@@ -92,39 +92,65 @@ const EDITS = [
  * @param {unknown} value
  * @param {{ work: string, port: number }} o
  */
-const filledIn = (value, { work, port }) => JSON.parse(JSON.stringify(value).replaceAll('"PORT"}', `"${port}"}`).replaceAll('"PORT":"PORT"', `"PORT":"${port}"`).replaceAll('WORK', work));
+const filledIn = (value, { work, port }) =>
+  JSON.parse(
+    JSON.stringify(value)
+      .replaceAll('"PORT"}', `"${port}"}`)
+      .replaceAll('"PORT":"PORT"', `"PORT":"${port}"`)
+      .replaceAll('WORK', work),
+  );
 
-test('each attribute edited in turn: what runs equals the file, and no process is touched where none has to be', { timeout: 180_000 }, async () => {
-  const home = await sandbox();
-  const port = await takePort();
-  const script = home.place('http-echo');
-  for (const [name, text] of [['.env', 'BASE=7\n'], ['token', 'hush\n'], ['other.js', readFileSync(script)]]) writeFileSync(join(home.work, name), text);
-  mkdirSync(join(home.work, 'lib'));
-  const config = createConfigFile(home, [{ name: 'api', script, instances: 2, ...QUICK, env: { PORT: String(port) } }]);
-  expect((await config.apply()).plan).toEqual([{ name: 'api', action: 'start', changes: [] }]);
-  const wire = await home.wire();
-  const look = async () => (await wire.request('list', { targets: ['api'], detail: true })).slots;
-  let slots = await look();
-  for (const [attribute, value, field, expected, action] of EDITS) {
-    const before = slots.map(({ pid }) => pid);
-    config.apps[0][attribute] = filledIn(value, { work: home.work, port });
-    const { plan } = await config.apply();
-    const where = `${attribute}: ${JSON.stringify(value)}`;
-    // Of the edit before there is nothing left to do.
-    expect([where, plan[0].action, [...new Set(plan[0].changes.map((change) => change.attribute.split('.')[0]))]]).toEqual([where, action, [attribute]]);
-    slots = await look();
-    const after = slots.map(({ pid }) => pid);
-    expect([where, slots[0].spec[field]]).toEqual([where, filledIn(expected, { work: home.work, port })]);
-    const kept = before.filter((pid) => after.includes(pid) && isRunning(pid));
-    expect([where, kept.length]).toEqual([where, action === 'live' || action === 'scale' ? Math.min(before.length, after.length) : 0]);
-  }
-  expect(await config.pending()).toEqual([]);
-});
+test(
+  'each attribute edited in turn: what runs equals the file, and no process is touched where none has to be',
+  { timeout: 180_000 },
+  async () => {
+    const home = await sandbox();
+    const port = await takePort();
+    const script = home.place('http-echo');
+    for (const [name, text] of [
+      ['.env', 'BASE=7\n'],
+      ['token', 'hush\n'],
+      ['other.js', readFileSync(script)],
+    ])
+      writeFileSync(join(home.work, name), text);
+    mkdirSync(join(home.work, 'lib'));
+    const config = createConfigFile(home, [
+      { name: 'api', script, instances: 2, ...QUICK, env: { PORT: String(port) } },
+    ]);
+    expect((await config.apply()).plan).toEqual([{ name: 'api', action: 'start', changes: [] }]);
+    const wire = await home.wire();
+    const look = async () => (await wire.request('list', { targets: ['api'], detail: true })).slots;
+    let slots = await look();
+    for (const [attribute, value, field, expected, action] of EDITS) {
+      const before = slots.map(({ pid }) => pid);
+      config.apps[0][attribute] = filledIn(value, { work: home.work, port });
+      const { plan } = await config.apply();
+      const where = `${attribute}: ${JSON.stringify(value)}`;
+      // Of the edit before there is nothing left to do.
+      expect([
+        where,
+        plan[0].action,
+        [...new Set(plan[0].changes.map((change) => change.attribute.split('.')[0]))],
+      ]).toEqual([where, action, [attribute]]);
+      slots = await look();
+      const after = slots.map(({ pid }) => pid);
+      expect([where, slots[0].spec[field]]).toEqual([where, filledIn(expected, { work: home.work, port })]);
+      const kept = before.filter((pid) => after.includes(pid) && isRunning(pid));
+      expect([where, kept.length]).toEqual([
+        where,
+        action === 'live' || action === 'scale' ? Math.min(before.length, after.length) : 0,
+      ]);
+    }
+    expect(await config.pending()).toEqual([]);
+  },
+);
 
 describe('what an apply changes live', () => {
   test('output goes to the new file from that moment on, and no line is lost or twice', async () => {
     const home = await sandbox();
-    const config = createConfigFile(home, [{ name: 'ticks', script: home.place('ticks'), exec_mode: 'fork', out_file: 'a.log', ...QUICK }]);
+    const config = createConfigFile(home, [
+      { name: 'ticks', script: home.place('ticks'), exec_mode: 'fork', out_file: 'a.log', ...QUICK },
+    ]);
     await config.apply();
     const [pid] = await pidsOf(home, 'ticks');
     const lines = (/** @type {string} */ file) => readFileSync(join(home.work, file), 'utf8').trimEnd().split('\n');
@@ -135,12 +161,16 @@ describe('what an apply changes live', () => {
     const all = [...lines('a.log'), ...lines('b.log')];
     expect(new Set(all).size).toBe(all.length);
     expect(await pidsOf(home, 'ticks')).toEqual([pid]);
-    expect((await home.nclust('logs', 'ticks', '--nostream', '--raw', '--lines', '2')).stdout).toContain(lines('b.log')[0].slice(0, 4));
+    expect((await home.nclust('logs', 'ticks', '--nostream', '--raw', '--lines', '2')).stdout).toContain(
+      lines('b.log')[0].slice(0, 4),
+    );
   });
 
   test('the pid is in another file, and not in the one before', async () => {
     const home = await sandbox();
-    const config = createConfigFile(home, [{ name: 'quiet', script: home.place('keeps-alive'), exec_mode: 'fork', ...QUICK }]);
+    const config = createConfigFile(home, [
+      { name: 'quiet', script: home.place('keeps-alive'), exec_mode: 'fork', ...QUICK },
+    ]);
     await config.apply();
     const [pid] = await pidsOf(home, 'quiet');
     config.apps[0].pid_file = 'quiet.pid';
@@ -151,7 +181,9 @@ describe('what an apply changes live', () => {
 
   test('a kill timeout holds for the process that runs', async () => {
     const home = await sandbox();
-    const config = createConfigFile(home, [{ name: 'stubborn', script: home.place('ignores-sigterm'), kill_timeout: '1h', stop_signal: 'SIGTERM', ...QUICK }]);
+    const config = createConfigFile(home, [
+      { name: 'stubborn', script: home.place('ignores-sigterm'), kill_timeout: '1h', stop_signal: 'SIGTERM', ...QUICK },
+    ]);
     await config.apply();
     config.apps[0].kill_timeout = 200;
     await config.apply();
@@ -162,41 +194,84 @@ describe('what an apply changes live', () => {
 test('apply directly after a start with the same file does nothing, from another shell neither', async () => {
   const home = await sandbox();
   const port = await takePort();
-  const config = createConfigFile(home, [{ name: 'api', script: home.place('http-echo'), instances: 2, ...QUICK, env: { PORT: port } }, { name: 'worker', script: home.place('keeps-alive'), args: 'a "b c"', time: true, ...QUICK }]);
+  const config = createConfigFile(home, [
+    { name: 'api', script: home.place('http-echo'), instances: 2, ...QUICK, env: { PORT: port } },
+    { name: 'worker', script: home.place('keeps-alive'), args: 'a "b c"', time: true, ...QUICK },
+  ]);
   expect(await home.nclust('start', config.path)).toMatchObject({ exitStatus: 0 });
   const before = (await home.list()).map(({ pid }) => pid);
   const result = await home.nclust('apply', config.path, { env: { COLOUR: 'blue' } });
   expect(result).toMatchObject({ exitStatus: 0, stderr: 'Nothing to do: 2 apps are as the file says.\n' });
   expect((await home.list()).map(({ pid }) => pid)).toEqual(before);
-  expect(await home.nclust('diff', config.path, '--update-env', { env: { COLOUR: 'blue' } })).toMatchObject({ exitStatus: 2, stdout: expect.stringContaining('shell.COLOUR: (not set) → blue') });
+  expect(await home.nclust('diff', config.path, '--update-env', { env: { COLOUR: 'blue' } })).toMatchObject({
+    exitStatus: 2,
+    stdout: expect.stringContaining('shell.COLOUR: (not set) → blue'),
+  });
 });
 
 test('the plan is shown first; --dry-run and diff change nothing, start no manager and say by their exit status whether there is something to do', async () => {
   const home = await sandbox();
-  const config = createConfigFile(home, [{ name: 'api', script: home.place('keeps-alive'), ...QUICK }, { name: 'worker', script: home.place('keeps-alive'), ...QUICK, env: { API_TOKEN: 'one' } }]);
-  expect(await home.nclust('apply', '--dry-run')).toMatchObject({ exitStatus: 2, stdout: `Plan for ${config.path}:\n  + api     start\n  + worker  start\n`, stderr: '' });
+  const config = createConfigFile(home, [
+    { name: 'api', script: home.place('keeps-alive'), ...QUICK },
+    { name: 'worker', script: home.place('keeps-alive'), ...QUICK, env: { API_TOKEN: 'one' } },
+  ]);
+  expect(await home.nclust('apply', '--dry-run')).toMatchObject({
+    exitStatus: 2,
+    stdout: `Plan for ${config.path}:\n  + api     start\n  + worker  start\n`,
+    stderr: '',
+  });
   expect(home.processes()).toEqual([]);
-  expect(await home.nclust('apply')).toMatchObject({ exitStatus: 0, stderr: `Plan for ${config.path}:\n  + api     start\n  + worker  start\nChanged "api", "worker".\n`, stdout: expect.stringMatching(/api.*online[^]*worker.*online/) });
-  expect(await home.nclust('apply', '--dry-run')).toMatchObject({ exitStatus: 0, stdout: 'Nothing to do: 2 apps are as the file says.\n' });
+  expect(await home.nclust('apply')).toMatchObject({
+    exitStatus: 0,
+    stderr: `Plan for ${config.path}:\n  + api     start\n  + worker  start\nChanged "api", "worker".\n`,
+    stdout: expect.stringMatching(/api.*online[^]*worker.*online/),
+  });
+  expect(await home.nclust('apply', '--dry-run')).toMatchObject({
+    exitStatus: 0,
+    stdout: 'Nothing to do: 2 apps are as the file says.\n',
+  });
   Object.assign(config.apps[1], { env: { API_TOKEN: 'two' }, kill_timeout: 1_500 });
   config.write();
-  expect(await home.nclust('diff')).toMatchObject({ exitStatus: 2, stdout: `Plan for ${config.path}:\n  ~ worker  rollout\n      env.API_TOKEN: *** → ***\n      kill_timeout: 10s → 1.5s\n  1 app is as the file says.\n` });
+  expect(await home.nclust('diff')).toMatchObject({
+    exitStatus: 2,
+    stdout:
+      `Plan for ${config.path}:\n  ~ worker  rollout\n      env.API_TOKEN: *** → ***\n      ` +
+      `kill_timeout: 10s → 1.5s\n  1 app is as the file says.\n`,
+  });
   expect(await home.nclust('apply', '--dry-run', '--only', 'api')).toMatchObject({ exitStatus: 0 });
-  expect(await home.nclust('apply', '--only', 'api', '--prune')).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('--only and --prune') });
-  expect((await home.nclust('diff', '--json')).json()).toMatchObject({ plan: [{ name: 'api', action: 'none' }, { name: 'worker', action: 'rollout' }], left: [] });
+  expect(await home.nclust('apply', '--only', 'api', '--prune')).toMatchObject({
+    exitStatus: 2,
+    stderr: expect.stringContaining('--only and --prune'),
+  });
+  expect((await home.nclust('diff', '--json')).json()).toMatchObject({
+    plan: [
+      { name: 'api', action: 'none' },
+      { name: 'worker', action: 'rollout' },
+    ],
+    left: [],
+  });
 });
 
 test('an app that the file has lost is named, and goes with --prune, after a resurrection too; the others are not asked', async () => {
   const home = await sandbox();
-  const config = createConfigFile(home, [{ name: 'api', script: home.place('keeps-alive'), ...QUICK }, { name: 'old', script: home.place('keeps-alive'), ...QUICK }]);
+  const config = createConfigFile(home, [
+    { name: 'api', script: home.place('keeps-alive'), ...QUICK },
+    { name: 'old', script: home.place('keeps-alive'), ...QUICK },
+  ]);
   await config.apply();
   await home.app('exits-by-itself', { name: 'mine', flags: ['--min-uptime', '100'] }).catch(() => {});
   config.apps.pop();
   config.write();
-  expect(await home.nclust('apply')).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('"old" came from this file and is not in it any more; it stays.') });
+  expect(await home.nclust('apply')).toMatchObject({
+    exitStatus: 0,
+    stderr: expect.stringContaining('"old" came from this file and is not in it any more; it stays.'),
+  });
   await home.nclust('kill');
   await home.nclust('resurrect');
-  expect(await home.nclust('apply', '--prune')).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('- old  delete') });
+  expect(await home.nclust('apply', '--prune')).toMatchObject({
+    exitStatus: 0,
+    stderr: expect.stringContaining('- old  delete'),
+  });
   expect((await home.list()).map(({ name }) => name)).toEqual(['api', 'mine']);
 });
 
@@ -205,7 +280,8 @@ test('one app that does not get up does not hide the others, and the exit status
   const port = await takePort();
   const config = createConfigFile(home, [
     // Older than min_uptime it would be up before it listens, where the machine is slow.
-    { name: 'api', script: home.place('http-echo'), instances: 2, min_uptime: '10s', env: { PORT: String(port) } }, { name: 'worker', script: home.place('keeps-alive'), ...QUICK },
+    { name: 'api', script: home.place('http-echo'), instances: 2, min_uptime: '10s', env: { PORT: String(port) } },
+    { name: 'worker', script: home.place('keeps-alive'), ...QUICK },
   ]);
   await config.apply();
   const load = startLoad(`http://127.0.0.1:${port}`, { connections: 2, pauseMs: 10 });
@@ -214,7 +290,9 @@ test('one app that does not get up does not hide the others, and the exit status
   config.write();
   const result = await home.nclust('apply', config.path);
   expect(result.exitStatus).toBe(1);
-  expect(result.stderr).toMatch(/1 of 2 apps is not as the file says: "api"\. Reload of "api" stopped: .*still serving/s);
+  expect(result.stderr).toMatch(
+    /1 of 2 apps is not as the file says: "api"\. Reload of "api" stopped: .*still serving/s,
+  );
   expect((await specOf(home, 'worker')).args).toEqual(['new']);
   expect(await load.stop()).toMatchObject(NOTHING_LOST);
   expect(await config.pending()).toMatchObject([{ name: 'api', action: 'rollout' }]);
@@ -223,18 +301,29 @@ test('one app that does not get up does not hide the others, and the exit status
 test('between fork and cluster mode the port changes hands', async () => {
   const home = await sandbox();
   const port = await takePort();
-  const config = createConfigFile(home, [{ name: 'api', script: home.place('http-echo'), ...QUICK, min_uptime: '10s', env: { PORT: String(port) } }]);
+  const config = createConfigFile(home, [
+    { name: 'api', script: home.place('http-echo'), ...QUICK, min_uptime: '10s', env: { PORT: String(port) } },
+  ]);
   await config.apply();
-  for (const [mode, instances] of [['cluster', 3], ['fork', 1]]) {
+  for (const [mode, instances] of [
+    ['cluster', 3],
+    ['fork', 1],
+  ]) {
     Object.assign(config.apps[0], { exec_mode: mode, instances });
     expect((await config.apply()).plan[0].action).toBe('replace');
-    expect((await home.list()).map((slot) => [slot.mode, slot.status])).toEqual(Array(instances).fill([mode, 'online']));
+    expect((await home.list()).map((slot) => [slot.mode, slot.status])).toEqual(
+      Array(instances).fill([mode, 'online']),
+    );
     expect(await fetchOnce(`http://127.0.0.1:${port}/`)).toMatchObject({ argv: [] });
   }
 });
 
-test.each([[20261]])('random edits of a file of ten apps: each converges, and the apps that are not named lose no request (seed %d)', { timeout: 180_000 }, async (seed) => {
-  const home = await sandbox();
-  const done = await doRandomEdits(home, { edits: 12, seed });
-  expect(Object.values(done).reduce((sum, count) => sum + count, 0)).toBe(12);
-});
+test.each([[20261]])(
+  'random edits of a file of ten apps: each converges, and the apps that are not named lose no request (seed %d)',
+  { timeout: 180_000 },
+  async (seed) => {
+    const home = await sandbox();
+    const done = await doRandomEdits(home, { edits: 12, seed });
+    expect(Object.values(done).reduce((sum, count) => sum + count, 0)).toBe(12);
+  },
+);

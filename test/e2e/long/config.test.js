@@ -35,7 +35,15 @@ describe('start takes a config file', () => {
     const home = await ecosystems();
     const port = await takePort();
     write(home, [
-      { name: 'api', script: './server.js', instances: 2, args: '--title "Hello world"', port, env: { MODE: 'default', GREETING: 'hello' }, env_production: { MODE: 'production' } },
+      {
+        name: 'api',
+        script: './server.js',
+        instances: 2,
+        args: '--title "Hello world"',
+        port,
+        env: { MODE: 'default', GREETING: 'hello' },
+        env_production: { MODE: 'production' },
+      },
       { name: 'worker', script: 'worker.js', namespace: 'jobs' },
     ]);
     const result = await home.nclust('start', '--env', 'production');
@@ -43,16 +51,28 @@ describe('start takes a config file', () => {
     expect(result).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('worker') });
     expect(result.stderr).toBe('Started "api" (2 instances), "worker".\n');
     expect(await home.list()).toMatchObject([
-      { name: 'api', slot: 0, mode: 'cluster', status: 'online' }, { name: 'api', slot: 1, mode: 'cluster', status: 'online' }, { name: 'worker', namespace: 'jobs', mode: 'fork', status: 'online' },
+      { name: 'api', slot: 0, mode: 'cluster', status: 'online' },
+      { name: 'api', slot: 1, mode: 'cluster', status: 'online' },
+      { name: 'worker', namespace: 'jobs', mode: 'fork', status: 'online' },
     ]);
-    expect(parsed(await fetchOnce(`http://127.0.0.1:${port}`))).toMatchObject({ MODE: 'production', GREETING: 'hello', argv: ['--title', 'Hello world'], cwd: home.work, name: 'api' });
+    expect(parsed(await fetchOnce(`http://127.0.0.1:${port}`))).toMatchObject({
+      MODE: 'production',
+      GREETING: 'hello',
+      argv: ['--title', 'Hello world'],
+      cwd: home.work,
+      name: 'api',
+    });
   });
 
   test.each([
     ['array.config.js', [], ['api', 'worker']],
     ['process.yml', [], ['thumbnails', 'thumbnails', 'thumbnails', 'thumbnails', 'worker']],
     ['comments.json', [], ['commented']],
-    ['function.config.js', ['--env', 'production'], ['api-production', 'api-production', 'api-production', 'api-production']],
+    [
+      'function.config.js',
+      ['--env', 'production'],
+      ['api-production', 'api-production', 'api-production', 'api-production'],
+    ],
     ['default.config.mjs', [], ['esm', 'esm']],
     ['promise.config.js', [], ['later']],
     ['in-package/package.json', [], ['packaged', 'packaged']],
@@ -67,7 +87,9 @@ describe('start takes a config file', () => {
     const home = await ecosystems();
     const result = await home.nclust('start', file, ...options);
     expect(result).toMatchObject({ exitStatus: 0, stderr: expect.stringMatching(/^Started [^\n]*\n$/) });
-    expect((await jlist(home)).map(({ name, pm2_env: { status } }) => [name, status])).toEqual(names.map((name) => [name, 'online']));
+    expect((await jlist(home)).map(({ name, pm2_env: { status } }) => [name, status])).toEqual(
+      names.map((name) => [name, 'online']),
+    );
   });
 
   test('from stdin', async () => {
@@ -75,13 +97,19 @@ describe('start takes a config file', () => {
     const result = await home.nclust('start', '-', { input: '{"apps": [{"name": "piped", "script": "./worker.js"}]}' });
     expect(result).toMatchObject({ exitStatus: 0 });
     expect(await home.list()).toMatchObject([{ name: 'piped', status: 'online', cwd: home.work }]);
-    expect(await home.nclust('delete', '-', { input: '- name: piped\n  script: worker.js\n' })).toMatchObject({ exitStatus: 0 });
+    expect(await home.nclust('delete', '-', { input: '- name: piped\n  script: worker.js\n' })).toMatchObject({
+      exitStatus: 0,
+    });
     expect(await home.list()).toEqual([]);
   });
 
   test('and what that prints or leaves open disturbs nothing', async () => {
     const home = await ecosystems();
-    writeFileSync(join(home.work, 'noisy.config.js'), 'console.log("reading"); setInterval(() => {}, 1000); module.exports = [{ name: "quiet", script: "./worker.js" }];');
+    writeFileSync(
+      join(home.work, 'noisy.config.js'),
+      'console.log("reading"); setInterval(() => {}, 1000); module.exports = [{ name: "quiet", script: ' +
+        '"./worker.js" }];',
+    );
     const result = await home.nclust('start', 'noisy.config.js', '--json');
     expect(result).toMatchObject({ exitStatus: 0, stderr: 'reading\n' });
     expect(JSON.parse(result.stdout)).toMatchObject([{ name: 'quiet' }]);
@@ -89,7 +117,11 @@ describe('start takes a config file', () => {
 
   test('and all of what it prints is shown, however much', async () => {
     const home = await ecosystems();
-    writeFileSync(join(home.work, 'loud.config.js'), 'for (let at = 0; at < 20_000; at += 1) console.log("line", at); module.exports = [{ name: "loud", script: "./worker.js" }];');
+    writeFileSync(
+      join(home.work, 'loud.config.js'),
+      'for (let at = 0; at < 20_000; at += 1) console.log("line", at); module.exports = [{ name: "loud", ' +
+        'script: "./worker.js" }];',
+    );
     const { exitStatus, stderr } = await home.nclust('validate', 'loud.config.js');
     expect(exitStatus).toBe(0);
     expect(stderr.trimEnd().split('\n')).toHaveLength(20_000);
@@ -105,32 +137,62 @@ describe('start takes a config file', () => {
   test('an app that does not get up does not hold up the others, and the command fails', async () => {
     const home = await ecosystems();
     home.place('crashes-at-boot');
-    write(home, [{ name: 'bad', script: './crashes-at-boot.js', max_restarts: 0 }, { name: 'good', script: './worker.js' }]);
+    write(home, [
+      { name: 'bad', script: './crashes-at-boot.js', max_restarts: 0 },
+      { name: 'good', script: './worker.js' },
+    ]);
     const result = await home.nclust('start');
-    expect(result).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/1 of 2 apps is not as the file says: "bad"/) });
-    expect(await home.list()).toMatchObject([{ name: 'bad', status: 'errored' }, { name: 'good', status: 'online' }]);
+    expect(result).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringMatching(/1 of 2 apps is not as the file says: "bad"/),
+    });
+    expect(await home.list()).toMatchObject([
+      { name: 'bad', status: 'errored' },
+      { name: 'good', status: 'online' },
+    ]);
   });
 });
 
 describe('what is in the list and in the file', () => {
-  test.each([['start'], ['restart'], ['reload'], ['startOrRestart'], ['startOrReload'], ['startOrGracefulReload']])('%s gives it what the file and the shell say now, starts what is missing, and leaves the rest alone', async (command) => {
-    const home = await ecosystems();
-    const port = await takePort();
-    write(home, [{ name: 'api', script: './server.js', instances: 2, port, env: { MODE: 'one' } }, { name: 'gone', script: './worker.js' }]);
-    await home.nclust('start', { env: { GREETING: 'old' } });
-    const before = await home.list();
+  test.each([['start'], ['restart'], ['reload'], ['startOrRestart'], ['startOrReload'], ['startOrGracefulReload']])(
+    '%s gives it what the file and the shell say now, starts what is missing, and leaves the rest alone',
+    async (command) => {
+      const home = await ecosystems();
+      const port = await takePort();
+      write(home, [
+        { name: 'api', script: './server.js', instances: 2, port, env: { MODE: 'one' } },
+        { name: 'gone', script: './worker.js' },
+      ]);
+      await home.nclust('start', { env: { GREETING: 'old' } });
+      const before = await home.list();
 
-    write(home, [{ name: 'api', script: './server.js', instances: 2, port, env: { MODE: 'two' }, args: 'new' }, { name: 'fresh', script: './worker.js' }]);
-    const result = await home.nclust(command, 'ecosystem.config.js', { env: { GREETING: 'new' } });
+      write(home, [
+        { name: 'api', script: './server.js', instances: 2, port, env: { MODE: 'two' }, args: 'new' },
+        { name: 'fresh', script: './worker.js' },
+      ]);
+      const result = await home.nclust(command, 'ecosystem.config.js', { env: { GREETING: 'new' } });
 
-    expect(result).toMatchObject({ exitStatus: 0, stderr: expect.stringMatching(/^(Started|Restarted|Reloaded) "api" \(2 instances\), "fresh"\.\n$/) });
-    expect(parsed(await fetchOnce(`http://127.0.0.1:${port}`))).toMatchObject({ MODE: 'two', GREETING: 'new', argv: ['new'] });
-    const after = await home.list();
-    expect(after.map(({ name, status }) => [name, status])).toEqual([['api', 'online'], ['api', 'online'], ['gone', 'online'], ['fresh', 'online']]);
-    expect(after[2].pid).toBe(before[2].pid);
-    expect([after[0].pid, after[1].pid]).not.toEqual(expect.arrayContaining([before[0].pid]));
-    expect(after[0].restarts).toBe(1);
-  });
+      expect(result).toMatchObject({
+        exitStatus: 0,
+        stderr: expect.stringMatching(/^(Started|Restarted|Reloaded) "api" \(2 instances\), "fresh"\.\n$/),
+      });
+      expect(parsed(await fetchOnce(`http://127.0.0.1:${port}`))).toMatchObject({
+        MODE: 'two',
+        GREETING: 'new',
+        argv: ['new'],
+      });
+      const after = await home.list();
+      expect(after.map(({ name, status }) => [name, status])).toEqual([
+        ['api', 'online'],
+        ['api', 'online'],
+        ['gone', 'online'],
+        ['fresh', 'online'],
+      ]);
+      expect(after[2].pid).toBe(before[2].pid);
+      expect([after[0].pid, after[1].pid]).not.toEqual(expect.arrayContaining([before[0].pid]));
+      expect(after[0].restarts).toBe(1);
+    },
+  );
 
   test('--only takes a part of it', async () => {
     const home = await ecosystems();
@@ -140,20 +202,35 @@ describe('what is in the list and in the file', () => {
     const after = await home.list();
     expect(after[0].pid).toBe(api.pid);
     expect(after[1].pid).not.toBe(worker.pid);
-    expect(await home.nclust('restart', 'array.config.js', '--only', 'web')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('holds "api", "worker"') });
+    expect(await home.nclust('restart', 'array.config.js', '--only', 'web')).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringContaining('holds "api", "worker"'),
+    });
   });
 
   test('stop and delete end it, also when its script is gone; they name what is not there', async () => {
     const home = await ecosystems();
-    write(home, [{ name: 'api', script: './server.js' }, { name: 'worker', script: './worker.js' }]);
+    write(home, [
+      { name: 'api', script: './server.js' },
+      { name: 'worker', script: './worker.js' },
+    ]);
     await home.nclust('start', '--only', 'api');
-    write(home, [{ name: 'api', script: './removed.js' }, { name: 'worker', script: './worker.js' }]);
+    write(home, [
+      { name: 'api', script: './removed.js' },
+      { name: 'worker', script: './worker.js' },
+    ]);
 
-    expect(await home.nclust('stop', 'ecosystem.config.js')).toMatchObject({ exitStatus: 0, stderr: 'Not in the list: "worker".\nStopped "api".\n' });
+    expect(await home.nclust('stop', 'ecosystem.config.js')).toMatchObject({
+      exitStatus: 0,
+      stderr: 'Not in the list: "worker".\nStopped "api".\n',
+    });
     expect(await home.list()).toMatchObject([{ name: 'api', status: 'stopped' }]);
     expect(await home.nclust('delete', 'ecosystem.config.js')).toMatchObject({ exitStatus: 0 });
     expect(await home.list()).toEqual([]);
-    expect(await home.nclust('stop', 'ecosystem.config.js')).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/"api".*"worker"/) });
+    expect(await home.nclust('stop', 'ecosystem.config.js')).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringMatching(/"api".*"worker"/),
+    });
   });
 
   test('reload over to cluster mode', async () => {
@@ -163,7 +240,10 @@ describe('what is in the list and in the file', () => {
     await home.nclust('start');
     write(home, [{ name: 'api', script: './server.js', port, instances: 2 }]);
     expect(await home.nclust('reload', 'ecosystem.config.js')).toMatchObject({ exitStatus: 0 });
-    expect(await home.list()).toMatchObject([{ mode: 'cluster', status: 'online' }, { mode: 'cluster', status: 'online' }]);
+    expect(await home.list()).toMatchObject([
+      { mode: 'cluster', status: 'online' },
+      { mode: 'cluster', status: 'online' },
+    ]);
     expect(parsed(await fetchOnce(`http://127.0.0.1:${port}`))).toMatchObject({ name: 'api' });
   });
 });
@@ -171,10 +251,15 @@ describe('what is in the list and in the file', () => {
 describe('what is wrong', () => {
   test('is said at once, and nothing is started', async () => {
     const home = await ecosystems();
-    write(home, [{ name: 'good', script: './worker.js' }, { name: 'bad', script: './missing.js', instances: 'many', kill_timout: 3 }]);
+    write(home, [
+      { name: 'good', script: './worker.js' },
+      { name: 'bad', script: './missing.js', instances: 'many', kill_timout: 3 },
+    ]);
     const result = await home.nclust('start');
     expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
-    expect(result.stderr).toMatch(/has 2 faults:\n {2}apps\[1\]\.instances is "many"; accepted: .*\n {2}apps\[1\]\.script is "\.\/missing\.js".*\n {2}"apps\[1\]\.kill_timout" means nothing here; did you mean "kill_timeout"\?/);
+    expect(result.stderr).toMatch(
+      /has 2 faults:\n {2}apps\[1\]\.instances is "many"; accepted: .*\n {2}apps\[1\]\.script is "\.\/missing\.js".*\n {2}"apps\[1\]\.kill_timout" means nothing here; did you mean "kill_timeout"\?/,
+    );
     expect(existsSync(join(home.home, 'nclust.sock'))).toBe(false);
   });
 
@@ -186,7 +271,11 @@ describe('what is wrong', () => {
     [['start', 'apps.config.js', '--env', 'prodution'], 2, 'accepted: "production"'],
   ])('%j', async (words, exitStatus, message) => {
     const home = await ecosystems();
-    expect(await home.nclust(...words)).toMatchObject({ exitStatus, stdout: '', stderr: expect.stringContaining(message) });
+    expect(await home.nclust(...words)).toMatchObject({
+      exitStatus,
+      stdout: '',
+      stderr: expect.stringContaining(message),
+    });
   });
 });
 
@@ -194,7 +283,13 @@ describe('validate', () => {
   test('tells what a file holds, and starts nothing', async () => {
     const home = await ecosystems();
     const result = await home.nclust('validate', 'apps.config.js');
-    expect(result).toMatchObject({ exitStatus: 0, stderr: '', stdout: `${join(home.work, 'apps.config.js')}: 1 app, nothing is wrong\n  API: ${join(home.work, 'server.js')} (cluster, instances: 1)\n  deploy: production\n` });
+    expect(result).toMatchObject({
+      exitStatus: 0,
+      stderr: '',
+      stdout:
+        `${join(home.work, 'apps.config.js')}: 1 app, nothing is wrong\n  API: ` +
+        `${join(home.work, 'server.js')} (cluster, instances: 1)\n  deploy: production\n`,
+    });
     expect(existsSync(home.home)).toBe(false);
   });
 
@@ -203,7 +298,10 @@ describe('validate', () => {
     write(home, [{ name: 'bad', script: './missing.js', instances: 'many' }]);
     const result = await home.nclust('validate', '--json');
     expect(result.exitStatus).toBe(1);
-    expect(JSON.parse(result.stderr).error).toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG', data: { faults: [{ keyPath: 'apps[0].instances', found: '"many"' }, { keyPath: 'apps[0].script' }] } });
+    expect(JSON.parse(result.stderr).error).toMatchObject({
+      code: 'ERR_NCLUST_BAD_CONFIG',
+      data: { faults: [{ keyPath: 'apps[0].instances', found: '"many"' }, { keyPath: 'apps[0].script' }] },
+    });
   });
 });
 
@@ -215,7 +313,10 @@ describe('init', () => {
     const text = readFileSync(file, 'utf8');
     home.place('keeps-alive', 'index.js');
     expect(await home.nclust('validate')).toMatchObject({ exitStatus: 0, stderr: '' });
-    expect(await home.nclust('ecosystem', ...words)).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('stays as it is') });
+    expect(await home.nclust('ecosystem', ...words)).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringContaining('stays as it is'),
+    });
     expect(readFileSync(file, 'utf8')).toBe(text);
     expect(await home.nclust('start')).toMatchObject({ exitStatus: 0 });
   });
@@ -224,13 +325,22 @@ describe('init', () => {
     const home = await sandbox();
     // Not even root may.
     const result = await home.nclust('init', { cwd: '/proc/self' });
-    expect(result).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringMatching(/^nclust: "\/proc\/\S+\/ecosystem\.config\.js" cannot be written \(E[A-Z]+\); nothing was changed\.\nnext: /) });
+    expect(result).toMatchObject({
+      exitStatus: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^nclust: "\/proc\/\S+\/ecosystem\.config\.js" cannot be written \(E[A-Z]+\); nothing was changed\.\nnext: /,
+      ),
+    });
   });
 
   test('in a package of modules the file ends in .cjs', async () => {
     const home = await sandbox();
     writeFileSync(join(home.work, 'package.json'), '{"type": "module"}');
-    expect(await home.nclust('init')).toMatchObject({ exitStatus: 0, stdout: `${join(home.work, 'ecosystem.config.cjs')}\n` });
+    expect(await home.nclust('init')).toMatchObject({
+      exitStatus: 0,
+      stdout: `${join(home.work, 'ecosystem.config.cjs')}\n`,
+    });
     writeFileSync(join(home.work, 'index.js'), 'setInterval(() => {}, 1_000_000);');
     expect(await home.nclust('validate')).toMatchObject({ exitStatus: 0 });
   });

@@ -24,7 +24,10 @@ test('0 ends it, by a reload too; what is stopped stays stopped', async () => {
   await home.waitFor('one time', () => triggered(home).length >= 1);
   expect(await home.nclust('stop', app.name)).toMatchObject({ exitStatus: 0 });
   const { nextRunMs } = (await detailOf(home, app.name)).triggers;
-  await home.waitFor('a time to pass', async () => ((await detailOf(home, app.name)).triggers.nextRunMs ?? 0) > (nextRunMs ?? 0) + 1_000);
+  await home.waitFor(
+    'a time to pass',
+    async () => ((await detailOf(home, app.name)).triggers.nextRunMs ?? 0) > (nextRunMs ?? 0) + 1_000,
+  );
   expect(await app.instances()).toMatchObject([{ status: 'stopped', pid: 0 }]);
   expect(await home.nclust('restart', app.name, '--cron', '0')).toMatchObject({ exitStatus: 0 });
   expect((await detailOf(home, app.name)).triggers.nextRunMs).toBeNull();
@@ -34,7 +37,9 @@ test('a job: it runs, ends, and is started again at its next time', async () => 
   const home = await sandbox();
   const script = join(home.work, 'job.js');
   writeFileSync(script, 'console.log("job")');
-  expect(await home.nclust('start', script, '--no-autorestart', '--cron', EVERY_SECOND)).toMatchObject({ exitStatus: 0 });
+  expect(await home.nclust('start', script, '--no-autorestart', '--cron', EVERY_SECOND)).toMatchObject({
+    exitStatus: 0,
+  });
   await home.waitFor('three runs', async () => (await home.list())[0].restarts >= 2, { deadlineMs: 20_000 });
   expect(await home.nclust('stop', 'job')).toMatchObject({ exitStatus: 0 });
 });

@@ -19,7 +19,8 @@ async function inForeground(home, env = {}) {
 }
 
 /** @param {Sandbox} home */
-const states = async (home) => Object.fromEntries((await home.list()).map(({ name, slot, status }) => [`${name}/${slot}`, status]));
+const states = async (home) =>
+  Object.fromEntries((await home.list()).map(({ name, slot, status }) => [`${name}/${slot}`, status]));
 
 describe('the manager in the foreground', () => {
   test('is ended by SIGTERM with its apps, which are back as they were when it is run again', async () => {
@@ -33,7 +34,10 @@ describe('the manager in the foreground', () => {
     expect(home.processes()).toEqual([]);
 
     const second = await inForeground(home);
-    await home.waitFor('the apps as they were', async () => Object.values(await states(home)).filter((status) => status === 'online').length === 2);
+    await home.waitFor(
+      'the apps as they were',
+      async () => Object.values(await states(home)).filter((status) => status === 'online').length === 2,
+    );
     expect(await states(home)).toEqual({ 'api/0': 'online', 'api/1': 'online', 'worker/0': 'stopped' });
     second.child.kill('SIGINT');
     expect(await second.done).toMatchObject({ exitStatus: 0 });
@@ -115,7 +119,11 @@ describe('systemd', () => {
     await home.waitFor('an empty home', () => home.processes().length === 0);
 
     const systemd = await notifySocket(home.work);
-    const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '1000000', WATCHDOG_PID: '1' });
+    const running = await inForeground(home, {
+      NOTIFY_SOCKET: systemd.path,
+      WATCHDOG_USEC: '1000000',
+      WATCHDOG_PID: '1',
+    });
     await home.waitFor('READY=1', () => systemd.count('READY=1') === 1);
     expect((await app.instances())[0].status).toBe('online');
     const [first] = systemd.told();
@@ -166,7 +174,10 @@ describe('systemd', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test.each([['control', 'controlPid'], ['keeper', 'keeperPid']])('need not do anything when the %s hangs: it is replaced, and the app is there all the time', async (what, key) => {
+  test.each([
+    ['control', 'controlPid'],
+    ['keeper', 'keeperPid'],
+  ])('need not do anything when the %s hangs: it is replaced, and the app is there all the time', async (what, key) => {
     const home = await sandbox();
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '4000000' });
@@ -206,9 +217,17 @@ describe('systemd', () => {
     // From inside of a service, too: a deploy job may be one.
     await home.nclust('start', home.place('http-echo'), { env: { ...watched, PORT: '0' } });
     for (const { pid, role } of home.processes().filter((one) => one.role !== 'other')) {
-      expect(Object.keys(environmentOf(pid)).filter((name) => /NOTIFY|WATCHDOG/.test(name)), role).toEqual([]);
+      expect(
+        Object.keys(environmentOf(pid)).filter((name) => /NOTIFY|WATCHDOG/.test(name)),
+        role,
+      ).toEqual([]);
     }
-    expect(home.processes().map(({ role }) => role).sort()).toEqual(['app', 'control', 'keeper', 'other']);
+    expect(
+      home
+        .processes()
+        .map(({ role }) => role)
+        .sort(),
+    ).toEqual(['app', 'control', 'keeper', 'other']);
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });

@@ -1,4 +1,13 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createSite } from '../../helpers/deployment.js';
@@ -15,33 +24,66 @@ test('setup makes a first release that is current; update makes the next one; ho
   const site = createSite(home);
   const first = site.commit({ 'app.js': 'one', 'package.json': '{}' });
   site.configure({
-    port: 2222, key: '~/.ssh/id', ssh_options: ['StrictHostKeyChecking=no', 'ForwardAgent=yes'], env: { WORD: "it's $HOME" }, shared: ['.env', 'uploads/'],
-    'pre-setup': HOOK('pre-setup'), 'post-setup': HOOK('post-setup'), 'pre-deploy': HOOK('pre-deploy'), 'post-deploy': `${HOOK('post-deploy')}; echo "PWD is $PWD"`, 'pre-deploy-local': 'echo "$WORD" > local.txt',
+    port: 2222,
+    key: '~/.ssh/id',
+    ssh_options: ['StrictHostKeyChecking=no', 'ForwardAgent=yes'],
+    env: { WORD: "it's $HOME" },
+    shared: ['.env', 'uploads/'],
+    'pre-setup': HOOK('pre-setup'),
+    'post-setup': HOOK('post-setup'),
+    'pre-deploy': HOOK('pre-deploy'),
+    'post-deploy': `${HOOK('post-deploy')}; echo "PWD is $PWD"`,
+    'pre-deploy-local': 'echo "$WORD" > local.txt',
   });
   const hostHome = join(home.work, 'hosts/web1');
   const read = (/** @type {string} */ name) => readFileSync(join(hostHome, name), 'utf8').trim();
 
-  expect(await site.deploy('setup')).toMatchObject({ exitStatus: 0, stdout: '', stderr: expect.stringContaining(`origin/main is ${first}`) });
+  expect(await site.deploy('setup')).toMatchObject({
+    exitStatus: 0,
+    stdout: '',
+    stderr: expect.stringContaining(`origin/main is ${first}`),
+  });
   const [one] = site.releases();
   expect(one).toMatch(new RegExp(`^\\d{14}-${first.slice(0, 7)}$`));
   expect(site.current()).toBe(one);
   expect(readlinkSync(join(site.root(), 'source'))).toBe('current');
   expect(site.read('source/app.js')).toBe('one');
-  expect([read('pre-setup'), read('post-setup')]).toEqual([`${hostHome} it's $HOME`, `${site.root()}/current it's $HOME`]);
+  expect([read('pre-setup'), read('post-setup')]).toEqual([
+    `${hostHome} it's $HOME`,
+    `${site.root()}/current it's $HOME`,
+  ]);
   expect(existsSync(join(hostHome, 'post-deploy'))).toBe(false);
   expect(await site.deploy('setup')).toMatchObject({ exitStatus: 0, stderr: 'web1 is set up already.\n' });
 
   writeFileSync(join(site.root(), 'shared/.env'), 'SECRET=1');
   const second = site.commit({ 'app.js': 'two' });
   const result = await site.deploy();
-  expect(result).toMatchObject({ exitStatus: 0, stdout: `PWD is ${site.root()}/current\n`, stderr: expect.stringContaining('web1 runs ') });
+  expect(result).toMatchObject({
+    exitStatus: 0,
+    stdout: `PWD is ${site.root()}/current\n`,
+    stderr: expect.stringContaining('web1 runs '),
+  });
   expect(site.releases()).toHaveLength(2);
   expect(site.current()).toContain(second.slice(0, 7));
   expect([site.read('current/app.js'), site.read('current/.env')]).toEqual(['two', 'SECRET=1']);
   expect(readlinkSync(join(site.root(), 'current/uploads'))).toBe(join(site.root(), 'shared/uploads'));
-  expect([read('pre-deploy'), read('post-deploy')]).toEqual([`${site.root()}/releases/${site.current()} it's $HOME`, `${site.root()}/current it's $HOME`]);
+  expect([read('pre-deploy'), read('post-deploy')]).toEqual([
+    `${site.root()}/releases/${site.current()} it's $HOME`,
+    `${site.root()}/current it's $HOME`,
+  ]);
   expect(readFileSync(join(home.work, 'local.txt'), 'utf8')).toBe("it's $HOME\n");
-  for (const call of site.calls()) expect(call.slice(0, -1)).toEqual(['-p', '2222', '-i', '~/.ssh/id', '-o', 'StrictHostKeyChecking=no', '-o', 'ForwardAgent=yes', 'deploy@web1']);
+  for (const call of site.calls())
+    expect(call.slice(0, -1)).toEqual([
+      '-p',
+      '2222',
+      '-i',
+      '~/.ssh/id',
+      '-o',
+      'StrictHostKeyChecking=no',
+      '-o',
+      'ForwardAgent=yes',
+      'deploy@web1',
+    ]);
 });
 
 test('a hook that fails: nothing is switched, or it is switched back, and the exit status says so', async () => {
@@ -54,55 +96,83 @@ test('a hook that fails: nothing is switched, or it is switched back, and the ex
   site.commit({ 'app.js': 'two' });
 
   site.configure({ 'pre-deploy-local': 'echo no local build; exit 7', 'pre-deploy': 'touch "$HOME/touched"' });
-  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stdout: 'no local build\n', stderr: expect.stringContaining('"pre-deploy-local" ended with 7. Nothing was touched') });
+  expect(await site.deploy()).toMatchObject({
+    exitStatus: 1,
+    stdout: 'no local build\n',
+    stderr: expect.stringContaining('"pre-deploy-local" ended with 7. Nothing was touched'),
+  });
   expect(existsSync(join(home.work, 'hosts/web1/touched'))).toBe(false);
 
   site.configure({ 'pre-deploy': 'echo no build >&2; exit 4', 'post-deploy': 'touch "$HOME/touched"' });
-  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringMatching(/^no build$[^]*"pre-deploy" ended with 4\.\n {2}web1: nothing was switched; "current" leads to .*, as before\./m) });
+  expect(await site.deploy()).toMatchObject({
+    exitStatus: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^no build$[^]*"pre-deploy" ended with 4\.\n {2}web1: nothing was switched; "current" leads to .*, as before\./m,
+    ),
+  });
   expect(site.current()).toBe(before);
   expect(existsSync(join(home.work, 'hosts/web1/touched'))).toBe(false);
 
   site.configure({ 'post-deploy': 'cat app.js; exit 5' });
-  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stdout: 'two\n', stderr: expect.stringMatching(new RegExp(`"post-deploy" ended with 5\\.\n {2}web1: "current" leads to ${before} again`)) });
+  expect(await site.deploy()).toMatchObject({
+    exitStatus: 1,
+    stdout: 'two\n',
+    stderr: expect.stringMatching(
+      new RegExp(`"post-deploy" ended with 5\\.\n {2}web1: "current" leads to ${before} again`),
+    ),
+  });
   expect(site.current()).toBe(before);
   expect((await site.deploy('list')).stdout.trim().split('\n')).toHaveLength(1);
 
   site.configure({ 'post-deploy': 'no-such-program' });
-  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/ended with 127[^]*next: A program was not found on web1/) });
+  expect(await site.deploy()).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringMatching(/ended with 127[^]*next: A program was not found on web1/),
+  });
   site.configure();
   expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
   // What had failed is older and was never current.
   expect(site.releases()).toHaveLength(2);
 });
 
-test.each([['fails', 'exit 1'], ['succeeds', 'exit 0']])('when the one who deploys is killed in the middle of a hook that %s, the host comes to the same end', async (_how, end) => {
-  const home = await sandbox();
-  const site = createSite(home);
-  const hostHome = join(home.work, 'hosts/web1');
-  site.commit({ 'app.js': 'one' });
-  site.configure();
-  await site.deploy('setup');
-  const before = site.current();
-  site.commit({ 'app.js': 'two' });
-  site.configure({ 'post-deploy': `touch "$HOME/begun"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; ${end}` });
-  const command = site.follow();
-  await home.waitFor('the hook to begin', () => existsSync(join(hostHome, 'begun')));
-  const after = site.current();
-  expect(after).not.toBe(before);
-  command.child.kill('SIGKILL');
-  await command.done;
-  writeFileSync(join(hostHome, 'go'), '');
-  if (end === 'exit 1') await home.waitFor('the link to lead back', () => site.current() === before);
-  else await home.waitFor('the release to be in the list', () => site.read('.history').endsWith(`${after}\n`));
-  await home.waitFor('the connection to end', () => home.processes().length === 0);
-});
+test.each([
+  ['fails', 'exit 1'],
+  ['succeeds', 'exit 0'],
+])(
+  'when the one who deploys is killed in the middle of a hook that %s, the host comes to the same end',
+  async (_how, end) => {
+    const home = await sandbox();
+    const site = createSite(home);
+    const hostHome = join(home.work, 'hosts/web1');
+    site.commit({ 'app.js': 'one' });
+    site.configure();
+    await site.deploy('setup');
+    const before = site.current();
+    site.commit({ 'app.js': 'two' });
+    site.configure({ 'post-deploy': `touch "$HOME/begun"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; ${end}` });
+    const command = site.follow();
+    await home.waitFor('the hook to begin', () => existsSync(join(hostHome, 'begun')));
+    const after = site.current();
+    expect(after).not.toBe(before);
+    command.child.kill('SIGKILL');
+    await command.done;
+    writeFileSync(join(hostHome, 'go'), '');
+    if (end === 'exit 1') await home.waitFor('the link to lead back', () => site.current() === before);
+    else await home.waitFor('the release to be in the list', () => site.read('.history').endsWith(`${after}\n`));
+    await home.waitFor('the connection to end', () => home.processes().length === 0);
+  },
+);
 
 test('a setup whose last hook fails is no setup, and the next one begins again', async () => {
   const home = await sandbox();
   const site = createSite(home);
   site.commit({ 'app.js': 'one' });
   site.configure({ 'post-setup': 'exit 3' });
-  expect(await site.deploy('setup')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('"post-setup" ended with 3') });
+  expect(await site.deploy('setup')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('"post-setup" ended with 3'),
+  });
   expect(site.current()).toBe(null);
   site.configure({ 'post-setup': 'true' });
   expect(await site.deploy('setup')).toMatchObject({ exitStatus: 0 });
@@ -125,7 +195,12 @@ test('two deployments to one host do not mix: the second is told who the first i
   site.configure();
   for (const words of [[], ['revert'], ['--parallel'], ['main']]) {
     const locked = await site.deploy(...words);
-    expect(locked).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/failed on web1: it is locked by ann@\S+ since \d{4}-[^]*nothing was switched[^]*If it is not there any more: nclust deploy production unlock/) });
+    expect(locked).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringMatching(
+        /failed on web1: it is locked by ann@\S+ since \d{4}-[^]*nothing was switched[^]*If it is not there any more: nclust deploy production unlock/,
+      ),
+    });
   }
   expect([site.current('web1'), site.current('web2')]).toEqual([before, before]);
   expect((await site.deploy('list')).exitStatus).toBe(0);
@@ -153,7 +228,8 @@ test.each([
   command.child.kill(signal);
   expect((await command.done).exitStatus).toBe(signal === 'SIGINT' ? 1 : null);
   site.configure();
-  if (hook === 'post-deploy') expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('it is locked by') });
+  if (hook === 'post-deploy')
+    expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('it is locked by') });
   writeFileSync(join(hostHome, 'go'), '');
   await home.waitFor('the lock to go', () => !isLink(join(site.root(), '.lock')));
   expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
@@ -174,9 +250,15 @@ test('a lock that was left behind is taken away by unlock; a failed deployment l
   writeFileSync(join(home.work, 'hosts/web1/go'), '');
   site.configure({ 'post-deploy': 'exit 3' });
   expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('it is locked by') });
-  expect(await site.deploy('unlock')).toMatchObject({ exitStatus: 0, stderr: expect.stringMatching(/^web1 was locked by \S+@\S+ since .*, and is not any more\.\n$/) });
+  expect(await site.deploy('unlock')).toMatchObject({
+    exitStatus: 0,
+    stderr: expect.stringMatching(/^web1 was locked by \S+@\S+ since .*, and is not any more\.\n$/),
+  });
   expect(await site.deploy('unlock')).toMatchObject({ exitStatus: 0, stderr: 'web1 was not locked.\n' });
-  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('"post-deploy" ended with 3') });
+  expect(await site.deploy()).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('"post-deploy" ended with 3'),
+  });
   site.configure();
   expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
   await home.waitFor('the first connection to end', () => home.processes().length === 0);
@@ -198,19 +280,36 @@ test('revert goes back, curr, prev and list tell, exec runs in the current relea
   expect(await site.deploy('revert')).toMatchObject({ exitStatus: 0, stdout: '3\n' });
   expect(site.read('current/app.js')).toBe('3');
   expect(await site.deploy('revert', '2')).toMatchObject({ exitStatus: 0, stdout: '1\n' });
-  expect(await site.deploy('revert', '1')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('There are 0 releases before') });
+  expect(await site.deploy('revert', '1')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('There are 0 releases before'),
+  });
   expect(await site.deploy('prev')).toMatchObject({ exitStatus: 1 });
   expect(site.read('current/app.js')).toBe('1');
 
   // What was reverted is not what comes before the next release.
   await site.deploy('update');
-  expect((await site.deploy('list')).stdout).toMatch(new RegExp(`^\\* \\S+-${commits[3].slice(0, 7)} {2}Change app.js \\(Ann, \\d{4}-\\d\\d-\\d\\d\\)\n {2}\\S+-${commits[0].slice(0, 7)} `));
+  expect((await site.deploy('list')).stdout).toMatch(
+    new RegExp(
+      `^\\* \\S+-${commits[3].slice(0, 7)} {2}Change app.js \\(Ann, \\d{4}-\\d\\d-\\d\\d\\)\n ` +
+        `{2}\\S+-${commits[0].slice(0, 7)} `,
+    ),
+  );
   expect(await site.deploy('revert')).toMatchObject({ exitStatus: 0, stdout: '1\n' });
 
-  expect(await site.deploy('exec', 'cat app.js; pwd')).toMatchObject({ exitStatus: 0, stdout: `1${site.root()}/current\n` });
+  expect(await site.deploy('exec', 'cat app.js; pwd')).toMatchObject({
+    exitStatus: 0,
+    stdout: `1${site.root()}/current\n`,
+  });
   expect(await site.deploy('run', 'cat', 'app.js')).toMatchObject({ exitStatus: 0, stdout: '1\n' });
-  expect(await site.deploy('run', 'cat app.js', '--json')).toMatchObject({ exitStatus: 0, stdout: '{"host":"web1","text":"1"}\n' });
-  expect(await site.deploy('exec', 'exit 42')).toMatchObject({ exitStatus: 42, stderr: expect.stringContaining('"command" ended with 42') });
+  expect(await site.deploy('run', 'cat app.js', '--json')).toMatchObject({
+    exitStatus: 0,
+    stdout: '{"host":"web1","text":"1"}\n',
+  });
+  expect(await site.deploy('exec', 'exit 42')).toMatchObject({
+    exitStatus: 42,
+    stderr: expect.stringContaining('"command" ended with 42'),
+  });
   expect(await site.deploy('exec')).toMatchObject({ exitStatus: 2 });
   expect(await site.deploy('revert', '0')).toMatchObject({ exitStatus: 2 });
 });
@@ -225,7 +324,10 @@ test('a revert whose hook fails stays where it was', async () => {
   await site.deploy();
   const before = site.current();
   site.configure({ 'post-deploy': 'exit 9' });
-  expect(await site.deploy('revert')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining(`"current" leads to ${before} again`) });
+  expect(await site.deploy('revert')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining(`"current" leads to ${before} again`),
+  });
   expect(site.current()).toBe(before);
   expect((await site.deploy('list')).stdout.trim().split('\n')).toHaveLength(2);
 });
@@ -238,12 +340,24 @@ test('a ref is a branch as it is now, a tag or a commit; what is none is refused
   site.configure({ ref: 'main' });
   await site.deploy('setup');
   site.commit({ 'app.js': '2' });
-  for (const [ref, word] of [[undefined, '2'], ['v1', '1'], ['origin/main', '2'], [first, '1'], [first.slice(0, 10), '1'], ['main', '2']]) {
-    expect(await site.deploy(.../** @type {string[]} */ (ref === undefined ? [] : [ref]))).toMatchObject({ exitStatus: 0 });
+  for (const [ref, word] of [
+    [undefined, '2'],
+    ['v1', '1'],
+    ['origin/main', '2'],
+    [first, '1'],
+    [first.slice(0, 10), '1'],
+    ['main', '2'],
+  ]) {
+    expect(await site.deploy(.../** @type {string[]} */ (ref === undefined ? [] : [ref]))).toMatchObject({
+      exitStatus: 0,
+    });
     expect([ref, site.read('current/app.js')]).toEqual([ref, word]);
   }
   const releases = site.releases();
-  expect(await site.deploy('nothing')).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/There is no "nothing" in .*repo\./) });
+  expect(await site.deploy('nothing')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringMatching(/There is no "nothing" in .*repo\./),
+  });
   expect(await site.deploy('a..b')).toMatchObject({ exitStatus: 2 });
   expect(site.releases()).toEqual(releases);
   expect(releases).toHaveLength(5);
@@ -277,7 +391,13 @@ test('two hosts, the second fails: what was made is not switched, or it is said 
   const onSecond = (/** @type {string} */ what) => `echo at $(basename "$HOME"); case $HOME in */web2) ${what} ;; esac`;
 
   site.configure({ 'pre-deploy': onSecond('exit 4') });
-  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stdout: '[web1] at web1\n[web2] at web2\n', stderr: expect.stringMatching(/failed on web2: "pre-deploy" ended with 4\.\n {2}web1: nothing was switched.*\n {2}web2: nothing was switched.*\n {2}web3: not begun\./) });
+  expect(await site.deploy()).toMatchObject({
+    exitStatus: 1,
+    stdout: '[web1] at web1\n[web2] at web2\n',
+    stderr: expect.stringMatching(
+      /failed on web2: "pre-deploy" ended with 4\.\n {2}web1: nothing was switched.*\n {2}web2: nothing was switched.*\n {2}web3: not begun\./,
+    ),
+  });
   for (const host of ['web1', 'web2', 'web3']) expect(site.current(host)).toBe(before);
 
   site.configure({ 'post-deploy': onSecond('exit 5') });
@@ -285,14 +405,25 @@ test('two hosts, the second fails: what was made is not switched, or it is said 
   const after = site.current('web1');
   expect(after).toContain(commit.slice(0, 7));
   expect(result).toMatchObject({ exitStatus: 1, stdout: '[web1] at web1\n[web2] at web2\n' });
-  expect(result.stderr).toMatch(new RegExp(`failed on web2: "post-deploy" ended with 5\\.\n {2}web1: runs ${after}\\.\n {2}web2: "current" leads to ${before} again.*\n {2}web3: not begun; "current" leads to ${before}, as before\\.`));
+  expect(result.stderr).toMatch(
+    new RegExp(
+      `failed on web2: "post-deploy" ended with 5\\.\n {2}web1: runs ${after}\\.\n {2}web2: "current" leads ` +
+        `to ${before} again.*\n {2}web3: not begun; "current" leads to ${before}, as before\\.`,
+    ),
+  );
   expect([site.current('web2'), site.current('web3')]).toEqual([before, before]);
 
   site.configure({ 'post-deploy': onSecond('exit 5') });
-  expect(await site.deploy('--parallel')).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/web1: runs .*\n {2}web2: "current" leads to .* again.*\n {2}web3: runs /) });
+  expect(await site.deploy('--parallel')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringMatching(/web1: runs .*\n {2}web2: "current" leads to .* again.*\n {2}web3: runs /),
+  });
 
   site.configure({ host: ['web1', 'nowhere'] });
-  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/failed on nowhere: ssh ended with 255 at "connect"/) });
+  expect(await site.deploy()).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringMatching(/failed on nowhere: ssh ended with 255 at "connect"/),
+  });
 });
 
 test('with --parallel the error names the failed hosts in the order of the config, whichever failed first', async () => {
@@ -302,8 +433,15 @@ test('with --parallel the error names the failed hosts in the order of the confi
   site.configure();
   await site.deploy('setup');
   // web1 waits until the shell of web2 is gone.
-  site.configure({ 'pre-deploy': 'case $HOME in */web2) echo $$ > "$HOME/pid"; exit 5 ;; esac; for n in $(seq 200); do [ -s "$HOME/../web2/pid" ] && ! kill -0 "$(cat "$HOME/../web2/pid")" 2>/dev/null && exit 4; sleep 0.05; done; exit 3' });
-  expect(await site.deploy('--parallel')).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/failed on web1: "pre-deploy" ended with 4, on web2: "pre-deploy" ended with 5\./) });
+  site.configure({
+    'pre-deploy':
+      'case $HOME in */web2) echo $$ > "$HOME/pid"; exit 5 ;; esac; for n in $(seq 200); do [ -s ' +
+      '"$HOME/../web2/pid" ] && ! kill -0 "$(cat "$HOME/../web2/pid")" 2>/dev/null && exit 4; sleep 0.05; done; exit 3',
+  });
+  expect(await site.deploy('--parallel')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringMatching(/failed on web1: "pre-deploy" ended with 4, on web2: "pre-deploy" ended with 5\./),
+  });
 });
 
 test.each(['/bin/sh', '/bin/bash'])('odd paths and values are what they are, by %s', async (shell) => {
@@ -311,7 +449,11 @@ test.each(['/bin/sh', '/bin/bash'])('odd paths and values are what they are, by 
   const site = createSite(home, { hosts: ['web1'], path: `it's a "path"; $(touch broken) \`touch broken\` & *` });
   const env = { ODD: `a 'b' "c" $HOME \`x\` \\ ; & | * ~ \n end` };
   site.commit({ 'app.js': '1', 'dir with space/file': 'x' });
-  site.configure({ env, shared: ["sha'red file", 'dir with space/'], 'post-deploy': `printf %s "$ODD" > odd.txt; echo 'single' "double" \\$HOME` });
+  site.configure({
+    env,
+    shared: ["sha'red file", 'dir with space/'],
+    'post-deploy': `printf %s "$ODD" > odd.txt; echo 'single' "double" \\$HOME`,
+  });
   const options = { env: { FAKE_SSH_SHELL: shell } };
   expect(await site.deploy('setup', options)).toMatchObject({ exitStatus: 0 });
   expect(await site.deploy(options)).toMatchObject({ exitStatus: 0, stdout: 'single double $HOME\n' });
@@ -324,11 +466,22 @@ test.each(['/bin/sh', '/bin/bash'])('odd paths and values are what they are, by 
 test('what is wrong with the settings is said at once, and no host is asked', async () => {
   const home = await sandbox();
   const site = createSite(home);
-  site.configure({ host: undefined, ref: undefined, repo: undefined, path: undefined, port: 'ssh', 'post-deploi': 'x' });
+  site.configure({
+    host: undefined,
+    ref: undefined,
+    repo: undefined,
+    path: undefined,
+    port: 'ssh',
+    'post-deploi': 'x',
+  });
   const result = await site.deploy();
   expect(result).toMatchObject({ exitStatus: 2, stdout: '' });
-  for (const key of ['host is missing', 'ref is missing', 'repo is missing', 'path is missing', 'port is "ssh"']) expect(result.stderr).toContain(`deploy.production.${key}; accepted: `);
-  expect(await home.nclust('deploy', 'staging')).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('no object deploy.staging; it has "production"') });
+  for (const key of ['host is missing', 'ref is missing', 'repo is missing', 'path is missing', 'port is "ssh"'])
+    expect(result.stderr).toContain(`deploy.production.${key}; accepted: `);
+  expect(await home.nclust('deploy', 'staging')).toMatchObject({
+    exitStatus: 2,
+    stderr: expect.stringContaining('no object deploy.staging; it has "production"'),
+  });
   expect(await home.nclust('deploy')).toMatchObject({ exitStatus: 2 });
   expect(existsSync(join(home.work, 'hosts/calls'))).toBe(false);
 });
@@ -338,7 +491,11 @@ test('before setup everything says so', async () => {
   const site = createSite(home);
   site.commit({ 'app.js': '1' });
   site.configure();
-  for (const words of [[], ['revert'], ['curr'], ['list'], ['exec', 'true']]) expect(await site.deploy(...words)).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('is not set up') });
+  for (const words of [[], ['revert'], ['curr'], ['list'], ['exec', 'true']])
+    expect(await site.deploy(...words)).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringContaining('is not set up'),
+    });
 });
 
 test('a deployment that PM2 had made is taken over: its clone stays, and the link is ours', async () => {
@@ -354,15 +511,22 @@ test('a deployment that PM2 had made is taken over: its clone stays, and the lin
   expect(site.read('source/app.js')).toBe('of PM2');
   rmSync(join(site.root(), 'current'));
   mkdirSync(join(site.root(), 'current'));
-  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('is no link; move it away') });
+  expect(await site.deploy()).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('is no link; move it away'),
+  });
 });
 
 test('without a post-deploy the apps of the config file are started, then reloaded from the release that is current', async () => {
   const home = await sandbox();
   const site = createSite(home);
   const port = await takePort();
-  const config = `module.exports = { apps: [{ name: 'api', script: 'app.js', env: { PORT: ${port} }, env_production: { WORD: 'production' } }] };\n`;
-  const program = (/** @type {string} */ word) => `require('node:http').createServer((_, response) => response.end('${word} ' + process.env.WORD)).listen(process.env.PORT);\n`;
+  const config =
+    `module.exports = { apps: [{ name: 'api', script: 'app.js', env: { PORT: ${port} }, ` +
+    `env_production: { WORD: 'production' } }] };\n`;
+  const program = (/** @type {string} */ word) =>
+    `require('node:http').createServer((_, response) => response.end('${word} ' + ` +
+    `process.env.WORD)).listen(process.env.PORT);\n`;
   site.commit({ 'ecosystem.config.cjs': config, 'app.js': program('one') });
   site.configure({ 'post-deploy': undefined });
   await site.deploy('setup');
@@ -378,7 +542,10 @@ test('without a post-deploy the apps of the config file are started, then reload
   // A release that does not start: the old one serves on, and the link leads to it.
   const before = site.current();
   site.commit({ 'app.js': 'throw new Error("broken")' });
-  expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('"post-deploy" ended with 1') });
+  expect(await site.deploy()).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('"post-deploy" ended with 1'),
+  });
   expect(site.current()).toBe(before);
   expect(await fetchOnce(`http://127.0.0.1:${port}`)).toBe('two production');
   expect(await site.deploy('revert')).toMatchObject({ exitStatus: 0 });

@@ -16,7 +16,8 @@ describe('env files', () => {
     const file = join(home.work, 'app.env');
     writeFileSync(file, 'COLOUR="light blue"\nREMOVED=soon\n# a remark\nexport ALSO=1\n');
     const app = await home.app('http-echo', { instances: 2, flags: ['--env-file', 'app.env'] });
-    for (const env of await environments(app)) expect(env).toMatchObject({ COLOUR: 'light blue', REMOVED: 'soon', ALSO: '1' });
+    for (const env of await environments(app))
+      expect(env).toMatchObject({ COLOUR: 'light blue', REMOVED: 'soon', ALSO: '1' });
 
     writeFileSync(file, 'COLOUR=red\n');
     const [before] = await app.pids();
@@ -39,7 +40,11 @@ describe('env files', () => {
     writeFileSync(file, 'A=1\n');
     const app = await home.app('http-echo', { flags: ['--env-file', 'app.env'] });
     const pids = await app.pids();
-    const spoilt = [[/could not be read \(ENOENT\)/, () => unlinkSync(file)], [/is no file/, () => execFileSync('mkfifo', [file])], [/has more than 1024 KiB/, () => (unlinkSync(file), writeFileSync(file, 'A'.repeat(1024 * 1024 + 1)))]];
+    const spoilt = [
+      [/could not be read \(ENOENT\)/, () => unlinkSync(file)],
+      [/is no file/, () => execFileSync('mkfifo', [file])],
+      [/has more than 1024 KiB/, () => (unlinkSync(file), writeFileSync(file, 'A'.repeat(1024 * 1024 + 1)))],
+    ];
     for (const [reason, spoil] of spoilt) {
       spoil();
       for (const command of ['reload', 'restart', 'start']) {
@@ -52,7 +57,9 @@ describe('env files', () => {
     expect(await app.pids()).toEqual(pids);
     const started = await home.nclust('start', app.script, '--name', 'other', '--env-files', 'elsewhere.env', '--json');
     expect(started.exitStatus).toBe(1);
-    expect(JSON.parse(started.stderr)).toMatchObject({ error: { code: 'ERR_NCLUST_ENV_FILE', data: { name: 'other', file: join(home.work, 'elsewhere.env') } } });
+    expect(JSON.parse(started.stderr)).toMatchObject({
+      error: { code: 'ERR_NCLUST_ENV_FILE', data: { name: 'other', file: join(home.work, 'elsewhere.env') } },
+    });
     expect(await home.list()).toHaveLength(1);
   });
 });
@@ -73,11 +80,24 @@ describe('secrets', () => {
 
   test('are in the process and nowhere else', async () => {
     const { home, app, client, file } = await withSecrets();
-    for (const env of await environments(app)) expect(env).toMatchObject({ PASSWORD: `${SECRET}-file`, TOKEN: `${SECRET}-command` });
+    for (const env of await environments(app))
+      expect(env).toMatchObject({ PASSWORD: `${SECRET}-file`, TOKEN: `${SECRET}-command` });
 
     const outputs = [];
     const run = async (...words) => outputs.push(await home.nclust(...words, { env: { PASSWORD: `${SECRET}-file` } }));
-    for (const words of [['list'], ['list', '--json'], ['jlist'], ['prettylist'], ['describe', app.name], ['describe', app.name, '--json'], ['env', app.name], ['env', app.name, '--json'], ['env', app.name, '--diff'], ['env', app.name, '--diff', '--json']]) await run(...words);
+    for (const words of [
+      ['list'],
+      ['list', '--json'],
+      ['jlist'],
+      ['prettylist'],
+      ['describe', app.name],
+      ['describe', app.name, '--json'],
+      ['env', app.name],
+      ['env', app.name, '--json'],
+      ['env', app.name, '--diff'],
+      ['env', app.name, '--diff', '--json'],
+    ])
+      await run(...words);
     expect(outputs[6].stdout).toMatch(/^PASSWORD: \*\*\*$/m);
     expect(outputs[8].stdout).toMatch(/^~ PASSWORD=\*\*\* -> \*\*\* {2}\(secret\)$/m);
     expect(JSON.parse(outputs[2].stdout)[0].pm2_env).toMatchObject({ PASSWORD: '***', TOKEN: '***' });
@@ -91,21 +111,35 @@ describe('secrets', () => {
     const second = (await app.pids())[1];
     killIfThere((await home.daemon()).controlPid);
     killIfThere(second);
-    await home.waitFor('all three', async () => (await app.pids()).filter((one) => one !== 0 && one !== second).length === 3);
+    await home.waitFor(
+      'all three',
+      async () => (await app.pids()).filter((one) => one !== 0 && one !== second).length === 3,
+    );
     writeFileSync(file, 'x'.repeat(100_000));
     await run('reload', app.name);
     unlinkSync(file);
     await run('restart', app.name);
     await run('reload', app.name, '--json');
-    await client.request('reload', { targets: [app.name], specs: { [app.name]: { secrets: { TOKEN: { command: 'cat token; cat token >&2; exit 4' } } } }, token: 'fails' }).catch((error) => outputs.push({ stdout: '', stderr: JSON.stringify([error, error.message, error.data, error.stack]) }));
+    await client
+      .request('reload', {
+        targets: [app.name],
+        specs: { [app.name]: { secrets: { TOKEN: { command: 'cat token; cat token >&2; exit 4' } } } },
+        token: 'fails',
+      })
+      .catch((error) =>
+        outputs.push({ stdout: '', stderr: JSON.stringify([error, error.message, error.data, error.stack]) }),
+      );
     await run('logs', '--nostream', '--lines', '1000');
-    expect(outputs.at(-2).stderr).toMatch(/The secret \\"TOKEN\\" of \\"http-echo\\" could not be had: its command ended with code 4/);
+    expect(outputs.at(-2).stderr).toMatch(
+      /The secret \\"TOKEN\\" of \\"http-echo\\" could not be had: its command ended with code 4/,
+    );
 
     for (const { stdout, stderr } of outputs) expect(stdout + stderr).not.toContain(SECRET);
     const files = allFiles(home.home);
     expect(files.map(({ path }) => path)).toContain(join(home.home, 'state.json'));
     expect(files.filter(({ bytes }) => bytes.includes(SECRET)).map(({ path }) => path)).toEqual([]);
-    for (const { pid: other, role } of home.processes()) if (role !== 'app') expect(JSON.stringify(environmentOf(other))).not.toContain(SECRET);
+    for (const { pid: other, role } of home.processes())
+      if (role !== 'app') expect(JSON.stringify(environmentOf(other))).not.toContain(SECRET);
   });
 
   test('that cannot be had stop a reload before it begins, and say why', async () => {
@@ -114,7 +148,9 @@ describe('secrets', () => {
     unlinkSync(file);
     const refused = await home.nclust('reload', app.name);
     expect(refused).toMatchObject({ exitStatus: 1, stdout: '' });
-    expect(refused.stderr).toContain(`The secret "PASSWORD" of "http-echo" could not be had: its file "${file}" could not be read (ENOENT).`);
+    expect(refused.stderr).toContain(
+      `The secret "PASSWORD" of "http-echo" could not be had: its file "${file}" could not be read (ENOENT).`,
+    );
     expect(await app.pids()).toEqual(pids);
   });
 
@@ -139,7 +175,11 @@ describe('secrets', () => {
     const { home, app, client } = await withSecrets();
     const gate = join(home.work, 'gate');
     execFileSync('mkfifo', [gate]);
-    const reload = client.request('reload', { targets: [app.name], specs: { [app.name]: { secrets: { TOKEN: { command: `echo waits > begun; cat ${gate}` } } } }, token: 'slow' });
+    const reload = client.request('reload', {
+      targets: [app.name],
+      specs: { [app.name]: { secrets: { TOKEN: { command: `echo waits > begun; cat ${gate}` } } } },
+      token: 'slow',
+    });
     await home.waitFor('the command', () => readFileSync(join(home.work, 'begun'), 'utf8'));
     expect(await home.nclust('list')).toMatchObject({ exitStatus: 0 });
     writeFileSync(gate, 'opened');
@@ -152,12 +192,24 @@ describe('what an app is given', () => {
   test('leaves out what is filtered, counts up, and names the instance', async () => {
     const home = await sandbox();
     const env = { AWS_KEY: '1', MY_TOKEN: '1', KEPT: '1', BASE: '100' };
-    const app = await home.app('http-echo', { instances: 2, env, flags: ['--filter-env', 'AWS', '--filter-env', 'TOKEN', '--increment-var', 'BASE', '--instance-var', 'WORKER'] });
+    const app = await home.app('http-echo', {
+      instances: 2,
+      env,
+      flags: ['--filter-env', 'AWS', '--filter-env', 'TOKEN', '--increment-var', 'BASE', '--instance-var', 'WORKER'],
+    });
     const given = await environments(app);
-    expect(given).toMatchObject([{ KEPT: '1', BASE: '100', WORKER: '0' }, { KEPT: '1', BASE: '101', WORKER: '1' }]);
-    for (const one of given) for (const name of ['AWS_KEY', 'MY_TOKEN', 'NODE_APP_INSTANCE']) expect(one).not.toHaveProperty(name);
+    expect(given).toMatchObject([
+      { KEPT: '1', BASE: '100', WORKER: '0' },
+      { KEPT: '1', BASE: '101', WORKER: '1' },
+    ]);
+    for (const one of given)
+      for (const name of ['AWS_KEY', 'MY_TOKEN', 'NODE_APP_INSTANCE']) expect(one).not.toHaveProperty(name);
 
-    expect(await home.nclust('reload', app.name, '--update-env', { env: { PORT: String(app.port), AWS_KEY: '2', KEPT: undefined, BASE: '200' } })).toMatchObject({ exitStatus: 0 });
+    expect(
+      await home.nclust('reload', app.name, '--update-env', {
+        env: { PORT: String(app.port), AWS_KEY: '2', KEPT: undefined, BASE: '200' },
+      }),
+    ).toMatchObject({ exitStatus: 0 });
     const updated = await environments(app);
     expect(updated.map(({ BASE }) => BASE)).toEqual(['200', '201']);
     for (const one of updated) for (const name of ['AWS_KEY', 'KEPT']) expect(one).not.toHaveProperty(name);
@@ -167,14 +219,19 @@ describe('what an app is given', () => {
     const home = await sandbox();
     await home.nclust('start', home.place('ticks'), '--filter-env', '--name', 'bare');
     const [{ pid }] = await home.list();
-    expect(Object.keys(environmentOf(pid)).filter((name) => !/^NODE_CHANNEL_|^NCLUST_AGENT$/.test(name)).sort()).toEqual(['NCLUST_HOME', 'NCLUST_INSTANCE', 'NODE_APP_INSTANCE', 'PM2_HOME', 'name', 'pm_id']);
+    expect(
+      Object.keys(environmentOf(pid))
+        .filter((name) => !/^NODE_CHANNEL_|^NCLUST_AGENT$/.test(name))
+        .sort(),
+    ).toEqual(['NCLUST_HOME', 'NCLUST_INSTANCE', 'NODE_APP_INSTANCE', 'PM2_HOME', 'name', 'pm_id']);
   });
 
   test('is without a declared variable after the reload in which it was removed', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2 });
     const client = await home.connect();
-    const declare = (env, token) => client.request('reload', { targets: [app.name], specs: { [app.name]: { env } }, token });
+    const declare = (env, token) =>
+      client.request('reload', { targets: [app.name], specs: { [app.name]: { env } }, token });
     await declare({ A: '1', B: '1' }, 'first');
     for (const env of await environments(app)) expect(env).toMatchObject({ A: '1', B: '1' });
     await declare({ A: '2' }, 'second');
@@ -188,7 +245,9 @@ describe('what an app is given', () => {
     const home = await sandbox();
     const refused = await home.nclust('start', home.place('ticks'), '--increment-var', 'PORT');
     expect(refused).toMatchObject({ exitStatus: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/"ticks" cannot be started: its increment_var is "PORT", and there is no such variable to count from/);
+    expect(refused.stderr).toMatch(
+      /"ticks" cannot be started: its increment_var is "PORT", and there is no such variable to count from/,
+    );
     expect(await home.list()).toEqual([]);
   });
 });
@@ -196,24 +255,35 @@ describe('what an app is given', () => {
 test('env --diff tells what is not as in this shell, and where it comes from', async () => {
   const home = await sandbox();
   writeFileSync(join(home.work, 'app.env'), 'COLOUR=red\n');
-  const app = await home.app('http-echo', { env: { MOOD: 'then', AWS_KEY: '1' }, flags: ['--env-file', 'app.env', '--filter-env', 'AWS'] });
+  const app = await home.app('http-echo', {
+    env: { MOOD: 'then', AWS_KEY: '1' },
+    flags: ['--env-file', 'app.env', '--filter-env', 'AWS'],
+  });
   const shell = { env: { MOOD: 'now', AWS_KEY: '1', NEW: '1' } };
   const { stdout, exitStatus } = await home.nclust('env', app.name, '--diff', shell);
   expect(exitStatus).toBe(0);
-  expect(stdout.split('\n').sort()).toEqual([
-    '',
-    '+ NODE_APP_INSTANCE=0  (nclust)',
-    `+ PM2_HOME=${home.home}  (nclust)`,
-    `+ PORT=${app.port}  (shell at start)`,
-    '+ name=http-echo  (nclust)',
-    '+ pm_id=0  (nclust)',
-    `+ COLOUR=red  (${join(home.work, 'app.env')})`,
-    '- AWS_KEY=1  (filter_env)',
-    '- NEW=1  (not in the shell at start)',
-    '~ MOOD=now -> then  (shell at start)',
-  ].sort());
+  expect(stdout.split('\n').sort()).toEqual(
+    [
+      '',
+      '+ NODE_APP_INSTANCE=0  (nclust)',
+      `+ PM2_HOME=${home.home}  (nclust)`,
+      `+ PORT=${app.port}  (shell at start)`,
+      '+ name=http-echo  (nclust)',
+      '+ pm_id=0  (nclust)',
+      `+ COLOUR=red  (${join(home.work, 'app.env')})`,
+      '- AWS_KEY=1  (filter_env)',
+      '- NEW=1  (not in the shell at start)',
+      '~ MOOD=now -> then  (shell at start)',
+    ].sort(),
+  );
   const { stdout: json } = await home.nclust('env', '0', '--diff', '--json', shell);
-  expect(JSON.parse(json)).toContainEqual({ name: 'COLOUR', change: 'added', value: 'red', shell: null, origin: join(home.work, 'app.env') });
+  expect(JSON.parse(json)).toContainEqual({
+    name: 'COLOUR',
+    change: 'added',
+    value: 'red',
+    shell: null,
+    origin: join(home.work, 'app.env'),
+  });
   expect((await home.nclust('env', app.name, shell)).stdout).toMatch(/^COLOUR: red$/m);
 });
 

@@ -4,24 +4,50 @@ import { expect, test } from 'vitest';
 import { sandbox } from '../../helpers/sandbox.js';
 
 /** @param {string} stdout */
-const parsed = (stdout) => stdout.trim().split('\n').filter((line) => line !== '').map((line) => JSON.parse(line));
+const parsed = (stdout) =>
+  stdout
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
 
 test('why says what keeps an app down, with a manager and without one', async () => {
   const home = await sandbox();
-  await home.nclust('start', home.place('crashes-at-boot'), '--name', 'api', '--max-restarts', '3', '--exp-backoff-restart-delay', '10');
+  await home.nclust(
+    'start',
+    home.place('crashes-at-boot'),
+    '--name',
+    'api',
+    '--max-restarts',
+    '3',
+    '--exp-backoff-restart-delay',
+    '10',
+  );
   await home.waitFor('the end of its restarts', async () => (await home.list())[0].status === 'errored');
 
   const told = await home.nclust('why', 'api');
   expect(told).toMatchObject({ exitStatus: 0, stderr: '' });
-  expect(told.stdout).toMatch(/^api is errored since .*: it crashed 4 times within .*; last: exit code \d+, ".+"\.\nNext: nclust logs api --err\n/);
-  expect(told.stdout).toMatch(/was added \(nclust start\), with 1 instance\n.*instance 0 crashed 4 times within .*\n.*is not started again: 4 unstable exits/);
+  expect(told.stdout).toMatch(
+    /^api is errored since .*: it crashed 4 times within .*; last: exit code \d+, ".+"\.\nNext: nclust logs api --err\n/,
+  );
+  expect(told.stdout).toMatch(
+    /was added \(nclust start\), with 1 instance\n.*instance 0 crashed 4 times within .*\n.*is not started again: 4 unstable exits/,
+  );
   expect(told.stdout).toContain('Last words of instance 0');
-  expect((await home.nclust('why', 'api', '--json')).json()).toMatchObject([{ app: 'api', status: 'errored', next: 'nclust logs api --err' }]);
-  expect(await home.nclust('why', 'nobody')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('"nobody"') });
+  expect((await home.nclust('why', 'api', '--json')).json()).toMatchObject([
+    { app: 'api', status: 'errored', next: 'nclust logs api --err' },
+  ]);
+  expect(await home.nclust('why', 'nobody')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('"nobody"'),
+  });
 
   await home.nclust('kill');
   const later = await home.nclust('why', 'api');
-  expect(later).toMatchObject({ exitStatus: 0, stdout: expect.stringMatching(/^No nclust runs, .* it crashed 4 times/) });
+  expect(later).toMatchObject({
+    exitStatus: 0,
+    stdout: expect.stringMatching(/^No nclust runs, .* it crashed 4 times/),
+  });
   expect(home.processes()).toEqual([]);
 });
 
@@ -33,7 +59,10 @@ test('events goes on while control is replaced: nothing is missing, and nothing 
   for (let round = 0; round < 3; round++) {
     const { controlPid } = await home.daemon();
     process.kill(controlPid, 'SIGKILL');
-    await home.waitFor('the next control', async () => (await home.daemon().catch(() => null))?.controlPid !== controlPid);
+    await home.waitFor(
+      'the next control',
+      async () => (await home.daemon().catch(() => null))?.controlPid !== controlPid,
+    );
     expect(await home.nclust('reload', 'api')).toMatchObject({ exitStatus: 0 });
   }
   await home.nclust('stop', 'api');

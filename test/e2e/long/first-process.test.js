@@ -15,11 +15,15 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const RUNTIME = join(ROOT, 'bin/nclust-runtime');
 const NCLUST = join(ROOT, 'bin/nclust.js');
 
-/** In a PID namespace of its own the first process gets no signals it has not asked for, and every orphan, as in a container. */
+/**
+ * In a PID namespace of its own the first process gets no signals it has not asked for, and every
+ * orphan, as in a container.
+ */
 const OWN_NAMESPACE = ['--pid', '--fork', '--mount-proc', '--kill-child'];
 const hasNamespaces = spawnSync('unshare', [...OWN_NAMESPACE, 'true']).status === 0;
 
-const hasExecve = execFileSync(nodeUnderTest(), ['-p', 'typeof process.execve'], { encoding: 'utf8' }).trim() === 'function';
+const hasExecve =
+  execFileSync(nodeUnderTest(), ['-p', 'typeof process.execve'], { encoding: 'utf8' }).trim() === 'function';
 
 /**
  * @param {Sandbox} home
@@ -41,7 +45,10 @@ const runtime = (...words) => [RUNTIME, `--node=${nodeUnderTest()}`, ...words];
  * @returns {number[]}
  */
 function childrenOf(parent) {
-  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).map(Number).filter((pid) => readStat(pid)?.ppid === parent);
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => readStat(pid)?.ppid === parent);
 }
 
 /**
@@ -51,9 +58,18 @@ function childrenOf(parent) {
 const firstProcess = (run) => childrenOf(run.child.pid ?? 0)[0];
 
 describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
-  test.each([['0', 0], ['5', 5], ['127', 127]])('the exit status of the app is that of the container: %s', async (code, exitStatus) => {
+  test.each([
+    ['0', 0],
+    ['5', 5],
+    ['127', 127],
+  ])('the exit status of the app is that of the container: %s', async (code, exitStatus) => {
     const home = await sandbox();
-    expect((await asFirstProcess(home, runtime(fixturePath('crashes-after'), '--no-autorestart'), { env: { CODE: code } }).done).exitStatus).toBe(exitStatus);
+    expect(
+      (
+        await asFirstProcess(home, runtime(fixturePath('crashes-after'), '--no-autorestart'), { env: { CODE: code } })
+          .done
+      ).exitStatus,
+    ).toBe(exitStatus);
   });
 
   test.each(['SIGTERM', 'SIGINT', 'SIGQUIT'])('%s stops the apps and then everything', async (signal) => {
@@ -71,14 +87,22 @@ describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
     const programs = join(home.work, 'programs');
     mkdirSync(programs);
     // The first program that the runtime calls.
-    writeFileSync(join(programs, 'readlink'), '#!/bin/sh\nkill -s TERM 1\nPATH=/usr/bin:/bin exec readlink "$@"\n', { mode: 0o755 });
-    const result = await asFirstProcess(home, runtime(fixturePath('names-the-signal')), { env: { PATH: `${programs}:${process.env.PATH}` } }).done;
+    writeFileSync(join(programs, 'readlink'), '#!/bin/sh\nkill -s TERM 1\nPATH=/usr/bin:/bin exec readlink "$@"\n', {
+      mode: 0o755,
+    });
+    const result = await asFirstProcess(home, runtime(fixturePath('names-the-signal')), {
+      env: { PATH: `${programs}:${process.env.PATH}` },
+    }).done;
     expect(result).toMatchObject({ exitStatus: 143, stdout: '', stderr: '' });
   });
 
   test.skipIf(hasExecve)('a signal that comes while the config is read ends it too', async () => {
     const home = await sandbox();
-    writeFileSync(join(home.work, 'app.config.cjs'), `process.kill(1, 'SIGTERM'); module.exports = { apps: [{ script: ${JSON.stringify(fixturePath('names-the-signal'))} }] };`);
+    writeFileSync(
+      join(home.work, 'app.config.cjs'),
+      `process.kill(1, 'SIGTERM'); module.exports = { apps: [{ script: ` +
+        `${JSON.stringify(fixturePath('names-the-signal'))} }] };`,
+    );
     const result = await asFirstProcess(home, [nodeUnderTest(), NCLUST, 'run', 'app.config.cjs']).done;
     expect(result).toMatchObject({ exitStatus: 143, stdout: '', stderr: '' });
   });
@@ -137,8 +161,21 @@ describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
     const inside = `
       mount --make-rprivate / && mount --rbind / ${root} && mount -o remount,bind,ro ${root} && mount -t proc proc ${root}/proc &&
       mount -t tmpfs tmpfs ${root}/dev/shm && mount --bind ${root}/tmp ${root}/tmp && mount -o remount,bind,ro ${root}/tmp && exec chroot ${root} "$@"`;
-    const command = ['sh', '-c', inside, 'sh', 'sh', '-c', 'touch /written 2>/dev/null; exec "$@"', 'sh', ...runtime(fixturePath('names-the-signal'), '--cwd', '/')];
-    const run = runProgram('unshare', ['--mount', '--pid', '--fork', '--kill-child', ...command], { env: { ...home.env, NCLUST_HOME: undefined }, cwd: '/' });
+    const command = [
+      'sh',
+      '-c',
+      inside,
+      'sh',
+      'sh',
+      '-c',
+      'touch /written 2>/dev/null; exec "$@"',
+      'sh',
+      ...runtime(fixturePath('names-the-signal'), '--cwd', '/'),
+    ];
+    const run = runProgram('unshare', ['--mount', '--pid', '--fork', '--kill-child', ...command], {
+      env: { ...home.env, NCLUST_HOME: undefined },
+      cwd: '/',
+    });
     await home.waitFor('the app', () => run.stdout().includes('is there'));
     expect(existsSync('/written')).toBe(false);
     process.kill(firstProcess(run), 'SIGTERM');

@@ -34,7 +34,11 @@ describe('only the owner gets in', () => {
       socket.on('connect', () => { tried.connect = 'OPEN'; done(); });
       socket.on('error', (error) => { tried.connect = error.code; done(); });
       const done = () => { console.log(JSON.stringify(tried)); process.exit(); };`;
-    const stranger = await runProgram(nodeUnderTest(), ['-e', script, home.home], { env: { PATH: process.env.PATH }, uid: NOBODY, gid: NOBODY }).done;
+    const stranger = await runProgram(nodeUnderTest(), ['-e', script, home.home], {
+      env: { PATH: process.env.PATH },
+      uid: NOBODY,
+      gid: NOBODY,
+    }).done;
     expect(stranger.json()).toEqual({ connect: 'EACCES', list: 'EACCES', state: 'EACCES', log: 'EACCES' });
     expect(await app.get()).toMatchObject({ slot: '0' });
   });
@@ -127,9 +131,10 @@ test('two homes know nothing of each other', async () => {
   }
 });
 
-test.runIf(isRoot)('a full disk costs the change, with a clear message, and nothing that runs', () => onSmallDisk(async (home, mount) => {
-  const app = await home.app('http-echo');
-  const before = await home.list();
+test.runIf(isRoot)('a full disk costs the change, with a clear message, and nothing that runs', () =>
+  onSmallDisk(async (home, mount) => {
+    const app = await home.app('http-echo');
+    const before = await home.list();
     fill(mount);
     rmSync(join(mount, 'home/state.reserve'));
     fill(mount);
@@ -141,29 +146,37 @@ test.runIf(isRoot)('a full disk costs the change, with a clear message, and noth
     expect(await app.get()).toMatchObject({ pid: before[0].pid });
 
     rmSync(join(mount, 'ballast'));
-    expect(await home.nclust('start', home.place('keeps-alive'), '--min-uptime', '200')).toMatchObject({ exitStatus: 0 });
-}));
+    expect(await home.nclust('start', home.place('keeps-alive'), '--min-uptime', '200')).toMatchObject({
+      exitStatus: 0,
+    });
+  }),
+);
 
-test.runIf(isRoot)('on a full disk apps are stopped, started and deleted all the same: room for that is kept', () => onSmallDisk(async (home, mount) => {
-  const app = await home.app('http-echo');
-  fill(mount);
-  for (const round of [1, 2, 3]) {
-    expect([round, await home.nclust('stop', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
-    expect(await home.list()).toMatchObject([{ status: 'stopped' }]);
-    expect([round, await home.nclust('start', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
-  }
-  expect(await home.nclust('delete', app.name)).toMatchObject({ exitStatus: 0 });
-  expect(await home.list()).toEqual([]);
-}));
+test.runIf(isRoot)('on a full disk apps are stopped, started and deleted all the same: room for that is kept', () =>
+  onSmallDisk(async (home, mount) => {
+    const app = await home.app('http-echo');
+    fill(mount);
+    for (const round of [1, 2, 3]) {
+      expect([round, await home.nclust('stop', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
+      expect(await home.list()).toMatchObject([{ status: 'stopped' }]);
+      expect([round, await home.nclust('start', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
+    }
+    expect(await home.nclust('delete', app.name)).toMatchObject({ exitStatus: 0 });
+    expect(await home.list()).toEqual([]);
+  }),
+);
 
-test.runIf(isRoot)('a full disk does not keep anybody from ending everything', () => onSmallDisk(async (home, mount) => {
-  await home.app('http-echo');
-  fill(mount);
-  expect(await home.nclust('kill')).toMatchObject({ exitStatus: 0 });
-}));
+test.runIf(isRoot)('a full disk does not keep anybody from ending everything', () =>
+  onSmallDisk(async (home, mount) => {
+    await home.app('http-echo');
+    fill(mount);
+    expect(await home.nclust('kill')).toMatchObject({ exitStatus: 0 });
+  }),
+);
 
 /**
- * @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body  Gets a home on a disk of 1 MB.
+ * @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body  Gets a home
+ *   on a disk of 1 MB.
  */
 async function onSmallDisk(body) {
   const root = await sandbox();

@@ -22,9 +22,13 @@ async function pm2Home(home) {
   writeFileSync(join(home.work, 'worker.py'), 'import time\nwhile True: time.sleep(1)\n');
   const port = await takePort();
   const sitePort = await takePort();
-  const place = (/** @type {string} */ name) => readFileSync(fixturePath(`pm2/${name}`), 'utf8')
-    .replaceAll('/srv/apps', home.work).replaceAll('34561', String(port)).replaceAll('34577', String(sitePort))
-    .replaceAll(/"PATH": ?"[^"]*"/g, `"PATH":${JSON.stringify(process.env.PATH)}`).replaceAll('"HOME": "/home/deploy"', `"HOME": ${JSON.stringify(home.env.HOME)}`);
+  const place = (/** @type {string} */ name) =>
+    readFileSync(fixturePath(`pm2/${name}`), 'utf8')
+      .replaceAll('/srv/apps', home.work)
+      .replaceAll('34561', String(port))
+      .replaceAll('34577', String(sitePort))
+      .replaceAll(/"PATH": ?"[^"]*"/g, `"PATH":${JSON.stringify(process.env.PATH)}`)
+      .replaceAll('"HOME": "/home/deploy"', `"HOME": ${JSON.stringify(home.env.HOME)}`);
   writeFileSync(join(folder, 'dump.pm2'), place('dump.pm2'));
   home.env.PM2_HOME = folder;
   return { folder, port, sitePort, place };
@@ -37,7 +41,13 @@ test('import pm2 --dry-run shows what would be started, without a secret, and st
   await pm2Home(home);
   const result = await home.nclust('import', 'pm2', '--dry-run');
   expect(result.exitStatus).toBe(0);
-  expect(result.stdout.trim().split('\n').map((line) => line.split(' ')[0]).sort()).toEqual(FOUND);
+  expect(
+    result.stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ')[0])
+      .sort(),
+  ).toEqual(FOUND);
   expect(result.stdout).toMatch(/^api \(cluster, 2 instances\): .*DB_PASSWORD/m);
   expect(result.stdout).toMatch(/^old \(fork, stopped\)/m);
   expect(result.stdout + result.stderr).not.toContain('s3cret');
@@ -51,12 +61,25 @@ test('import pm2 takes over the saved list: what ran runs, what was stopped is s
   expect(result, result.stderr).toMatchObject({ exitStatus: 0 });
   const list = await home.list();
   expect([...new Set(list.map(({ name }) => name))].sort()).toEqual(FOUND);
-  expect(list.filter(({ status }) => status === 'stopped').map(({ name }) => name).sort()).toEqual(['bin', 'old', 'shell']);
+  expect(
+    list
+      .filter(({ status }) => status === 'stopped')
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(['bin', 'old', 'shell']);
   expect(list.filter(({ status }) => status === 'online')).toHaveLength(7);
   const api = list.filter(({ name }) => name === 'api');
-  expect(api).toMatchObject([{ mode: 'cluster', addresses: [{ port }] }, { mode: 'cluster', addresses: [{ port }] }]);
+  expect(api).toMatchObject([
+    { mode: 'cluster', addresses: [{ port }] },
+    { mode: 'cluster', addresses: [{ port }] },
+  ]);
   const env = environmentOf(api[0].pid);
-  expect(env).toMatchObject({ DB_PASSWORD: 's3cret=with "quotes"', NESTED: '{"a":1}', PM2_HOME: home.home, NODE_APP_INSTANCE: '0' });
+  expect(env).toMatchObject({
+    DB_PASSWORD: 's3cret=with "quotes"',
+    NESTED: '{"a":1}',
+    PM2_HOME: home.home,
+    NODE_APP_INSTANCE: '0',
+  });
   expect(Object.keys(env).filter((name) => /^(PM2_(?!HOME)|unique_id|api$|axm_|pm_(?!id))/.test(name))).toEqual([]);
 
   const again = await home.nclust('import', 'pm2');
@@ -71,7 +94,11 @@ test('import pm2 --live asks a PM2 that runs, says how to end it, and does not t
   const list = place('jlist.json');
   mkdirSync(join(home.work, 'bin'));
   writeFileSync(join(home.work, 'live.json'), list);
-  writeFileSync(join(home.work, 'bin/pm2'), `#!/bin/sh\necho "$@" >> ${home.work}/pm2.told\nprintf '[PM2] Spawning\\n\\n'\ncat ${home.work}/live.json\n`, { mode: 0o755 });
+  writeFileSync(
+    join(home.work, 'bin/pm2'),
+    `#!/bin/sh\necho "$@" >> ${home.work}/pm2.told\nprintf '[PM2] Spawning\\n\\n'\ncat ${home.work}/live.json\n`,
+    { mode: 0o755 },
+  );
   home.env.PATH = `${home.work}/bin:${home.env.PATH}`;
   const idle = await home.nclust('import', 'pm2', '--live', '--dry-run');
   expect(idle).toMatchObject({ exitStatus: 1, stdout: '' });
@@ -88,7 +115,9 @@ test('import pm2 --live asks a PM2 that runs, says how to end it, and does not t
 test('import pm2 starts the others when the program of one is gone, names that one, and exits with 1', async () => {
   const home = await sandbox();
   await pm2Home(home);
-  const list = JSON.parse(readFileSync(join(home.work, '.pm2/dump.pm2'), 'utf8')).filter((/** @type {any} */ one) => ['old', 'worker'].includes(one.name));
+  const list = JSON.parse(readFileSync(join(home.work, '.pm2/dump.pm2'), 'utf8')).filter((/** @type {any} */ one) =>
+    ['old', 'worker'].includes(one.name),
+  );
   list[0].pm_exec_path = '/srv/gone.py';
   writeFileSync(join(home.work, 'list.json'), JSON.stringify(list));
   const result = await home.nclust('import', 'pm2', 'list.json');

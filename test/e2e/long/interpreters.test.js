@@ -21,7 +21,9 @@ test.each([
 
 test.each([['http-echo.cjs'], ['http-echo.js']])('%s runs as CommonJS', async (as) => {
   const home = await sandbox();
-  expect(await home.nclust('start', home.place('http-echo', as), { env: { PORT: String(await takePort()) } })).toMatchObject({ exitStatus: 0 });
+  expect(
+    await home.nclust('start', home.place('http-echo', as), { env: { PORT: String(await takePort()) } }),
+  ).toMatchObject({ exitStatus: 0 });
   expect(await home.list()).toMatchObject([{ name: 'http-echo', status: 'online' }]);
 });
 
@@ -29,14 +31,26 @@ test('a .js file in a package of type module runs as ES module', async () => {
   const home = await sandbox();
   writeFileSync(join(home.work, 'package.json'), '{"type":"module","version":"3.2.1"}');
   const script = home.place('esm-top-level-await.mjs', 'app.js');
-  expect(await home.nclust('start', script, '-i', '2', { env: { PORT: String(await takePort()) } })).toMatchObject({ exitStatus: 0 });
+  expect(await home.nclust('start', script, '-i', '2', { env: { PORT: String(await takePort()) } })).toMatchObject({
+    exitStatus: 0,
+  });
   expect(await home.list()).toMatchObject([{ version: '3.2.1' }, { version: '3.2.1' }]);
 });
 
 test('a .ts file runs where Node strips types, and is refused with a reason where it does not', async () => {
   const home = await sandbox();
-  const probe = await runProgram(nodeUnderTest(), ['-p', 'process.features.typescript ?? false'], { env: { PATH: process.env.PATH } }).done;
-  const result = await home.nclust('start', home.place('typescript.ts', 'app.mts'), '--name', 'typescript', '--max-restarts', '0', { env: { PORT: String(await takePort()) } });
+  const probe = await runProgram(nodeUnderTest(), ['-p', 'process.features.typescript ?? false'], {
+    env: { PATH: process.env.PATH },
+  }).done;
+  const result = await home.nclust(
+    'start',
+    home.place('typescript.ts', 'app.mts'),
+    '--name',
+    'typescript',
+    '--max-restarts',
+    '0',
+    { env: { PORT: String(await takePort()) } },
+  );
   const isBunThere = isInstalled('bun');
   expect(result.exitStatus).toBe(probe.stdout.trim() === 'false' && !isBunThere ? 1 : 0);
   if (result.exitStatus === 1) expect(result.stderr).toMatch(/TypeScript|type stripping/i);
@@ -47,7 +61,9 @@ test.skipIf(!isInstalled('python3'))('a .py file runs under python, its output u
   const app = await home.app('python', { flags: ['--min-uptime', '700'] });
   expect(await app.instances()).toMatchObject([{ mode: 'fork', interpreter: expect.stringContaining('python') }]);
   await home.waitFor('the server', async () => (await app.get()).greeting === 'hello from python');
-  await home.waitFor('the output', async () => (await home.nclust('logs', app.name, '--nostream', '--raw')).stdout.includes('python is there'));
+  await home.waitFor('the output', async () =>
+    (await home.nclust('logs', app.name, '--nostream', '--raw')).stdout.includes('python is there'),
+  );
 });
 
 test('a .sh file runs under bash with its arguments', async () => {
@@ -68,13 +84,18 @@ test('an executable without extension runs by its shebang', async () => {
 test.each([['bun'], ['deno']])('%s runs a script where it is installed', async (name) => {
   if (!isInstalled(name)) return;
   const home = await sandbox();
-  const app = await home.app('esm-top-level-await.mjs', { name, flags: ['--interpreter', name, ...(name === 'deno' ? ['--interpreter-args', 'run -A'] : [])] });
+  const app = await home.app('esm-top-level-await.mjs', {
+    name,
+    flags: ['--interpreter', name, ...(name === 'deno' ? ['--interpreter-args', 'run -A'] : [])],
+  });
   await home.waitFor('an answer', async () => (await app.get()).greeting === 'hello from esm');
 });
 
 test('--interpreter none runs a binary as it is', async () => {
   const home = await sandbox();
-  expect(await home.nclust('start', '/bin/sleep', '--interpreter', 'none', '--min-uptime', '200', '--', '4321')).toMatchObject({ exitStatus: 0 });
+  expect(
+    await home.nclust('start', '/bin/sleep', '--interpreter', 'none', '--min-uptime', '200', '--', '4321'),
+  ).toMatchObject({ exitStatus: 0 });
   expect(instancesOf(home.home)).toMatchObject([{ command: expect.stringContaining('sleep 4321') }]);
 });
 
@@ -86,27 +107,62 @@ test('a binary that cannot be executed is told as such', async () => {
   expect(result.stderr).toMatch(/not-executable/);
 });
 
-describe.each([[1, []], [2, []]])('with %d instances the agent is invisible', (instances, flags) => {
+describe.each([
+  [1, []],
+  [2, []],
+])('with %d instances the agent is invisible', (instances, flags) => {
   test.each(['prints-main.js', 'prints-main-esm.mjs'])('%s sees what a bare node shows', async (fixture) => {
     const home = await sandbox();
     const script = home.place(fixture);
-    const bare = runProgram(nodeUnderTest(), ['--stack-size=1000', script, 'a', '--b'], { env: home.env, cwd: home.work });
+    const bare = runProgram(nodeUnderTest(), ['--stack-size=1000', script, 'a', '--b'], {
+      env: home.env,
+      cwd: home.work,
+    });
     const bareSees = await home.waitFor('the bare program', () => seen(bare.stdout()));
     bare.child.kill('SIGKILL');
     await bare.done;
 
-    const words = ['start', script, '--name', 'main', '--min-uptime', '600', '--node-args', '--stack-size=1000', ...flags, ...(instances > 1 ? ['-i', String(instances)] : [])];
+    const words = [
+      'start',
+      script,
+      '--name',
+      'main',
+      '--min-uptime',
+      '600',
+      '--node-args',
+      '--stack-size=1000',
+      ...flags,
+      ...(instances > 1 ? ['-i', String(instances)] : []),
+    ];
     expect(await home.nclust(...words, '--', 'a', '--b')).toMatchObject({ exitStatus: 0 });
     const [{ outFile, pid }] = await home.list();
     const nclustSees = await home.waitFor('the program under nclust', () => seen(readFileSync(outFile, 'utf8')));
 
     const isCluster = instances > 1;
-    expect({ ...nclustSees, env: null, child: null }).toEqual({ ...bareSees, isWorker: isCluster, isPrimary: !isCluster, env: null, child: null });
-    expect(added(bareSees.env, nclustSees.env)).toEqual(['NCLUST_INSTANCE', 'NODE_APP_INSTANCE', 'PM2_HOME', 'name', 'pm_id']);
+    expect({ ...nclustSees, env: null, child: null }).toEqual({
+      ...bareSees,
+      isWorker: isCluster,
+      isPrimary: !isCluster,
+      env: null,
+      child: null,
+    });
+    expect(added(bareSees.env, nclustSees.env)).toEqual([
+      'NCLUST_INSTANCE',
+      'NODE_APP_INSTANCE',
+      'PM2_HOME',
+      'name',
+      'pm_id',
+    ]);
     expect(added(environmentOf(pid), nclustSees.env)).toEqual([]);
     if (bareSees.child) {
       expect({ ...nclustSees.child, env: null }).toEqual({ ...bareSees.child, env: null });
-      expect(added(bareSees.child.env, nclustSees.child.env)).toEqual(['NCLUST_INSTANCE', 'NODE_APP_INSTANCE', 'PM2_HOME', 'name', 'pm_id']);
+      expect(added(bareSees.child.env, nclustSees.child.env)).toEqual([
+        'NCLUST_INSTANCE',
+        'NODE_APP_INSTANCE',
+        'PM2_HOME',
+        'name',
+        'pm_id',
+      ]);
     }
   });
 });
@@ -118,7 +174,9 @@ test.runIf(process.getuid?.() === 0)('--uid and --gid run the app as that user',
   const [pid] = await app.pids();
   expect(statSync(`/proc/${pid}`)).toMatchObject({ uid: 65534, gid: 65534 });
   expect(await app.get()).toMatchObject({ pid });
-  expect(await home.nclust('start', home.place('keeps-alive'), '--uid', 'no-such-user')).toMatchObject({ exitStatus: 1 });
+  expect(await home.nclust('start', home.place('keeps-alive'), '--uid', 'no-such-user')).toMatchObject({
+    exitStatus: 1,
+  });
 });
 
 /** @param {string} output */
@@ -131,4 +189,7 @@ const seen = (output) => {
  * @param {Record<string, string>} before
  * @param {Record<string, string>} after
  */
-const added = (before, after) => Object.keys(after).filter((key) => !(key in before)).sort();
+const added = (before, after) =>
+  Object.keys(after)
+    .filter((key) => !(key in before))
+    .sort();

@@ -55,7 +55,8 @@ async function open(home, o = {}) {
 }
 
 /**
- * A control that has stopped has taken the question and not answered it: what is killed then is killed in the middle of the call, every time.
+ * A control that has stopped has taken the question and not answered it: what is killed then is
+ * killed in the middle of the call, every time.
  * @param {any} nclust
  * @param {() => Promise<unknown>} call
  * @param {(pids: { controlPid: number, keeperPid: number }) => number[]} victims
@@ -63,22 +64,41 @@ async function open(home, o = {}) {
 async function killedMeanwhile(nclust, call, victims) {
   const pids = await nclust.hello();
   process.kill(pids.controlPid, 'SIGSTOP');
-  const settled = call().then(() => 'resolved', (error) => (error instanceof NclustError ? error.code : `no NclustError: ${error}`));
-  await new Promise((resolve) => { setImmediate(resolve); });
+  const settled = call().then(
+    () => 'resolved',
+    (error) => (error instanceof NclustError ? error.code : `no NclustError: ${error}`),
+  );
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   for (const pid of victims(pids)) process.kill(pid, 'SIGKILL');
   return settled;
 }
 
-test('every call is answered although control is killed in the middle of it', async () => {
-  const home = await sandbox();
-  const script = home.place('has-actions');
-  const nclust = await open(home);
-  await nclust.start({ name: 'api', script });
-  /** @type {Record<string, string>} */
-  const outcomes = {};
-  for (const [name, call] of Object.entries(CALLS)) outcomes[name] = await within(name, killedMeanwhile(nclust, () => call(nclust, script), ({ controlPid }) => [controlPid]), 20_000, home.logTail);
-  expect(outcomes).toEqual(Object.fromEntries(Object.keys(CALLS).map((name) => [name, 'resolved'])));
-}, 120_000 * slowdown());
+test(
+  'every call is answered although control is killed in the middle of it',
+  async () => {
+    const home = await sandbox();
+    const script = home.place('has-actions');
+    const nclust = await open(home);
+    await nclust.start({ name: 'api', script });
+    /** @type {Record<string, string>} */
+    const outcomes = {};
+    for (const [name, call] of Object.entries(CALLS))
+      outcomes[name] = await within(
+        name,
+        killedMeanwhile(
+          nclust,
+          () => call(nclust, script),
+          ({ controlPid }) => [controlPid],
+        ),
+        20_000,
+        home.logTail,
+      );
+    expect(outcomes).toEqual(Object.fromEntries(Object.keys(CALLS).map((name) => [name, 'resolved'])));
+  },
+  120_000 * slowdown(),
+);
 
 test('what changes something is done once, however often control is killed in it', async () => {
   const home = await sandbox();
@@ -86,8 +106,20 @@ test('what changes something is done once, however often control is killed in it
   const nclust = await open(home);
   await nclust.start({ name: 'api', script });
   for (let round = 1; round <= 3; round += 1) {
-    expect(await killedMeanwhile(nclust, () => nclust.restart('api'), ({ controlPid }) => [controlPid])).toBe('resolved');
-    expect(await killedMeanwhile(nclust, () => nclust.scale('api', '+1'), ({ controlPid }) => [controlPid])).toBe('resolved');
+    expect(
+      await killedMeanwhile(
+        nclust,
+        () => nclust.restart('api'),
+        ({ controlPid }) => [controlPid],
+      ),
+    ).toBe('resolved');
+    expect(
+      await killedMeanwhile(
+        nclust,
+        () => nclust.scale('api', '+1'),
+        ({ controlPid }) => [controlPid],
+      ),
+    ).toBe('resolved');
     const slots = await nclust.list();
     expect([slots.length, slots[0].restarts]).toEqual([1 + round, round]);
   }
@@ -104,36 +136,56 @@ test('what changes something is done once, however often control is killed in it
   expect([isKilled, (await nclust.list())[0].restarts]).toEqual([true, restarts + 1]);
 });
 
-test('every call settles in its time although the whole manager is killed in the middle of it', async () => {
-  const home = await sandbox();
-  const script = home.place('has-actions');
-  /** @type {Record<string, string>} */
-  const outcomes = {};
-  let longestMs = 0;
-  for (const [name, call] of Object.entries(CALLS)) {
-    const nclust = await open(home);
-    // Questions do not start a manager again. This one does, and brings back what ran.
-    await nclust.apply({ apps: ['api', 'new', 'applied'].map((app) => ({ name: app, script })) });
-    const startedMono = performance.now();
-    outcomes[name] = await within(name, killedMeanwhile(nclust, () => call(nclust, script), ({ controlPid, keeperPid }) => [keeperPid, controlPid]), 20_000, home.logTail);
-    longestMs = Math.max(longestMs, performance.now() - startedMono);
-    await nclust.close();
-  }
-  expect(longestMs).toBeLessThan(TIMEOUT_MS + 1_000);
-  const questions = ['hello', 'ping', 'list', 'describe', 'env', 'get', 'request'];
-  for (const [name, outcome] of Object.entries(outcomes)) {
-    if (questions.includes(name)) expect([name, outcome]).toEqual([name, 'ERR_NCLUST_DAEMON_NOT_RUNNING']);
-    else expect([name, outcome]).toEqual([name, expect.stringMatching(/^(resolved|ERR_NCLUST_)/)]);
-  }
-  // What has a token is carried out by the next manager.
-  for (const name of ['start', 'restart', 'stop', 'delete', 'save', 'set', 'kill']) expect([name, outcomes[name]]).toEqual([name, 'resolved']);
-}, 240_000 * slowdown());
+test(
+  'every call settles in its time although the whole manager is killed in the middle of it',
+  async () => {
+    const home = await sandbox();
+    const script = home.place('has-actions');
+    /** @type {Record<string, string>} */
+    const outcomes = {};
+    let longestMs = 0;
+    for (const [name, call] of Object.entries(CALLS)) {
+      const nclust = await open(home);
+      // Questions do not start a manager again. This one does, and brings back what ran.
+      await nclust.apply({ apps: ['api', 'new', 'applied'].map((app) => ({ name: app, script })) });
+      const startedMono = performance.now();
+      outcomes[name] = await within(
+        name,
+        killedMeanwhile(
+          nclust,
+          () => call(nclust, script),
+          ({ controlPid, keeperPid }) => [keeperPid, controlPid],
+        ),
+        20_000,
+        home.logTail,
+      );
+      longestMs = Math.max(longestMs, performance.now() - startedMono);
+      await nclust.close();
+    }
+    expect(longestMs).toBeLessThan(TIMEOUT_MS + 1_000);
+    const questions = ['hello', 'ping', 'list', 'describe', 'env', 'get', 'request'];
+    for (const [name, outcome] of Object.entries(outcomes)) {
+      if (questions.includes(name)) expect([name, outcome]).toEqual([name, 'ERR_NCLUST_DAEMON_NOT_RUNNING']);
+      else expect([name, outcome]).toEqual([name, expect.stringMatching(/^(resolved|ERR_NCLUST_)/)]);
+    }
+    // What has a token is carried out by the next manager.
+    for (const name of ['start', 'restart', 'stop', 'delete', 'save', 'set', 'kill'])
+      expect([name, outcomes[name]]).toEqual([name, 'resolved']);
+  },
+  240_000 * slowdown(),
+);
 
 test('a program that may start no manager is told that it has gone', async () => {
   const home = await sandbox();
   await (await open(home)).close();
   const nclust = await open(home, { launch: false });
-  expect(await killedMeanwhile(nclust, () => nclust.start({ name: 'api', script: home.place('keeps-alive') }), ({ controlPid, keeperPid }) => [keeperPid, controlPid])).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
+  expect(
+    await killedMeanwhile(
+      nclust,
+      () => nclust.start({ name: 'api', script: home.place('keeps-alive') }),
+      ({ controlPid, keeperPid }) => [keeperPid, controlPid],
+    ),
+  ).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
   expect(home.processes()).toEqual([]);
   await (await open(home)).kill(); // Which tidies up what is left on disk.
 });
@@ -152,7 +204,12 @@ test('the keeper may be killed in the middle of a call', async () => {
     expect([call, await asked]).toMatchObject([call, [{ name: 'api' }]]);
     await home.waitFor('the next keeper, and its instance', async () => {
       const [{ status, pid }] = await nclust.list();
-      return (await nclust.hello()).keeperPid !== keeperPid && status === 'online' && home.processes().some((one) => one.role === 'keeper' && one.pid !== keeperPid) && pid > 0;
+      return (
+        (await nclust.hello()).keeperPid !== keeperPid &&
+        status === 'online' &&
+        home.processes().some((one) => one.role === 'keeper' && one.pid !== keeperPid) &&
+        pid > 0
+      );
     });
   }
 });
@@ -171,8 +228,12 @@ test('events and followed lines go on behind a control that is killed, and end w
   const following = nclust.events({ onMissed: (/** @type {number | null} */ count) => missed.push(count) });
   const reading = nclust.logs({ targets: 'api', follow: true });
   const ended = Promise.all([
-    (async () => { for await (const event of following) events.push(event); })(),
-    (async () => { for await (const { line } of reading) lines.push(line); })(),
+    (async () => {
+      for await (const event of following) events.push(event);
+    })(),
+    (async () => {
+      for await (const { line } of reading) lines.push(line);
+    })(),
   ]);
   await Promise.all([following.ready, reading.ready]);
   process.kill((await nclust.hello()).controlPid, 'SIGKILL');
@@ -180,37 +241,52 @@ test('events and followed lines go on behind a control that is killed, and end w
   expect(missed).toEqual([null]);
   await nclust.start({ name: 'ticks', script });
   await nclust.send('api', 'afterwards');
-  await home.waitFor('both', () => events.some(({ event, process }) => event === 'start' && process.name === 'ticks') && lines.some((line) => line.includes('afterwards')));
+  await home.waitFor(
+    'both',
+    () =>
+      events.some(({ event, process }) => event === 'start' && process.name === 'ticks') &&
+      lines.some((line) => line.includes('afterwards')),
+  );
   expect(lines.filter((line) => line.includes(' runs'))).toHaveLength(1);
   await nclust.kill();
   await within('their end', ended, 10_000);
 });
 
-test('100 clients at once ask and change, and each gets its own answers', async () => {
-  const home = await sandbox();
-  const first = await open(home);
-  await first.start({ name: 'api', script: home.place('has-actions') });
-  const clients = await Promise.all(Array.from({ length: 100 }, () => open(home)));
-  const answers = await Promise.all(clients.map(async (nclust, at) => {
-    const events = nclust.events({ types: ['said:again'] });
-    await events.ready;
-    const slots = await nclust.list();
-    await nclust.set('logs.max_files', String(at + 1));
-    return { nclust, events, names: slots.map((/** @type {any} */ { name }) => name) };
-  }));
-  expect(new Set(answers.map(({ names }) => names.join()))).toEqual(new Set(['api']));
-  await first.sendMessage('api', { topic: 'say', data: 'all' });
-  const heard = await within('everybody to hear it', Promise.all(answers.map(({ events }) => events.next())), 20_000);
-  expect(new Set(heard.map(({ value }) => value.data))).toEqual(new Set(['all']));
+test(
+  '100 clients at once ask and change, and each gets its own answers',
+  async () => {
+    const home = await sandbox();
+    const first = await open(home);
+    await first.start({ name: 'api', script: home.place('has-actions') });
+    const clients = await Promise.all(Array.from({ length: 100 }, () => open(home)));
+    const answers = await Promise.all(
+      clients.map(async (nclust, at) => {
+        const events = nclust.events({ types: ['said:again'] });
+        await events.ready;
+        const slots = await nclust.list();
+        await nclust.set('logs.max_files', String(at + 1));
+        return { nclust, events, names: slots.map((/** @type {any} */ { name }) => name) };
+      }),
+    );
+    expect(new Set(answers.map(({ names }) => names.join()))).toEqual(new Set(['api']));
+    await first.sendMessage('api', { topic: 'say', data: 'all' });
+    const heard = await within('everybody to hear it', Promise.all(answers.map(({ events }) => events.next())), 20_000);
+    expect(new Set(heard.map(({ value }) => value.data))).toEqual(new Set(['all']));
 
-  // And 100 that are asked again at once, by the next control.
-  const { controlPid } = await first.hello();
-  process.kill(controlPid, 'SIGSTOP');
-  const under = clients.map((nclust, at) => (at % 10 === 0 ? nclust.start({ name: `app-${at}`, script: home.place('keeps-alive') }) : nclust.describe('api')));
-  await new Promise((resolve) => { setImmediate(resolve); });
-  process.kill(controlPid, 'SIGKILL');
-  const settled = await Promise.allSettled(under);
-  expect(settled.filter(({ status }) => status === 'rejected')).toEqual([]);
-  expect(await first.list()).toHaveLength(11);
-  await Promise.all(clients.map((nclust) => nclust.close()));
-}, 120_000 * slowdown());
+    // And 100 that are asked again at once, by the next control.
+    const { controlPid } = await first.hello();
+    process.kill(controlPid, 'SIGSTOP');
+    const under = clients.map((nclust, at) =>
+      at % 10 === 0 ? nclust.start({ name: `app-${at}`, script: home.place('keeps-alive') }) : nclust.describe('api'),
+    );
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    process.kill(controlPid, 'SIGKILL');
+    const settled = await Promise.allSettled(under);
+    expect(settled.filter(({ status }) => status === 'rejected')).toEqual([]);
+    expect(await first.list()).toHaveLength(11);
+    await Promise.all(clients.map((nclust) => nclust.close()));
+  },
+  120_000 * slowdown(),
+);

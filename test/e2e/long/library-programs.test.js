@@ -23,9 +23,15 @@ test.each(NODES)('programs end by themselves when they wait for nothing more, on
   const home = await sandbox();
   install(home);
   const script = home.place('has-actions');
-  const run = (/** @type {string} */ program) => runProgram(node, [home.place(`programs/${program}`), script], { env: home.env, cwd: home.work, timeoutMs: 20_000 }).done;
+  const run = (/** @type {string} */ program) =>
+    runProgram(node, [home.place(`programs/${program}`), script], { env: home.env, cwd: home.work, timeoutMs: 20_000 })
+      .done;
 
-  expect(await run('pm2-callbacks.cjs')).toMatchObject({ exitStatus: 0, stderr: '', stdout: '["first","connect","asked","online",1,null]\n' });
+  expect(await run('pm2-callbacks.cjs')).toMatchObject({
+    exitStatus: 0,
+    stderr: '',
+    stdout: '["first","connect","asked","online",1,null]\n',
+  });
   expect(await run('pm2-import.mjs')).toMatchObject({ exitStatus: 0, stderr: '', stdout: '[false,"hello",1]\n' });
   expect(await run('restarts.mjs')).toMatchObject({ exitStatus: 0, stderr: '', stdout: 'restarted\n' });
   expect(await run('closes-nothing.mjs')).toMatchObject({ exitStatus: 0, stderr: '', stdout: 'true\n' });
@@ -34,7 +40,10 @@ test.each(NODES)('programs end by themselves when they wait for nothing more, on
 test('connect(true) of PM2 keeps the program alive, and its apps end with it', async () => {
   const home = await sandbox();
   install(home);
-  const running = runProgram(nodeUnderTest(), [home.place('programs/pm2-no-daemon.cjs'), home.place('has-actions')], { env: home.env, cwd: home.work });
+  const running = runProgram(nodeUnderTest(), [home.place('programs/pm2-no-daemon.cjs'), home.place('has-actions')], {
+    env: home.env,
+    cwd: home.work,
+  });
   await home.waitFor('the app', () => running.stdout().includes('online'));
   expect(processesOf(home.home).map(({ role }) => role)).toContain('app');
   running.child.kill('SIGTERM');

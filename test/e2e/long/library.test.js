@@ -19,7 +19,11 @@ async function open(home, o = {}) {
 }
 
 /** @param {Promise<unknown>} call */
-const codeOf = (call) => call.then(() => 'no error', (error) => (error instanceof NclustError ? error.code : error));
+const codeOf = (call) =>
+  call.then(
+    () => 'no error',
+    (error) => (error instanceof NclustError ? error.code : error),
+  );
 
 test('apps are started from a script, an object, a list and a file, and listed', async () => {
   const home = await sandbox();
@@ -27,14 +31,39 @@ test('apps are started from a script, an object, a list and a file, and listed',
   const script = home.place('has-actions');
   /** @type {string[]} */
   const seen = [];
-  expect(await nclust.start(script, { name: 'api', instances: 2, env: { A: '1' }, onProgress: (/** @type {any} */ { done, total }) => seen.push(`${done}/${total}`) })).toMatchObject([{ id: 0, name: 'api', status: 'online', mode: 'cluster' }, { id: 1 }]);
+  expect(
+    await nclust.start(script, {
+      name: 'api',
+      instances: 2,
+      env: { A: '1' },
+      onProgress: (/** @type {any} */ { done, total }) => seen.push(`${done}/${total}`),
+    }),
+  ).toMatchObject([{ id: 0, name: 'api', status: 'online', mode: 'cluster' }, { id: 1 }]);
   expect(seen).toContain('0/2');
   expect(await nclust.start({ name: 'one', script })).toMatchObject([{ id: 2, name: 'one' }]);
-  expect(await nclust.start([{ name: 'two', script, namespace: 'n' }, { name: 'three', script, autostart: false }])).toMatchObject([{ name: 'two' }, { name: 'three', status: 'stopped' }]);
-  writeFileSync(join(home.work, 'x.config.cjs'), `module.exports = { apps: [{ name: 'filed', script: ${JSON.stringify(script)}, env_production: { P: 'yes' } }, { name: 'left', script: 'no.js' }] }`);
-  expect(await nclust.start(join(home.work, 'x.config.cjs'), { env: 'production', only: 'filed' })).toMatchObject([{ name: 'filed' }]);
+  expect(
+    await nclust.start([
+      { name: 'two', script, namespace: 'n' },
+      { name: 'three', script, autostart: false },
+    ]),
+  ).toMatchObject([{ name: 'two' }, { name: 'three', status: 'stopped' }]);
+  writeFileSync(
+    join(home.work, 'x.config.cjs'),
+    `module.exports = { apps: [{ name: 'filed', script: ${JSON.stringify(script)}, env_production: { P: ` +
+      `'yes' } }, { name: 'left', script: 'no.js' }] }`,
+  );
+  expect(await nclust.start(join(home.work, 'x.config.cjs'), { env: 'production', only: 'filed' })).toMatchObject([
+    { name: 'filed' },
+  ]);
   expect(await nclust.env('filed')).toMatchObject({ P: 'yes' });
-  expect((await nclust.list()).map((/** @type {any} */ { name }) => name).sort()).toEqual(['api', 'api', 'filed', 'one', 'three', 'two']);
+  expect((await nclust.list()).map((/** @type {any} */ { name }) => name).sort()).toEqual([
+    'api',
+    'api',
+    'filed',
+    'one',
+    'three',
+    'two',
+  ]);
   expect(await nclust.list('n')).toMatchObject([{ name: 'two' }]);
   const [{ effectiveEnv, spec, deaths }] = await nclust.describe('api');
   expect([effectiveEnv.A, spec.name, deaths]).toEqual(['1', 'api', []]);
@@ -61,10 +90,18 @@ test('apps are restarted, reloaded, scaled, stopped and deleted, by name and by 
   const home = await sandbox();
   const nclust = await open(home);
   const script = home.place('has-actions');
-  const config = { apps: [{ name: 'a', script }, { name: 'b', script }] };
+  const config = {
+    apps: [
+      { name: 'a', script },
+      { name: 'b', script },
+    ],
+  };
   await nclust.start(config);
   expect(await nclust.restart('a')).toMatchObject([{ name: 'a', restarts: 1, generation: 2 }]);
-  expect(await nclust.reload(['a', 1])).toMatchObject([{ name: 'a', generation: 3 }, { name: 'b', generation: 2 }]);
+  expect(await nclust.reload(['a', 1])).toMatchObject([
+    { name: 'a', generation: 3 },
+    { name: 'b', generation: 2 },
+  ]);
   expect(await nclust.scale('a', '+1')).toHaveLength(2);
   expect(await nclust.scale('a', 1)).toHaveLength(1);
   expect(await nclust.reset('all')).toMatchObject([{ restarts: 0 }, { restarts: 0 }]);
@@ -74,13 +111,39 @@ test('apps are restarted, reloaded, scaled, stopped and deleted, by name and by 
   await nclust.restart('a', { updateEnv: true });
   expect(await nclust.env('a')).toMatchObject({ NCLUST_LIBRARY_TEST: 'new' });
 
-  const { plan } = await nclust.apply({ apps: [{ name: 'a', script, kill_timeout: 500 }, { name: 'c', script }] }, { dryRun: true });
-  expect(plan).toMatchObject([{ name: 'a', action: 'live' }, { name: 'c', action: 'start' }]);
-  expect(await nclust.apply({ apps: [{ name: 'a', script, kill_timeout: 500 }, { name: 'c', script }] })).toMatchObject({ plan: [{ name: 'a' }, { name: 'c' }] });
-  expect(await nclust.delete({ apps: [{ name: 'c', script }, { name: 'unknown', script }] })).toMatchObject([{ name: 'c' }]);
+  const { plan } = await nclust.apply(
+    {
+      apps: [
+        { name: 'a', script, kill_timeout: 500 },
+        { name: 'c', script },
+      ],
+    },
+    { dryRun: true },
+  );
+  expect(plan).toMatchObject([
+    { name: 'a', action: 'live' },
+    { name: 'c', action: 'start' },
+  ]);
+  expect(
+    await nclust.apply({
+      apps: [
+        { name: 'a', script, kill_timeout: 500 },
+        { name: 'c', script },
+      ],
+    }),
+  ).toMatchObject({ plan: [{ name: 'a' }, { name: 'c' }] });
+  expect(
+    await nclust.delete({
+      apps: [
+        { name: 'c', script },
+        { name: 'unknown', script },
+      ],
+    }),
+  ).toMatchObject([{ name: 'c' }]);
   expect(await nclust.delete('all')).toHaveLength(2);
   expect(await nclust.list()).toEqual([]);
-  for (const call of ['stop', 'delete', 'restart', 'reload', 'describe', 'env', 'reset']) expect([call, await codeOf(nclust[call]('nobody'))]).toEqual([call, 'ERR_NCLUST_APP_NOT_FOUND']);
+  for (const call of ['stop', 'delete', 'restart', 'reload', 'describe', 'env', 'reset'])
+    expect([call, await codeOf(nclust[call]('nobody'))]).toEqual([call, 'ERR_NCLUST_APP_NOT_FOUND']);
   expect(await codeOf(nclust.stop([]))).toBe('ERR_NCLUST_USAGE');
 });
 
@@ -91,7 +154,10 @@ test('apps are talked to, and their logs and the settings of the home are looked
   const events = nclust.events({ types: ['said:*'] });
   await events.ready;
   expect(await nclust.sendMessage('api', { topic: 'say', data: { x: 1 } })).toMatchObject([{ id: 0, name: 'api' }]);
-  expect(await events.next()).toMatchObject({ done: false, value: { type: 'said:again', data: { x: 1 }, process: { name: 'api' } } });
+  expect(await events.next()).toMatchObject({
+    done: false,
+    value: { type: 'said:again', data: { x: 1 }, process: { name: 'api' } },
+  });
   expect(await nclust.trigger('api', 'greet', 'you')).toMatchObject([{ outcome: 'replied', reply: { hello: 'you' } }]);
   expect(await nclust.trigger('api', 'sulk', undefined, { replyMs: 10 })).toMatchObject([{ outcome: 'silent' }]);
   await nclust.send('api', 'a line');
@@ -107,10 +173,16 @@ test('apps are talked to, and their logs and the settings of the home are looked
   const { url } = await nclust.inspect('api');
   expect(url).toMatch(/^ws:/);
   expect(await nclust.inspect('api', { stop: true })).toMatchObject({ url: null, was: url });
-  expect(await nclust.flush('api')).toContainEqual({ path: expect.stringContaining('api-out.log'), bytes: expect.any(Number) });
+  expect(await nclust.flush('api')).toContainEqual({
+    path: expect.stringContaining('api-out.log'),
+    bytes: expect.any(Number),
+  });
   await nclust.reloadLogs();
   const [{ pid }] = await nclust.signal('api', 'SIGTERM');
-  await home.waitFor('the next process', async () => (await nclust.list())[0].pid !== pid && (await nclust.list())[0].status === 'online');
+  await home.waitFor(
+    'the next process',
+    async () => (await nclust.list())[0].pid !== pid && (await nclust.list())[0].status === 'online',
+  );
 
   expect(await nclust.set('logs.max_size', '7M')).toMatchObject([{ key: 'logs.max_size', value: '7M', isSet: true }]);
   expect(await nclust.get('logs.max_size')).toMatchObject([{ value: '7M' }]);
@@ -144,7 +216,9 @@ test('the list is saved and brought back, and the manager updated and ended', as
   expect(await codeOf(nclust.list())).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
   expect(await nclust.kill()).toEqual({ wasRunning: false });
   expect(home.processes()).toEqual([]);
-  expect(await nclust.start({ name: 'again', script: home.place('keeps-alive') })).toMatchObject([{ name: 'again', status: 'online' }]);
+  expect(await nclust.start({ name: 'again', script: home.place('keeps-alive') })).toMatchObject([
+    { name: 'again', status: 'online' },
+  ]);
 });
 
 test('a program that may not start a manager is told that none runs', async () => {
@@ -157,7 +231,8 @@ test('a call ends with its time, its signal and its connection, and the change g
   const home = await sandbox();
   const nclust = await open(home);
   const script = home.place('never-ready');
-  const start = (/** @type {string} */ name, o = {}) => nclust.start({ name, script, wait_ready: true, listen_timeout: 60_000 }, o);
+  const start = (/** @type {string} */ name, o = {}) =>
+    nclust.start({ name, script, wait_ready: true, listen_timeout: 60_000 }, o);
   expect(await codeOf(start('late', { timeoutMs: 300 }))).toBe('ERR_NCLUST_TIMEOUT');
   expect(await nclust.list('late')).toMatchObject([{ status: 'launching' }]);
   const stop = new AbortController();
@@ -167,7 +242,9 @@ test('a call ends with its time, its signal and its connection, and the change g
   await expect(started).rejects.toMatchObject({ code: 'ERR_NCLUST_INTERRUPTED', cause: { message: 'enough' } });
   expect(await codeOf(nclust.list(undefined, { signal: AbortSignal.abort() }))).toBe('ERR_NCLUST_INTERRUPTED');
   expect(await codeOf(nclust.list(undefined, { timeoutMs: -1 }))).toBe('ERR_NCLUST_USAGE');
-  expect(await nclust.start({ name: 'unwaited', script, wait_ready: true }, { wait: false })).toMatchObject([{ status: 'launching' }]);
+  expect(await nclust.start({ name: 'unwaited', script, wait_ready: true }, { wait: false })).toMatchObject([
+    { status: 'launching' },
+  ]);
 
   const under = start('cut-off');
   await home.waitFor('it to begin', async () => (await nclust.list()).length === 4);
@@ -176,7 +253,16 @@ test('a call ends with its time, its signal and its connection, and the change g
   await Promise.all([nclust.close(), nclust.close()]);
   expect(await codeOf(under)).toBe('ERR_NCLUST_CLOSED');
   expect(await codeOf(nclust.list())).toBe('ERR_NCLUST_CLOSED');
-  expect(await within('the end of the events', (async () => { for await (const event of events) void event; return 'over'; })(), 5_000)).toBe('over');
+  expect(
+    await within(
+      'the end of the events',
+      (async () => {
+        for await (const event of events) void event;
+        return 'over';
+      })(),
+      5_000,
+    ),
+  ).toBe('over');
 });
 
 test('a manager that hangs costs a call its time, and no more', async () => {
@@ -217,14 +303,28 @@ test('who reads events slowly is told how many were left out, and holds up nobod
   const nclust = await open(home);
   const events = nclust.events({ types: ['flood'], onMissed: (/** @type {number} */ count) => missed.push(count) });
   await events.ready;
-  // In bursts: a process may say 1 MiB in a second, and this has to fill the buffers of the kernel and of both sides.
-  await nclust.start({ name: 'flood', instances: 6, script: home.place('runs-code'), env: { CODE: 'setInterval(() => { for (let i = 0; i < 9; i += 1) process.send({ type: "flood", data: "x".repeat(100_000) }); }, 1_000)' } });
+  // In bursts: a process may say 1 MiB in a second, and this has to fill the buffers of the kernel
+  // and of both sides.
+  await nclust.start({
+    name: 'flood',
+    instances: 6,
+    script: home.place('runs-code'),
+    env: {
+      CODE:
+        'setInterval(() => { for (let i = 0; i < 9; i += 1) process.send({ type: "flood", data: ' +
+        '"x".repeat(100_000) }); }, 1_000)',
+    },
+  });
   const before = (await nclust.describe('flood')).length;
   expect(before).toBe(6);
-  const seen = await home.waitFor('events to be left out', async () => {
-    const { value } = await events.next();
-    return missed.length > 0 && value;
-  }, { deadlineMs: 40_000 });
+  const seen = await home.waitFor(
+    'events to be left out',
+    async () => {
+      const { value } = await events.next();
+      return missed.length > 0 && value;
+    },
+    { deadlineMs: 40_000 },
+  );
   expect(seen).toMatchObject({ type: 'flood' });
   expect(missed[0]).toBeGreaterThan(0);
 });

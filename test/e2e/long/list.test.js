@@ -4,14 +4,29 @@ import { sandbox } from '../../helpers/sandbox.js';
 
 describe('read-only commands start nothing', () => {
   test.each([
-    ['list', []], ['ls', []], ['status', []], ['jlist', []], ['prettylist', []], ['pid', []], ['list', ['--json']], ['--version', []], ['--help', []],
+    ['list', []],
+    ['ls', []],
+    ['status', []],
+    ['jlist', []],
+    ['prettylist', []],
+    ['pid', []],
+    ['list', ['--json']],
+    ['--version', []],
+    ['--help', []],
   ])('%s %s exits 0', async (command, more) => {
     const home = await sandbox();
     expect(await home.nclust(command, ...more)).toMatchObject({ exitStatus: 0 });
     expect(home.processes()).toEqual([]);
   });
 
-  test.each([['describe', ['x']], ['env', ['0']], ['logs', ['x', '--nostream']], ['id', ['x']], ['stop', ['x']], ['ping', []]])('%s has nothing to show and exits 1 or 3', async (command, more) => {
+  test.each([
+    ['describe', ['x']],
+    ['env', ['0']],
+    ['logs', ['x', '--nostream']],
+    ['id', ['x']],
+    ['stop', ['x']],
+    ['ping', []],
+  ])('%s has nothing to show and exits 1 or 3', async (command, more) => {
     const home = await sandbox();
     const result = await home.nclust(command, ...more);
     expect([1, 3]).toContain(result.exitStatus);
@@ -22,7 +37,11 @@ describe('read-only commands start nothing', () => {
 
   test('jlist of a home that has never been used is pure JSON', async () => {
     const home = await sandbox();
-    expect(await home.nclust('jlist')).toMatchObject({ exitStatus: 0, stdout: expect.stringMatching(/^\[\]\n?$/), stderr: '' });
+    expect(await home.nclust('jlist')).toMatchObject({
+      exitStatus: 0,
+      stdout: expect.stringMatching(/^\[\]\n?$/),
+      stderr: '',
+    });
   });
 });
 
@@ -35,7 +54,13 @@ test('no arguments print usage and exit 1, as in PM2', async () => {
 
 test('jlist has the fields that scripts read from pm2 jlist', async () => {
   const home = await sandbox();
-  const app = await home.app('http-echo', { name: 'api', instances: 2, env: { COLOUR: 'green' }, args: ['--flag'], flags: ['--max-restarts', '5', '--kill-timeout', '3000'] });
+  const app = await home.app('http-echo', {
+    name: 'api',
+    instances: 2,
+    env: { COLOUR: 'green' },
+    args: ['--flag'],
+    flags: ['--max-restarts', '5', '--kill-timeout', '3000'],
+  });
   const list = (await home.nclust('jlist')).json();
   const pids = await app.pids();
 
@@ -46,12 +71,38 @@ test('jlist has the fields that scripts read from pm2 jlist', async () => {
     pm_id: 0,
     monit: { memory: expect.any(Number), cpu: expect.any(Number) },
     pm2_env: {
-      name: 'api', namespace: 'default', pm_id: 0, unique_id: expect.any(String), version: expect.any(String), username: expect.any(String),
-      instances: 2, instance_var: 'NODE_APP_INSTANCE', NODE_APP_INSTANCE: 0, exec_mode: 'cluster_mode', exec_interpreter: expect.stringContaining('node'),
-      pm_exec_path: app.script, pm_cwd: home.work, pm_out_log_path: `${home.home}/logs/api-out-0.log`, pm_err_log_path: `${home.home}/logs/api-error-0.log`,
-      status: 'online', pm_uptime: expect.any(Number), created_at: expect.any(Number), restart_time: 0, unstable_restarts: 0,
-      autorestart: true, watch: false, treekill: true, kill_timeout: 3000, max_restarts: 5, wait_ready: false, merge_logs: false, node_args: [], args: ['--flag'],
-      node_version: expect.stringMatching(/^\d+\.\d+\.\d+/), COLOUR: 'green', env: expect.objectContaining({ COLOUR: 'green', PORT: String(app.port) }),
+      name: 'api',
+      namespace: 'default',
+      pm_id: 0,
+      unique_id: expect.any(String),
+      version: expect.any(String),
+      username: expect.any(String),
+      instances: 2,
+      instance_var: 'NODE_APP_INSTANCE',
+      NODE_APP_INSTANCE: 0,
+      exec_mode: 'cluster_mode',
+      exec_interpreter: expect.stringContaining('node'),
+      pm_exec_path: app.script,
+      pm_cwd: home.work,
+      pm_out_log_path: `${home.home}/logs/api-out-0.log`,
+      pm_err_log_path: `${home.home}/logs/api-error-0.log`,
+      status: 'online',
+      pm_uptime: expect.any(Number),
+      created_at: expect.any(Number),
+      restart_time: 0,
+      unstable_restarts: 0,
+      autorestart: true,
+      watch: false,
+      treekill: true,
+      kill_timeout: 3000,
+      max_restarts: 5,
+      wait_ready: false,
+      merge_logs: false,
+      node_args: [],
+      args: ['--flag'],
+      node_version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      COLOUR: 'green',
+      env: expect.objectContaining({ COLOUR: 'green', PORT: String(app.port) }),
     },
   });
   expect(list[0].monit.memory).toBeGreaterThan(10_000_000);
@@ -89,8 +140,22 @@ test('every command that prints speaks JSON with --json, and nothing else on std
   const home = await sandbox();
   await home.app('http-echo', { name: 'api', instances: 2 });
   const commands = [
-    ['list'], ['describe', 'api'], ['pid', 'api'], ['id', 'api'], ['env', '0'], ['ping'], ['reset', 'api'], ['save'], ['scale', 'api', '1'], ['sendSignal', 'SIGCONT', 'api'],
-    ['restart', 'api'], ['stop', 'api'], ['start', 'api'], ['resurrect'], ['delete', 'api'], ['kill'],
+    ['list'],
+    ['describe', 'api'],
+    ['pid', 'api'],
+    ['id', 'api'],
+    ['env', '0'],
+    ['ping'],
+    ['reset', 'api'],
+    ['save'],
+    ['scale', 'api', '1'],
+    ['sendSignal', 'SIGCONT', 'api'],
+    ['restart', 'api'],
+    ['stop', 'api'],
+    ['start', 'api'],
+    ['resurrect'],
+    ['delete', 'api'],
+    ['kill'],
   ];
   for (const words of commands) {
     const result = await home.nclust(...words, '--json');
@@ -137,6 +202,8 @@ test('the last resort of a script: an app answers as long as list says online', 
   const app = await home.app('http-echo', { instances: 2 });
   const [first] = await app.pids();
   process.kill(first, 'SIGKILL');
-  await home.waitFor('both to be online again', async () => (await app.instances()).every((slot) => slot.status === 'online' && slot.pid !== first));
+  await home.waitFor('both to be online again', async () =>
+    (await app.instances()).every((slot) => slot.status === 'online' && slot.pid !== first),
+  );
   expect(await app.get()).toMatchObject({ pid: expect.any(Number) });
 });

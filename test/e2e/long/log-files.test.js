@@ -21,10 +21,20 @@ test('the log of the manager is rotated; control and keeper go on in the new fil
   await exchangeControl(home);
   const segments = () => readdirSync(home.home).filter((name) => /^nclust__.*\.log/.test(name));
   await home.waitFor('the compressed segment', () => segments().length === 1 && segments()[0].endsWith('.gz'));
-  expect(gunzipSync(readFileSync(join(home.home, segments()[0]))).toString()).toMatch(/"event":"keeper-started"[^]*filler[^]*"event":"control-started"/);
+  expect(gunzipSync(readFileSync(join(home.home, segments()[0]))).toString()).toMatch(
+    /"event":"keeper-started"[^]*filler[^]*"event":"control-started"/,
+  );
   await exchangeControl(home);
-  const events = () => textOf(log).split('\n').filter(Boolean).map((line) => JSON.parse(line)).map(({ from, event }) => `${from} ${event}`);
-  await home.waitFor('lines of both', () => events().includes('keeper control-ended') && events().includes('control control-ready'));
+  const events = () =>
+    textOf(log)
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+      .map(({ from, event }) => `${from} ${event}`);
+  await home.waitFor(
+    'lines of both',
+    () => events().includes('keeper control-ended') && events().includes('control control-ready'),
+  );
   expect(statSync(log).size).toBeLessThan(100_000);
   expect((await home.nclust('flush')).stdout).toContain(log);
   expect([segments(), textOf(log)]).toEqual([[], '']);
@@ -37,25 +47,31 @@ test('flush empties the files of an app that writes, and removes what was rotate
   await home.waitFor('a line', () => textOf(outFile).includes('listens'));
   const segment = outFile.replace('.log', '__2026-11-21T14-30-00-123Z.log.gz');
   writeFileSync(segment, 'x');
-  expect(await home.nclust('flush', app.name)).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining(outFile) });
+  expect(await home.nclust('flush', app.name)).toMatchObject({
+    exitStatus: 0,
+    stdout: expect.stringContaining(outFile),
+  });
   expect([textOf(outFile), existsSync(segment)]).toEqual(['', false]);
   await home.nclust('restart', app.name);
   await home.waitFor('a line of the next process', () => textOf(outFile).includes('listens'));
   expect(textOf(outFile)).not.toContain(` ${pid} `);
 });
 
-test.each(['reloadLogs', 'SIGUSR2'])('after another program has rotated a log file, %s has lines go to the new one', async (how) => {
-  const home = await sandbox();
-  const app = await home.app('http-echo');
-  const [{ outFile }] = await app.instances();
-  await home.waitFor('a line', () => textOf(outFile).includes('listens'));
-  renameSync(outFile, `${outFile}.1`);
-  if (how === 'reloadLogs') expect(await home.nclust('reloadLogs')).toMatchObject({ exitStatus: 0 });
-  else process.kill((await home.daemon()).controlPid, how);
-  await home.nclust('restart', app.name);
-  await home.waitFor('a line in the new file', () => textOf(outFile).includes('listens'));
-  expect((await home.daemon()).keeperPid).toBeGreaterThan(0);
-});
+test.each(['reloadLogs', 'SIGUSR2'])(
+  'after another program has rotated a log file, %s has lines go to the new one',
+  async (how) => {
+    const home = await sandbox();
+    const app = await home.app('http-echo');
+    const [{ outFile }] = await app.instances();
+    await home.waitFor('a line', () => textOf(outFile).includes('listens'));
+    renameSync(outFile, `${outFile}.1`);
+    if (how === 'reloadLogs') expect(await home.nclust('reloadLogs')).toMatchObject({ exitStatus: 0 });
+    else process.kill((await home.daemon()).controlPid, how);
+    await home.nclust('restart', app.name);
+    await home.waitFor('a line in the new file', () => textOf(outFile).includes('listens'));
+    expect((await home.daemon()).keeperPid).toBeGreaterThan(0);
+  },
+);
 
 test('a setting counts at once, for apps that run, and survives the manager', async () => {
   const home = await sandbox();
@@ -66,9 +82,19 @@ test('a setting counts at once, for apps that run, and survives the manager', as
   const last = 'floods-stdout out 3000';
   const segments = () => readdirSync(join(home.home, 'logs')).filter((name) => name.startsWith('floods-stdout-out__'));
   await home.waitFor('the end of the app', async () => (await home.list())[0].status === 'stopped');
-  const newest = () => [outFile, ...segments().sort().reverse().map((name) => join(home.home, 'logs', name))].map((file) => (file.endsWith('.gz') ? gunzipSync(readFileSync(file)).toString() : textOf(file)));
+  const newest = () =>
+    [
+      outFile,
+      ...segments()
+        .sort()
+        .reverse()
+        .map((name) => join(home.home, 'logs', name)),
+    ].map((file) => (file.endsWith('.gz') ? gunzipSync(readFileSync(file)).toString() : textOf(file)));
   await home.waitFor('the last line', () => newest().some((text) => text.includes(last)));
-  await home.waitFor('two compressed segments', () => segments().length === 2 && segments().every((name) => name.endsWith('.gz')));
+  await home.waitFor(
+    'two compressed segments',
+    () => segments().length === 2 && segments().every((name) => name.endsWith('.gz')),
+  );
   await home.nclust('kill');
   expect(await home.nclust('get', 'logs.max_size')).toMatchObject({ stdout: '2K\n' });
 });

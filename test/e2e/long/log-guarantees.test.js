@@ -17,16 +17,28 @@ const LINES = 100_000;
  * @param {string[]} [flags]
  */
 async function runToItsEnd(home, fixture, end, flags = []) {
-  await home.nclust('start', home.place(fixture), '--no-wait', '--no-autorestart', ...flags, { env: { LINES: String(LINES), END: end } });
-  return home.waitFor('the end of the program', async () => (await home.list()).find((one) => one.status === 'stopped'), { deadlineMs: 60_000 });
+  await home.nclust('start', home.place(fixture), '--no-wait', '--no-autorestart', ...flags, {
+    env: { LINES: String(LINES), END: end },
+  });
+  return home.waitFor(
+    'the end of the program',
+    async () => (await home.list()).find((one) => one.status === 'stopped'),
+    { deadlineMs: 60_000 },
+  );
 }
 
 describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: every one is there, in order, once`, (end) => {
-  test.each([['fork mode', []], ['cluster mode', ['-i', '1']]])('%s', async (_, flags) => {
+  test.each([
+    ['fork mode', []],
+    ['cluster mode', ['-i', '1']],
+  ])('%s', async (_, flags) => {
     const home = await sandbox();
     const slot = await runToItsEnd(home, 'floods-stdout', end, flags);
     expectLines(wholeLogLines(slot.outFile), numbered('floods-stdout out', LINES));
-    expectLines(wholeLogLines(slot.errorFile).filter((line) => line.startsWith('floods-stdout err')), numbered('floods-stdout err', LINES / 10).map((line, at) => line.replace(/\d+$/, String((at + 1) * 10))));
+    expectLines(
+      wholeLogLines(slot.errorFile).filter((line) => line.startsWith('floods-stdout err')),
+      numbered('floods-stdout err', LINES / 10).map((line, at) => line.replace(/\d+$/, String((at + 1) * 10))),
+    );
     if (end === 'throw') expect(readFileSync(slot.errorFile, 'utf8')).toMatch(/floods-stdout is done\n +at /);
   });
 
@@ -34,7 +46,8 @@ describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: every one 
     const home = await sandbox();
     const slot = await runToItsEnd(home, fixture, end);
     expectLines(wholeLogLines(slot.outFile), numbered('floods out', LINES));
-    if (end === 'throw' && fixture.endsWith('.py')) expect(readFileSync(slot.errorFile, 'utf8')).toContain('RuntimeError: floods is done');
+    if (end === 'throw' && fixture.endsWith('.py'))
+      expect(readFileSync(slot.errorFile, 'utf8')).toContain('RuntimeError: floods is done');
   });
 });
 
@@ -43,9 +56,15 @@ test('what a full disk has not kept is counted and shown, the app goes on, and w
   const app = await home.app('http-echo', { flags: ['-o', '/dev/full'] });
   await home.nclust('restart', app.name);
   expect((await fetch(app.url)).status).toBe(200);
-  expect((await home.nclust('list')).stderr).toMatch(/lines \(\d+ bytes\) could not be written to the log file "\/dev\/full" \(ENOSPC\)/);
+  expect((await home.nclust('list')).stderr).toMatch(
+    /lines \(\d+ bytes\) could not be written to the log file "\/dev\/full" \(ENOSPC\)/,
+  );
   const described = await home.nclust('describe', app.name);
   expect(described.stdout + described.stderr).toContain('ENOSPC');
   await home.nclust('restart', app.name, '-o', join(home.work, 'kept.log'));
-  await home.waitFor('the line of the new process', () => existsSync(join(home.work, 'kept.log')) && readFileSync(join(home.work, 'kept.log'), 'utf8').includes('listens'));
+  await home.waitFor(
+    'the line of the new process',
+    () =>
+      existsSync(join(home.work, 'kept.log')) && readFileSync(join(home.work, 'kept.log'), 'utf8').includes('listens'),
+  );
 });

@@ -18,7 +18,8 @@ const TICKS = 'let n = 0; setInterval(() => console.log("tick " + ++n), 3);';
  * @param {string} code
  * @param {string[]} [flags]
  */
-const program = (home, name, code, flags = []) => home.nclust('start', home.place('runs-code'), '--name', name, ...flags, { env: { CODE: code } });
+const program = (home, name, code, flags = []) =>
+  home.nclust('start', home.place('runs-code'), '--name', name, ...flags, { env: { CODE: code } });
 
 /** @param {string} text */
 const linesOf = (text) => text.split('\n').filter(Boolean);
@@ -47,15 +48,23 @@ test('logs goes on where it was when control is killed: no line is missing and n
 
 test('logs tells what several apps have written in the order of time', async () => {
   const home = await sandbox();
-  const code = 'let n = 0; const timer = setInterval(() => { say(++n); if (n === 20) clearInterval(timer); }, 15); setInterval(() => {}, 1 << 30);';
+  const code =
+    'let n = 0; const timer = setInterval(() => { say(++n); if (n === 20) clearInterval(timer); }, 15); ' +
+    'setInterval(() => {}, 1 << 30);';
   await program(home, 'one', code);
   await program(home, 'two', code);
-  await home.waitFor('their lines', async () => linesOf((await home.nclust('logs', '--nostream', '--raw', '--lines', '100')).stdout).length === 40);
+  await home.waitFor(
+    'their lines',
+    async () => linesOf((await home.nclust('logs', '--nostream', '--raw', '--lines', '100')).stdout).length === 40,
+  );
   const { stdout } = await home.nclust('logs', '--nostream', '--json', '--lines', '100');
   const records = linesOf(stdout).map((line) => JSON.parse(line));
   const times = records.map(({ timestamp }) => Date.parse(timestamp));
   expect(times).toEqual(times.toSorted((a, b) => a - b));
-  for (const name of ['one', 'two']) expect(records.filter(({ app_name: app }) => app === name).map(({ message }) => message)).toEqual(Array.from({ length: 20 }, (_, at) => `runs-code ${at + 1}`));
+  for (const name of ['one', 'two'])
+    expect(records.filter(({ app_name: app }) => app === name).map(({ message }) => message)).toEqual(
+      Array.from({ length: 20 }, (_, at) => `runs-code ${at + 1}`),
+    );
 });
 
 test('logs filters in the manager: by pattern, level, stream and time', async () => {
@@ -65,18 +74,29 @@ test('logs filters in the manager: by pattern, level, stream and time', async ()
     console.error('plain Timeout on stderr');
     setInterval(() => {}, 1 << 30);`;
   await program(home, 'api', code);
-  const messages = async (/** @type {string[]} */ ...words) => linesOf((await home.nclust('logs', 'api', '--nostream', '--json', ...words)).stdout).map((line) => JSON.parse(line).message);
+  const messages = async (/** @type {string[]} */ ...words) =>
+    linesOf((await home.nclust('logs', 'api', '--nostream', '--json', ...words)).stdout).map(
+      (line) => JSON.parse(line).message,
+    );
   await home.waitFor('its lines', async () => (await messages('--err')).length === 1);
-  expect((await messages('--level', 'error')).map((line) => JSON.parse(line).msg)).toEqual(Array.from({ length: 10 }, (_, at) => `request ${(at + 1) * 10}`));
+  expect((await messages('--level', 'error')).map((line) => JSON.parse(line).msg)).toEqual(
+    Array.from({ length: 10 }, (_, at) => `request ${(at + 1) * 10}`),
+  );
   expect(await messages('--grep', '/time.?out/i')).toEqual(['plain Timeout on stderr']);
-  expect((await messages('--grep', 'request', '--lines', '2')).map((line) => JSON.parse(line).msg)).toEqual(['request 99', 'request 100']);
+  expect((await messages('--grep', 'request', '--lines', '2')).map((line) => JSON.parse(line).msg)).toEqual([
+    'request 99',
+    'request 100',
+  ]);
   expect(await messages('--since', '1h')).toHaveLength(101);
   expect(await messages('--until', '1h')).toEqual([]);
-  expect(await home.nclust('logs', 'api', '--nostream', '--until', '1h')).toEqual(expect.objectContaining({ exitStatus: 0, stdout: '', stderr: 'No line of "api" is like that.\n' }));
+  expect(await home.nclust('logs', 'api', '--nostream', '--until', '1h')).toEqual(
+    expect.objectContaining({ exitStatus: 0, stdout: '', stderr: 'No line of "api" is like that.\n' }),
+  );
 });
 
 test.each([
-  ['what is kept', '--nostream --lines 5000'], ['what follows', '--lines 10'],
+  ['what is kept', '--nostream --lines 5000'],
+  ['what follows', '--lines 10'],
 ])('a reader that has seen enough of %s ends logs cleanly', async (_what, words) => {
   const home = await sandbox();
   await program(home, 'ticker', TICKS);
@@ -104,21 +124,30 @@ test('a reader that does not read costs no memory, and is told how many lines it
   await home.waitFor('the first line', () => following.stdout() === 'first\n');
   following.child.stdout?.pause();
   process.kill(pid, 'SIGUSR2');
-  await home.waitFor('the app to have written all', () => existsSync(join(home.work, 'flooded')), { deadlineMs: 40_000 });
+  await home.waitFor('the app to have written all', () => existsSync(join(home.work, 'flooded')), {
+    deadlineMs: 40_000,
+  });
   const rssKb = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${following.child.pid}/status`, 'utf8'))?.[1]);
   expect(rssKb).toBeLessThan(150_000);
 
   following.child.stdout?.resume();
   // What was left out is told with the next line that is not.
-  await home.waitFor('a line behind the flood', () => {
-    const [, number] = /\nend (\d+)\n$/.exec(following.stdout().slice(-100)) ?? [];
-    if (!number) process.kill(pid, 'SIGUSR1');
-    return Number(number);
-  }, { deadlineMs: 40_000 });
+  await home.waitFor(
+    'a line behind the flood',
+    () => {
+      const [, number] = /\nend (\d+)\n$/.exec(following.stdout().slice(-100)) ?? [];
+      if (!number) process.kill(pid, 'SIGUSR1');
+      return Number(number);
+    },
+    { deadlineMs: 40_000 },
+  );
   following.child.kill('SIGINT');
   const { stdout, stderr } = await following.done;
   const lines = linesOf(stdout);
-  const missed = [...stderr.matchAll(/^(\d+) lines? w\w+ left out: this terminal reads too slowly\.$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+  const missed = [...stderr.matchAll(/^(\d+) lines? w\w+ left out: this terminal reads too slowly\.$/gm)].reduce(
+    (sum, [, count]) => sum + Number(count),
+    0,
+  );
   const ends = Number(/^end (\d+)$/.exec(lines.at(-1) ?? '')?.[1]);
   expect(new Set(lines).size).toBe(lines.length);
   expect(lines.length + missed).toBe(1 + LINES + ends);

@@ -7,28 +7,44 @@ import { detailOf, triggered, untilTriggered } from '../../helpers/triggers.js';
 const QUICK = ['--min-uptime', '100'];
 
 describe('max_memory_restart', () => {
-  test.each([['itself', 'take'], ['by a child', 'child']])('an instance that takes too much %s is replaced, and no other', async (_, how) => {
+  test.each([
+    ['itself', 'take'],
+    ['by a child', 'child'],
+  ])('an instance that takes too much %s is replaced, and no other', async (_, how) => {
     const home = await sandbox();
     const app = await home.app('takes-memory', { instances: 2, flags: [...QUICK, '--max-memory-restart', '150M'] });
-    await home.waitFor('both to listen', async () => (await app.instances()).every(({ addresses }) => addresses.length > 0));
+    await home.waitFor('both to listen', async () =>
+      (await app.instances()).every(({ addresses }) => addresses.length > 0),
+    );
     const before = await app.pids();
     const guilty = Number(await app.get(`/?${how}=200`));
     const slot = before.indexOf(guilty);
-    await home.waitFor('it to be replaced', async () => (await app.instances())[slot].lastDeath, { deadlineMs: 20_000 });
+    await home.waitFor('it to be replaced', async () => (await app.instances())[slot].lastDeath, {
+      deadlineMs: 20_000,
+    });
     const after = await app.instances();
     expect(after[1 - slot].pid).toBe(before[1 - slot]);
-    expect(after[slot].lastDeath).toMatchObject({ cause: 'reload', by: expect.stringMatching(/^memory: [12]\d\d MB above 150 MB$/) });
-    expect((await home.nclust('describe', String(after[slot].id))).stdout).toMatch(/max memory restart +│ 150\.0mb, now \d+\.\dmb.*memory: [12]\d\d MB above 150 MB/s);
+    expect(after[slot].lastDeath).toMatchObject({
+      cause: 'reload',
+      by: expect.stringMatching(/^memory: [12]\d\d MB above 150 MB$/),
+    });
+    expect((await home.nclust('describe', String(after[slot].id))).stdout).toMatch(
+      /max memory restart +│ 150\.0mb, now \d+\.\dmb.*memory: [12]\d\d MB above 150 MB/s,
+    );
   });
 
   test('an app that needs more than its limit is replaced ever more seldom', async () => {
     const home = await sandbox();
     // The backoff is that of a crash loop.
-    const app = await home.app('keeps-alive', { flags: ['--min-uptime', '500', '--exp-backoff-restart-delay', '1000', '--max-memory-restart', '5M'] });
+    const app = await home.app('keeps-alive', {
+      flags: ['--min-uptime', '500', '--exp-backoff-restart-delay', '1000', '--max-memory-restart', '5M'],
+    });
     await home.waitFor('three times', () => triggered(home).length >= 3, { deadlineMs: 30_000 });
     const deaths = (await detailOf(home, app.name)).deaths ?? [];
     expect(deaths[1].uptimeMs).toBeGreaterThanOrEqual(2_000);
-    expect((await home.nclust('describe', app.name)).stdout).toMatch(/above it from the start, 3 times in a row|above it from the start, 4 times/);
+    expect((await home.nclust('describe', app.name)).stdout).toMatch(
+      /above it from the start, 3 times in a row|above it from the start, 4 times/,
+    );
   });
 
   test('it may be set by a reload', async () => {
@@ -42,7 +58,7 @@ describe('max_memory_restart', () => {
 });
 
 describe('pid files', () => {
-  test('one for each slot while it runs, where PM2\'s users look for it', async () => {
+  test("one for each slot while it runs, where PM2's users look for it", async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2, flags: QUICK });
     const pids = join(home.home, 'pids');
@@ -55,7 +71,7 @@ describe('pid files', () => {
     expect(readdirSync(pids)).toEqual([]);
   });
 
-  test('a file of one\'s own', async () => {
+  test("a file of one's own", async () => {
     const home = await sandbox();
     const app = await home.app('keeps-alive', { flags: [...QUICK, '-p', 'run/app.pid'] });
     const file = join(home.work, 'run/app.pid');
@@ -68,7 +84,11 @@ describe('pid files', () => {
 test('--no-autostart adds an app as stopped; save and resurrect keep it so, start starts it', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
-  expect(await home.nclust('start', 'keeps-alive.js', '--no-autostart', '-i', '2')).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('stopped'), stderr: expect.stringContaining('Added, and did not start, "keeps-alive" (2 instances).') });
+  expect(await home.nclust('start', 'keeps-alive.js', '--no-autostart', '-i', '2')).toMatchObject({
+    exitStatus: 0,
+    stdout: expect.stringContaining('stopped'),
+    stderr: expect.stringContaining('Added, and did not start, "keeps-alive" (2 instances).'),
+  });
   expect(await home.list()).toMatchObject([{ status: 'stopped', restarts: 0 }, { status: 'stopped' }]);
   expect(await home.nclust('start', 'keeps-alive')).toMatchObject({ exitStatus: 0 });
   await home.nclust('save');

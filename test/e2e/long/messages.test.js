@@ -12,7 +12,8 @@ const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
  * @param {Sandbox} home
  * @param {string} target
  */
-const outputOf = async (home, target) => (await home.nclust('logs', target, '--nostream', '--raw', '--lines', '100')).stdout;
+const outputOf = async (home, target) =>
+  (await home.nclust('logs', target, '--nostream', '--raw', '--lines', '100')).stdout;
 
 /**
  * nclust attach with somebody at the keyboard.
@@ -23,27 +24,56 @@ function attach(home, ...words) {
   const child = spawn(nodeUnderTest(), [BIN, 'attach', ...words], { cwd: home.work, env: home.env });
   onTestFinished(() => void child.kill('SIGKILL'));
   let [shown, said] = ['', ''];
-  child.stdout.on('data', (text) => { shown += text; });
-  child.stderr.on('data', (text) => { said += text; });
+  child.stdout.on('data', (text) => {
+    shown += text;
+  });
+  child.stderr.on('data', (text) => {
+    said += text;
+  });
   /** @type {Promise<number | null>} */
   const done = new Promise((resolve) => child.once('close', resolve));
-  return { child, shown: () => shown, said: () => said, done, type: (/** @type {string} */ text) => void child.stdin.write(text) };
+  return {
+    child,
+    shown: () => shown,
+    said: () => said,
+    done,
+    type: (/** @type {string} */ text) => void child.stdin.write(text),
+  };
 }
 
 test('send writes a line to the standard input of one process and shows the list', async () => {
   const home = await sandbox();
   await home.app('has-actions', { name: 'api' });
   const sent = await home.nclust('send', '0', 'flush cache');
-  expect(sent).toMatchObject({ exitStatus: 0, stderr: 'Sent the line to "api".\n', stdout: expect.stringContaining('online') });
+  expect(sent).toMatchObject({
+    exitStatus: 0,
+    stderr: 'Sent the line to "api".\n',
+    stdout: expect.stringContaining('online'),
+  });
   expect(await home.nclust('send', 'api', 'two', 'words', '--json')).toMatchObject({ exitStatus: 0, stderr: '' });
-  await home.waitFor('both lines', async () => /read "flush cache\\n"[^]*two words\\n/.test(await outputOf(home, 'api')));
+  await home.waitFor('both lines', async () =>
+    /read "flush cache\\n"[^]*two words\\n/.test(await outputOf(home, 'api')),
+  );
 
-  expect(await home.nclust('send', '7', 'x')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('There is no app, namespace, script or id "7"') });
+  expect(await home.nclust('send', '7', 'x')).toMatchObject({
+    exitStatus: 1,
+    stdout: '',
+    stderr: expect.stringContaining('There is no app, namespace, script or id "7"'),
+  });
   await home.app('http-echo', { name: 'cluster', instances: 2 });
-  expect(await home.nclust('send', 'cluster', 'x')).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('Give one of the ids 1, 2.') });
-  expect(await home.nclust('send', '1', 'x')).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching('"cluster" \\(id 1\\) has no way in for this[^]*standard input is for fork mode') });
+  expect(await home.nclust('send', 'cluster', 'x')).toMatchObject({
+    exitStatus: 2,
+    stderr: expect.stringContaining('Give one of the ids 1, 2.'),
+  });
+  expect(await home.nclust('send', '1', 'x')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringMatching('"cluster" \\(id 1\\) has no way in for this[^]*standard input is for fork mode'),
+  });
   await home.nclust('stop', 'api');
-  expect(await home.nclust('send', 'api', 'x')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('No process of "api" runs') });
+  expect(await home.nclust('send', 'api', 'x')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('No process of "api" runs'),
+  });
 });
 
 test('send says when the app does not read, and the app is left alone', async () => {
@@ -54,7 +84,10 @@ test('send says when the app does not read, and the app is left alone', async ()
     const result = await home.nclust('send', 'deaf', line, '--json');
     return result.exitStatus === 0 ? null : result;
   });
-  expect(JSON.parse(refused.stderr).error).toMatchObject({ code: 'ERR_NCLUST_NOT_READING', message: expect.stringContaining('"deaf" (id 0) does not read') });
+  expect(JSON.parse(refused.stderr).error).toMatchObject({
+    code: 'ERR_NCLUST_NOT_READING',
+    message: expect.stringContaining('"deaf" (id 0) does not read'),
+  });
   expect(await home.list()).toMatchObject([{ status: 'online', restarts: 0 }]);
 });
 
@@ -86,23 +119,56 @@ test('attach ends with its input, takes a separator in place of the line end, an
   session.child.stdin.end();
   expect(await session.done).toBe(0);
   await home.app('http-echo', { name: 'cluster', instances: 1, flags: ['-i', '1'] });
-  expect(await home.nclust('attach', '1')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('has no way in for this') });
-  expect(await home.nclust('attach', 'nobody')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('"nobody"') });
+  expect(await home.nclust('attach', '1')).toMatchObject({
+    exitStatus: 1,
+    stdout: '',
+    stderr: expect.stringContaining('has no way in for this'),
+  });
+  expect(await home.nclust('attach', 'nobody')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('"nobody"'),
+  });
 });
 
 test('trigger calls an action in every process of the target and prints what it returns', async () => {
   const home = await sandbox();
   await home.app('has-actions', { name: 'api', instances: 2 });
   await home.app('http-echo', { name: 'other' });
-  await home.waitFor('its actions', async () => JSON.parse((await home.nclust('jlist')).stdout).filter((/** @type {any} */ one) => one.pm2_env.axm_actions.length === 2).length === 2);
-  expect(await home.nclust('trigger', 'api', 'greet')).toMatchObject({ exitStatus: 0, stdout: '[api:0] {"hello":"nobody"}\n[api:1] {"hello":"nobody"}\n', stderr: '' });
-  expect(await home.nclust('trigger', '1', 'greet', 'you all')).toMatchObject({ exitStatus: 0, stdout: '[api:1] {"hello":"you all"}\n' });
+  await home.waitFor(
+    'its actions',
+    async () =>
+      JSON.parse((await home.nclust('jlist')).stdout).filter(
+        (/** @type {any} */ one) => one.pm2_env.axm_actions.length === 2,
+      ).length === 2,
+  );
+  expect(await home.nclust('trigger', 'api', 'greet')).toMatchObject({
+    exitStatus: 0,
+    stdout: '[api:0] {"hello":"nobody"}\n[api:1] {"hello":"nobody"}\n',
+    stderr: '',
+  });
+  expect(await home.nclust('trigger', '1', 'greet', 'you all')).toMatchObject({
+    exitStatus: 0,
+    stdout: '[api:1] {"hello":"you all"}\n',
+  });
   expect(await outputOf(home, '1')).toMatch(/got "greet"[^]*got \{"msg":"greet","opts":"you all","name":"api"\}/);
-  expect((await home.nclust('trigger', 'all', 'greet', '--json')).json()).toMatchObject([{ id: 0, outcome: 'replied', reply: { hello: 'nobody' } }, { id: 1 }]);
+  expect((await home.nclust('trigger', 'all', 'greet', '--json')).json()).toMatchObject([
+    { id: 0, outcome: 'replied', reply: { hello: 'nobody' } },
+    { id: 1 },
+  ]);
 
-  expect(await home.nclust('trigger', 'api', 'nope')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringMatching('has registered the action "nope"[^]*There are: greet, sulk') });
-  expect(await home.nclust('trigger', 'other', 'greet')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('axm:action') });
-  expect(await home.nclust('trigger', '0', 'sulk')).toMatchObject({ exitStatus: 1, stdout: '[api:0] did not reply in time\n' });
+  expect(await home.nclust('trigger', 'api', 'nope')).toMatchObject({
+    exitStatus: 1,
+    stdout: '',
+    stderr: expect.stringMatching('has registered the action "nope"[^]*There are: greet, sulk'),
+  });
+  expect(await home.nclust('trigger', 'other', 'greet')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('axm:action'),
+  });
+  expect(await home.nclust('trigger', '0', 'sulk')).toMatchObject({
+    exitStatus: 1,
+    stdout: '[api:0] did not reply in time\n',
+  });
 });
 
 test('custom metrics and actions are listed, also by a control that came later', async () => {
@@ -113,7 +179,10 @@ test('custom metrics and actions are listed, also by a control that came later',
   await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
   const [{ pm2_env: env }] = (await home.nclust('jlist')).json();
   expect(env).toMatchObject({
-    axm_actions: [{ action_name: 'greet', action_type: 'custom', arity: 1 }, { action_name: 'sulk', action_type: 'custom', arity: 0 }],
+    axm_actions: [
+      { action_name: 'greet', action_type: 'custom', arity: 1 },
+      { action_name: 'sulk', action_type: 'custom', arity: 0 },
+    ],
     axm_monitor: { visits: { value: 7, unit: 'visits/min', type: 'visits', historic: true } },
     axm_options: {},
   });
@@ -129,17 +198,31 @@ test('inspect lets a debugger into one process, and --stop shuts it out', async 
   const { slot, url } = on.json();
   expect(slot).toMatchObject({ id: 0, pid: first });
   const host = new URL(url).host;
-  expect(JSON.parse(await fetchOnce(`http://${host}/json/list`).then((answer) => (typeof answer === 'string' ? answer : JSON.stringify(answer))))).toMatchObject([{ webSocketDebuggerUrl: url }]);
+  expect(
+    JSON.parse(
+      await fetchOnce(`http://${host}/json/list`).then((answer) =>
+        typeof answer === 'string' ? answer : JSON.stringify(answer),
+      ),
+    ),
+  ).toMatchObject([{ webSocketDebuggerUrl: url }]);
   const again = await home.nclust('inspect', '0');
-  expect(again.stdout).toContain(`The inspector of "api" (id 0, pid ${first}) was on already:\n  ${url}\nConnect with: node inspect ${host}`);
+  expect(again.stdout).toContain(
+    `The inspector of "api" (id 0, pid ${first}) was on already:\n  ${url}\nConnect with: node inspect ${host}`,
+  );
   const other = (await home.nclust('inspect', '1', '--json')).json();
   expect(new URL(other.url).host).not.toBe(host);
-  expect(await home.nclust('inspect', '--stop', 'api')).toMatchObject({ exitStatus: 0, stdout: `The inspector of "api" (id 0, pid ${first}) is off.\n` });
+  expect(await home.nclust('inspect', '--stop', 'api')).toMatchObject({
+    exitStatus: 0,
+    stdout: `The inspector of "api" (id 0, pid ${first}) is off.\n`,
+  });
   await expect(fetchOnce(`http://${host}/json/list`)).rejects.toThrow('ECONNREFUSED');
   expect((await app.get()).pid).toBeGreaterThan(0);
 
   await home.nclust('start', '/bin/sleep 1000', '--name', 'sleeper');
-  expect(await home.nclust('inspect', 'sleeper')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('Messages and the inspector are for Node programs') });
+  expect(await home.nclust('inspect', 'sleeper')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('Messages and the inspector are for Node programs'),
+  });
 });
 
 test('a client is told what happens and what apps say, and its messages reach them', async () => {
@@ -149,14 +232,22 @@ test('a client is told what happens and what apps say, and its messages reach th
   /** @type {any[]} */
   const events = [];
   const following = client.events();
-  void (async () => { for await (const event of following) events.push(event); })();
+  void (async () => {
+    for await (const event of following) events.push(event);
+  })();
   await following.ready;
   await client.sendMessage('api', { id: 0, type: 'process:msg', topic: 'say', data: { some: 'thing' } });
   await home.waitFor('the answer of the app', () => events.some(({ type }) => type === 'said:again'));
-  expect(events.find(({ type }) => type === 'said:again')).toMatchObject({ isFromApp: true, data: { some: 'thing' }, process: { id: 0, name: 'api' } });
+  expect(events.find(({ type }) => type === 'said:again')).toMatchObject({
+    isFromApp: true,
+    data: { some: 'thing' },
+    process: { id: 0, name: 'api' },
+  });
   await home.nclust('restart', 'api');
   await home.nclust('delete', 'api');
   await home.waitFor('the end', () => events.some(({ event }) => event === 'delete'));
-  const words = events.filter(({ type }) => type === 'process:event').map(({ event, manually }) => `${event}${manually ? ' by command' : ''}`);
+  const words = events
+    .filter(({ type }) => type === 'process:event')
+    .map(({ event, manually }) => `${event}${manually ? ' by command' : ''}`);
   expect(words).toEqual(['exit by command', 'online', 'restart by command', 'exit by command', 'delete by command']);
 });

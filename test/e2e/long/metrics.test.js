@@ -51,15 +51,24 @@ function place(home, name, text) {
 
 test('CPU and memory are those of /proc: of a busy worker, and of everything that a program started', async () => {
   const home = await sandbox();
-  const busy = place(home.work, 'busy.js', 'setInterval(() => { for (const until = Date.now() + 15; Date.now() < until;); }, 30);');
-  const still = place(home.work, 'still.js', 'globalThis.kept = Buffer.alloc(64 * 1024 * 1024, 1); setInterval(() => {}, 1e6);');
+  const busy = place(
+    home.work,
+    'busy.js',
+    'setInterval(() => { for (const until = Date.now() + 15; Date.now() < until;); }, 30);',
+  );
+  const still = place(
+    home.work,
+    'still.js',
+    'globalThis.kept = Buffer.alloc(64 * 1024 * 1024, 1); setInterval(() => {}, 1e6);',
+  );
   const tree = place(home.work, 'tree.sh', 'sh -c "while :; do :; done" & exec sh -c "while :; do sleep 0.2; done"');
   await home.nclust('start', busy, '--name', 'busy');
   await home.nclust('start', still, '--name', 'still');
   await home.nclust('start', tree, '--name', 'tree', '--interpreter', 'sh');
   const tick = await following(home, {});
   const first = await tick();
-  const named = (/** @type {any} */ sample, /** @type {string} */ name) => sample.workers.find((/** @type {any} */ worker) => worker.name === name);
+  const named = (/** @type {any} */ sample, /** @type {string} */ name) =>
+    sample.workers.find((/** @type {any} */ worker) => worker.name === name);
   const pid = named(first, 'busy').pid;
   const began = { cpuMs: cpuMs(pid), mono: performance.now() };
   const samples = [];
@@ -83,34 +92,50 @@ test('CPU and memory are those of /proc: of a busy worker, and of everything tha
 });
 
 /**
- * What the kernel says of the memory of a process that is its own, and of its part of what it shares.
+ * What the kernel says of the memory of a process that is its own, and of its part of what it
+ * shares.
  * @param {number} pid
  */
 function readMemory(pid) {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  const bytes = (/** @type {string} */ name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024;
+  const bytes = (/** @type {string} */ name) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024;
   return { pssBytes: bytes('Pss'), privateBytes: bytes('Private_Clean') + bytes('Private_Dirty') };
 }
 
 /** @param {string} name  Of a line of /proc/meminfo. */
-const memInfoBytes = (name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024;
+const memInfoBytes = (name) =>
+  Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024;
 
 const loads = () => readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 3).map(Number);
 
 /** Of all cores: proc(5). */
 function readCpuTicks() {
-  const [user, nice, system, idle, iowait, irq, softirq, steal] = readFileSync('/proc/stat', 'utf8').split('\n')[0].split(/\s+/).slice(1).map(Number);
-  return { busy: user + nice + system + irq + softirq + steal, all: user + nice + system + idle + iowait + irq + softirq + steal };
+  const [user, nice, system, idle, iowait, irq, softirq, steal] = readFileSync('/proc/stat', 'utf8')
+    .split('\n')[0]
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return {
+    busy: user + nice + system + irq + softirq + steal,
+    all: user + nice + system + idle + iowait + irq + softirq + steal,
+  };
 }
 
 const MB = 1024 ** 2;
 
 test('private and proportional memory and open descriptors are those of /proc', async () => {
   const home = await sandbox();
-  const program = place(home.work, 'keeps.cjs', "globalThis.kept = [Buffer.alloc(64 * 1024 * 1024, 1), ...Array.from({ length: 40 }, () => require('node:fs').openSync('/dev/null'))]; setInterval(() => {}, 1e6);");
+  const program = place(
+    home.work,
+    'keeps.cjs',
+    'globalThis.kept = [Buffer.alloc(64 * 1024 * 1024, 1), ...Array.from({ length: 40 }, () => ' +
+      "require('node:fs').openSync('/dev/null'))]; setInterval(() => {}, 1e6);",
+  );
   await home.nclust('start', program, '--name', 'keeps');
   const [{ pid }] = await home.list();
-  // What it shares it shares with every other Node.js process of the machine, which come and go: so before and after.
+  // What it shares it shares with every other Node.js process of the machine, which come and go: so
+  // before and after.
   const before = readMemory(pid);
   const [worker] = (await metrics(home, { detail: true })).workers;
   const after = readMemory(pid);
@@ -125,12 +150,18 @@ test('private and proportional memory and open descriptors are those of /proc', 
   const count = () => readdirSync(`/proc/${pid}/fd`).length;
   expect(count()).toBeGreaterThan(40);
   // They are counted at every tenth look.
-  await home.waitFor('all descriptors', async () => (await metrics(home)).workers[0].fds === count(), { deadlineMs: 20_000 });
+  await home.waitFor('all descriptors', async () => (await metrics(home)).workers[0].fds === count(), {
+    deadlineMs: 20_000,
+  });
 });
 
 test('CPU, memory, load and disk of the machine are those of /proc and of its file system', async () => {
   const home = await sandbox();
-  const busy = place(home.work, 'busy.js', 'setInterval(() => { for (const until = Date.now() + 25; Date.now() < until;); }, 30);');
+  const busy = place(
+    home.work,
+    'busy.js',
+    'setInterval(() => { for (const until = Date.now() + 25; Date.now() < until;); }, 30);',
+  );
   await home.nclust('start', busy, '--name', 'busy');
   const tick = await following(home, {});
   await tick();
@@ -143,7 +174,9 @@ test('CPU, memory, load and disk of the machine are those of /proc and of its fi
     const loadsNow = loads();
     samples.push(host);
     expect(host.memoryTotalBytes).toBe(memInfoBytes('MemTotal'));
-    expect(Math.abs(host.memoryUsedBytes - (host.memoryTotalBytes - availableBytes))).toBeLessThan(0.02 * host.memoryTotalBytes);
+    expect(Math.abs(host.memoryUsedBytes - (host.memoryTotalBytes - availableBytes))).toBeLessThan(
+      0.02 * host.memoryTotalBytes,
+    );
     // The kernel counts anew every five seconds, and shows hundredths.
     for (const [which, load] of [host.load1, host.load5, host.load15].entries()) {
       expect(load).toBeGreaterThan(Math.min(loadsBefore[which], loadsNow[which]) - 0.02);
@@ -159,18 +192,28 @@ test('CPU, memory, load and disk of the machine are those of /proc and of its fi
   expect(samples[0].cores).toBe(readFileSync('/proc/stat', 'utf8').match(/^cpu\d/gm)?.length);
 
   // It is looked at every tenth second, and others write to it meanwhile.
-  await home.waitFor('the disk as it is', async () => {
-    const { host } = await tick();
-    const { blocks, bfree, bavail, bsize } = statfsSync(home.home);
-    const off = [host.diskUsedBytes - (blocks - bfree) * bsize, host.diskTotalBytes - host.diskUsedBytes - bavail * bsize];
-    return off.every((bytes) => Math.abs(bytes) < MB);
-  }, { deadlineMs: 30_000 });
+  await home.waitFor(
+    'the disk as it is',
+    async () => {
+      const { host } = await tick();
+      const { blocks, bfree, bavail, bsize } = statfsSync(home.home);
+      const off = [
+        host.diskUsedBytes - (blocks - bfree) * bsize,
+        host.diskTotalBytes - host.diskUsedBytes - bavail * bsize,
+      ];
+      return off.every((bytes) => Math.abs(bytes) < MB);
+    },
+    { deadlineMs: 30_000 },
+  );
 });
 
 test('every request is counted once, through reloads, a restart and the deaths of control', async () => {
   const home = await sandbox();
   const app = await home.app('serves-all', { instances: 2 });
-  const loads = [startLoad(app.url, { connections: 4, keepAlive: true, pauseMs: 1 }), startLoad(app.url, { connections: 2, pauseMs: 1 })];
+  const loads = [
+    startLoad(app.url, { connections: 4, keepAlive: true, pauseMs: 1 }),
+    startLoad(app.url, { connections: 2, pauseMs: 1 }),
+  ];
   const totals = async () => (await metrics(home, { targets: [app.name] })).apps[0].http?.totals;
   await home.waitFor('the first requests', async () => ((await totals())?.requests ?? 0) > 20);
   for (const command of ['reload', 'kill', 'reload']) {
@@ -192,8 +235,11 @@ test('a loop that is blocked is seen while it is blocked, and the others are ser
   const home = await sandbox();
   const app = await home.app('serves-all', { instances: 2 });
   const tick = await following(home, { targets: [app.name] });
-  await home.waitFor('reports', async () => (await tick()).workers.every((/** @type {any} */ worker) => worker.elu !== null));
-  // One that had nothing to tell has promised its next report in five seconds: it is missed two seconds after that.
+  await home.waitFor('reports', async () =>
+    (await tick()).workers.every((/** @type {any} */ worker) => worker.elu !== null),
+  );
+  // One that had nothing to tell has promised its next report in five seconds: it is missed two
+  // seconds after that.
   const blocked = app.get('/block?ms=9000');
   let seen;
   await home.waitFor('the block', async () => {
@@ -215,22 +261,32 @@ test('Prometheus gets /metrics once that is set: without a fault, with the same 
   const scrape = () => fetchOnce(`http://127.0.0.1:${port}/metrics`);
   const read = async () => readPrometheus(await home.waitFor('/metrics', () => scrape().catch(() => null)));
   for (let at = 0; at < 10; at += 1) await app.get('/');
-  const requests = async () => (await read()).get('nclust_http_requests_total')?.samples.reduce((sum, { value }) => sum + value, 0);
+  const requests = async () =>
+    (await read()).get('nclust_http_requests_total')?.samples.reduce((sum, { value }) => sum + value, 0);
   await home.waitFor('the requests', async () => (await requests()) === 10);
   const before = keysOf(await read());
-  expect(before).toContain(`nclust_http_responses_total{"app":"${app.name}","instance":"1","namespace":"default","code":"2xx"}`);
+  expect(before).toContain(
+    `nclust_http_responses_total{"app":"${app.name}","instance":"1","namespace":"default","code":"2xx"}`,
+  );
   for (const command of ['restart', 'reload']) {
     await home.nclust(command, app.name);
     await home.waitFor('the same series', async () => JSON.stringify(keysOf(await read())) === JSON.stringify(before));
     expect(await requests()).toBe(10);
   }
   await home.nclust('unset', 'metrics.listen');
-  await home.waitFor('the end of it', () => scrape().then(() => false, ({ code }) => code === 'ECONNREFUSED'));
+  await home.waitFor('the end of it', () =>
+    scrape().then(
+      () => false,
+      ({ code }) => code === 'ECONNREFUSED',
+    ),
+  );
 });
 
 /** @param {ReturnType<typeof readPrometheus>} families */
 function keysOf(families) {
-  return [...families.values()].flatMap(({ samples }) => samples.map(({ name, labels }) => `${name}${JSON.stringify(labels)}`)).sort();
+  return [...families.values()]
+    .flatMap(({ samples }) => samples.map(({ name, labels }) => `${name}${JSON.stringify(labels)}`))
+    .sort();
 }
 
 test('an app that is not to be measured still has its CPU and memory', async () => {

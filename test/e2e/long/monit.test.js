@@ -6,7 +6,10 @@ import { sandbox } from '../../helpers/sandbox.js';
 import { noTmux, openMonit } from '../../helpers/tmux.js';
 
 const missing = noTmux();
-const SIZES = [{ columns: 80, rows: 24 }, { columns: 200, rows: 50 }];
+const SIZES = [
+  { columns: 80, rows: 24 },
+  { columns: 200, rows: 50 },
+];
 
 describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : ''}`, () => {
   test.each(SIZES)('restart, reload, scale and stop ask first, and are done, at $columns x $rows', async (size) => {
@@ -37,7 +40,15 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     await expectCleanEnd(screen, 0);
   });
 
-  test.each(/** @type {const} */ ([['q', 0], ['C-c', 0], ['SIGTERM', 143], ['SIGHUP', 129], ['SIGINT', 0]]))('the terminal is as it was after %s', async (way, status) => {
+  test.each(
+    /** @type {const} */ ([
+      ['q', 0],
+      ['C-c', 0],
+      ['SIGTERM', 143],
+      ['SIGHUP', 129],
+      ['SIGINT', 0],
+    ]),
+  )('the terminal is as it was after %s', async (way, status) => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS);
     const screen = openMonit(home, { columns: 80, rows: 24 });
@@ -105,7 +116,9 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     const manager = await home.wire();
     const figures = async () => (await manager.request('metrics', { workers: false })).atMs;
     const beganMs = await figures();
-    await home.waitFor('ten more seconds of figures', async () => (await figures()) - beganMs >= 10_000, { deadlineMs: 20_000 });
+    await home.waitFor('ten more seconds of figures', async () => (await figures()) - beganMs >= 10_000, {
+      deadlineMs: 20_000,
+    });
     const bytes = statSync(file).size;
     // A terminal that shows nothing new would pass as well.
     expect(bytes).toBeGreaterThan(0);

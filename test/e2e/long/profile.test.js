@@ -9,9 +9,13 @@ import { sandbox } from '../../helpers/sandbox.js';
 /** @param {Sandbox} home */
 const profilesIn = ({ work }) => readdirSync(work).filter((name) => /profile$|heapsnapshot$/.test(name));
 /** @param {string} script */
-const lineOf = (script, /** @type {string} */ text) => readFileSync(script, 'utf8').split('\n').findIndex((line) => line.includes(text)) + 1;
+const lineOf = (script, /** @type {string} */ text) =>
+  readFileSync(script, 'utf8')
+    .split('\n')
+    .findIndex((line) => line.includes(text)) + 1;
 /**
- * What DevTools needs to load it: flat lists of the length that the head says, edges that lead to nodes, and names that are there.
+ * What DevTools needs to load it: flat lists of the length that the head says, edges that lead to
+ * nodes, and names that are there.
  * @param {any} taken
  */
 function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: edgeCount }, nodes, edges, strings }) {
@@ -20,25 +24,35 @@ function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: e
   expect(edgeFields).toEqual(expect.arrayContaining(['type', 'name_or_index', 'to_node']));
   expect(nodeCount).toBeGreaterThan(1_000);
   expect([nodes.length, edges.length]).toEqual([nodeCount * nodeFields.length, edgeCount * edgeFields.length]);
-  const column = (/** @type {number[]} */ flat, /** @type {string[]} */ fields, /** @type {string} */ name) => flat.filter((_, at) => at % fields.length === fields.indexOf(name));
+  const column = (/** @type {number[]} */ flat, /** @type {string[]} */ fields, /** @type {string} */ name) =>
+    flat.filter((_, at) => at % fields.length === fields.indexOf(name));
   expect(column(nodes, nodeFields, 'edge_count').reduce((sum, count) => sum + count, 0)).toBe(edgeCount);
   expect(new Set(column(nodes, nodeFields, 'id')).size).toBe(nodeCount);
 
-  const isAt = (/** @type {unknown[]} */ list) => (/** @type {number} */ at) => Number.isInteger(at) && at >= 0 && at < list.length;
+  const isAt = (/** @type {unknown[]} */ list) => (/** @type {number} */ at) =>
+    Number.isInteger(at) && at >= 0 && at < list.length;
   const [isString, isOfNode] = [isAt(strings), isAt(nodes)];
-  const [nodeTypes, edgeTypes] = [meta.node_types[nodeFields.indexOf('type')], meta.edge_types[edgeFields.indexOf('type')]];
+  const [nodeTypes, edgeTypes] = [
+    meta.node_types[nodeFields.indexOf('type')],
+    meta.edge_types[edgeFields.indexOf('type')],
+  ];
   expect(column(nodes, nodeFields, 'type').every(isAt(nodeTypes))).toBe(true);
   expect(column(nodes, nodeFields, 'name').every(isString)).toBe(true);
   const types = column(edges, edgeFields, 'type');
   expect(types.every(isAt(edgeTypes))).toBe(true);
   expect(column(edges, edgeFields, 'to_node').every((at) => isOfNode(at) && at % nodeFields.length === 0)).toBe(true);
   // Elements and what is hidden have a number there instead.
-  expect(column(edges, edgeFields, 'name_or_index').every((name, at) => ['element', 'hidden'].includes(edgeTypes[types[at]]) || isString(name))).toBe(true);
+  expect(
+    column(edges, edgeFields, 'name_or_index').every(
+      (name, at) => ['element', 'hidden'].includes(edgeTypes[types[at]]) || isString(name),
+    ),
+  ).toBe(true);
   expect(strings.every((/** @type {unknown} */ text) => typeof text === 'string')).toBe(true);
 }
 
 /**
- * The same for a profile of time: a tree with one root, and a node and a step of time for each look.
+ * The same for a profile of time: a tree with one root, and a node and a step of time for each
+ * look.
  * @param {any} taken
  */
 function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
@@ -54,7 +68,8 @@ function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
   expect(endTime).toBeGreaterThan(startTime);
 }
 
-const functionsOf = (/** @type {any} */ { nodes }) => nodes.map((/** @type {any} */ { callFrame }) => callFrame.functionName);
+const functionsOf = (/** @type {any} */ { nodes }) =>
+  nodes.map((/** @type {any} */ { callFrame }) => callFrame.functionName);
 
 /**
  * A profile that goes on until it is ended, and has begun: the worker has opened its file.
@@ -63,7 +78,9 @@ const functionsOf = (/** @type {any} */ { nodes }) => nodes.map((/** @type {any}
  */
 async function longProfile(home, pid) {
   const command = home.follow('profile', 'api', '--cpu', '5m');
-  await home.waitFor('the profile', () => readdirSync(`/proc/${pid}/fd`).some((fd) => targetOf(`/proc/${pid}/fd/${fd}`).endsWith('.cpuprofile')));
+  await home.waitFor('the profile', () =>
+    readdirSync(`/proc/${pid}/fd`).some((fd) => targetOf(`/proc/${pid}/fd/${fd}`).endsWith('.cpuprofile')),
+  );
   return command;
 }
 
@@ -100,7 +117,11 @@ test('a worker of a cluster: its time and its heap go into files that Chrome rea
   const home = await sandbox();
   const { app, pid } = await spinner(home, { instances: 1, flags: ['-i', '1'] });
   const idle = await home.nclust('stack', 'api');
-  expect(idle).toMatchObject({ exitStatus: 0, stderr: '', stdout: expect.stringContaining(`"api" (id 0, pid ${pid}) `) });
+  expect(idle).toMatchObject({
+    exitStatus: 0,
+    stderr: '',
+    stdout: expect.stringContaining(`"api" (id 0, pid ${pid}) `),
+  });
 
   await app.get('/hot');
   const cpu = await home.nclust('profile', 'api', '--cpu', '500ms');
@@ -117,9 +138,19 @@ test('a worker of a cluster: its time and its heap go into files that Chrome rea
 
   const heap = await home.nclust('profile', '0', '--heap', '-o', 'a.heapsnapshot', '--json');
   expect(heap).toMatchObject({ exitStatus: 0, stderr: '' });
-  expect(heap.json()).toMatchObject({ slot: { id: 0 }, kind: 'heap', durationMs: null, file: join(home.work, 'a.heapsnapshot'), by: 'itself' });
+  expect(heap.json()).toMatchObject({
+    slot: { id: 0 },
+    kind: 'heap',
+    durationMs: null,
+    file: join(home.work, 'a.heapsnapshot'),
+    by: 'itself',
+  });
   isHeapSnapshot(JSON.parse(readFileSync(join(home.work, 'a.heapsnapshot'), 'utf8')));
-  expect(await home.nclust('profile', '0', '--heap', '-o', 'a.heapsnapshot')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('is there already') });
+  expect(await home.nclust('profile', '0', '--heap', '-o', 'a.heapsnapshot')).toMatchObject({
+    exitStatus: 1,
+    stdout: '',
+    stderr: expect.stringContaining('is there already'),
+  });
   expect(await app.pids()).toEqual([pid]);
 });
 
@@ -130,13 +161,17 @@ test('a worker that does not come back to its loop: its stack and a profile, and
   const { stdout, exitStatus } = await home.nclust('stack', 'api');
   const frames = stdout.split('\n');
   expect([exitStatus, frames[0]]).toEqual([0, `"api" (id 0, pid ${pid}) does not come back to its event loop:`]);
-  expect(stdout).toMatch(new RegExp(`^    at spinUntilThere \\(${app.script}:${lineOf(app.script, 'while (!fs.existsSync')}:\\d+\\)$`, 'm'));
+  expect(stdout).toMatch(
+    new RegExp(`^    at spinUntilThere \\(${app.script}:${lineOf(app.script, 'while (!fs.existsSync')}:\\d+\\)$`, 'm'),
+  );
   const cpu = await home.nclust('profile', 'api', '--cpu', '300ms', '-o', 'a.cpuprofile');
   expect(cpu).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('A debugger goes in') });
   // On Node 20 code that was optimised before a profile began is counted with its caller.
   const taken = JSON.parse(readFileSync(join(home.work, 'a.cpuprofile'), 'utf8'));
   isCpuProfile(taken);
-  expect(taken.nodes.map((/** @type {any} */ { callFrame }) => callFrame.url)).toContain(pathToFileURL(app.script).href);
+  expect(taken.nodes.map((/** @type {any} */ { callFrame }) => callFrame.url)).toContain(
+    pathToFileURL(app.script).href,
+  );
   free();
   expect(await app.get()).toEqual({ pid });
   // The signal has Node open its inspector once more when the loop turns.
@@ -152,7 +187,10 @@ test('a worker that comes back from a system call meanwhile was held up, and no 
   await home.waitFor('the debugger', () => command.stderr().includes('A debugger goes in'));
   free();
   const { stdout, exitStatus } = await command.done;
-  expect([exitStatus, stdout]).toEqual([0, expect.stringContaining(`"api" (id 0, pid ${pid}) was held up until now, and goes on:`)]);
+  expect([exitStatus, stdout]).toEqual([
+    0,
+    expect.stringContaining(`"api" (id 0, pid ${pid}) was held up until now, and goes on:`),
+  ]);
   expect(await app.get()).toEqual({ pid });
 });
 
@@ -161,7 +199,10 @@ test('a worker that stays between two turns of its loop is held up, though the f
   const { app, pid, free } = await spinner(home);
   await app.get('/ticks');
   const { stdout, exitStatus } = await home.nclust('stack', 'api');
-  expect([exitStatus, stdout.split('\n')[0]]).toEqual([0, `"api" (id 0, pid ${pid}) does not come back to its event loop:`]);
+  expect([exitStatus, stdout.split('\n')[0]]).toEqual([
+    0,
+    `"api" (id 0, pid ${pid}) does not come back to its event loop:`,
+  ]);
   free();
   expect(await app.get()).toEqual({ pid });
 });
@@ -171,9 +212,17 @@ test('one profile of a worker at a time; Ctrl-C and the death of the worker leav
   const { app, pid } = await spinner(home);
   const first = await longProfile(home, pid);
   const refused = await home.nclust('profile', 'api', '--heap', '-o', 'other.heapsnapshot');
-  expect(refused).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('A profile of "api" (id 0) is under way (cpu).') });
+  expect(refused).toMatchObject({
+    exitStatus: 1,
+    stdout: '',
+    stderr: expect.stringContaining('A profile of "api" (id 0) is under way (cpu).'),
+  });
   first.child.kill('SIGINT');
-  expect(await first.done).toMatchObject({ exitStatus: 130, stdout: '', stderr: expect.stringContaining('was given up') });
+  expect(await first.done).toMatchObject({
+    exitStatus: 130,
+    stdout: '',
+    stderr: expect.stringContaining('was given up'),
+  });
   expect(profilesIn(home)).toEqual([]);
   expect(await app.get()).toEqual({ pid });
 
@@ -194,6 +243,11 @@ test('a command that is killed takes its file along; what is no Node program is 
   await home.waitFor('its end', () => profilesIn(home).length === 0);
   expect(await app.get()).toEqual({ pid });
   await home.nclust('start', '/bin/sleep 1000', '--name', 'sleeper');
-  for (const command of ['stack', 'profile']) expect(await home.nclust(command, 'sleeper')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringMatching(/is no Node program[^]*py-spy/) });
+  for (const command of ['stack', 'profile'])
+    expect(await home.nclust(command, 'sleeper')).toMatchObject({
+      exitStatus: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/is no Node program[^]*py-spy/),
+    });
   expect(profilesIn(home)).toEqual([]);
 });

@@ -34,28 +34,56 @@ function switchTo(home, word) {
   renameSync(join(home.work, 'next'), join(home.work, 'current'));
 }
 
-describe.each([['fork', []], ['cluster', ['-i', '2']]])('in %s mode', (_mode, flags) => {
+describe.each([
+  ['fork', []],
+  ['cluster', ['-i', '2']],
+])('in %s mode', (_mode, flags) => {
   test.each([
-    ['from inside the link, as shells name it', (/** @type {Sandbox} */ home) => ({ words: ['app.js'], cwd: join(home.work, 'current'), pwd: join(home.work, 'current') })],
-    ['by its path', (/** @type {Sandbox} */ home) => ({ words: [join(home.work, 'current/app.js'), '--cwd', join(home.work, 'current')], cwd: home.work })],
-    ['with a relative --cwd', (/** @type {Sandbox} */ home) => ({ words: ['app.js', '--cwd', 'current'], cwd: home.work })],
-  ])('an app that was started %s runs the release that the link leads to at each reload, with the one before removed', async (_how, place) => {
-    const home = await sandbox();
-    const port = String(await takePort());
-    release(home, 'one');
-    release(home, 'two');
-    switchTo(home, 'one');
-    const { words, cwd, pwd } = /** @type {{ words: string[], cwd: string, pwd?: string }} */ (place(home));
-    expect(await home.nclust('start', ...words, '--name', 'api', '--min-uptime', '100', '--wait-ready', ...flags, { cwd, env: { PORT: port, PWD: pwd } })).toMatchObject({ exitStatus: 0 });
-    expect(await fetchOnce(`http://127.0.0.1:${port}`)).toBe(`one one ${join(home.work, 'releases/one/app.js')}`);
+    [
+      'from inside the link, as shells name it',
+      (/** @type {Sandbox} */ home) => ({
+        words: ['app.js'],
+        cwd: join(home.work, 'current'),
+        pwd: join(home.work, 'current'),
+      }),
+    ],
+    [
+      'by its path',
+      (/** @type {Sandbox} */ home) => ({
+        words: [join(home.work, 'current/app.js'), '--cwd', join(home.work, 'current')],
+        cwd: home.work,
+      }),
+    ],
+    [
+      'with a relative --cwd',
+      (/** @type {Sandbox} */ home) => ({ words: ['app.js', '--cwd', 'current'], cwd: home.work }),
+    ],
+  ])(
+    'an app that was started %s runs the release that the link leads to at each reload, with the one before removed',
+    async (_how, place) => {
+      const home = await sandbox();
+      const port = String(await takePort());
+      release(home, 'one');
+      release(home, 'two');
+      switchTo(home, 'one');
+      const { words, cwd, pwd } = /** @type {{ words: string[], cwd: string, pwd?: string }} */ (place(home));
+      expect(
+        await home.nclust('start', ...words, '--name', 'api', '--min-uptime', '100', '--wait-ready', ...flags, {
+          cwd,
+          env: { PORT: port, PWD: pwd },
+        }),
+      ).toMatchObject({ exitStatus: 0 });
+      expect(await fetchOnce(`http://127.0.0.1:${port}`)).toBe(`one one ${join(home.work, 'releases/one/app.js')}`);
 
-    switchTo(home, 'two');
-    rmSync(join(home.work, 'releases/one'), { recursive: true });
-    expect(await home.nclust('reload', 'api')).toMatchObject({ exitStatus: 0 });
+      switchTo(home, 'two');
+      rmSync(join(home.work, 'releases/one'), { recursive: true });
+      expect(await home.nclust('reload', 'api')).toMatchObject({ exitStatus: 0 });
 
-    expect(await fetchOnce(`http://127.0.0.1:${port}`)).toBe(`two two ${join(home.work, 'releases/two/app.js')}`);
-    for (const { pid } of await home.list()) expect(readlinkSync(`/proc/${pid}/cwd`)).toBe(join(home.work, 'releases/two'));
-  });
+      expect(await fetchOnce(`http://127.0.0.1:${port}`)).toBe(`two two ${join(home.work, 'releases/two/app.js')}`);
+      for (const { pid } of await home.list())
+        expect(readlinkSync(`/proc/${pid}/cwd`)).toBe(join(home.work, 'releases/two'));
+    },
+  );
 });
 
 test('a reload onto a release that does not start leaves the old one serving, and the way back is the link', async () => {
@@ -66,9 +94,15 @@ test('a reload onto a release that does not start leaves the old one serving, an
   placeFixture('crashes-at-boot', bad, 'app.js');
   switchTo(home, 'one');
   const current = join(home.work, 'current');
-  await home.nclust('start', 'app.js', '--name', 'api', '--wait-ready', { cwd: current, env: { PORT: port, PWD: current } });
+  await home.nclust('start', 'app.js', '--name', 'api', '--wait-ready', {
+    cwd: current,
+    env: { PORT: port, PWD: current },
+  });
   switchTo(home, 'bad');
-  expect(await home.nclust('reload', 'api')).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('still serving') });
+  expect(await home.nclust('reload', 'api')).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('still serving'),
+  });
   expect(await fetchOnce(`http://127.0.0.1:${port}`)).toMatch(/^one one /);
   switchTo(home, 'one');
   expect(await home.nclust('reload', 'api')).toMatchObject({ exitStatus: 0 });

@@ -16,44 +16,66 @@ const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, st
  */
 const detailOf = async (home, name) => (await home.nclust('describe', name, '--json')).json()[0];
 
-test.runIf(different)('--interpreter: the new workers run on that Node.js, the list says so, and no request fails', async () => {
-  const { major, path } = /** @type {NonNullable<typeof different>} */ (different);
-  const home = await sandbox();
-  const app = await home.app('http-echo', { instances: 2, flags: ['--node-args', '--trace-warnings'] });
-  const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+test.runIf(different)(
+  '--interpreter: the new workers run on that Node.js, the list says so, and no request fails',
+  async () => {
+    const { major, path } = /** @type {NonNullable<typeof different>} */ (different);
+    const home = await sandbox();
+    const app = await home.app('http-echo', { instances: 2, flags: ['--node-args', '--trace-warnings'] });
+    const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
 
-  const result = await home.nclust('reload', app.name, '--interpreter', path);
+    const result = await home.nclust('reload', app.name, '--interpreter', path);
 
-  expect(result).toMatchObject({ exitStatus: 0, stderr: 'Reloaded "http-echo" (2 instances).\n' });
-  expect(await load.stop()).toMatchObject(LOST_NOTHING);
-  for (const { pid, nodeVersion, interpreterArgs } of await app.instances()) {
-    expect(readlinkSync(`/proc/${pid}/exe`)).toBe(path);
-    expect(nodeVersion).toMatch(new RegExp(`^v?${major}\\.`));
-    expect(interpreterArgs).toEqual(['--trace-warnings']);
-  }
-  await home.nclust('restart', app.name);
-  for (const pid of await app.pids()) expect(readlinkSync(`/proc/${pid}/exe`)).toBe(path);
-});
+    expect(result).toMatchObject({ exitStatus: 0, stderr: 'Reloaded "http-echo" (2 instances).\n' });
+    expect(await load.stop()).toMatchObject(LOST_NOTHING);
+    for (const { pid, nodeVersion, interpreterArgs } of await app.instances()) {
+      expect(readlinkSync(`/proc/${pid}/exe`)).toBe(path);
+      expect(nodeVersion).toMatch(new RegExp(`^v?${major}\\.`));
+      expect(interpreterArgs).toEqual(['--trace-warnings']);
+    }
+    await home.nclust('restart', app.name);
+    for (const pid of await app.pids()) expect(readlinkSync(`/proc/${pid}/exe`)).toBe(path);
+  },
+);
 
-test.each([['reload'], ['restart']])('%s with another name: it listens where it did, also beside a new app of the old name, and no request fails', async (method) => {
-  const home = await sandbox();
-  const app = await home.app('http-echo', { instances: 2, name: 'old' });
-  const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
-  expect(await home.nclust(method, 'old', '--name', 'new')).toMatchObject({ exitStatus: 0 });
-  await home.nclust('start', home.place('keeps-alive'), '--name', 'old', '-i', '1', '--min-uptime', '50');
-  expect(await home.nclust('reload', 'new')).toMatchObject({ exitStatus: 0 });
-  expect(await load.stop()).toMatchObject(LOST_NOTHING);
-  expect((await home.list()).map(({ name, slot, status }) => `${name}/${slot} ${status}`)).toEqual(['new/0 online', 'new/1 online', 'old/0 online']);
+test.each([['reload'], ['restart']])(
+  '%s with another name: it listens where it did, also beside a new app of the old name, and no request fails',
+  async (method) => {
+    const home = await sandbox();
+    const app = await home.app('http-echo', { instances: 2, name: 'old' });
+    const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
+    expect(await home.nclust(method, 'old', '--name', 'new')).toMatchObject({ exitStatus: 0 });
+    await home.nclust('start', home.place('keeps-alive'), '--name', 'old', '-i', '1', '--min-uptime', '50');
+    expect(await home.nclust('reload', 'new')).toMatchObject({ exitStatus: 0 });
+    expect(await load.stop()).toMatchObject(LOST_NOTHING);
+    expect((await home.list()).map(({ name, slot, status }) => `${name}/${slot} ${status}`)).toEqual([
+      'new/0 online',
+      'new/1 online',
+      'old/0 online',
+    ]);
 
-  await home.nclust('delete', 'new');
-  await expect(fetch(app.url)).rejects.toThrow();
-});
+    await home.nclust('delete', 'new');
+    await expect(fetch(app.url)).rejects.toThrow();
+  },
+);
 
 test('what a reload sets stays set', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 1, flags: ['--max-surge', '2'], env: { COLOUR: 'red' } });
-  await home.nclust('reload', app.name, '--scheduling', 'sticky', '--max-unavailable', '1', '--update-env', { env: { COLOUR: 'blue', PORT: String(app.port) } });
-  const set = { spec: { scheduling: 'sticky', maxSurge: 2, maxUnavailable: 1, rollbackWindowMs: 0, shellEnv: { COLOUR: 'blue' }, env: {} }, effectiveEnv: { COLOUR: 'blue' } };
+  await home.nclust('reload', app.name, '--scheduling', 'sticky', '--max-unavailable', '1', '--update-env', {
+    env: { COLOUR: 'blue', PORT: String(app.port) },
+  });
+  const set = {
+    spec: {
+      scheduling: 'sticky',
+      maxSurge: 2,
+      maxUnavailable: 1,
+      rollbackWindowMs: 0,
+      shellEnv: { COLOUR: 'blue' },
+      env: {},
+    },
+    effectiveEnv: { COLOUR: 'blue' },
+  };
   expect(await detailOf(home, app.name)).toMatchObject(set);
   await home.nclust('reload', app.name);
   expect(await detailOf(home, app.name)).toMatchObject(set);
@@ -64,11 +86,20 @@ test('Ctrl-C ends the command, and the reload comes to its end', async () => {
   const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '1500'] });
   const old = await app.pids();
   const command = home.follow('reload', app.name);
-  await home.waitFor('the first new worker', async () => home.processes().filter((one) => one.role === 'app').length > 2);
+  await home.waitFor(
+    'the first new worker',
+    async () => home.processes().filter((one) => one.role === 'app').length > 2,
+  );
 
   command.child.kill('SIGINT');
 
-  expect(await command.done).toMatchObject({ exitStatus: 130, stdout: '', stderr: 'nclust: Reloading http-echo goes on in the manager; "nclust list" shows how far it is.\n' });
+  expect(await command.done).toMatchObject({
+    exitStatus: 130,
+    stdout: '',
+    stderr: 'nclust: Reloading http-echo goes on in the manager; "nclust list" shows how far it is.\n',
+  });
   await home.waitFor('the old workers to be gone', () => !old.some(isRunning), { deadlineMs: 20_000 });
-  await home.waitFor('two new ones', async () => (await app.instances()).every((slot) => slot.status === 'online' && !old.includes(slot.pid)));
+  await home.waitFor('two new ones', async () =>
+    (await app.instances()).every((slot) => slot.status === 'online' && !old.includes(slot.pid)),
+  );
 });

@@ -9,23 +9,44 @@ import { sandbox } from '../../helpers/sandbox.js';
  * @param {Sandbox} home
  * @param {string} status
  */
-const untilStatus = (home, status) => home.waitFor(`status "${status}"`, async () => (await home.list()).find((slot) => slot.status === status));
+const untilStatus = (home, status) =>
+  home.waitFor(`status "${status}"`, async () => (await home.list()).find((slot) => slot.status === status));
 
 describe('a crash', () => {
   test('of an app that has run for a while is mended at once', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { flags: ['--min-uptime', '100'] });
     const [first] = await app.pids();
-    await home.waitFor('a stable uptime', async () => Date.now() - Number((await app.instances())[0].startedAtMs) > 300);
+    await home.waitFor(
+      'a stable uptime',
+      async () => Date.now() - Number((await app.instances())[0].startedAtMs) > 300,
+    );
     process.kill(first, 'SIGKILL');
-    await home.waitFor('a new process', async () => (await app.instances()).some((slot) => slot.isReady && slot.pid !== first));
-    expect(await app.instances()).toMatchObject([{ status: 'online', restarts: 1, unstableRestarts: 0, lastDeath: { signal: 'SIGKILL', cause: 'signal', pid: first, wasReady: true } }]);
+    await home.waitFor('a new process', async () =>
+      (await app.instances()).some((slot) => slot.isReady && slot.pid !== first),
+    );
+    expect(await app.instances()).toMatchObject([
+      {
+        status: 'online',
+        restarts: 1,
+        unstableRestarts: 0,
+        lastDeath: { signal: 'SIGKILL', cause: 'signal', pid: first, wasReady: true },
+      },
+    ]);
     expect(await app.get()).toMatchObject({ slot: '0' });
   });
 
   test('loop cools down: each wait is twice the one before, and at last the app is given up', async () => {
     const home = await sandbox();
-    await home.nclust('start', home.place('crashes-at-boot'), '--no-wait', '--max-restarts', '4', '--exp-backoff-restart-delay', '100');
+    await home.nclust(
+      'start',
+      home.place('crashes-at-boot'),
+      '--no-wait',
+      '--max-restarts',
+      '4',
+      '--exp-backoff-restart-delay',
+      '100',
+    );
     await untilStatus(home, 'errored');
     const wire = await home.wire();
     const { slots } = await wire.request('list', { detail: true });
@@ -38,20 +59,33 @@ describe('a crash', () => {
 
   test('with an exit code in --stop-exit-codes is the end of it', async () => {
     const home = await sandbox();
-    await home.nclust('start', home.place('crashes-after'), '--no-wait', '--stop-exit-codes', '0,42', { env: { AFTER_MS: '50', CODE: '42' } });
+    await home.nclust('start', home.place('crashes-after'), '--no-wait', '--stop-exit-codes', '0,42', {
+      env: { AFTER_MS: '50', CODE: '42' },
+    });
     const slot = await untilStatus(home, 'stopped');
     expect(slot).toMatchObject({ restarts: 0, lastDeath: { code: 42 } });
   });
 
   test('with another exit code is not', async () => {
     const home = await sandbox();
-    await home.nclust('start', home.place('crashes-after'), '--no-wait', '--stop-exit-codes', '42', '--max-restarts', '1', { env: { AFTER_MS: '50', CODE: '41' } });
+    await home.nclust(
+      'start',
+      home.place('crashes-after'),
+      '--no-wait',
+      '--stop-exit-codes',
+      '42',
+      '--max-restarts',
+      '1',
+      { env: { AFTER_MS: '50', CODE: '41' } },
+    );
     expect(await untilStatus(home, 'errored')).toMatchObject({ restarts: 1 });
   });
 
   test('under --no-autorestart is not mended', async () => {
     const home = await sandbox();
-    await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', { env: { AFTER_MS: '50' } });
+    await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', {
+      env: { AFTER_MS: '50' },
+    });
     expect(await untilStatus(home, 'stopped')).toMatchObject({ restarts: 0, lastDeath: { code: 1, cause: 'crash' } });
   });
 
@@ -59,9 +93,14 @@ describe('a crash', () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { flags: ['--min-uptime', '100', '--restart-delay', '700'] });
     const [first] = await app.pids();
-    await home.waitFor('a stable uptime', async () => Date.now() - Number((await app.instances())[0].startedAtMs) > 200);
+    await home.waitFor(
+      'a stable uptime',
+      async () => Date.now() - Number((await app.instances())[0].startedAtMs) > 200,
+    );
     process.kill(first, 'SIGKILL');
-    const slot = await home.waitFor('a new process', async () => (await app.instances()).find((one) => one.isReady && one.pid !== first));
+    const slot = await home.waitFor('a new process', async () =>
+      (await app.instances()).find((one) => one.isReady && one.pid !== first),
+    );
     expect(Number(slot.startedAtMs) - Number(slot.lastDeath?.atMs)).toBeGreaterThanOrEqual(690);
   });
 });
@@ -69,7 +108,9 @@ describe('a crash', () => {
 describe('describe tells why an app died', () => {
   test('by exit code, with the last lines of stderr', async () => {
     const home = await sandbox();
-    await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', { env: { AFTER_MS: '100', CODE: '7' } });
+    await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', {
+      env: { AFTER_MS: '100', CODE: '7' },
+    });
     await untilStatus(home, 'stopped');
     const { stdout } = await home.nclust('describe', 'crashes-after');
     expect(stdout).toMatch(/code 7/);
@@ -78,15 +119,28 @@ describe('describe tells why an app died', () => {
 
   test('by a signal', async () => {
     const home = await sandbox();
-    await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', { env: { AFTER_MS: '100', SIGNAL: 'SIGSEGV' } });
+    await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', {
+      env: { AFTER_MS: '100', SIGNAL: 'SIGSEGV' },
+    });
     await untilStatus(home, 'stopped');
     expect((await home.nclust('describe', 'crashes-after')).stdout).toMatch(/SIGSEGV/);
   });
 
   test('out of memory', async () => {
     const home = await sandbox();
-    await home.nclust('start', home.place('heap-oom'), '--no-wait', '--no-autorestart', '--node-args', '--max-old-space-size=24');
-    const slot = await home.waitFor('the death', async () => (await home.list()).find((one) => one.status === 'stopped' && one.lastDeath), { deadlineMs: 30_000 });
+    await home.nclust(
+      'start',
+      home.place('heap-oom'),
+      '--no-wait',
+      '--no-autorestart',
+      '--node-args',
+      '--max-old-space-size=24',
+    );
+    const slot = await home.waitFor(
+      'the death',
+      async () => (await home.list()).find((one) => one.status === 'stopped' && one.lastDeath),
+      { deadlineMs: 30_000 },
+    );
     expect(slot.lastDeath).toMatchObject({ cause: 'out-of-memory' });
     expect((await home.nclust('describe', 'heap-oom')).stdout).toMatch(/out of memory/i);
   });
@@ -131,7 +185,10 @@ test('restart exits 1 with the last error lines when the new process does not co
   expect(result.stderr).toContain('crashes-at-boot: the database is not there');
 });
 
-test.each([['fork mode', undefined], ['cluster mode', 2]])('an app whose directory is gone fails with the reason and can be stopped: %s', async (_, instances) => {
+test.each([
+  ['fork mode', undefined],
+  ['cluster mode', 2],
+])('an app whose directory is gone fails with the reason and can be stopped: %s', async (_, instances) => {
   const home = await sandbox();
   const folder = join(home.work, 'release-1');
   mkdirSync(folder);

@@ -5,23 +5,30 @@ import { fixturePath } from '../../helpers/fixtures.js';
 import { isRunning } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-const numbered = (/** @type {string} */ text, /** @type {string} */ stream) => text.split('\n').filter((line) => line.startsWith(`floods-stdout ${stream} `));
+const numbered = (/** @type {string} */ text, /** @type {string} */ stream) =>
+  text.split('\n').filter((line) => line.startsWith(`floods-stdout ${stream} `));
 const once = '--no-autorestart';
 
 describe('the output of the apps', () => {
   test('is all there when an app writes 10,000 lines and exits at once: in order, on the stream it was written to, with its exit code', async () => {
     const home = await sandbox();
-    const result = await home.nclust('run', fixturePath('floods-stdout'), once, { env: { LINES: '10000', END: 'exit' } });
+    const result = await home.nclust('run', fixturePath('floods-stdout'), once, {
+      env: { LINES: '10000', END: 'exit' },
+    });
     expect(result.exitStatus).toBe(3);
     expect(result.stdout).toBe(Array.from({ length: 10_000 }, (_, at) => `floods-stdout out ${at + 1}\n`).join(''));
-    expect(result.stderr).toBe(Array.from({ length: 1_000 }, (_, at) => `floods-stdout err ${(at + 1) * 10}\n`).join(''));
+    expect(result.stderr).toBe(
+      Array.from({ length: 1_000 }, (_, at) => `floods-stdout err ${(at + 1) * 10}\n`).join(''),
+    );
   });
 
   test('is on no disk, unless a file is named', async () => {
     const home = await sandbox();
     await home.nclust('run', fixturePath('exits-by-itself'), once);
     expect(readdirSync(join(home.home, 'logs')).filter((name) => name.endsWith('.log'))).toEqual([]);
-    const named = await home.nclust('run', fixturePath('floods-stdout'), once, '--output', 'out.log', { env: { LINES: '10' } });
+    const named = await home.nclust('run', fixturePath('floods-stdout'), once, '--output', 'out.log', {
+      env: { LINES: '10' },
+    });
     expect(numbered(named.stdout, 'out')).toHaveLength(10);
     expect(existsSync(join(home.work, 'out.log'))).toBe(true);
   });
@@ -39,14 +46,18 @@ describe('the output of the apps', () => {
     run.child.stdout?.resume();
     const result = await run.done;
     expect(result.exitStatus).toBe(0);
-    expect(numbered(result.stdout, 'out')).toEqual(Array.from({ length: 60_000 }, (_, at) => `floods-stdout out ${at + 1}`));
+    expect(numbered(result.stdout, 'out')).toEqual(
+      Array.from({ length: 60_000 }, (_, at) => `floods-stdout out ${at + 1}`),
+    );
   });
 
   test('nobody reads it any more: the apps live on, and it is told', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'));
     await home.waitFor('a line', () => run.stdout().includes('ticks 1\n'));
-    const { pid } = await home.waitFor('the app', async () => (await home.list()).find(({ status }) => status === 'online'));
+    const { pid } = await home.waitFor('the app', async () =>
+      (await home.list()).find(({ status }) => status === 'online'),
+    );
     run.child.stdout?.destroy();
     await home.waitFor('the sentence', () => run.stderr().includes('nobody reads standard output any more'));
     expect(isRunning(pid)).toBe(true);
@@ -55,7 +66,10 @@ describe('the output of the apps', () => {
   });
 
   test.each([
-    ['--json', /^\{"message":"floods-stdout out 1","timestamp":"[^"]+Z","type":"out","process_id":0,"app_name":"floods-stdout"\}$/],
+    [
+      '--json',
+      /^\{"message":"floods-stdout out 1","timestamp":"[^"]+Z","type":"out","process_id":0,"app_name":"floods-stdout"\}$/,
+    ],
     ['--format', /^timestamp=\S+ app=floods-stdout id=0 type=out message=floods-stdout out 1$/],
     ['--formatted', /^\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d floods-stdout floods-stdout out 1$/],
     ['--raw', /^floods-stdout out 1$/],
@@ -73,7 +87,10 @@ describe('the output of the apps', () => {
     process.kill((await home.daemon()).controlPid, 'SIGKILL');
     const result = await run.done;
     expect(result.exitStatus).toBe(0);
-    expect(result.stdout.trimEnd().split('\n')).toEqual([...Array.from({ length: 3_000 }, (_, at) => `ticks ${at + 1}`), 'ticks ended after 3000']);
+    expect(result.stdout.trimEnd().split('\n')).toEqual([
+      ...Array.from({ length: 3_000 }, (_, at) => `ticks ${at + 1}`),
+      'ticks ended after 3000',
+    ]);
   });
 });
 
@@ -91,7 +108,9 @@ describe('its exit status', () => {
     const home = await sandbox();
     const result = await home.nclust('run', fixturePath('crashes-at-boot'), '--max-restarts', '2');
     expect(result.exitStatus).toBe(1);
-    expect(result.stderr).toMatch(/the database is not there[^]*nclust: "crashes-at-boot" \(id 0\) is given up: it exited with code 1, too often\.\n$/);
+    expect(result.stderr).toMatch(
+      /the database is not there[^]*nclust: "crashes-at-boot" \(id 0\) is given up: it exited with code 1, too often\.\n$/,
+    );
   });
 
   test('is 0 when it was told to stop and everything did', async () => {
@@ -141,9 +160,13 @@ describe('signals', () => {
   test('SIGHUP reloads the apps', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('names-the-signal'));
-    const { pid } = await home.waitFor('the app', async () => (await home.list()).find(({ status }) => status === 'online'));
+    const { pid } = await home.waitFor('the app', async () =>
+      (await home.list()).find(({ status }) => status === 'online'),
+    );
     run.child.kill('SIGHUP');
-    await home.waitFor('another process', async () => (await home.list()).some((slot) => slot.status === 'online' && slot.pid !== pid));
+    await home.waitFor('another process', async () =>
+      (await home.list()).some((slot) => slot.status === 'online' && slot.pid !== pid),
+    );
     run.child.kill('SIGQUIT');
     expect((await run.done).exitStatus).toBe(0);
   });
@@ -164,7 +187,9 @@ describe('its home', () => {
     const home = await sandbox();
     const folder = join(home.work, 'runtime');
     mkdirSync(folder);
-    const result = await home.nclust('run', fixturePath('exits-by-itself'), once, { env: { NCLUST_HOME: undefined, XDG_RUNTIME_DIR: folder } });
+    const result = await home.nclust('run', fixturePath('exits-by-itself'), once, {
+      env: { NCLUST_HOME: undefined, XDG_RUNTIME_DIR: folder },
+    });
     expect(result.exitStatus).toBe(0);
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -185,7 +210,9 @@ describe('it ends when nothing runs any more', () => {
   test('which it does not with --no-auto-exit', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('crashes-after'), once, '--no-auto-exit', { env: { CODE: '7' } });
-    await home.waitFor('the end of the app', async () => (await home.list()).some(({ status }) => status === 'stopped'));
+    await home.waitFor('the end of the app', async () =>
+      (await home.list()).some(({ status }) => status === 'stopped'),
+    );
     expect(run.child.exitCode).toBeNull();
     expect((await home.nclust('start', 'crashes-after', '--no-wait')).exitStatus).toBe(0);
     run.child.kill('SIGTERM');
@@ -215,8 +242,15 @@ describe('it ends when nothing runs any more', () => {
 
 test('a config file is run, with --only, --env and "start" in front as pm2-runtime takes them', async () => {
   const home = await sandbox();
-  writeFileSync(join(home.work, 'says.cjs'), 'console.log(process.env.name, process.env.WHO); process.exitCode = process.env.name === "b" ? 4 : 0;');
-  writeFileSync(join(home.work, 'ecosystem.config.cjs'), `module.exports = { apps: ['a', 'b'].map((name) => ({ name, script: 'says.cjs', autorestart: false, env_production: { WHO: 'prod' } })) };`);
+  writeFileSync(
+    join(home.work, 'says.cjs'),
+    'console.log(process.env.name, process.env.WHO); process.exitCode = process.env.name === "b" ? 4 : 0;',
+  );
+  writeFileSync(
+    join(home.work, 'ecosystem.config.cjs'),
+    `module.exports = { apps: ['a', 'b'].map((name) => ({ name, script: 'says.cjs', autorestart: false, ` +
+      `env_production: { WHO: 'prod' } })) };`,
+  );
   const all = await home.nclust('run', 'ecosystem.config.cjs', '--env', 'production');
   expect(all.stdout.trim().split('\n').sort()).toEqual(['a prod', 'b prod']);
   expect(all.exitStatus).toBe(4);
@@ -226,6 +260,11 @@ test('a config file is run, with --only, --env and "start" in front as pm2-runti
 
 test('--web says in one sentence that there is none; a wrong --delay is refused', async () => {
   const home = await sandbox();
-  expect((await home.nclust('run', fixturePath('exits-by-itself'), once, '--web')).stderr).toContain('there is no web interface');
-  expect((await home.nclust('run', fixturePath('exits-by-itself'), '--delay', 'soon'))).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('--delay is "soon"; accepted: seconds') });
+  expect((await home.nclust('run', fixturePath('exits-by-itself'), once, '--web')).stderr).toContain(
+    'there is no web interface',
+  );
+  expect(await home.nclust('run', fixturePath('exits-by-itself'), '--delay', 'soon')).toMatchObject({
+    exitStatus: 2,
+    stderr: expect.stringContaining('--delay is "soon"; accepted: seconds'),
+  });
 });

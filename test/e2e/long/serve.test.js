@@ -24,12 +24,21 @@ test('a folder and a port: it is an app of its own name, and it serves', async (
   const folder = site(home);
   const port = await takePort();
   const result = await home.nclust('serve', 'dist', String(port), '--spa');
-  expect(result).toMatchObject({ exitStatus: 0, stderr: `${folder} is served on http://0.0.0.0:${port}\nStarted "static-page-server-${port}".\n` });
+  expect(result).toMatchObject({
+    exitStatus: 0,
+    stderr: `${folder} is served on http://0.0.0.0:${port}\nStarted "static-page-server-${port}".\n`,
+  });
   expect(result.stdout).toContain(`static-page-server-${port}`);
   expect(await askRaw(port, '/')).toMatchObject({ status: 200, body: '<h1>home</h1>' });
-  expect(await askRaw(port, '/users/1', { headers: { accept: 'text/html' } })).toMatchObject({ status: 200, body: '<h1>home</h1>' });
+  expect(await askRaw(port, '/users/1', { headers: { accept: 'text/html' } })).toMatchObject({
+    status: 200,
+    body: '<h1>home</h1>',
+  });
   expect(await home.list()).toMatchObject([{ name: `static-page-server-${port}`, mode: 'fork', status: 'online' }]);
-  expect(await home.nclust('serve', 'dist', String(port))).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('is in the list already') });
+  expect(await home.nclust('serve', 'dist', String(port))).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringContaining('is in the list already'),
+  });
 });
 
 test('expose is the same, options of start count, and --port, --host, --ftp and the rest reach the server', async () => {
@@ -39,10 +48,34 @@ test('expose is the same, options of start count, and --port, --host, --ftp and 
   writeFileSync(join(home.work, 'dist/files/home.htm'), 'named');
   writeFileSync(join(home.work, 'dist/files/a.txt'), 'a');
   const port = await takePort();
-  expect(await home.nclust('expose', './dist', '--port', String(port), '--host', '127.0.0.1', '--ftp', '--cache', '1h', '--cors', '-n', 'site', '-i', '2', '--monitor')).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('--monitor was given and does nothing') });
-  expect(await home.list()).toMatchObject([{ name: 'site', mode: 'cluster', addresses: [{ address: '127.0.0.1', port }] }, { name: 'site', mode: 'cluster' }]);
+  expect(
+    await home.nclust(
+      'expose',
+      './dist',
+      '--port',
+      String(port),
+      '--host',
+      '127.0.0.1',
+      '--ftp',
+      '--cache',
+      '1h',
+      '--cors',
+      '-n',
+      'site',
+      '-i',
+      '2',
+      '--monitor',
+    ),
+  ).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('--monitor was given and does nothing') });
+  expect(await home.list()).toMatchObject([
+    { name: 'site', mode: 'cluster', addresses: [{ address: '127.0.0.1', port }] },
+    { name: 'site', mode: 'cluster' },
+  ]);
   expect((await askRaw(port, '/files/')).body).toContain('href="/files/a.txt"');
-  expect((await askRaw(port, '/app.js')).headers).toMatchObject({ 'cache-control': 'public, max-age=3600', 'access-control-allow-origin': '*' });
+  expect((await askRaw(port, '/app.js')).headers).toMatchObject({
+    'cache-control': 'public, max-age=3600',
+    'access-control-allow-origin': '*',
+  });
 });
 
 test('without a word it serves the folder it is typed in, and PM2_SERVE_* of the shell say the rest', async () => {
@@ -50,10 +83,13 @@ test('without a word it serves the folder it is typed in, and PM2_SERVE_* of the
   const folder = site(home);
   const port = await takePort();
   const env = { PM2_SERVE_PORT: String(port), PM2_SERVE_BASIC_AUTH_PASSWORD: 'not-in-ps' };
-  expect(await home.nclust('serve', '--basic-auth-username', 'ann', '--homepage', 'app.js', { cwd: folder, env })).toMatchObject({ exitStatus: 0 });
+  expect(
+    await home.nclust('serve', '--basic-auth-username', 'ann', '--homepage', 'app.js', { cwd: folder, env }),
+  ).toMatchObject({ exitStatus: 0 });
   expect(await askRaw(port, '/')).toMatchObject({ status: 401 });
   expect(await askRaw(port, '/', { headers: basic('ann:not-in-ps') })).toMatchObject({ status: 200, body: 'x()' });
-  for (const { pid } of home.processes()) expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain('not-in-ps');
+  for (const { pid } of home.processes())
+    expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain('not-in-ps');
 
   // A shell that does not know the password takes nothing away.
   expect(await home.nclust('reload', 'all', '--update-env')).toMatchObject({ exitStatus: 0 });
@@ -81,19 +117,33 @@ test('a port that is taken: the command says so and by whom', async () => {
   site(home);
   const app = await home.app('http-echo');
   const result = await home.nclust('serve', 'dist', String(app.port), '--host', '::', '--max-restarts', '0');
-  expect(result).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(new RegExp(`Port ${app.port} on :: is taken: .*http-echo`)) });
+  expect(result).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringMatching(new RegExp(`Port ${app.port} on :: is taken: .*http-echo`)),
+  });
 });
 
 test('static: and script: "serve" of a config file are served, their paths as the file means them', async () => {
   const home = await sandbox();
   const folder = site(home);
   const [one, two] = [await takePort(), await takePort()];
-  writeFileSync(join(home.work, 'ecosystem.config.cjs'), `module.exports = {
+  writeFileSync(
+    join(home.work, 'ecosystem.config.cjs'),
+    `module.exports = {
     apps: [{ name: 'two', script: 'serve', env: { PM2_SERVE_PATH: './dist', PM2_SERVE_PORT: ${two}, PM2_SERVE_SPA: 'true', PM2_SERVE_HOMEPAGE: '/index.html' } }],
     static: [{ name: 'one', path: './dist', port: ${one}, basic_auth: { username: 'ann', password: 'secret' } }],
-  };\n`);
-  expect(await home.nclust('start', join(home.work, 'ecosystem.config.cjs'), { cwd: folder })).toMatchObject({ exitStatus: 0 });
+  };\n`,
+  );
+  expect(await home.nclust('start', join(home.work, 'ecosystem.config.cjs'), { cwd: folder })).toMatchObject({
+    exitStatus: 0,
+  });
   expect(await askRaw(one, '/')).toMatchObject({ status: 401 });
-  expect(await askRaw(one, '/', { headers: basic('ann:secret') })).toMatchObject({ status: 200, body: '<h1>home</h1>' });
-  expect(await askRaw(two, '/users/1', { headers: { accept: 'text/html' } })).toMatchObject({ status: 200, body: '<h1>home</h1>' });
+  expect(await askRaw(one, '/', { headers: basic('ann:secret') })).toMatchObject({
+    status: 200,
+    body: '<h1>home</h1>',
+  });
+  expect(await askRaw(two, '/users/1', { headers: { accept: 'text/html' } })).toMatchObject({
+    status: 200,
+    body: '<h1>home</h1>',
+  });
 });

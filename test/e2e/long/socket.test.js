@@ -13,8 +13,18 @@ describe('a malformed message is answered and harms nobody', () => {
     ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":1,"method":"hello"}\n', -32600, false],
     ['no method', '{"jsonrpc":"2.0","id":1}\n', -32600, false],
     ['an unknown method', '{"jsonrpc":"2.0","id":9,"method":"selfDestruct","params":{}}\n', -32601, false],
-    ['parameters of the wrong type', '{"jsonrpc":"2.0","id":9,"method":"stop","params":{"targets":42}}\n', -32602, false],
-    ['a spec with a wrong value', `${JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'start', params: { token: 't', specs: [{ name: 5 }] } })}\n`, -32602, false],
+    [
+      'parameters of the wrong type',
+      '{"jsonrpc":"2.0","id":9,"method":"stop","params":{"targets":42}}\n',
+      -32602,
+      false,
+    ],
+    [
+      'a spec with a wrong value',
+      `${JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'start', params: { token: 't', specs: [{ name: 5 }] } })}\n`,
+      -32602,
+      false,
+    ],
   ])('%s', async (_, bytes, code, closes) => {
     const home = await sandbox();
     await home.app('keeps-alive', { flags: ['--no-wait'] });
@@ -57,13 +67,17 @@ test('3,000 hostile frames: the same control answers afterwards, its memory is f
 
 test('a client that never reads is dropped, and the others are served', async () => {
   const home = await sandbox();
-  await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', { env: { LINES: '400000' } });
+  await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', {
+    env: { LINES: '400000' },
+  });
   const { controlPid } = await home.daemon();
   const deaf = await home.wire();
   await deaf.request('logs', { follow: true, lines: 0 });
   deaf.stopReading();
 
-  await home.waitFor('the flood to end', async () => (await home.list())[0].status === 'stopped', { deadlineMs: 40_000 });
+  await home.waitFor('the flood to end', async () => (await home.list())[0].status === 'stopped', {
+    deadlineMs: 40_000,
+  });
   expect(residentBytes(controlPid)).toBeLessThan(250 * 2 ** 20);
   expect(await home.daemon()).toMatchObject({ controlPid });
 });
@@ -73,7 +87,8 @@ test('control without a file descriptor to spare says so and recovers', async ()
   const app = await home.app('http-echo', { instances: 2 });
   const { controlPid } = await home.daemon();
   const used = Math.max(...readdirSync(`/proc/${controlPid}/fd`).map(Number)) + 1;
-  const limit = (/** @type {string} */ files) => execFileSync('prlimit', ['--pid', String(controlPid), `--nofile=${files}`]);
+  const limit = (/** @type {string} */ files) =>
+    execFileSync('prlimit', ['--pid', String(controlPid), `--nofile=${files}`]);
 
   limit(`${used}:4096`);
   const crowd = await Promise.allSettled(Array.from({ length: 20 }, () => openWire(`${home.home}/nclust.sock`)));

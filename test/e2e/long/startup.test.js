@@ -1,4 +1,16 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readlinkSync, realpathSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -19,11 +31,18 @@ async function withSystemctl(says) {
   const folder = join(home.work, 'bin');
   mkdirSync(folder);
   const told = join(home.work, 'systemctl.told');
-  writeFileSync(join(folder, 'systemctl'), `#!/bin/sh\necho "$@" >> ${told}\n${says === undefined ? '' : `echo "${says}" >&2; exit 1`}\n`);
+  writeFileSync(
+    join(folder, 'systemctl'),
+    `#!/bin/sh\necho "$@" >> ${told}\n${says === undefined ? '' : `echo "${says}" >&2; exit 1`}\n`,
+  );
   chmodSync(join(folder, 'systemctl'), 0o755);
   home.env.PATH = `${folder}:${home.env.PATH}`;
   home.env.XDG_CONFIG_HOME = join(home.work, 'config');
-  return { home, told: () => (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : []), unit: join(home.work, 'config/systemd/user', 'nclust.service') };
+  return {
+    home,
+    told: () => (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : []),
+    unit: join(home.work, 'config/systemd/user', 'nclust.service'),
+  };
 }
 
 describe('startup shows', () => {
@@ -42,18 +61,28 @@ describe('startup shows', () => {
   test('with --wait-ip a unit that waits for the network', async () => {
     const { home } = await withSystemctl();
     expect((await home.nclust('startup', 'ubuntu', '--print')).stdout).not.toContain('network-online');
-    expect((await home.nclust('startup', 'ubuntu', '--print', '--wait-ip')).stdout).toMatch(/^After=network-online\.target$/m);
+    expect((await home.nclust('startup', 'ubuntu', '--print', '--wait-ip')).stdout).toMatch(
+      /^After=network-online\.target$/m,
+    );
   });
 
   test('the home of another user with --hp, and any home with --home', async () => {
     const { home } = await withSystemctl();
-    expect((await home.nclust('startup', 'systemd', '--print', '--hp', '/home/deploy')).stdout).toContain('ExecStart=/bin/sh /home/deploy/.nclust/launcher.sh daemon');
-    expect((await home.nclust('startup', 'systemd', '--print', '--home', '/srv/nclust')).stdout).toContain('ExecStart=/bin/sh /srv/nclust/launcher.sh daemon');
+    expect((await home.nclust('startup', 'systemd', '--print', '--hp', '/home/deploy')).stdout).toContain(
+      'ExecStart=/bin/sh /home/deploy/.nclust/launcher.sh daemon',
+    );
+    expect((await home.nclust('startup', 'systemd', '--print', '--home', '/srv/nclust')).stdout).toContain(
+      'ExecStart=/bin/sh /srv/nclust/launcher.sh daemon',
+    );
   });
 
   test.each(['macos', 'openrc', 'freebsd', 'openbsd'])('what %s gets', async (platform) => {
     const { home } = await withSystemctl();
-    expect(await home.nclust('startup', platform, '--print')).toMatchObject({ exitStatus: 0, stderr: '', stdout: expect.stringContaining('launcher.sh') });
+    expect(await home.nclust('startup', platform, '--print')).toMatchObject({
+      exitStatus: 0,
+      stderr: '',
+      stdout: expect.stringContaining('launcher.sh'),
+    });
   });
 
   test('what to use where there is no service', async () => {
@@ -66,7 +95,11 @@ describe('startup shows', () => {
   test('the same as JSON', async () => {
     const { home } = await withSystemctl();
     const data = (await home.nclust('startup', 'systemd', '--print', '--json')).json();
-    expect(data).toMatchObject({ platform: 'systemd', done: 'shown', files: [{ path: join(home.home, 'launcher.sh') }, { path: expect.stringMatching(/^\/etc\/systemd\/system\//) }] });
+    expect(data).toMatchObject({
+      platform: 'systemd',
+      done: 'shown',
+      files: [{ path: join(home.home, 'launcher.sh') }, { path: expect.stringMatching(/^\/etc\/systemd\/system\//) }],
+    });
   });
 });
 
@@ -74,9 +107,18 @@ describe.runIf(isRoot)('who is not root', () => {
   test.each(['startup', 'unstartup'])('is given the command for root by %s, as PM2 gives it', async (command) => {
     const { home, told } = await withSystemctl();
     for (const folder of [dirname(home.work), home.work, join(home.work, 'bin')]) chmodSync(folder, 0o755);
-    const result = await home.nclust(command, '--service-name', 'web', { uid: NOBODY, gid: NOBODY, env: { NCLUST_HOME: '/srv/web' } });
+    const result = await home.nclust(command, '--service-name', 'web', {
+      uid: NOBODY,
+      gid: NOBODY,
+      env: { NCLUST_HOME: '/srv/web' },
+    });
     expect(result.exitStatus).toBe(1);
-    expect(result.stdout).toMatch(new RegExp(`^sudo env PATH="\\$PATH":${dirname(nodeUnderTest())} ${nodeUnderTest()} \\S+/bin/nclust\\.js ${command} systemd -u nobody --hp ${dirname(home.work)} --home /srv/web --service-name web\n$`));
+    expect(result.stdout).toMatch(
+      new RegExp(
+        `^sudo env PATH="\\$PATH":${dirname(nodeUnderTest())} ${nodeUnderTest()} \\S+/bin/nclust\\.js ` +
+          `${command} systemd -u nobody --hp ${dirname(home.work)} --home /srv/web --service-name web\n$`,
+      ),
+    );
     expect(result.stderr).toMatch(/[Rr]oot has to/);
     expect(told()).toEqual([]);
   });
@@ -111,7 +153,10 @@ describe('a service of the user', () => {
 
   test('does not wait for the network, and there is none for openrc', async () => {
     const { home } = await withSystemctl();
-    expect(await home.nclust('startup', 'systemd', '--user-unit', '--wait-ip')).toMatchObject({ exitStatus: 2, stdout: '' });
+    expect(await home.nclust('startup', 'systemd', '--user-unit', '--wait-ip')).toMatchObject({
+      exitStatus: 2,
+      stdout: '',
+    });
     expect(await home.nclust('startup', 'openrc', '--user-unit')).toMatchObject({ exitStatus: 2, stdout: '' });
   });
 
@@ -133,11 +178,19 @@ describe('a service of the user', () => {
     writeFileSync(launcher, readFileSync(launcher, 'utf8').replace(/^node=.*$/m, `node=${old}`));
     unlinkSync(old);
     symlinkSync(nodeUnderTest(), next);
-    const booted = runProgram('/bin/sh', [launcher, 'daemon'], { cwd: '/', env: { PATH: '/usr/bin:/bin', HOME: dirname(home.work) }, timeoutMs: 120_000 });
+    const booted = runProgram('/bin/sh', [launcher, 'daemon'], {
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin', HOME: dirname(home.work) },
+      timeoutMs: 120_000,
+    });
     onTestFinished(() => killIfThere(/** @type {number} */ (booted.child.pid)));
     await home.waitFor('the app', async () => (await api.instances()).every(({ status }) => status === 'online'));
     expect(await api.get()).toMatchObject({ slot: expect.any(String) });
-    expect((await home.list()).map(({ name, status }) => `${name} ${status}`)).toEqual(['api online', 'api online', 'worker stopped']);
+    expect((await home.list()).map(({ name, status }) => `${name} ${status}`)).toEqual([
+      'api online',
+      'api online',
+      'worker stopped',
+    ]);
     booted.child.kill('SIGTERM');
     expect(await booted.done).toMatchObject({ exitStatus: 0 });
     expect(home.processes()).toEqual([]);
@@ -150,7 +203,10 @@ test('an app comes back on the Node.js of the manager when the one it was starte
   mkdirSync(dirname(old));
   copyFileSync(nodeUnderTest(), old);
   const script = home.place('http-echo');
-  const started = await runProgram(old, [BIN, 'start', script, '--name', 'api'], { cwd: home.work, env: { ...home.env, PORT: '0' } }).done;
+  const started = await runProgram(old, [BIN, 'start', script, '--name', 'api'], {
+    cwd: home.work,
+    env: { ...home.env, PORT: '0' },
+  }).done;
   expect(started, started.stderr).toMatchObject({ exitStatus: 0 });
   const pid = (await home.list())[0].pid;
   expect(readlinkSync(`/proc/${pid}/exe`)).toBe(old);
@@ -188,7 +244,10 @@ describe('the saved list', () => {
     await home.nclust('delete', 'worker');
     const [{ pid }] = await home.list();
     expect(await home.nclust('resurrect')).toMatchObject({ exitStatus: 0 });
-    expect(await home.list()).toMatchObject([{ name: 'api', pid, status: 'online' }, { name: 'worker', status: 'stopped' }]);
+    expect(await home.list()).toMatchObject([
+      { name: 'api', pid, status: 'online' },
+      { name: 'worker', status: 'stopped' },
+    ]);
   });
 
   test('an empty list is not saved over another without --force', async () => {

@@ -36,7 +36,11 @@ async function bootOn(home, state, previous) {
   if (previous) writeFileSync(join(home.home, 'state.json.bak'), previous, { mode: 0o600 });
   const result = await home.nclust('resurrect');
   const list = home.processes().some((one) => one.role === 'keeper') ? await home.list() : [];
-  return { result, names: list.map((slot) => slot.name), bad: readdirSync(home.home).filter((name) => name.startsWith('state.json.bad-')) };
+  return {
+    result,
+    names: list.map((slot) => slot.name),
+    bad: readdirSync(home.home).filter((name) => name.startsWith('state.json.bad-')),
+  };
 }
 
 test('what is wanted survives the daemon', async () => {
@@ -49,18 +53,21 @@ test('what is wanted survives the daemon', async () => {
 
 describe('a damaged state file is kept aside, and the one before it counts', () => {
   // A sample over the whole length; the unit test of the store cuts at every byte.
-  test.each([0, 0.01, 0.25, 0.5, 0.75, 0.99].map((share) => [`${share * 100} %`, share]))('cut at %s', async (_, share) => {
-    const home = await sandbox();
-    const { names, bad } = await bootOn(home, good.subarray(0, Math.floor(good.length * Number(share))), backup);
-    expect(names).toEqual(['api', 'api', 'worker']);
-    expect(bad).toHaveLength(1);
-  });
+  test.each([0, 0.01, 0.25, 0.5, 0.75, 0.99].map((share) => [`${share * 100} %`, share]))(
+    'cut at %s',
+    async (_, share) => {
+      const home = await sandbox();
+      const { names, bad } = await bootOn(home, good.subarray(0, Math.floor(good.length * Number(share))), backup);
+      expect(names).toEqual(['api', 'api', 'worker']);
+      expect(bad).toHaveLength(1);
+    },
+  );
 
   test.each([
     ['zeros', Buffer.alloc(4096)],
     ['noise', Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919) % 256))],
     ['JSON that is no state', Buffer.from('{"v":1,"apps":[{"spec":null}]}')],
-    ['another program\'s JSON', Buffer.from('[1,2,3]')],
+    ["another program's JSON", Buffer.from('[1,2,3]')],
   ])('replaced by %s', async (_, bytes) => {
     const home = await sandbox();
     const { names, bad } = await bootOn(home, bytes, backup);
@@ -86,7 +93,12 @@ test('the file is there, whole and private, after every change', async () => {
   await home.app('keeps-alive', { name: 'api', flags: ['--no-wait'] });
   const file = join(home.home, 'state.json');
   const copy = join(home.work, 'copy.json');
-  for (const words of [['scale', 'api', '2'], ['stop', 'api'], ['start', 'api', '--no-wait'], ['delete', 'api']]) {
+  for (const words of [
+    ['scale', 'api', '2'],
+    ['stop', 'api'],
+    ['start', 'api', '--no-wait'],
+    ['delete', 'api'],
+  ]) {
     copyFileSync(file, copy);
     await home.nclust(...words);
     expect(JSON.parse(readFileSync(file, 'utf8'))).not.toEqual(JSON.parse(readFileSync(copy, 'utf8')));

@@ -36,14 +36,21 @@ describe('a control that does not run on after it was ready', () => {
     const home = await sandbox();
     await home.app('http-echo');
     const before = await home.daemon();
-    const bad = install(home, '1.2.3', { 'daemon/control/main.js': '\nprocess.once("SIGCONT", () => { for (;;); });\n' });
-    expect(await bad.nclust('update')).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('control only') });
+    const bad = install(home, '1.2.3', {
+      'daemon/control/main.js': '\nprocess.once("SIGCONT", () => { for (;;); });\n',
+    });
+    expect(await bad.nclust('update')).toMatchObject({
+      exitStatus: 0,
+      stderr: expect.stringContaining('control only'),
+    });
     const { controlPid } = await home.daemon();
 
     process.kill(controlPid, 'SIGCONT');
     await home.waitFor('it to be ended', () => !isRunning(controlPid), { deadlineMs: 15_000 });
 
-    expect((await home.nclust('list')).stderr).toContain(`The manager of "${bad.root}" did not answer any more soon after it was ready`);
+    expect((await home.nclust('list')).stderr).toContain(
+      `The manager of "${bad.root}" did not answer any more soon after it was ready`,
+    );
     expect(await home.daemon()).toMatchObject({ version: before.version, keeperPid: before.keeperPid });
   });
 
@@ -56,14 +63,18 @@ describe('a control that does not run on after it was ready', () => {
 
     const result = await bad.nclust('update');
 
-    expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining('ended again and again soon after it was ready')]);
+    expect([result.exitStatus, result.stderr]).toEqual([
+      1,
+      expect.stringContaining('ended again and again soon after it was ready'),
+    ]);
     expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: '2.0.0' });
     await home.waitFor('the old workers to be gone', () => !pids.some(isRunning));
     expect(await app.instances()).toMatchObject([{ status: 'online' }, { status: 'online' }]);
     expect(await load.stop()).toMatchObject(LOST_NOTHING);
     // Keeper and agent belong together.
     expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
-    for (const { command } of home.processes().filter(({ role }) => role === 'app')) expect(command).toContain(`${bad.root}/daemon/agent`);
+    for (const { command } of home.processes().filter(({ role }) => role === 'app'))
+      expect(command).toContain(`${bad.root}/daemon/agent`);
   });
 
   test('crashes, where the one from before is on trial itself: that one is taken back', async () => {
@@ -98,15 +109,23 @@ test('a keeper that does not come up: one of the version that ran takes over, an
   const app = await home.app('http-echo', { instances: 2 });
   const before = await home.daemon();
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
-  const bad = install(home, '2.0.0', { 'daemon/keeper/keeper-socket.js': '\nif (process.argv[2] !== "--probe") process.exit(7);\n' });
+  const bad = install(home, '2.0.0', {
+    'daemon/keeper/keeper-socket.js': '\nif (process.argv[2] !== "--probe") process.exit(7);\n',
+  });
 
   const result = await bad.nclust('update');
 
   expect(result.exitStatus).toBe(1);
   expect(result.stderr).toContain('did not get ready, so the one that ran before goes on.');
-  await home.waitFor('two workers of the next keeper', async () => (await app.instances()).every((slot) => slot.status === 'online' && isRunning(slot.pid)));
+  await home.waitFor('two workers of the next keeper', async () =>
+    (await app.instances()).every((slot) => slot.status === 'online' && isRunning(slot.pid)),
+  );
   expect(await load.stop()).toMatchObject(LOST_NOTHING);
-  expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: before.version, controlPid: before.controlPid });
+  expect(await home.daemon()).toMatchObject({
+    version: before.version,
+    keeperVersion: before.version,
+    controlPid: before.controlPid,
+  });
 });
 
 test.each([
@@ -121,8 +140,17 @@ test.each([
 
   const result = await bad.nclust('update');
 
-  expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining('did not get ready, so the one that ran before goes on.')]);
-  await home.waitFor('two workers of the next keeper', async () => (await app.instances()).every((slot) => slot.status === 'online' && isRunning(slot.pid)));
+  expect([result.exitStatus, result.stderr]).toEqual([
+    1,
+    expect.stringContaining('did not get ready, so the one that ran before goes on.'),
+  ]);
+  await home.waitFor('two workers of the next keeper', async () =>
+    (await app.instances()).every((slot) => slot.status === 'online' && isRunning(slot.pid)),
+  );
   expect(await load.stop()).toMatchObject(LOST_NOTHING);
-  expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: before.version, controlPid: before.controlPid });
+  expect(await home.daemon()).toMatchObject({
+    version: before.version,
+    keeperVersion: before.version,
+    controlPid: before.controlPid,
+  });
 });

@@ -43,7 +43,9 @@ describe('control only, where the keeper is the same', () => {
     expect(await load.stop()).toMatchObject(LOST_NOTHING);
     expect(await home.daemon()).toMatchObject({ version: '1.2.3', keeperPid: old.keeperPid });
     expect((await home.daemon()).controlPid).not.toBe(old.controlPid);
-    expect((await app.instances()).map(({ pid, restarts, generation }) => ({ pid, restarts, generation }))).toEqual(slots.map(({ pid, restarts, generation }) => ({ pid, restarts, generation })));
+    expect((await app.instances()).map(({ pid, restarts, generation }) => ({ pid, restarts, generation }))).toEqual(
+      slots.map(({ pid, restarts, generation }) => ({ pid, restarts, generation })),
+    );
   });
 
   test('whatever is started afterwards comes from the new folder, and the old one may be gone', async () => {
@@ -56,7 +58,9 @@ describe('control only, where the keeper is the same', () => {
     const { controlPid } = await home.daemon();
     process.kill(controlPid, 'SIGKILL');
     expect(await home.nclust('restart', 'all')).toMatchObject({ exitStatus: 0 });
-    expect(await home.list()).toMatchObject([{ status: 'online', unstableRestarts: 0, addresses: [expect.any(Object)] }]);
+    expect(await home.list()).toMatchObject([
+      { status: 'online', unstableRestarts: 0, addresses: [expect.any(Object)] },
+    ]);
     expect(await home.daemon()).toMatchObject({ version: '1.0.1' });
   });
 
@@ -64,7 +68,9 @@ describe('control only, where the keeper is the same', () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const [pids, before] = [await app.pids(), await home.daemon()];
-    const bad = install(home, '1.2.3', { 'daemon/control/api/server.js': '\nApiServer.prototype.listen = () => process.exit(7);\n' });
+    const bad = install(home, '1.2.3', {
+      'daemon/control/api/server.js': '\nApiServer.prototype.listen = () => process.exit(7);\n',
+    });
 
     const result = await bad.nclust('update');
 
@@ -76,12 +82,17 @@ describe('control only, where the keeper is the same', () => {
 });
 
 describe('two updates at once', () => {
-  test.each([['control only', {}], ['keeper too', NEW_KEEPER]])('to the same installation (%s): both succeed', async (_, edits) => {
+  test.each([
+    ['control only', {}],
+    ['keeper too', NEW_KEEPER],
+  ])('to the same installation (%s): both succeed', async (_, edits) => {
     const home = await sandbox();
     await home.app('http-echo', { instances: 2 });
     const next = install(home, '2.0.0', edits);
     const results = await Promise.all([next.nclust('update'), next.nclust('update')]);
-    expect(results.map(({ exitStatus, stderr }) => [exitStatus, stderr])).toEqual([0, 1].map(() => [0, expect.stringContaining('was replaced by 2.0.0')]));
+    expect(results.map(({ exitStatus, stderr }) => [exitStatus, stderr])).toEqual(
+      [0, 1].map(() => [0, expect.stringContaining('was replaced by 2.0.0')]),
+    );
     expect(await home.daemon()).toMatchObject({ version: '2.0.0' });
   });
 
@@ -90,7 +101,12 @@ describe('two updates at once', () => {
     await home.app('http-echo', { instances: 2 });
     const both = [install(home, '2.0.0', NEW_KEEPER), install(home, '3.0.0')];
     const results = await Promise.all(both.map((one) => one.nclust('update')));
-    for (const { exitStatus, stderr } of results) expect([exitStatus, stderr]).toEqual(exitStatus === 0 ? [0, expect.any(String)] : [1, expect.stringMatching(/Another update, to ".*", (is under way|came after this one)\./)]);
+    for (const { exitStatus, stderr } of results)
+      expect([exitStatus, stderr]).toEqual(
+        exitStatus === 0
+          ? [0, expect.any(String)]
+          : [1, expect.stringMatching(/Another update, to ".*", (is under way|came after this one)\./)],
+      );
     expect(results.map(({ exitStatus }) => exitStatus)).toContain(0);
     expect(['2.0.0', '3.0.0']).toContain((await home.daemon()).version);
   });
@@ -107,12 +123,17 @@ describe.each([
     await home.nclust('stop', idle.name);
     await home.nclust('restart', app.name);
     const [pids, before, [{ restarts }]] = [await app.pids(), await home.daemon(), await app.instances()];
-    const loads = [startLoad(app.url, { connections: 4, timeoutMs: 4_000 }), startLoad(app.url, { connections: 4, timeoutMs: 4_000, keepAlive: true })];
+    const loads = [
+      startLoad(app.url, { connections: 4, timeoutMs: 4_000 }),
+      startLoad(app.url, { connections: 4, timeoutMs: 4_000, keepAlive: true }),
+    ];
 
     const result = await install(home, '2.0.0', NEW_KEEPER).nclust('update');
 
     for (const load of loads) expect(await load.stop()).toMatchObject(LOST_NOTHING);
-    expect(result.stderr).toMatch(/was replaced by 2\.0\.0: keeper and control; (3 workers were replaced one by one|one worker was replaced)\.\n$/);
+    expect(result.stderr).toMatch(
+      /was replaced by 2\.0\.0: keeper and control; (3 workers were replaced one by one|one worker was replaced)\.\n$/,
+    );
     expect(result.exitStatus).toBe(0);
     const after = await home.daemon();
     expect(after).toMatchObject({ version: '2.0.0', keeperVersion: '2.0.0' });
@@ -150,14 +171,26 @@ describe.each([
   ])('%s: none is lost', async (_mode, instances, kind) => {
     const home = await sandbox();
     const socketPath = join(home.work, 'app.sock');
-    const app = await serve(home, 'serves-all', { instances, flags: ['--min-uptime', '100'], env: kind === 'unix' ? { SOCKET: socketPath } : {} });
+    const app = await serve(home, 'serves-all', {
+      instances,
+      flags: ['--min-uptime', '100'],
+      env: kind === 'unix' ? { SOCKET: socketPath } : {},
+    });
     const [{ keeperPid }, pids] = [await home.daemon(), await app.pids()];
 
-    await loseNothing(kind === 'unix' ? { socketPath } : app, EVERY_REQUEST, async ({ ledger }) => {
-      await untilEveryKindIsAnswered(home, ledger);
-      expect(await install(home, '2.0.0', edits).nclust('update')).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining(`was replaced by 2.0.0: ${said}`) });
-      await untilEveryKindIsAnswered(home, ledger);
-    }, LONG_REQUESTS);
+    await loseNothing(
+      kind === 'unix' ? { socketPath } : app,
+      EVERY_REQUEST,
+      async ({ ledger }) => {
+        await untilEveryKindIsAnswered(home, ledger);
+        expect(await install(home, '2.0.0', edits).nclust('update')).toMatchObject({
+          exitStatus: 0,
+          stderr: expect.stringContaining(`was replaced by 2.0.0: ${said}`),
+        });
+        await untilEveryKindIsAnswered(home, ledger);
+      },
+      LONG_REQUESTS,
+    );
 
     expect(await home.daemon()).toMatchObject({ version: '2.0.0' });
     expect([keeperPid, ...pids].filter(isRunning)).toEqual(edits === NEW_KEEPER ? [] : [keeperPid, ...pids]);
@@ -173,10 +206,14 @@ test('files overwritten under a running manager: the folder stays, the code is t
   const before = await home.daemon();
 
   nclust.overwrite('1.0.1');
-  expect((await nclust.nclust('update')).stderr).toBe('nclust 1.0.0 was replaced by 1.0.1: control only, no worker noticed.\n');
+  expect((await nclust.nclust('update')).stderr).toBe(
+    'nclust 1.0.0 was replaced by 1.0.1: control only, no worker noticed.\n',
+  );
   expect(await home.daemon()).toMatchObject({ version: '1.0.1', keeperPid: before.keeperPid });
   nclust.overwrite('1.1.0', NEW_KEEPER);
-  expect((await nclust.nclust('update')).stderr).toBe('nclust 1.0.1 was replaced by 1.1.0: keeper and control; one worker was replaced.\n');
+  expect((await nclust.nclust('update')).stderr).toBe(
+    'nclust 1.0.1 was replaced by 1.1.0: keeper and control; one worker was replaced.\n',
+  );
   expect(await home.daemon()).toMatchObject({ version: '1.1.0', keeperVersion: '1.1.0' });
 });
 
@@ -187,7 +224,9 @@ test('files overwritten, and control started anew by chance: the keeper is still
   nclust.overwrite('1.1.0', NEW_KEEPER);
   process.kill((await home.daemon()).controlPid, 'SIGKILL');
 
-  expect((await nclust.nclust('update')).stderr).toBe('nclust 1.0.0 was replaced by 1.1.0: keeper and control; one worker was replaced.\n');
+  expect((await nclust.nclust('update')).stderr).toBe(
+    'nclust 1.0.0 was replaced by 1.1.0: keeper and control; one worker was replaced.\n',
+  );
   expect(await home.daemon()).toMatchObject({ version: '1.1.0', keeperVersion: '1.1.0' });
 });
 
@@ -200,11 +239,17 @@ test('with a new keeper, after the old folder was removed: no request fails', as
   const load = startLoad(`http://127.0.0.1:${port}`, { connections: 4, timeoutMs: 4_000, keepAlive: true });
   rmSync(old.root, { recursive: true });
 
-  expect(await install(home, '2.0.0', NEW_KEEPER).nclust('update')).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('2 workers were replaced') });
+  expect(await install(home, '2.0.0', NEW_KEEPER).nclust('update')).toMatchObject({
+    exitStatus: 0,
+    stderr: expect.stringContaining('2 workers were replaced'),
+  });
 
   expect(await load.stop()).toMatchObject(LOST_NOTHING);
   expect(pids.filter(isRunning)).toEqual([]);
-  expect((await home.list()).map(({ status, deaths = [] }) => ({ status, deaths }))).toEqual([{ status: 'online', deaths: [] }, { status: 'online', deaths: [] }]);
+  expect((await home.list()).map(({ status, deaths = [] }) => ({ status, deaths }))).toEqual([
+    { status: 'online', deaths: [] },
+    { status: 'online', deaths: [] },
+  ]);
 });
 
 test.runIf(different)('by a command that another Node.js runs: the manager runs on that one from then on', async () => {
@@ -212,9 +257,15 @@ test.runIf(different)('by a command that another Node.js runs: the manager runs 
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
-  const { done } = runProgram(path, [join(install(home, '1.2.3').root, 'bin/nclust.js'), 'update'], { cwd: home.work, env: home.env });
+  const { done } = runProgram(path, [join(install(home, '1.2.3').root, 'bin/nclust.js'), 'update'], {
+    cwd: home.work,
+    env: home.env,
+  });
 
-  expect(await done).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('keeper and control; 2 workers were replaced') });
+  expect(await done).toMatchObject({
+    exitStatus: 0,
+    stderr: expect.stringContaining('keeper and control; 2 workers were replaced'),
+  });
 
   expect(await load.stop()).toMatchObject(LOST_NOTHING);
   const { nodeVersion, keeperPid, controlPid } = await home.daemon();
@@ -232,7 +283,9 @@ test('with a new keeper, while the program on disk is broken: the old workers se
   const result = await install(home, '2.0.0', NEW_KEEPER).nclust('update');
 
   expect(result.exitStatus).toBe(1);
-  expect(result.stderr).toMatch(/^nclust: The manager was replaced, but not every worker by a new one\. [^]*\| Error: crashes-at-boot[^]*next: Mend the app, then: nclust reload http-echo\n$/);
+  expect(result.stderr).toMatch(
+    /^nclust: The manager was replaced, but not every worker by a new one\. [^]*\| Error: crashes-at-boot[^]*next: Mend the app, then: nclust reload http-echo\n$/,
+  );
   expect(await home.daemon()).toMatchObject({ version: '2.0.0', keeperVersion: '2.0.0' });
   expect(pids.every(isRunning)).toBe(true);
   app.replaceWith('http-echo.js');
@@ -251,7 +304,11 @@ test('nothing new: it says so, and nothing is touched', async () => {
   const again = await next.nclust('update');
 
   expect(again).toMatchObject({ exitStatus: 0, stderr: 'nclust 2.0.0 runs already; nothing was replaced.\n' });
-  expect((await next.nclust('update', '--json')).json()).toMatchObject({ replaced: [], workers: 0, after: { version: '2.0.0' } });
+  expect((await next.nclust('update', '--json')).json()).toMatchObject({
+    replaced: [],
+    workers: 0,
+    after: { version: '2.0.0' },
+  });
   expect(await home.daemon()).toEqual(daemon);
   expect(await app.pids()).toEqual(pids);
 });
@@ -259,8 +316,17 @@ test('nothing new: it says so, and nothing is touched', async () => {
 test('no manager runs: it says so, and starts none', async () => {
   const home = await sandbox();
   const result = await home.nclust('update');
-  expect(result).toMatchObject({ exitStatus: 0, stdout: '', stderr: `No nclust runs in ${home.home}. Start an app with: nclust start app.js\n` });
-  expect((await home.nclust('update', '--json')).json()).toEqual({ before: null, after: null, replaced: [], workers: 0 });
+  expect(result).toMatchObject({
+    exitStatus: 0,
+    stdout: '',
+    stderr: `No nclust runs in ${home.home}. Start an app with: nclust start app.js\n`,
+  });
+  expect((await home.nclust('update', '--json')).json()).toEqual({
+    before: null,
+    after: null,
+    replaced: [],
+    workers: 0,
+  });
   expect(home.processes()).toEqual([]);
 });
 
@@ -268,12 +334,16 @@ test('files that cannot be run replace nothing', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const [pids, daemon] = [await app.pids(), await home.daemon()];
-  const broken = install(home, '2.0.0', { 'daemon/control/host/clock.js': '\nthrow new Error("half an installation");\n' });
+  const broken = install(home, '2.0.0', {
+    'daemon/control/host/clock.js': '\nthrow new Error("half an installation");\n',
+  });
 
   const result = await broken.nclust('update');
 
   expect(result.exitStatus).toBe(1);
-  expect(result.stderr).toMatch(/Nothing was replaced: ".*daemon\/control\/main\.js" failed \(1\)\.[^]*half an installation/);
+  expect(result.stderr).toMatch(
+    /Nothing was replaced: ".*daemon\/control\/main\.js" failed \(1\)\.[^]*half an installation/,
+  );
   expect(await home.daemon()).toEqual(daemon);
   expect(await app.pids()).toEqual(pids);
 });

@@ -24,31 +24,59 @@ describe('files that change', () => {
     for (let n = 0; n < 1_000; n++) save(`src/f${n}.js`);
     await untilTriggered(home, app.name, /and \d+ more/);
     const after = await app.instances();
-    expect(after).toMatchObject([{ status: 'online', watching: true, lastDeath: { cause: 'reload', by: expect.stringMatching(/^watch: src\/f\d+\.js changed, and \d+ more$/) } }, { status: 'online' }]);
+    expect(after).toMatchObject([
+      {
+        status: 'online',
+        watching: true,
+        lastDeath: { cause: 'reload', by: expect.stringMatching(/^watch: src\/f\d+\.js changed, and \d+ more$/) },
+      },
+      { status: 'online' },
+    ]);
     expect(after.filter(({ pid }) => before.includes(pid))).toEqual([]);
     // A second one would have come before this.
     save('src/last.js');
     await untilTriggered(home, app.name, /last\.js changed/); // And its folder, when that is told apart.
     expect(triggered(home)).toHaveLength(2);
-    expect((await home.nclust('describe', app.name)).stdout).toMatch(/watch & reload.*last trigger.*watch: src\/last\.js changed/s);
+    expect((await home.nclust('describe', app.name)).stdout).toMatch(
+      /watch & reload.*last trigger.*watch: src\/last\.js changed/s,
+    );
   });
 
   test('code that does not parse is not taken, and the next save is', async () => {
     const { home, app } = await watched();
     const before = await app.pids();
     appendFileSync(app.script, 'not code (');
-    expect(await untilTriggered(home, app.name, /http-echo\.js/)).toMatchObject({ problem: expect.stringContaining('does not parse') });
+    expect(await untilTriggered(home, app.name, /http-echo\.js/)).toMatchObject({
+      problem: expect.stringContaining('does not parse'),
+    });
     expect(await app.pids()).toEqual(before);
     expect(await app.get()).toMatchObject({ pid: expect.any(Number) });
     app.replaceWith('http-echo');
-    await home.waitFor('new instances', async () => (await app.instances()).every(({ pid, status }) => status === 'online' && !before.includes(pid)));
+    await home.waitFor('new instances', async () =>
+      (await app.instances()).every(({ pid, status }) => status === 'online' && !before.includes(pid)),
+    );
   });
 
   test('what is ignored changes nothing: node_modules, dotfiles, the log of the app, and what the user names', async () => {
-    const { home, app, save } = await watched(['--watch', '--ignore-watch', 'tmp', '--ignore-watch', '*.txt', '--ignore-watch', 'public/*', '-o', 'out.log', '-p', 'app.pid', '--merge-logs']);
-    for (const folder of ['node_modules/x', '.git', 'tmp', 'public']) mkdirSync(join(home.work, folder), { recursive: true });
+    const { home, app, save } = await watched([
+      '--watch',
+      '--ignore-watch',
+      'tmp',
+      '--ignore-watch',
+      '*.txt',
+      '--ignore-watch',
+      'public/*',
+      '-o',
+      'out.log',
+      '-p',
+      'app.pid',
+      '--merge-logs',
+    ]);
+    for (const folder of ['node_modules/x', '.git', 'tmp', 'public'])
+      mkdirSync(join(home.work, folder), { recursive: true });
     await untilTriggered(home, app.name, /public changed/); // The folder itself counts.
-    for (const file of ['node_modules/x/a.js', '.git/HEAD', '.env', 'tmp/a.js', 'a.txt', 'public/a.css', 'out.log']) save(file);
+    for (const file of ['node_modules/x/a.js', '.git/HEAD', '.env', 'tmp/a.js', 'a.txt', 'public/a.css', 'out.log'])
+      save(file);
     save('src/seen.js');
     await untilTriggered(home, app.name, /seen/);
     expect(triggered(home).slice(1)).toEqual([expect.stringMatching(/^watch: src\/seen\.js changed/)]);
@@ -99,7 +127,19 @@ describe('files that change', () => {
     const home = await sandbox();
     const script = join(home.work, 'worker.js');
     writeFileSync(script, 'setInterval(() => {}, 1000)');
-    expect(await home.nclust('start', script, '--watch', '--max-restarts', '1', '--exp-backoff-restart-delay', '10', '--min-uptime', '1500')).toMatchObject({ exitStatus: 0 });
+    expect(
+      await home.nclust(
+        'start',
+        script,
+        '--watch',
+        '--max-restarts',
+        '1',
+        '--exp-backoff-restart-delay',
+        '10',
+        '--min-uptime',
+        '1500',
+      ),
+    ).toMatchObject({ exitStatus: 0 });
     await untilWatching(home, 'worker');
     const [{ pid }] = await home.list();
     writeFileSync(script, 'process.exit(1)');
@@ -117,13 +157,27 @@ describe('commands', () => {
   test('stop pauses watching, stop --watch ends it, restart --watch turns it on and off', async () => {
     const { home, app } = await watched(['--watch', 'src'], 1);
     const seen = [];
-    for (const words of [['stop'], ['start'], ['stop', '--watch'], ['start'], ['restart', '--watch'], ['restart', '--watch']]) {
+    for (const words of [
+      ['stop'],
+      ['start'],
+      ['stop', '--watch'],
+      ['start'],
+      ['restart', '--watch'],
+      ['restart', '--watch'],
+    ]) {
       expect(await home.nclust(words[0], app.name, ...words.slice(1))).toMatchObject({ exitStatus: 0 });
       const { watching, triggers } = await detailOf(home, app.name);
       seen.push([words.join(' '), watching, triggers.watch?.paths ?? null]);
     }
     const src = [join(home.work, 'src')];
-    expect(seen).toEqual([['stop', false, null], ['start', true, src], ['stop --watch', false, null], ['start', false, null], ['restart --watch', true, src], ['restart --watch', false, null]]);
+    expect(seen).toEqual([
+      ['stop', false, null],
+      ['start', true, src],
+      ['stop --watch', false, null],
+      ['start', false, null],
+      ['restart --watch', true, src],
+      ['restart --watch', false, null],
+    ]);
     expect(JSON.parse((await home.nclust('jlist')).stdout)[0].pm2_env.watch).toBe(false);
   });
 

@@ -33,7 +33,10 @@ test('the page is served with everything it needs, and its address is all that s
   const url = stdout.trim();
   const { status, headers, text } = await fetchRaw(url, '/');
   expect(status).toBe(200);
-  expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': expect.stringContaining("default-src 'none'; script-src 'self'; style-src 'self'") });
+  expect(headers).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': expect.stringContaining("default-src 'none'; script-src 'self'; style-src 'self'"),
+  });
   const named = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => new URL(path, url).pathname);
   expect(named.length).toBeGreaterThan(0);
   for (const path of named) expect(await fetchRaw(url, path), path).toMatchObject({ status: 200 });
@@ -44,7 +47,13 @@ test('the page is served with everything it needs, and its address is all that s
   const json = JSON.parse((await home.nclust('web', '--json')).stdout);
   expect(json).toMatchObject({ isOn: true, url, mayAct: false, isRemote: false });
   expect(statSync(join(home.home, 'web.token')).mode & 0o777).toBe(0o600);
-  const seen = [(await home.nclust('get')).stdout, (await home.nclust('report')).stdout, (await home.nclust('jlist')).stdout, readFileSync(join(home.home, 'nclust.log'), 'utf8'), readFileSync(join(home.home, 'settings.json'), 'utf8')];
+  const seen = [
+    (await home.nclust('get')).stdout,
+    (await home.nclust('report')).stdout,
+    (await home.nclust('jlist')).stdout,
+    readFileSync(join(home.home, 'nclust.log'), 'utf8'),
+    readFileSync(join(home.home, 'settings.json'), 'utf8'),
+  ];
   expect(seen.join('\n')).not.toContain(partsOf(url).token);
 });
 
@@ -55,24 +64,40 @@ test('a page looks at apps, figures, logs and events, and sees no variable', asy
   expect(page.welcome).toMatchObject({ home: home.home, mayAct: false, pollMs: 1_000, version: expect.any(String) });
   const { slots } = await page.request('list', { detail: true });
   expect(slots).toMatchObject([{ name: app.name, status: 'online', spec: { kind: 'node' } }]);
-  const { history } = await page.request('metrics', { follow: true, subscription: 'm', history: { points: 10, of: 'apps' } });
+  const { history } = await page.request('metrics', {
+    follow: true,
+    subscription: 'm',
+    history: { points: 10, of: 'apps' },
+  });
   expect(history.points).toBe(10);
-  expect(await page.told()).toMatchObject({ method: 'metrics', params: { subscription: 'm', workers: [{ name: app.name }] } });
+  expect(await page.told()).toMatchObject({
+    method: 'metrics',
+    params: { subscription: 'm', workers: [{ name: app.name }] },
+  });
   await page.request('unsubscribe', { subscription: 'm' });
   await page.request('logs', { lines: 5, follow: true, subscription: 'l' });
   const { events } = await page.request('eventLog', { follow: true, subscription: 'e' });
   expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['added', 'started', 'ready']));
   expect(JSON.stringify([slots, events])).not.toContain(SECRET);
-  await expect(page.request('restart', { targets: [app.name], token: token() })).rejects.toMatchObject({ code: -32000, message: expect.stringContaining('not allowed from the dashboard'), data: { code: 'ERR_NCLUST_WEB_REFUSED' } });
-  await expect(page.request('set', { key: 'web.actions', value: 'true' })).rejects.toMatchObject({ data: { code: 'ERR_NCLUST_WEB_REFUSED' } });
-  await expect(page.request('web', { mayAct: true })).rejects.toMatchObject({ data: { code: 'ERR_NCLUST_WEB_REFUSED' } });
+  await expect(page.request('restart', { targets: [app.name], token: token() })).rejects.toMatchObject({
+    code: -32000,
+    message: expect.stringContaining('not allowed from the dashboard'),
+    data: { code: 'ERR_NCLUST_WEB_REFUSED' },
+  });
+  await expect(page.request('set', { key: 'web.actions', value: 'true' })).rejects.toMatchObject({
+    data: { code: 'ERR_NCLUST_WEB_REFUSED' },
+  });
+  await expect(page.request('web', { mayAct: true })).rejects.toMatchObject({
+    data: { code: 'ERR_NCLUST_WEB_REFUSED' },
+  });
   expect(await app.instances()).toMatchObject([{ restarts: 0 }]);
 
   await home.nclust('stop', app.name);
   const told = async () => {
     for (;;) {
       const { method, params } = await page.told();
-      if (method === 'event' && params.events.some((/** @type {any} */ event) => event.type === 'stop')) return params.events.find((/** @type {any} */ event) => event.type === 'stop');
+      if (method === 'event' && params.events.some((/** @type {any} */ event) => event.type === 'stop'))
+        return params.events.find((/** @type {any} */ event) => event.type === 'stop');
     }
   };
   expect(await told()).toMatchObject({ app: app.name, by: 'stop' });
@@ -84,12 +109,22 @@ test('an action of a page is done, and put down to the dashboard', async () => {
   const app = await home.app('serves-all', { instances: 2 });
   const page = await openPage(await turnOn(home, '--allow-actions'));
   expect(page.welcome).toMatchObject({ mayAct: true });
-  expect(await page.request('reload', { targets: [app.name], token: token() })).toMatchObject({ slots: [{ status: 'online', restarts: 1 }, { status: 'online', restarts: 1 }] });
+  expect(await page.request('reload', { targets: [app.name], token: token() })).toMatchObject({
+    slots: [
+      { status: 'online', restarts: 1 },
+      { status: 'online', restarts: 1 },
+    ],
+  });
   await page.request('scale', { target: app.name, instances: '1', token: token() });
   await page.request('stop', { targets: [app.name], token: token() });
   expect(await home.list()).toMatchObject([{ status: 'stopped' }]);
   const { stdout } = await home.nclust('events', '--nostream', '--type', 'rollout:began,scaled,stop');
-  for (const word of ['reload of 2 instances began (the web dashboard)', 'was scaled from 2 to 1 (the web dashboard)', 'was told to stop (the web dashboard)']) expect(stdout).toContain(word);
+  for (const word of [
+    'reload of 2 instances began (the web dashboard)',
+    'was scaled from 2 to 1 (the web dashboard)',
+    'was told to stop (the web dashboard)',
+  ])
+    expect(stdout).toContain(word);
   expect((await home.nclust('why', app.name)).stdout).toMatch(/is stopped since .*: the web dashboard\./);
   page.close();
 });
@@ -118,9 +153,21 @@ test('an address that is taken, that is none, or that others can reach is an err
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = /** @type {AddressInfo} */ (other.address());
-  expect(await home.nclust('web', '--listen', String(port))).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining(`The dashboard cannot be served on "127.0.0.1:${port}": another program has this address.`) });
-  expect(await home.nclust('web', '--listen', 'somewhere')).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('accepted: a port') });
-  expect(await home.nclust('web', '--listen', `0.0.0.0:${port}`)).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('--allow-remote') });
+  expect(await home.nclust('web', '--listen', String(port))).toMatchObject({
+    exitStatus: 1,
+    stdout: '',
+    stderr: expect.stringContaining(
+      `The dashboard cannot be served on "127.0.0.1:${port}": another program has this address.`,
+    ),
+  });
+  expect(await home.nclust('web', '--listen', 'somewhere')).toMatchObject({
+    exitStatus: 2,
+    stderr: expect.stringContaining('accepted: a port'),
+  });
+  expect(await home.nclust('web', '--listen', `0.0.0.0:${port}`)).toMatchObject({
+    exitStatus: 2,
+    stderr: expect.stringContaining('--allow-remote'),
+  });
   expect((await home.nclust('get', 'web.listen')).stdout).toContain('none');
   other.close();
 });
@@ -134,7 +181,11 @@ test('to end it without a manager starts none, and the next one serves none', as
   const url = await turnOn(home, '--allow-actions');
   await home.nclust('set', 'logs.max_files', '3');
   await home.nclust('kill');
-  expect(await home.nclust('web', '--off')).toMatchObject({ exitStatus: 0, stdout: '', stderr: `No nclust runs in "${home.home}", so no dashboard is served. The next one will serve none either.\n` });
+  expect(await home.nclust('web', '--off')).toMatchObject({
+    exitStatus: 0,
+    stdout: '',
+    stderr: `No nclust runs in "${home.home}", so no dashboard is served. The next one will serve none either.\n`,
+  });
   expect(home.processes()).toEqual([]);
   const settings = join(home.home, 'settings.json');
   expect(JSON.parse(readFileSync(settings, 'utf8'))).toEqual({ 'logs.max_files': '3' });
@@ -149,7 +200,11 @@ test('to end it without a manager starts none, and the next one serves none', as
   await expect(fetchRaw(url, '/')).rejects.toThrow('ECONNREFUSED');
   await home.nclust('kill');
   writeFileSync(settings, '{ "web.listen"');
-  expect(await home.nclust('web', '--off')).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining(`The settings in "${settings}" cannot be changed: it is no JSON`) });
+  expect(await home.nclust('web', '--off')).toMatchObject({
+    exitStatus: 1,
+    stdout: '',
+    stderr: expect.stringContaining(`The settings in "${settings}" cannot be changed: it is no JSON`),
+  });
   expect(readFileSync(settings, 'utf8')).toBe('{ "web.listen"');
   expect(home.processes()).toEqual([]);
 });
@@ -164,8 +219,16 @@ test('a setting that names a taken address says that nothing is served there yet
     ['metrics.listen', '/metrics', '5 seconds', 'nclust set metrics.listen 127.0.0.1:PORT'],
     ['web.listen', 'The dashboard', 'second', 'nclust web --listen 127.0.0.1:0'],
   ]) {
-    expect(await home.nclust('set', key, taken)).toMatchObject({ exitStatus: 0, stderr: `"${key}" is ${taken} now.\nIt is not served yet: another program has this address. It is tried again every ${often}.\n` });
-    expect((await home.nclust('list')).stderr).toContain(`${what} is not served on "${taken}": another program has this address (EADDRINUSE). It is tried again; another one: ${instead}\n`);
+    expect(await home.nclust('set', key, taken)).toMatchObject({
+      exitStatus: 0,
+      stderr:
+        `"${key}" is ${taken} now.\nIt is not served yet: another program has this address. It is ` +
+        `tried again every ${often}.\n`,
+    });
+    expect((await home.nclust('list')).stderr).toContain(
+      `${what} is not served on "${taken}": another program has this address (EADDRINUSE). It is tried ` +
+        `again; another one: ${instead}\n`,
+    );
     await home.nclust('unset', key);
   }
   other.close();
@@ -188,13 +251,15 @@ test('without a word it has port 9616 or one of the next, and says which', async
   mine.close();
 });
 
-test('--open gives the browser a file of one\'s own, so that the token is in no command line', async () => {
+test("--open gives the browser a file of one's own, so that the token is in no command line", async () => {
   const home = await sandbox();
   const bin = join(home.work, 'xdg-open');
   writeFileSync(bin, '#!/bin/sh\nprintf "%s" "$*" > "$OPENED"\n');
   chmodSync(bin, 0o755);
   const opened = join(home.work, 'opened');
-  const { stdout } = await home.nclust('web', '--listen', '127.0.0.1:0', '--open', { env: { PATH: `${home.work}:${process.env.PATH}`, OPENED: opened } });
+  const { stdout } = await home.nclust('web', '--listen', '127.0.0.1:0', '--open', {
+    env: { PATH: `${home.work}:${process.env.PATH}`, OPENED: opened },
+  });
   const file = await home.waitFor('the browser', () => existsSync(opened) && readFileSync(opened, 'utf8'));
   expect(readFileSync(file, 'utf8')).toContain(stdout.trim());
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -215,12 +280,18 @@ test('pages that do not read are told what they missed, and control does not gro
     page.stopReading();
   }
   const before = residentBytes(controlPid);
-  await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', { env: { LINES: '200000' } });
+  await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', {
+    env: { LINES: '200000' },
+  });
   let most = 0;
-  await home.waitFor('the flood to end', async () => {
-    most = Math.max(most, residentBytes(controlPid));
-    return (await home.list())[0]?.status === 'stopped';
-  }, { deadlineMs: 40_000 });
+  await home.waitFor(
+    'the flood to end',
+    async () => {
+      most = Math.max(most, residentBytes(controlPid));
+      return (await home.list())[0]?.status === 'stopped';
+    },
+    { deadlineMs: 40_000 },
+  );
   // A page would have 25 MB to read; of what waits for it there are 4 MB.
   expect(most - before).toBeLessThan(150 * 2 ** 20);
   const [page] = pages;

@@ -13,14 +13,21 @@ const ROUNDS = 10;
 const WARM_UP = 3;
 /** A shortened run is over before the warm-up is. */
 const TOLERANCE = soakScale < 1 ? 1.1 : 1.02;
-/** What grows so slowly that the middle is no help: the end against the very first round, the warm-up included. */
+/**
+ * What grows so slowly that the middle is no help: the end against the very first round, the
+ * warm-up included.
+ */
 const TOLERANCE_FROM_FIRST = 1.1;
-/** Private memory holds what V8 and malloc keep for later, which swings; a leak beside the heap (buffers, handles) is more than either of these. */
+/**
+ * Private memory holds what V8 and malloc keep for later, which swings; a leak beside the heap
+ * (buffers, handles) is more than either of these.
+ */
 const PRIVATE_TOLERANCE = 1.15;
 const PRIVATE_BYTES = 3 * 2 ** 20;
 
 /**
- * Does something over and over, and compares what keeper and control hold after the warm-up with what they hold at the end.
+ * Does something over and over, and compares what keeper and control hold after the warm-up with
+ * what they hold at the end.
  * @param {Sandbox} home
  * @param {() => Promise<void>} round
  */
@@ -28,34 +35,55 @@ async function expectNoGrowth(home, round) {
   const { keeperPid, controlPid } = await home.daemon();
   // An inspector that has been open once leaves a few descriptors behind.
   for (const pid of [keeperPid, controlPid]) await footprintOf(pid);
-  // Of each process that runs, control may keep /proc/PID/stat open between two looks at what it uses.
+  // Of each process that runs, control may keep /proc/PID/stat open between two looks at what it
+  // uses.
   const fdsAtMost = countDescriptors(controlPid) + countDescriptors(keeperPid) + (await home.list()).length;
   const found = [];
   for (let n = 0; n < ROUNDS; n += 1) {
     await round();
     await untilNothingIsLeftOver(home);
     // What was read of a dead process is kept for some seconds, with a descriptor.
-    await home.waitFor(`keeper and control to have ${fdsAtMost} descriptors again`, () => {
-      const fds = countDescriptors(controlPid) + countDescriptors(keeperPid);
-      if (fds > fdsAtMost) throw new Error(`${fds} descriptors`);
-      return true;
-    }, { deadlineMs: 20_000 });
+    await home.waitFor(
+      `keeper and control to have ${fdsAtMost} descriptors again`,
+      () => {
+        const fds = countDescriptors(controlPid) + countDescriptors(keeperPid);
+        if (fds > fdsAtMost) throw new Error(`${fds} descriptors`);
+        return true;
+      },
+      { deadlineMs: 20_000 },
+    );
     const now = { keeper: await footprintOf(keeperPid), control: await footprintOf(controlPid) };
     process.stdout.write(`round ${n + 1}: ${footprintLine(now)}\n`);
     found.push(now);
   }
   expect(await home.daemon()).toMatchObject({ keeperPid, controlPid });
-  // The least of several: code that has not run for a while is thrown away with its compiled form, and comes back with the next round.
-  const least = (/** @type {typeof found} */ rounds, /** @type {'keeper' | 'control'} */ who, /** @type {'heapBytes' | 'privateBytes'} */ what) => Math.min(...rounds.map((one) => one[who][what]));
+  // The least of several: code that has not run for a while is thrown away with its compiled form,
+  // and comes back with the next round.
+  const least = (
+    /** @type {typeof found} */ rounds,
+    /** @type {'keeper' | 'control'} */ who,
+    /** @type {'heapBytes' | 'privateBytes'} */ what,
+  ) => Math.min(...rounds.map((one) => one[who][what]));
   const [first, middle, last] = [found.slice(0, WARM_UP), found.slice(WARM_UP, 2 * WARM_UP), found.slice(-WARM_UP)];
   for (const who of /** @type {const} */ (['keeper', 'control'])) {
-    expect(least(last, who, 'heapBytes') / least(middle, who, 'heapBytes'), `heap of ${who}`).toBeLessThanOrEqual(TOLERANCE);
-    expect(least(last, who, 'heapBytes') / found[0][who].heapBytes, `heap of ${who} since the first round`).toBeLessThanOrEqual(TOLERANCE_FROM_FIRST);
+    expect(least(last, who, 'heapBytes') / least(middle, who, 'heapBytes'), `heap of ${who}`).toBeLessThanOrEqual(
+      TOLERANCE,
+    );
+    expect(
+      least(last, who, 'heapBytes') / found[0][who].heapBytes,
+      `heap of ${who} since the first round`,
+    ).toBeLessThanOrEqual(TOLERANCE_FROM_FIRST);
     const { privateBytes } = found[WARM_UP][who];
-    expect(least(last, who, 'privateBytes'), `private memory of ${who}`).toBeLessThanOrEqual(Math.max(privateBytes * PRIVATE_TOLERANCE, privateBytes + PRIVATE_BYTES));
-    const [{ Timeout: timersFirst = 0, ...handlesFirst }, { Timeout: timersLast = 0, ...handlesLast }] = [first, last].map((rounds) => leastHandles(rounds.map((one) => one[who].handles)));
+    expect(least(last, who, 'privateBytes'), `private memory of ${who}`).toBeLessThanOrEqual(
+      Math.max(privateBytes * PRIVATE_TOLERANCE, privateBytes + PRIVATE_BYTES),
+    );
+    const [{ Timeout: timersFirst = 0, ...handlesFirst }, { Timeout: timersLast = 0, ...handlesLast }] = [
+      first,
+      last,
+    ].map((rounds) => leastHandles(rounds.map((one) => one[who].handles)));
     expect(handlesLast, `handles of ${who}`).toEqual(handlesFirst);
-    // One that is set anew after each piece of work is not there meanwhile. One left by every round would make seven.
+    // One that is set anew after each piece of work is not there meanwhile. One left by every round
+    // would make seven.
     expect(timersLast, `timers of ${who}`).toBeLessThanOrEqual(timersFirst + WARM_UP);
   }
 }
@@ -65,7 +93,8 @@ describe('keeper and control are after', () => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
     await expectNoGrowth(home, async () => {
-      for (let n = 0; n < Math.ceil((1_000 * soakScale) / ROUNDS); n += 1) expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
+      for (let n = 0; n < Math.ceil((1_000 * soakScale) / ROUNDS); n += 1)
+        expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
     });
   });
 
@@ -81,7 +110,9 @@ describe('keeper and control are after', () => {
         for (const { pid } of before) killIfThere(pid);
         done += before.length;
         const dead = new Set(before.map(({ pid }) => pid));
-        await home.waitFor('all of them to be replaced', async () => (await home.list()).every((slot) => slot.status === 'online' && !dead.has(slot.pid)));
+        await home.waitFor('all of them to be replaced', async () =>
+          (await home.list()).every((slot) => slot.status === 'online' && !dead.has(slot.pid)),
+        );
       }
     });
   });

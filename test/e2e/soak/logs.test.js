@@ -21,7 +21,10 @@ async function digestOf(path) {
   const take = async (/** @type {AsyncIterable<Buffer>} */ bytes) => {
     for await (const chunk of bytes) hash.update(chunk);
   };
-  for (const { path: segment, compression } of readSegments(path)) await (compression ? pipeline(createReadStream(segment), createGunzip(), take) : pipeline(createReadStream(segment), take));
+  for (const { path: segment, compression } of readSegments(path))
+    await (compression
+      ? pipeline(createReadStream(segment), createGunzip(), take)
+      : pipeline(createReadStream(segment), take));
   await pipeline(createReadStream(path), take);
   return hash.digest('hex');
 }
@@ -41,11 +44,21 @@ test(`${1_000 * soakScale} MB through process.stdout, with back-pressure, arrive
   const home = await sandbox();
   const keepAll = ['--log-max-files', '10000', '--log-max-total', '0'];
   await home.nclust('set', 'logs.max_total', '0');
-  await home.nclust('start', home.place('pumps-bytes'), '--no-wait', '--no-autorestart', ...keepAll, { env: { TOTAL: String(Math.ceil(1_000 * soakScale) * MB) } });
-  const slot = await home.waitFor('the end of the program', async () => (await home.list()).find((one) => one.status === 'stopped'), { deadlineMs: 600_000 });
+  await home.nclust('start', home.place('pumps-bytes'), '--no-wait', '--no-autorestart', ...keepAll, {
+    env: { TOTAL: String(Math.ceil(1_000 * soakScale) * MB) },
+  });
+  const slot = await home.waitFor(
+    'the end of the program',
+    async () => (await home.list()).find((one) => one.status === 'stopped'),
+    { deadlineMs: 600_000 },
+  );
   const digest = /pumps-bytes digest (\w+)/.exec(readFileSync(slot.errorFile, 'utf8'))?.[1];
   expect(digest).toMatch(/^\w{64}$/);
-  await home.waitFor('everything to be compressed', () => readSegments(slot.outFile).every(({ compression }) => compression !== null), { deadlineMs: 120_000 });
+  await home.waitFor(
+    'everything to be compressed',
+    () => readSegments(slot.outFile).every(({ compression }) => compression !== null),
+    { deadlineMs: 120_000 },
+  );
   expect(await digestOf(slot.outFile)).toBe(digest);
 });
 
@@ -53,22 +66,41 @@ test(`100 MB/s for ${60 * soakScale} s under a limit of 100 MB: the disk never h
   const home = await sandbox();
   await home.nclust('set', 'logs.max_total', '0');
   const seconds = Math.ceil(60 * soakScale);
-  await home.nclust('start', home.place('pumps-bytes'), '--no-wait', '--no-autorestart', '--log-max-total', '100M', '--log-max-files', '10000', { env: { TOTAL: String(seconds * 100 * MB), RATE: String(100 * MB) } });
+  await home.nclust(
+    'start',
+    home.place('pumps-bytes'),
+    '--no-wait',
+    '--no-autorestart',
+    '--log-max-total',
+    '100M',
+    '--log-max-files',
+    '10000',
+    { env: { TOTAL: String(seconds * 100 * MB), RATE: String(100 * MB) } },
+  );
   const [{ outFile }] = await home.list();
   const { controlPid } = await home.daemon();
   let mostBytes = 0;
   let mostResident = 0;
-  await home.waitFor('the end of the program', async () => {
-    mostBytes = Math.max(mostBytes, bytesIn(join(outFile, '..')));
-    mostResident = Math.max(mostResident, residentBytes(controlPid));
-    return (await home.list()).find((one) => one.status === 'stopped');
-  }, { deadlineMs: 600_000 });
-  process.stdout.write(`at most ${(mostBytes / MB).toFixed(1)} MB on the disk, control ${(mostResident / MB).toFixed(1)} MB\n`);
+  await home.waitFor(
+    'the end of the program',
+    async () => {
+      mostBytes = Math.max(mostBytes, bytesIn(join(outFile, '..')));
+      mostResident = Math.max(mostResident, residentBytes(controlPid));
+      return (await home.list()).find((one) => one.status === 'stopped');
+    },
+    { deadlineMs: 600_000 },
+  );
+  process.stdout.write(
+    `at most ${(mostBytes / MB).toFixed(1)} MB on the disk, control ${(mostResident / MB).toFixed(1)} MB\n`,
+  );
   expect(mostBytes).toBeLessThanOrEqual((100 + 10) * MB);
   expect(mostResident).toBeLessThan(80 * MB);
 });
 
 test(`1,000 lines a second: control killed ${Math.ceil(20 * soakScale)} times, fifty rotations and an update lose none and double none`, async () => {
-  const { found, expected } = await writeThroughKills(await sandbox(), { kills: Math.ceil(20 * soakScale), rotations: 50 });
+  const { found, expected } = await writeThroughKills(await sandbox(), {
+    kills: Math.ceil(20 * soakScale),
+    rotations: 50,
+  });
   expectLines(found, expected);
 });

@@ -1,7 +1,15 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { frameworkApps, reloadFrameworks } from '../../helpers/framework-apps.js';
-import { EVERY_REQUEST, loseNothing, majorUnderTest, otherNode, reload, serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
+import {
+  EVERY_REQUEST,
+  loseNothing,
+  majorUnderTest,
+  otherNode,
+  reload,
+  serve,
+  untilNothingIsLeftOver,
+} from '../../helpers/reloads.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 import { soakScale } from '../../helpers/soak.js';
 import { tlsEnv } from '../../helpers/traffic/target.js';
@@ -14,43 +22,68 @@ const CLIENTS = { ...EVERY_REQUEST, slow: 8, upload: 4, download: 4 };
 /** What is promised for; any other version is tested where it is the current one. */
 const PROMISED = [20, 22, 24, 26];
 const current = majorUnderTest();
-const nodes = [...new Set([current, ...PROMISED])].map((major) => ({ major, path: major === current ? nodeUnderTest() : otherNode(major) }));
+const nodes = [...new Set([current, ...PROMISED])].map((major) => ({
+  major,
+  path: major === current ? nodeUnderTest() : otherNode(major),
+}));
 const missing = nodes.filter(({ path }) => path === null).map(({ major }) => major);
 
 test.runIf(soakScale >= 1)('at full length, every Node that is promised is here', () => {
-  expect(missing, `Node ${missing.join(', ')} is neither the current one (${current}) nor in test/nodes. Run: npm --prefix test/nodes ci`).toEqual([]);
+  expect(
+    missing,
+    `Node ${missing.join(', ')} is neither the current one (${current}) nor in test/nodes. Run: npm ` +
+      `--prefix test/nodes ci`,
+  ).toEqual([]);
 });
 
-describe.each(nodes.flatMap(({ major, path }) => (path === null ? [] : [{ major, path }])))('Node $major', ({ path }) => {
-  test.each([
-    ['cluster mode', WORKERS, 'http', CLIENTS],
-    ['fork mode', undefined, 'http', CLIENTS],
-    ['Unix socket, cluster mode', WORKERS, 'unix', CLIENTS],
-    ['Unix socket, fork mode', undefined, 'unix', CLIENTS],
-    ['TLS', WORKERS, 'https', CLIENTS],
-    ['HTTP/2', WORKERS, 'h2', { http2: 3, 'keep-alive': 2, 'one-shot': 2 }],
-    ['WebSocket', WORKERS, 'http', { websocket: 6, 'one-shot': 2 }],
-  ])(`%s: ${REPLACEMENTS} replacements lose nothing`, async (mode, instances, kind, clients) => {
-    const before = process.env.NCLUST_TEST_NODE;
-    process.env.NCLUST_TEST_NODE = path;
-    try {
-      const home = await sandbox();
-      const socketPath = join(home.work, 'app.sock');
-      const app = await serve(home, 'serves-all', { instances, env: { ...tlsEnv, ...(kind === 'unix' ? { SOCKET: socketPath } : { PROTOCOL: kind }) } });
-      const target = kind === 'unix' ? { socketPath } : { url: kind === 'http' ? app.url : app.url.replace('http:', 'https:') };
-      const times = Math.ceil(REPLACEMENTS / (instances ?? 1));
-      await loseNothing(target, clients, async () => {
-        for (let n = 0; n < times; n += 1) process.stdout.write(`${mode}, reload ${n + 1} of ${times}: ${(await reload(home, app)).toFixed(0)} ms\n`);
-      }, REAL_TIMES);
-      await untilNothingIsLeftOver(home);
-    } finally {
-      if (before === undefined) delete process.env.NCLUST_TEST_NODE;
-      else process.env.NCLUST_TEST_NODE = before;
-    }
-  });
-});
+describe.each(nodes.flatMap(({ major, path }) => (path === null ? [] : [{ major, path }])))(
+  'Node $major',
+  ({ path }) => {
+    test.each([
+      ['cluster mode', WORKERS, 'http', CLIENTS],
+      ['fork mode', undefined, 'http', CLIENTS],
+      ['Unix socket, cluster mode', WORKERS, 'unix', CLIENTS],
+      ['Unix socket, fork mode', undefined, 'unix', CLIENTS],
+      ['TLS', WORKERS, 'https', CLIENTS],
+      ['HTTP/2', WORKERS, 'h2', { http2: 3, 'keep-alive': 2, 'one-shot': 2 }],
+      ['WebSocket', WORKERS, 'http', { websocket: 6, 'one-shot': 2 }],
+    ])(`%s: ${REPLACEMENTS} replacements lose nothing`, async (mode, instances, kind, clients) => {
+      const before = process.env.NCLUST_TEST_NODE;
+      process.env.NCLUST_TEST_NODE = path;
+      try {
+        const home = await sandbox();
+        const socketPath = join(home.work, 'app.sock');
+        const app = await serve(home, 'serves-all', {
+          instances,
+          env: { ...tlsEnv, ...(kind === 'unix' ? { SOCKET: socketPath } : { PROTOCOL: kind }) },
+        });
+        const target =
+          kind === 'unix' ? { socketPath } : { url: kind === 'http' ? app.url : app.url.replace('http:', 'https:') };
+        const times = Math.ceil(REPLACEMENTS / (instances ?? 1));
+        await loseNothing(
+          target,
+          clients,
+          async () => {
+            for (let n = 0; n < times; n += 1)
+              process.stdout.write(
+                `${mode}, reload ${n + 1} of ${times}: ${(await reload(home, app)).toFixed(0)} ms\n`,
+              );
+          },
+          REAL_TIMES,
+        );
+        await untilNothingIsLeftOver(home);
+      } finally {
+        if (before === undefined) delete process.env.NCLUST_TEST_NODE;
+        else process.env.NCLUST_TEST_NODE = before;
+      }
+    });
+  },
+);
 
-test.each(frameworkApps().map((app) => /** @type {const} */ ([app.name, app])))('%s: 10 reloads lose nothing', async (name, app) => {
-  const home = await sandbox();
-  expect(await reloadFrameworks(home, { apps: [app], times: Math.ceil(10 * soakScale) })).toEqual({ [name]: 0 });
-});
+test.each(frameworkApps().map((app) => /** @type {const} */ ([app.name, app])))(
+  '%s: 10 reloads lose nothing',
+  async (name, app) => {
+    const home = await sandbox();
+    expect(await reloadFrameworks(home, { apps: [app], times: Math.ceil(10 * soakScale) })).toEqual({ [name]: 0 });
+  },
+);

@@ -15,15 +15,32 @@ import { trusted, unanswered } from './target.js';
  * @param {number} o.timeoutMs  After which it counts as hung.
  * @param {string} [o.method]
  * @param {(request: ClientRequest) => void} [o.write]  Sends the body and ends the request.
- * @param {(body: Buffer, headers: IncomingHttpHeaders) => Outcome} [o.judge]  Of an answer with status 200.
+ * @param {(body: Buffer, headers: IncomingHttpHeaders) => Outcome} [o.judge]  Of an answer with
+ *   status 200.
  * @returns {Promise<Outcome>}
  */
-export function exchange({ isTls, host, port, socketPath }, { agent, path, timeoutMs, method = 'GET', write = (one) => one.end(), judge = judgeJson }) {
+export function exchange(
+  { isTls, host, port, socketPath },
+  { agent, path, timeoutMs, method = 'GET', write = (one) => one.end(), judge = judgeJson },
+) {
   return new Promise((resolve) => {
     let isAnswered = false;
-    const request = (isTls ? requestHttps : requestHttp)({ host, port, socketPath, path, method, agent, ...(isTls ? { ca: trusted(), servername: 'localhost' } : {}) });
+    const request = (isTls ? requestHttps : requestHttp)({
+      host,
+      port,
+      socketPath,
+      path,
+      method,
+      agent,
+      ...(isTls ? { ca: trusted(), servername: 'localhost' } : {}),
+    });
     const timer = setTimeout(() => {
-      finish({ bucket: 'hung', detail: `no end of ${method} ${path} after ${timeoutMs} ms, ${isAnswered ? 'headers came' : 'no headers'}${request.reusedSocket ? ', on a connection used before' : ''}` });
+      finish({
+        bucket: 'hung',
+        detail:
+          `no end of ${method} ${path} after ${timeoutMs} ms, ` +
+          `${isAnswered ? 'headers came' : 'no headers'}${request.reusedSocket ? ', on a connection used before' : ''}`,
+      });
       request.destroy();
     }, timeoutMs);
     /** @param {Outcome} outcome */
@@ -36,7 +53,9 @@ export function exchange({ isTls, host, port, socketPath }, { agent, path, timeo
       /** @type {Buffer[]} */
       const chunks = [];
       response.on('data', (chunk) => chunks.push(chunk));
-      response.on('end', () => finish(judgeStatus(response.statusCode ?? 0, Buffer.concat(chunks), (body) => judge(body, response.headers))));
+      response.on('end', () =>
+        finish(judgeStatus(response.statusCode ?? 0, Buffer.concat(chunks), (body) => judge(body, response.headers))),
+      );
       response.on('error', (error) => finish({ bucket: 'truncated', detail: error.message }));
     });
     request.on('error', (error) => {
@@ -67,7 +86,9 @@ export function judgeJson(body) {
   const text = body.toString();
   try {
     const { pid } = JSON.parse(text);
-    return typeof pid === 'number' ? { bucket: 'ok', detail: '', pid } : { bucket: 'wrong', detail: text.slice(0, 100) };
+    return typeof pid === 'number'
+      ? { bucket: 'ok', detail: '', pid }
+      : { bucket: 'wrong', detail: text.slice(0, 100) };
   } catch {
     return { bucket: 'wrong', detail: text.slice(0, 100) };
   }

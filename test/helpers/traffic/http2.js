@@ -9,8 +9,9 @@ import { openSocket, trusted, unanswered } from './target.js';
 const ATTEMPTS = 5;
 
 /**
- * Three streams at once on one session, one of them slow. A stream that the server says it has not processed (it came after GOAWAY) is sent again
- * on the next session, as every HTTP/2 client does it; that is noted.
+ * Three streams at once on one session, one of them slow. A stream that the server says it has not
+ * processed (it came after GOAWAY) is sent again on the next session, as every HTTP/2 client does
+ * it; that is noted.
  * @type {OpenClient}
  */
 export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
@@ -27,7 +28,11 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
    */
   async function send(path) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const outcome = await sendOn(currentSession(), path, { timeoutMs: timeoutMs + slowMs, sessionError: () => sessionError, isUntouched: (id = Infinity) => id > lastStreamId });
+      const outcome = await sendOn(currentSession(), path, {
+        timeoutMs: timeoutMs + slowMs,
+        sessionError: () => sessionError,
+        isUntouched: (id = Infinity) => id > lastStreamId,
+      });
       if (outcome) return attempt === 0 ? outcome : { ...outcome, note: 'sent again after GOAWAY' };
     }
     return { bucket: 'refused', detail: `${ATTEMPTS} sessions in a row ended before they took the stream` };
@@ -37,7 +42,10 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
     if (session && !session.closed && !session.destroyed) return session;
     sessionError = undefined;
     lastStreamId = Infinity;
-    session = connect(`${address.isTls ? 'https' : 'http'}://localhost`, { ca: trusted(), createConnection: () => openSocket(address, { ALPNProtocols: ['h2'] }) });
+    session = connect(`${address.isTls ? 'https' : 'http'}://localhost`, {
+      ca: trusted(),
+      createConnection: () => openSocket(address, { ALPNProtocols: ['h2'] }),
+    });
     session.on('error', (error) => (sessionError = error));
     session.on('goaway', (code, last) => (lastStreamId = last));
     return session;
@@ -46,7 +54,8 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   return {
     async one() {
       const outcomes = await Promise.all([send(address.path), send(address.path), send(`/slow?ms=${slowMs}`)]);
-      // Not before all three have said what became of them: ending the session under a stream that still waits would make a reset of it.
+      // Not before all three have said what became of them: ending the session under a stream that
+      // still waits would make a reset of it.
       if (outcomes.some(({ bucket }) => bucket === 'hung')) session?.destroy();
       return outcomes;
     },
@@ -57,7 +66,9 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
 /**
  * @param {Session} session
  * @param {string} path
- * @param {{ timeoutMs: number, sessionError: () => Error | undefined, isUntouched: (id: number | undefined) => boolean }} o  `id`: undefined when it was never sent.
+ * @param
+ *   {{ timeoutMs: number, sessionError: () => Error | undefined, isUntouched: (id: number | undefined) => boolean }}
+ *   o  `id`: undefined when it was never sent.
  * @returns {Promise<Outcome | null>}  null when the server has promised not to have touched it.
  */
 function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
@@ -68,7 +79,10 @@ function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
     const chunks = [];
     let isWhole = false;
     const timer = setTimeout(() => {
-      finish({ bucket: 'hung', detail: `no end of ${path} after ${timeoutMs} ms, ${status ? 'headers came' : 'no headers'}` });
+      finish({
+        bucket: 'hung',
+        detail: `no end of ${path} after ${timeoutMs} ms, ${status ? 'headers came' : 'no headers'}`,
+      });
     }, timeoutMs);
     /** @param {Outcome | null} outcome */
     function finish(outcome) {
@@ -82,12 +96,21 @@ function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
     let failure;
     stream.on('error', (error) => (failure = error));
     // The session's own error, which says more, comes after that of the stream.
-    stream.on('close', () => setImmediate(() => {
-      // RFC 9113, 6.8: a stream above the one that GOAWAY names was not processed, and may be sent again.
-      if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || (!status && isUntouched(stream.id))) finish(null);
-      else if (isWhole && status && stream.rstCode === constants.NGHTTP2_NO_ERROR) finish(judgeStatus(status, Buffer.concat(chunks), judgeJson));
-      else finish(status ? { bucket: 'truncated', detail: failure?.message ?? `closed with ${stream.rstCode}` } : unanswered(sessionError() ?? failure ?? new Error(`closed with ${stream.rstCode}`)));
-    }));
+    stream.on('close', () =>
+      setImmediate(() => {
+        // RFC 9113, 6.8: a stream above the one that GOAWAY names was not processed, and may be
+        // sent again.
+        if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || (!status && isUntouched(stream.id))) finish(null);
+        else if (isWhole && status && stream.rstCode === constants.NGHTTP2_NO_ERROR)
+          finish(judgeStatus(status, Buffer.concat(chunks), judgeJson));
+        else
+          finish(
+            status
+              ? { bucket: 'truncated', detail: failure?.message ?? `closed with ${stream.rstCode}` }
+              : unanswered(sessionError() ?? failure ?? new Error(`closed with ${stream.rstCode}`)),
+          );
+      }),
+    );
     stream.end();
   });
 }

@@ -8,7 +8,8 @@ import { openWebSocket } from './websocket.js';
 /** @import { Address } from './target.js' */
 
 /**
- * One client. `one` sends its next request, or the few it sends together, and says what became of each. It never rejects.
+ * One client. `one` sends its next request, or the few it sends together, and says what became of
+ * each. It never rejects.
  * @typedef {{ one: () => Promise<Outcome | Outcome[]>, close: () => void }} Client
  */
 
@@ -23,7 +24,10 @@ import { openWebSocket } from './websocket.js';
 
 /** @typedef {(address: Address, o: ClientOptions) => Client} OpenClient */
 
-/** Every kind of traffic. TLS and Unix sockets are matters of the target: each kind but Socket.IO can use them. */
+/**
+ * Every kind of traffic. TLS and Unix sockets are matters of the target: each kind but Socket.IO
+ * can use them.
+ */
 export const KINDS = {
   'one-shot': openOneShot,
   'keep-alive': openKeepAlive,

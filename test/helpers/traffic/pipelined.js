@@ -9,8 +9,9 @@ import { openSocket, unanswered } from './target.js';
 const AT_ONCE = 4;
 
 /**
- * Several requests in one write, on a connection that is used again. A server that announces `Connection: close` processes nothing after that
- * answer (RFC 9112, 9.6), so the client sends the rest once more elsewhere, which is noted; a close without a word is a reset.
+ * Several requests in one write, on a connection that is used again. A server that announces
+ * `Connection: close` processes nothing after that answer (RFC 9112, 9.6), so the client sends the
+ * rest once more elsewhere, which is noted; a close without a word is a reset.
  * @type {OpenClient}
  */
 export function openPipelined(address, { timeoutMs }) {
@@ -26,10 +27,21 @@ export function openPipelined(address, { timeoutMs }) {
       const current = isUsable(socket) ? socket : openSocket(address);
       socket = current;
       const { answers, failure } = await batch(current, AT_ONCE - outcomes.length, { address, timeoutMs });
-      outcomes.push(...answers.map((answer) => ({ ...answer, ...(isAgain ? { note: 'sent again after an announced close' } : {}) })));
+      outcomes.push(
+        ...answers.map((answer) => ({
+          ...answer,
+          ...(isAgain ? { note: 'sent again after an announced close' } : {}),
+        })),
+      );
       isAgain = failure === null;
       // An announced close before the first answer would be a server that answers nobody.
-      if (failure) outcomes.push(...Array.from({ length: AT_ONCE - outcomes.length }, () => ({ ...failure, detail: `${failure.detail}${isFresh ? '' : ' on a connection used before'}` })));
+      if (failure)
+        outcomes.push(
+          ...Array.from({ length: AT_ONCE - outcomes.length }, () => ({
+            ...failure,
+            detail: `${failure.detail}${isFresh ? '' : ' on a connection used before'}`,
+          })),
+        );
     }
     return outcomes;
   }
@@ -49,24 +61,37 @@ function isUsable(socket) {
  * @param {Socket} socket
  * @param {number} count
  * @param {{ address: Address, timeoutMs: number }} o
- * @returns {Promise<{ answers: Outcome[], failure: Outcome | null }>}  Fewer answers than `count` without a failure: the close was announced.
+ * @returns {Promise<{ answers: Outcome[], failure: Outcome | null }>}  Fewer answers than `count`
+ *   without a failure: the close was announced.
  */
 function batch(socket, count, { address, timeoutMs }) {
   return new Promise((resolve) => {
     /** @type {Outcome[]} */
     const answers = [];
     let rest = Buffer.alloc(0);
-    const timer = setTimeout(() => finish({ bucket: 'hung', detail: `${answers.length} of ${count} answers after ${timeoutMs} ms` }), timeoutMs);
+    const timer = setTimeout(
+      () => finish({ bucket: 'hung', detail: `${answers.length} of ${count} answers after ${timeoutMs} ms` }),
+      timeoutMs,
+    );
 
     /** @param {Outcome | null} failure */
     function finish(failure) {
       clearTimeout(timer);
-      socket.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close').removeAllListeners('error');
+      socket
+        .removeAllListeners('data')
+        .removeAllListeners('end')
+        .removeAllListeners('close')
+        .removeAllListeners('error');
       socket.on('error', () => {}); // Of a connection that nobody uses any more.
       if (failure || answers.length < count) socket.destroy();
       resolve({ answers, failure });
     }
-    const onGone = () => finish(rest.length > 0 ? { bucket: 'truncated', detail: 'closed in the middle of an answer' } : { bucket: 'reset', detail: `closed after ${answers.length} of ${count} answers` });
+    const onGone = () =>
+      finish(
+        rest.length > 0
+          ? { bucket: 'truncated', detail: 'closed in the middle of an answer' }
+          : { bucket: 'reset', detail: `closed after ${answers.length} of ${count} answers` },
+      );
     socket.on('error', (error) => finish(unanswered(error)));
     socket.on('end', onGone);
     socket.on('close', onGone);
@@ -85,7 +110,8 @@ function batch(socket, count, { address, timeoutMs }) {
 
 /**
  * @param {Buffer} buffer
- * @returns {{ bytes: number, outcome: Outcome, isLast: boolean } | null}  null when it is not all there.
+ * @returns {{ bytes: number, outcome: Outcome, isLast: boolean } | null}  null when it is not all
+ *   there.
  */
 function readAnswer(buffer) {
   const headEnd = buffer.indexOf('\r\n\r\n');

@@ -24,11 +24,12 @@ export const openOneShot = (address, { timeoutMs }) => ({
 });
 
 /**
- * A connection that is used again, as node:http's own agent does it: a request that dies because the server has closed an idle connection
- * is not sent again.
+ * A connection that is used again, as node:http's own agent does it: a request that dies because
+ * the server has closed an idle connection is not sent again.
  * @type {OpenClient}
  */
-export const openKeepAlive = (address, { timeoutMs }) => withAgent(address, (agent) => exchange(address, { agent, path: address.path, timeoutMs }));
+export const openKeepAlive = (address, { timeoutMs }) =>
+  withAgent(address, (agent) => exchange(address, { agent, path: address.path, timeoutMs }));
 
 /** An answer that takes its time, on a connection that is used again. @type {OpenClient} */
 export const openSlow = (address, { timeoutMs, slowMs: [fromMs, toMs] }) =>
@@ -52,7 +53,8 @@ export const openUpload = (address, { timeoutMs, transferMs: aboutMs }) =>
       method: 'POST',
       timeoutMs: timeoutMs + transferMs,
       write: (request) => void sendParts(request, parts, transferMs),
-      judge: (body) => (body.toString().includes(sha1) ? judgeJson(body) : { bucket: 'wrong', detail: body.toString('utf8', 0, 100) }),
+      judge: (body) =>
+        body.toString().includes(sha1) ? judgeJson(body) : { bucket: 'wrong', detail: body.toString('utf8', 0, 100) },
     });
   });
 
@@ -64,12 +66,16 @@ export const openDownload = (address, { timeoutMs, transferMs: aboutMs }) =>
       agent,
       path: `/download?chunks=${PARTS}&ms=${transferMs}`,
       timeoutMs: timeoutMs + transferMs,
-      judge: (body, headers) => (isPattern(body) ? { bucket: 'ok', detail: '', pid: Number(headers['x-pid']) } : { bucket: 'wrong', detail: `${body.length} bytes, and not the right ones` }),
+      judge: (body, headers) =>
+        isPattern(body)
+          ? { bucket: 'ok', detail: '', pid: Number(headers['x-pid']) }
+          : { bucket: 'wrong', detail: `${body.length} bytes, and not the right ones` },
     });
   });
 
 /**
- * Clients that began together shall not end together: what goes wrong for an instant would hit all of them or none.
+ * Clients that began together shall not end together: what goes wrong for an instant would hit all
+ * of them or none.
  * @param {number} ms
  */
 function around(ms) {
@@ -103,5 +109,10 @@ async function sendParts(request, parts, overMs) {
 
 /** @param {Buffer} body */
 function isPattern(body) {
-  return body.length === PARTS * PATTERN.length && Array.from({ length: PARTS }, (_, i) => body.subarray(i * PATTERN.length, (i + 1) * PATTERN.length)).every((part) => part.equals(PATTERN));
+  return (
+    body.length === PARTS * PATTERN.length &&
+    Array.from({ length: PARTS }, (_, i) => body.subarray(i * PATTERN.length, (i + 1) * PATTERN.length)).every((part) =>
+      part.equals(PATTERN),
+    )
+  );
 }

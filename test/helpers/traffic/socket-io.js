@@ -13,8 +13,9 @@ let opened = 0;
 export const UPGRADED = 'upgraded to websocket';
 
 /**
- * Messages that have to be acknowledged, with Socket.IO's own client as it is: polling first, then the upgrade; it connects again by itself, and
- * with `retries` it sends again what was not acknowledged. Each client comes from an address of its own, for sticky balancing. Why connections
+ * Messages that have to be acknowledged, with Socket.IO's own client as it is: polling first, then
+ * the upgrade; it connects again by itself, and with `retries` it sends again what was not
+ * acknowledged. Each client comes from an address of its own, for sticky balancing. Why connections
  * ended is noted, and so is the upgrade.
  * @type {OpenClient}
  */
@@ -38,7 +39,8 @@ export function openSocketIo(address, { timeoutMs }) {
 }
 
 /**
- * @typedef {{ pid: number, message: number, transport: string, sessionId: string }} Answer  `sessionId`: of the session it came in.
+ * @typedef {{ pid: number, message: number, transport: string, sessionId: string }} Answer
+ *   `sessionId`: of the session it came in.
  * @typedef {{ say: (message: number) => Promise<Answer | Error>, close: () => void }} Session
  */
 
@@ -48,20 +50,35 @@ export function openSocketIo(address, { timeoutMs }) {
  * @param {object} o
  * @param {number} o.timeoutMs  Of a message, with all its retries.
  * @param {('polling' | 'websocket')[]} [o.transports]  Default: polling first, then the upgrade.
- * @param {(trouble: string) => void} o.onTrouble  The connection ended, or could not be made; the client tries again.
+ * @param {(trouble: string) => void} o.onTrouble  The connection ended, or could not be made; the
+ *   client tries again.
  * @returns {Session}
  */
 export function openSession({ host, port }, { timeoutMs, transports = ['polling', 'websocket'], onTrouble }) {
   const { io } = createRequire(FRAMEWORKS)('socket.io-client');
   opened += 1;
   const agent = new Agent({ keepAlive: true, localAddress: `127.0.0.${1 + (opened % 250)}` });
-  const socket = io(`http://${host}:${port}`, { agent, transports, forceNew: true, retries: RETRIES, ackTimeout: Math.floor(timeoutMs / RETRIES), reconnectionDelay: 20, reconnectionDelayMax: 100 });
+  const socket = io(`http://${host}:${port}`, {
+    agent,
+    transports,
+    forceNew: true,
+    retries: RETRIES,
+    ackTimeout: Math.floor(timeoutMs / RETRIES),
+    reconnectionDelay: 20,
+    reconnectionDelayMax: 100,
+  });
   socket.on('disconnect', (/** @type {string} */ reason) => onTrouble(`connection ended: ${reason}`));
   socket.on('connect_error', (/** @type {Error} */ error) => onTrouble(`could not connect: ${error.message}`));
   return {
-    say: (message) => new Promise((resolve) => {
-      socket.emit('say', message, (/** @type {Error | null} */ error, /** @type {Omit<Answer, 'sessionId'>} */ answer) => resolve(error ?? { ...answer, sessionId: socket.id }));
-    }),
+    say: (message) =>
+      new Promise((resolve) => {
+        socket.emit(
+          'say',
+          message,
+          (/** @type {Error | null} */ error, /** @type {Omit<Answer, 'sessionId'>} */ answer) =>
+            resolve(error ?? { ...answer, sessionId: socket.id }),
+        );
+      }),
     close() {
       socket.off().disconnect();
       agent.destroy();
@@ -75,8 +92,10 @@ export function openSession({ host, port }, { timeoutMs, transports = ['polling'
  * @returns {Outcome & { transport?: string, sessionId: string }}
  */
 function judge(message, answer) {
-  if (answer instanceof Error) return { bucket: 'hung', detail: `not acknowledged in ${RETRIES} attempts: ${answer.message}`, sessionId: '' };
+  if (answer instanceof Error)
+    return { bucket: 'hung', detail: `not acknowledged in ${RETRIES} attempts: ${answer.message}`, sessionId: '' };
   const { transport, sessionId, pid } = answer;
-  if (answer.message !== message) return { bucket: 'wrong', detail: `"${answer.message}" in place of "${message}"`, sessionId };
+  if (answer.message !== message)
+    return { bucket: 'wrong', detail: `"${answer.message}" in place of "${message}"`, sessionId };
   return { bucket: 'ok', detail: '', pid, transport, sessionId };
 }

@@ -60,6 +60,8 @@ export function openSocket({ isTls, host, port, socketPath }, o = {}) {
  */
 export function unanswered(error) {
   // A Unix socket whose file is gone, or whose queue is full, refuses in its own words.
-  const isRefused = error.code === 'ECONNREFUSED' || (error.syscall === 'connect' && (error.code === 'ENOENT' || error.code === 'EAGAIN'));
+  const isRefused =
+    error.code === 'ECONNREFUSED' ||
+    (error.syscall === 'connect' && (error.code === 'ENOENT' || error.code === 'EAGAIN'));
   return { bucket: isRefused ? 'refused' : 'reset', detail: error.code ?? error.message };
 }

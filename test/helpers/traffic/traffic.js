@@ -19,18 +19,26 @@ const random = createRandom(2);
  */
 
 /**
- * Clients of several kinds at once, each of which sends its next request when it has its answer, until stopped.
+ * Clients of several kinds at once, each of which sends its next request when it has its answer,
+ * until stopped.
  * @param {Target} target
  * @param {Partial<Record<Kind, number>>} clients  How many of each kind.
  * @param {object} [o]
- * @param {number} [o.timeoutMs]  After which a request counts as hung, beyond what it was asked to take. Default 5 000.
+ * @param {number} [o.timeoutMs]  After which a request counts as hung, beyond what it was asked to
+ *   take. Default 5 000.
  * @param {[number, number]} [o.slowMs]  Default 300 to 600. The real thing is 2 000 to 4 000.
  * @param {number} [o.transferMs]  Default 300.
- * @param {number} [o.sessionMs]  Of WebSockets; default for ever, which means until the server closes them or the traffic is stopped.
- * @param {number} [o.pauseMs]  Between answer and next request: at random up to twice that. Default 2.
+ * @param {number} [o.sessionMs]  Of WebSockets; default for ever, which means until the server
+ *   closes them or the traffic is stopped.
+ * @param {number} [o.pauseMs]  Between answer and next request: at random up to twice that. Default
+ *   2.
  * @returns {Traffic}
  */
-export function startTraffic(target, clients, { timeoutMs = 5_000, slowMs = [300, 600], transferMs = 300, sessionMs = 2 ** 31 - 1, pauseMs = 2 } = {}) {
+export function startTraffic(
+  target,
+  clients,
+  { timeoutMs = 5_000, slowMs = [300, 600], transferMs = 300, sessionMs = 2 ** 31 - 1, pauseMs = 2 } = {},
+) {
   const ledger = openLedger();
   const address = addressOf(target);
   const stopper = new AbortController();
@@ -44,7 +52,8 @@ export function startTraffic(target, clients, { timeoutMs = 5_000, slowMs = [300
       const sentMono = performance.now();
       const outcomes = [await client.one()].flat();
       for (const outcome of outcomes) enter(ledger, kind, outcome, sentMono);
-      // A refused connection fails at once: without a pause, one refusing instant would be counted ten thousand times.
+      // A refused connection fails at once: without a pause, one refusing instant would be counted
+      // ten thousand times.
       const isBad = outcomes.some(({ bucket }) => bucket !== 'ok');
       await pause(Math.max(isBad ? 1 : 0, random() * 2 * pauseMs));
     }

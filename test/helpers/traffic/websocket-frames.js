@@ -12,12 +12,17 @@ export const CLOSE = 8;
  */
 export function encodeFrame(opcode, payload) {
   const mask = randomBytes(4);
-  return Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | payload.length]), mask, Buffer.from(payload.map((byte, i) => byte ^ mask[i % 4]))]);
+  return Buffer.concat([
+    Buffer.from([0x80 | opcode, 0x80 | payload.length]),
+    mask,
+    Buffer.from(payload.map((byte, i) => byte ^ mask[i % 4])),
+  ]);
 }
 
 /**
  * @param {Buffer} buffer  What the server sent: frames are not masked.
- * @returns {{ opcode: number, payload: Buffer, bytes: number } | null}  null when the frame is not all there.
+ * @returns {{ opcode: number, payload: Buffer, bytes: number } | null}  null when the frame is not
+ *   all there.
  */
 export function decodeFrame(buffer) {
   if (buffer.length < 2) return null;

@@ -14,8 +14,9 @@ const NORMAL = 1000;
 const GOING_AWAY = 1001;
 
 /**
- * One session is one request of the ledger: from the handshake to a clean close (1000 or 1001) by either side, with every message echoed.
- * The client closes after `sessionMs`; which side closed, and with what, is noted.
+ * One session is one request of the ledger: from the handshake to a clean close (1000 or 1001) by
+ * either side, with every message echoed. The client closes after `sessionMs`; which side closed,
+ * and with what, is noted.
  * @type {OpenClient}
  */
 export function openWebSocket(address, { timeoutMs, sessionMs, stopping }) {
@@ -36,8 +37,21 @@ export function openWebSocket(address, { timeoutMs, sessionMs, stopping }) {
  */
 function shakeHands({ isTls, host, port, socketPath }, timeoutMs) {
   return new Promise((resolve) => {
-    const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': randomBytes(16).toString('base64') };
-    const request = (isTls ? requestHttps : requestHttp)({ host, port, socketPath, path: '/', headers, agent: false, ...(isTls ? { ca: trusted(), servername: 'localhost' } : {}) });
+    const headers = {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': randomBytes(16).toString('base64'),
+    };
+    const request = (isTls ? requestHttps : requestHttp)({
+      host,
+      port,
+      socketPath,
+      path: '/',
+      headers,
+      agent: false,
+      ...(isTls ? { ca: trusted(), servername: 'localhost' } : {}),
+    });
     const timer = setTimeout(() => {
       resolve({ bucket: 'hung', detail: `no handshake after ${timeoutMs} ms` });
       request.destroy();
@@ -111,7 +125,9 @@ function converse({ socket, head, pid }, { timeoutMs, sessionMs, stopping }) {
       read();
     });
     socket.on('error', (error) => finish(verdict ?? { bucket: 'reset', detail: error.message }));
-    socket.on('end', () => finish(verdict ?? { bucket: 'reset', detail: `ended without a close frame after ${heard} of ${said} echoes` }));
+    socket.on('end', () =>
+      finish(verdict ?? { bucket: 'reset', detail: `ended without a close frame after ${heard} of ${said} echoes` }),
+    );
     socket.on('close', () => finish(verdict ?? { bucket: 'reset', detail: 'closed without a close frame' }));
     read();
   });

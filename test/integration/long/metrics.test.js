@@ -23,12 +23,20 @@ const ROUTES = `(request, response) => {
 }`;
 
 /** @param {{ code?: string, params?: object }} [o] */
-async function service({ code = `http.createServer(${ROUTES}).on('upgrade', (request, socket) => socket.end('HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n'))`, params = {} } = {}) {
+async function service({
+  code = `http.createServer(${ROUTES}).on('upgrade', (request, socket) => socket.end('HTTP/1.1 101 ` +
+    `Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n'))`,
+  params = {},
+} = {}) {
   const keeper = await realKeeper();
   const port = await takePort();
-  await keeper.spawnNode('one', 'runs-code', { ...params, env: { CODE: `${code}.listen(${port}, () => say('listens'));` } });
+  await keeper.spawnNode('one', 'runs-code', {
+    ...params,
+    env: { CODE: `${code}.listen(${port}, () => say('listens'));` },
+  });
   await keeper.says('one', 'listens');
-  const report = async () => Object.entries((await keeper.call('reports')).reports).find(([id]) => keeper.shortId(id) === 'one')?.[1] ?? null;
+  const report = async () =>
+    Object.entries((await keeper.call('reports')).reports).find(([id]) => keeper.shortId(id) === 'one')?.[1] ?? null;
   const counted = async (/** @type {object} */ http) => {
     let last;
     const isSo = async () => {
@@ -45,7 +53,9 @@ async function service({ code = `http.createServer(${ROUTES}).on('upgrade', (req
 /** @returns {Promise<number>}  The status. */
 function ask(/** @type {number} */ port, /** @type {string} */ path, agent = /** @type {any} */ (false)) {
   return new Promise((resolve, reject) => {
-    get({ port, path, agent, host: '127.0.0.1' }, (response) => response.resume().on('end', () => resolve(response.statusCode ?? 0))).on('error', reject);
+    get({ port, path, agent, host: '127.0.0.1' }, (response) =>
+      response.resume().on('end', () => resolve(response.statusCode ?? 0)),
+    ).on('error', reject);
   });
 }
 
@@ -61,7 +71,10 @@ test.each(['cluster', 'fork'])('%s: what a driver counts is what the agent has c
   await counted({ requests: 115, active: 0, aborted: 0, upgrades: 0, responses: [0, 100, 7, 5, 3] });
 
   const pipelined = connect(port, '127.0.0.1');
-  pipelined.write('GET /?after=30 HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\nGET /?status=500 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  pipelined.write(
+    'GET /?after=30 HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\nGET /?status=500 ' +
+      'HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+  );
   await once(pipelined.resume(), 'close');
   await counted({ requests: 118, active: 0, responses: [0, 102, 7, 5, 4] });
 
@@ -83,7 +96,10 @@ test.each(['cluster', 'fork'])('%s: what a driver counts is what the agent has c
 
   for (let at = 0; at < 4; at += 1) {
     const socket = connect(port, '127.0.0.1');
-    socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n');
+    socket.write(
+      'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: ' +
+        'dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
+    );
     await once(socket.resume(), 'close');
   }
   await counted({ requests: 121, upgrades: 4 });
@@ -98,8 +114,12 @@ test('streams of HTTP/2 count as requests', async () => {
   };
   const session = connected();
   const stream = (/** @type {string} */ path, method = 'GET') => session.request({ ':path': path, ':method': method });
-  await Promise.all(Array.from({ length: 20 }, (_, at) => once(stream(at < 5 ? '/?status=500' : '/').resume(), 'close')));
-  await Promise.all(['/?status=204', '/?status=304', '/?status=404'].map((path) => once(stream(path).resume(), 'close')));
+  await Promise.all(
+    Array.from({ length: 20 }, (_, at) => once(stream(at < 5 ? '/?status=500' : '/').resume(), 'close')),
+  );
+  await Promise.all(
+    ['/?status=204', '/?status=304', '/?status=404'].map((path) => once(stream(path).resume(), 'close')),
+  );
   await once(stream('/', 'HEAD').resume(), 'close');
   await counted({ requests: 24, active: 0, aborted: 0, responses: [0, 17, 1, 1, 5] });
   const hanging = stream('/hang');
@@ -196,7 +216,9 @@ test.each([
   ['by its requests', 2, ''],
 ])('a loop that is blocked for 30 ms most of the time, %s, has that as its median delay', async (_, clients, more) => {
   const spin = 'const spin = (ms) => { for (const until = performance.now() + ms; performance.now() < until;); };';
-  const { keeper, port, report } = await service({ code: `${spin} ${more} http.createServer((request, response) => { spin(30); response.end('done'); })` });
+  const { keeper, port, report } = await service({
+    code: `${spin} ${more} http.createServer((request, response) => { spin(30); response.end('done'); })`,
+  });
   let isOver = false;
   const asking = Array.from({ length: clients }, async () => {
     while (!isOver) await ask(port, '/');
@@ -204,11 +226,15 @@ test.each([
   /** @type {any[]} */
   const seen = [];
   try {
-    await waitFor('reports of a busy loop', async () => {
-      const one = await report();
-      if (one?.elu > 0.5 && one.seq > (seen.at(-1)?.seq ?? 0)) seen.push(one);
-      return seen.length >= 6;
-    }, { deadlineMs: 20_000, context: () => keeper.output('one') });
+    await waitFor(
+      'reports of a busy loop',
+      async () => {
+        const one = await report();
+        if (one?.elu > 0.5 && one.seq > (seen.at(-1)?.seq ?? 0)) seen.push(one);
+        return seen.length >= 6;
+      },
+      { deadlineMs: 20_000, context: () => keeper.output('one') },
+    );
   } finally {
     isOver = true;
     await Promise.all(asking);
@@ -252,8 +278,12 @@ test('an app that is not to be measured tells nothing, and can be watched all th
 
 const POISONS = {
   'the clocks': 'for (const of of [performance, Date]) of.now = bad; process.hrtime = bad; process.uptime = bad;',
-  'what tells of memory and CPU': 'for (const name of ["memoryUsage", "cpuUsage", "getActiveResourcesInfo", "listenerCount"]) process[name] = bad; require("v8").getHeapStatistics = bad; performance.eventLoopUtilization = bad;',
-  arrays: 'for (const name of ["map", "filter", "entries", "at"]) Array.prototype[name] = bad; Object.getPrototypeOf(Float64Array.prototype).sort = bad;',
+  'what tells of memory and CPU':
+    'for (const name of ["memoryUsage", "cpuUsage", "getActiveResourcesInfo", "listenerCount"]) ' +
+    'process[name] = bad; require("v8").getHeapStatistics = bad; performance.eventLoopUtilization = bad;',
+  arrays:
+    'for (const name of ["map", "filter", "entries", "at"]) Array.prototype[name] = bad; ' +
+    'Object.getPrototypeOf(Float64Array.prototype).sort = bad;',
   numbers: 'for (const name of ["max", "min", "round", "ceil", "floor", "trunc"]) Math[name] = bad;',
   'the way to the keeper': 'process.send = bad; JSON.stringify = bad;',
   timers: 'for (const name of ["setInterval", "clearInterval", "setTimeout"]) globalThis[name] = bad;',
@@ -261,7 +291,10 @@ const POISONS = {
 };
 
 test.each(Object.entries(POISONS))('an app lives that has replaced or frozen %s', async (_, poison) => {
-  const code = `process.on('uncaughtException', (error) => say('caught ' + error.stack)); const bad = () => { throw new Error('poison'); }; http.createServer((request, response) => response.end('ok')).on('listening', () => { ${poison} })`;
+  const code =
+    `process.on('uncaughtException', (error) => say('caught ' + error.stack)); const bad = () => ` +
+    `{ throw new Error('poison'); }; http.createServer((request, response) => ` +
+    `response.end('ok')).on('listening', () => { ${poison} })`;
   const { keeper, port } = await service({ code });
   for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);
   // What watches is a timer, what counts is a channel, what tells is both.
@@ -276,7 +309,10 @@ test.each(Object.entries(POISONS))('an app lives that has replaced or frozen %s'
 });
 
 test('what a subscriber of the app throws is its own affair: the agent counts on', async () => {
-  const code = `process.on('uncaughtException', () => say('thrown')); require('diagnostics_channel').subscribe('http.server.request.start', () => { throw new Error('mine'); }); http.createServer((request, response) => response.end('ok'))`;
+  const code =
+    `process.on('uncaughtException', () => say('thrown')); ` +
+    `require('diagnostics_channel').subscribe('http.server.request.start', () => { throw new Error('mine'); }); ` +
+    `http.createServer((request, response) => response.end('ok'))`;
   const { keeper, port, counted } = await service({ code });
   for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);
   await counted({ requests: 5, responses: [0, 5, 0, 0, 0] });

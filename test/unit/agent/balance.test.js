@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Balance } from '../../../daemon/agent/balance.cjs';
 
-// What one worker keeps, and what it passes on. The real thing is in test/integration/balance.test.js.
+// What one worker keeps, and what it passes on. The real thing is in
+// test/integration/balance.test.js.
 
 const CLAIM = { address: null, port: 3000, family: 4, flags: 0, index: 0 };
 
@@ -22,26 +23,38 @@ function createRig(scheduling = 'least-connections') {
     /** What the app was given. @type {any[]} */
     accepted: [],
     servers: { open: 0 },
-    hear: (/** @type {any} */ message, /** @type {any} */ handle = undefined) => listeners.get(message.act)?.(message, handle),
+    hear: (/** @type {any} */ message, /** @type {any} */ handle = undefined) =>
+      listeners.get(message.act)?.(message, handle),
     /**
      * @param {number} count
      * @returns {any[]}  Of new connections.
      */
-    connect: (count = 1) => Array.from({ length: count }, () => {
-      const client = { isClosed: false, close: () => { client.isClosed = true; } };
-      server.onconnection(0, client);
-      return client;
-    }),
+    connect: (count = 1) =>
+      Array.from({ length: count }, () => {
+        const client = {
+          isClosed: false,
+          close: () => {
+            client.isClosed = true;
+          },
+        };
+        server.onconnection(0, client);
+        return client;
+      }),
     fail: (/** @type {number} */ status) => server.onconnection(status),
-    end: (/** @type {number} */ count) => { rig.servers.open -= count; },
+    end: (/** @type {number} */ count) => {
+      rig.servers.open -= count;
+    },
     /** The channel is closed. */
-    disconnect: () => { isOpen = false; },
+    disconnect: () => {
+      isOpen = false;
+    },
     isListening: true,
     balance: /** @type {any} */ (null),
   };
   const channel = {
     on: (/** @type {string} */ act, /** @type {any} */ listener) => void listeners.set(act, listener),
-    say: (/** @type {any} */ message, /** @type {any} */ handle, /** @type {any} */ onSent) => void rig.said.push({ ...message, handle, onSent }),
+    say: (/** @type {any} */ message, /** @type {any} */ handle, /** @type {any} */ onSent) =>
+      void rig.said.push({ ...message, handle, onSent }),
     isOpen: () => isOpen,
   };
   /** @type {any} */
@@ -51,7 +64,12 @@ function createRig(scheduling = 'least-connections') {
       if (client) rig.servers.open += 1;
     },
   };
-  rig.balance = new Balance(/** @type {any} */ (channel), /** @type {any} */ ({ servers: rig.servers, handleOf: () => (rig.isListening ? server : null) }), scheduling, () => performance.now());
+  rig.balance = new Balance(
+    /** @type {any} */ (channel),
+    /** @type {any} */ ({ servers: rig.servers, handleOf: () => (rig.isListening ? server : null) }),
+    scheduling,
+    () => performance.now(),
+  );
   rig.balance.wrap(server, CLAIM);
   return rig;
 }
@@ -209,7 +227,14 @@ describe('being given one', () => {
     const rig = createRig();
     rig.isListening = false;
     let isClosed = false;
-    rig.hear({ act: 'connection', seq: 7, claim: CLAIM }, { close: () => { isClosed = true; } });
+    rig.hear(
+      { act: 'connection', seq: 7, claim: CLAIM },
+      {
+        close: () => {
+          isClosed = true;
+        },
+      },
+    );
     expect([isClosed, rig.accepted, rig.said]).toMatchObject([true, [], [{ act: 'declined', seq: 7 }]]);
   });
 });

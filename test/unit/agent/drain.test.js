@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { drain } from '../../../daemon/agent/drain.cjs';
 import { waitFor } from '../../helpers/wait-for.js';
 
-// When a process has nothing in flight any more. The real thing is in test/integration/drain.test.js.
+// When a process has nothing in flight any more. The real thing is in
+// test/integration/drain.test.js.
 
 /**
  * A process whose connections have all ended.
@@ -20,7 +21,9 @@ function createRig(balance) {
         rig.isListening = false;
         then();
       };
-      drain(/** @type {any} */ ({ servers, balance, closeListening }), { mode }, () => { rig.isDrained = true; });
+      drain(/** @type {any} */ ({ servers, balance, closeListening }), { mode }, () => {
+        rig.isDrained = true;
+      });
     },
   };
   return rig;
@@ -29,15 +32,23 @@ function createRig(balance) {
 /** @type {('handover' | 'finish')[]} */
 const MODES = ['handover', 'finish'];
 
-test.each(MODES)('%s: a process stays as long as a connection is on its way from it to another worker', async (mode) => {
-  let [looks, isPassing] = [0, true];
-  const rig = createRig({ get isPassing() { looks += 1; return isPassing; } });
-  rig.drain(mode);
-  await waitFor('a few looks', () => looks > 3);
-  expect([rig.isListening, rig.isDrained]).toEqual([false, false]);
-  isPassing = false;
-  await waitFor('the end of the drain', () => rig.isDrained);
-});
+test.each(MODES)(
+  '%s: a process stays as long as a connection is on its way from it to another worker',
+  async (mode) => {
+    let [looks, isPassing] = [0, true];
+    const rig = createRig({
+      get isPassing() {
+        looks += 1;
+        return isPassing;
+      },
+    });
+    rig.drain(mode);
+    await waitFor('a few looks', () => looks > 3);
+    expect([rig.isListening, rig.isDrained]).toEqual([false, false]);
+    isPassing = false;
+    await waitFor('the end of the drain', () => rig.isDrained);
+  },
+);
 
 test.each([
   ['passes nothing on', { isPassing: false }],

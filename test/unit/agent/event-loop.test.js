@@ -11,14 +11,20 @@ let nowMs = 0;
 let workedMs = 0;
 let timers = new Set();
 
-const { createLoopSampler, createVitals } = withFakes(() => ({ ...require('../../../daemon/agent/event-loop.cjs'), ...require('../../../daemon/agent/report.cjs') }));
+const { createLoopSampler, createVitals } = withFakes(() => ({
+  ...require('../../../daemon/agent/event-loop.cjs'),
+  ...require('../../../daemon/agent/report.cjs'),
+}));
 
 /** What the agent takes of Node it takes when it is read. */
 function withFakes(read) {
   const { hrtime, cpuUsage } = process;
   const { setImmediate, setInterval, clearInterval } = globalThis;
   try {
-    Object.assign(process, { hrtime: () => [Math.trunc(nowMs / 1_000), (nowMs % 1_000) * 1e6], cpuUsage: () => ({ user: workedMs * 1_000, system: 0 }) });
+    Object.assign(process, {
+      hrtime: () => [Math.trunc(nowMs / 1_000), (nowMs % 1_000) * 1e6],
+      cpuUsage: () => ({ user: workedMs * 1_000, system: 0 }),
+    });
     Object.assign(globalThis, {
       setImmediate: (act) => (act(), { unref: () => {} }),
       setInterval: begin,
@@ -39,11 +45,17 @@ function begin(act, everyMs) {
 
 beforeEach(() => {
   timers = new Set();
-  vi.spyOn(performance, 'eventLoopUtilization').mockImplementation(() => ({ active: workedMs, idle: nowMs - workedMs, utilization: 0 }));
+  vi.spyOn(performance, 'eventLoopUtilization').mockImplementation(() => ({
+    active: workedMs,
+    idle: nowMs - workedMs,
+    utilization: 0,
+  }));
   return () => vi.restoreAllMocks();
 });
 
-/** As libuv does it: what is due comes when the work is done, and the next time counts from then. */
+/**
+ * As libuv does it: what is due comes when the work is done, and the next time counts from then.
+ */
 function fire() {
   for (const timer of [...timers]) {
     if (timer.dueMs > nowMs) continue;
@@ -80,25 +92,41 @@ function live(ms, workMs, restMs) {
 function looking(everyMs) {
   const delays = [];
   const load = { activeMs: vi.fn(() => workedMs) };
-  createLoopSampler(load, (entry) => entry, (delayMs) => delays.push(delayMs)).look(everyMs);
+  createLoopSampler(
+    load,
+    (entry) => entry,
+    (delayMs) => delays.push(delayMs),
+  ).look(everyMs);
   load.activeMs.mockClear();
   const share = (part) => delays.sort((a, b) => a - b)[Math.ceil(delays.length * part) - 1];
   return { delays, share, load };
 }
 
 describe('a loop that is looked at closely', () => {
-  test.each([25, 30, 35, 39, 45, 80, 500])('and blocked by %d ms most of the time has a median that is as long', (blockMs) => {
-    const { share } = looking(CLOSE_MS);
-    live(20_000, blockMs, 4);
-    expect(Math.abs(share(0.5) - blockMs)).toBeLessThanOrEqual(4);
-    expect(Math.abs(share(0.99) - blockMs)).toBeLessThanOrEqual(4);
-  });
+  test.each([25, 30, 35, 39, 45, 80, 500])(
+    'and blocked by %d ms most of the time has a median that is as long',
+    (blockMs) => {
+      const { share } = looking(CLOSE_MS);
+      live(20_000, blockMs, 4);
+      expect(Math.abs(share(0.5) - blockMs)).toBeLessThanOrEqual(4);
+      expect(Math.abs(share(0.99) - blockMs)).toBeLessThanOrEqual(4);
+    },
+  );
 
-  test.each([[0.2, 0], [1, 0], [1, 1], [4, 0], [4, 10]])('and never busy for long, %d ms with %d ms between, has a median below 5 ms and none above that', (workMs, restMs) => {
-    const { share } = looking(CLOSE_MS);
-    live(10_000, workMs, restMs);
-    expect(share(1)).toBeLessThan(5);
-  });
+  test.each([
+    [0.2, 0],
+    [1, 0],
+    [1, 1],
+    [4, 0],
+    [4, 10],
+  ])(
+    'and never busy for long, %d ms with %d ms between, has a median below 5 ms and none above that',
+    (workMs, restMs) => {
+      const { share } = looking(CLOSE_MS);
+      live(10_000, workMs, restMs);
+      expect(share(1)).toBeLessThan(5);
+    },
+  );
 
   test('and idle has no delay at all', () => {
     const { delays, share } = looking(CLOSE_MS);

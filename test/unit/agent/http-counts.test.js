@@ -23,7 +23,10 @@ beforeEach(() => {
 
 afterEach(() => counts.set(false));
 
-/** As Node does it: an answer that waits behind another has no socket yet, and one that has been handed over has none any more. */
+/**
+ * As Node does it: an answer that waits behind another has no socket yet, and one that has been
+ * handed over has none any more.
+ */
 function start(socket) {
   const response = Object.assign(new EventEmitter(), { socket: null, statusCode: 0, writableFinished: false });
   START.publish({ request: {}, response, socket, server: {} });
@@ -118,7 +121,10 @@ test('what nobody counts leaves no trace', () => {
   const socket = new EventEmitter();
   start(socket);
   finish(socket);
-  expect([socket.listenerCount('close'), Object.getOwnPropertySymbols(socket).some(({ description }) => description === 'nclust')]).toEqual([0, false]);
+  expect([
+    socket.listenerCount('close'),
+    Object.getOwnPropertySymbols(socket).some(({ description }) => description === 'nclust'),
+  ]).toEqual([0, false]);
   expect(counts.take()).toBe(null);
   expect([START.hasSubscribers, FINISH.hasSubscribers]).toEqual([false, false]);
 });
@@ -134,10 +140,12 @@ test('an answer to a request from before the counting is counted with it, and no
   expect(counts.answered()).toEqual({ responses: 2, errors: 2 });
 });
 
-test('a response that was given is nobody\'s to hold, though its connection stays', async () => {
+test("a response that was given is nobody's to hold, though its connection stays", async () => {
   const sockets = Array.from({ length: 100 }, () => new EventEmitter());
   const responses = sockets.map((socket) => new WeakRef(serveOne(socket)));
-  await new Promise((resolve) => { setImmediate(resolve); }); // A WeakRef holds what it was made of until then.
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  }); // A WeakRef holds what it was made of until then.
   collect();
   expect(responses.filter((response) => response.deref() !== undefined)).toHaveLength(0);
   expect(sockets.every((socket) => socket.listenerCount('close') === 1)).toBe(true);
@@ -156,7 +164,9 @@ test('nothing is held of requests that began before the counting, or while it wa
   const under = new WeakRef(start(socket));
   counts.set(false);
   finish(socket);
-  await new Promise((resolve) => { setImmediate(resolve); });
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   collect();
   expect([behind.deref(), under.deref()]).toEqual([undefined, undefined]);
 });

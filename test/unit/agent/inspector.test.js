@@ -28,8 +28,19 @@ const ask = (step, more = {}) => new Promise((resolve) => profile({ step, file, 
 const written = () => JSON.parse(readFileSync(file, 'utf8'));
 
 test.each([
-  ['cpu', () => expect(written()).toMatchObject({ nodes: expect.any(Array), samples: expect.any(Array), timeDeltas: expect.any(Array) })],
-  ['heap-sampling', () => expect(written()).toMatchObject({ head: { callFrame: expect.any(Object) }, samples: expect.any(Array) })],
+  [
+    'cpu',
+    () =>
+      expect(written()).toMatchObject({
+        nodes: expect.any(Array),
+        samples: expect.any(Array),
+        timeDeltas: expect.any(Array),
+      }),
+  ],
+  [
+    'heap-sampling',
+    () => expect(written()).toMatchObject({ head: { callFrame: expect.any(Object) }, samples: expect.any(Array) }),
+  ],
 ])('a %s profile is in the file when the end is told', async (kind, check) => {
   expect(await ask('begin', { kind, durationMs: 50 })).toEqual({});
   expect(await ask('end')).toEqual({ bytes: statSync(file).size });
@@ -74,31 +85,43 @@ function withBrokenTimer(name) {
   for (const owner of [require('node:timers'), globalThis]) {
     const original = owner[name];
     vi.spyOn(owner, name).mockImplementation((/** @type {() => void} */ callback, /** @type {number} */ ms) => {
-      fired = new Promise((resolve) => original(() => { callback(); resolve(); }, ms));
+      fired = new Promise((resolve) =>
+        original(() => {
+          callback();
+          resolve();
+        }, ms),
+      );
       throw new Error('broken');
     });
   }
   delete require.cache[PROFILE];
   const broken = require(PROFILE);
-  return { fired: () => fired, ask: (/** @type {string} */ step, /** @type {object} */ more) => new Promise((resolve) => broken.profile({ step, file, ...more }, resolve)) };
+  return {
+    fired: () => fired,
+    ask: (/** @type {string} */ step, /** @type {object} */ more) =>
+      new Promise((resolve) => broken.profile({ step, file, ...more }, resolve)),
+  };
 }
 
 test.each([
   ['cpu', 'setTimeout'],
   ['heap-sampling', 'setTimeout'],
   ['heap', 'setImmediate'],
-])('the file of a %s profile that fails to begin is closed once, and nothing is written although %s goes off', async (kind, name) => {
-  onTestFinished(() => void vi.restoreAllMocks());
-  const { fired, ask: askBroken } = withBrokenTimer(name);
-  const opened = vi.spyOn(fs, 'openSync');
-  const closed = [vi.spyOn(fs, 'close'), vi.spyOn(fs, 'closeSync')];
-  const written = [vi.spyOn(fs, 'writeFile'), vi.spyOn(fs, 'ftruncateSync')];
-  expect(await askBroken('begin', { kind, durationMs: 10 })).toMatchObject({ failure: { message: 'broken' } });
-  await fired();
-  const [{ value: fd }] = opened.mock.results;
-  expect(closed.flatMap(({ mock }) => mock.calls).filter(([which]) => which === fd)).toHaveLength(1);
-  expect(written.flatMap(({ mock }) => mock.calls)).toEqual([]);
-});
+])(
+  'the file of a %s profile that fails to begin is closed once, and nothing is written although %s goes off',
+  async (kind, name) => {
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { fired, ask: askBroken } = withBrokenTimer(name);
+    const opened = vi.spyOn(fs, 'openSync');
+    const closed = [vi.spyOn(fs, 'close'), vi.spyOn(fs, 'closeSync')];
+    const written = [vi.spyOn(fs, 'writeFile'), vi.spyOn(fs, 'ftruncateSync')];
+    expect(await askBroken('begin', { kind, durationMs: 10 })).toMatchObject({ failure: { message: 'broken' } });
+    await fired();
+    const [{ value: fd }] = opened.mock.results;
+    expect(closed.flatMap(({ mock }) => mock.calls).filter(([which]) => which === fd)).toHaveLength(1);
+    expect(written.flatMap(({ mock }) => mock.calls)).toEqual([]);
+  },
+);
 
 test('what is given up before its snapshot closes its file once', async () => {
   onTestFinished(() => void vi.restoreAllMocks());
@@ -115,5 +138,10 @@ test('an unknown step is refused, and harms nobody', async () => {
 
 test('of an idle process the stack is empty, and it says what keeps it alive', async () => {
   const { stack } = await ask('stack', { durationMs: 100 });
-  expect(stack).toMatchObject({ samples: expect.any(Number), busy: expect.any(Number), frames: expect.any(Array), resources: expect.any(Array) });
+  expect(stack).toMatchObject({
+    samples: expect.any(Number),
+    busy: expect.any(Number),
+    frames: expect.any(Array),
+    resources: expect.any(Array),
+  });
 });

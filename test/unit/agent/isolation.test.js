@@ -23,7 +23,9 @@ test('who cannot even be told does not throw either', () => {
   const guard = createGuard(() => {
     throw new Error('no channel');
   });
-  expect(() => guard(() => {
-    throw new Error('no clock');
-  })()).not.toThrow();
+  expect(() =>
+    guard(() => {
+      throw new Error('no clock');
+    })(),
+  ).not.toThrow();
 });

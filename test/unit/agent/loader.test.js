@@ -7,7 +7,19 @@ import { expect, onTestFinished, test } from 'vitest';
 
 const AGENT = fileURLToPath(new URL('../../../daemon/agent/', import.meta.url));
 /** What is read, and compiled, while the process begins. */
-const AT_ONCE = ['agent.cjs', 'balance.cjs', 'bind.cjs', 'booted.cjs', 'channel.cjs', 'gate.cjs', 'loader.cjs', 'listen-args.cjs', 'blocking-stdio.cjs', 'servers.cjs', 'sockets.cjs'];
+const AT_ONCE = [
+  'agent.cjs',
+  'balance.cjs',
+  'bind.cjs',
+  'booted.cjs',
+  'channel.cjs',
+  'gate.cjs',
+  'loader.cjs',
+  'listen-args.cjs',
+  'blocking-stdio.cjs',
+  'servers.cjs',
+  'sockets.cjs',
+];
 
 test('what is asked for later is as it was when the process began, to the last byte, although its folder is gone', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-later-'));

@@ -4,7 +4,10 @@ import { createRig, watch } from './control-rig.js';
 
 const STEPS = 60;
 const NAMES = ['api', 'web'];
-/** Longer than any command has to wait for: drains, listen timeouts, rollback windows. Back-offs are longer, and are not waited for. */
+/**
+ * Longer than any command has to wait for: drains, listen timeouts, rollback windows. Back-offs are
+ * longer, and are not waited for.
+ */
 const PATIENCE_MS = 60_000;
 
 /** What the code on the disk is like, until the next deployment. */
@@ -23,13 +26,45 @@ const CODES = [
 
 /** Ids and names, whole apps and parts of them. */
 const target = (random) => pickOne(random, [...NAMES, ...NAMES, 'all', '0', '1', '2']);
-const rollout = (random) => ({ rollbackWindowMs: pickOne(random, [0, 0, 300]), maxSurge: pickOne(random, [0, 1, 2]), maxUnavailable: pickOne(random, [0, 1]) });
+const rollout = (random) => ({
+  rollbackWindowMs: pickOne(random, [0, 0, 300]),
+  maxSurge: pickOne(random, [0, 1, 2]),
+  maxUnavailable: pickOne(random, [0, 1]),
+});
 
 const COMMANDS = [
-  (rig, random) => ['start', rig.start({ name: pickOne(random, NAMES), instances: 1 + Math.floor(random() * 3), mode: pickOne(random, ['cluster', 'fork']), waitReady: random() < 0.2, listenTimeoutMs: 200, minUptimeMs: pickOne(random, [30, 1_000]), maxRestarts: pickOne(random, [2, 16]), autorestart: random() < 0.9 }, { force: random() < 0.2 })],
-  ...['restart', 'restart', 'start', 'stop', 'delete'].map((name) => (rig, random) => [name, rig.call(name, { targets: [target(random)] })]),
-  ...Array(4).fill((rig, random) => ['reload', rig.call('reload', { targets: [target(random)], env: random() < 0.5 ? { V: String(random()) } : {}, spec: rollout(random) })]),
-  (rig, random) => ['scale', rig.call('scale', { target: pickOne(random, NAMES), instances: pickOne(random, ['1', '3', '+1', '-1']) })],
+  (rig, random) => [
+    'start',
+    rig.start(
+      {
+        name: pickOne(random, NAMES),
+        instances: 1 + Math.floor(random() * 3),
+        mode: pickOne(random, ['cluster', 'fork']),
+        waitReady: random() < 0.2,
+        listenTimeoutMs: 200,
+        minUptimeMs: pickOne(random, [30, 1_000]),
+        maxRestarts: pickOne(random, [2, 16]),
+        autorestart: random() < 0.9,
+      },
+      { force: random() < 0.2 },
+    ),
+  ],
+  ...['restart', 'restart', 'start', 'stop', 'delete'].map((name) => (rig, random) => [
+    name,
+    rig.call(name, { targets: [target(random)] }),
+  ]),
+  ...Array(4).fill((rig, random) => [
+    'reload',
+    rig.call('reload', {
+      targets: [target(random)],
+      env: random() < 0.5 ? { V: String(random()) } : {},
+      spec: rollout(random),
+    }),
+  ]),
+  (rig, random) => [
+    'scale',
+    rig.call('scale', { target: pickOne(random, NAMES), instances: pickOne(random, ['1', '3', '+1', '-1']) }),
+  ],
 ];
 
 function crash(rig, random) {
@@ -37,23 +72,28 @@ function crash(rig, random) {
   if (victim) rig.keeper.exit(victim.instanceId, { signal: 'SIGKILL' });
 }
 
-test.each(Array.from({ length: 20 }, (_, seed) => seed))('every command is answered, whatever the code is like and whatever was asked for before (seed %i)', async (seed) => {
-  const random = createRandom(4_000 + seed);
-  const rig = createRig({ seed });
-  await rig.boot();
-  rig.keeper.behave = CODES[0];
-  const asked = [];
-  for (let step = 0; step < STEPS; step += 1) {
-    if (random() < 0.3) rig.keeper.behave = pickOne(random, CODES);
-    if (random() < 0.2) crash(rig, random);
-    const [name, answer] = pickOne(random, COMMANDS)(rig, random);
-    asked.push({ step, name, request: watch(answer) });
-    await rig.turn(pickOne(random, [0, 10, 300, 2_000, 10_000]));
-    if (step % 10 !== 9) continue;
-    await rig.turn(PATIENCE_MS);
-    expect(asked.filter(({ request }) => request.state === 'pending').map(({ step: at, name: what }) => [at, what])).toEqual([]);
-  }
-});
+test.each(Array.from({ length: 20 }, (_, seed) => seed))(
+  'every command is answered, whatever the code is like and whatever was asked for before (seed %i)',
+  async (seed) => {
+    const random = createRandom(4_000 + seed);
+    const rig = createRig({ seed });
+    await rig.boot();
+    rig.keeper.behave = CODES[0];
+    const asked = [];
+    for (let step = 0; step < STEPS; step += 1) {
+      if (random() < 0.3) rig.keeper.behave = pickOne(random, CODES);
+      if (random() < 0.2) crash(rig, random);
+      const [name, answer] = pickOne(random, COMMANDS)(rig, random);
+      asked.push({ step, name, request: watch(answer) });
+      await rig.turn(pickOne(random, [0, 10, 300, 2_000, 10_000]));
+      if (step % 10 !== 9) continue;
+      await rig.turn(PATIENCE_MS);
+      expect(
+        asked.filter(({ request }) => request.state === 'pending').map(({ step: at, name: what }) => [at, what]),
+      ).toEqual([]);
+    }
+  },
+);
 
 const WELL = { listensAfterMs: 10, stopsAfterMs: 40 };
 const SLOW = { ...WELL, stopsAfterMs: 5_000 };
@@ -91,13 +131,18 @@ test('a reload is answered when it has come about, though a restart that somebod
   rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 3 });
   const restart = watch(rig.call('restart', { targets: ['api'] }));
   await rig.turn(10_000);
-  expect([reload.state, restart.state, rig.keeper.alive.map(({ label }) => [label.id, label.generation])]).toEqual(['done', 'failed', [[1, 2]]]);
+  expect([reload.state, restart.state, rig.keeper.alive.map(({ label }) => [label.id, label.generation])]).toEqual([
+    'done',
+    'failed',
+    [[1, 2]],
+  ]);
 });
 
 test('a reload that was halted is answered, though another command came before all that serves was back', async () => {
   const rig = await running({ instances: 2, minUptimeMs: 10_000, listenTimeoutMs: 20_000 }, WELL);
   await rig.turn(20_000);
-  rig.keeper.behave = ({ label }) => (label.generation === 2 ? { exitsAfterMs: 5, code: 3 } : { listensAfterMs: 3_000, stopsAfterMs: 40 });
+  rig.keeper.behave = ({ label }) =>
+    label.generation === 2 ? { exitsAfterMs: 5, code: 3 } : { listensAfterMs: 3_000, stopsAfterMs: 40 };
   const reload = watch(rig.call('reload', { targets: ['api'], spec: { maxSurge: 0, maxUnavailable: 1 } }));
   await rig.turn(1_000);
   expect([reload.state, rig.control.world.desired.apps[0].rollout.failure?.kind]).toEqual(['pending', 'halted']);

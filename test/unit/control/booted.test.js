@@ -40,14 +40,17 @@ describe('a Node program that loads for longer than minUptime', () => {
     [1_000, {}],
     [5_000, { minUptimeMs: 5_000 }],
     [15_000, { minUptimeMs: 15_000 }],
-  ])('or never ends to, as a loop at the top level of an ES module does, is up at minUptime (%i ms) when its event loop turns', async (afterMs, fields) => {
-    loadingFor(Infinity);
-    const request = watch(rig.start(fields));
-    await rig.turn(afterMs - 1);
-    expect(request.state).toBe('pending');
-    await rig.turn(1);
-    expect([request.state, await statuses()]).toEqual(['done', ['online']]);
-  });
+  ])(
+    'or never ends to, as a loop at the top level of an ES module does, is up at minUptime (%i ms) when its event loop turns',
+    async (afterMs, fields) => {
+      loadingFor(Infinity);
+      const request = watch(rig.start(fields));
+      await rig.turn(afterMs - 1);
+      expect(request.state).toBe('pending');
+      await rig.turn(1);
+      expect([request.state, await statuses()]).toEqual(['done', ['online']]);
+    },
+  );
 
   test('whose event loop does not turn is late, and the message says what was missing', async () => {
     loadingFor(Infinity, { isHung: true });
@@ -55,7 +58,9 @@ describe('a Node program that loads for longer than minUptime', () => {
     await rig.turn(4_999);
     expect(request.state).toBe('pending');
     await rig.turn(20);
-    expect(request.error.message + JSON.stringify(request.error.data)).toContain('it was still loading its main module');
+    expect(request.error.message + JSON.stringify(request.error.data)).toContain(
+      'it was still loading its main module',
+    );
     expect((await rig.list())[0]).toMatchObject({ status: 'waiting restart', lastDeath: { cause: 'boot-timeout' } });
   });
 
@@ -68,7 +73,9 @@ describe('a Node program that loads for longer than minUptime', () => {
     await rig.turn(9_999);
     expect(request.state).toBe('pending');
     await rig.turn(20);
-    expect(request.error.message + JSON.stringify(request.error.data)).toContain('it was still loading its main module');
+    expect(request.error.message + JSON.stringify(request.error.data)).toContain(
+      'it was still loading its main module',
+    );
     expect(await statuses()).toEqual(['online']);
   });
 
@@ -83,12 +90,15 @@ describe('a Node program that loads for longer than minUptime', () => {
     ['--inspect-brk=0', { interpreterArgs: ['--inspect-brk=0'] }],
     ['--watch', { interpreterArgs: ['--no-warnings', '--watch'] }],
     ['--inspect-wait', { env: { NODE_OPTIONS: '--no-warnings --inspect-wait' } }],
-  ])('that waits for a debugger, or is loaded in another process (%s), is up at the age of minUptime', async (_what, fields) => {
-    loadingFor(Infinity);
-    const request = watch(rig.start(fields));
-    await rig.turn(1_000);
-    expect(request.state).toBe('done');
-  });
+  ])(
+    'that waits for a debugger, or is loaded in another process (%s), is up at the age of minUptime',
+    async (_what, fields) => {
+      loadingFor(Infinity);
+      const request = watch(rig.start(fields));
+      await rig.turn(1_000);
+      expect(request.state).toBe('done');
+    },
+  );
 
   test('which ends while it loads has not been up', async () => {
     loadingFor(6_000, { exitsAfterMs: 2_000, code: 0 });
@@ -110,7 +120,10 @@ test('of a keeper that does not know when a program has booted, the age counts f
 });
 
 describe('when control is replaced', () => {
-  test.each([['while a program loads', 500], ['after it has been loaded', 2_500]])('%s, its age counts from when it was loaded all the same', async (_when, atMs) => {
+  test.each([
+    ['while a program loads', 500],
+    ['after it has been loaded', 2_500],
+  ])('%s, its age counts from when it was loaded all the same', async (_when, atMs) => {
     loadingFor(2_000);
     void rig.start({}).catch(() => {});
     await rig.turn(atMs);

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 
-// Control is killed at every step of an operation: before each message to the keeper, and before each write of the state. The client sends its request
-// again, with the same token, to the next control.
+// Control is killed at every step of an operation: before each message to the keeper, and before
+// each write of the state. The client sends its request again, with the same token, to the next
+// control.
 
 const OPERATIONS = {
   start: {
@@ -76,37 +77,64 @@ async function run(operation, steps) {
   return { rig, token, passed: count.passed() };
 }
 
-test.each(Object.entries(OPERATIONS))('%s comes about exactly once when control is killed at any step of it', async (_name, operation) => {
-  const { passed } = await run(operation, 1_000);
-  expect(passed).toBeGreaterThan(3);
-  for (let step = 0; step <= passed; step++) {
-    const { rig, token } = await run(operation, step);
-    await rig.boot();
-    const again = watch(operation.request(rig, token));
-    await rig.turn(2_000);
-    expect([step, again.state, again.error]).toEqual([step, 'done', null]);
-    expect([step, rig.running()]).toEqual([step, operation.running]);
-    expect([step, rig.keeper.alive.length]).toEqual([step, operation.running.length]);
-    expect([step, rig.spawned().length]).toEqual([step, operation.spawns]);
-    expect([step, rig.events.filter(({ event }) => event === 'impossible')]).toEqual([step, []]);
-    expect([step, [...rig.keeper.children.values()].filter((child) => child.exit)]).toEqual([step, []]);
-  }
-});
+test.each(Object.entries(OPERATIONS))(
+  '%s comes about exactly once when control is killed at any step of it',
+  async (_name, operation) => {
+    const { passed } = await run(operation, 1_000);
+    expect(passed).toBeGreaterThan(3);
+    for (let step = 0; step <= passed; step++) {
+      const { rig, token } = await run(operation, step);
+      await rig.boot();
+      const again = watch(operation.request(rig, token));
+      await rig.turn(2_000);
+      expect([step, again.state, again.error]).toEqual([step, 'done', null]);
+      expect([step, rig.running()]).toEqual([step, operation.running]);
+      expect([step, rig.keeper.alive.length]).toEqual([step, operation.running.length]);
+      expect([step, rig.spawned().length]).toEqual([step, operation.spawns]);
+      expect([step, rig.events.filter(({ event }) => event === 'impossible')]).toEqual([step, []]);
+      expect([step, [...rig.keeper.children.values()].filter((child) => child.exit)]).toEqual([step, []]);
+    }
+  },
+);
 
 /** What accepts connections. */
-const serving = (rig) => rig.keeper.alive.filter((child) => child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring);
+const serving = (rig) =>
+  rig.keeper.alive.filter(
+    (child) => child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring,
+  );
 const isBad = ({ env }) => env.V === '2';
 
 /** Each is run with control killed at every one of its steps, and has to end the same. */
 const RELOADS = {
   'to good code': { behave: () => ({ listensAfterMs: 10 }), error: null, versions: ['2', '2', '2'] },
-  'to code that crashes': { behave: (params) => (isBad(params) ? { exitsAfterMs: 5, code: 1 } : { listensAfterMs: 10 }), error: 'ERR_NCLUST_RELOAD_FAILED', versions: ['1', '1', '1'] },
-  'to code that never listens': { behave: (params) => (isBad(params) ? {} : { listensAfterMs: 10 }), error: 'ERR_NCLUST_RELOAD_FAILED', versions: ['1', '1', '1'] },
-  'to code that fails in the third instance': { behave: (params) => (isBad(params) && params.label.slot === 2 ? { exitsAfterMs: 5, code: 1 } : { listensAfterMs: 10 }), error: 'ERR_NCLUST_RELOAD_FAILED', versions: ['2', '2', '1'] },
-  'with a rollback window': { spec: { rollbackWindowMs: 500 }, behave: () => ({ listensAfterMs: 10 }), error: null, versions: ['2', '2', '2'] },
+  'to code that crashes': {
+    behave: (params) => (isBad(params) ? { exitsAfterMs: 5, code: 1 } : { listensAfterMs: 10 }),
+    error: 'ERR_NCLUST_RELOAD_FAILED',
+    versions: ['1', '1', '1'],
+  },
+  'to code that never listens': {
+    behave: (params) => (isBad(params) ? {} : { listensAfterMs: 10 }),
+    error: 'ERR_NCLUST_RELOAD_FAILED',
+    versions: ['1', '1', '1'],
+  },
+  'to code that fails in the third instance': {
+    behave: (params) =>
+      isBad(params) && params.label.slot === 2 ? { exitsAfterMs: 5, code: 1 } : { listensAfterMs: 10 },
+    error: 'ERR_NCLUST_RELOAD_FAILED',
+    versions: ['2', '2', '1'],
+  },
+  'with a rollback window': {
+    spec: { rollbackWindowMs: 500 },
+    behave: () => ({ listensAfterMs: 10 }),
+    error: null,
+    versions: ['2', '2', '2'],
+  },
   'to code that crashes inside the rollback window': {
     spec: { rollbackWindowMs: 9_000 },
-    behave: (params) => (isBad(params) && params.label.slot === 1 ? { listensAfterMs: 10, exitsAfterMs: 600, code: 1 } : { listensAfterMs: 10 }),
+    behave: (params) =>
+      isBad(params) && params.label.slot === 1
+        ? { listensAfterMs: 10, exitsAfterMs: 600, code: 1 }
+        : { listensAfterMs: 10 },
     error: 'ERR_NCLUST_ROLLED_BACK',
     versions: ['1', '1', '1'],
     fewest: 2,
@@ -140,23 +168,42 @@ function watchServing(rig) {
   return seen;
 }
 
-test.each(Object.entries(RELOADS))('a reload %s ends the same when control is killed at any step of it, and always as many instances serve', async (_name, scene) => {
-  const { passed } = await reloadUntil(scene, 1_000);
-  expect(passed).toBeGreaterThan(5);
-  for (let step = 0; step <= passed; step++) {
-    const { rig, request, seen } = await reloadUntil(scene, step);
-    await rig.boot();
-    const again = request();
-    await rig.turn(13_000);
-    expect([step, again.state, again.error?.code ?? null]).toEqual([step, scene.error ? 'failed' : 'done', scene.error]);
-    expect([step, serving(rig).sort((a, b) => a.label.slot - b.label.slot).map(({ env }) => env.V)]).toEqual([step, scene.versions]);
-    expect([step, rig.keeper.alive.length, rig.control.world.seats.size]).toEqual([step, 3, 3]);
-    expect([step, (await rig.list()).map(({ status }) => status)]).toEqual([step, Array(3).fill('online')]);
-    expect([step, rig.control.world.desired.apps[0].rollout.isGuarded, rig.control.world.desired.apps[0].spec.env.V]).toEqual([step, false, scene.versions[0]]);
-    expect([step, seen.fewest >= (scene.fewest ?? 3)]).toEqual([step, true]);
-    expect([step, rig.events.filter(({ event }) => event === 'impossible' || event === 'keeper-refused')]).toEqual([step, []]);
-  }
-});
+test.each(Object.entries(RELOADS))(
+  'a reload %s ends the same when control is killed at any step of it, and always as many instances serve',
+  async (_name, scene) => {
+    const { passed } = await reloadUntil(scene, 1_000);
+    expect(passed).toBeGreaterThan(5);
+    for (let step = 0; step <= passed; step++) {
+      const { rig, request, seen } = await reloadUntil(scene, step);
+      await rig.boot();
+      const again = request();
+      await rig.turn(13_000);
+      expect([step, again.state, again.error?.code ?? null]).toEqual([
+        step,
+        scene.error ? 'failed' : 'done',
+        scene.error,
+      ]);
+      expect([
+        step,
+        serving(rig)
+          .sort((a, b) => a.label.slot - b.label.slot)
+          .map(({ env }) => env.V),
+      ]).toEqual([step, scene.versions]);
+      expect([step, rig.keeper.alive.length, rig.control.world.seats.size]).toEqual([step, 3, 3]);
+      expect([step, (await rig.list()).map(({ status }) => status)]).toEqual([step, Array(3).fill('online')]);
+      expect([
+        step,
+        rig.control.world.desired.apps[0].rollout.isGuarded,
+        rig.control.world.desired.apps[0].spec.env.V,
+      ]).toEqual([step, false, scene.versions[0]]);
+      expect([step, seen.fewest >= (scene.fewest ?? 3)]).toEqual([step, true]);
+      expect([step, rig.events.filter(({ event }) => event === 'impossible' || event === 'keeper-refused')]).toEqual([
+        step,
+        [],
+      ]);
+    }
+  },
+);
 
 test('a crash loop keeps its counters and its pauses when control is killed at every step of it', async () => {
   for (let step = 0; step < 40; step++) {

@@ -69,7 +69,13 @@ export function createRig({ seed = 0 } = {}) {
     /** Where the values of secrets come from, in place of files and commands. */
     secret: async (spec, name) => `secret-${name}`,
     /** What triggers see: nothing moves by itself. */
-    senses: { openWatcher: () => ({ close: () => {} }), identify: async () => 'there', nextRun: () => null, readTrees: async () => new Map(), sharedBytes: () => null },
+    senses: {
+      openWatcher: () => ({ close: () => {} }),
+      identify: async () => 'there',
+      nextRun: () => null,
+      readTrees: async () => new Map(),
+      sharedBytes: () => null,
+    },
     systemLimits: { files: Infinity, tasks: Infinity, tasksFile: '' },
     /** How processes of the next keeper behave. */
     behaveNext: null,
@@ -96,7 +102,12 @@ export function createRig({ seed = 0 } = {}) {
     isDoomed: false,
     token: () => `token-${seed}-${nextToken++}`,
     /** The log of events, for each control. */
-    chronicle: () => ({ note: (event) => void rig.noted.push({ at: clock.nowMs(), ...event }), sinceMs: clock.nowMs(), generationOf: () => null, close: () => {} }),
+    chronicle: () => ({
+      note: (event) => void rig.noted.push({ at: clock.nowMs(), ...event }),
+      sinceMs: clock.nowMs(),
+      generationOf: () => null,
+      close: () => {},
+    }),
 
     /** Starts a control; the one before is dead from then on. */
     async boot(mayPass) {
@@ -123,14 +134,24 @@ export function createRig({ seed = 0 } = {}) {
         journal: (event, fields) => void events.push({ event, ...fields }),
         chronicle: rig.chronicle(),
         oom: { hasGrown: () => rig.oomKilled, refresh: () => {} },
-        environment: createEnvironment({ clock, secrets: createSecrets({ clock, readOne: (spec, name) => rig.secret(spec, name) }), readFile: async (file) => (rig.files[file] === undefined ? { bytes: null, fault: 'could not be read (ENOENT)' } : { bytes: Buffer.from(rig.files[file]), fault: null }) }),
+        environment: createEnvironment({
+          clock,
+          secrets: createSecrets({ clock, readOne: (spec, name) => rig.secret(spec, name) }),
+          readFile: async (file) =>
+            rig.files[file] === undefined
+              ? { bytes: null, fault: 'could not be read (ENOENT)' }
+              : { bytes: Buffer.from(rig.files[file]), fault: null },
+        }),
         newInstanceId: () => `i${seed}-${nextInstance++}`,
         cpus: () => 4,
         findOrphans: () => rig.orphans,
         launchKeeper: async (from) => {
           rig.launched.push(from?.root ?? null);
           const digest = rig.nextKeeper(from);
-          rig.keeper = Object.assign(new FakeKeeper(clock, { firstPid: 5000 }), { digest, root: from?.root ?? rig.own.root });
+          rig.keeper = Object.assign(new FakeKeeper(clock, { firstPid: 5000 }), {
+            digest,
+            root: from?.root ?? rig.own.root,
+          });
           if (rig.behaveNext) rig.keeper.behave = rig.behaveNext;
           return rig.keeper.connect();
         },
@@ -154,7 +175,11 @@ export function createRig({ seed = 0 } = {}) {
       };
       rig.control = new Control(parts, store.load());
       rig.metrics?.close?.();
-      const metrics = rig.makeMetrics?.(rig.control) ?? { usageOf: () => ({ cpu: 0, memoryBytes: 0, processes: 0, fds: null }), lookAtNew: async () => {}, onTick: () => () => {} };
+      const metrics = rig.makeMetrics?.(rig.control) ?? {
+        usageOf: () => ({ cpu: 0, memoryBytes: 0, processes: 0, fds: null }),
+        lookAtNew: async () => {},
+        onTick: () => () => {},
+      };
       rig.metrics = metrics;
       const exports = { notices: () => [], close: async () => {} };
       const web = { notices: () => [] };
@@ -175,7 +200,13 @@ export function createRig({ seed = 0 } = {}) {
      * @returns {Promise<any>}
      */
     call(method, params = {}) {
-      const client = { signal: new AbortController().signal, notify: (kind, told) => void rig.told.push({ kind, ...told }), notifyLog: () => {}, notifyEvent: (subscription, event) => void rig.happened.push({ subscription, ...event }), subscriptions: rig.subscriptions };
+      const client = {
+        signal: new AbortController().signal,
+        notify: (kind, told) => void rig.told.push({ kind, ...told }),
+        notifyLog: () => {},
+        notifyEvent: (subscription, event) => void rig.happened.push({ subscription, ...event }),
+        subscriptions: rig.subscriptions,
+      };
       return rig.answer(method, { token: rig.token(), ...params }, client);
     },
 
@@ -184,7 +215,7 @@ export function createRig({ seed = 0 } = {}) {
     /** Lets time pass, and every message arrive in between. */
     async turn(ms = 1_000) {
       await settle();
-      for (let left = ms; left > 0; ) {
+      for (let left = ms; left > 0;) {
         const stepMs = Math.min(left, Math.max(0, clock.untilNextMs()));
         clock.advance(stepMs);
         left -= stepMs;
@@ -198,10 +229,17 @@ export function createRig({ seed = 0 } = {}) {
     },
 
     /** Of the processes that run: name and slot of each. */
-    running: () => rig.keeper.alive.filter((child) => !child.isRetiring).map((child) => `${child.label.name}/${child.label.slot}`).sort(),
+    running: () =>
+      rig.keeper.alive
+        .filter((child) => !child.isRetiring)
+        .map((child) => `${child.label.name}/${child.label.slot}`)
+        .sort(),
 
     /** What should run. */
-    wanted: () => rig.control.world.desired.apps.flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => `${app.spec.name}/${slot.slot}`)).sort(),
+    wanted: () =>
+      rig.control.world.desired.apps
+        .flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => `${app.spec.name}/${slot.slot}`))
+        .sort(),
 
     spawned: () => rig.keeper.requests.filter(({ verb }) => verb === 'spawn'),
   };

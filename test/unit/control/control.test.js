@@ -16,7 +16,13 @@ describe('start', () => {
     await rig.turn(9);
     expect(request.state).toBe('pending');
     await rig.turn(1);
-    expect(request.result).toMatchObject({ outcomes: [{ name: 'api', outcome: 'started' }], slots: [{ id: 0, status: 'online', pid: 1000 }, { id: 1, status: 'online', pid: 1001 }] });
+    expect(request.result).toMatchObject({
+      outcomes: [{ name: 'api', outcome: 'started' }],
+      slots: [
+        { id: 0, status: 'online', pid: 1000 },
+        { id: 1, status: 'online', pid: 1001 },
+      ],
+    });
   });
 
   test('writes what is wanted before the first process is asked for', async () => {
@@ -58,17 +64,30 @@ describe('start', () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 400, code: 3 });
     const request = watch(rig.start({}));
     await rig.turn(400);
-    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_NOT_UP', exitStatus: 1, data: { slots: [{ id: 0, name: 'api', slot: 0, reason: 'exited with code 3 after 0.4s', lastLines: ['boom'] }] } });
+    expect(request.error).toMatchObject({
+      code: 'ERR_NCLUST_NOT_UP',
+      exitStatus: 1,
+      data: { slots: [{ id: 0, name: 'api', slot: 0, reason: 'exited with code 3 after 0.4s', lastLines: ['boom'] }] },
+    });
     expect(await statusOf()).toEqual(['waiting restart']);
     rig.keeper.behave = () => ({ listensAfterMs: 5 });
     await rig.turn(200);
-    expect(await rig.list()).toMatchObject([{ status: 'online', restarts: 1, unstableRestarts: 1, lastDeath: { cause: 'crash', code: 3, wasReady: false, uptimeMs: 400 } }]);
+    expect(await rig.list()).toMatchObject([
+      {
+        status: 'online',
+        restarts: 1,
+        unstableRestarts: 1,
+        lastDeath: { cause: 'crash', code: 3, wasReady: false, uptimeMs: 400 },
+      },
+    ]);
   });
 
   test('tells of all failures that are known when it fails', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 7, code: 1 });
     rig.keeper.behave = ({ label }) => (label.slot === 2 ? { listensAfterMs: 1 } : { refuses: 'ENOENT' });
-    await expect(rig.start({ instances: 3 })).rejects.toMatchObject({ data: { slots: [{ slot: 0, reason: expect.stringContaining('ENOENT') }] } });
+    await expect(rig.start({ instances: 3 })).rejects.toMatchObject({
+      data: { slots: [{ slot: 0, reason: expect.stringContaining('ENOENT') }] },
+    });
   });
 
   test('fails when the boot deadline passes; the process is retired and counts as unstable', async () => {
@@ -76,7 +95,9 @@ describe('start', () => {
     const request = watch(rig.start({ waitReady: true, listenTimeoutMs: 700 }));
     await rig.turn(710);
     expect(request.error.message).toContain('was not ready in 0.7s');
-    expect(await rig.list()).toMatchObject([{ status: 'waiting restart', unstableRestarts: 1, lastDeath: { cause: 'boot-timeout' } }]);
+    expect(await rig.list()).toMatchObject([
+      { status: 'waiting restart', unstableRestarts: 1, lastDeath: { cause: 'boot-timeout' } },
+    ]);
   });
 
   test('a program that ends with code 0 under autorestart false has done its work', async () => {
@@ -115,7 +136,15 @@ describe('start', () => {
     void rig.start({ env: { A: '1' }, instanceVar: 'N' });
     await rig.turn(1);
     const [child] = rig.keeper.alive;
-    expect(child.env).toEqual({ A: '1', name: 'api', pm_id: '0', N: '0', NCLUST_HOME: '/home/nclust', PM2_HOME: '/home/nclust', NCLUST_INSTANCE: child.instanceId });
+    expect(child.env).toEqual({
+      A: '1',
+      name: 'api',
+      pm_id: '0',
+      N: '0',
+      NCLUST_HOME: '/home/nclust',
+      PM2_HOME: '/home/nclust',
+      NCLUST_INSTANCE: child.instanceId,
+    });
   });
 });
 
@@ -168,7 +197,11 @@ describe('a process that dies', () => {
     await rig.turn(2_000);
     await rig.call('signal', { targets: ['api'], signal: 'SIGUSR2' });
     await rig.turn(10);
-    expect((await rig.list())[0].lastDeath).toMatchObject({ cause: 'signal', signal: 'SIGUSR2', by: 'sendSignal SIGUSR2' });
+    expect((await rig.list())[0].lastDeath).toMatchObject({
+      cause: 'signal',
+      signal: 'SIGUSR2',
+      by: 'sendSignal SIGUSR2',
+    });
   });
 
   test('has its pipes read to the end before it is forgotten', async () => {
@@ -192,20 +225,26 @@ describe('stop, delete, restart, scale', () => {
     await rig.turn(499);
     expect([request.state, await statusOf()]).toEqual(['pending', ['stopping', 'stopping']]);
     await rig.turn(1);
-    expect(request.result.slots).toMatchObject([{ status: 'stopped', lastDeath: { cause: 'stop', by: 'stop' } }, { status: 'stopped' }]);
+    expect(request.result.slots).toMatchObject([
+      { status: 'stopped', lastDeath: { cause: 'stop', by: 'stop' } },
+      { status: 'stopped' },
+    ]);
     expect(rig.keeper.released.has('api')).toBe(true);
   });
 
-  test.each(['stop', 'delete'])('%s of an instance that is just being created ends it as soon as it is there', async (method) => {
-    rig.keeper.behave = () => ({ spawnsAfterMs: 100, listensAfterMs: 1 });
-    void rig.start({}).catch(() => {});
-    await rig.turn(50);
-    const request = watch(rig.call(method, { targets: ['api'] }));
-    await rig.turn(40);
-    expect(request.state).toBe('pending');
-    await rig.turn(30);
-    expect([request.state, rig.keeper.alive.length, rig.keeper.children.size]).toEqual(['done', 0, 0]);
-  });
+  test.each(['stop', 'delete'])(
+    '%s of an instance that is just being created ends it as soon as it is there',
+    async (method) => {
+      rig.keeper.behave = () => ({ spawnsAfterMs: 100, listensAfterMs: 1 });
+      void rig.start({}).catch(() => {});
+      await rig.turn(50);
+      const request = watch(rig.call(method, { targets: ['api'] }));
+      await rig.turn(40);
+      expect(request.state).toBe('pending');
+      await rig.turn(30);
+      expect([request.state, rig.keeper.alive.length, rig.keeper.children.size]).toEqual(['done', 0, 0]);
+    },
+  );
 
   test('stop during back-off is done at once, and nothing starts afterwards', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
@@ -259,12 +298,23 @@ describe('stop, delete, restart, scale', () => {
     void rig.start({ instances: 4 });
     await rig.turn();
     let fewest = 4;
-    rig.keeper.behave = () => ((fewest = Math.min(fewest, rig.keeper.alive.filter((child) => child.addresses.length > 0 && !child.isRetiring).length)), { listensAfterMs: 10 });
+    rig.keeper.behave = () => (
+      (fewest = Math.min(
+        fewest,
+        rig.keeper.alive.filter((child) => child.addresses.length > 0 && !child.isRetiring).length,
+      )),
+      { listensAfterMs: 10 }
+    );
     const request = watch(rig.call('restart', { targets: ['api'] }));
     await rig.turn();
     expect(request.state).toBe('done');
     expect(fewest).toBe(2);
-    expect((await rig.list()).map(({ restarts, generation }) => [restarts, generation])).toEqual([[1, 2], [1, 2], [1, 2], [1, 2]]);
+    expect((await rig.list()).map(({ restarts, generation }) => [restarts, generation])).toEqual([
+      [1, 2],
+      [1, 2],
+      [1, 2],
+      [1, 2],
+    ]);
   });
 
   test('a restart into code that crashes stops half way and fails; the other half serves on', async () => {
@@ -274,7 +324,9 @@ describe('stop, delete, restart, scale', () => {
     const request = watch(rig.call('restart', { targets: ['api'] }));
     await rig.turn(30_000);
     expect(request.error).toMatchObject({ code: 'ERR_NCLUST_NOT_UP' });
-    expect((await rig.list()).filter(({ status, generation }) => status === 'online' && generation === 1)).toHaveLength(2);
+    expect((await rig.list()).filter(({ status, generation }) => status === 'online' && generation === 1)).toHaveLength(
+      2,
+    );
   });
 
   test('restart of one id leaves the others alone', async () => {
@@ -290,11 +342,20 @@ describe('stop, delete, restart, scale', () => {
     await rig.turn();
     void rig.call('restart', { targets: ['api'], env: { A: '2' }, spec: { args: ['x'], instances: 2 } });
     await rig.turn();
-    expect(rig.keeper.alive.map((child) => [child.env.A, child.env.B])).toEqual([['2', '1'], ['2', '1']]);
+    expect(rig.keeper.alive.map((child) => [child.env.A, child.env.B])).toEqual([
+      ['2', '1'],
+      ['2', '1'],
+    ]);
     expect((await rig.list()).map(({ args }) => args)).toEqual([['x'], ['x']]);
   });
 
-  test.each([['4', 4], ['+3', 5], ['-1', 1], ['max', 4], ['50%', 2]])('scale to %s from 2 gives %i', async (instances, count) => {
+  test.each([
+    ['4', 4],
+    ['+3', 5],
+    ['-1', 1],
+    ['max', 4],
+    ['50%', 2],
+  ])('scale to %s from 2 gives %i', async (instances, count) => {
     void rig.start({ instances: 2 });
     await rig.turn();
     const request = watch(rig.call('scale', { target: 'api', instances }));
@@ -303,18 +364,27 @@ describe('stop, delete, restart, scale', () => {
     expect(rig.running()).toHaveLength(count);
   });
 
-  test.each(['scale', 'start'])('%s of what is deleted meanwhile names the app and the instance that were asked for', async (method) => {
-    rig.keeper.behave = () => ({ listensAfterMs: 800 });
-    const started = watch(rig.start({ instances: 2 }));
-    if (method === 'scale') await rig.turn();
-    const request = method === 'scale' ? watch(rig.call('scale', { target: 'api', instances: '3' })) : started;
-    await rig.turn(100);
-    void rig.call('delete', { targets: ['api'] });
-    await rig.turn();
-    const slot = method === 'scale' ? 2 : 0;
-    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_NOT_UP', hint: 'See: nclust list', data: { slots: [{ name: 'api', slot, id: slot }, ...(method === 'scale' ? [] : [{ slot: 1 }])] } });
-    expect(request.error.message).toContain(`The ${method} of "api" failed: instance ${slot} was deleted by another command`);
-  });
+  test.each(['scale', 'start'])(
+    '%s of what is deleted meanwhile names the app and the instance that were asked for',
+    async (method) => {
+      rig.keeper.behave = () => ({ listensAfterMs: 800 });
+      const started = watch(rig.start({ instances: 2 }));
+      if (method === 'scale') await rig.turn();
+      const request = method === 'scale' ? watch(rig.call('scale', { target: 'api', instances: '3' })) : started;
+      await rig.turn(100);
+      void rig.call('delete', { targets: ['api'] });
+      await rig.turn();
+      const slot = method === 'scale' ? 2 : 0;
+      expect(request.error).toMatchObject({
+        code: 'ERR_NCLUST_NOT_UP',
+        hint: 'See: nclust list',
+        data: { slots: [{ name: 'api', slot, id: slot }, ...(method === 'scale' ? [] : [{ slot: 1 }])] },
+      });
+      expect(request.error.message).toContain(
+        `The ${method} of "api" failed: instance ${slot} was deleted by another command`,
+      );
+    },
+  );
 
   test('scale up and down during a restart ends with the last number', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 50, stopsAfterMs: 50 });
@@ -345,7 +415,10 @@ describe('stop, delete, restart, scale', () => {
     void rig.start({});
     await rig.turn();
     const token = rig.token();
-    const both = [watch(rig.call('restart', { targets: ['api'], token })), watch(rig.call('restart', { targets: ['api'], token }))];
+    const both = [
+      watch(rig.call('restart', { targets: ['api'], token })),
+      watch(rig.call('restart', { targets: ['api'], token })),
+    ];
     await rig.turn();
     expect(both.map(({ state }) => state)).toEqual(['done', 'done']);
     expect((await rig.list())[0].restarts).toBe(1);
@@ -409,7 +482,9 @@ describe('the next control', () => {
     await rig.turn(10);
     await rig.boot();
     await rig.turn(20);
-    expect(await rig.list()).toMatchObject([{ status: 'online', restarts: 1, lastDeath: { code: 5, wasReady: true, uptimeMs: 5_000 } }]);
+    expect(await rig.list()).toMatchObject([
+      { status: 'online', restarts: 1, lastDeath: { code: 5, wasReady: true, uptimeMs: 5_000 } },
+    ]);
   });
 
   test('keeps the boot deadline of an instance that was starting', async () => {
@@ -471,7 +546,14 @@ describe('the next control', () => {
     await rig.turn();
     const [{ label }] = rig.keeper.alive;
     // The spawn arrives after the snapshot; that the process listens is how control hears of it.
-    rig.keeper.children.set('late', { ...rig.keeper.alive[0], instanceId: 'late', pid: 77, label: { ...label, spawns: 2 }, addresses: [], timers: [] });
+    rig.keeper.children.set('late', {
+      ...rig.keeper.alive[0],
+      instanceId: 'late',
+      pid: 77,
+      label: { ...label, spawns: 2 },
+      addresses: [],
+      timers: [],
+    });
     rig.keeper.listen('late');
     await rig.turn();
     expect(rig.keeper.alive.map(({ instanceId }) => instanceId)).not.toContain('late');
@@ -483,17 +565,32 @@ describe('when the keeper dies', () => {
   test('the next one adopts the orphans, and they are replaced one beside the other', async () => {
     void rig.start({ instances: 2 });
     await rig.turn(5_000);
-    rig.orphans = rig.keeper.alive.map((child) => ({ instanceId: child.instanceId, pid: child.pid, startTicks: '1', startedAtMs: child.startedAtMs, name: 'api', id: child.label.id, outPipe: null, errPipe: null }));
+    rig.orphans = rig.keeper.alive.map((child) => ({
+      instanceId: child.instanceId,
+      pid: child.pid,
+      startTicks: '1',
+      startedAtMs: child.startedAtMs,
+      name: 'api',
+      id: child.label.id,
+      outPipe: null,
+      errPipe: null,
+    }));
     const old = rig.orphans.map(({ pid }) => pid);
     rig.keeper.die();
     await rig.turn(0);
     expect(rig.keeper.requests.filter(({ verb }) => verb === 'adopt')).toHaveLength(2);
     let fewest = 2;
-    rig.keeper.behave = () => ((fewest = Math.min(fewest, rig.keeper.alive.filter((child) => !child.isRetiring).length)), { listensAfterMs: 10 });
+    rig.keeper.behave = () => (
+      (fewest = Math.min(fewest, rig.keeper.alive.filter((child) => !child.isRetiring).length)),
+      { listensAfterMs: 10 }
+    );
     await rig.turn();
     expect(fewest).toBe(2);
     const slots = await rig.list();
-    expect(slots).toMatchObject([{ status: 'online', generation: 2, restarts: 1 }, { status: 'online', generation: 2, restarts: 1 }]);
+    expect(slots).toMatchObject([
+      { status: 'online', generation: 2, restarts: 1 },
+      { status: 'online', generation: 2, restarts: 1 },
+    ]);
     for (const { pid } of slots) expect(old).not.toContain(pid);
     expect(rig.keeper.alive).toHaveLength(2);
   });
@@ -510,7 +607,10 @@ describe('when the keeper dies', () => {
   test('and control too, the orphans are found and replaced, and those of nobody are ended', async () => {
     void rig.start({});
     await rig.turn();
-    rig.orphans = [{ instanceId: 'a', pid: 11, startTicks: '1', startedAtMs: 0, name: 'api', id: 0, outPipe: null, errPipe: null }, { instanceId: 'b', pid: 12, startTicks: '1', startedAtMs: 0, name: 'gone', id: 7, outPipe: null, errPipe: null }];
+    rig.orphans = [
+      { instanceId: 'a', pid: 11, startTicks: '1', startedAtMs: 0, name: 'api', id: 0, outPipe: null, errPipe: null },
+      { instanceId: 'b', pid: 12, startTicks: '1', startedAtMs: 0, name: 'gone', id: 7, outPipe: null, errPipe: null },
+    ];
     const { FakeKeeper } = await import('../../helpers/fake-keeper.js');
     rig.keeper = new FakeKeeper(rig.clock);
     await rig.boot();

@@ -8,7 +8,13 @@ test('an instance that is gone while control looks again at what there is does n
   await rig.turn();
   const [{ instanceId, label }, other] = rig.keeper.alive;
   // The end of one that control has never heard of makes it look.
-  rig.keeper.children.set('stranger', { ...other, instanceId: 'stranger', label: { ...label, id: 7, name: 'other' }, exit: null, timers: [] });
+  rig.keeper.children.set('stranger', {
+    ...other,
+    instanceId: 'stranger',
+    label: { ...label, id: 7, name: 'other' },
+    exit: null,
+    timers: [],
+  });
   rig.keeper.onDone = (verb) => {
     if (verb !== 'snapshot') return;
     rig.keeper.onDone = () => {};

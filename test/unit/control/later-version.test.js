@@ -10,14 +10,28 @@ const LATER = { answers: 42, list: [{ deep: true }] };
 
 let rig;
 
-/** A home whose state a later version has written, in which every level has something that this one does not know. */
+/**
+ * A home whose state a later version has written, in which every level has something that this one
+ * does not know.
+ */
 beforeEach(async () => {
   rig = createRig();
   await rig.boot();
   await done('start', { specs: [makeSpec({ instances: 2 })] });
   const { desired } = rig.store.load();
   const [app] = desired.apps;
-  rig.store.save({ ...desired, ofList: LATER, apps: [{ ...app, ofApp: LATER, spec: { ...app.spec, ofSpec: LATER }, slots: app.slots.map((slot) => ({ ...slot, ofSlot: LATER })) }] });
+  rig.store.save({
+    ...desired,
+    ofList: LATER,
+    apps: [
+      {
+        ...app,
+        ofApp: LATER,
+        spec: { ...app.spec, ofSpec: LATER },
+        slots: app.slots.map((slot) => ({ ...slot, ofSlot: LATER })),
+      },
+    ],
+  });
   await rig.boot();
   await rig.turn(1_000);
 });
@@ -49,7 +63,10 @@ test.each([
   ['scale', ['scale', { target: 'api', instances: '3' }]],
   ['stop and start', ['stop', { targets: ['api'] }], ['start', { targets: ['api'] }]],
   ['restart', ['restart', { targets: ['api'], spec: { killTimeoutMs: 1_000 }, env: { A: '1' } }]],
-  ['restart of one slot, which keeps the spec before for the others', ['restart', { targets: ['0'], spec: { args: ['x'] } }]],
+  [
+    'restart of one slot, which keeps the spec before for the others',
+    ['restart', { targets: ['0'], spec: { args: ['x'] } }],
+  ],
   ['reload', ['reload', { targets: ['api'], spec: { args: ['x'] } }]],
   ['another name', ['restart', { targets: ['api'], spec: { name: 'web' } }]],
   ['apply of a live change', ['apply', { specs: [makeSpec({ instances: 2, killTimeoutMs: 1_000 })], file: FILE }]],
@@ -61,7 +78,8 @@ test.each([
   await rig.boot();
   await rig.turn(1_000);
   expectAllKept({ name: what === 'another name' ? 'web' : 'api' });
-  for (const past of rig.store.load().desired.apps[0].previous ?? []) expect(past.spec).toMatchObject({ ofSpec: LATER });
+  for (const past of rig.store.load().desired.apps[0].previous ?? [])
+    expect(past.spec).toMatchObject({ ofSpec: LATER });
 });
 
 test('the saved list brings it back as well, and that it was scaled by hand', async () => {
@@ -69,8 +87,15 @@ test('the saved list brings it back as well, and that it was scaled by hand', as
   onTestFinished(() => rmSync(folder, { recursive: true }));
   Object.assign(rig.desk.paths, { dump: join(folder, 'dump.json'), reserve: join(folder, 'reserve') });
   await done('scale', { target: 'api', instances: '3' });
-  for (const [method, params] of [['save', {}], ['delete', { targets: ['api'] }], ['resurrect', {}]]) await done(method, params);
-  expect(rig.store.load().desired.apps).toMatchObject([{ ofApp: LATER, spec: { ofSpec: LATER, instances: 3 }, scaledFrom: 2 }]);
+  for (const [method, params] of [
+    ['save', {}],
+    ['delete', { targets: ['api'] }],
+    ['resurrect', {}],
+  ])
+    await done(method, params);
+  expect(rig.store.load().desired.apps).toMatchObject([
+    { ofApp: LATER, spec: { ofSpec: LATER, instances: 3 }, scaledFrom: 2 },
+  ]);
 });
 
 test('and a file that says the same begins nothing over it', async () => {

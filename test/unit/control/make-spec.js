@@ -7,5 +7,13 @@ import { checkSpec } from '../../../lib/shared/spec/spec.js';
  * @param {Partial<AppSpec>} [fields]
  */
 export function makeSpec(fields = {}) {
-  return checkSpec({ name: 'api', kind: 'node', mode: 'cluster', file: '/usr/bin/node', script: '/srv/api.js', cwd: '/srv', ...fields });
+  return checkSpec({
+    name: 'api',
+    kind: 'node',
+    mode: 'cluster',
+    file: '/usr/bin/node',
+    script: '/srv/api.js',
+    cwd: '/srv',
+    ...fields,
+  });
 }

@@ -11,14 +11,24 @@ async function running(spec) {
    * @param {string} name
    * @param {string} instanceId
    */
-  const register = (name, instanceId = ids[0]) => rig.keeper.told.set(instanceId, [['axm:action', name, JSON.stringify({ action_name: name, action_type: 'custom', arity: 1 })]]);
+  const register = (name, instanceId = ids[0]) =>
+    rig.keeper.told.set(instanceId, [
+      ['axm:action', name, JSON.stringify({ action_name: name, action_type: 'custom', arity: 1 })],
+    ]);
   return { rig, ids, register };
 }
 
-const failure = async (/** @type {Promise<any>} */ promise) => promise.then(() => null, (/** @type {any} */ error) => ({ code: error.code, hint: error.hint }));
+const failure = async (/** @type {Promise<any>} */ promise) =>
+  promise.then(
+    () => null,
+    (/** @type {any} */ error) => ({ code: error.code, hint: error.hint }),
+  );
 
 test('messages of apps come by their type; others are "process:msg", and what the keeper left out is counted', async () => {
-  const { rig, ids: [id] } = await running();
+  const {
+    rig,
+    ids: [id],
+  } = await running();
   await rig.call('events', { types: ['human:*', 'process:msg'], subscription: 'mine' });
   rig.keeper.say(id, { type: 'human:event', data: { a: 1 } });
   rig.keeper.say(id, { type: 'other', data: 1 });
@@ -37,7 +47,10 @@ test('messages of apps come by their type; others are "process:msg", and what th
 });
 
 test('a message that is nested too deeply to be sent on harms nobody', async () => {
-  const { rig, ids: [id] } = await running();
+  const {
+    rig,
+    ids: [id],
+  } = await running();
   await rig.call('events');
   rig.keeper.say(id, JSON.parse('['.repeat(500) + ']'.repeat(500)));
   rig.keeper.say(id, { type: 'fine', data: 1 });
@@ -53,8 +66,12 @@ test('who follows goes on hearing apps when the keeper is replaced', async () =>
   expect(rig.keeper.isHeard).toBe(true);
 });
 
-test('trigger sends the bare word, or with parameters PM2\'s object, and returns what the action replies', async () => {
-  const { rig, ids: [id], register } = await running();
+test("trigger sends the bare word, or with parameters PM2's object, and returns what the action replies", async () => {
+  const {
+    rig,
+    ids: [id],
+    register,
+  } = await running();
   register('ping');
   for (const params of [undefined, 'x']) {
     const replies = rig.call('trigger', { targets: ['api'], action: 'ping', params });
@@ -62,7 +79,9 @@ test('trigger sends the bare word, or with parameters PM2\'s object, and returns
     rig.keeper.say(id, { type: 'axm:reply', data: { action_name: 'other', return: 0 } });
     rig.keeper.say(id, { type: 'axm:reply', data: { action_name: 'ping', return: { pong: params ?? null } } });
     await rig.turn(1);
-    expect(await replies).toEqual({ replies: [{ id: 0, name: 'api', slot: 0, outcome: 'replied', reply: { pong: params ?? null } }] });
+    expect(await replies).toEqual({
+      replies: [{ id: 0, name: 'api', slot: 0, outcome: 'replied', reply: { pong: params ?? null } }],
+    });
   }
   expect(rig.keeper.sent.map(({ message }) => message)).toEqual(['ping', { msg: 'ping', opts: 'x', name: 'api' }]);
   expect(rig.keeper.isHeard).toBe(false);
@@ -80,7 +99,12 @@ test('trigger says of each process why there is no reply', async () => {
   await rig.turn(4_900);
   expect(seen.state).toBe('pending');
   await rig.turn(200);
-  expect(seen.result.replies).toMatchObject([{ outcome: 'silent' }, { outcome: 'exited' }, { outcome: 'no-action', actions: ['other'] }, { outcome: 'unreachable', reason: expect.stringMatching('cannot be reached|closed its side') }]);
+  expect(seen.result.replies).toMatchObject([
+    { outcome: 'silent' },
+    { outcome: 'exited' },
+    { outcome: 'no-action', actions: ['other'] },
+    { outcome: 'unreachable', reason: expect.stringMatching('cannot be reached|closed its side') },
+  ]);
 });
 
 test('an action that was called before its manager died is not called again, and the answer says why there is none', async () => {
@@ -89,15 +113,21 @@ test('an action that was called before its manager died is not called again, and
   rig.keeper.sent.push({ instanceId: ids[0], message: 'ping', token: 'one' });
   const seen = watch(rig.call('trigger', { targets: ['api'], action: 'ping', token: 'one', timeoutMs: 1_000 }));
   await rig.turn(1_000);
-  expect(seen.result.replies).toMatchObject([{ outcome: 'silent', reason: expect.stringContaining('before the manager died') }]);
+  expect(seen.result.replies).toMatchObject([
+    { outcome: 'silent', reason: expect.stringContaining('before the manager died') },
+  ]);
   expect(rig.keeper.sent).toHaveLength(1);
 });
 
 test('trigger leaves alone what is no Node program and what does not run', async () => {
   const { rig } = await running({ kind: 'exec', mode: 'fork', file: '/bin/sh' });
-  expect((await rig.call('trigger', { targets: ['api'], action: 'ping' })).replies).toMatchObject([{ outcome: 'no-node' }]);
+  expect((await rig.call('trigger', { targets: ['api'], action: 'ping' })).replies).toMatchObject([
+    { outcome: 'no-node' },
+  ]);
   await Promise.all([rig.call('stop', { targets: ['api'] }), rig.turn()]);
-  expect((await rig.call('trigger', { targets: ['api'], action: 'ping' })).replies).toMatchObject([{ outcome: 'no-process' }]);
+  expect((await rig.call('trigger', { targets: ['api'], action: 'ping' })).replies).toMatchObject([
+    { outcome: 'no-process' },
+  ]);
 });
 
 test('a message arrives as it is; a line goes to one process', async () => {
@@ -105,7 +135,10 @@ test('a message arrives as it is; a line goes to one process', async () => {
   const message = { id: 1, type: 'process:msg', topic: 'a', data: { deep: [1] } };
   await rig.call('sendMessage', { targets: ['api'], message });
   expect(rig.keeper.sent).toEqual(ids.map((instanceId) => ({ instanceId, message, token: expect.any(String) })));
-  expect(await failure(rig.call('sendInput', { target: 'api', input: 'x\n' }))).toEqual({ code: 'ERR_NCLUST_BAD_SELECTOR', hint: 'Give one of the ids 0, 1.' });
+  expect(await failure(rig.call('sendInput', { target: 'api', input: 'x\n' }))).toEqual({
+    code: 'ERR_NCLUST_BAD_SELECTOR',
+    hint: 'Give one of the ids 0, 1.',
+  });
   expect(await rig.call('sendInput', { target: '1', input: 'x\n' })).toMatchObject({ slots: [{ id: 1, name: 'api' }] });
   expect(rig.keeper.sent.at(-1)).toEqual({ instanceId: ids[1], text: 'x\n', token: expect.any(String) });
 });
@@ -145,8 +178,23 @@ test('a keeper that does not answer is waited for no longer than 3 s more than t
 });
 
 test('a list with details shows what an app tells of itself, and no other does', async () => {
-  const { rig, ids: [id] } = await running();
-  rig.keeper.told.set(id, [['axm:action', 'ping', '{"action_name":"ping","arity":2,"opts":{"a":1}}'], ['axm:monitor', 'hits', '{"value":3}'], ['axm:option:configuration', 'error', 'true']]);
-  expect(await rig.list({ detail: true })).toMatchObject([{ axm: { actions: [{ action_name: 'ping', action_type: 'custom', arity: 2, opts: { a: 1 } }], monitor: { hits: { value: 3 } }, options: { error: true } } }]);
+  const {
+    rig,
+    ids: [id],
+  } = await running();
+  rig.keeper.told.set(id, [
+    ['axm:action', 'ping', '{"action_name":"ping","arity":2,"opts":{"a":1}}'],
+    ['axm:monitor', 'hits', '{"value":3}'],
+    ['axm:option:configuration', 'error', 'true'],
+  ]);
+  expect(await rig.list({ detail: true })).toMatchObject([
+    {
+      axm: {
+        actions: [{ action_name: 'ping', action_type: 'custom', arity: 2, opts: { a: 1 } }],
+        monitor: { hits: { value: 3 } },
+        options: { error: true },
+      },
+    },
+  ]);
   expect(await rig.list()).not.toHaveProperty('[0].axm');
 });

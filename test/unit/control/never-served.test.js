@@ -60,7 +60,10 @@ test('of what must not run twice the old one was started again: that is one rest
 
 test('one that was let in and crashed later was a restart', async () => {
   await running();
-  rig.keeper.behave = ({ label }) => (label.generation === 3 && label.slot === 0 ? { listensAfterMs: 10, exitsAfterMs: 1_100, code: 7 } : { listensAfterMs: 200 });
+  rig.keeper.behave = ({ label }) =>
+    label.generation === 3 && label.slot === 0
+      ? { listensAfterMs: 10, exitsAfterMs: 1_100, code: 7 }
+      : { listensAfterMs: 200 };
   const request = reload();
   await rig.turn(3_000);
   expect([request.state, await restarts()]).toEqual(['failed', [2, 1]]);

@@ -9,8 +9,16 @@ async function running(spec) {
   await Promise.all([rig.start({ name: 'api', ...spec }), rig.turn(2_000)]);
   const left = new AbortController();
   const client = { signal: left.signal, subscriptions: new Map() };
-  const take = (/** @type {object} */ more = {}) => watch(takeProfile(rig.desk, { target: '0', kind: 'cpu', durationMs: 1_000, file: '/tmp/a.cpuprofile', ...more }, client));
-  const steps = () => rig.keeper.requests.filter(({ verb }) => verb === 'profile').map(({ params }) => params.question.step);
+  const take = (/** @type {object} */ more = {}) =>
+    watch(
+      takeProfile(
+        rig.desk,
+        { target: '0', kind: 'cpu', durationMs: 1_000, file: '/tmp/a.cpuprofile', ...more },
+        client,
+      ),
+    );
+  const steps = () =>
+    rig.keeper.requests.filter(({ verb }) => verb === 'profile').map(({ params }) => params.question.step);
   return { rig, take, steps, client, leave: () => left.abort(), child: rig.keeper.alive[0] };
 }
 
@@ -30,7 +38,10 @@ test('a worker whose loop is held up is not asked: the question would wait for i
   child.behaviour.isHung = true;
   const [profile, stack] = [take(), watch(lookAtStack(rig.desk, { target: '0', durationMs: 200 }))];
   await rig.turn(2_100);
-  expect([profile.result, stack.result]).toMatchObject([{ slot: { id: 0 }, bytes: null }, { slot: { id: 0 }, stack: null }]);
+  expect([profile.result, stack.result]).toMatchObject([
+    { slot: { id: 0 }, bytes: null },
+    { slot: { id: 0 }, stack: null },
+  ]);
   expect(steps()).toEqual([]);
 });
 
@@ -62,7 +73,10 @@ test('what is no single Node program is refused with a way on', async () => {
   const stack = watch(lookAtStack(exec.rig.desk, { target: 'api', durationMs: 200 }));
   await several.rig.turn(1);
   expect(profile.error).toMatchObject({ code: 'ERR_NCLUST_BAD_SELECTOR', hint: 'Give one of the ids 0, 1.' });
-  expect(stack.error).toMatchObject({ code: 'ERR_NCLUST_NOT_REACHABLE', hint: expect.stringMatching('py-spy dump --pid \\d+') });
+  expect(stack.error).toMatchObject({
+    code: 'ERR_NCLUST_NOT_REACHABLE',
+    hint: expect.stringMatching('py-spy dump --pid \\d+'),
+  });
 });
 
 test('a keeper of an earlier version is told from a process that cannot be reached', async () => {
@@ -81,7 +95,9 @@ test('a worker that stands still for a snapshot of its heap, and grows, is neith
   await Promise.all([rig.start({ name: 'api', maxMemoryBytes: 1024 ** 2, minUptimeMs: 1_000 }), rig.turn(10_000)]);
   const [child] = rig.keeper.alive;
   const { signal } = new AbortController();
-  const snapshot = watch(takeProfile(rig.desk, { target: '0', kind: 'heap', durationMs: 0, file: '/tmp/a' }, { signal }));
+  const snapshot = watch(
+    takeProfile(rig.desk, { target: '0', kind: 'heap', durationMs: 0, file: '/tmp/a' }, { signal }),
+  );
   await rig.turn(1);
   bytes = 1024 ** 3;
   await rig.turn(30_000);
@@ -106,11 +122,20 @@ test('while a snapshot of the heap is taken nobody breaks in: the worker is not 
 test('a snapshot of a new instance in a rollback window does not take the traffic back', async () => {
   const rig = createRig();
   await rig.boot();
-  await Promise.all([rig.start({ name: 'api', instances: 2, mode: 'cluster', rollbackWindowMs: 30_000 }), rig.turn(3_000)]);
+  await Promise.all([
+    rig.start({ name: 'api', instances: 2, mode: 'cluster', rollbackWindowMs: 30_000 }),
+    rig.turn(3_000),
+  ]);
   const reload = watch(rig.call('reload', { targets: ['api'] }));
   await rig.turn(5_000);
   const [renewed] = rig.keeper.alive.filter(({ label }) => label.generation > 1);
-  const snapshot = watch(takeProfile(rig.desk, { target: String(renewed.label.id), kind: 'heap', durationMs: 0, file: '/tmp/a' }, { signal: new AbortController().signal }));
+  const snapshot = watch(
+    takeProfile(
+      rig.desk,
+      { target: String(renewed.label.id), kind: 'heap', durationMs: 0, file: '/tmp/a' },
+      { signal: new AbortController().signal },
+    ),
+  );
   await rig.turn(1);
   renewed.behaviour.isHung = true;
   await rig.turn(10_000);
@@ -126,13 +151,19 @@ test('the signal that lets a debugger in is not sent to a process that it would 
   const attempt = () => watch(breakIn(rig.desk, { target: '0', isOver: false, isLeftOpen: false }, client));
   const ended = attempt();
   await rig.turn(1);
-  expect(ended.error).toMatchObject({ code: 'ERR_NCLUST_NOT_REACHABLE', message: expect.stringMatching('--disable-sigusr1|only on Linux') });
+  expect(ended.error).toMatchObject({
+    code: 'ERR_NCLUST_NOT_REACHABLE',
+    message: expect.stringMatching('--disable-sigusr1|only on Linux'),
+  });
   // A Node that catches it.
   rig.control.world.instances.get(child.instanceId).pid = process.pid;
   rig.keeper.reports.set(child.instanceId, { ownsUsr1: true });
   const own = attempt();
   await rig.turn(1);
-  expect(own.error).toMatchObject({ code: 'ERR_NCLUST_NOT_REACHABLE', message: expect.stringMatching('takes SIGUSR1 itself|only on Linux') });
+  expect(own.error).toMatchObject({
+    code: 'ERR_NCLUST_NOT_REACHABLE',
+    message: expect.stringMatching('takes SIGUSR1 itself|only on Linux'),
+  });
   expect(rig.keeper.requests.filter(({ verb }) => verb === 'signal')).toEqual([]);
 });
 
@@ -145,8 +176,10 @@ test.each([
   rig.control.world.instances.get(child.instanceId).pid = process.pid;
   const told = [];
   // In place of a process that ends of every signal.
-  rig.control.askKeeper = async (verb, { signal, question }) => (verb === 'reports' ? { reports: {} } : (told.push(signal ?? question.step), {}));
-  const call = (/** @type {object} */ how) => breakIn(rig.desk, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
+  rig.control.askKeeper = async (verb, { signal, question }) =>
+    verb === 'reports' ? { reports: {} } : (told.push(signal ?? question.step), {});
+  const call = (/** @type {object} */ how) =>
+    breakIn(rig.desk, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
   await call({});
   if (more) await call(more);
   for (const end of client.subscriptions.values()) end();

@@ -19,7 +19,10 @@ const reload = (more = {}) => watch(rig.call('reload', { targets: ['api'], ...mo
 const generations = async () => (await rig.list()).map(({ generation }) => generation);
 const statuses = async () => (await rig.list()).map(({ status }) => status);
 /** What accepts connections. */
-const serving = () => rig.keeper.alive.filter((child) => child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring);
+const serving = () =>
+  rig.keeper.alive.filter(
+    (child) => child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring,
+  );
 const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb).map(({ params }) => params);
 
 describe('reload', () => {
@@ -27,12 +30,20 @@ describe('reload', () => {
     const old = await running();
     const request = reload();
     await rig.turn(999);
-    expect(rig.keeper.alive.map(({ pid, isGated }) => [pid, isGated])).toEqual([...old.map((pid) => [pid, false]), [1004, true]]);
+    expect(rig.keeper.alive.map(({ pid, isGated }) => [pid, isGated])).toEqual([
+      ...old.map((pid) => [pid, false]),
+      [1004, true],
+    ]);
     expect(asked('ask')).toEqual([]);
     await rig.turn(1);
     expect([asked('ask').length, rig.keeper.children.get('i0-4').isGated]).toEqual([1, false]);
     await rig.turn(100);
-    expect(request.result.slots).toMatchObject([{ generation: 2, status: 'online', restarts: 1 }, { generation: 2 }, { generation: 2 }, { generation: 2 }]);
+    expect(request.result.slots).toMatchObject([
+      { generation: 2, status: 'online', restarts: 1 },
+      { generation: 2 },
+      { generation: 2 },
+      { generation: 2 },
+    ]);
     expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual([1004, 1005, 1006, 1007]);
     expect(rig.keeper.alive.every(({ isGated }) => !isGated)).toBe(true);
   });
@@ -57,11 +68,21 @@ describe('reload', () => {
     rig.keeper.behave = ({ label }) => ({ bootsAfterMs: 10 + 400 * label.slot, listensAfterMs: 10 + 400 * label.slot });
     const request = reload();
     await rig.turn(1_009);
-    expect(rig.keeper.alive.map(({ pid, isGated }) => [pid, isGated])).toEqual([...old.map((pid) => [pid, false]), [1004, true], [1005, true], [1006, true]]);
+    expect(rig.keeper.alive.map(({ pid, isGated }) => [pid, isGated])).toEqual([
+      ...old.map((pid) => [pid, false]),
+      [1004, true],
+      [1005, true],
+      [1006, true],
+    ]);
     expect(asked('retire')).toEqual([]);
     await rig.turn(1);
     expect(rig.keeper.alive.filter(({ isGated }) => isGated).map(({ label }) => label.slot)).toEqual([1, 2, 3]);
-    expect(serving().map(({ label, pid }) => [label.slot, old.includes(pid)])).toEqual([[1, true], [2, true], [3, true], [0, false]]);
+    expect(serving().map(({ label, pid }) => [label.slot, old.includes(pid)])).toEqual([
+      [1, true],
+      [2, true],
+      [3, true],
+      [0, false],
+    ]);
     await rig.turn(3_000);
     expect([request.state, rig.keeper.alive.map(({ pid }) => pid)]).toEqual(['done', [1004, 1005, 1006, 1007]]);
   });
@@ -104,7 +125,11 @@ describe('reload', () => {
     await rig.turn(2_000);
     expect(request.state).toBe('done');
     expect(rig.keeper.alive.map(({ env }) => [env.A, env.B])).toEqual(Array(4).fill(['2', '1']));
-    expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], rollout: { isGuarded: false }, slots: [{ generation: 2 }, {}, {}, {}] });
+    expect(rig.control.world.desired.apps[0]).toMatchObject({
+      previous: [],
+      rollout: { isGuarded: false },
+      slots: [{ generation: 2 }, {}, {}, {}],
+    });
     expect(rig.control.world.desired.apps[0].slots.some((slot) => 'former' in slot)).toBe(false);
   });
 
@@ -120,9 +145,24 @@ describe('reload', () => {
     await running();
     void rig.start({ name: 'worker', instances: 1 });
     await rig.turn(2_000);
-    const request = watch(rig.call('reload', { targets: ['all'], spec: { maxSurge: 4 }, specs: { api: { nodeVersion: 'v22.1.0' }, worker: { nodeVersion: 'v24.1.0' } } }));
+    const request = watch(
+      rig.call('reload', {
+        targets: ['all'],
+        spec: { maxSurge: 4 },
+        specs: { api: { nodeVersion: 'v22.1.0' }, worker: { nodeVersion: 'v24.1.0' } },
+      }),
+    );
     await rig.turn(3_000);
-    expect([request.state, rig.control.world.desired.apps.map(({ spec }) => [spec.name, spec.maxSurge, spec.nodeVersion])]).toEqual(['done', [['api', 4, 'v22.1.0'], ['worker', 4, 'v24.1.0']]]);
+    expect([
+      request.state,
+      rig.control.world.desired.apps.map(({ spec }) => [spec.name, spec.maxSurge, spec.nodeVersion]),
+    ]).toEqual([
+      'done',
+      [
+        ['api', 4, 'v22.1.0'],
+        ['worker', 4, 'v24.1.0'],
+      ],
+    ]);
   });
 
   test.each([
@@ -166,7 +206,10 @@ describe('reload', () => {
     expect([request.state, atSpawn]).toEqual(['done', 1]);
   });
 
-  test.each([['in fork mode that does not listen', { mode: 'fork' }], ['that is no Node program', { mode: 'fork', kind: 'exec' }]])('of an app %s stops first', async (_what, fields) => {
+  test.each([
+    ['in fork mode that does not listen', { mode: 'fork' }],
+    ['that is no Node program', { mode: 'fork', kind: 'exec' }],
+  ])('of an app %s stops first', async (_what, fields) => {
     rig.keeper.behave = () => ({});
     await running({ ...fields, instances: 2 });
     let most = 0;
@@ -209,10 +252,18 @@ describe('a bad deploy', () => {
   const BAD = /** @type {[string, object, string][]} */ ([
     ['exits at once', { exitsAfterMs: 5, code: 1 }, 'exited with code 1'],
     ['exits with 0', { listensAfterMs: 2, exitsAfterMs: 5, code: 0 }, 'exited with code 0'],
-    ['crashes while it is on trial', { listensAfterMs: 10, exitsAfterMs: 900, code: 1 }, 'exited with code 1 after 0.9s'],
+    [
+      'crashes while it is on trial',
+      { listensAfterMs: 10, exitsAfterMs: 900, code: 1 },
+      'exited with code 1 after 0.9s',
+    ],
     ['cannot be started', { refuses: 'ENOENT' }, 'could not be started: ENOENT'],
     ['never listens', {}, 'was not ready in 10s (it did not listen on [::]:3000)'],
-    ['listens elsewhere', { listensAfterMs: 10, ports: [4000] }, 'was not ready in 10s (it did not listen on [::]:3000, but on [::]:4000)'],
+    [
+      'listens elsewhere',
+      { listensAfterMs: 10, ports: [4000] },
+      'was not ready in 10s (it did not listen on [::]:3000, but on [::]:4000)',
+    ],
     ['hangs', { listensAfterMs: 10, isHung: true }, 'was not ready in 10s (its event loop did not answer)'],
   ]);
 
@@ -222,7 +273,11 @@ describe('a bad deploy', () => {
     rig.keeper.behave = () => behaviour;
     const request = reload({ spec: { killTimeoutMs: 7 } });
     await rig.turn(20_000);
-    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED', exitStatus: 1, data: { slots: [{ slot: 0 }], running: [0, 1, 2, 3].map((slot) => ({ slot, generation: 1 })) } });
+    expect(request.error).toMatchObject({
+      code: 'ERR_NCLUST_RELOAD_FAILED',
+      exitStatus: 1,
+      data: { slots: [{ slot: 0 }], running: [0, 1, 2, 3].map((slot) => ({ slot, generation: 1 })) },
+    });
     expect(request.error.message).toContain(reason);
     expect(request.error.message).toContain('The 4 old instances are still serving.');
     if (!behaviour.refuses) expect(request.error.data.slots[0].lastLines).toEqual(['boom']);
@@ -238,11 +293,16 @@ describe('a bad deploy', () => {
     rig.keeper.behave = () => behaviour;
     const request = reload();
     await rig.turn(40_000);
-    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED', data: { running: [0, 1, 2, 3].map((slot) => ({ slot, generation: 1 })) } });
+    expect(request.error).toMatchObject({
+      code: 'ERR_NCLUST_RELOAD_FAILED',
+      data: { running: [0, 1, 2, 3].map((slot) => ({ slot, generation: 1 })) },
+    });
     expect(request.error.message).toContain(reason);
     expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(old);
     expect([asked('admit'), rig.spawned().length]).toEqual([[], 7]);
-    expect((await rig.list()).map(({ status, generation, restarts }) => [status, generation, restarts])).toEqual(Array(4).fill(['online', 1, 0]));
+    expect((await rig.list()).map(({ status, generation, restarts }) => [status, generation, restarts])).toEqual(
+      Array(4).fill(['online', 1, 0]),
+    );
   });
 
   test('over a restart to bad code, which left one instance crashing and the other on the code before, ends as well', async () => {
@@ -253,7 +313,10 @@ describe('a bad deploy', () => {
     expect([restart.state, rig.keeper.alive.map(({ pid }) => pid)]).toEqual(['failed', [old]]);
     const request = reload();
     await rig.turn(2_000);
-    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED', data: { running: [{ slot: 1, generation: 1 }] } });
+    expect(request.error).toMatchObject({
+      code: 'ERR_NCLUST_RELOAD_FAILED',
+      data: { running: [{ slot: 1, generation: 1 }] },
+    });
     expect(request.error.message).toContain('exited with code 3');
     await rig.turn(300_000);
     expect([await statuses(), rig.keeper.alive.map(({ pid }) => pid)]).toEqual([['errored', 'online'], [old]]);
@@ -261,10 +324,15 @@ describe('a bad deploy', () => {
 
   test('that shows in one of three that are tried ends the other two', async () => {
     const old = await running({ maxSurge: 3 });
-    rig.keeper.behave = ({ label }) => ({ listensAfterMs: 10, ...(label.slot === 1 ? { exitsAfterMs: 900, code: 1 } : {}) });
+    rig.keeper.behave = ({ label }) => ({
+      listensAfterMs: 10,
+      ...(label.slot === 1 ? { exitsAfterMs: 900, code: 1 } : {}),
+    });
     const request = reload();
     await rig.turn(30_000);
-    expect(request.error.message).toContain('instance 1 exited with code 1 after 0.9s. The 4 old instances are still serving.');
+    expect(request.error.message).toContain(
+      'instance 1 exited with code 1 after 0.9s. The 4 old instances are still serving.',
+    );
     expect([rig.keeper.alive.map(({ pid }) => pid), asked('admit'), rig.spawned().length]).toEqual([old, [], 7]);
     expect((await rig.list()).map(({ restarts }) => restarts)).toEqual([0, 0, 0, 0]);
   });
@@ -291,7 +359,12 @@ describe('a bad deploy', () => {
     rig.keeper.behave = () => ({ listensAfterMs: 10 });
     for (const child of rig.keeper.alive) rig.keeper.exit(child.instanceId, { code: 1 });
     await rig.turn(3_000);
-    expect(rig.keeper.alive.map(({ env, label }) => [label.slot, env.NEW]).sort()).toEqual([[0, '1'], [1, '1'], [2, undefined], [3, undefined]]);
+    expect(rig.keeper.alive.map(({ env, label }) => [label.slot, env.NEW]).sort()).toEqual([
+      [0, '1'],
+      [1, '1'],
+      [2, undefined],
+      [3, undefined],
+    ]);
     const second = reload();
     await rig.turn(3_000);
     expect([second.state, await generations()]).toEqual(['done', [3, 3, 3, 3]]);
@@ -300,7 +373,8 @@ describe('a bad deploy', () => {
 
   test('that crashes after it was let in, while others are being replaced, stops there too', async () => {
     await running();
-    rig.keeper.behave = ({ label }) => (label.slot === 0 ? { listensAfterMs: 10, exitsAfterMs: 1_100, code: 7 } : { listensAfterMs: 200 });
+    rig.keeper.behave = ({ label }) =>
+      label.slot === 0 ? { listensAfterMs: 10, exitsAfterMs: 1_100, code: 7 } : { listensAfterMs: 200 };
     const request = reload();
     await rig.turn(3_000);
     expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED' });
@@ -351,7 +425,8 @@ describe('a bad deploy', () => {
 
   test('is guarded against while one instance is restarted', async () => {
     await running();
-    rig.keeper.behave = ({ label }) => (label.generation === 2 ? { listensAfterMs: 5, exitsAfterMs: 800, code: 1 } : { listensAfterMs: 5 });
+    rig.keeper.behave = ({ label }) =>
+      label.generation === 2 ? { listensAfterMs: 5, exitsAfterMs: 800, code: 1 } : { listensAfterMs: 5 };
     const request = reload();
     await rig.turn(500);
     const restart = watch(rig.call('restart', { targets: ['3'] }));
@@ -372,10 +447,12 @@ describe('a bad deploy', () => {
   test('that listens elsewhere is found out by the next control too', async () => {
     await running();
     for (let crash = 0; crash < 3; crash++) {
-      for (const child of rig.keeper.alive.filter(({ label }) => label.slot > 0)) rig.keeper.exit(child.instanceId, { code: 1 });
+      for (const child of rig.keeper.alive.filter(({ label }) => label.slot > 0))
+        rig.keeper.exit(child.instanceId, { code: 1 });
       await rig.turn(2_000);
     }
-    rig.keeper.behave = ({ label }) => (label.generation === 2 ? { listensAfterMs: 10, ports: [4000] } : { exitsAfterMs: 1, code: 1 });
+    rig.keeper.behave = ({ label }) =>
+      label.generation === 2 ? { listensAfterMs: 10, ports: [4000] } : { exitsAfterMs: 1, code: 1 };
     reload();
     rig.keeper.exit(rig.keeper.alive.find(({ label }) => label.slot === 0).instanceId, { code: 1 });
     await rig.turn(500);
@@ -416,12 +493,29 @@ describe('of several apps', () => {
     await rig.turn(5_000);
     expect(await shown()).toEqual(['api 2 online', 'api 2 online', 'worker 1 online', 'worker 1 online']);
     expect(rig.keeper.alive.filter(({ label }) => label.name === 'worker').map(({ pid }) => pid)).toEqual(old);
-    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED', exitStatus: 1, data: { slots: [{ name: 'worker', slot: 0 }], running: [{ slot: 0, generation: 1 }, { slot: 1, generation: 1 }] } });
+    expect(request.error).toMatchObject({
+      code: 'ERR_NCLUST_RELOAD_FAILED',
+      exitStatus: 1,
+      data: {
+        slots: [{ name: 'worker', slot: 0 }],
+        running: [
+          { slot: 0, generation: 1 },
+          { slot: 1, generation: 1 },
+        ],
+      },
+    });
     expect(request.error.data.slots).toHaveLength(1);
-    expect(request.error.message).toBe('Reload of "worker" stopped: instance 0 exited with code 7 after 0s. The 2 old instances are still serving.');
+    expect(request.error.message).toBe(
+      'Reload of "worker" stopped: instance 0 exited with code 7 after 0s. The 2 old instances are still serving.',
+    );
     expect(`${request.error.message} ${request.error.hint}`).not.toContain('api');
-    const ends = rig.events.filter(({ event }) => event === 'rollout-done' || event === 'rollout-halted').map(({ event, app }) => [event, app]);
-    expect(ends).toEqual([['rollout-halted', 'worker'], ['rollout-done', 'api']]);
+    const ends = rig.events
+      .filter(({ event }) => event === 'rollout-done' || event === 'rollout-halted')
+      .map(({ event, app }) => [event, app]);
+    expect(ends).toEqual([
+      ['rollout-halted', 'worker'],
+      ['rollout-done', 'api'],
+    ]);
   });
 
   test.each([
@@ -437,7 +531,9 @@ describe('of several apps', () => {
     expect(rig.keeper.alive.find(({ label }) => label.name === 'api' && label.generation === 2).isGated).toBe(false);
     await rig.turn(100);
     expect((await shown()).slice(0, 2)).toEqual(['api 2 online', 'api 2 online']);
-    expect(rig.keeper.alive.filter(({ label }) => label.name === 'api').map(({ label }) => label.generation)).toEqual([2, 2]);
+    expect(rig.keeper.alive.filter(({ label }) => label.name === 'api').map(({ label }) => label.generation)).toEqual([
+      2, 2,
+    ]);
     expect(rig.events.filter(({ event }) => event === 'rollout-done').map(({ app }) => app)).toEqual(['api']);
     expect((await shown()).slice(2)).toEqual(['worker 1 online', 'worker 1 online']);
   });
@@ -448,7 +544,10 @@ describe('of several apps', () => {
     await rig.turn(9_000);
     expect(request.state).toBe('pending');
     await rig.turn(2_000);
-    expect([request.state, await shown()]).toEqual(['done', ['api 2 online', 'api 2 online', 'worker 2 online', 'worker 2 online']]);
+    expect([request.state, await shown()]).toEqual([
+      'done',
+      ['api 2 online', 'api 2 online', 'worker 2 online', 'worker 2 online'],
+    ]);
 
     renewedAs({ listensAfterMs: 5_000 }, { exitsAfterMs: 5, code: 7 });
     const second = reloadAll();
@@ -466,14 +565,21 @@ describe('while a reload is under way', () => {
     await rig.turn(500);
     rig.keeper.exit(rig.keeper.alive[2].instanceId, { code: 1 });
     await rig.turn(50);
-    expect(rig.keeper.alive.map(({ env, label }) => [label.slot, env.V])).toEqual([[0, '1'], [1, '1'], [3, '1'], [0, '2'], [2, '1']]);
+    expect(rig.keeper.alive.map(({ env, label }) => [label.slot, env.V])).toEqual([
+      [0, '1'],
+      [1, '1'],
+      [3, '1'],
+      [0, '2'],
+      [2, '1'],
+    ]);
     await rig.turn(3_000);
     expect([request.state, await generations()]).toEqual(['done', [2, 2, 2, 2]]);
   });
 
   test('an old instance that keeps crashing is waited for longer each time, by the next control too', async () => {
     await running({ instances: 2 });
-    rig.keeper.behave = ({ label }) => (label.generation === 2 ? { listensAfterMs: 9_000 } : { exitsAfterMs: 1, code: 1 });
+    rig.keeper.behave = ({ label }) =>
+      label.generation === 2 ? { listensAfterMs: 9_000 } : { exitsAfterMs: 1, code: 1 };
     reload();
     rig.keeper.exit(rig.keeper.alive[1].instanceId, { code: 1 });
     await rig.turn(900); // Attempts at 0, 101, 302, 703.
@@ -519,7 +625,12 @@ describe('while a reload is under way', () => {
     expect([first.state, second.state, await generations()]).toEqual(['failed', 'failed', [2, 2, 1, 1]]);
     for (const child of rig.keeper.alive) rig.keeper.exit(child.instanceId, { code: 1 });
     await rig.turn(3_000);
-    expect(rig.keeper.alive.map(({ env, label }) => [label.slot, env.V]).sort()).toEqual([[0, '2'], [1, '2'], [2, '1'], [3, '1']]);
+    expect(rig.keeper.alive.map(({ env, label }) => [label.slot, env.V]).sort()).toEqual([
+      [0, '2'],
+      [1, '2'],
+      [2, '1'],
+      [3, '1'],
+    ]);
   });
 
   test.each(['stop', 'delete'])('%s ends old and new', async (method) => {
@@ -554,7 +665,8 @@ describe('while a reload is under way', () => {
 
   test('scale up ends with the old code when the new one is bad', async () => {
     await running();
-    rig.keeper.behave = ({ env }) => (env.BAD ? { listensAfterMs: 5, exitsAfterMs: 800, code: 1 } : { listensAfterMs: 5 });
+    rig.keeper.behave = ({ env }) =>
+      env.BAD ? { listensAfterMs: 5, exitsAfterMs: 800, code: 1 } : { listensAfterMs: 5 };
     const request = reload({ env: { BAD: '1' } });
     await rig.turn(500);
     const scale = watch(rig.call('scale', { target: 'api', instances: '6' }));
@@ -581,7 +693,16 @@ describe('when the keeper dies while a reload is under way', () => {
 
   /** Its processes live on, and the next keeper gets them. */
   async function loseKeeper(behave, meanwhile = () => {}) {
-    const orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: label.name, id: label.id, outPipe: null, errPipe: null }));
+    const orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
+      instanceId,
+      pid,
+      startTicks: '1',
+      startedAtMs,
+      name: label.name,
+      id: label.id,
+      outPipe: null,
+      errPipe: null,
+    }));
     Object.defineProperty(rig, 'orphans', { get: () => (meanwhile(), orphans) });
     rig.behaveNext = behave;
     rig.keeper.die();
@@ -592,7 +713,13 @@ describe('when the keeper dies while a reload is under way', () => {
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
     await loseKeeper(() => ({ listensAfterMs: 10 }));
-    expect([request.state, rig.keeper.alive.map(({ env, isAdopted }) => [env.V, isAdopted])]).toEqual(['done', [['2', false], ['2', false]]]);
+    expect([request.state, rig.keeper.alive.map(({ env, isAdopted }) => [env.V, isAdopted])]).toEqual([
+      'done',
+      [
+        ['2', false],
+        ['2', false],
+      ],
+    ]);
     expect(await statuses()).toEqual(['online', 'online']);
   });
 
@@ -601,15 +728,22 @@ describe('when the keeper dies while a reload is under way', () => {
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
     await loseKeeper(() => ({ exitsAfterMs: 5, code: 1 }));
-    expect([request.error?.code, await statuses(), (await rig.list()).map(({ pid }) => pid)]).toEqual(['ERR_NCLUST_RELOAD_FAILED', ['online', 'online'], pids]);
+    expect([request.error?.code, await statuses(), (await rig.list()).map(({ pid }) => pid)]).toEqual([
+      'ERR_NCLUST_RELOAD_FAILED',
+      ['online', 'online'],
+      pids,
+    ]);
     expect(rig.keeper.alive.map(({ instanceId }) => instanceId)).toEqual(['i0-0', 'i0-1']);
     expect(rig.control.world.desired.apps[0].spec.env.V).toBe('1');
   });
 
-  test('a deadline that passes while there is no keeper is nobody\'s', async () => {
+  test("a deadline that passes while there is no keeper is nobody's", async () => {
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
-    await loseKeeper(() => ({ listensAfterMs: 10 }), () => rig.clock.advance(600)); // Until the canary has lived long enough.
+    await loseKeeper(
+      () => ({ listensAfterMs: 10 }),
+      () => rig.clock.advance(600),
+    ); // Until the canary has lived long enough.
     expect([request.state, rig.events.filter(({ event }) => event === 'impossible')]).toEqual(['done', []]);
   });
 

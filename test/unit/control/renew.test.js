@@ -11,7 +11,8 @@ beforeEach(async () => {
   await rig.boot();
 });
 
-const renew = (specs, more = {}) => watch(rig.call('renew', { specs: specs.map((fields) => makeSpec(fields)), file: FILE, ...more }));
+const renew = (specs, more = {}) =>
+  watch(rig.call('renew', { specs: specs.map((fields) => makeSpec(fields)), file: FILE, ...more }));
 const alive = (name = 'api') => rig.keeper.alive.filter((child) => child.label.name === name && !child.isRetiring);
 const pids = (name = 'api') => alive(name).map(({ pid }) => pid);
 const appOf = (name = 'api') => rig.control.world.desired.apps.find((app) => app.spec.name === name);
@@ -40,20 +41,34 @@ describe('the apps of a file', () => {
     expect(appOf()).toMatchObject({ by: 'restart', generation: 1 });
   });
 
-  test.each([['start'], ['restart'], ['reload']])('%s: those that run get what the file says now, all of it, and the shell of now', async (how) => {
-    await renewed([{ env: { A: '1', GONE: '1' }, shellEnv: { HOME: '/old' } }, { name: 'other' }]);
-    const [before, other] = [pids(), pids('other')];
-    await renewed([{ env: { A: '2' }, shellEnv: { HOME: '/new' }, killTimeoutMs: 700, args: ['x'] }, { name: 'fresh' }], { how });
+  test.each([['start'], ['restart'], ['reload']])(
+    '%s: those that run get what the file says now, all of it, and the shell of now',
+    async (how) => {
+      await renewed([{ env: { A: '1', GONE: '1' }, shellEnv: { HOME: '/old' } }, { name: 'other' }]);
+      const [before, other] = [pids(), pids('other')];
+      await renewed(
+        [{ env: { A: '2' }, shellEnv: { HOME: '/new' }, killTimeoutMs: 700, args: ['x'] }, { name: 'fresh' }],
+        { how },
+      );
 
-    expect(pids()).toHaveLength(1);
-    expect(pids()).not.toEqual(before);
-    expect(pids('other')).toEqual(other);
-    expect(appOf()).toMatchObject({ by: how, spec: { env: { A: '2' }, shellEnv: { HOME: '/new' }, killTimeoutMs: 700, args: ['x'] } });
-    expect(appOf().spec.env).not.toHaveProperty('GONE');
-    expect(rig.running()).toEqual(['api/0', 'fresh/0', 'other/0']);
-  });
+      expect(pids()).toHaveLength(1);
+      expect(pids()).not.toEqual(before);
+      expect(pids('other')).toEqual(other);
+      expect(appOf()).toMatchObject({
+        by: how,
+        spec: { env: { A: '2' }, shellEnv: { HOME: '/new' }, killTimeoutMs: 700, args: ['x'] },
+      });
+      expect(appOf().spec.env).not.toHaveProperty('GONE');
+      expect(rig.running()).toEqual(['api/0', 'fresh/0', 'other/0']);
+    },
+  );
 
-  test.each([['restart', 4], ['restart', 1], ['reload', 4], ['reload', 1]])('%s to %i instances from two', async (how, instances) => {
+  test.each([
+    ['restart', 4],
+    ['restart', 1],
+    ['reload', 4],
+    ['reload', 1],
+  ])('%s to %i instances from two', async (how, instances) => {
     await renewed([{ instances: 2 }]);
     const before = pids();
     await renewed([{ instances }], { how });
@@ -71,7 +86,10 @@ describe('the apps of a file', () => {
       await rig.turn(1_000);
       const request = renew([{ instances: 2, env: { A: '1' } }, { name: 'worker' }], { how });
       await rig.turn(8_000);
-      expect(request.result.plan).toMatchObject([{ name: 'api', changes: [], kept: { instances: 4, file: 2 } }, { name: 'worker', changes: [] }]);
+      expect(request.result.plan).toMatchObject([
+        { name: 'api', changes: [], kept: { instances: 4, file: 2 } },
+        { name: 'worker', changes: [] },
+      ]);
       expect(request.result.plan[1]).not.toHaveProperty('kept');
       expect([alive().length, appOf().spec.instances, appOf().spec.env]).toEqual([4, 4, { A: '1' }]);
       await renewed([{ instances: 2 }], { how });
@@ -83,7 +101,9 @@ describe('the apps of a file', () => {
       await scale('api', 4);
       const request = renew([{ instances: 3 }], { how });
       await rig.turn(8_000);
-      expect(request.result.plan).toMatchObject([{ name: 'api', changes: [{ field: 'instances', attribute: 'instances', before: 4, after: 3 }] }]);
+      expect(request.result.plan).toMatchObject([
+        { name: 'api', changes: [{ field: 'instances', attribute: 'instances', before: 4, after: 3 }] },
+      ]);
       expect(alive()).toHaveLength(3);
       await renewed([{ instances: 2 }], { how });
       expect(alive()).toHaveLength(2);

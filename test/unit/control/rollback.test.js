@@ -18,7 +18,8 @@ const generations = async () => (await rig.list()).map(({ generation, status }) 
 /** Every half second, each that is watched tells what it has done. */
 async function live(ms, vitalsOf) {
   for (let left = ms; left > 0; left -= 500) {
-    for (const child of rig.keeper.alive) if (rig.keeper.watched.get(child.instanceId) > 0) rig.keeper.tellVitals(child.instanceId, vitalsOf(child));
+    for (const child of rig.keeper.alive)
+      if (rig.keeper.watched.get(child.instanceId) > 0) rig.keeper.tellVitals(child.instanceId, vitalsOf(child));
     await rig.turn(500);
   }
 }
@@ -29,12 +30,18 @@ test('old instances are parked at cut-over and retired when the window has close
   await rig.turn(1_100);
   expect(of('1').map(({ isParked }) => isParked)).toEqual([true, true]);
   expect(of('2').map(({ isGated }) => isGated)).toEqual([false, false]);
-  expect(await generations()).toEqual([[2, 'online'], [2, 'online']]);
+  expect(await generations()).toEqual([
+    [2, 'online'],
+    [2, 'online'],
+  ]);
   await live(29_500, healthy);
   expect([request.state, of('1').length, asked('retire').length]).toEqual(['pending', 2, 0]);
   await live(1_000, healthy);
   expect([request.state, rig.keeper.alive.map(({ env }) => env.V)]).toEqual(['done', ['2', '2']]);
-  expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], rollout: { isGuarded: false, failure: null } });
+  expect(rig.control.world.desired.apps[0]).toMatchObject({
+    previous: [],
+    rollout: { isGuarded: false, failure: null },
+  });
 });
 
 test('when the event loop of a new instance stops turning inside the window the parked ones take the traffic back', async () => {
@@ -54,7 +61,11 @@ test('nobody is watched before a reload with a window, nor after it, nor once pa
   await rig.turn(500);
   expect([...rig.keeper.watched.values()]).toEqual([500, 500]);
   await rig.turn(600);
-  expect([...rig.keeper.watched.entries()].filter(([, everyMs]) => everyMs > 0).map(([id]) => rig.keeper.children.get(id).env.V)).toEqual(['2', '2']);
+  expect(
+    [...rig.keeper.watched.entries()]
+      .filter(([, everyMs]) => everyMs > 0)
+      .map(([id]) => rig.keeper.children.get(id).env.V),
+  ).toEqual(['2', '2']);
   await live(31_000, healthy);
   expect(request.state).toBe('done');
   expect(rig.keeper.alive.map(({ instanceId }) => rig.keeper.watched.get(instanceId))).toEqual([0, 0]);
@@ -72,16 +83,49 @@ test('when a new instance crashes inside the window the parked ones take the tra
   expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(pids);
   expect(rig.spawned()).toHaveLength(4); // None in the place of what crashed.
   expect(rig.keeper.alive.every(({ isParked }) => !isParked)).toBe(true);
-  expect(rig.keeper.requests.slice(order).map(({ verb }) => verb).filter((verb) => verb === 'unpark' || verb === 'retire').slice(0, 2)).toEqual(['unpark', 'unpark']);
-  expect(request.error).toMatchObject({ code: 'ERR_NCLUST_ROLLED_BACK', exitStatus: 1, data: { slots: [{ slot: 1, lastLines: ['boom'] }], running: [{ slot: 0, generation: 1 }, { slot: 1, generation: 1 }] } });
-  expect(request.error.message).toContain('instance 1 exited with code 9 after 4s. The 2 old instances are serving again.');
-  expect(await generations()).toEqual([[1, 'online'], [1, 'online']]);
+  expect(
+    rig.keeper.requests
+      .slice(order)
+      .map(({ verb }) => verb)
+      .filter((verb) => verb === 'unpark' || verb === 'retire')
+      .slice(0, 2),
+  ).toEqual(['unpark', 'unpark']);
+  expect(request.error).toMatchObject({
+    code: 'ERR_NCLUST_ROLLED_BACK',
+    exitStatus: 1,
+    data: {
+      slots: [{ slot: 1, lastLines: ['boom'] }],
+      running: [
+        { slot: 0, generation: 1 },
+        { slot: 1, generation: 1 },
+      ],
+    },
+  });
+  expect(request.error.message).toContain(
+    'instance 1 exited with code 9 after 4s. The 2 old instances are serving again.',
+  );
+  expect(await generations()).toEqual([
+    [1, 'online'],
+    [1, 'online'],
+  ]);
   expect(rig.control.world.desired.apps[0].spec.env.V).toBe('1');
   // It is in the log of events, once, and nothing there says that the reload came about.
-  const ends = rig.events.flatMap(({ event, ...fields }) => journalEvent(event, fields) ?? []).filter(({ type }) => /^rollout:(done|halted|rolled-back)$/.test(type));
-  expect(ends).toEqual([{ type: 'rollout:rolled-back', app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9 after 4s' }]);
+  const ends = rig.events
+    .flatMap(({ event, ...fields }) => journalEvent(event, fields) ?? [])
+    .filter(({ type }) => /^rollout:(done|halted|rolled-back)$/.test(type));
+  expect(ends).toEqual([
+    {
+      type: 'rollout:rolled-back',
+      app: 'api',
+      generation: 2,
+      by: 'reload',
+      reason: 'instance 1 exited with code 9 after 4s',
+    },
+  ]);
   // Whoever was not waiting learns of it too, until the next reload.
-  expect((await rig.call('list')).notices).toEqual([expect.stringMatching(/^The reload of "api" of 20.* was rolled back: instance 1 exited with code 9/)]);
+  expect((await rig.call('list')).notices).toEqual([
+    expect.stringMatching(/^The reload of "api" of 20.* was rolled back: instance 1 exited with code 9/),
+  ]);
   rig.keeper.behave = () => ({ listensAfterMs: 10 });
   reload();
   await rig.turn(100);
@@ -92,12 +136,27 @@ test.each([
   ['errors, when the old ones had none', { responses: 50 }, { responses: 4, errors: 1 }, true],
   ['errors, when the old ones had nearly as many', { responses: 50, errors: 5 }, { responses: 10, errors: 2 }, false],
   ['errors, when too little is known of the old ones', { responses: 2 }, { responses: 10, errors: 3 }, false],
-  ['errors in most responses, when too little is known of the old ones', { responses: 2 }, { responses: 10, errors: 8 }, true],
-  ['nothing but errors, when the old ones had many', { responses: 50, errors: 25 }, { responses: 50, errors: 50 }, true],
+  [
+    'errors in most responses, when too little is known of the old ones',
+    { responses: 2 },
+    { responses: 10, errors: 8 },
+    true,
+  ],
+  [
+    'nothing but errors, when the old ones had many',
+    { responses: 50, errors: 25 },
+    { responses: 50, errors: 50 },
+    true,
+  ],
   ['a few errors', { responses: 50 }, { responses: 50, errors: 2 }, false],
   ['errors in too few responses', { responses: 50 }, { responses: 0, errors: 0 }, false],
   ['an event loop that is held up', { responses: 50, delayP99Ms: 10 }, { responses: 50, delayP99Ms: 250 }, true],
-  ['an event loop that was no better before', { responses: 50, delayP99Ms: 100 }, { responses: 50, delayP99Ms: 250 }, false],
+  [
+    'an event loop that was no better before',
+    { responses: 50, delayP99Ms: 100 },
+    { responses: 50, delayP99Ms: 250 },
+    false,
+  ],
 ])('new instances with %s', async (_what, before, after, isBad) => {
   const request = reload();
   await live(1_500, ({ env }) => (env.V === '1' ? before : healthy()));
@@ -150,7 +209,14 @@ test('the next control goes on with the window, and closes it in time', async ()
   await rig.turn(20_500);
   expect(of('1').length).toBe(2);
   await rig.turn(500);
-  expect([of('1').length, request.state, await generations()]).toEqual([0, 'pending', [[2, 'online'], [2, 'online']]]);
+  expect([of('1').length, request.state, await generations()]).toEqual([
+    0,
+    'pending',
+    [
+      [2, 'online'],
+      [2, 'online'],
+    ],
+  ]);
 });
 
 test('the next control takes back what the last one could not', async () => {
@@ -179,7 +245,11 @@ test.each(['stop', 'delete', 'restart'])('%s inside the window ends what is park
   await rig.turn(5_000);
   const request = watch(rig.call(method, { targets: ['api'] }));
   await rig.turn(1_000);
-  expect([request.state, rig.keeper.alive.filter(({ isParked }) => isParked).length, rig.keeper.alive.length]).toEqual(['done', 0, method === 'restart' ? 2 : 0]);
+  expect([request.state, rig.keeper.alive.filter(({ isParked }) => isParked).length, rig.keeper.alive.length]).toEqual([
+    'done',
+    0,
+    method === 'restart' ? 2 : 0,
+  ]);
 });
 
 test('when several parked instances have died, all of them are started at once', async () => {
@@ -235,7 +305,9 @@ describe('what was parked and has died is started anew, and the command says so'
     await rig.turn(100);
     rig.keeper.exit(of('2')[1].instanceId, { code: 9 });
     await rig.turn(1_000);
-    expect(request.error.message).toBe(`Reload of "api" was rolled back: instance 1 exited with code 9 after 2.1s. ${message}`);
+    expect(request.error.message).toBe(
+      `Reload of "api" was rolled back: instance 1 exited with code 9 after 2.1s. ${message}`,
+    );
     expect([of('1').length, of('2').length]).toEqual([2, 0]);
   });
 
@@ -259,7 +331,16 @@ describe('what was parked and has died is started anew, and the command says so'
 describe('when the keeper dies inside the window', () => {
   /** Its processes live on, and the next keeper gets them. */
   async function loseKeeper(behave) {
-    rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: label.name, id: label.id, outPipe: null, errPipe: null }));
+    rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
+      instanceId,
+      pid,
+      startTicks: '1',
+      startedAtMs,
+      name: label.name,
+      id: label.id,
+      outPipe: null,
+      errPipe: null,
+    }));
     rig.behaveNext = behave;
     rig.keeper.die();
     await rig.turn(100);
@@ -272,7 +353,9 @@ describe('when the keeper dies inside the window', () => {
     await rig.turn(5_000);
     const parked = of('1').map(({ instanceId }) => instanceId);
     await loseKeeper(() => ({ listensAfterMs: 10 }));
-    expect(asked('retire')).toEqual(parked.map((instanceId) => expect.objectContaining({ instanceId, drain: 'handover' })));
+    expect(asked('retire')).toEqual(
+      parked.map((instanceId) => expect.objectContaining({ instanceId, drain: 'handover' })),
+    );
     expect([orphans(), of('2').length, asked('unpark')]).toEqual([2, 1, []]);
     await rig.turn(30_000);
     expect(request.state).toBe('pending');
@@ -284,18 +367,30 @@ describe('when the keeper dies inside the window', () => {
   test.each([
     ['crash', { listensAfterMs: 10, exitsAfterMs: 3_000, code: 7 }, 'exited with code 7 after 3s'],
     ['do not get up', { exitsAfterMs: 5, code: 7 }, 'exited with code 7 after 0s'],
-  ])('and their replacements %s, the reload was rolled back, by a new start of the old ones', async (_what, behaviour, reason) => {
-    const request = reload();
-    await rig.turn(5_000);
-    await loseKeeper(({ env }) => (env.V === '2' ? behaviour : { listensAfterMs: 10 }));
-    await rig.turn(8_000);
-    expect(request.error).toMatchObject({ code: 'ERR_NCLUST_ROLLED_BACK', exitStatus: 1 });
-    expect(request.error.message).toBe(`Reload of "api" was rolled back: instance 0 ${reason}. The 2 old instances had ended and were started anew.`);
-    expect(rig.keeper.alive.map(({ env, isAdopted }) => [env.V, isAdopted])).toEqual([['1', false], ['1', false]]);
-    expect((await rig.call('list')).notices).toEqual([expect.stringContaining('was rolled back')]);
-    expect(rig.control.world.desired.apps[0]).toMatchObject({ spec: { env: { V: '1' } }, previous: [], rollout: { isGuarded: false } });
-    expect(rig.events.filter(({ event }) => event === 'impossible')).toEqual([]);
-  });
+  ])(
+    'and their replacements %s, the reload was rolled back, by a new start of the old ones',
+    async (_what, behaviour, reason) => {
+      const request = reload();
+      await rig.turn(5_000);
+      await loseKeeper(({ env }) => (env.V === '2' ? behaviour : { listensAfterMs: 10 }));
+      await rig.turn(8_000);
+      expect(request.error).toMatchObject({ code: 'ERR_NCLUST_ROLLED_BACK', exitStatus: 1 });
+      expect(request.error.message).toBe(
+        `Reload of "api" was rolled back: instance 0 ${reason}. The 2 old instances had ended and were started anew.`,
+      );
+      expect(rig.keeper.alive.map(({ env, isAdopted }) => [env.V, isAdopted])).toEqual([
+        ['1', false],
+        ['1', false],
+      ]);
+      expect((await rig.call('list')).notices).toEqual([expect.stringContaining('was rolled back')]);
+      expect(rig.control.world.desired.apps[0]).toMatchObject({
+        spec: { env: { V: '1' } },
+        previous: [],
+        rollout: { isGuarded: false },
+      });
+      expect(rig.events.filter(({ event }) => event === 'impossible')).toEqual([]);
+    },
+  );
 
   test('and nothing of the old code gets up, what serves goes on', async () => {
     const request = reload();

@@ -10,7 +10,15 @@ import { createFakeClock } from '../../helpers/fake-clock.js';
 /** The user whom modes hold back, where the tests run as root. */
 const NOBODY = 65_534;
 
-const DEFAULTS = { maxSizeBytes: 10 * 1024 ** 2, interval: 'never', maxFiles: 10, maxAgeMs: Infinity, maxTotalBytes: 200 * 1024 ** 2, compress: 'gzip', homeMaxTotalBytes: 2 * 1024 ** 3 };
+const DEFAULTS = {
+  maxSizeBytes: 10 * 1024 ** 2,
+  interval: 'never',
+  maxFiles: 10,
+  maxAgeMs: Infinity,
+  maxTotalBytes: 200 * 1024 ** 2,
+  compress: 'gzip',
+  homeMaxTotalBytes: 2 * 1024 ** 3,
+};
 
 let folder;
 let file;
@@ -51,8 +59,22 @@ test('what is unset has its default again', () => {
 test('an app may say otherwise; what it says with 0 is no limit, and null nothing', () => {
   settings.set('logs.max_files', '3');
   settings.set('logs.max_size', '0');
-  expect(settings.limitsOf({ maxFiles: 7, maxAgeMs: 0, maxTotalBytes: 5_000, maxSizeBytes: null, interval: null, compress: 'none' })).toEqual({
-    ...DEFAULTS, maxFiles: 7, maxAgeMs: Infinity, maxTotalBytes: 5_000, maxSizeBytes: Infinity, compress: 'none',
+  expect(
+    settings.limitsOf({
+      maxFiles: 7,
+      maxAgeMs: 0,
+      maxTotalBytes: 5_000,
+      maxSizeBytes: null,
+      interval: null,
+      compress: 'none',
+    }),
+  ).toEqual({
+    ...DEFAULTS,
+    maxFiles: 7,
+    maxAgeMs: Infinity,
+    maxTotalBytes: 5_000,
+    maxSizeBytes: Infinity,
+    compress: 'none',
   });
   expect(settings.limitsOf({ maxFiles: 0 }).maxFiles).toBe(0);
 });
@@ -69,12 +91,15 @@ test.each([
   ['logs.size', '1M', /no setting "logs.size"/],
   ['constructor', '1', /no setting/],
 ])('%s = %j is refused, and nothing is changed', (key, value, message) => {
-  expect(() => settings.set(key, value)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING', exitStatus: 2, message: expect.stringMatching(message) }));
+  expect(() => settings.set(key, value)).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING', exitStatus: 2, message: expect.stringMatching(message) }),
+  );
   expect(readdirSync(folder)).toEqual([]);
 });
 
 test('unset refuses a key that is none, unless it is in the file', () => {
-  for (const key of ['logs.colour', '__proto__', 'constructor']) expect(() => settings.unset(key)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING' }));
+  for (const key of ['logs.colour', '__proto__', 'constructor'])
+    expect(() => settings.unset(key)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING' }));
   writeFileSync(file, '{"logs.colour":"red"}');
   expect(settings.unset('logs.colour')).toBe(true);
   expect(readFileSync(file, 'utf8')).toBe('{}\n');
@@ -96,12 +121,30 @@ test.each([
 });
 
 test('of a file that is partly wrong the rest counts; what is wrong is told, and stays when something is set', () => {
-  writeFileSync(file, JSON.stringify({ 'logs.max_files': 4, 'logs.max_size': 'much', 'logs.max_sice': '5M', 'logs.interval': ['daily'], note: null }));
+  writeFileSync(
+    file,
+    JSON.stringify({
+      'logs.max_files': 4,
+      'logs.max_size': 'much',
+      'logs.max_sice': '5M',
+      'logs.interval': ['daily'],
+      note: null,
+    }),
+  );
   expect(settings.limitsOf(null)).toEqual({ ...DEFAULTS, maxFiles: 4 });
   expect(settings.notices()).toHaveLength(4);
-  expect(settings.notices().join('\n')).toMatch(/"logs.max_size" cannot be "much".*\n.*no setting "logs.max_sice" \(Did you mean "logs.max_size"\?\).*\n.*"logs.interval" cannot be \["daily"\].*\n.*no setting "note"/);
+  expect(settings.notices().join('\n')).toMatch(
+    /"logs.max_size" cannot be "much".*\n.*no setting "logs.max_sice" \(Did you mean "logs.max_size"\?\).*\n.*"logs.interval" cannot be \["daily"\].*\n.*no setting "note"/,
+  );
   settings.set('logs.max_age', '7d');
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ 'logs.max_files': 4, 'logs.max_size': 'much', 'logs.max_sice': '5M', 'logs.interval': ['daily'], note: null, 'logs.max_age': '7d' });
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+    'logs.max_files': 4,
+    'logs.max_size': 'much',
+    'logs.max_sice': '5M',
+    'logs.interval': ['daily'],
+    note: null,
+    'logs.max_age': '7d',
+  });
 });
 
 test('what a person writes into the file counts a second later', () => {
@@ -121,16 +164,29 @@ test('a file that cannot be read or written is told, and never thrown at who onl
   rmSync(folder, { recursive: true });
   clock.advance(1_000);
   expect(settings.limitsOf(null)).toEqual(DEFAULTS);
-  expect(() => settings.set('logs.max_files', '3')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_SETTINGS_FILE', message: expect.stringContaining('ENOENT') }));
+  expect(() => settings.set('logs.max_files', '3')).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_SETTINGS_FILE', message: expect.stringContaining('ENOENT') }),
+  );
 });
 
-test.runIf(!zlib.createZstdCompress)('zstd is refused where Node.js does not have it, and in the file it is a notice', () => {
-  expect(() => settings.set('logs.compress', 'zstd')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING', message: expect.stringContaining(process.versions.node) }));
-  writeFileSync(file, '{"logs.compress":"zstd"}');
-  clock.advance(1_000);
-  expect(settings.notices()).toEqual([expect.stringContaining('logs.compress')]);
-  expect([settings.limitsOf(null).compress, settings.limitsOf({ compress: 'zstd' }).compress]).toEqual(['gzip', 'gzip']);
-});
+test.runIf(!zlib.createZstdCompress)(
+  'zstd is refused where Node.js does not have it, and in the file it is a notice',
+  () => {
+    expect(() => settings.set('logs.compress', 'zstd')).toThrow(
+      expect.objectContaining({
+        code: 'ERR_NCLUST_BAD_SETTING',
+        message: expect.stringContaining(process.versions.node),
+      }),
+    );
+    writeFileSync(file, '{"logs.compress":"zstd"}');
+    clock.advance(1_000);
+    expect(settings.notices()).toEqual([expect.stringContaining('logs.compress')]);
+    expect([settings.limitsOf(null).compress, settings.limitsOf({ compress: 'zstd' }).compress]).toEqual([
+      'gzip',
+      'gzip',
+    ]);
+  },
+);
 
 test('a FIFO in the place of the file is told, and nobody waits for a writer', () => {
   execFileSync('mkfifo', [file]);
@@ -140,14 +196,20 @@ test('a FIFO in the place of the file is told, and nobody waits for a writer', (
 test('a file that was closed since it was looked at is told to who wants to change something', () => {
   if (process.getuid() === 0) chownSync(folder, NOBODY, NOBODY);
   // Only once the module is loaded: the checkout may lie in a folder that no other user can enter.
-  const becomeNobody = `if (process.getuid() === 0) { process.setgroups([]); process.setgid(${NOBODY}); process.setuid(${NOBODY}); }`;
-  const script = `${becomeNobody} settings.set('logs.max_files', '3'); settings.notices(); fs.chmodSync(${JSON.stringify(file)}, 0); try { settings.set('logs.max_files', '4'); } catch (error) { console.log(error.code, error.message); }`;
+  const becomeNobody =
+    `if (process.getuid() === 0) { process.setgroups([]); process.setgid(${NOBODY}); ` + `process.setuid(${NOBODY}); }`;
+  const script =
+    `${becomeNobody} settings.set('logs.max_files', '3'); settings.notices(); ` +
+    `fs.chmodSync(${JSON.stringify(file)}, 0); try { settings.set('logs.max_files', '4'); } catch (error) { ` +
+    `console.log(error.code, error.message); }`;
   expect(inChild(script)).toMatch(/^ERR_NCLUST_SETTINGS_FILE .*cannot be read \(EACCES\)/);
 });
 
 /** Runs code that may hang, or that changes its user, in a process of its own. */
 function inChild(script) {
   const module = new URL('../../../daemon/control/settings.js', import.meta.url).href;
-  const program = `import(${JSON.stringify(module)}).then(({ createSettings }) => { const settings = createSettings(${JSON.stringify(file)}, Date.now); ${script} })`;
+  const program =
+    `import(${JSON.stringify(module)}).then(({ createSettings }) => { const settings = ` +
+    `createSettings(${JSON.stringify(file)}, Date.now); ${script} })`;
   return execFileSync(process.execPath, ['-e', program], { encoding: 'utf8', timeout: 30_000, cwd: '/' });
 }

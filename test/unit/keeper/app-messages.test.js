@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createAppMessages } from '../../../daemon/keeper/app-messages.js';
 
-// What apps say, and what becomes of too much of it. The real thing is in test/integration/app-messages.test.js.
+// What apps say, and what becomes of too much of it. The real thing is in
+// test/integration/app-messages.test.js.
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -42,8 +43,10 @@ test('the last of each metric, action and option is kept, heard or not, and pass
   messages.receive(one, { type: 'axm:action', data: { action_name: 'ping', arity: 1 } });
   messages.receive(one, { type: 'axm:option:configuration', data: { error: true } });
   expect(messages.keptOf(one)).toEqual([
-    ['axm:monitor', 'hits', '{"value":2}'], ['axm:monitor', 'temp', '{"value":20}'],
-    ['axm:action', 'ping', '{"action_name":"ping","arity":1}'], ['axm:option:configuration', 'error', 'true'],
+    ['axm:monitor', 'hits', '{"value":2}'],
+    ['axm:monitor', 'temp', '{"value":20}'],
+    ['axm:action', 'ping', '{"action_name":"ping","arity":1}'],
+    ['axm:option:configuration', 'error', 'true'],
   ]);
   expect(messages.keptOf(child('two'))).toEqual([]);
   expect(said).toEqual([]);
@@ -96,7 +99,11 @@ test('what is kept of an app is bounded, whatever it registers', () => {
   const { messages, child } = createRig();
   const one = child('one');
   for (let second = 0; second < 5; second++) {
-    for (let count = 0; count < 1_000; count++) messages.receive(one, { type: 'axm:action', data: { action_name: `action ${second}.${count}`, opts: 'x'.repeat(50) } });
+    for (let count = 0; count < 1_000; count++)
+      messages.receive(one, {
+        type: 'axm:action',
+        data: { action_name: `action ${second}.${count}`, opts: 'x'.repeat(50) },
+      });
     vi.advanceTimersByTime(1_000);
   }
   expect(JSON.stringify(messages.keptOf(one)).length).toBeLessThan(64 * 1024);

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Rotation } from '../../../daemon/keeper/balancer.js';
 import { Child } from '../../../daemon/keeper/child.js';
 
-// Who gets a connection that a worker has too many of. The real thing is in test/integration/balance.test.js.
+// Who gets a connection that a worker has too many of. The real thing is in
+// test/integration/balance.test.js.
 
 const CLAIM = { address: null, port: 3000, family: 4, flags: 0, index: 0 };
 const BLOCKED_MS = 50;
@@ -40,7 +41,22 @@ function createRig(open, params = {}) {
           if (handle) rig.sent = onSent;
         },
       };
-      const child = new Child({ instanceId: id, app: 'api', scope: 'api', label: null, mode: 'cluster', pid: 1, startedAtMs: 0, outPipe: null, errPipe: null, pipes: null, scheduling: 'least-connections', slot: children.size, ...params, process: /** @type {any} */ (process) });
+      const child = new Child({
+        instanceId: id,
+        app: 'api',
+        scope: 'api',
+        label: null,
+        mode: 'cluster',
+        pid: 1,
+        startedAtMs: 0,
+        outPipe: null,
+        errPipe: null,
+        pipes: null,
+        scheduling: 'least-connections',
+        slot: children.size,
+        ...params,
+        process: /** @type {any} */ (process),
+      });
       Object.assign(child, { open: has, addresses: [{}] });
       rig.said[id] = [];
       children.set(id, child);
@@ -62,7 +78,8 @@ function createRig(open, params = {}) {
     },
     acts: (/** @type {string} */ id) => rig.said[id].map(({ act }) => act).filter((act) => act !== 'share'),
     lastOf: (/** @type {string} */ id, /** @type {string} */ act) => rig.said[id].findLast((one) => one.act === act),
-    answer: (/** @type {string} */ id, /** @type {number} */ has) => rig.child(id).answered({ seq: rig.lastOf(id, 'ask').seq, open: has }),
+    answer: (/** @type {string} */ id, /** @type {number} */ has) =>
+      rig.child(id).answered({ seq: rig.lastOf(id, 'ask').seq, open: has }),
     took: (/** @type {string} */ id) => rotation.took(rig.lastOf(id, 'connection').seq),
     /**
      * @param {string} id
@@ -87,13 +104,26 @@ function createRig(open, params = {}) {
 
 /** @param {string} [address]  Of the client. */
 function newHandle(address = '10.0.0.1') {
-  const handle = { fd: 0, isClosed: false, close: () => { handle.isClosed = true; }, getpeername: (/** @type {any} */ out) => Object.assign(out, { address }) && 0 };
+  const handle = {
+    fd: 0,
+    isClosed: false,
+    close: () => {
+      handle.isClosed = true;
+    },
+    getpeername: (/** @type {any} */ out) => Object.assign(out, { address }) && 0,
+  };
   return handle;
 }
 
 test('as long as nobody has too much nothing is asked', () => {
   const { said } = createRig({ a: 3, b: 1 });
-  expect(said).toEqual({ a: [{ act: 'share', share: null }, { act: 'share', share: 0 }], b: [{ act: 'share', share: 0 }] });
+  expect(said).toEqual({
+    a: [
+      { act: 'share', share: null },
+      { act: 'share', share: 0 },
+    ],
+    b: [{ act: 'share', share: 0 }],
+  });
 });
 
 test('a connection goes to the first that answers and has less than the mean, without waiting for the others', () => {
@@ -143,7 +173,10 @@ test('after a round the workers know their share; a scheduling without one is to
   const rig = createRig({ a: 0, b: 0 });
   rig.overflow('a', 8);
   rig.answer('b', 1);
-  expect([rig.lastOf('a', 'share'), rig.lastOf('b', 'share')]).toEqual([{ act: 'share', share: 5 }, { act: 'share', share: 5 }]);
+  expect([rig.lastOf('a', 'share'), rig.lastOf('b', 'share')]).toEqual([
+    { act: 'share', share: 5 },
+    { act: 'share', share: 5 },
+  ]);
   const os = createRig({ a: 0, b: 0 }, { scheduling: 'os' });
   expect(os.said).toEqual({ a: [], b: [] });
 });
@@ -155,7 +188,10 @@ test('a blocked worker is waited for once, for 50 ms, and gets nothing until it 
   vi.advanceTimersByTime(BLOCKED_MS - 1);
   expect(rig.acts('b')).toEqual(['ask']);
   vi.advanceTimersByTime(1);
-  expect([rig.acts('b').concat(rig.acts('a')), rig.acts('c')]).toEqual([expect.arrayContaining(['connection']), ['ask']]);
+  expect([rig.acts('b').concat(rig.acts('a')), rig.acts('c')]).toEqual([
+    expect.arrayContaining(['connection']),
+    ['ask'],
+  ]);
 
   rig.overflow('a', 9);
   rig.answer('b', 6);
@@ -284,8 +320,13 @@ test('a keeper that makes way tells everybody to keep what comes, and waits for 
   rig.overflow('a', 9);
   rig.answer('b', 0);
   let isSettled = false;
-  const settled = rig.rotation.settle().then(() => { isSettled = true; });
-  expect([rig.lastOf('a', 'share'), rig.lastOf('b', 'share')]).toEqual([{ act: 'share', share: null }, { act: 'share', share: null }]);
+  const settled = rig.rotation.settle().then(() => {
+    isSettled = true;
+  });
+  expect([rig.lastOf('a', 'share'), rig.lastOf('b', 'share')]).toEqual([
+    { act: 'share', share: null },
+    { act: 'share', share: null },
+  ]);
   await vi.advanceTimersByTimeAsync(BLOCKED_MS);
   expect(isSettled).toBe(false);
   rig.took('b');
@@ -295,12 +336,15 @@ test('a keeper that makes way tells everybody to keep what comes, and waits for 
 
 /**
  * @param {ReturnType<typeof createRig>} rig
- * @returns {(address: string, from?: string) => string | undefined}  Who is given a client that `from` has accepted.
+ * @returns {(address: string, from?: string) => string | undefined}  Who is given a client that
+ *   `from` has accepted.
  */
-const stickyIn = (rig) => (address, from = 'a') => {
-  const handle = rig.overflow(from, 1, newHandle(address));
-  return Object.keys(rig.said).find((id) => rig.lastOf(id, 'connection')?.handle === handle);
-};
+const stickyIn =
+  (rig) =>
+  (address, from = 'a') => {
+    const handle = rig.overflow(from, 1, newHandle(address));
+    return Object.keys(rig.said).find((id) => rig.lastOf(id, 'connection')?.handle === handle);
+  };
 
 test('sticky: nobody is asked, a client comes to the same slot, and the clients are spread', () => {
   const rig = createRig({ a: 0, b: 0, c: 0, d: 0 }, { scheduling: 'sticky' });

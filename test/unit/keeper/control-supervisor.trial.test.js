@@ -29,14 +29,21 @@ test('a control that answers is proven after 10 s, and is asked no more', () => 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test.each([[0, 6_000], [3, 9_000], [9, 15_000]])('one that does not answer any more after %d questions hangs: five more are asked, and then it is silent', (answered, silentAtMs) => {
-  const { said } = watched((nth) => nth <= answered);
-  vi.advanceTimersByTime(silentAtMs - 100);
-  expect(said).toEqual([]);
-  vi.advanceTimersByTime(60_000);
-  expect(said).toEqual(['silent']);
-  expect(vi.getTimerCount()).toBe(0);
-});
+test.each([
+  [0, 6_000],
+  [3, 9_000],
+  [9, 15_000],
+])(
+  'one that does not answer any more after %d questions hangs: five more are asked, and then it is silent',
+  (answered, silentAtMs) => {
+    const { said } = watched((nth) => nth <= answered);
+    vi.advanceTimersByTime(silentAtMs - 100);
+    expect(said).toEqual([]);
+    vi.advanceTimersByTime(60_000);
+    expect(said).toEqual(['silent']);
+    expect(vi.getTimerCount()).toBe(0);
+  },
+);
 
 test('one that answers late is there', () => {
   const { said, trial } = watched((nth) => nth > 4);

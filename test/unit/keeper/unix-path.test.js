@@ -6,12 +6,32 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import agent from '../../../daemon/agent/bind-path.cjs';
 import * as keeper from '../../../daemon/keeper/unix-path.js';
 
-// The agent of a fork-mode process binds by itself what the keeper restores and removes later. Neither may import from the other.
+// The agent of a fork-mode process binds by itself what the keeper restores and removes later.
+// Neither may import from the other.
 
 afterEach(() => void vi.restoreAllMocks());
 
 const LONGEST = 107;
-const NAMES = ['/a', '/~', '/_', '/s/ab', '/s/abc', '/run/app.sock', '/run/.hidden', '/run/a b.sock', '/run/a.b.c.', '/é', '/s/é', '/s/ü.sock', '/s/日本語.sock', '/s/😀', `/s/${'é'.repeat(52)}`, `/${'n'.repeat(LONGEST - 1)}`, `/${'d'.repeat(LONGEST - 3)}/a`, `/${'d'.repeat(LONGEST - 4)}/ab`];
+const NAMES = [
+  '/a',
+  '/~',
+  '/_',
+  '/s/ab',
+  '/s/abc',
+  '/run/app.sock',
+  '/run/.hidden',
+  '/run/a b.sock',
+  '/run/a.b.c.',
+  '/é',
+  '/s/é',
+  '/s/ü.sock',
+  '/s/日本語.sock',
+  '/s/😀',
+  `/s/${'é'.repeat(52)}`,
+  `/${'n'.repeat(LONGEST - 1)}`,
+  `/${'d'.repeat(LONGEST - 3)}/a`,
+  `/${'d'.repeat(LONGEST - 4)}/ab`,
+];
 const RANDOM = [0, 0.5, 0.25, 0.123456789, 1 / 3, 1 - Number.EPSILON];
 
 test.each(NAMES)('agent and keeper use the same names for %s', (path) => {
@@ -22,33 +42,39 @@ test.each(NAMES)('agent and keeper use the same names for %s', (path) => {
   }
 });
 
-test.each(NAMES)('the names for %s are in its folder and others than its own, and the one that is bound is no longer', (path) => {
-  for (const random of RANDOM) {
-    vi.spyOn(Math, 'random').mockReturnValue(random);
-    const [spare, own] = [keeper.spareOf(path), keeper.privateNameFor(path)];
-    expect([dirname(spare), dirname(own)]).toEqual([dirname(path), dirname(path)]);
-    expect(new Set([path, spare, own]).size).toBe(3);
-    expect(Buffer.byteLength(own)).toBeLessThanOrEqual(Buffer.byteLength(path));
-    expect(basename(own)).not.toMatch(/^\.?$/);
-  }
-});
+test.each(NAMES)(
+  'the names for %s are in its folder and others than its own, and the one that is bound is no longer',
+  (path) => {
+    for (const random of RANDOM) {
+      vi.spyOn(Math, 'random').mockReturnValue(random);
+      const [spare, own] = [keeper.spareOf(path), keeper.privateNameFor(path)];
+      expect([dirname(spare), dirname(own)]).toEqual([dirname(path), dirname(path)]);
+      expect(new Set([path, spare, own]).size).toBe(3);
+      expect(Buffer.byteLength(own)).toBeLessThanOrEqual(Buffer.byteLength(path));
+      expect(basename(own)).not.toMatch(/^\.?$/);
+    }
+  },
+);
 
-test.each(['agent.sock', 'a', 'é', '日本語.sock'])('what the agent has bound at %s the keeper restores and removes', (name) => {
-  const folder = mkdtempSync(join(tmpdir(), 'socket-path-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, name);
-  const handle = agent.bindPath(path);
-  onTestFinished(() => void handle.close());
-  expect(readdirSync(folder).sort()).toEqual([`.${name}.nclust`, name].sort());
-  expect(agent.bindPath(path)).toBe(null);
-  rmSync(path);
-  expect([keeper.restorePath(path), agent.restorePath(path)]).toEqual([true, true]);
-  rmSync(path);
-  expect([agent.restorePath(path), keeper.restorePath(path)]).toEqual([true, true]);
-  keeper.removePath(path);
-  expect(readdirSync(folder)).toEqual([]);
-  expect([agent.restorePath(path), keeper.restorePath(path)]).toEqual([false, false]);
-});
+test.each(['agent.sock', 'a', 'é', '日本語.sock'])(
+  'what the agent has bound at %s the keeper restores and removes',
+  (name) => {
+    const folder = mkdtempSync(join(tmpdir(), 'socket-path-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, name);
+    const handle = agent.bindPath(path);
+    onTestFinished(() => void handle.close());
+    expect(readdirSync(folder).sort()).toEqual([`.${name}.nclust`, name].sort());
+    expect(agent.bindPath(path)).toBe(null);
+    rmSync(path);
+    expect([keeper.restorePath(path), agent.restorePath(path)]).toEqual([true, true]);
+    rmSync(path);
+    expect([agent.restorePath(path), keeper.restorePath(path)]).toEqual([true, true]);
+    keeper.removePath(path);
+    expect(readdirSync(folder)).toEqual([]);
+    expect([agent.restorePath(path), keeper.restorePath(path)]).toEqual([false, false]);
+  },
+);
 
 test('the path of another socket is not removed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'socket-path-'));

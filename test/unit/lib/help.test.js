@@ -11,9 +11,22 @@ async function nclust(argv) {
   let stdout = '';
   let stderr = '';
   const exitStatus = await runProgram(argv, {
-    print: async (text) => { stdout += text; },
-    talk: (text) => { stderr += text; },
-    isTTY: true, isTalkTTY: false, colourLevels: async () => ({ stdout: 1, stderr: 0 }), columns: 80, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: '/', env: { NCLUST_HOME: '/nowhere/nclust' }, platform: 'linux', node: { file: process.execPath, version: process.version },
+    print: async (text) => {
+      stdout += text;
+    },
+    talk: (text) => {
+      stderr += text;
+    },
+    isTTY: true,
+    isTalkTTY: false,
+    colourLevels: async () => ({ stdout: 1, stderr: 0 }),
+    columns: 80,
+    talkSize: () => ({ columns: 80, rows: 24 }),
+    onInterrupt: () => () => {},
+    cwd: '/',
+    env: { NCLUST_HOME: '/nowhere/nclust' },
+    platform: 'linux',
+    node: { file: process.execPath, version: process.version },
   });
   return { exitStatus, stdout, stderr };
 }
@@ -40,7 +53,11 @@ describe('the list of commands', () => {
 
   test('has a line for each of them', async () => {
     const lines = (await nclust(['help'])).stdout.split('\n');
-    for (const { name } of VISIBLE) expect(lines.filter((line) => line.startsWith(`  ${name} `)), name).toHaveLength(1);
+    for (const { name } of VISIBLE)
+      expect(
+        lines.filter((line) => line.startsWith(`  ${name} `)),
+        name,
+      ).toHaveLength(1);
     const [from, to] = [lines.indexOf('Apps:'), lines.findIndex((line) => line.startsWith('"nclust help'))];
     const isOwn = (/** @type {string} */ line) => line === '' || /^  \w/.test(line) || /^\S.*:$/.test(line);
     expect(lines.slice(from, to).filter((line) => !isOwn(line))).toEqual([]);
@@ -54,11 +71,14 @@ describe('the list of commands', () => {
   });
 });
 
-test.each([[['help']], ...VISIBLE.map(({ name }) => [['help', name]])])('%j fits on a terminal of 80 columns', async (argv) => {
-  const { exitStatus, stdout } = await nclust(argv);
-  expect(exitStatus).toBe(0);
-  expect(stdout.split('\n').filter((line) => line.length > 80 && !line.startsWith('Usage:'))).toEqual([]);
-});
+test.each([[['help']], ...VISIBLE.map(({ name }) => [['help', name]])])(
+  '%j fits on a terminal of 80 columns',
+  async (argv) => {
+    const { exitStatus, stdout } = await nclust(argv);
+    expect(exitStatus).toBe(0);
+    expect(stdout.split('\n').filter((line) => line.length > 80 && !line.startsWith('Usage:'))).toEqual([]);
+  },
+);
 
 describe('the page of start', () => {
   test('has every option of an app under one heading', () => {
@@ -86,15 +106,53 @@ describe('the page of start', () => {
 
 describe('a command line that is wrong', () => {
   test.each([
-    ['names the page of its command', ['restart'], /^nclust: missing required argument .*\.\nnext: See: nclust help restart\n$/],
-    ['gets the command that was meant', ['stpo', 'api'], /^nclust: unknown command 'stpo'\.\nnext: Did you mean stop\? See: nclust help\n$/],
-    ['gets the option that was meant', ['start', 'a.js', '--nmae', 'x'], /'--nmae'\.\nnext: Did you mean --name\? See: nclust help start\n$/],
-    ['gets the command whose help was meant', ['help', 'sacle'], /^nclust: unknown command 'sacle'\.\nnext: Did you mean scale\? See: nclust help\n$/],
-    ['is told who changes the number of instances', ['reload', 'api', '-i', '4'], /'-i'\.\nnext: .*nclust scale <app> <number>\n$/],
-    ['is told what takes an option that restart does not', ['restart', 'api', '--no-watch'], /next: It can be given to: nclust reload <app> --no-watch \.\.\.\n$/],
-    ...['--container', '--dist', '--image-name=x', '--node-version=18', '--dockerdaemon', '--fresh', '--daemon'].map((flag) => [`is told what is there in place of ${flag}`, ['start', 'app.js', flag], /^nclust: unknown option '--[a-z-]+(=\w+)?'\.\nnext: PM2 makes a Docker image with it\. .*"nclust-runtime", "app\.js".*docs\/containers\.md\n$/]),
-    ['is told what is there in place of a vendor', ['start', 'app.js', '--secret=x'], /next: .*nothing leaves this machine/],
-    ['is told how what only start takes is changed', ['restart', 'api', '--source-map-support'], /next: --source-map-support is an option of start\..*nclust apply/],
+    [
+      'names the page of its command',
+      ['restart'],
+      /^nclust: missing required argument .*\.\nnext: See: nclust help restart\n$/,
+    ],
+    [
+      'gets the command that was meant',
+      ['stpo', 'api'],
+      /^nclust: unknown command 'stpo'\.\nnext: Did you mean stop\? See: nclust help\n$/,
+    ],
+    [
+      'gets the option that was meant',
+      ['start', 'a.js', '--nmae', 'x'],
+      /'--nmae'\.\nnext: Did you mean --name\? See: nclust help start\n$/,
+    ],
+    [
+      'gets the command whose help was meant',
+      ['help', 'sacle'],
+      /^nclust: unknown command 'sacle'\.\nnext: Did you mean scale\? See: nclust help\n$/,
+    ],
+    [
+      'is told who changes the number of instances',
+      ['reload', 'api', '-i', '4'],
+      /'-i'\.\nnext: .*nclust scale <app> <number>\n$/,
+    ],
+    [
+      'is told what takes an option that restart does not',
+      ['restart', 'api', '--no-watch'],
+      /next: It can be given to: nclust reload <app> --no-watch \.\.\.\n$/,
+    ],
+    ...['--container', '--dist', '--image-name=x', '--node-version=18', '--dockerdaemon', '--fresh', '--daemon'].map(
+      (flag) => [
+        `is told what is there in place of ${flag}`,
+        ['start', 'app.js', flag],
+        /^nclust: unknown option '--[a-z-]+(=\w+)?'\.\nnext: PM2 makes a Docker image with it\. .*"nclust-runtime", "app\.js".*docs\/containers\.md\n$/,
+      ],
+    ),
+    [
+      'is told what is there in place of a vendor',
+      ['start', 'app.js', '--secret=x'],
+      /next: .*nothing leaves this machine/,
+    ],
+    [
+      'is told how what only start takes is changed',
+      ['restart', 'api', '--source-map-support'],
+      /next: --source-map-support is an option of start\..*nclust apply/,
+    ],
   ])('%s', async (_what, argv, said) => {
     expect(await nclust(argv)).toMatchObject({ exitStatus: 2, stdout: '', stderr: expect.stringMatching(said) });
   });

@@ -11,10 +11,20 @@ import { createLineReader, errorLine, notificationLine, parseLine, resultLine } 
 /** @typedef {{ method: string, params: any, socket: Socket }} Call */
 
 // Pids that no system gives out: nothing in these tests may look at a real process.
-const HELLO = { version: '0.1.0', protocol: PROTOCOL, controlPid: 2 ** 30 + 1, keeperPid: 2 ** 30 + 2, keeperVersion: '0.1.0', home: '/h', nodeVersion: 'v20.0.0', startedAtMs: 0 };
+const HELLO = {
+  version: '0.1.0',
+  protocol: PROTOCOL,
+  controlPid: 2 ** 30 + 1,
+  keeperPid: 2 ** 30 + 2,
+  keeperVersion: '0.1.0',
+  home: '/h',
+  nodeVersion: 'v20.0.0',
+  startedAtMs: 0,
+};
 
 /**
- * A control that says what a test wants. Handlers find the id of the request in `socket.lastId`; they return the result, throw a NclustError, or return `undefined` to leave a request unanswered.
+ * A control that says what a test wants. Handlers find the id of the request in `socket.lastId`;
+ * they return the result, throw a NclustError, or return `undefined` to leave a request unanswered.
  * @param {Record<string, (params: any, socket: Socket) => unknown>} handlers
  */
 export async function openServer(handlers) {
@@ -31,7 +41,11 @@ export async function openServer(handlers) {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
-    const reader = createLineReader({ maxBytes: 1_000_000, onTooLong: () => socket.destroy(), onLine: (line) => onLine(line, socket) });
+    const reader = createLineReader({
+      maxBytes: 1_000_000,
+      onTooLong: () => socket.destroy(),
+      onLine: (line) => onLine(line, socket),
+    });
     socket.on('data', reader.push);
   });
 
@@ -55,15 +69,20 @@ export async function openServer(handlers) {
     return undefined;
   }
 
-  const close = () => new Promise((resolve) => {
-    for (const socket of sockets) socket.destroy();
-    server.close(() => resolve(undefined));
-  });
+  const close = () =>
+    new Promise((resolve) => {
+      for (const socket of sockets) socket.destroy();
+      server.close(() => resolve(undefined));
+    });
 
-  await new Promise((resolve) => { server.listen(path, () => resolve(undefined)); });
+  await new Promise((resolve) => {
+    server.listen(path, () => resolve(undefined));
+  });
   onTestFinished(async () => {
-    // A command whose test has failed may still wait. If its connection breaks without an answer, it starts a manager in this home.
-    for (const { id, socket } of unanswered) if (!socket.destroyed) socket.write(errorLine(id, toWire(new Error('The test is over.'))));
+    // A command whose test has failed may still wait. If its connection breaks without an answer,
+    // it starts a manager in this home.
+    for (const { id, socket } of unanswered)
+      if (!socket.destroyed) socket.write(errorLine(id, toWire(new Error('The test is over.'))));
     await close();
     rmSync(home, { recursive: true, force: true });
   });
@@ -78,13 +97,16 @@ export async function openServer(handlers) {
      * @param {string} method
      * @param {object} params
      */
-    notify: (method, params) => { for (const socket of sockets) socket.write(notificationLine(method, params)); },
+    notify: (method, params) => {
+      for (const socket of sockets) socket.write(notificationLine(method, params));
+    },
     /** @returns {Promise<Socket | null>} */
-    reach: () => new Promise((resolve) => {
-      const socket = connect({ path });
-      socket.once('connect', () => resolve(socket));
-      socket.once('error', () => resolve(null));
-    }),
+    reach: () =>
+      new Promise((resolve) => {
+        const socket = connect({ path });
+        socket.once('connect', () => resolve(socket));
+        socket.once('error', () => resolve(null));
+      }),
     close,
   };
 }

@@ -7,9 +7,39 @@
  */
 export function slotStatus(changes = {}) {
   return {
-    id: 0, name: 'api', namespace: 'default', slot: 0, instanceId: 'i-0', pid: 4711, status: 'online', generation: 0, restarts: 0, unstableRestarts: 0, startedAtMs: 1_000_000, createdAtMs: 900_000,
-    cpu: 0, memoryBytes: 47_300_000, mode: 'fork', version: '1.2.3', user: 'root', script: '/srv/app.js', args: [], interpreter: '/usr/bin/node', interpreterArgs: [], cwd: '/srv', outFile: '/l/api-out.log',
-    errorFile: '/l/api-error.log', pidFile: '/h/pids/api-0.pid', nodeVersion: 'v20.11.0', watching: false, addresses: [], waitingFor: null, isReady: true, autorestart: true, lastDeath: null, ...changes,
+    id: 0,
+    name: 'api',
+    namespace: 'default',
+    slot: 0,
+    instanceId: 'i-0',
+    pid: 4711,
+    status: 'online',
+    generation: 0,
+    restarts: 0,
+    unstableRestarts: 0,
+    startedAtMs: 1_000_000,
+    createdAtMs: 900_000,
+    cpu: 0,
+    memoryBytes: 47_300_000,
+    mode: 'fork',
+    version: '1.2.3',
+    user: 'root',
+    script: '/srv/app.js',
+    args: [],
+    interpreter: '/usr/bin/node',
+    interpreterArgs: [],
+    cwd: '/srv',
+    outFile: '/l/api-out.log',
+    errorFile: '/l/api-error.log',
+    pidFile: '/h/pids/api-0.pid',
+    nodeVersion: 'v20.11.0',
+    watching: false,
+    addresses: [],
+    waitingFor: null,
+    isReady: true,
+    autorestart: true,
+    lastDeath: null,
+    ...changes,
   };
 }
 
@@ -18,5 +48,16 @@ export function slotStatus(changes = {}) {
  * @returns {Death}
  */
 export function death(changes = {}) {
-  return { atMs: 1_000_000, pid: 4700, code: 1, signal: null, cause: 'crash', by: null, uptimeMs: 350, wasReady: false, lastLines: [], ...changes };
+  return {
+    atMs: 1_000_000,
+    pid: 4700,
+    code: 1,
+    signal: null,
+    cause: 'crash',
+    by: null,
+    uptimeMs: 350,
+    wasReady: false,
+    lastLines: [],
+    ...changes,
+  };
 }

@@ -11,18 +11,26 @@ const KNOCK_MS = 2_000;
 /**
  * @param {Pick<Desk, 'control'>} desk
  * @param {string} target
- * @returns {Worker}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS, ERR_NCLUST_BAD_SELECTOR when several are meant, and ERR_NCLUST_NOT_REACHABLE when
- *   it is no Node program.
+ * @returns {Worker}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
+ *   ERR_NCLUST_BAD_SELECTOR when several are meant, and ERR_NCLUST_NOT_REACHABLE when it is no Node
+ *   program.
  */
 export function oneWorker({ control }, target) {
   const meant = reachLiving(control.world, [target]);
   const [one] = meant;
   if (meant.length > 1) {
-    throw new NclustError('ERR_NCLUST_BAD_SELECTOR', `"${target}" means ${meant.length} processes, and this is about one.`, { hint: `Give one of the ids ${meant.map(({ id }) => id).join(', ')}.`, data: { target } });
+    throw new NclustError(
+      'ERR_NCLUST_BAD_SELECTOR',
+      `"${target}" means ${meant.length} processes, and this is about one.`,
+      { hint: `Give one of the ids ${meant.map(({ id }) => id).join(', ')}.`, data: { target } },
+    );
   }
   if (one.mode !== 'exec') return one;
   throw new NclustError('ERR_NCLUST_NOT_REACHABLE', `"${one.name}" (id ${one.id}) is no Node program.`, {
-    hint: `Look into it with the tools of its language: "py-spy dump --pid ${one.instance.pid}", "rbspy", "jstack", or "gdb -p ${one.instance.pid}".`, data: { id: one.id, name: one.name, pid: one.instance.pid },
+    hint:
+      `Look into it with the tools of its language: "py-spy dump --pid ${one.instance.pid}", "rbspy", ` +
+      `"jstack", or "gdb -p ${one.instance.pid}".`,
+    data: { id: one.id, name: one.name, pid: one.instance.pid },
   });
 }
 
@@ -34,7 +42,14 @@ export function oneWorker({ control }, target) {
  * @param {number} [timeoutMs]
  */
 export function ask({ control, parts }, about, verb, params, timeoutMs) {
-  return askAbout({ control, clock: parts.clock, verb, params: { instanceId: about.instance.instanceId, ...params, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, about, timeoutMs });
+  return askAbout({
+    control,
+    clock: parts.clock,
+    verb,
+    params: { instanceId: about.instance.instanceId, ...params, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
+    about,
+    timeoutMs,
+  });
 }
 
 /**
@@ -64,7 +79,10 @@ export async function orUnknown({ id, name }, answer) {
     return await answer;
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
-    throw new NclustError('ERR_NCLUST_NO_REPLY', `"${name}" (id ${id}) turns, and did not answer this.`, { hint: `An earlier version of nclust may have started it. Replace it with: nclust reload ${id}`, data: { id, name } });
+    throw new NclustError('ERR_NCLUST_NO_REPLY', `"${name}" (id ${id}) turns, and did not answer this.`, {
+      hint: `An earlier version of nclust may have started it. Replace it with: nclust reload ${id}`,
+      data: { id, name },
+    });
   }
 }
 

@@ -12,26 +12,41 @@ import { parseSegmentName, SUFFIX, sizeOf, UNFINISHED } from './segments.js';
 /** @import { Stocked } from './inventory.js' */
 /** @import { Segment } from './segments.js' */
 
-/** Ages, and what others have written or removed, are looked at this often, in ms; and so soon after there is a new file. */
+/**
+ * Ages, and what others have written or removed, are looked at this often, in ms; and so soon after
+ * there is a new file.
+ */
 const LOOK_EVERY_MS = 600_000;
 const LOOK_SOON_MS = 1_000;
 
-/** Between two chunks of a compression, in ms: ten megabytes at once would be a fifth of a second of one core. */
+/**
+ * Between two chunks of a compression, in ms: ten megabytes at once would be a fifth of a second of
+ * one core.
+ */
 const PAUSE_MS = 1;
 
-/** Where the home is full, this part of its limit is made free at once, so that the next chunk does not find it full again. */
+/**
+ * Where the home is full, this part of its limit is made free at once, so that the next chunk does
+ * not find it full again.
+ */
 const HOME_SLACK = 1 / 64;
 
 /**
- * Keeps what log files were: compresses segments, and removes those that are too many, too old or too large together.
+ * Keeps what log files were: compresses segments, and removes those that are too many, too old or
+ * too large together.
  * @typedef {object} Archive
- * @property {(path: string, limits: GivenLimits, app?: string) => void} hold  A file is written to now. Files of the same `app` share its limit on the total. Called again, it changes the limits.
+ * @property {(path: string, limits: GivenLimits, app?: string) => void} hold  A file is written to
+ *   now. Files of the same `app` share its limit on the total. Called again, it changes the limits.
  * @property {(path: string) => void} letGo  It is not any more. Its segments stay.
- * @property {(path: string, segment: string) => void} rotated  What was in the file is a segment now. Before it returns there are not too many.
+ * @property {(path: string, segment: string) => void} rotated  What was in the file is a segment
+ *   now. Before it returns there are not too many.
  * @property {(path: string, bytes: number) => void} grew  Cheap.
- * @property {(paths: string[]) => void} flush  Removes all segments of these files. That the files themselves are empty is somebody else's work.
- * @property {() => Promise<void>} look  Looks at everything on the disk now; by itself it does so every ten minutes.
- * @property {() => Promise<void>} idle  Resolves when nothing is being compressed and nothing waits for it.
+ * @property {(paths: string[]) => void} flush  Removes all segments of these files. That the files
+ *   themselves are empty is somebody else's work.
+ * @property {() => Promise<void>} look  Looks at everything on the disk now; by itself it does so
+ *   every ten minutes.
+ * @property {() => Promise<void>} idle  Resolves when nothing is being compressed and nothing waits
+ *   for it.
  * @property {() => Promise<void>} close  Idempotent. What is being compressed stays as it was.
  */
 
@@ -49,7 +64,8 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
   /** What could not be compressed; after the next look it is tried again. @type {Set<string>} */
   const failed = new Set();
   /**
-   * How many segments there were when none could be removed, by what was full: an app, or the home by its folder.
+   * How many segments there were when none could be removed, by what was full: an app, or the home
+   * by its folder.
    * @type {Map<string, number>}
    */
   const inVain = new Map();
@@ -74,7 +90,8 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
 
   function lookInBackground() {
     isLookDue = false;
-    if (looks === 0) void look(); // It never rejects.
+    if (looks === 0)
+      void look(); // It never rejects.
     else lookSoon();
   }
 
@@ -84,9 +101,12 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
    */
   function look() {
     looks += 1;
-    looking = looking.then(lookNow).catch((error) => journal('log-look-failed', { message: error.message })).finally(() => {
-      looks -= 1;
-    });
+    looking = looking
+      .then(lookNow)
+      .catch((error) => journal('log-look-failed', { message: error.message }))
+      .finally(() => {
+        looks -= 1;
+      });
     return looking;
   }
 
@@ -104,10 +124,17 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     const homeMaxBytes = limitsOf(null).homeMaxTotalBytes;
     const isHomeFull = stock.homeBytes() > homeMaxBytes;
     const looked = isHomeFull ? stock.files() : files;
-    const kept = looked.map((file) => ({ ...file, limits: file.limits && limitsOf(file.limits), segments: [...file.segments.values()] }));
+    const kept = looked.map((file) => ({
+      ...file,
+      limits: file.limits && limitsOf(file.limits),
+      segments: [...file.segments.values()],
+    }));
     const homeMaxTotalBytes = isHomeFull ? homeMaxBytes * (1 - HOME_SLACK) : Infinity;
-    const owners = new Map(looked.flatMap(({ path, segments }) => [...segments.keys()].map((plainPath) => [plainPath, path])));
-    for (const { plainPath } of planRetention(kept, { homeMaxTotalBytes, nowMs: clock.nowMs() })) remove(/** @type {string} */ (owners.get(plainPath)), plainPath);
+    const owners = new Map(
+      looked.flatMap(({ path, segments }) => [...segments.keys()].map((plainPath) => [plainPath, path])),
+    );
+    for (const { plainPath } of planRetention(kept, { homeMaxTotalBytes, nowMs: clock.nowMs() }))
+      remove(/** @type {string} */ (owners.get(plainPath)), plainPath);
   }
 
   /**
@@ -158,7 +185,8 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     } catch (error) {
       failed.add(plainPath);
       // Who removes a segment by hand is not news.
-      if (!controller.signal.aborted && sizeOf(plainPath) !== null) journal('log-compression-failed', { path: plainPath, message: /** @type {Error} */ (error).message });
+      if (!controller.signal.aborted && sizeOf(plainPath) !== null)
+        journal('log-compression-failed', { path: plainPath, message: /** @type {Error} */ (error).message });
     }
     compressing = null;
     compressNext();
@@ -204,7 +232,8 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
       const { maxTotalBytes, homeMaxTotalBytes } = limitsOf(file.limits);
       const isHomeFull = stock.homeBytes() > homeMaxTotalBytes;
       const segmentCount = stock.segmentCount();
-      // Where files that are written to are too large by themselves there is nothing to remove, and nothing to plan for each chunk, until there are other segments.
+      // Where files that are written to are too large by themselves there is nothing to remove, and
+      // nothing to plan for each chunk, until there are other segments.
       const full = isHomeFull ? logsFolder : stock.appBytes(file.app) > maxTotalBytes ? file.app : null;
       if (full === null || segmentCount === 0 || inVain.get(full) === segmentCount) return;
       enforce(filesOf(file.app));

@@ -11,17 +11,22 @@ import { SUFFIX, UNFINISHED } from './segments.js';
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** Level 1 makes 5.6 of 1 and takes 9 ms of CPU per MB; level 6, 6.6 and 14 to 20. With this window it needs 128 KiB of memory. */
+/**
+ * Level 1 makes 5.6 of 1 and takes 9 ms of CPU per MB; level 6, 6.6 and 14 to 20. With this window
+ * it needs 128 KiB of memory.
+ */
 const GZIP = { level: 1, windowBits: 14, memLevel: 7, chunkSize: CHUNK_BYTES };
 
 /** Level 1: 12 of 1, and 3.5 ms per MB. */
 const ZSTD_LEVEL = 1;
 
 /** Node has it from 22.15 and 23.8. @type {() => Transform} */
-const createZstd = /** @type {any} */ (zlib).createZstdCompress && (() => {
-  const { createZstdCompress, constants } = /** @type {any} */ (zlib);
-  return createZstdCompress({ chunkSize: CHUNK_BYTES, params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
-});
+const createZstd =
+  /** @type {any} */ (zlib).createZstdCompress &&
+  (() => {
+    const { createZstdCompress, constants } = /** @type {any} */ (zlib);
+    return createZstdCompress({ chunkSize: CHUNK_BYTES, params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
+  });
 
 /** @type {Record<Compression, () => Transform>} */
 const COMPRESSORS = { gzip: () => zlib.createGzip(GZIP), zstd: createZstd };
@@ -32,15 +37,21 @@ export function canCompress(kind) {
 }
 
 /**
- * Throws ERR_NCLUST_BAD_SETTING when the Node.js of the manager does not have this kind of compression.
+ * Throws ERR_NCLUST_BAD_SETTING when the Node.js of the manager does not have this kind of
+ * compression.
  * @param {string} kind
  */
 export function checkCompression(kind) {
   if (canCompress(kind)) return;
-  throw new NclustError('ERR_NCLUST_BAD_SETTING', `Logs cannot be compressed with ${kind}: the manager runs on Node.js ${process.versions.node}, which does not have it.`, {
-    hint: 'Take gzip, or run the manager with Node.js 22.15 or later.',
-    data: { accepted: ['gzip', 'none'] },
-  });
+  throw new NclustError(
+    'ERR_NCLUST_BAD_SETTING',
+    `Logs cannot be compressed with ${kind}: the manager runs on Node.js ${process.versions.node}, which ` +
+      `does not have it.`,
+    {
+      hint: 'Take gzip, or run the manager with Node.js 22.15 or later.',
+      data: { accepted: ['gzip', 'none'] },
+    },
+  );
 }
 
 /**
@@ -50,7 +61,8 @@ export function checkCompression(kind) {
  * @param {object} o
  * @param {AbortSignal} o.signal
  * @param {() => Promise<void>} o.pause  Between two chunks: what serves comes first.
- * @returns {Promise<{ path: string, sizeBytes: number }>}  Rejects with what the file system says, or when it is aborted; the plain one is as it was then.
+ * @returns {Promise<{ path: string, sizeBytes: number }>}  Rejects with what the file system says,
+ *   or when it is aborted; the plain one is as it was then.
  */
 export async function compressSegment(plainPath, kind, { signal, pause }) {
   const path = plainPath + SUFFIX[kind];
@@ -59,7 +71,13 @@ export async function compressSegment(plainPath, kind, { signal, pause }) {
     const { mode, uid, gid, atime, mtime } = await stat(plainPath);
     const file = await open(unfinished, 'w', mode & 0o777);
     try {
-      await pipeline(createReadStream(plainPath, { highWaterMark: CHUNK_BYTES }), pacedBy(pause), COMPRESSORS[kind](), into(file), { signal });
+      await pipeline(
+        createReadStream(plainPath, { highWaterMark: CHUNK_BYTES }),
+        pacedBy(pause),
+        COMPRESSORS[kind](),
+        into(file),
+        { signal },
+      );
       if (process.getuid?.() === 0) await file.chown(uid, gid);
       // When a line was written is in the times of its file, and for want of those in this.
       await file.utimes(atime, mtime);
@@ -90,7 +108,8 @@ function pacedBy(pause) {
 }
 
 /**
- * Not a stream over the file: its end is waited for with the file closed, and there is more to do to it.
+ * Not a stream over the file: its end is waited for with the file closed, and there is more to do
+ * to it.
  * @param {FileHandle} file
  */
 function into(file) {

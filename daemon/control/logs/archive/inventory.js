@@ -19,12 +19,14 @@ import { namesOf, parseSegmentName, sized, sizeOf, UNFINISHED } from './segments
  */
 
 /**
- * What is on the disk, remembered: a home can hold thousands of files, and a flood rotates ten times a second.
+ * What is on the disk, remembered: a home can hold thousands of files, and a flood rotates ten
+ * times a second.
  * @typedef {ReturnType<typeof createStock>} Stock
  */
 
 /**
- * A death in the middle of a compression can leave a segment both ways. The plain one is whole for certain.
+ * A death in the middle of a compression can leave a segment both ways. The plain one is whole for
+ * certain.
  * @type {(Compression | null)[]}
  */
 const FORMS = [null, 'gzip', 'zstd'];
@@ -55,7 +57,15 @@ export function createStock(logsFolder) {
     const known = files.get(path);
     if (known) return known;
     /** @type {Stocked} */
-    const file = { path, app: path, limits: null, isInHome: path.startsWith(logsFolder + sep), isKnown: false, activeBytes: 0, segments: new Map() };
+    const file = {
+      path,
+      app: path,
+      limits: null,
+      isInHome: path.startsWith(logsFolder + sep),
+      isKnown: false,
+      activeBytes: 0,
+      segments: new Map(),
+    };
     files.set(path, file);
     return file;
   }
@@ -119,12 +129,15 @@ export function createStock(logsFolder) {
     /**
      * Looks at the segments of a file again, in one turn of the loop.
      * @param {string} path
-     * @param {SegmentName[]} [listed]  Those there were a moment ago, where the folder has been read already.
+     * @param {SegmentName[]} [listed]  Those there were a moment ago, where the folder has been
+     *   read already.
      */
     refresh(path, listed = namesOf(path)) {
       at(path).isKnown = true;
       const folder = dirname(path);
-      const remembered = [...at(path).segments.keys()].flatMap((plainPath) => parseSegmentName(basename(plainPath)) ?? []);
+      const remembered = [...at(path).segments.keys()].flatMap(
+        (plainPath) => parseSegmentName(basename(plainPath)) ?? [],
+      );
       const names = new Map([...remembered, ...listed].map((name) => [name.plainName, name]));
       for (const [plainName, name] of names) {
         const segment = find(folder, name);
@@ -166,11 +179,14 @@ const NAMES_AT_ONCE = 500;
 const FILES_AT_ONCE = 4;
 
 /**
- * Looks at every log file and segment there is, a few in each turn, and remembers what is there. What a death left unfinished is removed.
+ * Looks at every log file and segment there is, a few in each turn, and remembers what is there.
+ * What a death left unfinished is removed.
  * @param {Stock} stock
- * @param {string} logsFolder  Everything in it counts; elsewhere, what belongs to files that are remembered.
+ * @param {string} logsFolder  Everything in it counts; elsewhere, what belongs to files that are
+ *   remembered.
  * @param {() => string | null} compressing  The plain path of what is being compressed.
- * @returns {Promise<void>}  Rejects with what the file system says when something unfinished cannot be removed.
+ * @returns {Promise<void>}  Rejects with what the file system says when something unfinished cannot
+ *   be removed.
  */
 export async function takeStock(stock, logsFolder, compressing) {
   const takeTurns = createTurns(FILES_AT_ONCE);
@@ -207,7 +223,8 @@ function unfinishedOf(name) {
 
 /**
  * @param {string[]} names
- * @returns {Promise<{ owners: Map<string, SegmentName[]>, others: string[] }>}  Segments by the name of their active file, and what is none.
+ * @returns {Promise<{ owners: Map<string, SegmentName[]>, others: string[] }>}  Segments by the
+ *   name of their active file, and what is none.
  */
 async function sorted(names) {
   const takeTurns = createTurns(NAMES_AT_ONCE);

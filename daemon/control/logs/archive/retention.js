@@ -9,7 +9,8 @@ import { byAge } from './segments.js';
  * @property {string} app  Whose limit on the total it counts for.
  * @property {number} activeBytes
  * @property {boolean} isInHome  Whether it counts for the limit of the home.
- * @property {Limits | null} limits  Null: of an app that does not run; only the home's limit is for it.
+ * @property {Limits | null} limits  Null: of an app that does not run; only the home's limit is for
+ *   it.
  * @property {Segment[]} segments
  */
 
@@ -29,9 +30,16 @@ import { byAge } from './segments.js';
 export function planRetention(files, { homeMaxTotalBytes, nowMs }) {
   /** @type {Set<Segment>} */
   const going = new Set();
-  for (const { segments, limits } of files) if (limits) for (const segment of surplus(segments, limits, nowMs)) going.add(segment);
-  for (const [limitBytes, group] of byApp(files)) for (const segment of overTotal(group, limitBytes, going)) going.add(segment);
-  for (const segment of overTotal(files.filter(({ isInHome }) => isInHome), homeMaxTotalBytes, going)) going.add(segment);
+  for (const { segments, limits } of files)
+    if (limits) for (const segment of surplus(segments, limits, nowMs)) going.add(segment);
+  for (const [limitBytes, group] of byApp(files))
+    for (const segment of overTotal(group, limitBytes, going)) going.add(segment);
+  for (const segment of overTotal(
+    files.filter(({ isInHome }) => isInHome),
+    homeMaxTotalBytes,
+    going,
+  ))
+    going.add(segment);
   return [...going];
 }
 
@@ -47,7 +55,8 @@ function surplus(segments, { maxFiles, maxAgeMs }, nowMs) {
 
 /**
  * @param {Kept[]} files
- * @returns {[number, Kept[]][]}  The files of each app with its limit: the strictest, should they differ.
+ * @returns {[number, Kept[]][]}  The files of each app with its limit: the strictest, should they
+ *   differ.
  */
 function byApp(files) {
   /** @type {Map<string, Kept[]>} */
@@ -58,7 +67,10 @@ function byApp(files) {
     if (group) group.push(file);
     else apps.set(file.app, [file]);
   }
-  return [...apps.values()].map((group) => [Math.min(...group.map(({ limits }) => limits?.maxTotalBytes ?? Infinity)), group]);
+  return [...apps.values()].map((group) => [
+    Math.min(...group.map(({ limits }) => limits?.maxTotalBytes ?? Infinity)),
+    group,
+  ]);
 }
 
 /**
@@ -69,7 +81,10 @@ function byApp(files) {
  */
 function overTotal(files, limitBytes, going) {
   if (limitBytes === Infinity) return [];
-  const staying = files.flatMap(({ segments }) => segments).filter((segment) => !going.has(segment)).sort(byAge);
+  const staying = files
+    .flatMap(({ segments }) => segments)
+    .filter((segment) => !going.has(segment))
+    .sort(byAge);
   const active = files.reduce((sum, { activeBytes }) => sum + activeBytes, 0);
   let total = staying.reduce((sum, { sizeBytes }) => sum + sizeBytes, active);
   const oldest = [];

@@ -7,14 +7,17 @@ import { basename, dirname, extname, join } from 'node:path';
  * What a log file held when it was full. Its name tells which file that was and when.
  * @typedef {object} Segment
  * @property {string} path  Where it is now.
- * @property {string} plainPath  The same without .gz or .zst: its identity, for as long as it lives.
+ * @property {string} plainPath  The same without .gz or .zst: its identity, for as long as it
+ *   lives.
  * @property {Compression | null} compression  Null: not, or not yet.
  * @property {number} endedAtMs  When the file was full, wall clock.
  * @property {number} sizeBytes  On the disk.
  */
 
 /**
- * @typedef {{ owner: string, plainName: string, compression: Compression | null, endedAtMs: number }} SegmentName  `owner`: the name of the active file.
+ * @typedef
+ *   {{ owner: string, plainName: string, compression: Compression | null, endedAtMs: number }}
+ *   SegmentName  `owner`: the name of the active file.
  */
 
 /** @type {Record<Compression, string>} */
@@ -29,7 +32,8 @@ const DATED = /^(.*)__(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(.*)$/s;
 const SET_BACK_MAX_MS = 24 * 3_600_000;
 
 /**
- * The last name given to a segment of each file: a folder with thousands of them is read once and not with every rotation.
+ * The last name given to a segment of each file: a folder with thousands of them is read once and
+ * not with every rotation.
  * @type {Map<string, number>}
  */
 const newestMsOf = new Map();
@@ -37,10 +41,18 @@ const newestMsOf = new Map();
 /**
  * @param {string} path  Of the active file.
  * @param {number} endedAtMs
- * @returns {string}  Absolute path of a segment that is not there yet, and comes after those that are.
+ * @returns {string}  Absolute path of a segment that is not there yet, and comes after those that
+ *   are.
  */
 export function segmentName(path, endedAtMs) {
-  const newestMs = newestMsOf.get(path) ?? Math.max(...namesOf(path).map((name) => name.endedAtMs).filter((ms) => ms - endedAtMs < SET_BACK_MAX_MS), -Infinity);
+  const newestMs =
+    newestMsOf.get(path) ??
+    Math.max(
+      ...namesOf(path)
+        .map((name) => name.endedAtMs)
+        .filter((ms) => ms - endedAtMs < SET_BACK_MAX_MS),
+      -Infinity,
+    );
   let atMs = newestMs - endedAtMs < SET_BACK_MAX_MS ? Math.max(endedAtMs, newestMs + 1) : endedAtMs;
   while (isTaken(nameAt(path, atMs))) atMs += 1;
   newestMsOf.set(path, atMs);
@@ -49,7 +61,8 @@ export function segmentName(path, endedAtMs) {
 
 /**
  * @param {string} path  Of the active file.
- * @returns {Segment[]}  Oldest first, without the active file. Empty when its folder cannot be read.
+ * @returns {Segment[]}  Oldest first, without the active file. Empty when its folder cannot be
+ *   read.
  */
 export function readSegments(path) {
   return readSegmentsOf([path]).get(path) ?? [];
@@ -63,12 +76,14 @@ export function readSegments(path) {
 export function readSegmentsOf(paths) {
   /** @type {Map<string, Map<string, SegmentName[]>>} */
   const folders = new Map();
-  return new Map(paths.map((path) => {
-    const folder = dirname(path);
-    const known = folders.get(folder) ?? byOwner(namesIn(folder));
-    folders.set(folder, known);
-    return [path, (known.get(basename(path)) ?? []).flatMap((name) => sized(folder, name) ?? []).sort(byAge)];
-  }));
+  return new Map(
+    paths.map((path) => {
+      const folder = dirname(path);
+      const known = folders.get(folder) ?? byOwner(namesIn(folder));
+      folders.set(folder, known);
+      return [path, (known.get(basename(path)) ?? []).flatMap((name) => sized(folder, name) ?? []).sort(byAge)];
+    }),
+  );
 }
 
 /**
@@ -89,7 +104,9 @@ export function namesIn(folder) {
  */
 export function namesOf(path) {
   const start = `${basename(path, extname(path))}__`;
-  const names = namesIn(dirname(path)).filter((name) => name.startsWith(start)).flatMap((name) => parseSegmentName(name) ?? []);
+  const names = namesIn(dirname(path))
+    .filter((name) => name.startsWith(start))
+    .flatMap((name) => parseSegmentName(name) ?? []);
   return names.filter(({ owner }) => owner === basename(path));
 }
 
@@ -102,10 +119,16 @@ export function parseSegmentName(name) {
   if (!match) return null;
   const [, stem, date, hours, minutes, seconds, ms, rest] = match;
   const endedAtMs = Date.parse(`${date}T${hours}:${minutes}:${seconds}.${ms}Z`);
-  const compression = /** @type {Compression[]} */ (Object.keys(SUFFIX)).find((kind) => rest.endsWith(SUFFIX[kind])) ?? null;
+  const compression =
+    /** @type {Compression[]} */ (Object.keys(SUFFIX)).find((kind) => rest.endsWith(SUFFIX[kind])) ?? null;
   const extension = compression ? rest.slice(0, -SUFFIX[compression].length) : rest;
   if (Number.isNaN(endedAtMs) || extension !== extname(`x${extension}`)) return null;
-  return { owner: stem + extension, plainName: compression ? name.slice(0, -SUFFIX[compression].length) : name, compression, endedAtMs };
+  return {
+    owner: stem + extension,
+    plainName: compression ? name.slice(0, -SUFFIX[compression].length) : name,
+    compression,
+    endedAtMs,
+  };
 }
 
 /**
@@ -134,7 +157,8 @@ export function sizeOf(path) {
 }
 
 /**
- * A death in the middle of a compression can leave a segment both ways. The plain one is whole for certain, and is compressed once more.
+ * A death in the middle of a compression can leave a segment both ways. The plain one is whole for
+ * certain, and is compressed once more.
  * @param {string[]} names
  * @returns {Map<string, SegmentName[]>}  By the name of the active file.
  */

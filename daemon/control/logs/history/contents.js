@@ -22,7 +22,8 @@ import { readStartedAt, timesFileOf } from '../times/format.js';
  * What history needs to know of the machine.
  * @typedef {object} Shelf
  * @property {string} timesFolder
- * @property {(path: string) => Position | null} positionOf  Where the next byte will be, of a file that is being written to now.
+ * @property {(path: string) => Position | null} positionOf  Where the next byte will be, of a file
+ *   that is being written to now.
  */
 
 /** The identity of an active file that has no times: there is only one. */
@@ -40,7 +41,8 @@ function activeContent(path, { timesFolder, positionOf }) {
 }
 
 /**
- * The segments of a path. One without times is known by when it ended: then its identity is that number, negative.
+ * The segments of a path. One without times is known by when it ended: then its identity is that
+ * number, negative.
  * @param {string} path
  * @param {Shelf} shelf
  * @param {Segment[]} [segments]  Where they have been looked for.
@@ -54,7 +56,8 @@ function olderContents(path, { timesFolder }, segments = readSegments(path)) {
 }
 
 /**
- * Looks for segments when the first of them is asked for, then for those of all paths at once: a folder with a thousand files is slow to read.
+ * Looks for segments when the first of them is asked for, then for those of all paths at once: a
+ * folder with a thousand files is slow to read.
  * @param {string[]} paths
  * @returns {(path: string) => Segment[]}
  */
@@ -71,7 +74,8 @@ export function createSegmentList(paths) {
  * Everything of a path, newest first.
  * @param {string} path
  * @param {Shelf} shelf
- * @param {(path: string) => Segment[]} segmentsOf  Asked for when the active one is not enough: most who look want the last lines.
+ * @param {(path: string) => Segment[]} segmentsOf  Asked for when the active one is not enough:
+ *   most who look want the last lines.
  * @returns {Generator<Content, void, void>}
  */
 export function* backwards(path, shelf, segmentsOf) {
@@ -91,9 +95,12 @@ export function endOf(path, shelf) {
   if (position) return { ...position };
   const active = activeContent(path, shelf);
   const sizeBytes = active ? sizeOf(path) : 0;
-  if (active && (sizeBytes > 0 || active.startedAtMs !== UNKNOWN)) return { startedAtMs: active.startedAtMs, offset: sizeBytes };
+  if (active && (sizeBytes > 0 || active.startedAtMs !== UNKNOWN))
+    return { startedAtMs: active.startedAtMs, offset: sizeBytes };
   const last = olderContents(path, shelf).at(-1);
-  return last ? { startedAtMs: last.startedAtMs, offset: Number.MAX_SAFE_INTEGER } : { startedAtMs: UNKNOWN, offset: 0 };
+  return last
+    ? { startedAtMs: last.startedAtMs, offset: Number.MAX_SAFE_INTEGER }
+    : { startedAtMs: UNKNOWN, offset: 0 };
 }
 
 /**
@@ -101,7 +108,8 @@ export function endOf(path, shelf) {
  * @param {string} path
  * @param {Position} position
  * @param {Shelf} shelf
- * @returns {{ content: Content | null, isGap: boolean }}  What comes after it, and a gap, when it is gone. Null: nothing does.
+ * @returns {{ content: Content | null, isGap: boolean }}  What comes after it, and a gap, when it
+ *   is gone. Null: nothing does.
  */
 export function findContent(path, { startedAtMs, offset }, shelf) {
   const active = activeContent(path, shelf);
@@ -136,7 +144,9 @@ export function contentAfter(path, startedAtMs, shelf) {
  */
 function firstAfter(older, startedAtMs) {
   const afterMs = Math.abs(startedAtMs);
-  return older.find((one) => (one.startedAtMs > 0 ? one.startedAtMs > afterMs : /** @type {number} */ (one.endedAtMs) > afterMs));
+  return older.find((one) =>
+    one.startedAtMs > 0 ? one.startedAtMs > afterMs : /** @type {number} */ (one.endedAtMs) > afterMs,
+  );
 }
 
 /** @param {string} path */
@@ -165,19 +175,27 @@ const NEWLINE = 0x0a;
 /** Many segments may be decompressed at the same time. */
 const STREAM_BYTES = 16 * 1024;
 
-/** Not blocking: where somebody has put a pipe, open(2) would wait for a writer and all of control with it. */
+/**
+ * Not blocking: where somebody has put a pipe, open(2) would wait for a writer and all of control
+ * with it.
+ */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** @type {Record<string, (() => Transform) | undefined>} */
-const DECOMPRESSORS = { gzip: () => zlib.createGunzip({ chunkSize: STREAM_BYTES }), zstd: /** @type {any} */ (zlib).createZstdDecompress };
+const DECOMPRESSORS = {
+  gzip: () => zlib.createGunzip({ chunkSize: STREAM_BYTES }),
+  zstd: /** @type {any} */ (zlib).createZstdDecompress,
+};
 
 /**
  * Reads a content forward, in chunks of at most 64 KiB.
  * @typedef {object} ContentReader
- * @property {(maxBytes: number) => Promise<Buffer | null> | Buffer | null} read  At most so many; valid until the next read. Null: there is no more now, and of a segment, never.
+ * @property {(maxBytes: number) => Promise<Buffer | null> | Buffer | null} read  At most so many;
+ *   valid until the next read. Null: there is no more now, and of a segment, never.
  * @property {() => boolean} isTorn  What there is ended before it should.
  * @property {() => Stats} stat  Of the file, under whatever name it is now.
- * @property {(into: Buffer, at: number) => Buffer} readAt  Of a plain file: what there is of so many bytes, in this turn.
+ * @property {(into: Buffer, at: number) => Buffer} readAt  Of a plain file: what there is of so
+ *   many bytes, in this turn.
  * @property {() => void} close  Idempotent.
  */
 
@@ -233,7 +251,8 @@ function openPlain(file, offset) {
     isTorn: () => false,
     readAt(into, from) {
       let bytes = 0;
-      for (let more = -1; more !== 0 && bytes < into.length; bytes += more) more = readSync(fd, into, bytes, into.length - bytes, from + bytes);
+      for (let more = -1; more !== 0 && bytes < into.length; bytes += more)
+        more = readSync(fd, into, bytes, into.length - bytes, from + bytes);
       return into.subarray(0, bytes);
     },
     stat: () => fstatSync(fd),

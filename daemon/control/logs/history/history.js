@@ -8,10 +8,15 @@ import { createReaderTable } from './start-positions.js';
 /** @import { Wanted } from './last-lines.js' */
 /** @import { KeptFile, PathReader, ReadLine } from './path-reader.js' */
 
-/** What is left is read in one turn when it is no more than this: then nothing is written meanwhile. */
+/**
+ * What is left is read in one turn when it is no more than this: then nothing is written meanwhile.
+ */
 const LAST_BYTES = 256 * 1024;
 
-/** Whoever reads more slowly than apps write never comes to the end: after so much of what was written meanwhile, lines are only counted. */
+/**
+ * Whoever reads more slowly than apps write never comes to the end: after so much of what was
+ * written meanwhile, lines are only counted.
+ */
 const MEANWHILE_MAX_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -31,14 +36,18 @@ const MEANWHILE_MAX_BYTES = 16 * 1024 * 1024;
  * @property {Shelf} shelf
  * @property {() => Set<string>} heldPaths  Where somebody writes now: the rest of a line may come.
  * @property {number} nowMs
- * @property {(page: Page) => Promise<void>} send  Resolves when it is on its way, or nobody there any more: what is kept is never left out.
+ * @property {(page: Page) => Promise<void>} send  Resolves when it is on its way, or nobody there
+ *   any more: what is kept is never left out.
  * @property {(page: Page) => void} sendNow  Without waiting.
- * @property {((tails: Tail[]) => void) | null} attach  Null: nobody follows. Called in the turn in which everything has been read.
+ * @property {((tails: Tail[]) => void) | null} attach  Null: nobody follows. Called in the turn in
+ *   which everything has been read.
  * @property {AbortSignal} signal
  */
 
 /**
- * Tells what log files hold, in the order of time. What is written meanwhile is read as well, and when nothing is left, live lines take over in the same turn: none is told twice, and none is left out.
+ * Tells what log files hold, in the order of time. What is written meanwhile is read as well, and
+ * when nothing is left, live lines take over in the same turn: none is told twice, and none is left
+ * out.
  * @param {HistoryParts} parts
  * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}  How far it has told.
  */
@@ -64,10 +73,14 @@ export async function tellHistory(parts) {
         }
       }
       const isLate = meanwhileBytes > MEANWHILE_MAX_BYTES;
-      await mergeLines(table.all(), (reader, read) => {
-        if (round > 0) meanwhileBytes += read.line.length;
-        return pages.add(reader, read, isLate) ? tellPage() : null;
-      }, signal);
+      await mergeLines(
+        table.all(),
+        (reader, read) => {
+          if (round > 0) meanwhileBytes += read.line.length;
+          return pages.add(reader, read, isLate) ? tellPage() : null;
+        },
+        signal,
+      );
       if (!isLate) await tellPage();
       if (!attach) break;
       await breathe();
@@ -85,8 +98,11 @@ const PAGE_BYTES = 256 * 1024;
 const ENTRY_BYTES = 120;
 
 /**
- * What a notification says, beside whose it is. `missed`: lines that were left out before these; `missedOf` and `gapOf`: by app.
- * @typedef {{ entries: LogEntry[], cursor?: Cursor, gap?: true, gapOf?: string[], missed?: number, missedOf?: Record<string, number> }} Page
+ * What a notification says, beside whose it is. `missed`: lines that were left out before these;
+ * `missedOf` and `gapOf`: by app.
+ * @typedef
+ *   {{ entries: LogEntry[], cursor?: Cursor, gap?: true, gapOf?: string[], missed?: number, missedOf?: Record<string, number> }}
+ *   Page
  */
 
 /**
@@ -94,7 +110,8 @@ const ENTRY_BYTES = 120;
  * @param {object} o
  * @param {Pick<Query, 'sinceMs' | 'untilMs' | 'isWanted'>} o.query
  * @param {() => PathReader[]} o.readers
- * @param {Cursor} o.cursor  Where reading begins: the first page tells it, so that a client knows of every path.
+ * @param {Cursor} o.cursor  Where reading begins: the first page tells it, so that a client knows
+ *   of every path.
  */
 function createPages({ query, readers, cursor }) {
   /** @type {LogEntry[]} */
@@ -114,7 +131,9 @@ function createPages({ query, readers, cursor }) {
    */
   function isWanted(reader, { line, part, sortMs }) {
     if (sortMs > query.untilMs) reader.stop();
-    return sortMs >= query.sinceMs && sortMs <= query.untilMs && (query.isWanted === null || query.isWanted(line, part));
+    return (
+      sortMs >= query.sinceMs && sortMs <= query.untilMs && (query.isWanted === null || query.isWanted(line, part))
+    );
   }
 
   return {
@@ -141,10 +160,21 @@ function createPages({ query, readers, cursor }) {
     hasGap: () => hasGap,
     /** @returns {Page} */
     turn() {
-      const gapOf = [...new Set(readers().filter((reader) => reader.isGap).map(({ file }) => file.name))];
+      const gapOf = [
+        ...new Set(
+          readers()
+            .filter((reader) => reader.isGap)
+            .map(({ file }) => file.name),
+        ),
+      ];
       hasGap ||= gapOf.length > 0;
       for (const reader of readers()) reader.isGap = false;
-      const page = { entries, cursor: { ...news, ...cursorOf(touched) }, ...(gapOf.length > 0 ? { gap: /** @type {const} */ (true), gapOf } : {}), ...missedIn(missedOf) };
+      const page = {
+        entries,
+        cursor: { ...news, ...cursorOf(touched) },
+        ...(gapOf.length > 0 ? { gap: /** @type {const} */ (true), gapOf } : {}),
+        ...missedIn(missedOf),
+      };
       entries = [];
       bytes = 0;
       news = {};
@@ -158,7 +188,10 @@ function createPages({ query, readers, cursor }) {
 /** @param {Map<string, number>} missedOf */
 function missedIn(missedOf) {
   if (missedOf.size === 0) return {};
-  return { missed: [...missedOf.values()].reduce((sum, count) => sum + count, 0), missedOf: Object.fromEntries(missedOf) };
+  return {
+    missed: [...missedOf.values()].reduce((sum, count) => sum + count, 0),
+    missedOf: Object.fromEntries(missedOf),
+  };
 }
 
 /**

@@ -23,7 +23,8 @@ const NEWLINE = 0x0a;
  * @property {number} count
  * @property {number} sinceMs
  * @property {number} untilMs
- * @property {((line: string, part: Part | null) => boolean) | null} isWanted  Null: every line, and every part of a long one.
+ * @property {((line: string, part: Part | null) => boolean) | null} isWanted  Null: every line, and
+ *   every part of a long one.
  */
 
 /**
@@ -32,7 +33,8 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * The last lines of one content that are looked for. A plain file is read from its end, and no more of it than it takes.
+ * The last lines of one content that are looked for. A plain file is read from its end, and no more
+ * of it than it takes.
  * @param {Content} content
  * @param {Wanted} wanted
  * @param {object} o
@@ -47,14 +49,18 @@ export async function lastStarts(content, wanted, { timesFolder, signal, endByte
   try {
     const timeOf = timesOf(content, timesFolder, reader.stat().mtimeMs);
     const judge = judgeOf(wanted);
-    return content.compression ? await fromStream(reader, content, { wanted, timeOf, judge, signal, endBytes }) : await fromEnd(reader, content, { wanted, timeOf, judge, signal, endBytes });
+    return content.compression
+      ? await fromStream(reader, content, { wanted, timeOf, judge, signal, endBytes })
+      : await fromEnd(reader, content, { wanted, timeOf, judge, signal, endBytes });
   } finally {
     reader.close();
   }
 }
 
 /**
- * @typedef {{ wanted: Wanted, timeOf: (offset: number) => number, judge: Judge, signal: AbortSignal, endBytes: number }} Search
+ * @typedef
+ *   {{ wanted: Wanted, timeOf: (offset: number) => number, judge: Judge, signal: AbortSignal, endBytes: number }}
+ *   Search
  */
 
 /**
@@ -68,7 +74,7 @@ async function fromEnd(reader, content, { wanted, timeOf, judge, signal, endByte
   const buffer = Buffer.allocUnsafe(WINDOW_BYTES);
   // Whether the line at the end of the window goes on behind it.
   let goesOn = false;
-  for (let end = Math.min(reader.stat().size, endBytes); end > 0 && !signal.aborted; ) {
+  for (let end = Math.min(reader.stat().size, endBytes); end > 0 && !signal.aborted;) {
     const begin = Math.max(0, end - WINDOW_BYTES);
     const bytes = reader.readAt(buffer.subarray(0, end - begin), begin);
     const { from, isInside } = begin === 0 ? { from: 0, isInside: false } : startOfLine(bytes);
@@ -143,7 +149,7 @@ async function fromStream(reader, content, { wanted, timeOf, judge, signal, endB
 function linesOf(bytes, from, begin, timeOf) {
   /** @type {{ start: number, end: number, sortMs: number }[]} */
   const lines = [];
-  for (let start = from; start < bytes.length; ) {
+  for (let start = from; start < bytes.length;) {
     const newline = bytes.indexOf(NEWLINE, start);
     const end = newline === -1 ? bytes.length : newline;
     lines.push({ start, end, sortMs: timeOf(begin + start) });
@@ -154,7 +160,8 @@ function linesOf(bytes, from, begin, timeOf) {
 
 /**
  * @param {Buffer} bytes  They begin anywhere.
- * @returns {{ from: number, isInside: boolean }}  Where the first line begins that is whole; in an endless line, where a character does.
+ * @returns {{ from: number, isInside: boolean }}  Where the first line begins that is whole; in an
+ *   endless line, where a character does.
  */
 function startOfLine(bytes) {
   // The last one ends the last line; none begins after it.

@@ -16,7 +16,8 @@ export function breathe() {
 /**
  * Reads many paths in the order of time, each until its limit.
  * @param {PathReader[]} readers
- * @param {(reader: PathReader, line: ReadLine) => Promise<unknown> | null} take  What it returns is waited for.
+ * @param {(reader: PathReader, line: ReadLine) => Promise<unknown> | null} take  What it returns is
+ *   waited for.
  * @param {AbortSignal} signal
  * @returns {Promise<void>}
  */
@@ -74,7 +75,10 @@ function createOpenOnes() {
   };
 }
 
-/** Readers that have a line, the one with the earliest first; of the same moment, in the order they came in. */
+/**
+ * Readers that have a line, the one with the earliest first; of the same moment, in the order they
+ * came in.
+ */
 function createHeap() {
   /** @type {{ reader: PathReader, order: number }[]} */
   const heap = [];
@@ -86,7 +90,8 @@ function createHeap() {
   function isBefore(a, b) {
     const one = heap[a];
     const other = heap[b];
-    const differenceMs = /** @type {ReadLine} */ (one.reader.next).sortMs - /** @type {ReadLine} */ (other.reader.next).sortMs;
+    const differenceMs =
+      /** @type {ReadLine} */ (one.reader.next).sortMs - /** @type {ReadLine} */ (other.reader.next).sortMs;
     return differenceMs < 0 || (differenceMs === 0 && one.order < other.order);
   }
 
@@ -115,7 +120,7 @@ function createHeap() {
     },
     /** The first has another line now. */
     settle() {
-      for (let at = 0; ; ) {
+      for (let at = 0; ;) {
         const left = 2 * at + 1;
         if (left >= heap.length) return;
         const child = left + 1 < heap.length && isBefore(left + 1, left) ? left + 1 : left;

@@ -15,21 +15,25 @@ import { readTimes } from '../times/times.js';
  */
 
 /**
- * `sortMs`: for one whose time is not known, the last change of its file. `to`: where the next line begins. `part`: null for a whole line.
- * @typedef {{ line: string, part: Part | null, atMs: number | null, sortMs: number, to: Position }} ReadLine
+ * `sortMs`: for one whose time is not known, the last change of its file. `to`: where the next line
+ * begins. `part`: null for a whole line.
+ * @typedef {{ line: string, part: Part | null, atMs: number | null, sortMs: number, to: Position }}
+ *   ReadLine
  */
 
 const NOTHING = Buffer.alloc(0);
 
 /**
- * @typedef {{ content: Content, reader: ContentReader, times: ReadTimes | null, fallbackMs: number }} Open
+ * @typedef
+ *   {{ content: Content, reader: ContentReader, times: ReadTimes | null, fallbackMs: number }} Open
  */
 
 /** Where a path ends is not asked before: it is read until nothing is left. @type {Position} */
 export const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
 
 /**
- * Reads the lines of one path forward, through its segments, from a place that stays right when the file is rotated, compressed or removed meanwhile.
+ * Reads the lines of one path forward, through its segments, from a place that stays right when the
+ * file is rotated, compressed or removed meanwhile.
  */
 export class PathReader {
   #shelf;
@@ -85,7 +89,9 @@ export class PathReader {
    * @param {boolean} isEnd  Nothing will come after it: a line without an end is a line.
    */
   readUntil(limit, isEnd) {
-    this.isExhausted &&= this.#isStopped || (limit.startedAtMs === this.#limit.startedAtMs && limit.offset === this.#limit.offset && isEnd === this.#isEnd);
+    this.isExhausted &&=
+      this.#isStopped ||
+      (limit.startedAtMs === this.#limit.startedAtMs && limit.offset === this.#limit.offset && isEnd === this.#isEnd);
     this.#limit = limit;
     this.#isEnd = isEnd;
   }
@@ -155,11 +161,21 @@ export class PathReader {
 
   /**
    * The line that has no end yet, once everything has been taken.
-   * @returns {{ bytes: Buffer, inside: object | null, from: Position, end: Position, to: Position, atMs: number | null } | null}
+   * @returns
+   *   {{ bytes: Buffer, inside: object | null, from: Position, end: Position, to: Position, atMs: number | null } | null}
    */
   tail() {
     const bytes = this.#splitter.held();
-    return bytes.length === 0 ? null : { bytes, inside: this.#splitter.inside(), from: this.#lineFrom, end: this.#end, to: { ...this.#at }, atMs: this.#lineTime.atMs };
+    return bytes.length === 0
+      ? null
+      : {
+          bytes,
+          inside: this.#splitter.inside(),
+          from: this.#lineFrom,
+          end: this.#end,
+          to: { ...this.#at },
+          atMs: this.#lineTime.atMs,
+        };
   }
 
   /** Lets go of the file for now. */
@@ -201,7 +217,12 @@ export class PathReader {
     this.#isBegun = true;
     const times = readTimes(this.#shelf.timesFolder, content.plainPath);
     const isAbout = times?.startedAtMs === content.startedAtMs;
-    this.#open = { content, reader, times: isAbout ? times : null, fallbackMs: content.endedAtMs ?? Math.floor(reader.stat().mtimeMs) };
+    this.#open = {
+      content,
+      reader,
+      times: isAbout ? times : null,
+      fallbackMs: content.endedAtMs ?? Math.floor(reader.stat().mtimeMs),
+    };
     return true;
   }
 
@@ -212,7 +233,11 @@ export class PathReader {
   #isEmptied({ content, reader }) {
     if (content.endedAtMs !== null) return false;
     const now = this.#shelf.positionOf(this.file.path);
-    return now !== null && now.startedAtMs !== content.startedAtMs && statSync(this.file.path, { throwIfNoEntry: false })?.ino === reader.stat().ino;
+    return (
+      now !== null &&
+      now.startedAtMs !== content.startedAtMs &&
+      statSync(this.file.path, { throwIfNoEntry: false })?.ino === reader.stat().ino
+    );
   }
 
   /** @returns {Promise<Buffer | null> | Buffer | null} */

@@ -15,12 +15,14 @@ import { PathReader } from './path-reader.js';
 /** @typedef {(path: string) => Segment[]} SegmentsOf */
 
 /**
- * Where each path has to be read from, so that its last lines come: as many of each, or, where not every line is looked for, as many of all together.
+ * Where each path has to be read from, so that its last lines come: as many of each, or, where not
+ * every line is looked for, as many of all together.
  * @param {string[]} paths
  * @param {Wanted} wanted
  * @param {Shelf} shelf
  * @param {AbortSignal} signal
- * @param {Map<string, Position>} [ends]  Where each of them ended when that was asked for: what has been written since is not counted.
+ * @param {Map<string, Position>} [ends]  Where each of them ended when that was asked for: what has
+ *   been written since is not counted.
  * @returns {Promise<Map<string, Position>>}
  */
 async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
@@ -38,7 +40,10 @@ async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
     const sinceMs = isFull ? Math.max(wanted.sinceMs, newest[wanted.count - 1].start.sortMs) : wanted.sinceMs;
     const found = await lastOfPath(path, { ...wanted, sinceMs }, { shelf, signal, segmentsOf, end });
     if (wanted.isWanted === null && found.length > 0) starts.set(path, found[found.length - 1].at);
-    if (wanted.isWanted !== null) newest = [...newest, ...found.map((start) => ({ path, start }))].sort((a, b) => b.start.sortMs - a.start.sortMs).slice(0, wanted.count);
+    if (wanted.isWanted !== null)
+      newest = [...newest, ...found.map((start) => ({ path, start }))]
+        .sort((a, b) => b.start.sortMs - a.start.sortMs)
+        .slice(0, wanted.count);
     await breathe();
   }
   for (const { path, start } of newest) starts.set(path, start.at);
@@ -114,7 +119,9 @@ async function lastOfPath(path, wanted, { shelf, signal, segmentsOf, end }) {
     if (content.endedAtMs === null && end.startedAtMs !== UNKNOWN && !isLast) continue;
     const search = { ...wanted, count: wanted.count - found.length };
     const o = { timesFolder: shelf.timesFolder, signal, endBytes: isLast ? end.offset : Infinity };
-    found = found.concat((await lastStarts(content, search, o)) ?? (await lastStarts(moved(path, content, shelf), search, o)) ?? []);
+    found = found.concat(
+      (await lastStarts(content, search, o)) ?? (await lastStarts(moved(path, content, shelf), search, o)) ?? [],
+    );
   }
   return found;
 }
@@ -163,7 +170,13 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
     const paths = files.map(({ path }) => path);
     if (query.cursor) return startsAfter(paths, query.cursor);
     if (query.lines === null) return startsSince(paths, query.sinceMs, shelf);
-    return startsOfLast(paths, { count: query.lines, sinceMs: query.sinceMs, untilMs: query.untilMs, isWanted: query.isWanted }, shelf, signal, ends);
+    return startsOfLast(
+      paths,
+      { count: query.lines, sinceMs: query.sinceMs, untilMs: query.untilMs, isWanted: query.isWanted },
+      shelf,
+      signal,
+      ends,
+    );
   }
 
   /**
@@ -172,7 +185,11 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
    */
   async function startsAfter(paths, cursor) {
     // What is not in it was not there when it was made.
-    const starts = await startsSince(paths.filter((path) => !Object.hasOwn(cursor, path)), cursor[MADE_AT]?.startedAtMs ?? 0, shelf);
+    const starts = await startsSince(
+      paths.filter((path) => !Object.hasOwn(cursor, path)),
+      cursor[MADE_AT]?.startedAtMs ?? 0,
+      shelf,
+    );
     for (const path of paths) if (Object.hasOwn(cursor, path)) starts.set(path, cursor[path]);
     return starts;
   }
@@ -192,7 +209,11 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
     async addNew(files) {
       const fresh = files.filter(({ path }) => !readers.has(path));
       if (fresh.length === 0) return;
-      const starts = await startsSince(fresh.map(({ path }) => path), nowMs, shelf);
+      const starts = await startsSince(
+        fresh.map(({ path }) => path),
+        nowMs,
+        shelf,
+      );
       add(fresh, (path) => /** @type {Position} */ (starts.get(path)));
     },
     /**

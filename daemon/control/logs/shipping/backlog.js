@@ -2,7 +2,8 @@
 
 /**
  * A line on its way.
- * @typedef {{ line: string, stream: LogStream, atMs: number, id: number }} ShippedLine  `id` is that of the slot.
+ * @typedef {{ line: string, stream: LogStream, atMs: number, id: number }} ShippedLine  `id` is
+ *   that of the slot.
  */
 
 /** What a line takes besides its characters: also a million empty ones fill the memory. */
@@ -11,7 +12,8 @@ const LINE_BYTES = 64;
 /**
  * Lines that wait for their target. When it is full the oldest are dropped.
  * @typedef {object} Backlog
- * @property {(stream: LogStream, lines: string[], atMs: number, id: number) => number} add  Returns how many lines it has dropped for them.
+ * @property {(stream: LogStream, lines: string[], atMs: number, id: number) => number} add  Returns
+ *   how many lines it has dropped for them.
  * @property {(maxBytes: number) => ShippedLine[]} take  The oldest; at least one, if there is one.
  * @property {(lines: ShippedLine[]) => void} putBack  Those that were taken last.
  * @property {() => number} clear  Returns how many lines it had.
@@ -55,7 +57,7 @@ export function createBacklog(maxBytes) {
     take(maxTaken) {
       /** @type {ShippedLine[]} */
       const taken = [];
-      for (let size = 0; !isEmpty(); ) {
+      for (let size = 0; !isEmpty();) {
         size += sizeOf(lines[from]);
         if (size > maxTaken && taken.length > 0) break;
         taken.push(shift());

@@ -10,7 +10,10 @@ import { PARTING_MS } from './transports.js';
 /** @import { Connect } from './links.js' */
 /** @import { Shipper, Tally } from './shipper.js' */
 
-/** How long lines that wait are sent after the last instance that wrote them has gone; and how long a command may take to read what it got. In ms. */
+/**
+ * How long lines that wait are sent after the last instance that wrote them has gone; and how long
+ * a command may take to read what it got. In ms.
+ */
 const DRAIN_MS = 30_000;
 
 /**
@@ -22,8 +25,10 @@ const DRAIN_MS = 30_000;
  * All shippers: one for each app and target, whatever the number of its instances.
  * @typedef {object} Fleet
  * @property {(place: LogPlace, stream: LogStream, chunk: Buffer) => void} take
- * @property {(place: LogPlace) => void} retarget  An instance writes under other settings from now on.
- * @property {(instanceId: string) => void} letGo  It will not write any more. What waits is sent in the background, unless another instance takes over.
+ * @property {(place: LogPlace) => void} retarget  An instance writes under other settings from now
+ *   on.
+ * @property {(instanceId: string) => void} letGo  It will not write any more. What waits is sent in
+ *   the background, unless another instance takes over.
  * @property {(name: string) => Shipped[]} countersOf  Of an app.
  * @property {() => string[]} notices
  * @property {() => Promise<void>} close  Sends what it has, for a second at most.
@@ -33,7 +38,8 @@ const DRAIN_MS = 30_000;
  * @param {object} o
  * @param {Clock} o.clock
  * @param {Journal} o.journal
- * @param {(name: string) => string[]} [o.targetsOf]  Where an app's lines are to go now, whether it runs or not.
+ * @param {(name: string) => string[]} [o.targetsOf]  Where an app's lines are to go now, whether it
+ *   runs or not.
  * @param {(target: string, name: string) => Connect} [o.connectorTo]
  * @returns {Fleet}
  */
@@ -70,7 +76,11 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
   function newBerth(key, { name, id, target }) {
     const { tally } = tallies.get(key) ?? { tally: createTally(target, name, clock.nowMs) };
     tallies.set(key, { tally, name, target });
-    const berth = { shipper: createShipper(target, { name, id, clock, journal, tally, connect: connectorTo?.(target, name) }), holders: new Set(), cancelEnd: () => {} };
+    const berth = {
+      shipper: createShipper(target, { name, id, clock, journal, tally, connect: connectorTo?.(target, name) }),
+      holders: new Set(),
+      cancelEnd: () => {},
+    };
     berths.set(key, berth);
     return berth;
   }
@@ -124,7 +134,10 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
     forget();
   }
 
-  /** What an app that is gone, or that goes elsewhere now, has sent. What it lost is told for an hour. */
+  /**
+   * What an app that is gone, or that goes elsewhere now, has sent. What it lost is told for an
+   * hour.
+   */
   function forget() {
     for (const [key, { tally, name, target }] of tallies) {
       if (!berths.has(key) && tally.notice() === null && !targetsOf(name).includes(target)) tallies.delete(key);
@@ -149,7 +162,8 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
     },
     letGo(instanceId) {
       const sender = senders.get(instanceId);
-      for (const [stream, splitter] of sender?.splitters ?? []) send(/** @type {LogPlace} */ (sender?.place), stream, splitter.end());
+      for (const [stream, splitter] of sender?.splitters ?? [])
+        send(/** @type {LogPlace} */ (sender?.place), stream, splitter.end());
       senders.delete(instanceId);
       for (const key of [...berths.keys()]) leave(key, instanceId);
     },

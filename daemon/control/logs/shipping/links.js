@@ -20,11 +20,18 @@ const DATAGRAMS_ONLY = 'EPROTOTYPE';
  * @returns {Connect}
  */
 export function connectorFor(target, name) {
-  if (target.kind === 'exec') return (parts) => createProcessLink({ file: '/bin/sh', args: ['-c', target.command], env: { ...process.env, name } }, ({ line }) => line, parts);
+  if (target.kind === 'exec')
+    return (parts) =>
+      createProcessLink(
+        { file: '/bin/sh', args: ['-c', target.command], env: { ...process.env, name } },
+        ({ line }) => line,
+        parts,
+      );
   const message = createSyslogMessage({ facility: target.facility, hostname: hostname(), name });
   if (target.kind === 'udp') return (parts) => createUdpLink(target, message, parts);
   if (target.kind === 'unix') return (parts) => connectToUnix(target, name, (line) => `${message(line)}\n`, parts);
-  return (parts) => createStreamLink({ host: target.host, port: target.port }, (line) => octetCounted(message(line)), parts);
+  return (parts) =>
+    createStreamLink({ host: target.host, port: target.port }, (line) => octetCounted(message(line)), parts);
 }
 
 /**
@@ -36,7 +43,8 @@ function octetCounted(message) {
 }
 
 /**
- * Node.js has no datagrams over Unix sockets. logger(1), which is part of every Linux, has; and it knows the form in which local daemons expect them.
+ * Node.js has no datagrams over Unix sockets. logger(1), which is part of every Linux, has; and it
+ * knows the form in which local daemons expect them.
  * @param {{ path: string, facility: number }} target
  * @param {string} name
  * @param {(line: ShippedLine) => string} frame
@@ -44,13 +52,18 @@ function octetCounted(message) {
  * @returns {Link}
  */
 function connectToUnix({ path, facility }, name, frame, parts) {
-  const logger = { file: 'logger', args: ['--socket', path, '--tag', printable(name, 32), '--size', '65536', '--prio-prefix'], env: process.env };
+  const logger = {
+    file: 'logger',
+    args: ['--socket', path, '--tag', printable(name, 32), '--size', '65536', '--prio-prefix'],
+    env: process.env,
+  };
   let link = createStreamLink({ path }, frame, {
     ...parts,
     events: {
       ...parts.events,
       onDown(reason) {
-        if (reason === DATAGRAMS_ONLY) link = createProcessLink(logger, ({ line, stream }) => `<${priorityOf(facility, stream)}>${line}`, parts);
+        if (reason === DATAGRAMS_ONLY)
+          link = createProcessLink(logger, ({ line, stream }) => `<${priorityOf(facility, stream)}>${line}`, parts);
         else parts.events.onDown(reason);
       },
     },

@@ -24,13 +24,17 @@ const RETRY_MS = 500;
 const GOOD_MS = 10_000;
 
 /**
- * Sends the lines of an app to one target, and never makes anybody wait: what the target does not take is dropped, oldest first, and counted.
+ * Sends the lines of an app to one target, and never makes anybody wait: what the target does not
+ * take is dropped, oldest first, and counted.
  * @typedef {object} Shipper
- * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} take  Lines without their ends. `id`: of the slot, if it is not the shipper's.
+ * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} take  Lines
+ *   without their ends. `id`: of the slot, if it is not the shipper's.
  * @property {Tally['counters']} counters
  * @property {Tally['notice']} notice
- * @property {(listener: () => void) => void} onceIdle  Calls, perhaps at once, when nothing waits any more. Given another listener, it forgets the first.
- * @property {(graceMs?: number) => Promise<void>} close  Sends what it has, for a second at most; what was sent has `graceMs` to arrive, by default a second. Idempotent; never rejects.
+ * @property {(listener: () => void) => void} onceIdle  Calls, perhaps at once, when nothing waits
+ *   any more. Given another listener, it forgets the first.
+ * @property {(graceMs?: number) => Promise<void>} close  Sends what it has, for a second at most;
+ *   what was sent has `graceMs` to arrive, by default a second. Idempotent; never rejects.
  * @property {() => Promise<void>} hurry  Of a grace that has begun no more than a second is left.
  */
 
@@ -45,7 +49,17 @@ const GOOD_MS = 10_000;
  * @param {Tally} [o.tally]
  * @returns {Shipper}
  */
-export function createShipper(target, { name, id: ownId, clock, journal, connect = connectorTo(target, name), tally = createTally(target, name, clock.nowMs) }) {
+export function createShipper(
+  target,
+  {
+    name,
+    id: ownId,
+    clock,
+    journal,
+    connect = connectorTo(target, name),
+    tally = createTally(target, name, clock.nowMs),
+  },
+) {
   const backlog = createBacklog(BACKLOG_BYTES);
   /** @type {Link | null} */
   let link = null;
@@ -118,13 +132,16 @@ export function createShipper(target, { name, id: ownId, clock, journal, connect
   async function part(graceMs) {
     cancelRetry();
     // While it is resting there is nobody who would take anything.
-    if (link && isBusy()) await /** @type {Promise<void>} */ (new Promise((resolve) => {
-      const cancel = clock.after(PARTING_MS, resolve);
-      onIdle = () => {
-        cancel();
-        resolve();
-      };
-    }));
+    if (link && isBusy())
+      await /** @type {Promise<void>} */ (
+        new Promise((resolve) => {
+          const cancel = clock.after(PARTING_MS, resolve);
+          onIdle = () => {
+            cancel();
+            resolve();
+          };
+        })
+      );
     isOpen = false;
     tally.lost(untaken().length + backlog.clear());
     await link?.close(graceMs);
@@ -162,7 +179,8 @@ function connectorTo(target, name) {
 const TOLD_MS = 3_600_000;
 
 /**
- * What became of the lines of an app on their way to one target. It outlives connections and processes, and the instances that wrote.
+ * What became of the lines of an app on their way to one target. It outlives connections and
+ * processes, and the instances that wrote.
  * @typedef {object} Tally
  * @property {(count: number) => void} sent
  * @property {(count: number) => void} lost
@@ -197,7 +215,10 @@ export function createTally(target, name, nowMs) {
     counters: () => ({ target, sent, dropped, problem }),
     notice() {
       if (dropped === 0 || nowMs() - droppedAtMs > TOLD_MS) return null;
-      return `${dropped} lines of "${name}" could not be sent to "${target}" (${problem ?? 'it was too slow'}) and are lost there.`;
+      return (
+        `${dropped} lines of "${name}" could not be sent to "${target}" ` +
+        `(${problem ?? 'it was too slow'}) and are lost there.`
+      );
     },
   };
 }

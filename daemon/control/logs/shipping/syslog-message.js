@@ -14,7 +14,8 @@ const APP_NAME_MAX = 48;
  */
 
 /**
- * The app is the APP-NAME, the id of the slot the PROCID, and the stream decides on severity and MSGID.
+ * The app is the APP-NAME, the id of the slot the PROCID, and the stream decides on severity and
+ * MSGID.
  * @param {object} o
  * @param {number} o.facility
  * @param {string} o.hostname

@@ -8,18 +8,23 @@ import { connect } from 'node:net';
 /** @import { ShippedLine } from './backlog.js' */
 
 /**
- * One connection to a target, or one process. When it is over it is over: the shipper makes the next.
+ * One connection to a target, or one process. When it is over it is over: the shipper makes the
+ * next.
  * @typedef {object} Link
- * @property {(lines: ShippedLine[]) => void} write  Only when it is open and all that was written before is taken.
- * @property {(graceMs: number) => Promise<void>} close  Lets what was written arrive, for so long at most; nothing is told any more. The last call sets the time.
+ * @property {(lines: ShippedLine[]) => void} write  Only when it is open and all that was written
+ *   before is taken.
+ * @property {(graceMs: number) => Promise<void>} close  Lets what was written arrive, for so long
+ *   at most; nothing is told any more. The last call sets the time.
  */
 
 /**
  * What a link tells.
  * @typedef {object} LinkEvents
  * @property {() => void} onOpen  Once.
- * @property {(count: number) => void} onTaken  So many more of the written lines are in the hands of the system.
- * @property {(reason: string) => void} onDown  Once, at the end. What was not taken has not arrived, or not as a whole.
+ * @property {(count: number) => void} onTaken  So many more of the written lines are in the hands
+ *   of the system.
+ * @property {(reason: string) => void} onDown  Once, at the end. What was not taken has not
+ *   arrived, or not as a whole.
  */
 
 /** @typedef {{ clock: Clock, events: LinkEvents }} LinkParts */
@@ -76,8 +81,11 @@ export function createProcessLink({ file, args, env }, textOf, { clock, events }
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   child.on('spawn', told.onOpen);
   child.on('error', (error) => told.onDown(reasonOf(error)));
-  child.on('exit', (code, signal) => told.onDown(signal ? `the command was ended by ${signal}` : `the command ended with code ${code}`));
-  // Without descriptors there is no pipe either. EPIPE is no end yet: there must not be a second one beside it.
+  child.on('exit', (code, signal) =>
+    told.onDown(signal ? `the command was ended by ${signal}` : `the command ended with code ${code}`),
+  );
+  // Without descriptors there is no pipe either. EPIPE is no end yet: there must not be a second
+  // one beside it.
   child.stdin?.on('error', () => {});
   let cancelEnd = () => {};
 
@@ -166,11 +174,15 @@ export function createStreamLink(address, frame, { clock, events }) {
   };
 }
 
-/** Characters of one message, which may be four times as many bytes: common receivers cut at 8 KiB. A longer line is sent in parts. */
+/**
+ * Characters of one message, which may be four times as many bytes: common receivers cut at 8 KiB.
+ * A longer line is sent in parts.
+ */
 const TEXT_MAX = 2_000;
 
 /**
- * Over UDP, a datagram for each line. Nobody says whether one has arrived; where nobody listens on a host that can be reached, the second one fails.
+ * Over UDP, a datagram for each line. Nobody says whether one has arrived; where nobody listens on
+ * a host that can be reached, the second one fails.
  * @param {{ host: string, port: number }} address
  * @param {(line: ShippedLine) => string} message
  * @param {LinkParts} parts
@@ -226,7 +238,8 @@ function partsOf(line) {
   if (line.length <= TEXT_MAX) return [line];
   /** @type {string[]} */
   const parts = [];
-  for (let from = 0; from < line.length; from += parts[parts.length - 1].length) parts.push(line.slice(from, endOfPart(line, from + TEXT_MAX)));
+  for (let from = 0; from < line.length; from += parts[parts.length - 1].length)
+    parts.push(line.slice(from, endOfPart(line, from + TEXT_MAX)));
   return parts;
 }
 

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-// The form of a times file: one line of text, then pairs of numbers: how many ms and how many bytes later than the pair before.
+// The form of a times file: one line of text, then pairs of numbers: how many ms and how many bytes
+// later than the pair before.
 
 const HEADER = /^nclust-times 1 (\d{1,15}) "/;
 
@@ -61,7 +62,8 @@ export function readTimesFile(file) {
 
 /**
  * @param {string} file
- * @returns {number | null}  Only the identity of what it is about. Null when there is no such file or it is none.
+ * @returns {number | null}  Only the identity of what it is about. Null when there is no such file
+ *   or it is none.
  */
 export function readStartedAt(file) {
   let fd;

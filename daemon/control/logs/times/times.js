@@ -1,10 +1,25 @@
 import { closeSync, constants, ftruncateSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
-import { createMoments, headerOf, parseHeader, readTimesFile, timesFileOf, VARINT_MAX_BYTES, writeVarint } from './format.js';
+import {
+  createMoments,
+  headerOf,
+  parseHeader,
+  readTimesFile,
+  timesFileOf,
+  VARINT_MAX_BYTES,
+  writeVarint,
+} from './format.js';
 
 /** @import { Moment } from './format.js' */
 
-/** As exact as times are, in ms, while their file has up to so many bytes: a log file that is never rotated must not have times without end, and they are read as a whole. */
-const STEPS = [{ upToBytes: 256 * 1024, stepMs: 10 }, { upToBytes: 1024 * 1024, stepMs: 1_000 }, { upToBytes: Infinity, stepMs: 60_000 }];
+/**
+ * As exact as times are, in ms, while their file has up to so many bytes: a log file that is never
+ * rotated must not have times without end, and they are read as a whole.
+ */
+const STEPS = [
+  { upToBytes: 256 * 1024, stepMs: 10 },
+  { upToBytes: 1024 * 1024, stepMs: 1_000 },
+  { upToBytes: Infinity, stepMs: 60_000 },
+];
 
 /** How old what is not in the file yet may become, in ms, while there is more to note. */
 const FLUSH_MS = 1_000;
@@ -17,12 +32,15 @@ const BUFFER_BYTES = 4 * 1024;
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK;
 
 /**
- * When what stands in a log file was written: raw files do not say it. Never throws: where times cannot be kept lines are shown all the same.
+ * When what stands in a log file was written: raw files do not say it. Never throws: where times
+ * cannot be kept lines are shown all the same.
  * @typedef {object} Times
- * @property {number} startedAtMs  Tells this content of the path apart from those before and after it; larger than that of any before.
+ * @property {number} startedAtMs  Tells this content of the path apart from those before and after
+ *   it; larger than that of any before.
  * @property {(offset: number, atMs: number) => void} note  What is written from here on. Hot.
  * @property {() => void} flush
- * @property {(plainPath: string) => void} moveTo  The content has become a segment; the path begins anew.
+ * @property {(plainPath: string) => void} moveTo  The content has become a segment; the path begins
+ *   anew.
  * @property {() => void} discard  The content is gone; the path begins anew.
  * @property {() => void} close  Idempotent.
  */
@@ -40,15 +58,20 @@ export function createTimes(folder, path, { nowMs }) {
   let usedBytes = 0;
   const resumed = resume(file, path, nowMs());
   let { startedAtMs, last } = resumed;
-  /** What is in the file for certain: the last moment, and how many bytes. 0 bytes: not even the header. */
+  /**
+   * What is in the file for certain: the last moment, and how many bytes. 0 bytes: not even the
+   * header.
+   */
   let kept = { last, bytes: resumed.bytes };
   let flushedAtMs = -Infinity;
 
   function flush() {
     flushedAtMs = nowMs();
     if (usedBytes === 0 && kept.bytes > 0) return;
-    const pieces = kept.bytes > 0 ? [buffer.subarray(0, usedBytes)] : [headerOf(startedAtMs, path), buffer.subarray(0, usedBytes)];
-    if (put(folder, file, Buffer.concat(pieces), kept.bytes)) kept = { last, bytes: kept.bytes + pieces.reduce((sum, piece) => sum + piece.length, 0) };
+    const pieces =
+      kept.bytes > 0 ? [buffer.subarray(0, usedBytes)] : [headerOf(startedAtMs, path), buffer.subarray(0, usedBytes)];
+    if (put(folder, file, Buffer.concat(pieces), kept.bytes))
+      kept = { last, bytes: kept.bytes + pieces.reduce((sum, piece) => sum + piece.length, 0) };
     else last = kept.last; // What could not be kept is forgotten; the next one is counted from what is there.
     usedBytes = 0;
   }
@@ -139,8 +162,10 @@ export function readTimes(folder, path) {
  * Cheap from one line to the next.
  * @typedef {object} ReadTimes
  * @property {number} startedAtMs
- * @property {(offset: number) => number | null} atOf  When what is there was written. Null: before the first moment that is known.
- * @property {(atMs: number) => number | null} offsetOf  The first offset that was written at that moment or later; it may be inside a line. Null: nothing was.
+ * @property {(offset: number) => number | null} atOf  When what is there was written. Null: before
+ *   the first moment that is known.
+ * @property {(atMs: number) => number | null} offsetOf  The first offset that was written at that
+ *   moment or later; it may be inside a line. Null: nothing was.
  */
 
 /**

@@ -11,12 +11,15 @@ const QUICK_MS = 10;
 const AT_ONCE_MAX = 2;
 
 /**
- * The disk that log files are on. While it is quick it is written to at once: what has been read from a pipe is nowhere else. When a write had to wait the next ones are made by another thread, so that a disk that
- * hangs holds up logs and nothing else of control.
+ * The disk that log files are on. While it is quick it is written to at once: what has been read
+ * from a pipe is nowhere else. When a write had to wait the next ones are made by another thread,
+ * so that a disk that hangs holds up logs and nothing else of control.
  * @typedef {object} Disk
  * @property {() => boolean} isSlow
- * @property {(fd: number, bytes: Buffer) => number} writeNow  Returns how many bytes. Throws what write(2) says.
- * @property {(fd: number, bytes: Buffer) => Promise<number>} writeLater  The bytes must stay as they are until then.
+ * @property {(fd: number, bytes: Buffer) => number} writeNow  Returns how many bytes. Throws what
+ *   write(2) says.
+ * @property {(fd: number, bytes: Buffer) => Promise<number>} writeLater  The bytes must stay as
+ *   they are until then.
  */
 
 /**

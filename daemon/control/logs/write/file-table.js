@@ -17,7 +17,8 @@ import { createLogFile } from './log-file.js';
 /** @typedef {ReturnType<typeof createFileTable>} FileTable */
 
 /**
- * Files that are written to, each open once however many instances share it. The last who holds one says how it is kept.
+ * Files that are written to, each open once however many instances share it. The last who holds one
+ * says how it is kept.
  * @param {object} o
  * @param {() => number} o.nowMs
  * @param {(path: string) => Times} o.openTimes
@@ -42,13 +43,20 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
       disk,
       isDropping: () => wished().overflow === 'drop',
       onLost: (reason) => onLost(wished().name, reason),
-      place: { path, nowMs, limits: () => limitsOf(wished().limits), openTimes: () => openTimes(path), onRotated: archive.rotated },
+      place: {
+        path,
+        nowMs,
+        limits: () => limitsOf(wished().limits),
+        openTimes: () => openTimes(path),
+        onRotated: archive.rotated,
+      },
     });
     return { holders: 0, wishes, file };
   }
 
   /**
-   * What nobody holds stays until it has written what waits for the disk, because there must not be two who write to a path; and until what it lost has been told for an hour.
+   * What nobody holds stays until it has written what waits for the disk, because there must not be
+   * two who write to a path; and until what it lost has been told for an hour.
    * @param {Entry} entry
    */
   function isOver({ file, holders }) {

@@ -10,17 +10,22 @@ const NEWLINE = 0x0a;
 const LINE_END = Buffer.from('\n');
 
 /**
- * A log file. What cannot be written is lost, counted and told, because the app must not wait for it.
+ * A log file. What cannot be written is lost, counted and told, because the app must not wait for
+ * it.
  * @typedef {object} LogFile
- * @property {() => void} prepare  Opens the file if it is there: what is read from a pipe should not have to wait for that. Never throws.
- * @property {(chunk: Buffer, told: Told) => Promise<void> | null} append  Null: it is written. A promise: it will be, and there should be no more before. Never throws, never rejects.
- * @property {() => Position | null} position  Where the next byte will be. Null before the first one, and when the file is no regular one.
+ * @property {() => void} prepare  Opens the file if it is there: what is read from a pipe should
+ *   not have to wait for that. Never throws.
+ * @property {(chunk: Buffer, told: Told) => Promise<void> | null} append  Null: it is written. A
+ *   promise: it will be, and there should be no more before. Never throws, never rejects.
+ * @property {() => Position | null} position  Where the next byte will be. Null before the first
+ *   one, and when the file is no regular one.
  * @property {() => Promise<void>} truncate  Rejects with what the system says.
  * @property {() => void} reopen  The next write opens the path anew.
  * @property {() => boolean} isIdle  Nothing of it waits for the disk.
  * @property {() => string | null} notice  What went wrong, for people.
  * @property {Losses} losses
- * @property {() => void} finish  Writes at once what waits for a slow disk: this process ends. Never throws.
+ * @property {() => void} finish  Writes at once what waits for a slow disk: this process ends.
+ *   Never throws.
  * @property {() => void} close  Idempotent; a later append opens it again.
  */
 
@@ -34,8 +39,10 @@ const LINE_END = Buffer.from('\n');
 /**
  * @param {object} o
  * @param {Disk} o.disk
- * @param {() => boolean} o.isDropping  Whether lines are to be lost before the app has to wait for the disk.
- * @param {(reason: string) => void} [o.onLost]  The first time, and again when an hour has passed without.
+ * @param {() => boolean} o.isDropping  Whether lines are to be lost before the app has to wait for
+ *   the disk.
+ * @param {(reason: string) => void} [o.onLost]  The first time, and again when an hour has passed
+ *   without.
  * @param {Parameters<typeof createOpenFile>[0]} o.place
  * @returns {LogFile}
  */
@@ -64,7 +71,8 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     let from = 0;
     try {
       const cut = begin(chunk);
-      while (from < chunk.length) from = took(chunk, from, disk.writeNow(file.ready(), rest(chunk, from, cut)), cut, told);
+      while (from < chunk.length)
+        from = took(chunk, from, disk.writeNow(file.ready(), rest(chunk, from, cut)), cut, told);
       losses.recovered();
     } catch (error) {
       lose(chunk, from, error, told);
@@ -178,28 +186,32 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
       return null;
     },
     position: file.position,
-    truncate: () => new Promise((resolve, reject) => {
-      betweenWrites(() => {
-        try {
-          resolve(file.truncate());
-          isTorn = false;
-          if (isClosed) file.close();
-        } catch (error) {
-          reject(error);
-        }
-      });
-    }),
+    truncate: () =>
+      new Promise((resolve, reject) => {
+        betweenWrites(() => {
+          try {
+            resolve(file.truncate());
+            isTorn = false;
+            if (isClosed) file.close();
+          } catch (error) {
+            reject(error);
+          }
+        });
+      }),
     reopen: () => betweenWrites(file.close),
     isIdle: () => pumping === null,
     finish() {
       // The other thread may have been quicker.
-      if (writing) writeNow(writing.chunk.subarray(Math.min(writing.chunk.length, writing.from + file.catchUp())), writing.told);
+      if (writing)
+        writeNow(writing.chunk.subarray(Math.min(writing.chunk.length, writing.from + file.catchUp())), writing.told);
       for (const { chunk, told } of pending.splice(0)) writeNow(chunk, told);
     },
     notice() {
       const lost = losses.told();
       if (!lost) return file.problem();
-      const said = `${lost.lines} lines (${lost.bytes} bytes) could not be written to the log file "${path}" (${lost.reason}) and are lost`;
+      const said =
+        `${lost.lines} lines (${lost.bytes} bytes) could not be written to the log file ` +
+        `"${path}" (${lost.reason}) and are lost`;
       if (isClosed) return `${said}.`;
       return losses.isLosing() ? `${said}; it goes on as soon as it can.` : `${said}; it is being written again.`;
     },
@@ -227,7 +239,8 @@ const TOLD_MS = 3_600_000;
  * @typedef {object} Losses
  * @property {(bytes: Buffer, reason: string) => void} add
  * @property {() => void} recovered  Writing works again.
- * @property {() => { lines: number, bytes: number, reason: string, atMs: number } | null} told  Null when there was none in the last hour.
+ * @property {() => { lines: number, bytes: number, reason: string, atMs: number } | null} told
+ *   Null when there was none in the last hour.
  * @property {() => boolean} isLosing  Whether the last write failed.
  */
 

@@ -7,7 +7,10 @@ import { segmentName } from '../archive/segments.js';
 /** How long a file that could not be opened or rotated is left alone, in ms. */
 const RETRY_MS = 1_000;
 
-/** How often a file that is written to is looked at, in ms: somebody may have removed it or cut it short. */
+/**
+ * How often a file that is written to is looked at, in ms: somebody may have removed it or cut it
+ * short.
+ */
 const LOOK_EVERY_MS = 1_000;
 
 /** A file without line ends is cut anywhere when it is as many times as large as it should be. */
@@ -15,7 +18,10 @@ const ENDLESS_FACTOR = 2;
 
 const NEWLINE = 0x0a;
 
-/** Not blocking, so that a path that is a pipe without a reader is an error and not a halt of everything. */
+/**
+ * Not blocking, so that a path that is a pipe without a reader is an error and not a halt of
+ * everything.
+ */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 /**
@@ -24,15 +30,21 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  */
 
 /**
- * The path of a log file, open for appending, and its rotation. Verbs throw what the system says, unless they say otherwise.
+ * The path of a log file, open for appending, and its rotation. Verbs throw what the system says,
+ * unless they say otherwise.
  * @typedef {object} OpenFile
  * @property {() => void} prepare  Opens a file that is there. Never throws.
- * @property {() => number} ready  Opens the path if it is not open and looks after it now and then. Returns the descriptor, for one write.
- * @property {() => void} rotateWhenDue  When the time for it has come, unless that was in the middle of a line.
- * @property {(bytes: number) => Position | null} noteWritten  Where they are. Null when the file is no regular one.
- * @property {(chunk: Buffer) => number} cutOf  Of a chunk: where this file should end and the next begin. 0: not in this chunk.
+ * @property {() => number} ready  Opens the path if it is not open and looks after it now and then.
+ *   Returns the descriptor, for one write.
+ * @property {() => void} rotateWhenDue  When the time for it has come, unless that was in the
+ *   middle of a line.
+ * @property {(bytes: number) => Position | null} noteWritten  Where they are. Null when the file is
+ *   no regular one.
+ * @property {(chunk: Buffer) => number} cutOf  Of a chunk: where this file should end and the next
+ *   begin. 0: not in this chunk.
  * @property {() => number} catchUp  How many bytes are in the file that were not noted yet.
- * @property {() => void} rotate  Never throws: a file that grows is better than lines that are lost.
+ * @property {() => void} rotate  Never throws: a file that grows is better than lines that are
+ *   lost.
  * @property {() => Position | null} position  Where the next byte will be.
  * @property {() => void} truncate
  * @property {() => string | null} problem  Why it is not rotated.
@@ -185,7 +197,8 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
       now.sizeBytes = 0;
       now.times?.discard();
     },
-    problem: () => (problem ? `The log file "${path}" cannot be rotated (${problem}) and grows beyond its limit.` : null),
+    problem: () =>
+      problem ? `The log file "${path}" cannot be rotated (${problem}) and grows beyond its limit.` : null,
     close,
   };
 }
@@ -215,7 +228,8 @@ function openOrMake(path) {
 /** @typedef {'hourly' | 'daily' | 'weekly' | 'never'} LogInterval */
 
 /**
- * When a log file that was begun at a time is to be rotated: with the next full hour, midnight, or midnight before Monday, of the local time.
+ * When a log file that was begun at a time is to be rotated: with the next full hour, midnight, or
+ * midnight before Monday, of the local time.
  * @param {LogInterval} interval
  * @param {number} startedAtMs
  * @returns {number}  In ms; Infinity for never.

@@ -24,20 +24,34 @@ import { byApp } from './rows.js';
  * What can be done with an app, or with one instance of it.
  * @param {Pick<MetricsSample, 'apps' | 'workers'>} sample
  * @param {Place} place
- * @returns {{ actions: Action[], why: string | null }}  `why`: in words, when there is nothing although one might expect it.
+ * @returns {{ actions: Action[], why: string | null }}  `why`: in words, when there is nothing
+ *   although one might expect it.
  */
 export function actionsFor(sample, { app: name, worker: id }) {
-  const worker = id === undefined ? null : sample.workers.find((one) => one.id === id) ?? null;
+  const worker = id === undefined ? null : (sample.workers.find((one) => one.id === id) ?? null);
   const app = sample.apps.find((one) => one.name === (worker?.name ?? name));
   if (!app || (id !== undefined && !worker)) return { actions: [], why: null };
-  const workers = worker ? [worker] : byApp(sample.workers).get(app.name) ?? [];
+  const workers = worker ? [worker] : (byApp(sample.workers).get(app.name) ?? []);
   const target = worker && workers.length < app.workers ? String(worker.id) : app.name;
   // A name comes before an id in the manager's eyes.
-  if (target === 'all' || (target !== app.name && sample.apps.some((one) => one.name === target || one.namespace === target))) return { actions: [], why: `Another app, a namespace or a word of nclust is "${target}" too: use the command line.` };
+  if (
+    target === 'all' ||
+    (target !== app.name && sample.apps.some((one) => one.name === target || one.namespace === target))
+  )
+    return {
+      actions: [],
+      why: `Another app, a namespace or a word of nclust is "${target}" too: use the command line.`,
+    };
   const isRunning = workers.some(({ status }) => status !== 'stopped' && status !== 'errored');
   /** @type {('reload' | 'restart' | 'start' | 'stop')[]} */
   const names = isRunning ? ['reload', 'restart', 'stop'] : ['start'];
-  return { actions: [...names.map((one) => whole(one, { target, of: workers.length, what: whatOf(app, workers) })), ...(target === app.name ? scaling(app) : [])], why: null };
+  return {
+    actions: [
+      ...names.map((one) => whole(one, { target, of: workers.length, what: whatOf(app, workers) })),
+      ...(target === app.name ? scaling(app) : []),
+    ],
+    why: null,
+  };
 }
 
 /**
@@ -50,21 +64,35 @@ function whatOf(app, workers) {
 }
 
 /**
- * @type {Record<'reload' | 'restart' | 'start' | 'stop', { words: [string, string, string], isHarsh: boolean, effect: (of: string, isOne: boolean) => string }>}
+ * @type
+ *   {Record<'reload' | 'restart' | 'start' | 'stop', { words: [string, string, string], isHarsh: boolean, effect: (of: string, isOne: boolean) => string }>}
  */
 const WORDS = {
   reload: {
-    words: ['Reload', 'Reloading', 'Reloaded'], isHarsh: false,
-    effect: () => 'New instances take over one after the other, and an old one goes only when a new one serves in its place. No request is lost. If the new code does not start, the old instances serve on.',
+    words: ['Reload', 'Reloading', 'Reloaded'],
+    isHarsh: false,
+    effect: () =>
+      'New instances take over one after the other, and an old one goes only when a new one serves in its ' +
+      'place. No request is lost. If the new code does not start, the old instances serve on.',
   },
   restart: {
-    words: ['Restart', 'Restarting', 'Restarted'], isHarsh: true,
-    effect: (of, isOne) => `Ends ${of}${isOne ? '' : ', half of them at a time'}, and starts ${isOne ? 'it' : 'them'} again. Requests under way are finished first; new connections may have to wait. A reload does without that.`,
+    words: ['Restart', 'Restarting', 'Restarted'],
+    isHarsh: true,
+    effect: (of, isOne) =>
+      `Ends ${of}${isOne ? '' : ', half of them at a time'}, and starts ${isOne ? 'it' : 'them'} again. ` +
+      `Requests under way are finished first; new connections may have to wait. A reload does without that.`,
   },
-  start: { words: ['Start', 'Starting', 'Started'], isHarsh: false, effect: (of) => `Starts ${of}, with a clean record of crashes.` },
+  start: {
+    words: ['Start', 'Starting', 'Started'],
+    isHarsh: false,
+    effect: (of) => `Starts ${of}, with a clean record of crashes.`,
+  },
   stop: {
-    words: ['Stop', 'Stopping', 'Stopped'], isHarsh: true,
-    effect: (of, isOne) => `Ends ${of}. ${isOne ? 'It stays' : 'They stay'} in the list, but nothing starts ${isOne ? 'it' : 'them'} again, not even a reboot, until somebody does.`,
+    words: ['Stop', 'Stopping', 'Stopped'],
+    isHarsh: true,
+    effect: (of, isOne) =>
+      `Ends ${of}. ${isOne ? 'It stays' : 'They stay'} in the list, but nothing starts ` +
+      `${isOne ? 'it' : 'them'} again, not even a reboot, until somebody does.`,
   },
 };
 
@@ -74,10 +102,16 @@ const WORDS = {
  * @returns {Action}
  */
 function whole(name, { target, of, what }) {
-  const { words: [verb, doing, done], isHarsh, effect } = WORDS[name];
+  const {
+    words: [verb, doing, done],
+    isHarsh,
+    effect,
+  } = WORDS[name];
   const isOne = of === 1;
   return {
-    name, verb, isHarsh,
+    name,
+    verb,
+    isHarsh,
     question: `${verb} ${what}?`,
     effect: effect(isOne ? 'its process' : `all ${counted(of, 'instance')}`, isOne),
     doing: `${doing} ${what}`,
@@ -93,23 +127,46 @@ function whole(name, { target, of, what }) {
 function scaling({ name, workers }) {
   const ask = (/** @type {string} */ instances) => ({ method: 'scale', params: { target: name, instances } });
   const more = {
-    name: /** @type {const} */ ('more'), verb: 'One more', isHarsh: false, question: `Start one more instance of “${name}”?`,
-    effect: `There will be ${workers + 1} instances in place of ${workers}.`, doing: `Starting one more of “${name}”`, done: `Started one more of “${name}”`, request: ask('+1'),
+    name: /** @type {const} */ ('more'),
+    verb: 'One more',
+    isHarsh: false,
+    question: `Start one more instance of “${name}”?`,
+    effect: `There will be ${workers + 1} instances in place of ${workers}.`,
+    doing: `Starting one more of “${name}”`,
+    done: `Started one more of “${name}”`,
+    request: ask('+1'),
   };
   const fewer = {
-    name: /** @type {const} */ ('fewer'), verb: 'One fewer', isHarsh: true, question: `Take away one instance of “${name}”?`,
-    effect: `There will be ${counted(workers - 1, 'instance')} in place of ${workers}. It finishes its requests first.`, doing: `Taking away one of “${name}”`, done: `Took away one of “${name}”`, request: ask('-1'),
+    name: /** @type {const} */ ('fewer'),
+    verb: 'One fewer',
+    isHarsh: true,
+    question: `Take away one instance of “${name}”?`,
+    effect: `There will be ${counted(workers - 1, 'instance')} in place of ${workers}. It finishes its requests first.`,
+    doing: `Taking away one of “${name}”`,
+    done: `Took away one of “${name}”`,
+    request: ask('-1'),
   };
   return workers > 1 ? [more, fewer] : [more];
 }
 
 /**
- * @param {{ done: number, total: number, waiting: { slot: number, phase: string, forMs: number, detail: string | null }[] }} progress
+ * @param
+ *   {{ done: number, total: number, waiting: { slot: number, phase: string, forMs: number, detail: string | null }[] }}
+ *   progress
  * @returns {string[]}
  */
 export function progressWords({ done, total, waiting }) {
-  const lines = waiting.slice(0, 5).map(({ slot, phase, forMs, detail }) => `Instance ${slot} is ${phase}, for ${Math.round(forMs / 1_000)}s${detail ? `: ${detail}` : ''}`);
-  return [...(total > 0 ? [`${done} of ${total} done`] : []), ...lines, ...(waiting.length > 5 ? [`and ${waiting.length - 5} more`] : [])];
+  const lines = waiting
+    .slice(0, 5)
+    .map(
+      ({ slot, phase, forMs, detail }) =>
+        `Instance ${slot} is ${phase}, for ${Math.round(forMs / 1_000)}s${detail ? `: ${detail}` : ''}`,
+    );
+  return [
+    ...(total > 0 ? [`${done} of ${total} done`] : []),
+    ...lines,
+    ...(waiting.length > 5 ? [`and ${waiting.length - 5} more`] : []),
+  ];
 }
 
 /** How long the outcome stands below when the dialog was closed, in ms. */
@@ -120,13 +177,18 @@ let forgetting;
 
 /**
  * Asks, then shows how it goes. Closing it while something is under way does not end that.
- * @param {(method: string, params: object, onProgress: (progress: any) => void) => Promise<any>} request
+ * @param {(method: string, params: object, onProgress: (progress: any) => void) => Promise<any>}
+ *   request
  */
 export function createActionDialog(request) {
   const dialog = /** @type {HTMLDialogElement} */ (byId('dialog'));
-  const [title, text, state, buttons] = ['dialog-title', 'dialog-text', 'dialog-state', 'dialog-buttons'].map((id) => byId(id));
+  const [title, text, state, buttons] = ['dialog-title', 'dialog-text', 'dialog-state', 'dialog-buttons'].map((id) =>
+    byId(id),
+  );
   let turn = 0;
-  dialog.addEventListener('close', () => { turn += 1; });
+  dialog.addEventListener('close', () => {
+    turn += 1;
+  });
 
   /** @param {Action} action */
   function ask(action) {
@@ -135,7 +197,11 @@ export function createActionDialog(request) {
     say(text, action.effect);
     state.replaceChildren();
     state.className = '';
-    const yes = el('button', { type: 'button', className: action.isHarsh ? 'harsh' : 'main', onclick: () => carryOut(action) }, action.verb);
+    const yes = el(
+      'button',
+      { type: 'button', className: action.isHarsh ? 'harsh' : 'main', onclick: () => carryOut(action) },
+      action.verb,
+    );
     buttons.replaceChildren(closing('Cancel'), yes);
     dialog.showModal();
   }
@@ -155,7 +221,9 @@ export function createActionDialog(request) {
     buttons.replaceChildren(hide);
     hide.focus();
     /** @param {string[]} lines */
-    const show = (lines) => { if (isShown()) state.replaceChildren(...lines.map((line) => el('p', {}, line))); };
+    const show = (lines) => {
+      if (isShown()) state.replaceChildren(...lines.map((line) => el('p', {}, line)));
+    };
     const onProgress = (/** @type {any} */ progress) => show(progressWords(progress));
     try {
       await request(method, { ...params, wait: true, progress: true, token: uuid() }, onProgress);
@@ -193,7 +261,9 @@ function announce(text) {
   const said = byId('said');
   said.textContent = plain(text);
   clearTimeout(forgetting);
-  forgetting = setTimeout(() => { said.textContent = ''; }, SAID_MS);
+  forgetting = setTimeout(() => {
+    said.textContent = '';
+  }, SAID_MS);
 }
 
 /** crypto.randomUUID is there only on localhost and with TLS. */

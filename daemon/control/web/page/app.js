@@ -29,8 +29,14 @@ let listing = null;
 let isDrawn = true;
 
 const overview = createOverview();
-const table = createTable({ label: 'Apps', onOpen: ({ app, worker }) => go(app ? { app: app.name } : { worker: worker?.id }), onChange: draw });
-const dialog = createActionDialog((method, params, onProgress) => /** @type {NonNullable<typeof connection>} */ (connection).request(method, params, onProgress));
+const table = createTable({
+  label: 'Apps',
+  onOpen: ({ app, worker }) => go(app ? { app: app.name } : { worker: worker?.id }),
+  onChange: draw,
+});
+const dialog = createActionDialog((method, params, onProgress) =>
+  /** @type {NonNullable<typeof connection>} */ (connection).request(method, params, onProgress),
+);
 const filter = /** @type {HTMLInputElement} */ (byId('filter'));
 
 byId('table-place').append(table.node);
@@ -38,7 +44,9 @@ filter.addEventListener('input', draw);
 startTheme(() => detail?.repaint());
 addEventListener('hashchange', arrive);
 addEventListener('online', () => connection?.hurry());
-document.addEventListener('visibilitychange', () => { if (!document.hidden) connection?.hurry(); });
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) connection?.hurry();
+});
 document.addEventListener('keydown', onKey);
 // Ages grow although nothing comes.
 setInterval(draw, 1_000);
@@ -58,12 +66,18 @@ function connect(token) {
   world = emptyWorld();
   byId('gate').hidden = true;
   document.body.classList.remove('is-shut');
-  const own = connection = createConnection({
+  const own = (connection = createConnection({
     open: () => new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/socket`),
     token,
-    clock: { set: (run, ms) => setTimeout(run, ms), clear: (timer) => clearTimeout(timer), now: () => performance.now() },
-    onPhase: (phase, welcome) => { if (own === connection) turn(phase, welcome); },
-  });
+    clock: {
+      set: (run, ms) => setTimeout(run, ms),
+      clear: (timer) => clearTimeout(timer),
+      now: () => performance.now(),
+    },
+    onPhase: (phase, welcome) => {
+      if (own === connection) turn(phase, welcome);
+    },
+  }));
   own.follow({
     method: 'metrics',
     params: () => ({ follow: true, history: { series: ['cpu'], stepMs: 1_000, points: SPARK_POINTS, of: 'both' } }),
@@ -74,8 +88,14 @@ function connect(token) {
   own.follow({
     method: 'eventLog',
     params: () => ({ lines: 1_000, follow: true }),
-    onAnswer: ({ events }) => { world = withEvents({ ...world, events: [] }, events); draw(); },
-    onNews: ({ events }) => { world = withEvents(world, events); draw(); },
+    onAnswer: ({ events }) => {
+      world = withEvents({ ...world, events: [] }, events);
+      draw();
+    },
+    onNews: ({ events }) => {
+      world = withEvents(world, events);
+      draw();
+    },
   });
 }
 
@@ -110,7 +130,13 @@ function sampled({ subscription: _, tickMs: _tick, ...sample }) {
 function list() {
   clearTimeout(listing);
   listing = setTimeout(() => {
-    connection?.request('list').then(({ slots, notices }) => { world = { ...world, slots, notices }; draw(); }).catch(() => {}); // Asked for again with the next connection.
+    connection
+      ?.request('list')
+      .then(({ slots, notices }) => {
+        world = { ...world, slots, notices };
+        draw();
+      })
+      .catch(() => {}); // Asked for again with the next connection.
   }, SETTLED_MS);
 }
 
@@ -128,7 +154,8 @@ function show(wanted) {
   if (detail) detail.begin();
   scrollTo(0, 0);
   if (detail) detail.focus();
-  else if (before.app !== undefined || before.worker !== undefined) table.focus(before.app !== undefined ? appKey(before.app) : workerKey(Number(before.worker)));
+  else if (before.app !== undefined || before.worker !== undefined)
+    table.focus(before.app !== undefined ? appKey(before.app) : workerKey(Number(before.worker)));
 }
 
 /** @param {Place} wanted */
@@ -167,8 +194,16 @@ function showGate(why) {
   const gate = byId('gate');
   gate.hidden = false;
   document.body.classList.add('is-shut');
-  say(byId('gate-title'), why === 'no-token' ? 'This page needs its whole address' : 'This address is not valid any more');
-  say(byId('gate-text'), why === 'no-token' ? 'The address of the dashboard ends in a token, and the one that led here does not.' : 'Its token is not that of the manager: another one was made meanwhile, or a part of it is missing.');
+  say(
+    byId('gate-title'),
+    why === 'no-token' ? 'This page needs its whole address' : 'This address is not valid any more',
+  );
+  say(
+    byId('gate-text'),
+    why === 'no-token'
+      ? 'The address of the dashboard ends in a token, and the one that led here does not.'
+      : 'Its token is not that of the manager: another one was made meanwhile, or a part of it is missing.',
+  );
 }
 
 /** @param {KeyboardEvent} event */

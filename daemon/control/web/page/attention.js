@@ -17,7 +17,16 @@ const LATELY_MS = 15 * 60_000;
 /** An agent that has not told for so long is held up, in ms. */
 const HELD_UP_MS = 3_000;
 
-const TELLING = new Set(['limit:memory', 'limit:logs', 'rollout:halted', 'rollout:rolled-back', 'trigger:failed', 'lost', 'manager:state-lost', 'manager:state-unwritten']);
+const TELLING = new Set([
+  'limit:memory',
+  'limit:logs',
+  'rollout:halted',
+  'rollout:rolled-back',
+  'trigger:failed',
+  'lost',
+  'manager:state-lost',
+  'manager:state-unwritten',
+]);
 
 /**
  * What somebody should look at, the worst first.
@@ -39,9 +48,16 @@ export function concernsOf({ sample, slots, events, notices, nowMs }) {
     ...sample.apps.flatMap(({ name }) => {
       const workers = workersOf.get(name) ?? [];
       const own = eventsOf.get(name) ?? [];
-      return [...standing(name, workers, { slots: slots.filter((slot) => slot.name === name), events: own, nowMs }), ...heldUp(name, workers), ...lately(own, nowMs)];
+      return [
+        ...standing(name, workers, { slots: slots.filter((slot) => slot.name === name), events: own, nowMs }),
+        ...heldUp(name, workers),
+        ...lately(own, nowMs),
+      ];
     }),
-    ...lately(events.filter(({ app }) => app === undefined), nowMs),
+    ...lately(
+      events.filter(({ app }) => app === undefined),
+      nowMs,
+    ),
   ];
   return [...concerns.filter(({ level }) => level === 'bad'), ...concerns.filter(({ level }) => level === 'warn')];
 }
@@ -56,13 +72,23 @@ function standing(name, workers, { slots, events, nowMs }) {
   const status = statusOf(workers);
   if (status === 'errored' || status === 'waiting restart') {
     // The list may be older than the figures.
-    const known = slots.some((slot) => slot.status === status) ? answerOf({ name, slots, events }, { isRunning: true, nowMs }).text : `${name} is ${status}`;
+    const known = slots.some((slot) => slot.status === status)
+      ? answerOf({ name, slots, events }, { isRunning: true, nowMs }).text
+      : `${name} is ${status}`;
     return [{ level: status === 'errored' ? 'bad' : 'warn', app: name, text: known }];
   }
   const crashes = crashesOf(events).filter(({ at }) => nowMs - at < LATELY_MS);
   const last = crashes.at(-1);
   if (!last) return [];
-  return [{ level: 'warn', app: name, text: `${name}: ${counted(crashes.length, 'crash', 'crashes')} lately, the last ${ago(last.at, nowMs)}: instance ${last.slot} ${eventWords(last)}` }];
+  return [
+    {
+      level: 'warn',
+      app: name,
+      text:
+        `${name}: ${counted(crashes.length, 'crash', 'crashes')} lately, the last ` +
+        `${ago(last.at, nowMs)}: instance ${last.slot} ${eventWords(last)}`,
+    },
+  ];
 }
 
 /**
@@ -71,10 +97,21 @@ function standing(name, workers, { slots, events, nowMs }) {
  * @returns {Concern[]}
  */
 function heldUp(name, workers) {
-  const held = workers.filter(({ status, isNode, reportAgeMs }) => status === 'online' && isNode && (reportAgeMs ?? 0) > HELD_UP_MS);
+  const held = workers.filter(
+    ({ status, isNode, reportAgeMs }) => status === 'online' && isNode && (reportAgeMs ?? 0) > HELD_UP_MS,
+  );
   if (held.length === 0) return [];
   const longest = Math.max(...held.map(({ reportAgeMs }) => reportAgeMs ?? 0));
-  return [{ level: 'bad', app: name, text: `${name}: the event loop of ${held.length === 1 ? `instance ${held[0].slot}` : counted(held.length, 'instance')} is held up, for ${delay(longest)} now` }];
+  return [
+    {
+      level: 'bad',
+      app: name,
+      text:
+        `${name}: the event loop of ` +
+        `${held.length === 1 ? `instance ${held[0].slot}` : counted(held.length, 'instance')} is held up, for ` +
+        `${delay(longest)} now`,
+    },
+  ];
 }
 
 /**
@@ -83,7 +120,9 @@ function heldUp(name, workers) {
  * @returns {Concern[]}
  */
 function lately(events, nowMs) {
-  const last = events.findLast((event) => TELLING.has(event.type) && nowMs - event.at < LATELY_MS && !isAsked(/** @type {any} */ (event)));
+  const last = events.findLast(
+    (event) => TELLING.has(event.type) && nowMs - event.at < LATELY_MS && !isAsked(/** @type {any} */ (event)),
+  );
   if (!last) return [];
   const who = last.app === undefined ? '' : `${last.app}: ${last.slot === undefined ? '' : `instance ${last.slot} `}`;
   return [{ level: 'warn', app: last.app ?? null, text: `${who}${eventWords(last)}, ${ago(last.at, nowMs)}` }];
@@ -95,8 +134,13 @@ function lately(events, nowMs) {
  */
 function machine({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBytes }) {
   /** @type {[string, number][]} */
-  const full = [['memory of this machine', memoryUsedBytes / memoryTotalBytes], ['disk with the home', (diskUsedBytes ?? 0) / (diskTotalBytes || 1)]];
-  return full.filter(([, share]) => share > 0.95).map(([what, share]) => ({ level: 'warn', app: null, text: `The ${what} is ${percent(share * 100)} full` }));
+  const full = [
+    ['memory of this machine', memoryUsedBytes / memoryTotalBytes],
+    ['disk with the home', (diskUsedBytes ?? 0) / (diskTotalBytes || 1)],
+  ];
+  return full
+    .filter(([, share]) => share > 0.95)
+    .map(([what, share]) => ({ level: 'warn', app: null, text: `The ${what} is ${percent(share * 100)} full` }));
 }
 
 const SHOWN = 60;
@@ -108,7 +152,8 @@ const SHOWN = 60;
  * @returns {LoggedEvent[]}
  */
 export function eventsAbout(events, { name, id }) {
-  const isOurs = (/** @type {LoggedEvent} */ event) => event.app === name && (id === null || event.id === undefined || event.id === id);
+  const isOurs = (/** @type {LoggedEvent} */ event) =>
+    event.app === name && (id === null || event.id === undefined || event.id === id);
   const first = events.find(isOurs)?.at ?? Infinity;
   return events.filter((event) => isOurs(event) || (event.type.startsWith('manager:') && event.at >= first));
 }
@@ -121,7 +166,18 @@ export function eventsAbout(events, { name, id }) {
 export function timelineOf(events, nowMs) {
   const lines = foldEvents(events).slice(-SHOWN).reverse();
   if (lines.length === 0) return el('p', { className: 'empty' }, 'The log of events has nothing about it.');
-  return el('ol', { className: 'timeline' }, ...lines.map(({ at, text, style }) => el('li', { className: style ?? '' }, el('time', { dateTime: new Date(at).toISOString(), title: ago(at, nowMs) }, clockTime(at, nowMs)), el('span', {}, text))));
+  return el(
+    'ol',
+    { className: 'timeline' },
+    ...lines.map(({ at, text, style }) =>
+      el(
+        'li',
+        { className: style ?? '' },
+        el('time', { dateTime: new Date(at).toISOString(), title: ago(at, nowMs) }, clockTime(at, nowMs)),
+        el('span', {}, text),
+      ),
+    ),
+  );
 }
 
 /**

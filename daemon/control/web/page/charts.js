@@ -9,7 +9,8 @@ import { POINTS } from './sparkline.js';
 
 /**
  * `least`: the top of the scale when there is less.
- * @type {{ name: SeriesName, title: string, least: number, text: (value: number | null | undefined) => string }[]}
+ * @type
+ *   {{ name: SeriesName, title: string, least: number, text: (value: number | null | undefined) => string }[]}
  */
 const CHARTS = [
   { name: 'cpu', title: 'CPU', least: 10, text: percent },
@@ -29,9 +30,13 @@ export function createCharts() {
   const node = el('div', { className: 'charts' });
   const all = CHARTS.map((about) => createChart(about));
   node.append(...all.map((one) => one.node));
-  const sizes = new ResizeObserver(() => { for (const one of all) one.fit(); });
+  const sizes = new ResizeObserver(() => {
+    for (const one of all) one.fit();
+  });
   const schemes = matchMedia('(prefers-color-scheme: dark)');
-  const repaint = () => { for (const one of all) one.repaint(); };
+  const repaint = () => {
+    for (const one of all) one.repaint();
+  };
   sizes.observe(node);
   schemes.addEventListener('change', repaint);
   return {
@@ -54,14 +59,24 @@ function createChart({ name, title, least, text }) {
   const value = el('span', { className: 'value' });
   const when = el('span', { className: 'when' });
   const place = el('div', { role: 'img' });
-  const node = el('figure', { className: `chart chart-${name}` }, el('figcaption', {}, el('span', {}, title), when, value), place);
+  const node = el(
+    'figure',
+    { className: `chart chart-${name}` },
+    el('figcaption', {}, el('span', {}, title), when, value),
+    place,
+  );
   /** @type {uPlot | null} */
   let plot = null;
   /** @type {Trend | null} */
   let trend = null;
   let spanS = 600;
   const paint = (/** @type {string} */ variable) => getComputedStyle(node).getPropertyValue(variable);
-  const axis = { stroke: () => paint('--muted-ink'), font: '11px system-ui, sans-serif', ticks: { show: false }, grid: { stroke: () => paint('--grid'), width: 1 } };
+  const axis = {
+    stroke: () => paint('--muted-ink'),
+    font: '11px system-ui, sans-serif',
+    ticks: { show: false },
+    grid: { stroke: () => paint('--grid'), width: 1 },
+  };
 
   /** @returns {uPlot.Options} */
   const options = () => ({
@@ -69,11 +84,34 @@ function createChart({ name, title, least, text }) {
     height: HEIGHT,
     legend: { show: false },
     cursor: { sync: { key: 'charts' }, drag: { x: false, y: false }, y: false, points: { size: 7 } },
-    scales: { x: { time: true, range: (_plot, _min, max) => [max - spanS, max] }, y: { range: (_plot, _min, max) => [0, Math.max(least, (max ?? 0) * 1.1)] } },
-    series: [{}, { stroke: () => paint('--line'), fill: () => paint('--area'), width: 1.5, points: { show: false }, spanGaps: false }],
+    scales: {
+      x: { time: true, range: (_plot, _min, max) => [max - spanS, max] },
+      y: { range: (_plot, _min, max) => [0, Math.max(least, (max ?? 0) * 1.1)] },
+    },
+    series: [
+      {},
+      {
+        stroke: () => paint('--line'),
+        fill: () => paint('--area'),
+        width: 1.5,
+        points: { show: false },
+        spanGaps: false,
+      },
+    ],
     axes: [
-      { ...axis, size: 24, space: 56, values: (_plot, splits) => splits.map((at) => clockTime(at * 1_000, at * 1_000).slice(0, 5)) },
-      { ...axis, size: 58, space: 34, values: (_plot, splits) => splits.map((one) => text(one).replace(/\.0(?=\D|$)/, '')), ...(name === 'memoryBytes' ? { incrs: BINARY } : {}) },
+      {
+        ...axis,
+        size: 24,
+        space: 56,
+        values: (_plot, splits) => splits.map((at) => clockTime(at * 1_000, at * 1_000).slice(0, 5)),
+      },
+      {
+        ...axis,
+        size: 58,
+        space: 34,
+        values: (_plot, splits) => splits.map((one) => text(one).replace(/\.0(?=\D|$)/, '')),
+        ...(name === 'memoryBytes' ? { incrs: BINARY } : {}),
+      },
     ],
     hooks: { setCursor: [showValue] },
   });
@@ -88,7 +126,13 @@ function createChart({ name, title, least, text }) {
     else if (place.clientWidth > 0) plot = new uPlot(options(), data, place);
     showValue();
     const known = now.series[name].filter((one) => one !== null);
-    attribute(place, 'aria-label', known.length === 0 ? `${title}: nothing is known` : `${title}: now ${text(now.series[name].at(-1))}, at most ${text(Math.max(...known))} in what is shown`);
+    attribute(
+      place,
+      'aria-label',
+      known.length === 0
+        ? `${title}: nothing is known`
+        : `${title}: now ${text(now.series[name].at(-1))}, at most ${text(Math.max(...known))} in what is shown`,
+    );
     node.classList.toggle('is-empty', known.length === 0);
   }
 
@@ -105,7 +149,8 @@ function createChart({ name, title, least, text }) {
     show,
     fit() {
       if (!plot && trend) show(trend);
-      else if (plot && place.clientWidth > 0 && place.clientWidth !== plot.width) plot.setSize({ width: place.clientWidth, height: HEIGHT });
+      else if (plot && place.clientWidth > 0 && place.clientWidth !== plot.width)
+        plot.setSize({ width: place.clientWidth, height: HEIGHT });
     },
     repaint: () => plot?.redraw(false, true),
     close: () => plot?.destroy(),

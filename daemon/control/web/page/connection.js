@@ -1,10 +1,12 @@
 /**
- * How the page stands with the manager. `refused`: the token is wrong, and trying again does not help.
+ * How the page stands with the manager. `refused`: the token is wrong, and trying again does not
+ * help.
  * @typedef {'connecting' | 'live' | 'lost' | 'refused'} Phase
  */
 
 /**
- * @typedef {{ version: string, home: string, host: string, mayAct: boolean, pollMs: number }} Welcome
+ * @typedef {{ version: string, home: string, host: string, mayAct: boolean, pollMs: number }}
+ *   Welcome
  */
 
 /**
@@ -18,11 +20,15 @@
  */
 
 /**
- * @typedef {{ method: string, params: any, resolve: (result: any) => void, reject: (error: Error) => void }} Request
+ * @typedef
+ *   {{ method: string, params: any, resolve: (result: any) => void, reject: (error: Error) => void }}
+ *   Request
  */
 
 /**
- * @typedef {{ set: (run: () => void, ms: number) => any, clear: (timer: any) => void, now: () => number }} Clock
+ * @typedef
+ *   {{ set: (run: () => void, ms: number) => any, clear: (timer: any) => void, now: () => number }}
+ *   Clock
  */
 
 /** What the manager refuses, in its words. */
@@ -47,7 +53,8 @@ const PAUSES_MS = [250, 1_000, 1_000, 2_000, 5_000];
 const SILENCE_MS = 10_000;
 
 /**
- * A connection that comes back by itself. What changes something carries a token of its own and is sent again: the manager does it once.
+ * A connection that comes back by itself. What changes something carries a token of its own and is
+ * sent again: the manager does it once.
  * @param {object} o
  * @param {() => WebSocket} o.open
  * @param {string} o.token
@@ -76,10 +83,14 @@ export function createConnection({ open, token, onPhase, clock }) {
 
   function connect() {
     clock.clear(timer);
-    const own = socket = open();
+    const own = (socket = open());
     own.onopen = () => own.send(JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'authenticate', params: { token } }));
-    own.onmessage = ({ data }) => { if (own === socket) hear(JSON.parse(data)); };
-    own.onclose = ({ code }) => { if (own === socket) lose(code); };
+    own.onmessage = ({ data }) => {
+      if (own === socket) hear(JSON.parse(data));
+    };
+    own.onclose = ({ code }) => {
+      if (own === socket) lose(code);
+    };
     heardAt = clock.now();
     watch();
   }
@@ -163,9 +174,13 @@ export function createConnection({ open, token, onPhase, clock }) {
    */
   function start(name, one) {
     request(one.method, { ...one.params(), subscription: name })
-      .then((result) => { if (follows.get(name) === one) one.onAnswer?.(result); })
+      .then((result) => {
+        if (follows.get(name) === one) one.onAnswer?.(result);
+      })
       // A lost connection begins everything again.
-      .catch((error) => { if (error instanceof Refusal && follows.get(name) === one) one.onRefusal?.(error); });
+      .catch((error) => {
+        if (error instanceof Refusal && follows.get(name) === one) one.onRefusal?.(error);
+      });
   }
 
   /**

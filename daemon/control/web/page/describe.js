@@ -22,20 +22,42 @@ export function factsOf(slots, nowMs) {
   const isOne = slots.length === 1;
   const waiting = slots.filter(({ waitingFor }) => waitingFor);
   return [
-    ...waiting.map(({ slot: index, waitingFor }) => fact('Waiting for', `${isOne ? '' : `instance ${index}: `}${waitingFor}`)),
+    ...waiting.map(({ slot: index, waitingFor }) =>
+      fact('Waiting for', `${isOne ? '' : `instance ${index}: `}${waitingFor}`),
+    ),
     ...lastDeath(slots, nowMs),
     fact('Script', [slot.script, ...slot.args].join(' ')),
-    fact('Runs as', `${slot.mode} mode${slot.interpreter === 'none' ? '' : `, ${[slot.interpreter, ...slot.interpreterArgs].join(' ')}`}${slot.nodeVersion ? `, Node.js ${slot.nodeVersion.replace(/^v/, '')}` : ''}`),
+    fact(
+      'Runs as',
+      `${slot.mode} ` +
+        `mode${slot.interpreter === 'none' ? '' : `, ${[slot.interpreter, ...slot.interpreterArgs].join(' ')}`}${slot.nodeVersion ? `, Node.js ${slot.nodeVersion.replace(/^v/, '')}` : ''}`,
+    ),
     fact('Folder', slot.cwd),
     ...listening(slots),
     fact('User', slot.user),
     ...(slot.version && slot.version !== 'N/A' ? [fact('Version', slot.version)] : []),
-    ...(isOne ? [fact('Process', `${slot.pid ? `pid ${slot.pid}` : 'none'}, id ${slot.id}, instance ${slot.slot}, generation ${slot.generation}`)] : [fact('Instances', `${slots.length}, generation ${Math.max(...slots.map(({ generation }) => generation))}`)]),
-    fact('Restarts', `${sum(slots, 'restarts')}${sum(slots, 'unstableRestarts') > 0 ? `, ${sum(slots, 'unstableRestarts')} of them unstable` : ''}`),
+    ...(isOne
+      ? [
+          fact(
+            'Process',
+            `${slot.pid ? `pid ${slot.pid}` : 'none'}, id ${slot.id}, instance ${slot.slot}, generation ` +
+              `${slot.generation}`,
+          ),
+        ]
+      : [fact('Instances', `${slots.length}, generation ${Math.max(...slots.map(({ generation }) => generation))}`)]),
+    fact(
+      'Restarts',
+      `${sum(slots, 'restarts')}${sum(slots, 'unstableRestarts') > 0 ? `, ${sum(slots, 'unstableRestarts')} of them unstable` : ''}`,
+    ),
     ...policy(slot),
     ...triggers(slot, nowMs),
-    ...(slot.logLost ? [fact('Log lines lost', `${counted(slot.logLost.lines, 'line')} in the last hour: ${slot.logLost.reason}`)] : []),
-    ...(/** @type {const} */ (['logFile', 'outFile', 'errorFile'])).flatMap((field) => shared(slots, field)).filter((path, at, all) => all.indexOf(path) === at).map((path) => fact('Log file', path)),
+    ...(slot.logLost
+      ? [fact('Log lines lost', `${counted(slot.logLost.lines, 'line')} in the last hour: ${slot.logLost.reason}`)]
+      : []),
+    .../** @type {const} */ (['logFile', 'outFile', 'errorFile'])
+      .flatMap((field) => shared(slots, field))
+      .filter((path, at, all) => all.indexOf(path) === at)
+      .map((path) => fact('Log file', path)),
     ...told(slots),
     fact('In the list since', clockTime(Math.min(...slots.map(({ createdAtMs }) => createdAtMs)), nowMs)),
   ];
@@ -46,9 +68,14 @@ export function factsOf(slots, nowMs) {
  * @returns {{ title: string, lines: string[] } | null}  Of the last death that nobody asked for.
  */
 export function lastWords(slots) {
-  const dead = slots.filter(({ lastDeath: death }) => death && !isAsked(death) && death.lastLines.length > 0).sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
+  const dead = slots
+    .filter(({ lastDeath: death }) => death && !isAsked(death) && death.lastLines.length > 0)
+    .sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
   if (!dead?.lastDeath) return null;
-  return { title: `Last words of instance ${dead.slot}, pid ${dead.lastDeath.pid}`, lines: dead.lastDeath.lastLines.map(shownText) };
+  return {
+    title: `Last words of instance ${dead.slot}, pid ${dead.lastDeath.pid}`,
+    lines: dead.lastDeath.lastLines.map(shownText),
+  };
 }
 
 /**
@@ -57,10 +84,18 @@ export function lastWords(slots) {
  * @returns {Fact[]}
  */
 function lastDeath(slots, nowMs) {
-  const dead = slots.filter(({ lastDeath: death }) => death).sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
+  const dead = slots
+    .filter(({ lastDeath: death }) => death)
+    .sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
   const death = dead?.lastDeath;
   if (!death) return [fact('Last death', 'none since it is in the list')];
-  return [fact(isAsked(death) ? 'Last ended' : 'Last died', `${slots.length > 1 ? `instance ${dead.slot}, ` : ''}${clockTime(death.atMs, nowMs)} (${ago(death.atMs, nowMs)}): ${describeDeath(death)}`)];
+  return [
+    fact(
+      isAsked(death) ? 'Last ended' : 'Last died',
+      `${slots.length > 1 ? `instance ${dead.slot}, ` : ''}${clockTime(death.atMs, nowMs)} ` +
+        `(${ago(death.atMs, nowMs)}): ${describeDeath(death)}`,
+    ),
+  ];
 }
 
 /**
@@ -68,7 +103,13 @@ function lastDeath(slots, nowMs) {
  * @returns {Fact[]}
  */
 function listening(slots) {
-  const all = new Set(slots.flatMap(({ addresses }) => addresses.map(({ address, port }) => (port === undefined || port === 0 ? address : `${address.includes(':') ? `[${address}]` : address}:${port}`))));
+  const all = new Set(
+    slots.flatMap(({ addresses }) =>
+      addresses.map(({ address, port }) =>
+        port === undefined || port === 0 ? address : `${address.includes(':') ? `[${address}]` : address}:${port}`,
+      ),
+    ),
+  );
   return all.size > 0 ? [fact('Listening on', [...all].join(', '))] : [];
 }
 
@@ -80,8 +121,17 @@ function policy({ spec, autorestart }) {
   if (!spec) return [fact('Restarts itself', autorestart ? 'yes' : 'no')];
   return [
     fact('Started again', spec.autorestart ? `yes, up to ${spec.maxRestarts} unstable exits in 10m` : 'no'),
-    fact('Ready when', spec.waitReady ? `it sends "ready", within ${formatDuration(spec.listenTimeoutMs)}` : `it listens, or has lived for ${formatDuration(spec.minUptimeMs)}`),
-    fact('Ends with', `${spec.stopSignal ?? 'SIGTERM when it listens to it, else SIGINT'}; SIGKILL after ${formatDuration(spec.killTimeoutMs)}`),
+    fact(
+      'Ready when',
+      spec.waitReady
+        ? `it sends "ready", within ${formatDuration(spec.listenTimeoutMs)}`
+        : `it listens, or has lived for ${formatDuration(spec.minUptimeMs)}`,
+    ),
+    fact(
+      'Ends with',
+      `${spec.stopSignal ?? 'SIGTERM when it listens to it, else SIGINT'}; SIGKILL after ` +
+        `${formatDuration(spec.killTimeoutMs)}`,
+    ),
   ];
 }
 
@@ -95,9 +145,31 @@ function triggers({ spec, triggers: known }, nowMs) {
   const { watch, nextRunMs, memory, last } = known;
   return [
     ...(watch ? [fact('Watches', `${watch.paths.join(', ')}${watch.problem ? `; ${watch.problem}` : ''}`)] : []),
-    ...(spec?.cronRestart ? [fact('Cron', `${spec.cronRestart}${nextRunMs === null ? ', never again' : `, next at ${clockTime(nextRunMs, nowMs)}`}`)] : []),
-    ...(spec?.maxMemoryBytes ? [fact('Memory limit', `${bytes(spec.maxMemoryBytes)}${memory ? `, now ${bytes(memory.bytes)} with its children` : ''}`)] : []),
-    ...(last ? [fact('Last trigger', `${clockTime(last.atMs, nowMs)}: ${last.by}${last.problem ? `; it did not come about: ${last.problem}` : ''}`)] : []),
+    ...(spec?.cronRestart
+      ? [
+          fact(
+            'Cron',
+            `${spec.cronRestart}${nextRunMs === null ? ', never again' : `, next at ${clockTime(nextRunMs, nowMs)}`}`,
+          ),
+        ]
+      : []),
+    ...(spec?.maxMemoryBytes
+      ? [
+          fact(
+            'Memory limit',
+            `${bytes(spec.maxMemoryBytes)}${memory ? `, now ${bytes(memory.bytes)} with its children` : ''}`,
+          ),
+        ]
+      : []),
+    ...(last
+      ? [
+          fact(
+            'Last trigger',
+            `${clockTime(last.atMs, nowMs)}: ` +
+              `${last.by}${last.problem ? `; it did not come about: ${last.problem}` : ''}`,
+          ),
+        ]
+      : []),
   ];
 }
 
@@ -107,10 +179,15 @@ function triggers({ spec, triggers: known }, nowMs) {
  * @returns {Fact[]}
  */
 function told(slots) {
-  return slots.flatMap(({ slot, axm }) => Object.entries(axm?.monitor ?? {}).map(([name, metric]) => {
-    const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));
-    return fact(slots.length > 1 ? `${name}, instance ${slot}` : name, `${written(value ?? metric)}${unit ? ` ${written(unit)}` : ''}`);
-  }));
+  return slots.flatMap(({ slot, axm }) =>
+    Object.entries(axm?.monitor ?? {}).map(([name, metric]) => {
+      const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));
+      return fact(
+        slots.length > 1 ? `${name}, instance ${slot}` : name,
+        `${written(value ?? metric)}${unit ? ` ${written(unit)}` : ''}`,
+      );
+    }),
+  );
 }
 
 /**

@@ -23,7 +23,10 @@ const VALUES_MAX = 1_000_000;
 const AGAIN_MS = 10_000;
 
 /** What can be looked at: the last 10 minutes by the second, the last 6 hours by ten seconds. */
-const RANGES = [{ stepMs: 1_000, title: '10 min' }, { stepMs: 10_000, title: '6 h' }];
+const RANGES = [
+  { stepMs: 1_000, title: '10 min' },
+  { stepMs: 10_000, title: '6 h' },
+];
 
 /**
  * One app, or one instance.
@@ -35,7 +38,7 @@ const RANGES = [{ stepMs: 1_000, title: '10 min' }, { stepMs: 10_000, title: '6 
  */
 export function createDetail({ place, connection, onGo, onAct }) {
   const isApp = place.worker === undefined;
-  const target = isApp ? place.app ?? '' : String(place.worker);
+  const target = isApp ? (place.app ?? '') : String(place.worker);
   /** @type {SlotStatus[]} */
   let slots = [];
   let range = RANGES[0].stepMs;
@@ -51,7 +54,16 @@ export function createDetail({ place, connection, onGo, onAct }) {
   let logs = null;
 
   const charts = createCharts();
-  const workers = createTable({ label: 'Instances', isFlat: true, onOpen: ({ worker }) => { if (worker) onGo({ worker: worker.id }); }, onChange: () => { if (last) showWorkers(last, Date.now()); } });
+  const workers = createTable({
+    label: 'Instances',
+    isFlat: true,
+    onOpen: ({ worker }) => {
+      if (worker) onGo({ worker: worker.id });
+    },
+    onChange: () => {
+      if (last) showWorkers(last, Date.now());
+    },
+  });
   const title = el('h1', { tabIndex: -1 });
   const state = el('span', { className: 'state' });
   const answer = el('p', { className: 'answer' });
@@ -61,21 +73,64 @@ export function createDetail({ place, connection, onGo, onAct }) {
   const words = el('div', { className: 'last-words' });
   const history = el('div');
   const logPlace = el('div');
-  const ranges = RANGES.map(({ stepMs, title: text }) => el('button', { type: 'button', 'aria-pressed': String(stepMs === range), onclick: () => choose(stepMs) }, text));
+  const ranges = RANGES.map(({ stepMs, title: text }) =>
+    el('button', { type: 'button', 'aria-pressed': String(stepMs === range), onclick: () => choose(stepMs) }, text),
+  );
   const up = el('a', { href: fragmentOf({}) }, 'All apps');
   const above = el('span');
-  const workersSection = el('section', { 'aria-label': 'Instances', hidden: true }, el('h2', {}, 'Instances'), el('div', { className: 'table-place' }, workers.node));
-  const node = el('article', { className: 'detail' },
-    el('header', {}, el('nav', { 'aria-label': 'Where this is' }, up, above), el('div', { className: 'title' }, title, state, buttons), answer, rights),
-    el('div', { className: 'column' },
-      el('section', { 'aria-label': 'Charts' }, el('header', {}, el('h2', {}, 'Charts'), el('div', { className: 'tools', role: 'group', 'aria-label': 'How far back' }, ...ranges)), charts.node),
+  const workersSection = el(
+    'section',
+    { 'aria-label': 'Instances', hidden: true },
+    el('h2', {}, 'Instances'),
+    el('div', { className: 'table-place' }, workers.node),
+  );
+  const node = el(
+    'article',
+    { className: 'detail' },
+    el(
+      'header',
+      {},
+      el('nav', { 'aria-label': 'Where this is' }, up, above),
+      el('div', { className: 'title' }, title, state, buttons),
+      answer,
+      rights,
+    ),
+    el(
+      'div',
+      { className: 'column' },
+      el(
+        'section',
+        { 'aria-label': 'Charts' },
+        el(
+          'header',
+          {},
+          el('h2', {}, 'Charts'),
+          el('div', { className: 'tools', role: 'group', 'aria-label': 'How far back' }, ...ranges),
+        ),
+        charts.node,
+      ),
       workersSection,
-      logPlace),
-    el('div', { className: 'column' },
+      logPlace,
+    ),
+    el(
+      'div',
+      { className: 'column' },
       el('section', { 'aria-label': 'Events' }, el('h2', {}, 'What has happened'), words, history),
-      el('section', { 'aria-label': 'Facts' }, el('h2', {}, 'How it runs'), facts)));
+      el('section', { 'aria-label': 'Facts' }, el('h2', {}, 'How it runs'), facts),
+    ),
+  );
   say(title, isApp ? target : '…');
-  return { node, update, begin: () => { askedAt = -Infinity; askHistory(); }, repaint: charts.repaint, focus: () => title.focus({ preventScroll: true }), close };
+  return {
+    node,
+    update,
+    begin: () => {
+      askedAt = -Infinity;
+      askHistory();
+    },
+    repaint: charts.repaint,
+    focus: () => title.focus({ preventScroll: true }),
+    close,
+  };
 
   /**
    * @param {World} world
@@ -94,7 +149,10 @@ export function createDetail({ place, connection, onGo, onAct }) {
     showTitle(mine[0]);
     showActions(world, sample);
     if (!own) {
-      say(answer, isApp ? `“${target}” is not in the list any more.` : `There is no instance with id ${target} any more.`);
+      say(
+        answer,
+        isApp ? `“${target}” is not in the list any more.` : `There is no instance with id ${target} any more.`,
+      );
       return;
     }
     logs ??= beginLogs(sample);
@@ -121,7 +179,8 @@ export function createDetail({ place, connection, onGo, onAct }) {
   function showTitle(worker) {
     if (isApp || !worker) return;
     say(title, `${worker.name}, instance ${worker.slot}`);
-    if (above.childElementCount === 0) above.append(' / ', el('a', { href: fragmentOf({ app: worker.name }) }, worker.name));
+    if (above.childElementCount === 0)
+      above.append(' / ', el('a', { href: fragmentOf({ app: worker.name }) }, worker.name));
   }
 
   /**
@@ -131,13 +190,24 @@ export function createDetail({ place, connection, onGo, onAct }) {
   function showActions({ welcome, phase }, sample) {
     const { actions, why } = actionsFor(sample, place);
     const mayAct = welcome?.mayAct ?? false;
-    say(rights, mayAct ? why ?? '' : 'This page is read-only. With “nclust web --allow-actions” it can reload, restart, stop and scale.');
+    say(
+      rights,
+      mayAct
+        ? (why ?? '')
+        : 'This page is read-only. With “nclust web --allow-actions” it can reload, restart, stop and scale.',
+    );
     const now = JSON.stringify([mayAct, phase, actions]);
     if (now === actionsShown) return;
     actionsShown = now;
     const focused = buttons.contains(document.activeElement) ? document.activeElement?.textContent : null;
-    buttons.replaceChildren(...(mayAct ? actions : []).map((action) => el('button', { type: 'button', disabled: phase !== 'live', onclick: () => onAct(action) }, action.verb)));
-    /** @type {HTMLElement | undefined} */ ([...buttons.children].find(({ textContent }) => textContent === focused))?.focus();
+    buttons.replaceChildren(
+      ...(mayAct ? actions : []).map((action) =>
+        el('button', { type: 'button', disabled: phase !== 'live', onclick: () => onAct(action) }, action.verb),
+      ),
+    );
+    /** @type {HTMLElement | undefined} */ (
+      [...buttons.children].find(({ textContent }) => textContent === focused)
+    )?.focus();
   }
 
   /**
@@ -157,7 +227,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
    * @param {number} nowMs
    */
   function showStory({ events }, { name }, nowMs) {
-    const about = eventsAbout(events, { name, id: isApp ? null : place.worker ?? null });
+    const about = eventsAbout(events, { name, id: isApp ? null : (place.worker ?? null) });
     const now = stampOf(about);
     if (now !== stamp) {
       stamp = now;
@@ -171,14 +241,20 @@ export function createDetail({ place, connection, onGo, onAct }) {
     if (stampOfFacts === factsShown) return;
     factsShown = stampOfFacts;
     facts.replaceChildren(...all.flatMap(([label, text]) => [el('dt', {}, label), el('dd', {}, text)]));
-    words.replaceChildren(...(dead ? [el('h3', {}, dead.title), el('pre', { tabIndex: 0 }, dead.lines.join('\n'))] : []));
+    words.replaceChildren(
+      ...(dead ? [el('h3', {}, dead.title), el('pre', { tabIndex: 0 }, dead.lines.join('\n'))] : []),
+    );
   }
 
   /** @param {MetricsSample} sample */
   function beginLogs(sample) {
     const name = isApp ? target : '';
     const isOne = !isApp || (sample.apps.find((app) => app.name === name)?.workers ?? 1) === 1;
-    const begun = createLogs({ target, follow: connection.follow, slotOf: (id) => (isOne ? null : last?.sample?.workers.find((worker) => worker.id === id)?.slot ?? null) });
+    const begun = createLogs({
+      target,
+      follow: connection.follow,
+      slotOf: (id) => (isOne ? null : (last?.sample?.workers.find((worker) => worker.id === id)?.slot ?? null)),
+    });
     logPlace.append(begun.node);
     return begun;
   }
@@ -190,7 +266,14 @@ export function createDetail({ place, connection, onGo, onAct }) {
   function ask(now, nowMs) {
     askedAt = nowMs;
     slotStamp = now;
-    connection.request('list', { targets: [target], detail: true }).then(({ slots: told }) => { slots = told.filter((/** @type {SlotStatus} */ { id, name }) => (isApp ? name === target : id === place.worker)); }).catch(leave);
+    connection
+      .request('list', { targets: [target], detail: true })
+      .then(({ slots: told }) => {
+        slots = told.filter((/** @type {SlotStatus} */ { id, name }) =>
+          isApp ? name === target : id === place.worker,
+        );
+      })
+      .catch(leave);
     if (range !== 1_000) askHistory(6);
   }
 
@@ -201,19 +284,25 @@ export function createDetail({ place, connection, onGo, onAct }) {
     const workersMax = last?.sample?.workers.filter(({ name }) => name === target).length || 1;
     // An answer has a size.
     const points = Math.min(newest, POINTS[asked], Math.floor(VALUES_MAX / (NAMES.length * workersMax)));
-    connection.request('metrics', { targets: [target], workers: false, history: { stepMs: asked, of, points } }).then(({ history: told }) => {
-      if (asked !== range) return;
-      const series = isApp ? told.apps.find((/** @type {{ name: string }} */ { name }) => name === target) : told.workers.find((/** @type {{ id: number }} */ { id }) => id === place.worker);
-      trend = withHistory(trend, told, series?.series ?? {});
-      charts.show(trend);
-    }).catch(leave);
+    connection
+      .request('metrics', { targets: [target], workers: false, history: { stepMs: asked, of, points } })
+      .then(({ history: told }) => {
+        if (asked !== range) return;
+        const series = isApp
+          ? told.apps.find((/** @type {{ name: string }} */ { name }) => name === target)
+          : told.workers.find((/** @type {{ id: number }} */ { id }) => id === place.worker);
+        trend = withHistory(trend, told, series?.series ?? {});
+        charts.show(trend);
+      })
+      .catch(leave);
   }
 
   /** @param {number} stepMs */
   function choose(stepMs) {
     range = stepMs;
     trend = emptyTrend(stepMs);
-    for (const [at, button] of ranges.entries()) button.setAttribute('aria-pressed', String(RANGES[at].stepMs === stepMs));
+    for (const [at, button] of ranges.entries())
+      button.setAttribute('aria-pressed', String(RANGES[at].stepMs === stepMs));
     askHistory();
   }
 
@@ -223,5 +312,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   }
 }
 
-/** It is asked again with the next connection; what is not there any more is said by the figures. */
+/**
+ * It is asked again with the next connection; what is not there any more is said by the figures.
+ */
 function leave() {}

@@ -4,7 +4,8 @@
  * An element. What comes from outside goes in as text or attribute, never as markup.
  * @template {keyof HTMLElementTagNameMap} N
  * @param {N} name
- * @param {Record<string, any>} [props]  `on...`: a listener; with a dash, or `role`: an attribute; else a property.
+ * @param {Record<string, any>} [props]  `on...`: a listener; with a dash, or `role`: an attribute;
+ *   else a property.
  * @param {...Child} children
  * @returns {HTMLElementTagNameMap[N]}
  */
@@ -15,7 +16,9 @@ export function el(name, props = {}, ...children) {
     else if (key === 'role' || key === 'scope' || key.includes('-')) attribute(node, key, value);
     else /** @type {any} */ (node)[key] = value;
   }
-  node.append(...children.filter((child) => child !== null).map((child) => (typeof child === 'string' ? plain(child) : child)));
+  node.append(
+    ...children.filter((child) => child !== null).map((child) => (typeof child === 'string' ? plain(child) : child)),
+  );
   return node;
 }
 
@@ -42,7 +45,8 @@ export function say(node, text) {
 }
 
 /**
- * A name must not look like another one: what turns the direction of the text, or cannot be seen, is shown as it is on the terminal.
+ * A name must not look like another one: what turns the direction of the text, or cannot be seen,
+ * is shown as it is on the terminal.
  * @param {string} text
  */
 export function plain(text) {
@@ -82,7 +86,8 @@ export function arrange(parent, children) {
     if (child === next) next = next.nextElementSibling;
     else parent.insertBefore(child, next);
   }
-  if (focused instanceof HTMLElement && focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
+  if (focused instanceof HTMLElement && focused !== document.activeElement && parent.contains(focused))
+    focused.focus({ preventScroll: true });
 }
 
 const KEPT = 'nclust-theme';
@@ -94,7 +99,8 @@ const KEPT = 'nclust-theme';
 export function startTheme(onChange) {
   const root = document.documentElement;
   const button = byId('theme');
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches);
+  const isDark = () =>
+    root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
   /** @param {string | null} theme */
   const wear = (theme) => {
     attribute(root, 'data-theme', theme);

@@ -22,7 +22,11 @@ export function percent(value) {
 /** @param {number | null | undefined} value */
 export function rate(value) {
   if (value === null || value === undefined) return UNKNOWN;
-  return value >= 10_000 ? `${(value / 1_000).toFixed(1)}k` : value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(1);
+  return value >= 10_000
+    ? `${(value / 1_000).toFixed(1)}k`
+    : value >= 100 || Number.isInteger(value)
+      ? value.toFixed(0)
+      : value.toFixed(1);
 }
 
 /** @param {number | null | undefined} ms */

@@ -13,7 +13,8 @@ const TYPING_MS = 250;
  * The output of an app or of one instance: the end of it, and what comes.
  * @param {object} o
  * @param {string} o.target
- * @param {(id: number) => number | null} o.slotOf  The number of the instance; null where there is but one.
+ * @param {(id: number) => number | null} o.slotOf  The number of the instance; null where there is
+ *   but one.
  * @param {(one: Follow) => () => void} o.follow
  */
 export function createLogs({ target, slotOf, follow }) {
@@ -27,12 +28,35 @@ export function createLogs({ target, slotOf, follow }) {
   /** @type {any} */
   let typing = null;
 
-  const text = el('input', { type: 'search', placeholder: 'Lines with…', 'aria-label': 'Only lines with this text', oninput: onType });
-  const stream = el('select', { 'aria-label': 'Which output', onchange: begin }, el('option', { value: 'both' }, 'out and err'), el('option', { value: 'out' }, 'out'), el('option', { value: 'err' }, 'err'));
+  const text = el('input', {
+    type: 'search',
+    placeholder: 'Lines with…',
+    'aria-label': 'Only lines with this text',
+    oninput: onType,
+  });
+  const stream = el(
+    'select',
+    { 'aria-label': 'Which output', onchange: begin },
+    el('option', { value: 'both' }, 'out and err'),
+    el('option', { value: 'out' }, 'out'),
+    el('option', { value: 'err' }, 'err'),
+  );
   const pause = el('button', { type: 'button', 'aria-pressed': 'false', onclick: () => hold(!isPaused) }, 'Pause');
   const note = el('p', { className: 'note' });
-  const list = el('div', { className: 'lines', tabIndex: 0, role: 'region', 'aria-label': 'Log lines', onscroll: onScroll });
-  const node = el('section', { className: 'logs', 'aria-label': 'Logs' }, el('header', {}, el('h2', {}, 'Logs'), el('div', { className: 'tools' }, text, stream, pause)), list, note);
+  const list = el('div', {
+    className: 'lines',
+    tabIndex: 0,
+    role: 'region',
+    'aria-label': 'Log lines',
+    onscroll: onScroll,
+  });
+  const node = el(
+    'section',
+    { className: 'logs', 'aria-label': 'Logs' },
+    el('header', {}, el('h2', {}, 'Logs'), el('div', { className: 'tools' }, text, stream, pause)),
+    list,
+    note,
+  );
   begin();
   return { node, close };
 
@@ -69,7 +93,11 @@ export function createLogs({ target, slotOf, follow }) {
   }
 
   function draw() {
-    if (isPaused) return void say(pause, waiting.length > 0 ? `Go on (${waiting.length >= LINES_MAX ? 'many' : waiting.length} new)` : 'Go on');
+    if (isPaused)
+      return void say(
+        pause,
+        waiting.length > 0 ? `Go on (${waiting.length >= LINES_MAX ? 'many' : waiting.length} new)` : 'Go on',
+      );
     if (isDrawing) return;
     isDrawing = true;
     requestAnimationFrame(() => {
@@ -80,14 +108,25 @@ export function createLogs({ target, slotOf, follow }) {
       waiting = [];
       while (list.childElementCount > LINES_MAX) list.firstElementChild?.remove();
       if (isAtEnd) list.scrollTop = list.scrollHeight;
-      if (missed > 0) showNote(`${counted(missed, 'line')} came too fast and ${missed === 1 ? 'is' : 'are'} left out here. The log files have them all.`);
+      if (missed > 0)
+        showNote(
+          `${counted(missed, 'line')} came too fast and ${missed === 1 ? 'is' : 'are'} left out here. The ` +
+            `log files have them all.`,
+        );
     });
   }
 
   /** @param {LogEntry} entry */
   function lineOf({ id, stream: from, line, atMs }) {
     const slot = slotOf(id);
-    return el('div', { className: from }, el('time', {}, atMs === null ? '' : clockTime(atMs, Date.now())), slot === null ? null : el('b', { title: `Instance ${slot}` }, String(slot)), from === 'err' ? el('i', { title: 'Standard error' }, 'err') : null, el('span', {}, shownText(line)));
+    return el(
+      'div',
+      { className: from },
+      el('time', {}, atMs === null ? '' : clockTime(atMs, Date.now())),
+      slot === null ? null : el('b', { title: `Instance ${slot}` }, String(slot)),
+      from === 'err' ? el('i', { title: 'Standard error' }, 'err') : null,
+      el('span', {}, shownText(line)),
+    );
   }
 
   /** @param {boolean} is */
@@ -151,7 +190,14 @@ export function logQuery({ target, text, stream, cursor }) {
     lines: wanted === '' ? 300 : 1_000,
     ...(stream === 'both' ? {} : { streams: [stream] }),
     // Capital letters count where somebody has typed one.
-    ...(wanted === '' ? {} : { grep: { source: wanted.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags: wanted === wanted.toLowerCase() ? 'i' : '' } }),
+    ...(wanted === ''
+      ? {}
+      : {
+          grep: {
+            source: wanted.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'),
+            flags: wanted === wanted.toLowerCase() ? 'i' : '',
+          },
+        }),
     ...(Object.keys(cursor).length > 0 ? { cursor } : {}),
   };
 }

@@ -12,14 +12,18 @@ import { staleForMs } from './store.js';
 /** Of what needs attention; the rest is counted. */
 const SHOWN = 5;
 
-/** What stands above the table: the machine, how the page is connected, and what needs attention. */
+/**
+ * What stands above the table: the machine, how the page is connected, and what needs attention.
+ */
 export function createOverview() {
   const spark = createSpark();
   byId('host-cpu').append(spark.node);
   let isAll = false;
   let shown = '';
   const all = byId('all-concerns');
-  all.addEventListener('click', () => { isAll = true; });
+  all.addEventListener('click', () => {
+    isAll = true;
+  });
   return { update, showTitle };
 
   /**
@@ -37,7 +41,10 @@ export function createOverview() {
     if (!sample) return;
     const { host, apps, workers } = sample;
     say(byId('f-apps'), String(apps.length));
-    say(byId('f-workers'), `${workers.filter(({ status }) => status === 'online').length} of ${counted(workers.length, 'worker')} online`);
+    say(
+      byId('f-workers'),
+      `${workers.filter(({ status }) => status === 'online').length} of ${counted(workers.length, 'worker')} online`,
+    );
     say(byId('f-cpu'), percent(host.cpu));
     say(byId('f-cores'), `of ${counted(host.cores, 'core')}`);
     say(byId('f-memory'), bytes(host.memoryUsedBytes));
@@ -73,7 +80,11 @@ export function createOverview() {
     if (now === shown) return;
     shown = now;
     byId('attention').hidden = concerns.length === 0;
-    byId('concerns').replaceChildren(...visible.map(({ level, app, text }) => el('li', { className: level }, app === null ? text : el('a', { href: fragmentOf({ app }) }, text))));
+    byId('concerns').replaceChildren(
+      ...visible.map(({ level, app, text }) =>
+        el('li', { className: level }, app === null ? text : el('a', { href: fragmentOf({ app }) }, text)),
+      ),
+    );
   }
 }
 
@@ -95,7 +106,14 @@ function showConnection(world, now) {
   const staleMs = staleForMs(world, now);
   const node = byId('connection');
   const age = staleMs === null ? '' : ` Figures are ${coarse(staleMs)} old.`;
-  const words = world.phase === 'live' ? (staleMs === null ? 'Live' : 'No news.') : world.phase === 'connecting' ? 'Connecting…' : 'Reconnecting…';
+  const words =
+    world.phase === 'live'
+      ? staleMs === null
+        ? 'Live'
+        : 'No news.'
+      : world.phase === 'connecting'
+        ? 'Connecting…'
+        : 'Reconnecting…';
   attribute(node, 'data-phase', world.phase === 'live' && staleMs === null ? 'live' : 'lost');
   say(/** @type {Element} */ (node.firstElementChild), words);
   // Out of the live region: nobody wants to hear the seconds.

@@ -1,4 +1,5 @@
-// The address tells what is shown. The token stays in it only until it has been read: then this tab keeps it, also over a reload of the page.
+// The address tells what is shown. The token stays in it only until it has been read: then this tab
+// keeps it, also over a reload of the page.
 
 /** @typedef {{ app?: string, worker?: number }} Place  Neither: the table. */
 

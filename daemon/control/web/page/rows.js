@@ -32,7 +32,7 @@ const ORDERS = {
   latency: ({ http }) => -(http?.latencyP99Ms ?? -1),
   delay: ({ delayP99Ms }) => -(delayP99Ms ?? -1),
   restarts: ({ restarts }) => -restarts,
-  uptime: (of) => ('startedAtMs' in of ? of.startedAtMs ?? Infinity : Infinity),
+  uptime: (of) => ('startedAtMs' in of ? (of.startedAtMs ?? Infinity) : Infinity),
 };
 
 /** @typedef {keyof typeof ORDERS} SortField */
@@ -53,23 +53,41 @@ export const workerKey = (id) => `worker ${id}`;
  * @param {Pick<MetricsSample, 'apps' | 'workers'>} o.sample
  * @param {string} [o.filter]
  * @param {Sort} [o.sort]
- * @param {Set<string>} [o.flipped]  Apps whose workers are shown although they are many, or hidden although they are few.
+ * @param {Set<string>} [o.flipped]  Apps whose workers are shown although they are many, or hidden
+ *   although they are few.
  * @param {Map<string, number> | null} [o.held]  By key: an order that is kept for now.
  * @returns {Row[]}
  */
-export function rowsOf({ sample, filter = '', sort = { field: 'name', isReversed: false }, flipped = new Set(), held = null }) {
+export function rowsOf({
+  sample,
+  filter = '',
+  sort = { field: 'name', isReversed: false },
+  flipped = new Set(),
+  held = null,
+}) {
   const workersOf = byApp(sample.workers);
   const apps = sample.apps.map((app) => {
     const all = workersOf.get(app.name) ?? [];
-    return { of: app, all, key: appKey(app.name), status: statusOf(all), value: all.length === 1 ? all[0] : { ...app, startedAtMs: oldest(all) } };
+    return {
+      of: app,
+      all,
+      key: appKey(app.name),
+      status: statusOf(all),
+      value: all.length === 1 ? all[0] : { ...app, startedAtMs: oldest(all) },
+    };
   });
   return ordered(apps, sort, held).flatMap(({ of: app, all, key }) => {
     const isMeant = includes([app.name, app.namespace], filter);
-    const meant = isMeant ? all : all.filter((worker) => includes([String(worker.id), String(worker.pid), worker.status], filter));
+    const meant = isMeant
+      ? all
+      : all.filter((worker) => includes([String(worker.id), String(worker.pid), worker.status], filter));
     if (!isMeant && meant.length === 0) return [];
     const one = all.length === 1 ? all[0] : null;
     const isExpanded = all.length < 2 ? null : all.length <= SHOWN_WORKERS !== flipped.has(app.name);
-    return [{ key, app, worker: one, workers: all, isExpanded }, ...(isExpanded ? workerRows(meant, { sort, held }) : [])];
+    return [
+      { key, app, worker: one, workers: all, isExpanded },
+      ...(isExpanded ? workerRows(meant, { sort, held }) : []),
+    ];
   });
 }
 
@@ -80,7 +98,13 @@ export function rowsOf({ sample, filter = '', sort = { field: 'name', isReversed
  */
 export function workerRows(workers, { sort, held }) {
   const own = workers.map((worker) => ({ value: worker, key: workerKey(worker.id), status: worker.status }));
-  return ordered(own, sort, held).map(({ value, key }) => ({ key, app: null, worker: value, workers: [value], isExpanded: null }));
+  return ordered(own, sort, held).map(({ value, key }) => ({
+    key,
+    app: null,
+    worker: value,
+    workers: [value],
+    isExpanded: null,
+  }));
 }
 
 /**
@@ -113,7 +137,11 @@ export function byApp(workers) {
  * @returns {number | null}
  */
 export function oldest(workers) {
-  return workers.reduce((/** @type {number | null} */ first, { startedAtMs, pid }) => (pid === 0 || startedAtMs === null ? first : Math.min(first ?? Infinity, startedAtMs)), null);
+  return workers.reduce(
+    (/** @type {number | null} */ first, { startedAtMs, pid }) =>
+      pid === 0 || startedAtMs === null ? first : Math.min(first ?? Infinity, startedAtMs),
+    null,
+  );
 }
 
 /**
@@ -128,7 +156,11 @@ function ordered(all, { field, isReversed }, held) {
   return all.toSorted((a, b) => {
     const ranks = [held?.get(a.key), held?.get(b.key)];
     if (ranks[0] !== undefined && ranks[1] !== undefined) return ranks[0] - ranks[1];
-    return sign * compare(order(a.value, a.status), order(b.value, b.status)) || compare(a.value.name, b.value.name) || compare(a.value.id ?? 0, b.value.id ?? 0);
+    return (
+      sign * compare(order(a.value, a.status), order(b.value, b.status)) ||
+      compare(a.value.name, b.value.name) ||
+      compare(a.value.id ?? 0, b.value.id ?? 0)
+    );
   });
 }
 

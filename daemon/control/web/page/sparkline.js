@@ -20,22 +20,29 @@ export function sparkPath(points, { width, height }) {
   const step = width / (SPARK_POINTS - 1);
   const first = SPARK_POINTS - points.length;
   let isDown = false;
-  return points.map((value, at) => {
-    if (value === null) {
-      isDown = false;
-      return '';
-    }
-    const move = isDown ? 'L' : 'M';
-    isDown = true;
-    return `${move}${((first + at) * step).toFixed(1)} ${(height - 1 - (value / max) * (height - 2)).toFixed(1)}`;
-  }).join('');
+  return points
+    .map((value, at) => {
+      if (value === null) {
+        isDown = false;
+        return '';
+      }
+      const move = isDown ? 'L' : 'M';
+      isDown = true;
+      return `${move}${((first + at) * step).toFixed(1)} ${(height - 1 - (value / max) * (height - 2)).toFixed(1)}`;
+    })
+    .join('');
 }
 
 /** A small picture for the eye only: the figure stands beside it. */
 export function createSpark() {
   const size = { width: 72, height: 18 };
   const path = svg('path', {});
-  const node = svg('svg', { viewBox: `0 0 ${size.width} ${size.height}`, class: 'spark', 'aria-hidden': 'true', preserveAspectRatio: 'none' });
+  const node = svg('svg', {
+    viewBox: `0 0 ${size.width} ${size.height}`,
+    class: 'spark',
+    'aria-hidden': 'true',
+    preserveAspectRatio: 'none',
+  });
   node.append(path);
   return { node, draw: (/** @type {Points} */ points) => path.setAttribute('d', sparkPath(points, size)) };
 }
@@ -52,10 +59,18 @@ export function addToSparks(sparks, news, missing) {
 }
 
 /**
- * @typedef {{ stepMs: number, times: number[], series: Record<SeriesName, (number | null)[]> }} Trend  Oldest first; times in ms.
+ * @typedef {{ stepMs: number, times: number[], series: Record<SeriesName, (number | null)[]> }}
+ *   Trend  Oldest first; times in ms.
  */
 
-export const NAMES = /** @type {SeriesName[]} */ (['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS', 'errorsPerS', 'latencyP99Ms']);
+export const NAMES = /** @type {SeriesName[]} */ ([
+  'cpu',
+  'memoryBytes',
+  'delayP99Ms',
+  'requestsPerS',
+  'errorsPerS',
+  'latencyP99Ms',
+]);
 
 /** How many there are, by their distance. @type {Record<number, number>} */
 export const POINTS = { 1000: 600, 10000: 2160 };
@@ -69,7 +84,8 @@ export function emptyTrend(stepMs) {
 }
 
 /**
- * What the manager remembers. What the page has seen before that stays: a manager that was replaced begins anew.
+ * What the manager remembers. What the page has seen before that stays: a manager that was replaced
+ * begins anew.
  * @param {Trend} trend
  * @param {MetricsHistory} history
  * @param {Partial<Record<SeriesName, (number | null)[]>>} told
@@ -77,14 +93,34 @@ export function emptyTrend(stepMs) {
  */
 export function withHistory(trend, { stepMs, endMs, points }, told) {
   const values = mapNames((name) => told[name] ?? new Array(points).fill(null));
-  const from = Math.max(0, Math.min(...NAMES.map((name) => values[name].findIndex((value) => value !== null)).filter((at) => at !== -1), points));
+  const from = Math.max(
+    0,
+    Math.min(
+      ...NAMES.map((name) => values[name].findIndex((value) => value !== null)).filter((at) => at !== -1),
+      points,
+    ),
+  );
   const begin = endMs - (points - 1 - from) * stepMs;
   const before = trend.times.filter((time) => time < begin - stepMs / 2).length;
   const after = trend.times.findIndex((time) => time > endMs + stepMs / 2);
   const newer = after === -1 ? trend.times.length : after;
   const gap = gapBetween(trend.times[before - 1], begin, stepMs);
-  const times = [...trend.times.slice(0, before), ...gap, ...Array.from({ length: points - from }, (_, at) => begin + at * stepMs), ...trend.times.slice(newer)];
-  return limited({ stepMs, times, series: mapNames((name) => [...trend.series[name].slice(0, before), ...gap.map(() => null), ...values[name].slice(from), ...trend.series[name].slice(newer)]) });
+  const times = [
+    ...trend.times.slice(0, before),
+    ...gap,
+    ...Array.from({ length: points - from }, (_, at) => begin + at * stepMs),
+    ...trend.times.slice(newer),
+  ];
+  return limited({
+    stepMs,
+    times,
+    series: mapNames((name) => [
+      ...trend.series[name].slice(0, before),
+      ...gap.map(() => null),
+      ...values[name].slice(from),
+      ...trend.series[name].slice(newer),
+    ]),
+  });
 }
 
 /**
@@ -98,8 +134,19 @@ export function withSample(trend, atMs, of) {
   if (atMs <= last) return trend;
   const gap = gapBetween(trend.times.at(-1), atMs, trend.stepMs);
   /** @type {Record<SeriesName, number | null>} */
-  const value = { cpu: of.cpu, memoryBytes: of.memoryBytes, delayP99Ms: of.delayP99Ms, requestsPerS: of.http?.requestsPerS ?? null, errorsPerS: of.http?.errorsPerS ?? null, latencyP99Ms: of.http?.latencyP99Ms ?? null };
-  return limited({ ...trend, times: [...trend.times, ...gap, atMs], series: mapNames((name) => [...trend.series[name], ...gap.map(() => null), value[name]]) });
+  const value = {
+    cpu: of.cpu,
+    memoryBytes: of.memoryBytes,
+    delayP99Ms: of.delayP99Ms,
+    requestsPerS: of.http?.requestsPerS ?? null,
+    errorsPerS: of.http?.errorsPerS ?? null,
+    latencyP99Ms: of.http?.latencyP99Ms ?? null,
+  };
+  return limited({
+    ...trend,
+    times: [...trend.times, ...gap, atMs],
+    series: mapNames((name) => [...trend.series[name], ...gap.map(() => null), value[name]]),
+  });
 }
 
 /**
@@ -120,7 +167,9 @@ function gapBetween(before, after, stepMs) {
 function limited({ stepMs, times, series }) {
   const oldest = (times.at(-1) ?? 0) - POINTS[stepMs] * stepMs;
   const from = times.findIndex((time) => time > oldest);
-  return from <= 0 ? { stepMs, times, series } : { stepMs, times: times.slice(from), series: mapNames((name) => series[name].slice(from)) };
+  return from <= 0
+    ? { stepMs, times, series }
+    : { stepMs, times: times.slice(from), series: mapNames((name) => series[name].slice(from)) };
 }
 
 /**

@@ -24,7 +24,16 @@ const EVENTS_MAX = 1_000;
 
 /** @returns {World} */
 export function emptyWorld() {
-  return { phase: 'connecting', welcome: null, sample: null, heardAt: 0, sparks: new Map(), slots: [], notices: [], events: [] };
+  return {
+    phase: 'connecting',
+    welcome: null,
+    sample: null,
+    heardAt: 0,
+    sparks: new Map(),
+    slots: [],
+    notices: [],
+    events: [],
+  };
 }
 
 /**
@@ -36,7 +45,17 @@ export function emptyWorld() {
 export function withSample(world, { history, ...sample }, heardAt) {
   const seconds = world.sample ? Math.round((sample.atMs - world.sample.atMs) / 1_000) : 1;
   const told = history ? sparksOf(history) : null;
-  const sparks = told ?? addToSparks(world.sparks, [...sample.apps.map(({ name, cpu }) => ({ key: appKey(name), cpu })), ...sample.workers.map(({ id, cpu }) => ({ key: workerKey(id), cpu })), { key: 'host', cpu: sample.host.cpu }], Math.max(0, seconds - 1));
+  const sparks =
+    told ??
+    addToSparks(
+      world.sparks,
+      [
+        ...sample.apps.map(({ name, cpu }) => ({ key: appKey(name), cpu })),
+        ...sample.workers.map(({ id, cpu }) => ({ key: workerKey(id), cpu })),
+        { key: 'host', cpu: sample.host.cpu },
+      ],
+      Math.max(0, seconds - 1),
+    );
   return { ...world, sample, heardAt, sparks };
 }
 

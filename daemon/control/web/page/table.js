@@ -9,16 +9,32 @@ import { createSpark } from './sparkline.js';
 /** @import { Points } from './sparkline.js' */
 
 /**
- * @type {{ field: SortField, title: string, about: string, text: (row: Row, nowMs: number) => string }[]}
+ * @type
+ *   {{ field: SortField, title: string, about: string, text: (row: Row, nowMs: number) => string }[]}
  */
 const FIGURES = [
   { field: 'cpu', title: 'CPU', about: 'Percent of one core', text: (row) => percent(of(row).cpu) },
   { field: 'memory', title: 'Memory', about: 'Resident memory', text: (row) => bytes(of(row).memoryBytes) },
   { field: 'requests', title: 'Req/s', about: 'Requests per second', text: (row) => rate(of(row).http?.requestsPerS) },
-  { field: 'latency', title: 'p99', about: '99 of 100 answers are quicker', text: (row) => delay(of(row).http?.latencyP99Ms) },
-  { field: 'delay', title: 'Loop', about: 'Delay of the event loop, 99th percentile of the last second', text: (row) => delay(of(row).delayP99Ms) },
+  {
+    field: 'latency',
+    title: 'p99',
+    about: '99 of 100 answers are quicker',
+    text: (row) => delay(of(row).http?.latencyP99Ms),
+  },
+  {
+    field: 'delay',
+    title: 'Loop',
+    about: 'Delay of the event loop, 99th percentile of the last second',
+    text: (row) => delay(of(row).delayP99Ms),
+  },
   { field: 'restarts', title: 'Restarts', about: 'Starts but the first', text: (row) => String(of(row).restarts) },
-  { field: 'uptime', title: 'Uptime', about: 'Since its oldest process started', text: (row, nowMs) => uptime(oldest(row.workers), nowMs) },
+  {
+    field: 'uptime',
+    title: 'Uptime',
+    about: 'Since its oldest process started',
+    text: (row, nowMs) => uptime(oldest(row.workers), nowMs),
+  },
 ];
 
 /** How long an order that changes all the time is kept, in ms. */
@@ -30,11 +46,14 @@ function of({ app, worker }) {
 }
 
 /**
- * @typedef {{ tr: HTMLTableRowElement, update: (row: Row, o: { sparks: Map<string, Points>, nowMs: number }) => void }} Line
+ * @typedef
+ *   {{ tr: HTMLTableRowElement, update: (row: Row, o: { sparks: Map<string, Points>, nowMs: number }) => void }}
+ *   Line
  */
 
 /**
- * The table of apps and their workers. Rows take the focus: arrows move it, right and left show and hide workers, Enter opens.
+ * The table of apps and their workers. Rows take the focus: arrows move it, right and left show and
+ * hide workers, Enter opens.
  * @param {object} o
  * @param {string} o.label
  * @param {boolean} [o.isFlat]  Workers alone.
@@ -55,9 +74,19 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   /** The row that the Tab key leads to. */
   let current = '';
 
-  const heads = [head('name', 'Name', '', 'c-name'), head('state', 'State', '', 'c-state'), ...FIGURES.map(({ field, title, about }) => head(field, title, about, `c-${field}`)), el('th', { scope: 'col', role: 'columnheader', className: 'c-spark' }, 'CPU, 1 min')];
+  const heads = [
+    head('name', 'Name', '', 'c-name'),
+    head('state', 'State', '', 'c-state'),
+    ...FIGURES.map(({ field, title, about }) => head(field, title, about, `c-${field}`)),
+    el('th', { scope: 'col', role: 'columnheader', className: 'c-spark' }, 'CPU, 1 min'),
+  ];
   const body = el('tbody', { role: 'rowgroup' });
-  const node = el('table', { role: 'treegrid', className: isFlat ? 'flat' : '', 'aria-label': label, onkeydown: onKey }, el('thead', { role: 'rowgroup' }, el('tr', { role: 'row' }, ...heads)), body);
+  const node = el(
+    'table',
+    { role: 'treegrid', className: isFlat ? 'flat' : '', 'aria-label': label, onkeydown: onKey },
+    el('thead', { role: 'rowgroup' }, el('tr', { role: 'row' }, ...heads)),
+    body,
+  );
   showSort();
   return { node, update, focus: (/** @type {string} */ key) => (lines.get(key) ?? lines.get(current))?.tr.focus() };
 
@@ -81,7 +110,16 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   }
 
   function showSort() {
-    for (const th of heads) attribute(th, 'aria-sort', th.dataset.field === sort.field ? (isNumber(sort.field) === sort.isReversed ? 'ascending' : 'descending') : null);
+    for (const th of heads)
+      attribute(
+        th,
+        'aria-sort',
+        th.dataset.field === sort.field
+          ? isNumber(sort.field) === sort.isReversed
+            ? 'ascending'
+            : 'descending'
+          : null,
+      );
   }
 
   /**
@@ -93,7 +131,9 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     const isBusy = body.matches(':hover') || body.contains(document.activeElement) || nowMs - sortedAt < KEPT_MS;
     const keep = isLively(sort.field) && isBusy ? held : null;
     if (!keep) sortedAt = nowMs;
-    rows = isFlat ? workerRows(sample.workers, { sort, held: keep }) : rowsOf({ sample, filter, sort, flipped, held: keep });
+    rows = isFlat
+      ? workerRows(sample.workers, { sort, held: keep })
+      : rowsOf({ sample, filter, sort, flipped, held: keep });
     held = new Map(rows.map(({ key }, at) => [key, at]));
     if (!held.has(current)) current = rows[0]?.key ?? '';
     for (const row of rows) {
@@ -103,7 +143,10 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
       line.tr.tabIndex = row.key === current ? 0 : -1;
     }
     for (const key of lines.keys()) if (!held.has(key)) lines.delete(key);
-    arrange(body, rows.map(({ key }) => /** @type {Line} */ (lines.get(key)).tr));
+    arrange(
+      body,
+      rows.map(({ key }) => /** @type {Line} */ (lines.get(key)).tr),
+    );
     return rows.length;
   }
 
@@ -114,17 +157,48 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   function createLine({ key, app, worker, isExpanded }) {
     const isWorker = app === null;
     const name = app?.name ?? `${worker?.slot}`;
-    const link = el('a', { href: fragmentOf(isWorker ? { worker: worker?.id } : { app: name }), tabIndex: -1 }, isWorker ? `Instance ${name}` : name);
-    const more = el('button', { type: 'button', className: 'expand', tabIndex: -1, 'aria-label': `Instances of ${name}`, onclick: (/** @type {Event} */ event) => { event.stopPropagation(); flip(name); } });
+    const link = el(
+      'a',
+      { href: fragmentOf(isWorker ? { worker: worker?.id } : { app: name }), tabIndex: -1 },
+      isWorker ? `Instance ${name}` : name,
+    );
+    const more = el('button', {
+      type: 'button',
+      className: 'expand',
+      tabIndex: -1,
+      'aria-label': `Instances of ${name}`,
+      onclick: (/** @type {Event} */ event) => {
+        event.stopPropagation();
+        flip(name);
+      },
+    });
     const aside = el('span', { className: 'aside' });
     const state = el('span', { className: 'state' });
     const errors = el('span', { className: 'errors' });
     const figures = FIGURES.map(({ field }) => el('td', { role: 'gridcell', className: `c-${field}` }, el('span')));
     figures[2].append(errors);
     const spark = createSpark();
-    const tr = el('tr', { role: 'row', className: isWorker && !isFlat ? 'worker' : 'app', 'data-key': key, 'aria-level': isWorker && !isFlat ? '2' : '1', onclick: onClick, onfocus: () => { current = key; } },
-      el('th', { scope: 'row', role: 'rowheader', className: 'c-name' }, el('span', { className: 'name' }, more, link, aside)),
-      el('td', { role: 'gridcell', className: 'c-state' }, state), ...figures, el('td', { role: 'gridcell', className: 'c-spark' }, spark.node));
+    const tr = el(
+      'tr',
+      {
+        role: 'row',
+        className: isWorker && !isFlat ? 'worker' : 'app',
+        'data-key': key,
+        'aria-level': isWorker && !isFlat ? '2' : '1',
+        onclick: onClick,
+        onfocus: () => {
+          current = key;
+        },
+      },
+      el(
+        'th',
+        { scope: 'row', role: 'rowheader', className: 'c-name' },
+        el('span', { className: 'name' }, more, link, aside),
+      ),
+      el('td', { role: 'gridcell', className: 'c-state' }, state),
+      ...figures,
+      el('td', { role: 'gridcell', className: 'c-spark' }, spark.node),
+    );
     more.hidden = isExpanded === null;
     return { tr, update: show };
 
@@ -138,7 +212,8 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
       const { namespace } = of(now);
       say(aside, isWorker ? `id ${now.worker?.id}` : namespace === 'default' ? '' : namespace);
       showState(state, now);
-      for (const [at, { text }] of FIGURES.entries()) say(/** @type {Element} */ (figures[at].firstElementChild), text(now, nowMs));
+      for (const [at, { text }] of FIGURES.entries())
+        say(/** @type {Element} */ (figures[at].firstElementChild), text(now, nowMs));
       const failing = of(now).http?.errorsPerS ?? 0;
       say(errors, failing > 0 ? `${rate(failing)} failed` : '');
       spark.draw(sparks.get(now.key) ?? []);
@@ -154,7 +229,8 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   /** @param {MouseEvent} event */
   function onClick(event) {
     const row = rows.find(({ key }) => key === /** @type {HTMLElement} */ (event.currentTarget).dataset.key);
-    // A link is followed as the browser does it, in another tab too; who marks a text wants to copy it.
+    // A link is followed as the browser does it, in another tab too; who marks a text wants to copy
+    // it.
     if (!row || /** @type {Element} */ (event.target).closest('a, button') || !getSelection()?.isCollapsed) return;
     onOpen(row);
   }
@@ -165,12 +241,20 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     const at = rows.findIndex((row) => row.key === key);
     if (at === -1 || event.ctrlKey || event.altKey || event.metaKey) return;
     const row = rows[at];
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1, PageDown: at + 10, PageUp: at - 10 }[event.key];
+    const to = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      Home: 0,
+      End: rows.length - 1,
+      PageDown: at + 10,
+      PageUp: at - 10,
+    }[event.key];
     if (to !== undefined) lines.get(rows[Math.max(0, Math.min(rows.length - 1, to))].key)?.tr.focus();
     else if (event.key === 'Enter') onOpen(row);
     else if (event.key === 'ArrowRight' && row.isExpanded === false) flip(of(row).name);
     else if (event.key === 'ArrowLeft' && row.isExpanded) flip(of(row).name);
-    else if (event.key === 'ArrowLeft' && row.app === null) lines.get(rows.slice(0, at).findLast(({ app }) => app !== null)?.key ?? '')?.tr.focus();
+    else if (event.key === 'ArrowLeft' && row.app === null)
+      lines.get(rows.slice(0, at).findLast(({ app }) => app !== null)?.key ?? '')?.tr.focus();
     else return;
     event.preventDefault();
   }

@@ -19,7 +19,9 @@ import { changed } from './expected.js';
 
 /** @typedef {{ facts: Facts, listed: any, work: string }} Found  `listed` is its entry in jlist. */
 
-const CODE = 'console.log(JSON.stringify({ argv: process.argv.slice(2), execArgv: process.execArgv, cwd: process.cwd(), uid: process.getuid(), env: process.env })); process.send?.("ready"); setInterval(() => {}, 1e6);';
+const CODE =
+  'console.log(JSON.stringify({ argv: process.argv.slice(2), execArgv: process.execArgv, cwd: ' +
+  'process.cwd(), uid: process.getuid(), env: process.env })); process.send?.("ready"); setInterval(() => {}, 1e6);';
 
 const ROOT = process.getuid?.() === 0;
 const NODE = realpathSync(process.execPath);
@@ -29,49 +31,230 @@ const NODE = realpathSync(process.execPath);
  * @type {[what: string, attributes: Record<string, unknown>, check: (found: Found) => void][]}
  */
 const ROWS = [
-  ...['script', 'exec', 'cmd', 'command'].map((word) => /** @type {const} */ ([`${word}`, { script: undefined, [word]: './runs-code.js' }, (/** @type {Found} */ { listed, work }) => expect(listed.pm2_env.pm_exec_path).toBe(join(work, 'runs-code.js'))])),
+  ...['script', 'exec', 'cmd', 'command'].map(
+    (word) =>
+      /** @type {const} */ ([
+        `${word}`,
+        { script: undefined, [word]: './runs-code.js' },
+        (/** @type {Found} */ { listed, work }) => expect(listed.pm2_env.pm_exec_path).toBe(join(work, 'runs-code.js')),
+      ]),
+  ),
   ['namespace', { namespace: 'shop' }, ({ listed }) => expect(listed.pm2_env.namespace).toBe('shop')],
-  ['cwd', { cwd: './sub', script: '../runs-code.js' }, ({ facts, listed, work }) => expect([facts.cwd, listed.pm2_env.pm_cwd]).toEqual([join(work, 'sub'), join(work, 'sub')])],
-  ['args as a text', { args: '--title "Hello world" -v' }, ({ facts, listed }) => expect([facts.argv, listed.pm2_env.args]).toEqual([['--title', 'Hello world', '-v'], ['--title', 'Hello world', '-v']])],
+  [
+    'cwd',
+    { cwd: './sub', script: '../runs-code.js' },
+    ({ facts, listed, work }) =>
+      expect([facts.cwd, listed.pm2_env.pm_cwd]).toEqual([join(work, 'sub'), join(work, 'sub')]),
+  ],
+  [
+    'args as a text',
+    { args: '--title "Hello world" -v' },
+    ({ facts, listed }) =>
+      expect([facts.argv, listed.pm2_env.args]).toEqual([
+        ['--title', 'Hello world', '-v'],
+        ['--title', 'Hello world', '-v'],
+      ]),
+  ],
   ['args as a list', { args: ['a b', 3] }, ({ facts }) => expect(facts.argv).toEqual(['a b', '3'])],
-  ...['interpreter', 'exec_interpreter', 'execInterpreter'].map((word) => /** @type {const} */ ([word, { [word]: NODE }, (/** @type {Found} */ { listed }) => expect(listed.pm2_env.exec_interpreter).toBe(NODE)])),
-  ...['node_args', 'nodeArgs', 'interpreterArgs', 'interpreter_args'].map((word) => /** @type {const} */ ([word, { [word]: '--no-warnings --stack-size=900' }, (/** @type {Found} */ { facts, listed }) => {
-    expect(facts.execArgv).toEqual(['--no-warnings', '--stack-size=900']);
-    expect(listed.pm2_env.node_args).toEqual(['--no-warnings', '--stack-size=900']);
-  }])),
-  ['instances', { instances: '1' }, ({ listed, facts }) => expect([listed.pm2_env.exec_mode, listed.pm2_env.instances, facts.env.NODE_APP_INSTANCE]).toEqual(['cluster_mode', 1, '0'])],
-  ['exec_mode', { instances: 1, exec_mode: 'fork' }, ({ listed }) => expect(listed.pm2_env.exec_mode).toBe('fork_mode')],
+  ...['interpreter', 'exec_interpreter', 'execInterpreter'].map(
+    (word) =>
+      /** @type {const} */ ([
+        word,
+        { [word]: NODE },
+        (/** @type {Found} */ { listed }) => expect(listed.pm2_env.exec_interpreter).toBe(NODE),
+      ]),
+  ),
+  ...['node_args', 'nodeArgs', 'interpreterArgs', 'interpreter_args'].map(
+    (word) =>
+      /** @type {const} */ ([
+        word,
+        { [word]: '--no-warnings --stack-size=900' },
+        (/** @type {Found} */ { facts, listed }) => {
+          expect(facts.execArgv).toEqual(['--no-warnings', '--stack-size=900']);
+          expect(listed.pm2_env.node_args).toEqual(['--no-warnings', '--stack-size=900']);
+        },
+      ]),
+  ),
+  [
+    'instances',
+    { instances: '1' },
+    ({ listed, facts }) =>
+      expect([listed.pm2_env.exec_mode, listed.pm2_env.instances, facts.env.NODE_APP_INSTANCE]).toEqual([
+        'cluster_mode',
+        1,
+        '0',
+      ]),
+  ],
+  [
+    'exec_mode',
+    { instances: 1, exec_mode: 'fork' },
+    ({ listed }) => expect(listed.pm2_env.exec_mode).toBe('fork_mode'),
+  ],
   ['execMode', { execMode: 'cluster_mode' }, ({ listed }) => expect(listed.pm2_env.exec_mode).toBe('cluster_mode')],
-  ['env, env_<name>', { env: { A: 1, B: { c: [2] }, MODE: 'default' }, env_production: { MODE: 'production' } }, ({ facts, listed }) => {
-    expect(facts.env).toMatchObject({ A: '1', B: '{"c":[2]}', MODE: 'production' });
-    expect(listed.pm2_env.env).toMatchObject({ A: '1', MODE: 'production' });
-  }],
-  ...['out_file', 'out', 'output', 'out_log', 'outFile'].map((word) => /** @type {const} */ ([word, { [word]: `logs/${word}.log` }, (/** @type {Found} */ { facts, listed, work }) => expect([facts.argv, listed.pm2_env.pm_out_log_path]).toEqual([[], join(work, `logs/${word}.log`)])])),
-  ...['error_file', 'error', 'err', 'err_file', 'err_log', 'errorFile'].map((word) => /** @type {const} */ ([word, { [word]: `logs/${word}.err` }, (/** @type {Found} */ { listed, work }) => expect(listed.pm2_env.pm_err_log_path).toBe(join(work, `logs/${word}.err`))])),
-  ['log_file', { log_file: 'logs/all.log' }, ({ listed, work }) => expect(readFileSync(listed.pm2_env.pm_log_path, 'utf8')).toContain(`"cwd":"${work}"`)],
+  [
+    'env, env_<name>',
+    { env: { A: 1, B: { c: [2] }, MODE: 'default' }, env_production: { MODE: 'production' } },
+    ({ facts, listed }) => {
+      expect(facts.env).toMatchObject({ A: '1', B: '{"c":[2]}', MODE: 'production' });
+      expect(listed.pm2_env.env).toMatchObject({ A: '1', MODE: 'production' });
+    },
+  ],
+  ...['out_file', 'out', 'output', 'out_log', 'outFile'].map(
+    (word) =>
+      /** @type {const} */ ([
+        word,
+        { [word]: `logs/${word}.log` },
+        (/** @type {Found} */ { facts, listed, work }) =>
+          expect([facts.argv, listed.pm2_env.pm_out_log_path]).toEqual([[], join(work, `logs/${word}.log`)]),
+      ]),
+  ),
+  ...['error_file', 'error', 'err', 'err_file', 'err_log', 'errorFile'].map(
+    (word) =>
+      /** @type {const} */ ([
+        word,
+        { [word]: `logs/${word}.err` },
+        (/** @type {Found} */ { listed, work }) =>
+          expect(listed.pm2_env.pm_err_log_path).toBe(join(work, `logs/${word}.err`)),
+      ]),
+  ),
+  [
+    'log_file',
+    { log_file: 'logs/all.log' },
+    ({ listed, work }) => expect(readFileSync(listed.pm2_env.pm_log_path, 'utf8')).toContain(`"cwd":"${work}"`),
+  ],
   ['log: true', { log: true }, ({ listed }) => expect(listed.pm2_env.pm_log_path).toMatch(/\/logs\/[^/]+\.log$/)],
-  ['log_type', { log_type: 'json' }, ({ listed }) => expect(JSON.parse(readFileSync(listed.pm2_env.pm_out_log_path, 'utf8'))).toMatchObject({ type: 'out', app_name: listed.name, process_id: listed.pm_id })],
-  ['log_date_format', { log_date_format: '[at] YYYY' }, ({ listed }) => expect(readFileSync(listed.pm2_env.pm_out_log_path, 'utf8')).toMatch(/^at 20\d\d: \{/)],
-  ['time', { time: true }, ({ listed }) => expect(readFileSync(listed.pm2_env.pm_out_log_path, 'utf8')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d: \{/)],
-  ['merge_logs', { instances: 1, merge_logs: true }, ({ listed }) => expect(listed.pm2_env.pm_out_log_path).toMatch(/-out\.log$/)],
-  ['combine_logs', { instances: 1, combine_logs: false }, ({ listed }) => expect(listed.pm2_env.pm_out_log_path).toMatch(new RegExp(`-out-${listed.pm_id}\\.log$`))],
-  ...['pid_file', 'pid'].map((word) => /** @type {const} */ ([word, { [word]: `${word}.pid` }, (/** @type {Found} */ { listed, work }) => expect([listed.pm2_env.pm_pid_path, Number(readFileSync(join(work, `${word}.pid`), 'utf8'))]).toEqual([join(work, `${word}.pid`), listed.pid])])),
-  ['watch', { watch: ['sub'], ignore_watch: ['*.tmp'], watch_delay: 700 }, ({ listed }) => expect(listed.pm2_env).toMatchObject({ watch: ['sub'], ignore_watch: ['*.tmp'], watch_delay: 700 })],
-  ['max_memory_restart', { max_memory_restart: '1G' }, ({ listed }) => expect(listed.pm2_env.max_memory_restart).toBe(1024 ** 3)],
-  ['restart_delay and the like', { restart_delay: 7, exp_backoff_restart_delay: 8, min_uptime: '150', max_restarts: 9, stop_exit_codes: [3, 4] }, ({ listed }) => expect(listed.pm2_env).toMatchObject({ restart_delay: 7, exp_backoff_restart_delay: 8, min_uptime: 150, max_restarts: 9, stop_exit_codes: [3, 4] })],
-  ['min_uptime in seconds, in camelCase', { minUptime: '1s', maxRestarts: 3, stopExitCodes: 5 }, ({ listed }) => expect(listed.pm2_env).toMatchObject({ min_uptime: 1000, max_restarts: 3, stop_exit_codes: [5] })],
+  [
+    'log_type',
+    { log_type: 'json' },
+    ({ listed }) =>
+      expect(JSON.parse(readFileSync(listed.pm2_env.pm_out_log_path, 'utf8'))).toMatchObject({
+        type: 'out',
+        app_name: listed.name,
+        process_id: listed.pm_id,
+      }),
+  ],
+  [
+    'log_date_format',
+    { log_date_format: '[at] YYYY' },
+    ({ listed }) => expect(readFileSync(listed.pm2_env.pm_out_log_path, 'utf8')).toMatch(/^at 20\d\d: \{/),
+  ],
+  [
+    'time',
+    { time: true },
+    ({ listed }) =>
+      expect(readFileSync(listed.pm2_env.pm_out_log_path, 'utf8')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d: \{/),
+  ],
+  [
+    'merge_logs',
+    { instances: 1, merge_logs: true },
+    ({ listed }) => expect(listed.pm2_env.pm_out_log_path).toMatch(/-out\.log$/),
+  ],
+  [
+    'combine_logs',
+    { instances: 1, combine_logs: false },
+    ({ listed }) => expect(listed.pm2_env.pm_out_log_path).toMatch(new RegExp(`-out-${listed.pm_id}\\.log$`)),
+  ],
+  ...['pid_file', 'pid'].map(
+    (word) =>
+      /** @type {const} */ ([
+        word,
+        { [word]: `${word}.pid` },
+        (/** @type {Found} */ { listed, work }) =>
+          expect([listed.pm2_env.pm_pid_path, Number(readFileSync(join(work, `${word}.pid`), 'utf8'))]).toEqual([
+            join(work, `${word}.pid`),
+            listed.pid,
+          ]),
+      ]),
+  ),
+  [
+    'watch',
+    { watch: ['sub'], ignore_watch: ['*.tmp'], watch_delay: 700 },
+    ({ listed }) => expect(listed.pm2_env).toMatchObject({ watch: ['sub'], ignore_watch: ['*.tmp'], watch_delay: 700 }),
+  ],
+  [
+    'max_memory_restart',
+    { max_memory_restart: '1G' },
+    ({ listed }) => expect(listed.pm2_env.max_memory_restart).toBe(1024 ** 3),
+  ],
+  [
+    'restart_delay and the like',
+    { restart_delay: 7, exp_backoff_restart_delay: 8, min_uptime: '150', max_restarts: 9, stop_exit_codes: [3, 4] },
+    ({ listed }) =>
+      expect(listed.pm2_env).toMatchObject({
+        restart_delay: 7,
+        exp_backoff_restart_delay: 8,
+        min_uptime: 150,
+        max_restarts: 9,
+        stop_exit_codes: [3, 4],
+      }),
+  ],
+  [
+    'min_uptime in seconds, in camelCase',
+    { minUptime: '1s', maxRestarts: 3, stopExitCodes: 5 },
+    ({ listed }) => expect(listed.pm2_env).toMatchObject({ min_uptime: 1000, max_restarts: 3, stop_exit_codes: [5] }),
+  ],
   ['autorestart', { autorestart: false }, ({ listed }) => expect(listed.pm2_env.autorestart).toBe(false)],
-  ['kill_timeout and the like', { kill_timeout: 1600, listen_timeout: 8000, wait_ready: true, shutdown_with_message: true, treekill: false }, ({ listed }) => expect(listed.pm2_env).toMatchObject({ status: 'online', kill_timeout: 1600, listen_timeout: 8000, wait_ready: true, shutdown_with_message: true, treekill: false })],
-  ...['cron_restart', 'cron'].map((word) => /** @type {const} */ ([word, { [word]: '0 0 1 1 *' }, (/** @type {Found} */ { listed }) => expect(listed.pm2_env.cron_restart).toBe('0 0 1 1 *')])),
+  [
+    'kill_timeout and the like',
+    { kill_timeout: 1600, listen_timeout: 8000, wait_ready: true, shutdown_with_message: true, treekill: false },
+    ({ listed }) =>
+      expect(listed.pm2_env).toMatchObject({
+        status: 'online',
+        kill_timeout: 1600,
+        listen_timeout: 8000,
+        wait_ready: true,
+        shutdown_with_message: true,
+        treekill: false,
+      }),
+  ],
+  ...['cron_restart', 'cron'].map(
+    (word) =>
+      /** @type {const} */ ([
+        word,
+        { [word]: '0 0 1 1 *' },
+        (/** @type {Found} */ { listed }) => expect(listed.pm2_env.cron_restart).toBe('0 0 1 1 *'),
+      ]),
+  ),
   ['cron_restart: 0', { cron_restart: 0 }, ({ listed }) => expect(listed.pm2_env).not.toHaveProperty('cron_restart')],
-  ['instance_var', { instance_var: 'WORKER' }, ({ facts }) => expect([facts.env.WORKER, facts.env.NODE_APP_INSTANCE]).toEqual(['0', undefined])],
+  [
+    'instance_var',
+    { instance_var: 'WORKER' },
+    ({ facts }) => expect([facts.env.WORKER, facts.env.NODE_APP_INSTANCE]).toEqual(['0', undefined]),
+  ],
   ['port, increment_var', { port: 9000, increment_var: 'PORT' }, ({ facts }) => expect(facts.env.PORT).toBe('9000')],
-  ['source_map_support', { source_map_support: true }, ({ facts }) => expect(facts.execArgv).toEqual(['--enable-source-maps'])],
-  ['disable_source_map_support', { source_map_support: true, disable_source_map_support: true }, ({ facts }) => expect(facts.execArgv).toEqual([])],
-  ...(ROOT ? ['uid', 'user'].map((word) => /** @type {const} */ ([word, { [word]: 'nobody', gid: 65534 }, (/** @type {Found} */ { facts, listed }) => expect([facts.uid, listed.pm2_env.username]).toEqual([65534, 'nobody'])])) : []),
+  [
+    'source_map_support',
+    { source_map_support: true },
+    ({ facts }) => expect(facts.execArgv).toEqual(['--enable-source-maps']),
+  ],
+  [
+    'disable_source_map_support',
+    { source_map_support: true, disable_source_map_support: true },
+    ({ facts }) => expect(facts.execArgv).toEqual([]),
+  ],
+  ...(ROOT
+    ? ['uid', 'user'].map(
+        (word) =>
+          /** @type {const} */ ([
+            word,
+            { [word]: 'nobody', gid: 65534 },
+            (/** @type {Found} */ { facts, listed }) =>
+              expect([facts.uid, listed.pm2_env.username]).toEqual([65534, 'nobody']),
+          ]),
+      )
+    : []),
 ];
 
-const SILENT_WORDS = { vizion: false, pmx: false, automation: false, windowsHide: true, kill_retry_time: 100, username: 'me', post_update: ['npm install'], km_link: false };
+const SILENT_WORDS = {
+  vizion: false,
+  pmx: false,
+  automation: false,
+  windowsHide: true,
+  kill_retry_time: 100,
+  username: 'me',
+  post_update: ['npm install'],
+  km_link: false,
+};
 
 /** @type {Sandbox} */
 let home;
@@ -85,23 +268,46 @@ beforeAll(async () => {
   for (const folder of [dirname(home.work), home.work]) chmodSync(folder, 0o755);
   mkdirSync(join(home.work, 'sub'));
   home.place('runs-code');
-  const apps = ROWS.map(([, attributes], at) => ({ name: `row-${at}`, script: './runs-code.js', ...('minUptime' in attributes ? {} : { min_uptime: 150 }), ...attributes }));
-  const others = [{ name: 'unnamed', script: './runs-code.js', autostart: false, ...SILENT_WORDS }, { script: './sub/derived.name.js', autostart: false }];
+  const apps = ROWS.map(([, attributes], at) => ({
+    name: `row-${at}`,
+    script: './runs-code.js',
+    ...('minUptime' in attributes ? {} : { min_uptime: 150 }),
+    ...attributes,
+  }));
+  const others = [
+    { name: 'unnamed', script: './runs-code.js', autostart: false, ...SILENT_WORDS },
+    { script: './sub/derived.name.js', autostart: false },
+  ];
   writeFileSync(join(home.work, 'sub/derived.name.js'), '');
-  writeFileSync(join(home.work, 'ecosystem.config.js'), `module.exports = ${JSON.stringify({ apps: [...apps, ...others] })};`);
-  started = await home.nclust('start', 'ecosystem.config.js', '--env', 'production', { env: { CODE }, timeoutMs: 120_000 });
+  writeFileSync(
+    join(home.work, 'ecosystem.config.js'),
+    `module.exports = ${JSON.stringify({ apps: [...apps, ...others] })};`,
+  );
+  started = await home.nclust('start', 'ecosystem.config.js', '--env', 'production', {
+    env: { CODE },
+    timeoutMs: 120_000,
+  });
   const tells = (/** @type {any} */ { pm2_env: env }) => readFileSync(env.pm_out_log_path, 'utf8').includes('}\n');
-  jlist = await home.waitFor('every app to tell of itself', async () => {
-    const all = (await home.nclust('jlist')).json();
-    return all.every((/** @type {any} */ one) => one.pid === 0 || tells(one)) && all;
-  }, { deadlineMs: 30_000 });
+  jlist = await home.waitFor(
+    'every app to tell of itself',
+    async () => {
+      const all = (await home.nclust('jlist')).json();
+      return all.every((/** @type {any} */ one) => one.pid === 0 || tells(one)) && all;
+    },
+    { deadlineMs: 30_000 },
+  );
 }, 300_000);
 
 afterAll(() => home.close());
 
 test('a file that says all of it is started without a word of complaint', () => {
-  expect(started).toMatchObject(changed(`Started ${ROWS.map((_, at) => `"row-${at}"`).join(', ')}, "unnamed", "derived.name".`));
-  expect(jlist.filter(({ pm2_env: env }) => env.status !== 'online').map(({ name }) => name)).toEqual(['unnamed', 'derived.name']);
+  expect(started).toMatchObject(
+    changed(`Started ${ROWS.map((_, at) => `"row-${at}"`).join(', ')}, "unnamed", "derived.name".`),
+  );
+  expect(jlist.filter(({ pm2_env: env }) => env.status !== 'online').map(({ name }) => name)).toEqual([
+    'unnamed',
+    'derived.name',
+  ]);
 });
 
 test.each(ROWS.map(([what, , check], at) => /** @type {const} */ ([what, at, check])))('%s', (_what, at, check) => {
@@ -113,5 +319,7 @@ test.each(ROWS.map(([what, , check], at) => /** @type {const} */ ([what, at, che
 
 test('what means nothing here is accepted; a name comes from the script', () => {
   expect(jlist.find(({ name }) => name === 'unnamed').pm2_env).toMatchObject({ status: 'stopped', username: 'me' });
-  expect(jlist.find(({ name }) => name === 'derived.name').pm2_env.pm_exec_path).toBe(join(home.work, 'sub/derived.name.js'));
+  expect(jlist.find(({ name }) => name === 'derived.name').pm2_env.pm_exec_path).toBe(
+    join(home.work, 'sub/derived.name.js'),
+  );
 });

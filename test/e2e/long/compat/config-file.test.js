@@ -13,22 +13,45 @@ const pids = async (home) => (await home.list()).map(({ pid }) => pid);
 test('start, restart, reload, stop and delete take a config file, with --only and --env', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
-  const apps = ['api', 'worker'].map((name) => ({ name, script: './keeps-alive.js', min_uptime: 100, env: { MODE: 'default' }, env_staging: { MODE: 'staging' } }));
+  const apps = ['api', 'worker'].map((name) => ({
+    name,
+    script: './keeps-alive.js',
+    min_uptime: 100,
+    env: { MODE: 'default' },
+    env_staging: { MODE: 'staging' },
+  }));
   writeFileSync(join(home.work, 'ecosystem.config.js'), `module.exports = ${JSON.stringify({ apps })};`);
-  const mode = async (/** @type {number} */ id) => (await home.nclust('env', String(id))).stdout.match(/^MODE: (.*)$/m)?.[1];
+  const mode = async (/** @type {number} */ id) =>
+    (await home.nclust('env', String(id))).stdout.match(/^MODE: (.*)$/m)?.[1];
 
   expect(await home.nclust('start')).toMatchObject(changed('Started "api", "worker".'));
   const first = await pids(home);
-  expect(await home.nclust('restart', 'ecosystem.config.js', '--only', 'worker', '--env', 'staging')).toMatchObject(changed('Restarted "worker".'));
+  expect(await home.nclust('restart', 'ecosystem.config.js', '--only', 'worker', '--env', 'staging')).toMatchObject(
+    changed('Restarted "worker".'),
+  );
   const second = await pids(home);
-  expect([second[0] === first[0], second[1] === first[1], await mode(0), await mode(1)]).toEqual([true, false, 'default', 'staging']);
-  expect(await home.nclust('reload', 'ecosystem.config.js', '--only', 'api worker', '--env', 'staging')).toMatchObject(changed('Reloaded "api", "worker".'));
+  expect([second[0] === first[0], second[1] === first[1], await mode(0), await mode(1)]).toEqual([
+    true,
+    false,
+    'default',
+    'staging',
+  ]);
+  expect(await home.nclust('reload', 'ecosystem.config.js', '--only', 'api worker', '--env', 'staging')).toMatchObject(
+    changed('Reloaded "api", "worker".'),
+  );
   expect([await mode(0), await mode(1)]).toEqual(['staging', 'staging']);
   expect(await home.nclust('stop', 'ecosystem.config.js', '--only', 'api')).toMatchObject(changed('Stopped "api".'));
   expect((await home.list()).map(({ status }) => status)).toEqual(['stopped', 'online']);
-  expect(await home.nclust('start', 'ecosystem.config.js', '--env', 'nowhere')).toMatchObject(refused(2, '--env is "nowhere"; accepted: "staging"'));
+  expect(await home.nclust('start', 'ecosystem.config.js', '--env', 'nowhere')).toMatchObject(
+    refused(2, '--env is "nowhere"; accepted: "staging"'),
+  );
   expect(await home.nclust('delete', 'ecosystem.config.js')).toMatchObject(changed('Deleted "api", "worker".'));
-  expect(await home.nclust('start', '-', '--only', 'piped', { input: '{"apps": [{"name": "piped", "script": "./keeps-alive.js"}, {"name": "other", "script": "./keeps-alive.js"}]}' })).toMatchObject(changed('Started "piped".'));
+  expect(
+    await home.nclust('start', '-', '--only', 'piped', {
+      input:
+        '{"apps": [{"name": "piped", "script": "./keeps-alive.js"}, {"name": "other", "script": "./keeps-alive.js"}]}',
+    }),
+  ).toMatchObject(changed('Started "piped".'));
   expect((await home.list()).map(({ name }) => name)).toEqual(['piped']);
 });
 
@@ -36,9 +59,26 @@ test('--watch, --ignore-watch, --watch-delay, --ext; stop --watch, restart --wat
   const home = await sandbox();
   home.place('keeps-alive');
   mkdirSync(join(home.work, 'src'));
-  const touch = (/** @type {string} */ name, text = String(Math.random())) => writeFileSync(join(home.work, 'src', name), text);
+  const touch = (/** @type {string} */ name, text = String(Math.random())) =>
+    writeFileSync(join(home.work, 'src', name), text);
   touch('a.js');
-  expect(await home.nclust('start', 'keeps-alive.js', '--name', 'one', '--watch', 'src', '--ignore-watch', '*.tmp.js', '--watch-delay', '50ms', '--ext', 'js,json', ...QUICK)).toMatchObject(changed('Started "one".'));
+  expect(
+    await home.nclust(
+      'start',
+      'keeps-alive.js',
+      '--name',
+      'one',
+      '--watch',
+      'src',
+      '--ignore-watch',
+      '*.tmp.js',
+      '--watch-delay',
+      '50ms',
+      '--ext',
+      'js,json',
+      ...QUICK,
+    ),
+  ).toMatchObject(changed('Started "one".'));
   expect((await home.nclust('list')).stdout).toMatch(/│ one .*│ enabled +│/);
   await untilWatching(home, 'one');
   const [first] = await pids(home);
@@ -56,7 +96,9 @@ test('--watch, --ignore-watch, --watch-delay, --ext; stop --watch, restart --wat
   expect(await watching()).toEqual(['src']);
   expect(await home.nclust('restart', 'one', '--watch')).toMatchObject(changed('Restarted "one".'));
   expect(await watching()).toBe(false);
-  expect(await home.nclust('start', 'keeps-alive.js', '--name', 'two', '--watch', ...QUICK)).toMatchObject(changed('Started "two".'));
+  expect(await home.nclust('start', 'keeps-alive.js', '--name', 'two', '--watch', ...QUICK)).toMatchObject(
+    changed('Started "two".'),
+  );
   expect((await home.nclust('jlist')).json()[1].pm2_env.watch).toBe(true);
 });
 
@@ -69,7 +111,12 @@ test('--attach follows what was started; --silent leaves out what is said in pas
   attached.child.kill('SIGINT');
   await attached.done;
   expect(await home.list()).toMatchObject([{ name: 'one', status: 'online' }]);
-  for (const words of [['restart', 'one', '-s'], ['reload', 'one', '--silent'], ['-s', 'stop', 'one']]) expect(await home.nclust(...words)).toMatchObject({ exitStatus: 0, stdout: '', stderr: '' });
+  for (const words of [
+    ['restart', 'one', '-s'],
+    ['reload', 'one', '--silent'],
+    ['-s', 'stop', 'one'],
+  ])
+    expect(await home.nclust(...words)).toMatchObject({ exitStatus: 0, stdout: '', stderr: '' });
   expect(await home.nclust('stop', 'two', '-s')).toMatchObject(refused(1, '"two"'));
   expect(await home.list()).toMatchObject([{ name: 'one', status: 'stopped' }]);
 });

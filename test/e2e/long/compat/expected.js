@@ -7,7 +7,11 @@ export const QUICK = ['--min-uptime', '100'];
  * What a command that changed something leaves behind: the list, one sentence, 0.
  * @param {string} sentence
  */
-export const changed = (sentence) => ({ exitStatus: 0, stdout: expect.stringMatching(/^┌.*│ id .*│ name .*│ status .*┘\n$/s), stderr: `${sentence}\n` });
+export const changed = (sentence) => ({
+  exitStatus: 0,
+  stdout: expect.stringMatching(/^┌.*│ id .*│ name .*│ status .*┘\n$/s),
+  stderr: `${sentence}\n`,
+});
 
 /**
  * What one leaves behind that was asked for something, and nothing else.
@@ -26,7 +30,11 @@ export const said = (stderr) => ({ exitStatus: 0, stdout: '', stderr: like(stder
  * @param {1 | 2} exitStatus
  * @param {string | RegExp} stderr
  */
-export const refused = (exitStatus, stderr) => ({ exitStatus, stdout: '', stderr: typeof stderr === 'string' ? expect.stringContaining(stderr) : like(stderr) });
+export const refused = (exitStatus, stderr) => ({
+  exitStatus,
+  stdout: '',
+  stderr: typeof stderr === 'string' ? expect.stringContaining(stderr) : like(stderr),
+});
 
 /** @param {string | RegExp} text */
 function like(text) {

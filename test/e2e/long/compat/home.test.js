@@ -25,11 +25,18 @@ test('save and dump, --force, resurrect, kill', async () => {
   expect(await home.nclust('save')).toMatchObject(refused(1, 'There is nothing to save: the list is empty.'));
   expect(textOf(dump)).toBe(before);
   expect(await home.nclust('resurrect')).toMatchObject(changed('Brought back "runs", "rests".'));
-  expect(await home.list()).toMatchObject([{ name: 'runs', status: 'online' }, { name: 'rests', status: 'stopped' }]);
+  expect(await home.list()).toMatchObject([
+    { name: 'runs', status: 'online' },
+    { name: 'rests', status: 'stopped' },
+  ]);
   expect(await home.nclust('resurrect')).toMatchObject(changed('Brought back nothing.'));
 
   await home.nclust('delete', 'all');
-  expect(await home.nclust('save', '--force')).toMatchObject({ exitStatus: 0, stdout: `${dump}\n`, stderr: 'Saved 0 apps.\n' });
+  expect(await home.nclust('save', '--force')).toMatchObject({
+    exitStatus: 0,
+    stdout: `${dump}\n`,
+    stderr: 'Saved 0 apps.\n',
+  });
   await home.nclust('start', script, '--name', 'runs', ...QUICK);
   const [{ pid }] = await home.list();
   expect(await home.nclust('kill')).toMatchObject(said('All apps and the manager have ended.\n'));
@@ -41,7 +48,8 @@ test('update and updatePM2 touch no worker', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('keeps-alive'), '--name', 'runs', ...QUICK);
   const [{ pid }] = await home.list();
-  for (const command of ['update', 'updatePM2']) expect(await home.nclust(command)).toMatchObject(said(/^nclust \S+ runs already; nothing was replaced\.\n$/));
+  for (const command of ['update', 'updatePM2'])
+    expect(await home.nclust(command)).toMatchObject(said(/^nclust \S+ runs already; nothing was replaced\.\n$/));
   expect(await home.list()).toMatchObject([{ pid, status: 'online' }]);
 });
 
@@ -51,7 +59,9 @@ test('flush and reloadLogs', async () => {
   const env = { CODE: 'let n = 0; process.on("SIGUSR2", () => say(++n)); say("there"); setInterval(() => {}, 1e6);' };
   for (const name of ['one', 'two']) await home.nclust('start', script, '--name', name, ...QUICK, { env });
   const [one, two] = await home.list();
-  await home.waitFor('what they write', () => [one, two].every(({ outFile }) => textOf(outFile) === 'runs-code there\n'));
+  await home.waitFor('what they write', () =>
+    [one, two].every(({ outFile }) => textOf(outFile) === 'runs-code there\n'),
+  );
 
   expect(await home.nclust('flush', 'one')).toMatchObject(printed(new RegExp(`^Flushed ${one.outFile} \\(16b\\)\n$`)));
   expect([textOf(one.outFile), textOf(two.outFile)]).toEqual(['', 'runs-code there\n']);
@@ -69,12 +79,18 @@ test('flush and reloadLogs', async () => {
 test('init and ecosystem, simple or not', async () => {
   const home = await sandbox();
   const file = join(home.work, 'ecosystem.config.js');
-  const written = (/** @type {string} */ path) => ({ exitStatus: 0, stdout: `${path}\n`, stderr: 'Edit it, then: nclust start\n' });
+  const written = (/** @type {string} */ path) => ({
+    exitStatus: 0,
+    stdout: `${path}\n`,
+    stderr: 'Edit it, then: nclust start\n',
+  });
   expect(await home.nclust('init', 'simple')).toMatchObject(written(file));
   expect(textOf(file).split('\n').length).toBeLessThan(12);
   expect(await home.nclust('ecosystem')).toMatchObject(refused(1, 'stays as it is'));
   mkdirSync(join(home.work, 'sub'));
-  expect(await home.nclust('ecosystem', { cwd: join(home.work, 'sub') })).toMatchObject(written(join(home.work, 'sub/ecosystem.config.js')));
+  expect(await home.nclust('ecosystem', { cwd: join(home.work, 'sub') })).toMatchObject(
+    written(join(home.work, 'sub/ecosystem.config.js')),
+  );
   expect(textOf(join(home.work, 'sub/ecosystem.config.js'))).toMatch(/deploy/);
 });
 
@@ -82,7 +98,9 @@ test('completion install and uninstall', async () => {
   const home = await sandbox();
   const file = join(String(home.env.HOME), '.bashrc');
   writeFileSync(file, 'alias ll="ls -l"\n');
-  expect(await home.nclust('completion', 'install', 'bash')).toMatchObject(printed(`Written to ${file}; it works in every new bash.\n`));
+  expect(await home.nclust('completion', 'install', 'bash')).toMatchObject(
+    printed(`Written to ${file}; it works in every new bash.\n`),
+  );
   expect(textOf(file)).toMatch(/^alias ll="ls -l"\n[^]*nclust/);
   expect(await home.nclust('completion', 'uninstall', 'bash')).toMatchObject(printed(`Removed from ${file}\n`));
   expect(textOf(file)).toBe('alias ll="ls -l"\n');
@@ -90,11 +108,24 @@ test('completion install and uninstall', async () => {
 
 test('startup and unstartup: --user, --hp, --service-name, --wait-ip', async () => {
   const home = await sandbox();
-  const shown = await home.nclust('startup', 'systemd', '-u', 'root', '--hp', '/srv/deploy', '--service-name', 'web', '--wait-ip', '--print');
+  const shown = await home.nclust(
+    'startup',
+    'systemd',
+    '-u',
+    'root',
+    '--hp',
+    '/srv/deploy',
+    '--service-name',
+    'web',
+    '--wait-ip',
+    '--print',
+  );
   expect(shown).toMatchObject(printed(/^# \/etc\/systemd\/system\/web\.service$/m));
   expect(shown.stdout).toMatch(/^User=root$.*^ExecStart=\/bin\/sh \/srv\/deploy\/\.nclust\/launcher\.sh daemon$/ms);
   expect(shown.stdout).toMatch(/^After=network-online\.target$/m);
-  expect(await home.nclust('unstartup', 'systemd', '-u', 'root', '--hp', '/srv/deploy', '--service-name', 'web', '--print')).toMatchObject(printed(/systemctl disable web/));
+  expect(
+    await home.nclust('unstartup', 'systemd', '-u', 'root', '--hp', '/srv/deploy', '--service-name', 'web', '--print'),
+  ).toMatchObject(printed(/systemctl disable web/));
   expect(await home.nclust('startup', 'no-such-platform', '--print')).toMatchObject(refused(2, 'no-such-platform'));
   expect(existsSync(home.home)).toBe(false);
 });
@@ -104,11 +135,38 @@ test('serve and expose: --port, --spa, --ftp, --basic-auth-username, --basic-aut
   mkdirSync(join(home.work, 'dist/files'), { recursive: true });
   writeFileSync(join(home.work, 'dist/index.html'), 'home');
   const [one, two] = [await takePort(), await takePort()];
-  const told = (/** @type {number} */ port, /** @type {string} */ name) => changed(`${join(home.work, 'dist')} is served on http://0.0.0.0:${port}\nStarted "${name}".`);
-  expect(await home.nclust('serve', 'dist', String(one), '--spa')).toMatchObject(told(one, `static-page-server-${one}`));
-  expect(await askRaw(one, '/any/page', { headers: { accept: 'text/html' } })).toMatchObject({ status: 200, body: 'home' });
-  const result = await home.nclust('expose', 'dist', '--port', String(two), '--ftp', '--basic-auth-username', 'ann', '--basic-auth-password', 'secret', '-n', 'site', '--monitor');
-  expect(result).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('site'), stderr: expect.stringMatching(/--monitor was given and does nothing.*Started "site"\.\n$/s) });
+  const told = (/** @type {number} */ port, /** @type {string} */ name) =>
+    changed(`${join(home.work, 'dist')} is served on http://0.0.0.0:${port}\nStarted "${name}".`);
+  expect(await home.nclust('serve', 'dist', String(one), '--spa')).toMatchObject(
+    told(one, `static-page-server-${one}`),
+  );
+  expect(await askRaw(one, '/any/page', { headers: { accept: 'text/html' } })).toMatchObject({
+    status: 200,
+    body: 'home',
+  });
+  const result = await home.nclust(
+    'expose',
+    'dist',
+    '--port',
+    String(two),
+    '--ftp',
+    '--basic-auth-username',
+    'ann',
+    '--basic-auth-password',
+    'secret',
+    '-n',
+    'site',
+    '--monitor',
+  );
+  expect(result).toMatchObject({
+    exitStatus: 0,
+    stdout: expect.stringContaining('site'),
+    stderr: expect.stringMatching(/--monitor was given and does nothing.*Started "site"\.\n$/s),
+  });
   expect(await askRaw(two, '/')).toMatchObject({ status: 401 });
-  expect(await askRaw(two, '/files/', { headers: { authorization: `Basic ${Buffer.from('ann:secret').toString('base64')}` } })).toMatchObject({ status: 200 });
+  expect(
+    await askRaw(two, '/files/', {
+      headers: { authorization: `Basic ${Buffer.from('ann:secret').toString('base64')}` },
+    }),
+  ).toMatchObject({ status: 200 });
 });

@@ -18,10 +18,33 @@ beforeAll(async () => {
   home = openSandbox();
   const script = home.place('runs-code');
   const code = 'say("out line"); console.error("error line"); setInterval(() => {}, 1e6);';
-  await home.nclust('start', script, '--name', 'beta', '-i', '2', '--namespace', 'shop', '--cron', '0 3 * * *', '--max-memory-restart', '300M', '-l', ...QUICK, { env: { CODE: code, COLOUR: 'green', NODE_ENV: 'production' } });
+  await home.nclust(
+    'start',
+    script,
+    '--name',
+    'beta',
+    '-i',
+    '2',
+    '--namespace',
+    'shop',
+    '--cron',
+    '0 3 * * *',
+    '--max-memory-restart',
+    '300M',
+    '-l',
+    ...QUICK,
+    { env: { CODE: code, COLOUR: 'green', NODE_ENV: 'production' } },
+  );
   await home.nclust('start', script, '--name', 'alpha', '--no-autostart', '--', '--flag', { env: { CODE: code } });
   slots = await home.list();
-  await home.waitFor('what they write', () => slots.slice(0, 2).every(({ outFile, errorFile }) => /out line/.test(readFileSync(outFile, 'utf8')) && /error line/.test(readFileSync(errorFile, 'utf8'))));
+  await home.waitFor('what they write', () =>
+    slots
+      .slice(0, 2)
+      .every(
+        ({ outFile, errorFile }) =>
+          /out line/.test(readFileSync(outFile, 'utf8')) && /error line/.test(readFileSync(errorFile, 'utf8')),
+      ),
+  );
 });
 
 afterAll(() => home.close());
@@ -36,15 +59,43 @@ test.each(['list', 'ls', 'l', 'ps', 'status'])('%s shows the columns of PM2, by 
   const result = await home.nclust(command);
   expect(result).toMatchObject(printed(/^┌/));
   const [head] = result.stdout.split('\n').slice(1);
-  expect(head.split('│').map((title) => title.trim()).filter(Boolean)).toEqual(['id', 'name', 'namespace', 'version', 'mode', 'pid', 'uptime', '↺', 'status', 'cpu', 'mem', 'user', 'watching']);
+  expect(
+    head
+      .split('│')
+      .map((title) => title.trim())
+      .filter(Boolean),
+  ).toEqual([
+    'id',
+    'name',
+    'namespace',
+    'version',
+    'mode',
+    'pid',
+    'uptime',
+    '↺',
+    'status',
+    'cpu',
+    'mem',
+    'user',
+    'watching',
+  ]);
   expect(rowsOf(result.stdout)).toEqual(['2 alpha', '0 beta', '1 beta']);
   expect(result.stdout).toMatch(/│ 2 +│ alpha +│ default +│ N\/A +│ fork +│ N\/A +│ 0 +│ 0 +│ stopped +│ 0% +│ 0b +│/);
-  expect(result.stdout).toMatch(new RegExp(`│ 0 +│ beta +│ shop +│ N/A +│ cluster +│ ${slots[0].pid} +│ \\d+[sm] +│ 0 +│ online +│ [\\d.]+% +│ [\\d.]+mb +│ \\w+ +│ disabled +│`));
+  expect(result.stdout).toMatch(
+    new RegExp(
+      `│ 0 +│ beta +│ shop +│ N/A +│ cluster +│ ${slots[0].pid} +│ \\d+[sm] +│ 0 +│ online +│ [\\d.]+% +│ ` +
+        `[\\d.]+mb +│ \\w+ +│ disabled +│`,
+    ),
+  );
 });
 
 test.each([
-  ['name', ['2 alpha', '0 beta', '1 beta']], ['name:desc', ['0 beta', '1 beta', '2 alpha']], ['id', ['0 beta', '1 beta', '2 alpha']], ['id:desc', ['2 alpha', '1 beta', '0 beta']],
-  ['namespace', ['2 alpha', '0 beta', '1 beta']], ['status:desc', ['2 alpha', '0 beta', '1 beta']],
+  ['name', ['2 alpha', '0 beta', '1 beta']],
+  ['name:desc', ['0 beta', '1 beta', '2 alpha']],
+  ['id', ['0 beta', '1 beta', '2 alpha']],
+  ['id:desc', ['2 alpha', '1 beta', '0 beta']],
+  ['namespace', ['2 alpha', '0 beta', '1 beta']],
+  ['status:desc', ['2 alpha', '0 beta', '1 beta']],
 ])('list --sort %s', async (field, order) => {
   const result = await home.nclust('ls', '--sort', field);
   expect(result).toMatchObject(printed(/online/));
@@ -59,30 +110,89 @@ test.each(['pid', 'cpu', 'memory', 'uptime'])('list --sort %s, as figures', asyn
 });
 
 test('list --sort by what is no column is refused', async () => {
-  expect(await home.nclust('list', '--sort', 'colour')).toMatchObject(refused(2, '--sort is "colour"; accepted: name, namespace, pid, id, cpu, memory, uptime, status'));
+  expect(await home.nclust('list', '--sort', 'colour')).toMatchObject(
+    refused(2, '--sort is "colour"; accepted: name, namespace, pid, id, cpu, memory, uptime, status'),
+  );
 });
 
 test.each(['-m', '--mini-list'])('list %s is a block for each process', async (flag) => {
   const result = await home.nclust('list', flag);
   expect(result).toMatchObject(printed(/^\+--- alpha\n/));
-  const blocks = result.stdout.split('+--- ').filter(Boolean).map((block) => Object.fromEntries(block.split('\n').slice(1, -1).map((line) => line.split(' : '))));
-  expect(blocks[1]).toMatchObject({ namespace: 'shop', version: 'N/A', pid: String(slots[0].pid), 'pm2 id': '0', status: 'online', mode: 'cluster', restarted: '0', 'error log': slots[0].errorFile, watching: 'no', 'PID file': slots[0].pidFile });
-  expect(Object.keys(blocks[1])).toEqual(['namespace', 'version', 'pid', 'pm2 id', 'status', 'mode', 'restarted', 'uptime', 'memory usage', 'error log', 'watching', 'PID file']);
+  const blocks = result.stdout
+    .split('+--- ')
+    .filter(Boolean)
+    .map((block) =>
+      Object.fromEntries(
+        block
+          .split('\n')
+          .slice(1, -1)
+          .map((line) => line.split(' : ')),
+      ),
+    );
+  expect(blocks[1]).toMatchObject({
+    namespace: 'shop',
+    version: 'N/A',
+    pid: String(slots[0].pid),
+    'pm2 id': '0',
+    status: 'online',
+    mode: 'cluster',
+    restarted: '0',
+    'error log': slots[0].errorFile,
+    watching: 'no',
+    'PID file': slots[0].pidFile,
+  });
+  expect(Object.keys(blocks[1])).toEqual([
+    'namespace',
+    'version',
+    'pid',
+    'pm2 id',
+    'status',
+    'mode',
+    'restarted',
+    'uptime',
+    'memory usage',
+    'error log',
+    'watching',
+    'PID file',
+  ]);
 });
 
 test('list --no-color and a list in a pipe have no colours', async () => {
-  for (const words of [['list', '--no-color'], ['--no-color', 'list'], ['list']]) expect((await home.nclust(...words)).stdout).not.toContain('\u001b');
+  for (const words of [['list', '--no-color'], ['--no-color', 'list'], ['list']])
+    expect((await home.nclust(...words)).stdout).not.toContain('\u001b');
 });
 
 test.each(['describe', 'desc', 'info', 'show'])('%s has the rows of PM2', async (command) => {
   const result = await home.nclust(command, '0');
   expect(result).toMatchObject(printed(/^Process 0: beta\n/));
-  const rows = Object.fromEntries([...result.stdout.matchAll(/^│ ([^│]+?) +│ ([^│]*?) +│$/gm)].map(([, key, value]) => [key, value]));
+  const rows = Object.fromEntries(
+    [...result.stdout.matchAll(/^│ ([^│]+?) +│ ([^│]*?) +│$/gm)].map(([, key, value]) => [key, value]),
+  );
   expect(rows).toMatchObject({
-    status: 'online', name: 'beta', namespace: 'shop', version: 'N/A', restarts: '0', uptime: expect.stringMatching(/^\d+[sm]$/), 'entire log path': slots[0].logFile, 'script path': slots[0].script, 'script args': 'N/A',
-    'error log path': slots[0].errorFile, 'out log path': slots[0].outFile, 'pid path': slots[0].pidFile, interpreter: expect.stringContaining('node'), 'interpreter args': 'N/A', 'script id': '0', 'exec cwd': home.work,
-    'exec mode': 'cluster_mode', 'node.js version': process.version.slice(1), 'node env': 'production', 'watch & reload': expect.any(String), 'unstable restarts': '0', 'created at': expect.stringMatching(/^\d{4}-.*Z$/),
-    'cron restart': expect.stringMatching(/^0 3 \* \* \*/), 'max memory restart': expect.stringMatching(/^300\.0mb/),
+    status: 'online',
+    name: 'beta',
+    namespace: 'shop',
+    version: 'N/A',
+    restarts: '0',
+    uptime: expect.stringMatching(/^\d+[sm]$/),
+    'entire log path': slots[0].logFile,
+    'script path': slots[0].script,
+    'script args': 'N/A',
+    'error log path': slots[0].errorFile,
+    'out log path': slots[0].outFile,
+    'pid path': slots[0].pidFile,
+    interpreter: expect.stringContaining('node'),
+    'interpreter args': 'N/A',
+    'script id': '0',
+    'exec cwd': home.work,
+    'exec mode': 'cluster_mode',
+    'node.js version': process.version.slice(1),
+    'node env': 'production',
+    'watch & reload': expect.any(String),
+    'unstable restarts': '0',
+    'created at': expect.stringMatching(/^\d{4}-.*Z$/),
+    'cron restart': expect.stringMatching(/^0 3 \* \* \*/),
+    'max memory restart': expect.stringMatching(/^300\.0mb/),
   });
   expect(result.stdout).toMatch(/\+ COLOUR=green {2}\(shell at start\)/);
   expect((await home.nclust(command, 'alpha')).stdout).toMatch(/│ script args +│ --flag +│/);
@@ -96,10 +206,18 @@ test('env prints what an instance was given', async () => {
 
 test('ping, --version, --help, help of a command, and a word nobody knows', async () => {
   const { keeperPid, controlPid } = await home.daemon();
-  expect(await home.nclust('ping')).toMatchObject(printed(`pong: nclust ${version}, keeper pid ${keeperPid}, control pid ${controlPid}\n`));
+  expect(await home.nclust('ping')).toMatchObject(
+    printed(`pong: nclust ${version}, keeper pid ${keeperPid}, control pid ${controlPid}\n`),
+  );
   for (const flag of ['-v', '--version']) expect(await home.nclust(flag)).toMatchObject(printed(`${version}\n`));
-  for (const flag of ['-h', '--help']) expect(await home.nclust(flag)).toMatchObject(printed(/^Usage: nclust <command>.*^ {2}list /ms));
-  for (const words of [['start', '-h'], ['start', '--help'], ['help', 'start']]) expect(await home.nclust(...words)).toMatchObject(printed(/^Usage: nclust start .*--max-memory-restart <size>/s));
+  for (const flag of ['-h', '--help'])
+    expect(await home.nclust(flag)).toMatchObject(printed(/^Usage: nclust <command>.*^ {2}list /ms));
+  for (const words of [
+    ['start', '-h'],
+    ['start', '--help'],
+    ['help', 'start'],
+  ])
+    expect(await home.nclust(...words)).toMatchObject(printed(/^Usage: nclust start .*--max-memory-restart <size>/s));
   expect(await home.nclust('lits')).toMatchObject(refused(2, "unknown command 'lits'"));
   expect(await home.nclust('list', '--colour')).toMatchObject(refused(2, "unknown option '--colour'"));
 });
@@ -111,22 +229,39 @@ test.each(['monit', 'dashboard', 'dash'])('%s prints one picture where there is 
 /** @param {string} text */
 const linesOf = (text) => text.trimEnd().split('\n').sort();
 
-test.each(['logs', 'log'])('%s: --lines, --raw, --out, --err, --json, --format, --timestamp, --nostream, --highlight', async (command) => {
-  const logs = (/** @type {string[]} */ ...words) => home.nclust(command, ...words, '--nostream');
-  const raw = await logs('beta', '--raw', '--lines', '1');
-  expect(raw).toMatchObject(printed(/line/));
-  expect(linesOf(raw.stdout)).toEqual(['error line', 'error line', 'runs-code out line', 'runs-code out line']);
-  expect(await logs('0', '--raw', '--out')).toMatchObject(printed('runs-code out line\n'));
-  expect(await logs('0', '--raw', '--err')).toMatchObject(printed('error line\n'));
-  expect(await logs('/^bet/', '--lines', '0')).toMatchObject(printed(''));
-  const json = await logs('shop', '--json', '--err');
-  expect(json).toMatchObject(printed(/^\{/));
-  expect(linesOf(json.stdout).map((line) => JSON.parse(line))).toEqual([0, 1].map((id) => ({ message: 'error line', timestamp: expect.stringMatching(/^\d{4}-.*Z$/), type: 'err', process_id: id, app_name: 'beta' })).map((one) => expect.objectContaining({ ...one, process_id: expect.any(Number) })));
-  expect(await logs('1', '--format', '--out')).toMatchObject(printed(/^timestamp=\S+ app=beta id=1 type=out message=runs-code out line\n$/));
-  expect(await logs('1', '--timestamp', 'YYYY', '--out')).toMatchObject(printed(/^20\d\d 1\|beta +\| runs-code out line\n$/));
-  expect(await logs('1', '--highlight', 'out', '--out')).toMatchObject(printed(/^1\|beta +\| runs-code out line\n$/));
-  expect(await logs('alpha')).toMatchObject(said(/"alpha"/));
-});
+test.each(['logs', 'log'])(
+  '%s: --lines, --raw, --out, --err, --json, --format, --timestamp, --nostream, --highlight',
+  async (command) => {
+    const logs = (/** @type {string[]} */ ...words) => home.nclust(command, ...words, '--nostream');
+    const raw = await logs('beta', '--raw', '--lines', '1');
+    expect(raw).toMatchObject(printed(/line/));
+    expect(linesOf(raw.stdout)).toEqual(['error line', 'error line', 'runs-code out line', 'runs-code out line']);
+    expect(await logs('0', '--raw', '--out')).toMatchObject(printed('runs-code out line\n'));
+    expect(await logs('0', '--raw', '--err')).toMatchObject(printed('error line\n'));
+    expect(await logs('/^bet/', '--lines', '0')).toMatchObject(printed(''));
+    const json = await logs('shop', '--json', '--err');
+    expect(json).toMatchObject(printed(/^\{/));
+    expect(linesOf(json.stdout).map((line) => JSON.parse(line))).toEqual(
+      [0, 1]
+        .map((id) => ({
+          message: 'error line',
+          timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+          type: 'err',
+          process_id: id,
+          app_name: 'beta',
+        }))
+        .map((one) => expect.objectContaining({ ...one, process_id: expect.any(Number) })),
+    );
+    expect(await logs('1', '--format', '--out')).toMatchObject(
+      printed(/^timestamp=\S+ app=beta id=1 type=out message=runs-code out line\n$/),
+    );
+    expect(await logs('1', '--timestamp', 'YYYY', '--out')).toMatchObject(
+      printed(/^20\d\d 1\|beta +\| runs-code out line\n$/),
+    );
+    expect(await logs('1', '--highlight', 'out', '--out')).toMatchObject(printed(/^1\|beta +\| runs-code out line\n$/));
+    expect(await logs('alpha')).toMatchObject(said(/"alpha"/));
+  },
+);
 
 test('logs without --nostream goes on until Ctrl-C', async () => {
   const following = home.follow('logs', 'beta', '--raw', '--out');

@@ -31,38 +31,64 @@ function flagsOf(word) {
   const command = findCommand(word);
   if (!command) return [];
   const described = OPTIONS_OF[command.takesOptionsOf ?? 'none'].flatMap(({ flags }) => (flags ? [flags] : []));
-  const all = [...described, ...(command.options ?? []).map(([flags]) => flags), ...notNeeded(command, OPTIONS_OF[command.takesOptionsOf ?? 'none']).map(([flags]) => flags)].map((flags) => new Option(flags));
-  return [...all.flatMap(({ long, short }) => [long, short]).filter((flag) => flag !== undefined && flag !== null), ...GLOBAL];
+  const all = [
+    ...described,
+    ...(command.options ?? []).map(([flags]) => flags),
+    ...notNeeded(command, OPTIONS_OF[command.takesOptionsOf ?? 'none']).map(([flags]) => flags),
+  ].map((flags) => new Option(flags));
+  return [
+    ...all.flatMap(({ long, short }) => [long, short]).filter((flag) => flag !== undefined && flag !== null),
+    ...GLOBAL,
+  ];
 }
 
-test.each(COMMAND_ROWS.map((row) => /** @type {const} */ ([row.words.join(' '), row])))('command: %s', (_, { words, file, isElsewhere = false }) => {
-  const [name, ...aliases] = words;
-  for (const word of words) {
-    expect(findCommand(word), `"${word}" is no command`).toBeDefined();
-    expect(Object.hasOwn(ELSEWHERE, word), word).toBe(isElsewhere);
-    expect(mentions(page, word), `docs/from-pm2.md does not mention "${word}"`).toBe(true);
-    expect(mentions(textOf(`../${file}`), word), `${file} does not use "${word}"`).toBe(true);
-  }
-  if (!isElsewhere) for (const alias of aliases) expect(findCommand(alias)?.name).toBe(name);
-});
+test.each(COMMAND_ROWS.map((row) => /** @type {const} */ ([row.words.join(' '), row])))(
+  'command: %s',
+  (_, { words, file, isElsewhere = false }) => {
+    const [name, ...aliases] = words;
+    for (const word of words) {
+      expect(findCommand(word), `"${word}" is no command`).toBeDefined();
+      expect(Object.hasOwn(ELSEWHERE, word), word).toBe(isElsewhere);
+      expect(mentions(page, word), `docs/from-pm2.md does not mention "${word}"`).toBe(true);
+      expect(mentions(textOf(`../${file}`), word), `${file} does not use "${word}"`).toBe(true);
+    }
+    if (!isElsewhere) for (const alias of aliases) expect(findCommand(alias)?.name).toBe(name);
+  },
+);
 
-test.each(OPTION_ROWS.map((row) => /** @type {const} */ ([`${row.flags.join(', ')} of ${row.commands.join(', ') || 'all'}`, row])))('option: %s', (_, { flags, commands, file }) => {
-  for (const command of commands) for (const flag of flags) expect(flagsOf(command), `${command} does not take ${flag}`).toContain(flag);
+test.each(
+  OPTION_ROWS.map(
+    (row) => /** @type {const} */ ([`${row.flags.join(', ')} of ${row.commands.join(', ') || 'all'}`, row]),
+  ),
+)('option: %s', (_, { flags, commands, file }) => {
+  for (const command of commands)
+    for (const flag of flags) expect(flagsOf(command), `${command} does not take ${flag}`).toContain(flag);
   if (commands.length === 0) for (const flag of flags) expect(GLOBAL).toContain(flag);
-  expect(flags.some((flag) => textOf(`../${file}`).includes(`'${flag}`)), `${file} uses none of ${flags}`).toBe(true);
+  expect(
+    flags.some((flag) => textOf(`../${file}`).includes(`'${flag}`)),
+    `${file} uses none of ${flags}`,
+  ).toBe(true);
   const ofOneCommand = commands.length === 1 || commands.includes('startup');
-  if (!ofOneCommand || commands[0] === 'start') expect(flags.some((flag) => mentions(page, flag)), `docs/from-pm2.md mentions none of ${flags}`).toBe(true);
+  if (!ofOneCommand || commands[0] === 'start')
+    expect(
+      flags.some((flag) => mentions(page, flag)),
+      `docs/from-pm2.md mentions none of ${flags}`,
+    ).toBe(true);
 });
 
-test.each(ATTRIBUTE_ROWS.map((words) => /** @type {const} */ ([words.join(' '), words])))('attribute: %s', (_, words) => {
-  const [name] = words;
-  for (const word of words) {
-    expect(findAttribute(word)?.name, word).toBe(name);
-    expect(mentions(textOf('attributes.test.js'), word), `attributes.test.js does not use "${word}"`).toBe(true);
-  }
-  // That all of them may be written in camelCase is said once.
-  for (const word of words) if (!/[A-Z]/.test(word)) expect(mentions(config, word), `docs/config.md does not mention "${word}"`).toBe(true);
-});
+test.each(ATTRIBUTE_ROWS.map((words) => /** @type {const} */ ([words.join(' '), words])))(
+  'attribute: %s',
+  (_, words) => {
+    const [name] = words;
+    for (const word of words) {
+      expect(findAttribute(word)?.name, word).toBe(name);
+      expect(mentions(textOf('attributes.test.js'), word), `attributes.test.js does not use "${word}"`).toBe(true);
+    }
+    // That all of them may be written in camelCase is said once.
+    for (const word of words)
+      if (!/[A-Z]/.test(word)) expect(mentions(config, word), `docs/config.md does not mention "${word}"`).toBe(true);
+  },
+);
 
 /**
  * The first cell of each row of a table of the page, without what stands before it.
@@ -70,22 +96,35 @@ test.each(ATTRIBUTE_ROWS.map((words) => /** @type {const} */ ([words.join(' '), 
  */
 function cellsOf(title) {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? '';
-  return section.split('\n').filter((line) => line.startsWith('| `') || line.startsWith('|`')).map((line) => line.split('|')[1]);
+  return section
+    .split('\n')
+    .filter((line) => line.startsWith('| `') || line.startsWith('|`'))
+    .map((line) => line.split('|')[1]);
 }
 
 /** @param {string} cell */
 const codesIn = (cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code);
 
 test('docs/from-pm2.md names no command that is not there', () => {
-  const words = cellsOf('Commands').flatMap(codesIn).map((code) => code.split(' ')[0]).filter((word) => !/^pm2-|^module:\.\.\.$/.test(word));
+  const words = cellsOf('Commands')
+    .flatMap(codesIn)
+    .map((code) => code.split(' ')[0])
+    .filter((word) => !/^pm2-|^module:\.\.\.$/.test(word));
   expect(words.length).toBeGreaterThan(50);
   expect(words.filter((word) => !findCommand(word) && !Object.hasOwn(ELSEWHERE, word))).toEqual([]);
 });
 
 test('docs/from-pm2.md says of each command whether it is here or elsewhere', () => {
   const section = page.split(/^## /m).find((part) => part.startsWith('Commands\n')) ?? '';
-  const rows = section.split('\n').filter((line) => line.startsWith('| `')).map((line) => line.split('|').map((cell) => cell.trim()));
-  const wrong = rows.flatMap(([, cell, verdict]) => codesIn(cell).map((code) => code.split(' ')[0]).filter((word) => findCommand(word) && Object.hasOwn(ELSEWHERE, word) !== ['instead', 'no'].includes(verdict)));
+  const rows = section
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  const wrong = rows.flatMap(([, cell, verdict]) =>
+    codesIn(cell)
+      .map((code) => code.split(' ')[0])
+      .filter((word) => findCommand(word) && Object.hasOwn(ELSEWHERE, word) !== ['instead', 'no'].includes(verdict)),
+  );
   expect(wrong).toEqual([]);
 });
 
@@ -97,7 +136,9 @@ test('docs/from-pm2.md names no option that nothing takes', () => {
 });
 
 test('docs/from-pm2.md names no attribute that is not there', () => {
-  const names = cellsOf('Attributes').flatMap(codesIn).map((code) => code.split(':')[0]);
+  const names = cellsOf('Attributes')
+    .flatMap(codesIn)
+    .map((code) => code.split(':')[0]);
   const silent = codesIn(/accepted and do nothing:([^]*?)\./.exec(page)?.[1] ?? '');
   expect([names.length > 8, silent.length > 5]).toEqual([true, true]);
   expect([...names, ...silent].filter((name) => !findAttribute(name))).toEqual([]);
@@ -106,5 +147,13 @@ test('docs/from-pm2.md names no attribute that is not there', () => {
 test('docs/from-pm2.md links to pages that are there', () => {
   const links = [...page.matchAll(/\]\(([\w.-]+\.md)\)/g)].map(([, link]) => link);
   expect(links.length).toBeGreaterThan(10);
-  expect([...new Set(links)].filter((link) => { try { return !textOf(`../../../../docs/${link}`); } catch { return true; } })).toEqual([]);
+  expect(
+    [...new Set(links)].filter((link) => {
+      try {
+        return !textOf(`../../../../docs/${link}`);
+      } catch {
+        return true;
+      }
+    }),
+  ).toEqual([]);
 });

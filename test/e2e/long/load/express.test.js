@@ -18,7 +18,9 @@ async function serveSlowRoute(file, flags) {
     const port = await takePort();
     // Each time anew: a machine that is shared does not stay as fast as it was.
     const work = workForOneCoreAndABit(RATE);
-    const result = await home.nclust('start', placeTutorialApp(home.work, file), '--name', 'tutorial', ...flags, { env: { PORT: String(port), WORK: String(work) } });
+    const result = await home.nclust('start', placeTutorialApp(home.work, file), '--name', 'tutorial', ...flags, {
+      env: { PORT: String(port), WORK: String(work) },
+    });
     expect(result).toMatchObject({ exitStatus: 0 });
     const load = startLoad(`http://127.0.0.1:${port}/api/slow`, { ratePerSecond: RATE, timeoutMs: 10_000 });
     await pause(SECONDS * 1_000);
@@ -53,7 +55,9 @@ describe('the Express app of the tutorials, 50 requests/s to its CPU-bound route
 test('its light route answers from every worker', async () => {
   const home = await sandbox();
   const port = await takePort();
-  await home.nclust('start', placeTutorialApp(home.work, 'express-tutorial.js'), '-i', '2', { env: { PORT: String(port) } });
+  await home.nclust('start', placeTutorialApp(home.work, 'express-tutorial.js'), '-i', '2', {
+    env: { PORT: String(port) },
+  });
   const load = startLoad(`http://127.0.0.1:${port}/`, { connections: 8, timeoutMs: 4_000 });
   await home.waitFor('both workers to have answered', () => load.ledger.byPid.size === 2);
   expect(await load.stop()).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });

@@ -6,15 +6,20 @@ test('50 first commands at once: one keeper, all succeed within 20 s, every app 
   const script = home.place('keeps-alive');
   const names = Array.from({ length: 50 }, (_, i) => `app-${String(i).padStart(2, '0')}`);
   const started = performance.now();
-  const results = await Promise.all(names.map((name) => home.nclust('start', script, '--name', name, '--no-wait', { timeoutMs: 40_000 })));
+  const results = await Promise.all(
+    names.map((name) => home.nclust('start', script, '--name', name, '--no-wait', { timeoutMs: 40_000 })),
+  );
   const tookMs = performance.now() - started;
 
   expect(results.filter((result) => result.exitStatus !== 0).map((result) => result.stderr)).toEqual([]);
   console.log(`50 first commands took ${(tookMs / 1000).toFixed(1)} s`);
   expect((await home.list()).map((slot) => slot.name).sort()).toEqual(names);
-  // One that has told its command that another owns the home may still be on its way out. Two owners would stay two.
+  // One that has told its command that another owns the home may still be on its way out. Two
+  // owners would stay two.
   await home.waitFor('one keeper', () => home.processes().filter((one) => one.role === 'keeper').length === 1);
   expect(home.processes().filter((one) => one.role === 'control')).toHaveLength(1);
-  await home.waitFor('all to run', async () => (await home.list()).every((slot) => slot.status === 'online'), { deadlineMs: 20_000 });
+  await home.waitFor('all to run', async () => (await home.list()).every((slot) => slot.status === 'online'), {
+    deadlineMs: 20_000,
+  });
   expect(tookMs).toBeLessThan(20_000 * Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1));
 });

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { converse, frameworkApps, reloadFrameworks, startFrameworks } from '../../../helpers/framework-apps.js';
 import { sandbox } from '../../../helpers/sandbox.js';
 
-// All in one home, reloaded by one command: test/e2e/soak reloads them ten times, one after the other.
+// All in one home, reloaded by one command: test/e2e/soak reloads them ten times, one after the
+// other.
 test('the apps of every framework are reloaded twice, all at once, and lose nothing', async () => {
   const home = await sandbox();
   const losses = await reloadFrameworks(home, { apps: frameworkApps(), times: 2 });
@@ -11,9 +12,18 @@ test('the apps of every framework are reloaded twice, all at once, and lose noth
 
 test('Socket.IO, sticky: the session of a client that stays with polling lives as long as no worker is replaced', async () => {
   const home = await sandbox();
-  const app = frameworkApps().filter(({ name }) => name === 'socket-io').map((one) => ({ ...one, instances: '4' }));
+  const app = frameworkApps()
+    .filter(({ name }) => name === 'socket-io')
+    .map((one) => ({ ...one, instances: '4' }));
   const [{ url }] = await startFrameworks(home, app);
-  const conversations = await Promise.all(Array.from({ length: 8 }, () => converse(url, { messages: 20, transports: ['polling'] })));
-  for (const { pids, transports, troubles } of conversations) expect({ workers: pids.size, transports: [...transports], troubles }).toEqual({ workers: 1, transports: ['polling'], troubles: [] });
+  const conversations = await Promise.all(
+    Array.from({ length: 8 }, () => converse(url, { messages: 20, transports: ['polling'] })),
+  );
+  for (const { pids, transports, troubles } of conversations)
+    expect({ workers: pids.size, transports: [...transports], troubles }).toEqual({
+      workers: 1,
+      transports: ['polling'],
+      troubles: [],
+    });
   expect(new Set(conversations.flatMap(({ pids }) => [...pids])).size).toBeGreaterThan(1);
 });

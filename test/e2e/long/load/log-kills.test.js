@@ -19,9 +19,14 @@ describe('a program that writes 1,000 lines a second', () => {
     process.kill(keeperPid, 'SIGKILL');
     await home.waitFor('the next keeper', async () => (await home.daemon()).keeperPid !== keeperPid);
     await nextWrite(outFile);
-    const written = await home.waitFor('the process that was adopted, or its successor', () => (existsSync(outFile) ? wholeLogLines(outFile) : null));
+    const written = await home.waitFor('the process that was adopted, or its successor', () =>
+      existsSync(outFile) ? wholeLogLines(outFile) : null,
+    );
     // Where it has been replaced, its successor counts from 1 again.
-    const lives = written.join('\n').split(/\n(?=ticks 1\n)/).map((life) => life.split('\n').filter((line) => /^ticks \d+$/.test(line)));
+    const lives = written
+      .join('\n')
+      .split(/\n(?=ticks 1\n)/)
+      .map((life) => life.split('\n').filter((line) => /^ticks \d+$/.test(line)));
     for (const life of lives) expectLines(life, numbered('ticks', life.length));
     for (const { pid } of await home.list()) killIfThere(pid);
   });

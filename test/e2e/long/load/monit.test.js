@@ -4,8 +4,14 @@ import { describe, expect, test } from 'vitest';
 import { sandbox } from '../../../helpers/sandbox.js';
 import { noTmux, openMonit } from '../../../helpers/tmux.js';
 
-/** Ten thousand numbered lines a second, by the clock: what it could not write at its time it writes then. */
-const FLOODS = 'const begunMs = Date.now(); let n = 0; setInterval(() => { const due = (Date.now() - begunMs) * 10; let text = ""; while (n < due) text += "flooding with line " + (n += 1) + " that has some length to it\\n"; process.stdout.write(text); }, 20);';
+/**
+ * Ten thousand numbered lines a second, by the clock: what it could not write at its time it writes
+ * then.
+ */
+const FLOODS =
+  'const begunMs = Date.now(); let n = 0; setInterval(() => { const due = (Date.now() - begunMs) * 10; let ' +
+  'text = ""; while (n < due) text += "flooding with line " + (n += 1) + " that has some length to it\\n"; ' +
+  'process.stdout.write(text); }, 20);';
 
 /** From a key to the screen, in ms. */
 const AT_ONCE_MS = 1_000;
@@ -40,15 +46,22 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     /** The number of the newest line, without those that were left out. */
     const arrived = () => {
       const shown = screen.text();
-      return Number(/line (\d+) (?!.*\n.*flooding)/.exec(shown)?.[1]) - Number(/([\d,]+) lines came too fast/.exec(shown)?.[1].replaceAll(',', '') ?? 0);
+      return (
+        Number(/line (\d+) (?!.*\n.*flooding)/.exec(shown)?.[1]) -
+        Number(/([\d,]+) lines came too fast/.exec(shown)?.[1].replaceAll(',', '') ?? 0)
+      );
     };
     const before = arrived();
     expect(before).toBeGreaterThan(0);
-    await home.waitFor(`${LINES} more lines`, () => {
-      const more = arrived() - before;
-      if (more >= LINES) return true;
-      throw new Error(`${more} have arrived`);
-    }, { deadlineMs: LINES_MS });
+    await home.waitFor(
+      `${LINES} more lines`,
+      () => {
+        const more = arrived() - before;
+        if (more >= LINES) return true;
+        throw new Error(`${more} have arrived`);
+      },
+      { deadlineMs: LINES_MS },
+    );
 
     screen.press('Up');
     await seeAtOnce(/newer below, G follows/);

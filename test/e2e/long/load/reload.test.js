@@ -19,14 +19,20 @@ describe('a reload loses nothing', () => {
     await loseNothing({ socketPath }, EVERY_REQUEST, () => reloadTwice(home, app));
   });
 
-  // Their headers promised to keep the connection before there was anything to announce: it becomes idle late, and its client uses it again.
+  // Their headers promised to keep the connection before there was anything to announce: it becomes
+  // idle late, and its client uses it again.
   test('downloads that take longer than idle connections are given', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
-    await loseNothing(app, { download: 120, 'one-shot': 1 }, async ({ ledger }) => {
-      await home.waitFor('the downloads to have begun', () => ledger.ok >= 10);
-      await reload(home, app);
-    }, { transferMs: 1_700, pauseMs: 1 });
+    await loseNothing(
+      app,
+      { download: 120, 'one-shot': 1 },
+      async ({ ledger }) => {
+        await home.waitFor('the downloads to have begun', () => ledger.ok >= 10);
+        await reload(home, app);
+      },
+      { transferMs: 1_700, pauseMs: 1 },
+    );
   });
 
   test('several options at once: all new workers beside all old ones', async () => {
@@ -43,7 +49,10 @@ describe('a reload loses nothing', () => {
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
     const interpreter = /** @type {string} */ (otherNode(24));
     await loseNothing(app, EVERY_REQUEST, async () => void (await reload(home, app, '--interpreter', interpreter)));
-    expect((await app.instances()).map((slot) => slot.nodeVersion)).toEqual([expect.stringMatching(/24\./), expect.stringMatching(/24\./)]);
+    expect((await app.instances()).map((slot) => slot.nodeVersion)).toEqual([
+      expect.stringMatching(/24\./),
+      expect.stringMatching(/24\./),
+    ]);
   });
 });
 

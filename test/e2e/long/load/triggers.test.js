@@ -16,7 +16,11 @@ test('watch: three reloads of four workers lose nothing', async () => {
     for (let n = 1; n <= 3; n++) {
       const before = await app.pids();
       for (let file = 0; file < 50; file++) writeFileSync(join(home.work, `change-${file}.js`), String(n));
-      await home.waitFor('all to be new', async () => (await app.instances()).every(({ pid, isReady }) => isReady && !before.includes(pid)), { deadlineMs: 30_000 });
+      await home.waitFor(
+        'all to be new',
+        async () => (await app.instances()).every(({ pid, isReady }) => isReady && !before.includes(pid)),
+        { deadlineMs: 30_000 },
+      );
     }
   });
   expect(triggered(home).length).toBeGreaterThanOrEqual(3);
@@ -26,22 +30,31 @@ test('watch: three reloads of four workers lose nothing', async () => {
 test('cron, every second: five times lose nothing', async () => {
   const home = await sandbox();
   const app = await serve(home, 'serves-all', { instances: 2, flags: [...QUICK, '--cron', '* * * * * *'] });
-  await loseNothing(app, CLIENTS, () => home.waitFor('five times', () => triggered(home).length >= 5, { deadlineMs: 60_000 }).then(() => {}));
+  await loseNothing(app, CLIENTS, () =>
+    home.waitFor('five times', () => triggered(home).length >= 5, { deadlineMs: 60_000 }).then(() => {}),
+  );
 });
 
 test('memory: three instances that take too much, one after the other, are replaced and lose nothing', async () => {
   const home = await sandbox();
   const grows = join(home.work, 'grows.cjs');
   writeFileSync(grows, 'process.on("SIGUSR2", () => { globalThis.taken = Buffer.alloc(300 * 1024 ** 2, 1); });');
-  const app = await serve(home, 'serves-all', { instances: 2, flags: [...QUICK, '--node-args', `--require ${grows}`, '--max-memory-restart', '300M'] });
+  const app = await serve(home, 'serves-all', {
+    instances: 2,
+    flags: [...QUICK, '--node-args', `--require ${grows}`, '--max-memory-restart', '300M'],
+  });
   await loseNothing(app, CLIENTS, async () => {
     for (let n = 1; n <= 3; n++) {
       const [greedy] = await app.pids();
       process.kill(greedy, 'SIGUSR2');
-      await home.waitFor('it to be replaced', async () => {
-        const [slot] = await app.instances();
-        return slot.isReady && slot.pid !== greedy;
-      }, { deadlineMs: 30_000 });
+      await home.waitFor(
+        'it to be replaced',
+        async () => {
+          const [slot] = await app.instances();
+          return slot.isReady && slot.pid !== greedy;
+        },
+        { deadlineMs: 30_000 },
+      );
     }
   });
   expect(triggered(home)).toEqual([1, 2, 3].map(() => expect.stringMatching(/^memory: \d+ MB above 300 MB$/)));

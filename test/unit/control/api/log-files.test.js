@@ -11,7 +11,15 @@ beforeEach(async () => {
   logs = mkdtempSync(join(tmpdir(), 'nclust-log-files-'));
   rig = createRig();
   await rig.boot();
-  for (const name of ['api', 'web']) void rig.start({ name, outFile: join(logs, `${name}-out.log`), errorFile: join(logs, `${name}-error.log`), mergeLogs: true }).catch(() => {});
+  for (const name of ['api', 'web'])
+    void rig
+      .start({
+        name,
+        outFile: join(logs, `${name}-out.log`),
+        errorFile: join(logs, `${name}-error.log`),
+        mergeLogs: true,
+      })
+      .catch(() => {});
   await rig.turn(2_000);
 });
 afterEach(() => rmSync(logs, { recursive: true, force: true }));
@@ -22,7 +30,9 @@ test('flush empties the files of its targets, and tells how much room they took 
   put('api-out.log', '12345');
   put('api-out__2026-11-21T14-30-00-123Z.log.gz', '123');
   put('web-out.log', '12345');
-  expect(await rig.call('flush', { targets: ['api'] })).toEqual({ files: [{ path: join(logs, 'api-out.log'), bytes: 8 }] });
+  expect(await rig.call('flush', { targets: ['api'] })).toEqual({
+    files: [{ path: join(logs, 'api-out.log'), bytes: 8 }],
+  });
   expect(rig.flushed).toEqual([join(logs, 'api-out.log')]);
 });
 
@@ -35,16 +45,20 @@ test('without targets it is every app', async () => {
 test('a file that has just been rotated is flushed too, and what is no file is left alone', async () => {
   put('api-error__2026-11-21T14-30-00-123Z.log', '123');
   mkdirSync(join(logs, 'api-out.log'));
-  expect(await rig.call('flush', { targets: ['api'] })).toEqual({ files: [{ path: join(logs, 'api-error.log'), bytes: 3 }] });
+  expect(await rig.call('flush', { targets: ['api'] })).toEqual({
+    files: [{ path: join(logs, 'api-error.log'), bytes: 3 }],
+  });
 });
 
 test('an app that is not there is an error, and nothing is flushed', async () => {
   put('api-out.log', 'x');
-  await expect(rig.call('flush', { targets: ['api', 'nope'] })).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
+  await expect(rig.call('flush', { targets: ['api', 'nope'] })).rejects.toMatchObject({
+    code: 'ERR_NCLUST_APP_NOT_FOUND',
+  });
   expect(rig.flushed).toEqual([]);
 });
 
-test('reloadLogs opens every file anew, and the manager\'s own', async () => {
+test("reloadLogs opens every file anew, and the manager's own", async () => {
   expect(await rig.call('reloadLogs')).toEqual({});
   expect(rig.reopened).toEqual(['apps', 'own']);
 });
@@ -53,5 +67,7 @@ test('the file of both streams is flushed too, also that of processes of an earl
   put('api-all.log', '12345');
   const { label } = [...rig.control.world.instances.values()].find((one) => one.label.name === 'api');
   label.logFile = join(logs, 'api-all.log');
-  expect(await rig.call('flush', { targets: ['api'] })).toEqual({ files: [{ path: join(logs, 'api-all.log'), bytes: 5 }] });
+  expect(await rig.call('flush', { targets: ['api'] })).toEqual({
+    files: [{ path: join(logs, 'api-all.log'), bytes: 5 }],
+  });
 });

@@ -26,7 +26,12 @@ beforeEach(() => {
   answer = createAnswer({ control: { world }, parts: { clock, logs }, paths });
   told = [];
   const tell = (subscription, page) => void told.push({ subscription, ...page });
-  client = { subscriptions: new Map(), notifyLog: (subscription, entries, cursor) => tell(subscription, { entries, cursor }), tellLog: async (...page) => tell(...page), sendLog: tell };
+  client = {
+    subscriptions: new Map(),
+    notifyLog: (subscription, entries, cursor) => tell(subscription, { entries, cursor }),
+    tellLog: async (...page) => tell(...page),
+    sendLog: tell,
+  };
   app('api', 0);
   app('web', 1);
   write('api', 'out', 'api says one\napi says two\n');
@@ -37,16 +42,22 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 /** An app of one slot that is up. */
 function app(name, id, fields = {}) {
-  world.desired.apps.push({ spec: makeSpec({ name, mode: 'fork', script: `/srv/${name}.js`, ...fields }), slots: [{ id, slot: 0 }] });
+  world.desired.apps.push({
+    spec: makeSpec({ name, mode: 'fork', script: `/srv/${name}.js`, ...fields }),
+    slots: [{ id, slot: 0 }],
+  });
 }
 const write = (name, word, text) => writeFileSync(join(home, 'logs', `${name}-${word}.log`), text, { flag: 'a' });
 const source = (name, id, stream) => ({ slot: { id, name }, stream, splitter: null });
 const logs = (params = {}) => answer('logs', params, client);
-const lines = () => told.flatMap(({ entries }) => entries.map(({ name, stream, line }) => `${name} ${stream} ${line}`)).sort();
+const lines = () =>
+  told.flatMap(({ entries }) => entries.map(({ name, stream, line }) => `${name} ${stream} ${line}`)).sort();
 
 test('the last lines come as notifications, then the answer says how far they go', async () => {
   const result = await logs({ subscription: 'mine', targets: ['web'] });
-  expect(told).toMatchObject([{ subscription: 'mine', entries: [{ id: 1, name: 'web', stream: 'out', line: 'web says one', atMs: null }] }]);
+  expect(told).toMatchObject([
+    { subscription: 'mine', entries: [{ id: 1, name: 'web', stream: 'out', line: 'web says one', atMs: null }] },
+  ]);
   expect(result).toMatchObject({ subscription: 'mine', cursor: { [join(home, 'logs/web-out.log')]: { offset: 13 } } });
   expect(client.subscriptions.size).toBe(0);
 });
@@ -63,9 +74,19 @@ test('without targets all apps are meant, and streams and patterns choose among 
 });
 
 test('who follows gets what is new, as far as it was asked for, and goes on there later', async () => {
-  const { cursor } = await logs({ subscription: 'f', follow: true, lines: 0, streams: ['out'], grep: { source: 'new' } });
+  const { cursor } = await logs({
+    subscription: 'f',
+    follow: true,
+    lines: 0,
+    streams: ['out'],
+    grep: { source: 'new' },
+  });
   const api = source('api', 0, 'out');
-  followers.push(api, Buffer.from('old\nnew 1\n'), { path: join(home, 'logs/api-out.log'), startedAtMs: 0, offset: 26 });
+  followers.push(api, Buffer.from('old\nnew 1\n'), {
+    path: join(home, 'logs/api-out.log'),
+    startedAtMs: 0,
+    offset: 26,
+  });
   followers.push(source('api', 0, 'err'), Buffer.from('new but an error\n'));
   followers.push(source('late', 7, 'out'), Buffer.from('new app\n'));
   expect(lines()).toEqual(['api out new 1', 'late out new app']);
@@ -125,7 +146,9 @@ test('an instance of an earlier spec writes elsewhere: that is read too', async 
 });
 
 test('no such app: the answer says so, and nothing is left behind', async () => {
-  await expect(logs({ targets: ['nothing'], follow: true })).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
+  await expect(logs({ targets: ['nothing'], follow: true })).rejects.toMatchObject({
+    code: 'ERR_NCLUST_APP_NOT_FOUND',
+  });
   expect(client.subscriptions.size).toBe(0);
 });
 
@@ -143,36 +166,57 @@ test.each([
 });
 
 /** A record of a logger with so many bytes in it. */
-const record = (level, mark, bytes) => `{"level":${level},"mark":"${mark}","body":"${'x'.repeat(bytes)}","end":"${mark}"}\n`;
+const record = (level, mark, bytes) =>
+  `{"level":${level},"mark":"${mark}","body":"${'x'.repeat(bytes)}","end":"${mark}"}\n`;
 /** Which lines have come, and whether as a whole. */
 const marks = () => {
-  const text = told.flatMap(({ entries }) => entries.map(({ line }) => line)).join('').replaceAll(/x+/g, '');
-  return [...text.matchAll(/"mark":"(\w+)","body":"","end":"(\w+)"/g)].map(([, from, to]) => (from === to ? from : `${from} to ${to}`));
+  const text = told
+    .flatMap(({ entries }) => entries.map(({ line }) => line))
+    .join('')
+    .replaceAll(/x+/g, '');
+  return [...text.matchAll(/"mark":"(\w+)","body":"","end":"(\w+)"/g)].map(([, from, to]) =>
+    from === to ? from : `${from} to ${to}`,
+  );
 };
 
-test.each([70_000, 131_072, 200_000, 1_000_000])('a level is found in lines of %i bytes, kept and new', async (bytes) => {
-  const text = record(30, 'a', bytes) + record(40, 'b', bytes) + record(30, 'c', bytes) + record(50, 'd', 10) + record(30, 'e', bytes);
-  write('web', 'out', text);
-  await logs({ targets: ['web'], level: 'warn', follow: true, subscription: 'f' });
-  expect(marks()).toEqual(['b', 'd']);
-  told = [];
-  const live = Buffer.from(record(30, 'f', bytes) + record(60, 'g', bytes) + record(20, 'h', bytes));
-  const from = source('web', 1, 'out');
-  for (let at = 0; at < live.length; at += 50_000) followers.push(from, live.subarray(at, at + 50_000));
-  expect(marks()).toEqual(['g']);
-  told = [];
-  await answer('unsubscribe', { subscription: 'f' }, client);
-  await logs({ targets: ['web'], level: 'warn', lines: 1 });
-  expect(marks()).toEqual(['d']);
-});
+test.each([70_000, 131_072, 200_000, 1_000_000])(
+  'a level is found in lines of %i bytes, kept and new',
+  async (bytes) => {
+    const text =
+      record(30, 'a', bytes) +
+      record(40, 'b', bytes) +
+      record(30, 'c', bytes) +
+      record(50, 'd', 10) +
+      record(30, 'e', bytes);
+    write('web', 'out', text);
+    await logs({ targets: ['web'], level: 'warn', follow: true, subscription: 'f' });
+    expect(marks()).toEqual(['b', 'd']);
+    told = [];
+    const live = Buffer.from(record(30, 'f', bytes) + record(60, 'g', bytes) + record(20, 'h', bytes));
+    const from = source('web', 1, 'out');
+    for (let at = 0; at < live.length; at += 50_000) followers.push(from, live.subarray(at, at + 50_000));
+    expect(marks()).toEqual(['g']);
+    told = [];
+    await answer('unsubscribe', { subscription: 'f' }, client);
+    await logs({ targets: ['web'], level: 'warn', lines: 1 });
+    expect(marks()).toEqual(['d']);
+  },
+);
 
-test.each([[40, ['half']], [30, []]])('who follows in the middle of a long line of level %i sees %j of it', async (level, expected) => {
+test.each([
+  [40, ['half']],
+  [30, []],
+])('who follows in the middle of a long line of level %i sees %j of it', async (level, expected) => {
   const path = join(home, 'logs/web-out.log');
   const text = Buffer.from(record(level, 'half', 200_000));
   write('web', 'out', text.subarray(0, 150_000));
   world.instances.set('i', { label: { id: 1, name: 'web', outFile: path, errorFile: '' } });
   await logs({ targets: ['web'], streams: ['out'], level: 'warn', follow: true });
-  followers.push(source('web', 1, 'out'), text.subarray(150_000), { path, startedAtMs: 0, offset: readFileSync(path).length });
+  followers.push(source('web', 1, 'out'), text.subarray(150_000), {
+    path,
+    startedAtMs: 0,
+    offset: readFileSync(path).length,
+  });
   expect(marks()).toEqual(expected);
   expect(told.some(({ entries }) => entries.some(({ line }) => line.startsWith('xxx')))).toBe(expected.length > 0);
 });
@@ -180,5 +224,7 @@ test.each([[40, ['half']], [30, []]])('who follows in the middle of a long line 
 test('a long line whose beginning does not tell its level is shown', async () => {
   write('web', 'out', `{"body":"${'x'.repeat(200_000)}","level":30}\n`);
   await logs({ targets: ['web'], level: 'fatal' });
-  expect(told.flatMap(({ entries }) => entries.map(({ line }) => line)).join('')).toMatch(/^\{"body":"x+","level":30\}$/);
+  expect(told.flatMap(({ entries }) => entries.map(({ line }) => line)).join('')).toMatch(
+    /^\{"body":"x+","level":30\}$/,
+  );
 });

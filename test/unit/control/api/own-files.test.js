@@ -11,12 +11,28 @@ beforeEach(async () => {
 
 const start = (spec) => rig.call('start', { specs: [spec], wait: false, token: 'start' });
 
-test.each(['outFile', 'errorFile', 'logFile'])('%s cannot be what the manager keeps: flush would empty it', async (key) => {
-  for (const file of ['state.json', 'state.json.bak', 'dump.json', 'settings.json', 'web.token', 'nclust.log', 'nclust.sock', 'run/../state.json', 'run/p-1-1']) {
-    await expect(start(makeSpec({ [key]: `/home/nclust/${file}` })), file).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringContaining('a file of the manager') });
-  }
-  expect((await rig.call('list')).slots).toEqual([]);
-});
+test.each(['outFile', 'errorFile', 'logFile'])(
+  '%s cannot be what the manager keeps: flush would empty it',
+  async (key) => {
+    for (const file of [
+      'state.json',
+      'state.json.bak',
+      'dump.json',
+      'settings.json',
+      'web.token',
+      'nclust.log',
+      'nclust.sock',
+      'run/../state.json',
+      'run/p-1-1',
+    ]) {
+      await expect(start(makeSpec({ [key]: `/home/nclust/${file}` })), file).rejects.toMatchObject({
+        code: 'ERR_NCLUST_BAD_SPEC',
+        message: expect.stringContaining('a file of the manager'),
+      });
+    }
+    expect((await rig.call('list')).slots).toEqual([]);
+  },
+);
 
 test('nor can it become that with a restart or a reload', async () => {
   await start(makeSpec({ outFile: '/home/nclust/logs/state.json' }));

@@ -24,7 +24,8 @@ async function answer(method, params, from) {
   client = from;
   if (method === 'echo') return params;
   if (method === 'text') return readParams({ text }, params);
-  if (method === 'refuse') throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'no such app', { hint: 'look', data: { target: 'x' } });
+  if (method === 'refuse')
+    throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'no such app', { hint: 'look', data: { target: 'x' } });
   if (method === 'break') throw new TypeError('a fault');
   if (method === 'wait') return once(from.signal, 'abort');
   if (method === 'large') return 'x'.repeat(6 * 1024 * 1024);
@@ -86,7 +87,9 @@ test.each([
 });
 
 test('an error of nclust travels with its code, hint, data and exit status', async () => {
-  await expect((await open()).request('refuse')).rejects.toMatchObject({ data: { code: 'ERR_NCLUST_APP_NOT_FOUND', hint: 'look', data: { target: 'x' }, exitStatus: 1 } });
+  await expect((await open()).request('refuse')).rejects.toMatchObject({
+    data: { code: 'ERR_NCLUST_APP_NOT_FOUND', hint: 'look', data: { target: 'x' }, exitStatus: 1 },
+  });
 });
 
 test('a line that is no JSON is answered with -32700, and the connection is closed', async () => {
@@ -96,7 +99,13 @@ test('a line that is no JSON is answered with -32700, and the connection is clos
   await wire.closed;
 });
 
-test.each([['{"id":1,"method":"echo"}', 1], ['{"jsonrpc":"1.0","id":1,"method":"echo"}', 1], ['[]', null], ['null', null], ['{"jsonrpc":"2.0","id":2,"method":5}', 2]])('%s is answered with -32600, and the connection stays', async (line, id) => {
+test.each([
+  ['{"id":1,"method":"echo"}', 1],
+  ['{"jsonrpc":"1.0","id":1,"method":"echo"}', 1],
+  ['[]', null],
+  ['null', null],
+  ['{"jsonrpc":"2.0","id":2,"method":5}', 2],
+])('%s is answered with -32600, and the connection stays', async (line, id) => {
   const wire = await open();
   wire.write(`${line}\n`);
   expect(JSON.parse(await wire.nextLine())).toMatchObject({ id, error: { code: -32600 } });
@@ -141,13 +150,19 @@ test('log lines are left out, with a notice, for a client that reads too slowly'
   await untilQuiet(socket);
   client.notifyLog('7', [{ ...entry, line: 'back' }]);
   while (!received.endsWith('}\n') || !received.includes('"back"')) await once(socket, 'data');
-  const news = received.trim().split('\n').map((line) => JSON.parse(line).params).filter(Boolean);
+  const news = received
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).params)
+    .filter(Boolean);
   const entries = news.flatMap((params) => params.entries);
   const missed = news.reduce((sum, params) => sum + (params.missed ?? 0), 0);
   expect(entries.length).toBeLessThan(150);
   expect(entries.length + missed).toBe(201);
   // It is told before the line that comes after it, whether there is one or not.
-  expect(news.findIndex((params) => params.missed > 0)).toBeLessThan(news.findIndex((params) => params.entries[0]?.line === 'back'));
+  expect(news.findIndex((params) => params.missed > 0)).toBeLessThan(
+    news.findIndex((params) => params.entries[0]?.line === 'back'),
+  );
   expect(news[3].cursor).toEqual({ '/a.log': { startedAtMs: 1, offset: 3 } });
   expect(news.reduce((sum, params) => sum + (params.missedOf?.api ?? 0), 0)).toBe(missed);
   socket.destroy();
@@ -165,11 +180,18 @@ test('events are left out, with a notice, for a client that reads too slowly', a
   await untilQuiet(socket);
   client.notifyEvent('8', { type: 'back' });
   while (!received.endsWith('}\n') || !received.includes('"back"')) await once(socket, 'data');
-  const news = received.trim().split('\n').map((line) => JSON.parse(line)).filter(({ method }) => method === 'event').map(({ params }) => params);
+  const news = received
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ method }) => method === 'event')
+    .map(({ params }) => params);
   const events = news.flatMap((params) => params.events);
   expect(events.length).toBeLessThan(150);
   expect(events.length + news.reduce((sum, params) => sum + (params.missed ?? 0), 0)).toBe(201);
-  expect(news.findIndex((params) => params.missed > 0)).toBeLessThan(news.findIndex((params) => params.events[0]?.type === 'back'));
+  expect(news.findIndex((params) => params.missed > 0)).toBeLessThan(
+    news.findIndex((params) => params.events[0]?.type === 'back'),
+  );
   expect(new Set(news.map(({ subscription }) => subscription))).toEqual(new Set(['8']));
   socket.destroy();
 });
@@ -191,12 +213,19 @@ test('history waits for a client that reads slowly, and nothing of it is left ou
   });
   await telling;
   while (received.split('"entries"').length <= 100 || !received.endsWith('}\n')) await once(socket, 'data');
-  const lines = received.trim().split('\n').map((line) => JSON.parse(line).params).filter(Boolean);
+  const lines = received
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).params)
+    .filter(Boolean);
   expect(lines.map((params) => params.entries[0].atMs)).toEqual(Array.from({ length: 100 }, (_, at) => at));
   socket.destroy();
 });
 
-test.each([['is gone', (socket) => socket.destroy()], ['is sent away', () => void server.close()]])('history does not wait for a client that %s', async (_, end) => {
+test.each([
+  ['is gone', (socket) => socket.destroy()],
+  ['is sent away', () => void server.close()],
+])('history does not wait for a client that %s', async (_, end) => {
   const socket = connect(sock);
   socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
   await once(socket, 'readable');
@@ -221,7 +250,11 @@ test('garbage of every kind harms nobody else', async () => {
   for (let round = 0; round < 60; round++) {
     const wire = await open();
     const junk = Buffer.from(Array.from({ length: 1 + Math.floor(random() * 300) }, () => Math.floor(random() * 256)));
-    wire.write(random() < 0.5 ? junk : Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'), junk, Buffer.from('"}\n')]));
+    wire.write(
+      random() < 0.5
+        ? junk
+        : Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'), junk, Buffer.from('"}\n')]),
+    );
     if (random() < 0.7) wire.close();
   }
   expect(await calm.request('echo', { ok: 1 })).toEqual({ ok: 1 });

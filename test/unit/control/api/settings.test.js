@@ -19,11 +19,19 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const shown = ({ settings }, wanted) => settings.find(({ key }) => key === wanted);
 
 test('settings shows all of them, with their defaults', async () => {
-  expect(shown(await rig.call('settings'), 'logs.max_size')).toEqual({ key: 'logs.max_size', value: '10M', isSet: false, help: expect.any(String) });
+  expect(shown(await rig.call('settings'), 'logs.max_size')).toEqual({
+    key: 'logs.max_size',
+    value: '10M',
+    isSet: false,
+    help: expect.any(String),
+  });
 });
 
 test('set and unset answer with what counts then', async () => {
-  expect(shown(await rig.call('set', { key: 'logs.max_files', value: '3' }), 'logs.max_files')).toMatchObject({ value: '3', isSet: true });
+  expect(shown(await rig.call('set', { key: 'logs.max_files', value: '3' }), 'logs.max_files')).toMatchObject({
+    value: '3',
+    isSet: true,
+  });
   const unset = await rig.call('unset', { key: 'logs.max_files' });
   expect(unset.wasSet).toBe(true);
   expect(shown(unset, 'logs.max_files')).toMatchObject({ value: '10', isSet: false });
@@ -39,7 +47,9 @@ test('set tells where an address could not be had', async () => {
 });
 
 test('what is wrong is refused', async () => {
-  await expect(rig.call('set', { key: 'logs.max_files', value: 'x' })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SETTING' });
+  await expect(rig.call('set', { key: 'logs.max_files', value: 'x' })).rejects.toMatchObject({
+    code: 'ERR_NCLUST_BAD_SETTING',
+  });
   await expect(rig.call('set', { key: 'logs.max_files' })).rejects.toThrow('"value" has to be a text');
 });
 

@@ -24,7 +24,9 @@ test('a brief list tells what the whole one tells, in fewer words', async () => 
 test('what is asked for in detail is not brief', async () => {
   void rig.start({}).catch(() => {});
   await rig.turn(500);
-  expect(await rig.list({ brief: true, detail: true })).toMatchObject([{ script: expect.any(String), deaths: [], spec: { name: 'api' } }]);
+  expect(await rig.list({ brief: true, detail: true })).toMatchObject([
+    { script: expect.any(String), deaths: [], spec: { name: 'api' } },
+  ]);
 });
 
 test('brief is true or false', async () => {

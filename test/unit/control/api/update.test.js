@@ -2,12 +2,20 @@ import { expect, test } from 'vitest';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { createRig, watch } from '../control-rig.js';
 
-const installation = (control, keeper) => ({ control: { version: '2.0.0', digest: control }, keeper: { version: '2.0.0', digest: keeper } });
+const installation = (control, keeper) => ({
+  control: { version: '2.0.0', digest: control },
+  keeper: { version: '2.0.0', digest: keeper },
+});
 
 /** A manager from /fake with two instances that are up, and other installations beside it. */
 async function updatable() {
   const rig = createRig();
-  rig.installed = { '/fake': installation('control', 'fake'), '/next': installation('control 2', 'fake'), '/other': installation('control 3', 'fake'), '/new': installation('control 4', 'keeper 4') };
+  rig.installed = {
+    '/fake': installation('control', 'fake'),
+    '/next': installation('control 2', 'fake'),
+    '/other': installation('control 3', 'fake'),
+    '/new': installation('control 4', 'keeper 4'),
+  };
   rig.nextKeeper = (from) => (from ? rig.installed[from.root].keeper.digest : 'fake');
   await rig.boot();
   void rig.start({ instances: 2 });
@@ -15,7 +23,8 @@ async function updatable() {
   return rig;
 }
 
-const update = (rig, root, token = rig.token()) => watch(rig.call('update', { root, node: process.execPath, nodeVersion: process.version, token }));
+const update = (rig, root, token = rig.token()) =>
+  watch(rig.call('update', { root, node: process.execPath, nodeVersion: process.version, token }));
 
 /** The keeper starts the next control from where it was told to. */
 async function bootNext(rig) {
@@ -43,7 +52,13 @@ test('control only: the keeper is told where from, control ends without an answe
   const again = update(rig, '/next', token);
   await rig.turn();
 
-  expect([again.error, again.result?.slots.map(({ slot, status }) => [slot, status])]).toEqual([null, [[0, 'online'], [1, 'online']]]);
+  expect([again.error, again.result?.slots.map(({ slot, status }) => [slot, status])]).toEqual([
+    null,
+    [
+      [0, 'online'],
+      [1, 'online'],
+    ],
+  ]);
   expect(again.result.manager).toMatchObject({ controlPid: process.pid, keeperPid: 1 });
   expect([rig.spawned().length, rig.launched, asked(rig, 'move').length]).toEqual([2, [], 1]);
 });
@@ -80,7 +95,10 @@ test('a keeper that does not make way: nothing is replaced, and control goes on 
   rig.keeper.lacks.add('abdicate');
   const only = update(rig, '/new');
   await rig.turn();
-  expect(only.error).toMatchObject({ code: 'ERR_NCLUST_UPDATE_FAILED', message: expect.stringContaining('does not make way') });
+  expect(only.error).toMatchObject({
+    code: 'ERR_NCLUST_UPDATE_FAILED',
+    message: expect.stringContaining('does not make way'),
+  });
   const more = watch(rig.call('scale', { target: 'api', instances: '3' }));
   await rig.turn();
   expect([more.state, rig.running().length, rig.launched]).toEqual(['done', 3, []]);
@@ -95,7 +113,10 @@ test('a new keeper that does not come up: one of the version that runs takes ove
   const only = update(rig, '/new');
   await rig.turn(3_000);
   expect([rig.launched, rig.hasMadeWay]).toEqual([['/new', null], false]);
-  expect(only.error).toMatchObject({ code: 'ERR_NCLUST_UPDATE_FAILED', message: expect.stringContaining('"/new" did not get ready') });
+  expect(only.error).toMatchObject({
+    code: 'ERR_NCLUST_UPDATE_FAILED',
+    message: expect.stringContaining('"/new" did not get ready'),
+  });
 });
 
 test('when no keeper can be started at all the command is told, and does not wait for ever', async () => {
@@ -105,19 +126,31 @@ test('when no keeper can be started at all the command is told, and does not wai
   };
   const only = update(rig, '/new');
   await rig.turn(3_000);
-  expect(only.error).toMatchObject({ code: 'ERR_NCLUST_UPDATE_FAILED', message: expect.stringContaining('no other could be started yet (no such folder)') });
+  expect(only.error).toMatchObject({
+    code: 'ERR_NCLUST_UPDATE_FAILED',
+    message: expect.stringContaining('no other could be started yet (no such folder)'),
+  });
 
   rig.nextKeeper = () => 'fake';
   await rig.turn(3_000);
   expect((await rig.list()).map(({ status }) => status)).toEqual(['online', 'online']);
 });
 
-test.each([['move', '/next', [null]], ['abdicate', '/new', ['/new']]])('a keeper that dies when it is asked to %s: the next one is asked, or is the one', async (verb, root, launched) => {
+test.each([
+  ['move', '/next', [null]],
+  ['abdicate', '/new', ['/new']],
+])('a keeper that dies when it is asked to %s: the next one is asked, or is the one', async (verb, root, launched) => {
   const rig = await updatable();
   rig.keeper.diesAt = verb;
   const only = update(rig, root);
   await rig.turn();
-  expect([only.state, only.error, rig.launched, rig.keeper.root, rig.hasMadeWay]).toEqual(['pending', null, launched, root, true]);
+  expect([only.state, only.error, rig.launched, rig.keeper.root, rig.hasMadeWay]).toEqual([
+    'pending',
+    null,
+    launched,
+    root,
+    true,
+  ]);
 });
 
 test.each(['/next', '/new'])('while there is no keeper an update to %s waits for the next one', async (root) => {
@@ -136,7 +169,16 @@ test.each(['/next', '/new'])('while there is no keeper an update to %s waits for
 
 test('a control that has met no keeper yet waits for one, so that it knows what was up', async () => {
   const rig = await updatable();
-  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: 'api', id: label.id, outPipe: null, errPipe: null }));
+  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
+    instanceId,
+    pid,
+    startTicks: '1',
+    startedAtMs,
+    name: 'api',
+    id: label.id,
+    outPipe: null,
+    errPipe: null,
+  }));
   rig.keeper.diesAt = 'snapshot';
   rig.nextKeeper = () => {
     if (rig.launched.length === 1) throw new Error('out of memory');
@@ -146,7 +188,13 @@ test('a control that has met no keeper yet waits for one, so that it knows what 
   const only = update(rig, '/fake');
   expect([rig.control.keeper, rig.launched.length]).toEqual([null, 1]);
   await rig.turn(3_000);
-  expect([only.error, only.result?.slots.map(({ slot, status }) => [slot, status])]).toEqual([null, [[0, 'online'], [1, 'online']]]);
+  expect([only.error, only.result?.slots.map(({ slot, status }) => [slot, status])]).toEqual([
+    null,
+    [
+      [0, 'online'],
+      [1, 'online'],
+    ],
+  ]);
 });
 
 test.each(['/next', '/new'])('two updates to %s at once are one, and both are answered', async (root) => {
@@ -154,7 +202,11 @@ test.each(['/next', '/new'])('two updates to %s at once are one, and both are an
   const tokens = [rig.token(), rig.token()];
   const both = tokens.map((token) => update(rig, root, token));
   await rig.turn();
-  expect([asked(rig, 'move').length, rig.launched.length, both.map(({ error }) => error)]).toEqual([1, root === '/new' ? 1 : 0, [null, null]]);
+  expect([asked(rig, 'move').length, rig.launched.length, both.map(({ error }) => error)]).toEqual([
+    1,
+    root === '/new' ? 1 : 0,
+    [null, null],
+  ]);
 
   await bootNext(rig);
   const again = tokens.map((token) => update(rig, root, token));
@@ -170,14 +222,20 @@ test('of two updates at once that fail both say why', async () => {
   await takeBack(rig, 'unready');
   const again = tokens.map((token) => update(rig, '/next', token));
   await rig.turn();
-  expect([again.map(({ error }) => error?.code), rig.hasMadeWay]).toEqual([['ERR_NCLUST_UPDATE_FAILED', 'ERR_NCLUST_UPDATE_FAILED'], false]);
+  expect([again.map(({ error }) => error?.code), rig.hasMadeWay]).toEqual([
+    ['ERR_NCLUST_UPDATE_FAILED', 'ERR_NCLUST_UPDATE_FAILED'],
+    false,
+  ]);
 });
 
 test('a second update, to another installation, is refused while the first is under way', async () => {
   const rig = await updatable();
   const [first, second] = [update(rig, '/new'), update(rig, '/other')];
   await rig.turn();
-  expect(second.error).toMatchObject({ code: 'ERR_NCLUST_UPDATE_BUSY', message: 'Another update, to "/new", is under way.' });
+  expect(second.error).toMatchObject({
+    code: 'ERR_NCLUST_UPDATE_BUSY',
+    message: 'Another update, to "/new", is under way.',
+  });
   expect([first.state, first.error, rig.keeper.root]).toEqual(['pending', null, '/new']);
 });
 
@@ -193,7 +251,10 @@ test('of two updates in turn the last counts: the first does not undo it when it
 
   const again = update(rig, '/next', first);
   await rig.turn();
-  expect([again.error?.code, again.error?.message]).toEqual(['ERR_NCLUST_UPDATE_BUSY', 'Another update, to "/other", came after this one.']);
+  expect([again.error?.code, again.error?.message]).toEqual([
+    'ERR_NCLUST_UPDATE_BUSY',
+    'Another update, to "/other", came after this one.',
+  ]);
   expect([rig.keeper.root, rig.hasMadeWay]).toEqual(['/other', false]);
 });
 

@@ -11,10 +11,13 @@ beforeEach(async () => {
   await rig.boot();
 });
 
-const apply = (specs, more = {}) => watch(rig.call('apply', { specs: specs.map((fields) => makeSpec(fields)), file: FILE, ...more }));
-const dry = async (specs, more = {}) => (await rig.call('apply', { specs: specs.map((fields) => makeSpec(fields)), file: FILE, dryRun: true, ...more }));
+const apply = (specs, more = {}) =>
+  watch(rig.call('apply', { specs: specs.map((fields) => makeSpec(fields)), file: FILE, ...more }));
+const dry = async (specs, more = {}) =>
+  await rig.call('apply', { specs: specs.map((fields) => makeSpec(fields)), file: FILE, dryRun: true, ...more });
 const actions = ({ plan }) => plan.map(({ name, action }) => `${name}: ${action}`);
-const pids = (name = 'api') => rig.keeper.alive.filter((child) => child.label.name === name && !child.isRetiring).map(({ pid }) => pid);
+const pids = (name = 'api') =>
+  rig.keeper.alive.filter((child) => child.label.name === name && !child.isRetiring).map(({ pid }) => pid);
 const appOf = (name = 'api') => rig.control.world.desired.apps.find((app) => app.spec.name === name);
 const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb).map(({ params }) => params);
 
@@ -50,7 +53,14 @@ describe('apply', () => {
   test('changes limits of what runs without touching it', async () => {
     await applied([{ instances: 2 }]);
     const before = pids();
-    const fields = { instances: 2, killTimeoutMs: 700, stopSignal: 'SIGUSR2', maxRestarts: 0, autorestart: false, namespace: 'shop' };
+    const fields = {
+      instances: 2,
+      killTimeoutMs: 700,
+      stopSignal: 'SIGUSR2',
+      maxRestarts: 0,
+      autorestart: false,
+      namespace: 'shop',
+    };
     expect(actions(await applied([fields]))).toEqual(['api: live']);
     expect([pids(), appOf().spec.namespace, rig.spawned().length]).toEqual([before, 'shop', 2]);
     expect(actions(await dry([fields]))).toEqual(['api: none']);
@@ -75,8 +85,14 @@ describe('apply', () => {
   test('lets the output of what runs go elsewhere', async () => {
     await applied([{}]);
     expect(rig.attached.get('i0-0')).toMatchObject({ outFile: '/home/nclust/logs/api-out-0.log', rateLimitBytes: 0 });
-    expect(actions(await applied([{ outFile: '/var/log/api.log', logRateLimitBytes: 5_000, logType: 'json' }]))).toEqual(['api: live']);
-    expect(rig.attached.get('i0-0')).toMatchObject({ outFile: '/var/log/api-0.log', rateLimitBytes: 5_000, logType: 'json' });
+    expect(
+      actions(await applied([{ outFile: '/var/log/api.log', logRateLimitBytes: 5_000, logType: 'json' }])),
+    ).toEqual(['api: live']);
+    expect(rig.attached.get('i0-0')).toMatchObject({
+      outFile: '/var/log/api-0.log',
+      rateLimitBytes: 5_000,
+      logType: 'json',
+    });
     await rig.boot();
     expect(rig.attached.get('i0-0')).toMatchObject({ outFile: '/var/log/api-0.log', logType: 'json' });
     expect(rig.spawned()).toHaveLength(1);
@@ -85,7 +101,9 @@ describe('apply', () => {
   test('scales, and puts right what was scaled by hand', async () => {
     await applied([{ instances: 2 }]);
     const before = pids();
-    expect((await applied([{ instances: 4 }])).plan).toEqual([{ name: 'api', action: 'scale', changes: [{ field: 'instances', attribute: 'instances', before: 2, after: 4 }] }]);
+    expect((await applied([{ instances: 4 }])).plan).toEqual([
+      { name: 'api', action: 'scale', changes: [{ field: 'instances', attribute: 'instances', before: 2, after: 4 }] },
+    ]);
     expect(pids().slice(0, 2)).toEqual(before);
     void rig.call('scale', { target: 'api', instances: '1' });
     await rig.turn();
@@ -99,16 +117,33 @@ describe('apply', () => {
     await applied([{ instances: 2, env: { V: '1', GONE: 'x' } }]);
     const before = pids();
     const result = await applied([{ instances: 2, env: { V: '2' }, killTimeoutMs: 700 }]);
-    expect(result.plan).toMatchObject([{ action: 'rollout', changes: [{ attribute: 'env.GONE', before: 'x', after: null }, { attribute: 'env.V', before: '1', after: '2' }, { attribute: 'kill_timeout' }] }]);
-    expect(rig.keeper.alive.map(({ env }) => [env.V, env.GONE])).toEqual([['2', undefined], ['2', undefined]]);
+    expect(result.plan).toMatchObject([
+      {
+        action: 'rollout',
+        changes: [
+          { attribute: 'env.GONE', before: 'x', after: null },
+          { attribute: 'env.V', before: '1', after: '2' },
+          { attribute: 'kill_timeout' },
+        ],
+      },
+    ]);
+    expect(rig.keeper.alive.map(({ env }) => [env.V, env.GONE])).toEqual([
+      ['2', undefined],
+      ['2', undefined],
+    ]);
     expect(pids().some((pid) => before.includes(pid))).toBe(false);
     expect(appOf()).toMatchObject({ rollout: { cause: 'reload' }, by: 'apply', previous: [] });
   });
 
-  test.each([[1, 3], [3, 1]])('rolls out and scales from %d to %d in one', async (from, to) => {
+  test.each([
+    [1, 3],
+    [3, 1],
+  ])('rolls out and scales from %d to %d in one', async (from, to) => {
     await applied([{ instances: from }]);
     const result = await applied([{ instances: to, args: ['x'] }]);
-    expect(result.plan).toMatchObject([{ action: 'rollout', changes: [{ attribute: 'args' }, { attribute: 'instances' }] }]);
+    expect(result.plan).toMatchObject([
+      { action: 'rollout', changes: [{ attribute: 'args' }, { attribute: 'instances' }] },
+    ]);
     expect([pids().length, appOf().slots.length, rig.spawned().length]).toEqual([to, to, from + to]);
     expect(actions(await dry([{ instances: to, args: ['x'] }]))).toEqual(['api: none']);
   });
@@ -118,7 +153,13 @@ describe('apply', () => {
     const verbs = [];
     rig.keeper.onDone = (verb) => void verbs.push(verb);
     expect(actions(await applied([{ mode: 'cluster', instances: 3 }]))).toEqual(['api: replace']);
-    expect(verbs.filter((verb) => ['release', 'retire', 'forget', 'spawn'].includes(verb)).slice(0, 5)).toEqual(['release', 'retire', 'forget', 'spawn', 'spawn']);
+    expect(verbs.filter((verb) => ['release', 'retire', 'forget', 'spawn'].includes(verb)).slice(0, 5)).toEqual([
+      'release',
+      'retire',
+      'forget',
+      'spawn',
+      'spawn',
+    ]);
     expect([...rig.keeper.released]).toContain('api\t0');
     expect(rig.keeper.alive.map(({ mode }) => mode)).toEqual(['cluster', 'cluster', 'cluster']);
   });
@@ -138,7 +179,11 @@ describe('apply', () => {
     const verbs = [];
     rig.keeper.onDone = (verb) => void verbs.push(verb);
     expect(actions(await applied([{ mode: 'fork', kind: 'exec', instances: 1 }]))).toEqual(['api: replace']);
-    expect(verbs.filter((verb) => ['release', 'retire', 'spawn'].includes(verb))).toEqual(['release', 'retire', 'spawn']);
+    expect(verbs.filter((verb) => ['release', 'retire', 'spawn'].includes(verb))).toEqual([
+      'release',
+      'retire',
+      'spawn',
+    ]);
     expect([...rig.keeper.released]).toEqual(['api\t0']);
   });
 
@@ -160,7 +205,10 @@ describe('apply', () => {
     await rig.turn(2_000);
     rig.keeper.behave = () => ({ listensAfterMs: 1 });
     expect((await rig.list()).map(({ status }) => status)).toEqual(['stopped', 'stopped', 'errored']);
-    expect(actions(await applied([{ instances: 2 }, { name: 'bad', maxRestarts: 0 }]))).toEqual(['api: start', 'bad: start']);
+    expect(actions(await applied([{ instances: 2 }, { name: 'bad', maxRestarts: 0 }]))).toEqual([
+      'api: start',
+      'bad: start',
+    ]);
     expect(rig.running()).toEqual(['api/0', 'api/1', 'bad/0']);
   });
 
@@ -170,7 +218,10 @@ describe('apply', () => {
     void rig.call('stop', { targets: ['1'] });
     await rig.turn();
     expect(actions(await applied([{ instances: 3 }]))).toEqual(['api: start']);
-    expect([before.filter((pid) => pids().includes(pid)), rig.running()]).toEqual([[before[0], before[2]], ['api/0', 'api/1', 'api/2']]);
+    expect([before.filter((pid) => pids().includes(pid)), rig.running()]).toEqual([
+      [before[0], before[2]],
+      ['api/0', 'api/1', 'api/2'],
+    ]);
   });
 
   test('does not start again what has done its work, unless there is other work', async () => {
@@ -197,9 +248,18 @@ describe('apply', () => {
   });
 
   test('adds as stopped what is new and not to start by itself', async () => {
-    expect(actions(await applied([{ autostart: false, instances: 2 }, { name: 'worker' }]))).toEqual(['api: start', 'worker: start']);
-    expect([rig.running(), (await rig.list()).map(({ status }) => status)]).toEqual([['worker/0'], ['stopped', 'stopped', 'online']]);
-    expect(actions(await dry([{ autostart: false, instances: 2 }, { name: 'worker' }]))).toEqual(['api: none', 'worker: none']);
+    expect(actions(await applied([{ autostart: false, instances: 2 }, { name: 'worker' }]))).toEqual([
+      'api: start',
+      'worker: start',
+    ]);
+    expect([rig.running(), (await rig.list()).map(({ status }) => status)]).toEqual([
+      ['worker/0'],
+      ['stopped', 'stopped', 'online'],
+    ]);
+    expect(actions(await dry([{ autostart: false, instances: 2 }, { name: 'worker' }]))).toEqual([
+      'api: none',
+      'worker: none',
+    ]);
   });
 
   test('keeps what the shell gave the apps, unless it is told to give them this one', async () => {
@@ -207,15 +267,24 @@ describe('apply', () => {
     const elsewhere = { shellEnv: { A: '2' }, interpreter: '/node/24', file: '/node/24', nodeVersion: 'v24.1.0' };
     expect(actions(await applied([elsewhere]))).toEqual(['api: none']);
     expect(actions(await applied([{ ...elsewhere, env: { X: '1' } }]))).toEqual(['api: rollout']);
-    expect(appOf().spec).toMatchObject({ shellEnv: { A: '1' }, interpreter: '/node/20', file: '/node/20', nodeVersion: 'v20.1.0' });
+    expect(appOf().spec).toMatchObject({
+      shellEnv: { A: '1' },
+      interpreter: '/node/20',
+      file: '/node/20',
+      nodeVersion: 'v20.1.0',
+    });
     const updated = await applied([{ ...elsewhere, env: { X: '1' } }], { updateEnv: true });
-    expect(updated.plan).toMatchObject([{ action: 'rollout', changes: [{ attribute: 'interpreter' }, { attribute: 'shell.A', before: '1', after: '2' }] }]);
+    expect(updated.plan).toMatchObject([
+      { action: 'rollout', changes: [{ attribute: 'interpreter' }, { attribute: 'shell.A', before: '1', after: '2' }] },
+    ]);
     expect(appOf().spec).toMatchObject({ shellEnv: { A: '2' }, interpreter: '/node/24', nodeVersion: 'v24.1.0' });
   });
 
   test('takes an interpreter that the file names', async () => {
     await applied([{ interpreter: '/node/20', file: '/node/20' }]);
-    expect(actions(await dry([{ interpreter: '/node/24', file: '/node/24', interpreterGiven: '/node/24' }]))).toEqual(['api: rollout']);
+    expect(actions(await dry([{ interpreter: '/node/24', file: '/node/24', interpreterGiven: '/node/24' }]))).toEqual([
+      'api: rollout',
+    ]);
   });
 
   test('lets the version that runs stand until something new runs', async () => {
@@ -235,7 +304,10 @@ describe('apply', () => {
     expect(await dry([{}])).toMatchObject({ left: ['old'], plan: [{ name: 'api', action: 'none' }] });
     expect(actions(await applied([{}]))).toEqual(['api: none']);
     expect(rig.running()).toContain('old/0');
-    expect(await applied([{}], { prune: true })).toMatchObject({ left: [], plan: [{ action: 'none' }, { name: 'old', action: 'delete' }] });
+    expect(await applied([{}], { prune: true })).toMatchObject({
+      left: [],
+      plan: [{ action: 'none' }, { name: 'old', action: 'delete' }],
+    });
     expect(rig.running()).toEqual(['api/0', 'mine/0', 'theirs/0']);
     expect(actions(await applied([], { prune: true }))).toEqual(['api: delete']);
   });
@@ -247,15 +319,30 @@ describe('apply', () => {
 
   test('of one app that fails tells so when the others are done', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 10 });
-    await applied([{ env: { V: '1' } }, { name: 'worker', env: { V: '1' } }, { name: 'new', maxRestarts: 0 }].slice(0, 2));
-    rig.keeper.behave = ({ app, env }) => (app === 'api' && env.V === '2' ? { exitsAfterMs: 5, code: 1 } : app === 'new' ? { exitsAfterMs: 5, code: 7 } : { listensAfterMs: 200 });
+    await applied(
+      [{ env: { V: '1' } }, { name: 'worker', env: { V: '1' } }, { name: 'new', maxRestarts: 0 }].slice(0, 2),
+    );
+    rig.keeper.behave = ({ app, env }) =>
+      app === 'api' && env.V === '2'
+        ? { exitsAfterMs: 5, code: 1 }
+        : app === 'new'
+          ? { exitsAfterMs: 5, code: 7 }
+          : { listensAfterMs: 200 };
     const request = apply([{ env: { V: '2' } }, { name: 'worker', env: { V: '2' } }, { name: 'new', maxRestarts: 0 }]);
     await rig.turn(30);
     expect(request.state).toBe('pending');
     await rig.turn(3_000);
     expect([request.state, request.error.code]).toEqual(['failed', 'ERR_NCLUST_APPLY_FAILED']);
-    expect(request.error.message).toMatch(/^2 of 3 apps are not as the file says: "api", "new"\. Reload of "api" stopped: .* still serving\. The apply of "new" failed: /);
-    expect(request.error.data).toMatchObject({ apps: [{ name: 'api', code: 'ERR_NCLUST_RELOAD_FAILED' }, { name: 'new', code: 'ERR_NCLUST_NOT_UP' }], slots: [{ name: 'api' }, { name: 'new' }] });
+    expect(request.error.message).toMatch(
+      /^2 of 3 apps are not as the file says: "api", "new"\. Reload of "api" stopped: .* still serving\. The apply of "new" failed: /,
+    );
+    expect(request.error.data).toMatchObject({
+      apps: [
+        { name: 'api', code: 'ERR_NCLUST_RELOAD_FAILED' },
+        { name: 'new', code: 'ERR_NCLUST_NOT_UP' },
+      ],
+      slots: [{ name: 'api' }, { name: 'new' }],
+    });
     expect(rig.keeper.alive.map(({ app, env }) => `${app} ${env.V}`)).toEqual(['api 1', 'worker 2']);
   });
 

@@ -6,25 +6,75 @@ const asked = (/** @type {any} */ cause) => ({ cause, by: cause });
 const online = { event: 'online', manually: false };
 
 test.each([
-  ['a first start', 'starting', null, 'up', { type: 'ready' }, { begunBy: 'start' }, [online, { event: 'start', manually: true }]],
-  ['a restart by command', 'starting', null, 'up', { type: 'timer' }, { begunBy: 'restart' }, [online, { event: 'restart', manually: true }]],
-  ['a reload', 'entering', null, 'up', { type: 'admitted' }, { begunBy: 'reload' }, [online, { event: 'reload', manually: true }]],
+  [
+    'a first start',
+    'starting',
+    null,
+    'up',
+    { type: 'ready' },
+    { begunBy: 'start' },
+    [online, { event: 'start', manually: true }],
+  ],
+  [
+    'a restart by command',
+    'starting',
+    null,
+    'up',
+    { type: 'timer' },
+    { begunBy: 'restart' },
+    [online, { event: 'restart', manually: true }],
+  ],
+  [
+    'a reload',
+    'entering',
+    null,
+    'up',
+    { type: 'admitted' },
+    { begunBy: 'reload' },
+    [online, { event: 'reload', manually: true }],
+  ],
   ['the policy starting it again', 'starting', null, 'up', { type: 'ready' }, {}, [online]],
   ['what stays up', 'up', null, 'up', { type: 'ready' }, {}, []],
   ['a stop', 'stopping', asked('stop'), 'down', { type: 'gone' }, {}, [{ event: 'stop', manually: true }]],
-  ['a stop in back-off', 'backoff', null, 'down', { type: 'stop', asked: asked('stop'), drain: 'finish' }, {}, [{ event: 'stop', manually: true }]],
+  [
+    'a stop in back-off',
+    'backoff',
+    null,
+    'down',
+    { type: 'stop', asked: asked('stop'), drain: 'finish' },
+    {},
+    [{ event: 'stop', manually: true }],
+  ],
   ['a delete', 'stopping', asked('delete'), 'down', { type: 'gone' }, {}, [{ event: 'delete', manually: true }]],
   ['scaling down', 'stopping', asked('scale'), 'down', { type: 'gone' }, {}, [{ event: 'delete', manually: true }]],
   ['the old one of a restart', 'stopping', asked('restart'), 'down', { type: 'gone' }, {}, []],
   ['work that is done', 'up', null, 'down', { type: 'exited', code: 0, uptimeMs: 1 }, {}, []],
-  ['too many crashes', 'starting', null, 'failed', { type: 'exited', code: 1, uptimeMs: 1 }, {}, [{ event: 'restart overlimit', manually: false }]],
+  [
+    'too many crashes',
+    'starting',
+    null,
+    'failed',
+    { type: 'exited', code: 1, uptimeMs: 1 },
+    {},
+    [{ event: 'restart overlimit', manually: false }],
+  ],
   ['a bad deploy', 'starting', null, 'failed', { type: 'exited', code: 1, uptimeMs: 1 }, { isOnTrial: true }, []],
 ])('%s is told in the words of PM2', (_what, from, why, to, event, more, words) => {
-  expect(wordsOf({ state: /** @type {any} */ (from), asked: why }, { state: /** @type {any} */ (to) }, /** @type {any} */ (event), { begunBy: null, isOnTrial: false, .../** @type {any} */ (more) })).toEqual(words);
+  expect(
+    wordsOf(
+      { state: /** @type {any} */ (from), asked: why },
+      { state: /** @type {any} */ (to) },
+      /** @type {any} */ (event),
+      { begunBy: null, isOnTrial: false, .../** @type {any} */ (more) },
+    ),
+  ).toEqual(words);
 });
 
 /** @param {any[]} events */
-const brief = (events) => events.map(({ event, manually, process: { id, status } }) => `${id} ${event}${manually ? ' by command' : ''} ${status}`);
+const brief = (events) =>
+  events.map(
+    ({ event, manually, process: { id, status } }) => `${id} ${event}${manually ? ' by command' : ''} ${status}`,
+  );
 
 async function followed(params = {}) {
   const rig = createRig();
@@ -62,7 +112,12 @@ test('a crash tells the exit and that it is back; one that fails for good is del
   since();
   rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 3 });
   await rig.turn();
-  expect(rig.happened[0]).toMatchObject({ type: 'process:event', event: 'exit', manually: false, process: { name: 'api', exitCode: 3, signal: null, status: 'stopped' } });
+  expect(rig.happened[0]).toMatchObject({
+    type: 'process:event',
+    event: 'exit',
+    manually: false,
+    process: { name: 'api', exitCode: 3, signal: null, status: 'stopped' },
+  });
   expect(since()).toEqual(['0 exit stopped', '0 online online']);
   rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
   rig.keeper.exit(rig.keeper.alive[0].instanceId, { signal: 'SIGKILL' });
@@ -76,14 +131,26 @@ test('processes that a next keeper takes over were there all the time: only what
   const { rig, since } = await followed();
   await Promise.all([rig.start({ name: 'api' }), rig.turn()]);
   since();
-  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: 'api', id: label.id, outPipe: null, errPipe: null }));
+  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
+    instanceId,
+    pid,
+    startTicks: '1',
+    startedAtMs,
+    name: 'api',
+    id: label.id,
+    outPipe: null,
+    errPipe: null,
+  }));
   rig.keeper.die();
   await rig.turn(10_000);
   expect(since()).toEqual(['0 online online', '0 exit stopping']);
 });
 
 test('a subscription ends with unsubscribe, and nothing is heard from apps after the last', async () => {
-  const { rig, answer: { subscription } } = await followed();
+  const {
+    rig,
+    answer: { subscription },
+  } = await followed();
   await Promise.all([rig.start({ name: 'api' }), rig.turn()]);
   const { instanceId } = rig.keeper.alive[0];
   expect(rig.keeper.isHeard).toBe(true);

@@ -19,18 +19,35 @@ async function booted() {
  * @param {any} rig
  * @param {string} [kind]  Only these.
  */
-const told = (rig, kind) => rig.noted.splice(0).map((/** @type {any} */ { type }) => type).filter((/** @type {string} */ type) => !kind || type.startsWith(kind));
+const told = (rig, kind) =>
+  rig.noted
+    .splice(0)
+    .map((/** @type {any} */ { type }) => type)
+    .filter((/** @type {string} */ type) => !kind || type.startsWith(kind));
 
 test('a start, a scale, a change and a stop are told with who asked', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api', mode: 'cluster', instances: 2, namespace: 'web' }), rig.turn()]);
-  expect(rig.noted[0]).toMatchObject({ type: 'added', app: 'api', namespace: 'web', by: 'start', instances: 2, generation: 1 });
+  expect(rig.noted[0]).toMatchObject({
+    type: 'added',
+    app: 'api',
+    namespace: 'web',
+    by: 'start',
+    instances: 2,
+    generation: 1,
+  });
   expect(told(rig)).toEqual(['added', 'started', 'started', 'ready', 'ready']);
   await Promise.all([rig.call('scale', { target: 'api', instances: '3' }), rig.turn()]);
   expect(rig.noted[0]).toMatchObject({ type: 'scaled', from: 2, to: 3, by: 'scale' });
   told(rig);
-  await Promise.all([rig.call('restart', { targets: ['api'], spec: { killTimeoutMs: 77 }, env: { SHELL_PASSWORD: 'hunter2' } }), rig.turn(20_000)]);
-  expect(rig.noted.slice(0, 2)).toMatchObject([{ type: 'config', attributes: ['kill_timeout'], by: 'restart' }, { type: 'rollout:began', cause: 'restart', by: 'restart', generation: 2, instances: 3 }]);
+  await Promise.all([
+    rig.call('restart', { targets: ['api'], spec: { killTimeoutMs: 77 }, env: { SHELL_PASSWORD: 'hunter2' } }),
+    rig.turn(20_000),
+  ]);
+  expect(rig.noted.slice(0, 2)).toMatchObject([
+    { type: 'config', attributes: ['kill_timeout'], by: 'restart' },
+    { type: 'rollout:began', cause: 'restart', by: 'restart', generation: 2, instances: 3 },
+  ]);
   expect(JSON.stringify(rig.noted)).not.toContain('hunter2');
   told(rig);
   await Promise.all([rig.call('stop', { targets: ['api'] }), rig.turn(20_000)]);
@@ -48,17 +65,25 @@ test('kill is who takes everything out of the list', async () => {
   rig.control.mutate('kill', 'kill-token', () => ({ desired: nothingDesired(), up: [], gone: [], about: [] }));
   void rig.control.end('kill');
   await rig.turn(20_000);
-  expect(rig.noted.filter(({ type }) => type === 'deleted' || type === 'died')).toMatchObject([{ type: 'deleted', app: 'api', by: 'kill' }, { type: 'died', by: 'kill' }]);
+  expect(rig.noted.filter(({ type }) => type === 'deleted' || type === 'died')).toMatchObject([
+    { type: 'deleted', app: 'api', by: 'kill' },
+    { type: 'died', by: 'kill' },
+  ]);
 });
 
-test.each(['stop', 'delete', 'restart', 'reload'])('an app that listens nowhere was up, and is said to have been when a %s ends it', async (command) => {
-  const rig = await booted();
-  rig.keeper.behave = () => ({});
-  await Promise.all([rig.start({ name: 'api', minUptimeMs: 1_000 }), rig.turn(5_000)]);
-  told(rig);
-  await Promise.all([rig.call(command, { targets: ['api'] }), rig.turn(20_000)]);
-  expect(rig.noted.filter(({ type }) => type === 'died')).toMatchObject([{ uptimeMs: expect.any(Number), wasReady: true }]);
-});
+test.each(['stop', 'delete', 'restart', 'reload'])(
+  'an app that listens nowhere was up, and is said to have been when a %s ends it',
+  async (command) => {
+    const rig = await booted();
+    rig.keeper.behave = () => ({});
+    await Promise.all([rig.start({ name: 'api', minUptimeMs: 1_000 }), rig.turn(5_000)]);
+    told(rig);
+    await Promise.all([rig.call(command, { targets: ['api'] }), rig.turn(20_000)]);
+    expect(rig.noted.filter(({ type }) => type === 'died')).toMatchObject([
+      { uptimeMs: expect.any(Number), wasReady: true },
+    ]);
+  },
+);
 
 test('one that was up under the control before is said to have been, though this one stops it at once', async () => {
   const rig = await booted();
@@ -84,7 +109,10 @@ test('what changes of the environment is named, and never told', async () => {
   const spec = { name: 'api', env: { DB_PASSWORD: 'old-secret', COLOUR: 'red' } };
   await Promise.all([rig.start(spec), rig.turn()]);
   told(rig);
-  await Promise.all([rig.call('restart', { targets: ['api'], spec: { env: { DB_PASSWORD: 'new-secret', COLOUR: 'green' } } }), rig.turn(20_000)]);
+  await Promise.all([
+    rig.call('restart', { targets: ['api'], spec: { env: { DB_PASSWORD: 'new-secret', COLOUR: 'green' } } }),
+    rig.turn(20_000),
+  ]);
   expect(rig.noted[0]).toMatchObject({ type: 'config', attributes: ['env.COLOUR', 'env.DB_PASSWORD'] });
   expect(JSON.stringify(rig.noted)).not.toMatch(/old-secret|new-secret|green/);
 });
@@ -93,11 +121,25 @@ test('crashes are told with their pause, their last words, and the end of patien
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api', maxRestarts: 1 }), rig.turn(5_000)]);
   told(rig);
-  rig.lastLines = ['/srv/app.js:3', 'Error: connect ECONNREFUSED 127.0.0.1:5432', '    at connect (net.js:1)', 'Node.js v20.0.0'];
+  rig.lastLines = [
+    '/srv/app.js:3',
+    'Error: connect ECONNREFUSED 127.0.0.1:5432',
+    '    at connect (net.js:1)',
+    'Node.js v20.0.0',
+  ];
   rig.keeper.behave = () => ({ exitsAfterMs: 10, code: 1 });
   rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 1 });
   await rig.turn(20_000);
-  expect(rig.noted[0]).toMatchObject({ type: 'died', app: 'api', id: 0, slot: 0, code: 1, signal: null, cause: 'crash', words: 'Error: connect ECONNREFUSED 127.0.0.1:5432' });
+  expect(rig.noted[0]).toMatchObject({
+    type: 'died',
+    app: 'api',
+    id: 0,
+    slot: 0,
+    code: 1,
+    signal: null,
+    cause: 'crash',
+    words: 'Error: connect ECONNREFUSED 127.0.0.1:5432',
+  });
   expect(rig.noted.find(({ type }) => type === 'backoff')).toMatchObject({ delayMs: 100, streak: 1 });
   expect(rig.noted.at(-1)).toMatchObject({ type: 'gave-up', crashes: 2 });
   expect(told(rig)).toEqual(['died', 'started', 'died', 'backoff', 'started', 'died', 'gave-up']);
@@ -115,18 +157,33 @@ test('a guarded rollout is told step by step, with who asked for it', async () =
   rig.call('reload', { targets: ['api'] }).catch(() => {});
   await rig.turn(30_000);
   const halted = rig.events.find(({ event }) => event === 'rollout-halted');
-  expect(journalEvent('rollout-halted', halted)).toMatchObject({ type: 'rollout:halted', app: 'api', by: 'reload', reason: expect.stringContaining('exited with code 1') });
+  expect(journalEvent('rollout-halted', halted)).toMatchObject({
+    type: 'rollout:halted',
+    app: 'api',
+    by: 'reload',
+    reason: expect.stringContaining('exited with code 1'),
+  });
 });
 
-test.each(/** @type {[string, object, object][]} */ ([
-  ['triggered', { app: 'api', by: 'memory: 600 MB above 500 MB' }, { type: 'limit:memory', app: 'api' }],
-  ['triggered', { app: 'api', by: 'watch: src/a.js changed' }, { type: 'trigger:watch' }],
-  ['triggered', { app: 'api', by: 'cron: 0 3 * * *' }, { type: 'trigger:cron' }],
-  ['log-limit', { app: 'api', id: 3, reason: 'the rate limit' }, { type: 'limit:logs', id: 3 }],
-  ['rollout-rolled-back', { app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9' }, { type: 'rollout:rolled-back', app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9' }],
-  ['keeper-lost', {}, { type: 'manager:keeper-lost' }],
-  ['update-begun', { version: '2.0.0', root: '/opt', replaces: 'keeper' }, { type: 'manager:update', version: '2.0.0' }],
-]))('the manager\'s "%s" %j is an event', (event, fields, expected) => {
+test.each(
+  /** @type {[string, object, object][]} */ ([
+    ['triggered', { app: 'api', by: 'memory: 600 MB above 500 MB' }, { type: 'limit:memory', app: 'api' }],
+    ['triggered', { app: 'api', by: 'watch: src/a.js changed' }, { type: 'trigger:watch' }],
+    ['triggered', { app: 'api', by: 'cron: 0 3 * * *' }, { type: 'trigger:cron' }],
+    ['log-limit', { app: 'api', id: 3, reason: 'the rate limit' }, { type: 'limit:logs', id: 3 }],
+    [
+      'rollout-rolled-back',
+      { app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9' },
+      { type: 'rollout:rolled-back', app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9' },
+    ],
+    ['keeper-lost', {}, { type: 'manager:keeper-lost' }],
+    [
+      'update-begun',
+      { version: '2.0.0', root: '/opt', replaces: 'keeper' },
+      { type: 'manager:update', version: '2.0.0' },
+    ],
+  ]),
+)('the manager\'s "%s" %j is an event', (event, fields, expected) => {
   expect(journalEvent(event, fields)).toMatchObject(expected);
 });
 
@@ -136,7 +193,9 @@ test('what concerns the manager alone is no event', () => {
 });
 
 test('the line that says why is found among the last ones', () => {
-  expect(lastWords(['a', 'TypeError: x is not a function', '    at f (a.js:1)', '', 'Node.js v20.1.0']).words).toBe('TypeError: x is not a function');
+  expect(lastWords(['a', 'TypeError: x is not a function', '    at f (a.js:1)', '', 'Node.js v20.1.0']).words).toBe(
+    'TypeError: x is not a function',
+  );
   expect(lastWords(['starting', 'cannot find the database', '']).words).toBe('cannot find the database');
   expect(lastWords([])).toEqual({});
   expect(JSON.stringify(lastWords(Array(20).fill('x'.repeat(4_000)))).length).toBeLessThan(1_500);
@@ -155,7 +214,10 @@ function onDisk() {
     chronicle.note({ type: 'manager:ready' });
     return /** @type {any} */ (chronicle);
   };
-  const lines = () => readEvents(path).filter(({ type }) => !type.startsWith('manager')).map(({ type, instanceId }) => `${type} ${instanceId ?? ''}`.trim());
+  const lines = () =>
+    readEvents(path)
+      .filter(({ type }) => !type.startsWith('manager'))
+      .map(({ type, instanceId }) => `${type} ${instanceId ?? ''}`.trim());
   return { rig, lines };
 }
 
@@ -195,6 +257,9 @@ test('wherever control dies in a crash loop, each death is told once', async () 
     const all = lines();
     expect(new Set(all).size).toBe(all.length);
     const spawns = rig.spawned().length;
-    if (rig.control.world.desired.apps.length > 0) expect(all.filter((line) => line.startsWith('died')).length).toBe(rig.control.world.memories.get(0)?.spawns ?? spawns);
+    if (rig.control.world.desired.apps.length > 0)
+      expect(all.filter((line) => line.startsWith('died')).length).toBe(
+        rig.control.world.memories.get(0)?.spawns ?? spawns,
+      );
   }
 });

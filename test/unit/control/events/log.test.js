@@ -19,7 +19,12 @@ function open(path, limits) {
   /** @type {any[]} */
   const journaled = [];
   let now = 1_000;
-  const chronicle = createChronicle({ path, nowMs: () => now++, journal: (event, fields) => void journaled.push({ event, ...fields }), ...(limits ? { limits: /** @type {any} */ (limits) } : {}) });
+  const chronicle = createChronicle({
+    path,
+    nowMs: () => now++,
+    journal: (event, fields) => void journaled.push({ event, ...fields }),
+    ...(limits ? { limits: /** @type {any} */ (limits) } : {}),
+  });
   onTestFinished(chronicle.close);
   return { ...chronicle, journaled };
 }
@@ -117,7 +122,10 @@ test('a log whose folder comes back says how many events it lacks', () => {
   chronicle.note(died('i-2'));
   mkdirSync(folder);
   chronicle.note(died('i-3'));
-  expect(readEvents(path)).toMatchObject([{ type: 'lost', count: 2, reason: 'ENOENT' }, { type: 'died', instanceId: 'i-3' }]);
+  expect(readEvents(path)).toMatchObject([
+    { type: 'lost', count: 2, reason: 'ENOENT' },
+    { type: 'died', instanceId: 'i-3' },
+  ]);
 });
 
 test('who removes the log gets a new one', () => {

@@ -4,7 +4,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createTreeReader, sharedBytes, treesOf } from '../../../../daemon/control/host/processes.js';
 
 const row = (pid, ppid, start = 's') => ({ pid, ppid, rssBytes: pid, start });
-const pidsOf = (trees, root) => trees.get(root)?.map(({ pid }) => pid).sort((a, b) => a - b);
+const pidsOf = (trees, root) =>
+  trees
+    .get(root)
+    ?.map(({ pid }) => pid)
+    .sort((a, b) => a - b);
 
 test('a tree is the process and all below it', () => {
   const rows = [row(1, 0), row(10, 1), row(11, 10), row(12, 11), row(20, 1), row(21, 20)];
@@ -13,14 +17,25 @@ test('a tree is the process and all below it', () => {
 });
 
 test('what has left its family is still counted; a pid that is somebody else by now is not', () => {
-  const seen = new Map([[10, new Map([[12, 's'], [13, 'old']])]]);
+  const seen = new Map([
+    [
+      10,
+      new Map([
+        [12, 's'],
+        [13, 'old'],
+      ]),
+    ],
+  ]);
   const rows = [row(10, 1), row(12, 1), row(13, 1, 'new'), row(14, 12)];
   expect(pidsOf(treesOf(rows, [10], seen), 10)).toEqual([10, 12, 14]);
 });
 
 test('a real process with a real child', async () => {
   // The child ends with its input, which is the parent's own.
-  const program = 'require("child_process").spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: ["pipe", "inherit", "inherit"] }).on("spawn", () => console.log("there")); process.stdin.on("end", () => process.exit()).resume()';
+  const program =
+    'require("child_process").spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: ["pipe", ' +
+    '"inherit", "inherit"] }).on("spawn", () => console.log("there")); process.stdin.on("end", () => ' +
+    'process.exit()).resume()';
   const parent = spawn(process.execPath, ['-e', program], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void parent.stdin.end());
   await once(parent.stdout, 'data');

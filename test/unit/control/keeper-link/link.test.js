@@ -6,14 +6,20 @@ import { createHandleKeep } from '../../../../daemon/control/keeper-link/listene
 function open() {
   const port = Object.assign(new EventEmitter(), { send: vi.fn() });
   const seen = { events: [], lost: 0 };
-  const link = createKeeperLink(port, { onEvent: (...event) => void seen.events.push(event), onLost: () => void (seen.lost += 1) });
+  const link = createKeeperLink(port, {
+    onEvent: (...event) => void seen.events.push(event),
+    onLost: () => void (seen.lost += 1),
+  });
   return { port, seen, link };
 }
 
 test('a request is answered by the message with its id', async () => {
   const { port, link } = open();
   const [first, second] = [link.request('snapshot', {}), link.request('forget', { instanceId: 'i' })];
-  expect(port.send.mock.calls.map(([message]) => message)).toEqual([{ v: 1, id: 1, verb: 'snapshot', params: {} }, { v: 1, id: 2, verb: 'forget', params: { instanceId: 'i' } }]);
+  expect(port.send.mock.calls.map(([message]) => message)).toEqual([
+    { v: 1, id: 1, verb: 'snapshot', params: {} },
+    { v: 1, id: 2, verb: 'forget', params: { instanceId: 'i' } },
+  ]);
   port.emit('message', { v: 1, id: 2, error: { code: 'EBUSY', message: 'not gone' } });
   port.emit('message', { v: 1, id: 1, ok: { children: [] } });
   await expect(first).resolves.toEqual({ children: [] });
@@ -23,7 +29,12 @@ test('a request is answered by the message with its id', async () => {
 test('an answer can be had in its place among the events', async () => {
   const { port, seen, link } = open();
   link.ask('snapshot', {}, (answer) => seen.events.push(answer));
-  link.ask('snapshot', {}, () => seen.events.push('refused'), ({ code }) => seen.events.push(code));
+  link.ask(
+    'snapshot',
+    {},
+    () => seen.events.push('refused'),
+    ({ code }) => seen.events.push(code),
+  );
   void link.request('snapshot', {}).then(() => seen.events.push('a promise'));
   for (const id of [1, 3]) port.emit('message', { v: 1, id, ok: { children: [] } });
   port.emit('message', { v: 1, id: 2, error: { code: 'EFAILED' } });
@@ -69,7 +80,10 @@ test('copies of sockets are closed when they are replaced or released, and hande
   keep.drop('b');
   expect(handles.map(({ close }) => close.mock.calls.length)).toEqual([1, 0, 1]);
   const sent = [];
-  await keep.handOver({ on: () => {}, send: (message, handle, _options, onSent) => (sent.push([message.verb, message.params, handle]), onSent(null)) });
+  await keep.handOver({
+    on: () => {},
+    send: (message, handle, _options, onSent) => (sent.push([message.verb, message.params, handle]), onSent(null)),
+  });
   expect(sent).toEqual([['inherit', { key: 'a' }, handles[1]]]);
 });
 

@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { constants, mkdtempSync, openSync, readFileSync, closeSync, rmSync, statSync, writeFileSync, writeSync, mkdirSync } from 'node:fs';
+import {
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  closeSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+  mkdirSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -24,15 +35,43 @@ beforeEach(() => {
   // As the keeper does: open for both directions, so that the reader never sees an end.
   [out, err] = pipes.map((pipe) => openSync(pipe, constants.O_RDWR));
   place = {
-    instanceId: 'i', id: 3, name: 'api', outPipe: pipes[0], errPipe: pipes[1], outFile: join(folder, 'logs/api-out.log'), errorFile: join(folder, 'logs/api-error.log'),
-    logFile: '', logType: 'raw', logDateFormat: null, isMuted: false, overflow: 'block', rateLimitBytes: 0, ship: [], limits: {},
+    instanceId: 'i',
+    id: 3,
+    name: 'api',
+    outPipe: pipes[0],
+    errPipe: pipes[1],
+    outFile: join(folder, 'logs/api-out.log'),
+    errorFile: join(folder, 'logs/api-error.log'),
+    logFile: '',
+    logType: 'raw',
+    logDateFormat: null,
+    isMuted: false,
+    overflow: 'block',
+    rateLimitBytes: 0,
+    ship: [],
+    limits: {},
   };
   clock = createFakeClock();
   shipped = [];
   retargeted = [];
   limits = { maxSizeBytes: 1_000_000, interval: 'never' };
-  archive = { held: new Map(), rotations: 0, hold: (path, given, app) => archive.held.set(path, { given, app }), letGo: (path) => archive.held.delete(path), rotated: () => (archive.rotations += 1), grew() {}, flushed: [], flush: (paths) => archive.flushed.push(...paths) };
-  const fleet = { take: ({ id, ship }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}${ship.length > 1 ? ship : ''}`), retarget: ({ ship }) => retargeted.push(ship), letGo() {}, countersOf: () => [], notices: () => [] };
+  archive = {
+    held: new Map(),
+    rotations: 0,
+    hold: (path, given, app) => archive.held.set(path, { given, app }),
+    letGo: (path) => archive.held.delete(path),
+    rotated: () => (archive.rotations += 1),
+    grew() {},
+    flushed: [],
+    flush: (paths) => archive.flushed.push(...paths),
+  };
+  const fleet = {
+    take: ({ id, ship }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}${ship.length > 1 ? ship : ''}`),
+    retarget: ({ ship }) => retargeted.push(ship),
+    letGo() {},
+    countersOf: () => [],
+    notices: () => [],
+  };
   keeper = createLogKeeper({ clock, archive, limitsOf: () => limits, timesFolder: join(folder, 'times'), fleet });
 });
 afterEach(() => {
@@ -65,7 +104,10 @@ test('lines arrive by themselves and go to those who follow, cut at line ends an
   keeper.attach(place);
   const entries = [];
   const arrived = new Promise((resolve) => {
-    keeper.follow({ wants: (slot, stream) => slot.name === 'api' && stream === 'out', take: (more) => entries.push(...more) > 2 && resolve() });
+    keeper.follow({
+      wants: (slot, stream) => slot.name === 'api' && stream === 'out',
+      take: (more) => entries.push(...more) > 2 && resolve(),
+    });
   });
   writeSync(err, 'not wanted\n');
   for (const part of [Buffer.from('one\r\ntw'), Buffer.from('ö\nthr').subarray(0, 1)]) {
@@ -74,7 +116,9 @@ test('lines arrive by themselves and go to those who follow, cut at line ends an
   }
   writeSync(out, Buffer.concat([Buffer.from('ö\nthr').subarray(1), Buffer.from('ee\n')]));
   await arrived;
-  expect(entries).toEqual(['one', 'twö', 'three'].map((line) => ({ id: 3, name: 'api', stream: 'out', line, atMs: clock.nowMs() })));
+  expect(entries).toEqual(
+    ['one', 'twö', 'three'].map((line) => ({ id: 3, name: 'api', stream: 'out', line, atMs: clock.nowMs() })),
+  );
 });
 
 test('a line without an end is told when the instance is gone', () => {
@@ -192,7 +236,13 @@ test('where the combined file is the only one, who follows gets its lines with t
   const logFile = join(folder, 'logs/api.log');
   const lines = [];
   const marks = [];
-  keeper.follow({ wants: () => true, take: (more, mark) => (lines.push(...more.map(({ stream, line }) => `${stream} ${line}`)), marks.push([mark?.path, mark?.offset])) });
+  keeper.follow({
+    wants: () => true,
+    take: (more, mark) => (
+      lines.push(...more.map(({ stream, line }) => `${stream} ${line}`)),
+      marks.push([mark?.path, mark?.offset])
+    ),
+  });
   keeper.attach({ ...place, outFile: '', errorFile: '', logFile });
   writeSync(out, 'one\nhalf ');
   keeper.drain('i');
@@ -208,15 +258,30 @@ test('where the combined file is the only one, who follows gets its lines with t
 test('lines are dated, or records, where the app wants that; who follows gets what is in the file, with its place', () => {
   const lines = [];
   const marks = [];
-  keeper.follow({ wants: () => true, take: (more, mark) => (lines.push(...more.map(({ line }) => line)), marks.push(mark)) });
+  keeper.follow({
+    wants: () => true,
+    take: (more, mark) => (lines.push(...more.map(({ line }) => line)), marks.push(mark)),
+  });
   keeper.attach({ ...place, logDateFormat: 'YYYY' });
-  keeper.attach({ ...place, instanceId: 'j', outPipe: place.errPipe, errPipe: null, outFile: join(folder, 'logs/json.log'), logType: 'json' });
+  keeper.attach({
+    ...place,
+    instanceId: 'j',
+    outPipe: place.errPipe,
+    errPipe: null,
+    outFile: join(folder, 'logs/json.log'),
+    logType: 'json',
+  });
   writeSync(out, 'dated\n');
   keeper.drain('i');
   writeSync(err, 'record\n');
   keeper.drain('j');
   expect(outText()).toMatch(/^\d{4}: dated\n$/);
-  expect(JSON.parse(readFileSync(join(folder, 'logs/json.log'), 'utf8'))).toMatchObject({ message: 'record', type: 'out', process_id: 3, app_name: 'api' });
+  expect(JSON.parse(readFileSync(join(folder, 'logs/json.log'), 'utf8'))).toMatchObject({
+    message: 'record',
+    type: 'out',
+    process_id: 3,
+    app_name: 'api',
+  });
   expect(lines).toEqual([expect.stringMatching(/: dated$/), expect.stringContaining('"record"')]);
   expect(marks.at(0)).toMatchObject({ path: place.outFile, offset: outText().length });
 });
@@ -227,7 +292,10 @@ test('when control ends the half line that waits for its end is written', () => 
   keeper.drain('i');
   keeper.close();
   keeper.close();
-  expect([JSON.parse(outText()).message, readFileSync(join(folder, 'logs/api.log'), 'utf8').split('\n').length]).toEqual(['half', 2]);
+  expect([
+    JSON.parse(outText()).message,
+    readFileSync(join(folder, 'logs/api.log'), 'utf8').split('\n').length,
+  ]).toEqual(['half', 2]);
 });
 
 test('what is muted is read, and nobody gets it', () => {
@@ -244,7 +312,10 @@ test('lines above the rate limit are lost, counted and told', () => {
   writeSync(out, `${'x'.repeat(1_000)}\ntoo much, too much, too much\n`);
   keeper.drain('i');
   expect(outText()).toBe(`${'x'.repeat(1_000)}\n`);
-  expect([keeper.shown('i', 'api'), keeper.notices()]).toEqual([{ logLost: { lines: 1, bytes: 29, reason: 'the rate limit' }, shipping: [] }, ['1 lines (29 bytes) of "api" were above its log rate limit and are lost.']]);
+  expect([keeper.shown('i', 'api'), keeper.notices()]).toEqual([
+    { logLost: { lines: 1, bytes: 29, reason: 'the rate limit' }, shipping: [] },
+    ['1 lines (29 bytes) of "api" were above its log rate limit and are lost.'],
+  ]);
 });
 
 test('every chunk goes to those who ship it', () => {
@@ -268,7 +339,11 @@ test('a file that is full is rotated, and the archive hears of it', () => {
   expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 2 }, app: 'api' });
   writeSync(out, 'one\ntwo\nthree\n');
   keeper.drain('i');
-  expect([archive.rotations, keeper.positionOf(place.outFile)?.offset, keeper.positionOf(place.errorFile)]).toEqual([1, 0, null]);
+  expect([archive.rotations, keeper.positionOf(place.outFile)?.offset, keeper.positionOf(place.errorFile)]).toEqual([
+    1,
+    0,
+    null,
+  ]);
   keeper.detach('i');
   expect(archive.held.size).toBe(0);
 });
@@ -282,7 +357,11 @@ test('flush empties files, also those that nobody writes to, and the archive rem
   await keeper.flush([place.outFile, other, join(folder, 'logs/none.log')]);
   writeSync(out, 'new\n');
   keeper.drain('i');
-  expect([outText(), readFileSync(other, 'utf8'), archive.flushed]).toEqual(['new\n', '', [place.outFile, other, join(folder, 'logs/none.log')]]);
+  expect([outText(), readFileSync(other, 'utf8'), archive.flushed]).toEqual([
+    'new\n',
+    '',
+    [place.outFile, other, join(folder, 'logs/none.log')],
+  ]);
 });
 
 test('a new instance changes how the file they share is kept', () => {
@@ -317,7 +396,11 @@ test('other limits change how the files are kept, and nothing about the lines', 
   keeper.attach({ ...place, limits: { maxFiles: 1 }, ship: ['exec:cat', 'exec:tee'] });
   writeSync(out, 'gun\n');
   keeper.drain('i');
-  expect([lines, outText(), archive.held.get(place.outFile)]).toEqual([['begun'], 'begun\n', { given: { maxFiles: 1 }, app: 'api' }]);
+  expect([lines, outText(), archive.held.get(place.outFile)]).toEqual([
+    ['begun'],
+    'begun\n',
+    { given: { maxFiles: 1 }, app: 'api' },
+  ]);
   expect([retargeted, shipped.at(-1)]).toEqual([[['exec:cat', 'exec:tee']], '3 out gun\nexec:cat,exec:tee']);
 });
 
@@ -338,7 +421,10 @@ test('what was lost to a rate limit is told when there is none any more', () => 
   keeper.attach(place);
   writeSync(out, `${'y'.repeat(5_000)}\n`);
   keeper.drain('i');
-  expect([outText().length, keeper.shown('i', 'api').logLost]).toEqual([1_001 + 5_001, { lines: 1, bytes: 29, reason: 'the rate limit' }]);
+  expect([outText().length, keeper.shown('i', 'api').logLost]).toEqual([
+    1_001 + 5_001,
+    { lines: 1, bytes: 29, reason: 'the rate limit' },
+  ]);
 });
 
 test('one file that cannot be emptied does not keep the others from it', async () => {

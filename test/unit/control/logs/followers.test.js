@@ -23,11 +23,25 @@ function push(text, from = source, startedAtMs = 1) {
 
 function follower() {
   const told = [];
-  const end = (tails) => followers.add({ wants: () => true, take: (entries, mark) => void told.push([entries.map(({ line }) => line), mark?.offset ?? null]) }, tails);
+  const end = (tails) =>
+    followers.add(
+      {
+        wants: () => true,
+        take: (entries, mark) => void told.push([entries.map(({ line }) => line), mark?.offset ?? null]),
+      },
+      tails,
+    );
   return { told, add: (tails) => end(tails) };
 }
 
-const tail = (from, bytes) => ({ path: PATH, from: { startedAtMs: 1, offset: from }, end: { startedAtMs: 1, offset: from + bytes.length }, to: { startedAtMs: 1, offset: from + bytes.length }, bytes: Buffer.from(bytes), entry: { id: 0, name: 'a', stream: 'out', atMs: null } });
+const tail = (from, bytes) => ({
+  path: PATH,
+  from: { startedAtMs: 1, offset: from },
+  end: { startedAtMs: 1, offset: from + bytes.length },
+  to: { startedAtMs: 1, offset: from + bytes.length },
+  bytes: Buffer.from(bytes),
+  entry: { id: 0, name: 'a', stream: 'out', atMs: null },
+});
 
 test('with lines comes where the first one stands that has not come yet', () => {
   const { told, add } = follower();
@@ -35,7 +49,10 @@ test('with lines comes where the first one stands that has not come yet', () => 
   push('one\ntwo\nth');
   push('re');
   push('e\n');
-  expect(told).toEqual([[['one', 'two'], 8], [['three'], 14]]);
+  expect(told).toEqual([
+    [['one', 'two'], 8],
+    [['three'], 14],
+  ]);
 });
 
 test('what is in no file has no place', () => {
@@ -43,7 +60,10 @@ test('what is in no file has no place', () => {
   add();
   followers.push(source, Buffer.from('one\n'));
   followers.push(source, Buffer.from('two\n'), null);
-  expect(told).toEqual([[['one'], null], [['two'], null]]);
+  expect(told).toEqual([
+    [['one'], null],
+    [['two'], null],
+  ]);
 });
 
 test('who comes in the middle of a line gets the whole of it, and not what was before', () => {
@@ -71,7 +91,7 @@ test('and who comes when its source began in the middle, but that one alone', ()
   expect(told).toEqual([[['two three'], 14]]);
 });
 
-test('a beginning that has been overtaken is nobody\'s', () => {
+test("a beginning that has been overtaken is nobody's", () => {
   offset = 9;
   const { told, add } = follower();
   add([tail(4, 'tw')]);
@@ -86,7 +106,10 @@ test('a line that goes on in the next file begins in the one before', () => {
   offset = 0;
   push('o', source, 2);
   push('\nthree\n', source, 2);
-  expect(told).toEqual([[['one'], 4], [['two', 'three'], 8]]);
+  expect(told).toEqual([
+    [['one'], 4],
+    [['two', 'three'], 8],
+  ]);
   push('x\ny', source, 2);
   expect(told[2]).toEqual([['x'], 10]);
 });

@@ -12,7 +12,11 @@ test.each([
   expect(createDateFormat(format)(atMs)).toBe(text);
 });
 
-test.each([['ss', ['09', '09', '10', '09']], ['ss.SSS', ['09.045', '09.999', '10.000', '09.045']], ['ss [SSS]', ['09 SSS', '09 SSS', '10 SSS', '09 SSS']]])('every change that %j shows is shown, and a clock that is set back', (format, texts) => {
+test.each([
+  ['ss', ['09', '09', '10', '09']],
+  ['ss.SSS', ['09.045', '09.999', '10.000', '09.045']],
+  ['ss [SSS]', ['09 SSS', '09 SSS', '10 SSS', '09 SSS']],
+])('every change that %j shows is shown, and a clock that is set back', (format, texts) => {
   const dateOf = createDateFormat(format);
   expect([atMs, atMs + 954, atMs + 955, atMs].map(dateOf)).toEqual(texts);
 });

@@ -9,11 +9,17 @@ const atMs = new Date(2026, 10, 21, 14, 3, 9).getTime();
 const base = { name: 'my "api"', id: 7, stream: /** @type {const} */ ('err'), nowMs: () => atMs };
 
 /** @param {Partial<Parameters<typeof createLineFormat>[0]>} o */
-const make = (o) => /** @type {LineFormat} */ (createLineFormat({ ...base, logType: 'raw', logDateFormat: null, ...o }));
+const make = (o) =>
+  /** @type {LineFormat} */ (createLineFormat({ ...base, logType: 'raw', logDateFormat: null, ...o }));
 
 const json = () => make({ logType: 'json' });
 const dated = () => make({ logDateFormat: '[é] HH:mm:ss' });
-const FORMATS = /** @type {[string, () => LineFormat][]} */ ([['json', json], ['dated', dated], ['json with dates', () => make({ logType: 'json', logDateFormat: 'HH:mm' })], ['plain', createPlainFormat]]);
+const FORMATS = /** @type {[string, () => LineFormat][]} */ ([
+  ['json', json],
+  ['dated', dated],
+  ['json with dates', () => make({ logType: 'json', logDateFormat: 'HH:mm' })],
+  ['plain', createPlainFormat],
+]);
 
 /**
  * @param {LineFormat} format
@@ -27,7 +33,12 @@ function written(format, chunks) {
 }
 
 /** @param {Buffer} bytes */
-const records = (bytes) => bytes.toString().split('\n').filter(Boolean).map((line) => JSON.parse(line));
+const records = (bytes) =>
+  bytes
+    .toString()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
 
 test('raw without a date needs no format', () => {
   expect(createLineFormat({ ...base, logType: 'raw', logDateFormat: null })).toBeNull();
@@ -35,14 +46,27 @@ test('raw without a date needs no format', () => {
 
 describe('a record per line', () => {
   test('has the fields of PM2', () => {
-    expect(written(json(), [Buffer.from('one\ntwo\n')]).toString()).toBe(['one', 'two'].map((message) => `{"message":"${message}","timestamp":"${new Date(atMs).toISOString()}","type":"err","process_id":7,"app_name":"my \\"api\\""}\n`).join(''));
+    expect(written(json(), [Buffer.from('one\ntwo\n')]).toString()).toBe(
+      ['one', 'two']
+        .map(
+          (message) =>
+            `{"message":"${message}","timestamp":"${new Date(atMs).toISOString()}","type":"err","process_id":7,"app_name":"my \\"api\\""}\n`,
+        )
+        .join(''),
+    );
   });
 
   test.each([
-    ['quotes and backslashes', 'a "b" \\n c\\', 'a "b" \\n c\\'], ['control characters', '\u0000\t\u001b[31m', '\u0000\t\u001b[31m'], ['characters of every length', 'é €𝄞\u2028ÿ', 'é €𝄞\u2028ÿ'], ['nothing', '', ''], ['a line end of Windows', 'x\r', 'x'],
+    ['quotes and backslashes', 'a "b" \\n c\\', 'a "b" \\n c\\'],
+    ['control characters', '\u0000\t\u001b[31m', '\u0000\t\u001b[31m'],
+    ['characters of every length', 'é €𝄞\u2028ÿ', 'é €𝄞\u2028ÿ'],
+    ['nothing', '', ''],
+    ['a line end of Windows', 'x\r', 'x'],
     ['a carriage return inside', 'x\ry\r\r', 'x\ry\r'],
   ])('holds %s', (_, line, message) => {
-    expect(records(written(json(), [Buffer.from(`before\n${line}\nafter\n`)])).map((record) => record.message)).toEqual(['before', message, 'after']);
+    expect(records(written(json(), [Buffer.from(`before\n${line}\nafter\n`)])).map((record) => record.message)).toEqual(
+      ['before', message, 'after'],
+    );
   });
 
   test('is JSON in UTF-8 also when the line is not', () => {
@@ -51,13 +75,17 @@ describe('a record per line', () => {
   });
 
   test('has the time in the format that was asked for', () => {
-    expect(records(written(make({ logType: 'json', logDateFormat: '"HH"' }), [Buffer.from('x\n')]))).toMatchObject([{ timestamp: '"14"' }]);
+    expect(records(written(make({ logType: 'json', logDateFormat: '"HH"' }), [Buffer.from('x\n')]))).toMatchObject([
+      { timestamp: '"14"' },
+    ]);
   });
 });
 
 describe('a date in front of each line', () => {
-  test('is PM2\'s', () => {
-    expect(written(make({ logDateFormat: 'YYYY-MM-DDTHH:mm:ss' }), [Buffer.from('one\n\ntwo')]).toString()).toBe('2026-11-21T14:03:09: one\n2026-11-21T14:03:09: \n2026-11-21T14:03:09: two\n');
+  test("is PM2's", () => {
+    expect(written(make({ logDateFormat: 'YYYY-MM-DDTHH:mm:ss' }), [Buffer.from('one\n\ntwo')]).toString()).toBe(
+      '2026-11-21T14:03:09: one\n2026-11-21T14:03:09: \n2026-11-21T14:03:09: two\n',
+    );
   });
 
   test('leaves the bytes of the line alone, whatever they are', () => {
@@ -82,13 +110,20 @@ describe('a line that is longer than 64 KiB', () => {
     const format = dated();
     const first = format.push(long.subarray(0, LINE_MAX_BYTES + 1), atMs);
     expect(first.toString()).toBe(`é 14:03:09: ${'€'.repeat(21_845)}`);
-    expect(format.push(long.subarray(LINE_MAX_BYTES + 1), atMs + 5_000).toString()).toBe(`${'€'.repeat(30_000 - 21_845)}\n`);
+    expect(format.push(long.subarray(LINE_MAX_BYTES + 1), atMs + 5_000).toString()).toBe(
+      `${'€'.repeat(30_000 - 21_845)}\n`,
+    );
     expect(format.push(Buffer.from('x\n'), atMs).toString()).toBe('é 14:03:09: x\n');
   });
 
   test('becomes several records, of which all but the last say so', () => {
     const parts = records(written(json(), [Buffer.from('x\n'), long, Buffer.from('y\n')]));
-    expect(parts.map(({ message, part }) => [message.length, part])).toEqual([[1, undefined], [21_845, true], [30_000 - 21_845, undefined], [1, undefined]]);
+    expect(parts.map(({ message, part }) => [message.length, part])).toEqual([
+      [1, undefined],
+      [21_845, true],
+      [30_000 - 21_845, undefined],
+      [1, undefined],
+    ]);
   });
 
   test('of which no end comes is not kept', () => {
@@ -103,14 +138,19 @@ describe('however the bytes are cut into chunks', () => {
   const random = createRandom(4);
   const alphabet = ['a', ' ', '"', '\\', '\r', '\t', 'é', '€', '𝄞', '\u0000', '{"x":1}', '\u001b[0m'];
   const line = () => Array.from({ length: Math.floor(random() * 30) }, () => pickOne(random, alphabet)).join('');
-  const longLine = () => Array.from({ length: 20_000 + Math.floor(random() * 40_000) }, () => pickOne(random, alphabet)).join('');
+  const longLine = () =>
+    Array.from({ length: 20_000 + Math.floor(random() * 40_000) }, () => pickOne(random, alphabet)).join('');
   const lines = Array.from({ length: 400 }, (_, at) => (at % 150 === 149 ? longLine() : line()));
-  const bytes = Buffer.concat([Buffer.from(lines.join('\n')), Buffer.from([0x0a, 0xff, 0x80, 0x0a]), Buffer.from('no end')]);
+  const bytes = Buffer.concat([
+    Buffer.from(lines.join('\n')),
+    Buffer.from([0x0a, 0xff, 0x80, 0x0a]),
+    Buffer.from('no end'),
+  ]);
 
   /** @param {number} max */
   function chunked(max) {
     const chunks = [];
-    for (let from = 0; from < bytes.length; ) {
+    for (let from = 0; from < bytes.length;) {
       const size = 1 + Math.floor(random() * max);
       chunks.push(bytes.subarray(from, from + size));
       from += size;
@@ -121,12 +161,16 @@ describe('however the bytes are cut into chunks', () => {
   /** @param {() => LineFormat} create */
   function lineByLine(create) {
     const ends = [...bytes.keys()].filter((at) => bytes[at] === 0x0a).map((at) => at + 1);
-    return written(create(), [0, ...ends].map((from, at) => bytes.subarray(from, ends[at])));
+    return written(
+      create(),
+      [0, ...ends].map((from, at) => bytes.subarray(from, ends[at])),
+    );
   }
 
   test.each(FORMATS)('%s is the same as line by line', (_, create) => {
     const expected = lineByLine(create);
-    for (const max of [7, 100, 5_000, 65_536, 400_000]) expect(written(create(), chunked(max)).equals(expected)).toBe(true);
+    for (const max of [7, 100, 5_000, 65_536, 400_000])
+      expect(written(create(), chunked(max)).equals(expected)).toBe(true);
   });
 
   test('plain is what was written', () => {
@@ -138,7 +182,10 @@ describe('what a chunk becomes does not get large', () => {
   const kinds = /** @type {[string, Buffer][]} */ ([
     ['empty lines', Buffer.alloc(64 * 1024, 0x0a)],
     ['zeros', Buffer.alloc(64 * 1024)],
-    ['bytes that are no UTF-8, in lines', Buffer.from(Array.from({ length: 64 * 1024 }, (_, at) => (at % 256 === 0 ? 0x0a : 0xff)))],
+    [
+      'bytes that are no UTF-8, in lines',
+      Buffer.from(Array.from({ length: 64 * 1024 }, (_, at) => (at % 256 === 0 ? 0x0a : 0xff))),
+    ],
     ['one line and its end', Buffer.from(`${'x'.repeat(9_000)}\n`)],
     ['nothing whole', Buffer.from('half')],
   ]);

@@ -53,39 +53,52 @@ function shown(lines) {
   return whole;
 }
 
-test.each(SEED_LIST)('seed %i: over rotations, compressions, restarts and broken connections every line comes once, in order', async (seed) => {
-  const random = createRandom(seed);
-  const apps = ['one', 'two', 'three'].map((name) => createApp(random, name));
-  rig.maxSizeBytes = pickOne(random, [300, 2_000, 50_000]);
+test.each(SEED_LIST)(
+  'seed %i: over rotations, compressions, restarts and broken connections every line comes once, in order',
+  async (seed) => {
+    const random = createRandom(seed);
+    const apps = ['one', 'two', 'three'].map((name) => createApp(random, name));
+    rig.maxSizeBytes = pickOne(random, [300, 2_000, 50_000]);
 
-  const act = () => {
-    rig.nowMs += Math.floor(random() * 30);
-    const dice = random();
-    const app = pickOne(random, apps);
-    if (dice < 0.8) {
-      const chunk = app.chunk();
-      if (chunk.length > 0) rig.write(app.name, chunk);
-    } else {
-      const plain = rig.segments(app.name).filter(({ compression }) => compression === null);
-      if (plain.length > 0) rig.compress(pickOne(random, plain));
+    const act = () => {
+      rig.nowMs += Math.floor(random() * 30);
+      const dice = random();
+      const app = pickOne(random, apps);
+      if (dice < 0.8) {
+        const chunk = app.chunk();
+        if (chunk.length > 0) rig.write(app.name, chunk);
+      } else {
+        const plain = rig.segments(app.name).filter(({ compression }) => compression === null);
+        if (plain.length > 0) rig.compress(pickOne(random, plain));
+      }
+    };
+    let mayBreak = true;
+    const client = rig.reader(
+      apps.map(({ name }) => name),
+      async () => {
+        for (let left = Math.floor(random() * 4); left > 0; left--) act();
+        if (mayBreak && random() < 0.1) client.leave();
+      },
+    );
+
+    for (let round = 0; round < 6; round++) {
+      for (let left = Math.floor(random() * 40); left > 0; left--) act();
+      await client.look();
+      for (let left = Math.floor(random() * 40); left > 0; left--) act();
+      client.leave();
+      if (random() < 0.4) rig.restart();
     }
-  };
-  let mayBreak = true;
-  const client = rig.reader(apps.map(({ name }) => name), async () => {
-    for (let left = Math.floor(random() * 4); left > 0; left--) act();
-    if (mayBreak && random() < 0.1) client.leave();
-  });
-
-  for (let round = 0; round < 6; round++) {
-    for (let left = Math.floor(random() * 40); left > 0; left--) act();
+    mayBreak = false;
     await client.look();
-    for (let left = Math.floor(random() * 40); left > 0; left--) act();
-    client.leave();
-    if (random() < 0.4) rig.restart();
-  }
-  mayBreak = false;
-  await client.look();
-  for (const app of apps) rig.write(app.name, app.rest());
-  for (const app of apps) expect(shown(client.lines(app.name))).toEqual(app.text().split('\n').slice(0, -1).map((line) => line.replace(/\r$/, '')));
-  expect([client.gaps, client.missed]).toEqual([0, 0]);
-});
+    for (const app of apps) rig.write(app.name, app.rest());
+    for (const app of apps)
+      expect(shown(client.lines(app.name))).toEqual(
+        app
+          .text()
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => line.replace(/\r$/, '')),
+      );
+    expect([client.gaps, client.missed]).toEqual([0, 0]);
+  },
+);

@@ -22,7 +22,8 @@ test('where a line that is too long is cut does not depend on the chunks it come
   const cutBy = (size) => {
     const splitter = createLineSplitter();
     const parts = [];
-    for (let from = 0; from < bytes.length; from += size) parts.push(...splitter.push(bytes.subarray(from, from + size)));
+    for (let from = 0; from < bytes.length; from += size)
+      parts.push(...splitter.push(bytes.subarray(from, from + size)));
     return parts;
   };
   for (const size of [1_000, 4_096, 65_536, 65_537]) expect(cutBy(size)).toEqual(cutBy(bytes.length));

@@ -11,7 +11,10 @@ import { createLogFile } from '../../../../daemon/control/logs/write/log-file.js
 
 const EVERYTHING = { lines: null, sinceMs: 0, untilMs: Infinity, isWanted: null, cursor: null };
 
-/** A folder of log files, those who write them and those who read: what control has of it, without processes and sockets. */
+/**
+ * A folder of log files, those who write them and those who read: what control has of it, without
+ * processes and sockets.
+ */
 export function createLogRig() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-history-'));
   const timesFolder = join(folder, '.times');
@@ -29,8 +32,15 @@ export function createLogRig() {
     kept: (name) => ({ path: rig.path(name), id: 0, name, stream: 'out' }),
 
     fileAt(path) {
-      const place = { path, nowMs: () => rig.nowMs, limits: () => ({ maxSizeBytes: rig.maxSizeBytes, interval: 'never' }), openTimes: () => createTimes(timesFolder, path, { nowMs: () => rig.nowMs }), onRotated: () => {} };
-      if (!rig.files.has(path)) rig.files.set(path, createLogFile({ disk: createDisk(() => 0), isDropping: () => false, place }));
+      const place = {
+        path,
+        nowMs: () => rig.nowMs,
+        limits: () => ({ maxSizeBytes: rig.maxSizeBytes, interval: 'never' }),
+        openTimes: () => createTimes(timesFolder, path, { nowMs: () => rig.nowMs }),
+        onRotated: () => {},
+      };
+      if (!rig.files.has(path))
+        rig.files.set(path, createLogFile({ disk: createDisk(() => 0), isDropping: () => false, place }));
       return rig.files.get(path);
     },
 
@@ -39,7 +49,11 @@ export function createLogRig() {
       const path = rig.path(name);
       const source = rig.sources.get(writer) ?? { slot: { id: 0, name }, stream: 'out', splitter: null };
       rig.sources.set(writer, source);
-      rig.fileAt(path).append(Buffer.from(bytes), (part, at) => rig.followers.push(source, part, at && { path, atMs: rig.nowMs, ...at }));
+      rig
+        .fileAt(path)
+        .append(Buffer.from(bytes), (part, at) =>
+          rig.followers.push(source, part, at && { path, atMs: rig.nowMs, ...at }),
+        );
     },
 
     segments: (name) => readSegments(rig.path(name)),
@@ -58,7 +72,10 @@ export function createLogRig() {
       rig.followers = createFollowers(() => rig.nowMs);
     },
 
-    /** Somebody who looks: what it was told, and how far it is. `onPage` happens while the server waits for it. */
+    /**
+     * Somebody who looks: what it was told, and how far it is. `onPage` happens while the server
+     * waits for it.
+     */
     reader(names, onPage = async () => {}) {
       let end = () => {};
       let stop = new AbortController();
@@ -85,9 +102,17 @@ export function createLogRig() {
               await onPage(client);
             },
             sendNow: take,
-            attach: !follow ? null : (tails) => {
-              end = rig.followers.add({ wants: () => true, take: (entries, mark) => take({ entries, cursor: mark && { [mark.path]: mark } }) }, tails);
-            },
+            attach: !follow
+              ? null
+              : (tails) => {
+                  end = rig.followers.add(
+                    {
+                      wants: () => true,
+                      take: (entries, mark) => take({ entries, cursor: mark && { [mark.path]: mark } }),
+                    },
+                    tails,
+                  );
+                },
           });
           if (!stop.signal.aborted) client.cursor = { ...client.cursor, ...told.cursor };
           return told;

@@ -1,4 +1,15 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -23,7 +34,12 @@ afterEach(() => {
 
 test('lines are in the file, for its owner only', () => {
   createJournal(log, () => 0)('began', { pid: 5 });
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ at: '1970-01-01T00:00:00.000Z', from: 'control', event: 'began', pid: 5 });
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
+    at: '1970-01-01T00:00:00.000Z',
+    from: 'control',
+    event: 'began',
+    pid: 5,
+  });
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
@@ -38,7 +54,11 @@ test('when it is full, with what the keeper has written, it becomes a segment an
   expect(readSegments(path)).toMatchObject([{ sizeBytes: 1_003 }]);
 });
 
-test.each([['renamed', () => renameSync(path, `${path}.1`)], ['removed', () => rmSync(path)], ['replaced', () => (rmSync(path), writeFileSync(path, 'new\n'))]])('a file that somebody has %s is not written on', (_what, act) => {
+test.each([
+  ['renamed', () => renameSync(path, `${path}.1`)],
+  ['removed', () => rmSync(path)],
+  ['replaced', () => (rmSync(path), writeFileSync(path, 'new\n'))],
+])('a file that somebody has %s is not written on', (_what, act) => {
   log.write('before\n');
   act();
   log.write('after\n');

@@ -20,7 +20,10 @@ function place() {
  * The next time the event loop comes by, after it has looked for input.
  * @returns {Promise<void>}
  */
-const turn = () => new Promise((resolve) => { setImmediate(resolve); });
+const turn = () =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 test('a pipe that came to its end is read no more, even while its descriptor is already that of something else', async () => {
   const { pipe, file } = place();

@@ -14,15 +14,28 @@ function admitAll(limit, chunks) {
 }
 
 test('what is within the limit passes as it is', () => {
-  expect(admitAll(createRateLimit(10, () => 0), ['one\n', 'two', '\n'])).toEqual({ passed: 'one\ntwo\n', refused: '' });
+  expect(
+    admitAll(
+      createRateLimit(10, () => 0),
+      ['one\n', 'two', '\n'],
+    ),
+  ).toEqual({ passed: 'one\ntwo\n', refused: '' });
 });
 
 test('what is beyond is refused in whole lines, also where a line comes in parts', () => {
-  expect(admitAll(createRateLimit(10, () => 0), ['one\ntwo\nthree\nfo', 'ur\n', 'x\n'])).toEqual({ passed: 'one\ntwo\nx\n', refused: 'three\nfour\n' });
+  expect(
+    admitAll(
+      createRateLimit(10, () => 0),
+      ['one\ntwo\nthree\nfo', 'ur\n', 'x\n'],
+    ),
+  ).toEqual({ passed: 'one\ntwo\nx\n', refused: 'three\nfour\n' });
 });
 
 test('a line that does not end is cut, and the next one begins a line', () => {
-  const { passed, refused } = admitAll(createRateLimit(10, () => 0), [...Array.from({ length: 100 }, () => 'xxxxx'), 'end\nno\n']);
+  const { passed, refused } = admitAll(
+    createRateLimit(10, () => 0),
+    [...Array.from({ length: 100 }, () => 'xxxxx'), 'end\nno\n'],
+  );
   expect([passed, refused]).toEqual([`${'x'.repeat(25)}\n`, `${'x'.repeat(475)}endno\n`]);
   let nowMono = 0;
   const limit = createRateLimit(10, () => nowMono);
@@ -53,10 +66,19 @@ test('whatever the chunks, each line passes or is refused as a whole, in order',
       from += size;
     }
     let nowMono = 0;
-    const { passed, refused } = admitAll(createRateLimit(100, () => (nowMono += 20)), chunks);
+    const { passed, refused } = admitAll(
+      createRateLimit(100, () => (nowMono += 20)),
+      chunks,
+    );
     const linesOf = (text) => text.split('\n').slice(0, -1);
-    const numbers = [...linesOf(passed), ...linesOf(refused)].map((line) => `${line}\n`).sort((a, b) => parseInt(a) - parseInt(b));
+    const numbers = [...linesOf(passed), ...linesOf(refused)]
+      .map((line) => `${line}\n`)
+      .sort((a, b) => parseInt(a) - parseInt(b));
     expect(numbers).toEqual(lines);
-    expect(linesOf(passed).map((line) => parseInt(line))).toEqual(linesOf(passed).map((line) => parseInt(line)).sort((a, b) => a - b));
+    expect(linesOf(passed).map((line) => parseInt(line))).toEqual(
+      linesOf(passed)
+        .map((line) => parseInt(line))
+        .sort((a, b) => a - b),
+    );
   }
 });

@@ -21,7 +21,13 @@ beforeEach(async () => {
   events = [];
   settings = { listen: { kind: 'none' }, allowRemote: false, otlp: 'none', otlpIntervalMs: 10_000 };
   rig = await createMetricsRig();
-  exports = createExports({ metrics: rig.metrics, settings: () => settings, clock: rig.clock, journal: (event, fields) => void events.push({ event, ...fields }), version: '1.2.3' });
+  exports = createExports({
+    metrics: rig.metrics,
+    settings: () => settings,
+    clock: rig.clock,
+    journal: (event, fields) => void events.push({ event, ...fields }),
+    version: '1.2.3',
+  });
 });
 
 afterEach(async () => {
@@ -29,17 +35,21 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const isServed = (times = 1) => waitFor('a server', async () => {
-  await rig.turn(1_000);
-  return events.filter(({ event }) => event === 'metrics-served').length >= times;
-});
+const isServed = (times = 1) =>
+  waitFor('a server', async () => {
+    await rig.turn(1_000);
+    return events.filter(({ event }) => event === 'metrics-served').length >= times;
+  });
 
 /** @returns {Promise<{ status: number, type: string, text: string }>} */
 function ask(where, path = '/metrics', headers = {}) {
   return new Promise((resolve, reject) => {
     get({ ...where, path, headers, agent: false }, (response) => {
       let text = '';
-      response.setEncoding('utf8').on('data', (part) => (text += part)).on('end', () => resolve({ status: response.statusCode, type: response.headers['content-type'], text }));
+      response
+        .setEncoding('utf8')
+        .on('data', (part) => (text += part))
+        .on('end', () => resolve({ status: response.statusCode, type: response.headers['content-type'], text }));
     }).on('error', reject);
   });
 }
@@ -57,12 +67,17 @@ test('/metrics is served where the settings say, and not any more when they do n
   const { status, type, text } = await ask({ port, host: '127.0.0.1' });
   expect([status, type]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
   expect(readPrometheus(text).has('nclust_build_info')).toBe(true);
-  expect((await ask({ port, host: '127.0.0.1' }, '/metrics', { accept: 'application/openmetrics-text;version=1.0.0' })).text).toMatch(/# EOF\n$/);
+  expect(
+    (await ask({ port, host: '127.0.0.1' }, '/metrics', { accept: 'application/openmetrics-text;version=1.0.0' })).text,
+  ).toMatch(/# EOF\n$/);
   expect((await ask({ port, host: '127.0.0.1' }, '/')).status).toBe(404);
   settings = { ...settings, listen: { kind: 'none' } };
   await waitFor('the end of the server', async () => {
     await rig.turn(1_000);
-    return ask({ port, host: '127.0.0.1' }).then(() => false, ({ code }) => code === 'ECONNREFUSED');
+    return ask({ port, host: '127.0.0.1' }).then(
+      () => false,
+      ({ code }) => code === 'ECONNREFUSED',
+    );
   });
 });
 
@@ -110,7 +125,10 @@ test('an address that somebody else has is tried again', async () => {
   await once(other, 'listening');
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
   await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));
-  expect(exports.notices()).toEqual([`/metrics is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). It is tried again; another one: nclust set metrics.listen 127.0.0.1:PORT`]);
+  expect(exports.notices()).toEqual([
+    `/metrics is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). It is ` +
+      `tried again; another one: nclust set metrics.listen 127.0.0.1:PORT`,
+  ]);
   await new Promise((resolve) => other.close(resolve));
   await isServed();
   expect(exports.notices()).toEqual([]);
@@ -141,7 +159,9 @@ test('exports go to a collector, and the list says while they do not arrive', as
   const bodies = [];
   const collector = createServer((request, response) => {
     let body = '';
-    request.on('data', (part) => (body += part)).on('end', () => (bodies.push({ url: request.url, body: JSON.parse(body) }), response.end('{}')));
+    request
+      .on('data', (part) => (body += part))
+      .on('end', () => (bodies.push({ url: request.url, body: JSON.parse(body) }), response.end('{}')));
   }).listen(port, '127.0.0.1');
   await waitFor('an export', async () => (await rig.turn(10_000), bodies.length > 0 && exports.notices().length === 0));
   expect(bodies[0].url).toBe('/v1/metrics');

@@ -5,15 +5,40 @@ import { createReports, gaugesOf, ratesOf, recentLatencies } from '../../../../d
 import { keepServed, sumOf } from '../../../../daemon/control/metrics/lifetime-totals.js';
 import { newMemory } from '../../../../daemon/control/state/slot-history.js';
 
-const http = (more = {}) => ({ requests: 10, active: 1, aborted: 2, upgrades: 3, responses: [0, 5, 0, 1, 1], durationMs: 100, latency: [4, 7], ...more });
-const report = (seq, more = {}) => ({ seq, atMono: seq * 1_000, elu: 0.5, delayMs: [1, 2, 3], gcMs: seq * 10, http: http(), ...more });
+const http = (more = {}) => ({
+  requests: 10,
+  active: 1,
+  aborted: 2,
+  upgrades: 3,
+  responses: [0, 5, 0, 1, 1],
+  durationMs: 100,
+  latency: [4, 7],
+  ...more,
+});
+const report = (seq, more = {}) => ({
+  seq,
+  atMono: seq * 1_000,
+  elu: 0.5,
+  delayMs: [1, 2, 3],
+  gcMs: seq * 10,
+  http: http(),
+  ...more,
+});
 
 test('what an instance has answered stays when it is gone, once however often that is told', () => {
   const memory = newMemory();
   keepServed(memory, 'one', report(1));
   keepServed(memory, 'one', report(1));
   keepServed(memory, 'two', report(1));
-  expect(memory.served).toMatchObject({ from: ['one', 'two'], requests: 20, aborted: 6, upgrades: 6, responses: [0, 10, 0, 2, 2], durationMs: 200, latency: [4, 14] });
+  expect(memory.served).toMatchObject({
+    from: ['one', 'two'],
+    requests: 20,
+    aborted: 6,
+    upgrades: 6,
+    responses: [0, 10, 0, 2, 2],
+    durationMs: 200,
+    latency: [4, 14],
+  });
 });
 
 test('one that served nothing, or had no agent, leaves no trace', () => {
@@ -24,7 +49,9 @@ test('one that served nothing, or had no agent, leaves no trace', () => {
 
 test('whatever a process says, sums are numbers', () => {
   const memory = newMemory();
-  keepServed(memory, 'one', { http: { requests: 'many', responses: [1, null, {}], latency: [999, 5, -1, 2, 'x'], durationMs: NaN } });
+  keepServed(memory, 'one', {
+    http: { requests: 'many', responses: [1, null, {}], latency: [999, 5, -1, 2, 'x'], durationMs: NaN },
+  });
   const sum = sumOf(memory.served, []);
   expect(sum).toMatchObject({ requests: 0, durationMs: 0 });
   expect(sum.responses.every(Number.isFinite)).toBe(true);
@@ -44,7 +71,12 @@ test('a loop that is held up is seen before it turns again', () => {
   const reports = createReports();
   reports.take({ one: report(1) }, 1_000);
   reports.take({ one: report(1) }, 6_000);
-  expect(gaugesOf(reports.of('one'), 6_000)).toMatchObject({ delayP50Ms: 1, delayP99Ms: 5_000, delayMaxMs: 5_000, reportAgeMs: 5_000 });
+  expect(gaugesOf(reports.of('one'), 6_000)).toMatchObject({
+    delayP50Ms: 1,
+    delayP99Ms: 5_000,
+    delayMaxMs: 5_000,
+    reportAgeMs: 5_000,
+  });
   expect(ratesOf(reports.of('one'), 6_000)).toEqual({ requestsPerS: 0, errorsPerS: 0 });
 });
 
@@ -57,7 +89,8 @@ test('an instance that is not told of any more is forgotten', () => {
 
 test('latencies are those of the last ten reports', () => {
   const reports = createReports();
-  for (let seq = 1; seq <= 20; seq += 1) reports.take({ one: report(seq, { http: http({ latency: [seq, 100, 0, seq] }) }) }, seq * 1_000);
+  for (let seq = 1; seq <= 20; seq += 1)
+    reports.take({ one: report(seq, { http: http({ latency: [seq, 100, 0, seq] }) }) }, seq * 1_000);
   const steps = recentLatencies([reports.of('one')]);
   expect(steps[0]).toBe(10);
   expect(steps.reduce((sum, count) => sum + count, 0)).toBe(10 + 100 - 100);

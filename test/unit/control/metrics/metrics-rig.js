@@ -1,24 +1,39 @@
 import { createMetrics } from '../../../../daemon/control/metrics/metrics.js';
 import { createRig } from '../control-rig.js';
 
-const HOST = { cpu: 10, cores: 2, memoryTotalBytes: 100, memoryUsedBytes: 50, load1: 1, load5: 1, load15: 1, diskTotalBytes: null, diskUsedBytes: null, uptimeS: 5 };
+const HOST = {
+  cpu: 10,
+  cores: 2,
+  memoryTotalBytes: 100,
+  memoryUsedBytes: 50,
+  load1: 1,
+  load5: 1,
+  load15: 1,
+  diskTotalBytes: null,
+  diskUsedBytes: null,
+  uptimeS: 5,
+};
 
 /** A control whose processes use what `rig.usage` says. */
 export async function createMetricsRig() {
-  const rig = Object.assign(createRig(), { usage: (pid) => ({ cpu: 5, memoryBytes: pid * 1_000, processes: 1, fds: 3 }), looked: [] });
-  rig.makeMetrics = (control) => createMetrics({
-    control,
-    clock: rig.clock,
-    read: async (wanted) => {
-      rig.looked.push(wanted);
-      return new Map(wanted.map(({ pid }) => [pid, rig.usage(pid)]));
-    },
-    readHost: () => HOST,
-    privateMemory: (pids) => new Map(pids.map((pid) => [pid, { pssBytes: 1, privateBytes: 2 }])),
-    told: async () => new Map(),
-    journal: (event, fields) => void rig.events.push({ event, ...fields }),
-    onTick: () => {},
+  const rig = Object.assign(createRig(), {
+    usage: (pid) => ({ cpu: 5, memoryBytes: pid * 1_000, processes: 1, fds: 3 }),
+    looked: [],
   });
+  rig.makeMetrics = (control) =>
+    createMetrics({
+      control,
+      clock: rig.clock,
+      read: async (wanted) => {
+        rig.looked.push(wanted);
+        return new Map(wanted.map(({ pid }) => [pid, rig.usage(pid)]));
+      },
+      readHost: () => HOST,
+      privateMemory: (pids) => new Map(pids.map((pid) => [pid, { pssBytes: 1, privateBytes: 2 }])),
+      told: async () => new Map(),
+      journal: (event, fields) => void rig.events.push({ event, ...fields }),
+      onTick: () => {},
+    });
   await rig.boot();
   return rig;
 }
@@ -29,7 +44,25 @@ let seq = 0;
 export function reportOf(requests, more = {}) {
   seq += 1;
   return {
-    seq, atMono: seq * 1_000, heapUsedBytes: 1_000, heapLimitBytes: 2_000, externalBytes: 10, elu: 0.25, delayMs: [1, 2, 3], gcMs: 0, handles: 4, connections: 5,
-    http: { requests, active: 0, aborted: 0, upgrades: 0, responses: [0, requests, 0, 0, 0], durationMs: requests * 2, latency: [16, requests] }, ...more,
+    seq,
+    atMono: seq * 1_000,
+    heapUsedBytes: 1_000,
+    heapLimitBytes: 2_000,
+    externalBytes: 10,
+    elu: 0.25,
+    delayMs: [1, 2, 3],
+    gcMs: 0,
+    handles: 4,
+    connections: 5,
+    http: {
+      requests,
+      active: 0,
+      aborted: 0,
+      upgrades: 0,
+      responses: [0, requests, 0, 0, 0],
+      durationMs: requests * 2,
+      latency: [16, requests],
+    },
+    ...more,
   };
 }

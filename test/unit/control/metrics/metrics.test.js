@@ -21,12 +21,40 @@ test('one call says what workers, apps, the manager and the host do', async () =
   for (const id of ids()) rig.keeper.reports.set(id, reportOf(10));
   await rig.turn(1_000);
   const { workers, apps, host, manager, tickMs } = await rig.call('metrics');
-  expect(workers.map(({ id, slot, name, status, cpu, http }) => ({ id, slot, name, status, cpu, requests: http.totals.requests }))).toEqual([
+  expect(
+    workers.map(({ id, slot, name, status, cpu, http }) => ({
+      id,
+      slot,
+      name,
+      status,
+      cpu,
+      requests: http.totals.requests,
+    })),
+  ).toEqual([
     { id: 0, slot: 0, name: 'api', status: 'online', cpu: 5, requests: 10 },
     { id: 1, slot: 1, name: 'api', status: 'online', cpu: 5, requests: 10 },
   ]);
-  expect(workers[0]).toMatchObject({ heapUsedBytes: 1_000, elu: 0.25, delayP99Ms: 2, connections: 5, fds: 3, pssBytes: null, isNode: true });
-  expect(apps).toMatchObject([{ name: 'api', workers: 2, online: 2, cpu: 10, connections: 10, elu: 0.25, delayMaxMs: 3, http: { totals: { requests: 20, responses: { '2xx': 20 } } } }]);
+  expect(workers[0]).toMatchObject({
+    heapUsedBytes: 1_000,
+    elu: 0.25,
+    delayP99Ms: 2,
+    connections: 5,
+    fds: 3,
+    pssBytes: null,
+    isNode: true,
+  });
+  expect(apps).toMatchObject([
+    {
+      name: 'api',
+      workers: 2,
+      online: 2,
+      cpu: 10,
+      connections: 10,
+      elu: 0.25,
+      delayMaxMs: 3,
+      http: { totals: { requests: 20, responses: { '2xx': 20 } } },
+    },
+  ]);
   expect(host.cores).toBe(2);
   expect(manager.control.pid).toBe(process.pid);
   expect(tickMs).toBe(1_000);
@@ -49,7 +77,9 @@ test('of a program without an agent it is told what the system knows, and of all
   await start({ kind: 'exec', mode: 'fork', name: 'job' });
   await rig.turn(1_000);
   const { workers } = await rig.call('metrics');
-  expect(workers).toMatchObject([{ isNode: false, cpu: 5, elu: null, delayP99Ms: null, http: null, reportAgeMs: null }]);
+  expect(workers).toMatchObject([
+    { isNode: false, cpu: 5, elu: null, delayP99Ms: null, http: null, reportAgeMs: null },
+  ]);
   expect(rig.looked.flat().find(({ pid }) => pid === workers[0].pid)).toEqual({ pid: workers[0].pid, isTree: true });
   expect(rig.keeper.requests.some(({ verb }) => verb === 'reports')).toBe(false);
 });
@@ -123,8 +153,16 @@ test('history has one series for each slot and for the app, through a restart', 
   const restarting = rig.call('restart', { targets: ['api'] });
   await rig.turn(1_000);
   await restarting;
-  const { history } = await rig.call('metrics', { targets: ['api'], history: { series: ['cpu'], points: 4, of: 'both' } });
-  expect(history).toMatchObject({ stepMs: 1_000, points: 4, workers: [{ id: 0, name: 'api', slot: 0 }, { id: 1 }], apps: [{ name: 'api' }] });
+  const { history } = await rig.call('metrics', {
+    targets: ['api'],
+    history: { series: ['cpu'], points: 4, of: 'both' },
+  });
+  expect(history).toMatchObject({
+    stepMs: 1_000,
+    points: 4,
+    workers: [{ id: 0, name: 'api', slot: 0 }, { id: 1 }],
+    apps: [{ name: 'api' }],
+  });
   expect(history.workers[0].series.cpu.slice(0, 3)).toEqual([null, 5, 5]);
   expect(history.apps[0].series.cpu.slice(0, 3)).toEqual([null, 10, 10]);
   expect(history.host.cpu).toEqual([null, 10, 10, 10]);
@@ -134,7 +172,9 @@ test('history has one series for each slot and for the app, through a restart', 
 
 test('a history that no answer has room for is refused, and what would fit is said', async () => {
   await start({ instances: 200 });
-  await expect(rig.call('metrics', { history: { stepMs: 10_000 } })).rejects.toThrow('"history.points" has to be at most 833 for 6 series of 200 slots');
+  await expect(rig.call('metrics', { history: { stepMs: 10_000 } })).rejects.toThrow(
+    '"history.points" has to be at most 833 for 6 series of 200 slots',
+  );
   expect((await rig.call('metrics', { history: { stepMs: 10_000, of: 'host' } })).history.host.cpu).toHaveLength(2160);
 });
 

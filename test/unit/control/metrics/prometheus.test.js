@@ -24,18 +24,38 @@ const read = async () => readPrometheus(expose(await families(), false));
 
 /** The series of a family, by instance. */
 async function series(name) {
-  return Object.fromEntries((await read()).get(name)?.samples.map(({ labels, value }) => [labels.instance, value]) ?? []);
+  return Object.fromEntries(
+    (await read()).get(name)?.samples.map(({ labels, value }) => [labels.instance, value]) ?? [],
+  );
 }
 
 test('what Prometheus reads is without a fault, with the labels of each slot', async () => {
   rig.keeper.reports.set(ids()[0], reportOf(10, { http: { ...reportOf(10).http, latency: [0, 1, 12, 3, 79, 1] } }));
   await rig.turn(1_000);
   const all = await read();
-  expect(all.get('nclust_http_requests_total')).toMatchObject({ type: 'counter', samples: [{ labels: { app: 'a "name" \\ of its own', instance: '0', namespace: 'shop' }, value: 10 }] });
-  expect(all.get('nclust_worker_event_loop_delay_p99_seconds')).toMatchObject({ type: 'gauge', samples: [{ value: 0.002 }] });
+  expect(all.get('nclust_http_requests_total')).toMatchObject({
+    type: 'counter',
+    samples: [{ labels: { app: 'a "name" \\ of its own', instance: '0', namespace: 'shop' }, value: 10 }],
+  });
+  expect(all.get('nclust_worker_event_loop_delay_p99_seconds')).toMatchObject({
+    type: 'gauge',
+    samples: [{ value: 0.002 }],
+  });
   expect(all.get('nclust_build_info').samples[0].labels).toEqual({ version: '1.2.3' });
-  const buckets = all.get('nclust_http_request_duration_seconds').samples.filter(({ name }) => name.endsWith('_bucket'));
-  expect(buckets.filter(({ labels }) => labels.instance === '0').map(({ labels, value }) => [labels.le, value]).filter(([le]) => ['0.0005', '0.001', '16.384', '+Inf'].includes(le))).toEqual([['0.0005', 1], ['0.001', 4], ['16.384', 4], ['+Inf', 5]]);
+  const buckets = all
+    .get('nclust_http_request_duration_seconds')
+    .samples.filter(({ name }) => name.endsWith('_bucket'));
+  expect(
+    buckets
+      .filter(({ labels }) => labels.instance === '0')
+      .map(({ labels, value }) => [labels.le, value])
+      .filter(([le]) => ['0.0005', '0.001', '16.384', '+Inf'].includes(le)),
+  ).toEqual([
+    ['0.0005', 1],
+    ['0.001', 4],
+    ['16.384', 4],
+    ['+Inf', 5],
+  ]);
   expect(all.get('nclust_host_disk_size_bytes')).toBeUndefined();
 });
 
@@ -46,7 +66,10 @@ test('a worker that has answered nothing is at zero; of a program without an age
   for (const id of ids().slice(0, 2)) rig.keeper.reports.set(id, reportOf(0, { http: undefined }));
   await rig.turn(1_000);
   const { samples } = (await read()).get('nclust_http_requests_total');
-  expect(samples.map(({ labels, value }) => [labels.app.slice(0, 3), value])).toEqual([['a "', 0], ['a "', 0]]);
+  expect(samples.map(({ labels, value }) => [labels.app.slice(0, 3), value])).toEqual([
+    ['a "', 0],
+    ['a "', 0],
+  ]);
 });
 
 test('series are the same after a restart and a reload, and counters do not fall', async () => {
@@ -95,8 +118,23 @@ test('OpenMetrics calls counters by their name without the ending, and ends', as
 });
 
 test('what apps tell of themselves is there when it is a number', () => {
-  const worker = { id: 0, name: 'api', slot: 0, namespace: 'default', status: 'online', startedAtMs: null, http: null, elu: null, custom: { queue: { value: 3, unit: 'jobs' }, rate: { value: '1.5/s' }, word: { value: 'none' }, empty: null } };
-  const sample = { host: { cpu: 0, memoryTotalBytes: 1, memoryUsedBytes: 1, diskTotalBytes: null, diskUsedBytes: null, load1: 0 }, manager: {}, apps: [], workers: [worker] };
+  const worker = {
+    id: 0,
+    name: 'api',
+    slot: 0,
+    namespace: 'default',
+    status: 'online',
+    startedAtMs: null,
+    http: null,
+    elu: null,
+    custom: { queue: { value: 3, unit: 'jobs' }, rate: { value: '1.5/s' }, word: { value: 'none' }, empty: null },
+  };
+  const sample = {
+    host: { cpu: 0, memoryTotalBytes: 1, memoryUsedBytes: 1, diskTotalBytes: null, diskUsedBytes: null, load1: 0 },
+    manager: {},
+    apps: [],
+    workers: [worker],
+  };
   const custom = familiesOf({ sample, latencies: new Map() }, '1').find(({ name }) => name === 'nclust_custom');
   expect(custom.points).toEqual([
     { labels: { app: 'api', instance: '0', namespace: 'default', name: 'queue', unit: 'jobs' }, value: 3 },
@@ -107,12 +145,23 @@ test('what apps tell of themselves is there when it is a number', () => {
 test('OTLP has the same, in its own shapes', async () => {
   rig.keeper.reports.set(ids()[0], reportOf(10));
   await rig.turn(1_000);
-  const [{ resource, scopeMetrics: [{ metrics }] }] = otlpOf(await families(), { version: '1.2.3', atMs: 1_700_000_000_123 }).resourceMetrics;
+  const [
+    {
+      resource,
+      scopeMetrics: [{ metrics }],
+    },
+  ] = otlpOf(await families(), { version: '1.2.3', atMs: 1_700_000_000_123 }).resourceMetrics;
   const named = (name) => metrics.find((metric) => metric.name === name);
   expect(resource.attributes).toContainEqual({ key: 'service.name', value: { stringValue: 'nclust' } });
-  expect(named('nclust_http_requests').sum).toMatchObject({ aggregationTemporality: 2, isMonotonic: true, dataPoints: [{ timeUnixNano: '1700000000123000000', asDouble: 10 }] });
+  expect(named('nclust_http_requests').sum).toMatchObject({
+    aggregationTemporality: 2,
+    isMonotonic: true,
+    dataPoints: [{ timeUnixNano: '1700000000123000000', asDouble: 10 }],
+  });
   expect(named('nclust_worker_resident_memory_bytes')).toMatchObject({ unit: 'By', gauge: {} });
-  const { dataPoints: [point] } = named('nclust_http_request_duration_seconds').histogram;
+  const {
+    dataPoints: [point],
+  } = named('nclust_http_request_duration_seconds').histogram;
   expect(point.bucketCounts).toHaveLength(point.explicitBounds.length + 1);
   expect(point.count).toBe('10');
 });

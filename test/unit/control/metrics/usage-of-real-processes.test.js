@@ -14,10 +14,16 @@ const MB = 1024 ** 2;
 const TICK_MS = 10;
 
 /** Works, and says at every 300 ms of CPU that it has used so much more. */
-const BUSY = 'for (let told = 0; ; ) { const { user, system } = process.cpuUsage(); if ((user + system) / 1e3 > told + 300) { told += 300; fs.writeSync(1, "x"); } }';
-const STILL = 'globalThis.kept = [Buffer.alloc(64 * 1024 ** 2, 1), ...Array.from({ length: 40 }, () => fs.openSync("/dev/null"))]; setInterval(() => {}, 1e6); fs.writeSync(1, "x");';
+const BUSY =
+  'for (let told = 0; ; ) { const { user, system } = process.cpuUsage(); if ((user + system) / 1e3 > told + ' +
+  '300) { told += 300; fs.writeSync(1, "x"); } }';
+const STILL =
+  'globalThis.kept = [Buffer.alloc(64 * 1024 ** 2, 1), ...Array.from({ length: 40 }, () => ' +
+  'fs.openSync("/dev/null"))]; setInterval(() => {}, 1e6); fs.writeSync(1, "x");';
 /** With a child that ends when it does. */
-const PARENT = 'require("child_process").spawn(process.execPath, ["-e", "process.stdin.resume(); fs.writeSync(1, `x`)"], { stdio: ["pipe", "inherit", "inherit"] });';
+const PARENT =
+  'require("child_process").spawn(process.execPath, ["-e", "process.stdin.resume(); fs.writeSync(1, `x`)"], ' +
+  '{ stdio: ["pipe", "inherit", "inherit"] });';
 
 let children;
 let read;
@@ -140,8 +146,14 @@ test('looks that come at once leave one descriptor of each process, and none whe
 test('nothing is printed where there is no getconf, and what control has set is kept', async () => {
   const ask = (env) => {
     const module = new URL('../../../../daemon/control/metrics/usage.js', import.meta.url);
-    const code = `const { createUsageReader } = await import(${JSON.stringify(module)}); const found = await createUsageReader()([{ pid: process.pid, isTree: false }]); console.log(found.get(process.pid).memoryBytes > 0, process.env.PIDUSAGE_SILENT);`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', code], { env: { PATH: '/nowhere', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const code =
+      `const { createUsageReader } = await import(${JSON.stringify(module)}); const found = ` +
+      `await createUsageReader()([{ pid: process.pid, isTree: false }]); ` +
+      `console.log(found.get(process.pid).memoryBytes > 0, process.env.PIDUSAGE_SILENT);`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      env: { PATH: '/nowhere', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     children.push(child);
     return Promise.all([child.stdout, child.stderr].map(async (stream) => (await stream.toArray()).join('')));
   };

@@ -14,7 +14,16 @@ let nowMono;
 let read;
 
 const row = (pid, more = {}) => ({ pid, ppid: 1, rssBytes: 1_000, start: '5', ownTicks: 0, waitedTicks: 0, ...more });
-const status = (pid, more = {}) => ({ pid, ppid: 1, cpu: 77, memory: 1_000, ctime: 0, elapsed: 60_000, timestamp: 0, ...more });
+const status = (pid, more = {}) => ({
+  pid,
+  ppid: 1,
+  cpu: 77,
+  memory: 1_000,
+  ctime: 0,
+  elapsed: 60_000,
+  timestamp: 0,
+  ...more,
+});
 const gone = (code) => Object.assign(new Error('No matching pid found'), { code });
 
 beforeEach(() => {
@@ -76,7 +85,11 @@ test('where the system does not tell the age of a process, its first look says n
 test('all processes that are no trees are asked for in one call, and nothing is asked for nobody', async () => {
   stats = [status(7), status(8)];
   rows = [row(9)];
-  const found = await read([{ pid: 7, isTree: false }, { pid: 9, isTree: true }, { pid: 8, isTree: false }]);
+  const found = await read([
+    { pid: 7, isTree: false },
+    { pid: 9, isTree: true },
+    { pid: 8, isTree: false },
+  ]);
   expect([...found.keys()].sort()).toEqual([7, 8, 9]);
   expect(asked).toEqual([[7, 8]]);
   await tree(9);
@@ -101,7 +114,14 @@ test('a process that has ended is missing, alone and beside others', async () =>
   expect(await usage(7)).toBeUndefined();
   expect(await tree(7)).toBeUndefined();
   stats = [status(8)];
-  expect([...(await read([{ pid: 8, isTree: false }, { pid: 9, isTree: false }])).keys()]).toEqual([8]);
+  expect([
+    ...(
+      await read([
+        { pid: 8, isTree: false },
+        { pid: 9, isTree: false },
+      ])
+    ).keys(),
+  ]).toEqual([8]);
 });
 
 test.each(['ENOENT', 'ESRCH'])('a process alone that has ended is missing: %s', async (code) => {
@@ -123,7 +143,8 @@ test('what was missing is left alone for as long as its past is kept', async () 
   await usage(7);
   stats = [];
   await usage(7);
-  // Another process has its pid by now, but pidusage holds a descriptor of the old one until nobody has asked for a while.
+  // Another process has its pid by now, but pidusage holds a descriptor of the old one until nobody
+  // has asked for a while.
   stats = [status(7)];
   asked = [];
   for (let second = 0; second < 9; second += 1) expect(await usage(7)).toBeUndefined();

@@ -2,8 +2,19 @@ import { expect, test } from 'vitest';
 import { watchOomKills } from '../../../../daemon/control/host/oom-kills.js';
 import { causeOf, describeDeath } from '../../../../daemon/control/policy/death-cause.js';
 
-const plain = { code: null, signal: null, asked: null, signalledBy: null, isOrphan: false, lastLines: [], hasOomKillGrown: () => false };
-const heap = ['<--- Last few GCs --->', 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory'];
+const plain = {
+  code: null,
+  signal: null,
+  asked: null,
+  signalledBy: null,
+  isOrphan: false,
+  lastLines: [],
+  hasOomKillGrown: () => false,
+};
+const heap = [
+  '<--- Last few GCs --->',
+  'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory',
+];
 
 test.each([
   ['exit code 1', { code: 1 }, { cause: 'crash', by: null }],
@@ -11,12 +22,32 @@ test.each([
   ['a segmentation fault', { signal: 'SIGSEGV' }, { cause: 'crash', by: null }],
   ['an abort', { signal: 'SIGABRT' }, { cause: 'crash', by: null }],
   ['the heap limit', { signal: 'SIGABRT', lastLines: heap }, { cause: 'out-of-memory', by: 'the heap limit of V8' }],
-  ['the heap limit behind a shell', { code: 134, lastLines: heap }, { cause: 'out-of-memory', by: 'the heap limit of V8' }],
-  ['the kernel for memory', { signal: 'SIGKILL', hasOomKillGrown: () => true }, { cause: 'out-of-memory', by: 'the kernel' }],
+  [
+    'the heap limit behind a shell',
+    { code: 134, lastLines: heap },
+    { cause: 'out-of-memory', by: 'the heap limit of V8' },
+  ],
+  [
+    'the kernel for memory',
+    { signal: 'SIGKILL', hasOomKillGrown: () => true },
+    { cause: 'out-of-memory', by: 'the kernel' },
+  ],
   ['a kill from outside', { signal: 'SIGKILL' }, { cause: 'signal', by: null }],
-  ['a SIGTERM while something else ran out of memory', { signal: 'SIGTERM', hasOomKillGrown: () => true }, { cause: 'signal', by: null }],
-  ['a signal by command', { signal: 'SIGUSR2', signalledBy: 'sendSignal SIGUSR2' }, { cause: 'signal', by: 'sendSignal SIGUSR2' }],
-  ['a stop', { signal: 'SIGKILL', asked: { cause: 'stop', by: 'stop' }, hasOomKillGrown: () => true }, { cause: 'stop', by: 'stop' }],
+  [
+    'a SIGTERM while something else ran out of memory',
+    { signal: 'SIGTERM', hasOomKillGrown: () => true },
+    { cause: 'signal', by: null },
+  ],
+  [
+    'a signal by command',
+    { signal: 'SIGUSR2', signalledBy: 'sendSignal SIGUSR2' },
+    { cause: 'signal', by: 'sendSignal SIGUSR2' },
+  ],
+  [
+    'a stop',
+    { signal: 'SIGKILL', asked: { cause: 'stop', by: 'stop' }, hasOomKillGrown: () => true },
+    { cause: 'stop', by: 'stop' },
+  ],
   ['an end that its keeper did not live to see', { isOrphan: true }, { cause: 'orphan', by: null }],
 ])('%s is told apart', (_what, circumstances, cause) => {
   expect(causeOf({ ...plain, ...circumstances })).toEqual(cause);
@@ -26,8 +57,14 @@ test.each([
   [{ code: 1, signal: null, cause: 'crash', uptimeMs: 412 }, 'exited with code 1 after 0.4s'],
   [{ code: null, signal: 'SIGKILL', cause: 'signal', uptimeMs: 61_000 }, 'was ended by SIGKILL after 61s'],
   [{ code: null, signal: 'SIGINT', cause: 'boot-timeout', uptimeMs: 10_000 }, 'was not ready in 3s'],
-  [{ code: null, signal: null, cause: 'spawn-failed', uptimeMs: 0, lastLines: ['ENOENT: no such file'] }, 'could not be started: ENOENT: no such file'],
-  [{ code: null, signal: 'SIGABRT', cause: 'out-of-memory', by: 'the heap limit of V8', uptimeMs: 5_000 }, 'ran out of memory after 5s (the heap limit of V8)'],
+  [
+    { code: null, signal: null, cause: 'spawn-failed', uptimeMs: 0, lastLines: ['ENOENT: no such file'] },
+    'could not be started: ENOENT: no such file',
+  ],
+  [
+    { code: null, signal: 'SIGABRT', cause: 'out-of-memory', by: 'the heap limit of V8', uptimeMs: 5_000 },
+    'ran out of memory after 5s (the heap limit of V8)',
+  ],
 ])('%o reads %s', (death, words) => {
   expect(describeDeath(death, { listenTimeoutMs: 3_000 })).toBe(words);
 });

@@ -28,12 +28,16 @@ const canary = { isOn: true, door: 'canary', missing: null, startedAtMs: 1_000, 
 
 const trials = [open, late, canary, { ...canary, door: 'gated' }, { ...canary, missing: 'it did not listen' }];
 
-const contexts = [true, false].flatMap((isWanted) => [true, false].flatMap((autorestart) => trials.map((trial) => ({
-  isWanted,
-  trial,
-  nowMs: 5_000,
-  policy: makeSpec({ autorestart }),
-}))));
+const contexts = [true, false].flatMap((isWanted) =>
+  [true, false].flatMap((autorestart) =>
+    trials.map((trial) => ({
+      isWanted,
+      trial,
+      nowMs: 5_000,
+      policy: makeSpec({ autorestart }),
+    })),
+  ),
+);
 
 const cells = STATES.flatMap((state) => EVENTS.map((event) => [state, event]));
 
@@ -43,18 +47,33 @@ const cells = STATES.flatMap((state) => EVENTS.map((event) => [state, event]));
  */
 const lifeIn = (state) => ({ ...newLife(), state, asked: state === 'stopping' ? asked : null });
 
-test.each(cells)('%s has a cell for %s, which is pure and leads to a known state with known effects', (state, event) => {
-  expect(TABLE[state][event]).toBeTypeOf('function');
-  for (const context of contexts) {
-    const life = lifeIn(state);
-    const before = structuredClone(life);
-    const step = next(life, EXAMPLES[event], context);
-    expect(life).toEqual(before);
-    expect(STATES).toContain(step.life.state);
-    for (const effect of step.effects) expect(['spawn', 'retire', 'setTimer', 'clearTimer', 'ask', 'admit', 'park', 'unpark', 'ended', 'bug']).toContain(effect.type);
-    expect(step.life.asked === null).toBe(step.life.state !== 'stopping');
-  }
-});
+test.each(cells)(
+  '%s has a cell for %s, which is pure and leads to a known state with known effects',
+  (state, event) => {
+    expect(TABLE[state][event]).toBeTypeOf('function');
+    for (const context of contexts) {
+      const life = lifeIn(state);
+      const before = structuredClone(life);
+      const step = next(life, EXAMPLES[event], context);
+      expect(life).toEqual(before);
+      expect(STATES).toContain(step.life.state);
+      for (const effect of step.effects)
+        expect([
+          'spawn',
+          'retire',
+          'setTimer',
+          'clearTimer',
+          'ask',
+          'admit',
+          'park',
+          'unpark',
+          'ended',
+          'bug',
+        ]).toContain(effect.type);
+      expect(step.life.asked === null).toBe(step.life.state !== 'stopping');
+    }
+  },
+);
 
 test('the table has no other states and no other events', () => {
   expect(Object.keys(TABLE)).toEqual([...STATES]);
@@ -65,7 +84,12 @@ test.each(STATES)('stop reaches down from %s in at most three events, whatever t
   for (const context of contexts.filter(({ isWanted }) => !isWanted)) {
     for (const cause of state === 'stopping' ? ['stop', 'boot-timeout'] : ['none']) {
       const life = { ...lifeIn(state), asked: state === 'stopping' ? { cause, by: null } : null };
-      for (const answers of [['exited', 'gone'], ['refused'], ['spawned', 'exited', 'gone'], ['ready', 'exited', 'gone']]) {
+      for (const answers of [
+        ['exited', 'gone'],
+        ['refused'],
+        ['spawned', 'exited', 'gone'],
+        ['ready', 'exited', 'gone'],
+      ]) {
         let at = next(life, EXAMPLES.stop, context).life;
         for (const event of answers) if (at.state === 'stopping') at = next(at, EXAMPLES[event], context).life;
         expect(at.state).toBe('down');
@@ -78,13 +102,19 @@ test('a seat that is stopping for good is not tried again when its process is go
   const context = { isWanted: true, trial: late, nowMs: 5_000, policy: makeSpec() };
   const expelled = next(lifeIn('starting'), { type: 'timer' }, context);
   expect(expelled.life).toMatchObject({ state: 'stopping', asked: { cause: 'boot-timeout' } });
-  expect(next(expelled.life, { type: 'gone' }, context)).toMatchObject({ life: { state: 'backoff', streak: 1, hasFailed: true }, effects: [{ type: 'setTimer', ms: 100 }] });
+  expect(next(expelled.life, { type: 'gone' }, context)).toMatchObject({
+    life: { state: 'backoff', streak: 1, hasFailed: true },
+    effects: [{ type: 'setTimer', ms: 100 }],
+  });
   expect(next(lifeIn('stopping'), { type: 'gone' }, context).life.state).toBe('down');
 });
 
 test('one that still has to do something when it is old enough to count as up gets the rest of its time', () => {
   const context = { isWanted: true, trial: { ...late, startedAtMs: 4_000 }, nowMs: 5_000, policy: makeSpec() };
-  expect(next(lifeIn('starting'), EXAMPLES.timer, context)).toMatchObject({ life: { state: 'starting' }, effects: [{ type: 'setTimer', ms: 9_000 }] });
+  expect(next(lifeIn('starting'), EXAMPLES.timer, context)).toMatchObject({
+    life: { state: 'starting' },
+    effects: [{ type: 'setTimer', ms: 9_000 }],
+  });
   // The wall clock was set back by an hour: it has had its time all the same.
   expect(next(lifeIn('starting'), EXAMPLES.timer, { ...context, nowMs: -3_600_000 }).life.state).toBe('stopping');
 });
@@ -96,34 +126,73 @@ test('without waitReady a process counts as up at the age of minUptime, whenever
 });
 
 describe('behind a door', () => {
-  const context = (trial, more = {}) => ({ isWanted: true, nowMs: 5_000, trial, policy: makeSpec({ minUptimeMs: 8_000 }), ...more });
-  const through = (state, ...events) => (trial) => events.reduce((at, event) => next(at.life, EXAMPLES[event], context(trial)), { life: lifeIn(state), effects: [] });
+  const context = (trial, more = {}) => ({
+    isWanted: true,
+    nowMs: 5_000,
+    trial,
+    policy: makeSpec({ minUptimeMs: 8_000 }),
+    ...more,
+  });
+  const through =
+    (state, ...events) =>
+    (trial) =>
+      events.reduce((at, event) => next(at.life, EXAMPLES[event], context(trial)), {
+        life: lifeIn(state),
+        effects: [],
+      });
 
   test('the canary lives for minUptime, answers, is let in, and only then is up', () => {
-    expect(through('starting', 'ready')(canary)).toMatchObject({ life: { state: 'soaking' }, effects: [{ type: 'setTimer', ms: 4_000 }] });
-    expect(through('starting', 'ready', 'timer')(canary)).toMatchObject({ life: { state: 'soaking' }, effects: [{ type: 'ask' }] });
-    expect(through('starting', 'ready', 'timer', 'answered')(canary)).toMatchObject({ life: { state: 'entering' }, effects: [{ type: 'setTimer' }, { type: 'admit' }] });
+    expect(through('starting', 'ready')(canary)).toMatchObject({
+      life: { state: 'soaking' },
+      effects: [{ type: 'setTimer', ms: 4_000 }],
+    });
+    expect(through('starting', 'ready', 'timer')(canary)).toMatchObject({
+      life: { state: 'soaking' },
+      effects: [{ type: 'ask' }],
+    });
+    expect(through('starting', 'ready', 'timer', 'answered')(canary)).toMatchObject({
+      life: { state: 'entering' },
+      effects: [{ type: 'setTimer' }, { type: 'admit' }],
+    });
     expect(through('starting', 'ready', 'timer', 'answered', 'admitted')(canary).life.state).toBe('up');
   });
 
   test('the others are let in when they are ready', () => {
-    expect(through('starting', 'ready')({ ...canary, door: 'gated' })).toMatchObject({ life: { state: 'entering' }, effects: [{ type: 'setTimer' }, { type: 'admit' }] });
+    expect(through('starting', 'ready')({ ...canary, door: 'gated' })).toMatchObject({
+      life: { state: 'entering' },
+      effects: [{ type: 'setTimer' }, { type: 'admit' }],
+    });
   });
 
-  test.each([['soaking', 'silent'], ['entering', 'timer']])('one that is %s and does not answer is retired, and has failed when it is gone', (state, event) => {
-    expect(through(state, event)(canary)).toMatchObject({ life: { state: 'stopping', asked: { cause: 'boot-timeout', by: 'its event loop did not answer' } } });
+  test.each([
+    ['soaking', 'silent'],
+    ['entering', 'timer'],
+  ])('one that is %s and does not answer is retired, and has failed when it is gone', (state, event) => {
+    expect(through(state, event)(canary)).toMatchObject({
+      life: { state: 'stopping', asked: { cause: 'boot-timeout', by: 'its event loop did not answer' } },
+    });
     expect(through(state, event, 'gone')(canary)).toMatchObject({ life: { state: 'failed', hasFailed: true } });
   });
 
-  test.each(['starting', 'soaking', 'entering'])('one that ends while it is %s on trial has failed, whatever the restart policy says', (state) => {
-    expect(through(state, 'exited')(canary)).toMatchObject({ life: { state: 'failed', hasFailed: true }, effects: [{ type: 'clearTimer' }] });
-    expect(through(state, 'exited')({ ...canary, isOn: false }).life.state).toBe('backoff');
-  });
+  test.each(['starting', 'soaking', 'entering'])(
+    'one that ends while it is %s on trial has failed, whatever the restart policy says',
+    (state) => {
+      expect(through(state, 'exited')(canary)).toMatchObject({
+        life: { state: 'failed', hasFailed: true },
+        effects: [{ type: 'clearTimer' }],
+      });
+      expect(through(state, 'exited')({ ...canary, isOn: false }).life.state).toBe('backoff');
+    },
+  );
 
   test('work that is done on trial is done; work that failed is a failed trial, and not the end of the slot', () => {
     const policy = makeSpec({ autorestart: false });
-    const exited = (code) => next(lifeIn('starting'), { type: 'exited', code, uptimeMs: 10 }, context(canary, { policy }));
-    expect(exited(0)).toMatchObject({ life: { state: 'down' }, effects: [{ type: 'clearTimer' }, { type: 'ended', isOk: true }] });
+    const exited = (code) =>
+      next(lifeIn('starting'), { type: 'exited', code, uptimeMs: 10 }, context(canary, { policy }));
+    expect(exited(0)).toMatchObject({
+      life: { state: 'down' },
+      effects: [{ type: 'clearTimer' }, { type: 'ended', isOk: true }],
+    });
     expect(exited(1).life.state).toBe('failed');
   });
 
@@ -134,7 +203,10 @@ describe('behind a door', () => {
 
   test('what serves can be parked and taken back; what is parked and ends, rests', () => {
     expect(through('up', 'park')(open)).toMatchObject({ life: { state: 'parked' }, effects: [{ type: 'park' }] });
-    expect(through('up', 'park', 'takeBack')(open)).toMatchObject({ life: { state: 'entering' }, effects: [{ type: 'setTimer' }, { type: 'unpark' }] });
+    expect(through('up', 'park', 'takeBack')(open)).toMatchObject({
+      life: { state: 'entering' },
+      effects: [{ type: 'setTimer' }, { type: 'unpark' }],
+    });
     expect(through('up', 'park', 'takeBack', 'admitted')(open).life.state).toBe('up');
     expect(through('up', 'park', 'exited')(open).life.state).toBe('down');
   });

@@ -2,7 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { createRandom, pickOne } from '../../../helpers/random.js';
 import { plan } from '../../../../daemon/control/policy/plan.js';
 
-const seat = (id, generation, state, more = {}) => ({ id, generation, state, hasFailed: false, isClosing: false, comesBack: false, ...more });
+const seat = (id, generation, state, more = {}) => ({
+  id,
+  generation,
+  state,
+  hasFailed: false,
+  isClosing: false,
+  comesBack: false,
+  ...more,
+});
 const slots = (count, generation, want = 'up') => Array.from({ length: count }, (_, id) => ({ id, want, generation }));
 const stopFirst = (count) => ({ maxSurge: 0, maxUnavailable: Math.ceil(count / 2) });
 const besides = { maxSurge: 1, maxUnavailable: 0 };
@@ -14,18 +22,28 @@ test('what is wanted and not there is started, all of it at once', () => {
 });
 
 test.each(['starting', 'up', 'backoff', 'failed'])('what is %s and not wanted is stopped', (state) => {
-  expect(plan({ slots: [], rollout: besides }, [seat(9, 1, state)])).toEqual([{ do: 'stop', id: 9, generation: 1, drain: 'finish' }]);
+  expect(plan({ slots: [], rollout: besides }, [seat(9, 1, state)])).toEqual([
+    { do: 'stop', id: 9, generation: 1, drain: 'finish' },
+  ]);
   expect(ids(plan({ slots: slots(1, 1, 'down'), rollout: besides }, [seat(0, 1, state)]), 'stop')).toEqual([0]);
 });
 
 test('what is stopping is left alone, unless it would come back', () => {
   expect(plan({ slots: [], rollout: besides }, [seat(0, 1, 'stopping')])).toEqual([]);
-  expect(ids(plan({ slots: [], rollout: besides }, [seat(0, 1, 'stopping', { comesBack: true })]), 'stop')).toEqual([0]);
+  expect(ids(plan({ slots: [], rollout: besides }, [seat(0, 1, 'stopping', { comesBack: true })]), 'stop')).toEqual([
+    0,
+  ]);
 });
 
 test('a restart takes half of the instances down at a time, and hands their clients to those that stay', () => {
-  const actions = plan({ slots: slots(4, 2), rollout: stopFirst(4) }, [0, 1, 2, 3].map((id) => seat(id, 1, 'up')));
-  expect(actions).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'handover' }, { do: 'stop', id: 1, generation: 1, drain: 'handover' }]);
+  const actions = plan(
+    { slots: slots(4, 2), rollout: stopFirst(4) },
+    [0, 1, 2, 3].map((id) => seat(id, 1, 'up')),
+  );
+  expect(actions).toEqual([
+    { do: 'stop', id: 0, generation: 1, drain: 'handover' },
+    { do: 'stop', id: 1, generation: 1, drain: 'handover' },
+  ]);
 });
 
 test('a restart of a single instance stops first and starts when the old one is gone', () => {
@@ -42,31 +60,48 @@ test('nothing more is taken down while a new one is not up', () => {
   }
 });
 
-test.each(['backoff', 'failed'])('a slot that is restarted alone does not wait for another one of which nothing is wanted anew, and which is in %s', (state) => {
-  const wished = (rollout) => ({ slots: [...slots(1, 1), { id: 1, want: 'up', generation: 2 }], rollout });
-  const broken = seat(0, 1, state, { hasFailed: true });
-  expect(plan(wished(stopFirst(2)), [broken, seat(1, 1, 'up')])).toEqual([{ do: 'stop', id: 1, generation: 1, drain: 'finish' }]);
-  expect(plan(wished(besides), [broken, seat(1, 1, 'up')])).toEqual([{ do: 'start', id: 1, generation: 2 }]);
-  // One that is about to be up is waited for.
-  expect(plan(wished(stopFirst(2)), [seat(0, 1, 'starting'), seat(1, 1, 'up')])).toEqual([]);
-});
+test.each(['backoff', 'failed'])(
+  'a slot that is restarted alone does not wait for another one of which nothing is wanted anew, and which is in %s',
+  (state) => {
+    const wished = (rollout) => ({ slots: [...slots(1, 1), { id: 1, want: 'up', generation: 2 }], rollout });
+    const broken = seat(0, 1, state, { hasFailed: true });
+    expect(plan(wished(stopFirst(2)), [broken, seat(1, 1, 'up')])).toEqual([
+      { do: 'stop', id: 1, generation: 1, drain: 'finish' },
+    ]);
+    expect(plan(wished(besides), [broken, seat(1, 1, 'up')])).toEqual([{ do: 'start', id: 1, generation: 2 }]);
+    // One that is about to be up is waited for.
+    expect(plan(wished(stopFirst(2)), [seat(0, 1, 'starting'), seat(1, 1, 'up')])).toEqual([]);
+  },
+);
 
 test('a replacement is started beside the old one, which leaves when the new one is up', () => {
   const wished = { slots: slots(2, 2), rollout: besides };
   const old = [seat(0, 1, 'up'), seat(1, 1, 'up')];
   expect(plan(wished, old)).toEqual([{ do: 'start', id: 0, generation: 2 }]);
   expect(plan(wished, [...old, seat(0, 2, 'starting')])).toEqual([]);
-  expect(plan(wished, [...old, seat(0, 2, 'up')])).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'handover' }, { do: 'start', id: 1, generation: 2 }]);
+  expect(plan(wished, [...old, seat(0, 2, 'up')])).toEqual([
+    { do: 'stop', id: 0, generation: 1, drain: 'handover' },
+    { do: 'start', id: 1, generation: 2 },
+  ]);
 });
 
 test('a replacement that fails stops the rollout and leaves the old ones serving', () => {
   const wished = { slots: slots(2, 2), rollout: besides };
   const old = [seat(0, 1, 'up'), seat(1, 1, 'up')];
-  for (const failing of [seat(0, 2, 'backoff', { hasFailed: true }), seat(0, 2, 'failed'), seat(0, 2, 'starting', { hasFailed: true })]) expect(plan(wished, [...old, failing])).toEqual([]);
+  for (const failing of [
+    seat(0, 2, 'backoff', { hasFailed: true }),
+    seat(0, 2, 'failed'),
+    seat(0, 2, 'starting', { hasFailed: true }),
+  ])
+    expect(plan(wished, [...old, failing])).toEqual([]);
 });
 
 test('old seats that serve nobody are replaced at no charge', () => {
-  const actions = plan({ slots: slots(3, 2), rollout: besides }, [seat(0, 1, 'backoff'), seat(1, 1, 'failed'), seat(2, 1, 'starting')]);
+  const actions = plan({ slots: slots(3, 2), rollout: besides }, [
+    seat(0, 1, 'backoff'),
+    seat(1, 1, 'failed'),
+    seat(2, 1, 'starting'),
+  ]);
   expect(ids(actions, 'stop')).toEqual([0, 1, 2]);
   expect(ids(actions, 'start')).toEqual([0, 1]);
 });
@@ -77,7 +112,9 @@ test('nothing starts while a seat that takes the sockets with it is still there'
 
 const below = (random, limit) => Math.floor(random() * limit);
 
-/** A world in which actions take effect, seats get up or fail, and now and then something crashes. */
+/**
+ * A world in which actions take effect, seats get up or fail, and now and then something crashes.
+ */
 function simulate(random, { count, rollout, failsAlways = false, crashes = true }) {
   const wished = { slots: slots(count, 2), rollout };
   let seats = wished.slots.map(({ id }) => seat(id, 1, 'up'));
@@ -99,7 +136,13 @@ function simulate(random, { count, rollout, failsAlways = false, crashes = true 
     if (!one) continue;
     if (one.state === 'stopping') seats = seats.filter((other) => other !== one);
     else if (one.state === 'backoff') one.state = 'starting';
-    else if (one.state === 'starting') Object.assign(one, failsAlways || (crashes && below(random, 4) === 0) ? { state: 'backoff', hasFailed: true } : { state: 'up', hasFailed: false });
+    else if (one.state === 'starting')
+      Object.assign(
+        one,
+        failsAlways || (crashes && below(random, 4) === 0)
+          ? { state: 'backoff', hasFailed: true }
+          : { state: 'up', hasFailed: false },
+      );
   }
   return { seats, fewest, most };
 }
@@ -113,25 +156,35 @@ test('where old and new must not meet, all old ones are stopped at once, and not
   expect(ids(plan(wished, [seat(0, 2, 'up')]), 'start')).toEqual([1, 2]);
 });
 
-test.each(Array.from({ length: 60 }, (_, seed) => seed))('rollouts converge within their numbers, whatever the order of events (seed %i)', (seed) => {
-  const random = createRandom(seed);
-  const count = 1 + below(random, 6);
-  const maxSurge = below(random, 3);
-  const maxUnavailable = below(random, count + 1);
-  const { seats, fewest, most } = simulate(random, { count, rollout: { maxSurge, maxUnavailable } });
-  expect(seats.map(({ id, generation, state }) => [id, generation, state]).sort()).toEqual(slots(count, 2).map(({ id }) => [id, 2, 'up']));
-  expect(fewest).toBeGreaterThanOrEqual(count - (maxSurge === 0 ? Math.max(1, maxUnavailable) : maxUnavailable));
-  expect(most).toBeLessThanOrEqual(count * 2);
-});
+test.each(Array.from({ length: 60 }, (_, seed) => seed))(
+  'rollouts converge within their numbers, whatever the order of events (seed %i)',
+  (seed) => {
+    const random = createRandom(seed);
+    const count = 1 + below(random, 6);
+    const maxSurge = below(random, 3);
+    const maxUnavailable = below(random, count + 1);
+    const { seats, fewest, most } = simulate(random, { count, rollout: { maxSurge, maxUnavailable } });
+    expect(seats.map(({ id, generation, state }) => [id, generation, state]).sort()).toEqual(
+      slots(count, 2).map(({ id }) => [id, 2, 'up']),
+    );
+    expect(fewest).toBeGreaterThanOrEqual(count - (maxSurge === 0 ? Math.max(1, maxUnavailable) : maxUnavailable));
+    expect(most).toBeLessThanOrEqual(count * 2);
+  },
+);
 
-test.each(Array.from({ length: 30 }, (_, seed) => seed))('a rollout of what never gets up stops where it is (seed %i)', (seed) => {
-  const random = createRandom(1_000 + seed);
-  const count = 1 + below(random, 6);
-  const maxSurge = below(random, 2);
-  const maxUnavailable = maxSurge === 1 ? 0 : Math.ceil(count / 2);
-  const { seats } = simulate(random, { count, rollout: { maxSurge, maxUnavailable }, failsAlways: true });
-  expect(seats.filter(({ generation, state }) => generation === 1 && state === 'up')).toHaveLength(count - maxUnavailable);
-});
+test.each(Array.from({ length: 30 }, (_, seed) => seed))(
+  'a rollout of what never gets up stops where it is (seed %i)',
+  (seed) => {
+    const random = createRandom(1_000 + seed);
+    const count = 1 + below(random, 6);
+    const maxSurge = below(random, 2);
+    const maxUnavailable = maxSurge === 1 ? 0 : Math.ceil(count / 2);
+    const { seats } = simulate(random, { count, rollout: { maxSurge, maxUnavailable }, failsAlways: true });
+    expect(seats.filter(({ generation, state }) => generation === 1 && state === 'up')).toHaveLength(
+      count - maxUnavailable,
+    );
+  },
+);
 
 describe('a guarded rollout', () => {
   const guarded = { ...besides, isGuarded: true };
@@ -140,42 +193,69 @@ describe('a guarded rollout', () => {
 
   const states = ['starting', 'soaking', 'entering', 'stopping', 'failed'];
 
-  test.each([1, 2, 3, 9])('begins with as many new seats as there may be beside others, %i, and takes nothing away', (maxSurge) => {
-    const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge, maxUnavailable: 3 } }, old(4));
-    expect(actions).toEqual([0, 1, 2, 3].slice(0, maxSurge).map((id) => ({ do: 'start', id, generation: 2 })));
-  });
+  test.each([1, 2, 3, 9])(
+    'begins with as many new seats as there may be beside others, %i, and takes nothing away',
+    (maxSurge) => {
+      const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge, maxUnavailable: 3 } }, old(4));
+      expect(actions).toEqual([0, 1, 2, 3].slice(0, maxSurge).map((id) => ({ do: 'start', id, generation: 2 })));
+    },
+  );
 
   test('touches nothing while they are on trial', () => {
-    for (const state of states) expect(plan({ slots: renewed(4), rollout: guarded }, [...old(4), seat(0, 2, state)])).toEqual([]);
-    for (const state of states) expect(plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 3 } }, [...old(4), seat(0, 2, 'soaking'), seat(1, 2, state), seat(2, 2, 'starting')])).toEqual([]);
+    for (const state of states)
+      expect(plan({ slots: renewed(4), rollout: guarded }, [...old(4), seat(0, 2, state)])).toEqual([]);
+    for (const state of states)
+      expect(
+        plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 3 } }, [
+          ...old(4),
+          seat(0, 2, 'soaking'),
+          seat(1, 2, state),
+          seat(2, 2, 'starting'),
+        ]),
+      ).toEqual([]);
   });
 
   test('that was interrupted tries as many as are missing, but none beside one that fails', () => {
     const rollout = { ...guarded, maxSurge: 3 };
-    expect(plan({ slots: renewed(4), rollout }, [...old(4), seat(0, 2, 'soaking')])).toEqual([{ do: 'start', id: 1, generation: 2 }, { do: 'start', id: 2, generation: 2 }]);
-    for (const state of ['stopping', 'failed']) expect(plan({ slots: renewed(4), rollout }, [...old(4), seat(0, 2, state)])).toEqual([]);
+    expect(plan({ slots: renewed(4), rollout }, [...old(4), seat(0, 2, 'soaking')])).toEqual([
+      { do: 'start', id: 1, generation: 2 },
+      { do: 'start', id: 2, generation: 2 },
+    ]);
+    for (const state of ['stopping', 'failed'])
+      expect(plan({ slots: renewed(4), rollout }, [...old(4), seat(0, 2, state)])).toEqual([]);
     // The old one of the slot in which it is tried is gone.
     expect(plan({ slots: renewed(3), rollout: guarded }, [...old(3).slice(1), seat(0, 2, 'starting')])).toEqual([]);
   });
 
   test('goes on within its numbers when it is up', () => {
     const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 2 } }, [...old(4), seat(0, 2, 'up')]);
-    expect(actions).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'handover' }, { do: 'start', id: 1, generation: 2 }, { do: 'start', id: 2, generation: 2 }]);
+    expect(actions).toEqual([
+      { do: 'stop', id: 0, generation: 1, drain: 'handover' },
+      { do: 'start', id: 1, generation: 2 },
+      { do: 'start', id: 2, generation: 2 },
+    ]);
   });
 
   test('with no room beside takes one down for it, and one only', () => {
     const rollout = { maxSurge: 0, maxUnavailable: 3, isGuarded: true };
-    expect(plan({ slots: renewed(4), rollout }, old(4))).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'handover' }]);
+    expect(plan({ slots: renewed(4), rollout }, old(4))).toEqual([
+      { do: 'stop', id: 0, generation: 1, drain: 'handover' },
+    ]);
     expect(plan({ slots: renewed(4), rollout }, [seat(0, 1, 'stopping'), ...old(4).slice(1)])).toEqual([]);
     expect(plan({ slots: renewed(4), rollout }, old(4).slice(1))).toEqual([{ do: 'start', id: 0, generation: 2 }]);
   });
 
   test('brings back an old seat that was lost meanwhile', () => {
-    expect(plan({ slots: renewed(3), rollout: guarded }, [...old(2), seat(0, 2, 'starting')])).toEqual([{ do: 'start', id: 2, generation: 1 }]);
+    expect(plan({ slots: renewed(3), rollout: guarded }, [...old(2), seat(0, 2, 'starting')])).toEqual([
+      { do: 'start', id: 2, generation: 1 },
+    ]);
   });
 
   test('leaves old seats that crash to their restart policy', () => {
-    for (const state of ['starting', 'backoff', 'failed']) expect(plan({ slots: renewed(2), rollout: guarded }, [seat(0, 1, 'up'), seat(1, 1, state), seat(0, 2, 'starting')])).toEqual([]);
+    for (const state of ['starting', 'backoff', 'failed'])
+      expect(
+        plan({ slots: renewed(2), rollout: guarded }, [seat(0, 1, 'up'), seat(1, 1, state), seat(0, 2, 'starting')]),
+      ).toEqual([]);
   });
 
   test('parks what it replaces while a rollback window is wanted, and nothing else', () => {
@@ -190,13 +270,19 @@ describe('a guarded rollout', () => {
   test('that was rolled back takes back what is parked before the new ones go', () => {
     const wished = { slots: slots(2, 1), rollout: { ...besides, maxSurge: 2 } };
     const renewedSeats = [seat(0, 2, 'up'), seat(1, 2, 'up')];
-    expect(plan(wished, [seat(0, 1, 'parked'), seat(1, 1, 'parked'), ...renewedSeats])).toEqual([{ do: 'takeBack', id: 0, generation: 1 }, { do: 'takeBack', id: 1, generation: 1 }]);
+    expect(plan(wished, [seat(0, 1, 'parked'), seat(1, 1, 'parked'), ...renewedSeats])).toEqual([
+      { do: 'takeBack', id: 0, generation: 1 },
+      { do: 'takeBack', id: 1, generation: 1 },
+    ]);
     expect(plan(wished, [seat(0, 1, 'entering'), seat(1, 1, 'entering'), ...renewedSeats])).toEqual([]);
     expect(ids(plan(wished, [seat(0, 1, 'up'), seat(1, 1, 'entering'), ...renewedSeats]), 'stop')).toEqual([0]);
   });
 
   test('that was given up leaves nothing of itself behind that is not up', () => {
     const wished = { slots: slots(1, 1), rollout: besides };
-    for (const state of ['starting', 'soaking', 'entering']) expect(plan(wished, [seat(0, 1, 'starting'), seat(0, 2, state)])).toEqual([{ do: 'stop', id: 0, generation: 2, drain: 'finish' }]);
+    for (const state of ['starting', 'soaking', 'entering'])
+      expect(plan(wished, [seat(0, 1, 'starting'), seat(0, 2, state)])).toEqual([
+        { do: 'stop', id: 0, generation: 2, drain: 'finish' },
+      ]);
   });
 });

@@ -40,5 +40,7 @@ test('more than maxRestarts unstable exits inside ten minutes are too many, at a
 test('autorestart false and exit codes end it; a signal has no exit code', () => {
   expect(judgeExit(makeSpec({ autorestart: false }), fresh, { isUnstable: false, code: 1 }, NOW).what).toBe('done');
   expect(judgeExit(makeSpec({ stopExitCodes: [0, 7] }), fresh, { isUnstable: true, code: 7 }, NOW).what).toBe('done');
-  expect(judgeExit(makeSpec({ stopExitCodes: [0, 7] }), fresh, { isUnstable: true, code: null }, NOW).what).toBe('again');
+  expect(judgeExit(makeSpec({ stopExitCodes: [0, 7] }), fresh, { isUnstable: true, code: null }, NOW).what).toBe(
+    'again',
+  );
 });

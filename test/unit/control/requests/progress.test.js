@@ -8,7 +8,11 @@ beforeEach(async () => {
   await rig.boot();
 });
 
-const brief = () => rig.told.map(({ done, total, waiting }) => [`${done}/${total}`, waiting.map(({ slot, phase }) => `${slot} ${phase}`).join(', ')]);
+const brief = () =>
+  rig.told.map(({ done, total, waiting }) => [
+    `${done}/${total}`,
+    waiting.map(({ slot, phase }) => `${slot} ${phase}`).join(', '),
+  ]);
 
 test('a reload tells which instance is doing what, and how long it has been', async () => {
   rig.keeper.behave = () => ({ listensAfterMs: 200, stopsAfterMs: 400 });
@@ -25,7 +29,23 @@ test('a reload tells which instance is doing what, and how long it has been', as
     ['0/2', '0 draining, 1 draining'],
     ['1/2', '1 draining'],
   ]);
-  expect(rig.told[0]).toEqual({ kind: 'progress', token: 'mine', done: 0, total: 2, waiting: [{ id: 0, name: 'api', slot: 0, phase: 'starting', forMs: 0, leftMs: null, detail: 'it did not listen on [::]:3000' }] });
+  expect(rig.told[0]).toEqual({
+    kind: 'progress',
+    token: 'mine',
+    done: 0,
+    total: 2,
+    waiting: [
+      {
+        id: 0,
+        name: 'api',
+        slot: 0,
+        phase: 'starting',
+        forMs: 0,
+        leftMs: null,
+        detail: 'it did not listen on [::]:3000',
+      },
+    ],
+  });
 });
 
 test('it tells of parked ones how long they stay', async () => {
@@ -33,7 +53,11 @@ test('it tells of parked ones how long they stay', async () => {
   await rig.turn(5_000);
   watch(rig.call('reload', { targets: ['api'], progress: true }));
   await rig.turn(2_000);
-  expect(rig.told.at(-1)).toMatchObject({ done: 0, total: 1, waiting: [{ phase: 'parked', leftMs: 19_900, detail: null }] });
+  expect(rig.told.at(-1)).toMatchObject({
+    done: 0,
+    total: 1,
+    waiting: [{ phase: 'parked', leftMs: 19_900, detail: null }],
+  });
 });
 
 test.each([

@@ -3,7 +3,8 @@ import { createRig, watch } from '../control-rig.js';
 
 /** @import { SystemLimits } from '../../../../lib/shared/host/system-limits.js' */
 
-// Refused is only what cannot come about: KEEPER is what the keeper needs for itself at least, MANAGER what it and control do.
+// Refused is only what cannot come about: KEEPER is what the keeper needs for itself at least,
+// MANAGER what it and control do.
 const [KEEPER, FILES, MANAGER, TASKS] = [16, 3, 12, 6];
 const NONE = { files: Infinity, tasks: Infinity, tasksFile: '/sys/fs/cgroup/pids.max' };
 
@@ -22,19 +23,33 @@ async function rigWith(limits) {
 }
 
 test.each([
-  ['open files', { files: KEEPER + 4 * FILES }, /Start of "api" was not begun: with 5 instances at once the manager needs at least 31 open files, and may have 28 \(ulimit -n\)\. Nothing was touched\./],
-  ['tasks', { tasks: MANAGER + 4 * TASKS }, /Start of "api" was not begun: 5 instances at once need at least 42 processes and threads, and the control group may have 36 \(\/sys\/fs\/cgroup\/pids\.max\)/],
+  [
+    'open files',
+    { files: KEEPER + 4 * FILES },
+    /Start of "api" was not begun: with 5 instances at once the manager needs at least 31 open files, and may have 28 \(ulimit -n\)\. Nothing was touched\./,
+  ],
+  [
+    'tasks',
+    { tasks: MANAGER + 4 * TASKS },
+    /Start of "api" was not begun: 5 instances at once need at least 42 processes and threads, and the control group may have 36 \(\/sys\/fs\/cgroup\/pids\.max\)/,
+  ],
 ])('a start for which there is no room (%s) is not begun; one that may fit is', async (_what, limits, message) => {
   const { rig, outcome } = await rigWith(limits);
   const refused = await outcome(rig.start({ instances: 5 }));
-  expect(refused.error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', message: expect.stringMatching(message), hint: expect.stringContaining('fewer instances') });
+  expect(refused.error).toMatchObject({
+    code: 'ERR_NCLUST_PREFLIGHT',
+    message: expect.stringMatching(message),
+    hint: expect.stringContaining('fewer instances'),
+  });
   expect([rig.spawned(), rig.wanted()]).toEqual([[], []]);
   expect(await outcome(rig.start({ instances: 4 }))).toMatchObject({ state: 'done' });
 });
 
 test('in fork mode the standard input of each counts too', async () => {
   const { rig, outcome } = await rigWith({ files: KEEPER + FILES });
-  expect((await outcome(rig.start({ mode: 'fork', instances: 1 }))).error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT' });
+  expect((await outcome(rig.start({ mode: 'fork', instances: 1 }))).error).toMatchObject({
+    code: 'ERR_NCLUST_PREFLIGHT',
+  });
   rig.systemLimits = { ...NONE, files: KEEPER + FILES + 1 };
   expect(await outcome(rig.start({ mode: 'fork', instances: 1 }))).toMatchObject({ state: 'done' });
 });
@@ -43,7 +58,10 @@ test('what serves counts, what is stopped does not', async () => {
   const { rig, outcome } = await rigWith({ files: KEEPER + 4 * FILES });
   await outcome(rig.start({ name: 'a', instances: 3 }));
   expect((await outcome(rig.start({ name: 'b', instances: 2 }))).error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT' });
-  expect((await outcome(rig.call('scale', { target: 'a', instances: '5' }))).error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', message: expect.stringContaining('Scaling of "a"') });
+  expect((await outcome(rig.call('scale', { target: 'a', instances: '5' }))).error).toMatchObject({
+    code: 'ERR_NCLUST_PREFLIGHT',
+    message: expect.stringContaining('Scaling of "a"'),
+  });
   await outcome(rig.call('stop', { targets: ['a'] }));
   expect(await outcome(rig.start({ name: 'b', instances: 4 }))).toMatchObject({ state: 'done' });
 });
@@ -60,9 +78,14 @@ test('a reload needs room for one more, with a rollback window for all once more
   const { rig, outcome } = await rigWith({ tasks: MANAGER + 4 * TASKS });
   await outcome(rig.start({ instances: 4 }));
   const before = rig.spawned().length;
-  expect((await outcome(rig.call('reload', { targets: ['api'] }))).error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', message: expect.stringContaining('5 instances at once') });
+  expect((await outcome(rig.call('reload', { targets: ['api'] }))).error).toMatchObject({
+    code: 'ERR_NCLUST_PREFLIGHT',
+    message: expect.stringContaining('5 instances at once'),
+  });
   rig.systemLimits = { ...NONE, tasks: MANAGER + 5 * TASKS };
-  expect((await outcome(rig.call('reload', { targets: ['api'], spec: { rollbackWindowMs: 1_000 } }))).error).toMatchObject({ message: expect.stringContaining('8 instances at once') });
+  expect(
+    (await outcome(rig.call('reload', { targets: ['api'], spec: { rollbackWindowMs: 1_000 } }))).error,
+  ).toMatchObject({ message: expect.stringContaining('8 instances at once') });
   expect(rig.spawned()).toHaveLength(before);
   expect(await outcome(rig.call('reload', { targets: ['api'] }))).toMatchObject({ state: 'done' });
 });
@@ -80,5 +103,7 @@ test.each([
 ])('%s may need fewer threads', async (_what, fields) => {
   const { rig, outcome } = await rigWith({ tasks: MANAGER + 4 });
   expect(await outcome(rig.start({ instances: 4, ...fields }))).toMatchObject({ state: 'done' });
-  expect((await outcome(rig.call('scale', { target: 'api', instances: '5' }))).error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT' });
+  expect((await outcome(rig.call('scale', { target: 'api', instances: '5' }))).error).toMatchObject({
+    code: 'ERR_NCLUST_PREFLIGHT',
+  });
 });

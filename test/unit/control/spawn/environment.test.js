@@ -40,14 +40,26 @@ describe('secrets', () => {
 
   test('go to the process and nowhere else', async () => {
     rig.secret = async (_spec, name) => `hunter2-${name}`;
-    expect((await settled(rig.start({ instances: 2, secrets, env: { A: '1', TOKEN: 'placeholder' } }))).state).toBe('done');
+    expect((await settled(rig.start({ instances: 2, secrets, env: { A: '1', TOKEN: 'placeholder' } }))).state).toBe(
+      'done',
+    );
     expect(lastEnv()).toMatchObject({ A: '1', TOKEN: 'hunter2-TOKEN', PASSWORD: 'hunter2-PASSWORD' });
     const { slots, notices } = await rig.call('list', { detail: true });
     expect(slots[0].effectiveEnv).toMatchObject({ TOKEN: '***', PASSWORD: '***' });
     rig.keeper.exit(alive(0).instanceId, { code: 1 });
     await rig.turn();
     const snapshot = [...rig.keeper.children.values()].map(({ env: _env, behaviour: _b, timers: _t, ...fact }) => fact);
-    const written = JSON.stringify([slots, notices, rig.store.load(), rig.events, rig.told, snapshot, [...rig.keeper.notes], rig.keeper.requests.filter(({ verb }) => verb !== 'spawn'), rig.spawned().map(({ params: { env: _, ...params } }) => params)]);
+    const written = JSON.stringify([
+      slots,
+      notices,
+      rig.store.load(),
+      rig.events,
+      rig.told,
+      snapshot,
+      [...rig.keeper.notes],
+      rig.keeper.requests.filter(({ verb }) => verb !== 'spawn'),
+      rig.spawned().map(({ params: { env: _, ...params } }) => params),
+    ]);
     expect(written).not.toContain('hunter2');
   });
 
@@ -98,7 +110,10 @@ describe('secrets', () => {
     if (method !== 'start') await settled(rig.start({ secrets }));
     const before = [rig.running(), rig.store.saves, rig.keeper.requests.length];
     rig.secret = () => Promise.reject(new Error('it said hunter2'));
-    await expect(request()).rejects.toMatchObject({ code: 'ERR_NCLUST_SECRET', message: expect.stringMatching(/^The secret "(TOKEN|PASSWORD)" of "api" could not be had/) });
+    await expect(request()).rejects.toMatchObject({
+      code: 'ERR_NCLUST_SECRET',
+      message: expect.stringMatching(/^The secret "(TOKEN|PASSWORD)" of "api" could not be had/),
+    });
     await expect(request()).rejects.not.toMatchObject({ message: expect.stringContaining('hunter2') });
     await rig.turn();
     expect([rig.running(), rig.store.saves, rig.keeper.requests.length]).toEqual(before);
@@ -114,7 +129,10 @@ describe('secrets', () => {
     await rig.turn(50);
     const [{ lastDeath, status }] = await rig.list();
     expect(status).toBe('waiting restart');
-    expect(lastDeath).toMatchObject({ cause: 'spawn-failed', lastLines: [expect.stringMatching(/^ERR_NCLUST_SECRET: The secret "TOKEN" of "api" could not be had/)] });
+    expect(lastDeath).toMatchObject({
+      cause: 'spawn-failed',
+      lastLines: [expect.stringMatching(/^ERR_NCLUST_SECRET: The secret "TOKEN" of "api" could not be had/)],
+    });
     expect(JSON.stringify(rig.events)).not.toContain('hunter2');
     rig.secret = good;
     await rig.turn(20_000);
@@ -125,7 +143,10 @@ describe('secrets', () => {
     await settled(rig.start({ secrets }));
     await rig.boot();
     let give = () => {};
-    rig.secret = () => new Promise((resolve) => { give = () => resolve('late'); });
+    rig.secret = () =>
+      new Promise((resolve) => {
+        give = () => resolve('late');
+      });
     rig.keeper.exit(alive(0).instanceId, { code: 1 });
     await rig.turn(500);
     expect(await rig.list()).toMatchObject([{ status: 'launching', waitingFor: 'the values of its secrets' }]);
@@ -142,7 +163,10 @@ describe('secrets', () => {
     await settled(rig.start({ secrets }));
     await rig.boot();
     const gives = [];
-    rig.secret = () => new Promise((resolve) => { gives.push(() => resolve('late')); });
+    rig.secret = () =>
+      new Promise((resolve) => {
+        gives.push(() => resolve('late'));
+      });
     rig.keeper.exit(alive(0).instanceId, { code: 1 });
     await rig.turn(500);
     rig.keeper.die();
@@ -207,7 +231,11 @@ describe('env files', () => {
   });
 
   test.each([
-    ['is missing', () => delete rig.files[file], /^The env file "\/srv\/app\.env" of "api" could not be read \(ENOENT\)\. Nothing was touched\.$/],
+    [
+      'is missing',
+      () => delete rig.files[file],
+      /^The env file "\/srv\/app\.env" of "api" could not be read \(ENOENT\)\. Nothing was touched\.$/,
+    ],
     ['holds a NUL', () => write('A=a\0b'), /holds a NUL/],
   ])('one that %s refuses the command before anything is touched', async (_what, spoil, message) => {
     await settled(rig.start({ envFiles: [file] }));
@@ -215,7 +243,10 @@ describe('env files', () => {
     spoil();
     const before = [rig.running(), rig.store.saves, rig.keeper.requests.length];
     for (const method of ['reload', 'restart', 'start']) {
-      await expect(rig.call(method, { targets: ['all'] })).rejects.toMatchObject({ code: 'ERR_NCLUST_ENV_FILE', message: expect.stringMatching(message) });
+      await expect(rig.call(method, { targets: ['all'] })).rejects.toMatchObject({
+        code: 'ERR_NCLUST_ENV_FILE',
+        message: expect.stringMatching(message),
+      });
     }
     await expect(rig.start({ name: 'third', envFiles: [file] })).rejects.toMatchObject({ code: 'ERR_NCLUST_ENV_FILE' });
     await rig.turn();
@@ -236,7 +267,12 @@ describe('env files', () => {
     await settled(rig.start({ instances: 2, envFiles: [file], incrementVar: 'PORT' }));
     expect(rig.keeper.alive.map(({ env }) => env.PORT)).toEqual(['4000', '4001']);
     write('PORT=no\n');
-    await expect(rig.call('reload', { targets: ['api'] })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringMatching(/^"api" cannot be started: its increment_var is "PORT", and the value of that variable is no whole number/) });
+    await expect(rig.call('reload', { targets: ['api'] })).rejects.toMatchObject({
+      code: 'ERR_NCLUST_BAD_SPEC',
+      message: expect.stringMatching(
+        /^"api" cannot be started: its increment_var is "PORT", and the value of that variable is no whole number/,
+      ),
+    });
   });
 });
 
@@ -249,7 +285,13 @@ describe('the shell and what is declared', () => {
   });
 
   test('a variable of the shell that is filtered overrules nothing', async () => {
-    await settled(rig.start({ env: { SECRET_A: 'declared', B: 'declared' }, shellEnv: { SECRET_X: 'x', OLD: '1' }, filterEnv: ['SECRET'] }));
+    await settled(
+      rig.start({
+        env: { SECRET_A: 'declared', B: 'declared' },
+        shellEnv: { SECRET_X: 'x', OLD: '1' },
+        filterEnv: ['SECRET'],
+      }),
+    );
     expect(lastEnv()).toMatchObject({ SECRET_A: 'declared', OLD: '1' });
     expect(lastEnv()).not.toHaveProperty('SECRET_X');
     await settled(rig.call('reload', { targets: ['api'], env: { SECRET_A: 'shell', SECRET_X: 'x', B: 'shell' } }));
@@ -258,19 +300,32 @@ describe('the shell and what is declared', () => {
   });
 
   test('what the interpreter and the owner bring stays when the shell is another one', async () => {
-    await settled(rig.start({ interpreterEnv: { PYTHONUNBUFFERED: '1' }, ownerEnv: { HOME: '/home/web' }, shellEnv: { HOME: '/root' } }));
+    await settled(
+      rig.start({
+        interpreterEnv: { PYTHONUNBUFFERED: '1' },
+        ownerEnv: { HOME: '/home/web' },
+        shellEnv: { HOME: '/root' },
+      }),
+    );
     await settled(rig.call('restart', { targets: ['api'], env: { HOME: '/root', A: '1' } }));
     expect(lastEnv()).toMatchObject({ PYTHONUNBUFFERED: '1', HOME: '/home/web', A: '1' });
   });
 
   test('what a request declares anew goes before its shell', async () => {
     await settled(rig.start({ env: { A: '1' } }));
-    await settled(rig.call('reload', { targets: ['api'], env: { A: 'shell', B: 'shell' }, specs: { api: { env: { A: '2' } } } }));
+    await settled(
+      rig.call('reload', { targets: ['api'], env: { A: 'shell', B: 'shell' }, specs: { api: { env: { A: '2' } } } }),
+    );
     expect(lastEnv()).toMatchObject({ A: '2', B: 'shell' });
   });
 
   test('a reload that changes a file, a filter or a secret may listen elsewhere', async () => {
-    for (const fields of [{ filterEnv: true }, { incrementVar: 'PORT' }, { secrets: { A: { file: '/a' } } }, { instanceVar: 'WORKER' }]) {
+    for (const fields of [
+      { filterEnv: true },
+      { incrementVar: 'PORT' },
+      { secrets: { A: { file: '/a' } } },
+      { instanceVar: 'WORKER' },
+    ]) {
       const own = createRig();
       await own.boot();
       rig = own;

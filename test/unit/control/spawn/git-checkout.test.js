@@ -25,7 +25,21 @@ function commit(revision) {
   writeFileSync(join(root, '.git', 'HEAD'), `${revision}\n`);
 }
 
-const VERSIONING = { type: 'git', url: null, revision: OLD, comment: 'first', unstaged: true, branch: 'HEAD', remotes: [], remote: null, branch_exists_on_remote: false, ahead: true, next_rev: null, prev_rev: null, update_time: '2026-01-01T00:00:00.000Z' };
+const VERSIONING = {
+  type: 'git',
+  url: null,
+  revision: OLD,
+  comment: 'first',
+  unstaged: true,
+  branch: 'HEAD',
+  remotes: [],
+  remote: null,
+  branch_exists_on_remote: false,
+  ahead: true,
+  next_rev: null,
+  prev_rev: null,
+  update_time: '2026-01-01T00:00:00.000Z',
+};
 const versioning = () => rig.control.world.desired.apps[0].spec.versioning;
 
 /**
@@ -38,17 +52,22 @@ async function through(request) {
 }
 
 async function started(fields = {}) {
-  await through(rig.call('start', { specs: [makeSpec({ versioning: { ...VERSIONING, repo_path: root }, ...fields })] }));
+  await through(
+    rig.call('start', { specs: [makeSpec({ versioning: { ...VERSIONING, repo_path: root }, ...fields })] }),
+  );
 }
 
-test.each([['restart'], ['reload'], ['start']])('%s finds out which revision begins; what only git knows of it is unknown', async (method) => {
-  await started();
-  await through(rig.call(method, { targets: ['api'] }));
-  expect(versioning()).toEqual({ ...VERSIONING, repo_path: root });
-  commit(NEW);
-  await through(rig.call(method, { targets: ['api'] }));
-  expect(versioning()).toMatchObject({ revision: NEW, comment: null, unstaged: null, ahead: false, repo_path: root });
-});
+test.each([['restart'], ['reload'], ['start']])(
+  '%s finds out which revision begins; what only git knows of it is unknown',
+  async (method) => {
+    await started();
+    await through(rig.call(method, { targets: ['api'] }));
+    expect(versioning()).toEqual({ ...VERSIONING, repo_path: root });
+    commit(NEW);
+    await through(rig.call(method, { targets: ['api'] }));
+    expect(versioning()).toMatchObject({ revision: NEW, comment: null, unstaged: null, ahead: false, repo_path: root });
+  },
+);
 
 test('a checkout that is gone, and an app that does not want it, stay as they are', async () => {
   await started({ vizion: false });

@@ -3,7 +3,12 @@ import { labelFor, logFiles, spawnParams } from '../../../../daemon/control/spaw
 import { makeSpec } from '../make-spec.js';
 
 const place = { id: 7, slot: 2, generation: 3 };
-const params = (spec) => spawnParams(spec, place, { instanceId: 'i', home: '/h', label: labelFor(spec, place, { spawns: 4, logs: '/h/logs' }) });
+const params = (spec) =>
+  spawnParams(spec, place, {
+    instanceId: 'i',
+    home: '/h',
+    label: labelFor(spec, place, { spawns: 4, logs: '/h/logs' }),
+  });
 
 test('a Node program is given to the keeper as script, arguments and arguments of node', () => {
   expect(params(makeSpec({ interpreterArgs: ['--no-warnings'], args: ['a'], uid: 33 }))).toMatchObject({
@@ -16,32 +21,62 @@ test('a Node program is given to the keeper as script, arguments and arguments o
     args: ['a'],
     execArgv: ['--no-warnings'],
     uid: 33,
-    label: { name: 'api', slot: 2, id: 7, generation: 3, spawns: 4, stop: { killTimeoutMs: 10_000, signal: null, tree: true } },
+    label: {
+      name: 'api',
+      slot: 2,
+      id: 7,
+      generation: 3,
+      spawns: 4,
+      stop: { killTimeoutMs: 10_000, signal: null, tree: true },
+    },
   });
 });
 
 test('anything else is given as it is executed', () => {
-  const given = params(makeSpec({ kind: 'exec', mode: 'fork', file: '/bin/sh', execArgs: ['-c', 'date'], args: ['ignored'] }));
+  const given = params(
+    makeSpec({ kind: 'exec', mode: 'fork', file: '/bin/sh', execArgs: ['-c', 'date'], args: ['ignored'] }),
+  );
   expect(given).toMatchObject({ mode: 'exec', file: '/bin/sh', args: ['-c', 'date'], execArgv: [] });
   expect(given).not.toHaveProperty('script');
   expect(given).not.toHaveProperty('uid');
 });
 
 test('no two apps share listening sockets, however they are named', () => {
-  const scopes = [makeSpec({ name: 'a', mode: 'fork' }), makeSpec({ name: 'a/2' }), makeSpec({ name: 'a 2', mode: 'fork' })].map((spec) => params(spec).scope);
+  const scopes = [
+    makeSpec({ name: 'a', mode: 'fork' }),
+    makeSpec({ name: 'a/2' }),
+    makeSpec({ name: 'a 2', mode: 'fork' }),
+  ].map((spec) => params(spec).scope);
   expect(new Set(scopes).size).toBe(3);
 });
 
 test.each([
   ['one in fork mode', { mode: 'fork' }, '/h/logs/api-out.log', '/h/logs/api-error.log'],
-  ['a named number in fork mode', { mode: 'fork', instancesGiven: true }, '/h/logs/api-out-7.log', '/h/logs/api-error-7.log'],
+  [
+    'a named number in fork mode',
+    { mode: 'fork', instancesGiven: true },
+    '/h/logs/api-out-7.log',
+    '/h/logs/api-error-7.log',
+  ],
   ['cluster mode', {}, '/h/logs/api-out-7.log', '/h/logs/api-error-7.log'],
   ['cluster mode, merged', { mergeLogs: true }, '/h/logs/api-out.log', '/h/logs/api-error.log'],
   ['own files', { outFile: '/var/log/x.out.log', errorFile: '/var/log/x' }, '/var/log/x.out-7.log', '/var/log/x-7'],
   ['no files', { outFile: '/dev/null', errorFile: 'NULL' }, '', ''],
   ['a device', { outFile: '/dev/stdout' }, '/dev/stdout', '/h/logs/api-error-7.log'],
-  ['a file for both streams', { mergeLogs: true, logFile: 'default' }, '/h/logs/api-out.log', '/h/logs/api-error.log', '/h/logs/api.log'],
-  ['a file for both streams, of each instance', { logFile: '/var/log/api.txt' }, '/h/logs/api-out-7.log', '/h/logs/api-error-7.log', '/var/log/api-7.txt'],
+  [
+    'a file for both streams',
+    { mergeLogs: true, logFile: 'default' },
+    '/h/logs/api-out.log',
+    '/h/logs/api-error.log',
+    '/h/logs/api.log',
+  ],
+  [
+    'a file for both streams, of each instance',
+    { logFile: '/var/log/api.txt' },
+    '/h/logs/api-out-7.log',
+    '/h/logs/api-error-7.log',
+    '/var/log/api-7.txt',
+  ],
   ['logs disabled', { disableLogs: true, outFile: '/var/log/x', logFile: 'default' }, '', ''],
 ])('log files: %s', (_what, fields, outFile, errorFile, logFile = '') => {
   expect(logFiles(makeSpec(fields), 7, '/h/logs')).toEqual({ outFile, errorFile, logFile });
@@ -64,5 +99,7 @@ test('who gets new connections is said for cluster mode, and the slot always', (
 test('a program is told to end by a message only if it is one of Node', () => {
   expect(params(makeSpec({ shutdownWithMessage: true })).label.stop.message).toBe(true);
   expect(params(makeSpec()).label.stop).not.toHaveProperty('message');
-  expect(params(makeSpec({ kind: 'exec', mode: 'fork', shutdownWithMessage: true })).label.stop).not.toHaveProperty('message');
+  expect(params(makeSpec({ kind: 'exec', mode: 'fork', shutdownWithMessage: true })).label.stop).not.toHaveProperty(
+    'message',
+  );
 });

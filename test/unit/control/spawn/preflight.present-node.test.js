@@ -11,7 +11,11 @@ test('a program runs on the Node.js it was started on, as long as that is there'
 });
 
 test('after that on the one of the manager', () => {
-  expect(withPresentNode(makeSpec({ file: '/opt/node20/bin/node' }), gone)).toMatchObject({ file: own.execPath, interpreter: own.execPath, nodeVersion: own.version });
+  expect(withPresentNode(makeSpec({ file: '/opt/node20/bin/node' }), gone)).toMatchObject({
+    file: own.execPath,
+    interpreter: own.execPath,
+    nodeVersion: own.version,
+  });
 });
 
 test.each([

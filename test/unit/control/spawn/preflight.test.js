@@ -11,7 +11,10 @@ let folder;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'preflight-'));
   writeFileSync(join(folder, 'good.js'), 'require("node:http");\nprocess.exit(9);\n');
-  writeFileSync(join(folder, 'module.js'), 'import fs from "node:fs";\nexport const one = await fs.promises.stat("/");\n');
+  writeFileSync(
+    join(folder, 'module.js'),
+    'import fs from "node:fs";\nexport const one = await fs.promises.stat("/");\n',
+  );
   writeFileSync(join(folder, 'bad.js'), 'const a = 1;\nfunction (\n');
   writeFileSync(join(folder, 'bad.mjs'), 'import fs from "node:fs";\nconst x = ;\n');
   writeFileSync(join(folder, 'typed.ts'), 'const a: number = 1;\n');
@@ -19,7 +22,8 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const spec = (script, more = {}) => makeSpec({ file: process.execPath, script: join(folder, script), cwd: folder, ...more });
+const spec = (script, more = {}) =>
+  makeSpec({ file: process.execPath, script: join(folder, script), cwd: folder, ...more });
 
 test.each([
   ['a script that parses, without running it', 'good.js', {}],
@@ -37,15 +41,30 @@ test.each([
 });
 
 test.each([
-  ['a script that does not parse', 'bad.js', {}, /bad\.js" does not parse: SyntaxError: .* \(line 2\)\. Nothing was touched/],
+  [
+    'a script that does not parse',
+    'bad.js',
+    {},
+    /bad\.js" does not parse: SyntaxError: .* \(line 2\)\. Nothing was touched/,
+  ],
   ['a module that does not parse', 'bad.mjs', {}, /bad\.mjs" does not parse: SyntaxError: .* \(line 2\)/],
   ['a script that is missing', 'none.js', {}, /script ".*none\.js" is missing/],
   ['a script that is a folder', '.', {}, /is no file/],
   ['an interpreter that is missing', 'good.js', { file: '/no/node' }, /"\/no\/node", which should run it/],
   ['an interpreter that cannot be executed', 'good.js', { file: '/etc/passwd' }, /cannot be executed/],
-  ['a script of another kind that is missing', 'none.py', { kind: 'exec', mode: 'fork', file: '/bin/sh' }, /script ".*none\.py" is missing/],
+  [
+    'a script of another kind that is missing',
+    'none.py',
+    { kind: 'exec', mode: 'fork', file: '/bin/sh' },
+    /script ".*none\.py" is missing/,
+  ],
   ['a working directory that is missing', 'good.js', { cwd: '/no/folder' }, /working directory "\/no\/folder"/],
-  ['a port that is none', 'good.js', { env: { PORT: '65536' } }, /PORT is 65536, and ports are numbers from 0 to 65535\. Nothing was touched/],
+  [
+    'a port that is none',
+    'good.js',
+    { env: { PORT: '65536' } },
+    /PORT is 65536, and ports are numbers from 0 to 65535\. Nothing was touched/,
+  ],
   ['a negative port', 'good.js', { env: { PORT: '-80' } }, /PORT is -80/],
 ])('stops %s', async (_what, script, more, message) => {
   const error = await preflight([spec(script, more)]).catch((caught) => caught);
@@ -56,7 +75,10 @@ test.each([
 test('of several apps that would fail it names the first in order, although the second is found sooner', async () => {
   const slow = spec('bad.js', { name: 'first' });
   const quick = spec('none.js', { name: 'second' });
-  await expect(preflight([slow, quick])).rejects.toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', data: { name: 'first' } });
+  await expect(preflight([slow, quick])).rejects.toMatchObject({
+    code: 'ERR_NCLUST_PREFLIGHT',
+    data: { name: 'first' },
+  });
 });
 
 test('a reload is looked at with its changes before anything is touched, and only once', async () => {
@@ -96,8 +118,15 @@ test('a restart ends nothing that could not be started again', async () => {
   const request = watch(rig.call('restart', { targets: ['api'] }));
   await rig.turn(10);
   expect([request.state, rig.keeper.requests.length]).toEqual(['failed', before]);
-  expect(request.error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', message: expect.stringMatching(/^Restart of "api" was not begun: its script ".*none\.js" is missing/), hint: expect.stringContaining('nclust restart api') });
-  expect(await rig.list()).toMatchObject([{ generation: 1, status: 'online' }, { generation: 1, status: 'online' }]);
+  expect(request.error).toMatchObject({
+    code: 'ERR_NCLUST_PREFLIGHT',
+    message: expect.stringMatching(/^Restart of "api" was not begun: its script ".*none\.js" is missing/),
+    hint: expect.stringContaining('nclust restart api'),
+  });
+  expect(await rig.list()).toMatchObject([
+    { generation: 1, status: 'online' },
+    { generation: 1, status: 'online' },
+  ]);
 });
 
 test('what does not run holds up no restart of the others', async () => {

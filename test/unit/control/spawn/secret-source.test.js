@@ -16,17 +16,33 @@ let cwd;
 beforeAll(() => {
   cwd = realpathSync(mkdtempSync(join(tmpdir(), 'nclust-secret-')));
   mkdirSync(join(cwd, 'folder'));
-  const files = { plain: 'hunter2', ended: 'hunter2\n', windows: 'hunter2\r\n', lines: 'a\nb\n\n', empty: '', nul: 'a\0b', big: 'x'.repeat(64 * 1024), 'too-big': 'x'.repeat(64 * 1024 + 1) };
+  const files = {
+    plain: 'hunter2',
+    ended: 'hunter2\n',
+    windows: 'hunter2\r\n',
+    lines: 'a\nb\n\n',
+    empty: '',
+    nul: 'a\0b',
+    big: 'x'.repeat(64 * 1024),
+    'too-big': 'x'.repeat(64 * 1024 + 1),
+  };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   symlinkSync(join(cwd, 'plain'), join(cwd, 'link'));
   execFileSync('mkfifo', [join(cwd, 'pipe')]);
 });
 afterAll(() => rmSync(cwd, { recursive: true }));
 
-const read = (source, fields = {}, clock = systemClock()) => readSecret(makeSpec({ cwd, secrets: { S: source }, ...fields }), 'S', clock);
+const read = (source, fields = {}, clock = systemClock()) =>
+  readSecret(makeSpec({ cwd, secrets: { S: source }, ...fields }), 'S', clock);
 
 test.each([
-  ['plain', 'hunter2'], ['ended', 'hunter2'], ['windows', 'hunter2'], ['lines', 'a\nb\n'], ['empty', ''], ['link', 'hunter2'], ['big', 'x'.repeat(64 * 1024)],
+  ['plain', 'hunter2'],
+  ['ended', 'hunter2'],
+  ['windows', 'hunter2'],
+  ['lines', 'a\nb\n'],
+  ['empty', ''],
+  ['link', 'hunter2'],
+  ['big', 'x'.repeat(64 * 1024)],
 ])('of the file "%s"', async (file, value) => {
   expect(await read({ file })).toBe(value);
   expect(await read({ file: join(cwd, file) })).toBe(value);
@@ -66,21 +82,37 @@ test.each([
 });
 
 test('a command whose folder is not there could not be run', async () => {
-  await expect(read({ command: 'echo 1' }, { cwd: join(cwd, 'gone') })).rejects.toThrow(/its command could not be run \(ENOENT\)/);
+  await expect(read({ command: 'echo 1' }, { cwd: join(cwd, 'gone') })).rejects.toThrow(
+    /its command could not be run \(ENOENT\)/,
+  );
 });
 
 test('a command gets what is declared, the basics of the shell, and nothing else', async () => {
-  const fields = { shellEnv: { PATH: process.env.PATH, LANG: 'C.UTF-8', AWS_TOKEN: 'x' }, ownerEnv: { HOME: '/home/web' }, fileEnv: [{ file: '/f', env: { VAULT_ADDR: 'https://vault' } }], env: { REGION: 'eu' } };
-  const env = (await read({ command: 'env' }, fields)).split('\n').map((line) => line.split('=')[0]).filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name));
+  const fields = {
+    shellEnv: { PATH: process.env.PATH, LANG: 'C.UTF-8', AWS_TOKEN: 'x' },
+    ownerEnv: { HOME: '/home/web' },
+    fileEnv: [{ file: '/f', env: { VAULT_ADDR: 'https://vault' } }],
+    env: { REGION: 'eu' },
+  };
+  const env = (await read({ command: 'env' }, fields))
+    .split('\n')
+    .map((line) => line.split('=')[0])
+    .filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name));
   expect(env.sort()).toEqual(['HOME', 'LANG', 'PATH', 'REGION', 'VAULT_ADDR']);
 });
 
 test('a command that does not end is ended after 10s, with what it has started', async () => {
   const clock = createFakeClock();
   const pidFile = join(cwd, 'pids');
-  const failed = read({ command: `echo $$ > ${pidFile}; sleep 1000 & echo $! >> ${pidFile}; wait` }, { shellEnv: { PATH: process.env.PATH } }, clock).catch((error) => error);
+  const failed = read(
+    { command: `echo $$ > ${pidFile}; sleep 1000 & echo $! >> ${pidFile}; wait` },
+    { shellEnv: { PATH: process.env.PATH } },
+    clock,
+  ).catch((error) => error);
   const pids = await waitFor('both pids', () => {
-    const found = execFileSync('sh', ['-c', `cat ${pidFile} 2>/dev/null || true`], { encoding: 'utf8' }).trim().split('\n');
+    const found = execFileSync('sh', ['-c', `cat ${pidFile} 2>/dev/null || true`], { encoding: 'utf8' })
+      .trim()
+      .split('\n');
     return found.length === 2 ? found.map(Number) : null;
   });
   clock.advance(9_999);
@@ -93,8 +125,15 @@ test('a command that does not end is ended after 10s, with what it has started',
 test('one that cannot be ended, because it runs as somebody else by now, is waited for no longer', async () => {
   const clock = createFakeClock();
   const pidFile = join(cwd, 'pid-of-sudo');
-  const failed = read({ command: `echo $$ > ${pidFile}; exec sleep 1000` }, { shellEnv: { PATH: process.env.PATH } }, clock).catch((error) => error);
-  const pid = await waitFor('its pid', () => Number(execFileSync('sh', ['-c', `cat ${pidFile} 2>/dev/null || true`], { encoding: 'utf8' })) || null);
+  const failed = read(
+    { command: `echo $$ > ${pidFile}; exec sleep 1000` },
+    { shellEnv: { PATH: process.env.PATH } },
+    clock,
+  ).catch((error) => error);
+  const pid = await waitFor(
+    'its pid',
+    () => Number(execFileSync('sh', ['-c', `cat ${pidFile} 2>/dev/null || true`], { encoding: 'utf8' })) || null,
+  );
   const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
     throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' });
   });
@@ -106,5 +145,7 @@ test('one that cannot be ended, because it runs as somebody else by now, is wait
 });
 
 test.runIf(process.getuid?.() === 0)('a command runs as the owner of the app', async () => {
-  expect(await read({ command: 'id -u; id -g; id -G' }, { uid: 65_534, gid: 65_534, cwd: '/' })).toBe('65534\n65534\n65534');
+  expect(await read({ command: 'id -u; id -g; id -G' }, { uid: 65_534, gid: 65_534, cwd: '/' })).toBe(
+    '65534\n65534\n65534',
+  );
 });

@@ -38,11 +38,19 @@ test.each(['ENOSPC', 'EDQUOT'])('%s: the room is given up for the write, and tak
 });
 
 test('without room the write fails as it is', () => {
-  expect(() => writeInNeed(reserve, file, () => { throw full(); })).toThrow('ENOSPC');
+  expect(() =>
+    writeInNeed(reserve, file, () => {
+      throw full();
+    }),
+  ).toThrow('ENOSPC');
 });
 
 test('what is no lack of room costs none', () => {
   writeFileSync(reserve, 'room');
-  expect(() => writeInNeed(reserve, file, () => { throw full('EACCES'); })).toThrow('EACCES');
+  expect(() =>
+    writeInNeed(reserve, file, () => {
+      throw full('EACCES');
+    }),
+  ).toThrow('EACCES');
   expect(existsSync(reserve)).toBe(true);
 });

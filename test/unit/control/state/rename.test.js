@@ -43,11 +43,20 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     const before = alive('api').map(({ pid }) => pid);
     const slots = await done(method, { targets: ['api'], spec: { name: 'web' } });
 
-    expect(slots).toMatchObject([{ name: 'web', id: 0, slot: 0, status: 'online' }, { name: 'web', id: 1, slot: 1, status: 'online' }]);
+    expect(slots).toMatchObject([
+      { name: 'web', id: 0, slot: 0, status: 'online' },
+      { name: 'web', id: 1, slot: 1, status: 'online' },
+    ]);
     expect(rig.running()).toEqual(['other/0', 'web/0', 'web/1']);
     expect(names()).toEqual(['web', 'other']);
-    expect(alive('web').map(({ pid }) => pid).filter((pid) => before.includes(pid))).toEqual([]);
-    expect(alive('web').map(({ label }) => label.outFile)).toEqual(['web-out-0.log', 'web-out-1.log'].map((file) => expect.stringContaining(`/logs/${file}`)));
+    expect(
+      alive('web')
+        .map(({ pid }) => pid)
+        .filter((pid) => before.includes(pid)),
+    ).toEqual([]);
+    expect(alive('web').map(({ label }) => label.outFile)).toEqual(
+      ['web-out-0.log', 'web-out-1.log'].map((file) => expect.stringContaining(`/logs/${file}`)),
+    );
     expect(alive('other').map(({ pid }) => pid)).toEqual(other);
   });
 
@@ -81,9 +90,18 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
   test('a name that is taken is refused, and so are several apps and a part of one', async () => {
     await start({ instances: 2 }, { name: 'web' });
     const before = rig.keeper.alive.map(({ pid }) => pid);
-    expect(await failed(method, { targets: ['api'], spec: { name: 'web' } })).toMatchObject({ code: 'ERR_NCLUST_APP_EXISTS', message: '"api" cannot be renamed to "web": another app has that name. Nothing was touched.' });
-    expect(await failed(method, { targets: ['all'], spec: { name: 'x' } })).toMatchObject({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining('"api", "web" are 2 apps') });
-    expect(await failed(method, { targets: ['1'], spec: { name: 'x' } })).toMatchObject({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining('a part of "api"') });
+    expect(await failed(method, { targets: ['api'], spec: { name: 'web' } })).toMatchObject({
+      code: 'ERR_NCLUST_APP_EXISTS',
+      message: '"api" cannot be renamed to "web": another app has that name. Nothing was touched.',
+    });
+    expect(await failed(method, { targets: ['all'], spec: { name: 'x' } })).toMatchObject({
+      code: 'ERR_NCLUST_USAGE',
+      message: expect.stringContaining('"api", "web" are 2 apps'),
+    });
+    expect(await failed(method, { targets: ['1'], spec: { name: 'x' } })).toMatchObject({
+      code: 'ERR_NCLUST_USAGE',
+      message: expect.stringContaining('a part of "api"'),
+    });
     expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(before);
     expect(names()).toEqual(['api', 'web']);
   });
@@ -92,7 +110,9 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     await start({});
     rig.noted.length = 0;
     await done(method, { targets: ['api'], spec: { name: 'web' } });
-    expect(rig.noted.filter(({ type }) => ['added', 'deleted', 'config'].includes(type))).toMatchObject([{ type: 'config', app: 'web', attributes: ['name'] }]);
+    expect(rig.noted.filter(({ type }) => ['added', 'deleted', 'config'].includes(type))).toMatchObject([
+      { type: 'config', app: 'web', attributes: ['name'] },
+    ]);
   });
 });
 
@@ -100,8 +120,13 @@ test('a reload that fails keeps the new name: what serves is called that', async
   await start({ instances: 2 });
   const before = alive('api').map(({ pid }) => pid);
   rig.keeper.behave = () => ({ listensAfterMs: null, exitsAfterMs: 20, code: 1 });
-  expect(await failed('reload', { targets: ['api'], spec: { name: 'web' } })).toMatchObject({ code: 'ERR_NCLUST_RELOAD_FAILED' });
-  expect((await rig.list()).map(({ name, status }) => [name, status])).toEqual([['web', 'online'], ['web', 'online']]);
+  expect(await failed('reload', { targets: ['api'], spec: { name: 'web' } })).toMatchObject({
+    code: 'ERR_NCLUST_RELOAD_FAILED',
+  });
+  expect((await rig.list()).map(({ name, status }) => [name, status])).toEqual([
+    ['web', 'online'],
+    ['web', 'online'],
+  ]);
   expect(rig.keeper.alive.filter(({ isRetiring }) => !isRetiring).map(({ pid }) => pid)).toEqual(before);
 });
 
@@ -122,12 +147,25 @@ test('what serves under an earlier name is its own when both keeper and control 
   const before = alive('web').map(({ pid }) => pid);
   rig.keeper.behave = () => ({ listensAfterMs: null, exitsAfterMs: 20, code: 1 });
   await failed('reload', { targets: ['web'], spec: { name: 'site' } });
-  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({ instanceId, pid, startTicks: '1', startedAtMs, name: 'web', id: label.id, outPipe: null, errPipe: null }));
+  rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
+    instanceId,
+    pid,
+    startTicks: '1',
+    startedAtMs,
+    name: 'web',
+    id: label.id,
+    outPipe: null,
+    errPipe: null,
+  }));
   rig.keeper = new FakeKeeper(rig.clock, { firstPid: 5_000 });
   rig.keeper.behave = () => ({ listensAfterMs: 500 });
   await rig.boot();
   await rig.turn(100);
-  expect(rig.keeper.alive.filter(({ pid, isRetiring }) => before.includes(pid) && !isRetiring).map(({ label }) => [label.name, label.id, label.scope])).toContainEqual(['site', 1, 'api']);
+  expect(
+    rig.keeper.alive
+      .filter(({ pid, isRetiring }) => before.includes(pid) && !isRetiring)
+      .map(({ label }) => [label.name, label.id, label.scope]),
+  ).toContainEqual(['site', 1, 'api']);
   await rig.turn(10_000);
   expect([rig.running(), rig.keeper.alive.some(({ isAdopted }) => isAdopted)]).toEqual([['site/0', 'site/1'], false]);
 });
@@ -137,7 +175,10 @@ test('its secrets are not read again for the new name', async () => {
   rig.secret = async (spec) => `${spec.name} ${readings.push(spec.name)}`;
   await start({ secrets: { TOKEN: { file: '/run/token' } } });
   await done('reload', { targets: ['api'], spec: { name: 'web' } });
-  expect([readings, rig.spawned().map(({ params }) => params.env.TOKEN)]).toEqual([['api', 'api'], ['api 1', 'api 2']]);
+  expect([readings, rig.spawned().map(({ params }) => params.env.TOKEN)]).toEqual([
+    ['api', 'api'],
+    ['api 1', 'api 2'],
+  ]);
   rig.keeper.behave = () => ({ listensAfterMs: null, exitsAfterMs: 20, code: 1 });
   await failed('reload', { targets: ['web'], spec: { name: 'site' } });
   rig.keeper.behave = () => ({ listensAfterMs: 10 });

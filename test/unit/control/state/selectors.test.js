@@ -22,19 +22,36 @@ test.each([
   [['/srv/web.js'], [2]],
   [['/^api/'], [0, 1, 4]],
   [['/WEB/i'], [2]],
-  [['web', '0', 'web'], [0, 2]],
+  [
+    ['web', '0', 'web'],
+    [0, 2],
+  ],
 ])('%j selects the ids %j', (targets, ids) => {
   expect(select(desired, targets).map(({ wish }) => wish.id)).toEqual(ids);
 });
 
 test('a target that names nothing is refused with the names that are near', () => {
-  expect(() => select(desired, ['api', 'wbe'])).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_APP_NOT_FOUND', exitStatus: 1, message: expect.stringContaining('"wbe"'), hint: 'Did you mean "web"?' }));
-  expect(() => select(nothingDesired(), ['all'])).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_APP_NOT_FOUND' }));
+  expect(() => select(desired, ['api', 'wbe'])).toThrow(
+    expect.objectContaining({
+      code: 'ERR_NCLUST_APP_NOT_FOUND',
+      exitStatus: 1,
+      message: expect.stringContaining('"wbe"'),
+      hint: 'Did you mean "web"?',
+    }),
+  );
+  expect(() => select(nothingDesired(), ['all'])).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_APP_NOT_FOUND' }),
+  );
 });
 
 test.each([['x'], ['nosuch'], ['nosuchfront']])('%j: a word that is merely short is near to nothing', (target) => {
   const expected = target.includes('front') ? 'Did you mean "front"?' : 'See: nclust list';
-  const only = startSpecs(nothingDesired(), [makeSpec({ name: 's', namespace: 'front' })], { isForced: false, isIdle: () => true, cpus: 1, nowMs: 0 }).desired;
+  const only = startSpecs(nothingDesired(), [makeSpec({ name: 's', namespace: 'front' })], {
+    isForced: false,
+    isIdle: () => true,
+    cpus: 1,
+    nowMs: 0,
+  }).desired;
   expect(() => select(only, [target])).toThrow(expect.objectContaining({ hint: expected }));
 });
 

@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -14,12 +24,21 @@ let store;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'nclust-store-'));
-  paths = { state: join(folder, 'state.json'), stateBackup: join(folder, 'state.json.bak'), reserve: join(folder, 'state.reserve') };
+  paths = {
+    state: join(folder, 'state.json'),
+    stateBackup: join(folder, 'state.json.bak'),
+    reserve: join(folder, 'state.reserve'),
+  };
   store = createStore(paths, () => 1234);
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const withApps = (...names) => startSpecs(nothingDesired(), names.map((name) => makeSpec({ name, env: { 1: 'b', a: 'ü"}\n' } })), { isForced: false, isIdle: () => true, cpus: 1, nowMs: 5 }).desired;
+const withApps = (...names) =>
+  startSpecs(
+    nothingDesired(),
+    names.map((name) => makeSpec({ name, env: { 1: 'b', a: 'ü"}\n' } })),
+    { isForced: false, isIdle: () => true, cpus: 1, nowMs: 5 },
+  ).desired;
 
 test('a home without a state has an empty list', () => {
   expect(store.load()).toEqual({ desired: nothingDesired(), isExact: true, notices: [] });
@@ -35,9 +54,15 @@ test('what was saved is loaded, by its owner only', () => {
 test('a state of an earlier version gets the defaults of what that one did not know', () => {
   const desired = withApps('api');
   const { logShip, maxSurge, ...earlier } = desired.apps[0].spec;
-  store.save({ ...desired, apps: [{ ...desired.apps[0], spec: earlier, previous: [{ generation: 0, spec: earlier }] }] });
+  store.save({
+    ...desired,
+    apps: [{ ...desired.apps[0], spec: earlier, previous: [{ generation: 0, spec: earlier }] }],
+  });
   const [app] = store.load().desired.apps;
-  expect([app.spec, app.previous[0].spec]).toEqual([{ ...earlier, logShip, maxSurge }, { ...earlier, logShip, maxSurge }]);
+  expect([app.spec, app.previous[0].spec]).toEqual([
+    { ...earlier, logShip, maxSurge },
+    { ...earlier, logShip, maxSurge },
+  ]);
 });
 
 test('the state before is kept', () => {
@@ -111,5 +136,7 @@ test('after a bad state the next save keeps the good copy until there is a bette
 
 test('a folder that is gone refuses the save', () => {
   rmSync(folder, { recursive: true });
-  expect(() => store.save(withApps('api'))).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_STATE_WRITE', message: expect.stringContaining('ENOENT') }));
+  expect(() => store.save(withApps('api'))).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_STATE_WRITE', message: expect.stringContaining('ENOENT') }),
+  );
 });

@@ -1,5 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -22,13 +34,19 @@ beforeEach(async () => {
 
 async function boot() {
   await rig.boot();
-  const files = createPidFiles(rig.control.world, { pids, journal: (event, fields) => events.push({ event, ...fields }) });
+  const files = createPidFiles(rig.control.world, {
+    pids,
+    journal: (event, fields) => events.push({ event, ...fields }),
+  });
   files.look();
   rig.control.follow(files.look);
 }
 
 /** What is in each file. */
-const written = () => Object.fromEntries((existsSync(pids) ? readdirSync(pids) : []).map((name) => [name, Number(readFileSync(join(pids, name), 'utf8'))]));
+const written = () =>
+  Object.fromEntries(
+    (existsSync(pids) ? readdirSync(pids) : []).map((name) => [name, Number(readFileSync(join(pids, name), 'utf8'))]),
+  );
 
 async function running(fields = {}) {
   void rig.start({ cwd: folder, instances: 2, ...fields });
@@ -74,7 +92,7 @@ test('the next control keeps what is right and removes what is left over', async
   expect(written()).toEqual({ 'api-0.pid': 1000, 'api-1.pid': 1001 });
 });
 
-test('a file of the user\'s choice', async () => {
+test("a file of the user's choice", async () => {
   await running({ instances: 1, mode: 'fork', pidFile: 'run/api.pid' });
   expect(readFileSync(join(folder, 'run/api.pid'), 'utf8')).toBe('1000\n');
   void rig.call('stop', { targets: ['api'] });
@@ -125,5 +143,7 @@ test.each([
   [{ pidFile: '/run/api.pid', instancesGiven: true }, '/run/api-3.pid'],
   [{ pidFile: '/run/api', mode: 'cluster' }, '/run/api-3'],
 ])('%j: %s', (fields, path) => {
-  expect(pidFileOf({ name: 'api', cwd: '/srv', mode: 'fork', instancesGiven: false, pidFile: '', ...fields }, 3, '/h/pids')).toBe(path);
+  expect(
+    pidFileOf({ name: 'api', cwd: '/srv', mode: 'fork', instancesGiven: false, pidFile: '', ...fields }, 3, '/h/pids'),
+  ).toBe(path);
 });

@@ -54,7 +54,10 @@ test('at most one call a second', () => {
   clock.advance(999);
   expect(calls).toHaveLength(1);
   clock.advance(1);
-  expect(calls).toEqual([{ file: 'a', count: 1 }, { file: 'b', count: 1 }]);
+  expect(calls).toEqual([
+    { file: 'a', count: 1 },
+    { file: 'b', count: 1 },
+  ]);
 });
 
 test('a delay of its own', () => {

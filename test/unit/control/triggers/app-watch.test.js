@@ -23,7 +23,14 @@ async function begin(roots = ['/a', '/b']) {
     return watcher;
   };
   const scope = { roots, isIgnored: () => false, nameOf: (path) => path.slice(1) };
-  const watch = watchForApp(scope, { clock, open, identify: async (path) => there[path] ?? null, options: {}, delayMs: 0, onSettled: (changes) => calls.push(changes.file) });
+  const watch = watchForApp(scope, {
+    clock,
+    open,
+    identify: async (path) => there[path] ?? null,
+    options: {},
+    delayMs: 0,
+    onSettled: (changes) => calls.push(changes.file),
+  });
   await settle();
   return watch;
 }
@@ -48,7 +55,14 @@ test('a folder that is not there is told, and watched as soon as it is; that is 
   expect([watchers[0].roots, watch.problem()]).toEqual([['/a'], '"/b" is not there; it is watched as soon as it is']);
   there['/b'] = '1:9';
   await turn(1_200);
-  expect([watchers.map((one) => [one.roots, one.isClosed]), watch.problem(), calls]).toEqual([[[['/a'], true], [['/a', '/b'], false]], null, ['b']]);
+  expect([watchers.map((one) => [one.roots, one.isClosed]), watch.problem(), calls]).toEqual([
+    [
+      [['/a'], true],
+      [['/a', '/b'], false],
+    ],
+    null,
+    ['b'],
+  ]);
 });
 
 test('a folder that is made anew, or a link that leads elsewhere, is watched anew', async () => {

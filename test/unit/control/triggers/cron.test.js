@@ -16,7 +16,11 @@ beforeEach(() => {
     clock,
     nextRun: (pattern, afterMs) => {
       if (pattern === 'bad') throw new Error('no pattern');
-      return pattern === 'once' ? (afterMs < Date.UTC(2026, 0, 1, 0, 5) ? Date.UTC(2026, 0, 1, 0, 5) : null) : (Math.floor(afterMs / MINUTE) + 1) * MINUTE;
+      return pattern === 'once'
+        ? afterMs < Date.UTC(2026, 0, 1, 0, 5)
+          ? Date.UTC(2026, 0, 1, 0, 5)
+          : null
+        : (Math.floor(afterMs / MINUTE) + 1) * MINUTE;
     },
     journal: (event, fields) => events.push({ event, ...fields }),
     onDue: (name) => calls.push([name, clock.nowMs()]),
@@ -37,10 +41,23 @@ test('a pattern that has had its last time rests', () => {
 });
 
 test('what goes on is not begun anew; what changes is; what is gone is over', () => {
-  crons.sync(new Map([['api', 'minutely'], ['web', 'minutely']]));
+  crons.sync(
+    new Map([
+      ['api', 'minutely'],
+      ['web', 'minutely'],
+    ]),
+  );
   clock.advance(30_000);
-  crons.sync(new Map([['api', 'minutely'], ['web', 'once']]));
-  expect([crons.nextRunMs('api'), crons.nextRunMs('web')]).toEqual([Date.UTC(2026, 0, 1, 0, 1), Date.UTC(2026, 0, 1, 0, 5)]);
+  crons.sync(
+    new Map([
+      ['api', 'minutely'],
+      ['web', 'once'],
+    ]),
+  );
+  expect([crons.nextRunMs('api'), crons.nextRunMs('web')]).toEqual([
+    Date.UTC(2026, 0, 1, 0, 1),
+    Date.UTC(2026, 0, 1, 0, 5),
+  ]);
   crons.sync(new Map());
   clock.advance(10 * MINUTE);
   expect([calls, crons.nextRunMs('api'), clock.pending()]).toEqual([[], null, 0]);
@@ -56,7 +73,10 @@ test('a wall clock that jumps ahead is noticed within half a minute, and what wa
 test('a pattern of another version that is none is told, and calls nobody', () => {
   crons.sync(new Map([['api', 'bad']]));
   clock.advance(MINUTE);
-  expect([calls, events]).toEqual([[], [{ event: 'cron-pattern-bad', app: 'api', pattern: 'bad', message: 'no pattern' }]]);
+  expect([calls, events]).toEqual([
+    [],
+    [{ event: 'cron-pattern-bad', app: 'api', pattern: 'bad', message: 'no pattern' }],
+  ]);
 });
 
 test('croner says when: with seconds, and never twice for the same time', () => {

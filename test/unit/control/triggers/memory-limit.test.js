@@ -33,7 +33,16 @@ beforeEach(() => {
   memory.sync(new Set([0]));
 });
 
-const instance = (fields = {}) => ({ name: 'api', id: 0, pid: 100, startedAtMs: clock.nowMs(), limitBytes: 300 * MB, minUptimeMs: 1_000, backoffMs: 100, ...fields });
+const instance = (fields = {}) => ({
+  name: 'api',
+  id: 0,
+  pid: 100,
+  startedAtMs: clock.nowMs(),
+  limitBytes: 300 * MB,
+  minUptimeMs: 1_000,
+  backoffMs: 100,
+  ...fields,
+});
 
 async function turn(seconds) {
   for (let n = 0; n < seconds; n++) {
@@ -59,7 +68,11 @@ test('small sizes are told with what makes the difference', async () => {
 
 test('of an app one instance at a time, the one with the most above its limit', async () => {
   limited = [instance(), instance({ id: 1, pid: 101 }), instance({ id: 2, pid: 102, name: 'web' })];
-  trees = new Map([[100, { bytes: 310 * MB, pids: [100] }], [101, { bytes: 400 * MB, pids: [101] }], [102, { bytes: 301 * MB, pids: [102] }]]);
+  trees = new Map([
+    [100, { bytes: 310 * MB, pids: [100] }],
+    [101, { bytes: 400 * MB, pids: [101] }],
+    [102, { bytes: 301 * MB, pids: [102] }],
+  ]);
   await turn(1);
   expect(calls.map(([id]) => id)).toEqual([1, 2]);
 });
@@ -111,7 +124,9 @@ describe('an app that needs more than its limit', () => {
   });
 
   test('waits for ten minutes at most', () => {
-    expect([0, 1, 5, 50].map((misses) => pauseMs({ minUptimeMs: 1_000, backoffMs: 100 }, misses))).toEqual([1_000, 1_000, 3_200, 600_000]);
+    expect([0, 1, 5, 50].map((misses) => pauseMs({ minUptimeMs: 1_000, backoffMs: 100 }, misses))).toEqual([
+      1_000, 1_000, 3_200, 600_000,
+    ]);
     expect(pauseMs({ minUptimeMs: 0, backoffMs: 0 }, 3)).toBe(800);
   });
 });

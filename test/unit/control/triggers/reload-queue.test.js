@@ -11,7 +11,8 @@ beforeEach(() => {
   begun = [];
   events = [];
   turns = createTurns({
-    reload: (name, due) => new Promise((resolve, reject) => begun.push({ name, by: due.by, ids: due.choose(app), resolve, reject })),
+    reload: (name, due) =>
+      new Promise((resolve, reject) => begun.push({ name, by: due.by, ids: due.choose(app), resolve, reject })),
     nowMs: () => 7,
     journal: (event, fields) => events.push({ event, ...fields }),
   });
@@ -24,7 +25,10 @@ test('one at a time for each app; what comes meanwhile is one more, for all the 
   ask('api', 'second', [1, 2]);
   ask('api', 'third', [2, 3]);
   ask('web', 'other');
-  expect(begun.map(({ name, by }) => [name, by])).toEqual([['api', 'first'], ['web', 'other']]);
+  expect(begun.map(({ name, by }) => [name, by])).toEqual([
+    ['api', 'first'],
+    ['web', 'other'],
+  ]);
   begun[0].resolve(true);
   await settle();
   expect(begun.slice(2)).toMatchObject([{ name: 'api', by: 'second', ids: [1, 2, 3] }]);
@@ -58,7 +62,13 @@ test('one that fails is told, and the next one follows all the same', async () =
   begun[0].reject(Object.assign(new Error('does not parse'), { code: 'ERR_NCLUST_PREFLIGHT' }));
   await settle();
   expect(turns.last('api')).toEqual({ atMs: 7, by: 'first', problem: 'does not parse' });
-  expect(events).toContainEqual({ event: 'trigger-failed', app: 'api', by: 'first', code: 'ERR_NCLUST_PREFLIGHT', message: 'does not parse' });
+  expect(events).toContainEqual({
+    event: 'trigger-failed',
+    app: 'api',
+    by: 'first',
+    code: 'ERR_NCLUST_PREFLIGHT',
+    message: 'does not parse',
+  });
   begun[1].resolve(true);
   await settle();
   expect(turns.last('api')).toEqual({ atMs: 7, by: 'second', problem: null });

@@ -44,8 +44,14 @@ describe('watch', () => {
     change();
     await rig.turn(10 * SECOND);
     expect(await generations()).toEqual([2, 2]);
-    expect(await lastDeaths()).toEqual([['reload', 'watch: src/a.js changed'], ['reload', 'watch: src/a.js changed']]);
-    expect((await detail())[0]).toMatchObject({ watching: true, triggers: { last: { by: 'watch: src/a.js changed', problem: null } } });
+    expect(await lastDeaths()).toEqual([
+      ['reload', 'watch: src/a.js changed'],
+      ['reload', 'watch: src/a.js changed'],
+    ]);
+    expect((await detail())[0]).toMatchObject({
+      watching: true,
+      triggers: { last: { by: 'watch: src/a.js changed', problem: null } },
+    });
     expect(rig.keeper.alive).toHaveLength(2);
   });
 
@@ -83,12 +89,20 @@ describe('watch', () => {
     watch(rig.start({ name: 'bad', watch: ['bad'], cwd: '/srv' }));
     await rig.turn(5 * SECOND);
     const [api, , bad] = await detail();
-    expect([api.status, api.triggers.watch.problem, bad.status, bad.triggers.watch]).toEqual(['online', null, 'online', { paths: ['/srv/bad'], isReady: false, problem: 'no such thing' }]);
+    expect([api.status, api.triggers.watch.problem, bad.status, bad.triggers.watch]).toEqual([
+      'online',
+      null,
+      'online',
+      { paths: ['/srv/bad'], isReady: false, problem: 'no such thing' },
+    ]);
   });
 
   test('a pattern that is none is refused before anything is touched', async () => {
     for (const fields of [{ watch: ['*'.repeat(5_000)] }, { watch: ['.'], ignoreWatch: ['a'.repeat(5_000)] }]) {
-      await expect(rig.call('start', { specs: [{ ...makeSpec({ name: 'long' }), ...fields }] })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SPEC', data: { keyPath: expect.stringMatching(/watch/i) } });
+      await expect(rig.call('start', { specs: [{ ...makeSpec({ name: 'long' }), ...fields }] })).rejects.toMatchObject({
+        code: 'ERR_NCLUST_BAD_SPEC',
+        data: { keyPath: expect.stringMatching(/watch/i) },
+      });
     }
     expect(await rig.list()).toEqual([]);
   });
@@ -120,13 +134,23 @@ describe('watch', () => {
       await rig.turn(5 * SECOND);
       seen.push([method, watchers.length, ...(await rig.list()).map(({ watching }) => watching)]);
     }
-    expect(seen).toEqual([['stop', 0, false, false], ['start', 1, true, true], ['delete', 0]]);
+    expect(seen).toEqual([
+      ['stop', 0, false, false],
+      ['start', 1, true, true],
+      ['delete', 0],
+    ]);
   });
 
   test('stop --watch ends it for the next start too, restart --watch turns it on and off', async () => {
     await running({ watch: ['src'] });
     const seen = [];
-    for (const [method, more] of [['stop', { watch: true }], ['start', {}], ['restart', { watch: true }], ['restart', { watch: true }], ['restart', {}]]) {
+    for (const [method, more] of [
+      ['stop', { watch: true }],
+      ['start', {}],
+      ['restart', { watch: true }],
+      ['restart', { watch: true }],
+      ['restart', {}],
+    ]) {
       void rig.call(method, { targets: ['api'], ...more });
       await rig.turn(5 * SECOND);
       seen.push(watchers.map(({ roots }) => roots));
@@ -152,7 +176,12 @@ describe('watch', () => {
   test('the files an app writes to are no changes', async () => {
     await running({ watch: ['.'], outFile: 'out.log', pidFile: 'api.pid' });
     const { isIgnored } = watchers[0];
-    expect(['out-0.log', 'out-1.log', 'api-0.pid', 'api.js'].map((file) => isIgnored(`/srv/${file}`))).toEqual([true, true, true, false]);
+    expect(['out-0.log', 'out-1.log', 'api-0.pid', 'api.js'].map((file) => isIgnored(`/srv/${file}`))).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
   });
 
   test('the end of the manager ends it', async () => {
@@ -178,7 +207,13 @@ describe('cron', () => {
   test('replaces at its times, and the next one is known', async () => {
     await running({ cronRestart: '* * * * *' });
     await rig.turn(60 * SECOND);
-    expect([await generations(), await lastDeaths()]).toEqual([[2, 2], [['reload', 'cron: * * * * *'], ['reload', 'cron: * * * * *']]]);
+    expect([await generations(), await lastDeaths()]).toEqual([
+      [2, 2],
+      [
+        ['reload', 'cron: * * * * *'],
+        ['reload', 'cron: * * * * *'],
+      ],
+    ]);
     const [{ triggers }] = await detail();
     expect(new Date(triggers.nextRunMs).toISOString()).toBe('2023-11-14T22:15:00.000Z');
   });
@@ -198,22 +233,28 @@ describe('cron', () => {
     expect(rig.keeper.alive).toEqual([]);
   });
 
-  test.each([0, 3])('a job that has ended by itself with code %d is started again, by the next control too', async (code) => {
-    rig.keeper.behave = () => ({ exitsAfterMs: 2_000, code });
-    await running({ cronRestart: '* * * * *', autorestart: false, instances: 1, kind: 'exec', mode: 'fork' });
-    expect(await rig.list()).toMatchObject([{ status: 'stopped' }]);
-    await rig.turn(61 * SECOND);
-    expect([rig.spawned().length, rig.keeper.alive.length]).toEqual([2, 0]);
-    await rig.boot();
-    await rig.turn(60 * SECOND);
-    expect(rig.spawned()).toHaveLength(3);
-    void rig.call('stop', { targets: ['api'] });
-    await rig.turn(120 * SECOND);
-    expect(rig.spawned()).toHaveLength(3);
-  });
+  test.each([0, 3])(
+    'a job that has ended by itself with code %d is started again, by the next control too',
+    async (code) => {
+      rig.keeper.behave = () => ({ exitsAfterMs: 2_000, code });
+      await running({ cronRestart: '* * * * *', autorestart: false, instances: 1, kind: 'exec', mode: 'fork' });
+      expect(await rig.list()).toMatchObject([{ status: 'stopped' }]);
+      await rig.turn(61 * SECOND);
+      expect([rig.spawned().length, rig.keeper.alive.length]).toEqual([2, 0]);
+      await rig.boot();
+      await rig.turn(60 * SECOND);
+      expect(rig.spawned()).toHaveLength(3);
+      void rig.call('stop', { targets: ['api'] });
+      await rig.turn(120 * SECOND);
+      expect(rig.spawned()).toHaveLength(3);
+    },
+  );
 
   test('a pattern that croner does not know is refused, whoever sent it', async () => {
-    await expect(rig.start({ cronRestart: '99 * * * *' })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringContaining('minute') });
+    await expect(rig.start({ cronRestart: '99 * * * *' })).rejects.toMatchObject({
+      code: 'ERR_NCLUST_BAD_SPEC',
+      message: expect.stringContaining('minute'),
+    });
   });
 });
 

@@ -4,18 +4,31 @@ import { loadGlobs } from '../../../../daemon/control/triggers/watcher.js';
 
 const FILE = { isFile: () => true };
 const own = { ownFolders: ['/root/.nclust'], ownFiles: ['/srv/app/app.log', '/srv/app/run/app.pid', ''] };
-const scope = (wishes = {}, more = {}) => watchScope({ cwd: '/srv/app', watch: ['.'], ignoreWatch: [], watchExtensions: [], watchOptions: {}, ...wishes }, { globs: loadGlobs(), ...own, ...more });
+const scope = (wishes = {}, more = {}) =>
+  watchScope(
+    { cwd: '/srv/app', watch: ['.'], ignoreWatch: [], watchExtensions: [], watchOptions: {}, ...wishes },
+    { globs: loadGlobs(), ...own, ...more },
+  );
 const isSeen = (wishes, path, more) => !scope(wishes, more).isIgnored(path, FILE);
 
-test.each([
-  '/srv/app', '/srv/app/a.js', '/srv/app/src/deep/a.js', '/srv/app/app.js', '/srv/app/app.log.js',
-])('%s counts', (path) => {
-  expect(isSeen({}, path)).toBe(true);
-});
+test.each(['/srv/app', '/srv/app/a.js', '/srv/app/src/deep/a.js', '/srv/app/app.js', '/srv/app/app.log.js'])(
+  '%s counts',
+  (path) => {
+    expect(isSeen({}, path)).toBe(true);
+  },
+);
 
 test.each([
-  '/srv/app/node_modules', '/srv/app/lib/node_modules/x/index.js', '/srv/app/.git', '/srv/app/.git/HEAD', '/srv/app/.env', '/srv/app/src/.a.js.swp',
-  '/srv/app/app.log', '/srv/app/app__2026-01-31T10-00-00-000Z.log.gz', '/srv/app/run/app.pid', '/root/.nclust/state.json',
+  '/srv/app/node_modules',
+  '/srv/app/lib/node_modules/x/index.js',
+  '/srv/app/.git',
+  '/srv/app/.git/HEAD',
+  '/srv/app/.env',
+  '/srv/app/src/.a.js.swp',
+  '/srv/app/app.log',
+  '/srv/app/app__2026-01-31T10-00-00-000Z.log.gz',
+  '/srv/app/run/app.pid',
+  '/root/.nclust/state.json',
 ])('%s never counts', (path) => {
   expect(isSeen({}, path)).toBe(false);
 });
@@ -30,7 +43,9 @@ test('a dotfile that is named counts', () => {
 
 test('an app in the home itself sees its own files and not those of the manager', () => {
   const more = { ownFolders: ['/srv/app', '/srv/app/state.json', '/srv/app/logs'] };
-  expect(['a.js', 'state.json', 'state.json.bak', 'logs/x.log'].map((file) => isSeen({}, `/srv/app/${file}`, more))).toEqual([true, false, false, false]);
+  expect(
+    ['a.js', 'state.json', 'state.json.bak', 'logs/x.log'].map((file) => isSeen({}, `/srv/app/${file}`, more)),
+  ).toEqual([true, false, false, false]);
 });
 
 describe('ignore_watch', () => {
@@ -41,7 +56,11 @@ describe('ignore_watch', () => {
     [['./data/cache/'], ['/srv/app/data/cache', '/srv/app/data/cache/x'], ['/srv/app/data/other']],
     [['/srv/app/data'], ['/srv/app/data', '/srv/app/data/x/y'], ['/srv/app/database']],
     [['**/*.test.js'], ['/srv/app/a.test.js', '/srv/app/src/deep/b.test.js'], ['/srv/app/a.js']],
-    [['\\.md$', '/^\\/cache-/i'], ['/srv/app/README.md', '/srv/app/Cache-1/x'], ['/srv/app/md.js', '/srv/app/src/cache-1']],
+    [
+      ['\\.md$', '/^\\/cache-/i'],
+      ['/srv/app/README.md', '/srv/app/Cache-1/x'],
+      ['/srv/app/md.js', '/srv/app/src/cache-1'],
+    ],
     [['[\\/\\\\]\\./', 'uploads'], ['/srv/app/uploads/x'], ['/srv/app/a.js']],
     [['public', '!public/index.html'], ['/srv/app/public/a.css'], ['/srv/app/public/index.html']],
   ])('%j', (ignoreWatch, ignored, seen) => {
@@ -57,19 +76,28 @@ describe('ignore_watch', () => {
 
 describe('watch', () => {
   test('paths count from where the app runs; a glob is watched from its first folder', () => {
-    expect(scope({ watch: ['src', '/etc/app', 'lib/**/*.js', '../shared'] }).roots).toEqual(['/srv/app/src', '/etc/app', '/srv/app/lib', '/srv/shared']);
+    expect(scope({ watch: ['src', '/etc/app', 'lib/**/*.js', '../shared'] }).roots).toEqual([
+      '/srv/app/src',
+      '/etc/app',
+      '/srv/app/lib',
+      '/srv/shared',
+    ]);
   });
 
   test('of a glob only the files count that it means', () => {
     const watch = ['lib/**/*.js', 'src'];
-    expect(['/srv/app/lib/a.js', '/srv/app/lib/x/a.js', '/srv/app/src/a.css'].map((path) => isSeen({ watch }, path))).toEqual([true, true, true]);
+    expect(
+      ['/srv/app/lib/a.js', '/srv/app/lib/x/a.js', '/srv/app/src/a.css'].map((path) => isSeen({ watch }, path)),
+    ).toEqual([true, true, true]);
     expect(isSeen({ watch }, '/srv/app/lib/a.css')).toBe(false);
     expect(scope({ watch }).isIgnored('/srv/app/lib/x', { isFile: () => false })).toBe(false);
   });
 
   test('only files with these extensions, and the folders they may be in', () => {
     const watchExtensions = ['js', 'json'];
-    expect(['/srv/app/a.js', '/srv/app/a.json', '/srv/app/a.css'].map((path) => isSeen({ watchExtensions }, path))).toEqual([true, true, false]);
+    expect(
+      ['/srv/app/a.js', '/srv/app/a.json', '/srv/app/a.css'].map((path) => isSeen({ watchExtensions }, path)),
+    ).toEqual([true, true, false]);
     expect(scope({ watchExtensions }).isIgnored('/srv/app/src', { isFile: () => false })).toBe(false);
   });
 

@@ -21,7 +21,15 @@ beforeEach(() => {
 function member(name, key = 'src') {
   told[name] = [];
   const tell = (word) => (about) => void told[name].push(about === undefined ? word : `${word} ${about}`);
-  return open(key, { roots: ['/a'], isIgnored: () => false, options: {}, onChange: tell('changed'), onStir: tell('stirred'), onReady: tell('ready'), onError: tell('failed') });
+  return open(key, {
+    roots: ['/a'],
+    isIgnored: () => false,
+    options: {},
+    onChange: tell('changed'),
+    onStir: tell('stirred'),
+    onReady: tell('ready'),
+    onError: tell('failed'),
+  });
 }
 
 test('who watches the same has one watcher, and all are told', async () => {
@@ -34,7 +42,12 @@ test('who watches the same has one watcher, and all are told', async () => {
   watchers[0].onChange('/a/x');
   member('late');
   await settle();
-  expect(told).toEqual({ one: ['ready', 'stirred', 'changed /a/x'], two: ['ready', 'stirred', 'changed /a/x'], other: [], late: ['ready'] });
+  expect(told).toEqual({
+    one: ['ready', 'stirred', 'changed /a/x'],
+    two: ['ready', 'stirred', 'changed /a/x'],
+    other: [],
+    late: ['ready'],
+  });
 });
 
 test('the last one to leave closes it, once; who has left is told nothing more', async () => {

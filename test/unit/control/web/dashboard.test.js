@@ -19,7 +19,14 @@ let events;
 let rig;
 
 function open() {
-  return createWeb({ settings, tokenFile: join(folder, 'web.token'), desk: () => rig.desk, onTick: (listener) => ((tick = listener), () => {}), clock: systemClock(), journal: (event, fields) => void events.push({ event, ...fields }) });
+  return createWeb({
+    settings,
+    tokenFile: join(folder, 'web.token'),
+    desk: () => rig.desk,
+    onTick: (listener) => ((tick = listener), () => {}),
+    clock: systemClock(),
+    journal: (event, fields) => void events.push({ event, ...fields }),
+  });
 }
 
 beforeEach(async () => {
@@ -36,7 +43,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const isServed = ({ url }) => fetchRaw(url, '/uplot.css').then(({ status }) => status === 200, () => false);
+const isServed = ({ url }) =>
+  fetchRaw(url, '/uplot.css').then(
+    ({ status }) => status === 200,
+    () => false,
+  );
 
 test('it is served where it is asked for, and the next control serves it at the same address with the same token', async () => {
   const first = await web.begin({ listen: '127.0.0.1:0', mayAct: true });
@@ -59,7 +70,9 @@ test('the token is in a file for its owner, and in nothing else', async () => {
   expect(readFileSync(join(folder, 'web.token'), 'utf8')).toBe(`${token}\n`);
   expect(statSync(join(folder, 'web.token')).mode & 0o777).toBe(0o600);
   expect(readFileSync(join(folder, 'settings.json'), 'utf8')).not.toContain(token);
-  expect(JSON.stringify([events, await rig.call('list', { detail: true }), settings.given(), web.notices()])).not.toContain(token);
+  expect(
+    JSON.stringify([events, await rig.call('list', { detail: true }), settings.given(), web.notices()]),
+  ).not.toContain(token);
 });
 
 test('its end closes the port, ends every page, and makes the token worthless', async () => {
@@ -89,13 +102,21 @@ test('a new token sends every page away, and the old one opens nothing', async (
 test('pages are told again when actions are allowed or not, and what is allowed counts at once', async () => {
   const { url } = await web.begin({ listen: '127.0.0.1:0' });
   const page = await openPage(url);
-  expect(page.welcome).toMatchObject({ mayAct: false, version: '0.0.0', home: '/home/nclust', host: expect.any(String), pollMs: 1_000 });
+  expect(page.welcome).toMatchObject({
+    mayAct: false,
+    version: '0.0.0',
+    home: '/home/nclust',
+    host: expect.any(String),
+    pollMs: 1_000,
+  });
   await web.begin({ mayAct: true });
   expect(await page.closed).toBe(1012);
   const next = await openPage(url);
   expect(next.welcome).toMatchObject({ mayAct: true });
   settings.set('web.actions', 'false');
-  await expect(next.request('reset', { targets: ['all'] })).rejects.toMatchObject({ data: { code: 'ERR_NCLUST_WEB_REFUSED' } });
+  await expect(next.request('reset', { targets: ['all'] })).rejects.toMatchObject({
+    data: { code: 'ERR_NCLUST_WEB_REFUSED' },
+  });
   tick();
   expect(await next.closed).toBe(1012);
 });
@@ -105,13 +126,20 @@ test('an address that is taken is refused, and what was served is served on', as
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address();
-  await expect(web.begin({ listen: `127.0.0.1:${port}` })).rejects.toMatchObject({ code: 'ERR_NCLUST_WEB_FAILED', message: `The dashboard cannot be served on "127.0.0.1:${port}": another program has this address.`, data: { port } });
+  await expect(web.begin({ listen: `127.0.0.1:${port}` })).rejects.toMatchObject({
+    code: 'ERR_NCLUST_WEB_FAILED',
+    message: `The dashboard cannot be served on "127.0.0.1:${port}": another program has this address.`,
+    data: { port },
+  });
   expect(await isServed(first)).toBe(true);
   expect(await web.begin({})).toEqual(first);
   // Another program had it first when this control began: the list says so, and it is tried again.
   settings.set('web.listen', `127.0.0.1:${port}`);
   await web.look();
-  expect(web.notices()).toEqual([`The dashboard is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). It is tried again; another one: nclust web --listen 127.0.0.1:0`]);
+  expect(web.notices()).toEqual([
+    `The dashboard is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). It ` +
+      `is tried again; another one: nclust web --listen 127.0.0.1:0`,
+  ]);
   expect(await web.lookNow()).toEqual({ reason: 'EADDRINUSE', retryMs: 1_000 });
   await new Promise((resolve) => other.close(resolve));
   expect(await web.lookNow()).toBe(null);
@@ -129,7 +157,11 @@ test('it moves to another name of the same port', async () => {
 
 test('an address that others can reach needs a word, also in the settings', async () => {
   const port = await takePort();
-  for (const listen of [`0.0.0.0:${port}`, `10.1.2.3:${port}`, `[::]:${port}`]) await expect(web.begin({ listen })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SETTING', hint: expect.stringContaining('--allow-remote') });
+  for (const listen of [`0.0.0.0:${port}`, `10.1.2.3:${port}`, `[::]:${port}`])
+    await expect(web.begin({ listen })).rejects.toMatchObject({
+      code: 'ERR_NCLUST_BAD_SETTING',
+      hint: expect.stringContaining('--allow-remote'),
+    });
   expect(() => settings.set('web.listen', `0.0.0.0:${port}`)).toThrow('not encrypted');
   expect(settings.given()).toEqual({});
   writeFileSync(join(folder, 'settings.json'), JSON.stringify({ 'web.listen': `0.0.0.0:${port}` }));
@@ -140,9 +172,12 @@ test('an address that others can reach needs a word, also in the settings', asyn
   await expect(fetchRaw(`http://127.0.0.1:${port}/`, '/')).rejects.toThrow('ECONNREFUSED');
 });
 
-test.each(['', 'x', '127.0.0.1', '127.0.0.1:99999', 'example.org:80', 'unix:/tmp/x', '-1', '123456', '::1:80'])('"%s" is no address to listen on', async (listen) => {
-  await expect(web.begin({ listen })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SETTING' });
-});
+test.each(['', 'x', '127.0.0.1', '127.0.0.1:99999', 'example.org:80', 'unix:/tmp/x', '-1', '123456', '::1:80'])(
+  '"%s" is no address to listen on',
+  async (listen) => {
+    await expect(web.begin({ listen })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SETTING' });
+  },
+);
 
 test('settings that cannot be written leave everything as it was', async () => {
   writeFileSync(join(folder, 'settings.json'), '{ broken');

@@ -14,19 +14,36 @@ let ask;
 beforeEach(async () => {
   rig = createRig();
   await rig.boot();
-  const started = rig.start({ name: 'api', instances: 2, env: { PASSWORD: SECRET }, shellEnv: { SHELL_SECRET: SECRET }, logShip: [`exec:send --token ${SECRET}`] });
+  const started = rig.start({
+    name: 'api',
+    instances: 2,
+    env: { PASSWORD: SECRET },
+    shellEnv: { SHELL_SECRET: SECRET },
+    logShip: [`exec:send --token ${SECRET}`],
+  });
   await rig.turn(2_000);
   await started;
   mayAct = true;
   const answer = createPageAnswer(rig.desk, () => mayAct);
-  const client = { signal: new AbortController().signal, notify: () => {}, notifyLog: () => {}, notifyEvent: () => {}, subscriptions: new Map() };
+  const client = {
+    signal: new AbortController().signal,
+    notify: () => {},
+    notifyLog: () => {},
+    notifyEvent: () => {},
+    subscriptions: new Map(),
+  };
   ask = (method, params = {}) => answer(method, { token: rig.token(), ...params }, client);
 });
 
 test('what a page is told of a slot has no variables, and no field of a spec that is not named', async () => {
   const { slots } = await ask('list', { detail: true });
   expect(slots).toHaveLength(2);
-  expect(slots[0]).toMatchObject({ name: 'api', status: 'online', deaths: [], spec: { kind: 'node', killTimeoutMs: expect.any(Number) } });
+  expect(slots[0]).toMatchObject({
+    name: 'api',
+    status: 'online',
+    deaths: [],
+    spec: { kind: 'node', killTimeoutMs: expect.any(Number) },
+  });
   expect(slots[0]).not.toHaveProperty('effectiveEnv');
   expect(JSON.stringify(slots)).not.toContain(SECRET);
   const whole = await rig.call('list', { detail: true });
@@ -38,16 +55,34 @@ test('every other method is refused, and where a page may only look everything t
   const allowed = ['hello', 'list', 'logs', 'unsubscribe', 'events', 'metrics'];
   const actions = ['start', 'stop', 'restart', 'reload', 'scale', 'reset'];
   const refused = { code: 'ERR_NCLUST_WEB_REFUSED' };
-  for (const method of [...METHODS, 'eventLog2', '__proto__', 'constructor', 'toString', ''].filter((one) => !allowed.includes(one) && !actions.includes(one))) await expect(ask(method)).rejects.toMatchObject(refused);
+  for (const method of [...METHODS, 'eventLog2', '__proto__', 'constructor', 'toString', ''].filter(
+    (one) => !allowed.includes(one) && !actions.includes(one),
+  ))
+    await expect(ask(method)).rejects.toMatchObject(refused);
   mayAct = false;
-  for (const method of actions) await expect(ask(method, { targets: ['api'], target: 'api', instances: '1' })).rejects.toMatchObject({ ...refused, hint: expect.stringContaining('--allow-actions') });
+  for (const method of actions)
+    await expect(ask(method, { targets: ['api'], target: 'api', instances: '1' })).rejects.toMatchObject({
+      ...refused,
+      hint: expect.stringContaining('--allow-actions'),
+    });
   expect(rig.running()).toEqual(['api/0', 'api/1']);
 });
 
 test('no action can bring a program, a variable or another spec', async () => {
   await expect(ask('start', { specs: [makeSpec({ name: 'evil' })] })).rejects.toThrow('"specs" has to be given');
-  await ask('restart', { targets: ['api'], env: { EVIL: '1' }, spec: { script: '/tmp/evil.js' }, watch: true, wait: false });
-  await ask('reload', { targets: ['api'], env: { EVIL: '1' }, specs: { api: { script: '/tmp/evil.js' } }, wait: false });
+  await ask('restart', {
+    targets: ['api'],
+    env: { EVIL: '1' },
+    spec: { script: '/tmp/evil.js' },
+    watch: true,
+    wait: false,
+  });
+  await ask('reload', {
+    targets: ['api'],
+    env: { EVIL: '1' },
+    specs: { api: { script: '/tmp/evil.js' } },
+    wait: false,
+  });
   await rig.turn();
   const [app] = rig.control.world.desired.apps;
   expect(JSON.stringify(rig.control.world.desired)).not.toMatch(/evil|EVIL/);
@@ -57,7 +92,15 @@ test('no action can bring a program, a variable or another spec', async () => {
 test('of events a page gets those of processes, whatever it asks for', async () => {
   const told = [];
   const answer = createPageAnswer(rig.desk, () => true);
-  await answer('events', { types: ['*'], subscription: 's' }, { signal: new AbortController().signal, notifyEvent: (_name, event) => void told.push(event), subscriptions: new Map() });
+  await answer(
+    'events',
+    { types: ['*'], subscription: 's' },
+    {
+      signal: new AbortController().signal,
+      notifyEvent: (_name, event) => void told.push(event),
+      subscriptions: new Map(),
+    },
+  );
   await ask('stop', { targets: ['api'], wait: false });
   await rig.turn();
   expect(told.length).toBeGreaterThan(0);
@@ -68,48 +111,79 @@ test('what a page has asked for is put down to the dashboard; what others ask fo
   await ask('stop', { targets: ['api'], wait: false });
   await rig.turn();
   expect(rig.noted.filter(({ type }) => type === 'stop')).toMatchObject([{ app: 'api', by: 'the web dashboard' }]);
-  expect(rig.noted.filter(({ type }) => type === 'died').map(({ cause, by }) => `${cause} ${by}`)).toEqual(['stop the web dashboard', 'stop the web dashboard']);
+  expect(rig.noted.filter(({ type }) => type === 'died').map(({ cause, by }) => `${cause} ${by}`)).toEqual([
+    'stop the web dashboard',
+    'stop the web dashboard',
+  ]);
   await ask('start', { targets: ['api'], wait: false });
   await ask('scale', { target: 'api', instances: '+1', wait: false });
   await rig.turn();
-  expect(rig.noted.filter(({ type }) => type === 'scaled')).toMatchObject([{ from: 2, to: 3, by: 'the web dashboard' }]);
+  expect(rig.noted.filter(({ type }) => type === 'scaled')).toMatchObject([
+    { from: 2, to: 3, by: 'the web dashboard' },
+  ]);
   await rig.start({ name: 'other' }, { wait: false });
   await rig.call('stop', { targets: ['api'], wait: false });
   await settle();
-  expect(rig.noted.filter(({ type }) => type === 'stop' || type === 'added').map(({ app, by }) => `${app} ${by}`)).toEqual(['api start', 'api the web dashboard', 'other start', 'api stop']);
+  expect(
+    rig.noted.filter(({ type }) => type === 'stop' || type === 'added').map(({ app, by }) => `${app} ${by}`),
+  ).toEqual(['api start', 'api the web dashboard', 'other start', 'api stop']);
 });
 
 test('the same token does nothing twice', async () => {
   await ask('restart', { targets: ['api'], wait: false, token: 'one' });
   await ask('restart', { targets: ['api'], wait: false, token: 'one' });
   expect(rig.control.world.desired.apps[0].generation).toBe(2);
-  await expect(ask('restart', { targets: ['api'], wait: false, token: 'x'.repeat(201) })).rejects.toMatchObject({ code: 'ERR_NCLUST_WEB_REFUSED' });
+  await expect(ask('restart', { targets: ['api'], wait: false, token: 'x'.repeat(201) })).rejects.toMatchObject({
+    code: 'ERR_NCLUST_WEB_REFUSED',
+  });
   expect(rig.control.world.desired.apps[0].generation).toBe(2);
 });
 
 test('pages name what they mean: a pattern may never end, and many targets take long', async () => {
   const refused = { code: 'ERR_NCLUST_WEB_REFUSED' };
-  for (const method of ['list', 'metrics', 'logs', 'restart', 'reset']) await expect(ask(method, { targets: ['api', '/^((([a-z]+)+)+)+#$/'] })).rejects.toMatchObject(refused);
+  for (const method of ['list', 'metrics', 'logs', 'restart', 'reset'])
+    await expect(ask(method, { targets: ['api', '/^((([a-z]+)+)+)+#$/'] })).rejects.toMatchObject(refused);
   await expect(ask('scale', { target: '/a/i', instances: '+1' })).rejects.toMatchObject(refused);
   await expect(ask('logs', { targets: Array.from({ length: 11 }, () => 'api') })).rejects.toMatchObject(refused);
   const started = rig.start({ name: '/odd/' }, { wait: false });
   await rig.turn();
   await started;
-  expect((await ask('list', { targets: ['/odd/', 'api'] })).slots.map(({ name }) => name)).toEqual(['api', 'api', '/odd/']);
+  expect((await ask('list', { targets: ['/odd/', 'api'] })).slots.map(({ name }) => name)).toEqual([
+    'api',
+    'api',
+    '/odd/',
+  ]);
 });
 
 test('a page follows only so many things, also when it asks for all at once', async () => {
-  const client = { signal: new AbortController().signal, notify: () => {}, notifyLog: () => {}, notifyEvent: () => {}, subscriptions: new Map() };
+  const client = {
+    signal: new AbortController().signal,
+    notify: () => {},
+    notifyLog: () => {},
+    notifyEvent: () => {},
+    subscriptions: new Map(),
+  };
   const ended = [];
-  const metrics = { ...rig.desk.metrics, lookAtNew: async () => {}, now: () => ({ workers: [] }), onTick: () => () => void ended.push('metrics') };
+  const metrics = {
+    ...rig.desk.metrics,
+    lookAtNew: async () => {},
+    now: () => ({ workers: [] }),
+    onTick: () => () => void ended.push('metrics'),
+  };
   const answer = createPageAnswer({ ...rig.desk, metrics }, () => false);
-  const asked = await Promise.allSettled(Array.from({ length: 60 }, (_, at) => answer(['metrics', 'events'][at % 2], { follow: true, subscription: `s${at}` }, client)));
+  const asked = await Promise.allSettled(
+    Array.from({ length: 60 }, (_, at) =>
+      answer(['metrics', 'events'][at % 2], { follow: true, subscription: `s${at}` }, client),
+    ),
+  );
   expect(client.subscriptions.size).toBe(32);
   // All of both were there for a moment.
   expect(ended).toHaveLength(28);
   const begun = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value.subscription] : []));
   expect(begun.sort()).toEqual([...client.subscriptions.keys()].sort());
-  await expect(answer('events', { subscription: 'one more' }, client)).rejects.toMatchObject({ code: 'ERR_NCLUST_WEB_REFUSED' });
+  await expect(answer('events', { subscription: 'one more' }, client)).rejects.toMatchObject({
+    code: 'ERR_NCLUST_WEB_REFUSED',
+  });
   // One of those that are there begins again.
   await answer('events', { subscription: begun[0] }, client);
   await answer('unsubscribe', { subscription: begun[1] }, client);

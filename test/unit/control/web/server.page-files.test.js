@@ -15,7 +15,17 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test('the table holds the files of the folder that a page is made of, and nothing else of it', () => {
-  for (const name of ['index.html', 'app.js', 'app.css', 'icon.svg', 'jsconfig.json', 'notes.txt', '.hidden', 'app.js.bak']) writeFileSync(join(folder, name), name);
+  for (const name of [
+    'index.html',
+    'app.js',
+    'app.css',
+    'icon.svg',
+    'jsconfig.json',
+    'notes.txt',
+    '.hidden',
+    'app.js.bak',
+  ])
+    writeFileSync(join(folder, name), name);
   mkdirSync(join(folder, 'folder.js'));
   symlinkSync('/etc/hostname', join(folder, 'link.js'));
   const files = readPageFiles(folder);
@@ -30,7 +40,8 @@ test('the table holds the files of the folder that a page is made of, and nothin
 test('whatever the page imports is served, and none of it needs the system', () => {
   const all = new Map(sourceFiles('lib', 'daemon').map((file) => [file.path, file]));
   const served = readPageFiles();
-  const pathOf = (/** @type {string} */ name) => (name.startsWith(PAGE) ? name.slice(PAGE.length - 1) : name.startsWith('/') ? name : `/${name}`);
+  const pathOf = (/** @type {string} */ name) =>
+    name.startsWith(PAGE) ? name.slice(PAGE.length - 1) : name.startsWith('/') ? name : `/${name}`;
   const queue = [...all.keys()].filter((path) => path.startsWith(PAGE));
   const seen = new Set(queue);
   for (const path of queue) {
@@ -44,7 +55,8 @@ test('whatever the page imports is served, and none of it needs the system', () 
 
 test('control loads nothing of the dashboard before it is wanted', () => {
   const all = new Map(sourceFiles('lib', 'daemon').map((file) => [file.path, file]));
-  const atOnce = (/** @type {string} */ path) => importsOf({ path, code: (all.get(path)?.code ?? '').replace(/\bimport\('[^']+'\)/g, '') });
+  const atOnce = (/** @type {string} */ path) =>
+    importsOf({ path, code: (all.get(path)?.code ?? '').replace(/\bimport\('[^']+'\)/g, '') });
   const queue = ['daemon/control/main.js'];
   const seen = new Set(queue);
   for (const path of queue) {
@@ -54,5 +66,7 @@ test('control loads nothing of the dashboard before it is wanted', () => {
     }
   }
   expect(seen.size).toBeGreaterThan(100);
-  expect([...seen].filter((name) => name === 'ws' || name === 'node:http' || name.startsWith('daemon/control/web/'))).toEqual(['daemon/control/web/dashboard.js']);
+  expect(
+    [...seen].filter((name) => name === 'ws' || name === 'node:http' || name.startsWith('daemon/control/web/')),
+  ).toEqual(['daemon/control/web/dashboard.js']);
 });

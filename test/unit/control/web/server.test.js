@@ -21,19 +21,39 @@ beforeEach(async () => {
   await rig.boot();
   clock = createFakeClock();
   mayAct = false;
-  dashboard = await serveDashboard({ host: '127.0.0.1', port: 0 }, { desk: rig.desk, clock: { ...systemClock(), after: clock.after }, isRight: tokenCheck(TOKEN), mayAct: () => mayAct });
+  dashboard = await serveDashboard(
+    { host: '127.0.0.1', port: 0 },
+    {
+      desk: rig.desk,
+      clock: { ...systemClock(), after: clock.after },
+      isRight: tokenCheck(TOKEN),
+      mayAct: () => mayAct,
+    },
+  );
   url = `http://127.0.0.1:${dashboard.address.port}/#token=${TOKEN}`;
 });
 
 afterEach(() => dashboard.close());
 
-const POLICY = /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src [^;]+; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/;
+const POLICY =
+  /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src [^;]+; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/;
 
 test('what is served may load nothing from elsewhere, be framed by nobody, and sets no cookie', async () => {
   const { port } = dashboard.address;
-  for (const [path, type] of [['/uplot.js', 'text/javascript'], ['/uplot.css', 'text/css'], ['/lib/shared/units.js', 'text/javascript'], ['/nothing', 'text/plain']]) {
+  for (const [path, type] of [
+    ['/uplot.js', 'text/javascript'],
+    ['/uplot.css', 'text/css'],
+    ['/lib/shared/units.js', 'text/javascript'],
+    ['/nothing', 'text/plain'],
+  ]) {
     const { headers } = await fetchRaw(url, path);
-    expect(headers).toMatchObject({ 'content-type': `${type}; charset=utf-8`, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cross-origin-opener-policy': 'same-origin', 'cross-origin-resource-policy': 'same-origin' });
+    expect(headers).toMatchObject({
+      'content-type': `${type}; charset=utf-8`,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+    });
     expect(headers['content-security-policy']).toMatch(POLICY);
     expect(headers['set-cookie']).toBeUndefined();
     expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
@@ -47,7 +67,24 @@ test('what is served may load nothing from elsewhere, be framed by nobody, and s
   expect(head).toMatchObject({ status: 200, text: '', headers: { 'content-length': headers['content-length'] } });
 });
 
-test.each(['/../main.js', '/../../../package.json', '/%2e%2e/main.js', '/..%2fmain.js', '//etc/passwd', '/lib/shared/../../package.json', '/lib/shared/settings/settings.js', '/app.js/', '/__proto__', '/constructor', '/socket', '/index.html/..', 'http://127.0.0.1/uplot.js', '/\\..\\main.js', '/.', '/package.json'])('"%s" is no file', async (path) => {
+test.each([
+  '/../main.js',
+  '/../../../package.json',
+  '/%2e%2e/main.js',
+  '/..%2fmain.js',
+  '//etc/passwd',
+  '/lib/shared/../../package.json',
+  '/lib/shared/settings/settings.js',
+  '/app.js/',
+  '/__proto__',
+  '/constructor',
+  '/socket',
+  '/index.html/..',
+  'http://127.0.0.1/uplot.js',
+  '/\\..\\main.js',
+  '/.',
+  '/package.json',
+])('"%s" is no file', async (path) => {
   expect(await fetchRaw(url, path)).toMatchObject({ status: 404 });
 });
 
@@ -63,17 +100,24 @@ test('a name of somebody else that leads here gets neither file nor WebSocket', 
   (await openPage(url, { origin: 'http://localhost:8000', headers: { host: 'localhost:8000' } })).close();
 });
 
-test.each(['http://evil.example', 'null', '', 'https://127.0.0.1'])('a page of "%s" gets no WebSocket, whatever token it has', async (origin) => {
-  await expect(openPage(url, { origin })).rejects.toMatchObject({ status: 403 });
-});
+test.each(['http://evil.example', 'null', '', 'https://127.0.0.1'])(
+  'a page of "%s" gets no WebSocket, whatever token it has',
+  async (origin) => {
+    await expect(openPage(url, { origin })).rejects.toMatchObject({ status: 403 });
+  },
+);
 
 test('there is one WebSocket, and its path has nothing behind it', async () => {
-  for (const path of ['/', '/socket?token=x', '/socket/', '/other']) await expect(openPage(url, { path })).rejects.toMatchObject({ status: 404 });
+  for (const path of ['/', '/socket?token=x', '/socket/', '/other'])
+    await expect(openPage(url, { path })).rejects.toMatchObject({ status: 404 });
 });
 
-test.each(['', 'b'.repeat(43), `${TOKEN}a`, TOKEN.slice(1), TOKEN.toUpperCase()])('the token "%s" opens nothing', async (token) => {
-  await expect(openPage(url, { token })).rejects.toMatchObject({ closeCode: 4401 });
-});
+test.each(['', 'b'.repeat(43), `${TOKEN}a`, TOKEN.slice(1), TOKEN.toUpperCase()])(
+  'the token "%s" opens nothing',
+  async (token) => {
+    await expect(openPage(url, { token })).rejects.toMatchObject({ closeCode: 4401 });
+  },
+);
 
 test.each([
   ['another method', { jsonrpc: '2.0', id: 1, method: 'list' }],
@@ -116,14 +160,28 @@ test('twenty who have not shown their token are enough; pages are not counted am
 
 test('garbage ends that page and nobody else', async () => {
   const other = await openPage(url);
-  const cases = [['{', 1012], [Buffer.from('{"jsonrpc":"2.0","id":1,"method":"hello"}'), 1003], [Buffer.from([0xff, 0xfe]), 1003], ['x'.repeat(64 * 1024 + 1), 1009]];
+  const cases = [
+    ['{', 1012],
+    [Buffer.from('{"jsonrpc":"2.0","id":1,"method":"hello"}'), 1003],
+    [Buffer.from([0xff, 0xfe]), 1003],
+    ['x'.repeat(64 * 1024 + 1), 1009],
+  ];
   for (const [message, code] of cases) {
     const page = await openPage(url);
     page.send(message);
     expect(await page.closed).toBe(code);
   }
   const page = await openPage(url);
-  for (const message of ['[]', '1', 'null', '{}', '{"jsonrpc":"2.0","id":9}', '', '{"jsonrpc":"2.0","id":{},"method":"hello"}']) page.send(message);
+  for (const message of [
+    '[]',
+    '1',
+    'null',
+    '{}',
+    '{"jsonrpc":"2.0","id":9}',
+    '',
+    '{"jsonrpc":"2.0","id":{},"method":"hello"}',
+  ])
+    page.send(message);
   page.send('{"jsonrpc":"2.0",\n"method":"hello",\r\n"id":1}');
   expect(await page.request('hello')).toMatchObject({ home: '/home/nclust' });
   expect(await other.request('hello')).toMatchObject({ home: '/home/nclust' });
@@ -135,7 +193,11 @@ test('bytes that are no frames end that connection alone', async () => {
   const raw = connect(port, '127.0.0.1');
   const isClosed = new Promise((resolve) => raw.once('close', resolve));
   raw.on('error', () => {});
-  raw.write(`GET /socket HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: http://127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
+  raw.write(
+    `GET /socket HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: http://127.0.0.1:${port}\r\nConnection: ` +
+      `Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ` +
+      `dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  );
   raw.once('data', () => raw.write(Buffer.alloc(1_000, 0xff)));
   await isClosed;
   expect(await other.request('hello')).toMatchObject({ home: '/home/nclust' });
@@ -145,7 +207,11 @@ test('who pings and does not read fills no memory', async () => {
   const { port } = dashboard.address;
   const raw = connect(port, '127.0.0.1');
   raw.on('error', () => {});
-  raw.write(`GET /socket HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: http://127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
+  raw.write(
+    `GET /socket HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: http://127.0.0.1:${port}\r\nConnection: ` +
+      `Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ` +
+      `dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  );
   await new Promise((resolve) => raw.once('data', resolve));
   raw.pause();
   // A masked ping of 125 bytes, mask 0.
@@ -173,7 +239,10 @@ test('who is refused and does not close its side keeps no connection, and does n
   const { port } = dashboard.address;
   const raw = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   raw.on('error', () => {});
-  raw.write(`GET /socket HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: null\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+  raw.write(
+    `GET /socket HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: null\r\nConnection: Upgrade\r\nUpgrade: ` +
+      `websocket\r\n\r\n`,
+  );
   let text = '';
   raw.on('data', (part) => (text += part));
   await new Promise((resolve) => raw.once('end', resolve));
@@ -184,7 +253,10 @@ test('who is refused and does not close its side keeps no connection, and does n
 });
 
 test('who asks for files and does not read them is let go', async () => {
-  const own = await serveDashboard({ host: '127.0.0.1', port: 0 }, { desk: rig.desk, clock: systemClock(), isRight: () => true, mayAct: () => false, stalledMs: 100 });
+  const own = await serveDashboard(
+    { host: '127.0.0.1', port: 0 },
+    { desk: rig.desk, clock: systemClock(), isRight: () => true, mayAct: () => false, stalledMs: 100 },
+  );
   const { port } = own.address;
   // Who does not read does not learn that the other side is gone: so that one is looked at.
   const accepted = new Promise((resolve) => {

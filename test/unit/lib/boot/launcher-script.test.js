@@ -34,9 +34,19 @@ function launch({ node = join(root, 'gone/bin/node'), path = '/nowhere', words =
   const main = join(root, 'nclust.js');
   writeFileSync(main, '');
   const file = join(root, 'launcher.sh');
-  // The last resort of the script are the folders of the system, where this machine may have a node of its own.
-  writeFileSync(file, launcherScript({ home: join(root, 'home'), userHome: root, node, main, env }).replace(/:\/usr\/local\/sbin:[^"]*/, ''));
-  const { status, stdout, stderr } = spawnSync('/bin/sh', [file, ...words], { encoding: 'utf8', env: { PATH: `${path}:${toolFolder()}` } });
+  // The last resort of the script are the folders of the system, where this machine may have a node
+  // of its own.
+  writeFileSync(
+    file,
+    launcherScript({ home: join(root, 'home'), userHome: root, node, main, env }).replace(
+      /:\/usr\/local\/sbin:[^"]*/,
+      '',
+    ),
+  );
+  const { status, stdout, stderr } = spawnSync('/bin/sh', [file, ...words], {
+    encoding: 'utf8',
+    env: { PATH: `${path}:${toolFolder()}` },
+  });
   return { status, ran: stdout.replaceAll(`${root}/`, '').trim().split('\n'), stderr };
 }
 
@@ -51,7 +61,10 @@ function toolFolder() {
 
 test('the Node.js it was installed with runs it, in the home it was installed for', () => {
   place('.nvm/versions/node/v99.0.0/bin/node');
-  expect(launch({ node: place('n/v20.1.0/bin/node') })).toMatchObject({ status: 0, ran: ['n/v20.1.0/bin/node nclust.js ls', 'home'] });
+  expect(launch({ node: place('n/v20.1.0/bin/node') })).toMatchObject({
+    status: 0,
+    ran: ['n/v20.1.0/bin/node nclust.js ls', 'home'],
+  });
 });
 
 test('when that is gone, the newest of nvm', () => {
@@ -72,7 +85,9 @@ test.each([
 
 test('or of a version manager that lives elsewhere', () => {
   place('opt/nvm/versions/node/v24.0.0/bin/node');
-  expect(launch(/** @type {any} */ ({ NVM_DIR: join(root, 'opt/nvm') })).ran[0]).toBe('opt/nvm/versions/node/v24.0.0/bin/node nclust.js ls');
+  expect(launch(/** @type {any} */ ({ NVM_DIR: join(root, 'opt/nvm') })).ran[0]).toBe(
+    'opt/nvm/versions/node/v24.0.0/bin/node nclust.js ls',
+  );
 });
 
 test('or the one in PATH', () => {
@@ -82,7 +97,10 @@ test('or the one in PATH', () => {
 });
 
 test('without any it says so', () => {
-  expect(launch()).toMatchObject({ status: 1, stderr: expect.stringMatching(/no Node\.js from 20 on.*nclust startup/) });
+  expect(launch()).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/no Node\.js from 20 on.*nclust startup/),
+  });
 });
 
 test('an nclust that went with its Node.js is found beside the next one', () => {
@@ -92,20 +110,36 @@ test('an nclust that went with its Node.js is found beside the next one', () => 
   writeFileSync(main, '');
   const script = launcherScript({ home: root, userHome: root, node: '/gone/node', main: '/gone/nclust.js', env: {} });
   writeFileSync(join(root, 'l.sh'), script);
-  const { stdout } = spawnSync('/bin/sh', [join(root, 'l.sh'), 'ls'], { encoding: 'utf8', env: { PATH: '/usr/bin:/bin' } });
+  const { stdout } = spawnSync('/bin/sh', [join(root, 'l.sh'), 'ls'], {
+    encoding: 'utf8',
+    env: { PATH: '/usr/bin:/bin' },
+  });
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   expect(stdout).toContain('v22.0.0/lib/node_modules/nclust/bin/nclust.js ls');
 });
 
 test('the manager in the foreground gets the flags it is always run with', () => {
-  expect(launch({ node: place('bin/node'), words: ['daemon'] }).ran[0]).toMatch(/^bin\/node --max-semi-space-size=1 --expose-gc nclust\.js daemon$/);
+  expect(launch({ node: place('bin/node'), words: ['daemon'] }).ran[0]).toMatch(
+    /^bin\/node --max-semi-space-size=1 --expose-gc nclust\.js daemon$/,
+  );
 });
 
-test.each(['/home/ann', '/home/my user', '/home/a}b', '/home/"$x"`y`', "/home/it's", '/home/a\\b'])('a service that is given no HOME has that of its user: %s', (userHome) => {
-  const main = join(root, 'nclust.js');
-  writeFileSync(main, '');
-  const script = launcherScript({ home: root, userHome, node: '/bin/sh', main, env: {} }).replace('exec "$node" "$main" "$@"', 'printf %s "$HOME"');
-  const run = (/** @type {NodeJS.ProcessEnv} */ env) => spawnSync('/bin/sh', ['-c', script, 'sh', 'ls'], { encoding: 'utf8', env }).stdout;
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  expect([run({ PATH: '/usr/bin:/bin' }), run({ PATH: '/usr/bin:/bin', HOME: '' }), run({ HOME: '/elsewhere' })]).toEqual([userHome, userHome, '/elsewhere']);
-});
+test.each(['/home/ann', '/home/my user', '/home/a}b', '/home/"$x"`y`', "/home/it's", '/home/a\\b'])(
+  'a service that is given no HOME has that of its user: %s',
+  (userHome) => {
+    const main = join(root, 'nclust.js');
+    writeFileSync(main, '');
+    const script = launcherScript({ home: root, userHome, node: '/bin/sh', main, env: {} }).replace(
+      'exec "$node" "$main" "$@"',
+      'printf %s "$HOME"',
+    );
+    const run = (/** @type {NodeJS.ProcessEnv} */ env) =>
+      spawnSync('/bin/sh', ['-c', script, 'sh', 'ls'], { encoding: 'utf8', env }).stdout;
+    onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+    expect([
+      run({ PATH: '/usr/bin:/bin' }),
+      run({ PATH: '/usr/bin:/bin', HOME: '' }),
+      run({ HOME: '/elsewhere' }),
+    ]).toEqual([userHome, userHome, '/elsewhere']);
+  },
+);

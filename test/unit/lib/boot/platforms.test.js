@@ -13,10 +13,20 @@ test.each([
   for (const word of words.split(' ')) expect(choosePlatform(word, SHELL)).toBe(platform);
 });
 
-test.each('upstart ubuntu14 ubuntu12 systemv amazon centos6 smf sunos solaris'.split(' '))('%s has no service, and the message says what to use instead', (word) => {
-  expect(() => choosePlatform(word, SHELL)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_STARTUP', hint: expect.stringContaining('@reboot nclust resurrect') }));
-});
+test.each('upstart ubuntu14 ubuntu12 systemv amazon centos6 smf sunos solaris'.split(' '))(
+  '%s has no service, and the message says what to use instead',
+  (word) => {
+    expect(() => choosePlatform(word, SHELL)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_NCLUST_STARTUP',
+        hint: expect.stringContaining('@reboot nclust resurrect'),
+      }),
+    );
+  },
+);
 
 test('a mistyped one is a usage error with a suggestion', () => {
-  expect(() => choosePlatform('sytemd', SHELL)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', hint: 'Did you mean "systemd"?' }));
+  expect(() => choosePlatform('sytemd', SHELL)).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_USAGE', hint: 'Did you mean "systemd"?' }),
+  );
 });

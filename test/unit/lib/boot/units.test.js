@@ -7,10 +7,28 @@ import { launchdPlist } from '../../../../lib/boot/launchd.js';
 import { freebsdScript, openbsdScript, openrcScript } from '../../../../lib/boot/rc-scripts.js';
 import { systemdUnit } from '../../../../lib/boot/systemd.js';
 
-const SERVICE = { name: 'nclust-deploy', user: 'root', userHome: '/root', home: '/root/.nclust', launcher: '/root/.nclust/launcher.sh', isUserUnit: false, waitsForIp: false, stopSeconds: 90 };
+const SERVICE = {
+  name: 'nclust-deploy',
+  user: 'root',
+  userHome: '/root',
+  home: '/root/.nclust',
+  launcher: '/root/.nclust/launcher.sh',
+  isUserUnit: false,
+  waitsForIp: false,
+  stopSeconds: 90,
+};
 
 /** Signs that mean something to one of the service managers. */
-const ODD = ['/srv/my apps', '/srv/100%', '/srv/a$HOME', '/srv/it\'s', '/srv/"quoted"', '/srv/a\\b', '/srv/a;b', '/srv/<a>&b'];
+const ODD = [
+  '/srv/my apps',
+  '/srv/100%',
+  '/srv/a$HOME',
+  "/srv/it's",
+  '/srv/"quoted"',
+  '/srv/a\\b',
+  '/srv/a;b',
+  '/srv/<a>&b',
+];
 
 const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0;
 
@@ -27,7 +45,10 @@ function temporaryFolder() {
 function verify(text, ...flags) {
   const file = join(temporaryFolder(), 'nclust-deploy.service');
   writeFileSync(file, text);
-  const { status, stdout, stderr } = spawnSync('systemd-analyze', [...flags, 'verify', file], { encoding: 'utf8', env: { ...process.env, XDG_RUNTIME_DIR: '/tmp' } });
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', [...flags, 'verify', file], {
+    encoding: 'utf8',
+    env: { ...process.env, XDG_RUNTIME_DIR: '/tmp' },
+  });
   return { status, said: `${stdout}${stderr}` };
 }
 
@@ -70,7 +91,11 @@ describe('what systemd does when a process of nclust dies', () => {
   });
 });
 
-describe.each([['openrc', openrcScript], ['FreeBSD', freebsdScript], ['OpenBSD', openbsdScript]])('the script for %s', (_, script) => {
+describe.each([
+  ['openrc', openrcScript],
+  ['FreeBSD', freebsdScript],
+  ['OpenBSD', openbsdScript],
+])('the script for %s', (_, script) => {
   test.each(['/root/.nclust', ...ODD])('is a shell script for the home %s', (home) => {
     const file = join(temporaryFolder(), 'script');
     writeFileSync(file, script({ ...SERVICE, home, launcher: `${home}/launcher.sh`, waitsForIp: true }));
@@ -85,8 +110,18 @@ test('names of services with a dash are variables of the shell on BSD all the sa
 test.each(['/Users/a/.nclust', ...ODD])('launchd reads the property list for the home %s', (home) => {
   const file = join(temporaryFolder(), 'nclust.plist');
   writeFileSync(file, launchdPlist({ ...SERVICE, home, launcher: `${home}/launcher.sh` }));
-  const read = execFileSync('python3', ['-c', 'import json, plistlib, sys; print(json.dumps(plistlib.load(open(sys.argv[1], "rb"))))', file], { encoding: 'utf8' });
+  const read = execFileSync(
+    'python3',
+    ['-c', 'import json, plistlib, sys; print(json.dumps(plistlib.load(open(sys.argv[1], "rb"))))', file],
+    { encoding: 'utf8' },
+  );
   expect(JSON.parse(read)).toMatchObject({
-    Label: 'nclust-deploy', UserName: 'root', ProgramArguments: ['/bin/sh', `${home}/launcher.sh`, 'daemon'], RunAtLoad: true, KeepAlive: { SuccessfulExit: false }, AbandonProcessGroup: true, ExitTimeOut: 90,
+    Label: 'nclust-deploy',
+    UserName: 'root',
+    ProgramArguments: ['/bin/sh', `${home}/launcher.sh`, 'daemon'],
+    RunAtLoad: true,
+    KeepAlive: { SuccessfulExit: false },
+    AbandonProcessGroup: true,
+    ExitTimeOut: 90,
   });
 });

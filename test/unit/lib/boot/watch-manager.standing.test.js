@@ -17,7 +17,10 @@ test.each([
 test.each([
   [[], '0 of 0 instances are up'],
   [[slot('online'), slot('launching')], '1 of 2 instances are up'],
-  [[slot('online'), slot('stopped'), slot('errored'), slot('waiting restart')], '1 of 3 instances are up, 1 waiting to be restarted, 1 given up, 1 stopped'],
+  [
+    [slot('online'), slot('stopped'), slot('errored'), slot('waiting restart')],
+    '1 of 3 instances are up, 1 waiting to be restarted, 1 given up, 1 stopped',
+  ],
 ])('what systemctl shows', (slots, text) => {
   expect(standing(/** @type {any} */ (slots))).toBe(text);
 });

@@ -28,10 +28,17 @@ async function listen(path, onSocket) {
   /** @type {Set<Socket>} */
   const sockets = new Set();
   const server = createServer((socket) => {
-    sockets.add(socket.on('error', () => {}).on('close', () => sockets.delete(socket)).resume());
+    sockets.add(
+      socket
+        .on('error', () => {})
+        .on('close', () => sockets.delete(socket))
+        .resume(),
+    );
     onSocket(socket);
   });
-  await new Promise((resolve) => { server.listen(path, () => resolve(undefined)); });
+  await new Promise((resolve) => {
+    server.listen(path, () => resolve(undefined));
+  });
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -40,8 +47,10 @@ async function listen(path, onSocket) {
 
 const keeper = (/** @type {(socket: Socket) => void} */ onSocket) => listen(join(paths.run, 'keeper.1.sock'), onSocket);
 const control = (/** @type {(socket: Socket) => void} */ onSocket) => listen(paths.sock, onSocket);
-const greet = (/** @type {Socket} */ socket) => void socket.write('{"v":1,"keeper":{"pid":1234}}\n{"v":1,"event":"control-ready","pid":5678}\n');
-const answer = (/** @type {any[]} */ slots) => (/** @type {Socket} */ socket) => void socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { slots } })}\n`);
+const greet = (/** @type {Socket} */ socket) =>
+  void socket.write('{"v":1,"keeper":{"pid":1234}}\n{"v":1,"event":"control-ready","pid":5678}\n');
+const answer = (/** @type {any[]} */ slots) => (/** @type {Socket} */ socket) =>
+  void socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { slots } })}\n`);
 
 /** @param {number} watchdogMs */
 function attended(watchdogMs) {
@@ -50,8 +59,18 @@ function attended(watchdogMs) {
   const said = [];
   /** @type {string[]} */
   const ended = [];
-  const notifier = { watchdogMs, say: (/** @type {string[]} */ ...fields) => void said.push(...fields), settled: async () => {} };
-  const done = attend({ paths, notifier, keeperPid: () => 1234, endHung: (pid, what) => void ended.push(`${what} ${pid}`), signal: over.signal });
+  const notifier = {
+    watchdogMs,
+    say: (/** @type {string[]} */ ...fields) => void said.push(...fields),
+    settled: async () => {},
+  };
+  const done = attend({
+    paths,
+    notifier,
+    keeperPid: () => 1234,
+    endHung: (pid, what) => void ended.push(`${what} ${pid}`),
+    signal: over.signal,
+  });
   const end = () => {
     over.abort();
     return done;
@@ -89,7 +108,9 @@ test('looks that nobody answers are followed by the next one, whatever the garba
     if (isSilent) collect();
     else greet(socket);
   });
-  await control((socket) => { if (!isSilent) answer([])(socket); });
+  await control((socket) => {
+    if (!isSilent) answer([])(socket);
+  });
   const { said, ended } = attended(20);
   await waitFor('READY=1', () => said.includes('READY=1'));
   isSilent = true;
@@ -103,7 +124,12 @@ test('looks that nobody answers are followed by the next one, whatever the garba
 
 test('it ends in the middle of a look', async () => {
   let looks = 0;
-  await Promise.all([keeper(() => { looks += 1; }), control(() => {})]);
+  await Promise.all([
+    keeper(() => {
+      looks += 1;
+    }),
+    control(() => {}),
+  ]);
   const { end } = attended(600_000);
   await waitFor('a look', () => looks === 1);
   await end();

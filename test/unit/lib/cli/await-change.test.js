@@ -16,16 +16,29 @@ const slots = [slotStatus(), slotStatus({ id: 1, slot: 1 })];
 async function waiting(argv, { isTTY = true, env = {} } = {}) {
   /** @type {any[]} */
   const asked = [];
-  const server = await openServer({ list: () => ({ slots, notices: [] }), reload: (params) => void asked.push(params), stop: (params) => void asked.push(params) });
+  const server = await openServer({
+    list: () => ({ slots, notices: [] }),
+    reload: (params) => void asked.push(params),
+    stop: (params) => void asked.push(params),
+  });
   let stderr = '';
   /** @type {Set<() => void>} */
   const listeners = new Set();
   const done = runProgram(argv, {
     print: async () => {},
-    talk: (text) => { stderr += text; },
-    isTTY, isTalkTTY: isTTY, colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }), columns: null, talkSize: () => ({ columns: 80, rows: 24 }), cwd: '/', platform: 'linux',
+    talk: (text) => {
+      stderr += text;
+    },
+    isTTY,
+    isTalkTTY: isTTY,
+    colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }),
+    columns: null,
+    talkSize: () => ({ columns: 80, rows: 24 }),
+    cwd: '/',
+    platform: 'linux',
     onInterrupt: (listener) => (listeners.add(listener), () => listeners.delete(listener)),
-    env: { PATH: '/usr/bin:/bin', NCLUST_HOME: server.home, NO_COLOR: '1', ...env }, node: { file: process.execPath, version: process.version },
+    env: { PATH: '/usr/bin:/bin', NCLUST_HOME: server.home, NO_COLOR: '1', ...env },
+    node: { file: process.execPath, version: process.version },
   });
   await waitFor('the request', () => asked.length > 0);
   return {
@@ -34,8 +47,17 @@ async function waiting(argv, { isTTY = true, env = {} } = {}) {
     stderr: () => stderr,
     interrupt: () => listeners.forEach((listener) => listener()),
     listeners,
-    tell: (/** @type {object} */ fields) => server.notify('progress', { token: asked[0].token, done: 1, total: 2, waiting: [{ id: 1, name: 'api', slot: 1, phase: 'soaking', forMs: 0, detail: null, leftMs: 800 }], ...fields }),
-    answer: (/** @type {object} */ message) => { for (const socket of server.sockets) socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 2, ...message })}\n`); },
+    tell: (/** @type {object} */ fields) =>
+      server.notify('progress', {
+        token: asked[0].token,
+        done: 1,
+        total: 2,
+        waiting: [{ id: 1, name: 'api', slot: 1, phase: 'soaking', forMs: 0, detail: null, leftMs: 800 }],
+        ...fields,
+      }),
+    answer: (/** @type {object} */ message) => {
+      for (const socket of server.sockets) socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 2, ...message })}\n`);
+    },
   };
 }
 
@@ -44,7 +66,9 @@ test('on a terminal the progress is one block, and one line says what became of 
   expect(one.asked[0]).toMatchObject({ progress: true });
   one.tell({});
   await waitFor('the block', () => one.stderr().includes('soaking'));
-  expect(one.stderr()).toBe('Reloading api: 1 of 2 done, 0s\u001b[K\n  api 1  soaking         0s  1s left\u001b[K\n\u001b[J');
+  expect(one.stderr()).toBe(
+    'Reloading api: 1 of 2 done, 0s\u001b[K\n  api 1  soaking         0s  1s left\u001b[K\n\u001b[J',
+  );
   one.tell({ done: 2, waiting: [] });
   await waitFor('the next one', () => one.stderr().includes('2 of 2'));
   expect(one.stderr()).toMatch(/\r\u001b\[2AReloading api: 2 of 2 done, 0s\u001b\[K\n\u001b\[J$/);
@@ -68,10 +92,17 @@ test('a failure takes the place of the block', async () => {
   const one = await waiting(['reload', 'api']);
   one.tell({});
   await waitFor('the block', () => one.stderr().includes('soaking'));
-  const failure = { code: 'ERR_NCLUST_RELOAD_FAILED', exitStatus: 1, hint: 'Look.', data: { slots: [{ id: 0, name: 'api', slot: 0, reason: 'exited with code 1', lastLines: ['no database'] }] } };
+  const failure = {
+    code: 'ERR_NCLUST_RELOAD_FAILED',
+    exitStatus: 1,
+    hint: 'Look.',
+    data: { slots: [{ id: 0, name: 'api', slot: 0, reason: 'exited with code 1', lastLines: ['no database'] }] },
+  };
   one.answer({ error: { code: -32_000, message: 'Reload of "api" stopped.', data: failure } });
   expect(await one.done).toBe(1);
-  expect(one.stderr()).toMatch(/\u001b\[2A\u001b\[Jnclust: Reload of "api" stopped\.\n {2}api, instance 0 \(id 0\): exited with code 1\n {2}\| no database\nnext: Look\.\n$/);
+  expect(one.stderr()).toMatch(
+    /\u001b\[2A\u001b\[Jnclust: Reload of "api" stopped\.\n {2}api, instance 0 \(id 0\): exited with code 1\n {2}\| no database\nnext: Look\.\n$/,
+  );
 });
 
 test.each([

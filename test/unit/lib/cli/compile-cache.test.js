@@ -25,7 +25,11 @@ test('what is compiled is kept in the cache folder of the user', () => {
 test.each([
   ['without a home', () => ({}), own],
   ['in a home that is not there', () => ({ HOME: join(home, 'gone') }), own],
-  ['in a home of another user, as with sudo', () => ({ HOME: home }), { platform: 'linux', geteuid: () => Number(process.geteuid?.()) + 1 }],
+  [
+    'in a home of another user, as with sudo',
+    () => ({ HOME: home }),
+    { platform: 'linux', geteuid: () => Number(process.geteuid?.()) + 1 },
+  ],
   ['in a home below a file', () => ({ HOME: join(home, 'file', 'home') }), own],
   ['in a cache folder that is not there', () => ({ HOME: home, XDG_CACHE_HOME: join(home, 'gone') }), own],
 ])('nothing is kept %s', (_where, env, who) => {
@@ -40,5 +44,10 @@ test('before a command is chosen, nothing of any command is read', () => {
     const statics = file && importsOf({ ...file, code: file.code.replace(/\bimport\('[^']+'\)/g, '') });
     for (const name of statics ?? []) if (name.startsWith('lib/')) read.add(name);
   }
-  expect([...read].filter((path) => !/^(bin|lib\/cli\/table)\//.test(path)).sort()).toEqual(['lib/cli/command-line.js', 'lib/cli/help.js', 'lib/cli/program.js', 'lib/shared/version.js']);
+  expect([...read].filter((path) => !/^(bin|lib\/cli\/table)\//.test(path)).sort()).toEqual([
+    'lib/cli/command-line.js',
+    'lib/cli/help.js',
+    'lib/cli/program.js',
+    'lib/shared/version.js',
+  ]);
 });

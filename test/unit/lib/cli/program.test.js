@@ -30,25 +30,71 @@ async function nclust(argv, { home = join(cwd, 'no-home'), env = {}, platform = 
   let stdout = '';
   let stderr = '';
   const exitStatus = await runProgram(argv, {
-    print: async (text) => { stdout += text; },
-    talk: (text) => { stderr += text; },
-    isTTY, isTalkTTY: isTTY, colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }), columns: isTTY ? 200 : null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd, env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home, ...env }, platform, node: { file: process.execPath, version: process.version },
+    print: async (text) => {
+      stdout += text;
+    },
+    talk: (text) => {
+      stderr += text;
+    },
+    isTTY,
+    isTalkTTY: isTTY,
+    colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }),
+    columns: isTTY ? 200 : null,
+    talkSize: () => ({ columns: 80, rows: 24 }),
+    onInterrupt: () => () => {},
+    cwd,
+    env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home, ...env },
+    platform,
+    node: { file: process.execPath, version: process.version },
   });
   return { exitStatus, stdout, stderr };
 }
 
 /** @param {Record<string, (params: any, socket: any) => unknown>} [handlers] */
 function manager(handlers = {}) {
-  const slots = [slotStatus(), slotStatus({ id: 1, slot: 1, pid: 4712 }), slotStatus({ id: 2, name: 'worker', namespace: 'jobs', pid: 0, status: 'stopped' })];
+  const slots = [
+    slotStatus(),
+    slotStatus({ id: 1, slot: 1, pid: 4712 }),
+    slotStatus({ id: 2, name: 'worker', namespace: 'jobs', pid: 0, status: 'stopped' }),
+  ];
   const changed = () => ({ slots: slots.slice(0, 2) });
-  return openServer({ list: () => ({ slots, notices: [] }), start: changed, stop: changed, restart: changed, reload: changed, delete: changed, scale: changed, reset: changed, signal: changed, resurrect: changed, ...handlers });
+  return openServer({
+    list: () => ({ slots, notices: [] }),
+    start: changed,
+    stop: changed,
+    restart: changed,
+    reload: changed,
+    delete: changed,
+    scale: changed,
+    reset: changed,
+    signal: changed,
+    resurrect: changed,
+    ...handlers,
+  });
 }
 
 describe('without a manager', () => {
   test.each([
-    [['list'], 0, /^┌[^]*┘\n$/], [['ls'], 0, /┘\n$/], [['list', '--json'], 0, /^\[\]\n$/], [['jlist'], 0, /^\[\]\n$/], [['prettylist'], 0, /^\[\]\n$/], [['pid'], 0, /^$/], [['pid', 'x'], 0, /^$/], [['kill'], 0, /^$/],
-    [['describe', 'x'], 1, /^$/], [['id', 'x'], 1, /^$/], [['env', '0'], 1, /^$/], [['stop', 'x'], 1, /^$/], [['restart', 'all'], 1, /^$/], [['reload', 'all'], 1, /^$/], [['update'], 0, /^$/], [['delete', 'x'], 1, /^$/], [['scale', 'x', '2'], 1, /^$/], [['reset', 'x'], 1, /^$/],
-    [['ping'], 3, /^$/], [['logs'], 3, /^$/],
+    [['list'], 0, /^┌[^]*┘\n$/],
+    [['ls'], 0, /┘\n$/],
+    [['list', '--json'], 0, /^\[\]\n$/],
+    [['jlist'], 0, /^\[\]\n$/],
+    [['prettylist'], 0, /^\[\]\n$/],
+    [['pid'], 0, /^$/],
+    [['pid', 'x'], 0, /^$/],
+    [['kill'], 0, /^$/],
+    [['describe', 'x'], 1, /^$/],
+    [['id', 'x'], 1, /^$/],
+    [['env', '0'], 1, /^$/],
+    [['stop', 'x'], 1, /^$/],
+    [['restart', 'all'], 1, /^$/],
+    [['reload', 'all'], 1, /^$/],
+    [['update'], 0, /^$/],
+    [['delete', 'x'], 1, /^$/],
+    [['scale', 'x', '2'], 1, /^$/],
+    [['reset', 'x'], 1, /^$/],
+    [['ping'], 3, /^$/],
+    [['logs'], 3, /^$/],
   ])('%j exits %d and starts nothing', async (argv, exitStatus, stdout) => {
     const result = await nclust(argv);
     expect(result).toMatchObject({ exitStatus, stdout: expect.stringMatching(stdout) });
@@ -60,27 +106,54 @@ describe('without a manager', () => {
   });
 
   test('a script that is not there starts none', async () => {
-    expect(await nclust(['start', 'nope.js'])).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('nope.js') });
+    expect(await nclust(['start', 'nope.js'])).toMatchObject({
+      exitStatus: 1,
+      stdout: '',
+      stderr: expect.stringContaining('nope.js'),
+    });
   });
 });
 
 describe('usage', () => {
   test('no arguments print it and exit 1, as in PM2', async () => {
-    expect(await nclust([])).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringMatching(/Usage: nclust/) });
+    expect(await nclust([])).toMatchObject({
+      exitStatus: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/Usage: nclust/),
+    });
   });
 
-  test.each([[['--help']], [['-h']], [['help']], [['start', '--help']], [['help', 'scale']]])('%j prints help on stdout', async (argv) => {
-    expect(await nclust(argv)).toMatchObject({ exitStatus: 0, stderr: '', stdout: expect.stringMatching(/^Usage: nclust[^]*Examples:/) });
-  });
+  test.each([[['--help']], [['-h']], [['help']], [['start', '--help']], [['help', 'scale']]])(
+    '%j prints help on stdout',
+    async (argv) => {
+      expect(await nclust(argv)).toMatchObject({
+        exitStatus: 0,
+        stderr: '',
+        stdout: expect.stringMatching(/^Usage: nclust[^]*Examples:/),
+      });
+    },
+  );
 
   test.each([['-v'], ['--version']])('%s prints the version', async (flag) => {
     expect(await nclust([flag])).toMatchObject({ exitStatus: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   });
 
   test.each([
-    [['lisst'], /unknown command 'lisst'[^]*list/], [['strat', 'app.js'], /start/], [['stop'], /missing required argument/], [['list', 'api'], /too many arguments/], [['list', '--colour'], /unknown option/],
-    [['start'], /needs something/], [['start', 'app.js', '-i', 'many'], /--instances is "many"; accepted/], [['start', 'app.js', '--kill-timeout', 'x'], /--kill-timeout is "x"/], [['logs', '--lines', 'x'], /No nclust|--lines/],
-    [['sendSignal', 'SIGFOO', 'api'], /SIGFOO/], [['reload', 'api', '--max-surge', 'x'], /--max-surge is "x"/], [['reload', 'api', '--scheduling', 'fair'], /--scheduling is "fair"; accepted: least-connections, sticky, os/], [['list', '--sort', 'colour'], /--sort is "colour"; accepted: name/], [['list', '--sort', 'name:up'], /--sort is/], [['list', '--sort', 'constructor'], /--sort is/],
+    [['lisst'], /unknown command 'lisst'[^]*list/],
+    [['strat', 'app.js'], /start/],
+    [['stop'], /missing required argument/],
+    [['list', 'api'], /too many arguments/],
+    [['list', '--colour'], /unknown option/],
+    [['start'], /needs something/],
+    [['start', 'app.js', '-i', 'many'], /--instances is "many"; accepted/],
+    [['start', 'app.js', '--kill-timeout', 'x'], /--kill-timeout is "x"/],
+    [['logs', '--lines', 'x'], /No nclust|--lines/],
+    [['sendSignal', 'SIGFOO', 'api'], /SIGFOO/],
+    [['reload', 'api', '--max-surge', 'x'], /--max-surge is "x"/],
+    [['reload', 'api', '--scheduling', 'fair'], /--scheduling is "fair"; accepted: least-connections, sticky, os/],
+    [['list', '--sort', 'colour'], /--sort is "colour"; accepted: name/],
+    [['list', '--sort', 'name:up'], /--sort is/],
+    [['list', '--sort', 'constructor'], /--sort is/],
   ])('%j is refused', async (argv, said) => {
     const result = await nclust(argv);
     expect([2, 3]).toContain(result.exitStatus);
@@ -88,11 +161,17 @@ describe('usage', () => {
   });
 
   test('Windows is told in one sentence', async () => {
-    expect(await nclust(['list'], { platform: 'win32' })).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('Windows') });
+    expect(await nclust(['list'], { platform: 'win32' })).toMatchObject({
+      exitStatus: 1,
+      stdout: '',
+      stderr: expect.stringContaining('Windows'),
+    });
   });
 
   test('every command that prints has --json, and jlist is JSON anyway', () => {
-    const without = COMMANDS.filter(({ options = [], isHidden }) => !isHidden && !options.some(([flags]) => flags === '--json')).map(({ name }) => name);
+    const without = COMMANDS.filter(
+      ({ options = [], isHidden }) => !isHidden && !options.some(([flags]) => flags === '--json'),
+    ).map(({ name }) => name);
     // Texts for the eye and for a shell, and a conversation.
     expect(without).toEqual(['jlist', 'prettylist', 'attach', 'examples', 'completion']);
   });
@@ -104,9 +183,19 @@ describe('usage', () => {
 });
 
 describe('list', () => {
-  test.each([[['ls'], true], [['list', '--sort', 'name'], true], [['ls', '--group'], true], [['ls', '--json'], false], [['ls', '-m'], false]])('%j asks for no more than it shows', async (argv, brief) => {
+  test.each([
+    [['ls'], true],
+    [['list', '--sort', 'name'], true],
+    [['ls', '--group'], true],
+    [['ls', '--json'], false],
+    [['ls', '-m'], false],
+  ])('%j asks for no more than it shows', async (argv, brief) => {
     const server = await manager();
-    expect(await nclust(argv, { home: server.home })).toMatchObject({ exitStatus: 0, stderr: '', stdout: expect.stringContaining('worker') });
+    expect(await nclust(argv, { home: server.home })).toMatchObject({
+      exitStatus: 0,
+      stderr: '',
+      stdout: expect.stringContaining('worker'),
+    });
     expect(server.callsTo('list').map(({ params }) => params)).toEqual([{ brief }]);
   });
 
@@ -119,35 +208,77 @@ describe('list', () => {
   });
 
   test('passes on what the manager has to say', async () => {
-    const { home } = await manager({ list: () => ({ slots: [], notices: ['The log disk is full: 12 lines were dropped.'] }) });
-    for (const argv of [['ls'], ['ls', '--json']]) expect((await nclust(argv, { home })).stderr).toContain('12 lines were dropped');
+    const { home } = await manager({
+      list: () => ({ slots: [], notices: ['The log disk is full: 12 lines were dropped.'] }),
+    });
+    for (const argv of [['ls'], ['ls', '--json']])
+      expect((await nclust(argv, { home })).stderr).toContain('12 lines were dropped');
   });
 
   test('of a manager that cannot be understood says why', async () => {
     const { home } = await manager({ hello: () => ({ protocol: 9, version: '3.0.0' }) });
-    expect(await nclust(['ls'], { home })).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('3.0.0') });
+    expect(await nclust(['ls'], { home })).toMatchObject({
+      exitStatus: 1,
+      stdout: '',
+      stderr: expect.stringContaining('3.0.0'),
+    });
   });
 });
 
 describe('start', () => {
   test('sends a spec for what is new, and prints the list', async () => {
     const server = await manager();
-    const result = await nclust(['start', './app.js', '-i', 'max', '--name', 'shop', '--', '--port', '3000', '-i'], { home: server.home, env: { A: '1' } });
-    expect(result).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('worker'), stderr: 'Started "api" (2 instances).\n' });
-    expect(server.callsTo('start').map(({ params }) => params)).toEqual([{ wait: true, force: false, token: expect.stringMatching(/^[\da-f-]{36}$/), specs: [expect.objectContaining({ name: 'shop', instances: 'max', mode: 'cluster', args: ['--port', '3000', '-i'], shellEnv: expect.objectContaining({ A: '1' }) })] }]);
+    const result = await nclust(['start', './app.js', '-i', 'max', '--name', 'shop', '--', '--port', '3000', '-i'], {
+      home: server.home,
+      env: { A: '1' },
+    });
+    expect(result).toMatchObject({
+      exitStatus: 0,
+      stdout: expect.stringContaining('worker'),
+      stderr: 'Started "api" (2 instances).\n',
+    });
+    expect(server.callsTo('start').map(({ params }) => params)).toEqual([
+      {
+        wait: true,
+        force: false,
+        token: expect.stringMatching(/^[\da-f-]{36}$/),
+        specs: [
+          expect.objectContaining({
+            name: 'shop',
+            instances: 'max',
+            mode: 'cluster',
+            args: ['--port', '3000', '-i'],
+            shellEnv: expect.objectContaining({ A: '1' }),
+          }),
+        ],
+      },
+    ]);
   });
 
-  test.each([[['api']], [['1']], [['jobs']], [['all']], [['/^a/']], [['api', 'worker']]])('%j starts again what is in the list', async (targets) => {
-    const server = await manager();
-    await nclust(['start', ...targets], { home: server.home });
-    expect(server.callsTo('start').map(({ params }) => params)).toEqual([{ targets, wait: true, token: expect.any(String) }]);
-  });
+  test.each([[['api']], [['1']], [['jobs']], [['all']], [['/^a/']], [['api', 'worker']]])(
+    '%j starts again what is in the list',
+    async (targets) => {
+      const server = await manager();
+      await nclust(['start', ...targets], { home: server.home });
+      expect(server.callsTo('start').map(({ params }) => params)).toEqual([
+        { targets, wait: true, token: expect.any(String) },
+      ]);
+    },
+  );
 
   test('of several things starts the new ones and the old ones', async () => {
     const server = await manager();
     await nclust(['start', 'app.js', 'worker', '--no-wait', '--force'], { home: server.home });
-    expect(server.callsTo('start').map(({ params: { specs, targets, wait, force } }) => ({ names: specs?.map((/** @type {{ name: string }} */ spec) => spec.name), targets, wait, force }))).toEqual([
-      { names: ['app'], targets: undefined, wait: false, force: true }, { names: undefined, targets: ['worker'], wait: false, force: undefined },
+    expect(
+      server.callsTo('start').map(({ params: { specs, targets, wait, force } }) => ({
+        names: specs?.map((/** @type {{ name: string }} */ spec) => spec.name),
+        targets,
+        wait,
+        force,
+      })),
+    ).toEqual([
+      { names: ['app'], targets: undefined, wait: false, force: true },
+      { names: undefined, targets: ['worker'], wait: false, force: undefined },
     ]);
   });
 
@@ -159,13 +290,19 @@ describe('start', () => {
 
   test('with options for what is only in the list is refused', async () => {
     const server = await manager();
-    expect(await nclust(['start', 'worker', '-i', '4'], { home: server.home })).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('in the list already') });
+    expect(await nclust(['start', 'worker', '-i', '4'], { home: server.home })).toMatchObject({
+      exitStatus: 2,
+      stderr: expect.stringContaining('in the list already'),
+    });
     expect(server.callsTo('start')).toEqual([]);
   });
 
   test('refuses one name for two scripts', async () => {
     const server = await manager();
-    expect(await nclust(['start', 'app.js', 'worker.js', '--name', 'x'], { home: server.home })).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('--name') });
+    expect(await nclust(['start', 'app.js', 'worker.js', '--name', 'x'], { home: server.home })).toMatchObject({
+      exitStatus: 2,
+      stderr: expect.stringContaining('--name'),
+    });
   });
 
   test('--stop-exit-codes does not swallow the script', async () => {
@@ -176,14 +313,33 @@ describe('start', () => {
 
   test('--log without a path and a repeated --log-ship do not swallow the script', async () => {
     const server = await manager();
-    await nclust(['start', '--log-ship', 'exec:a', '--log-ship', 'exec:b', 'app.js', '--log', '-o', 'out/x.log'], { home: server.home });
-    expect(server.callsTo('start')[0].params.specs).toMatchObject([{ name: 'app', logFile: 'default', logShip: ['exec:a', 'exec:b'], outFile: join(cwd, 'out/x.log') }]);
+    await nclust(['start', '--log-ship', 'exec:a', '--log-ship', 'exec:b', 'app.js', '--log', '-o', 'out/x.log'], {
+      home: server.home,
+    });
+    expect(server.callsTo('start')[0].params.specs).toMatchObject([
+      { name: 'app', logFile: 'default', logShip: ['exec:a', 'exec:b'], outFile: join(cwd, 'out/x.log') },
+    ]);
   });
 
   test('that fails shows the last lines of the app and exits 1', async () => {
-    const data = { slots: [{ id: 3, name: 'app', slot: 0, reason: 'exited with code 1', lastLines: ['Error: no database'] }] };
-    const { home } = await manager({ start: () => { throw new NclustError('ERR_NCLUST_NOT_UP', 'The start of "app" failed.', { data, hint: 'See: nclust logs app' }); } });
-    expect(await nclust(['start', 'app.js'], { home })).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringMatching(/failed\.\n {2}app, instance 0 \(id 3\): exited with code 1\n {2}\| Error: no database\nnext: See: nclust logs app/) });
+    const data = {
+      slots: [{ id: 3, name: 'app', slot: 0, reason: 'exited with code 1', lastLines: ['Error: no database'] }],
+    };
+    const { home } = await manager({
+      start: () => {
+        throw new NclustError('ERR_NCLUST_NOT_UP', 'The start of "app" failed.', {
+          data,
+          hint: 'See: nclust logs app',
+        });
+      },
+    });
+    expect(await nclust(['start', 'app.js'], { home })).toMatchObject({
+      exitStatus: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /failed\.\n {2}app, instance 0 \(id 3\): exited with code 1\n {2}\| Error: no database\nnext: See: nclust logs app/,
+      ),
+    });
     const json = await nclust(['start', 'app.js', '--json'], { home });
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'ERR_NCLUST_NOT_UP', data, exitStatus: 1 } });
   });
@@ -195,13 +351,63 @@ describe('commands that change something', () => {
     [['stop', 'api', '1'], 'stop', { targets: ['api', '1'], wait: true, token }],
     [['stop', 'all', '--no-wait'], 'stop', { targets: ['all'], wait: false, token }],
     [['restart', '/^a/'], 'restart', { targets: ['/^a/'], wait: true, token }],
-    [['restart', 'api', '-a'], 'restart', { targets: ['api'], wait: true, token, env: expect.objectContaining({ B: '2' }) }],
-    [['restart', 'api', '--update-env'], 'restart', { targets: ['api'], wait: true, token, env: expect.objectContaining({ B: '2' }) }],
-    [['restart', 'api', '--log-type', 'json', '--no-merge-logs', '--log-ship', 'exec:a', '--log-ship', 'exec:b'], 'restart', { targets: ['api'], wait: true, token, spec: { logType: 'json', mergeLogs: false, logShip: ['exec:a', 'exec:b'] } }],
-    [['reload', 'api', '--time', '--log-max-size', '1M'], 'reload', { targets: ['api'], wait: true, token, spec: { logDateFormat: 'YYYY-MM-DDTHH:mm:ss', logMaxSizeBytes: 1_048_576 } }],
+    [
+      ['restart', 'api', '-a'],
+      'restart',
+      { targets: ['api'], wait: true, token, env: expect.objectContaining({ B: '2' }) },
+    ],
+    [
+      ['restart', 'api', '--update-env'],
+      'restart',
+      { targets: ['api'], wait: true, token, env: expect.objectContaining({ B: '2' }) },
+    ],
+    [
+      ['restart', 'api', '--log-type', 'json', '--no-merge-logs', '--log-ship', 'exec:a', '--log-ship', 'exec:b'],
+      'restart',
+      {
+        targets: ['api'],
+        wait: true,
+        token,
+        spec: { logType: 'json', mergeLogs: false, logShip: ['exec:a', 'exec:b'] },
+      },
+    ],
+    [
+      ['reload', 'api', '--time', '--log-max-size', '1M'],
+      'reload',
+      {
+        targets: ['api'],
+        wait: true,
+        token,
+        spec: { logDateFormat: 'YYYY-MM-DDTHH:mm:ss', logMaxSizeBytes: 1_048_576 },
+      },
+    ],
     [['reload', 'api', '1'], 'reload', { targets: ['api', '1'], wait: true, token }],
-    [['reload', 'all', '--no-wait', '-a'], 'reload', { targets: ['all'], wait: false, token, env: expect.objectContaining({ B: '2' }) }],
-    [['reload', 'api', '--max-surge', '2', '--max-unavailable', '1', '--rollback-window', '30s', '--scheduling', 'sticky'], 'reload', { targets: ['api'], wait: true, token, spec: { maxSurge: 2, maxUnavailable: 1, rollbackWindowMs: 30_000, scheduling: 'sticky' } }],
+    [
+      ['reload', 'all', '--no-wait', '-a'],
+      'reload',
+      { targets: ['all'], wait: false, token, env: expect.objectContaining({ B: '2' }) },
+    ],
+    [
+      [
+        'reload',
+        'api',
+        '--max-surge',
+        '2',
+        '--max-unavailable',
+        '1',
+        '--rollback-window',
+        '30s',
+        '--scheduling',
+        'sticky',
+      ],
+      'reload',
+      {
+        targets: ['api'],
+        wait: true,
+        token,
+        spec: { maxSurge: 2, maxUnavailable: 1, rollbackWindowMs: 30_000, scheduling: 'sticky' },
+      },
+    ],
     [['del', 'api'], 'delete', { targets: ['api'], wait: true, token }],
     [['scale', 'api', '4'], 'scale', { target: 'api', instances: '4', wait: true, token }],
     [['scale', 'api', '+2'], 'scale', { target: 'api', instances: '+2', wait: true, token }],
@@ -211,25 +417,62 @@ describe('commands that change something', () => {
     [['resurrect'], 'resurrect', { wait: true, token }],
   ])('%j asks for %s', async (argv, method, params) => {
     const server = await manager();
-    expect(await nclust(argv, { home: server.home, env: { B: '2' } })).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('┌'), stderr: expect.stringContaining('"api" (2 instances).') });
+    expect(await nclust(argv, { home: server.home, env: { B: '2' } })).toMatchObject({
+      exitStatus: 0,
+      stdout: expect.stringContaining('┌'),
+      stderr: expect.stringContaining('"api" (2 instances).'),
+    });
     expect(server.callsTo(method).map((call) => call.params)).toEqual([params]);
   });
 
   test('reload with another interpreter is one request, in which it means something else for each app', async () => {
-    const detailed = (/** @type {object} */ fields, /** @type {object} */ spec) => slotStatus({ ...fields, spec: checkSpec({ kind: 'node', file: '/old/node', interpreter: '/old/node', script: join(cwd, 'app.js'), cwd, ...spec }) });
-    const slots = [detailed({ id: 0 }, { name: 'api', mode: 'cluster' }), detailed({ id: 1, slot: 1 }, { name: 'api', mode: 'cluster' }), detailed({ id: 2, name: 'worker' }, { name: 'worker', interpreterArgs: ['--trace-gc'] })];
+    const detailed = (/** @type {object} */ fields, /** @type {object} */ spec) =>
+      slotStatus({
+        ...fields,
+        spec: checkSpec({
+          kind: 'node',
+          file: '/old/node',
+          interpreter: '/old/node',
+          script: join(cwd, 'app.js'),
+          cwd,
+          ...spec,
+        }),
+      });
+    const slots = [
+      detailed({ id: 0 }, { name: 'api', mode: 'cluster' }),
+      detailed({ id: 1, slot: 1 }, { name: 'api', mode: 'cluster' }),
+      detailed({ id: 2, name: 'worker' }, { name: 'worker', interpreterArgs: ['--trace-gc'] }),
+    ];
     const server = await manager({ list: () => ({ slots, notices: [] }) });
-    expect(await nclust(['reload', 'api', 'worker', '--interpreter', process.execPath, '--max-surge', '3'], { home: server.home })).toMatchObject({ exitStatus: 0 });
-    const spec = { kind: 'node', interpreterEnv: {}, file: process.execPath, interpreter: process.execPath, interpreterGiven: process.execPath, nodeVersion: process.version, execArgs: [] };
+    expect(
+      await nclust(['reload', 'api', 'worker', '--interpreter', process.execPath, '--max-surge', '3'], {
+        home: server.home,
+      }),
+    ).toMatchObject({ exitStatus: 0 });
+    const spec = {
+      kind: 'node',
+      interpreterEnv: {},
+      file: process.execPath,
+      interpreter: process.execPath,
+      interpreterGiven: process.execPath,
+      nodeVersion: process.version,
+      execArgs: [],
+    };
     const specs = { api: { ...spec, interpreterArgs: [] }, worker: { ...spec, interpreterArgs: ['--trace-gc'] } };
-    expect(server.callsTo('reload').map(({ params }) => params)).toEqual([{ targets: ['api', 'worker'], wait: true, token, spec: { maxSurge: 3 }, specs }]);
+    expect(server.callsTo('reload').map(({ params }) => params)).toEqual([
+      { targets: ['api', 'worker'], wait: true, token, spec: { maxSurge: 3 }, specs },
+    ]);
     await nclust(['reload', 'all', '--node-args', '--trace-warnings'], { home: server.home });
     expect(server.callsTo('list').map(({ params }) => params)).toContainEqual({ targets: ['all'], detail: true });
   });
 
   test('a signal that reached nobody is a failure', async () => {
     const { home } = await manager({ signal: () => ({ slots: [slotStatus({ pid: 0 })] }) });
-    expect(await nclust(['sendSignal', 'SIGUSR2', 'api'], { home })).toMatchObject({ exitStatus: 1, stdout: '', stderr: expect.stringContaining('No process of "api" runs') });
+    expect(await nclust(['sendSignal', 'SIGUSR2', 'api'], { home })).toMatchObject({
+      exitStatus: 1,
+      stdout: '',
+      stderr: expect.stringContaining('No process of "api" runs'),
+    });
   });
 
   test('with --json print what they were about and say nothing', async () => {
@@ -251,19 +494,37 @@ describe('commands that change something', () => {
   });
 
   test('hand on what the manager refuses', async () => {
-    const { home } = await manager({ stop: () => { throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "wroker".', { hint: 'Did you mean "worker"?' }); } });
-    expect(await nclust(['stop', 'wroker'], { home })).toEqual({ exitStatus: 1, stdout: '', stderr: 'nclust: There is no "wroker".\nnext: Did you mean "worker"?\n' });
+    const { home } = await manager({
+      stop: () => {
+        throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "wroker".', { hint: 'Did you mean "worker"?' });
+      },
+    });
+    expect(await nclust(['stop', 'wroker'], { home })).toEqual({
+      exitStatus: 1,
+      stdout: '',
+      stderr: 'nclust: There is no "wroker".\nnext: Did you mean "worker"?\n',
+    });
   });
 });
 
 describe('questions', () => {
   test.each([
-    [['pid'], '4711\n4712\n'], [['pid', 'api'], '4711\n4712\n'], [['pid', 'worker'], ''], [['pid', 'nope'], ''], [['pid', 'api', '--json'], '[4711,4712]\n'],
-    [['id', 'api'], '[ 0, 1 ]\n'], [['id', 'api', '--json'], '[0,1]\n'],
+    [['pid'], '4711\n4712\n'],
+    [['pid', 'api'], '4711\n4712\n'],
+    [['pid', 'worker'], ''],
+    [['pid', 'nope'], ''],
+    [['pid', 'api', '--json'], '[4711,4712]\n'],
+    [['id', 'api'], '[ 0, 1 ]\n'],
+    [['id', 'api', '--json'], '[0,1]\n'],
     [['ping'], 'pong: nclust 0.1.0, keeper pid 1073741826, control pid 1073741825\n'],
-    [['env', '0'], 'PORT: 80\nA: b?c\n'], [['env', '0', '--json'], '{"PORT":"80","A":"b\\nc"}\n'],
+    [['env', '0'], 'PORT: 80\nA: b?c\n'],
+    [['env', '0', '--json'], '{"PORT":"80","A":"b\\nc"}\n'],
   ])('%j is answered', async (argv, stdout) => {
-    const slots = [slotStatus({ effectiveEnv: { PORT: '80', A: 'b\nc' } }), slotStatus({ id: 1, pid: 4712 }), slotStatus({ id: 2, name: 'worker', pid: 0 })];
+    const slots = [
+      slotStatus({ effectiveEnv: { PORT: '80', A: 'b\nc' } }),
+      slotStatus({ id: 1, pid: 4712 }),
+      slotStatus({ id: 2, name: 'worker', pid: 0 }),
+    ];
     const { home } = await manager({ list: () => ({ slots, notices: [] }) });
     expect(await nclust(argv, { home })).toEqual({ exitStatus: 0, stdout, stderr: '' });
   });
@@ -272,12 +533,19 @@ describe('questions', () => {
     const server = await manager();
     await nclust(['jlist'], { home: server.home });
     await nclust(['describe', 'worker'], { home: server.home });
-    expect(server.callsTo('list').map(({ params }) => params)).toEqual([{ detail: true }, { targets: ['worker'], detail: true }]);
+    expect(server.callsTo('list').map(({ params }) => params)).toEqual([
+      { detail: true },
+      { targets: ['worker'], detail: true },
+    ]);
   });
 
   test('save says where', async () => {
     const server = await manager({ save: () => ({ file: '/h/dump.json', apps: 2 }) });
-    expect(await nclust(['dump', '--force'], { home: server.home })).toEqual({ exitStatus: 0, stdout: '/h/dump.json\n', stderr: 'Saved 2 apps.\n' });
+    expect(await nclust(['dump', '--force'], { home: server.home })).toEqual({
+      exitStatus: 0,
+      stdout: '/h/dump.json\n',
+      stderr: 'Saved 2 apps.\n',
+    });
     expect(server.callsTo('save')[0].params).toMatchObject({ force: true });
   });
 });
@@ -285,12 +553,25 @@ describe('questions', () => {
 describe('kill', () => {
   test('ends when the manager says so', async () => {
     const { home } = await manager({ kill: () => ({}) });
-    expect(await nclust(['kill'], { home })).toMatchObject({ exitStatus: 0, stdout: '', stderr: expect.stringContaining('ended') });
+    expect(await nclust(['kill'], { home })).toMatchObject({
+      exitStatus: 0,
+      stdout: '',
+      stderr: expect.stringContaining('ended'),
+    });
   });
 
   test('takes a manager that is gone for one that has ended', async () => {
-    const server = await manager({ kill: (_params, socket) => { void server.close(); socket.destroy(); } });
-    expect(await nclust(['kill', '--json'], { home: server.home })).toEqual({ exitStatus: 0, stdout: '{"wasRunning":true}\n', stderr: '' });
+    const server = await manager({
+      kill: (_params, socket) => {
+        void server.close();
+        socket.destroy();
+      },
+    });
+    expect(await nclust(['kill', '--json'], { home: server.home })).toEqual({
+      exitStatus: 0,
+      stdout: '{"wasRunning":true}\n',
+      stderr: '',
+    });
   });
 });
 
@@ -305,13 +586,22 @@ describe('logs', () => {
     [['--nostream', '--out'], { follow: false, streams: ['out'] }],
     [['--nostream', '--err'], { follow: false, streams: ['err'] }],
     [['--nostream', '--err', '--out'], { follow: false }],
-    [['--nostream', '--grep', '/a.b/i', '--level', 'WARN', '--since', '2h'], { follow: false, grep: { source: 'a.b', flags: 'i' }, level: 'warn', since: expect.any(Number) }],
+    [
+      ['--nostream', '--grep', '/a.b/i', '--level', 'WARN', '--since', '2h'],
+      { follow: false, grep: { source: 'a.b', flags: 'i' }, level: 'warn', since: expect.any(Number) },
+    ],
   ])('%j asks for what is meant', async (words, params) => {
-    const server = await manager({ logs: (_params, socket) => {
-      socket.write(notificationLine('log', { subscription, entries: [entry('one')], cursor: {} }));
-      return { subscription, cursor: {} };
-    } });
-    expect(await nclust(['logs', ...words, '--raw'], { home: server.home })).toEqual({ exitStatus: 0, stdout: 'one\n', stderr: '' });
+    const server = await manager({
+      logs: (_params, socket) => {
+        socket.write(notificationLine('log', { subscription, entries: [entry('one')], cursor: {} }));
+        return { subscription, cursor: {} };
+      },
+    });
+    expect(await nclust(['logs', ...words, '--raw'], { home: server.home })).toEqual({
+      exitStatus: 0,
+      stdout: 'one\n',
+      stderr: '',
+    });
     expect(server.callsTo('logs').map((call) => call.params)).toEqual([{ ...params, subscription }]);
   });
 
@@ -325,15 +615,37 @@ describe('logs', () => {
           return undefined;
         }
         socket.write(notificationLine('log', { subscription: 'another', entries: [entry('of somebody else')] }));
-        socket.write(notificationLine('log', { subscription, entries: [entry(`history ${round}`)], cursor: { '/a': { offset: round } } }));
-        socket.write(resultLine(socket.lastId, { subscription, cursor: { '/a': { offset: round }, '/b': { offset: 7 } } }));
-        socket.write(notificationLine('log', { subscription, entries: [entry(`news ${round}`)], cursor: { '/a': { offset: 10 * round } } }));
+        socket.write(
+          notificationLine('log', {
+            subscription,
+            entries: [entry(`history ${round}`)],
+            cursor: { '/a': { offset: round } },
+          }),
+        );
+        socket.write(
+          resultLine(socket.lastId, { subscription, cursor: { '/a': { offset: round }, '/b': { offset: 7 } } }),
+        );
+        socket.write(
+          notificationLine('log', {
+            subscription,
+            entries: [entry(`news ${round}`)],
+            cursor: { '/a': { offset: 10 * round } },
+          }),
+        );
         socket.end();
         return undefined;
       },
     });
     const result = await nclust(['logs', '--raw'], { home: server.home });
-    expect(result).toEqual({ exitStatus: 0, stdout: 'history 1\nnews 1\nhistory 2\nnews 2\n', stderr: 'The manager has ended.\n' });
-    expect(server.callsTo('logs').map(({ params }) => params.cursor)).toEqual([undefined, { '/a': { offset: 10 }, '/b': { offset: 7 } }, { '/a': { offset: 20 }, '/b': { offset: 7 } }]);
+    expect(result).toEqual({
+      exitStatus: 0,
+      stdout: 'history 1\nnews 1\nhistory 2\nnews 2\n',
+      stderr: 'The manager has ended.\n',
+    });
+    expect(server.callsTo('logs').map(({ params }) => params.cursor)).toEqual([
+      undefined,
+      { '/a': { offset: 10 }, '/b': { offset: 7 } },
+      { '/a': { offset: 20 }, '/b': { offset: 7 } },
+    ]);
   });
 });

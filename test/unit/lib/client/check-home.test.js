@@ -27,7 +27,13 @@ test('a home that is fine is left alone', () => {
 });
 
 describe('a home that is open to others', () => {
-  test.each([['is empty', []], ['holds our state', ['state.json', 'state.json.bak', 'logs']], ['holds our log', ['nclust.log']], ['holds our events', ['events.log', 'events.log.1']], ['holds our run folder', ['run']]])('is closed when it %s', (_, entries) => {
+  test.each([
+    ['is empty', []],
+    ['holds our state', ['state.json', 'state.json.bak', 'logs']],
+    ['holds our log', ['nclust.log']],
+    ['holds our events', ['events.log', 'events.log.1']],
+    ['holds our run folder', ['run']],
+  ])('is closed when it %s', (_, entries) => {
     cleanUp();
     for (const entry of entries) writeFileSync(join(root, entry), '');
     chmodSync(root, 0o755);
@@ -37,7 +43,11 @@ describe('a home that is open to others', () => {
 
   test('is closed whatever of ours it holds', () => {
     cleanUp();
-    const entries = new Set(Object.values(homePaths(root)).filter((path) => path !== root && path.startsWith(root)).map((path) => relative(root, path).split(sep)[0]));
+    const entries = new Set(
+      Object.values(homePaths(root))
+        .filter((path) => path !== root && path.startsWith(root))
+        .map((path) => relative(root, path).split(sep)[0]),
+    );
     expect(entries.size).toBeGreaterThan(9);
     for (const entry of [...entries, 'web-open.html', 'launcher.sh']) writeFileSync(join(root, entry), '');
     chmodSync(root, 0o755);
@@ -45,36 +55,49 @@ describe('a home that is open to others', () => {
     expect(modeOf(root)).toBe(0o700);
   });
 
-  test.each([[['thesis.txt']], [['run', 'usr']], [['state.json', 'package.json']]])('is refused and not touched when it holds other things: %o', (entries) => {
-    cleanUp();
-    for (const entry of entries) writeFileSync(join(root, entry), '');
-    chmodSync(root, 0o755);
-    expect(() => checkHome(root)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_HOME_OPEN', message: expect.stringContaining(root) }));
-    expect(modeOf(root)).toBe(0o755);
-  });
+  test.each([[['thesis.txt']], [['run', 'usr']], [['state.json', 'package.json']]])(
+    'is refused and not touched when it holds other things: %o',
+    (entries) => {
+      cleanUp();
+      for (const entry of entries) writeFileSync(join(root, entry), '');
+      chmodSync(root, 0o755);
+      expect(() => checkHome(root)).toThrow(
+        expect.objectContaining({ code: 'ERR_NCLUST_HOME_OPEN', message: expect.stringContaining(root) }),
+      );
+      expect(modeOf(root)).toBe(0o755);
+    },
+  );
 });
 
 test('a home of another user is refused', () => {
   cleanUp();
-  expect(() => checkHome(root, { uid: 12_345 })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_HOME_FOREIGN', message: expect.stringContaining('belongs to') }));
+  expect(() => checkHome(root, { uid: 12_345 })).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_HOME_FOREIGN', message: expect.stringContaining('belongs to') }),
+  );
 });
 
 test('a file is refused', () => {
   cleanUp();
   writeFileSync(join(root, 'file'), '');
-  expect(() => checkHome(join(root, 'file'))).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_HOME_NOT_DIRECTORY' }));
+  expect(() => checkHome(join(root, 'file'))).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_HOME_NOT_DIRECTORY' }),
+  );
 });
 
 test('a home below a file is refused', () => {
   cleanUp();
   writeFileSync(join(root, 'file'), '');
-  expect(() => checkHome(join(root, 'file', 'home'))).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_HOME_UNWRITABLE', message: expect.stringContaining('ENOTDIR') }));
+  expect(() => checkHome(join(root, 'file', 'home'))).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_HOME_UNWRITABLE', message: expect.stringContaining('ENOTDIR') }),
+  );
 });
 
 test('a home whose sockets would have too long a path is refused and not created', () => {
   cleanUp();
   const home = join(root, 'x'.repeat(90));
-  expect(() => checkHome(home)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_HOME_TOO_LONG', message: expect.stringContaining('too long') }));
+  expect(() => checkHome(home)).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_HOME_TOO_LONG', message: expect.stringContaining('too long') }),
+  );
   expect(() => statSync(home)).toThrow('ENOENT');
 });
 

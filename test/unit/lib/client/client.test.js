@@ -30,27 +30,42 @@ test('with nobody to connect to there is no client', async () => {
 
 test('another protocol is refused before anything is asked', async () => {
   const server = await openServer({ hello: () => ({ protocol: 9, version: '3.0.0' }) });
-  await expect(openClient(server.reach)).rejects.toMatchObject({ code: 'ERR_NCLUST_PROTOCOL_VERSION', message: expect.stringContaining('3.0.0') });
+  await expect(openClient(server.reach)).rejects.toMatchObject({
+    code: 'ERR_NCLUST_PROTOCOL_VERSION',
+    message: expect.stringContaining('3.0.0'),
+  });
 });
 
 test('answers find their requests, in whatever order they come', async () => {
   /** @type {Socket | null} */
   let held = null;
   const server = await openServer({
-    stop: (_params, socket) => { held = socket; },
+    stop: (_params, socket) => {
+      held = socket;
+    },
     reset: () => ({ slots: ['reset'] }),
   });
   const client = await open(server);
   const first = client.request('stop');
   expect(await client.request('reset')).toEqual({ slots: ['reset'] });
-  /** @type {Socket} */ (/** @type {unknown} */ (held)).write('{"jsonrpc":"2.0","id":2,"result":{"slots":["stopped"]}}\n');
+  /** @type {Socket} */ (/** @type {unknown} */ (held)).write(
+    '{"jsonrpc":"2.0","id":2,"result":{"slots":["stopped"]}}\n',
+  );
   expect(await first).toEqual({ slots: ['stopped'] });
 });
 
 test('an error of the server is the same error here', async () => {
-  const server = await openServer({ stop: () => { throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "x".', { hint: 'Did you mean "y"?' }); } });
+  const server = await openServer({
+    stop: () => {
+      throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "x".', { hint: 'Did you mean "y"?' });
+    },
+  });
   const client = await open(server);
-  await expect(client.request('stop')).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND', hint: 'Did you mean "y"?', exitStatus: 1 });
+  await expect(client.request('stop')).rejects.toMatchObject({
+    code: 'ERR_NCLUST_APP_NOT_FOUND',
+    hint: 'Did you mean "y"?',
+    exitStatus: 1,
+  });
 });
 
 describe('a connection that breaks', () => {
@@ -70,27 +85,43 @@ describe('a connection that breaks', () => {
   });
 
   test('with nobody to return to rejects what is unanswered', async () => {
-    const server = await openServer({ kill: (_params, socket) => { socket.destroy(); } });
+    const server = await openServer({
+      kill: (_params, socket) => {
+        socket.destroy();
+      },
+    });
     const client = await open(server, async () => null);
     await expect(client.request('kill')).rejects.toMatchObject({ code: 'ERR_NCLUST_CONNECTION_LOST', exitStatus: 3 });
   });
 
   test('again and again by the same request is given up', async () => {
-    const server = await openServer({ start: (_params, socket) => { socket.destroy(); } });
+    const server = await openServer({
+      start: (_params, socket) => {
+        socket.destroy();
+      },
+    });
     const client = await open(server);
     await expect(client.request('start')).rejects.toMatchObject({ code: 'ERR_NCLUST_CONNECTION_LOST' });
     expect(server.callsTo('start')).toHaveLength(5);
   });
 
   test('by an update is met with more patience: it may take three controls that crash until the one from before is back', async () => {
-    const server = await openServer({ update: (_params, socket) => (server.callsTo('update').length <= 8 ? void socket.destroy() : { slots: [] }) });
+    const server = await openServer({
+      update: (_params, socket) => (server.callsTo('update').length <= 8 ? void socket.destroy() : { slots: [] }),
+    });
     const client = await open(server);
     expect(await client.request('update')).toEqual({ slots: [] });
   });
 
   test('hands on why it could not be made again', async () => {
-    const server = await openServer({ start: (_params, socket) => { socket.destroy(); } });
-    const client = await open(server, async () => { throw new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', 'It does not start.'); });
+    const server = await openServer({
+      start: (_params, socket) => {
+        socket.destroy();
+      },
+    });
+    const client = await open(server, async () => {
+      throw new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', 'It does not start.');
+    });
     await expect(client.request('start')).rejects.toMatchObject({ message: 'It does not start.' });
   });
 
@@ -109,13 +140,22 @@ describe('a server that talks nonsense', () => {
     ['no JSON', 'hello?\n'],
     ['an error about the connection', '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"What?"}}\n'],
   ])('(%s) rejects what is unanswered', async (_, line) => {
-    const server = await openServer({ stop: (_params, socket) => { socket.write(line); } });
+    const server = await openServer({
+      stop: (_params, socket) => {
+        socket.write(line);
+      },
+    });
     const client = await open(server);
     await expect(client.request('stop')).rejects.toMatchObject({ code: 'ERR_NCLUST_PROTOCOL' });
   });
 
   test('(an answer to nothing) is ignored', async () => {
-    const server = await openServer({ stop: (_params, socket) => { socket.write('{"jsonrpc":"2.0","id":999,"result":{}}\n'); return { slots: [] }; } });
+    const server = await openServer({
+      stop: (_params, socket) => {
+        socket.write('{"jsonrpc":"2.0","id":999,"result":{}}\n');
+        return { slots: [] };
+      },
+    });
     const client = await open(server);
     expect(await client.request('stop')).toEqual({ slots: [] });
   });
@@ -123,7 +163,13 @@ describe('a server that talks nonsense', () => {
 
 describe('notifications', () => {
   test('arrive in order, also those that came before anybody read', async () => {
-    const server = await openServer({ logs: () => { server.notify('log', { n: 1 }); server.notify('log', { n: 2 }); return { subscription: 1 }; } });
+    const server = await openServer({
+      logs: () => {
+        server.notify('log', { n: 1 });
+        server.notify('log', { n: 2 });
+        return { subscription: 1 };
+      },
+    });
     const client = await open(server);
     await client.request('logs');
     const read = client.notifications();
@@ -142,7 +188,12 @@ describe('notifications', () => {
   });
 
   test('nobody reads are not collected without end: the socket is left unread', async () => {
-    const server = await openServer({ logs: () => { for (let n = 0; n < 50_000; n++) server.notify('log', { n, line: 'x'.repeat(200) }); return { subscription: 1 }; } });
+    const server = await openServer({
+      logs: () => {
+        for (let n = 0; n < 50_000; n++) server.notify('log', { n, line: 'x'.repeat(200) });
+        return { subscription: 1 };
+      },
+    });
     const client = await open(server);
     const asked = client.request('logs').catch(() => {});
     const read = client.notifications();
@@ -165,12 +216,14 @@ test('a closed client refuses, and closing twice is fine', async () => {
 
 describe('a conversation', () => {
   test('gives the answer in its place among the notifications, and goes on', async () => {
-    const server = await openServer({ logs: (_params, socket) => {
-      server.notify('log', { n: 1 });
-      socket.write(resultLine(socket.lastId, { n: 2 }));
-      server.notify('log', { n: 3 });
-      socket.end();
-    } });
+    const server = await openServer({
+      logs: (_params, socket) => {
+        server.notify('log', { n: 1 });
+        socket.write(resultLine(socket.lastId, { n: 2 }));
+        server.notify('log', { n: 3 });
+        socket.end();
+      },
+    });
     const client = await open(server);
     const seen = [];
     for await (const { params, result } of client.converse('logs')) seen.push(params ?? result);
@@ -180,18 +233,23 @@ describe('a conversation', () => {
   test('is not held again when the connection breaks, and ends at once on one that is broken', async () => {
     const server = await openServer({ logs: (_params, socket) => void socket.destroy() });
     const client = await open(server);
-    for (let round = 0; round < 2; round++) for await (const message of client.converse('logs')) expect(message).toBeUndefined();
+    for (let round = 0; round < 2; round++)
+      for await (const message of client.converse('logs')) expect(message).toBeUndefined();
     expect(server.callsTo('logs')).toHaveLength(1);
     expect(await client.request('hello')).toMatchObject({ version: '0.1.0' });
   });
 
   test('ends with what the server refuses, and with what it says about the connection', async () => {
-    const server = await openServer({ logs: ({ isUnknown }, socket) => {
-      if (isUnknown) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is none.');
-      socket.write('this is no JSON\n');
-    } });
+    const server = await openServer({
+      logs: ({ isUnknown }, socket) => {
+        if (isUnknown) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is none.');
+        socket.write('this is no JSON\n');
+      },
+    });
     const client = await open(server);
-    await expect(client.converse('logs', { isUnknown: true }).next()).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
+    await expect(client.converse('logs', { isUnknown: true }).next()).rejects.toMatchObject({
+      code: 'ERR_NCLUST_APP_NOT_FOUND',
+    });
     await expect(client.converse('logs', {}).next()).rejects.toMatchObject({ code: 'ERR_NCLUST_PROTOCOL' });
   });
 });
@@ -206,22 +264,35 @@ describe('a request that nobody waits for any more', () => {
     await expect.poll(() => server.callsTo('list').length).toBe(1);
     stop.abort(new Error('enough'));
     await expect(given).rejects.toThrow('enough');
-    for (const socket of server.sockets) socket.write('{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"late"}}\n{"jsonrpc":"2.0","id":3,"result":{"slots":["kept"]}}\n');
+    for (const socket of server.sockets)
+      socket.write(
+        '{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"late"}}\n{"jsonrpc":"2.0","id":3,"result":{"slots":["kept"]}}\n',
+      );
     expect(await kept).toEqual({ slots: ['kept'] });
     for (const socket of server.sockets) socket.destroy();
     expect(await client.request('reset')).toEqual({ slots: [] });
     expect(server.callsTo('start')).toHaveLength(1);
-    await expect(client.request('reset', {}, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before');
+    await expect(client.request('reset', {}, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow(
+      'before',
+    );
   });
 
   test('ends the attempt to reach a manager, and the next request begins it anew', async () => {
-    const server = await openServer({ start: (_params, socket) => { socket.destroy(); } });
+    const server = await openServer({
+      start: (_params, socket) => {
+        socket.destroy();
+      },
+    });
     /** @type {AbortSignal[]} */
     const attempts = [];
-    const client = await open(server, (/** @type {any} */ signal) => new Promise((_, reject) => {
-      attempts.push(signal);
-      signal.addEventListener('abort', () => reject(signal.reason));
-    }));
+    const client = await open(
+      server,
+      (/** @type {any} */ signal) =>
+        new Promise((_, reject) => {
+          attempts.push(signal);
+          signal.addEventListener('abort', () => reject(signal.reason));
+        }),
+    );
     const stop = new AbortController();
     const given = client.request('start', {}, { signal: stop.signal });
     await expect.poll(() => attempts.length).toBe(1);

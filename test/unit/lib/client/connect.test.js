@@ -19,11 +19,12 @@ beforeEach(() => {
 
 /** @type {(() => unknown)[]} */
 let closers = [];
-const cleanUp = () => onTestFinished(async () => {
-  for (const close of closers.splice(0)) await close();
-  closers = [];
-  rmSync(home, { recursive: true, force: true });
-});
+const cleanUp = () =>
+  onTestFinished(async () => {
+    for (const close of closers.splice(0)) await close();
+    closers = [];
+    rmSync(home, { recursive: true, force: true });
+  });
 
 /**
  * @param {string} name  Inside the home.
@@ -35,21 +36,37 @@ async function listen(name, onSocket = () => {}) {
     socket.on('error', () => {});
     onSocket(socket);
   });
-  await new Promise((resolve) => { server.listen(join(home, name), () => resolve(undefined)); });
-  closers.push(() => new Promise((resolve) => { server.close(resolve); }));
+  await new Promise((resolve) => {
+    server.listen(join(home, name), () => resolve(undefined));
+  });
+  closers.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+      }),
+  );
   return server;
 }
 
 /** A process that has a socket and is stopped: connections wait in its queue. */
 async function stoppedListener() {
   const path = join(home, 'nclust.sock');
-  const child = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => process.send('listens'))`], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(
+    process.execPath,
+    ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => process.send('listens'))`],
+    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+  );
   await once(child, 'message');
   process.kill(child.pid ?? 0, 'SIGSTOP');
   const exited = once(child, 'exit');
-  // Blocks this process, whose connection is therefore in the queue of the dying one. A zombie whose other threads ("l") are not over yet still holds its socket.
+  // Blocks this process, whose connection is therefore in the queue of the dying one. A zombie
+  // whose other threads ("l") are not over yet still holds its socket.
   const isOver = `case "$(ps -o stat= -p ${child.pid})" in *l*) false;; Z*) true;; *) false;; esac`;
-  return { path, exited, killNow: () => execFileSync('sh', ['-c', `kill -9 ${child.pid}; until ${isOver}; do :; done`]) };
+  return {
+    path,
+    exited,
+    killNow: () => execFileSync('sh', ['-c', `kill -9 ${child.pid}; until ${isOver}; do :; done`]),
+  };
 }
 
 test('a listener that dies with the connection in its queue is nobody, not an error', async () => {
@@ -62,7 +79,10 @@ test('a listener that dies with the connection in its queue is nobody, not an er
 });
 
 /** @param {object[]} lines */
-const saying = (...lines) => (/** @type {Socket} */ socket) => socket.write(lines.map((line) => `${JSON.stringify({ v: 1, ...line })}\n`).join(''));
+const saying =
+  (...lines) =>
+  (/** @type {Socket} */ socket) =>
+    socket.write(lines.map((line) => `${JSON.stringify({ v: 1, ...line })}\n`).join(''));
 
 const KEEPER = { keeper: { pid: 1, version: '0.1.0', protocol: 1 } };
 
@@ -78,8 +98,18 @@ describe('connectOnly', () => {
   test.each([
     ['an empty home', () => {}],
     ['no home', () => rmSync(home, { recursive: true })],
-    ['a door without a keeper behind it', async () => { writeFileSync(join(home, 'run', 'keeper.3.left'), ''); }],
-    ['a door that is a plain file', async () => { writeFileSync(join(home, 'run', 'keeper.3.sock'), ''); }],
+    [
+      'a door without a keeper behind it',
+      async () => {
+        writeFileSync(join(home, 'run', 'keeper.3.left'), '');
+      },
+    ],
+    [
+      'a door that is a plain file',
+      async () => {
+        writeFileSync(join(home, 'run', 'keeper.3.sock'), '');
+      },
+    ],
   ])('finds nobody in %s, and changes nothing', async (_, prepare) => {
     cleanUp();
     await prepare();

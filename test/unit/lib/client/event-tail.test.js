@@ -14,7 +14,13 @@ function tail(text) {
   writeFileSync(path, text);
   const stop = new AbortController();
   let wake = () => {};
-  const told = tailEvents(path, { signal: stop.signal, notice: (_folder, _name, onChange) => { wake = onChange; return () => {}; } });
+  const told = tailEvents(path, {
+    signal: stop.signal,
+    notice: (_folder, _name, onChange) => {
+      wake = onChange;
+      return () => {};
+    },
+  });
   onTestFinished(async () => {
     stop.abort();
     await told.return();
@@ -27,7 +33,9 @@ function tail(text) {
       change();
       wake();
       const { value, done } = await told.next();
-      return done || !value ? null : { ats: value.entries.map(({ at }) => at), isHistory: value.isHistory, isGap: value.isGap };
+      return done || !value
+        ? null
+        : { ats: value.entries.map(({ at }) => at), isHistory: value.isHistory, isGap: value.isGap };
     },
   };
 }
@@ -35,31 +43,39 @@ function tail(text) {
 test('history comes first, then each event once, whole', async () => {
   const { path, next } = tail(line(1) + line(2));
   expect(await next()).toEqual({ ats: [1, 2], isHistory: true, isGap: false });
-  expect(await next(() => appendFileSync(path, `${line(3)}{"at":4,`))).toEqual({ ats: [3], isHistory: false, isGap: false });
+  expect(await next(() => appendFileSync(path, `${line(3)}{"at":4,`))).toEqual({
+    ats: [3],
+    isHistory: false,
+    isGap: false,
+  });
   expect(await next(() => appendFileSync(path, `"type":"added"}\n${line(5)}`))).toMatchObject({ ats: [4, 5] });
 });
 
 test('it goes on over rotations, however many there were between two looks', async () => {
   const { path, next } = tail(line(1));
   await next();
-  expect(await next(() => {
-    appendFileSync(path, line(2));
-    renameSync(path, `${path}.1`);
-    writeFileSync(path, line(3));
-    renameSync(`${path}.1`, `${path}.2`);
-    renameSync(path, `${path}.1`);
-    writeFileSync(path, line(4));
-  })).toEqual({ ats: [2, 3, 4], isHistory: false, isGap: false });
+  expect(
+    await next(() => {
+      appendFileSync(path, line(2));
+      renameSync(path, `${path}.1`);
+      writeFileSync(path, line(3));
+      renameSync(`${path}.1`, `${path}.2`);
+      renameSync(path, `${path}.1`);
+      writeFileSync(path, line(4));
+    }),
+  ).toEqual({ ats: [2, 3, 4], isHistory: false, isGap: false });
   expect(await next(() => appendFileSync(path, line(5)))).toMatchObject({ ats: [5] });
 });
 
 test('what is not kept any more is told as a gap', async () => {
   const { path, next } = tail(line(1));
   await next();
-  expect(await next(() => {
-    writeFileSync(`${path}.new`, line(9));
-    renameSync(`${path}.new`, path);
-  })).toEqual({ ats: [9], isHistory: false, isGap: true });
+  expect(
+    await next(() => {
+      writeFileSync(`${path}.new`, line(9));
+      renameSync(`${path}.new`, path);
+    }),
+  ).toEqual({ ats: [9], isHistory: false, isGap: true });
 });
 
 test('an emptied log is read from its beginning', async () => {

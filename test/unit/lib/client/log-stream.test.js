@@ -2,8 +2,18 @@ import { expect, test, vi } from 'vitest';
 import { streamLogs } from '../../../../lib/client/log-stream.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 
-const entry = (/** @type {string} */ line) => ({ id: 0, name: 'api', stream: /** @type {const} */ ('out'), line, atMs: null });
-const news = (/** @type {string[]} */ lines, more = {}) => ({ jsonrpc: '2.0', method: 'log', params: { subscription: 'logs', entries: lines.map(entry), ...more } });
+const entry = (/** @type {string} */ line) => ({
+  id: 0,
+  name: 'api',
+  stream: /** @type {const} */ ('out'),
+  line,
+  atMs: null,
+});
+const news = (/** @type {string[]} */ lines, more = {}) => ({
+  jsonrpc: '2.0',
+  method: 'log',
+  params: { subscription: 'logs', entries: lines.map(entry), ...more },
+});
 const answer = (result = {}) => ({ jsonrpc: '2.0', id: 1, result: { subscription: 'logs', ...result } });
 const ended = () => new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.');
 
@@ -40,7 +50,11 @@ async function read(client, request = { follow: true }, o = {}) {
   const said = [];
   /** @type {string[]} */
   const lines = [];
-  const stream = streamLogs(client, request, { talk: (sentence) => said.push(sentence), signal: new AbortController().signal, ...o });
+  const stream = streamLogs(client, request, {
+    talk: (sentence) => said.push(sentence),
+    signal: new AbortController().signal,
+    ...o,
+  });
   for await (const { entries } of stream) lines.push(...entries.map(({ line }) => line));
   return { lines, said };
 }
@@ -52,28 +66,52 @@ test('goes on behind the newest cursor, whose parts are put together', async () 
     [answer({ cursor: { a: 2, b: 2 } })],
   ]);
   expect(await read(client)).toEqual({ lines: ['1', '2', '3'], said: ['The manager has ended.'] });
-  expect(client.asked.map((/** @type {any} */ { cursor }) => cursor)).toEqual([undefined, { a: 2, b: 1 }, { a: 2, b: 2 }]);
+  expect(client.asked.map((/** @type {any} */ { cursor }) => cursor)).toEqual([
+    undefined,
+    { a: 2, b: 1 },
+    { a: 2, b: 2 },
+  ]);
 });
 
 test('a history ends with its answer, and is finished behind a break', async () => {
-  const client = clientOf([[news(['1'], { cursor: { a: 1 } })], [news(['2'], { cursor: { a: 2 } }), answer(), news(['not asked for'])]]);
+  const client = clientOf([
+    [news(['1'], { cursor: { a: 1 } })],
+    [news(['2'], { cursor: { a: 2 } }), answer(), news(['not asked for'])],
+  ]);
   expect(await read(client, { follow: false })).toEqual({ lines: ['1', '2'], said: [] });
 });
 
 test('a history that is cut short is a failure', async () => {
-  await expect(read(clientOf([[news(['1'], { cursor: { a: 1 } })]]))).rejects.toMatchObject({ code: 'ERR_NCLUST_CONNECTION_LOST' });
+  await expect(read(clientOf([[news(['1'], { cursor: { a: 1 } })]]))).rejects.toMatchObject({
+    code: 'ERR_NCLUST_CONNECTION_LOST',
+  });
 });
 
 test('tells how many lines were left out, and once of a connection that some cannot be had', async () => {
-  const client = clientOf([[answer(), news(['a'], { missed: 12 }), news(['b'], { missed: 1 })], [news(['c'], { gap: true }), answer({ gap: true })]]);
+  const client = clientOf([
+    [answer(), news(['a'], { missed: 12 }), news(['b'], { missed: 1 })],
+    [news(['c'], { gap: true }), answer({ gap: true })],
+  ]);
   expect(await read(client)).toEqual({
     lines: ['a', 'b', 'c'],
-    said: ['12 lines were left out: this terminal reads too slowly.', '1 line was left out: this terminal reads too slowly.', 'Some lines that were written meanwhile are in no file any more and cannot be shown.', 'The manager has ended.'],
+    said: [
+      '12 lines were left out: this terminal reads too slowly.',
+      '1 line was left out: this terminal reads too slowly.',
+      'Some lines that were written meanwhile are in no file any more and cannot be shown.',
+      'The manager has ended.',
+    ],
   });
 });
 
 test('tells whose lines were left out, when the manager says so', async () => {
-  const client = clientOf([[answer(), news(['a'], { missed: 12, missedOf: { api: 12 } }), news(['b'], { missed: 4, missedOf: { 'a\nb': 1, api: 3 } })], [news(['c'], { gap: true, gapOf: ['api', 'web'] }), answer()]]);
+  const client = clientOf([
+    [
+      answer(),
+      news(['a'], { missed: 12, missedOf: { api: 12 } }),
+      news(['b'], { missed: 4, missedOf: { 'a\nb': 1, api: 3 } }),
+    ],
+    [news(['c'], { gap: true, gapOf: ['api', 'web'] }), answer()],
+  ]);
   expect((await read(client)).said.slice(0, 3)).toEqual([
     '12 lines of "api" were left out: this terminal reads too slowly.',
     expect.stringMatching(/^4 lines were left out \(3 of "api", 1 of "a.*b"\): this terminal reads too slowly\.$/),
@@ -100,19 +138,39 @@ test('says that it waits only when that takes longer than a moment', async () =>
 
 test('gives a request up that no control lives through', async () => {
   const client = clientOf([[answer()]], async () => {});
-  await expect(read(client)).rejects.toMatchObject({ code: 'ERR_NCLUST_CONNECTION_LOST', message: expect.stringContaining('5 times') });
+  await expect(read(client)).rejects.toMatchObject({
+    code: 'ERR_NCLUST_CONNECTION_LOST',
+    message: expect.stringContaining('5 times'),
+  });
   expect(client.asked).toHaveLength(6);
 });
 
 test('hands on what the manager refuses, then and when it is back', async () => {
   const refused = new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is none.');
-  await expect(read({ ...clientOf([]), converse: () => { throw refused; } })).rejects.toBe(refused);
-  await expect(read(clientOf([[answer()]], async () => { throw refused; }))).rejects.toBe(refused);
+  await expect(
+    read({
+      ...clientOf([]),
+      converse: () => {
+        throw refused;
+      },
+    }),
+  ).rejects.toBe(refused);
+  await expect(
+    read(
+      clientOf([[answer()]], async () => {
+        throw refused;
+      }),
+    ),
+  ).rejects.toBe(refused);
 });
 
 test('an interrupted stream tells nothing more, even of what has arrived', async () => {
   const stop = new AbortController();
-  const stream = streamLogs(clientOf([[answer(), news(['1']), news(['2'])]]), { follow: true }, { talk: () => {}, signal: stop.signal });
+  const stream = streamLogs(
+    clientOf([[answer(), news(['1']), news(['2'])]]),
+    { follow: true },
+    { talk: () => {}, signal: stop.signal },
+  );
   expect(await stream.next()).toMatchObject({ done: false });
   stop.abort();
   expect(await stream.next()).toEqual({ done: true, value: undefined });

@@ -9,7 +9,15 @@ let home;
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'nclust-events-'));
-  writeFileSync(join(home, 'events.log'), [{ at: 1, type: 'added', app: 'api', instances: 1 }, { at: 2, type: 'died', app: 'api' }].map((event) => `${JSON.stringify(event)}\n`).join(''));
+  writeFileSync(
+    join(home, 'events.log'),
+    [
+      { at: 1, type: 'added', app: 'api', instances: 1 },
+      { at: 2, type: 'died', app: 'api' },
+    ]
+      .map((event) => `${JSON.stringify(event)}\n`)
+      .join(''),
+  );
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
@@ -17,9 +25,22 @@ async function events(...argv) {
   let stdout = '';
   let stderr = '';
   const exitStatus = await runProgram(['events', '--nostream', ...argv], {
-    print: async (text) => { stdout += text; },
-    talk: (text) => { stderr += text; },
-    isTTY: false, isTalkTTY: false, colourLevels: async () => ({ stdout: 0, stderr: 0 }), columns: null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: home, env: { NCLUST_HOME: home }, platform: 'linux', node: { file: process.execPath, version: process.version },
+    print: async (text) => {
+      stdout += text;
+    },
+    talk: (text) => {
+      stderr += text;
+    },
+    isTTY: false,
+    isTalkTTY: false,
+    colourLevels: async () => ({ stdout: 0, stderr: 0 }),
+    columns: null,
+    talkSize: () => ({ columns: 80, rows: 24 }),
+    onInterrupt: () => () => {},
+    cwd: home,
+    env: { NCLUST_HOME: home },
+    platform: 'linux',
+    node: { file: process.execPath, version: process.version },
   });
   return { exitStatus, stdout, stderr };
 }
@@ -27,7 +48,10 @@ async function events(...argv) {
 test('the types are those of docs/events.md', () => {
   const text = readFileSync(new URL('../../../../docs/events.md', import.meta.url), 'utf8');
   const table = text.slice(text.indexOf('| type | when'), text.indexOf('A later version may add'));
-  const documented = table.split('\n').filter((row) => row.startsWith('| `')).flatMap((row) => [...row.split('|')[1].matchAll(/`([^`]+)`/g)].map(([, type]) => type));
+  const documented = table
+    .split('\n')
+    .filter((row) => row.startsWith('| `'))
+    .flatMap((row) => [...row.split('|')[1].matchAll(/`([^`]+)`/g)].map(([, type]) => type));
   expect([...EVENT_TYPES].sort()).toEqual(documented.sort());
 });
 
@@ -37,11 +61,18 @@ test.each([
   ['rollout', /"rollout"[^]*Did you mean "rollout:\*"\?/],
   ['added,gaveup', /"gaveup"[^]*Did you mean "gave-up"\?/],
 ])('--type %s is an error that says what there is', async (type, said) => {
-  expect(await events('--type', type)).toMatchObject({ exitStatus: 2, stdout: '', stderr: expect.stringMatching(said) });
+  expect(await events('--type', type)).toMatchObject({
+    exitStatus: 2,
+    stdout: '',
+    stderr: expect.stringMatching(said),
+  });
 });
 
 test.each([
-  ['added', 'added'], ['add*', 'added'], ['nosuch*', null], ['gave-up', null],
+  ['added', 'added'],
+  ['add*', 'added'],
+  ['nosuch*', null],
+  ['gave-up', null],
 ])('--type %s is looked for', async (type, found) => {
   const { exitStatus, stdout } = await events('--json', '--type', type);
   expect(exitStatus).toBe(0);

@@ -20,9 +20,22 @@ async function nclust(...argv) {
   let stdout = '';
   let stderr = '';
   const exitStatus = await runProgram(argv, {
-    print: async (text) => { stdout += text; },
-    talk: (text) => { stderr += text; },
-    isTTY: false, isTalkTTY: false, colourLevels: async () => ({ stdout: 0, stderr: 0 }), columns: null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: folder, env: { NCLUST_HOME: home }, platform: 'linux', node: { file: process.execPath, version: process.version },
+    print: async (text) => {
+      stdout += text;
+    },
+    talk: (text) => {
+      stderr += text;
+    },
+    isTTY: false,
+    isTalkTTY: false,
+    colourLevels: async () => ({ stdout: 0, stderr: 0 }),
+    columns: null,
+    talkSize: () => ({ columns: 80, rows: 24 }),
+    onInterrupt: () => () => {},
+    cwd: folder,
+    env: { NCLUST_HOME: home },
+    platform: 'linux',
+    node: { file: process.execPath, version: process.version },
   });
   return { exitStatus, stdout, stderr };
 }
@@ -30,7 +43,10 @@ async function nclust(...argv) {
 /** A manager that answers, and remembers what it was asked. */
 async function manager(handlers) {
   const asked = [];
-  const remembering = Object.entries(handlers).map(([method, answer]) => [method, (params) => (asked.push([method, params]), answer)]);
+  const remembering = Object.entries(handlers).map(([method, answer]) => [
+    method,
+    (params) => (asked.push([method, params]), answer),
+  ]);
   ({ home } = await openServer({ list: () => ({ slots: [], notices: [] }), ...Object.fromEntries(remembering) }));
   return asked;
 }
@@ -40,21 +56,37 @@ describe('get', () => {
     writeFileSync(join(home, 'settings.json'), '{"logs.max_files":"3"}');
     expect(await nclust('get', 'logs.max_files')).toEqual({ exitStatus: 0, stdout: '3\n', stderr: '' });
     expect(await nclust('get', 'logs.max_size')).toMatchObject({ stdout: '10M\n' });
-    expect((await nclust('get')).stdout).toMatch(/^logs\.max_size +10M +how large .*\(default\)\n[^]*logs\.max_files +3 +how many [^(]*\n/);
-    expect(JSON.parse((await nclust('get', 'logs.max_files', '--json')).stdout)).toMatchObject([{ key: 'logs.max_files', value: '3', isSet: true }]);
+    expect((await nclust('get')).stdout).toMatch(
+      /^logs\.max_size +10M +how large .*\(default\)\n[^]*logs\.max_files +3 +how many [^(]*\n/,
+    );
+    expect(JSON.parse((await nclust('get', 'logs.max_files', '--json')).stdout)).toMatchObject([
+      { key: 'logs.max_files', value: '3', isSet: true },
+    ]);
     expect(JSON.parse((await nclust('get', '--json')).stdout)).toHaveLength(describeSettings({}).length);
     expect(readdirSync(home)).toEqual(['settings.json']);
   });
 
   test('tells what cannot be used', async () => {
     writeFileSync(join(home, 'settings.json'), '{"logs.max_files":"many","logs.interval":"daily"}');
-    expect(await nclust('get', 'logs.interval')).toMatchObject({ exitStatus: 0, stdout: 'daily\n', stderr: expect.stringContaining('"logs.max_files" cannot be "many"') });
+    expect(await nclust('get', 'logs.interval')).toMatchObject({
+      exitStatus: 0,
+      stdout: 'daily\n',
+      stderr: expect.stringContaining('"logs.max_files" cannot be "many"'),
+    });
     expect(await nclust('get', 'logs.max_files')).toMatchObject({ stdout: '10\n' });
     writeFileSync(join(home, 'settings.json'), 'x');
-    expect(await nclust('get', 'logs.interval')).toMatchObject({ exitStatus: 0, stdout: 'never\n', stderr: expect.stringContaining('are not used') });
+    expect(await nclust('get', 'logs.interval')).toMatchObject({
+      exitStatus: 0,
+      stdout: 'never\n',
+      stderr: expect.stringContaining('are not used'),
+    });
     rmSync(join(home, 'settings.json'));
     mkdirSync(join(home, 'settings.json'));
-    expect(await nclust('get', 'logs.interval')).toMatchObject({ exitStatus: 0, stdout: 'never\n', stderr: expect.stringContaining('EISDIR') });
+    expect(await nclust('get', 'logs.interval')).toMatchObject({
+      exitStatus: 0,
+      stdout: 'never\n',
+      stderr: expect.stringContaining('EISDIR'),
+    });
   });
 });
 
@@ -64,7 +96,10 @@ describe('a setting that is none', () => {
     [['set', 'max_age', '3d'], /Did you mean "logs.max_age"/],
     [['set', 'pm2-logrotate:retain', '30'], /Did you mean "logs.max_files"/],
     [['set', 'colour', 'red'], /There are: logs.max_size, /],
-    [['set', 'logs.max_age', '3 weeks'], /"logs.max_age" cannot be "3 weeks"; accepted: 0 \(for ever\) or milliseconds/],
+    [
+      ['set', 'logs.max_age', '3 weeks'],
+      /"logs.max_age" cannot be "3 weeks"; accepted: 0 \(for ever\) or milliseconds/,
+    ],
     [['set', 'logs.max_age'], /missing required argument/],
     [['unset'], /missing required argument/],
   ])('%j exits 2 with what was meant, and starts no manager', async (argv, said) => {
@@ -74,16 +109,40 @@ describe('a setting that is none', () => {
 });
 
 test('set and unset ask the manager, and say what counts now', async () => {
-  const asked = await manager({ set: { settings: describeSettings({ 'logs.max_size': '50M' }) }, unset: { settings: describeSettings({}), wasSet: true } });
-  expect(await nclust('set', 'logs.max_size', '50M')).toEqual({ exitStatus: 0, stdout: '', stderr: '"logs.max_size" is 50M now.\n' });
-  expect(await nclust('unset', 'logs.max_size')).toEqual({ exitStatus: 0, stdout: '', stderr: '"logs.max_size" is not set any more; the default is 10M.\n' });
-  expect(JSON.parse((await nclust('set', 'logs.max_size', '50M', '--json')).stdout)).toMatchObject([{ key: 'logs.max_size', value: '50M', isSet: true }]);
+  const asked = await manager({
+    set: { settings: describeSettings({ 'logs.max_size': '50M' }) },
+    unset: { settings: describeSettings({}), wasSet: true },
+  });
+  expect(await nclust('set', 'logs.max_size', '50M')).toEqual({
+    exitStatus: 0,
+    stdout: '',
+    stderr: '"logs.max_size" is 50M now.\n',
+  });
+  expect(await nclust('unset', 'logs.max_size')).toEqual({
+    exitStatus: 0,
+    stdout: '',
+    stderr: '"logs.max_size" is not set any more; the default is 10M.\n',
+  });
+  expect(JSON.parse((await nclust('set', 'logs.max_size', '50M', '--json')).stdout)).toMatchObject([
+    { key: 'logs.max_size', value: '50M', isSet: true },
+  ]);
   expect(asked[0]).toEqual(['set', { key: 'logs.max_size', value: '50M' }]);
 });
 
 test('flush says what it has emptied', async () => {
-  const asked = await manager({ flush: { files: [{ path: '/l/api-out.log', bytes: 2_097_152 }, { path: '/l/api\u001b-error.log', bytes: 0 }] } });
-  expect(await nclust('flush', 'api')).toEqual({ exitStatus: 0, stdout: 'Flushed /l/api-out.log (2.0mb)\nFlushed /l/api?-error.log (0b)\n', stderr: '' });
+  const asked = await manager({
+    flush: {
+      files: [
+        { path: '/l/api-out.log', bytes: 2_097_152 },
+        { path: '/l/api\u001b-error.log', bytes: 0 },
+      ],
+    },
+  });
+  expect(await nclust('flush', 'api')).toEqual({
+    exitStatus: 0,
+    stdout: 'Flushed /l/api-out.log (2.0mb)\nFlushed /l/api?-error.log (0b)\n',
+    stderr: '',
+  });
   expect(JSON.parse((await nclust('flush', '--json')).stdout)).toHaveLength(2);
   expect(asked.map(([, params]) => params?.targets)).toEqual([['api'], undefined]);
 });
@@ -93,7 +152,15 @@ test('reloadLogs says that it is done', async () => {
   expect(await nclust('reloadLogs')).toEqual({ exitStatus: 0, stdout: '', stderr: 'Every log file is open anew.\n' });
 });
 
-test.each([[['flush'], 3], [['reloadLogs'], 3], [['flush', 'api'], 1]])('without a manager %j exits %d and starts none', async (argv, exitStatus) => {
-  expect(await nclust(...argv)).toMatchObject({ exitStatus, stdout: '', stderr: expect.stringContaining('nclust runs in') });
+test.each([
+  [['flush'], 3],
+  [['reloadLogs'], 3],
+  [['flush', 'api'], 1],
+])('without a manager %j exits %d and starts none', async (argv, exitStatus) => {
+  expect(await nclust(...argv)).toMatchObject({
+    exitStatus,
+    stdout: '',
+    stderr: expect.stringContaining('nclust runs in'),
+  });
   expect(readdirSync(home)).toEqual([]);
 });

@@ -11,10 +11,19 @@ import { slotStatus } from '../slots.js';
 
 /** @type {string} */
 let cwd;
-beforeAll(() => { cwd = mkdtempSync(join(tmpdir(), 'nclust-logs-')); });
+beforeAll(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'nclust-logs-'));
+});
 afterAll(() => rmSync(cwd, { recursive: true }));
 
-const entry = (/** @type {string} */ line, more = {}) => ({ id: 0, name: 'api', stream: 'out', line, atMs: null, ...more });
+const entry = (/** @type {string} */ line, more = {}) => ({
+  id: 0,
+  name: 'api',
+  stream: 'out',
+  line,
+  atMs: null,
+  ...more,
+});
 const subscription = 'logs';
 
 /**
@@ -25,21 +34,47 @@ const subscription = 'logs';
 function logs(home, words, { isTTY = false, print = async () => {} } = {}) {
   const said = { stdout: '', stderr: '' };
   const listeners = new Set();
-  const exitStatus = runProgram(['logs', ...words], /** @type {any} */ ({
-    print: async (/** @type {string} */ text) => { said.stdout += text; await print(text); },
-    talk: (/** @type {string} */ text) => { said.stderr += text; },
-    isTTY, isTalkTTY: isTTY, colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }), columns: isTTY ? 100 : null, talkSize: () => ({ columns: 80, rows: 24 }),
-    onInterrupt: (/** @type {() => void} */ listener) => { listeners.add(listener); return () => listeners.delete(listener); },
-    cwd, env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home }, platform: 'linux', node: { file: process.execPath, version: process.version },
-  }));
-  return { said, exitStatus, listeners, interrupt: () => { for (const listener of listeners) listener(); } };
+  const exitStatus = runProgram(
+    ['logs', ...words],
+    /** @type {any} */ ({
+      print: async (/** @type {string} */ text) => {
+        said.stdout += text;
+        await print(text);
+      },
+      talk: (/** @type {string} */ text) => {
+        said.stderr += text;
+      },
+      isTTY,
+      isTalkTTY: isTTY,
+      colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }),
+      columns: isTTY ? 100 : null,
+      talkSize: () => ({ columns: 80, rows: 24 }),
+      onInterrupt: (/** @type {() => void} */ listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      cwd,
+      env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home },
+      platform: 'linux',
+      node: { file: process.execPath, version: process.version },
+    }),
+  );
+  return {
+    said,
+    exitStatus,
+    listeners,
+    interrupt: () => {
+      for (const listener of listeners) listener();
+    },
+  };
 }
 
 /**
  * @param {any[]} slots
  * @param {(params: any, socket: any) => unknown} [onLogs]
  */
-const manager = (slots, onLogs = () => ({ subscription })) => openServer({ list: () => ({ slots, notices: [] }), logs: onLogs });
+const manager = (slots, onLogs = () => ({ subscription })) =>
+  openServer({ list: () => ({ slots, notices: [] }), logs: onLogs });
 
 /** @param {number} count */
 const apps = (count) => Array.from({ length: count }, (_, id) => slotStatus({ id, name: `app-${id}` }));
@@ -57,7 +92,12 @@ describe('says what is the case', () => {
     ['apps that are silent', 3, ['--nostream'], 'There is no line of the 3 apps.\n'],
     ['nothing that matches', 3, ['--nostream', '--grep', 'x'], 'No line of the 3 apps is like that.\n'],
     ['nothing that was asked for', 1, ['--nostream', '--lines', '0'], ''],
-    ['500 apps that are silent', 500, ['--nostream'], 'These are the lines of all 500 apps; for those of one: nclust logs <name>\nThere is no line of the 500 apps.\n'],
+    [
+      '500 apps that are silent',
+      500,
+      ['--nostream'],
+      'These are the lines of all 500 apps; for those of one: nclust logs <name>\nThere is no line of the 500 apps.\n',
+    ],
     ['500 apps that were named', 500, ['all', '--nostream', '--lines', '0'], ''],
   ])('%s', async (_what, count, words, stderr) => {
     const { home } = await manager(apps(count));
@@ -67,7 +107,11 @@ describe('says what is the case', () => {
   });
 
   test('an unknown app, before anything is read', async () => {
-    const server = await openServer({ list: () => { throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "wroker".', { hint: 'Did you mean "worker"?' }); } });
+    const server = await openServer({
+      list: () => {
+        throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "wroker".', { hint: 'Did you mean "worker"?' });
+      },
+    });
     const run = logs(server.home, ['wroker']);
     expect(await run.exitStatus).toBe(1);
     expect(run.said).toEqual({ stdout: '', stderr: 'nclust: There is no "wroker".\nnext: Did you mean "worker"?\n' });
@@ -87,15 +131,27 @@ describe('says what is the case', () => {
     });
     const run = logs(home, [], { isTTY: true });
     await waitFor('the line', () => run.said.stdout.includes('born'));
-    expect(run.said.stderr).toBe('There is no app in the list yet; what the first one writes will be shown here. Ctrl-C ends this.\n');
+    expect(run.said.stderr).toBe(
+      'There is no app in the list yet; what the first one writes will be shown here. Ctrl-C ends this.\n',
+    );
     run.interrupt();
     expect(await run.exitStatus).toBe(0);
   });
 });
 
 test.each([
-  ['of several apps, with their names', 2, '3 lines of "app-0" were left out: this terminal reads too slowly.\nSome lines of "app-0" that were written meanwhile are in no file any more and cannot be shown.\n'],
-  ['of the only one, without', 1, '3 lines were left out: this terminal reads too slowly.\nSome lines that were written meanwhile are in no file any more and cannot be shown.\n'],
+  [
+    'of several apps, with their names',
+    2,
+    '3 lines of "app-0" were left out: this terminal reads too slowly.\nSome lines of "app-0" that were ' +
+      'written meanwhile are in no file any more and cannot be shown.\n',
+  ],
+  [
+    'of the only one, without',
+    1,
+    '3 lines were left out: this terminal reads too slowly.\nSome lines that were written meanwhile are in ' +
+      'no file any more and cannot be shown.\n',
+  ],
 ])('lines that are missing are told %s', async (_what, count, stderr) => {
   const { home } = await manager(apps(count), (_params, socket) => {
     tell(socket, [entry('x')], { missed: 3, missedOf: { 'app-0': 3 }, gap: true, gapOf: ['app-0'] });
@@ -162,7 +218,7 @@ test('while the reader does not read, neither does the command', async () => {
   const { home } = await manager(apps(1), (_params, socket) => {
     const { lastId } = socket;
     const more = () => {
-      while (sent < PAGES) if (sent++, !tell(socket, page)) return void socket.once('drain', more);
+      while (sent < PAGES) if ((sent++, !tell(socket, page))) return void socket.once('drain', more);
       socket.write(resultLine(lastId, { subscription }));
     };
     more();
@@ -170,11 +226,19 @@ test('while the reader does not read, neither does the command', async () => {
   /** @type {() => void} */
   let release = () => {};
   /** @type {Promise<void>} */
-  const reading = new Promise((resolve) => { release = resolve; });
+  const reading = new Promise((resolve) => {
+    release = resolve;
+  });
   let bytes = 0;
-  const run = logs(home, ['--raw', '--nostream'], { print: async (text) => { bytes += text.length; await reading; } });
+  const run = logs(home, ['--raw', '--nostream'], {
+    print: async (text) => {
+      bytes += text.length;
+      await reading;
+    },
+  });
   let before = -1;
-  // 64 MB are on their way; what stands between the two is the buffers of the socket and of the command.
+  // 64 MB are on their way; what stands between the two is the buffers of the socket and of the
+  // command.
   await waitFor('the pages to stop', async () => {
     const hasStopped = sent === before && bytes > 0;
     before = sent;

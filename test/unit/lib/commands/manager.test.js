@@ -14,7 +14,9 @@ function asking(doesAnswer) {
     seen.asked += 1;
     if (!doesAnswer(seen.asked)) throw REFUSAL;
   };
-  untilItHangs(/** @type {any} */ ({ request }), over.signal).catch((error) => { seen.error = error; });
+  untilItHangs(/** @type {any} */ ({ request }), over.signal).catch((error) => {
+    seen.error = error;
+  });
   return { seen, over };
 }
 

@@ -13,7 +13,11 @@ const contextWith = (request) => ({ home: '/nowhere', env: {}, isTerminal: false
 
 test('without a terminal it returns the figures, and all workers are in the table', async () => {
   const sample = sampleOf({ api: 2, big: 20 });
-  const data = await monit(contextWith(async () => sample), [], {});
+  const data = await monit(
+    contextWith(async () => sample),
+    [],
+    {},
+  );
   const text = renderSnapshot(data, { columns: null, paint: createPaint(0), nowMs: 0 });
   expect(text).toMatch(/^cpu 34\.0% of 4, memory 3\.0gb of 8\.0gb, load 0\.50 0\.40 0\.30\n/);
   expect(text).toMatch(/│ api +│ +│ +│ online 2\/2 +│ 3\.0% +│ 100\.0mb/);
@@ -21,10 +25,18 @@ test('without a terminal it returns the figures, and all workers are in the tabl
 });
 
 test('a manager that does not know figures is to be updated', async () => {
-  const old = contextWith(async () => { throw new NclustError('ERR_NCLUST_PROTOCOL', 'Unknown method "metrics".'); });
-  await expect(monit(old, [], {})).rejects.toMatchObject({ code: 'ERR_NCLUST_PROTOCOL', message: expect.stringContaining('older'), hint: expect.stringContaining('nclust update') });
+  const old = contextWith(async () => {
+    throw new NclustError('ERR_NCLUST_PROTOCOL', 'Unknown method "metrics".');
+  });
+  await expect(monit(old, [], {})).rejects.toMatchObject({
+    code: 'ERR_NCLUST_PROTOCOL',
+    message: expect.stringContaining('older'),
+    hint: expect.stringContaining('nclust update'),
+  });
 });
 
 test('no manager: it says how one is started', async () => {
-  await expect(monit({ ...contextWith(async () => null), running: async () => null }, [], {})).rejects.toMatchObject({ code: 'ERR_NCLUST_DAEMON_NOT_RUNNING' });
+  await expect(monit({ ...contextWith(async () => null), running: async () => null }, [], {})).rejects.toMatchObject({
+    code: 'ERR_NCLUST_DAEMON_NOT_RUNNING',
+  });
 });

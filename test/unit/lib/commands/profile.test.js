@@ -18,10 +18,18 @@ function contextWith({ profiles, worker = {} }) {
   const answers = /** @type {Record<string, () => object>} */ ({
     list: () => ({ slots: [slotStatus({ pid: process.pid, ...worker })] }),
     profile: () => (profiles.shift() ?? refuse)(),
-    breakIn: () => { throw new NclustError('ERR_NCLUST_NO_REPLY', 'No debugger gets in.'); },
+    breakIn: () => {
+      throw new NclustError('ERR_NCLUST_NO_REPLY', 'No debugger gets in.');
+    },
   });
   const request = async (/** @type {string} */ method) => answers[method]();
-  const context = /** @type {any} */ ({ cwd, home: cwd, present: async () => ({ request }), onInterrupt: () => () => {}, talk: (/** @type {string} */ sentence) => said.push(sentence) });
+  const context = /** @type {any} */ ({
+    cwd,
+    home: cwd,
+    present: async () => ({ request }),
+    onInterrupt: () => () => {},
+    talk: (/** @type {string} */ sentence) => said.push(sentence),
+  });
   return { context, cwd, said };
 }
 
@@ -35,7 +43,9 @@ const heldUp = () => ({ bytes: null });
 test('a worker that answers after a debugger could not get in takes its profile itself', async () => {
   const { context, said } = contextWith({ profiles: [heldUp, () => ({ bytes: 7 })] });
   expect(await profile(context, ['api'], { cpu: '300ms' })).toMatchObject({ kind: 'cpu', by: 'itself' });
-  expect(said.join('\n')).toMatch(/for 300ms[^]*A debugger goes in[^]*No debugger got in[^]*asked once more[^]*Open it in Chrome/);
+  expect(said.join('\n')).toMatch(
+    /for 300ms[^]*A debugger goes in[^]*No debugger got in[^]*asked once more[^]*Open it in Chrome/,
+  );
 });
 
 test('one that still does not answer is an error, after one question more, and leaves nothing', async () => {

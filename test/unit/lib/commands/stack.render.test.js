@@ -2,37 +2,53 @@ import { expect, test } from 'vitest';
 import { renderStack } from '../../../../lib/commands/stack.js';
 
 const slot = { id: 3, name: 'api', slot: 0, pid: 7 };
-const frames = [{ name: 'spin', file: '/app/a.js', line: 3, column: 9 }, { name: '', file: '/app/a.js', line: 5, column: 1 }, { name: 'run', file: '', line: 1, column: null }];
+const frames = [
+  { name: 'spin', file: '/app/a.js', line: 3, column: 9 },
+  { name: '', file: '/app/a.js', line: 5, column: 1 },
+  { name: 'run', file: '', line: 1, column: null },
+];
 const common = { slot, isHeldUp: false, wasHeldUp: false, busy: 0, durationMs: 200, frames: [], resources: [] };
 
 test('a loop that does not turn: its frames, as V8 writes them', () => {
   expect(renderStack({ ...common, isHeldUp: true, busy: null, frames })).toBe(
-    '"api" (id 3, pid 7) does not come back to its event loop:\n    at spin (/app/a.js:3:9)\n    at /app/a.js:5:1\n    at run (<anonymous>:1)\n',
+    '"api" (id 3, pid 7) does not come back to its event loop:\n    at spin (/app/a.js:3:9)\n    at ' +
+      '/app/a.js:5:1\n    at run (<anonymous>:1)\n',
   );
 });
 
 test('an idle worker: what it waits for', () => {
   expect(renderStack({ ...common, busy: 0.01, frames, resources: ['TCPServerWrap', 'Timeout', 'Timeout'] })).toBe(
-    '"api" (id 3, pid 7) runs no JavaScript now: it is idle, and waits for events.\nWhat keeps it alive, by Node\'s names: TCPServerWrap, 2 Timeout\n',
+    '"api" (id 3, pid 7) runs no JavaScript now: it is idle, and waits for events.\nWhat keeps it alive, by ' +
+      "Node's names: TCPServerWrap, 2 Timeout\n",
   );
 });
 
 test('a socket of the worker is not taken for a connection', () => {
-  expect(renderStack({ ...common, resources: ['PipeWrap', 'TCPSocketWrap', 'PipeWrap'] })).toContain("What keeps it alive, by Node's names: 2 PipeWrap, TCPSocketWrap (connections, or sockets that listen)\n");
+  expect(renderStack({ ...common, resources: ['PipeWrap', 'TCPSocketWrap', 'PipeWrap'] })).toContain(
+    "What keeps it alive, by Node's names: 2 PipeWrap, TCPSocketWrap (connections, or sockets that listen)\n",
+  );
 });
 
 test('one that has come back meanwhile: that it goes on, and no innocent frame', () => {
   expect(renderStack({ ...common, wasHeldUp: true, busy: 0.4, frames, resources: ['PipeWrap'] })).toBe(
-    '"api" (id 3, pid 7) was held up until now, and goes on: it was inside of a system call, of native code, or of JavaScript that has just ended.\n',
+    '"api" (id 3, pid 7) was held up until now, and goes on: it was inside of a system call, of native ' +
+      'code, or of JavaScript that has just ended.\n',
   );
 });
 
 test('a busy one whose loop turns: how busy, and where', () => {
-  expect(renderStack({ ...common, busy: 0.42, frames: frames.slice(0, 1) })).toContain('was busy for 42% of the last 200ms, most often here (its event loop turns):\n    at spin (/app/a.js:3:9)\n');
+  expect(renderStack({ ...common, busy: 0.42, frames: frames.slice(0, 1) })).toContain(
+    'was busy for 42% of the last 200ms, most often here (its event loop turns):\n    at spin (/app/a.js:3:9)\n',
+  );
   expect(renderStack({ ...common, busy: 0.42 })).toContain('42% of the last 200ms, in native code.');
 });
 
 test('names and paths cannot speak to the terminal', () => {
-  const text = renderStack({ ...common, slot: { ...slot, name: 'a\u001b[2J' }, isHeldUp: true, frames: [{ name: 'f\n', file: '/\u001b]0;x\u0007', line: 1, column: 1 }] });
+  const text = renderStack({
+    ...common,
+    slot: { ...slot, name: 'a\u001b[2J' },
+    isHeldUp: true,
+    frames: [{ name: 'f\n', file: '/\u001b]0;x\u0007', line: 1, column: 1 }],
+  });
   expect(text.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f]/);
 });

@@ -21,19 +21,35 @@ function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {
   const answers = /** @type {Record<string, () => object>} */ ({
     list: () => ({ slots }),
     stack: () => ({ slot, stack: looks.shift() }),
-    breakIn: () => { throw new NclustError('ERR_NCLUST_NO_REPLY', 'No debugger gets in.'); },
+    breakIn: () => {
+      throw new NclustError('ERR_NCLUST_NO_REPLY', 'No debugger gets in.');
+    },
   });
   const request = async (/** @type {string} */ method) => {
     asked.push(method);
     return answers[method]();
   };
-  const context = /** @type {any} */ ({ cwd: '/nowhere', home: '/nowhere', present: async () => ({ request }), onInterrupt: () => () => {}, talk: (/** @type {string} */ sentence) => said.push(sentence) });
+  const context = /** @type {any} */ ({
+    cwd: '/nowhere',
+    home: '/nowhere',
+    present: async () => ({ request }),
+    onInterrupt: () => () => {},
+    talk: (/** @type {string} */ sentence) => said.push(sentence),
+  });
   return { context, said, asked };
 }
 
 test('a worker that answers after a debugger could not get in was held up, and is not an error', async () => {
   const { context, said, asked } = blocked({ looks: [null, idle] });
-  expect(await stack(context, ['api'], {})).toEqual({ slot, isHeldUp: false, wasHeldUp: true, busy: 0, durationMs: 200, frames: [], resources: ['PipeWrap'] });
+  expect(await stack(context, ['api'], {})).toEqual({
+    slot,
+    isHeldUp: false,
+    wasHeldUp: true,
+    busy: 0,
+    durationMs: 200,
+    frames: [],
+    resources: ['PipeWrap'],
+  });
   expect(said).toEqual([expect.stringMatching(/^"api" \(id 0\) does not answer: .* A debugger goes in/)]);
   expect(asked).toEqual(['list', 'stack', 'breakIn', 'stack']);
 });
@@ -52,12 +68,31 @@ test('with --json nothing is said aside', async () => {
 
 test.each([
   ['mailer', [slotStatus({ name: 'mailer', pid: 0, status: 'errored' })], 'it is errored.', 'nclust why mailer'],
-  ['2', [slotStatus({ id: 2, name: 'solo', pid: 0, status: 'waiting restart' })], 'it is waiting for a restart.', 'nclust why solo'],
-  ['web', [0, 1].map((id) => slotStatus({ id, name: 'web', pid: 0, status: 'stopped' })), 'they are stopped.', 'nclust why web'],
-  ['all', [slotStatus({ name: 'a', pid: 0, status: 'stopped' }), slotStatus({ id: 1, name: 'b', pid: 0, status: 'errored' })], 'they are stopped and errored.', 'See: nclust list'],
+  [
+    '2',
+    [slotStatus({ id: 2, name: 'solo', pid: 0, status: 'waiting restart' })],
+    'it is waiting for a restart.',
+    'nclust why solo',
+  ],
+  [
+    'web',
+    [0, 1].map((id) => slotStatus({ id, name: 'web', pid: 0, status: 'stopped' })),
+    'they are stopped.',
+    'nclust why web',
+  ],
+  [
+    'all',
+    [slotStatus({ name: 'a', pid: 0, status: 'stopped' }), slotStatus({ id: 1, name: 'b', pid: 0, status: 'errored' })],
+    'they are stopped and errored.',
+    'See: nclust list',
+  ],
 ])('where no process of "%s" runs, it says what they are', async (word, slots, what, hint) => {
   const { context } = blocked({ looks: [], slots });
-  await expect(stack(context, [word], {})).rejects.toMatchObject({ code: 'ERR_NCLUST_NO_PROCESS', message: `No process of "${word}" runs: ${what}`, hint });
+  await expect(stack(context, [word], {})).rejects.toMatchObject({
+    code: 'ERR_NCLUST_NO_PROCESS',
+    message: `No process of "${word}" runs: ${what}`,
+    hint,
+  });
 });
 
 test.each([

@@ -3,14 +3,37 @@ import { runProgram } from '../../../../lib/cli/program.js';
 import { openServer } from '../rpc-server.js';
 
 test('who serves it to others is told what is safer, and what a proxy has to do', async () => {
-  const { home } = await openServer({ web: () => ({ isOn: true, url: 'http://10.1.2.3:9616/#token=x', host: '0.0.0.0', port: 9616, mayAct: false, isRemote: true, takenPorts: [] }) });
+  const { home } = await openServer({
+    web: () => ({
+      isOn: true,
+      url: 'http://10.1.2.3:9616/#token=x',
+      host: '0.0.0.0',
+      port: 9616,
+      mayAct: false,
+      isRemote: true,
+      takenPorts: [],
+    }),
+  });
   let said = '';
   const exitStatus = await runProgram(['web', '--listen', '0.0.0.0:9616', '--allow-remote'], {
     print: async () => {},
-    talk: (text) => { said += text; },
-    isTTY: false, isTalkTTY: false, colourLevels: async () => ({ stdout: 0, stderr: 0 }), columns: null, talkSize: () => ({ columns: 80, rows: 24 }), onInterrupt: () => () => {}, cwd: home, env: { NCLUST_HOME: home }, platform: 'linux', node: { file: process.execPath, version: process.version },
+    talk: (text) => {
+      said += text;
+    },
+    isTTY: false,
+    isTalkTTY: false,
+    colourLevels: async () => ({ stdout: 0, stderr: 0 }),
+    columns: null,
+    talkSize: () => ({ columns: 80, rows: 24 }),
+    onInterrupt: () => () => {},
+    cwd: home,
+    env: { NCLUST_HOME: home },
+    platform: 'linux',
+    node: { file: process.execPath, version: process.version },
   });
   expect(exitStatus).toBe(0);
   expect(said).toContain('Others can reach 0.0.0.0:9616, and nothing is encrypted');
-  expect(said).toContain('ssh -L 9616:127.0.0.1:9616 host), or a proxy with TLS that sets Host and Origin (see docs/web.md).');
+  expect(said).toContain(
+    'ssh -L 9616:127.0.0.1:9616 host), or a proxy with TLS that sets Host and Origin (see docs/web.md).',
+  );
 });

@@ -1,11 +1,24 @@
-import { chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { install, placeOf, uninstall } from '../../../../lib/completion/install.js';
 
 let folder;
-beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'nclust-completion-')); });
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-completion-'));
+});
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test('a start file keeps what is in it, its rights and the link it is', () => {
@@ -17,8 +30,16 @@ test('a start file keeps what is in it, its rights and the link it is', () => {
   install('bash', file);
   const text = readFileSync(file, 'utf8');
   expect(text.match(/complete -F _nclust nclust/g)).toHaveLength(1);
-  expect([text.startsWith('alias x=y\n'), statSync(real).mode & 0o777, lstatSync(file).isSymbolicLink()]).toEqual([true, 0o640, true]);
-  expect([uninstall('bash', file), readFileSync(file, 'utf8'), uninstall('bash', file)]).toEqual([true, 'alias x=y', false]);
+  expect([text.startsWith('alias x=y\n'), statSync(real).mode & 0o777, lstatSync(file).isSymbolicLink()]).toEqual([
+    true,
+    0o640,
+    true,
+  ]);
+  expect([uninstall('bash', file), readFileSync(file, 'utf8'), uninstall('bash', file)]).toEqual([
+    true,
+    'alias x=y',
+    false,
+  ]);
 });
 
 test('fish has a file of its own', () => {
@@ -29,7 +50,10 @@ test('fish has a file of its own', () => {
 });
 
 test.each([
-  ['bash', {}, '.bashrc'], ['zsh', {}, '.zshrc'], ['zsh', { ZDOTDIR: '/z' }, '/z/.zshrc'], ['fish', { XDG_CONFIG_HOME: '/c' }, '/c/fish/completions/nclust.fish'],
+  ['bash', {}, '.bashrc'],
+  ['zsh', {}, '.zshrc'],
+  ['zsh', { ZDOTDIR: '/z' }, '/z/.zshrc'],
+  ['fish', { XDG_CONFIG_HOME: '/c' }, '/c/fish/completions/nclust.fish'],
 ])('%s %o looks in %s', (shell, env, place) => {
   expect(placeOf(shell, { HOME: '/home/me', ...env })).toBe(place.startsWith('/') ? place : `/home/me/${place}`);
 });
@@ -41,7 +65,10 @@ test('without a home there is no place', () => {
 test('what cannot be written is said, and left as it is', () => {
   const file = join(folder, '.bashrc');
   mkdirSync(file);
-  const refusal = expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE', message: `"${file}" cannot be written (EISDIR); nothing was changed.` });
+  const refusal = expect.objectContaining({
+    code: 'ERR_NCLUST_FILE_UNWRITABLE',
+    message: `"${file}" cannot be written (EISDIR); nothing was changed.`,
+  });
   expect(() => install('bash', file)).toThrow(refusal);
   expect(() => install('fish', file)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE' }));
   expect([existsSync(file), existsSync(`${file}.nclust-new`)]).toEqual([true, false]);

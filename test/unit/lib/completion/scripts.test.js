@@ -3,8 +3,15 @@ import { candidates, FILES } from '../../../../lib/completion/scripts.js';
 
 const command = (name, words, o = {}) => ({ name, words, help: '', load: async () => ({}), ...o });
 const vocabulary = {
-  commands: [command('start', '[script|name...]'), command('reload', '<id|name|all...>'), command('list', undefined, { aliases: ['ls'] }), command('set', '<key> <value>'), command('completion', '<what> [shell]')],
-  flagsOf: ({ name }) => (name === 'start' ? ['-n, --name <name>', '--cwd <folder>', '--time', '-h, --help'] : ['--json', '-h, --help']),
+  commands: [
+    command('start', '[script|name...]'),
+    command('reload', '<id|name|all...>'),
+    command('list', undefined, { aliases: ['ls'] }),
+    command('set', '<key> <value>'),
+    command('completion', '<what> [shell]'),
+  ],
+  flagsOf: ({ name }) =>
+    name === 'start' ? ['-n, --name <name>', '--cwd <folder>', '--time', '-h, --help'] : ['--json', '-h, --help'],
   apps: async () => ['api', 'app 2', '0'],
   settings: () => ['logs.max_size', 'logs.max_files'],
 };

@@ -7,29 +7,93 @@ import { GENERATED } from '../../../generate/files.js';
 
 const IN_ORDER = 'After a change of the schema: node test/generate/write.js';
 
-test.each(GENERATED.map(({ file, text }) => /** @type {const} */ ([basename(file), file, text])))('%s says what the schema says', (_, file, text) => {
-  expect(readFileSync(file, 'utf8') === text(), IN_ORDER).toBe(true);
-});
+test.each(GENERATED.map(({ file, text }) => /** @type {const} */ ([basename(file), file, text])))(
+  '%s says what the schema says',
+  (_, file, text) => {
+    expect(readFileSync(file, 'utf8') === text(), IN_ORDER).toBe(true);
+  },
+);
 
 test('no two attributes have a name in common', () => {
-  for (const row of ATTRIBUTES) for (const word of wordsFor(row)) expect(findAttribute(word)?.name, word).toBe(row.name);
+  for (const row of ATTRIBUTES)
+    for (const word of wordsFor(row)) expect(findAttribute(word)?.name, word).toBe(row.name);
 });
 
 test('every attribute says what it means, what is accepted and what an editor accepts', () => {
   for (const { name, help, accepted, schema, default: byDefault, note } of ATTRIBUTES) {
-    expect({ name, help, accepted, schema }, name).toEqual({ name, help: expect.stringMatching(/\w/), accepted: expect.stringMatching(/\w/), schema: expect.any(Object) });
+    expect({ name, help, accepted, schema }, name).toEqual({
+      name,
+      help: expect.stringMatching(/\w/),
+      accepted: expect.stringMatching(/\w/),
+      schema: expect.any(Object),
+    });
     if (note === undefined && name !== 'script') expect(byDefault, name).toEqual(expect.any(String));
   }
 });
 
 // The whole table of PM2's attributes.
 test.each([
-  ['script', 'exec', 'cmd', 'command'], ['name'], ['namespace'], ['cwd'], ['args'], ['interpreter', 'exec_interpreter'], ['node_args', 'interpreterArgs', 'interpreter_args', 'nodeArgs'], ['instances'],
-  ['exec_mode', 'execMode'], ['env'], ['filter_env'], ['out_file', 'out', 'output', 'out_log'], ['error_file', 'error', 'err', 'err_file', 'err_log'], ['log_file', 'log'], ['disable_logs'], ['log_type'],
-  ['log_date_format'], ['time'], ['merge_logs', 'combine_logs'], ['pid_file', 'pid'], ['watch'], ['ignore_watch'], ['watch_delay'], ['watch_options'], ['max_memory_restart', 'maxMemoryRestart'], ['restart_delay'],
-  ['exp_backoff_restart_delay'], ['min_uptime'], ['max_restarts'], ['autorestart'], ['autostart'], ['stop_exit_codes'], ['kill_timeout'], ['kill_retry_time'], ['treekill'], ['shutdown_with_message'], ['metrics'], ['wait_ready'],
-  ['listen_timeout'], ['cron_restart', 'cron'], ['port'], ['increment_var'], ['instance_var'], ['uid', 'user'], ['gid'], ['username'], ['force'], ['execute_command'], ['append_env_to_name'], ['source_map_support'],
-  ['disable_source_map_support'], ['vizion'], ['post_update'], ['windowsHide'], ['name_prefix'], ['install_url'], ['write'], ['pmx'], ['automation'], ['trace'], ['disable_trace'],
+  ['script', 'exec', 'cmd', 'command'],
+  ['name'],
+  ['namespace'],
+  ['cwd'],
+  ['args'],
+  ['interpreter', 'exec_interpreter'],
+  ['node_args', 'interpreterArgs', 'interpreter_args', 'nodeArgs'],
+  ['instances'],
+  ['exec_mode', 'execMode'],
+  ['env'],
+  ['filter_env'],
+  ['out_file', 'out', 'output', 'out_log'],
+  ['error_file', 'error', 'err', 'err_file', 'err_log'],
+  ['log_file', 'log'],
+  ['disable_logs'],
+  ['log_type'],
+  ['log_date_format'],
+  ['time'],
+  ['merge_logs', 'combine_logs'],
+  ['pid_file', 'pid'],
+  ['watch'],
+  ['ignore_watch'],
+  ['watch_delay'],
+  ['watch_options'],
+  ['max_memory_restart', 'maxMemoryRestart'],
+  ['restart_delay'],
+  ['exp_backoff_restart_delay'],
+  ['min_uptime'],
+  ['max_restarts'],
+  ['autorestart'],
+  ['autostart'],
+  ['stop_exit_codes'],
+  ['kill_timeout'],
+  ['kill_retry_time'],
+  ['treekill'],
+  ['shutdown_with_message'],
+  ['metrics'],
+  ['wait_ready'],
+  ['listen_timeout'],
+  ['cron_restart', 'cron'],
+  ['port'],
+  ['increment_var'],
+  ['instance_var'],
+  ['uid', 'user'],
+  ['gid'],
+  ['username'],
+  ['force'],
+  ['execute_command'],
+  ['append_env_to_name'],
+  ['source_map_support'],
+  ['disable_source_map_support'],
+  ['vizion'],
+  ['post_update'],
+  ['windowsHide'],
+  ['name_prefix'],
+  ['install_url'],
+  ['write'],
+  ['pmx'],
+  ['automation'],
+  ['trace'],
+  ['disable_trace'],
 ])('%s is known, by all its names', (...words) => {
   for (const word of words) expect(findAttribute(word)?.name, word).toBe(words[0]);
 });

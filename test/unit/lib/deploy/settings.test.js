@@ -12,30 +12,86 @@ test('the least there is to say, and what it means', () => {
   expect(read({})).toEqual({
     warnings: [],
     deployment: {
-      name: 'production', user: null, hosts: ['web1'], port: null, key: null, sshOptions: [], ref: 'origin/main', repo: LEAST.repo, path: '/srv/app', env: {}, shared: [], releases: 5,
-      hooks: { 'pre-setup': '', 'post-setup': '', 'pre-deploy-local': '', 'pre-deploy': '', 'post-deploy': 'nclust startOrReload' },
+      name: 'production',
+      user: null,
+      hosts: ['web1'],
+      port: null,
+      key: null,
+      sshOptions: [],
+      ref: 'origin/main',
+      repo: LEAST.repo,
+      path: '/srv/app',
+      env: {},
+      shared: [],
+      releases: 5,
+      hooks: {
+        'pre-setup': '',
+        'post-setup': '',
+        'pre-deploy-local': '',
+        'pre-deploy': '',
+        'post-deploy': 'nclust startOrReload',
+      },
     },
   });
 });
 
 test.each([
   ['a user', { user: 'ann' }, ['ann@web1', 'true']],
-  ['a port, a key and options', { port: '22', key: '/k', ssh_options: 'A=b' }, ['-p', '22', '-i', '/k', '-o', 'A=b', 'web1', 'true']],
+  [
+    'a port, a key and options',
+    { port: '22', key: '/k', ssh_options: 'A=b' },
+    ['-p', '22', '-i', '/k', '-o', 'A=b', 'web1', 'true'],
+  ],
 ])('ssh is given %s', (_what, more, args) => {
   expect(sshArguments(read(more).deployment, 'web1', 'true')).toEqual(args);
 });
 
 test.each([
-  ['host', ''], ['host', []], ['host', ['a', 'a']], ['host', '-oProxyCommand=x'], ['host', ['a', '-x']], ['host', 'a b'], ['user', '-x'], ['user', 'a@b'], ['user', ''], ['port', 0], ['port', 'x'],
-  ['ref', '-x'], ['ref', 'a b'], ['ref', 'a..b'], ['repo', '--upload-pack=x'], ['path', ''], ['path', '/'], ['path', '-x'], ['path', '~ann/x'], ['path', 'a\nb'], ['ssh_options', ['']], ['ssh_options', 7],
-  ['env', { 'A B': '1' }], ['env', { A: {} }], ['env', []], ['shared', 'x'], ['shared', ['../x']], ['shared', ['/x']], ['shared', ['.git']], ['releases', 0], ['releases', '5'], ['post-deploy', ['x']],
+  ['host', ''],
+  ['host', []],
+  ['host', ['a', 'a']],
+  ['host', '-oProxyCommand=x'],
+  ['host', ['a', '-x']],
+  ['host', 'a b'],
+  ['user', '-x'],
+  ['user', 'a@b'],
+  ['user', ''],
+  ['port', 0],
+  ['port', 'x'],
+  ['ref', '-x'],
+  ['ref', 'a b'],
+  ['ref', 'a..b'],
+  ['repo', '--upload-pack=x'],
+  ['path', ''],
+  ['path', '/'],
+  ['path', '-x'],
+  ['path', '~ann/x'],
+  ['path', 'a\nb'],
+  ['ssh_options', ['']],
+  ['ssh_options', 7],
+  ['env', { 'A B': '1' }],
+  ['env', { A: {} }],
+  ['env', []],
+  ['shared', 'x'],
+  ['shared', ['../x']],
+  ['shared', ['/x']],
+  ['shared', ['.git']],
+  ['releases', 0],
+  ['releases', '5'],
+  ['post-deploy', ['x']],
 ])('%s: %j is refused', (key, value) => {
-  expect(() => read({ [key]: value })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_DEPLOY_BAD_CONFIG', message: expect.stringContaining(`deploy.production.${key} is ${JSON.stringify(value)}; accepted: `) }));
+  expect(() => read({ [key]: value })).toThrow(
+    expect.objectContaining({
+      code: 'ERR_NCLUST_DEPLOY_BAD_CONFIG',
+      message: expect.stringContaining(`deploy.production.${key} is ${JSON.stringify(value)}; accepted: `),
+    }),
+  );
 });
 
 test('everything that is missing or wrong is in one message', () => {
   const fault = () => readDeployment({ production: { port: 'x', user: '-x' } }, 'production', AROUND);
-  for (const key of ['host is missing', 'ref is missing', 'repo is missing', 'path is missing', 'port is', 'user is']) expect(fault).toThrow(`deploy.production.${key}`);
+  for (const key of ['host is missing', 'ref is missing', 'repo is missing', 'path is missing', 'port is', 'user is'])
+    expect(fault).toThrow(`deploy.production.${key}`);
 });
 
 test.each([[null], [{}], [{ production: 'x' }], [{ staging: LEAST }]])('without the environment: %j', (deploy) => {
@@ -43,8 +99,12 @@ test.each([[null], [{}], [{ production: 'x' }], [{ staging: LEAST }]])('without 
 });
 
 test('a key that means nothing is a warning with what may have been meant, and so is an install after the switch', () => {
-  expect(read({ 'post-deploi': 'x' }).warnings).toEqual(['deploy.production.post-deploi means nothing here; did you mean "post-deploy"?']);
-  expect(read({ 'post-deploy': 'npm ci && nclust reload all' }).warnings).toEqual([expect.stringContaining('in pre-deploy it would be done before')]);
+  expect(read({ 'post-deploi': 'x' }).warnings).toEqual([
+    'deploy.production.post-deploi means nothing here; did you mean "post-deploy"?',
+  ]);
+  expect(read({ 'post-deploy': 'npm ci && nclust reload all' }).warnings).toEqual([
+    expect.stringContaining('in pre-deploy it would be done before'),
+  ]);
   expect(read({ 'pre-deploy': 'npm ci', 'post-deploy': 'nclust reload all' }).warnings).toEqual([]);
 });
 

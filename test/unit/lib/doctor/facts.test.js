@@ -13,7 +13,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const gather = (env = {}) => gatherFacts({ home, node: { file: '/usr/bin/node', version: 'v24.0.0' }, env: { HOME: join(root, 'home/me'), ...env }, predecessor: async () => null }, { root });
+const gather = (env = {}) =>
+  gatherFacts(
+    {
+      home,
+      node: { file: '/usr/bin/node', version: 'v24.0.0' },
+      env: { HOME: join(root, 'home/me'), ...env },
+      predecessor: async () => null,
+    },
+    { root },
+  );
 
 function place(path, text) {
   mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -22,21 +31,48 @@ function place(path, text) {
 
 test('a system that tells nothing is not known', async () => {
   expect(await gather()).toMatchObject({
-    homeStat: null, disk: { freeBytes: expect.any(Number) }, group: { maxBytes: null, nowBytes: null, pidsMax: null, pidsNow: null }, openFiles: null, sysctls: {}, manager: null, slots: [], isAtBoot: null, pm2Pid: null,
+    homeStat: null,
+    disk: { freeBytes: expect.any(Number) },
+    group: { maxBytes: null, nowBytes: null, pidsMax: null, pidsNow: null },
+    openFiles: null,
+    sysctls: {},
+    manager: null,
+    slots: [],
+    isAtBoot: null,
+    pm2Pid: null,
   });
 });
 
 test('limits are those of the process, of its control group and of the system', async () => {
   place(`proc/${process.pid}/limits`, 'Max open files            1024                 4096                 files\n');
   place(`proc/${process.pid}/cgroup`, '0::/app\n');
-  for (const [file, text] of [['pids.max', '100'], ['pids.current', '40'], ['memory.max', 'max'], ['memory.current', '5000']]) place(`sys/fs/cgroup/app/${file}`, `${text}\n`);
+  for (const [file, text] of [
+    ['pids.max', '100'],
+    ['pids.current', '40'],
+    ['memory.max', 'max'],
+    ['memory.current', '5000'],
+  ])
+    place(`sys/fs/cgroup/app/${file}`, `${text}\n`);
   place('proc/sys/net/core/somaxconn', '128\n');
-  expect(await gather()).toMatchObject({ openFiles: 1024, group: { pidsMax: 100, pidsNow: 40, maxBytes: null, nowBytes: 5000 }, sysctls: { 'net.core.somaxconn': 128 } });
+  expect(await gather()).toMatchObject({
+    openFiles: 1024,
+    group: { pidsMax: 100, pidsNow: 40, maxBytes: null, nowBytes: 5000 },
+    sysctls: { 'net.core.somaxconn': 128 },
+  });
 });
 
 test('a unit that starts this home is found whatever its name, and that of another home is none', async () => {
   mkdirSync(join(root, 'run/systemd/system'), { recursive: true });
-  const unit = (of) => systemdUnit({ name: 'shop', user: 'me', home: of, launcher: `${of}/boot.sh`, isUserUnit: false, waitsForIp: false, stopSeconds: 30 });
+  const unit = (of) =>
+    systemdUnit({
+      name: 'shop',
+      user: 'me',
+      home: of,
+      launcher: `${of}/boot.sh`,
+      isUserUnit: false,
+      waitsForIp: false,
+      stopSeconds: 30,
+    });
   place('etc/systemd/system/other.service', unit('/home/you/.nclust'));
   expect(await gather()).toMatchObject({ isAtBoot: false });
   place('etc/systemd/system/shop.service', unit(home));

@@ -3,15 +3,39 @@ import { findings } from '../../../../lib/doctor/findings.js';
 
 const GB = 1024 ** 3;
 
-const slot = (o) => ({ name: 'api', status: 'online', mode: 'fork', watching: false, logLost: null, memoryBytes: 50e6, interpreter: '/usr/bin/node', ...o });
+const slot = (o) => ({
+  name: 'api',
+  status: 'online',
+  mode: 'fork',
+  watching: false,
+  logLost: null,
+  memoryBytes: 50e6,
+  interpreter: '/usr/bin/node',
+  ...o,
+});
 
 /** A machine on which nothing is wrong. */
 const healthy = {
-  version: '1.2.0', node: { version: 'v24.1.0', file: '/usr/bin/node' }, system: 'linux', uid: 1000, sudoUser: null, nodeOptions: null, home: '/home/me/.nclust',
-  homeStat: { mode: 0o700, uid: 1000 }, disk: { freeBytes: 50 * GB, totalBytes: 100 * GB, freeInodes: 1e6, inodes: 2e6, isMemory: false, isRemote: false },
-  cpus: 4, memory: { freeBytes: 8 * GB, totalBytes: 16 * GB }, group: { maxBytes: 4 * GB, nowBytes: GB, pidsMax: 1000, pidsNow: 100 }, openFiles: 65_536,
-  sysctls: { 'net.core.somaxconn': 4096, 'fs.inotify.max_user_watches': 524_288 }, manager: { version: '1.2.0', keeperVersion: '1.2.0' }, slots: [slot()], notices: [],
-  isAtBoot: true, pm2Pid: null, logsMaxTotalBytes: 5 * GB,
+  version: '1.2.0',
+  node: { version: 'v24.1.0', file: '/usr/bin/node' },
+  system: 'linux',
+  uid: 1000,
+  sudoUser: null,
+  nodeOptions: null,
+  home: '/home/me/.nclust',
+  homeStat: { mode: 0o700, uid: 1000 },
+  disk: { freeBytes: 50 * GB, totalBytes: 100 * GB, freeInodes: 1e6, inodes: 2e6, isMemory: false, isRemote: false },
+  cpus: 4,
+  memory: { freeBytes: 8 * GB, totalBytes: 16 * GB },
+  group: { maxBytes: 4 * GB, nowBytes: GB, pidsMax: 1000, pidsNow: 100 },
+  openFiles: 65_536,
+  sysctls: { 'net.core.somaxconn': 4096, 'fs.inotify.max_user_watches': 524_288 },
+  manager: { version: '1.2.0', keeperVersion: '1.2.0' },
+  slots: [slot()],
+  notices: [],
+  isAtBoot: true,
+  pm2Pid: null,
+  logsMaxTotalBytes: 5 * GB,
 };
 
 test('on a healthy machine there is nothing to say', () => {
@@ -20,16 +44,46 @@ test('on a healthy machine there is nothing to say', () => {
 
 test('where nothing can be known there is nothing to say', () => {
   const unknown = { maxBytes: null, nowBytes: null, pidsMax: null, pidsNow: null };
-  expect(findings({ ...healthy, disk: null, homeStat: null, group: unknown, openFiles: null, sysctls: {}, manager: null, slots: [], isAtBoot: null })).toEqual([]);
+  expect(
+    findings({
+      ...healthy,
+      disk: null,
+      homeStat: null,
+      group: unknown,
+      openFiles: null,
+      sysctls: {},
+      manager: null,
+      slots: [],
+      isAtBoot: null,
+    }),
+  ).toEqual([]);
 });
 
 test.each([
-  ['another manager', { manager: { version: '1.1.0', keeperVersion: '1.1.0' } }, 'warn', /manager that runs is 1\.1\.0/, /nclust update/],
-  ['an older keeper', { manager: { version: '1.2.0', keeperVersion: '1.1.0' } }, 'note', /keeper is still 1\.1\.0/, /Nothing/],
+  [
+    'another manager',
+    { manager: { version: '1.1.0', keeperVersion: '1.1.0' } },
+    'warn',
+    /manager that runs is 1\.1\.0/,
+    /nclust update/,
+  ],
+  [
+    'an older keeper',
+    { manager: { version: '1.2.0', keeperVersion: '1.1.0' } },
+    'note',
+    /keeper is still 1\.1\.0/,
+    /Nothing/,
+  ],
   ['an odd Node.js', { node: { version: 'v23.1.0' } }, 'note', /no long-term version/, /even one/],
   ['an old Node.js', { node: { version: 'v20.1.0' } }, 'note', /no security fixes/, /--interpreter/],
   ['a full disk', { disk: { ...healthy.disk, freeBytes: 1e6 } }, 'bad', /has 97\d\.\dkb left/, /nclust flush/],
-  ['logs that may grow beyond the disk', { disk: { ...healthy.disk, freeBytes: 2 * GB } }, 'note', /Logs may take 5\.0gb/, /logs\.max_total/],
+  [
+    'logs that may grow beyond the disk',
+    { disk: { ...healthy.disk, freeBytes: 2 * GB } },
+    'note',
+    /Logs may take 5\.0gb/,
+    /logs\.max_total/,
+  ],
   ['no inodes', { disk: { ...healthy.disk, freeInodes: 3 } }, 'bad', /3 more files/, /df -i/],
   ['a network disk', { disk: { ...healthy.disk, isRemote: true } }, 'warn', /network file system/, /local disk/],
   ['a home in memory', { disk: { ...healthy.disk, isMemory: true } }, 'note', /after a reboot/, /NCLUST_HOME/],
@@ -37,23 +91,71 @@ test.each([
   ['sudo', { sudoUser: 'me', uid: 0, homeStat: { mode: 0o700, uid: 0 } }, 'note', /not that of me/, /leave sudo out/],
   ['few open files', { openFiles: 1024 }, 'warn', /may open 1024 files/, /LimitNOFILE/],
   ['a short listen queue', { sysctls: { 'net.core.somaxconn': 128 } }, 'warn', /128 connections wait/, /sysctl -w/],
-  ['few watches', { sysctls: { 'fs.inotify.max_user_watches': 8192 }, slots: [slot({ watching: true })] }, 'warn', /watches 8192 files/, /sysctl -w/],
-  ['little memory left in the group', { group: { ...healthy.group, nowBytes: 3.9 * GB } }, 'bad', /3\.9gb of 4\.0gb/, /scale/],
+  [
+    'few watches',
+    { sysctls: { 'fs.inotify.max_user_watches': 8192 }, slots: [slot({ watching: true })] },
+    'warn',
+    /watches 8192 files/,
+    /sysctl -w/,
+  ],
+  [
+    'little memory left in the group',
+    { group: { ...healthy.group, nowBytes: 3.9 * GB } },
+    'bad',
+    /3\.9gb of 4\.0gb/,
+    /scale/,
+  ],
   ['few processes left in the group', { group: { ...healthy.group, pidsNow: 950 } }, 'bad', /950 of 1000/, /pids\.max/],
-  ['little memory left', { memory: { freeBytes: 0.1 * GB, totalBytes: 16 * GB } }, 'warn', /of memory are free/, /--sort memory/],
-  ['more instances than CPUs', { slots: Array.from({ length: 9 }, () => slot({ mode: 'cluster' })) }, 'note', /more than two instances/, /scale api max/],
+  [
+    'little memory left',
+    { memory: { freeBytes: 0.1 * GB, totalBytes: 16 * GB } },
+    'warn',
+    /of memory are free/,
+    /--sort memory/,
+  ],
+  [
+    'more instances than CPUs',
+    { slots: Array.from({ length: 9 }, () => slot({ mode: 'cluster' })) },
+    'note',
+    /more than two instances/,
+    /scale api max/,
+  ],
   ['options for every Node.js', { nodeOptions: '--inspect' }, 'note', /NODE_OPTIONS is "--inspect"/, /unset/],
   ['nothing at boot', { isAtBoot: false }, 'warn', /after a reboot/, /nclust startup/],
   ['PM2', { pm2Pid: 77 }, 'note', /pid 77/, /import pm2/],
-  ['an app that was given up', { slots: [slot({ status: 'errored' }), slot({ status: 'errored' })] }, 'bad', /"api" crashed too often/, /nclust describe api/],
-  ['an app that backs off', { slots: [slot({ status: 'waiting restart' })] }, 'warn', /waits for its next start/, /nclust logs api --err/],
-  ['lost lines', { slots: [slot({ logLost: { lines: 1, bytes: 2, reason: 'ENOSPC' } })] }, 'warn', /Lines of "api" were lost/, /describe/],
+  [
+    'an app that was given up',
+    { slots: [slot({ status: 'errored' }), slot({ status: 'errored' })] },
+    'bad',
+    /"api" crashed too often/,
+    /nclust describe api/,
+  ],
+  [
+    'an app that backs off',
+    { slots: [slot({ status: 'waiting restart' })] },
+    'warn',
+    /waits for its next start/,
+    /nclust logs api --err/,
+  ],
+  [
+    'lost lines',
+    { slots: [slot({ logLost: { lines: 1, bytes: 2, reason: 'ENOSPC' } })] },
+    'warn',
+    /Lines of "api" were lost/,
+    /describe/,
+  ],
   ['a large heap', { slots: [slot({ memoryBytes: 3 * GB })] }, 'note', /more than 2 GB/, /max-old-space-size/],
   ['what the manager says', { notices: ['The state was lost.'] }, 'warn', /The state was lost/, /nclust\.log/],
 ])('%s', (_, facts, level, what, remedy) => {
-  expect(findings({ ...healthy, ...facts })).toEqual([{ level, what: expect.stringMatching(what), remedy: expect.stringMatching(remedy) }]);
+  expect(findings({ ...healthy, ...facts })).toEqual([
+    { level, what: expect.stringMatching(what), remedy: expect.stringMatching(remedy) },
+  ]);
 });
 
 test('the worst comes first', () => {
-  expect(findings({ ...healthy, pm2Pid: 77, openFiles: 10, disk: { ...healthy.disk, freeInodes: 0 } }).map(({ level }) => level)).toEqual(['bad', 'warn', 'note']);
+  expect(
+    findings({ ...healthy, pm2Pid: 77, openFiles: 10, disk: { ...healthy.disk, freeInodes: 0 } }).map(
+      ({ level }) => level,
+    ),
+  ).toEqual(['bad', 'warn', 'note']);
 });

@@ -7,7 +7,11 @@ import { takeOver } from '../../../../lib/import/take-over.js';
 import { fixturePath } from '../../../helpers/fixtures.js';
 
 /** The shell that imports: it has nothing of what the apps declare. */
-const SHELL = { cwd: '/', env: { PATH: process.env.PATH, HOME: '/home/deploy', LANG: 'C.UTF-8', PWD: '/' }, node: { file: process.execPath, version: process.version } };
+const SHELL = {
+  cwd: '/',
+  env: { PATH: process.env.PATH, HOME: '/home/deploy', LANG: 'C.UTF-8', PWD: '/' },
+  node: { file: process.execPath, version: process.version },
+};
 
 /** @type {string} */
 let folder;
@@ -22,16 +26,31 @@ beforeAll(() => {
  * What PM2 has written, for programs that are there.
  * @param {string} name
  */
-const fixture = (name) => readFileSync(fixturePath(`pm2/${name}`), 'utf8').replaceAll('/srv/apps', folder).replaceAll('/usr/bin/bash', '/bin/bash').replaceAll(/"PATH": ?"[^"]*"/g, `"PATH":${JSON.stringify(process.env.PATH)}`);
+const fixture = (name) =>
+  readFileSync(fixturePath(`pm2/${name}`), 'utf8')
+    .replaceAll('/srv/apps', folder)
+    .replaceAll('/usr/bin/bash', '/bin/bash')
+    .replaceAll(/"PATH": ?"[^"]*"/g, `"PATH":${JSON.stringify(process.env.PATH)}`);
 
 /**
  * @param {any[]} records
  * @param {Record<string, string | undefined>} [env]
  */
-const taken = (records, env = SHELL.env) => takeOver(records, { pm2Home: '/home/deploy/.pm2', shell: { ...SHELL, env } });
+const taken = (records, env = SHELL.env) =>
+  takeOver(records, { pm2Home: '/home/deploy/.pm2', shell: { ...SHELL, env } });
 
 /** @param {Record<string, unknown>} fields */
-const record = (fields) => ({ name: 'api', namespace: 'default', pm_exec_path: join(folder, 'api.js'), pm_cwd: folder, exec_mode: 'fork_mode', exec_interpreter: 'node', status: 'online', env: { PATH: process.env.PATH }, ...fields });
+const record = (fields) => ({
+  name: 'api',
+  namespace: 'default',
+  pm_exec_path: join(folder, 'api.js'),
+  pm_cwd: folder,
+  exec_mode: 'fork_mode',
+  exec_interpreter: 'node',
+  status: 'online',
+  env: { PATH: process.env.PATH },
+  ...fields,
+});
 
 describe.each([
   ['saved', () => JSON.parse(fixture('dump.pm2'))],
@@ -40,21 +59,54 @@ describe.each([
   test('is every app, with its instances, and those that were stopped are stopped', () => {
     const { apps, refused } = taken(read());
     expect(refused).toEqual([]);
-    expect(Object.fromEntries(apps.map(({ spec, resting }) => [spec.name, [spec.mode, spec.instances, resting]]))).toEqual({
-      api: ['cluster', 2, []], worker: ['fork', 1, []], tick: ['fork', 1, []], shell: ['fork', 1, [0]], bin: ['fork', 1, [0]], old: ['fork', 1, [0]], twin: ['fork', 1, []], 'twin-2': ['fork', 1, []], site: ['fork', 1, []],
+    expect(
+      Object.fromEntries(apps.map(({ spec, resting }) => [spec.name, [spec.mode, spec.instances, resting]])),
+    ).toEqual({
+      api: ['cluster', 2, []],
+      worker: ['fork', 1, []],
+      tick: ['fork', 1, []],
+      shell: ['fork', 1, [0]],
+      bin: ['fork', 1, [0]],
+      old: ['fork', 1, [0]],
+      twin: ['fork', 1, []],
+      'twin-2': ['fork', 1, []],
+      site: ['fork', 1, []],
     });
   });
 
   test('keeps its settings', () => {
     const specs = Object.fromEntries(taken(read()).apps.map(({ spec }) => [spec.name, spec]));
     expect(specs.api).toMatchObject({
-      namespace: 'web', script: join(folder, 'api.js'), cwd: folder, interpreterArgs: ['--max-old-space-size=128'], killTimeoutMs: 3_000, listenTimeoutMs: 5_000, maxMemoryBytes: 200 * 1024 ** 2,
-      outFile: join(folder, 'api.log'), errorFile: '',
+      namespace: 'web',
+      script: join(folder, 'api.js'),
+      cwd: folder,
+      interpreterArgs: ['--max-old-space-size=128'],
+      killTimeoutMs: 3_000,
+      listenTimeoutMs: 5_000,
+      maxMemoryBytes: 200 * 1024 ** 2,
+      outFile: join(folder, 'api.log'),
+      errorFile: '',
     });
-    expect(specs.worker).toMatchObject({ kind: 'exec', args: ['--queue', 'low prio', '-v'], autorestart: false, outFile: join(folder, 'worker.log') });
+    expect(specs.worker).toMatchObject({
+      kind: 'exec',
+      args: ['--queue', 'low prio', '-v'],
+      autorestart: false,
+      outFile: join(folder, 'worker.log'),
+    });
     expect(specs.tick).toMatchObject({
-      args: ['a b', 'c'], watch: ['src'], ignoreWatch: ['node_modules'], cronRestart: '0 3 * * *', stopExitCodes: [0, 3], backoffMs: 100, maxRestarts: 5, minUptimeMs: 5_000, restartDelayMs: 500,
-      logDateFormat: 'YYYY-MM-DDTHH:mm:ss', instanceVar: 'INSTANCE_ID', outFile: '', errorFile: '',
+      args: ['a b', 'c'],
+      watch: ['src'],
+      ignoreWatch: ['node_modules'],
+      cronRestart: '0 3 * * *',
+      stopExitCodes: [0, 3],
+      backoffMs: 100,
+      maxRestarts: 5,
+      minUptimeMs: 5_000,
+      restartDelayMs: 500,
+      logDateFormat: 'YYYY-MM-DDTHH:mm:ss',
+      instanceVar: 'INSTANCE_ID',
+      outFile: '',
+      errorFile: '',
     });
     expect(specs.shell).toMatchObject({ script: 'while true; do sleep 1; done', args: [] });
     expect(specs.bin).toMatchObject({ interpreter: 'none', file: '/bin/sleep', execArgs: ['1000'] });
@@ -63,7 +115,12 @@ describe.each([
 
   test('has the variables of the app, and none of those of PM2', () => {
     const specs = Object.fromEntries(taken(read()).apps.map(({ spec }) => [spec.name, spec]));
-    expect(specs.api.env).toEqual({ PORT: '34561', DB_PASSWORD: 's3cret=with "quotes"', NESTED: '{"a":1}', USER: 'deploy' });
+    expect(specs.api.env).toEqual({
+      PORT: '34561',
+      DB_PASSWORD: 's3cret=with "quotes"',
+      NESTED: '{"a":1}',
+      USER: 'deploy',
+    });
     expect(Object.keys(specs.api.shellEnv).sort()).toEqual(['HOME', 'LANG', 'PATH', 'PWD']);
   });
 
@@ -75,12 +132,19 @@ describe.each([
 });
 
 test('variables that the importing shell has as well are those of the shell: --update-env replaces them', () => {
-  const [{ spec }] = taken([record({ env: { PATH: process.env.PATH, TOKEN: 'a', EDITOR: 'vi' } })], { ...SHELL.env, EDITOR: 'nano' }).apps;
+  const [{ spec }] = taken([record({ env: { PATH: process.env.PATH, TOKEN: 'a', EDITOR: 'vi' } })], {
+    ...SHELL.env,
+    EDITOR: 'nano',
+  }).apps;
   expect(spec).toMatchObject({ env: { TOKEN: 'a' }, shellEnv: { EDITOR: 'vi' } });
 });
 
 test('an instance that was stopped alone comes stopped alone', () => {
-  const { apps } = taken([record({ exec_mode: 'cluster_mode' }), record({ exec_mode: 'cluster_mode', status: 'stopped' }), record({ exec_mode: 'cluster_mode' })]);
+  const { apps } = taken([
+    record({ exec_mode: 'cluster_mode' }),
+    record({ exec_mode: 'cluster_mode', status: 'stopped' }),
+    record({ exec_mode: 'cluster_mode' }),
+  ]);
   expect(apps).toMatchObject([{ resting: [1], spec: { instances: 3, mode: 'cluster' } }]);
 });
 
@@ -120,13 +184,19 @@ describe('the saved list', () => {
     expect(readSavedList(undefined, shell(pm2Home({ 'dump.pm2': '[{"name":"a"}]' }))).records).toEqual([{ name: 'a' }]);
   });
 
-  test.each([['damaged', { 'dump.pm2': '[{"na' }], ['empty', { 'dump.pm2': '' }], ['missing', {}]])('%s: its copy is read', (_, files) => {
+  test.each([
+    ['damaged', { 'dump.pm2': '[{"na' }],
+    ['empty', { 'dump.pm2': '' }],
+    ['missing', {}],
+  ])('%s: its copy is read', (_, files) => {
     const list = readSavedList(undefined, shell(pm2Home({ ...files, 'dump.pm2.bak': '[{"name":"b"}]' })));
     expect(list).toMatchObject({ records: [{ name: 'b' }], instead: expect.stringContaining('dump.pm2') });
   });
 
   test('neither: the message says what else there is', () => {
-    expect(() => readSavedList(undefined, shell(pm2Home({})))).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_IMPORT', hint: expect.stringContaining('--live') }));
+    expect(() => readSavedList(undefined, shell(pm2Home({})))).toThrow(
+      expect.objectContaining({ code: 'ERR_NCLUST_IMPORT', hint: expect.stringContaining('--live') }),
+    );
   });
 });
 
@@ -136,8 +206,16 @@ test('a process without a name is called app, and nobody else is blamed for it',
 });
 
 test('a variable that no process could be given is left out, with a warning that does not show it; the app comes', () => {
-  const { apps, refused, warnings } = taken([record({ env: { PATH: process.env.PATH, GOOD: '1', 'a=b': 'hunter2', '': 'x', NUL: 'hunter\u00002', 'N\u0000': '1' } })]);
+  const { apps, refused, warnings } = taken([
+    record({
+      env: { PATH: process.env.PATH, GOOD: '1', 'a=b': 'hunter2', '': 'x', NUL: 'hunter\u00002', 'N\u0000': '1' },
+    }),
+  ]);
   expect(refused).toEqual([]);
   expect(apps[0].spec.env).toEqual({ GOOD: '1' });
-  expect(warnings).toEqual(['The variable "a=b" of "api" was left out: its name or its value holds what no environment can.', 'The variable "NUL" of "api" was left out: its name or its value holds what no environment can.', 'The variable "N\\u0000" of "api" was left out: its name or its value holds what no environment can.']);
+  expect(warnings).toEqual([
+    'The variable "a=b" of "api" was left out: its name or its value holds what no environment can.',
+    'The variable "NUL" of "api" was left out: its name or its value holds what no environment can.',
+    'The variable "N\\u0000" of "api" was left out: its name or its value holds what no environment can.',
+  ]);
 });

@@ -8,7 +8,14 @@ import { NclustError } from '../../../../lib/shared/errors.js';
 function fakeClient() {
   /** @type {boolean[]} */
   const holds = [];
-  const client = { holds, isClosed: false, hold: (/** @type {boolean} */ isHeld) => void holds.push(isHeld), close: async () => { client.isClosed = true; } };
+  const client = {
+    holds,
+    isClosed: false,
+    hold: (/** @type {boolean} */ isHeld) => void holds.push(isHeld),
+    close: async () => {
+      client.isClosed = true;
+    },
+  };
   return client;
 }
 
@@ -36,9 +43,17 @@ test('begins at once, and keeps the program alive while it is read, not before',
 
 test('what goes wrong is told by ready and by next()', async () => {
   let ends = 0;
-  const broken = createSubscription(async function* fail() { // eslint-disable-line require-yield
-    throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'nobody');
-  }, { onEnd: () => { ends += 1; } });
+  const broken = createSubscription(
+    // eslint-disable-next-line require-yield
+    async function* fail() {
+      throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'nobody');
+    },
+    {
+      onEnd: () => {
+        ends += 1;
+      },
+    },
+  );
   await expect(broken.ready).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
   await expect(broken.next()).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
   expect(await broken.next()).toEqual({ done: true, value: undefined });

@@ -4,7 +4,12 @@ import { createKeyReader } from '../../../../lib/monit/keys.js';
 /** @param {...string} chunks */
 function read(...chunks) {
   const reader = createKeyReader();
-  return { keys: chunks.flatMap((chunk) => reader.push(chunk)).map(({ name, text }) => (text !== undefined && text !== name ? `${name}:${text}` : name)), reader };
+  return {
+    keys: chunks
+      .flatMap((chunk) => reader.push(chunk))
+      .map(({ name, text }) => (text !== undefined && text !== name ? `${name}:${text}` : name)),
+    reader,
+  };
 }
 
 test.each([
@@ -23,7 +28,12 @@ test.each([
 });
 
 test('a sequence that comes in parts is one key', () => {
-  for (const parts of [['\u001b', '[A'], ['\u001b[', 'A'], ['\u001b[6', '~'], ['\u001bO', 'A']]) {
+  for (const parts of [
+    ['\u001b', '[A'],
+    ['\u001b[', 'A'],
+    ['\u001b[6', '~'],
+    ['\u001bO', 'A'],
+  ]) {
     const { keys, reader } = read(parts[0]);
     expect(keys).toEqual([]);
     expect(reader.isWaiting()).toBe(true);

@@ -5,21 +5,30 @@ import { firstState, step } from '../../../../lib/monit/state.js';
 import { sampleOf } from './sample.js';
 import { SIZES, stage } from './stage.js';
 
-const EVERY = [1, 2, 5, 16, 24, 31, 50, 80].flatMap((rows) => [1, 3, 20, 60, 80, 139, 140, 200, 400].map((columns) => ({ columns, rows })));
+const EVERY = [1, 2, 5, 16, 24, 31, 50, 80].flatMap((rows) =>
+  [1, 3, 20, 60, 80, 139, 140, 200, 400].map((columns) => ({ columns, rows })),
+);
 
 test('boxes stand within every terminal and never on each other', () => {
   for (const size of EVERY) {
     const { page: _page, ...boxes } = boxesOf(size);
     const all = Object.entries(boxes).filter(([, { width, height }]) => width > 0 && height > 0);
-    const outside = all.filter(([, { x, y, width, height }]) => x < 0 || y < 0 || x + width > size.columns || y + height > size.rows);
+    const outside = all.filter(
+      ([, { x, y, width, height }]) => x < 0 || y < 0 || x + width > size.columns || y + height > size.rows,
+    );
     expect(outside, JSON.stringify(size)).toEqual([]);
-    const touching = all.flatMap(([name, a], at) => all.slice(at + 1).filter(([, b]) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height).map(([other]) => `${name} ${other}`));
+    const touching = all.flatMap(([name, a], at) =>
+      all
+        .slice(at + 1)
+        .filter(([, b]) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height)
+        .map(([other]) => `${name} ${other}`),
+    );
     if (size.rows >= 2) expect(touching, JSON.stringify(size)).toEqual([]);
   }
 });
 
 test.each(EVERY.filter(({ columns }) => columns !== 139))('every page can be drawn at $columns x $rows', (size) => {
-  const events = [{ type: 'sampled', sample: sampleOf({ api: 4, 'ünïcode日本': 1, big: 30 }) }];
+  const events = [{ type: 'sampled', sample: sampleOf({ api: 4, ünïcode日本: 1, big: 30 }) }];
   const shown = stage(size, .../** @type {any} */ (events));
   for (const keys of ['', 'l', 'l?', '?', '/x', '\u001b', 'R', 'n']) {
     shown.type(keys);
@@ -32,7 +41,11 @@ test.each(EVERY.filter(({ columns }) => columns !== 139))('every page can be dra
 test.each(SIZES)('at $columns x $rows there are apps, workers, charts, logs and the keys', (size) => {
   const shown = stage(size, { type: 'sampled', sample: sampleOf({ api: 2, worker: [{ status: 'errored', cpu: 0 }] }) });
   shown.give({ type: 'log-began', wish: 'a' });
-  shown.give({ type: 'logged', wish: 'a', entries: [{ id: 0, name: 'api', stream: 'err', line: 'something \u001b[31mred\u001b[0m\u001b[2J', atMs: 1 }] });
+  shown.give({
+    type: 'logged',
+    wish: 'a',
+    entries: [{ id: 0, name: 'api', stream: 'err', line: 'something \u001b[31mred\u001b[0m\u001b[2J', atMs: 1 }],
+  });
   const text = shown.text();
   expect(text).toMatch(/^ nclust {2}cpu 34% of 4/);
   expect(text).toMatch(/2 apps {2}3 workers {2}1 need a look !/);
@@ -48,20 +61,33 @@ test.each(SIZES)('at $columns x $rows there are apps, workers, charts, logs and 
 
 test('where there is room the row stands beside the table, with events below the logs', () => {
   const shown = stage({ columns: 200, rows: 50 }, { type: 'sampled', sample: sampleOf({ api: 2 }) });
-  shown.give({ type: 'happened', events: [{ at: 999_000, type: 'ready', app: 'api', slot: 1, id: 1, uptimeMs: 900 }, { at: 999_500, type: 'removed', app: 'other' }] });
+  shown.give({
+    type: 'happened',
+    events: [
+      { at: 999_000, type: 'ready', app: 'api', slot: 1, id: 1, uptimeMs: 900 },
+      { at: 999_500, type: 'removed', app: 'other' },
+    ],
+  });
   const lines = shown.lines();
   expect(lines[1]).toMatch(/heap.*│── api: 2 of 2 online/);
   expect(lines[2]).toMatch(/│ heap 5\.0mb {2}loop 10% {2}p50\/p95\/p99 1ms 4ms 9ms/);
-  expect(lines.findIndex((line) => line.includes('── logs'))).toBeLessThan(lines.findIndex((line) => line.includes('── events')));
+  expect(lines.findIndex((line) => line.includes('── logs'))).toBeLessThan(
+    lines.findIndex((line) => line.includes('── events')),
+  );
   expect(shown.text()).toContain('1 is up');
   expect(shown.text()).not.toContain('other');
 });
 
 test('the selected row is always among those that are shown', () => {
-  for (const height of [1, 3, 8]) for (const count of [1, 5, 500]) for (let selected = 0; selected < count; selected += 7) {
-    const top = topOf(height, selected, count);
-    expect(top >= 0 && selected >= top && selected < top + height, `${selected} of ${count} in ${height}, from ${top}`).toBe(true);
-  }
+  for (const height of [1, 3, 8])
+    for (const count of [1, 5, 500])
+      for (let selected = 0; selected < count; selected += 7) {
+        const top = topOf(height, selected, count);
+        expect(
+          top >= 0 && selected >= top && selected < top + height,
+          `${selected} of ${count} in ${height}, from ${top}`,
+        ).toBe(true);
+      }
 });
 
 test('five hundred workers are a matter of milliseconds', () => {
@@ -77,7 +103,10 @@ test('five hundred workers are a matter of milliseconds', () => {
 });
 
 test('a name with escape codes is shown and not obeyed; a long one is cut', () => {
-  const shown = stage({ columns: 60, rows: 16 }, { type: 'sampled', sample: sampleOf({ 'a\u001b[2J\nb': 1, ['x'.repeat(90)]: 1 }) });
+  const shown = stage(
+    { columns: 60, rows: 16 },
+    { type: 'sampled', sample: sampleOf({ 'a\u001b[2J\nb': 1, ['x'.repeat(90)]: 1 }) },
+  );
   expect(shown.text()).toContain('a?[2J?b');
   expect(shown.text()).toMatch(/ x+~ +online/);
 });

@@ -33,32 +33,63 @@ function play(size = { columns: 80, rows: 24 }) {
     colourLevel: 1,
     terminal: {
       size: () => ({ ...size }),
-      open: () => { opened += 1; },
-      close: () => { opened = 0; },
+      open: () => {
+        opened += 1;
+      },
+      close: () => {
+        opened = 0;
+      },
       write: (text) => {
         if (!isHeld) screen.take(text);
         return !isHeld;
       },
-      onInput: (listener) => { onInput = listener; return () => { onInput = () => {}; }; },
+      onInput: (listener) => {
+        onInput = listener;
+        return () => {
+          onInput = () => {};
+        };
+      },
       onGone: () => () => {},
-      onResize: (listener) => { onResize = listener; return () => { onResize = () => {}; }; },
+      onResize: (listener) => {
+        onResize = listener;
+        return () => {
+          onResize = () => {};
+        };
+      },
     },
     source: {
-      run: (dispatch) => { tell = dispatch; return new Promise((_, reject) => { fail = reject; }); },
+      run: (dispatch) => {
+        tell = dispatch;
+        return new Promise((_, reject) => {
+          fail = reject;
+        });
+      },
       follow: (wishes) => void followed.push(wishes),
       ask: (ask) => void asked.push(ask),
-      close: async () => { isClosed = true; },
+      close: async () => {
+        isClosed = true;
+      },
     },
-    onStop: (stop) => { onStop = stop; return () => {}; },
-    suspend: () => { suspended += 1; },
+    onStop: (stop) => {
+      onStop = stop;
+      return () => {};
+    },
+    suspend: () => {
+      suspended += 1;
+    },
   });
   return {
-    screen, followed, asked, done,
+    screen,
+    followed,
+    asked,
+    done,
     tell: (/** @type {any} */ event) => tell(event),
     type: (/** @type {string} */ text) => onInput(text),
     stop: () => onStop(),
     fail: (/** @type {Error} */ error) => fail(error),
-    hold: (/** @type {boolean} */ held) => { isHeld = held; },
+    hold: (/** @type {boolean} */ held) => {
+      isHeld = held;
+    },
     resize(/** @type {{ columns: number, rows: number }} */ next) {
       Object.assign(size, next);
       screen.resize(next);

@@ -68,7 +68,13 @@ test('a screen of another size, or none, is drawn from the beginning', () => {
 
 test('without colours there is nothing but bold and inverse', () => {
   const bare = createPalette(0);
-  expect(['red', 'bold red', 'inverse', 'grey', ''].map((style) => bare(style, 'x'))).toEqual(['x', '\u001b[1mx\u001b[22m', '\u001b[7mx\u001b[27m', 'x', 'x']);
+  expect(['red', 'bold red', 'inverse', 'grey', ''].map((style) => bare(style, 'x'))).toEqual([
+    'x',
+    '\u001b[1mx\u001b[22m',
+    '\u001b[7mx\u001b[27m',
+    'x',
+    'x',
+  ]);
 });
 
 /** @type {Record<string, string>} */
@@ -80,12 +86,20 @@ test('whatever two screens are, the difference makes one of the other', () => {
   const terminal = createTinyTerminal(SIZE);
   let shown = null;
   for (let round = 0; round < 400; round += 1) {
-    const next = shown && round % 9 !== 0 ? { ...shown, texts: [...shown.texts], styles: [...shown.styles] } : createScreen(SIZE);
+    const next =
+      shown && round % 9 !== 0 ? { ...shown, texts: [...shown.texts], styles: [...shown.styles] } : createScreen(SIZE);
     // A row is drawn anew as a whole, as monit does: no half of a wide character is left behind.
     for (const y of [0, 1, 2, 3].filter(() => random() < 0.6)) {
       put(next, { x: 0, y, text: ' '.repeat(20) });
       let x = Math.floor(random() * 6);
-      while (x < 20 && random() < 0.8) x = put(next, { x, y, text: pieces[Math.floor(random() * pieces.length)], style: ['', 'red', 'bold red', 'inverse'][Math.floor(random() * 4)] }) + Math.floor(random() * 3);
+      while (x < 20 && random() < 0.8)
+        x =
+          put(next, {
+            x,
+            y,
+            text: pieces[Math.floor(random() * pieces.length)],
+            style: ['', 'red', 'bold red', 'inverse'][Math.floor(random() * 4)],
+          }) + Math.floor(random() * 3);
     }
     terminal.take(difference(shown, next, paint));
     shown = next;

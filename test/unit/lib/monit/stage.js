@@ -31,7 +31,12 @@ export function stage(size, ...events) {
     effects,
     lines() {
       const { texts, columns } = view(state);
-      return Array.from({ length: state.size.rows }, (_, y) => texts.slice(y * columns, (y + 1) * columns).join('').trimEnd());
+      return Array.from({ length: state.size.rows }, (_, y) =>
+        texts
+          .slice(y * columns, (y + 1) * columns)
+          .join('')
+          .trimEnd(),
+      );
     },
     text() {
       return this.lines().join('\n');
@@ -39,7 +44,11 @@ export function stage(size, ...events) {
   };
 }
 
-export const SIZES = [[60, 16], [80, 24], [200, 50]].map(([columns, rows]) => ({ columns, rows }));
+export const SIZES = [
+  [60, 16],
+  [80, 24],
+  [200, 50],
+].map(([columns, rows]) => ({ columns, rows }));
 
 /**
  * @param {number} from
@@ -47,5 +56,11 @@ export const SIZES = [[60, 16], [80, 24], [200, 50]].map(([columns, rows]) => ({
  * @param {string} [text]
  */
 export function entries(from, count, text = 'line') {
-  return Array.from({ length: count }, (_, at) => ({ id: 0, name: 'api', stream: /** @type {'out'} */ ('out'), line: `${text} ${from + at}`, atMs: 1 }));
+  return Array.from({ length: count }, (_, at) => ({
+    id: 0,
+    name: 'api',
+    stream: /** @type {'out'} */ ('out'),
+    line: `${text} ${from + at}`,
+    atMs: 1,
+  }));
 }

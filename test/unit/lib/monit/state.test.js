@@ -16,7 +16,12 @@ const APPS = { api: 3, cron: [{ cpu: 90, memoryBytes: 9 }], web: 20 };
 const shownWith = (apps = APPS, size = SIZE) => stage(size, { type: 'sampled', sample: sampleOf(apps) });
 
 /** @param {ReturnType<typeof stage>} shown */
-const names = (shown) => shown.lines().slice(2, 10).map((line) => /^.{7}(?: {2}└ \d+|[ +-] \S+)?/.exec(line)?.[0].slice(7).trim()).filter(Boolean);
+const names = (shown) =>
+  shown
+    .lines()
+    .slice(2, 10)
+    .map((line) => /^.{7}(?: {2}└ \d+|[ +-] \S+)?/.exec(line)?.[0].slice(7).trim())
+    .filter(Boolean);
 
 const ENTER = '\r';
 const ESC = '\u001b';
@@ -25,7 +30,17 @@ const UP = '\u001b[A';
 
 test.each(SIZES)('the selection moves over the rows and stops at both ends, at $columns x $rows', (size) => {
   const shown = shownWith(APPS, size);
-  const moves = [[UP, 'app api'], [DOWN, 'worker 0'], ['j', 'worker 1'], ['G', 'app web'], ['j', 'app web'], ['k', 'app cron'], ['g', 'app api'], ['\u001b[6~', 'app web'], ['\u001b[H', 'app api']];
+  const moves = [
+    [UP, 'app api'],
+    [DOWN, 'worker 0'],
+    ['j', 'worker 1'],
+    ['G', 'app web'],
+    ['j', 'app web'],
+    ['k', 'app cron'],
+    ['g', 'app api'],
+    ['\u001b[6~', 'app web'],
+    ['\u001b[H', 'app api'],
+  ];
   if (size.rows === 16) moves.splice(7, 1);
   for (const [keys, selected] of moves) {
     shown.type(keys);
@@ -85,9 +100,12 @@ test('o goes through the orders and O turns them round; the selection stays with
 });
 
 test.each([
-  ['r', 'Reload "api" (3 instances)?', 'reload', { targets: ['api'] }], ['R', 'Restart "api" (3 instances)?', 'restart', { targets: ['api'] }],
-  ['s', 'Stop "api" (3 instances)?', 'stop', { targets: ['api'] }], ['-', 'Take away one instance of "api"?', 'scale', { target: 'api', instances: '-1' }],
-  ['jR', 'Restart "api", id 0 only?', 'restart', { targets: ['0'] }], ['js', 'Stop "api", id 0 only?', 'stop', { targets: ['0'] }],
+  ['r', 'Reload "api" (3 instances)?', 'reload', { targets: ['api'] }],
+  ['R', 'Restart "api" (3 instances)?', 'restart', { targets: ['api'] }],
+  ['s', 'Stop "api" (3 instances)?', 'stop', { targets: ['api'] }],
+  ['-', 'Take away one instance of "api"?', 'scale', { target: 'api', instances: '-1' }],
+  ['jR', 'Restart "api", id 0 only?', 'restart', { targets: ['0'] }],
+  ['js', 'Stop "api", id 0 only?', 'stop', { targets: ['0'] }],
 ])('%s asks, and only y does it', (keys, question, method, params) => {
   const shown = shownWith();
   for (const no of ['n', ENTER, ESC, ' ', 'q', keys.at(-1), '\u001b[200~y\u001b[201~']) {
@@ -106,7 +124,9 @@ test.each([
 test('+ does not ask; what was done, and what was refused, is said for a while', () => {
   const shown = shownWith();
   shown.type('+');
-  expect(shown.effects).toEqual([expect.objectContaining({ method: 'scale', params: { target: 'api', instances: '+1' } })]);
+  expect(shown.effects).toEqual([
+    expect.objectContaining({ method: 'scale', params: { target: 'api', instances: '+1' } }),
+  ]);
   shown.give({ type: 'said', text: 'No room\nat all', isBad: true });
   expect(shown.lines().at(-1)).toBe(' No room?at all');
   shown.give({ type: 'time', nowMs: 1_010_000 });
@@ -186,12 +206,24 @@ test('the history comes before the ticks, and ticks that did not come are gaps',
   const shown = shownWith({ api: 1 });
   const told = { cpu: [1, 2, 3], memoryBytes: [1, 1, 1], delayP99Ms: [null, 2, 2] };
   shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_001_000) });
-  shown.give({ type: 'history', key: 'app api', history: { stepMs: 1_000, endMs: 1_000_000, points: 3, workers: [], apps: [{ name: 'api', series: told }], host: { cpu: [], memoryUsedBytes: [], load1: [] } } });
+  shown.give({
+    type: 'history',
+    key: 'app api',
+    history: {
+      stepMs: 1_000,
+      endMs: 1_000_000,
+      points: 3,
+      workers: [],
+      apps: [{ name: 'api', series: told }],
+      host: { cpu: [], memoryUsedBytes: [], load1: [] },
+    },
+  });
   expect(shown.state().trend?.series.cpu).toEqual([1, 2, 3, 1.5]);
   expect(shown.state().trend?.series.requestsPerS).toEqual([null, null, null, 12]);
   shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_004_000) });
   expect(shown.state().trend?.series.cpu).toEqual([1, 2, 3, 1.5, null, null, 1.5]);
-  for (let tick = 5; tick < 900; tick += 1) shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_000_000 + tick * 1_000) });
+  for (let tick = 5; tick < 900; tick += 1)
+    shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_000_000 + tick * 1_000) });
   expect(shown.state().trend?.series.cpu).toHaveLength(300);
   expect(shown.state().sparks.get('worker 0')).toHaveLength(40);
 });
@@ -204,7 +236,12 @@ test('charts of six hours are those that the manager tells, and a short peak is 
   expect(wishesOf(shown.state()).trend).toMatchObject({ key: 'app api', stepMs: 10_000, points: 2_160 });
   const cpu = new Array(2_160).fill(1).fill(90, 1_000, 1_001);
   const flat = new Array(2_160).fill(0);
-  const history = { endMs: 1_000_000, workers: [], apps: [{ name: 'api', series: { cpu, memoryBytes: flat, delayP99Ms: flat, requestsPerS: flat } }], host: { cpu: [], memoryUsedBytes: [], load1: [] } };
+  const history = {
+    endMs: 1_000_000,
+    workers: [],
+    apps: [{ name: 'api', series: { cpu, memoryBytes: flat, delayP99Ms: flat, requestsPerS: flat } }],
+    host: { cpu: [], memoryUsedBytes: [], load1: [] },
+  };
   // The answer to a question of before: its points are seconds.
   shown.give({ type: 'history', key: 'app api', history: { ...history, stepMs: 1_000, points: 2_160 } });
   expect(shown.state().trend?.series.cpu).toEqual([]);
@@ -229,21 +266,24 @@ function withLogs(size) {
   return shown;
 }
 
-test.each(SIZES)('full-screen logs follow, scroll to both ends, and tell what is below, at $columns x $rows', (size) => {
-  const shown = withLogs(size);
-  expect(shown.lines().at(-2)).toBe('   line 99');
-  shown.type('kk');
-  expect(shown.lines().at(-2)).toBe('   line 97');
-  shown.give({ type: 'logged', wish: 'w', entries: entries(100, 5) });
-  expect(shown.lines().at(-2)).toBe('   line 97');
-  expect(shown.lines().at(-1)).toMatch(/^ 7 newer below, G follows/);
-  shown.type('g');
-  expect(shown.lines()[1]).toBe('   line 0');
-  shown.type('k\u001b[5~j');
-  expect(shown.lines()[1]).toBe('   line 1');
-  shown.type('G');
-  expect(shown.lines().at(-2)).toBe('   line 104');
-});
+test.each(SIZES)(
+  'full-screen logs follow, scroll to both ends, and tell what is below, at $columns x $rows',
+  (size) => {
+    const shown = withLogs(size);
+    expect(shown.lines().at(-2)).toBe('   line 99');
+    shown.type('kk');
+    expect(shown.lines().at(-2)).toBe('   line 97');
+    shown.give({ type: 'logged', wish: 'w', entries: entries(100, 5) });
+    expect(shown.lines().at(-2)).toBe('   line 97');
+    expect(shown.lines().at(-1)).toMatch(/^ 7 newer below, G follows/);
+    shown.type('g');
+    expect(shown.lines()[1]).toBe('   line 0');
+    shown.type('k\u001b[5~j');
+    expect(shown.lines()[1]).toBe('   line 1');
+    shown.type('G');
+    expect(shown.lines().at(-2)).toBe('   line 104');
+  },
+);
 
 test('a search marks, jumps to older and newer lines, and says when there is none', () => {
   const shown = withLogs();
@@ -274,7 +314,8 @@ test('the lines of another wish are not taken, those that are kept are bounded, 
   const shown = withLogs();
   shown.give({ type: 'logged', wish: 'old', entries: entries(500, 1) });
   expect(shown.lines().at(-2)).toBe('   line 99');
-  for (let batch = 0; batch < 5; batch += 1) shown.give({ type: 'logged', wish: 'w', entries: entries(batch * 3_000, 3_000) });
+  for (let batch = 0; batch < 5; batch += 1)
+    shown.give({ type: 'logged', wish: 'w', entries: entries(batch * 3_000, 3_000) });
   shown.give({ type: 'log-missed', wish: 'w', count: 41_000 });
   expect(shown.state().logs.lines).toHaveLength(LINES_MAX);
   expect(shown.lines().at(-2)).toBe('   line 14999');
@@ -283,7 +324,11 @@ test('the lines of another wish are not taken, those that are kept are bounded, 
 
 test('long lines are scrolled sideways', () => {
   const shown = withLogs({ columns: 60, rows: 16 });
-  shown.give({ type: 'logged', wish: 'w', entries: [{ id: 0, name: 'api', stream: 'out', line: `${'.'.repeat(70)}END`, atMs: 1 }] });
+  shown.give({
+    type: 'logged',
+    wish: 'w',
+    entries: [{ id: 0, name: 'api', stream: 'out', line: `${'.'.repeat(70)}END`, atMs: 1 }],
+  });
   expect(shown.text()).not.toContain('END');
   shown.type('\u001b[C\u001b[C');
   expect(shown.text()).toContain('END');

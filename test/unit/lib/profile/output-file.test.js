@@ -31,14 +31,25 @@ test('what was not kept is gone', () => {
 
 test('what is there is not overwritten, and what cannot be made is an error of its own', () => {
   writeFileSync(file, 'precious');
-  expect(() => createOutput(file, process.pid)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE', message: expect.stringContaining('is there already') }));
+  expect(() => createOutput(file, process.pid)).toThrow(
+    expect.objectContaining({
+      code: 'ERR_NCLUST_FILE_UNWRITABLE',
+      message: expect.stringContaining('is there already'),
+    }),
+  );
   expect(readFileSync(file, 'utf8')).toBe('precious');
-  expect(() => createOutput(join(file, 'below'), process.pid)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE' }));
+  expect(() => createOutput(join(file, 'below'), process.pid)).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_FILE_UNWRITABLE' }),
+  );
 });
 
 test('a folder that is missing is named, and is no matter of permissions', () => {
   const folder = join(file, '..', 'nonexist');
-  expect(() => createOutput(join(folder, 'out'), process.pid)).toThrow(expect.objectContaining({
-    code: 'ERR_NCLUST_FILE_UNWRITABLE', message: `There is no folder "${folder}".`, hint: 'Make it, or give another file with --output.',
-  }));
+  expect(() => createOutput(join(folder, 'out'), process.pid)).toThrow(
+    expect.objectContaining({
+      code: 'ERR_NCLUST_FILE_UNWRITABLE',
+      message: `There is no folder "${folder}".`,
+      hint: 'Make it, or give another file with --output.',
+    }),
+  );
 });

@@ -6,11 +6,18 @@ import { slotStatus } from '../slots.js';
 
 const MB = 1024 ** 2;
 const NOW = Date.UTC(2026, 0, 1);
-const spec = (fields = {}) => checkSpec({ name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv', ...fields });
+const spec = (fields = {}) =>
+  checkSpec({ name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv', ...fields });
 const none = { watch: null, nextRunMs: null, memory: null, last: null };
 
 /** The rows, as an object. */
-const rows = (fields, triggers = {}, slot = {}) => Object.fromEntries(triggerRows(slotStatus({ spec: spec(fields), triggers: { ...none, ...triggers }, pidFile: '/h/pids/api-0.pid', ...slot }), NOW).map(([key, cell]) => [key, typeof cell === 'string' ? cell : cell.text]));
+const rows = (fields, triggers = {}, slot = {}) =>
+  Object.fromEntries(
+    triggerRows(
+      slotStatus({ spec: spec(fields), triggers: { ...none, ...triggers }, pidFile: '/h/pids/api-0.pid', ...slot }),
+      NOW,
+    ).map(([key, cell]) => [key, typeof cell === 'string' ? cell : cell.text]),
+  );
 
 test('what is not set is not there', () => {
   expect(rows({})).toEqual({ 'pid path': '/h/pids/api-0.pid', 'watch & reload': 'disabled' });
@@ -26,25 +33,53 @@ test.each([
 
 test('watching that was switched off, and watching with a problem', () => {
   expect(rows({ watch: ['src'], watchOff: true })['watch & reload']).toBe('disabled for now: src');
-  expect(rows({ watch: ['src'] }, { watch: { paths: [], isReady: false, problem: 'no more watches' } }, { watching: true })['watch problem']).toBe('no more watches');
+  expect(
+    rows({ watch: ['src'] }, { watch: { paths: [], isReady: false, problem: 'no more watches' } }, { watching: true })[
+      'watch problem'
+    ],
+  ).toBe('no more watches');
 });
 
 test('cron, memory and the last one', () => {
-  expect(rows({ cronRestart: '0 3 * * *', maxMemoryBytes: 300 * MB }, { nextRunMs: NOW + 90_000, memory: { bytes: 250 * MB, misses: 0 }, last: { atMs: NOW, by: 'watch: a.js changed', problem: 'it does not parse' } })).toMatchObject({
+  expect(
+    rows(
+      { cronRestart: '0 3 * * *', maxMemoryBytes: 300 * MB },
+      {
+        nextRunMs: NOW + 90_000,
+        memory: { bytes: 250 * MB, misses: 0 },
+        last: { atMs: NOW, by: 'watch: a.js changed', problem: 'it does not parse' },
+      },
+    ),
+  ).toMatchObject({
     'cron restart': '0 3 * * *, next 2026-01-01T00:01:30.000Z (in 1m 30s)',
     'max memory restart': '300.0mb, now 250.0mb with its children',
     'last trigger': '2026-01-01T00:00:00.000Z watch: a.js changed; it did not come about: it does not parse',
   });
-  expect(rows({ cronRestart: '0 0 1 1 *', maxMemoryBytes: 300 * MB }, { memory: { bytes: 310 * MB, misses: 4 } })).toMatchObject({
+  expect(
+    rows({ cronRestart: '0 0 1 1 *', maxMemoryBytes: 300 * MB }, { memory: { bytes: 310 * MB, misses: 4 } }),
+  ).toMatchObject({
     'cron restart': '0 0 1 1 *, never again',
     'max memory restart': expect.stringContaining('above it from the start, 4 times in a row: set it higher'),
   });
 });
 
 test('jlist has them under the names of PM2', () => {
-  const fields = { watch: ['src'], ignoreWatch: ['tmp'], watchDelayMs: 500, cronRestart: '@daily', maxMemoryBytes: 300 * MB, autostart: false };
+  const fields = {
+    watch: ['src'],
+    ignoreWatch: ['tmp'],
+    watchDelayMs: 500,
+    cronRestart: '@daily',
+    maxMemoryBytes: 300 * MB,
+    autostart: false,
+  };
   expect(toPm2(slotStatus({ spec: spec(fields), pidFile: '/h/pids/api-0.pid' })).pm2_env).toMatchObject({
-    watch: ['src'], ignore_watch: ['tmp'], watch_delay: 500, cron_restart: '@daily', max_memory_restart: 300 * MB, autostart: false, pm_pid_path: '/h/pids/api-0.pid',
+    watch: ['src'],
+    ignore_watch: ['tmp'],
+    watch_delay: 500,
+    cron_restart: '@daily',
+    max_memory_restart: 300 * MB,
+    autostart: false,
+    pm_pid_path: '/h/pids/api-0.pid',
   });
   expect(toPm2(slotStatus({ spec: spec({ watch: ['.'] }) })).pm2_env.watch).toBe(true);
   expect(toPm2(slotStatus({ spec: spec({ watch: ['.'], watchOff: true }) })).pm2_env.watch).toBe(false);

@@ -8,71 +8,188 @@ import { death, slotStatus } from '../slots.js';
 const view = { columns: null, paint: createPaint(0), nowMs: 1_065_000, options: {} };
 
 /** @param {string} text */
-const rowsOf = (text) => Object.fromEntries([...text.matchAll(/^│ (.+?) +│ (.*?) +│$/gm)].map(([, key, value]) => [key, value]));
+const rowsOf = (text) =>
+  Object.fromEntries([...text.matchAll(/^│ (.+?) +│ (.*?) +│$/gm)].map(([, key, value]) => [key, value]));
 
 test('describe tells what runs, how, and by which rules', () => {
   const spec = checkSpec({ name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' });
-  const text = renderDescribe({ slots: [slotStatus({ spec, effectiveEnv: { NODE_ENV: 'production' }, addresses: [{ address: '::', port: 80, family: 'IPv6' }, { address: '0.0.0.0', port: 81, family: 'IPv4' }], args: ['a', 'b'] })] }, view);
+  const text = renderDescribe(
+    {
+      slots: [
+        slotStatus({
+          spec,
+          effectiveEnv: { NODE_ENV: 'production' },
+          addresses: [
+            { address: '::', port: 80, family: 'IPv6' },
+            { address: '0.0.0.0', port: 81, family: 'IPv4' },
+          ],
+          args: ['a', 'b'],
+        }),
+      ],
+    },
+    view,
+  );
   expect(rowsOf(text)).toMatchObject({
-    status: 'online', name: 'api', namespace: 'default', version: '1.2.3', pid: '4711', restarts: '0', uptime: '1m', 'listening on': '[::]:80, 0.0.0.0:81', 'script path': '/srv/app.js', 'script args': 'a b',
-    interpreter: '/usr/bin/node', 'exec cwd': '/srv', 'exec mode': 'fork_mode', 'node.js version': '20.11.0', 'node env': 'production', 'out log path': '/l/api-out.log', 'error log path': '/l/api-error.log',
-    autorestart: 'yes, up to 16 unstable exits in 10m', 'restart delay': 'back-off from 100ms', 'kill timeout': '10s',
+    status: 'online',
+    name: 'api',
+    namespace: 'default',
+    version: '1.2.3',
+    pid: '4711',
+    restarts: '0',
+    uptime: '1m',
+    'listening on': '[::]:80, 0.0.0.0:81',
+    'script path': '/srv/app.js',
+    'script args': 'a b',
+    interpreter: '/usr/bin/node',
+    'exec cwd': '/srv',
+    'exec mode': 'fork_mode',
+    'node.js version': '20.11.0',
+    'node env': 'production',
+    'out log path': '/l/api-out.log',
+    'error log path': '/l/api-error.log',
+    autorestart: 'yes, up to 16 unstable exits in 10m',
+    'restart delay': 'back-off from 100ms',
+    'kill timeout': '10s',
   });
   expect(text).not.toMatch(/deaths/);
 });
 
 test('describe tells what becomes of the output, as far as it was asked for', () => {
   const plain = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };
-  expect(Object.keys(rowsOf(renderDescribe({ slots: [slotStatus({ spec: checkSpec(plain) })] }, view))).filter((title) => /log/.test(title))).toEqual(['out log path', 'error log path']);
+  expect(
+    Object.keys(rowsOf(renderDescribe({ slots: [slotStatus({ spec: checkSpec(plain) })] }, view))).filter((title) =>
+      /log/.test(title),
+    ),
+  ).toEqual(['out log path', 'error log path']);
   const spec = checkSpec({
-    ...plain, logType: 'json', logDateFormat: 'HH:mm', disableLogs: true, logMaxSizeBytes: 52_428_800, logInterval: 'daily', logMaxFiles: 0, logMaxAgeMs: 0, logMaxTotalBytes: 1024 ** 3, logCompress: 'none', logOverflow: 'drop',
-    logRateLimitBytes: 1024 ** 2, logShip: ['exec:cat'],
+    ...plain,
+    logType: 'json',
+    logDateFormat: 'HH:mm',
+    disableLogs: true,
+    logMaxSizeBytes: 52_428_800,
+    logInterval: 'daily',
+    logMaxFiles: 0,
+    logMaxAgeMs: 0,
+    logMaxTotalBytes: 1024 ** 3,
+    logCompress: 'none',
+    logOverflow: 'drop',
+    logRateLimitBytes: 1024 ** 2,
+    logShip: ['exec:cat'],
   });
   const shipping = [{ target: 'exec:cat', sent: 12, dropped: 3, problem: 'the command ended with code 1' }];
   const rows = rowsOf(renderDescribe({ slots: [slotStatus({ spec, shipping, logFile: '/l/api.log' })] }, view));
   expect(rows).toMatchObject({
-    'entire log path': '/l/api.log', 'disable logs': expect.stringContaining('yes'), 'log type': 'json, a record per line', 'log date format': 'HH:mm', 'log max size': '50.0mb', 'log interval': 'daily', 'log max files': '0',
-    'log max age': 'none', 'log max total': '1.0gb', 'log compress': 'none', 'log overflow': expect.stringContaining('drop'), 'log rate limit': '1.0mb a second and instance',
+    'entire log path': '/l/api.log',
+    'disable logs': expect.stringContaining('yes'),
+    'log type': 'json, a record per line',
+    'log date format': 'HH:mm',
+    'log max size': '50.0mb',
+    'log interval': 'daily',
+    'log max files': '0',
+    'log max age': 'none',
+    'log max total': '1.0gb',
+    'log compress': 'none',
+    'log overflow': expect.stringContaining('drop'),
+    'log rate limit': '1.0mb a second and instance',
     'logs go to': 'exec:cat (12 lines sent, 3 lost; the command ended with code 1)',
   });
 });
 
 test('describe tells the last deaths, newest first, with the last lines of the newest', () => {
-  const text = renderDescribe({ slots: [slotStatus({
-    status: 'waiting restart', waitingFor: 'the next try in 1.6s',
-    deaths: [death({ pid: 1, cause: 'restart', by: 'nclust restart', wasReady: true, code: 0 }), death({ pid: 2, lastLines: ['Error: no database', 'at \u001b[2J'] })],
-  })] }, view);
+  const text = renderDescribe(
+    {
+      slots: [
+        slotStatus({
+          status: 'waiting restart',
+          waitingFor: 'the next try in 1.6s',
+          deaths: [
+            death({ pid: 1, cause: 'restart', by: 'nclust restart', wasReady: true, code: 0 }),
+            death({ pid: 2, lastLines: ['Error: no database', 'at \u001b[2J'] }),
+          ],
+        }),
+      ],
+    },
+    view,
+  );
   expect(rowsOf(text)).toMatchObject({ 'waiting for': 'the next try in 1.6s' });
-  expect(text).toMatch(/pid 2 .*exited with code 1 after 350ms, before it was up: it ended by itself\n.*pid 1 .*restarted by nclust restart\n/);
+  expect(text).toMatch(
+    /pid 2 .*exited with code 1 after 350ms, before it was up: it ended by itself\n.*pid 1 .*restarted by nclust restart\n/,
+  );
   expect(text).toContain('  Error: no database\n  at ?[2J');
 });
 
 test.each([
-  [{ code: 0, cause: 'crash', wasReady: true, uptimeMs: 90_000 }, 'exited with code 0 after 1m 30s: it ended by itself'],
-  [{ code: null, signal: 'SIGKILL', cause: 'out-of-memory', wasReady: true }, 'killed by SIGKILL after 350ms: out of memory'],
-  [{ code: null, signal: 'SIGKILL', cause: 'boot-timeout' }, 'killed by SIGKILL after 350ms, before it was up: it was not ready in time'],
-  [{ code: 0, cause: 'stop', by: 'nclust stop api', wasReady: true }, 'exited with code 0 after 350ms: stopped by nclust stop api'],
+  [
+    { code: 0, cause: 'crash', wasReady: true, uptimeMs: 90_000 },
+    'exited with code 0 after 1m 30s: it ended by itself',
+  ],
+  [
+    { code: null, signal: 'SIGKILL', cause: 'out-of-memory', wasReady: true },
+    'killed by SIGKILL after 350ms: out of memory',
+  ],
+  [
+    { code: null, signal: 'SIGKILL', cause: 'boot-timeout' },
+    'killed by SIGKILL after 350ms, before it was up: it was not ready in time',
+  ],
+  [
+    { code: 0, cause: 'stop', by: 'nclust stop api', wasReady: true },
+    'exited with code 0 after 350ms: stopped by nclust stop api',
+  ],
   [{ code: 0, cause: 'reload', by: 'reload', wasReady: true }, 'exited with code 0 after 350ms: replaced by a reload'],
   [{ code: 0, cause: 'stop', by: 'kill', wasReady: true }, 'exited with code 0 after 350ms: stopped by kill'],
-  [{ code: null, signal: null, cause: 'orphan', wasReady: true }, 'exited with code ? after 350ms: left over from a manager that died, and replaced'],
+  [
+    { code: null, signal: null, cause: 'orphan', wasReady: true },
+    'exited with code ? after 350ms: left over from a manager that died, and replaced',
+  ],
   [{ code: null, cause: 'spawn-failed', by: 'ENOENT' }, 'it could not be started by ENOENT'],
 ])('a death: %j', (changes, text) => {
   expect(describeDeath(death(/** @type {any} */ (changes)))).toBe(text);
 });
 
 test('the report begins with how it is, why it last ended, and what it waits for', () => {
-  const summary = (/** @type {any} */ changes) => renderDescribe({ slots: [slotStatus({ startedAtMs: view.nowMs - 3 * 3_600_000, ...changes })] }, view).split('┌')[0];
-  expect(summary({ addresses: [{ address: '::', port: 80, family: 'IPv6' }, { address: '0.0.0.0', port: 80, family: 'IPv4' }], restarts: 1 })).toBe('Process 0: api\n  online for 3h: instance 0 of /srv/app.js in fork mode, listening on port 80; 1 restart.\n  It has not died since it is in the list.\n');
+  const summary = (/** @type {any} */ changes) =>
+    renderDescribe({ slots: [slotStatus({ startedAtMs: view.nowMs - 3 * 3_600_000, ...changes })] }, view).split(
+      '┌',
+    )[0];
+  expect(
+    summary({
+      addresses: [
+        { address: '::', port: 80, family: 'IPv6' },
+        { address: '0.0.0.0', port: 80, family: 'IPv4' },
+      ],
+      restarts: 1,
+    }),
+  ).toBe(
+    'Process 0: api\n  online for 3h: instance 0 of /srv/app.js in fork mode, listening on port 80; 1 ' +
+      'restart.\n  It has not died since it is in the list.\n',
+  );
   const crash = death({ atMs: view.nowMs - 60_000 });
-  const text = summary({ status: 'waiting restart', pid: 0, waitingFor: 'the next attempt in 3s', deaths: [crash, crash], lastDeath: crash });
-  expect(text).toMatch(/waiting restart: .*\n {2}It waits for the next attempt in 3s\.\n {2}It last died at .*, 1m ago: exited with code 1 after 350ms, before it was up: it ended by itself\. Of its last 2 ends 2 were in the last hour.*\n {2}Next: nclust why api, and nclust logs 0 --err\n/);
+  const text = summary({
+    status: 'waiting restart',
+    pid: 0,
+    waitingFor: 'the next attempt in 3s',
+    deaths: [crash, crash],
+    lastDeath: crash,
+  });
+  expect(text).toMatch(
+    /waiting restart: .*\n {2}It waits for the next attempt in 3s\.\n {2}It last died at .*, 1m ago: exited with code 1 after 350ms, before it was up: it ended by itself\. Of its last 2 ends 2 were in the last hour.*\n {2}Next: nclust why api, and nclust logs 0 --err\n/,
+  );
   expect(summary({ lastDeath: death({ cause: 'reload', by: 'reload' }) })).toContain('It last ended at');
 });
 
 test('the errors since the last death are shown, and those of the death once', () => {
-  const entry = (/** @type {number | null} */ atMs, /** @type {string} */ line) => ({ id: 0, name: 'api', stream: /** @type {const} */ ('err'), line, atMs });
+  const entry = (/** @type {number | null} */ atMs, /** @type {string} */ line) => ({
+    id: 0,
+    name: 'api',
+    stream: /** @type {const} */ ('err'),
+    line,
+    atMs,
+  });
   const slot = slotStatus({ lastDeath: death({ atMs: 1_000 }) });
-  const text = renderDescribe({ slots: [slot], errors: { 0: [entry(999, 'old'), entry(1_001, 'slow \u001b[2Jquery'), entry(null, 'undated')] } }, view);
+  const text = renderDescribe(
+    { slots: [slot], errors: { 0: [entry(999, 'old'), entry(1_001, 'slow \u001b[2Jquery'), entry(null, 'undated')] } },
+    view,
+  );
   expect(text).toMatch(/Last lines of its error log\n.* {2}slow query\n {2}- {2}undated\n/);
   expect(text).not.toContain('old\n');
 });

@@ -4,10 +4,29 @@ import { checkSpec } from '../../../../lib/shared/spec/spec.js';
 import { death, slotStatus } from '../slots.js';
 
 const spec = checkSpec({
-  name: 'api', kind: 'node', mode: 'cluster', instances: 2, instancesGiven: true, file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv', env: { PORT: '80' }, stopExitCodes: [3], maxRestarts: 5,
+  name: 'api',
+  kind: 'node',
+  mode: 'cluster',
+  instances: 2,
+  instancesGiven: true,
+  file: '/usr/bin/node',
+  script: '/srv/app.js',
+  cwd: '/srv',
+  env: { PORT: '80' },
+  stopExitCodes: [3],
+  maxRestarts: 5,
 });
 
-const slot = slotStatus({ mode: 'cluster', spec, effectiveEnv: { PORT: '80', status: 'mine', name: 'api' }, args: ['--flag'], interpreterArgs: ['--title=x'], cpu: 1.26, restarts: 2, unstableRestarts: 1 });
+const slot = slotStatus({
+  mode: 'cluster',
+  spec,
+  effectiveEnv: { PORT: '80', status: 'mine', name: 'api' },
+  args: ['--flag'],
+  interpreterArgs: ['--title=x'],
+  cpu: 1.26,
+  restarts: 2,
+  unstableRestarts: 1,
+});
 
 test('a process has the shape that readers of pm2 jlist expect', () => {
   expect(toPm2(slot)).toEqual({
@@ -16,33 +35,112 @@ test('a process has the shape that readers of pm2 jlist expect', () => {
     pm_id: 0,
     monit: { memory: 47_300_000, cpu: 1.3 },
     pm2_env: {
-      PORT: '80', env: { PORT: '80', status: 'mine', name: 'api', unique_id: 'i-0' },
-      name: 'api', namespace: 'default', pm_id: 0, unique_id: 'i-0', version: '1.2.3', username: 'root', instances: 2, instance_var: 'NODE_APP_INSTANCE', NODE_APP_INSTANCE: 0,
-      pm_exec_path: '/srv/app.js', pm_cwd: '/srv', pm_out_log_path: '/l/api-out.log', pm_err_log_path: '/l/api-error.log', pm_pid_path: '/h/pids/api-0.pid', exec_interpreter: 'node', exec_mode: 'cluster_mode', node_args: ['--title=x'], args: ['--flag'],
-      status: 'online', pm_uptime: 1_000_000, created_at: 900_000, restart_time: 2, unstable_restarts: 1, node_version: '20.11.0', vizion_running: false,
-      autostart: true, autorestart: true, watch: false, vizion: true, pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100, merge_logs: false, treekill: true, kill_timeout: 10_000, wait_ready: false, listen_timeout: 10_000, min_uptime: 1_000, max_restarts: 5,
-      restart_delay: 0, exp_backoff_restart_delay: 100, stop_exit_codes: [3], axm_actions: [], axm_monitor: {}, axm_options: {}, axm_dynamic: {},
+      PORT: '80',
+      env: { PORT: '80', status: 'mine', name: 'api', unique_id: 'i-0' },
+      name: 'api',
+      namespace: 'default',
+      pm_id: 0,
+      unique_id: 'i-0',
+      version: '1.2.3',
+      username: 'root',
+      instances: 2,
+      instance_var: 'NODE_APP_INSTANCE',
+      NODE_APP_INSTANCE: 0,
+      pm_exec_path: '/srv/app.js',
+      pm_cwd: '/srv',
+      pm_out_log_path: '/l/api-out.log',
+      pm_err_log_path: '/l/api-error.log',
+      pm_pid_path: '/h/pids/api-0.pid',
+      exec_interpreter: 'node',
+      exec_mode: 'cluster_mode',
+      node_args: ['--title=x'],
+      args: ['--flag'],
+      status: 'online',
+      pm_uptime: 1_000_000,
+      created_at: 900_000,
+      restart_time: 2,
+      unstable_restarts: 1,
+      node_version: '20.11.0',
+      vizion_running: false,
+      autostart: true,
+      autorestart: true,
+      watch: false,
+      vizion: true,
+      pmx: false,
+      automation: false,
+      km_link: false,
+      windowsHide: true,
+      kill_retry_time: 100,
+      merge_logs: false,
+      treekill: true,
+      kill_timeout: 10_000,
+      wait_ready: false,
+      listen_timeout: 10_000,
+      min_uptime: 1_000,
+      max_restarts: 5,
+      restart_delay: 0,
+      exp_backoff_restart_delay: 100,
+      stop_exit_codes: [3],
+      axm_actions: [],
+      axm_monitor: {},
+      axm_options: {},
+      axm_dynamic: {},
     },
   });
 });
 
 test('log attributes that were asked for have the names of PM2', () => {
-  const given = { ...spec, logDateFormat: 'HH:mm', logType: /** @type {const} */ ('json'), disableLogs: true, mergeLogs: true };
-  expect(toPm2({ ...slot, spec: given, logFile: '/l/api.log' }).pm2_env).toMatchObject({ pm_log_path: '/l/api.log', log_date_format: 'HH:mm', log_type: 'json', disable_logs: true, merge_logs: true });
+  const given = {
+    ...spec,
+    logDateFormat: 'HH:mm',
+    logType: /** @type {const} */ ('json'),
+    disableLogs: true,
+    mergeLogs: true,
+  };
+  expect(toPm2({ ...slot, spec: given, logFile: '/l/api.log' }).pm2_env).toMatchObject({
+    pm_log_path: '/l/api.log',
+    log_date_format: 'HH:mm',
+    log_type: 'json',
+    disable_logs: true,
+    merge_logs: true,
+  });
 });
 
 test('what was asked for of variables and of the stop has the names of PM2, and is not there otherwise', () => {
   const given = { ...spec, shutdownWithMessage: true, incrementVar: 'PORT', filterEnv: ['AWS'] };
-  expect(toPm2({ ...slot, spec: given }).pm2_env).toMatchObject({ shutdown_with_message: true, increment_var: 'PORT', filter_env: ['AWS'] });
-  for (const name of ['shutdown_with_message', 'increment_var', 'filter_env']) expect(toPm2(slot).pm2_env).not.toHaveProperty(name);
+  expect(toPm2({ ...slot, spec: given }).pm2_env).toMatchObject({
+    shutdown_with_message: true,
+    increment_var: 'PORT',
+    filter_env: ['AWS'],
+  });
+  for (const name of ['shutdown_with_message', 'increment_var', 'filter_env'])
+    expect(toPm2(slot).pm2_env).not.toHaveProperty(name);
 });
 
 test('a file that is not wanted is /dev/null', () => {
-  expect(toPm2({ ...slot, outFile: '', errorFile: '' }).pm2_env).toMatchObject({ pm_out_log_path: '/dev/null', pm_err_log_path: '/dev/null' });
+  expect(toPm2({ ...slot, outFile: '', errorFile: '' }).pm2_env).toMatchObject({
+    pm_out_log_path: '/dev/null',
+    pm_err_log_path: '/dev/null',
+  });
 });
 
 test('what git knows is there where it knows something, and vizion was not turned off', () => {
-  const versioning = { type: /** @type {const} */ ('git'), url: null, revision: 'abc', comment: 'x', unstaged: false, branch: 'main', remotes: [], remote: null, branch_exists_on_remote: false, ahead: false, next_rev: null, prev_rev: null, update_time: '2026-01-01T00:00:00.000Z', repo_path: '/srv' };
+  const versioning = {
+    type: /** @type {const} */ ('git'),
+    url: null,
+    revision: 'abc',
+    comment: 'x',
+    unstaged: false,
+    branch: 'main',
+    remotes: [],
+    remote: null,
+    branch_exists_on_remote: false,
+    ahead: false,
+    next_rev: null,
+    prev_rev: null,
+    update_time: '2026-01-01T00:00:00.000Z',
+    repo_path: '/srv',
+  };
   expect(toPm2({ ...slot, spec: { ...spec, versioning } }).pm2_env.versioning).toEqual(versioning);
   expect(toPm2({ ...slot, spec: { ...spec, versioning, vizion: false } }).pm2_env).not.toHaveProperty('versioning');
   expect(toPm2(slot).pm2_env).not.toHaveProperty('versioning');
@@ -52,12 +150,18 @@ test('an attribute wins over a variable of the same name', () => {
   expect(toPm2(slot).pm2_env.status).toBe('online');
 });
 
-test.each([[death({ code: 3 }), 3], [death({ code: null, signal: 'SIGKILL' }), 0]])('the exit code of %j is %d', (lastDeath, exitCode) => {
+test.each([
+  [death({ code: 3 }), 3],
+  [death({ code: null, signal: 'SIGKILL' }), 0],
+])('the exit code of %j is %d', (lastDeath, exitCode) => {
   expect(toPm2({ ...slot, lastDeath }).pm2_env.exit_code).toBe(exitCode);
 });
 
 test('what is stopped has a start time all the same', () => {
-  expect(toPm2({ ...slot, pid: 0, startedAtMs: null, instanceId: null }).pm2_env).toMatchObject({ pm_uptime: 900_000, unique_id: '' });
+  expect(toPm2({ ...slot, pid: 0, startedAtMs: null, instanceId: null }).pm2_env).toMatchObject({
+    pm_uptime: 900_000,
+    unique_id: '',
+  });
 });
 
 test.each([
@@ -66,7 +170,9 @@ test.each([
   ['was found for a Node program', {}, 'node'],
   ['was found for another program', { kind: 'exec', mode: 'fork' }, 'ruby'],
 ])('the interpreter that %s', (_what, fields, shown) => {
-  expect(toPm2({ ...slot, interpreter: '/usr/bin/ruby', spec: { ...spec, ...fields } }).pm2_env.exec_interpreter).toBe(shown);
+  expect(toPm2({ ...slot, interpreter: '/usr/bin/ruby', spec: { ...spec, ...fields } }).pm2_env.exec_interpreter).toBe(
+    shown,
+  );
 });
 
 test('jlist is one line of JSON, and [] for nothing', () => {

@@ -14,7 +14,8 @@ const NOW = 1_065_000;
  * @param {boolean} [o.hasColour]
  * @param {Record<string, unknown>} [o.options]
  */
-const render = (slots, { columns = null, hasColour = false, options = {} } = {}) => renderList({ slots }, { columns, paint: createPaint(hasColour ? 1 : 0), nowMs: NOW, options });
+const render = (slots, { columns = null, hasColour = false, options = {} } = {}) =>
+  renderList({ slots }, { columns, paint: createPaint(hasColour ? 1 : 0), nowMs: NOW, options });
 
 const two = [
   slotStatus({ id: 1, name: 'worker', status: 'waiting restart', pid: 0, memoryBytes: 0, restarts: 12 }),
@@ -37,7 +38,14 @@ test('an empty list is an empty table', () => {
 });
 
 describe('on a terminal', () => {
-  test.each([[200, 'watching'], [123, 'watching'], [122, 'memory'], [72, 'memory'], [60, 'mem'], [10, 'mem']])('of %d columns the last column is %s', (columns, last) => {
+  test.each([
+    [200, 'watching'],
+    [123, 'watching'],
+    [122, 'memory'],
+    [72, 'memory'],
+    [60, 'mem'],
+    [10, 'mem'],
+  ])('of %d columns the last column is %s', (columns, last) => {
     const head = render(two, { columns }).split('\n')[1];
     expect(head.split('│').at(-2)?.trim()).toBe(last);
   });
@@ -50,7 +58,17 @@ describe('on a terminal', () => {
 });
 
 test.each([
-  ['name', [0, 1]], ['name:desc', [1, 0]], ['id', [0, 1]], ['id:desc', [1, 0]], ['cpu', [1, 0]], ['cpu:desc', [0, 1]], ['memory', [1, 0]], ['uptime', [1, 0]], ['status', [0, 1]], ['pid:asc', [1, 0]], ['namespace', [0, 1]],
+  ['name', [0, 1]],
+  ['name:desc', [1, 0]],
+  ['id', [0, 1]],
+  ['id:desc', [1, 0]],
+  ['cpu', [1, 0]],
+  ['cpu:desc', [0, 1]],
+  ['memory', [1, 0]],
+  ['uptime', [1, 0]],
+  ['status', [0, 1]],
+  ['pid:asc', [1, 0]],
+  ['namespace', [0, 1]],
 ])('--sort %s', (sort, ids) => {
   const rows = render(two, { options: { sort } }).split('\n').slice(3, 5);
   expect(rows.map((row) => Number(row.split('│')[1]))).toEqual(ids);
@@ -77,10 +95,16 @@ test('what needs attention has a sign, with and without colours', () => {
 
 test('--group puts the workers of each app under it', () => {
   const slots = [
-    slotStatus({ id: 0, name: 'api', cpu: 10, memoryBytes: 1024 ** 2, startedAtMs: NOW - 60_000 }), slotStatus({ id: 1, name: 'api', cpu: 5.5, memoryBytes: 1024 ** 2, restarts: 2, status: 'errored', pid: 0 }),
-    slotStatus({ id: 2, name: 'one' }), slotStatus({ id: 3, name: 'two' }), slotStatus({ id: 4, name: 'two' }),
+    slotStatus({ id: 0, name: 'api', cpu: 10, memoryBytes: 1024 ** 2, startedAtMs: NOW - 60_000 }),
+    slotStatus({ id: 1, name: 'api', cpu: 5.5, memoryBytes: 1024 ** 2, restarts: 2, status: 'errored', pid: 0 }),
+    slotStatus({ id: 2, name: 'one' }),
+    slotStatus({ id: 3, name: 'two' }),
+    slotStatus({ id: 4, name: 'two' }),
   ];
-  const rows = render(slots, { options: { group: true } }).split('\n').slice(3, -2).map((row) => row.split('│').map((cell) => cell.trim()));
+  const rows = render(slots, { options: { group: true } })
+    .split('\n')
+    .slice(3, -2)
+    .map((row) => row.split('│').map((cell) => cell.trim()));
   expect(rows.map((cells) => [1, 2, 6, 7, 8, 9, 10, 11].map((at) => cells[at]))).toEqual([
     ['', 'api (2)', '', '1m', '2', '1 online, 1 errored !', '15.5%', '2.0mb'],
     ['0', '├ api', '4711', '1m', '0', 'online', '10%', '1.0mb'],

@@ -7,20 +7,42 @@ const AT = Date.UTC(2026, 10, 21, 12, 30, 5, 42);
 const TIME = formatTime(AT, 'HH:mm:ss.SSS');
 
 /** @param {object | string} record */
-const pretty = (record, { hasTime = false, atMs = /** @type {number | null} */ (null), hasColour = false } = {}) => prettyRecord(
-  { id: 0, name: 'api', stream: 'out', line: typeof record === 'string' ? record : JSON.stringify(record), atMs }, { paint: createPaint(hasColour ? 1 : 0), hasTime },
-);
+const pretty = (record, { hasTime = false, atMs = /** @type {number | null} */ (null), hasColour = false } = {}) =>
+  prettyRecord(
+    { id: 0, name: 'api', stream: 'out', line: typeof record === 'string' ? record : JSON.stringify(record), atMs },
+    { paint: createPaint(hasColour ? 1 : 0), hasTime },
+  );
 
 test.each([
   ['pino', { level: 30, time: AT, pid: 1, hostname: 'h', msg: 'listens', port: 80 }, `${TIME} INFO  listens port=80`],
-  ['bunyan', { name: 'db', hostname: 'h', pid: 1, level: 50, msg: 'gone', time: new Date(AT).toISOString(), v: 0 }, `${TIME} ERROR gone name=db`],
-  ['bunyan named as the app', { name: 'api', level: 20, msg: 'x', time: new Date(AT).toISOString(), v: 0 }, `${TIME} DEBUG x`],
-  ['winston', { level: 'warn', message: 'slow', timestamp: new Date(AT).toISOString(), ms: 12 }, `${TIME} WARN  slow ms=12`],
+  [
+    'bunyan',
+    { name: 'db', hostname: 'h', pid: 1, level: 50, msg: 'gone', time: new Date(AT).toISOString(), v: 0 },
+    `${TIME} ERROR gone name=db`,
+  ],
+  [
+    'bunyan named as the app',
+    { name: 'api', level: 20, msg: 'x', time: new Date(AT).toISOString(), v: 0 },
+    `${TIME} DEBUG x`,
+  ],
+  [
+    'winston',
+    { level: 'warn', message: 'slow', timestamp: new Date(AT).toISOString(), ms: 12 },
+    `${TIME} WARN  slow ms=12`,
+  ],
   ['zap', { level: 'info', ts: AT / 1_000, msg: 'x' }, `${TIME} INFO  x`],
-  ['ECS', { '@timestamp': new Date(AT).toISOString(), 'log.level': 'error', message: 'x', 'ecs.version': '8' }, `${TIME} ERROR x`],
+  [
+    'ECS',
+    { '@timestamp': new Date(AT).toISOString(), 'log.level': 'error', message: 'x', 'ecs.version': '8' },
+    `${TIME} ERROR x`,
+  ],
   ['no message', { level: 30, time: AT, req: { id: 1 } }, `${TIME} INFO  req={"id":1}`],
   ['a message that is no text', { level: 30, time: AT, msg: { a: 1 } }, `${TIME} INFO  {"a":1}`],
-  ['fields of every kind', { level: 30, time: AT, msg: 'x', a: 'two words', b: null, c: true, d: '', e: 'one' }, `${TIME} INFO  x a="two words" b=null c=true d="" e=one`],
+  [
+    'fields of every kind',
+    { level: 30, time: AT, msg: 'x', a: 'two words', b: null, c: true, d: '', e: 'one' },
+    `${TIME} INFO  x a="two words" b=null c=true d="" e=one`,
+  ],
 ])('%s', (_what, record, line) => {
   expect(pretty(record)).toEqual([line]);
 });
@@ -40,18 +62,32 @@ test('long fields and many are cut short', () => {
 });
 
 test('a message of several lines and the stack of an error stand below', () => {
-  expect(pretty({ level: 50, time: AT, msg: 'a\nb', err: { type: 'TypeError', message: 'no', stack: 'TypeError: no\n    at x' } })).toEqual([
-    `${TIME} ERROR a err=TypeError: no`, '    b', '    TypeError: no', '        at x',
+  expect(
+    pretty({
+      level: 50,
+      time: AT,
+      msg: 'a\nb',
+      err: { type: 'TypeError', message: 'no', stack: 'TypeError: no\n    at x' },
+    }),
+  ).toEqual([`${TIME} ERROR a err=TypeError: no`, '    b', '    TypeError: no', '        at x']);
+  expect(pretty({ level: 'error', message: 'no', stack: 'Error: no\n    at y' })).toEqual([
+    'ERROR no',
+    '    Error: no',
+    '        at y',
   ]);
-  expect(pretty({ level: 'error', message: 'no', stack: 'Error: no\n    at y' })).toEqual(['ERROR no', '    Error: no', '        at y']);
 });
 
 test('levels have colours', () => {
-  const coloured = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => pretty({ level, msg: '' }, { hasColour: true })?.[0]);
+  const coloured = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map(
+    (level) => pretty({ level, msg: '' }, { hasColour: true })?.[0],
+  );
   expect(new Set(coloured.map((line) => /** @type {string} */ (line).replace(/[A-Z ]+/g, ''))).size).toBe(6);
   expect(coloured[4]).toBe('\u001b[31mERROR\u001b[39m');
 });
 
-test.each([['plain'], ['{"a":1}'], ['{"level":30'], ['{"level":"loud","msg":"x"}'], ['[1]'], ['']])('%s is left as it is', (line) => {
-  expect(pretty(line)).toBe(null);
-});
+test.each([['plain'], ['{"a":1}'], ['{"level":30'], ['{"level":"loud","msg":"x"}'], ['[1]'], ['']])(
+  '%s is left as it is',
+  (line) => {
+    expect(pretty(line)).toBe(null);
+  },
+);

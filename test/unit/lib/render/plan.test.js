@@ -2,13 +2,27 @@ import { expect, test } from 'vitest';
 import { renderPlan } from '../../../../lib/render/plan.js';
 
 const paint = (_style, text) => text;
-const item = (name, action, changes = []) => ({ name, action, changes: changes.map(([field, attribute, before, after]) => ({ field, attribute, before, after })) });
+const item = (name, action, changes = []) => ({
+  name,
+  action,
+  changes: changes.map(([field, attribute, before, after]) => ({ field, attribute, before, after })),
+});
 const asked = (plan, left = []) => ({ plan, left, shown: '/srv/nclust.config.js' });
 
 const PLAN = [
-  item('api', 'rollout', [['env', 'env.PORT', '80', null], ['env', 'env.NAME', '', 'x'], ['killTimeoutMs', 'kill_timeout', 10_000, 1_500]]),
-  item('a-worker', 'live', [['maxMemoryBytes', 'max_memory_restart', 300 * 1024 ** 2, 1_500], ['outFile', 'out_file', '', '/var/log/w.log'], ['args', 'args', [], ['a', 'b']]]),
-  item('new', 'start'), item('old', 'delete'), item('same', 'none'),
+  item('api', 'rollout', [
+    ['env', 'env.PORT', '80', null],
+    ['env', 'env.NAME', '', 'x'],
+    ['killTimeoutMs', 'kill_timeout', 10_000, 1_500],
+  ]),
+  item('a-worker', 'live', [
+    ['maxMemoryBytes', 'max_memory_restart', 300 * 1024 ** 2, 1_500],
+    ['outFile', 'out_file', '', '/var/log/w.log'],
+    ['args', 'args', [], ['a', 'b']],
+  ]),
+  item('new', 'start'),
+  item('old', 'delete'),
+  item('same', 'none'),
 ];
 
 test('a plan names each app that is not as the file says, what becomes of it and why', () => {
@@ -35,14 +49,24 @@ test('a whole one says of each attribute what it is and what it will be, in the 
 });
 
 test('where nothing is to be done it says so', () => {
-  expect(renderPlan(asked([item('api', 'none'), item('b', 'none')]), { paint, isWhole: false })).toBe('Nothing to do: 2 apps are as the file says.\n');
+  expect(renderPlan(asked([item('api', 'none'), item('b', 'none')]), { paint, isWhole: false })).toBe(
+    'Nothing to do: 2 apps are as the file says.\n',
+  );
   expect(renderPlan(asked([]), { paint, isWhole: false })).toBe('There is nothing to do.\n');
 });
 
 test('apps that the file has lost are named', () => {
-  expect(renderPlan(asked([item('api', 'none')], ['old', 'older']), { paint, isWhole: false })).toBe('Nothing to do: 1 app is as the file says.\n"old", "older" came from this file and are not in it any more; they stay. --prune deletes what the file has lost.\n');
+  expect(renderPlan(asked([item('api', 'none')], ['old', 'older']), { paint, isWhole: false })).toBe(
+    'Nothing to do: 1 app is as the file says.\n"old", "older" came from this file and are not in it any ' +
+      'more; they stay. --prune deletes what the file has lost.\n',
+  );
 });
 
 test('what an app is called or told cannot command the terminal', () => {
-  expect(renderPlan(asked([item('a\u001b[2Jb', 'live', [['args', 'args', 'x\u001b[2J', 'y'.repeat(400)]])]), { paint, isWhole: true })).not.toMatch(/\u001b|y{201}/);
+  expect(
+    renderPlan(asked([item('a\u001b[2Jb', 'live', [['args', 'args', 'x\u001b[2J', 'y'.repeat(400)]])]), {
+      paint,
+      isWhole: true,
+    }),
+  ).not.toMatch(/\u001b|y{201}/);
 });

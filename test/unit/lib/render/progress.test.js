@@ -7,13 +7,26 @@ const view = { columns: 80, rows: 24, paint: (/** @type {string} */ _style, /** 
 const shown = { doing: 'Reloading api', forMs: 12_400, ageMs: 0 };
 
 /** @param {Partial<Waiting>} [fields] */
-const waiting = (fields) => ({ id: 0, name: 'api', slot: 0, phase: /** @type {const} */ ('starting'), forMs: 0, detail: null, leftMs: null, ...fields });
+const waiting = (fields) => ({
+  id: 0,
+  name: 'api',
+  slot: 0,
+  phase: /** @type {const} */ ('starting'),
+  forMs: 0,
+  detail: null,
+  leftMs: null,
+  ...fields,
+});
 
 /** @param {Waiting[]} list */
 const progress = (list) => ({ token: 't', done: 1, total: 4, waiting: list });
 
 test('each worker that is not there yet: which, waiting for what, how long', () => {
-  const list = [waiting({ slot: 2, forMs: 4_200, detail: 'it does not listen on port 3000' }), waiting({ slot: 10, phase: 'soaking', forMs: 300, leftMs: 700 }), waiting({ slot: 1, phase: 'draining', forMs: 61_000 })];
+  const list = [
+    waiting({ slot: 2, forMs: 4_200, detail: 'it does not listen on port 3000' }),
+    waiting({ slot: 10, phase: 'soaking', forMs: 300, leftMs: 700 }),
+    waiting({ slot: 1, phase: 'draining', forMs: 61_000 }),
+  ];
   expect(renderProgress({ ...shown, progress: progress(list) }, view)).toEqual([
     'Reloading api: 1 of 4 done, 12s',
     '  api 2   starting        4s  it does not listen on port 3000',
@@ -28,12 +41,21 @@ test('before the manager has said anything it says what is being done', () => {
 
 test('time goes on between two messages', () => {
   const list = [waiting({ phase: 'parked', forMs: 4_200, leftMs: 20_000 })];
-  expect(renderProgress({ ...shown, ageMs: 5_000, progress: progress(list) }, view)[1]).toBe('  api 0  parked          9s  15s left');
+  expect(renderProgress({ ...shown, ageMs: 5_000, progress: progress(list) }, view)[1]).toBe(
+    '  api 0  parked          9s  15s left',
+  );
 });
 
 test.each([20, 40, 80])('no line is as wide as a terminal of %d columns', (columns) => {
-  const list = [waiting({ name: 'a-service-with-a-very-long-name-日本語', detail: 'x'.repeat(200) }), waiting({ name: 'b' })];
-  for (const line of renderProgress({ ...shown, doing: `Reloading ${'app, '.repeat(40)}`, progress: progress(list) }, { ...view, columns })) expect(line.length).toBeLessThan(columns);
+  const list = [
+    waiting({ name: 'a-service-with-a-very-long-name-日本語', detail: 'x'.repeat(200) }),
+    waiting({ name: 'b' }),
+  ];
+  for (const line of renderProgress(
+    { ...shown, doing: `Reloading ${'app, '.repeat(40)}`, progress: progress(list) },
+    { ...view, columns },
+  ))
+    expect(line.length).toBeLessThan(columns);
 });
 
 test('what does not fit is counted, and the block is lower than the terminal', () => {
@@ -45,5 +67,14 @@ test('what does not fit is counted, and the block is lower than the terminal', (
 });
 
 test('a name cannot write to the terminal', () => {
-  expect(renderProgress({ ...shown, doing: 'Reloading \u001b[2J', progress: progress([waiting({ name: '\u001b[31m', detail: '\u0007' })]) }, view).join('')).not.toMatch(/[\u0000-\u001f]/);
+  expect(
+    renderProgress(
+      {
+        ...shown,
+        doing: 'Reloading \u001b[2J',
+        progress: progress([waiting({ name: '\u001b[31m', detail: '\u0007' })]),
+      },
+      view,
+    ).join(''),
+  ).not.toMatch(/[\u0000-\u001f]/);
 });

@@ -7,13 +7,33 @@ import { isPlain, oneLine, textWidth } from '../../../../lib/render/text.js';
 
 const plain = createPaint(0);
 const coloured = createPaint(1);
-const NAMES = ['api', '⏰⏰ cron', '🇩🇪 shop', '日本語の名前', '🚀🚀 rocket', 'cafe\u0301', 'a\u001b[2J\u001b]0;title\u0007b\nc\u202ed', '👩‍👩‍👧 family', '', 'x'.repeat(60)];
+const NAMES = [
+  'api',
+  '⏰⏰ cron',
+  '🇩🇪 shop',
+  '日本語の名前',
+  '🚀🚀 rocket',
+  'cafe\u0301',
+  'a\u001b[2J\u001b]0;title\u0007b\nc\u202ed',
+  '👩‍👩‍👧 family',
+  '',
+  'x'.repeat(60),
+];
 
 /** @param {string} text */
 const linesOf = (text) => text.trimEnd().split('\n');
 
 test('looks like a table of PM2', () => {
-  expect(renderTable({ head: ['id', 'name'], rows: [['0', 'api'], ['10', { text: 'worker', style: 'bold' }]], paint: plain })).toBe(`\
+  expect(
+    renderTable({
+      head: ['id', 'name'],
+      rows: [
+        ['0', 'api'],
+        ['10', { text: 'worker', style: 'bold' }],
+      ],
+      paint: plain,
+    }),
+  ).toBe(`\
 ┌────┬────────┐
 │ id │ name   │
 ├────┼────────┤
@@ -24,7 +44,15 @@ test('looks like a table of PM2', () => {
 });
 
 test('without a head there is no line below it, and without rows none above their end', () => {
-  expect(renderTable({ rows: [['status', 'online'], ['pid', '7']], paint: plain })).toBe('┌────────┬────────┐\n│ status │ online │\n│ pid    │ 7      │\n└────────┴────────┘\n');
+  expect(
+    renderTable({
+      rows: [
+        ['status', 'online'],
+        ['pid', '7'],
+      ],
+      paint: plain,
+    }),
+  ).toBe('┌────────┬────────┐\n│ status │ online │\n│ pid    │ 7      │\n└────────┴────────┘\n');
   expect(renderTable({ head: ['id'], rows: [], paint: plain })).toBe('┌────┐\n│ id │\n└────┘\n');
 });
 
@@ -50,7 +78,9 @@ describe('emoji, CJK, combining marks and hostile names', () => {
   test('colours change nothing but the colours', () => {
     const painted = renderTable({ head: ['id', 'name', 'status'], rows, paint: coloured, columns: 40 });
     expect(painted).toContain('\u001b[1m日本語の名前\u001b[22m');
-    expect(painted.replace(/\u001b\[\d+m/g, '')).toBe(renderTable({ head: ['id', 'name', 'status'], rows, paint: plain, columns: 40 }));
+    expect(painted.replace(/\u001b\[\d+m/g, '')).toBe(
+      renderTable({ head: ['id', 'name', 'status'], rows, paint: plain, columns: 40 }),
+    );
   });
 });
 
@@ -63,21 +93,49 @@ test('the widest column gives way first, and none below five letters', () => {
 });
 
 test('what is wrapped loses nothing: words go to the next line', () => {
-  const rows = [['script path', '/srv/shop/app.js'], ['ready when', 'it listens, or has lived for a second, or sends "ready" within three']];
+  const rows = [
+    ['script path', '/srv/shop/app.js'],
+    ['ready when', 'it listens, or has lived for a second, or sends "ready" within three'],
+  ];
   const text = renderTable({ rows, paint: plain, columns: 50, isWrapped: true });
-  expect(linesOf(text).slice(2, -1).map((line) => line.split('│')[2].trim()).join(' ')).toBe(rows[1][1]);
+  expect(
+    linesOf(text)
+      .slice(2, -1)
+      .map((line) => line.split('│')[2].trim())
+      .join(' '),
+  ).toBe(rows[1][1]);
   expect([...new Set(linesOf(text).map((line) => stringWidth(line)))]).toEqual([50]);
 });
 
 test('a path is never cut: where it is wider than the terminal, there is no frame that the terminal would break', () => {
   const path = '/srv/shop/releases/current/app.js';
-  const text = renderTable({ rows: [['script path', path], ['ready when', 'it listens, or has lived for a second']], paint: plain, columns: 40, isWrapped: true });
-  expect(linesOf(text)).toEqual([`script path  ${path}`, 'ready when   it listens, or has lived for a', '             second']);
+  const text = renderTable({
+    rows: [
+      ['script path', path],
+      ['ready when', 'it listens, or has lived for a second'],
+    ],
+    paint: plain,
+    columns: 40,
+    isWrapped: true,
+  });
+  expect(linesOf(text)).toEqual([
+    `script path  ${path}`,
+    'ready when   it listens, or has lived for a',
+    '             second',
+  ]);
 });
 
 test('a column of a given width is cut, and the last one is wrapped where the terminal ends', () => {
   expect(renderColumns([['abcdefgh', 'x']], { paint: plain, widths: [5] })).toEqual(['abcd…  x']);
-  expect(renderColumns([['warn', 'one two three'], ['', 'four']], { paint: plain, columns: 15 })).toEqual(['warn  one two', '      three', '      four']);
+  expect(
+    renderColumns(
+      [
+        ['warn', 'one two three'],
+        ['', 'four'],
+      ],
+      { paint: plain, columns: 15 },
+    ),
+  ).toEqual(['warn  one two', '      three', '      four']);
   expect(renderColumns([], { paint: plain })).toEqual([]);
 });
 
@@ -87,9 +145,20 @@ test('a line that is too long ends in "…", and its colour with it', () => {
 });
 
 test('rows that are drawn together are rows', () => {
-  const rows = Array.from({ length: 500 }, (_, id) => [String(id), `name-${id}`, { text: 'online', style: /** @type {const} */ ('green') }]);
+  const rows = Array.from({ length: 500 }, (_, id) => [
+    String(id),
+    `name-${id}`,
+    { text: 'online', style: /** @type {const} */ ('green') },
+  ]);
   const lines = linesOf(renderTable({ head: ['id', 'name', 'status'], rows, paint: plain })).slice(3, -1);
-  expect(lines.map((line) => line.split('│').map((cell) => cell.trim()).slice(1, -1))).toEqual(rows.map(([id, name]) => [id, name, 'online']));
+  expect(
+    lines.map((line) =>
+      line
+        .split('│')
+        .map((cell) => cell.trim())
+        .slice(1, -1),
+    ),
+  ).toEqual(rows.map(([id, name]) => [id, name, 'online']));
 });
 
 test('an emoji is not cut in two', () => {
@@ -101,7 +170,9 @@ test('an emoji is not cut in two', () => {
 });
 
 test('what is taken for plain is as wide as string-width says', () => {
-  const wrong = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).filter((character) => isPlain(character) && stringWidth(character) !== 1);
+  const wrong = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).filter(
+    (character) => isPlain(character) && stringWidth(character) !== 1,
+  );
   expect(wrong).toEqual([]);
   expect(textWidth('⌚watch')).toBe(7);
 });

@@ -10,93 +10,358 @@ const NOW = new Date(2026, 10, 21, 14, 5).getTime();
 const MINUTE = 60_000;
 const view = { columns: null, paint: createPaint(0), nowMs: NOW, options: {} };
 
-const event = (/** @type {number} */ minutesAgo, /** @type {string} */ type, more = {}) => ({ at: NOW - minutesAgo * MINUTE, type, app: 'api', namespace: 'default', id: 0, slot: 0, generation: 1, ...more });
-const death = (/** @type {number} */ minutesAgo, more = {}) => event(minutesAgo, 'died', { instanceId: `i${minutesAgo}`, code: 1, signal: null, cause: 'crash', by: null, uptimeMs: 200, wasReady: false, words: 'Error: no database', lines: ['Error: no database', 'at \u001b[2J'], ...more });
-const loop = (/** @type {number} */ from, /** @type {number} */ count) => Array.from({ length: count }, (_, at) => [event(from - at / 10, 'started', { instanceId: `c${at}` }), death(from - at / 10, { instanceId: `c${at}` }), event(from - at / 10, 'backoff', { delayMs: 100, streak: at + 1 })]).flat();
+const event = (/** @type {number} */ minutesAgo, /** @type {string} */ type, more = {}) => ({
+  at: NOW - minutesAgo * MINUTE,
+  type,
+  app: 'api',
+  namespace: 'default',
+  id: 0,
+  slot: 0,
+  generation: 1,
+  ...more,
+});
+const death = (/** @type {number} */ minutesAgo, more = {}) =>
+  event(minutesAgo, 'died', {
+    instanceId: `i${minutesAgo}`,
+    code: 1,
+    signal: null,
+    cause: 'crash',
+    by: null,
+    uptimeMs: 200,
+    wasReady: false,
+    words: 'Error: no database',
+    lines: ['Error: no database', 'at \u001b[2J'],
+    ...more,
+  });
+const loop = (/** @type {number} */ from, /** @type {number} */ count) =>
+  Array.from({ length: count }, (_, at) => [
+    event(from - at / 10, 'started', { instanceId: `c${at}` }),
+    death(from - at / 10, { instanceId: `c${at}` }),
+    event(from - at / 10, 'backoff', { delayMs: 100, streak: at + 1 }),
+  ]).flat();
 const online = (/** @type {any} */ more = {}) => slotStatus({ startedAtMs: NOW - 2_000, generation: 1, ...more });
-const began = (/** @type {number} */ minutesAgo, more = {}) => event(minutesAgo, 'rollout:began', { id: undefined, slot: undefined, generation: 2, by: 'reload', cause: 'reload', instances: 1, ...more });
-const halt = (/** @type {number} */ minutesAgo) => event(minutesAgo, 'rollout:halted', { id: undefined, slot: undefined, generation: 2, reason: 'instance 0 exited with code 1' });
+const began = (/** @type {number} */ minutesAgo, more = {}) =>
+  event(minutesAgo, 'rollout:began', {
+    id: undefined,
+    slot: undefined,
+    generation: 2,
+    by: 'reload',
+    cause: 'reload',
+    instances: 1,
+    ...more,
+  });
+const halt = (/** @type {number} */ minutesAgo) =>
+  event(minutesAgo, 'rollout:halted', {
+    id: undefined,
+    slot: undefined,
+    generation: 2,
+    reason: 'instance 0 exited with code 1',
+  });
 const texts = (/** @type {any[]} */ events) => foldEvents(events).map(({ text }) => text);
 
 test('repeated crashes are one line, and the pauses between them none', () => {
-  expect(texts([...loop(10, 16), event(8, 'gave-up', { crashes: 17 })])).toEqual(['instance 0 crashed 16 times within 1m 30s: exit code 1, "Error: no database"', 'instance 0 is not started again: 17 unstable exits within 10m']);
+  expect(texts([...loop(10, 16), event(8, 'gave-up', { crashes: 17 })])).toEqual([
+    'instance 0 crashed 16 times within 1m 30s: exit code 1, "Error: no database"',
+    'instance 0 is not started again: 17 unstable exits within 10m',
+  ]);
 });
 
 test('another kind of death is another line', () => {
-  expect(texts([death(5), death(4), death(3, { code: null, signal: 'SIGKILL', cause: 'out-of-memory', by: 'the kernel' })])).toEqual([
-    'instance 0 crashed 2 times within 1m: exit code 1, "Error: no database"', 'instance 0 died after 200ms: out of memory (the kernel), "Error: no database"',
+  expect(
+    texts([death(5), death(4), death(3, { code: null, signal: 'SIGKILL', cause: 'out-of-memory', by: 'the kernel' })]),
+  ).toEqual([
+    'instance 0 crashed 2 times within 1m: exit code 1, "Error: no database"',
+    'instance 0 died after 200ms: out of memory (the kernel), "Error: no database"',
   ]);
 });
 
 test('a rollout is its steps: what ends for it is not told, unless it had to be killed', () => {
-  const old = (/** @type {number} */ slot, more = {}) => event(1, 'died', { id: slot, slot, instanceId: `old${slot}`, cause: 'reload', by: 'reload', code: 0, signal: null, uptimeMs: 9, ...more });
-  const up = (/** @type {number} */ slot, /** @type {string} */ type) => [event(1, 'started', { id: slot, slot, instanceId: `new${slot}` }), event(1, 'ready', { id: slot, slot, instanceId: `new${slot}`, afterMs: 5 }), event(1, type, { id: slot, slot, instanceId: `new${slot}`, step: slot + 1, of: 3 })];
-  const began = { at: NOW - MINUTE, type: 'rollout:began', app: 'api', by: 'watch: a.js changed', cause: 'reload', generation: 2, instances: 3 };
-  expect(texts([began, ...up(0, 'rollout:canary'), old(0), ...up(1, 'rollout:step'), old(1), ...up(2, 'rollout:step'), old(2, { signal: 'SIGKILL' })])).toEqual([
-    'reload of 3 instances began (watch: a.js changed): generation 2', 'instance 0 is up as the first of 3: the new code serves', 'instances 1, 2 are up: 3 of 3 replaced',
+  const old = (/** @type {number} */ slot, more = {}) =>
+    event(1, 'died', {
+      id: slot,
+      slot,
+      instanceId: `old${slot}`,
+      cause: 'reload',
+      by: 'reload',
+      code: 0,
+      signal: null,
+      uptimeMs: 9,
+      ...more,
+    });
+  const up = (/** @type {number} */ slot, /** @type {string} */ type) => [
+    event(1, 'started', { id: slot, slot, instanceId: `new${slot}` }),
+    event(1, 'ready', { id: slot, slot, instanceId: `new${slot}`, afterMs: 5 }),
+    event(1, type, { id: slot, slot, instanceId: `new${slot}`, step: slot + 1, of: 3 }),
+  ];
+  const began = {
+    at: NOW - MINUTE,
+    type: 'rollout:began',
+    app: 'api',
+    by: 'watch: a.js changed',
+    cause: 'reload',
+    generation: 2,
+    instances: 3,
+  };
+  expect(
+    texts([
+      began,
+      ...up(0, 'rollout:canary'),
+      old(0),
+      ...up(1, 'rollout:step'),
+      old(1),
+      ...up(2, 'rollout:step'),
+      old(2, { signal: 'SIGKILL' }),
+    ]),
+  ).toEqual([
+    'reload of 3 instances began (watch: a.js changed): generation 2',
+    'instance 0 is up as the first of 3: the new code serves',
+    'instances 1, 2 are up: 3 of 3 replaced',
     'instance 2 did not end in time and was killed after 9ms: reload',
   ]);
 });
 
 describe('the first line answers the question', () => {
-  const answer = (/** @type {any} */ slots, /** @type {any[]} */ events, isRunning = true) => answerOf({ name: 'api', slots, events }, { isRunning, nowMs: NOW }).text;
+  const answer = (/** @type {any} */ slots, /** @type {any[]} */ events, isRunning = true) =>
+    answerOf({ name: 'api', slots, events }, { isRunning, nowMs: NOW }).text;
 
-  test.each(/** @type {[string, any[], any[], string][]} */ ([
-    ['errored', [slotStatus({ generation: 1, status: 'errored', pid: 0 })], [...loop(10, 16), event(3, 'gave-up', { crashes: 17 })], 'api is errored since 14:02:00 (3m): it crashed 16 times within 1m 30s; last: exit code 1, "Error: no database"'],
-    ['in back-off', [slotStatus({ generation: 1, status: 'waiting restart', pid: 0, waitingFor: 'the next attempt in 3.2s' })], loop(2, 3), 'api is waiting restart since 14:03:00 (2m): it crashed 3 times within 12s; last: exit code 1, "Error: no database"; it waits for the next attempt in 3.2s'],
-    ['online', [slotStatus({ startedAtMs: NOW - 3 * 60 * MINUTE })], [event(180, 'ready')], 'api is online since 11:05:00 (3h)'],
-    ['online after a crash', [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })], [death(4)], 'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: no database"'],
-    ['online after crashes', [online({ restarts: 2 })], [death(0.1), death(0.05)], 'api is online since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, "Error: no database"'],
-    ['one of two after crashes', [online({ restarts: 2 }), online({ id: 1, slot: 1, startedAtMs: NOW - 60 * MINUTE })], [death(0.1), death(0.05)], 'api is online; instance 0 since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, "Error: no database"'],
-    ['each of two after a crash', [online({ startedAtMs: NOW - MINUTE, restarts: 1 }), online({ id: 1, slot: 1, restarts: 1 })], [death(1), death(0.05, { id: 1, slot: 1 })], 'api is online; instances 0, 1 since 14:04:58 (2s), after 2 crashes within 57s; last: exit code 1, "Error: no database"'],
-    ['online for long after a crash', [online({ startedAtMs: NOW - 180 * MINUTE, restarts: 1 })], [death(180)], 'api is online since 11:05:00 (3h); it last died at 11:05:00, 3h ago: exit code 1, "Error: no database"'],
-    ['one of two, long after a crash', [online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 }), online({ id: 1, slot: 1, startedAtMs: NOW - 180 * MINUTE })], [death(60)], 'api is online since 11:05:00 (3h); instance 0 last died at 13:05:00, 1h ago: exit code 1, "Error: no database"'],
-    ['online after a reset and a crash', [online({ restarts: 1 })], [death(3), death(2), death(0.05)], 'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"'],
-    ['a reload after crashes', [online({ generation: 2, restarts: 3 })], [death(3), death(2), began(0.1), event(0.05, 'rollout:done', { id: undefined, generation: 2 })], 'api is online since 14:04:58 (2s), after a reload'],
-    ['a reload by a trigger', [online({ generation: 2, restarts: 1 })], [began(0.1, { by: 'watch: src/a.js changed' })], 'api is online since 14:04:58 (2s), after a reload (watch: src/a.js changed)'],
-    ['a reload by another command', [online({ generation: 2, restarts: 1 })], [began(0.1, { by: 'apply' })], 'api is online since 14:04:58 (2s), after a reload (nclust apply)'],
-    ['a restart after crashes', [online({ generation: 2, restarts: 3 })], [death(3), began(0.1, { cause: 'restart', by: 'restart' })], 'api is online since 14:04:58 (2s), after a restart'],
-    ['a start after crashes', [online({ generation: 2, restarts: 3 })], [death(3), event(1, 'stop', { id: undefined, slot: undefined, slots: [0] }), began(0.1, { cause: 'restart', by: 'start' })], 'api is online since 14:04:58 (2s), after a start'],
-    ['a new keeper', [online({ generation: 2, restarts: 1 })], [began(0.1, { cause: 'orphan', by: 'orphan' })], 'api is online since 14:04:58 (2s), after the death of its keeper'],
-    ['a crash after a reload', [online({ generation: 2, restarts: 3 })], [death(3), began(2), death(0.05, { generation: 2 })], 'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"'],
-    ['launching after a restart', [online({ status: 'launching', generation: 2, restarts: 1 })], [death(3), began(0.1, { cause: 'restart', by: 'restart' })], 'api is launching since 14:04:58 (2s)'],
-    ['a new start of the manager', [online({ restarts: 1 })], [death(3), { at: NOW - MINUTE, type: 'manager:ending', by: 'kill' }], 'api is online since 14:04:58 (2s)'],
-    ['a halted reload, of which the crash is none of the old ones', [online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 })], [began(3), death(2, { generation: 2 }), halt(2)], 'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1'],
-    ['a halted reload after a crash of the old ones', [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })], [death(4, { words: 'Error: old' }), began(3), death(2, { generation: 2 }), halt(2)], 'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: old", but its last reload was halted at 14:03:00: instance 0 exited with code 1'],
-    ['a halted reload amid crashes', [slotStatus({ status: 'errored', pid: 0, generation: 1 })], [death(5), began(4), death(4, { id: 1, slot: 1, generation: 2 }), halt(4), death(3), event(3, 'gave-up', { crashes: 2 })], 'api is errored since 14:02:00 (3m): it crashed 2 times within 2m; last: exit code 1, "Error: no database"; its last reload was halted at 14:01:00: instance 0 exited with code 1'],
-    ['a halted reload of what has failed', [slotStatus({ status: 'errored', pid: 0, generation: 1 })], [death(9), event(9, 'gave-up', { crashes: 1 }), began(3), death(2, { generation: 2 }), halt(2)], 'api is errored since 13:56:00 (9m): it died once, exit code 1, "Error: no database"; its last reload was halted at 14:03:00: instance 0 exited with code 1'],
-    ['stopped', [slotStatus({ status: 'stopped', pid: 0 })], [death(9), event(5, 'stop', { by: 'stop' })], 'api is stopped since 14:00:00 (5m): nclust stop'],
-    ['launching', [slotStatus({ status: 'launching', startedAtMs: NOW - 2_000, waitingFor: '"ready" from the app, 3s left' })], [], 'api is launching since 14:04:58 (2s); it waits for "ready" from the app, 3s left'],
-    ['a halted reload', [slotStatus({ startedAtMs: NOW - 60 * MINUTE })], [event(2, 'rollout:halted', { id: undefined, reason: 'instance 0 exited with code 1' })], 'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1'],
-    ['added again after a halted reload', [online()], [halt(2), event(1, 'added', { id: undefined })], 'api is online since 14:04:58 (2s)'],
-    ['a part', [slotStatus({ id: 1 }), slotStatus({ generation: 1, id: 0, status: 'errored' })], [death(9), event(3, 'gave-up', { crashes: 17 })], '1 instance of 2 of api is errored since 14:02:00 (3m): it died once, exit code 1, "Error: no database"'],
-    ['deleted', [], [event(9, 'deleted')], 'api is not in the list: it was deleted at 13:56:00, 9m ago'],
-  ]))('%s', (_what, slots, events, text) => {
+  test.each(
+    /** @type {[string, any[], any[], string][]} */ ([
+      [
+        'errored',
+        [slotStatus({ generation: 1, status: 'errored', pid: 0 })],
+        [...loop(10, 16), event(3, 'gave-up', { crashes: 17 })],
+        'api is errored since 14:02:00 (3m): it crashed 16 times within 1m 30s; last: exit code 1, "Error: ' +
+          'no database"',
+      ],
+      [
+        'in back-off',
+        [slotStatus({ generation: 1, status: 'waiting restart', pid: 0, waitingFor: 'the next attempt in 3.2s' })],
+        loop(2, 3),
+        'api is waiting restart since 14:03:00 (2m): it crashed 3 times within 12s; last: exit code 1, ' +
+          '"Error: no database"; it waits for the next attempt in 3.2s',
+      ],
+      [
+        'online',
+        [slotStatus({ startedAtMs: NOW - 3 * 60 * MINUTE })],
+        [event(180, 'ready')],
+        'api is online since 11:05:00 (3h)',
+      ],
+      [
+        'online after a crash',
+        [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })],
+        [death(4)],
+        'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: no database"',
+      ],
+      [
+        'online after crashes',
+        [online({ restarts: 2 })],
+        [death(0.1), death(0.05)],
+        'api is online since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, "Error: no database"',
+      ],
+      [
+        'one of two after crashes',
+        [online({ restarts: 2 }), online({ id: 1, slot: 1, startedAtMs: NOW - 60 * MINUTE })],
+        [death(0.1), death(0.05)],
+        'api is online; instance 0 since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, ' +
+          '"Error: no database"',
+      ],
+      [
+        'each of two after a crash',
+        [online({ startedAtMs: NOW - MINUTE, restarts: 1 }), online({ id: 1, slot: 1, restarts: 1 })],
+        [death(1), death(0.05, { id: 1, slot: 1 })],
+        'api is online; instances 0, 1 since 14:04:58 (2s), after 2 crashes within 57s; last: exit code 1, ' +
+          '"Error: no database"',
+      ],
+      [
+        'online for long after a crash',
+        [online({ startedAtMs: NOW - 180 * MINUTE, restarts: 1 })],
+        [death(180)],
+        'api is online since 11:05:00 (3h); it last died at 11:05:00, 3h ago: exit code 1, "Error: no database"',
+      ],
+      [
+        'one of two, long after a crash',
+        [
+          online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 }),
+          online({ id: 1, slot: 1, startedAtMs: NOW - 180 * MINUTE }),
+        ],
+        [death(60)],
+        'api is online since 11:05:00 (3h); instance 0 last died at 13:05:00, 1h ago: exit code 1, "Error: ' +
+          'no database"',
+      ],
+      [
+        'online after a reset and a crash',
+        [online({ restarts: 1 })],
+        [death(3), death(2), death(0.05)],
+        'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"',
+      ],
+      [
+        'a reload after crashes',
+        [online({ generation: 2, restarts: 3 })],
+        [death(3), death(2), began(0.1), event(0.05, 'rollout:done', { id: undefined, generation: 2 })],
+        'api is online since 14:04:58 (2s), after a reload',
+      ],
+      [
+        'a reload by a trigger',
+        [online({ generation: 2, restarts: 1 })],
+        [began(0.1, { by: 'watch: src/a.js changed' })],
+        'api is online since 14:04:58 (2s), after a reload (watch: src/a.js changed)',
+      ],
+      [
+        'a reload by another command',
+        [online({ generation: 2, restarts: 1 })],
+        [began(0.1, { by: 'apply' })],
+        'api is online since 14:04:58 (2s), after a reload (nclust apply)',
+      ],
+      [
+        'a restart after crashes',
+        [online({ generation: 2, restarts: 3 })],
+        [death(3), began(0.1, { cause: 'restart', by: 'restart' })],
+        'api is online since 14:04:58 (2s), after a restart',
+      ],
+      [
+        'a start after crashes',
+        [online({ generation: 2, restarts: 3 })],
+        [
+          death(3),
+          event(1, 'stop', { id: undefined, slot: undefined, slots: [0] }),
+          began(0.1, { cause: 'restart', by: 'start' }),
+        ],
+        'api is online since 14:04:58 (2s), after a start',
+      ],
+      [
+        'a new keeper',
+        [online({ generation: 2, restarts: 1 })],
+        [began(0.1, { cause: 'orphan', by: 'orphan' })],
+        'api is online since 14:04:58 (2s), after the death of its keeper',
+      ],
+      [
+        'a crash after a reload',
+        [online({ generation: 2, restarts: 3 })],
+        [death(3), began(2), death(0.05, { generation: 2 })],
+        'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"',
+      ],
+      [
+        'launching after a restart',
+        [online({ status: 'launching', generation: 2, restarts: 1 })],
+        [death(3), began(0.1, { cause: 'restart', by: 'restart' })],
+        'api is launching since 14:04:58 (2s)',
+      ],
+      [
+        'a new start of the manager',
+        [online({ restarts: 1 })],
+        [death(3), { at: NOW - MINUTE, type: 'manager:ending', by: 'kill' }],
+        'api is online since 14:04:58 (2s)',
+      ],
+      [
+        'a halted reload, of which the crash is none of the old ones',
+        [online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 })],
+        [began(3), death(2, { generation: 2 }), halt(2)],
+        'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1',
+      ],
+      [
+        'a halted reload after a crash of the old ones',
+        [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })],
+        [death(4, { words: 'Error: old' }), began(3), death(2, { generation: 2 }), halt(2)],
+        'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: old", but its last reload ' +
+          'was halted at 14:03:00: instance 0 exited with code 1',
+      ],
+      [
+        'a halted reload amid crashes',
+        [slotStatus({ status: 'errored', pid: 0, generation: 1 })],
+        [
+          death(5),
+          began(4),
+          death(4, { id: 1, slot: 1, generation: 2 }),
+          halt(4),
+          death(3),
+          event(3, 'gave-up', { crashes: 2 }),
+        ],
+        'api is errored since 14:02:00 (3m): it crashed 2 times within 2m; last: exit code 1, "Error: no ' +
+          'database"; its last reload was halted at 14:01:00: instance 0 exited with code 1',
+      ],
+      [
+        'a halted reload of what has failed',
+        [slotStatus({ status: 'errored', pid: 0, generation: 1 })],
+        [death(9), event(9, 'gave-up', { crashes: 1 }), began(3), death(2, { generation: 2 }), halt(2)],
+        'api is errored since 13:56:00 (9m): it died once, exit code 1, "Error: no database"; its last ' +
+          'reload was halted at 14:03:00: instance 0 exited with code 1',
+      ],
+      [
+        'stopped',
+        [slotStatus({ status: 'stopped', pid: 0 })],
+        [death(9), event(5, 'stop', { by: 'stop' })],
+        'api is stopped since 14:00:00 (5m): nclust stop',
+      ],
+      [
+        'launching',
+        [slotStatus({ status: 'launching', startedAtMs: NOW - 2_000, waitingFor: '"ready" from the app, 3s left' })],
+        [],
+        'api is launching since 14:04:58 (2s); it waits for "ready" from the app, 3s left',
+      ],
+      [
+        'a halted reload',
+        [slotStatus({ startedAtMs: NOW - 60 * MINUTE })],
+        [event(2, 'rollout:halted', { id: undefined, reason: 'instance 0 exited with code 1' })],
+        'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1',
+      ],
+      [
+        'added again after a halted reload',
+        [online()],
+        [halt(2), event(1, 'added', { id: undefined })],
+        'api is online since 14:04:58 (2s)',
+      ],
+      [
+        'a part',
+        [slotStatus({ id: 1 }), slotStatus({ generation: 1, id: 0, status: 'errored' })],
+        [death(9), event(3, 'gave-up', { crashes: 17 })],
+        '1 instance of 2 of api is errored since 14:02:00 (3m): it died once, exit code 1, "Error: no database"',
+      ],
+      ['deleted', [], [event(9, 'deleted')], 'api is not in the list: it was deleted at 13:56:00, 9m ago'],
+    ]),
+  )('%s', (_what, slots, events, text) => {
     expect(answer(slots, events)).toBe(text);
   });
 
   test('without a manager', () => {
-    expect(answer([], [death(9)], false)).toBe('No nclust runs, so nobody looks after api; this is what was known until then: it died once, exit code 1, "Error: no database"');
+    expect(answer([], [death(9)], false)).toBe(
+      'No nclust runs, so nobody looks after api; this is what was known until then: it died once, exit ' +
+        'code 1, "Error: no database"',
+    );
   });
 });
 
-const data = (/** @type {any[]} */ events, more = {}) => ({ stories: [{ name: 'api', slots: [slotStatus({ generation: 1, status: 'errored', pid: 0 })], events }], isRunning: true, sinceMs: 0, lines: 30, ...more });
+const data = (/** @type {any[]} */ events, more = {}) => ({
+  stories: [{ name: 'api', slots: [slotStatus({ generation: 1, status: 'errored', pid: 0 })], events }],
+  isRunning: true,
+  sinceMs: 0,
+  lines: 30,
+  ...more,
+});
 
 test('the timeline has times, the last words, and no way to write on the terminal', () => {
   const text = renderWhy(data([...loop(10, 4), event(3, 'gave-up', { crashes: 5 })]), view);
-  expect(text).toMatch(/^api is errored since 14:02:00.*\.\nNext: nclust logs api --err\n\n {2}13:55:18 +9m ago {2}instance 0 crashed 4 times/);
+  expect(text).toMatch(
+    /^api is errored since 14:02:00.*\.\nNext: nclust logs api --err\n\n {2}13:55:18 +9m ago {2}instance 0 crashed 4 times/,
+  );
   expect(text).toContain('Last words of instance 0 (13:55:18, 9m ago)\n  Error: no database\n  at ?[2J\n');
   expect(text).not.toContain('\u001b');
 });
 
 test('of a long timeline the end is shown, and how to see the rest', () => {
-  const text = renderWhy(data([event(9, 'added'), event(8, 'scaled', { from: 1, to: 2 }), event(7, 'scaled', { from: 2, to: 3 })], { lines: 1 }), view);
+  const text = renderWhy(
+    data([event(9, 'added'), event(8, 'scaled', { from: 1, to: 2 }), event(7, 'scaled', { from: 2, to: 3 })], {
+      lines: 1,
+    }),
+    view,
+  );
   expect(text).toContain('(2 earlier: nclust why api --lines 3)');
   expect(text).not.toContain('from 1 to 2');
 });
 
 test('when it was quiet since a time, that is said, and how to see all', () => {
-  expect(renderWhy(data([event(9, 'added')], { sinceMs: NOW - 5 * MINUTE }), view)).toContain('\n  Nothing has happened to it since 14:00:00 (all: nclust why api).\n');
+  expect(renderWhy(data([event(9, 'added')], { sinceMs: NOW - 5 * MINUTE }), view)).toContain(
+    '\n  Nothing has happened to it since 14:00:00 (all: nclust why api).\n',
+  );
   expect(renderWhy(data([], { sinceMs: NOW - 5 * MINUTE }), view)).toContain('The log of events has nothing about it.');
   expect(renderWhy(data([event(9, 'added')], { lines: 0 }), view)).not.toContain('nothing about it');
 });
@@ -108,20 +373,36 @@ test('a crash after which the app was started, restarted or reloaded is no reaso
   expect(crashesOf([old, began(2), death(1, { generation: 2 }), halt(1)])).toEqual([old]);
 });
 
-test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])('a wrong option (%o) leads to the help of why', async (options) => {
-  await expect(why(/** @type {any} */ ({}), ['api'], options)).rejects.toMatchObject({ code: 'ERR_NCLUST_USAGE', hint: 'See: nclust help why' });
-});
+test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])(
+  'a wrong option (%o) leads to the help of why',
+  async (options) => {
+    await expect(why(/** @type {any} */ ({}), ['api'], options)).rejects.toMatchObject({
+      code: 'ERR_NCLUST_USAGE',
+      hint: 'See: nclust help why',
+    });
+  },
+);
 
 test('as JSON there is the answer, the timeline, and every event', () => {
   const [told] = /** @type {any[]} */ (whyData(data(loop(10, 4)), NOW));
-  expect(told).toMatchObject({ app: 'api', status: 'errored', answer: expect.stringContaining('it crashed 4 times'), timeline: [{ events: 4 }, { text: expect.stringContaining('is started again in 100ms') }] });
+  expect(told).toMatchObject({
+    app: 'api',
+    status: 'errored',
+    answer: expect.stringContaining('it crashed 4 times'),
+    timeline: [{ events: 4 }, { text: expect.stringContaining('is started again in 100ms') }],
+  });
   expect(told.events).toHaveLength(12);
 });
 
 test('targets are names, namespaces, ids and patterns, of the list and of the log', () => {
-  const slots = [slotStatus({ id: 0, name: 'api' }), slotStatus({ id: 1, name: 'api' }), slotStatus({ id: 2, name: 'worker', namespace: 'jobs' })];
+  const slots = [
+    slotStatus({ id: 0, name: 'api' }),
+    slotStatus({ id: 1, name: 'api' }),
+    slotStatus({ id: 2, name: 'worker', namespace: 'jobs' }),
+  ];
   const known = { slots, events: [event(1, 'deleted', { app: 'gone', id: undefined })] };
-  const meant = (/** @type {string[]} */ ...targets) => appsMeant(targets, known).map(({ name, ids }) => (ids ? `${name} ${ids}` : name));
+  const meant = (/** @type {string[]} */ ...targets) =>
+    appsMeant(targets, known).map(({ name, ids }) => (ids ? `${name} ${ids}` : name));
   expect(meant('api')).toEqual(['api']);
   expect(meant('jobs')).toEqual(['worker']);
   expect(meant('0', '1')).toEqual(['api 0,1']);
@@ -129,12 +410,26 @@ test('targets are names, namespaces, ids and patterns, of the list and of the lo
   expect(meant('/^a|o/')).toEqual(['api', 'worker', 'gone']);
   expect(meant('all')).toEqual(['api', 'worker']);
   expect(meant('gone')).toEqual(['gone']);
-  expect(() => meant('apo')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_APP_NOT_FOUND', hint: 'Did you mean "api"?' }));
+  expect(() => meant('apo')).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_APP_NOT_FOUND', hint: 'Did you mean "api"?' }),
+  );
   expect(() => meant('/(/')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SELECTOR' }));
 });
 
 test('events are a line each, or JSON as in the log', () => {
-  const events = [event(1, 'started', { pid: 7 }), { at: NOW, type: 'manager:keeper-lost' }, { at: NOW, type: 'of-a-later-version', app: 'x' }];
-  expect(renderEvents({ events }, view)).toBe('2026-11-21 14:04:00 0|api was started, pid 7\n2026-11-21 14:05:00 nclust the keeper died; the next one is started\n2026-11-21 14:05:00 x of-a-later-version\n');
-  expect(renderEvents({ events }, { ...view, options: { json: true } }).trimEnd().split('\n').map((line) => JSON.parse(line))).toEqual(events);
+  const events = [
+    event(1, 'started', { pid: 7 }),
+    { at: NOW, type: 'manager:keeper-lost' },
+    { at: NOW, type: 'of-a-later-version', app: 'x' },
+  ];
+  expect(renderEvents({ events }, view)).toBe(
+    '2026-11-21 14:04:00 0|api was started, pid 7\n2026-11-21 14:05:00 nclust the keeper died; the next one ' +
+      'is started\n2026-11-21 14:05:00 x of-a-later-version\n',
+  );
+  expect(
+    renderEvents({ events }, { ...view, options: { json: true } })
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual(events);
 });

@@ -6,7 +6,12 @@ const slot = (status, lastDeath = null, name = 'api') => ({ id: 0, name, status,
 
 describe('a run', () => {
   test.each([
-    ['launching', false], ['online', false], ['stopping', false], ['waiting restart', false], ['stopped', true], ['errored', true],
+    ['launching', false],
+    ['online', false],
+    ['stopping', false],
+    ['waiting restart', false],
+    ['stopped', true],
+    ['errored', true],
   ])('with an app that is %s: over is %s', (status, isOver) => {
     expect(judge([slot(status)]).isOver).toBe(isOver);
   });
@@ -19,7 +24,15 @@ describe('a run', () => {
     ['exit code 0', [slot('stopped', death({ code: 0 }))], 0],
     ['an exit code', [slot('stopped', death({ code: 3 }))], 3],
     ['a signal', [slot('stopped', death({ signal: 'SIGKILL' }))], 137],
-    ['the first that failed', [slot('stopped', death({ code: 5, atMs: 9 })), slot('stopped', death({ code: 0, atMs: 1 })), slot('stopped', death({ code: 4, atMs: 8 }))], 4],
+    [
+      'the first that failed',
+      [
+        slot('stopped', death({ code: 5, atMs: 9 })),
+        slot('stopped', death({ code: 0, atMs: 1 })),
+        slot('stopped', death({ code: 4, atMs: 8 })),
+      ],
+      4,
+    ],
     ['one that was given up although it exits with 0', [slot('errored', death({ code: 0 }))], 1],
     ['one that could not be started', [slot('errored', death({ pid: 0 }))], 1],
     ['one that was given up', [slot('errored', death({ code: 78 }))], 78],
@@ -30,7 +43,10 @@ describe('a run', () => {
   });
 
   test('knows when somebody has stopped something', () => {
-    expect(judge([slot('stopped', death({ signal: 'SIGINT', by: 'stop' })), slot('stopped', death({ code: 0 }))]).isByCommand).toBe(true);
+    expect(
+      judge([slot('stopped', death({ signal: 'SIGINT', by: 'stop' })), slot('stopped', death({ code: 0 }))])
+        .isByCommand,
+    ).toBe(true);
     expect(judge([]).isByCommand).toBe(true);
     expect(judge([slot('stopped', death({ code: 0 })), slot('errored', death({ code: 1 }))]).isByCommand).toBe(false);
   });
@@ -38,11 +54,20 @@ describe('a run', () => {
 
 test('what had to be killed is told apart from what ended when it was asked to', () => {
   const late = slot('stopped', death({ signal: 'SIGKILL', by: 'stop' }), 'late');
-  expect(forced([slot('stopped', death({ signal: 'SIGINT', by: 'stop' })), late, slot('stopped', death({ signal: 'SIGKILL' })), slot('stopped')])).toEqual([late]);
+  expect(
+    forced([
+      slot('stopped', death({ signal: 'SIGINT', by: 'stop' })),
+      late,
+      slot('stopped', death({ signal: 'SIGKILL' })),
+      slot('stopped'),
+    ]),
+  ).toEqual([late]);
 });
 
 test('who is given up is named, with how it ended', () => {
-  expect(sayGivenUp(slot('errored', death({ code: 2 })))).toBe('"api" (id 0) is given up: it exited with code 2, too often.');
+  expect(sayGivenUp(slot('errored', death({ code: 2 })))).toBe(
+    '"api" (id 0) is given up: it exited with code 2, too often.',
+  );
   expect(sayGivenUp(slot('errored', death({ signal: 'SIGSEGV' })))).toContain('ended by SIGSEGV');
   expect(sayGivenUp(slot('errored'))).toContain('could not be started');
 });

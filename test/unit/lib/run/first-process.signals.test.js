@@ -7,9 +7,16 @@ function listener() {
   const source = new EventEmitter();
   const done = [];
   const clock = { ms: 0 };
-  listenToSignals(source, {
-    onStop: (signal) => done.push(`stop ${signal}`), onHurry: (signal) => done.push(`hurry ${signal}`), onReload: () => done.push('reload'), onReopen: () => done.push('reopen'),
-  }, () => clock.ms);
+  listenToSignals(
+    source,
+    {
+      onStop: (signal) => done.push(`stop ${signal}`),
+      onHurry: (signal) => done.push(`hurry ${signal}`),
+      onReload: () => done.push('reload'),
+      onReopen: () => done.push('reopen'),
+    },
+    () => clock.ms,
+  );
   return { source, done, clock };
 }
 

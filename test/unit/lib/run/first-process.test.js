@@ -2,9 +2,15 @@ import { expect, test } from 'vitest';
 import { wordsOfRun } from '../../../../lib/run/first-process.js';
 
 test.each([
-  [['run', 'app.js', '-i', '2'], ['app.js', '-i', '2']],
+  [
+    ['run', 'app.js', '-i', '2'],
+    ['app.js', '-i', '2'],
+  ],
   [['run'], []],
-  [['-s', '--no-color', 'run', 'app.js'], ['-s', '--no-color', 'app.js']],
+  [
+    ['-s', '--no-color', 'run', 'app.js'],
+    ['-s', '--no-color', 'app.js'],
+  ],
   [['run', 'run'], ['run']],
   [['start', 'run'], null],
   [['--version'], null],

@@ -70,5 +70,7 @@ test('not where it cannot be written to', async () => {
   const { home, leave } = await takeHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);
   leave();
   expect(home).not.toBe(given);
-  expect(said).toEqual([expect.stringMatching(/is left alone, because.*is not a directory; this run has a home of its own\.$/)]);
+  expect(said).toEqual([
+    expect.stringMatching(/is left alone, because.*is not a directory; this run has a home of its own\.$/),
+  ]);
 });

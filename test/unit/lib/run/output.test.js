@@ -39,5 +39,7 @@ test('a line that is too long is passed on in parts, whole characters and nothin
 test('bytes that are no text pass through', () => {
   const lines = createWholeLines();
   const bytes = Buffer.concat([Buffer.alloc(70_000, 0x80), Buffer.from('\n')]);
-  expect(Buffer.concat([lines.push(bytes.subarray(0, 66_000)), lines.push(bytes.subarray(66_000))]).equals(bytes)).toBe(true);
+  expect(Buffer.concat([lines.push(bytes.subarray(0, 66_000)), lines.push(bytes.subarray(66_000))]).equals(bytes)).toBe(
+    true,
+  );
 });

@@ -6,13 +6,27 @@ import { createSink } from '../../../../lib/run/sink.js';
 function slowStream() {
   const taken = [];
   const waiting = [];
-  const stream = new Writable({ write: (chunk, _encoding, done) => void waiting.push((error) => { taken.push(chunk.toString()); done(error); }) });
+  const stream = new Writable({
+    write: (chunk, _encoding, done) =>
+      void waiting.push((error) => {
+        taken.push(chunk.toString());
+        done(error);
+      }),
+  });
   return { stream, text: () => taken.join(''), take: (error = null) => waiting.shift()?.(error) };
 }
 
 test('lines of two processes do not mix, also when one of them has written a part', () => {
   const written = [];
-  const sink = createSink(new Writable({ write: (chunk, _encoding, done) => { written.push(chunk.toString()); done(); } }), () => {});
+  const sink = createSink(
+    new Writable({
+      write: (chunk, _encoding, done) => {
+        written.push(chunk.toString());
+        done();
+      },
+    }),
+    () => {},
+  );
   sink.write('a', Buffer.from('part of a'));
   sink.write('a', Buffer.from(' goes on'));
   sink.write('b', Buffer.from('b\n'));

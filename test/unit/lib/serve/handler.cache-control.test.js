@@ -1,11 +1,32 @@
 import { expect, test } from 'vitest';
 import { createCacheControl, isHashed } from '../../../../lib/serve/handler.js';
 
-test.each(['main.3f2a9c1b.js', 'app.0123456789abcdef0123.css', 'index-BfX2aZ9k.js', 'chunk-5QZ3ABCD.js', 'logo_0a1b2c3d.svg', 'font-3f2a9c1b.woff2', 'main.3f2a9c1b.js.map'])('%s has a hash in its name', (name) => {
+test.each([
+  'main.3f2a9c1b.js',
+  'app.0123456789abcdef0123.css',
+  'index-BfX2aZ9k.js',
+  'chunk-5QZ3ABCD.js',
+  'logo_0a1b2c3d.svg',
+  'font-3f2a9c1b.woff2',
+  'main.3f2a9c1b.js.map',
+])('%s has a hash in its name', (name) => {
   expect(isHashed(`/site/assets/${name}`)).toBe(true);
 });
 
-test.each(['app.js', 'report-20261121.json', 'jquery-extended.js', 'background-image.png', 'lodash.min.js', 'photo-1234567890.jpg', 'app-version2.js', 'deadbeef.html', 'index-BfX2aZ9k.html', 'facade.css', 'three-r160.js', 'polyfill-es2015.js'])('%s has none', (name) => {
+test.each([
+  'app.js',
+  'report-20261121.json',
+  'jquery-extended.js',
+  'background-image.png',
+  'lodash.min.js',
+  'photo-1234567890.jpg',
+  'app-version2.js',
+  'deadbeef.html',
+  'index-BfX2aZ9k.html',
+  'facade.css',
+  'three-r160.js',
+  'polyfill-es2015.js',
+])('%s has none', (name) => {
   expect(isHashed(`/3f2a9c1b/${name}`)).toBe(false);
 });
 
@@ -16,5 +37,9 @@ test.each([
   ['none', false, { page: 'no-store', asset: 'no-store', other: 'no-store' }],
 ])('with cache "%s", behind a password: %s', (cache, isPrivate, { page, asset, other }) => {
   const cacheControl = createCacheControl({ cache, isPrivate });
-  expect([cacheControl('/s/index.HTML'), cacheControl('/s/app.3f2a9c1b.js'), cacheControl('/s/a.png')]).toEqual([page, asset, other]);
+  expect([cacheControl('/s/index.HTML'), cacheControl('/s/app.3f2a9c1b.js'), cacheControl('/s/a.png')]).toEqual([
+    page,
+    asset,
+    other,
+  ]);
 });

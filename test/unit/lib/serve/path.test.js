@@ -19,15 +19,44 @@ test.each([
 });
 
 test.each([
-  '', '*', 'a', 'host:80', 'file:///etc/passwd', 'http://host\\@x/', '\\a', '/..', '/../a', '/a/../b', '/./a', '/%2e%2e/a', '/%2E./a', '/a/%2e', '/..%2fa', '/a%2fb', '/a%5cb', '/a\\b', '/a%00', '/a%0ab', '/a%7f',
-  '/%', '/%zz', '/%c0%ae%c0%ae/a', '/%c0%af', '/%ed%a0%80', '/%ff', '/%e0%80%ae',
+  '',
+  '*',
+  'a',
+  'host:80',
+  'file:///etc/passwd',
+  'http://host\\@x/',
+  '\\a',
+  '/..',
+  '/../a',
+  '/a/../b',
+  '/./a',
+  '/%2e%2e/a',
+  '/%2E./a',
+  '/a/%2e',
+  '/..%2fa',
+  '/a%2fb',
+  '/a%5cb',
+  '/a\\b',
+  '/a%00',
+  '/a%0ab',
+  '/a%7f',
+  '/%',
+  '/%zz',
+  '/%c0%ae%c0%ae/a',
+  '/%c0%af',
+  '/%ed%a0%80',
+  '/%ff',
+  '/%e0%80%ae',
 ])('%s is refused', (target) => {
   expect(readRequestPath(target)).toEqual({ refusal: 400 });
 });
 
-test.each(['/.env', '/.git/config', '/a/.hidden', '/%2eenv', '/...', '/a/.well-known/x', '/.well-known/.env'])('%s is hidden', (target) => {
-  expect(readRequestPath(target)).toEqual({ refusal: 403 });
-});
+test.each(['/.env', '/.git/config', '/a/.hidden', '/%2eenv', '/...', '/a/.well-known/x', '/.well-known/.env'])(
+  '%s is hidden',
+  (target) => {
+    expect(readRequestPath(target)).toEqual({ refusal: 403 });
+  },
+);
 
 test('a path that is encoded never begins with two slashes, which would be another host', () => {
   const read = /** @type {{ segments: string[] }} */ (readRequestPath('//evil.example//x%3F'));

@@ -4,7 +4,9 @@ import { asNclustError, ERRORS, fromFields, fromWire, NclustError, toWire } from
 
 test('docs/errors.md has the rows of the table, in its order', () => {
   const page = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
-  const rows = [...page.matchAll(/^\| `(ERR_\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)].map(([, code, exitStatus, when, remedy]) => [code, { exitStatus: Number(exitStatus), when, remedy }]);
+  const rows = [...page.matchAll(/^\| `(ERR_\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)].map(
+    ([, code, exitStatus, when, remedy]) => [code, { exitStatus: Number(exitStatus), when, remedy }],
+  );
   expect(rows).toEqual(Object.entries(ERRORS));
 });
 
@@ -14,10 +16,19 @@ test('the table is sorted, and its exit statuses are the three of failure', () =
 });
 
 test('an error is the same on the other side of the wire', () => {
-  const error = new NclustError('ERR_NCLUST_NOT_UP', 'The start of "api" failed.', { hint: 'Look.', data: { slots: [] } });
+  const error = new NclustError('ERR_NCLUST_NOT_UP', 'The start of "api" failed.', {
+    hint: 'Look.',
+    data: { slots: [] },
+  });
   const back = fromWire(JSON.parse(JSON.stringify(toWire(error))));
   expect(back).toBeInstanceOf(NclustError);
-  expect(back).toMatchObject({ code: 'ERR_NCLUST_NOT_UP', message: error.message, hint: 'Look.', data: { slots: [] }, exitStatus: 1 });
+  expect(back).toMatchObject({
+    code: 'ERR_NCLUST_NOT_UP',
+    message: error.message,
+    hint: 'Look.',
+    data: { slots: [] },
+    exitStatus: 1,
+  });
 });
 
 test.each([
@@ -30,9 +41,20 @@ test.each([
 });
 
 test('a fault of JSON-RPC itself becomes ERR_NCLUST_PROTOCOL', () => {
-  expect(fromWire({ code: -32601, message: 'No method "x".' })).toMatchObject({ code: 'ERR_NCLUST_PROTOCOL', message: 'No method "x".', data: { rpcCode: -32601 } });
+  expect(fromWire({ code: -32601, message: 'No method "x".' })).toMatchObject({
+    code: 'ERR_NCLUST_PROTOCOL',
+    message: 'No method "x".',
+    data: { rpcCode: -32601 },
+  });
 });
 
-test.each([['an Error', new TypeError('x is not a function')], ['anything else', 'x is not a function']])('%s becomes ERR_NCLUST_INTERNAL and keeps its message', (_, thrown) => {
-  expect(asNclustError(thrown)).toMatchObject({ code: 'ERR_NCLUST_INTERNAL', message: 'x is not a function', cause: thrown });
+test.each([
+  ['an Error', new TypeError('x is not a function')],
+  ['anything else', 'x is not a function'],
+])('%s becomes ERR_NCLUST_INTERNAL and keeps its message', (_, thrown) => {
+  expect(asNclustError(thrown)).toMatchObject({
+    code: 'ERR_NCLUST_INTERNAL',
+    message: 'x is not a function',
+    cause: thrown,
+  });
 });

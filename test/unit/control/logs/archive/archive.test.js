@@ -1,4 +1,15 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as zlib from 'node:zlib';
@@ -53,7 +64,13 @@ function open() {
     if (given === null) plans += 1;
     return { ...NONE, ...given, homeMaxTotalBytes };
   };
-  archive = createArchive({ clock, journal: (event, fields) => events.push({ event, ...fields }), limitsOf, logsFolder: logs, timesFolder: join(logs, '.times') });
+  archive = createArchive({
+    clock,
+    journal: (event, fields) => events.push({ event, ...fields }),
+    limitsOf,
+    logsFolder: logs,
+    timesFolder: join(logs, '.times'),
+  });
   return archive;
 }
 
@@ -71,23 +88,31 @@ function rotate(path, bytes = 10, mtimeS = null) {
 
 const path = (name = 'api-out.log') => join(logs, name);
 const kept = (name) => readSegments(path(name)).map(({ plainPath }) => plainPath);
-const usedBytes = () => readdirSync(logs).filter((name) => name !== '.times').reduce((sum, name) => sum + statSync(join(logs, name)).size, 0);
+const usedBytes = () =>
+  readdirSync(logs)
+    .filter((name) => name !== '.times')
+    .reduce((sum, name) => sum + statSync(join(logs, name)).size, 0);
 
 test.each([
   ['gzip', '.gz', zlib.gunzipSync],
   ...(zlib.createZstdCompress ? [['zstd', '.zst', zlib.zstdDecompressSync]] : []),
-])('a segment is compressed with %s: the same content, age and mode, and the plain one is gone', async (compress, suffix, unpack) => {
-  open().hold(path(), { ...NONE, compress });
-  const content = Buffer.from(Array.from({ length: 20_000 }, (_, at) => `line ${at}\n`).join(''));
-  const segment = rotate(path(), content, 1_000_000);
-  await archive.idle();
-  expect(kept()).toEqual([segment]);
-  expect(readSegments(path())).toMatchObject([{ path: segment + suffix, compression: compress }]);
-  expect(unpack(readFileSync(segment + suffix)).equals(content)).toBe(true);
-  expect(statSync(segment + suffix).mtimeMs).toBe(1_000_000_000);
-  expect(statSync(segment + suffix).mode & 0o777).toBe(statSync(timesFileOf(join(logs, '.times'), segment)).mode & 0o777);
-  expect(readdirSync(logs).sort()).toEqual(['.times', `${segment.slice(logs.length + 1)}${suffix}`]);
-});
+])(
+  'a segment is compressed with %s: the same content, age and mode, and the plain one is gone',
+  async (compress, suffix, unpack) => {
+    open().hold(path(), { ...NONE, compress });
+    const content = Buffer.from(Array.from({ length: 20_000 }, (_, at) => `line ${at}\n`).join(''));
+    const segment = rotate(path(), content, 1_000_000);
+    await archive.idle();
+    expect(kept()).toEqual([segment]);
+    expect(readSegments(path())).toMatchObject([{ path: segment + suffix, compression: compress }]);
+    expect(unpack(readFileSync(segment + suffix)).equals(content)).toBe(true);
+    expect(statSync(segment + suffix).mtimeMs).toBe(1_000_000_000);
+    expect(statSync(segment + suffix).mode & 0o777).toBe(
+      statSync(timesFileOf(join(logs, '.times'), segment)).mode & 0o777,
+    );
+    expect(readdirSync(logs).sort()).toEqual(['.times', `${segment.slice(logs.length + 1)}${suffix}`]);
+  },
+);
 
 test('before rotated() returns there are not too many, and their times are gone with them', () => {
   open().hold(path(), { ...NONE, maxFiles: 3 });
@@ -162,7 +187,8 @@ test.each([
 });
 
 test('the limit of the home counts what apps that are gone have left, and takes the oldest', async () => {
-  for (const age of [3, 2, 1]) writeFileSync(join(logs, `gone-out__2023-11-1${4 - age}T22-13-20-000Z.log.gz`), 'x'.repeat(100));
+  for (const age of [3, 2, 1])
+    writeFileSync(join(logs, `gone-out__2023-11-1${4 - age}T22-13-20-000Z.log.gz`), 'x'.repeat(100));
   writeFileSync(path('gone-out.log'), 'x'.repeat(50));
   homeMaxTotalBytes = 350;
   open().hold(path(), NONE);

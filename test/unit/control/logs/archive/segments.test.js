@@ -2,7 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { parseSegmentName, readSegments, readSegmentsOf, segmentName } from '../../../../../daemon/control/logs/archive/segments.js';
+import {
+  parseSegmentName,
+  readSegments,
+  readSegmentsOf,
+  segmentName,
+} from '../../../../../daemon/control/logs/archive/segments.js';
 
 const AT_MS = Date.parse('2026-11-21T14:30:00.123Z');
 let folder;
@@ -23,7 +28,15 @@ test.each([
 ])('what was %s becomes %s, and is known again', (name, segment) => {
   expect(segmentName(join(folder, name), AT_MS)).toBe(join(folder, segment));
   put(segment, 'four');
-  expect(readSegments(join(folder, name))).toEqual([{ path: join(folder, segment), plainPath: join(folder, segment), compression: null, endedAtMs: AT_MS, sizeBytes: 4 }]);
+  expect(readSegments(join(folder, name))).toEqual([
+    {
+      path: join(folder, segment),
+      plainPath: join(folder, segment),
+      compression: null,
+      endedAtMs: AT_MS,
+      sizeBytes: 4,
+    },
+  ]);
 });
 
 test.each([[''], ['.gz'], ['.zst']])('a name that is taken (with %j behind it) is not given again', (suffix) => {
@@ -32,7 +45,10 @@ test.each([[''], ['.gz'], ['.zst']])('a name that is taken (with %j behind it) i
   expect(basename(segmentName(join(folder, 'api.log'), AT_MS))).toBe('api__2026-11-21T14-30-00-125Z.log');
 });
 
-test.each([['stands still', 0], ['was set back', -60_000]])('a new segment comes after those that are there, though the clock %s', (_what, ms) => {
+test.each([
+  ['stands still', 0],
+  ['was set back', -60_000],
+])('a new segment comes after those that are there, though the clock %s', (_what, ms) => {
   put('api__2026-11-21T14-30-00-123Z.log.gz');
   expect(basename(segmentName(join(folder, 'api.log'), AT_MS + ms))).toBe('api__2026-11-21T14-30-00-124Z.log');
 });
@@ -43,10 +59,30 @@ test('a segment from a future that was none does not set the time for ever', () 
 });
 
 test('segments come oldest first, compressed ones too; what only looks like one does not', () => {
-  for (const name of ['api__2026-11-21T14-30-00-200Z.log', 'api__2026-11-20T14-30-00-123Z.log.zst', 'api__2026-11-21T14-30-00-123Z.log.gz']) put(name);
-  for (const name of ['api.log', 'api__2026-11-21T14-30-00-300Z.log.gz.tmp', 'api__2026-11-21.log', 'api__2026-13-41T14-30-00-300Z.log', 'api2__2026-11-21T14-30-00-300Z.log', 'api__2026-11-21T14-30-00-300Z.txt', 'api__2026-11-21T14-30-00-300Z.log.1']) put(name);
+  for (const name of [
+    'api__2026-11-21T14-30-00-200Z.log',
+    'api__2026-11-20T14-30-00-123Z.log.zst',
+    'api__2026-11-21T14-30-00-123Z.log.gz',
+  ])
+    put(name);
+  for (const name of [
+    'api.log',
+    'api__2026-11-21T14-30-00-300Z.log.gz.tmp',
+    'api__2026-11-21.log',
+    'api__2026-13-41T14-30-00-300Z.log',
+    'api2__2026-11-21T14-30-00-300Z.log',
+    'api__2026-11-21T14-30-00-300Z.txt',
+    'api__2026-11-21T14-30-00-300Z.log.1',
+  ])
+    put(name);
   mkdirSync(join(folder, 'api__2026-11-22T14-30-00-300Z.log'));
-  expect(readSegments(join(folder, 'api.log')).map(({ path, plainPath, compression }) => [basename(path), basename(plainPath), compression])).toEqual([
+  expect(
+    readSegments(join(folder, 'api.log')).map(({ path, plainPath, compression }) => [
+      basename(path),
+      basename(plainPath),
+      compression,
+    ]),
+  ).toEqual([
     ['api__2026-11-20T14-30-00-123Z.log.zst', 'api__2026-11-20T14-30-00-123Z.log', 'zstd'],
     ['api__2026-11-21T14-30-00-123Z.log.gz', 'api__2026-11-21T14-30-00-123Z.log', 'gzip'],
     ['api__2026-11-21T14-30-00-200Z.log', 'api__2026-11-21T14-30-00-200Z.log', null],
@@ -64,11 +100,20 @@ test('a folder that is not there has no segments', () => {
 });
 
 test('many files are told apart', () => {
-  for (const name of ['a__2026-11-21T14-30-00-123Z.log', 'b__2026-11-21T14-30-00-123Z.log', 'b__2026-11-21T14-30-00-124Z.log']) put(name);
+  for (const name of [
+    'a__2026-11-21T14-30-00-123Z.log',
+    'b__2026-11-21T14-30-00-123Z.log',
+    'b__2026-11-21T14-30-00-124Z.log',
+  ])
+    put(name);
   const found = readSegmentsOf([join(folder, 'a.log'), join(folder, 'b.log'), join(folder, 'c.log')]);
   expect([...found.values()].map((segments) => segments.length)).toEqual([1, 2, 0]);
 });
 
 test('every moment is written so that it can be read again', () => {
-  for (let ms = 0; ms < 2_000_000_000_000; ms += 77_777_777_777) expect(parseSegmentName(basename(segmentName(join(folder, 'a.log'), ms)))).toMatchObject({ owner: 'a.log', endedAtMs: ms });
+  for (let ms = 0; ms < 2_000_000_000_000; ms += 77_777_777_777)
+    expect(parseSegmentName(basename(segmentName(join(folder, 'a.log'), ms)))).toMatchObject({
+      owner: 'a.log',
+      endedAtMs: ms,
+    });
 });

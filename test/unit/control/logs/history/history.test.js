@@ -1,5 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -71,7 +83,11 @@ describe('the last lines of a file', () => {
     expect(readBytes() - before).toBeLessThan(1024 * 1024);
   });
 
-  test.each([['none', () => {}], ['a folder', () => mkdirSync(file)], ['a pipe', () => execFileSync('mkfifo', [file])]])('where there is %s there is no history, and it is not waited for', async (_, make) => {
+  test.each([
+    ['none', () => {}],
+    ['a folder', () => mkdirSync(file)],
+    ['a pipe', () => execFileSync('mkfifo', [file])],
+  ])('where there is %s there is no history, and it is not waited for', async (_, make) => {
     make();
     expect(await shown({ lines: 5 })).toEqual([]);
   });
@@ -97,7 +113,8 @@ describe('several files', () => {
   test('of which 600 are told at once, over their segments, with few of them open', async () => {
     const names = Array.from({ length: 600 }, (_, at) => `app${at}`);
     const line = (at) => `${at}`.padStart(60, '.');
-    for (let at = 0; at < 6; at++) for (const name of names) writeFileSync(rig.path(name), `${line(at)}\n`, { flag: 'a' });
+    for (let at = 0; at < 6; at++)
+      for (const name of names) writeFileSync(rig.path(name), `${line(at)}\n`, { flag: 'a' });
     names.forEach((name, at) => utimesSync(rig.path(name), at + 1, at + 1));
     const files = () => readdirSync('/proc/self/fd').length;
     const before = files();
@@ -118,7 +135,12 @@ describe('several files', () => {
     utimesSync(rig.path('b'), (rig.nowMs - 1_000) / 1_000, (rig.nowMs - 1_000) / 1_000);
     const client = rig.reader(['a', 'b']);
     await client.look({ lines: 15 }, { follow: false });
-    expect(client.entries.map(({ line, atMs }) => [line, atMs])).toEqual([['early', rig.nowMs - 2_000], ['old', null], ['older', null], ['late', rig.nowMs]]);
+    expect(client.entries.map(({ line, atMs }) => [line, atMs])).toEqual([
+      ['early', rig.nowMs - 2_000],
+      ['old', null],
+      ['older', null],
+      ['late', rig.nowMs],
+    ]);
   });
 });
 
@@ -146,8 +168,15 @@ describe('a part of the lines', () => {
   test('what does not match is not counted, and the last ones of all files are meant', async () => {
     const isWanted = (line) => line.endsWith('7');
     expect(await shown({ lines: 3, isWanted }, both)).toEqual(['line 67', 'line 77', 'line 87']);
-    expect(await shown({ lines: 100, isWanted }, both)).toEqual([7, 17, 27, 37, 47, 57, 67, 77, 87].map((at) => `line ${at}`));
-    expect(await shown({ lines: 4, isWanted: (line) => /[12]$/.test(line) }, both)).toEqual(['line 71', 'line 72', 'line 81', 'line 82']);
+    expect(await shown({ lines: 100, isWanted }, both)).toEqual(
+      [7, 17, 27, 37, 47, 57, 67, 77, 87].map((at) => `line ${at}`),
+    );
+    expect(await shown({ lines: 4, isWanted: (line) => /[12]$/.test(line) }, both)).toEqual([
+      'line 71',
+      'line 72',
+      'line 81',
+      'line 82',
+    ]);
   });
 
   test('a part of a line that was written before is not shown', async () => {
@@ -161,7 +190,11 @@ describe('a part of the lines', () => {
 describe('what is torn or garbage', () => {
   const garbage = Buffer.from(Array.from({ length: 500 }, (_, at) => (at * 197 + 31) % 256));
 
-  test.each([['empty', () => Buffer.alloc(0)], ['garbage', () => garbage], ['torn in its first line', (bytes) => bytes.subarray(0, 20)]])('a times file that is %s counts as none', async (_, spoil) => {
+  test.each([
+    ['empty', () => Buffer.alloc(0)],
+    ['garbage', () => garbage],
+    ['torn in its first line', (bytes) => bytes.subarray(0, 20)],
+  ])('a times file that is %s counts as none', async (_, spoil) => {
     later(0, 'a', 'one\n');
     const times = timesFileOf(rig.timesFolder, file);
     writeFileSync(times, spoil(readFileSync(times)));
@@ -174,22 +207,32 @@ describe('what is torn or garbage', () => {
     truncateSync(times, statSync(times).size - 1);
     const client = rig.reader(['a']);
     await client.look({}, { follow: false });
-    expect(client.entries.map(({ line, atMs }) => [line, rig.nowMs - atMs])).toEqual([['line 0', 4_000], ['line 1', 2_000], ['line 2', 2_000]]);
+    expect(client.entries.map(({ line, atMs }) => [line, rig.nowMs - atMs])).toEqual([
+      ['line 0', 4_000],
+      ['line 1', 2_000],
+      ['line 2', 2_000],
+    ]);
   });
 
-  test.each([['torn', (bytes) => gzipSync(bytes).subarray(0, -15)], ['no gzip', () => garbage], ['empty', () => Buffer.alloc(0)]])('a compressed segment that is %s does not end the telling', async (_, toBytes) => {
+  test.each([
+    ['torn', (bytes) => gzipSync(bytes).subarray(0, -15)],
+    ['no gzip', () => garbage],
+    ['empty', () => Buffer.alloc(0)],
+  ])('a compressed segment that is %s does not end the telling', async (_, toBytes) => {
     rig.maxSizeBytes = 100;
     for (const line of numbered(0, 30)) later(1, 'a', `${line}\n`);
     const [first, second, ...others] = rig.segments('a');
     rig.compress(second, toBytes);
     const lines = await shown({});
-    const whole = [first, ...others].flatMap(({ path }) => readFileSync(path, 'utf8').split('\n').slice(0, -1)).concat(readFileSync(file, 'utf8').split('\n').slice(0, -1));
+    const whole = [first, ...others]
+      .flatMap(({ path }) => readFileSync(path, 'utf8').split('\n').slice(0, -1))
+      .concat(readFileSync(file, 'utf8').split('\n').slice(0, -1));
     expect(lines).toEqual(expect.arrayContaining(whole));
   });
 
   test('bytes that are no text are shown all the same', async () => {
     writeFileSync(file, Buffer.concat([garbage, Buffer.from('\nend\n')]));
-    expect((await shown({ lines: 1 }))).toEqual(['end']);
+    expect(await shown({ lines: 1 })).toEqual(['end']);
     expect((await shown({})).length).toBeGreaterThan(1);
   });
 });
@@ -322,6 +365,16 @@ test('who leaves while a new app comes is not told what it writes', async () => 
   const attach = () => {
     isAttached = true;
   };
-  await tellHistory({ files, query, shelf: rig.shelf, heldPaths: () => new Set(), nowMs: rig.nowMs, signal: stop.signal, send: async () => {}, sendNow() {}, attach });
+  await tellHistory({
+    files,
+    query,
+    shelf: rig.shelf,
+    heldPaths: () => new Set(),
+    nowMs: rig.nowMs,
+    signal: stop.signal,
+    send: async () => {},
+    sendNow() {},
+    attach,
+  });
   expect([looks, isAttached]).toEqual([3, false]);
 });

@@ -10,19 +10,32 @@ test('lines come out in the order they went in, with what belongs to them', () =
   const backlog = createBacklog(10_000);
   expect(backlog.isEmpty()).toBe(true);
   expect(backlog.add('out', ['a', 'b'], 5, 3) + backlog.add('err', ['c'], 6, 4)).toBe(0);
-  expect(backlog.take(10_000)).toEqual([{ line: 'a', stream: 'out', atMs: 5, id: 3 }, { line: 'b', stream: 'out', atMs: 5, id: 3 }, { line: 'c', stream: 'err', atMs: 6, id: 4 }]);
+  expect(backlog.take(10_000)).toEqual([
+    { line: 'a', stream: 'out', atMs: 5, id: 3 },
+    { line: 'b', stream: 'out', atMs: 5, id: 3 },
+    { line: 'c', stream: 'err', atMs: 6, id: 4 },
+  ]);
   expect(backlog.isEmpty()).toBe(true);
 });
 
 test('so much is taken at once, and a line that is longer by itself', () => {
   const backlog = createBacklog(10_000);
   backlog.add('out', ['x'.repeat(500), 'y'.repeat(36), 'z'.repeat(36), '!'], 0, 0);
-  expect([backlog.take(200), backlog.take(200), backlog.take(200)].map((lines) => texts(lines).map((line) => line[0]))).toEqual([['x'], ['y', 'z'], ['!']]);
+  expect(
+    [backlog.take(200), backlog.take(200), backlog.take(200)].map((lines) => texts(lines).map((line) => line[0])),
+  ).toEqual([['x'], ['y', 'z'], ['!']]);
 });
 
 test('when it is full the oldest go, and are counted', () => {
   const backlog = createBacklog(1_000);
-  expect(backlog.add('out', Array.from({ length: 20 }, (_, at) => `${at}`.padStart(36, '0')), 0, 0)).toBe(10);
+  expect(
+    backlog.add(
+      'out',
+      Array.from({ length: 20 }, (_, at) => `${at}`.padStart(36, '0')),
+      0,
+      0,
+    ),
+  ).toBe(10);
   expect(texts(backlog.take(10_000)).map(Number)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
 });
 

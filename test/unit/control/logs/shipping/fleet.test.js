@@ -10,7 +10,8 @@ let clock;
 let fleet;
 /**
  * What links have been told, newest last.
- * @type {{ target: string, lines: string[], taken: () => void, graces: number[], end: () => void }[]}
+ * @type
+ *   {{ target: string, lines: string[], taken: () => void, graces: number[], end: () => void }[]}
  */
 let links;
 /** Whether targets take at once what they are told. */
@@ -18,7 +19,8 @@ let isQuick;
 /** What apps ship to, whether they run or not. @type {Record<string, string[]>} */
 let wishes;
 
-const place = (/** @type {string} */ instanceId, /** @type {string[]} */ ship, name = 'api') => /** @type {any} */ ({ instanceId, id: 1, name, ship });
+const place = (/** @type {string} */ instanceId, /** @type {string[]} */ ship, name = 'api') =>
+  /** @type {any} */ ({ instanceId, id: 1, name, ship });
 const take = (/** @type {any} */ from, /** @type {string} */ text) => fleet.take(from, 'out', Buffer.from(text));
 const targets = (name = 'api') => fleet.countersOf(name).map(({ target }) => target);
 const counts = (name = 'api') => fleet.countersOf(name).map(({ sent, dropped }) => ({ sent, dropped }));
@@ -28,34 +30,43 @@ beforeEach(() => {
   links = [];
   isQuick = true;
   wishes = {};
-  fleet = createFleet({ clock, journal: () => {}, targetsOf: (name) => wishes[name] ?? [], connectorTo: (target) => ({ events }) => {
-    let untaken = 0;
-    let end = () => {};
-    const link = {
-      target,
-      lines: /** @type {string[]} */ ([]),
-      graces: /** @type {number[]} */ ([]),
-      taken() {
-        const count = untaken;
-        untaken = 0;
-        if (count > 0) events.onTaken(count);
+  fleet = createFleet({
+    clock,
+    journal: () => {},
+    targetsOf: (name) => wishes[name] ?? [],
+    connectorTo:
+      (target) =>
+      ({ events }) => {
+        let untaken = 0;
+        let end = () => {};
+        const link = {
+          target,
+          lines: /** @type {string[]} */ ([]),
+          graces: /** @type {number[]} */ ([]),
+          taken() {
+            const count = untaken;
+            untaken = 0;
+            if (count > 0) events.onTaken(count);
+          },
+          end: () => end(),
+        };
+        links.push(link);
+        queueMicrotask(events.onOpen);
+        return {
+          write(lines) {
+            link.lines.push(...lines.map(({ line }) => line));
+            if (isQuick) events.onTaken(lines.length);
+            else untaken = lines.length;
+          },
+          close(graceMs) {
+            link.graces.push(graceMs);
+            return new Promise((resolve) => {
+              end = resolve;
+            });
+          },
+        };
       },
-      end: () => end(),
-    };
-    links.push(link);
-    queueMicrotask(events.onOpen);
-    return {
-      write(lines) {
-        link.lines.push(...lines.map(({ line }) => line));
-        if (isQuick) events.onTaken(lines.length);
-        else untaken = lines.length;
-      },
-      close(graceMs) {
-        link.graces.push(graceMs);
-        return new Promise((resolve) => { end = resolve; });
-      },
-    };
-  } });
+  });
 });
 
 /** Links open a turn after they were made. */
@@ -77,7 +88,11 @@ test('a target that nobody writes to any more is left, and the others stay as th
   expect(targets()).toEqual([B]);
   fleet.letGo('j');
   expect(targets()).toEqual([]);
-  expect(links.map(({ target, lines }) => [target, lines])).toEqual([[A, ['x', 'x']], [B, ['x']], [B, ['begun']]]);
+  expect(links.map(({ target, lines }) => [target, lines])).toEqual([
+    [A, ['x', 'x']],
+    [B, ['x']],
+    [B, ['begun']],
+  ]);
 });
 
 test('what waits when the last instance goes is sent in the background, for half a minute, and then lost and counted', async () => {
@@ -94,7 +109,9 @@ test('what waits when the last instance goes is sent in the background, for half
   clock.advance(2_000);
   await opened();
   expect([links[0].graces, counts()]).toEqual([[1_000], [{ sent: 1, dropped: 3 }]]);
-  expect(fleet.notices()).toEqual([`3 lines of "api" could not be sent to "${B}" (it was too slow) and are lost there.`]);
+  expect(fleet.notices()).toEqual([
+    `3 lines of "api" could not be sent to "${B}" (it was too slow) and are lost there.`,
+  ]);
 });
 
 test('when all of it is sent the target has the rest of that time to end', async () => {

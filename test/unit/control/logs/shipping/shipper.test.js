@@ -14,9 +14,20 @@ function rig() {
   const connect = (/** @type {{ events: LinkEvents }} */ { events }) => {
     const link = { ...events, written: /** @type {string[][]} */ ([]), isClosed: false };
     links.push(link);
-    return { write: (/** @type {{ line: string }[]} */ lines) => void link.written.push(lines.map(({ line }) => line)), close: async () => { link.isClosed = true; } };
+    return {
+      write: (/** @type {{ line: string }[]} */ lines) => void link.written.push(lines.map(({ line }) => line)),
+      close: async () => {
+        link.isClosed = true;
+      },
+    };
   };
-  const shipper = createShipper('exec:cat', { name: 'api', id: 0, clock, journal: (event) => void journal.push(event), connect });
+  const shipper = createShipper('exec:cat', {
+    name: 'api',
+    id: 0,
+    clock,
+    journal: (event) => void journal.push(event),
+    connect,
+  });
   const take = (/** @type {string[]} */ ...lines) => shipper.take('out', lines, 0);
   return { clock, links, journal, shipper, take };
 }
@@ -28,7 +39,11 @@ const counts = (shipper) => {
 };
 
 test('lines wait for the link, then for each other, and are counted when they are taken', () => {
-  const { links: [link], shipper, take } = rig();
+  const {
+    links: [link],
+    shipper,
+    take,
+  } = rig();
   take('a', 'b');
   expect(link.written).toEqual([]);
   link.onOpen();
@@ -38,7 +53,10 @@ test('lines wait for the link, then for each other, and are counted when they ar
   link.onTaken(1);
   expect(link.written).toEqual([['a', 'b']]);
   link.onTaken(1);
-  expect(link.written).toEqual([['a', 'b'], ['c', 'd']]);
+  expect(link.written).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
   expect(shipper.counters()).toEqual({ target: 'exec:cat', sent: 2, dropped: 0, problem: null });
 });
 
@@ -81,12 +99,18 @@ test('one that was there for long is tried again at once, one that ends at once 
     clock.advance(pauseMs);
     return pauseMs;
   };
-  expect([pauseAfter(10), pauseAfter(10), pauseAfter(10), pauseAfter(10_000), pauseAfter(10)]).toEqual([500, 1_000, 2_000, 500, 1_000]);
+  expect([pauseAfter(10), pauseAfter(10), pauseAfter(10), pauseAfter(10_000), pauseAfter(10)]).toEqual([
+    500, 1_000, 2_000, 500, 1_000,
+  ]);
   expect(journal).toEqual(['shipping-failed', 'shipping-failed']);
 });
 
 test('while nobody takes them at most a MiB of lines waits, the newest, and the rest is counted and told for an hour', () => {
-  const { clock, links: [link], shipper } = rig();
+  const {
+    clock,
+    links: [link],
+    shipper,
+  } = rig();
   const line = 'x'.repeat(960);
   for (let at = 0; at < 3_000; at++) shipper.take('out', [`${line}${at}`], 0);
   const { dropped } = shipper.counters();
@@ -96,7 +120,9 @@ test('while nobody takes them at most a MiB of lines waits, the newest, and the 
   expect(counts(shipper)).toEqual({ sent: 3_000 - dropped, dropped });
   expect(link.written.flat()[0]).toBe(`${line}${dropped}`);
   expect(link.written.flat().at(-1)).toBe(`${line}2999`);
-  expect(shipper.notice()).toBe(`${dropped} lines of "api" could not be sent to "exec:cat" (it was too slow) and are lost there.`);
+  expect(shipper.notice()).toBe(
+    `${dropped} lines of "api" could not be sent to "exec:cat" (it was too slow) and are lost there.`,
+  );
   clock.advance(3_600_001);
   expect(shipper.notice()).toBeNull();
 });
@@ -104,17 +130,28 @@ test('while nobody takes them at most a MiB of lines waits, the newest, and the 
 test('a link that cannot even be begun is tried again', () => {
   const clock = createFakeClock();
   let attempts = 0;
-  const shipper = createShipper('exec:cat', { name: 'api', id: 0, clock, journal: () => {}, connect: () => {
-    attempts += 1;
-    throw Object.assign(new Error('spawn'), { code: 'EAGAIN' });
-  } });
+  const shipper = createShipper('exec:cat', {
+    name: 'api',
+    id: 0,
+    clock,
+    journal: () => {},
+    connect: () => {
+      attempts += 1;
+      throw Object.assign(new Error('spawn'), { code: 'EAGAIN' });
+    },
+  });
   expect(shipper.counters().problem).toBe('EAGAIN');
   clock.advance(500);
   expect(attempts).toBe(2);
 });
 
 test('closed, it waits until all is taken, closes the link and takes no more', async () => {
-  const { clock, links: [link], shipper, take } = rig();
+  const {
+    clock,
+    links: [link],
+    shipper,
+    take,
+  } = rig();
   take('a');
   const closed = shipper.close();
   expect(shipper.close()).toBe(closed);
@@ -129,8 +166,19 @@ test('closed, it waits until all is taken, closes the link and takes no more', a
 });
 
 test.each([
-  ['a slow target is not waited for longer than a second', (/** @type {ReturnType<typeof rig>} */ { links: [link], clock }) => { link.onOpen(); clock.advance(1_000); }],
-  ['a target that leaves is not waited for at all', (/** @type {ReturnType<typeof rig>} */ { links: [link] }) => { link.onDown('gone'); }],
+  [
+    'a slow target is not waited for longer than a second',
+    (/** @type {ReturnType<typeof rig>} */ { links: [link], clock }) => {
+      link.onOpen();
+      clock.advance(1_000);
+    },
+  ],
+  [
+    'a target that leaves is not waited for at all',
+    (/** @type {ReturnType<typeof rig>} */ { links: [link] }) => {
+      link.onDown('gone');
+    },
+  ],
 ])('closed, %s', async (_, happen) => {
   const all = rig();
   all.take('a', 'b');

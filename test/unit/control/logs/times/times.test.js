@@ -38,7 +38,9 @@ test('what stands at an offset was written at the moment that was noted last bef
   times.flush();
   const { startedAtMs, atOf, offsetOf } = read();
   expect(startedAtMs).toBe(START_MS);
-  expect([0, 99, 100, 249, 250, 9_999, 50].map((offset) => atOf(offset) - START_MS)).toEqual([5, 5, 1_005, 1_005, 3_601_005, 3_601_005, 5]);
+  expect([0, 99, 100, 249, 250, 9_999, 50].map((offset) => atOf(offset) - START_MS)).toEqual([
+    5, 5, 1_005, 1_005, 3_601_005, 3_601_005, 5,
+  ]);
   expect([0, 5, 6, 1_005, 1_006].map((ms) => offsetOf(START_MS + ms))).toEqual([0, 0, 100, 100, 250]);
   expect(offsetOf(START_MS + 3_601_006)).toBeNull();
 });
@@ -87,7 +89,11 @@ test('it goes on where an earlier control has stopped, torn or not', () => {
   expect([0, 100, 200].map((offset) => read().atOf(offset) - START_MS)).toEqual([10, 2_010, 2_010]);
 });
 
-test.each([['was cut short', () => size(50)], ['is empty', () => size(0)], ['is gone', () => rmSync(path, { force: true })]])('they are begun anew when the file %s meanwhile', (_, change) => {
+test.each([
+  ['was cut short', () => size(50)],
+  ['is empty', () => size(0)],
+  ['is gone', () => rmSync(path, { force: true })],
+])('they are begun anew when the file %s meanwhile', (_, change) => {
   note(0, 10);
   note(100, 20);
   times.close();
@@ -149,9 +155,17 @@ test('garbage of every kind does no harm', () => {
   const random = createRandom(3);
   for (let round = 0; round < 200; round++) {
     mkdirSync(folder, { recursive: true });
-    writeFileSync(timesFileOf(folder, path), Buffer.concat([Buffer.from(`nclust-times 1 ${START_MS} "x"\n`), Buffer.from(Array.from({ length: 40 }, () => Math.floor(random() * 256)))]));
+    writeFileSync(
+      timesFileOf(folder, path),
+      Buffer.concat([
+        Buffer.from(`nclust-times 1 ${START_MS} "x"\n`),
+        Buffer.from(Array.from({ length: 40 }, () => Math.floor(random() * 256))),
+      ]),
+    );
     const { atOf, offsetOf } = read();
-    expect([atOf(random() * 1e9), offsetOf(random() * 1e13)].every((value) => value === null || Number.isSafeInteger(value))).toBe(true);
+    expect(
+      [atOf(random() * 1e9), offsetOf(random() * 1e13)].every((value) => value === null || Number.isSafeInteger(value)),
+    ).toBe(true);
     size(1_000);
     times = open();
     note(Math.floor(random() * 1_000), 1_000);

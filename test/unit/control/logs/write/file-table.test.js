@@ -29,7 +29,12 @@ beforeEach(() => {
   slow.writes = [];
   const archive = { hold() {}, letGo() {}, rotated() {}, grew: (_, bytes) => (grown += bytes) };
   const openTimes = () => ({ startedAtMs: 1, note() {}, moveTo() {}, discard() {}, flush() {}, close() {} });
-  table = createFileTable({ nowMs: () => 1_700_000_000_000, openTimes, archive, limitsOf: () => ({ maxSizeBytes: Infinity, interval: 'never' }) });
+  table = createFileTable({
+    nowMs: () => 1_700_000_000_000,
+    openTimes,
+    archive,
+    limitsOf: () => ({ maxSizeBytes: Infinity, interval: 'never' }),
+  });
   table.hold(path, WISHES);
 });
 afterEach(() => {

@@ -18,7 +18,10 @@ test('the first loss is told to whoever wants to know, and again after an hour w
   let nowMs = 1_700_000_000_000;
   /** @type {string[]} */
   const told = [];
-  const losses = createLosses(() => nowMs, (reason) => void told.push(reason));
+  const losses = createLosses(
+    () => nowMs,
+    (reason) => void told.push(reason),
+  );
   losses.add(Buffer.from('one\n'), 'ENOSPC');
   losses.add(Buffer.from('two\n'), 'EIO');
   expect(told).toEqual(['ENOSPC']);

@@ -1,5 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, statSync, truncateSync, unlinkSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  unlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -32,12 +44,24 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const create = () => createLogFile({ disk, isDropping: () => isDropping, place: { path, nowMs: () => nowMs, limits: () => limits, openTimes, onRotated: (one) => rotated.push(one) } });
+const create = () =>
+  createLogFile({
+    disk,
+    isDropping: () => isDropping,
+    place: { path, nowMs: () => nowMs, limits: () => limits, openTimes, onRotated: (one) => rotated.push(one) },
+  });
 
 /** Contents are told apart by when they were begun. */
 function openTimes() {
   const noted = [];
-  return { startedAtMs: nowMs, note: (offset, atMs) => noted.push([offset, atMs]), moveTo() {}, discard() {}, flush() {}, close() {} };
+  return {
+    startedAtMs: nowMs,
+    note: (offset, atMs) => noted.push([offset, atMs]),
+    moveTo() {},
+    discard() {},
+    flush() {},
+    close() {},
+  };
 }
 
 /** What is told of each part: its text and where it is. */
@@ -54,7 +78,10 @@ function slowDisk() {
   disk = {
     isSlow: () => true,
     writeNow: createDisk().writeNow,
-    writeLater: (fd, bytes) => new Promise((resolve, reject) => writes.push({ fd, bytes, end: () => resolve(createDisk().writeNow(fd, bytes)), fail: reject })),
+    writeLater: (fd, bytes) =>
+      new Promise((resolve, reject) =>
+        writes.push({ fd, bytes, end: () => resolve(createDisk().writeNow(fd, bytes)), fail: reject }),
+      ),
   };
   file = create();
   return writes;
@@ -68,7 +95,10 @@ test('bytes come out as they went in, and it is told where they are', () => {
 describe('rotation', () => {
   test('happens after the last whole line that has room, and the rest begins the next file', () => {
     limits.maxSizeBytes = 10;
-    expect(append('one\ntwo\nthr').told).toEqual([['one\ntwo\n', 0], ['thr', 0]]);
+    expect(append('one\ntwo\nthr').told).toEqual([
+      ['one\ntwo\n', 0],
+      ['thr', 0],
+    ]);
     append('ee\n');
     expect([segments(), active(), rotated]).toEqual([['one\ntwo\n'], 'three\n', [path]]);
   });
@@ -194,12 +224,19 @@ test('truncate empties the file', async () => {
 test('what cannot be written is lost, counted and told; what comes later begins a line of its own', () => {
   mkdirSync(path);
   expect(append('one\ntwo\n').told).toEqual([['one\ntwo\n', null]]);
-  expect([file.losses.told(), file.notice()]).toMatchObject([{ lines: 2, bytes: 8, reason: 'EISDIR' }, expect.stringMatching(/^2 lines \(8 bytes\).*EISDIR.*goes on as soon as it can/)]);
+  expect([file.losses.told(), file.notice()]).toMatchObject([
+    { lines: 2, bytes: 8, reason: 'EISDIR' },
+    expect.stringMatching(/^2 lines \(8 bytes\).*EISDIR.*goes on as soon as it can/),
+  ]);
   rmSync(path, { recursive: true });
   append('not yet\n');
   nowMs += 1_001;
   append('three\n');
-  expect([active(), file.losses.told()?.lines, file.notice()]).toEqual(['three\n', 3, expect.stringContaining('is being written again')]);
+  expect([active(), file.losses.told()?.lines, file.notice()]).toEqual([
+    'three\n',
+    3,
+    expect.stringContaining('is being written again'),
+  ]);
 });
 
 test('a line that a full disk has cut off is not glued to the next one, and nothing is put before the first of an emptied file', async () => {
@@ -215,7 +252,10 @@ test('a line that a full disk has cut off is not glued to the next one, and noth
     },
   };
   file = create();
-  expect(append('one\ntwo\nthree\n').told).toEqual([['one\ntw', 0], ['o\nthree\n', null]]);
+  expect(append('one\ntwo\nthree\n').told).toEqual([
+    ['one\ntw', 0],
+    ['o\nthree\n', null],
+  ]);
   roomBytes = Infinity;
   append('four\n');
   expect(active()).toBe('one\ntw\nfour\n');

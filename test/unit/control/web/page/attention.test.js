@@ -3,8 +3,21 @@ import { concernsOf } from '../../../../../daemon/control/web/page/attention.js'
 import { sample, worker } from './samples.js';
 
 const nowMs = new Date('2026-05-01T12:00:00').getTime();
-const look = (/** @type {any} */ over) => concernsOf({ sample: sample([worker()]), slots: [], events: [], notices: [], nowMs, ...over });
-const died = (/** @type {number} */ ago, over = {}) => ({ at: nowMs - ago, type: 'died', app: 'api', id: 0, slot: 0, cause: 'crash', code: 1, signal: null, uptimeMs: 500, words: 'Error: boom', ...over });
+const look = (/** @type {any} */ over) =>
+  concernsOf({ sample: sample([worker()]), slots: [], events: [], notices: [], nowMs, ...over });
+const died = (/** @type {number} */ ago, over = {}) => ({
+  at: nowMs - ago,
+  type: 'died',
+  app: 'api',
+  id: 0,
+  slot: 0,
+  cause: 'crash',
+  code: 1,
+  signal: null,
+  uptimeMs: 500,
+  words: 'Error: boom',
+  ...over,
+});
 
 test('nothing is wrong', () => {
   expect(look({})).toEqual([]);
@@ -14,7 +27,11 @@ test('what has failed comes first, with the reason that nclust why tells', () =>
   const concerns = look({
     sample: sample([worker({ name: 'aaa' }), worker({ id: 1, status: 'errored', pid: 0 })]),
     slots: [{ name: 'api', id: 1, slot: 0, status: 'errored', waitingFor: null, restarts: 16 }],
-    events: [{ at: nowMs - 60_000, type: 'limit:memory', app: 'aaa', slot: 0, by: 'memory: 300mb' }, died(5_000, { id: 1 }), { at: nowMs - 4_000, type: 'gave-up', app: 'api', id: 1, slot: 0, crashes: 17 }],
+    events: [
+      { at: nowMs - 60_000, type: 'limit:memory', app: 'aaa', slot: 0, by: 'memory: 300mb' },
+      died(5_000, { id: 1 }),
+      { at: nowMs - 4_000, type: 'gave-up', app: 'api', id: 1, slot: 0, crashes: 17 },
+    ],
     notices: ['metrics cannot be served'],
   });
   expect(concerns).toEqual([
@@ -25,21 +42,34 @@ test('what has failed comes first, with the reason that nclust why tells', () =>
 });
 
 test('a state that is newer than the list is told without a reason', () => {
-  expect(look({ sample: sample([worker({ status: 'waiting restart', pid: 0 })]) })).toEqual([{ level: 'warn', app: 'api', text: 'api is waiting restart' }]);
+  expect(look({ sample: sample([worker({ status: 'waiting restart', pid: 0 })]) })).toEqual([
+    { level: 'warn', app: 'api', text: 'api is waiting restart' },
+  ]);
 });
 
 test('a crash is told for a quarter of an hour, and one that somebody asked for never', () => {
-  expect(look({ events: [died(60_000), died(30_000)] })).toEqual([{ level: 'warn', app: 'api', text: 'api: 2 crashes lately, the last 30s ago: instance 0 died after 500ms: exit code 1, "Error: boom"' }]);
+  expect(look({ events: [died(60_000), died(30_000)] })).toEqual([
+    {
+      level: 'warn',
+      app: 'api',
+      text: 'api: 2 crashes lately, the last 30s ago: instance 0 died after 500ms: exit code 1, "Error: boom"',
+    },
+  ]);
   expect(look({ events: [died(16 * 60_000), died(1_000, { cause: 'restart', by: 'restart' })] })).toEqual([]);
 });
 
 test('an event loop that is held up is told while it is', () => {
-  expect(look({ sample: sample([worker({ reportAgeMs: 4_200 })]) })).toEqual([{ level: 'bad', app: 'api', text: 'api: the event loop of instance 0 is held up, for 4.2 s now' }]);
+  expect(look({ sample: sample([worker({ reportAgeMs: 4_200 })]) })).toEqual([
+    { level: 'bad', app: 'api', text: 'api: the event loop of instance 0 is held up, for 4.2 s now' },
+  ]);
   expect(look({ sample: sample([worker({ reportAgeMs: 4_200, isNode: false })]) })).toEqual([]);
 });
 
 test('a machine without room is told', () => {
   const full = sample([worker()]);
   Object.assign(full.host, { memoryUsedBytes: 97, diskUsedBytes: 99 });
-  expect(look({ sample: full }).map(({ text }) => text)).toEqual(['The memory of this machine is 97.0% full', 'The disk with the home is 99.0% full']);
+  expect(look({ sample: full }).map(({ text }) => text)).toEqual([
+    'The memory of this machine is 97.0% full',
+    'The disk with the home is 99.0% full',
+  ]);
 });

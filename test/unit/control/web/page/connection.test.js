@@ -10,8 +10,14 @@ let timers;
 let nowMs = 0;
 
 const clock = {
-  set: (/** @type {() => void} */ run, /** @type {number} */ ms) => { const timer = { run, atMs: nowMs + ms }; timers.push(timer); return timer; },
-  clear: (/** @type {any} */ timer) => { timers = timers.filter((one) => one !== timer); },
+  set: (/** @type {() => void} */ run, /** @type {number} */ ms) => {
+    const timer = { run, atMs: nowMs + ms };
+    timers.push(timer);
+    return timer;
+  },
+  clear: (/** @type {any} */ timer) => {
+    timers = timers.filter((one) => one !== timer);
+  },
   now: () => nowMs,
 };
 
@@ -21,16 +27,30 @@ beforeEach(() => {
 
 function connect() {
   const open = () => {
-    const socket = { sent: /** @type {any[]} */ ([]), isClosed: false, readyState: 1, send: (/** @type {string} */ text) => socket.sent.push(JSON.parse(text)), close: () => { socket.isClosed = true; } };
+    const socket = {
+      sent: /** @type {any[]} */ ([]),
+      isClosed: false,
+      readyState: 1,
+      send: (/** @type {string} */ text) => socket.sent.push(JSON.parse(text)),
+      close: () => {
+        socket.isClosed = true;
+      },
+    };
     sockets.push(socket);
     return /** @type {any} */ (socket);
   };
-  return createConnection({ open, token: 'secret', onPhase: (phase, welcome) => phases.push([phase, welcome?.host]), clock });
+  return createConnection({
+    open,
+    token: 'secret',
+    onPhase: (phase, welcome) => phases.push([phase, welcome?.host]),
+    clock,
+  });
 }
 
 const last = () => sockets.at(-1);
 const say = (/** @type {object} */ message) => last().onmessage({ data: `${JSON.stringify(message)}\n` });
-const answer = (/** @type {string} */ method, /** @type {any} */ result) => say({ id: last().sent.findLast((/** @type {any} */ one) => one.method === method).id, ...result });
+const answer = (/** @type {string} */ method, /** @type {any} */ result) =>
+  say({ id: last().sent.findLast((/** @type {any} */ one) => one.method === method).id, ...result });
 const letIn = () => {
   last().onopen();
   say({ id: 0, result: { host: 'web-01' } });
@@ -61,7 +81,12 @@ test('news go to who follows, and to nobody when it has ended', () => {
   letIn();
   /** @type {any[]} */
   const heard = [];
-  const end = connection.follow({ method: 'logs', params: () => ({}), onAnswer: () => heard.push('answer'), onNews: ({ entries }) => heard.push(...entries) });
+  const end = connection.follow({
+    method: 'logs',
+    params: () => ({}),
+    onAnswer: () => heard.push('answer'),
+    onNews: ({ entries }) => heard.push(...entries),
+  });
   say({ method: 'log', params: { subscription: 'logs-1', entries: ['a'] } });
   end();
   say({ method: 'log', params: { subscription: 'logs-1', entries: ['b'] } });

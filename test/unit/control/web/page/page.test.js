@@ -15,31 +15,55 @@ const FOLDER = new URL('../../../../../daemon/control/web/page/', import.meta.ur
 
 test('everything that the page imports is served, and nothing in it writes markup', () => {
   const served = readPageFiles();
-  const missing = [...served].filter(([path]) => path.endsWith('.js') && path !== '/uplot.js').flatMap(([path, { bytes: code }]) => [...code.toString().matchAll(/^import .* from '([^']+)'/gm)].map(([, name]) => new URL(name, `http://x${path}`).pathname).filter((name) => !served.has(name)));
+  const missing = [...served]
+    .filter(([path]) => path.endsWith('.js') && path !== '/uplot.js')
+    .flatMap(([path, { bytes: code }]) =>
+      [...code.toString().matchAll(/^import .* from '([^']+)'/gm)]
+        .map(([, name]) => new URL(name, `http://x${path}`).pathname)
+        .filter((name) => !served.has(name)),
+    );
   expect(missing).toEqual([]);
-  for (const name of readdirSync(FOLDER).filter((one) => one.endsWith('.js'))) expect(readFileSync(new URL(name, FOLDER), 'utf8'), name).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function/);
+  for (const name of readdirSync(FOLDER).filter((one) => one.endsWith('.js')))
+    expect(readFileSync(new URL(name, FOLDER), 'utf8'), name).not.toMatch(
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function/,
+    );
   expect(readFileSync(new URL('index.html', FOLDER), 'utf8')).not.toMatch(/ style=| on\w+=|<style|<script>|https?:/);
 });
 
 describe('the address', () => {
   test.each([
-    ['#token=abc', { token: 'abc', place: {} }], ['#token=abc&app=a%20b%26c', { token: 'abc', place: { app: 'a b&c' } }], ['#worker=12', { token: null, place: { worker: 12 } }],
-    ['#worker=1x', { token: null, place: {} }], ['', { token: null, place: {} }],
+    ['#token=abc', { token: 'abc', place: {} }],
+    ['#token=abc&app=a%20b%26c', { token: 'abc', place: { app: 'a b&c' } }],
+    ['#worker=12', { token: null, place: { worker: 12 } }],
+    ['#worker=1x', { token: null, place: {} }],
+    ['', { token: null, place: {} }],
   ])('%s', (fragment, expected) => {
     expect(readFragment(fragment)).toEqual(expected);
   });
 
   test('tells what is shown, whatever its name', () => {
-    for (const app of ['a&token=b', '#', 'ü/?', '100%']) expect(readFragment(fragmentOf({ app }))).toEqual({ token: null, place: { app } });
+    for (const app of ['a&token=b', '#', 'ü/?', '100%'])
+      expect(readFragment(fragmentOf({ app }))).toEqual({ token: null, place: { app } });
     expect(readFragment(fragmentOf({ worker: 0 })).place).toEqual({ worker: 0 });
   });
 
   test('loses its token at once, and the tab keeps it', () => {
     const kept = new Map();
-    const sessionStorage = { getItem: (/** @type {string} */ key) => kept.get(key) ?? null, setItem: (/** @type {string} */ key, /** @type {string} */ value) => kept.set(key, value) };
+    const sessionStorage = {
+      getItem: (/** @type {string} */ key) => kept.get(key) ?? null,
+      setItem: (/** @type {string} */ key, /** @type {string} */ value) => kept.set(key, value),
+    };
     /** @type {string[]} */
     const replaced = [];
-    const window = (/** @type {string} */ hash) => /** @type {any} */ ({ location: { hash }, history: { replaceState: (/** @type {any} */ _state, /** @type {any} */ _title, /** @type {string} */ to) => replaced.push(to) }, sessionStorage });
+    const window = (/** @type {string} */ hash) =>
+      /** @type {any} */ ({
+        location: { hash },
+        history: {
+          replaceState: (/** @type {any} */ _state, /** @type {any} */ _title, /** @type {string} */ to) =>
+            replaced.push(to),
+        },
+        sessionStorage,
+      });
     expect(takePlace(window('#token=abc&app=api'))).toEqual({ token: 'abc', isNewToken: true, place: { app: 'api' } });
     expect(replaced).toEqual(['#app=api']);
     expect(takePlace(window('#app=api'))).toEqual({ token: 'abc', isNewToken: false, place: { app: 'api' } });
@@ -48,10 +72,27 @@ describe('the address', () => {
 });
 
 test.each([
-  [bytes(0), '0 B'], [bytes(1_023), '1023 B'], [bytes(45.1 * 1024 ** 2), '45.1 MB'], [bytes(300 * 1024 ** 2), '300 MB'], [bytes(1.25 * 1024 ** 3), '1.3 GB'], [bytes(null), '–'],
-  [percent(0), '0.0%'], [percent(104.2), '104%'], [rate(12_345), '12.3k'], [rate(1.23), '1.2'], [rate(120), '120'], [rate(undefined), '–'],
-  [delay(0.4), '0.4 ms'], [delay(12.7), '13 ms'], [delay(1_234), '1.2 s'], [delay(null), '–'],
-  [uptime(0, 12_900), '12s'], [uptime(0, 754_000), '12m'], [uptime(0, 7_500_000), '2h 5m'], [uptime(null, 1), '–'], [uptime(5, 1), '0s'],
+  [bytes(0), '0 B'],
+  [bytes(1_023), '1023 B'],
+  [bytes(45.1 * 1024 ** 2), '45.1 MB'],
+  [bytes(300 * 1024 ** 2), '300 MB'],
+  [bytes(1.25 * 1024 ** 3), '1.3 GB'],
+  [bytes(null), '–'],
+  [percent(0), '0.0%'],
+  [percent(104.2), '104%'],
+  [rate(12_345), '12.3k'],
+  [rate(1.23), '1.2'],
+  [rate(120), '120'],
+  [rate(undefined), '–'],
+  [delay(0.4), '0.4 ms'],
+  [delay(12.7), '13 ms'],
+  [delay(1_234), '1.2 s'],
+  [delay(null), '–'],
+  [uptime(0, 12_900), '12s'],
+  [uptime(0, 754_000), '12m'],
+  [uptime(0, 7_500_000), '2h 5m'],
+  [uptime(null, 1), '–'],
+  [uptime(5, 1), '0s'],
 ])('a figure is %s', (shown, expected) => {
   expect(shown).toBe(expected);
 });
@@ -63,9 +104,23 @@ describe('logs', () => {
   });
 
   test('the manager looks for the text, as it was typed', () => {
-    expect(logQuery({ target: 'api', text: '', stream: 'both', cursor: {} })).toEqual({ targets: ['api'], follow: true, lines: 300 });
-    expect(logQuery({ target: '3', text: ' GET /a.b ', stream: 'err', cursor: { a: 1 } })).toEqual({ targets: ['3'], follow: true, lines: 1_000, streams: ['err'], grep: { source: 'GET \\/a\\.b', flags: '' }, cursor: { a: 1 } });
-    expect(logQuery({ target: '3', text: 'get', stream: 'out', cursor: {} }).grep).toEqual({ source: 'get', flags: 'i' });
+    expect(logQuery({ target: 'api', text: '', stream: 'both', cursor: {} })).toEqual({
+      targets: ['api'],
+      follow: true,
+      lines: 300,
+    });
+    expect(logQuery({ target: '3', text: ' GET /a.b ', stream: 'err', cursor: { a: 1 } })).toEqual({
+      targets: ['3'],
+      follow: true,
+      lines: 1_000,
+      streams: ['err'],
+      grep: { source: 'GET \\/a\\.b', flags: '' },
+      cursor: { a: 1 },
+    });
+    expect(logQuery({ target: '3', text: 'get', stream: 'out', cursor: {} }).grep).toEqual({
+      source: 'get',
+      flags: 'i',
+    });
   });
 
   test('what waits to be shown has a bound', () => {
@@ -90,14 +145,27 @@ describe('actions', () => {
 
   test('say what will happen, and mean one instance by its id', () => {
     const [reload, restart, stop] = actionsFor(two, { worker: 1 }).actions;
-    expect(stop).toMatchObject({ question: 'Stop instance 1 of “api”?', request: { method: 'stop', params: { targets: ['1'] } }, isHarsh: true });
+    expect(stop).toMatchObject({
+      question: 'Stop instance 1 of “api”?',
+      request: { method: 'stop', params: { targets: ['1'] } },
+      isHarsh: true,
+    });
     expect(stop.effect).toContain('not even a reboot');
     expect(reload).toMatchObject({ isHarsh: false, effect: expect.stringContaining('No request is lost') });
     expect(restart.effect).toContain('Ends its process, and starts it again');
     const [, whole, , more, fewer] = actionsFor(two, { app: 'api' }).actions;
-    expect(whole).toMatchObject({ effect: expect.stringContaining('Ends all 2 instances, half of them at a time'), request: { method: 'restart', params: { targets: ['api'] } } });
-    expect(more).toMatchObject({ effect: 'There will be 3 instances in place of 2.', request: { method: 'scale', params: { target: 'api', instances: '+1' } } });
-    expect(fewer).toMatchObject({ effect: expect.stringContaining('1 instance in place of 2'), request: { params: { instances: '-1' } } });
+    expect(whole).toMatchObject({
+      effect: expect.stringContaining('Ends all 2 instances, half of them at a time'),
+      request: { method: 'restart', params: { targets: ['api'] } },
+    });
+    expect(more).toMatchObject({
+      effect: 'There will be 3 instances in place of 2.',
+      request: { method: 'scale', params: { target: 'api', instances: '+1' } },
+    });
+    expect(fewer).toMatchObject({
+      effect: expect.stringContaining('1 instance in place of 2'),
+      request: { params: { instances: '-1' } },
+    });
   });
 
   test('are not there where the id would mean something else', () => {
@@ -107,19 +175,71 @@ describe('actions', () => {
   });
 
   test('tell how they go', () => {
-    const waiting = Array.from({ length: 7 }, (_, slot) => ({ slot, phase: 'starting', forMs: 1_900, detail: slot === 0 ? 'it does not listen yet' : null }));
-    expect(progressWords({ done: 1, total: 8, waiting })).toEqual(['1 of 8 done', 'Instance 0 is starting, for 2s: it does not listen yet', ...[1, 2, 3, 4].map((slot) => `Instance ${slot} is starting, for 2s`), 'and 2 more']);
+    const waiting = Array.from({ length: 7 }, (_, slot) => ({
+      slot,
+      phase: 'starting',
+      forMs: 1_900,
+      detail: slot === 0 ? 'it does not listen yet' : null,
+    }));
+    expect(progressWords({ done: 1, total: 8, waiting })).toEqual([
+      '1 of 8 done',
+      'Instance 0 is starting, for 2s: it does not listen yet',
+      ...[1, 2, 3, 4].map((slot) => `Instance ${slot} is starting, for 2s`),
+      'and 2 more',
+    ]);
   });
 });
 
 test('facts are those of describe', () => {
-  const death = { atMs: 40_000, pid: 7, code: 1, signal: null, cause: 'crash', by: null, uptimeMs: 400, wasReady: false, lastLines: ['Error: boom'] };
+  const death = {
+    atMs: 40_000,
+    pid: 7,
+    code: 1,
+    signal: null,
+    cause: 'crash',
+    by: null,
+    uptimeMs: 400,
+    wasReady: false,
+    lastLines: ['Error: boom'],
+  };
   const slot = /** @type {any} */ ({
-    id: 3, slot: 0, name: 'api', pid: 0, status: 'waiting restart', generation: 2, restarts: 4, unstableRestarts: 4, script: '/srv/a.js', args: ['-x'], mode: 'cluster', interpreter: 'node', interpreterArgs: [], nodeVersion: 'v20.1.0', cwd: '/srv', addresses: [{ address: '::', port: 80 }],
-    user: 'www', version: 'N/A', createdAtMs: 1, waitingFor: 'its back-off', lastDeath: death, outFile: '/l', errorFile: '/l', autorestart: true,
+    id: 3,
+    slot: 0,
+    name: 'api',
+    pid: 0,
+    status: 'waiting restart',
+    generation: 2,
+    restarts: 4,
+    unstableRestarts: 4,
+    script: '/srv/a.js',
+    args: ['-x'],
+    mode: 'cluster',
+    interpreter: 'node',
+    interpreterArgs: [],
+    nodeVersion: 'v20.1.0',
+    cwd: '/srv',
+    addresses: [{ address: '::', port: 80 }],
+    user: 'www',
+    version: 'N/A',
+    createdAtMs: 1,
+    waitingFor: 'its back-off',
+    lastDeath: death,
+    outFile: '/l',
+    errorFile: '/l',
+    autorestart: true,
   });
   const facts = Object.fromEntries(factsOf([slot], 100_000));
-  expect(facts).toMatchObject({ 'Waiting for': 'its back-off', 'Last died': expect.stringContaining('(1m ago): exited with code 1 after 400ms, before it was up: it ended by itself'), 'Listening on': '[::]:80', 'Runs as': 'cluster mode, node, Node.js 20.1.0', Restarts: '4, 4 of them unstable', 'Log file': '/l', Process: 'none, id 3, instance 0, generation 2' });
+  expect(facts).toMatchObject({
+    'Waiting for': 'its back-off',
+    'Last died': expect.stringContaining(
+      '(1m ago): exited with code 1 after 400ms, before it was up: it ended by itself',
+    ),
+    'Listening on': '[::]:80',
+    'Runs as': 'cluster mode, node, Node.js 20.1.0',
+    Restarts: '4, 4 of them unstable',
+    'Log file': '/l',
+    Process: 'none, id 3, instance 0, generation 2',
+  });
   expect(lastWords([slot])).toEqual({ title: 'Last words of instance 0, pid 7', lines: ['Error: boom'] });
   expect(lastWords([{ ...slot, lastDeath: { ...death, cause: 'stop' } }])).toBeNull();
 });
@@ -137,7 +257,10 @@ describe('what the page knows', () => {
   });
 
   test('figures are old when the connection is lost, or nothing comes', () => {
-    const world = { ...withSample(emptyWorld(), sample([worker()], 500_000), 1_000), phase: /** @type {const} */ ('live') };
+    const world = {
+      ...withSample(emptyWorld(), sample([worker()], 500_000), 1_000),
+      phase: /** @type {const} */ ('live'),
+    };
     expect(staleForMs(world, 4_000)).toBeNull();
     expect(staleForMs(world, 6_000)).toBe(5_000);
     expect(staleForMs({ ...world, phase: 'lost' }, 1_500)).toBe(500);
@@ -147,13 +270,29 @@ describe('what the page knows', () => {
 
 test('a name cannot look like another one, and last words have no colours', () => {
   expect(plain('invoice\u202egpj.exe \u2066\u001b[31m\u0007 <b>\n\tüß')).toBe('invoice?gpj.exe ??[31m? <b>\n\tüß');
-  const dead = { slot: 0, lastDeath: { atMs: 1, pid: 2, cause: 'crash', lastLines: ['\u001b[31mboom\u001b[0m \u202e', 'at x'] } };
+  const dead = {
+    slot: 0,
+    lastDeath: { atMs: 1, pid: 2, cause: 'crash', lastLines: ['\u001b[31mboom\u001b[0m \u202e', 'at x'] },
+  };
   expect(lastWords(/** @type {any} */ ([dead]))?.lines).toEqual(['boom ?', 'at x']);
 });
 
 test('what an app tells of itself cannot stop the page', () => {
   const odd = { toString: 1, valueOf: 1 };
-  const slot = { slot: 0, id: 0, args: [], interpreter: 'none', addresses: [], axm: { monitor: { a: odd, b: { value: odd, unit: odd }, c: { value: 3, unit: 'ms' }, d: 'up', e: null } } };
+  const slot = {
+    slot: 0,
+    id: 0,
+    args: [],
+    interpreter: 'none',
+    addresses: [],
+    axm: { monitor: { a: odd, b: { value: odd, unit: odd }, c: { value: 3, unit: 'ms' }, d: 'up', e: null } },
+  };
   const facts = factsOf(/** @type {any} */ ([slot]), 0);
-  expect(facts.filter(([label]) => 'abcde'.includes(label))).toEqual([['a', JSON.stringify(odd)], ['b', `${JSON.stringify(odd)} ${JSON.stringify(odd)}`], ['c', '3 ms'], ['d', 'up'], ['e', 'null']]);
+  expect(facts.filter(([label]) => 'abcde'.includes(label))).toEqual([
+    ['a', JSON.stringify(odd)],
+    ['b', `${JSON.stringify(odd)} ${JSON.stringify(odd)}`],
+    ['c', '3 ms'],
+    ['d', 'up'],
+    ['e', 'null'],
+  ]);
 });

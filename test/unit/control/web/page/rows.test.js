@@ -3,7 +3,8 @@ import { rowsOf } from '../../../../../daemon/control/web/page/rows.js';
 import { sample, worker } from './samples.js';
 
 const keys = (/** @type {any} */ o) => rowsOf(o).map(({ key }) => key);
-const of = (/** @type {string} */ name, /** @type {number} */ count, /** @type {number} */ from = 0) => Array.from({ length: count }, (_, slot) => worker({ id: from + slot, name, slot }));
+const of = (/** @type {string} */ name, /** @type {number} */ count, /** @type {number} */ from = 0) =>
+  Array.from({ length: count }, (_, slot) => worker({ id: from + slot, name, slot }));
 
 describe('the rows of the table', () => {
   test('an app of one worker is one row, of several it has them beneath, of many they are hidden', () => {
@@ -14,17 +15,45 @@ describe('the rows of the table', () => {
 
   test('somebody may show the many and hide the few', () => {
     const both = sample([...of('many', 9, 10), ...of('two', 2)]);
-    expect(keys({ sample: both, flipped: new Set(['many', 'two']) })).toEqual(['app many', ...Array.from({ length: 9 }, (_, at) => `worker ${10 + at}`), 'app two']);
+    expect(keys({ sample: both, flipped: new Set(['many', 'two']) })).toEqual([
+      'app many',
+      ...Array.from({ length: 9 }, (_, at) => `worker ${10 + at}`),
+      'app two',
+    ]);
   });
 
   test.each([
-    ['cpu', ['app b', 'app a', 'app c']], ['memory', ['app a', 'app c', 'app b']], ['requests', ['app c', 'app a', 'app b']], ['latency', ['app c', 'app a', 'app b']],
-    ['delay', ['app b', 'app a', 'app c']], ['restarts', ['app c', 'app a', 'app b']], ['uptime', ['app c', 'app a', 'app b']], ['state', ['app b', 'app a', 'app c']], ['name', ['app a', 'app b', 'app c']],
+    ['cpu', ['app b', 'app a', 'app c']],
+    ['memory', ['app a', 'app c', 'app b']],
+    ['requests', ['app c', 'app a', 'app b']],
+    ['latency', ['app c', 'app a', 'app b']],
+    ['delay', ['app b', 'app a', 'app c']],
+    ['restarts', ['app c', 'app a', 'app b']],
+    ['uptime', ['app c', 'app a', 'app b']],
+    ['state', ['app b', 'app a', 'app c']],
+    ['name', ['app a', 'app b', 'app c']],
   ])('by %s, and the other way round', (field, expected) => {
     const apps = sample([
       worker({ id: 1, name: 'a', memoryBytes: 30, startedAtMs: 2_000 }),
-      worker({ id: 2, name: 'b', cpu: 9, delayP99Ms: 50, memoryBytes: 1, status: 'errored', startedAtMs: null, pid: 0 }),
-      worker({ id: 3, name: 'c', http: { requestsPerS: 5, latencyP99Ms: 3 }, restarts: 2, delayP99Ms: null, cpu: 0.5, memoryBytes: 20 }),
+      worker({
+        id: 2,
+        name: 'b',
+        cpu: 9,
+        delayP99Ms: 50,
+        memoryBytes: 1,
+        status: 'errored',
+        startedAtMs: null,
+        pid: 0,
+      }),
+      worker({
+        id: 3,
+        name: 'c',
+        http: { requestsPerS: 5, latencyP99Ms: 3 },
+        restarts: 2,
+        delayP99Ms: null,
+        cpu: 0.5,
+        memoryBytes: 20,
+      }),
     ]);
     expect(keys({ sample: apps, sort: { field, isReversed: false } })).toEqual(expected);
     // Equal ones are by name, either way.
@@ -32,12 +61,38 @@ describe('the rows of the table', () => {
   });
 
   test('an order that is held stays, and what is new finds its place', () => {
-    const held = new Map([['app a', 0], ['app b', 1]]);
-    const apps = sample([worker({ id: 1, name: 'a' }), worker({ id: 2, name: 'b', cpu: 9 }), worker({ id: 3, name: 'c', cpu: 50 })]);
-    expect(keys({ sample: apps, sort: { field: 'cpu', isReversed: false }, held })).toEqual(['app c', 'app a', 'app b']);
+    const held = new Map([
+      ['app a', 0],
+      ['app b', 1],
+    ]);
+    const apps = sample([
+      worker({ id: 1, name: 'a' }),
+      worker({ id: 2, name: 'b', cpu: 9 }),
+      worker({ id: 3, name: 'c', cpu: 50 }),
+    ]);
+    expect(keys({ sample: apps, sort: { field: 'cpu', isReversed: false }, held })).toEqual([
+      'app c',
+      'app a',
+      'app b',
+    ]);
   });
 
-  test.each([['AP', ['app api', 'worker 0', 'worker 1']], ['101', ['app api', 'worker 1']], ['errored', ['app job']], ['shop', ['app job']], ['nothing', []]])('filtered by "%s"', (filter, expected) => {
-    expect(keys({ sample: sample([worker(), worker({ id: 1, slot: 1 }), worker({ id: 7, name: 'job', namespace: 'shop', status: 'errored', pid: 0 })]), filter })).toEqual(expected);
+  test.each([
+    ['AP', ['app api', 'worker 0', 'worker 1']],
+    ['101', ['app api', 'worker 1']],
+    ['errored', ['app job']],
+    ['shop', ['app job']],
+    ['nothing', []],
+  ])('filtered by "%s"', (filter, expected) => {
+    expect(
+      keys({
+        sample: sample([
+          worker(),
+          worker({ id: 1, slot: 1 }),
+          worker({ id: 7, name: 'job', namespace: 'shop', status: 'errored', pid: 0 }),
+        ]),
+        filter,
+      }),
+    ).toEqual(expected);
   });
 });

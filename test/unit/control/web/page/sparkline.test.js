@@ -2,28 +2,50 @@ import { expect, test } from 'vitest';
 import { emptyTrend, withHistory, withSample } from '../../../../../daemon/control/web/page/sparkline.js';
 import { worker } from './samples.js';
 
-const shown = (/** @type {any} */ { times, series }) => times.map((/** @type {number} */ time, /** @type {number} */ at) => [time, series.cpu[at]]);
-const history = (/** @type {number} */ endMs, /** @type {(number | null)[]} */ cpu) => /** @type {const} */ ([{ stepMs: 1_000, endMs, points: cpu.length, workers: [], apps: [], host: /** @type {any} */ (null) }, { cpu }]);
+const shown = (/** @type {any} */ { times, series }) =>
+  times.map((/** @type {number} */ time, /** @type {number} */ at) => [time, series.cpu[at]]);
+const history = (/** @type {number} */ endMs, /** @type {(number | null)[]} */ cpu) =>
+  /** @type {const} */ ([
+    { stepMs: 1_000, endMs, points: cpu.length, workers: [], apps: [], host: /** @type {any} */ (null) },
+    { cpu },
+  ]);
 
 test('a history is what is known, and ticks follow it', () => {
   const trend = withHistory(emptyTrend(1_000), ...history(10_000, [null, null, 3, 4]));
-  expect(shown(withSample(trend, 11_000, worker({ cpu: 5 })))).toEqual([[9_000, 3], [10_000, 4], [11_000, 5]]);
+  expect(shown(withSample(trend, 11_000, worker({ cpu: 5 })))).toEqual([
+    [9_000, 3],
+    [10_000, 4],
+    [11_000, 5],
+  ]);
 });
 
 test('ticks that came while it was on its way stay', () => {
   const ticked = withSample(withSample(emptyTrend(1_000), 10_000, worker({ cpu: 4 })), 11_000, worker({ cpu: 5 }));
-  expect(shown(withHistory(ticked, ...history(10_000, [3, 4])))).toEqual([[9_000, 3], [10_000, 4], [11_000, 5]]);
+  expect(shown(withHistory(ticked, ...history(10_000, [3, 4])))).toEqual([
+    [9_000, 3],
+    [10_000, 4],
+    [11_000, 5],
+  ]);
 });
 
 test('a manager that begins anew does not take away what the page has seen', () => {
   const seen = withSample(withSample(emptyTrend(1_000), 10_000, worker({ cpu: 4 })), 11_000, worker({ cpu: 5 }));
-  expect(shown(withHistory(seen, ...history(15_000, [null, null, null, 9])))).toEqual([[10_000, 4], [11_000, 5], [12_000, null], [15_000, 9]]);
+  expect(shown(withHistory(seen, ...history(15_000, [null, null, null, 9])))).toEqual([
+    [10_000, 4],
+    [11_000, 5],
+    [12_000, null],
+    [15_000, 9],
+  ]);
 });
 
 test('missing ticks are a gap, the same tick is none, and old points go', () => {
   let trend = withSample(emptyTrend(1_000), 1_000, worker({ cpu: 1 }));
   trend = withSample(withSample(trend, 5_000, worker({ cpu: 2 })), 5_000, worker({ cpu: 3 }));
-  expect(shown(trend)).toEqual([[1_000, 1], [2_000, null], [5_000, 2]]);
+  expect(shown(trend)).toEqual([
+    [1_000, 1],
+    [2_000, null],
+    [5_000, 2],
+  ]);
   for (let at = 6; at < 1_000; at++) trend = withSample(trend, at * 1_000, worker());
   expect(trend.times).toHaveLength(600);
   expect(trend.series.memoryBytes).toHaveLength(600);

@@ -8,12 +8,18 @@ import { isRunning } from '../../../../helpers/processes.js';
 /** @type {string} */
 let folder;
 
-beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'nclust-evaluate-')); });
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-evaluate-'));
+});
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** @type {string[]} */
 const said = [];
-const PATIENCE = { limitMs: 0, firstWordMs: 60_000, talk: (/** @type {string} */ sentence) => void said.push(sentence) };
+const PATIENCE = {
+  limitMs: 0,
+  firstWordMs: 60_000,
+  talk: (/** @type {string} */ sentence) => void said.push(sentence),
+};
 
 /**
  * @param {string} text
@@ -27,7 +33,11 @@ function evaluated(text, name = 'x.config.js', patience = {}) {
 }
 
 test.each([
-  ['goes to its own folder', 'process.chdir(__dirname); module.exports = require("fs").existsSync("x.config.js");', true],
+  [
+    'goes to its own folder',
+    'process.chdir(__dirname); module.exports = require("fs").existsSync("x.config.js");',
+    true,
+  ],
   ['sets the mask of its files', 'process.umask(0o027); module.exports = process.umask();', 0o027],
   ['asks a program', 'module.exports = require("child_process").execSync("echo abc").toString();', 'abc\n'],
   ['warns', 'process.emitWarning("old"); module.exports = 1;', 1],
@@ -38,12 +48,21 @@ test.each([
 });
 
 test('one that ends itself ends nobody else', async () => {
-  await expect(evaluated('process.kill(process.pid, "SIGKILL"); while (true);')).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG', message: expect.stringContaining('it was ended by SIGKILL') });
-  await expect(evaluated('process.exit(0);')).rejects.toMatchObject({ message: expect.stringContaining('it calls process.exit()') });
+  await expect(evaluated('process.kill(process.pid, "SIGKILL"); while (true);')).rejects.toMatchObject({
+    code: 'ERR_NCLUST_BAD_CONFIG',
+    message: expect.stringContaining('it was ended by SIGKILL'),
+  });
+  await expect(evaluated('process.exit(0);')).rejects.toMatchObject({
+    message: expect.stringContaining('it calls process.exit()'),
+  });
 });
 
 test('what fails beside it is told with its place', async () => {
-  await expect(evaluated('Promise.reject(new Error("no vault")); module.exports = new Promise(() => setInterval(() => {}, 1000));')).rejects.toMatchObject({ message: expect.stringContaining('Error: no vault (line 1, column 16)') });
+  await expect(
+    evaluated(
+      'Promise.reject(new Error("no vault")); module.exports = new Promise(() => setInterval(() => {}, 1000));',
+    ),
+  ).rejects.toMatchObject({ message: expect.stringContaining('Error: no vault (line 1, column 16)') });
 });
 
 test.each([
@@ -52,10 +71,20 @@ test.each([
   ['a loop', 'while (true);'],
 ])('%s that never comes to an end: it is said what is waited for, and at the limit it is ended', async (_, text) => {
   const file = join(folder, 'x.config.js');
-  await expect(evaluated(`require('fs').writeFileSync('${folder}/pid', String(process.pid)); ${text}`, 'x.config.js', { limitMs: 2_500, firstWordMs: 500 })).rejects.toMatchObject({
-    code: 'ERR_NCLUST_BAD_CONFIG', message: `"${file}" cannot be read: it has exported nothing within 2.5s, and was ended.`, hint: expect.stringContaining('NCLUST_CONFIG_TIMEOUT=5m'),
+  await expect(
+    evaluated(`require('fs').writeFileSync('${folder}/pid', String(process.pid)); ${text}`, 'x.config.js', {
+      limitMs: 2_500,
+      firstWordMs: 500,
+    }),
+  ).rejects.toMatchObject({
+    code: 'ERR_NCLUST_BAD_CONFIG',
+    message: `"${file}" cannot be read: it has exported nothing within 2.5s, and was ended.`,
+    hint: expect.stringContaining('NCLUST_CONFIG_TIMEOUT=5m'),
   });
-  expect(said).toEqual([`"${file}" has been running for 500ms and has exported nothing yet; it is given up after 2.5s (NCLUST_CONFIG_TIMEOUT).`]);
+  expect(said).toEqual([
+    `"${file}" has been running for 500ms and has exported nothing yet; it is given up after 2.5s ` +
+      `(NCLUST_CONFIG_TIMEOUT).`,
+  ]);
   // On a machine that has no time for it, it was ended before its first line.
   const begun = existsSync(join(folder, 'pid')) ? [Number(readFileSync(join(folder, 'pid'), 'utf8'))] : [];
   expect(begun.filter(isRunning)).toEqual([]);
@@ -70,11 +99,18 @@ test('the limit is a variable of the shell', () => {
   expect(patienceOf({}).limitMs).toBe(60_000);
   expect(patienceOf({ NCLUST_CONFIG_TIMEOUT: '5m' }).limitMs).toBe(300_000);
   expect(patienceOf({ NCLUST_CONFIG_TIMEOUT: '0' }).limitMs).toBe(0);
-  expect(() => patienceOf({ NCLUST_CONFIG_TIMEOUT: 'soon' })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining('NCLUST_CONFIG_TIMEOUT is "soon"; accepted: ') }));
+  expect(() => patienceOf({ NCLUST_CONFIG_TIMEOUT: 'soon' })).toThrow(
+    expect.objectContaining({
+      code: 'ERR_NCLUST_USAGE',
+      message: expect.stringContaining('NCLUST_CONFIG_TIMEOUT is "soon"; accepted: '),
+    }),
+  );
 });
 
 test('what is thrown and is no error is shown', async () => {
-  await expect(evaluated('throw { status: 503 };')).rejects.toMatchObject({ message: expect.stringContaining('it threw { status: 503 }') });
+  await expect(evaluated('throw { status: 503 };')).rejects.toMatchObject({
+    message: expect.stringContaining('it threw { status: 503 }'),
+  });
 });
 
 test('variables that it sets or removes are those of the shell', async () => {
@@ -89,6 +125,13 @@ test('variables that it sets or removes are those of the shell', async () => {
   }
 });
 
-test.each([['new Map([["A", "b"]])', 'is a Map'], ['new Set(["src"])', 'is a Set'], ['() => 1', 'is a function'], ['Symbol("a")', 'is a symbol']])('%s is no value of a config', async (text, found) => {
-  expect(await evaluated(`module.exports = { apps: [{ watch: ${text} }] };`)).toMatchObject({ oddities: [{ keyPath: 'apps[0].watch', found }] });
+test.each([
+  ['new Map([["A", "b"]])', 'is a Map'],
+  ['new Set(["src"])', 'is a Set'],
+  ['() => 1', 'is a function'],
+  ['Symbol("a")', 'is a symbol'],
+])('%s is no value of a config', async (text, found) => {
+  expect(await evaluated(`module.exports = { apps: [{ watch: ${text} }] };`)).toMatchObject({
+    oddities: [{ keyPath: 'apps[0].watch', found }],
+  });
 });

@@ -41,7 +41,13 @@ const readApps = (apps, wanted) => {
  * @param {Promise<unknown>} reading
  * @returns {Promise<any>}
  */
-const failure = (reading) => reading.then(() => { throw new Error('It was read.'); }, (error) => error);
+const failure = (reading) =>
+  reading.then(
+    () => {
+      throw new Error('It was read.');
+    },
+    (error) => error,
+  );
 
 const app = { name: 'app', script: 'app.js' };
 
@@ -57,7 +63,11 @@ describe('the file in the folder', () => {
   });
 
   test('a package.json counts when it has the key, and a file of its own before it', async () => {
-    await expect(read()).rejects.toMatchObject({ code: 'ERR_NCLUST_CONFIG_NOT_FOUND', message: expect.stringContaining(folder), hint: expect.stringContaining('nclust init') });
+    await expect(read()).rejects.toMatchObject({
+      code: 'ERR_NCLUST_CONFIG_NOT_FOUND',
+      message: expect.stringContaining(folder),
+      hint: expect.stringContaining('nclust init'),
+    });
     write({ 'package.json': { nclust: { apps: [app] } } });
     expect(await read()).toMatchObject({ file: join(folder, 'package.json'), specs: [{ name: 'app' }] });
     write({ 'ecosystem.json': [{ ...app, name: 'own' }] });
@@ -65,29 +75,57 @@ describe('the file in the folder', () => {
   });
 
   test('one that is named and not there is said to be missing', async () => {
-    for (const file of ['x.config.js', 'x.json', 'x.yaml']) await expect(read({ file })).rejects.toMatchObject({ code: 'ERR_NCLUST_CONFIG_NOT_FOUND', message: expect.stringContaining(join(folder, file)) });
+    for (const file of ['x.config.js', 'x.json', 'x.yaml'])
+      await expect(read({ file })).rejects.toMatchObject({
+        code: 'ERR_NCLUST_CONFIG_NOT_FOUND',
+        message: expect.stringContaining(join(folder, file)),
+      });
   });
 
-  test.each([['{"apps":[{"name":"app","script":"app.js"}]}'], ['apps:\n  - name: app\n    script: app.js\n'], ['// said\n[{ name: "app", script: "app.js", }]']])('stdin may be %s', async (text) => {
-    expect(await read({ file: '-', stdin: async () => text })).toMatchObject({ file: null, specs: [{ name: 'app', cwd: folder }] });
+  test.each([
+    ['{"apps":[{"name":"app","script":"app.js"}]}'],
+    ['apps:\n  - name: app\n    script: app.js\n'],
+    ['// said\n[{ name: "app", script: "app.js", }]'],
+  ])('stdin may be %s', async (text) => {
+    expect(await read({ file: '-', stdin: async () => text })).toMatchObject({
+      file: null,
+      specs: [{ name: 'app', cwd: folder }],
+    });
   });
 });
 
 describe('everything that is wrong is said at once', () => {
   test('with key path, what was found and what is accepted', async () => {
-    const error = await failure(readApps([
-      { name: 'a', script: 'app.js', max_memory_restart: 'lots', instances: 'many', kill_timeout: -1 },
-      { name: 'b', script: 'missing.js', autorestart: 'maybe', env: { PASSWORD: '\u0000secret' } },
-      { name: 'c', script: 'app.js', cwd: '/nowhere/at/all', interpreter: 'python3' },
-      { name: 'd', scirpt: 'app.js' },
-      { name: 'a', script: 'app.js' },
-      'e',
-    ]));
+    const error = await failure(
+      readApps([
+        { name: 'a', script: 'app.js', max_memory_restart: 'lots', instances: 'many', kill_timeout: -1 },
+        { name: 'b', script: 'missing.js', autorestart: 'maybe', env: { PASSWORD: '\u0000secret' } },
+        { name: 'c', script: 'app.js', cwd: '/nowhere/at/all', interpreter: 'python3' },
+        { name: 'd', scirpt: 'app.js' },
+        { name: 'a', script: 'app.js' },
+        'e',
+      ]),
+    );
     expect(error).toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG', exitStatus: 1 });
     expect(error.data.faults.map((/** @type {any} */ { keyPath }) => keyPath).sort()).toEqual([
-      'apps[0].instances', 'apps[0].kill_timeout', 'apps[0].max_memory_restart', 'apps[1].autorestart', 'apps[1].env.PASSWORD', 'apps[1].script', 'apps[2].cwd', 'apps[3].script', 'apps[4].name', 'apps[5]',
+      'apps[0].instances',
+      'apps[0].kill_timeout',
+      'apps[0].max_memory_restart',
+      'apps[1].autorestart',
+      'apps[1].env.PASSWORD',
+      'apps[1].script',
+      'apps[2].cwd',
+      'apps[3].script',
+      'apps[4].name',
+      'apps[5]',
     ]);
-    expect(error.data.faults).toContainEqual(expect.objectContaining({ keyPath: 'apps[0].kill_timeout', found: '-1', accepted: expect.stringContaining('milliseconds') }));
+    expect(error.data.faults).toContainEqual(
+      expect.objectContaining({
+        keyPath: 'apps[0].kill_timeout',
+        found: '-1',
+        accepted: expect.stringContaining('milliseconds'),
+      }),
+    );
     for (const { message } of error.data.faults) expect(error.message).toContain(message);
     expect(error.message).toContain(`"${join(folder, 'apps.json')}" has 10 faults`);
     expect(error.message).toContain('"apps[3].scirpt" means nothing here; did you mean "script"?');
@@ -95,10 +133,22 @@ describe('everything that is wrong is said at once', () => {
   });
 
   test.each([
-    [{ ...app, port: 70_000 }, 'apps[0].port'], [{ ...app, exec_mode: 'threads' }, 'apps[0].exec_mode'], [{ ...app, env: 'A=1' }, 'apps[0].env'], [{ ...app, env_production: [] }, 'apps[0].env_production'],
-    [{ ...app, args: { a: 1 } }, 'apps[0].args'], [{ ...app, args: '"open' }, 'apps[0].args'], [{ ...app, stop_exit_codes: [256] }, 'apps[0].stop_exit_codes'], [{ ...app, time: 'yes' }, 'apps[0].time'],
-    [{ ...app, wait_ready: 1 }, 'apps[0].wait_ready'], [{ ...app, name: 'all' }, 'apps[0].name'], [{ ...app, name: ' ' }, 'apps[0].name'], [{ ...app, interpreter: 'node@18' }, 'apps[0].interpreter'], [{ ...app, interpreter: 'python9' }, 'apps[0].interpreter'],
-    [{ ...app, log_ship: 'udp' }, 'apps[0].log_ship'], [{ ...app, cron_restart: 'often' }, 'apps[0].cron_restart'], [{ ...app, env: { 'A=B': 1 } }, 'apps[0].env'],
+    [{ ...app, port: 70_000 }, 'apps[0].port'],
+    [{ ...app, exec_mode: 'threads' }, 'apps[0].exec_mode'],
+    [{ ...app, env: 'A=1' }, 'apps[0].env'],
+    [{ ...app, env_production: [] }, 'apps[0].env_production'],
+    [{ ...app, args: { a: 1 } }, 'apps[0].args'],
+    [{ ...app, args: '"open' }, 'apps[0].args'],
+    [{ ...app, stop_exit_codes: [256] }, 'apps[0].stop_exit_codes'],
+    [{ ...app, time: 'yes' }, 'apps[0].time'],
+    [{ ...app, wait_ready: 1 }, 'apps[0].wait_ready'],
+    [{ ...app, name: 'all' }, 'apps[0].name'],
+    [{ ...app, name: ' ' }, 'apps[0].name'],
+    [{ ...app, interpreter: 'node@18' }, 'apps[0].interpreter'],
+    [{ ...app, interpreter: 'python9' }, 'apps[0].interpreter'],
+    [{ ...app, log_ship: 'udp' }, 'apps[0].log_ship'],
+    [{ ...app, cron_restart: 'often' }, 'apps[0].cron_restart'],
+    [{ ...app, env: { 'A=B': 1 } }, 'apps[0].env'],
   ])('%j is wrong at %s', async (given, keyPath) => {
     const error = await failure(readApps([given]));
     expect(error).toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG', message: expect.stringContaining(keyPath) });
@@ -107,8 +157,11 @@ describe('everything that is wrong is said at once', () => {
   });
 
   test.each([
-    [{ env: 'PASSWORD=hunter2' }, 'apps[0].env is a text;'], [{ env: ['PASSWORD=hunter2'] }, 'apps[0].env is a list;'], [{ env_production: 'hunter2' }, 'apps[0].env_production is a text;'],
-    [{ env: { PASSWORD: 'hunter2\0' } }, 'apps[0].env.PASSWORD is a text; accepted: a text without a NUL'], [{ secrets: { PASSWORD: { value: 'hunter2' } } }, 'apps[0].secrets.PASSWORD is an object;'],
+    [{ env: 'PASSWORD=hunter2' }, 'apps[0].env is a text;'],
+    [{ env: ['PASSWORD=hunter2'] }, 'apps[0].env is a list;'],
+    [{ env_production: 'hunter2' }, 'apps[0].env_production is a text;'],
+    [{ env: { PASSWORD: 'hunter2\0' } }, 'apps[0].env.PASSWORD is a text; accepted: a text without a NUL'],
+    [{ secrets: { PASSWORD: { value: 'hunter2' } } }, 'apps[0].secrets.PASSWORD is an object;'],
   ])('%j may hold a password, which is not shown', async (given, message) => {
     const error = await failure(readApps([{ ...app, ...given }]));
     expect(error.message).toContain(message);
@@ -122,18 +175,30 @@ describe('everything that is wrong is said at once', () => {
     expect(error.message).not.toContain('hunter2');
   });
 
-  test.each([[null], [42], ['text'], [{}], [{ app: [] }], [[]].map(() => ({ name2: 1 }))])('a file that holds %j holds no apps', async (content) => {
-    write({ 'x.json': JSON.stringify(content) });
-    await expect(read({ file: 'x.json' })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG', message: expect.stringContaining('a list "apps"') });
-  });
+  test.each([[null], [42], ['text'], [{}], [{ app: [] }], [[]].map(() => ({ name2: 1 }))])(
+    'a file that holds %j holds no apps',
+    async (content) => {
+      write({ 'x.json': JSON.stringify(content) });
+      await expect(read({ file: 'x.json' })).rejects.toMatchObject({
+        code: 'ERR_NCLUST_BAD_CONFIG',
+        message: expect.stringContaining('a list "apps"'),
+      });
+    },
+  );
 });
 
 describe('what is not wrong but odd is a warning', () => {
   test.each([
-    [{ ...app, max_memory_restrat: '1G' }, ['"apps[0].max_memory_restrat" means nothing here; did you mean "max_memory_restart"?']],
+    [
+      { ...app, max_memory_restrat: '1G' },
+      ['"apps[0].max_memory_restrat" means nothing here; did you mean "max_memory_restart"?'],
+    ],
     [{ ...app, killTimout: 1 }, ['"apps[0].killTimout" means nothing here; did you mean "killTimeout"?']],
     [{ ...app, description: 'my app' }, ['"apps[0].description" means nothing here.']],
-    [{ ...app, out_file: 'a', output: 'b' }, ['"apps[0].output" is the same attribute as "apps[0].out_file", and counts in its place.']],
+    [
+      { ...app, out_file: 'a', output: 'b' },
+      ['"apps[0].output" is the same attribute as "apps[0].out_file", and counts in its place.'],
+    ],
     [{ ...app, watch: undefined, cron_restart: null, vizion: false, $schema: 'x' }, []],
   ])('%j', async (given, warnings) => {
     expect((await readApps([given])).warnings).toEqual(warnings);
@@ -146,17 +211,25 @@ describe('what is not wrong but odd is a warning', () => {
 });
 
 describe('a file is the kind of module it is written as, whatever its package says', () => {
-  const commonjs = 'const { join } = require("node:path"); module.exports = [{ name: join("a", "b"), script: "app.js" }];';
+  const commonjs =
+    'const { join } = require("node:path"); module.exports = [{ name: join("a", "b"), script: "app.js" }];';
   const module = 'import { join } from "node:path";\nexport default [{ name: join("a", "b"), script: "app.js" }];';
 
-  test.each([['module', commonjs], ['commonjs', module], ['module', module], ['commonjs', commonjs]])('in one of type %s: %s', async (type, text) => {
+  test.each([
+    ['module', commonjs],
+    ['commonjs', module],
+    ['module', module],
+    ['commonjs', commonjs],
+  ])('in one of type %s: %s', async (type, text) => {
     write({ 'package.json': { type }, 'x.config.js': text });
     expect((await read({ file: 'x.config.js' })).specs).toMatchObject([{ name: 'a/b' }]);
   });
 
   test('and its faults are where they are', async () => {
     write({ 'package.json': { type: 'commonjs' }, 'x.config.js': 'export const a = 1;\nexport default nothing;\n' });
-    await expect(read({ file: 'x.config.js' })).rejects.toMatchObject({ message: expect.stringContaining('nothing is not defined (line 2, column 16)') });
+    await expect(read({ file: 'x.config.js' })).rejects.toMatchObject({
+      message: expect.stringContaining('nothing is not defined (line 2, column 16)'),
+    });
   });
 });
 
@@ -164,12 +237,28 @@ describe('a file that cannot be read', () => {
   test.each([
     ['x.json', '{"apps": [\n  {"name" "x"}]}', 'line 2, column 11'],
     ['x.yaml', 'apps:\n  - name: x\n   script: y\n', 'line 3, column 1'],
-    ['x.json', `{"apps": [{"script": "app.js", "args": ${'['.repeat(20_000)}${']'.repeat(20_000)}}]}`, 'is more than 100 levels deep'],
-    ['x.yaml', 'apps: &apps\n  - name: x\n    script: app.js\n    env: { SELF: *apps }\n', 'apps\\[0\\].env.SELF holds itself'],
+    [
+      'x.json',
+      `{"apps": [{"script": "app.js", "args": ${'['.repeat(20_000)}${']'.repeat(20_000)}}]}`,
+      'is more than 100 levels deep',
+    ],
+    [
+      'x.yaml',
+      'apps: &apps\n  - name: x\n    script: app.js\n    env: { SELF: *apps }\n',
+      'apps\\[0\\].env.SELF holds itself',
+    ],
     ['x.yaml', 'apps:\n  - name: x\n    script: app.js\n    env: !!set { A, B }\n', 'apps\\[0\\].env is a Set'],
     ['x.yaml', 'apps:\n  - name: x\n    script: app.js\n    args: !!binary SGVsbG8=\n', 'apps\\[0\\].args is bytes'],
-    ['x.config.js', 'module.exports = {\n  apps: [{ name: "a" script: 1 }] };', 'SyntaxError: Unexpected identifier.*line 2, column 22'],
-    ['x.config.mjs', 'export default {\n  apps: [{ name: "a" script: 1 }] };', 'SyntaxError: Unexpected identifier.*line 2, column 22'],
+    [
+      'x.config.js',
+      'module.exports = {\n  apps: [{ name: "a" script: 1 }] };',
+      'SyntaxError: Unexpected identifier.*line 2, column 22',
+    ],
+    [
+      'x.config.mjs',
+      'export default {\n  apps: [{ name: "a" script: 1 }] };',
+      'SyntaxError: Unexpected identifier.*line 2, column 22',
+    ],
     ['x.config.js', '\n\nmodule.exports = nothing;', 'ReferenceError: nothing is not defined .line 3, column 18'],
     ['x.config.js', 'require("./not-there")', "Cannot find module './not-there'"],
     ['x.config.js', 'throw "a text"', 'it threw a text'],
@@ -181,61 +270,111 @@ describe('a file that cannot be read', () => {
   ])('%s: %s', async (file, text, message) => {
     write({ [file]: text });
     const error = await failure(read({ file }));
-    expect(error).toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG', exitStatus: 1, message: expect.stringMatching(message) });
+    expect(error).toMatchObject({
+      code: 'ERR_NCLUST_BAD_CONFIG',
+      exitStatus: 1,
+      message: expect.stringMatching(message),
+    });
     expect(error.message).toContain(join(folder, file));
   });
 
   test('a CommonJS file whose name says that it is a module is told how to be called', async () => {
     write({ 'x.config.mjs': 'module.exports = { apps: [] }' });
-    await expect(read({ file: 'x.config.mjs' })).rejects.toMatchObject({ message: expect.stringContaining('line 1, column 1'), hint: expect.stringContaining('.cjs') });
+    await expect(read({ file: 'x.config.mjs' })).rejects.toMatchObject({
+      message: expect.stringContaining('line 1, column 1'),
+      hint: expect.stringContaining('.cjs'),
+    });
   });
 
   test('what is left running ends with it, and what it prints is not data', async () => {
-    write({ 'x.config.js': 'setInterval(() => {}, 1000); require("net").createServer().listen(0); module.exports = [{ name: "app", script: "app.js" }];' });
+    write({
+      'x.config.js':
+        'setInterval(() => {}, 1000); require("net").createServer().listen(0); module.exports = [{ name: ' +
+        '"app", script: "app.js" }];',
+    });
     expect((await read({ file: 'x.config.js' })).specs).toHaveLength(1);
   });
 
   test('values that are none are named', async () => {
-    write({ 'x.config.js': 'const a = { name: "a", script: "app.js", args: () => 1 }; a.env = { SELF: a }; module.exports = { apps: [a] };' });
+    write({
+      'x.config.js':
+        'const a = { name: "a", script: "app.js", args: () => 1 }; a.env = { SELF: a }; module.exports = { ' +
+        'apps: [a] };',
+    });
     const { data } = await failure(read({ file: 'x.config.js' }));
-    expect(data.faults).toEqual([expect.objectContaining({ keyPath: 'apps[0].args', found: 'is a function' }), expect.objectContaining({ keyPath: 'apps[0].env.SELF', found: 'holds itself' })]);
+    expect(data.faults).toEqual([
+      expect.objectContaining({ keyPath: 'apps[0].args', found: 'is a function' }),
+      expect.objectContaining({ keyPath: 'apps[0].env.SELF', found: 'holds itself' }),
+    ]);
   });
 });
 
 describe('a part of the file', () => {
-  const apps = [{ ...app, name: 'api', env: { A: 1 }, env_production: { A: 2 } }, { ...app, name: 'npm run worker' }, { name: 'broken', script: 'missing.js' }];
+  const apps = [
+    { ...app, name: 'api', env: { A: 1 }, env_production: { A: 2 } },
+    { ...app, name: 'npm run worker' },
+    { name: 'broken', script: 'missing.js' },
+  ];
 
-  test.each([['api', ['api']], ['api, api', ['api']], ['npm run worker', ['npm run worker']]])('--only %s', async (only, names) => {
+  test.each([
+    ['api', ['api']],
+    ['api, api', ['api']],
+    ['npm run worker', ['npm run worker']],
+  ])('--only %s', async (only, names) => {
     expect((await readApps(apps, { only })).specs.map(({ name }) => name)).toEqual(names);
   });
 
   test.each([['web'], ['api,web'], [' ']])('--only %j names what there is', async (only) => {
-    await expect(readApps(apps, { only })).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND', message: expect.stringContaining('"api", "npm run worker", "broken"') });
+    await expect(readApps(apps, { only })).rejects.toMatchObject({
+      code: 'ERR_NCLUST_APP_NOT_FOUND',
+      message: expect.stringContaining('"api", "npm run worker", "broken"'),
+    });
   });
 
   test('--env that no app knows is refused and names those there are', async () => {
-    expect((await readApps(apps.slice(0, 2), { env: 'production' })).specs).toMatchObject([{ env: { A: '2' }, envName: 'production' }, { env: {} }]);
-    await expect(readApps(apps.slice(0, 2), { env: 'prodution' })).rejects.toMatchObject({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining('accepted: "production"') });
+    expect((await readApps(apps.slice(0, 2), { env: 'production' })).specs).toMatchObject([
+      { env: { A: '2' }, envName: 'production' },
+      { env: {} },
+    ]);
+    await expect(readApps(apps.slice(0, 2), { env: 'prodution' })).rejects.toMatchObject({
+      code: 'ERR_NCLUST_USAGE',
+      message: expect.stringContaining('accepted: "production"'),
+    });
   });
 
   test('--env changes nothing in a file without environments, and says so', async () => {
-    expect((await readApps([app], { env: 'production' })).warnings).toEqual([expect.stringContaining('env_production')]);
+    expect((await readApps([app], { env: 'production' })).warnings).toEqual([
+      expect.stringContaining('env_production'),
+    ]);
   });
 
   test('what ends apps needs no more than their names', async () => {
     write({ 'x.json': apps });
-    expect((await readNames({ file: 'x.json', cwd: folder, shell: {}, node: NODE })).names).toEqual(['api', 'npm run worker', 'broken']);
+    expect((await readNames({ file: 'x.json', cwd: folder, shell: {}, node: NODE })).names).toEqual([
+      'api',
+      'npm run worker',
+      'broken',
+    ]);
   });
 });
 
 describe('the command line counts before the file', () => {
   test('for all of its apps', async () => {
-    const { specs } = await readApps([{ ...app, kill_timeout: 1, node_args: '-r a' }, { ...app, name: 'b' }], { options: { killTimeout: 5, interpreterArgs: ['-r', 'b'], instances: 2 } });
-    for (const spec of specs) expect(spec).toMatchObject({ killTimeoutMs: 5, interpreterArgs: ['-r', 'b'], instances: 2, mode: 'cluster' });
+    const { specs } = await readApps(
+      [
+        { ...app, kill_timeout: 1, node_args: '-r a' },
+        { ...app, name: 'b' },
+      ],
+      { options: { killTimeout: 5, interpreterArgs: ['-r', 'b'], instances: 2 } },
+    );
+    for (const spec of specs)
+      expect(spec).toMatchObject({ killTimeoutMs: 5, interpreterArgs: ['-r', 'b'], instances: 2, mode: 'cluster' });
   });
 
   test('a name is for one app', async () => {
     expect((await readApps([app], { options: { name: 'other' } })).specs).toMatchObject([{ name: 'other' }]);
-    await expect(readApps([app, { ...app, name: 'b' }], { options: { name: 'other' } })).rejects.toMatchObject({ code: 'ERR_NCLUST_USAGE' });
+    await expect(readApps([app, { ...app, name: 'b' }], { options: { name: 'other' } })).rejects.toMatchObject({
+      code: 'ERR_NCLUST_USAGE',
+    });
   });
 });

@@ -9,24 +9,66 @@ import { readServeSettings, serveScript, wishesOf } from '../../../../../lib/ser
 const settingsOf = (entry) => readServeSettings(wishesOf(staticSite(entry).env));
 
 test('an entry becomes an app, and the server reads from its variables what the entry said', () => {
-  const entry = { name: 'site', path: './public', port: 3000, host: '127.0.0.1', spa: true, ftp: false, basic_auth: { username: 'ann', password: 'secret' }, monitor: true, instances: 2, env: { COLOUR: 'red' } };
-  expect(staticSite(entry)).toMatchObject({ name: 'site', script: serveScript(), instances: 2, env: { COLOUR: 'red', PM2_SERVE_PATH: './public' } });
+  const entry = {
+    name: 'site',
+    path: './public',
+    port: 3000,
+    host: '127.0.0.1',
+    spa: true,
+    ftp: false,
+    basic_auth: { username: 'ann', password: 'secret' },
+    monitor: true,
+    instances: 2,
+    env: { COLOUR: 'red' },
+  };
+  expect(staticSite(entry)).toMatchObject({
+    name: 'site',
+    script: serveScript(),
+    instances: 2,
+    env: { COLOUR: 'red', PM2_SERVE_PATH: './public' },
+  });
   expect(Object.keys(staticSite(entry)).sort()).toEqual(['env', 'instances', 'name', 'script', 'wait_ready']);
-  expect(settingsOf(entry)).toEqual({ path: './public', port: 3000, host: '127.0.0.1', isSpa: true, hasListing: false, homepage: 'index.html', credentials: { username: 'ann', password: 'secret' }, cache: '', cors: '' });
+  expect(settingsOf(entry)).toEqual({
+    path: './public',
+    port: 3000,
+    host: '127.0.0.1',
+    isSpa: true,
+    hasListing: false,
+    homepage: 'index.html',
+    credentials: { username: 'ann', password: 'secret' },
+    cache: '',
+    cors: '',
+  });
 });
 
 test('an entry that says nothing serves the folder on 8080, on every address', () => {
   expect(staticSite({}).name).toBe('static-page-server-8080');
-  expect(settingsOf({})).toEqual({ path: '.', port: 8080, host: '0.0.0.0', isSpa: false, hasListing: false, homepage: 'index.html', credentials: null, cache: '', cors: '' });
+  expect(settingsOf({})).toEqual({
+    path: '.',
+    port: 8080,
+    host: '0.0.0.0',
+    isSpa: false,
+    hasListing: false,
+    homepage: 'index.html',
+    credentials: null,
+    cache: '',
+    cors: '',
+  });
 });
 
 test.each([
   [{ port: '3000' }, { port: 3000 }],
   [{ directory: './dist' }, { path: './dist', hasListing: false }],
   [{ directory: true }, { path: '.', hasListing: true }],
-  [{ path: './a', directory: 'true' }, { path: './a', hasListing: true }],
+  [
+    { path: './a', directory: 'true' },
+    { path: './a', hasListing: true },
+  ],
   [{ homepage: '/app.html' }, { homepage: 'app.html' }],
-  [{ cors: true, cache: '1h' }, { cors: '*', cache: '1h' }],
+  [
+    { cors: true, cache: '1h' },
+    { cors: '*', cache: '1h' },
+  ],
   [{ env: { PM2_SERVE_SPA: 'true', PM2_SERVE_PORT: '81' } }, { isSpa: true, port: 81 }],
 ])('%j means %j', (entry, settings) => {
   expect(settingsOf(entry)).toMatchObject(settings);
@@ -45,11 +87,15 @@ test.each([
   [{ cache: 'ever' }, 'static[1].cache is "ever"'],
   ['./public', 'static[1] is "./public"'],
 ])('%j is refused, and the message says where', (entry, message) => {
-  expect(() => staticSite(/** @type {any} */ (entry), 'static[1]')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining(message) }));
+  expect(() => staticSite(/** @type {any} */ (entry), 'static[1]')).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining(message) }),
+  );
 });
 
 test('a password is never in a message', () => {
-  expect(() => staticSite({ basic_auth: { username: '', password: 'secret' } })).toThrow(expect.objectContaining({ message: expect.not.stringContaining('secret') }));
+  expect(() => staticSite({ basic_auth: { username: '', password: 'secret' } })).toThrow(
+    expect.objectContaining({ message: expect.not.stringContaining('secret') }),
+  );
 });
 
 test.each([

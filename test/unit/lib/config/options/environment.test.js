@@ -10,7 +10,11 @@ test.each([
   ['env_file', ['.env', '/etc/b.env'], ['.env', '/etc/b.env']],
   ['env_file', ['none'], []],
   ['env_file', false, []],
-  ['secrets', { A: '/run/a', B: { file: 'b' }, C: { command: 'get c' } }, { A: { file: '/run/a' }, B: { file: 'b' }, C: { command: 'get c' } }],
+  [
+    'secrets',
+    { A: '/run/a', B: { file: 'b' }, C: { command: 'get c' } },
+    { A: { file: '/run/a' }, B: { file: 'b' }, C: { command: 'get c' } },
+  ],
   ['secrets', null, {}],
   ['filter_env', true, true],
   ['filter_env', false, false],
@@ -38,11 +42,21 @@ test.each([
   ['increment_var', 'A=B', /increment_var is "A=B"; accepted: the name of a variable/],
   ['instance_var', '', /instance_var is ""/],
 ])('%s may not be %o', (name, value, message) => {
-  expect(() => read(name, value)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringMatching(message) }));
+  expect(() => read(name, value)).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringMatching(message) }),
+  );
 });
 
 test('what somebody has written where a secret belongs is not shown', () => {
-  for (const value of [{ A: 123_456 }, { A: { value: 'hunter2' } }, { A: ['hunter2'] }, { A: { command: 123_456 } }, ['hunter2']]) {
-    expect(() => read('secrets', value)).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/hunter2|123456/) }));
+  for (const value of [
+    { A: 123_456 },
+    { A: { value: 'hunter2' } },
+    { A: ['hunter2'] },
+    { A: { command: 123_456 } },
+    ['hunter2'],
+  ]) {
+    expect(() => read('secrets', value)).toThrow(
+      expect.objectContaining({ message: expect.not.stringMatching(/hunter2|123456/) }),
+    );
   }
 });

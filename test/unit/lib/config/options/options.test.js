@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { readReloadOptions, readRestartOptions, readStartOptions, separateExitCodes, specFields, START_OPTIONS } from '../../../../../lib/config/options/options.js';
+import {
+  readReloadOptions,
+  readRestartOptions,
+  readStartOptions,
+  separateExitCodes,
+  specFields,
+  START_OPTIONS,
+} from '../../../../../lib/config/options/options.js';
 import { SPEC_RULES } from '../../../../../lib/shared/spec/spec.js';
 
 test('what is not given is not there', () => {
@@ -40,13 +47,23 @@ test.each([
   ['output', ' ', '--output', 'not empty'],
 ])('%s of %j is refused, naming option, found and accepted', (key, value, flag, accepted) => {
   const found = Array.isArray(value) ? value.join(' ') : value;
-  expect(() => readStartOptions({ [key]: value })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', exitStatus: 2, message: expect.stringContaining(`${flag} is ${JSON.stringify(found)}; accepted: `) }));
+  expect(() => readStartOptions({ [key]: value })).toThrow(
+    expect.objectContaining({
+      code: 'ERR_NCLUST_USAGE',
+      exitStatus: 2,
+      message: expect.stringContaining(`${flag} is ${JSON.stringify(found)}; accepted: `),
+    }),
+  );
   expect(() => readStartOptions({ [key]: value })).toThrow(accepted);
 });
 
 test.each([
   [['0'], ['0'], []],
-  [['0', '1,2', 'app.js', '3'], ['0', '1,2'], ['app.js', '3']],
+  [
+    ['0', '1,2', 'app.js', '3'],
+    ['0', '1,2'],
+    ['app.js', '3'],
+  ],
   [['app.js'], [], ['app.js']],
 ])('--stop-exit-codes %j gives back what is no code', (words, codes, rest) => {
   expect(separateExitCodes(words)).toEqual({ codes, rest });
@@ -56,23 +73,83 @@ test.each([
   [{ log: true }, { logFile: 'default' }],
   [{ log: 'all.log' }, { logFile: 'all.log' }],
   [{ log: 'none' }, { logFile: '' }],
-  [{ output: 'none', error: 'default' }, { outFile: '/dev/null', errorFile: '' }],
-  [{ output: '/dev/null', error: 'NULL' }, { outFile: '/dev/null', errorFile: 'NULL' }],
+  [
+    { output: 'none', error: 'default' },
+    { outFile: '/dev/null', errorFile: '' },
+  ],
+  [
+    { output: '/dev/null', error: 'NULL' },
+    { outFile: '/dev/null', errorFile: 'NULL' },
+  ],
   [{ time: true }, { logDateFormat: 'YYYY-MM-DDTHH:mm:ss' }],
   [{ time: true, logDateFormat: 'HH:mm' }, { logDateFormat: 'HH:mm' }],
   [{ logDateFormat: 'none' }, { logDateFormat: null }],
-  [{ mergeLogs: true, disableLogs: true }, { mergeLogs: true, disableLogs: true }],
-  [{ mergeLogs: false, disableLogs: false }, { mergeLogs: false, disableLogs: false }],
-  [{ logMaxSize: '50M', logInterval: 'daily', logMaxFiles: '5', logMaxAge: '30d', logMaxTotal: '1g', logCompress: 'none' }, { logMaxSizeBytes: 52_428_800, logInterval: 'daily', logMaxFiles: 5, logMaxAgeMs: 2_592_000_000, logMaxTotalBytes: 1_073_741_824, logCompress: 'none' }],
-  [{ logMaxSize: '0', logMaxFiles: '0', logMaxAge: '0', logMaxTotal: '0' }, { logMaxSizeBytes: 0, logMaxFiles: 0, logMaxAgeMs: 0, logMaxTotalBytes: 0 }],
-  [{ logMaxSize: 'default', logInterval: 'default', logMaxFiles: 'default', logMaxAge: 'default', logMaxTotal: 'default', logCompress: 'default' }, { logMaxSizeBytes: null, logInterval: null, logMaxFiles: null, logMaxAgeMs: null, logMaxTotalBytes: null, logCompress: null }],
-  [{ logType: 'json', logOverflow: 'drop', logRateLimit: '1mb' }, { logType: 'json', logOverflow: 'drop', logRateLimitBytes: 1_048_576 }],
-  [{ logRateLimit: 'none', logShip: ['none'] }, { logRateLimitBytes: 0, logShip: [] }],
-  [{ logShip: ['exec:cat > x', 'syslog+udp://[::1]:514', 'exec:cat > x'] }, { logShip: ['exec:cat > x', 'syslog+udp://[::1]:514'] }],
+  [
+    { mergeLogs: true, disableLogs: true },
+    { mergeLogs: true, disableLogs: true },
+  ],
+  [
+    { mergeLogs: false, disableLogs: false },
+    { mergeLogs: false, disableLogs: false },
+  ],
+  [
+    {
+      logMaxSize: '50M',
+      logInterval: 'daily',
+      logMaxFiles: '5',
+      logMaxAge: '30d',
+      logMaxTotal: '1g',
+      logCompress: 'none',
+    },
+    {
+      logMaxSizeBytes: 52_428_800,
+      logInterval: 'daily',
+      logMaxFiles: 5,
+      logMaxAgeMs: 2_592_000_000,
+      logMaxTotalBytes: 1_073_741_824,
+      logCompress: 'none',
+    },
+  ],
+  [
+    { logMaxSize: '0', logMaxFiles: '0', logMaxAge: '0', logMaxTotal: '0' },
+    { logMaxSizeBytes: 0, logMaxFiles: 0, logMaxAgeMs: 0, logMaxTotalBytes: 0 },
+  ],
+  [
+    {
+      logMaxSize: 'default',
+      logInterval: 'default',
+      logMaxFiles: 'default',
+      logMaxAge: 'default',
+      logMaxTotal: 'default',
+      logCompress: 'default',
+    },
+    {
+      logMaxSizeBytes: null,
+      logInterval: null,
+      logMaxFiles: null,
+      logMaxAgeMs: null,
+      logMaxTotalBytes: null,
+      logCompress: null,
+    },
+  ],
+  [
+    { logType: 'json', logOverflow: 'drop', logRateLimit: '1mb' },
+    { logType: 'json', logOverflow: 'drop', logRateLimitBytes: 1_048_576 },
+  ],
+  [
+    { logRateLimit: 'none', logShip: ['none'] },
+    { logRateLimitBytes: 0, logShip: [] },
+  ],
+  [
+    { logShip: ['exec:cat > x', 'syslog+udp://[::1]:514', 'exec:cat > x'] },
+    { logShip: ['exec:cat > x', 'syslog+udp://[::1]:514'] },
+  ],
 ])('the log options %j mean %j, in start, restart and reload', (given, fields) => {
-  for (const read of [readStartOptions, readRestartOptions, readReloadOptions]) expect(specFields(read(given))).toEqual(fields);
+  for (const read of [readStartOptions, readRestartOptions, readReloadOptions])
+    expect(specFields(read(given))).toEqual(fields);
 });
 
 test('restart takes nothing that only a start can do', () => {
-  for (const read of [readRestartOptions, readReloadOptions]) expect(read({ instances: '2', executeCommand: true, autostart: false, sourceMapSupport: true })).toEqual({});
+  for (const read of [readRestartOptions, readReloadOptions])
+    expect(read({ instances: '2', executeCommand: true, autostart: false, sourceMapSupport: true })).toEqual({});
 });

@@ -21,5 +21,7 @@ test.each([
 });
 
 test.each([['"a'], ["a 'b"], ['a\\']])('%j is refused', (line) => {
-  expect(() => splitWords(line, '--node-args')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining('--node-args') }));
+  expect(() => splitWords(line, '--node-args')).toThrow(
+    expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining('--node-args') }),
+  );
 });

@@ -1,12 +1,22 @@
 import { expect, test } from 'vitest';
-import { readReloadOptions, readRestartOptions, readStartOptions, separateWatched, specFields, START_OPTIONS } from '../../../../../lib/config/options/options.js';
+import {
+  readReloadOptions,
+  readRestartOptions,
+  readStartOptions,
+  separateWatched,
+  specFields,
+  START_OPTIONS,
+} from '../../../../../lib/config/options/options.js';
 
 test.each([
   [{ watch: true }, { watch: ['.'] }],
   [{ watch: ['src', 'lib/**/*.js'] }, { watch: ['src', 'lib/**/*.js'] }],
   [{ watch: false }, { watch: [] }],
   [{ ignoreWatch: ['node_modules', '*.log'] }, { ignoreWatch: ['node_modules', '*.log'] }],
-  [{ ignoreWatch: ['node_modules *.log', 'tmp', '/a b/i'] }, { ignoreWatch: ['node_modules', '*.log', 'tmp', '/a b/i'] }],
+  [
+    { ignoreWatch: ['node_modules *.log', 'tmp', '/a b/i'] },
+    { ignoreWatch: ['node_modules', '*.log', 'tmp', '/a b/i'] },
+  ],
   [{ ext: 'js,.json *.ts' }, { watchExtensions: ['js', 'json', 'ts'] }],
   [{ watchDelay: '2' }, { watchDelayMs: 2_000 }],
   [{ watchDelay: '0.5' }, { watchDelayMs: 500 }],
@@ -24,7 +34,10 @@ test.each([
 });
 
 test('what restart and reload change', () => {
-  expect(specFields(readReloadOptions({ watch: ['src'], maxMemoryRestart: '1G' }))).toEqual({ watch: ['src'], maxMemoryBytes: 1024 ** 3 });
+  expect(specFields(readReloadOptions({ watch: ['src'], maxMemoryRestart: '1G' }))).toEqual({
+    watch: ['src'],
+    maxMemoryBytes: 1024 ** 3,
+  });
   // Its --watch is a switch.
   expect(specFields(readRestartOptions({ watch: true, cron: '@daily' }))).toEqual({ cronRestart: '@daily' });
 });
@@ -40,7 +53,13 @@ test.each([
   ['maxMemoryRestart', '300', '--max-memory-restart', 'from 1M'],
   ['maxMemoryRestart', 'much', '--max-memory-restart', '"256M"'],
 ])('%s of %j is refused, naming option, found and accepted', (key, value, flag, accepted) => {
-  expect(() => readStartOptions({ [key]: value })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', exitStatus: 2, message: expect.stringContaining(`${flag} is `) }));
+  expect(() => readStartOptions({ [key]: value })).toThrow(
+    expect.objectContaining({
+      code: 'ERR_NCLUST_USAGE',
+      exitStatus: 2,
+      message: expect.stringContaining(`${flag} is `),
+    }),
+  );
   expect(() => readStartOptions({ [key]: value })).toThrow(accepted);
 });
 
@@ -49,7 +68,10 @@ test.each([
   ['watch', 'server', ['server']],
   ['watch', false, []],
   ['watch', [], []],
-  ['ignore_watch', 'tmp', ['tmp']], ['ignore_watch', ' tmp  *.log ', ['tmp', '*.log']], ['ignore_watch', '/a b/', ['/a b/']], ['ignore_watch', ['my folder'], ['my folder']],
+  ['ignore_watch', 'tmp', ['tmp']],
+  ['ignore_watch', ' tmp  *.log ', ['tmp', '*.log']],
+  ['ignore_watch', '/a b/', ['/a b/']],
+  ['ignore_watch', ['my folder'], ['my folder']],
   ['ignore_watch', [/^cache/i, 'x'], ['/^cache/i', 'x']],
   ['watch_delay', 1_500, 1_500],
   ['watch_delay', '2s', 2_000],

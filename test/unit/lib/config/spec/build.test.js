@@ -17,10 +17,30 @@ let bin;
 
 /** @type {Record<string, [text: string, mode?: number]>} */
 const FILES = {
-  'app.js': ['1'], 'app.mjs': ['1'], 'app.cjs': ['1'], 'app.ts': ['1'], 'app.tsx': ['1'], 'two words.js': ['1'], 'py/job.py': ['1'], 'run.sh': ['1'],
-  'no-extension': ['console.log(1)'], 'node-cli': ['#!/usr/bin/env node\n1'], 'node-flags': ['#!/usr/bin/env -S node --no-warnings\n1'], 'ruby-cli': ['#!/usr/bin/ruby -w\n1'],
-  tool: ['#!/bin/sh\n1', 0o755], binary: ['\u007fELF\u0002\u0000\u0000', 0o755], 'package.json': ['{"version":"2.3.4"}'], 'broken/package.json': ['{'], 'broken/app.js': ['1'], 'shop/ecosystem.config.js': ['1'], '.hidden': ['1'],
-  'bin/bash': ['', 0o755], 'bin/python3': ['', 0o755], 'bin/deno': ['', 0o755], 'bin/hello': ['#!/bin/sh\n', 0o755], 'bin/not-executable': [''],
+  'app.js': ['1'],
+  'app.mjs': ['1'],
+  'app.cjs': ['1'],
+  'app.ts': ['1'],
+  'app.tsx': ['1'],
+  'two words.js': ['1'],
+  'py/job.py': ['1'],
+  'run.sh': ['1'],
+  'no-extension': ['console.log(1)'],
+  'node-cli': ['#!/usr/bin/env node\n1'],
+  'node-flags': ['#!/usr/bin/env -S node --no-warnings\n1'],
+  'ruby-cli': ['#!/usr/bin/ruby -w\n1'],
+  tool: ['#!/bin/sh\n1', 0o755],
+  binary: ['\u007fELF\u0002\u0000\u0000', 0o755],
+  'package.json': ['{"version":"2.3.4"}'],
+  'broken/package.json': ['{'],
+  'broken/app.js': ['1'],
+  'shop/ecosystem.config.js': ['1'],
+  '.hidden': ['1'],
+  'bin/bash': ['', 0o755],
+  'bin/python3': ['', 0o755],
+  'bin/deno': ['', 0o755],
+  'bin/hello': ['#!/bin/sh\n', 0o755],
+  'bin/not-executable': [''],
 };
 
 beforeAll(() => {
@@ -40,7 +60,8 @@ afterAll(() => rmSync(cwd, { recursive: true }));
  * @param {string[]} [args]
  * @param {Record<string, string>} [env]
  */
-const build = (target, options = {}, args = [], env = {}) => buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
+const build = (target, options = {}, args = [], env = {}) =>
+  buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
 
 /**
  * What an instance is given.
@@ -49,8 +70,27 @@ const build = (target, options = {}, args = [], env = {}) => buildSpec(target, a
 const effective = (spec) => flatten(layersOf(spec, { id: 0, slot: 0 }, '/h'));
 
 describe('what runs the script', () => {
-  test.each([['app.js'], ['app.mjs'], ['app.cjs'], ['./app.js'], ['no-extension'], ['node-cli'], ['node-flags'], ['two words.js']])('%s runs under this Node.js, with the agent', (target) => {
-    expect(build(target)).toMatchObject({ kind: 'node', file: NODE.file, interpreter: NODE.file, script: join(cwd, target), execArgs: [], nodeVersion: 'v20.11.0', mode: 'fork', instances: 1, instancesGiven: false });
+  test.each([
+    ['app.js'],
+    ['app.mjs'],
+    ['app.cjs'],
+    ['./app.js'],
+    ['no-extension'],
+    ['node-cli'],
+    ['node-flags'],
+    ['two words.js'],
+  ])('%s runs under this Node.js, with the agent', (target) => {
+    expect(build(target)).toMatchObject({
+      kind: 'node',
+      file: NODE.file,
+      interpreter: NODE.file,
+      script: join(cwd, target),
+      execArgs: [],
+      nodeVersion: 'v20.11.0',
+      mode: 'fork',
+      instances: 1,
+      instancesGiven: false,
+    });
   });
 
   test.each([
@@ -58,63 +98,126 @@ describe('what runs the script', () => {
     ['run.sh', 'bash', {}],
   ])('%s runs under %s', (target, interpreter, env) => {
     const file = join(bin, interpreter);
-    expect(build(target, {}, ['a b'])).toMatchObject({ kind: 'exec', file, interpreter: file, execArgs: [join(cwd, target), 'a b'], args: ['a b'], nodeVersion: null, interpreterEnv: env });
+    expect(build(target, {}, ['a b'])).toMatchObject({
+      kind: 'exec',
+      file,
+      interpreter: file,
+      execArgs: [join(cwd, target), 'a b'],
+      args: ['a b'],
+      nodeVersion: null,
+      interpreterEnv: env,
+    });
   });
 
-  test.each([['binary', {}], ['tool', {}], ['no-extension', { interpreter: 'none' }]])('%s runs by itself', (target, options) => {
+  test.each([
+    ['binary', {}],
+    ['tool', {}],
+    ['no-extension', { interpreter: 'none' }],
+  ])('%s runs by itself', (target, options) => {
     chmodSync(join(cwd, 'no-extension'), 0o755);
-    expect(build(target, options, ['-v'])).toMatchObject({ kind: 'exec', file: join(cwd, target), interpreter: 'none', execArgs: ['-v'], name: target });
+    expect(build(target, options, ['-v'])).toMatchObject({
+      kind: 'exec',
+      file: join(cwd, target),
+      interpreter: 'none',
+      execArgs: ['-v'],
+      name: target,
+    });
   });
 
-  test.each([[undefined, null], ['python3', 'python3'], ['none', 'none']])('that the interpreter was given as %s is kept', (interpreter, given) => {
+  test.each([
+    [undefined, null],
+    ['python3', 'python3'],
+    ['none', 'none'],
+  ])('that the interpreter was given as %s is kept', (interpreter, given) => {
     chmodSync(join(cwd, 'no-extension'), 0o755);
-    expect(build('no-extension', interpreter === undefined ? {} : { interpreter })).toMatchObject({ interpreterGiven: given });
+    expect(build('no-extension', interpreter === undefined ? {} : { interpreter })).toMatchObject({
+      interpreterGiven: given,
+    });
   });
 
   test('a program in PATH runs by its full path', () => {
-    expect(build('hello', {}, ['100'])).toMatchObject({ kind: 'exec', file: join(bin, 'hello'), script: join(bin, 'hello'), name: 'hello', execArgs: ['100'] });
+    expect(build('hello', {}, ['100'])).toMatchObject({
+      kind: 'exec',
+      file: join(bin, 'hello'),
+      script: join(bin, 'hello'),
+      name: 'hello',
+      execArgs: ['100'],
+    });
   });
 
-  test('the user\'s PYTHONUNBUFFERED is kept', () => {
+  test("the user's PYTHONUNBUFFERED is kept", () => {
     expect(effective(build('py/job.py', {}, [], { PYTHONUNBUFFERED: '' })).PYTHONUNBUFFERED).toBe('');
     expect(effective(build('py/job.py')).PYTHONUNBUFFERED).toBe('1');
   });
 
   test.each([
     [['--allow-net'], ['run', '--allow-net']],
-    [['run', '-A'], ['run', '-A']],
+    [
+      ['run', '-A'],
+      ['run', '-A'],
+    ],
     [[], ['run']],
   ])('deno with %j gets its subcommand once', (given, flags) => {
     const options = { interpreter: 'deno', ...(given.length > 0 ? { interpreterArgs: given.join(' ') } : {}) };
-    expect(build('app.mjs', options, ['x'])).toMatchObject({ kind: 'exec', file: join(bin, 'deno'), execArgs: [...flags, join(cwd, 'app.mjs'), 'x'] });
+    expect(build('app.mjs', options, ['x'])).toMatchObject({
+      kind: 'exec',
+      file: join(bin, 'deno'),
+      execArgs: [...flags, join(cwd, 'app.mjs'), 'x'],
+    });
   });
 
   test('--node-args stay apart from the script for Node.js', () => {
-    expect(build('app.js', { nodeArgs: '--max-old-space-size=64 --title "my app"' })).toMatchObject({ interpreterArgs: ['--max-old-space-size=64', '--title', 'my app'], execArgs: [] });
+    expect(build('app.js', { nodeArgs: '--max-old-space-size=64 --title "my app"' })).toMatchObject({
+      interpreterArgs: ['--max-old-space-size=64', '--title', 'my app'],
+      execArgs: [],
+    });
   });
 });
 
 describe('TypeScript', () => {
-  const under = (/** @type {string} */ version) => buildSpec('app.ts', [], {}, { cwd, env: { PATH: bin }, node: { ...NODE, version } });
+  const under = (/** @type {string} */ version) =>
+    buildSpec('app.ts', [], {}, { cwd, env: { PATH: bin }, node: { ...NODE, version } });
 
   test.each([
-    ['v22.6.0', ['--experimental-strip-types']], ['v22.17.1', ['--experimental-strip-types']], ['v22.18.0', []], ['v23.0.0', ['--experimental-strip-types']], ['v23.6.0', []], ['v24.0.0', []], ['v26.1.0', []],
+    ['v22.6.0', ['--experimental-strip-types']],
+    ['v22.17.1', ['--experimental-strip-types']],
+    ['v22.18.0', []],
+    ['v23.0.0', ['--experimental-strip-types']],
+    ['v23.6.0', []],
+    ['v24.0.0', []],
+    ['v26.1.0', []],
   ])('runs under Node.js %s with the flags %j', (version, flags) => {
     expect(under(version)).toMatchObject({ kind: 'node', interpreterArgs: flags });
   });
 
   test.each([['v20.11.0'], ['v21.7.0'], ['v22.5.1']])('is refused under Node.js %s, with the reason', (version) => {
-    expect(() => under(version)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_INTERPRETER_UNSUPPORTED', message: expect.stringMatching(/TypeScript needs/), hint: expect.stringContaining('--interpreter') }));
+    expect(() => under(version)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_NCLUST_INTERPRETER_UNSUPPORTED',
+        message: expect.stringMatching(/TypeScript needs/),
+        hint: expect.stringContaining('--interpreter'),
+      }),
+    );
   });
 });
 
 describe('a shell command', () => {
   test('runs through bash as it was written', () => {
-    expect(build('  echo "$HOME"   | cat ')).toMatchObject({ kind: 'exec', file: join(bin, 'bash'), script: 'echo "$HOME"   | cat', execArgs: ['-c', 'echo "$HOME"   | cat'], name: 'echo "$HOME" | cat', mode: 'fork' });
+    expect(build('  echo "$HOME"   | cat ')).toMatchObject({
+      kind: 'exec',
+      file: join(bin, 'bash'),
+      script: 'echo "$HOME"   | cat',
+      execArgs: ['-c', 'echo "$HOME"   | cat'],
+      name: 'echo "$HOME" | cat',
+      mode: 'fork',
+    });
   });
 
   test('gets further arguments as they are, not to be quoted again', () => {
-    expect(build('npm run serve', { name: 'web' }, ['it\'s', '$x'])).toMatchObject({ name: 'web', execArgs: ['-c', 'npm run serve "$@"', 'bash', 'it\'s', '$x'] });
+    expect(build('npm run serve', { name: 'web' }, ["it's", '$x'])).toMatchObject({
+      name: 'web',
+      execArgs: ['-c', 'npm run serve "$@"', 'bash', "it's", '$x'],
+    });
   });
 
   test('runs through sh where there is no bash', () => {
@@ -128,15 +231,27 @@ describe('a shell command', () => {
 
 describe('mode and instances', () => {
   test.each([
-    ['app.js', '4', 'cluster', 4], ['app.js', '1', 'cluster', 1], ['app.js', 'max', 'cluster', 'max'], ['app.js', '0', 'cluster', 'max'], ['app.js', '-1', 'cluster', '-1'], ['app.js', '50%', 'cluster', '50%'],
-    ['run.sh', '4', 'fork', 4], ['binary', 'max', 'fork', 'max'],
+    ['app.js', '4', 'cluster', 4],
+    ['app.js', '1', 'cluster', 1],
+    ['app.js', 'max', 'cluster', 'max'],
+    ['app.js', '0', 'cluster', 'max'],
+    ['app.js', '-1', 'cluster', '-1'],
+    ['app.js', '50%', 'cluster', '50%'],
+    ['run.sh', '4', 'fork', 4],
+    ['binary', 'max', 'fork', 'max'],
   ])('%s -i %s runs in %s mode', (target, given, mode, instances) => {
     expect(build(target, { instances: given })).toMatchObject({ mode, instances, instancesGiven: true });
   });
 });
 
 describe('name, version and place', () => {
-  test.each([['app.js', 'app'], ['py/job.py', 'job'], ['two words.js', 'two words'], ['.hidden', '.hidden'], [`echo ${'x'.repeat(200)}`, `echo ${'x'.repeat(95)}`]])('the name of %j is %j', (target, name) => {
+  test.each([
+    ['app.js', 'app'],
+    ['py/job.py', 'job'],
+    ['two words.js', 'two words'],
+    ['.hidden', '.hidden'],
+    [`echo ${'x'.repeat(200)}`, `echo ${'x'.repeat(95)}`],
+  ])('the name of %j is %j', (target, name) => {
     expect(build(target).name).toBe(name);
   });
 
@@ -153,12 +268,34 @@ describe('name, version and place', () => {
 });
 
 test('every option arrives in its unit', () => {
-  expect(build('app.js', {
-    name: 'api', namespace: 'shop', autorestart: false, maxRestarts: '3', restartDelay: '1s', expBackoffRestartDelay: '50', minUptime: '2s', stopExitCodes: ['0', '2,3'],
-    killTimeout: '1m', stopSignal: 'usr2', waitReady: true, listenTimeout: '5000',
-  })).toMatchObject({
-    name: 'api', namespace: 'shop', autorestart: false, maxRestarts: 3, restartDelayMs: 1_000, backoffMs: 50, minUptimeMs: 2_000, stopExitCodes: [0, 2, 3],
-    killTimeoutMs: 60_000, stopSignal: 'SIGUSR2', waitReady: true, listenTimeoutMs: 5_000,
+  expect(
+    build('app.js', {
+      name: 'api',
+      namespace: 'shop',
+      autorestart: false,
+      maxRestarts: '3',
+      restartDelay: '1s',
+      expBackoffRestartDelay: '50',
+      minUptime: '2s',
+      stopExitCodes: ['0', '2,3'],
+      killTimeout: '1m',
+      stopSignal: 'usr2',
+      waitReady: true,
+      listenTimeout: '5000',
+    }),
+  ).toMatchObject({
+    name: 'api',
+    namespace: 'shop',
+    autorestart: false,
+    maxRestarts: 3,
+    restartDelayMs: 1_000,
+    backoffMs: 50,
+    minUptimeMs: 2_000,
+    stopExitCodes: [0, 2, 3],
+    killTimeoutMs: 60_000,
+    stopSignal: 'SIGUSR2',
+    waitReady: true,
+    listenTimeoutMs: 5_000,
   });
 });
 
@@ -174,12 +311,23 @@ describe('who runs it', () => {
     expect(spec.gid).toBeGreaterThan(0);
     expect(effective(spec).HOME).not.toBe('/root');
     expect(build('app.js', { uid: '4242' })).toMatchObject({ uid: 4242, gid: 4242, user: '4242' });
-    expect(() => build('app.js', { uid: 'no-such-user' })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringContaining('no-such-user') }));
+    expect(() => build('app.js', { uid: 'no-such-user' })).toThrow(
+      expect.objectContaining({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringContaining('no-such-user') }),
+    );
   });
 });
 
 test('what belongs to the process the command runs in is not handed on', () => {
-  expect(snapshot({ A: '1', B: undefined, NODE_CHANNEL_FD: '3', NODE_UNIQUE_ID: '1', NCLUST_INSTANCE: 'x', NCLUST_HOME: '/h' })).toEqual({ A: '1', NCLUST_HOME: '/h' });
+  expect(
+    snapshot({
+      A: '1',
+      B: undefined,
+      NODE_CHANNEL_FD: '3',
+      NODE_UNIQUE_ID: '1',
+      NCLUST_INSTANCE: 'x',
+      NCLUST_HOME: '/h',
+    }),
+  ).toEqual({ A: '1', NCLUST_HOME: '/h' });
 });
 
 test.each([
@@ -190,13 +338,27 @@ test.each([
   ['a working directory that is a file', 'app.js', { cwd: 'app.js' }, 'ERR_NCLUST_CWD_NOT_FOUND', 'app.js'],
   ['an interpreter that is not there', 'app.js', { interpreter: 'jruby' }, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'jruby'],
   ['a shebang whose program is not there', 'ruby-cli', {}, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'ruby'],
-  ['none for what is not executable', 'app.js', { interpreter: 'none' }, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'not executable'],
+  [
+    'none for what is not executable',
+    'app.js',
+    { interpreter: 'none' },
+    'ERR_NCLUST_INTERPRETER_NOT_FOUND',
+    'not executable',
+  ],
   ['node@20', 'app.js', { interpreter: 'node@20' }, 'ERR_NCLUST_INTERPRETER_UNSUPPORTED', 'node@20'],
   ['.tsx without bun', 'app.tsx', {}, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'bun'],
-  ['interpreter arguments without interpreter', 'binary', { interpreterArgs: '-x' }, 'ERR_NCLUST_USAGE', '--interpreter-args'],
+  [
+    'interpreter arguments without interpreter',
+    'binary',
+    { interpreterArgs: '-x' },
+    'ERR_NCLUST_USAGE',
+    '--interpreter-args',
+  ],
   ['the name all', 'app.js', { name: 'all' }, 'ERR_NCLUST_BAD_SPEC', '"all"'],
 ])('%s is refused', (_, target, options, code, word) => {
-  expect(() => build(target, options)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(word) }));
+  expect(() => build(target, options)).toThrow(
+    expect.objectContaining({ code, message: expect.stringContaining(word) }),
+  );
 });
 
 test.each([

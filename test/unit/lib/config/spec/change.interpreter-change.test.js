@@ -27,46 +27,102 @@ function fakeNode(name, version) {
 function spec(name, fields = {}) {
   const script = join(folder, name);
   writeFileSync(script, '1');
-  return checkSpec({ name: 'api', kind: 'node', file: '/old/node', interpreter: '/old/node', nodeVersion: 'v18.0.0', script, cwd: folder, mode: 'cluster', ...fields });
+  return checkSpec({
+    name: 'api',
+    kind: 'node',
+    file: '/old/node',
+    interpreter: '/old/node',
+    nodeVersion: 'v18.0.0',
+    script,
+    cwd: folder,
+    mode: 'cluster',
+    ...fields,
+  });
 }
 
 describe('another interpreter', () => {
   test('by its path: its version is looked up, and the arguments stay', () => {
     const node = fakeNode('node', 'v24.1.0');
-    expect(interpreterChange(spec('a.js', { interpreterArgs: ['--max-old-space-size=100'] }), { interpreter: node }, where)).toEqual({
-      kind: 'node', file: node, interpreter: node, interpreterEnv: {}, interpreterGiven: node, nodeVersion: 'v24.1.0', interpreterArgs: ['--max-old-space-size=100'], execArgs: [],
+    expect(
+      interpreterChange(spec('a.js', { interpreterArgs: ['--max-old-space-size=100'] }), { interpreter: node }, where),
+    ).toEqual({
+      kind: 'node',
+      file: node,
+      interpreter: node,
+      interpreterEnv: {},
+      interpreterGiven: node,
+      nodeVersion: 'v24.1.0',
+      interpreterArgs: ['--max-old-space-size=100'],
+      execArgs: [],
     });
   });
 
   test('"node" is the one that runs the command', () => {
-    expect(interpreterChange(spec('a.js'), { interpreter: 'node' }, where)).toMatchObject({ file: process.execPath, nodeVersion: process.version });
+    expect(interpreterChange(spec('a.js'), { interpreter: 'node' }, where)).toMatchObject({
+      file: process.execPath,
+      nodeVersion: process.version,
+    });
   });
 
   test('TypeScript: the flags are those the new version needs', () => {
     const [old, young] = [fakeNode('node22', 'v22.7.0'), fakeNode('node24', 'v24.1.0')];
     const before = spec('a.ts', { interpreterArgs: ['--experimental-strip-types', '--trace-gc'] });
     expect(interpreterChange(before, { interpreter: young }, where)).toMatchObject({ interpreterArgs: ['--trace-gc'] });
-    expect(interpreterChange({ ...before, interpreterArgs: ['--trace-gc'] }, { interpreter: old }, where)).toMatchObject({ interpreterArgs: ['--experimental-strip-types', '--trace-gc'] });
+    expect(
+      interpreterChange({ ...before, interpreterArgs: ['--trace-gc'] }, { interpreter: old }, where),
+    ).toMatchObject({ interpreterArgs: ['--experimental-strip-types', '--trace-gc'] });
   });
 
   test('of a program that is no Node.js', () => {
     const python = fakeNode('python3', '3');
-    const before = spec('a.py', { kind: 'exec', mode: 'fork', args: ['x'], interpreterArgs: ['-u'], execArgs: ['-u', 'a.py', 'x'] });
-    expect(interpreterChange(before, { interpreter: python }, where)).toMatchObject({ kind: 'exec', file: python, nodeVersion: null, execArgs: ['-u', before.script, 'x'] });
+    const before = spec('a.py', {
+      kind: 'exec',
+      mode: 'fork',
+      args: ['x'],
+      interpreterArgs: ['-u'],
+      execArgs: ['-u', 'a.py', 'x'],
+    });
+    expect(interpreterChange(before, { interpreter: python }, where)).toMatchObject({
+      kind: 'exec',
+      file: python,
+      nodeVersion: null,
+      execArgs: ['-u', before.script, 'x'],
+    });
   });
 });
 
 test('other arguments for the one it has', () => {
   const node = fakeNode('node', 'v24.1.0');
-  const change = interpreterChange(spec('a.js', { file: node, interpreter: node, interpreterArgs: ['--trace-gc'] }), { interpreterArgs: ['--trace-warnings'] }, where);
+  const change = interpreterChange(
+    spec('a.js', { file: node, interpreter: node, interpreterArgs: ['--trace-gc'] }),
+    { interpreterArgs: ['--trace-warnings'] },
+    where,
+  );
   expect(change).toMatchObject({ file: node, interpreterArgs: ['--trace-warnings'] });
   expect(change).not.toHaveProperty('interpreterGiven');
 });
 
 test.each([
-  ['a program that cannot be a worker of a cluster', () => interpreterChange(spec('a.js'), { interpreter: fakeNode('bun', '1') }, where), /cluster mode/],
-  ['a shell command', () => interpreterChange(spec('a.sh', { kind: 'exec', mode: 'fork', interpreterArgs: ['-c'], execArgs: ['-c', 'ls'] }), { interpreter: 'node' }, where), /shell command/],
-  ['a file that is not there', () => interpreterChange(spec('a.js'), { interpreter: join(folder, 'nope') }, where), /not in PATH or is not executable/],
+  [
+    'a program that cannot be a worker of a cluster',
+    () => interpreterChange(spec('a.js'), { interpreter: fakeNode('bun', '1') }, where),
+    /cluster mode/,
+  ],
+  [
+    'a shell command',
+    () =>
+      interpreterChange(
+        spec('a.sh', { kind: 'exec', mode: 'fork', interpreterArgs: ['-c'], execArgs: ['-c', 'ls'] }),
+        { interpreter: 'node' },
+        where,
+      ),
+    /shell command/,
+  ],
+  [
+    'a file that is not there',
+    () => interpreterChange(spec('a.js'), { interpreter: join(folder, 'nope') }, where),
+    /not in PATH or is not executable/,
+  ],
 ])('%s is refused', (_, change, message) => {
   expect(change).toThrow(message);
 });

@@ -9,11 +9,16 @@ import { specChange } from '../../../../../lib/config/spec/change.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'nclust-change-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-for (const name of ['app.js', 'job.sh', 'tool']) writeFileSync(join(folder, name), name === 'app.js' ? '1' : '#!/bin/sh\n', { mode: 0o755 });
+for (const name of ['app.js', 'job.sh', 'tool'])
+  writeFileSync(join(folder, name), name === 'app.js' ? '1' : '#!/bin/sh\n', { mode: 0o755 });
 mkdirSync(join(folder, 'release'));
 writeFileSync(join(folder, 'release', 'package.json'), '{"version": "2.1.0"}');
 
-const here = { cwd: folder, env: { PATH: '/usr/bin:/bin' }, node: { file: process.execPath, version: process.version } };
+const here = {
+  cwd: folder,
+  env: { PATH: '/usr/bin:/bin' },
+  node: { file: process.execPath, version: process.version },
+};
 /**
  * @param {string} target
  * @param {string[]} args
@@ -41,12 +46,22 @@ describe('of an app in the list it becomes what a start with the same words woul
 
   test('--node-args and arguments at once', () => {
     const before = specOf('job.sh', ['old'], { interpreterArgs: ['-e'] });
-    expect(change(before, { nodeArgs: ['-x'] }, ['new'])).toMatchObject({ args: ['new'], interpreterArgs: ['-x'], execArgs: ['-x', join(folder, 'job.sh'), 'new'] });
+    expect(change(before, { nodeArgs: ['-x'] }, ['new'])).toMatchObject({
+      args: ['new'],
+      interpreterArgs: ['-x'],
+      execArgs: ['-x', join(folder, 'job.sh'), 'new'],
+    });
   });
 
   test('--cwd counts from the folder of the shell; a shell command has the version of what is there', () => {
-    expect(change(specOf('app.js', []), { cwd: 'release' })).toMatchObject({ cwd: join(folder, 'release'), version: 'N/A' });
-    expect(change(specOf('ls -l', []), { cwd: 'release' })).toMatchObject({ cwd: join(folder, 'release'), version: '2.1.0' });
+    expect(change(specOf('app.js', []), { cwd: 'release' })).toMatchObject({
+      cwd: join(folder, 'release'),
+      version: 'N/A',
+    });
+    expect(change(specOf('ls -l', []), { cwd: 'release' })).toMatchObject({
+      cwd: join(folder, 'release'),
+      version: '2.1.0',
+    });
   });
 
   test.runIf(process.getuid?.() === 0)('--uid and --gid', () => {

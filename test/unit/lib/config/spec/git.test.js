@@ -22,14 +22,26 @@ afterEach(() => rmSync(join(root, '..'), { recursive: true, force: true }));
 
 /** @param {...string} args */
 function git(...args) {
-  return execFileSync('git', ['-C', root, '-c', 'user.name=A', '-c', 'user.email=a@example.com', '-c', 'protocol.file.allow=always', ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  return execFileSync(
+    'git',
+    ['-C', root, '-c', 'user.name=A', '-c', 'user.email=a@example.com', '-c', 'protocol.file.allow=always', ...args],
+    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+  ).trim();
 }
 
 /**
  * @param {string} folder
  * @param {object} [fields]
  */
-const specIn = (folder, fields = {}) => checkSpec({ name: 'api', kind: 'node', file: '/usr/bin/node', script: join(folder, 'app.js'), cwd: folder, ...fields });
+const specIn = (folder, fields = {}) =>
+  checkSpec({
+    name: 'api',
+    kind: 'node',
+    file: '/usr/bin/node',
+    script: join(folder, 'app.js'),
+    cwd: folder,
+    ...fields,
+  });
 /**
  * @param {string} folder
  * @param {object} [fields]
@@ -39,8 +51,20 @@ const versioningIn = async (folder, fields) => (await withVersioning([specIn(fol
 describe('what git knows of a script', () => {
   test('in the words of PM2, and no password', async () => {
     expect(await versioningIn(join(root, 'src'))).toEqual({
-      type: 'git', url: 'https://example.com/shop/api.git', revision: git('rev-parse', 'HEAD'), comment: 'The first one\n\nand why', unstaged: false, branch: 'main', remotes: ['origin'], remote: 'origin',
-      branch_exists_on_remote: false, ahead: false, next_rev: null, prev_rev: null, update_time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/), repo_path: root,
+      type: 'git',
+      url: 'https://example.com/shop/api.git',
+      revision: git('rev-parse', 'HEAD'),
+      comment: 'The first one\n\nand why',
+      unstaged: false,
+      branch: 'main',
+      remotes: ['origin'],
+      remote: 'origin',
+      branch_exists_on_remote: false,
+      ahead: false,
+      next_rev: null,
+      prev_rev: null,
+      update_time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      repo_path: root,
     });
     writeFileSync(join(root, 'src', 'app.js'), '2');
     expect(await versioningIn(join(root, 'src'))).toMatchObject({ unstaged: true });
@@ -52,7 +76,12 @@ describe('what git knows of a script', () => {
     expect(readGitFolder(root)).toMatchObject({ branch: 'main', revision });
     const tree = join(root, '..', 'tree');
     git('worktree', 'add', '-q', '-b', 'topic', tree);
-    expect(await versioningIn(tree)).toMatchObject({ branch: 'topic', revision, url: 'https://example.com/shop/api.git', repo_path: tree });
+    expect(await versioningIn(tree)).toMatchObject({
+      branch: 'topic',
+      revision,
+      url: 'https://example.com/shop/api.git',
+      repo_path: tree,
+    });
     git('checkout', '-q', '--detach');
     expect(readGitFolder(root)).toMatchObject({ branch: 'HEAD', revision });
   });

@@ -32,7 +32,9 @@ test('listeners leave by themselves, by name, and all at once', () => {
   const emitter = new PatternEmitter();
   const [one, two] = [record(emitter, 'x'), record(emitter, 'x')];
   let once = 0;
-  emitter.once('x', () => { once += 1; });
+  emitter.once('x', () => {
+    once += 1;
+  });
   emitter.emit('x', 1);
   emitter.off('x', one.listener).emit('x', 2);
   emitter.removeListener('y', two.listener).emit('x', 3);

@@ -4,15 +4,38 @@ import { levelOfBeginning } from '../../../../../lib/shared/logs/level.js';
 
 describe('the level of a line', () => {
   test.each([
-    ['{"level":30,"time":1,"msg":"pino"}', 'info'], ['{"name":"b","level":50,"v":0}', 'error'], ['{"level":10}', 'trace'], ['{"level":60}', 'fatal'], ['{"level":35}', 'info'], ['{"level":100}', 'fatal'],
-    ['{"level":"warn","message":"winston"}', 'warn'], ['{"message":"m","level":"silly"}', 'trace'], ['{"level":"\\u001b[31merror\\u001b[39m"}', 'error'], ['{"level":"WARNING"}', 'warn'], ['{"level":"30"}', 'info'],
-    ['{"severity":"CRITICAL"}', 'fatal'], ['{"log.level":"debug"}', 'debug'], ['{"req":{"level":60},"level":20}', 'debug'], ['{"level":{"a":1},"severity":"NOTICE"}', 'info'],
+    ['{"level":30,"time":1,"msg":"pino"}', 'info'],
+    ['{"name":"b","level":50,"v":0}', 'error'],
+    ['{"level":10}', 'trace'],
+    ['{"level":60}', 'fatal'],
+    ['{"level":35}', 'info'],
+    ['{"level":100}', 'fatal'],
+    ['{"level":"warn","message":"winston"}', 'warn'],
+    ['{"message":"m","level":"silly"}', 'trace'],
+    ['{"level":"\\u001b[31merror\\u001b[39m"}', 'error'],
+    ['{"level":"WARNING"}', 'warn'],
+    ['{"level":"30"}', 'info'],
+    ['{"severity":"CRITICAL"}', 'fatal'],
+    ['{"log.level":"debug"}', 'debug'],
+    ['{"req":{"level":60},"level":20}', 'debug'],
+    ['{"level":{"a":1},"severity":"NOTICE"}', 'info'],
   ])('%s is %s', (line, level) => {
     expect(levelOf(line)).toBe(level);
   });
 
   test.each([
-    [''], ['error: it broke'], [' {"level":30}'], ['["level"]'], ['{"msg":"no level"}'], ['{"level":30'], ['{"level":3}'], ['{"level":null}'], ['{"level":"loud"}'], ['{"level":"constructor"}'], ['{"req":{"level":30}}'], ['{"level":-30}'],
+    [''],
+    ['error: it broke'],
+    [' {"level":30}'],
+    ['["level"]'],
+    ['{"msg":"no level"}'],
+    ['{"level":30'],
+    ['{"level":3}'],
+    ['{"level":null}'],
+    ['{"level":"loud"}'],
+    ['{"level":"constructor"}'],
+    ['{"req":{"level":30}}'],
+    ['{"level":-30}'],
   ])('%s has none', (line) => {
     expect(levelOf(line)).toBe(null);
   });
@@ -20,17 +43,45 @@ describe('the level of a line', () => {
 
 describe('the level of a line of which there is only the beginning', () => {
   test.each([
-    ['{"level":30,"body":"abc', 'info'], [' {"level":30,', null], ['{"a":{"level":60,"b":["}",{}]},"level":"warn","body":"abc', 'warn'], ['{"a\\"":"\\\\","severity":"ERROR" ,"b', 'error'], ['{ "ok" : true , "n":-1.5e+3,"x":null,"level" : 40 , "m":[[1', 'warn'],
-    ['{"level":"warn","level', 'warn'], ['{"level":30,"severity":"error","b":[', 'info'],
-    ['{"body":"abc', undefined], ['{"body":[{"level":60}', undefined], ['{"level":4', undefined], ['{"level":"war', undefined], ['{"level"', undefined], ['{"level":{"a":1}, ', undefined], ['{"level":"loud","b":1', undefined], ['{"msg":"level","b":tru', undefined], ['{', undefined],
-    ['error: it broke', null], ['["level"', null], ['{level:40,"b', null], ['{"a" 1', null], ['{"a":1 2', null], ['{"a":1} {"level":40', null], ['{"a":}', null], ['{,', null], ['', null],
+    ['{"level":30,"body":"abc', 'info'],
+    [' {"level":30,', null],
+    ['{"a":{"level":60,"b":["}",{}]},"level":"warn","body":"abc', 'warn'],
+    ['{"a\\"":"\\\\","severity":"ERROR" ,"b', 'error'],
+    ['{ "ok" : true , "n":-1.5e+3,"x":null,"level" : 40 , "m":[[1', 'warn'],
+    ['{"level":"warn","level', 'warn'],
+    ['{"level":30,"severity":"error","b":[', 'info'],
+    ['{"body":"abc', undefined],
+    ['{"body":[{"level":60}', undefined],
+    ['{"level":4', undefined],
+    ['{"level":"war', undefined],
+    ['{"level"', undefined],
+    ['{"level":{"a":1}, ', undefined],
+    ['{"level":"loud","b":1', undefined],
+    ['{"msg":"level","b":tru', undefined],
+    ['{', undefined],
+    ['error: it broke', null],
+    ['["level"', null],
+    ['{level:40,"b', null],
+    ['{"a" 1', null],
+    ['{"a":1 2', null],
+    ['{"a":1} {"level":40', null],
+    ['{"a":}', null],
+    ['{,', null],
+    ['', null],
   ])('%s is %s', (text, level) => {
     expect(levelOfBeginning(text)).toBe(level);
   });
 
   test('is found in a moment, whatever the line is made of', () => {
     const startedMs = performance.now();
-    for (const text of ['{"a":' + '['.repeat(65_000), '{"a":"' + '\\"'.repeat(32_000), '{"a":1,'.repeat(9_000), '{' + '"a":1,'.repeat(10_000), '{"a":' + '[""],'.repeat(13_000)]) levelOfBeginning(text);
+    for (const text of [
+      '{"a":' + '['.repeat(65_000),
+      '{"a":"' + '\\"'.repeat(32_000),
+      '{"a":1,'.repeat(9_000),
+      '{' + '"a":1,'.repeat(10_000),
+      '{"a":' + '[""],'.repeat(13_000),
+    ])
+      levelOfBeginning(text);
     expect(performance.now() - startedMs).toBeLessThan(3_000);
   });
 });
@@ -45,11 +96,33 @@ describe('a line in parts', () => {
   };
 
   test('has the level of its beginning; where that does not tell, it is shown', () => {
-    expect(verdicts({ level: 'warn' }, [['{"level":40,"b":"', '"}'], ['{"level":30,"b":"', '"}'], ['{"b":"', '","level":30}'], ['plain', 'text']])).toEqual([[true, true], [false, false], [true, true], [false, false]]);
+    expect(
+      verdicts({ level: 'warn' }, [
+        ['{"level":40,"b":"', '"}'],
+        ['{"level":30,"b":"', '"}'],
+        ['{"b":"', '","level":30}'],
+        ['plain', 'text'],
+      ]),
+    ).toEqual([
+      [true, true],
+      [false, false],
+      [true, true],
+      [false, false],
+    ]);
   });
 
   test('is found in its beginning', () => {
-    expect(verdicts({ level: 'warn', grep: { source: 'db', flags: '' } }, [['{"level":40,"b":"db', '"}'], ['{"level":40,"b":"', 'db"}'], ['{"level":30,"b":"db', '"}']])).toEqual([[true, true], [false, false], [false, false]]);
+    expect(
+      verdicts({ level: 'warn', grep: { source: 'db', flags: '' } }, [
+        ['{"level":40,"b":"db', '"}'],
+        ['{"level":40,"b":"', 'db"}'],
+        ['{"level":30,"b":"db', '"}'],
+      ]),
+    ).toEqual([
+      [true, true],
+      [false, false],
+      [false, false],
+    ]);
   });
 
   test('whose beginning nobody has seen is shown, whatever the level, where it is not looked for something else', () => {
@@ -75,7 +148,11 @@ describe('the filter', () => {
 
   test('by both needs both', () => {
     const isWanted = createLogFilter({ grep: { source: 'db', flags: '' }, level: 'error' });
-    expect(['{"level":50,"msg":"db"}', '{"level":50}', '{"level":30,"msg":"db"}'].map(isWanted)).toEqual([true, false, false]);
+    expect(['{"level":50,"msg":"db"}', '{"level":50}', '{"level":30,"msg":"db"}'].map(isWanted)).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   test('looks at the first 8 KiB of a line', () => {
@@ -86,20 +163,41 @@ describe('the filter', () => {
 
 describe('a pattern is refused', () => {
   test.each([
-    ['(a+)+$', '', /repeats something/], ['(\\w+\\s*)*x', '', /repeats something/], ['(?:[a-z]+,){2,}', '', /repeats something/], ['((a|b*)c){30}', '', /repeats something/],
-    ['(', '', /not a regular expression/], ['a', 'g', /flags are "g"/], ['x'.repeat(501), '', /501 characters/],
+    ['(a+)+$', '', /repeats something/],
+    ['(\\w+\\s*)*x', '', /repeats something/],
+    ['(?:[a-z]+,){2,}', '', /repeats something/],
+    ['((a|b*)c){30}', '', /repeats something/],
+    ['(', '', /not a regular expression/],
+    ['a', 'g', /flags are "g"/],
+    ['x'.repeat(501), '', /501 characters/],
   ])('%s with flags "%s"', (source, flags, why) => {
-    expect(() => createLogFilter({ grep: { source, flags } })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringMatching(why) }));
+    expect(() => createLogFilter({ grep: { source, flags } })).toThrow(
+      expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringMatching(why) }),
+    );
   });
 
-  test.each([['(\\d+\\.){3}\\d+', '10.0.0.1'], ['(GET|POST)+ /a', 'GET /a'], ['[(+*]+\\(\\+', '*(+'], ['a{2}b{1,3}', 'aabb'], ['(?<year>\\d{4})-\\k<year>', '2026-2026'], ['(?=x)x', 'x'], ['[^\\]]+]', 'ab]'], ['{"level":', '{"level":30}']])('%s is not', (source, line) => {
+  test.each([
+    ['(\\d+\\.){3}\\d+', '10.0.0.1'],
+    ['(GET|POST)+ /a', 'GET /a'],
+    ['[(+*]+\\(\\+', '*(+'],
+    ['a{2}b{1,3}', 'aabb'],
+    ['(?<year>\\d{4})-\\k<year>', '2026-2026'],
+    ['(?=x)x', 'x'],
+    ['[^\\]]+]', 'ab]'],
+    ['{"level":', '{"level":30}'],
+  ])('%s is not', (source, line) => {
     const isWanted = createLogFilter({ grep: { source, flags: '' } });
     expect([isWanted(line), isWanted('-')]).toEqual([true, false]);
   });
 });
 
 test.each([
-  ['.*.*.*x', 'a'.repeat(8_192)], ['a.*b.*c', 'ab'.repeat(4_096)], ['(a|a)*$', `${'a'.repeat(40)}b`], ['(a?){20}a{20}$', `${'a'.repeat(39)}b`.repeat(10)], ['(x?x?)*y', 'x'.repeat(64)], ['(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)+$', `${'a'.repeat(60)}b`],
+  ['.*.*.*x', 'a'.repeat(8_192)],
+  ['a.*b.*c', 'ab'.repeat(4_096)],
+  ['(a|a)*$', `${'a'.repeat(40)}b`],
+  ['(a?){20}a{20}$', `${'a'.repeat(39)}b`.repeat(10)],
+  ['(x?x?)*y', 'x'.repeat(64)],
+  ['(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)+$', `${'a'.repeat(60)}b`],
 ])('%s on a line made for it does not hang', (source, line) => {
   const isWanted = createLogFilter({ grep: { source, flags: '' } });
   const startedMs = performance.now();

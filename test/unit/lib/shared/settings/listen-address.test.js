@@ -11,11 +11,35 @@ test.each([
   expect(parseListen(text)).toEqual(target);
 });
 
-test.each(['', '9615', ':9615', '127.0.0.1', '127.0.0.1:0', '127.0.0.1:65536', '::1:9615', '[127.0.0.1]:1', 'example.org:9615', 'unix:', 'unix:here', `unix:/${'x'.repeat(200)}`, '127.0.0.1:9615/metrics'])('%j is no such place', (text) => {
+test.each([
+  '',
+  '9615',
+  ':9615',
+  '127.0.0.1',
+  '127.0.0.1:0',
+  '127.0.0.1:65536',
+  '::1:9615',
+  '[127.0.0.1]:1',
+  'example.org:9615',
+  'unix:',
+  'unix:here',
+  `unix:/${'x'.repeat(200)}`,
+  '127.0.0.1:9615/metrics',
+])('%j is no such place', (text) => {
   expect(parseListen(text)).toBe(null);
 });
 
-test.each([['127.0.0.1:1', true], ['127.8.8.8:1', true], ['localhost:1', true], ['[::1]:1', true], ['unix:/a', true], ['0.0.0.0:1', false], ['[::]:1', false], ['10.0.0.1:1', false], ['[::ffff:10.0.0.1]:1', false]])('%s is of this machine alone: %s', (text, expected) => {
+test.each([
+  ['127.0.0.1:1', true],
+  ['127.8.8.8:1', true],
+  ['localhost:1', true],
+  ['[::1]:1', true],
+  ['unix:/a', true],
+  ['0.0.0.0:1', false],
+  ['[::]:1', false],
+  ['10.0.0.1:1', false],
+  ['[::ffff:10.0.0.1]:1', false],
+])('%s is of this machine alone: %s', (text, expected) => {
   expect(isLocal(parseListen(text))).toBe(expected);
 });
 

@@ -11,11 +11,15 @@ test('every field of a spec says what a change of it needs, and nothing else doe
 
 test('a field is called as it is in a file', () => {
   const named = ATTRIBUTES.filter(({ field, name }) => field && name !== 'time');
-  expect(named.map(({ field }) => [field, SPEC_NEEDS[field]?.attribute])).toEqual(named.map(({ field, name }) => [field, name]));
+  expect(named.map(({ field }) => [field, SPEC_NEEDS[field]?.attribute])).toEqual(
+    named.map(({ field, name }) => [field, name]),
+  );
 });
 
 test('fields of which only one can be seen have names of their own', () => {
-  const shown = Object.values(SPEC_NEEDS).filter(({ isDerived }) => !isDerived).map(({ attribute }) => attribute);
+  const shown = Object.values(SPEC_NEEDS)
+    .filter(({ isDerived }) => !isDerived)
+    .map(({ attribute }) => attribute);
   expect(shown.filter((attribute, at) => shown.indexOf(attribute) !== at)).toEqual(['env_file', 'watch']);
 });
 
@@ -29,31 +33,61 @@ describe('a difference', () => {
   test('names the attribute and both values', () => {
     expect(diff({}, { killTimeoutMs: 5_000, args: ['x'] })).toEqual({
       needs: new Set(['rollout', 'live']),
-      changes: [{ field: 'args', attribute: 'args', before: [], after: ['x'] }, { field: 'killTimeoutMs', attribute: 'kill_timeout', before: 10_000, after: 5_000 }],
+      changes: [
+        { field: 'args', attribute: 'args', before: [], after: ['x'] },
+        { field: 'killTimeoutMs', attribute: 'kill_timeout', before: 10_000, after: 5_000 },
+      ],
     });
   });
 
   test('shows of an environment the variables that differ, and hides what looks like a secret', () => {
     const before = { env: { KEPT: '1', PORT: '80', GONE: 'x', DB_PASSWORD: 'old', URL: 'postgres://me:hush@db/x' } };
     const after = { env: { KEPT: '1', PORT: '81', NEW: 'y', DB_PASSWORD: 'new', URL: 'postgres://me:other@db/x' } };
-    expect(diff(before, after).changes.map(({ attribute, before: old, after: wanted }) => [attribute, old, wanted])).toEqual([
-      ['env.DB_PASSWORD', '***', '***'], ['env.GONE', 'x', null], ['env.NEW', null, 'y'], ['env.PORT', '80', '81'], ['env.URL', '***', '***'],
+    expect(
+      diff(before, after).changes.map(({ attribute, before: old, after: wanted }) => [attribute, old, wanted]),
+    ).toEqual([
+      ['env.DB_PASSWORD', '***', '***'],
+      ['env.GONE', 'x', null],
+      ['env.NEW', null, 'y'],
+      ['env.PORT', '80', '81'],
+      ['env.URL', '***', '***'],
     ]);
   });
 
   test('shows of env files the variables that differ, and of secrets only their names', () => {
-    const before = { fileEnv: [{ file: '/a', env: { A: '1', B: '1' } }, { file: '/b', env: { B: '2' } }] };
-    const after = { fileEnv: [{ file: '/a', env: { A: '1', B: '1' } }, { file: '/b', env: { B: '3' } }], secrets: { TOKEN: { file: '/run/token' } } };
-    expect(diff(before, after).changes.map(({ attribute, before: old, after: wanted }) => [attribute, old, wanted])).toEqual([['env_file.B', '2', '3'], ['secrets.TOKEN', null, '***']]);
+    const before = {
+      fileEnv: [
+        { file: '/a', env: { A: '1', B: '1' } },
+        { file: '/b', env: { B: '2' } },
+      ],
+    };
+    const after = {
+      fileEnv: [
+        { file: '/a', env: { A: '1', B: '1' } },
+        { file: '/b', env: { B: '3' } },
+      ],
+      secrets: { TOKEN: { file: '/run/token' } },
+    };
+    expect(
+      diff(before, after).changes.map(({ attribute, before: old, after: wanted }) => [attribute, old, wanted]),
+    ).toEqual([
+      ['env_file.B', '2', '3'],
+      ['secrets.TOKEN', null, '***'],
+    ]);
   });
 
   test('in what the shell gave an app is one only when the app is to get another shell', () => {
     expect(diff({ shellEnv: { A: '1' } }, { shellEnv: { A: '2' } })).toEqual({ changes: [], needs: new Set() });
-    expect(diff({ shellEnv: { A: '1' } }, { shellEnv: { A: '2' } }, { isShellNew: true })).toMatchObject({ needs: new Set(['rollout']), changes: [{ attribute: 'shell.A' }] });
+    expect(diff({ shellEnv: { A: '1' } }, { shellEnv: { A: '2' } }, { isShellNew: true })).toMatchObject({
+      needs: new Set(['rollout']),
+      changes: [{ attribute: 'shell.A' }],
+    });
   });
 
   test('that follows from another is not shown beside it, but alone', () => {
-    expect(diff({}, { interpreter: '/usr/bin/node', file: '/usr/bin/node' }).changes.map(({ field }) => field)).toEqual(['interpreter']);
+    expect(diff({}, { interpreter: '/usr/bin/node', file: '/usr/bin/node' }).changes.map(({ field }) => field)).toEqual(
+      ['interpreter'],
+    );
     expect(diff({}, { file: '/usr/bin/other' }).changes.map(({ field }) => field)).toEqual(['file']);
   });
 

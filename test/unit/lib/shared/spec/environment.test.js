@@ -13,21 +13,74 @@ function given(fields, secrets) {
 
 test.each([
   ['the shell', { shellEnv: { A: 's', B: 's' } }, { A: 's', B: 's' }],
-  ['what an interpreter likes goes behind the shell', { interpreterEnv: { A: 'i', B: 'i' }, shellEnv: { A: '' } }, { A: '', B: 'i' }],
-  ['the user it runs as goes before the shell', { shellEnv: { HOME: '/root' }, ownerEnv: { HOME: '/home/web' } }, { HOME: '/home/web' }],
+  [
+    'what an interpreter likes goes behind the shell',
+    { interpreterEnv: { A: 'i', B: 'i' }, shellEnv: { A: '' } },
+    { A: '', B: 'i' },
+  ],
+  [
+    'the user it runs as goes before the shell',
+    { shellEnv: { HOME: '/root' }, ownerEnv: { HOME: '/home/web' } },
+    { HOME: '/home/web' },
+  ],
   ['a file goes before the shell', { shellEnv: { A: 's' }, fileEnv: [{ file: '/a', env: { A: 'a' } }] }, { A: 'a' }],
-  ['the last file wins', { fileEnv: [{ file: '/a', env: { A: 'a', B: 'a' } }, { file: '/b', env: { A: 'b' } }] }, { A: 'b', B: 'a' }],
+  [
+    'the last file wins',
+    {
+      fileEnv: [
+        { file: '/a', env: { A: 'a', B: 'a' } },
+        { file: '/b', env: { A: 'b' } },
+      ],
+    },
+    { A: 'b', B: 'a' },
+  ],
   ['what is declared goes before files', { fileEnv: [{ file: '/a', env: { A: 'a' } }], env: { A: 'e' } }, { A: 'e' }],
-  ['a secret goes before what is declared, and is shown as ***', { env: { A: 'e' }, secrets: { A: { file: '/run/a' } } }, { A: '***' }],
-  ['nclust has the last word', { env: { name: 'x', pm_id: 'x', NODE_APP_INSTANCE: 'x', NCLUST_HOME: 'x' }, secrets: { PM2_HOME: { file: '/a' } } }, {}],
-  ['the number of the instance under another name', { instanceVar: 'WORKER', env: { NODE_APP_INSTANCE: 'mine' } }, { WORKER: '2', NODE_APP_INSTANCE: 'mine' }],
-  ['a variable counts up from what is declared', { incrementVar: 'PORT', env: { PORT: '3000' }, shellEnv: { PORT: '1' } }, { PORT: '3002' }],
-  ['a variable counts up from a file', { incrementVar: 'PORT', fileEnv: [{ file: '/a', env: { PORT: '-5' } }] }, { PORT: '-3' }],
-  ['nothing of the shell', { filterEnv: true, interpreterEnv: { I: '1' }, ownerEnv: { HOME: '/h' }, shellEnv: { A: 's' }, env: { B: 'e' } }, { I: '1', HOME: '/h', B: 'e' }],
+  [
+    'a secret goes before what is declared, and is shown as ***',
+    { env: { A: 'e' }, secrets: { A: { file: '/run/a' } } },
+    { A: '***' },
+  ],
+  [
+    'nclust has the last word',
+    { env: { name: 'x', pm_id: 'x', NODE_APP_INSTANCE: 'x', NCLUST_HOME: 'x' }, secrets: { PM2_HOME: { file: '/a' } } },
+    {},
+  ],
+  [
+    'the number of the instance under another name',
+    { instanceVar: 'WORKER', env: { NODE_APP_INSTANCE: 'mine' } },
+    { WORKER: '2', NODE_APP_INSTANCE: 'mine' },
+  ],
+  [
+    'a variable counts up from what is declared',
+    { incrementVar: 'PORT', env: { PORT: '3000' }, shellEnv: { PORT: '1' } },
+    { PORT: '3002' },
+  ],
+  [
+    'a variable counts up from a file',
+    { incrementVar: 'PORT', fileEnv: [{ file: '/a', env: { PORT: '-5' } }] },
+    { PORT: '-3' },
+  ],
+  [
+    'nothing of the shell',
+    { filterEnv: true, interpreterEnv: { I: '1' }, ownerEnv: { HOME: '/h' }, shellEnv: { A: 's' }, env: { B: 'e' } },
+    { I: '1', HOME: '/h', B: 'e' },
+  ],
   ['one variable of the shell less', { filterEnv: 'TOKEN', shellEnv: { TOKEN: 's', TOKENS: 's' } }, { TOKENS: 's' }],
-  ['those of the shell that contain a text less', { filterEnv: ['TOKEN', 'AWS_'], shellEnv: { TOKEN: 's', MY_TOKENS: 's', AWS_KEY: 's', A: 's' } }, { A: 's' }],
-  ['what is declared is not filtered', { filterEnv: ['A'], shellEnv: { A: 's' }, env: { A: 'e' }, fileEnv: [{ file: '/a', env: { AB: 'f' } }] }, { A: 'e', AB: 'f' }],
-  ['names that every object has', { shellEnv: { constructor: 's', toString: 's' }, incrementVar: 'constructor', env: { constructor: '1' } }, { constructor: '3', toString: 's' }],
+  [
+    'those of the shell that contain a text less',
+    { filterEnv: ['TOKEN', 'AWS_'], shellEnv: { TOKEN: 's', MY_TOKENS: 's', AWS_KEY: 's', A: 's' } },
+    { A: 's' },
+  ],
+  [
+    'what is declared is not filtered',
+    { filterEnv: ['A'], shellEnv: { A: 's' }, env: { A: 'e' }, fileEnv: [{ file: '/a', env: { AB: 'f' } }] },
+    { A: 'e', AB: 'f' },
+  ],
+  [
+    'names that every object has',
+    { shellEnv: { constructor: 's', toString: 's' }, incrementVar: 'constructor', env: { constructor: '1' } },
+    { constructor: '3', toString: 's' },
+  ],
 ])('%s', (_what, fields, env) => {
   expect(given(fields)).toEqual(env);
 });
@@ -63,6 +116,11 @@ test.each([
 });
 
 test('a spec of an earlier version is completed', () => {
-  const old = Object.fromEntries(Object.entries(checkSpec(least)).filter(([key]) => !['interpreterEnv', 'fileEnv', 'filterEnv', 'secrets', 'incrementVar', 'ownerEnv', 'envFiles'].includes(key)));
+  const old = Object.fromEntries(
+    Object.entries(checkSpec(least)).filter(
+      ([key]) =>
+        !['interpreterEnv', 'fileEnv', 'filterEnv', 'secrets', 'incrementVar', 'ownerEnv', 'envFiles'].includes(key),
+    ),
+  );
   expect(flatten(layersOf(completeSpec(old), { id: 7, slot: 2 }, '/h'))).toEqual(OWN);
 });

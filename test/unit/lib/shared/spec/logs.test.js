@@ -13,8 +13,25 @@ test.each([
 });
 
 test.each([
-  [''], ['exec:'], ['exec: '], ['syslog+exec:cat'], ['udp://h:1'], ['syslog+udp:h:1'], ['syslog+udp://h'], ['syslog+udp://h:0'], ['syslog+udp://h:65536'], ['syslog+udp://:514'], ['syslog+udp://u@h:514'], ['syslog+udp://h:514/path'],
-  ['syslog+tcp://::1:514'], ['syslog+tcp://h:514?facility=loud'], ['syslog+tcp://h:514?tag=x'], ['syslog+unix://dev/log'], ['syslog+tls://h:6514'], ['file:///x'], [' exec:cat'],
+  [''],
+  ['exec:'],
+  ['exec: '],
+  ['syslog+exec:cat'],
+  ['udp://h:1'],
+  ['syslog+udp:h:1'],
+  ['syslog+udp://h'],
+  ['syslog+udp://h:0'],
+  ['syslog+udp://h:65536'],
+  ['syslog+udp://:514'],
+  ['syslog+udp://u@h:514'],
+  ['syslog+udp://h:514/path'],
+  ['syslog+tcp://::1:514'],
+  ['syslog+tcp://h:514?facility=loud'],
+  ['syslog+tcp://h:514?tag=x'],
+  ['syslog+unix://dev/log'],
+  ['syslog+tls://h:6514'],
+  ['file:///x'],
+  [' exec:cat'],
 ])('%j is none', (text) => {
   expect(parseShipTarget(text)).toBeNull();
 });

@@ -5,14 +5,77 @@ const least = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/
 
 test('defaults are filled in', () => {
   expect(checkSpec(least)).toEqual({
-    ...least, namespace: 'default', mode: 'fork', instances: 1, instancesGiven: false, interpreter: 'none', interpreterGiven: null, interpreterArgs: [], args: [], execArgs: [], env: {}, shellEnv: {},
-    uid: null, gid: null, user: '', autorestart: true, maxRestarts: 16, restartDelayMs: 0, backoffMs: 100, minUptimeMs: 1_000, stopExitCodes: [], killTimeoutMs: 10_000,
-    stopSignal: null, waitReady: false, listenTimeoutMs: 10_000, treekill: true, outFile: '', errorFile: '', mergeLogs: null, instanceVar: 'NODE_APP_INSTANCE', version: 'N/A', nodeVersion: null,
-    scheduling: 'least-connections', maxSurge: 1, maxUnavailable: 0, rollbackWindowMs: 0, shutdownWithMessage: false, metrics: true,
-    logFile: '', logType: 'raw', logDateFormat: null, disableLogs: false, logShip: [], logOverflow: 'block', logRateLimitBytes: 0,
-    logMaxSizeBytes: null, logInterval: null, logMaxFiles: null, logMaxAgeMs: null, logMaxTotalBytes: null, logCompress: null,
-    watch: [], watchOff: false, ignoreWatch: [], watchExtensions: [], watchDelayMs: 0, watchOptions: {}, cronRestart: null, maxMemoryBytes: 0, autostart: true, pidFile: '', vizion: true, versioning: null,
-    interpreterEnv: {}, ownerEnv: {}, envFiles: [], fileEnv: [], secrets: {}, incrementVar: null, filterEnv: false, envName: null,
+    ...least,
+    namespace: 'default',
+    mode: 'fork',
+    instances: 1,
+    instancesGiven: false,
+    interpreter: 'none',
+    interpreterGiven: null,
+    interpreterArgs: [],
+    args: [],
+    execArgs: [],
+    env: {},
+    shellEnv: {},
+    uid: null,
+    gid: null,
+    user: '',
+    autorestart: true,
+    maxRestarts: 16,
+    restartDelayMs: 0,
+    backoffMs: 100,
+    minUptimeMs: 1_000,
+    stopExitCodes: [],
+    killTimeoutMs: 10_000,
+    stopSignal: null,
+    waitReady: false,
+    listenTimeoutMs: 10_000,
+    treekill: true,
+    outFile: '',
+    errorFile: '',
+    mergeLogs: null,
+    instanceVar: 'NODE_APP_INSTANCE',
+    version: 'N/A',
+    nodeVersion: null,
+    scheduling: 'least-connections',
+    maxSurge: 1,
+    maxUnavailable: 0,
+    rollbackWindowMs: 0,
+    shutdownWithMessage: false,
+    metrics: true,
+    logFile: '',
+    logType: 'raw',
+    logDateFormat: null,
+    disableLogs: false,
+    logShip: [],
+    logOverflow: 'block',
+    logRateLimitBytes: 0,
+    logMaxSizeBytes: null,
+    logInterval: null,
+    logMaxFiles: null,
+    logMaxAgeMs: null,
+    logMaxTotalBytes: null,
+    logCompress: null,
+    watch: [],
+    watchOff: false,
+    ignoreWatch: [],
+    watchExtensions: [],
+    watchDelayMs: 0,
+    watchOptions: {},
+    cronRestart: null,
+    maxMemoryBytes: 0,
+    autostart: true,
+    pidFile: '',
+    vizion: true,
+    versioning: null,
+    interpreterEnv: {},
+    ownerEnv: {},
+    envFiles: [],
+    fileEnv: [],
+    secrets: {},
+    incrementVar: null,
+    filterEnv: false,
+    envName: null,
   });
 });
 
@@ -51,7 +114,13 @@ test.each([
   ['a target without a scheme', { ...least, logShip: ['host:514'] }, 'spec.logShip', '"syslog+udp://host:port"'],
   ['nine targets', { ...least, logShip: Array(9).fill('exec:cat') }, 'spec.logShip', 'at most 8'],
 ])('%s is refused, naming key, found and accepted', (_, spec, keyPath, found) => {
-  expect(() => checkSpec(spec)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SPEC', message: expect.stringMatching(/^".*" is .*; accepted: .*\.$/s), data: { keyPath, accepted: expect.any(String) } }));
+  expect(() => checkSpec(spec)).toThrow(
+    expect.objectContaining({
+      code: 'ERR_NCLUST_BAD_SPEC',
+      message: expect.stringMatching(/^".*" is .*; accepted: .*\.$/s),
+      data: { keyPath, accepted: expect.any(String) },
+    }),
+  );
   expect(() => checkSpec(spec)).toThrow(found);
 });
 
@@ -66,9 +135,18 @@ test('limits that no timer waits for may be longer than one', () => {
 });
 
 test.each([
-  ['', ''], ['NULL', 'NULL'], ['/dev/null', '/dev/null'], ['/var/log/x.log', '/var/log/x.log'], ['logs/x.log', '/srv/logs/x.log'], ['../x.log', '/x.log'],
+  ['', ''],
+  ['NULL', 'NULL'],
+  ['/dev/null', '/dev/null'],
+  ['/var/log/x.log', '/var/log/x.log'],
+  ['logs/x.log', '/srv/logs/x.log'],
+  ['../x.log', '/x.log'],
 ])('the log path %j counts as %j', (given, path) => {
-  expect(checkSpec({ ...least, outFile: given, errorFile: given, logFile: given })).toMatchObject({ outFile: path, errorFile: path, logFile: path });
+  expect(checkSpec({ ...least, outFile: given, errorFile: given, logFile: given })).toMatchObject({
+    outFile: path,
+    errorFile: path,
+    logFile: path,
+  });
 });
 
 test('a combined log of the default name has no path yet', () => {

@@ -11,12 +11,20 @@ function piecesOf(feed) {
 }
 
 test('frames come out as they went in, however they are cut', () => {
-  const sent = Buffer.concat([outputFrame(head(), Buffer.from('one\ntwo\n')), outputFrame(head('err'), Buffer.from('{"bytes":1}\n')), outputFrame({ ...head(), isEnd: true }, Buffer.alloc(0))]);
+  const sent = Buffer.concat([
+    outputFrame(head(), Buffer.from('one\ntwo\n')),
+    outputFrame(head('err'), Buffer.from('{"bytes":1}\n')),
+    outputFrame({ ...head(), isEnd: true }, Buffer.alloc(0)),
+  ]);
   for (const size of [1, 7, 50, sent.length]) {
     const pieces = piecesOf((push) => {
       for (let from = 0; from < sent.length; from += size) push(sent.subarray(from, from + size));
     });
-    const of = (stream) => pieces.filter(([said]) => said.stream === stream && !said.isEnd).map(([, text]) => text).join('');
+    const of = (stream) =>
+      pieces
+        .filter(([said]) => said.stream === stream && !said.isEnd)
+        .map(([, text]) => text)
+        .join('');
     expect(of('out')).toBe('one\ntwo\n');
     expect(of('err')).toBe('{"bytes":1}\n');
     expect(pieces.at(-1)).toEqual([{ ...head(), isEnd: true }, '']);

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { createLineReader, errorLine, notificationLine, parseLine, requestLine, resultLine, RPC_ERROR } from '../../../../../lib/shared/wire/rpc.js';
+import {
+  createLineReader,
+  errorLine,
+  notificationLine,
+  parseLine,
+  requestLine,
+  resultLine,
+  RPC_ERROR,
+} from '../../../../../lib/shared/wire/rpc.js';
 
 /** @param {number} [maxBytes] */
 function collect(maxBytes = 1_000) {
