@@ -1,4 +1,4 @@
-// ESLint core rules only, and only those that find mistakes the type checker cannot. Formatting is
+// ESLint core rules only, and only those that find mistakes the type checker cannot. Prettier formats.
 // nobody's business here.
 
 const mistakes = {
