@@ -1,3 +1,5 @@
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
 import { ATTRIBUTES, wordsFor } from '../../lib/config/options/schema.js';
 import { meaningOf } from './meaning.js';
 
@@ -44,9 +46,10 @@ export type ConfigExport = AppConfig | AppConfig[] | Config;
 export type ConfigFunction = (o: { env: string | null }) => ConfigExport | Promise<ConfigExport>;
 `;
 
-/** @returns {string}  lib/config/config-types.d.ts. */
-export function configTypes() {
-  return [HEAD, ...ATTRIBUTES.flatMap(linesFor), TAIL].join('\n');
+/** @returns {Promise<string>}  lib/config/config-types.d.ts. */
+export async function configTypes() {
+  const text = [HEAD, ...ATTRIBUTES.flatMap(linesFor), TAIL].join('\n');
+  return format(text, { ...(await resolveConfig(fileURLToPath(import.meta.url))), parser: 'typescript' });
 }
 
 /** @param {Attribute} row */
@@ -58,10 +61,23 @@ function linesFor(row) {
     row.unit === undefined ? '' : ` A bare number is ${row.unit}.`,
   ].join('');
   return [
-    `  /** ${comment(`${capital(meaningOf(row))}.${facts}`)} */`,
+    ...commentLines(comment(`${capital(meaningOf(row))}.${facts}`)),
     `  ${name}?: ${type};`,
     ...others.flatMap((word) => [`  /** The same as \`${name}\`. */`, `  ${word}?: ${type};`]),
   ];
+}
+
+const COLUMNS_MAX = 100;
+
+/**
+ * @param {string} text
+ * @returns {string[]}  On one line when it fits.
+ */
+function commentLines(text) {
+  const line = `  /** ${text} */`;
+  if (line.length <= COLUMNS_MAX) return [line];
+  const wrapped = text.match(new RegExp(`.{1,${COLUMNS_MAX - '   * '.length}}(?: |$)`, 'g')) ?? [];
+  return ['  /**', ...wrapped.map((part) => `   * ${part.trimEnd()}`), '   */'];
 }
 
 /** @type {Record<string, string>} */

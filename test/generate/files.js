@@ -8,7 +8,7 @@ const at = (/** @type {string} */ path) => fileURLToPath(new URL(`../../${path}`
 
 /**
  * Files that say what the schema says, and how they should read.
- * @type {{ file: string, text: () => string }[]}
+ * @type {{ file: string, text: () => string | Promise<string> }[]}
  */
 export const GENERATED = [
   { file: at('docs/config.md'), text: () => withTables(readFileSync(at('docs/config.md'), 'utf8')) },

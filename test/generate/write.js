@@ -3,4 +3,4 @@ import { GENERATED } from './files.js';
 
 // Run it after a change of the schema: node test/generate/write.js
 
-for (const { file, text } of GENERATED) writeFileSync(file, text());
+for (const { file, text } of GENERATED) writeFileSync(file, await text());

@@ -9,8 +9,8 @@ const IN_ORDER = 'After a change of the schema: node test/generate/write.js';
 
 test.each(GENERATED.map(({ file, text }) => /** @type {const} */ ([basename(file), file, text])))(
   '%s says what the schema says',
-  (_, file, text) => {
-    expect(readFileSync(file, 'utf8') === text(), IN_ORDER).toBe(true);
+  async (_, file, text) => {
+    expect(readFileSync(file, 'utf8') === (await text()), IN_ORDER).toBe(true);
   },
 );
 
