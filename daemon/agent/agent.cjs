@@ -147,9 +147,16 @@ function hidePreload() {
 }
 
 /**
- * @returns
- *   {{ isCluster?: boolean, isGated?: boolean, metrics?: boolean, scheduling?: string, sockets?: Inherited[], logFiles?: LogFiles } | null}
+ * @typedef {object} Settings
+ * @property {boolean} [isCluster]
+ * @property {boolean} [isGated]
+ * @property {boolean} [metrics]
+ * @property {string} [scheduling]
+ * @property {Inherited[]} [sockets]
+ * @property {LogFiles} [logFiles]
  */
+
+/** @returns {Settings | null} */
 function takeSettings() {
   const text = process.env.NCLUST_AGENT;
   delete process.env.NCLUST_AGENT;

@@ -2,7 +2,8 @@
 //
 //   CommonJS                 is loaded in one synchronous act, which the first tick follows
 //   ES module (22, 24, 26)   its import is traced, and is the only one without a parent
-//   ES module (20)           Node listens for 'exit' until the import is through, to know of an unsettled await
+//   ES module (20)           Node listens for 'exit' until the import is through, to know of an
+//                            unsettled await
 //
 // Where none is given (a Node between those), the first tick has to do: too early is better than
 // never.

@@ -1,8 +1,9 @@
 // Finishing what is in flight before the process ends, for HTTP servers (plain, TLS, HTTP/2),
 // without any code in the app.
 //
-//   handover  others serve on: each response from now on says `Connection: close`, and the client's next connection goes to another
-//             worker. Idle connections are closed only after a pause, because closing at once is what makes clients see resets.
+//   handover  others serve on: each response from now on says `Connection: close`, and the client's
+//             next connection goes to another worker. Idle connections are closed only after a
+//             pause, because closing at once is what makes clients see resets.
 //   finish    nobody else will serve: idle connections close at once.
 //
 // Sockets that were upgraded, and those of plain TCP servers, belong to the app: it gets its signal

@@ -26,9 +26,12 @@ const { backlogOf, closeOnAbort, framesAbove, isAlone, kindOf, portOf, replaceMe
  * @typedef {{ server: any, claim: Claim, wanted: Wanted, handle?: any, ownPort?: number }} Use  One
  *   server on one claim. handle: the first it had. ownPort: of a socket that the keeper does not
  *   hold.
- * @typedef
- *   {{ use: Use, generation: number, release: () => void, then: (handle: any) => void, otherwise: (refusal: Refusal) => void }}
- *   Question
+ * @typedef {object} Question
+ * @property {Use} use
+ * @property {number} generation
+ * @property {() => void} release
+ * @property {(handle: any) => void} then
+ * @property {(refusal: Refusal) => void} otherwise
  * @typedef {{ code: string, message: string }} Refusal
  */
 

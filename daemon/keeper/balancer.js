@@ -2,8 +2,9 @@
 // (daemon/agent/balance.cjs); only what is above the fair share of one comes here, so that the
 // keeper is not in the way of the rest. No message is sent as long as nobody overflows:
 //
-//   overflow ----> queue -> ask the others how many they have -> who answers and has less than the mean gets it -> "took": close our copy
-//                              (50 ms; one that is blocked does not answer, and gets nothing until it does)
+//   overflow ----> queue -> ask the others how many they have
+//                (50 ms; one that is blocked does not answer, and gets nothing until it does)
+//     -> who answers and has less than the mean gets it -> "took": close our copy
 //
 // The sender closes its copy when it hears that the connection is on its way to somebody
 // ("placed"): should we be killed, it keeps what we had.

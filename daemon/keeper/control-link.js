@@ -32,9 +32,13 @@ export function createControlLink({ verbs, onFatal, log }) {
   };
 
   /**
-   * @param
-   *   {{ v?: unknown, id?: unknown, verb?: unknown, event?: unknown, data?: unknown, params?: unknown }}
-   *   message
+   * @param {object} message
+   * @param {unknown} [message.v]
+   * @param {unknown} [message.id]
+   * @param {unknown} [message.verb]
+   * @param {unknown} [message.event]
+   * @param {unknown} [message.data]
+   * @param {unknown} [message.params]
    * @param {Handle} [handle]
    */
   const receive = async (message, handle) => {

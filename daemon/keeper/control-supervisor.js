@@ -31,9 +31,17 @@ const TRIES = 3;
 /**
  * What both kinds of peers have in common: control as our child, or control as our parent (it
  * started us when the keeper before us died).
- * @typedef
- *   {Pick<NodeJS.Process, 'pid'> & { send?: (message: unknown, handle?: unknown, options?: unknown, callback?: (error: Error | null) => void) => boolean, connected?: boolean, on: (event: string, listener: (...args: any[]) => void) => unknown, once: (event: string, listener: (...args: any[]) => void) => unknown }}
- *   Peer
+ * @typedef {Pick<NodeJS.Process, 'pid'> & {
+ *   send?: (
+ *     message: unknown,
+ *     handle?: unknown,
+ *     options?: unknown,
+ *     callback?: (error: Error | null) => void,
+ *   ) => boolean,
+ *   connected?: boolean,
+ *   on: (event: string, listener: (...args: any[]) => void) => unknown,
+ *   once: (event: string, listener: (...args: any[]) => void) => unknown,
+ * }} Peer
  */
 
 /**

@@ -37,9 +37,13 @@ const IPV6_ONLY = 1;
  * @property {Set<string>} users  Instances that listen on it. Empty while the last one is being
  *   replaced.
  *
- * @typedef
- *   {(address: string | null, port: number, family: number, fd: undefined, flags: number) => Handle | number}
- *   CreateHandle
+ * @typedef {(
+ *   address: string | null,
+ *   port: number,
+ *   family: number,
+ *   fd: undefined,
+ *   flags: number,
+ * ) => Handle | number} CreateHandle
  */
 
 // The call with which node:cluster creates the sockets of its workers
@@ -229,7 +233,9 @@ function bindAgain(claim) {
   try {
     return bindToPath(claim, false);
   } catch {
-    return null; // Somebody else has the path by now, or its folder is not there: what is held serves those that are connected.
+    // Somebody else has the path by now, or its folder is not there: what is held serves those that
+    // are connected.
+    return null;
   }
 }
 

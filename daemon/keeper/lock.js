@@ -5,8 +5,10 @@
 //
 //   1. listen on a private socket, so that the file is alive from the moment others can see it
 //   2. look at the highest number: it accepts a connection -> somebody else is the keeper
-//   3. it does not -> link(2) the private socket to highest + 1; link fails when the name exists -> back to 2
-//   4. look again: a higher number appeared (we were slow, and numbers below it are cleared away) -> take ours back, back to 2
+//   3. it does not -> link(2) the private socket to highest + 1
+//      link fails when the name exists -> back to 2
+//   4. look again: a higher number appeared (we were slow, and numbers below it are cleared away)
+//      -> take ours back, back to 2
 //
 // Only a dead holder is ever succeeded, death is final, and two contenders cannot create the same
 // name.

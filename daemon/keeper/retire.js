@@ -1,6 +1,7 @@
 // How a process ends: the one place that sends stop signals.
 //
-//   leave rotation -> drain (the agent finishes what is in flight) -> signal -> SIGKILL at the deadline -> last relative gone
+//   leave rotation -> drain (the agent finishes what is in flight) -> signal
+//     -> SIGKILL at the deadline -> last relative gone
 //
 // Signalling before draining is the classic cause of lost requests; waiting for the main process
 // alone leaves orphans.

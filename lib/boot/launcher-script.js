@@ -35,8 +35,12 @@ export function launcherScript({ home, userHome, node, main, env }) {
     const [before, after] = below.split('*');
     return `${shellQuote(`${(variable && env[variable]) || join(userHome, byDefault)}/${before}`)}*${after}`;
   });
+  const about =
+    'Written by "nclust startup"; "nclust unstartup" removes it. ' +
+    'Runs nclust with the Node.js it was installed with or, when that is gone, with the newest';
+  const missing = 'nclust: it is not installed any more; install it, then run: nclust startup';
   return `#!/bin/sh
-# Written by "nclust startup"; "nclust unstartup" removes it. Runs nclust with the Node.js it was installed with or, when that is gone, with the newest
+# ${about}
 # there is from ${NODE_MIN} on: of nvm, fnm, volta, asdf and mise, else the one in PATH.
 node=${shellQuote(node)}
 main=${shellQuote(main)}
@@ -71,7 +75,7 @@ if [ ! -f "$main" ]; then
   if [ -f "$beside" ]; then
     main=$beside
   else
-    main=$(command -v nclust) || { echo "nclust: it is not installed any more; install it, then run: nclust startup" >&2; exit 1; }
+    main=$(command -v nclust) || { echo "${missing}" >&2; exit 1; }
   fi
 fi
 PATH="\${node%/*}:$PATH"

@@ -39,6 +39,7 @@ reload() {
  */
 export function freebsdScript({ name, user, launcher, waitsForIp }) {
   const word = identifier(name);
+  const args = `-f -P /var/run/${word}.pid -R 1 -u ${shellQuote(user)} /bin/sh ${shellQuote(launcher)} daemon`;
   return `#!/bin/sh
 #
 # PROVIDE: ${word}
@@ -56,7 +57,7 @@ load_rc_config "$name"
 
 pidfile="/var/run/$name.pid"
 command=/usr/sbin/daemon
-command_args=${shellQuote(`-f -P /var/run/${word}.pid -R 1 -u ${shellQuote(user)} /bin/sh ${shellQuote(launcher)} daemon`)}
+command_args=${shellQuote(args)}
 extra_commands=reload
 reload_cmd=${word}_reload
 

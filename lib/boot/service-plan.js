@@ -39,8 +39,10 @@ export function planService(platform, service, whose) {
 }
 
 /**
- * @type
- *   {Record<Platform, (service: Service, whose: { uid: number, configHome?: string }) => ServicePlan>}
+ * @type {Record<
+ *   Platform,
+ *   (service: Service, whose: { uid: number, configHome?: string }) => ServicePlan
+ * >}
  */
 const PLANS = {
   systemd(service, { configHome }) {

@@ -29,9 +29,11 @@ import { connectOnly, connectOrLaunch } from '../client/connect.js';
  */
 
 /**
- * @param
- *   {Pick<Context, 'home' | 'cwd' | 'env' | 'node' | 'talk' | 'screen' | 'isTerminal' | 'colourLevel' | 'onInterrupt'>}
- *   given
+ * @param {Pick<
+ *   Context,
+ *   | 'home' | 'cwd' | 'env' | 'node' | 'talk' | 'screen' | 'isTerminal' | 'colourLevel'
+ *   | 'onInterrupt'
+ * >} given
  * @returns {Context}
  */
 export function createContext(given) {

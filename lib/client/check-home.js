@@ -73,9 +73,12 @@ function statOrCreate(home) {
   }
 }
 
+const STATE = /state\.json|state\.reserve|pids|dump\.json|settings\.json|web\.token|web-open\.html/;
+const OTHERS = /events\.log|nclust(__\S+)?\.log|nclust\.sock|run|logs|launcher\.sh/;
+const ASIDE = /(\.\S+)?/;
+
 /** The files of a home, those included that stand beside them for a moment or were set aside. */
-const OURS =
-  /^(state\.json|state\.reserve|pids|dump\.json|settings\.json|web\.token|web-open\.html|events\.log|nclust(__\S+)?\.log|nclust\.sock|run|logs|launcher\.sh)(\.\S+)?$/;
+const OURS = new RegExp(`^(${STATE.source}|${OTHERS.source})${ASIDE.source}$`);
 
 /**
  * A home that is ours alone is closed silently; a folder with other things in it (/tmp, a project)

@@ -7,9 +7,14 @@ import { FOLLOWED_TO_THE_END, sayGap, sayMissed, WAITING } from '../render/log-n
 
 /** @typedef {LogWishes & { targets?: string[] }} LogRequest */
 /**
- * @typedef
- *   {{ subscription: string, entries?: LogEntry[], cursor?: Record<string, unknown>, missed?: number, missedOf?: Record<string, number>, gap?: boolean, gapOf?: string[] }}
- *   LogNews  A notification or the answer.
+ * @typedef {object} LogNews  A notification or the answer.
+ * @property {string} subscription
+ * @property {LogEntry[]} [entries]
+ * @property {Record<string, unknown>} [cursor]
+ * @property {number} [missed]
+ * @property {Record<string, number>} [missedOf]
+ * @property {boolean} [gap]
+ * @property {string[]} [gapOf]
  */
 
 /** A control that is killed is back before this; then nobody needs to know. */
@@ -91,9 +96,11 @@ export async function* streamLogs(
 
 /**
  * @param {Client} client
- * @param
- *   {{ talk: (sentence: string) => void, signal: AbortSignal, isCaughtUp: boolean, patienceMs: number }}
- *   o
+ * @param {object} o
+ * @param {(sentence: string) => void} o.talk
+ * @param {AbortSignal} o.signal
+ * @param {boolean} o.isCaughtUp
+ * @param {number} o.patienceMs
  * @returns {Promise<boolean>}  False: it has ended. Throws where that leaves something untold.
  */
 async function isBack(client, { talk, signal, isCaughtUp, patienceMs }) {

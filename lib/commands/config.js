@@ -112,8 +112,13 @@ const SIMPLE = `module.exports = {
 };
 `;
 
+const PRODUCTION =
+  "{ user: 'node', host: 'example.com', ref: 'origin/main', repo: 'git@example.com:app.git', path: '/srv/app', " +
+  "'post-deploy': 'npm ci && nclust startOrReload ecosystem.config.js --env production' }";
+
 /** That of `nclust init`: every line of it is right as it stands. */
-const FULL = `// What "nclust start" runs in this folder. Every attribute: docs/config.md of nclust. PM2 reads it as well.
+const FULL = `\
+// What "nclust start" runs in this folder. Every attribute: docs/config.md of nclust. PM2 reads it as well.
 // With "import { defineConfig } from 'nclust'" in an .mjs file, an editor knows them, too.
 module.exports = {
   apps: [
@@ -143,7 +148,7 @@ module.exports = {
 
   // nclust deploy production setup, then: nclust deploy production
   // deploy: {
-  //   production: { user: 'node', host: 'example.com', ref: 'origin/main', repo: 'git@example.com:app.git', path: '/srv/app', 'post-deploy': 'npm ci && nclust startOrReload ecosystem.config.js --env production' },
+  //   production: ${PRODUCTION},
   // },
 };
 `;

@@ -16,12 +16,17 @@ const ERROR_LINES = 5;
 const WITH_ERRORS_MAX = 20;
 
 /**
+ * @typedef {object} Described
+ * @property {SlotStatus[]} slots
+ * @property {Record<number, Difference[]>} differences
+ * @property {Record<number, LogEntry[]>} errors
+ */
+
+/**
  * @param {Context} context
  * @param {string[]} targets
- * @returns
- *   {Promise<{ slots: SlotStatus[], differences: Record<number, Difference[]>, errors: Record<number, LogEntry[]> }>}
- *   With details; by id, how the environment differs from the one of this shell, and the last lines
- *   of stderr. Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<Described>}  With details; by id, how the environment differs from the one of
+ *   this shell, and the last lines of stderr. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function describe(context, targets) {
   const client = await context.running();

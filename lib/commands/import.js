@@ -12,13 +12,22 @@ import { NclustError } from '../shared/errors.js';
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
+ * @typedef {object} ImportedApp
+ * @property {string} name
+ * @property {string} mode
+ * @property {number | string} instances
+ * @property {number} stopped
+ * @property {string} script
+ * @property {string[]} args
+ * @property {string[]} variables
+ */
+
+/**
  * What was taken over, or would be.
  * @typedef {object} Imported
  * @property {string} source
  * @property {boolean} isDryRun
- * @property
- *   {{ name: string, mode: string, instances: number | string, stopped: number, script: string, args: string[], variables: string[] }[]}
- *   apps  Of the variables only the names: values may be secrets.
+ * @property {ImportedApp[]} apps  Of the variables only the names: values may be secrets.
  * @property {string[]} present  Were in the list already, and were left alone.
  * @property {{ name: string, why: string }[]} refused
  * @property {string[]} warnings

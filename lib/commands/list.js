@@ -49,8 +49,9 @@ export function listOrWatch(context, words, options) {
 }
 
 /**
- * @type
- *   {(...given: Parameters<typeof list>) => AsyncGenerator<{ slots: SlotStatus[], nowMs: number }, void, void>}
+ * @type {(
+ *   ...given: Parameters<typeof list>
+ * ) => AsyncGenerator<{ slots: SlotStatus[], nowMs: number }, void, void>}
  */
 async function* watchList(context, words, options) {
   const { setTimeout: pause } = await import('node:timers/promises');

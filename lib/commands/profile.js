@@ -94,7 +94,8 @@ function readSpan(flag, given) {
 function defaultName({ name, id }, { ending }, now) {
   const two = (/** @type {number} */ number) => String(number).padStart(2, '0');
   const date = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
-  return `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}-${date}T${two(now.getHours())}-${two(now.getMinutes())}-${two(now.getSeconds())}.${ending}`;
+  const time = `${two(now.getHours())}-${two(now.getMinutes())}-${two(now.getSeconds())}`;
+  return `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}-${date}T${time}.${ending}`;
 }
 
 /**

@@ -37,11 +37,11 @@ export async function startup(context, [word], options) {
   };
   if (options.print || options.dryRun) return { ...shown, done: 'shown' };
   if (needsRoot(intent)) {
+    const ownWay = USER_UNITS.includes(platform)
+      ? ` Without root, there is: nclust startup ${platform} --user-unit`
+      : '';
     if (!options.json)
-      context.talk(
-        `${platform} was found. Root has to install the service "${name}": run the command ` +
-          `below.${USER_UNITS.includes(platform) ? ` Without root, there is: nclust startup ${platform} --user-unit` : ''}`,
-      );
+      context.talk(`${platform} was found. Root has to install the service "${name}": run the command below.${ownWay}`);
     return { ...shown, done: 'needs root', next: sudoLine('startup', intent, options), exitStatus: 1 };
   }
   checkReach(intent.node, intent.main, whose);

@@ -12,9 +12,14 @@ import { readSettingsFile, readSettingsText } from '../shared/settings/settings.
 /** @import { Context } from '../cli/context.js' */
 
 /**
- * @typedef
- *   {{ isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[] }}
- *   WebShown
+ * @typedef {object} WebShown
+ * @property {true} isOn
+ * @property {string} url
+ * @property {string} host
+ * @property {number} port
+ * @property {boolean} mayAct
+ * @property {boolean} isRemote
+ * @property {number[]} takenPorts
  */
 /** @typedef {{ isOn: false, wasOn: boolean }} WebEnded */
 /** @typedef {WebShown | WebEnded} WebAnswer */
@@ -105,7 +110,8 @@ function forgetDashboard(home) {
       hint: 'Mend the file or move it away; nothing was changed.',
     });
   const isSet = KEYS.some((key) => Object.hasOwn(given, key));
-  if (isSet || existsSync(webToken)) checkHome(home); // A file that root leaves here the owner of the home could not read.
+  // A file that root leaves here the owner of the home could not read.
+  if (isSet || existsSync(webToken)) checkHome(home);
   if (isSet) writeWithout(settings);
   rmSync(webToken, { force: true });
   return { isOn: false, wasOn: values['web.listen'].kind !== 'none' };

@@ -21,11 +21,13 @@ export function deployFailed({ name, doing, failed, accounts, isPlain }) {
   const stepOf = (/** @type {string} */ host) =>
     accounts.find((account) => account.host === host)?.facts.step ?? 'connect';
   const lockedOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.facts.locked;
-  const what = failed.map(
-    ({ host, code }) =>
-      ` on ${host}: ` +
-      `${lockedOf(host) !== undefined ? `it is locked by ${lockedOf(host)}` : code === LOST ? `ssh ended with 255 at "${stepOf(host)}": there was no connection, or it was lost` : `"${stepOf(host)}" ended with ${code}`}`,
-  );
+  const what = failed.map(({ host, code }) => {
+    if (lockedOf(host) !== undefined) return ` on ${host}: it is locked by ${lockedOf(host)}`;
+    const step = stepOf(host);
+    return code === LOST
+      ? ` on ${host}: ssh ended with 255 at "${step}": there was no connection, or it was lost`
+      : ` on ${host}: "${step}" ended with ${code}`;
+  });
   const where = isPlain ? [] : accounts.map((account) => `\n  ${account.host}: ${tell(account)}.`);
   const [{ host, code }] = failed;
   return new NclustError('ERR_NCLUST_DEPLOY_FAILED', `${doing} "${name}" failed${what.join(',')}.${where.join('')}`, {

@@ -7,8 +7,11 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
  * Who changes the releases of a host at the moment: $root/.lock, a link that leads nowhere and has
  * in it what there is to know, because a link is made in one call and only when there is none.
  *
- *     $root/.lock -> <token> <who> since <time>                from the first look at the host, held over several connections
- *                    active-<token> <who> since <time>         during the switch, which the host brings to its end alone and then removes it
+ *     $root/.lock -> <token> <who> since <time>
+ *                        from the first look at the host, held over several connections
+ *                    active-<token> <who> since <time>
+ *                        during the switch, which the host brings to its end alone and then
+ *                        removes it
  *
  * @typedef {object} Lock
  * @property {string} token
@@ -80,6 +83,7 @@ ${givingBack(token)}`;
 
 /** @param {string} token */
 function givingBack(token) {
-  return `giveBack() { case $(readlink "$root/.lock") in ${shellQuote(`active-${token}`)}\\ *) rm -f "$root/.lock" ;; esac; }
+  const ours = shellQuote(`active-${token}`);
+  return `giveBack() { case $(readlink "$root/.lock") in ${ours}\\ *) rm -f "$root/.lock" ;; esac; }
 trap giveBack EXIT`;
 }

@@ -2,6 +2,8 @@ import { shellQuote } from '../shared/shell-quote.js';
 
 /** @import { Deployment, HookName } from './settings.js' */
 
+const MOVE_NEW = 'mv -fT "$root/.$2.new" "$root/$2" 2>/dev/null || mv -fh "$root/.$2.new" "$root/$2"';
+
 /** @param {Deployment} deployment */
 export function prelude({ path, repo, env }) {
   return `set -eu
@@ -17,7 +19,7 @@ currentRelease() {
 }
 say step start
 # GNU and busybox have -T, the BSDs have -h: both keep mv from moving into the folder the link leads to.
-switch() { ln -sfn "$1" "$root/.$2.new" && { mv -fT "$root/.$2.new" "$root/$2" 2>/dev/null || mv -fh "$root/.$2.new" "$root/$2"; }; }`;
+switch() { ln -sfn "$1" "$root/.$2.new" && { ${MOVE_NEW}; }; }`;
 }
 
 export const NEEDS_SETUP = `if [ ! -d "$root/repo.git" ]; then
@@ -25,10 +27,12 @@ export const NEEDS_SETUP = `if [ ! -d "$root/repo.git" ]; then
   exit 1
 fi`;
 
+const BRANCHES_AND_TAGS = "'+refs/heads/*:refs/remotes/origin/*' '+refs/tags/*:refs/tags/*'";
+
 export const FETCH = `say step fetch
 if [ ! -d "$root/repo.git" ]; then git init --quiet --bare "$root/repo.git"; fi
 git -C "$root/repo.git" config remote.origin.url "$repo"
-git -C "$root/repo.git" fetch --quiet --prune --force origin '+refs/heads/*:refs/remotes/origin/*' '+refs/tags/*:refs/tags/*'`;
+git -C "$root/repo.git" fetch --quiet --prune --force origin ${BRANCHES_AND_TAGS}`;
 
 /**
  * The switch. It is done, or undone, to its end also when the connection breaks in the middle.

@@ -18,6 +18,9 @@ import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine }
 //
 // What say() says is for the one who deploys: see remote.js, which also sets $mark.
 
+const CHECKOUT_OPTIONS = '-c core.hooksPath=/dev/null -c advice.detachedHead=false';
+const COMMIT_SHOWN = `git -C "$root/releases/$name" log -1 --format='%s (%an, %cd)' --date=short`;
+
 /** @param {Deployment} deployment */
 export function fetchScript(deployment) {
   return `${prelude(deployment)}
@@ -69,7 +72,7 @@ n=1
 while [ -e "$root/releases/$name" ]; do n=$((n + 1)); name="$base-$n"; done
 release="$root/releases/$name"
 git -C "$root/repo.git" worktree prune
-git -C "$root/repo.git" -c core.hooksPath=/dev/null -c advice.detachedHead=false worktree add --quiet --detach "$release" "$commit"
+git -C "$root/repo.git" ${CHECKOUT_OPTIONS} worktree add --quiet --detach "$release" "$commit"
 if [ -f "$release/.gitmodules" ]; then git -C "$release" submodule --quiet update --init --recursive; fi
 ${deployment.shared.map(shareLine).join('\n')}
 say release "$name"
@@ -159,7 +162,7 @@ if [ -f "$root/.history" ]; then
   sed -n '1!G;h;$p' "$root/.history" | while read -r name; do
     sign=' '
     if [ "$name" = "$current" ]; then sign='*'; fi
-    printf '%s %s  %s\\n' "$sign" "$name" "$(git -C "$root/releases/$name" log -1 --format='%s (%an, %cd)' --date=short 2>/dev/null || echo 'its folder was removed')"
+    printf '%s %s  %s\\n' "$sign" "$name" "$(${COMMIT_SHOWN} 2>/dev/null || echo 'its folder was removed')"
   done
 fi
 `;

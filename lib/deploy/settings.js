@@ -101,10 +101,10 @@ export function readDeployment(deploy, name, { file, postDeploy }) {
     ),
   ];
   if (faults.length > 0) {
+    const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
     throw new NclustError(
       'ERR_NCLUST_DEPLOY_BAD_CONFIG',
-      `"${file}" has ` +
-        `${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
+      `"${file}" has ${count}:\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
       { hint: 'docs/deploy.md has every key.', data: { file, faults } },
     );
   }

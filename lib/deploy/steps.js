@@ -200,9 +200,12 @@ function newLock({ who, nowMs }) {
 /**
  * @param {Deployment} deployment
  * @param {Surroundings} around
- * @param
- *   {{ hosts: string[], ref: string, doing: string, hookName: 'post-setup' | 'post-deploy', lock: Lock }}
- *   o
+ * @param {object} o
+ * @param {string[]} o.hosts
+ * @param {string} o.ref
+ * @param {string} o.doing
+ * @param {'post-setup' | 'post-deploy'} o.hookName
+ * @param {Lock} o.lock
  */
 async function publish(deployment, around, { hosts, ref, doing, hookName, lock }) {
   // One commit for all: a branch may move while the second host is at work.

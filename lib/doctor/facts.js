@@ -11,6 +11,24 @@ import { readVersion } from '../shared/version.js';
 /** @import { Hello, SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
+ * @typedef {object} DiskFacts
+ * @property {number} freeBytes
+ * @property {number} totalBytes
+ * @property {number} freeInodes
+ * @property {number} inodes
+ * @property {boolean} isMemory
+ * @property {boolean} isRemote
+ */
+
+/**
+ * @typedef {object} GroupFacts
+ * @property {number | null} maxBytes
+ * @property {number | null} nowBytes
+ * @property {number | null} pidsMax
+ * @property {number | null} pidsNow
+ */
+
+/**
  * What is known of this machine and this home. Null: it cannot be known here.
  * @typedef {object} Facts
  * @property {string} version  Of this command.
@@ -21,14 +39,10 @@ import { readVersion } from '../shared/version.js';
  * @property {string | null} nodeOptions  NODE_OPTIONS of the shell.
  * @property {string} home
  * @property {{ mode: number, uid: number } | null} homeStat  Null: there is none yet.
- * @property
- *   {{ freeBytes: number, totalBytes: number, freeInodes: number, inodes: number, isMemory: boolean, isRemote: boolean } | null}
- *   disk  Of the home.
+ * @property {DiskFacts | null} disk  Of the home.
  * @property {number} cpus  That may be used.
  * @property {{ freeBytes: number, totalBytes: number }} memory
- * @property
- *   {{ maxBytes: number | null, nowBytes: number | null, pidsMax: number | null, pidsNow: number | null }}
- *   group  The control group of the manager, or of this command.
+ * @property {GroupFacts} group  The control group of the manager, or of this command.
  * @property {number | null} openFiles  The limit of the manager, or of this command.
  * @property {Record<string, number>} sysctls
  * @property {Hello | null} manager

@@ -51,9 +51,10 @@ export function takeOver(records, { pm2Home, shell }) {
 /**
  * @param {Pm2Record[]} group
  * @param {string} name
- * @param
- *   {{ pm2Home: string, shell: { env: Record<string, string | undefined>, node: { file: string, version: string } } }}
- *   o
+ * @param {object} o
+ * @param {string} o.pm2Home
+ * @param {{ env: Record<string, string | undefined>, node: { file: string, version: string } }}
+ *   o.shell
  * @param {TakenOver} taken
  */
 function takeOne(group, name, { pm2Home, shell }, taken) {

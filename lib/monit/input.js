@@ -286,9 +286,8 @@ function found(state, direction, height) {
 }
 
 /**
- * @typedef
- *   {{ ask: Ask, question?: string, refusal?: undefined } | { refusal: string, ask?: undefined, question?: undefined }}
- *   Asked
+ * @typedef {{ ask: Ask, question?: string, refusal?: undefined }
+ *   | { refusal: string, ask?: undefined, question?: undefined }} Asked
  */
 
 /**

@@ -38,13 +38,14 @@ export function renderSnapshot({ sample }, { paint, columns }) {
     ({ app, worker, workers }) => {
       const of = /** @type {NonNullable<typeof app | typeof worker>} */ (app ?? worker);
       const status = statusOf(workers);
+      const online = app && app.workers > 1 ? ` ${app.online}/${app.workers}` : '';
       return [
         worker ? String(worker.id) : '',
         app ? app.name : `${LAST_BRANCH}${worker?.slot}`,
         worker?.pid ? String(worker.pid) : '',
         worker?.pid && worker.startedAtMs !== null ? formatUptime(atMs - worker.startedAtMs) : '',
         {
-          text: `${status}${app && app.workers > 1 ? ` ${app.online}/${app.workers}` : ''}${needsAttention(status) ? ' !' : ''}`,
+          text: `${status}${online}${needsAttention(status) ? ' !' : ''}`,
           style: statusStyle(status),
         },
         `${of.cpu.toFixed(1)}%`,

@@ -170,11 +170,20 @@ const LINES = 200;
 const LINES_OF_GREP = 1_000;
 
 /**
+ * @typedef {object} LogsWish
+ * @property {string} key
+ * @property {{
+ *   targets: string[],
+ *   lines: number,
+ *   follow: true,
+ *   grep?: { source: string, flags: string },
+ * }} request
+ */
+
+/**
  * What has to be followed for what is shown. The loop compares it with what it follows.
  * @typedef {object} Wishes
- * @property
- *   {{ key: string, request: { targets: string[], lines: number, follow: true, grep?: { source: string, flags: string } } } | null}
- *   logs
+ * @property {LogsWish | null} logs
  * @property
  *   {{ key: string, targets: string[], stepMs: number, points: number, turn: number } | null} trend
  *   Whose history the charts need. `turn`: with another one it is needed anew.

@@ -15,9 +15,12 @@ import { placeSelection } from './rows.js';
 
 /**
  * What is asked of the manager.
- * @typedef
- *   {{ type: 'ask', method: 'restart' | 'reload' | 'stop' | 'scale', params: Record<string, unknown>, doing: string, done: string }}
- *   Ask
+ * @typedef {object} Ask
+ * @property {'ask'} type
+ * @property {'restart' | 'reload' | 'stop' | 'scale'} method
+ * @property {Record<string, unknown>} params
+ * @property {string} doing
+ * @property {string} done
  */
 
 /** @typedef {Ask | { type: 'quit' } | { type: 'suspend' } | { type: 'redraw' }} Effect */
@@ -50,9 +53,19 @@ import { placeSelection } from './rows.js';
  */
 
 /**
- * @typedef
- *   {{type: 'key', key: Key} | {type: 'resized', size: Size} | {type: 'time', nowMs: number} | {type: 'sampled', sample: MetricsSample, history?: MetricsHistory} | {type: 'history', key: string, history: MetricsHistory} | {type: 'found'} | {type: 'lost', words: string} | {type: 'log-began', wish: string} | {type: 'logged', wish: string, entries: LogEntry[]} | {type: 'log-missed', wish: string, count: number} | {type: 'log-said', wish: string, words: string} | {type: 'happened', events: LoggedEvent[]} | {type: 'said', text: string, isBad: boolean}}
- *   MonitEvent
+ * @typedef {{type: 'key', key: Key}
+ *   | {type: 'resized', size: Size}
+ *   | {type: 'time', nowMs: number}
+ *   | {type: 'sampled', sample: MetricsSample, history?: MetricsHistory}
+ *   | {type: 'history', key: string, history: MetricsHistory}
+ *   | {type: 'found'}
+ *   | {type: 'lost', words: string}
+ *   | {type: 'log-began', wish: string}
+ *   | {type: 'logged', wish: string, entries: LogEntry[]}
+ *   | {type: 'log-missed', wish: string, count: number}
+ *   | {type: 'log-said', wish: string, words: string}
+ *   | {type: 'happened', events: LoggedEvent[]}
+ *   | {type: 'said', text: string, isBad: boolean}} MonitEvent
  */
 
 const EVENTS_MAX = 500;

@@ -136,9 +136,18 @@ function within({ x, y, width, height }) {
 const MB = 1024 ** 2;
 
 /**
+ * @typedef {object} Chart
+ * @property {Shown} name
+ * @property {string} title
+ * @property {string} style
+ * @property {number} least
+ * @property {number} unit
+ * @property {(value: number) => string} text
+ */
+
+/**
  * `least`: the top of the scale when there is less.
- * @type
- *   {{ name: Shown, title: string, style: string, least: number, unit: number, text: (value: number) => string }[]}
+ * @type {Chart[]}
  */
 const CHARTS = [
   { name: 'cpu', title: 'cpu', style: 'green', least: 100, unit: 1, text: (value) => `${value.toFixed(1)}%` },

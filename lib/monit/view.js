@@ -155,7 +155,9 @@ function logFooter({ logs }) {
   const { lines, bottomSeq } = logs;
   const newer = bottomSeq === null ? 0 : (lines.at(-1)?.seq ?? bottomSeq) - bottomSeq;
   const place = bottomSeq === null ? 'following' : `${newer} newer below, G follows`;
-  return `${place}${logs.grep ? ` · only "${logs.grep}"` : ''}${logs.search ? ` · marked "${logs.search}", n N` : ''}${missedWords(logs)} · / mark  & only  Esc back`;
+  const only = logs.grep ? ` · only "${logs.grep}"` : '';
+  const marked = logs.search ? ` · marked "${logs.search}", n N` : '';
+  return `${place}${only}${marked}${missedWords(logs)} · / mark  & only  Esc back`;
 }
 
 /**

@@ -16,9 +16,11 @@ import { ago, clockTime, coarse } from './time.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * @param
- *   {{ slots: SlotStatus[], differences?: Record<number, Difference[]>, errors?: Record<number, LogEntry[]> }}
- *   data  With detail; by id, what of the environment to show, and the last lines of stderr.
+ * @param {object} data  With detail; by id, what of the environment to show, and the last lines of
+ *   stderr.
+ * @param {SlotStatus[]} data.slots
+ * @param {Record<number, Difference[]>} [data.differences]
+ * @param {Record<number, LogEntry[]>} [data.errors]
  * @param {View} view
  * @returns {string}
  */

@@ -55,14 +55,18 @@ export function renderReport({ facts, findings, log }, view) {
 
 /** @param {Facts} facts */
 function machine({ version, node, system, cpus, memory, disk, group, openFiles, sysctls, manager, home }) {
+  const running = manager
+    ? `${manager.version}, keeper ${manager.keeperVersion}, Node.js ${manager.nodeVersion}, ` +
+      `since ${new Date(manager.startedAtMs).toISOString()}`
+    : 'does not run';
+  const space = disk ? `, ${formatBytes(disk.freeBytes)} of ${formatBytes(disk.totalBytes)} free` : '';
+  const kind = `${disk?.isMemory ? ', in memory' : ''}${disk?.isRemote ? ', remote' : ''}`;
   return [
     `command        ${version}, Node.js ${node.version}`,
-    `manager        ` +
-      `${manager ? `${manager.version}, keeper ${manager.keeperVersion}, Node.js ${manager.nodeVersion}, since ${new Date(manager.startedAtMs).toISOString()}` : 'does not run'}`,
+    `manager        ${running}`,
     `system         ${system}, ${cpus} CPUs, ${formatBytes(memory.freeBytes)} of ` +
       `${formatBytes(memory.totalBytes)} memory free`,
-    `home           ` +
-      `${home}${disk ? `, ${formatBytes(disk.freeBytes)} of ${formatBytes(disk.totalBytes)} free${disk.isMemory ? ', in memory' : ''}${disk.isRemote ? ', remote' : ''}` : ''}`,
+    `home           ${home}${space}${kind}`,
     `open files     ${openFiles ?? 'not known'}`,
     `control group  memory ${limit(group.nowBytes, group.maxBytes, formatBytes)}, processes ` +
       `${limit(group.pidsNow, group.pidsMax, String)}`,

@@ -162,5 +162,6 @@ function watchSetting({ watch, watchOff }) {
  * @returns {string}
  */
 export function renderPrettylist({ slots }) {
-  return `${inspect(slots.map(toPm2), { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: 120 })}\n`;
+  const options = { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: 120 };
+  return `${inspect(slots.map(toPm2), options)}\n`;
 }

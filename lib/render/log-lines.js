@@ -10,7 +10,8 @@ import { oneLine, padEnd, textWidth } from './text.js';
 /** @import { Paint } from './paint.js' */
 
 /**
- * Lines as people read them: "0|api      | text"; on a terminal with the records of loggers made readable. With `raw` the bare line; with `json` and `format` PM2's records.
+ * Lines as people read them: "0|api      | text"; on a terminal with the records of loggers made
+ * readable. With `raw` the bare line; with `json` and `format` PM2's records.
  * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Remembers how wide its column
  *   has become.
  */
@@ -86,7 +87,8 @@ function createLabels(paint) {
   return ({ id, name, stream }) => {
     const label = `${id}|${oneLine(name)}`;
     width = Math.max(width, Math.min(textWidth(label), WIDTH_MAX));
-    return `${paint(colourOf(name), padEnd(label, width))}${stream === 'err' ? paint('red', ' | ') : paint('grey', ' | ')}`;
+    const bar = stream === 'err' ? paint('red', ' | ') : paint('grey', ' | ');
+    return `${paint(colourOf(name), padEnd(label, width))}${bar}`;
   };
 }
 

@@ -1,14 +1,16 @@
 /** @import { Grep } from '../shared/logs/safe-pattern.js' */
 /** @import { Paint } from './paint.js' */
 
+const COLOURS = /(\u001b\[[\d;:]*m)/;
+const SEQUENCES = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?/;
+const CHARACTERS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+
 /**
  * Colours, then everything else that makes a terminal do something: other escape sequences, control
  * characters but for the tab, and those that turn the direction of the text.
  */
-const CONTROLS =
-  /(\u001b\[[\d;:]*m)|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const CONTROLS = new RegExp(`${COLOURS.source}|${SEQUENCES.source}|${CHARACTERS.source}`, 'g');
 
-const COLOURS = /(\u001b\[[\d;:]*m)/;
 const EVERY_COLOUR = new RegExp(COLOURS, 'g');
 
 /**

@@ -1,9 +1,8 @@
 import { Chalk, supportsColor, supportsColorStderr } from 'chalk';
 
 /**
- * @typedef
- *   {'bold' | 'dim' | 'inverse' | 'reset' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey'}
- *   Style  Names of chalk.
+ * @typedef {'bold' | 'dim' | 'inverse' | 'reset'
+ *   | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey'} Style  Names of chalk.
  */
 /** @typedef {(style: Style, text: string) => string} Paint */
 

@@ -2,12 +2,15 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
+const LETTERS = '\\u0020-\\u007e\\u00a1-\\u00ac\\u00ae-\\u02ff';
+const SIGNS =
+  '\\u2190-\\u2319\\u231c-\\u2328\\u232b-\\u23e8\\u23ed-\\u23ef\\u23f1\\u23f2\\u23f4-\\u23ff\\u2500-\\u259f';
+
 /**
  * Printable, and one column wide each. string-width is about a hundred times slower, and nearly
  * every text is plain.
  */
-const PLAIN =
-  /^[\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u2190-\u2319\u231c-\u2328\u232b-\u23e8\u23ed-\u23ef\u23f1\u23f2\u23f4-\u23ff\u2500-\u259f]*$/;
+const PLAIN = new RegExp(`^[${LETTERS}${SIGNS}]*$`);
 
 /**
  * Control characters, those that turn the direction of the text, and those that break a line or

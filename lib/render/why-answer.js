@@ -93,11 +93,12 @@ function withoutSlots(name, own, { isRunning, nowMs }) {
       next: 'nclust resurrect',
     };
   const deleted = own.findLast(({ type }) => type === 'deleted');
+  const since = deleted
+    ? `: it was deleted at ${clockTime(deleted.at, nowMs)}, ${coarse(nowMs - deleted.at)} ago`
+    : ' any more';
   return {
     status: 'gone',
-    text:
-      `${name} is not in the ` +
-      `list${deleted ? `: it was deleted at ${clockTime(deleted.at, nowMs)}, ${coarse(nowMs - deleted.at)} ago` : ' any more'}`,
+    text: `${name} is not in the list${since}`,
     next: null,
   };
 }

@@ -132,9 +132,11 @@ function runFolder(home) {
 
 /**
  * @param {Client} client
- * @param
- *   {{ isAutoExit: boolean, say: (sentence: string) => void, signal: AbortSignal, onNudge: (wake: () => void) => void }}
- *   o
+ * @param {object} o
+ * @param {boolean} o.isAutoExit
+ * @param {(sentence: string) => void} o.say
+ * @param {AbortSignal} o.signal
+ * @param {(wake: () => void) => void} o.onNudge
  * @returns {Promise<number | null>}  The exit status. Null: it was told to end.
  */
 async function untilOver(client, { isAutoExit, say, signal, onNudge }) {

@@ -58,9 +58,9 @@ function isUnsafe(segment) {
 }
 
 /**
- * @typedef
- *   {{ type: 'file', root: string, file: string, bytes: number, modifiedAtMs: number } | { type: 'folder', root: string, folder: string } | { type: 'nothing' }}
- *   Found  `file` and `folder` are real paths, and inside the real `root`.
+ * @typedef {{ type: 'file', root: string, file: string, bytes: number, modifiedAtMs: number }
+ *   | { type: 'folder', root: string, folder: string }
+ *   | { type: 'nothing' }} Found  `file` and `folder` are real paths, and inside the real `root`.
  */
 
 /** What the file system says when there is nothing of that name, or nothing we may see. */

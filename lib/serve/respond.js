@@ -132,6 +132,9 @@ export async function listFolder(root, segments) {
   return entries.sort((a, b) => Number(b.isFolder) - Number(a.isFolder) || (a.name < b.name ? -1 : 1));
 }
 
+const STYLE =
+  'body{font:16px system-ui,sans-serif;margin:2em}td{padding:.1em 1.5em .1em 0}td:nth-child(2){text-align:right}';
+
 /**
  * @param {string[]} segments
  * @param {Entry[]} entries
@@ -143,14 +146,15 @@ export function renderListing(segments, entries) {
   const rows = entries.map(({ name, isFolder, bytes, changedAtMs }) => {
     const shown = isFolder ? `${name}/` : name;
     const link = `${encodePath([...segments, name])}${isFolder ? '/' : ''}`;
+    const changed = new Date(changedAtMs).toISOString().slice(0, 16).replace('T', ' ');
     return (
-      `<tr><td><a ` +
-      `href="${escapeHtml(link)}">${escapeHtml(shown)}</a></td><td>${isFolder ? '' : bytes}</td><td>${new Date(changedAtMs).toISOString().slice(0, 16).replace('T', ' ')}</td></tr>\n`
+      `<tr><td><a href="${escapeHtml(link)}">${escapeHtml(shown)}</a></td>` +
+      `<td>${isFolder ? '' : bytes}</td><td>${changed}</td></tr>\n`
     );
   });
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
-<style>body{font:16px system-ui,sans-serif;margin:2em}td{padding:.1em 1.5em .1em 0}td:nth-child(2){text-align:right}</style></head>
+<style>${STYLE}</style></head>
 <body><h1>${title}</h1>
 <table>
 ${up}${rows.join('')}</table></body></html>

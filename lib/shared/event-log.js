@@ -3,9 +3,18 @@ import { basename, dirname, join } from 'node:path';
 
 /**
  * One line of the event log. Which other fields there are follows from the type: docs/events.md.
- * @typedef
- *   {{ at: number, type: string, app?: string, namespace?: string, id?: number, slot?: number, generation?: number, instanceId?: string, pid?: number, by?: string | null } & Record<string, any>}
- *   LoggedEvent
+ * @typedef {{
+ *   at: number,
+ *   type: string,
+ *   app?: string,
+ *   namespace?: string,
+ *   id?: number,
+ *   slot?: number,
+ *   generation?: number,
+ *   instanceId?: string,
+ *   pid?: number,
+ *   by?: string | null,
+ * } & Record<string, any>} LoggedEvent
  */
 
 const NEWLINE = 0x0a;

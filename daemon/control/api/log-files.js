@@ -38,7 +38,8 @@ export function reopenLogs({ logs, ownLog, journal }) {
   try {
     ownLog.reopen();
   } catch (error) {
-    journal('own-log-not-reopened', { message: /** @type {Error} */ (error).message }); // The one that is open is written on.
+    // The one that is open is written on.
+    journal('own-log-not-reopened', { message: /** @type {Error} */ (error).message });
   }
 }
 

@@ -223,11 +223,18 @@ const cursor = (value, path) => {
 };
 
 /**
+ * @typedef {object} LogQuery
+ * @property {string[] | null} targets
+ * @property {('out' | 'err')[]} streams
+ * @property {boolean} isFollowing
+ * @property {string | null} subscription
+ * @property {Query} query
+ */
+
+/**
  * What a client wants to see of the logs.
  * @param {Record<string, unknown>} params
- * @returns
- *   {{ targets: string[] | null, streams: ('out' | 'err')[], isFollowing: boolean, subscription: string | null, query: Query }}
- *   Throws BadParams, and ERR_NCLUST_USAGE for a pattern that cannot be used.
+ * @returns {LogQuery}  Throws BadParams, and ERR_NCLUST_USAGE for a pattern that cannot be used.
  */
 function readLogQuery(params) {
   const given = readParams(

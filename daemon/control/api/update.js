@@ -45,7 +45,8 @@ export const updating = {
    * until every app that was up is up again.
    *
    *     control only:  move -> control ends -> the keeper starts control from the new root
-   *     keeper too:    abdicate -> the keeper ends -> control starts one from the new root, gives it the sockets, introduces the orphans -> control ends
+   *     keeper too:    abdicate -> the keeper ends -> control starts one from the new root, gives
+   *                    it the sockets, introduces the orphans -> control ends
    *
    * @type {MethodBody}
    */

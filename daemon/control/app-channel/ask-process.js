@@ -10,9 +10,12 @@ import { overviewOf } from '../status/slot-status.js';
 
 /**
  * A slot and the process that serves in it.
- * @typedef
- *   {{ id: number, name: string, slot: number, mode: 'cluster' | 'fork' | 'exec', instance: Instance | null }}
- *   Reached
+ * @typedef {object} Reached
+ * @property {number} id
+ * @property {string} name
+ * @property {number} slot
+ * @property {'cluster' | 'fork' | 'exec'} mode
+ * @property {Instance | null} instance
  */
 
 /** The keeper answers from memory. One that takes longer hangs. */

@@ -5,9 +5,12 @@
  * Either end of an IPC channel: `process` in a child, a ChildProcess in its parent.
  * @typedef {object} Port
  * @property {boolean} [connected]
- * @property
- *   {(message: object, handle?: any, options?: object, onSent?: (error: Error | null) => void) => unknown}
- *   send
+ * @property {(
+ *   message: object,
+ *   handle?: any,
+ *   options?: object,
+ *   onSent?: (error: Error | null) => void,
+ * ) => unknown} send
  * @property {(event: 'message' | 'disconnect', listener: (...args: any[]) => void) => unknown} on
  * @property {(event: 'message' | 'disconnect', listener: (...args: any[]) => void) => unknown} off
  */
@@ -60,10 +63,13 @@
  * @typedef {object} KeeperLink
  * @property {(verb: string, params: object, handle?: unknown) => Promise<any>} request  Rejects
  *   with a KeeperRefusal or, when the keeper is gone, a KeeperLost.
- * @property
- *   {(verb: string, params: object, onAnswer: (answer: any) => void, onRefused?: (refusal: KeeperRefusal) => void) => void}
- *   ask  The same, where the answer must keep its place among the events: a promise comes after
- *   those that arrived with it. Silent when the keeper is gone.
+ * @property {(
+ *   verb: string,
+ *   params: object,
+ *   onAnswer: (answer: any) => void,
+ *   onRefused?: (refusal: KeeperRefusal) => void,
+ * ) => void} ask  The same, where the answer must keep its place among the events: a promise comes
+ *   after those that arrived with it. Silent when the keeper is gone.
  * @property {(event: string, data: object) => void} announce
  * @property {() => void} close  Stops listening. Open requests stay unanswered.
  */

@@ -61,8 +61,14 @@ import { memoryOf } from '../state/registry.js';
  */
 
 /**
- * @typedef
- *   {{type: 'fact', event: string, data: any} | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number, bootedAtMs?: number|null, outPipe: string|null, errPipe: string|null} | {type: 'refused', instanceId: string, message: string} | {type: 'answered'|'silent'|'admitted', instanceId: string} | {type: 'timer', seat: Seat} | {type: 'changed', names: string[]} | {type: 'adopted', children: ChildFact[], listeners: {app: string, scope?: string}[]}}
+ * @typedef {{type: 'fact', event: string, data: any}
+ *   | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number,
+ *       bootedAtMs?: number|null, outPipe: string|null, errPipe: string|null}
+ *   | {type: 'refused', instanceId: string, message: string}
+ *   | {type: 'answered'|'silent'|'admitted', instanceId: string}
+ *   | {type: 'timer', seat: Seat}
+ *   | {type: 'changed', names: string[]}
+ *   | {type: 'adopted', children: ChildFact[], listeners: {app: string, scope?: string}[]}}
  *   ControlEvent
  */
 

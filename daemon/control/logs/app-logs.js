@@ -43,6 +43,12 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  */
 
 /**
+ * @typedef {object} ShownLogs
+ * @property {{ lines: number, bytes: number, reason: string } | null} logLost
+ * @property {Shipped[]} shipping
+ */
+
+/**
  * Reads what instances write, into their files.
  * @typedef {object} LogKeeper
  * @property {(place: LogPlace) => void} attach  Idempotent. For an instance that is attached,
@@ -59,9 +65,8 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {() => void} close  Nothing is read any more, and what is in hand is written before it
  *   returns: half lines, too. Idempotent.
  * @property {() => void} reopen  Opens all files by their names again.
- * @property
- *   {(instanceId: string, name: string) => { logLost: { lines: number, bytes: number, reason: string } | null, shipping: Shipped[] }}
- *   shown  What an instance has lost in the last hour, and what of its app went where.
+ * @property {(instanceId: string, name: string) => ShownLogs} shown  What an instance has lost in
+ *   the last hour, and what of its app went where.
  * @property {() => string[]} notices
  */
 
@@ -158,7 +163,8 @@ export function createLogKeeper({
     try {
       tap.reader = openPipe(pipe, (chunk) => tap.stream.take(chunk));
     } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return; // Its keeper is gone and nobody writes there.
+      // Its keeper is gone and nobody writes there.
+      if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return;
       tap.isWaiting = true;
       clock.after(REOPEN_MS, () => open(instanceId, tap));
     }

@@ -42,9 +42,13 @@ const NO_UTF8 = '\u00ff';
  */
 
 /**
- * @param
- *   {Pick<AppSpec, 'logType' | 'logDateFormat' | 'name'> & { id: number, stream: LogStream, nowMs: () => number }}
- *   o
+ * @param {object} o
+ * @param {AppSpec['logType']} o.logType
+ * @param {AppSpec['logDateFormat']} o.logDateFormat
+ * @param {AppSpec['name']} o.name
+ * @param {number} o.id
+ * @param {LogStream} o.stream
+ * @param {() => number} o.nowMs
  * @returns {LineFormat | null}  Null: chunks go to the file as they are.
  */
 export function createLineFormat({ logType, logDateFormat, name, id, stream, nowMs }) {

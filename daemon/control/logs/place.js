@@ -9,8 +9,10 @@ import { findSlot } from '../state/registry.js';
 
 /**
  * For a process whose app is not in the list any more.
- * @type
- *   {Omit<LogPlace, 'instanceId' | 'id' | 'name' | 'outPipe' | 'errPipe' | 'outFile' | 'errorFile' | 'logFile'>}
+ * @type {Omit<
+ *   LogPlace,
+ *   'instanceId' | 'id' | 'name' | 'outPipe' | 'errPipe' | 'outFile' | 'errorFile' | 'logFile'
+ * >}
  */
 const PLAIN = {
   logType: 'raw',

@@ -79,9 +79,12 @@ function ready(core, instance) {
 /**
  * @param {Core} core
  * @param {Instance} instance
- * @param
- *   {{ pid: number, startedAtMs: number, bootedAtMs?: number | null, outPipe: string | null, errPipe: string | null }}
- *   fact
+ * @param {object} fact
+ * @param {number} fact.pid
+ * @param {number} fact.startedAtMs
+ * @param {number | null} [fact.bootedAtMs]
+ * @param {string | null} fact.outPipe
+ * @param {string | null} fact.errPipe
  */
 export function spawned(core, instance, { pid, startedAtMs, bootedAtMs = startedAtMs, outPipe, errPipe }) {
   Object.assign(instance, { pid, startedAtMs, bootedAtMs, outPipe, errPipe });

@@ -14,9 +14,9 @@ import { endOf } from './latency.js';
  */
 
 /**
- * @typedef
- *   {{ labels: Record<string, string>, value: number } | { labels: Record<string, string>, bounds: number[], counts: number[], sum: number }}
- *   Point  `counts`: of each bucket alone, one more than there are bounds.
+ * @typedef {{ labels: Record<string, string>, value: number }
+ *   | { labels: Record<string, string>, bounds: number[], counts: number[], sum: number }} Point
+ *   `counts`: of each bucket alone, one more than there are bounds.
  */
 
 /** Steps whose ends are buckets, in doublings from half a millisecond to 16 s. */

@@ -7,9 +7,14 @@ import { addPairs, LATENCY_STEPS, noLatencies } from './latency.js';
 
 /**
  * What an agent tells of HTTP: sums since its process began.
- * @typedef
- *   {{ requests: number, active: number, aborted: number, upgrades: number, responses: number[], durationMs: number, latency: number[] }}
- *   HttpReport
+ * @typedef {object} HttpReport
+ * @property {number} requests
+ * @property {number} active
+ * @property {number} aborted
+ * @property {number} upgrades
+ * @property {number[]} responses
+ * @property {number} durationMs
+ * @property {number[]} latency
  */
 
 /**

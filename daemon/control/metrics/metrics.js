@@ -21,9 +21,12 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
  *   `detail`: private memory, too.
  */
 /**
- * @typedef
- *   {{ ids?: number[], series: SeriesName[], stepMs: 1000 | 10000, points: number, of: 'workers' | 'apps' | 'both' | 'host' }}
- *   HistoryOptions
+ * @typedef {object} HistoryOptions
+ * @property {number[]} [ids]
+ * @property {SeriesName[]} series
+ * @property {1000 | 10000} stepMs
+ * @property {number} points
+ * @property {'workers' | 'apps' | 'both' | 'host'} of
  */
 
 /**

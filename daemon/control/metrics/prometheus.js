@@ -45,7 +45,8 @@ function samplesOf({ name, type }, point) {
   let below = 0;
   const buckets = point.counts.map((count, at) => {
     below += count;
-    return `${name}_bucket${labelText({ ...point.labels, le: at < point.bounds.length ? prometheusNumber(point.bounds[at]) : '+Inf' })} ${below}`;
+    const le = at < point.bounds.length ? prometheusNumber(point.bounds[at]) : '+Inf';
+    return `${name}_bucket${labelText({ ...point.labels, le })} ${below}`;
   });
   return [
     ...buckets,

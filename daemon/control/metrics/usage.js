@@ -22,9 +22,13 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
  */
 
 /**
- * @typedef
- *   {{ start: string, cpuMs: number, mostMs: number, atMono: number, fds: number | null, reads: number }}
- *   Before
+ * @typedef {object} Before
+ * @property {string} start
+ * @property {number} cpuMs
+ * @property {number} mostMs
+ * @property {number} atMono
+ * @property {number | null} fds
+ * @property {number} reads
  */
 
 /** Descriptors are counted at every tenth look. */

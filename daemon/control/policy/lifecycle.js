@@ -20,9 +20,8 @@ import { judgeExit } from './restart-policy.js';
 //                                                  +----------------------------------+
 
 /**
- * @typedef
- *   {'down' | 'starting' | 'soaking' | 'entering' | 'up' | 'parked' | 'stopping' | 'backoff' | 'failed'}
- *   State
+ * @typedef {'down' | 'starting' | 'soaking' | 'entering' | 'up' | 'parked'
+ *   | 'stopping' | 'backoff' | 'failed'} State
  */
 
 /**
@@ -132,123 +131,26 @@ export const EVENTS = /** @type {const} */ ([
 ]);
 
 /** @type {Record<State, Record<LifeEvent['type'], Cell>>} */
+// prettier-ignore
 export const TABLE = {
-  //          start         stop            spawned                booted         refused            ready         exited           gone          timer
-  down: {
-    start: spawn,
-    stop: stay,
-    spawned: bug,
-    booted: bug,
-    refused: bug,
-    ready: bug,
-    exited: bug,
-    gone: bug,
-    timer: bug,
-    ...notAsked(bug),
-  },
-  starting: {
-    start: stay,
-    stop: retire,
-    spawned: setBootTimer,
-    booted: age,
-    refused: crashed,
-    ready: letIn,
-    exited: crashed,
-    gone: bug,
-    timer: overdue,
-    ...notAsked(bug),
-    answered: turns,
-    silent: hangs,
-  },
-  soaking: {
-    start: stay,
-    stop: retire,
-    spawned: stay,
-    booted: stay,
-    refused: bug,
-    ready: stay,
-    exited: crashed,
-    gone: bug,
-    timer: ask,
-    ...notAsked(bug),
-    answered: enter,
-    silent: expel,
-  },
-  entering: {
-    start: stay,
-    stop: retire,
-    spawned: stay,
-    booted: stay,
-    refused: bug,
-    ready: stay,
-    exited: crashed,
-    gone: bug,
-    timer: expel,
-    ...notAsked(stay),
-    admitted: beUp,
-  },
-  up: {
-    start: stay,
-    stop: retire,
-    spawned: stay,
-    booted: stay,
-    refused: bug,
-    ready: stay,
-    exited: crashed,
-    gone: bug,
-    timer: bug,
-    ...notAsked(stay),
-    park,
-  },
-  parked: {
-    start: stay,
-    stop: retire,
-    spawned: stay,
-    booted: stay,
-    refused: bug,
-    ready: stay,
-    exited: rest,
-    gone: bug,
-    timer: bug,
-    ...notAsked(stay),
-    takeBack,
-  },
-  stopping: {
-    start: stay,
-    stop: askAgain,
-    spawned: retireAtLast,
-    booted: stay,
-    refused: settle,
-    ready: stay,
-    exited: stay,
-    gone: settle,
-    timer: bug,
-    ...notAsked(stay),
-  },
-  backoff: {
-    start: stay,
-    stop: rest,
-    spawned: bug,
-    booted: bug,
-    refused: bug,
-    ready: bug,
-    exited: bug,
-    gone: bug,
-    timer: spawn,
-    ...notAsked(bug),
-  },
-  failed: {
-    start: spawn,
-    stop: rest,
-    spawned: bug,
-    booted: bug,
-    refused: bug,
-    ready: bug,
-    exited: bug,
-    gone: bug,
-    timer: bug,
-    ...notAsked(bug),
-  },
+  down:     { start: spawn,    stop: stay,     spawned: bug,          booted: bug,  refused: bug,     ready: bug,
+              exited: bug,     gone: bug,      timer: bug,     ...notAsked(bug) },
+  starting: { start: stay,     stop: retire,   spawned: setBootTimer, booted: age,  refused: crashed, ready: letIn,
+              exited: crashed, gone: bug,      timer: overdue, ...notAsked(bug), answered: turns, silent: hangs },
+  soaking:  { start: stay,     stop: retire,   spawned: stay,         booted: stay, refused: bug,     ready: stay,
+              exited: crashed, gone: bug,      timer: ask,     ...notAsked(bug), answered: enter, silent: expel },
+  entering: { start: stay,     stop: retire,   spawned: stay,         booted: stay, refused: bug,     ready: stay,
+              exited: crashed, gone: bug,      timer: expel,   ...notAsked(stay), admitted: beUp },
+  up:       { start: stay,     stop: retire,   spawned: stay,         booted: stay, refused: bug,     ready: stay,
+              exited: crashed, gone: bug,      timer: bug,     ...notAsked(stay), park },
+  parked:   { start: stay,     stop: retire,   spawned: stay,         booted: stay, refused: bug,     ready: stay,
+              exited: rest,    gone: bug,      timer: bug,     ...notAsked(stay), takeBack },
+  stopping: { start: stay,     stop: askAgain, spawned: retireAtLast, booted: stay, refused: settle,  ready: stay,
+              exited: stay,    gone: settle,   timer: bug,     ...notAsked(stay) },
+  backoff:  { start: stay,     stop: rest,     spawned: bug,          booted: bug,  refused: bug,     ready: bug,
+              exited: bug,     gone: bug,      timer: spawn,   ...notAsked(bug) },
+  failed:   { start: spawn,    stop: rest,     spawned: bug,          booted: bug,  refused: bug,     ready: bug,
+              exited: bug,     gone: bug,      timer: bug,     ...notAsked(bug) },
 };
 
 /**

@@ -4,18 +4,27 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
 /** @import { State } from './lifecycle.js' */
 
 /**
- * What is wanted of one app.
- * @typedef {object} Wished
- * @property {WishedSlot[]} slots
- * @property
- *   {{ maxSurge: number, maxUnavailable: number, isGuarded?: boolean, isClearedFirst?: boolean, windowMs?: number }}
- *   rollout
+ * @typedef {object} RolloutPace
+ * @property {number} maxSurge
+ * @property {number} maxUnavailable
+ * @property {boolean} [isGuarded]
+ * @property {boolean} [isClearedFirst]
+ * @property {number} [windowMs]
  */
 
 /**
- * @typedef
- *   {{ id: number, want: 'up' | 'down', generation: number, former?: { want: 'up' | 'down' | 'new', generation: number } }}
- *   WishedSlot
+ * What is wanted of one app.
+ * @typedef {object} Wished
+ * @property {WishedSlot[]} slots
+ * @property {RolloutPace} rollout
+ */
+
+/**
+ * @typedef {object} WishedSlot
+ * @property {number} id
+ * @property {'up' | 'down'} want
+ * @property {number} generation
+ * @property {{ want: 'up' | 'down' | 'new', generation: number }} [former]
  */
 
 /**
@@ -38,9 +47,12 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * @typedef
- *   {{ id: number, generation: number, former: WishedSlot['former'], current: SeatFact | null, old: SeatFact[] }}
- *   View  One slot that should be up.
+ * @typedef {object} View  One slot that should be up.
+ * @property {number} id
+ * @property {number} generation
+ * @property {WishedSlot['former']} former
+ * @property {SeatFact | null} current
+ * @property {SeatFact[]} old
  */
 /**
  * @typedef

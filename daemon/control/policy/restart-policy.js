@@ -8,9 +8,11 @@ export const BUDGET_WINDOW_MS = 10 * 60_000;
 
 /**
  * The part of a spec that decides what follows an exit.
- * @typedef
- *   {Pick<AppSpec, 'autorestart'|'maxRestarts'|'restartDelayMs'|'backoffMs'|'minUptimeMs'|'stopExitCodes'|'waitReady'|'listenTimeoutMs'>}
- *   Policy
+ * @typedef {Pick<
+ *   AppSpec,
+ *   | 'autorestart' | 'maxRestarts' | 'restartDelayMs' | 'backoffMs' | 'minUptimeMs'
+ *   | 'stopExitCodes' | 'waitReady' | 'listenTimeoutMs'
+ * >} Policy
  */
 
 /**

@@ -16,13 +16,19 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 /** @import { Memory } from '../state/slot-history.js' */
 
 /**
+ * @typedef {object} News
+ * @property {'exited' | 'gone'} event
+ * @property {string} instanceId
+ * @property {object} data
+ */
+
+/**
  * Makes records of what runs already, as if control had been there all the time: called when
  * control starts, and when a new keeper has taken over the orphans of a dead one. What has happened
  * meanwhile is then told as events, in `news`.
  * @param {Core} core
  * @param {ChildFact[]} children
- * @returns
- *   {{ news: { event: 'exited' | 'gone', instanceId: string, data: object }[], names: Set<string> }}
+ * @returns {{ news: News[], names: Set<string> }}
  */
 export function adopt(core, children) {
   const known = children.flatMap((fact) => instanceOf(core, fact) ?? []);

@@ -22,9 +22,9 @@ import { findSlot, hasProcess, memoryOf, occupiedSlots, seatsOfSlot } from '../s
 
 /**
  * `failure` when a rollout did not come about.
- * @typedef
- *   {{ state: 'pending' } | { state: 'done' } | { state: 'failed', notUp: NotUp[], failed?: AppWish }}
- *   Outcome
+ * @typedef {{ state: 'pending' }
+ *   | { state: 'done' }
+ *   | { state: 'failed', notUp: NotUp[], failed?: AppWish }} Outcome
  */
 
 /** Receipts kept. A client sends again within seconds. */

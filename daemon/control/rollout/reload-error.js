@@ -80,7 +80,11 @@ function describeRunning(serving, missing, kind) {
       ? describeOld(old, kind)
       : `${slotsOf(renewed)} the new code, ${slotsOf(old)} the old.`.replace(', no instance runs the old', '');
   if (missing.length === 0) return what;
-  return `${what} ${missing.length === 1 ? `Instance ${missing[0].slot} is` : `Instances ${missing.map(({ slot }) => slot).join(', ')} are`} not up.`;
+  const absent =
+    missing.length === 1
+      ? `Instance ${missing[0].slot} is`
+      : `Instances ${missing.map(({ slot }) => slot).join(', ')} are`;
+  return `${what} ${absent} not up.`;
 }
 
 /**

@@ -13,16 +13,25 @@ const PARSE_MS = 5_000;
 
 const PARSED = new Set(['.js', '.cjs', '.mjs']);
 
+const EXPERIMENTAL = /experimental-(loader|strip-types|transform-types|default-type|detect-module)/;
+
 /** Arguments of Node that may make a program of what would not parse. */
-const CHANGES_LOADING =
-  /^(-r|--require|--import|--loader|--experimental-(loader|strip-types|transform-types|default-type|detect-module))(=|$)/;
+const CHANGES_LOADING = new RegExp(`^(-r|--require|--import|--loader|--${EXPERIMENTAL.source})(=|$)`);
 
 /**
  * Some versions of Node take every `.js` for CommonJS when they only check it, and run it as a
  * module all the same.
  */
-const MAYBE_MODULE =
-  /Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside a module|await is only valid/;
+const MAYBE_MODULE = new RegExp(
+  [
+    /Cannot use import statement outside a module/,
+    /Unexpected token 'export'/,
+    /Cannot use 'import\.meta' outside a module/,
+    /await is only valid/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
 
 /** Each check is a process. */
 const AT_ONCE = 4;

@@ -15,9 +15,9 @@ import {
 import { dirname } from 'node:path';
 
 /**
- * @typedef
- *   {{ kind: 'missing' } | { kind: 'bad', why: string } | { kind: 'good', value: Record<string, unknown> }}
- *   Reading
+ * @typedef {{ kind: 'missing' }
+ *   | { kind: 'bad', why: string }
+ *   | { kind: 'good', value: Record<string, unknown> }} Reading
  */
 
 /** What makes a file whole: its last field. */

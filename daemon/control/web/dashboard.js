@@ -32,9 +32,14 @@ const PORTS_TRIED = 20;
  */
 
 /**
- * @typedef
- *   {{ isOn: true, url: string, host: string, port: number, mayAct: boolean, isRemote: boolean, takenPorts: number[] }}
- *   WebShown  `url` has the token in it.
+ * @typedef {object} WebShown  `url` has the token in it.
+ * @property {true} isOn
+ * @property {string} url
+ * @property {string} host
+ * @property {number} port
+ * @property {boolean} mayAct
+ * @property {boolean} isRemote
+ * @property {number[]} takenPorts
  */
 
 /**

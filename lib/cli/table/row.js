@@ -4,9 +4,12 @@
 /**
  * A command and how its data becomes text.
  * @typedef {object} Loaded
- * @property
- *   {(context: Context, words: string[], options: Record<string, any>, args: string[]) => Promise<any> | AsyncIterable<any>}
- *   run
+ * @property {(
+ *   context: Context,
+ *   words: string[],
+ *   options: Record<string, any>,
+ *   args: string[],
+ * ) => Promise<any> | AsyncIterable<any>} run
  * @property {(data: any, view: View) => string} render
  * @property {boolean} [isAside]  What is printed is shown in passing, after the work: --silent
  *   leaves it out.

@@ -22,6 +22,16 @@ export async function importConfig(file) {
   }
 }
 
+const IS_MODULE = new RegExp(
+  [
+    /^Unexpected token 'export'/,
+    /^Cannot use import statement outside a module/,
+    /^Cannot use 'import\.meta' outside a module/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
+
 /**
  * @param {unknown} error
  * @param {string} file
@@ -31,12 +41,7 @@ export async function importConfig(file) {
 function otherFormat(error, file) {
   const extension = extname(file);
   if (!(error instanceof Error) || !['.js', '.ts'].includes(extension)) return null;
-  if (
-    /^Unexpected token 'export'|^Cannot use import statement outside a module|^Cannot use 'import\.meta' outside a module/.test(
-      error.message,
-    )
-  )
-    return extension === '.ts' ? 'module-typescript' : 'module';
+  if (IS_MODULE.test(error.message)) return extension === '.ts' ? 'module-typescript' : 'module';
   return extension === '.js' &&
     /^(module|exports|require|__dirname|__filename) is not defined in ES module scope/.test(error.message)
     ? 'commonjs'

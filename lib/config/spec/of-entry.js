@@ -37,16 +37,12 @@ export function specOfEntry({ keyPath, options, faults: own }, { cwd: shellCwd, 
       { ...options, cwd: place.cwd, envName: envName ?? undefined },
       { cwd: place.cwd, env, node, keyPath },
     );
+    const why = options.executeCommand ? 'execute_command is true' : 'only Node.js programs can share a port that way';
     const isAlone = options.execMode === 'cluster' && spec.mode === 'fork';
     return {
       spec,
       faults: own,
-      warnings: isAlone
-        ? [
-            `"${spec.name}" runs in fork mode, although its exec_mode is cluster: ` +
-              `${options.executeCommand ? 'execute_command is true' : 'only Node.js programs can share a port that way'}.`,
-          ]
-        : [],
+      warnings: isAlone ? [`"${spec.name}" runs in fork mode, although its exec_mode is cluster: ${why}.`] : [],
     };
   } catch (error) {
     return {

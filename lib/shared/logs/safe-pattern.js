@@ -167,8 +167,18 @@ export function costOf(source) {
  * Escapes, character classes, the openings of groups, quantifiers with what makes them lazy, and
  * any other character.
  */
-const TOKENS =
-  /\\k<[^>]*>|\\[^]|\[(?:\\[^]|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]|<[^>]*>|[a-z-]*:))?|(?:[*+?]|\{\d+(?:,\d*)?\})\??|[^]/g;
+const TOKENS = new RegExp(
+  [
+    /\\k<[^>]*>|\\[^]/,
+    /\[(?:\\[^]|[^\]\\])*\]/,
+    /\((?:\?(?:[:=!]|<[=!]|<[^>]*>|[a-z-]*:))?/,
+    /(?:[*+?]|\{\d+(?:,\d*)?\})\??/,
+    /[^]/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);
 const QUANTIFIER = /^(?:[*+?]|\{\d+(?:,\d*)?\})\??$/;
 
 /**

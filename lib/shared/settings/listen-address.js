@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 
 /**
  * Where /metrics is served.
- * @typedef
- *   {{ kind: 'none' } | { kind: 'tcp', host: string, port: number } | { kind: 'unix', path: string }}
- *   ListenTarget
+ * @typedef {{ kind: 'none' }
+ *   | { kind: 'tcp', host: string, port: number }
+ *   | { kind: 'unix', path: string }} ListenTarget
  */
 
 export const LISTEN_FORMS = 'none, an address and a port (127.0.0.1:9615, [::1]:9615), or unix:/path';

@@ -41,9 +41,9 @@ const FACILITIES = [
 
 /**
  * Where the lines of an app are sent.
- * @typedef
- *   {{ kind: 'udp' | 'tcp', host: string, port: number, facility: number } | { kind: 'unix', path: string, facility: number } | { kind: 'exec', command: string }}
- *   ShipTarget
+ * @typedef {{ kind: 'udp' | 'tcp', host: string, port: number, facility: number }
+ *   | { kind: 'unix', path: string, facility: number }
+ *   | { kind: 'exec', command: string }} ShipTarget
  */
 
 /**

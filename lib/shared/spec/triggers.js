@@ -83,12 +83,13 @@ function isCronText(value) {
  * told them apart by their looks as well.
  *
  *   "node_modules", "*.log"              name: of a file or folder, however deep
- *   "public/*", "./tmp", "/srv/data"     path: from the folder the app runs in; a folder goes with all that is in it
- *   "[\\/\\\\]\\./", "/^cache-/i"        regex: of the path from the folder the app runs in, with a slash before it
+ *   "public/*", "./tmp", "/srv/data"     path: from the folder the app runs in; a folder goes with
+ *                                        all that is in it
+ *   "[\\/\\\\]\\./", "/^cache-/i"        regex: of the path from the folder the app runs in, with a
+ *                                        slash before it
  *   "!public/index.html"                 not ignored after all
- * @typedef
- *   {{ kind: 'name' | 'path', glob: string, isException: boolean } | { kind: 'regex', regex: RegExp, isException: boolean }}
- *   WatchPattern
+ * @typedef {{ kind: 'name' | 'path', glob: string, isException: boolean }
+ *   | { kind: 'regex', regex: RegExp, isException: boolean }} WatchPattern
  */
 
 /**

@@ -65,9 +65,8 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * @typedef
- *   {'crash' | 'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'boot-timeout' | 'out-of-memory' | 'signal' | 'orphan' | 'spawn-failed'}
- *   DeathCause
+ * @typedef {'crash' | 'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'boot-timeout'
+ *   | 'out-of-memory' | 'signal' | 'orphan' | 'spawn-failed'} DeathCause
  */
 
 /** @typedef {'out' | 'err'} LogStream */
@@ -114,6 +113,13 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
+ * @typedef {object} AxmShown
+ * @property {CustomAction[]} actions
+ * @property {Record<string, unknown>} monitor
+ * @property {Record<string, unknown>} options
+ */
+
+/**
  * @typedef {object} SlotStatus
  * @property {number} id  The pm_id.
  * @property {string} name
@@ -157,9 +163,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {AppSpec} [spec]  Only with `detail`.
  * @property {Record<string, string>} [effectiveEnv]  What the process was given. Only with
  *   `detail`.
- * @property
- *   {{ actions: CustomAction[], monitor: Record<string, unknown>, options: Record<string, unknown> }}
- *   [axm]  What the app tells of itself. Only with `detail`.
+ * @property {AxmShown} [axm]  What the app tells of itself. Only with `detail`.
  */
 
 /**
@@ -168,9 +172,11 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * @typedef
- *   {Pick<SlotStatus, 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts' | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching'>}
- *   BriefStatus  What a table of many slots shows.
+ * @typedef {Pick<
+ *   SlotStatus,
+ *   | 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts'
+ *   | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching'
+ * >} BriefStatus  What a table of many slots shows.
  */
 
 /**

@@ -148,7 +148,8 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
       for (const suffix of ['', ...Object.values(SUFFIX)]) rmSync(plainPath + suffix, { force: true });
       rmSync(timesFileOf(timesFolder, plainPath), { force: true });
     } catch (error) {
-      journal('log-segment-kept', { path: plainPath, code: /** @type {NodeJS.ErrnoException} */ (error).code }); // The next look finds it again.
+      // The next look finds it again.
+      journal('log-segment-kept', { path: plainPath, code: /** @type {NodeJS.ErrnoException} */ (error).code });
     }
   }
 

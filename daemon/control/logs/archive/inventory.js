@@ -192,7 +192,8 @@ export async function takeStock(stock, logsFolder, compressing) {
   const takeTurns = createTurns(FILES_AT_ONCE);
   const seen = new Set();
   for (const folder of new Set([logsFolder, ...stock.files().map(({ path }) => dirname(path))])) {
-    const names = await readdir(folder).catch(() => /** @type {string[]} */ ([])); // Not made yet, or closed to us: there is nothing to keep.
+    // Not made yet, or closed to us: there is nothing to keep.
+    const names = await readdir(folder).catch(() => /** @type {string[]} */ ([]));
     const isOurs = (/** @type {string} */ owner) => folder === logsFolder || stock.has(join(folder, owner));
     const { owners, others } = await sorted(names);
     for (const [owner, listed] of owners) {

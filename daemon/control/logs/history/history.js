@@ -100,9 +100,13 @@ const ENTRY_BYTES = 120;
 /**
  * What a notification says, beside whose it is. `missed`: lines that were left out before these;
  * `missedOf` and `gapOf`: by app.
- * @typedef
- *   {{ entries: LogEntry[], cursor?: Cursor, gap?: true, gapOf?: string[], missed?: number, missedOf?: Record<string, number> }}
- *   Page
+ * @typedef {object} Page
+ * @property {LogEntry[]} entries
+ * @property {Cursor} [cursor]
+ * @property {true} [gap]
+ * @property {string[]} [gapOf]
+ * @property {number} [missed]
+ * @property {Record<string, number>} [missedOf]
  */
 
 /**

@@ -58,9 +58,12 @@ export async function lastStarts(content, wanted, { timesFolder, signal, endByte
 }
 
 /**
- * @typedef
- *   {{ wanted: Wanted, timeOf: (offset: number) => number, judge: Judge, signal: AbortSignal, endBytes: number }}
- *   Search
+ * @typedef {object} Search
+ * @property {Wanted} wanted
+ * @property {(offset: number) => number} timeOf
+ * @property {Judge} judge
+ * @property {AbortSignal} signal
+ * @property {number} endBytes
  */
 
 /**

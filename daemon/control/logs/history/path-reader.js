@@ -32,6 +32,16 @@ const NOTHING = Buffer.alloc(0);
 export const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
 
 /**
+ * @typedef {object} Tail
+ * @property {Buffer} bytes
+ * @property {object | null} inside
+ * @property {Position} from
+ * @property {Position} end
+ * @property {Position} to
+ * @property {number | null} atMs
+ */
+
+/**
  * Reads the lines of one path forward, through its segments, from a place that stays right when the
  * file is rotated, compressed or removed meanwhile.
  */
@@ -161,8 +171,7 @@ export class PathReader {
 
   /**
    * The line that has no end yet, once everything has been taken.
-   * @returns
-   *   {{ bytes: Buffer, inside: object | null, from: Position, end: Position, to: Position, atMs: number | null } | null}
+   * @returns {Tail | null}
    */
   tail() {
     const bytes = this.#splitter.held();

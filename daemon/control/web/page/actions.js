@@ -64,9 +64,13 @@ function whatOf(app, workers) {
 }
 
 /**
- * @type
- *   {Record<'reload' | 'restart' | 'start' | 'stop', { words: [string, string, string], isHarsh: boolean, effect: (of: string, isOne: boolean) => string }>}
+ * @typedef {object} ActionWords
+ * @property {[string, string, string]} words
+ * @property {boolean} isHarsh
+ * @property {(of: string, isOne: boolean) => string} effect
  */
+
+/** @type {Record<'reload' | 'restart' | 'start' | 'stop', ActionWords>} */
 const WORDS = {
   reload: {
     words: ['Reload', 'Reloading', 'Reloaded'],
@@ -150,9 +154,10 @@ function scaling({ name, workers }) {
 }
 
 /**
- * @param
- *   {{ done: number, total: number, waiting: { slot: number, phase: string, forMs: number, detail: string | null }[] }}
- *   progress
+ * @param {object} progress
+ * @param {number} progress.done
+ * @param {number} progress.total
+ * @param {{ slot: number, phase: string, forMs: number, detail: string | null }[]} progress.waiting
  * @returns {string[]}
  */
 export function progressWords({ done, total, waiting }) {

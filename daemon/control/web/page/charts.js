@@ -8,9 +8,16 @@ import { POINTS } from './sparkline.js';
 /** @import { Trend } from './sparkline.js' */
 
 /**
+ * @typedef {object} Chart
+ * @property {SeriesName} name
+ * @property {string} title
+ * @property {number} least
+ * @property {(value: number | null | undefined) => string} text
+ */
+
+/**
  * `least`: the top of the scale when there is less.
- * @type
- *   {{ name: SeriesName, title: string, least: number, text: (value: number | null | undefined) => string }[]}
+ * @type {Chart[]}
  */
 const CHARTS = [
   { name: 'cpu', title: 'CPU', least: 10, text: percent },

@@ -20,9 +20,11 @@
  */
 
 /**
- * @typedef
- *   {{ method: string, params: any, resolve: (result: any) => void, reject: (error: Error) => void }}
- *   Request
+ * @typedef {object} Request
+ * @property {string} method
+ * @property {any} params
+ * @property {(result: any) => void} resolve
+ * @property {(error: Error) => void} reject
  */
 
 /**

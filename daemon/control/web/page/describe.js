@@ -21,17 +21,16 @@ export function factsOf(slots, nowMs) {
   if (!slot) return [];
   const isOne = slots.length === 1;
   const waiting = slots.filter(({ waitingFor }) => waitingFor);
+  const interpreter = slot.interpreter === 'none' ? '' : `, ${[slot.interpreter, ...slot.interpreterArgs].join(' ')}`;
+  const nodeVersion = slot.nodeVersion ? `, Node.js ${slot.nodeVersion.replace(/^v/, '')}` : '';
+  const unstable = sum(slots, 'unstableRestarts');
   return [
     ...waiting.map(({ slot: index, waitingFor }) =>
       fact('Waiting for', `${isOne ? '' : `instance ${index}: `}${waitingFor}`),
     ),
     ...lastDeath(slots, nowMs),
     fact('Script', [slot.script, ...slot.args].join(' ')),
-    fact(
-      'Runs as',
-      `${slot.mode} ` +
-        `mode${slot.interpreter === 'none' ? '' : `, ${[slot.interpreter, ...slot.interpreterArgs].join(' ')}`}${slot.nodeVersion ? `, Node.js ${slot.nodeVersion.replace(/^v/, '')}` : ''}`,
-    ),
+    fact('Runs as', `${slot.mode} mode${interpreter}${nodeVersion}`),
     fact('Folder', slot.cwd),
     ...listening(slots),
     fact('User', slot.user),
@@ -45,10 +44,7 @@ export function factsOf(slots, nowMs) {
           ),
         ]
       : [fact('Instances', `${slots.length}, generation ${Math.max(...slots.map(({ generation }) => generation))}`)]),
-    fact(
-      'Restarts',
-      `${sum(slots, 'restarts')}${sum(slots, 'unstableRestarts') > 0 ? `, ${sum(slots, 'unstableRestarts')} of them unstable` : ''}`,
-    ),
+    fact('Restarts', `${sum(slots, 'restarts')}${unstable > 0 ? `, ${unstable} of them unstable` : ''}`),
     ...policy(slot),
     ...triggers(slot, nowMs),
     ...(slot.logLost

@@ -9,9 +9,14 @@ import { createSpark } from './sparkline.js';
 /** @import { Points } from './sparkline.js' */
 
 /**
- * @type
- *   {{ field: SortField, title: string, about: string, text: (row: Row, nowMs: number) => string }[]}
+ * @typedef {object} Figure
+ * @property {SortField} field
+ * @property {string} title
+ * @property {string} about
+ * @property {(row: Row, nowMs: number) => string} text
  */
+
+/** @type {Figure[]} */
 const FIGURES = [
   { field: 'cpu', title: 'CPU', about: 'Percent of one core', text: (row) => percent(of(row).cpu) },
   { field: 'memory', title: 'Memory', about: 'Resident memory', text: (row) => bytes(of(row).memoryBytes) },
@@ -46,9 +51,9 @@ function of({ app, worker }) {
 }
 
 /**
- * @typedef
- *   {{ tr: HTMLTableRowElement, update: (row: Row, o: { sparks: Map<string, Points>, nowMs: number }) => void }}
- *   Line
+ * @typedef {object} Line
+ * @property {HTMLTableRowElement} tr
+ * @property {(row: Row, o: { sparks: Map<string, Points>, nowMs: number }) => void} update
  */
 
 /**
