@@ -6,6 +6,13 @@ import { readPageFiles } from '../../daemon/control/web/server.js';
 /** @import { AddressInfo } from 'node:net' */
 /** @import { WebSocket } from 'ws' */
 
+/**
+ * @typedef {object} Client
+ * @property {WebSocket} socket
+ * @property {Map<string, string>} subscriptions
+ * @property {(method: string, params: object) => void} notify
+ */
+
 /** As the manager sends it. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri " +
@@ -34,10 +41,7 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
     asked: /** @type {{ method: string, params: any }[]} */ ([]),
     atMs: Date.now(),
   };
-  /**
-   * @type
-   *   {Set<{ socket: WebSocket, subscriptions: Map<string, string>, notify: (method: string, params: object) => void }>}
-   */
+  /** @type {Set<Client>} */
   const clients = new Set();
   const server = createServer((request, response) => {
     const file = FILES.get((request.url ?? '').split('?')[0]);

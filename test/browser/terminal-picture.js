@@ -12,7 +12,10 @@ export function terminalPage(text) {
     .split('\n')
     .map((line) => `<div>${spansOf(line)}&#8203;</div>`);
   return `<!doctype html><meta charset="utf-8"><style>
-    body { margin: 0; background: #0d1117; color: #c9d1d9; padding: 14px 18px; display: inline-block; font: 13px/17px "DejaVu Sans Mono", "Liberation Mono", Menlo, Consolas, monospace; }
+    body {
+      margin: 0; background: #0d1117; color: #c9d1d9; padding: 14px 18px; display: inline-block;
+      font: 13px/17px "DejaVu Sans Mono", "Liberation Mono", Menlo, Consolas, monospace;
+    }
     div { white-space: pre; height: 17px; }
   </style>${lines.join('')}`;
 }
@@ -72,5 +75,10 @@ function plain() {
 /** @param {ReturnType<typeof plain>} style */
 function cssOf({ fg, bg, bold, dim, inverse }) {
   const [ink, paper] = inverse ? [bg ?? '#0d1117', fg ?? '#c9d1d9'] : [fg ?? 'inherit', bg];
-  return `color:${ink};${paper ? `background:${paper};` : ''}${bold ? 'font-weight:bold;' : ''}${dim ? 'opacity:.65;' : ''}`;
+  return [
+    `color:${ink};`,
+    paper ? `background:${paper};` : '',
+    bold ? 'font-weight:bold;' : '',
+    dim ? 'opacity:.65;' : '',
+  ].join('');
 }

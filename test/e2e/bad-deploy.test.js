@@ -125,7 +125,7 @@ describe('a bad deploy changes nothing', () => {
   });
 });
 
-test('with a rollback window, code that answers 500 from its third second on gives the traffic back to the old workers', async () => {
+test('a rollback window gives the traffic back to the old workers when new code begins to answer 500', async () => {
   const home = await sandbox();
   const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
   const before = await app.pids();
@@ -148,7 +148,7 @@ test('with a rollback window, code that answers 500 from its third second on giv
   expect(Math.max(...times) - Math.min(...times)).toBeLessThan(5_000);
 });
 
-test('with a rollback window, a new worker that crashes after the cut-over gives the traffic back to the old workers', async () => {
+test('a rollback window gives the traffic back to the old workers when a new one crashes after cut-over', async () => {
   const home = await sandbox();
   const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
   const before = await app.pids();

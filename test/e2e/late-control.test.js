@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sandbox } from '../helpers/sandbox.js';
 
-test('a control whose keeper dies before they have met does not take the socket from the one that has taken over meanwhile', async () => {
+test('a control whose keeper dies before they meet leaves the socket to the one that has taken over', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const { keeperPid, controlPid } = await home.daemon();

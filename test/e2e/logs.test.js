@@ -34,7 +34,7 @@ describe('no line is lost', () => {
     if (end === 'throw') expect(readFileSync(slot.errorFile, 'utf8')).toContain('floods-stdout is done');
   });
 
-  test('when control is killed while the app writes, but for what it has read at that moment and not written yet', async () => {
+  test('SIGKILL of control while the app writes loses at most what it has read and not written yet', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', {
       env: { LINES: '200000', END: 'exit' },

@@ -121,7 +121,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     screen.press('q', 'q');
   });
 
-  test('a control that is killed is found again; a manager that has ended is said to, and found when it is back', async () => {
+  test('monit finds the next control after a kill, tells the end of a manager, and finds it once back', async () => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS);
     const screen = openMonit(home, { columns: 80, rows: 24 });

@@ -85,7 +85,7 @@ test.each([['0'], ['-3'], ['lots']])('scale to %s is refused and changes nothing
   expect(await app.pids()).toEqual(before);
 });
 
-test('a reload of the config file keeps what was scaled by hand, and a new number in it counts; the command says which', async () => {
+test('a reload of the config keeps a scale by hand until the file has a new number, and names it', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
   const file = (/** @type {number} */ instances) =>

@@ -144,7 +144,7 @@ describe('start exits 1 and says why', () => {
 });
 
 describe('what the app gets', () => {
-  test('its arguments, its directory, its name, its number and the environment of the shell, and nothing of nclust', async () => {
+  test('the app gets its arguments, directory, name, number and the env of the shell, nothing of nclust', async () => {
     const home = await sandbox();
     const folder = join(home.work, 'elsewhere');
     mkdirSync(folder);

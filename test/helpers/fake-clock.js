@@ -1,10 +1,14 @@
 /** @import { Clock } from '../../daemon/control/host/clock.js' */
 
 /**
- * @typedef
- *   {Clock & { advance: (ms: number) => void, pending: () => number, untilNextMs: () => number, setBack: (ms: number) => void }}
- *   FakeClock
+ * @typedef {object} Hands
+ * @property {(ms: number) => void} advance
+ * @property {() => number} pending
+ * @property {() => number} untilNextMs
+ * @property {(ms: number) => void} setBack
  */
+
+/** @typedef {Clock & Hands} FakeClock */
 
 /**
  * A clock that stands still until it is turned.

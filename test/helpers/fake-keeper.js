@@ -25,9 +25,21 @@ import { EventEmitter } from 'node:events';
 /** @typedef {Port & { cut: () => void, isCut: boolean }} FakePort */
 
 /**
- * @typedef
- *   {ChildFact & { scope: string, startTicks: string, behaviour: Behaviour, env: Record<string, string>, timers: (() => void)[] }}
- *   FakeChild
+ * @typedef {object} FakeFact
+ * @property {string} scope
+ * @property {string} startTicks
+ * @property {Behaviour} behaviour
+ * @property {Record<string, string>} env
+ * @property {(() => void)[]} timers
+ */
+
+/** @typedef {ChildFact & FakeFact} FakeChild */
+
+/**
+ * @typedef {object} ProfileAnswer
+ * @property {{ code: string, message: string } | null} failure
+ * @property {number} bytes
+ * @property {any} stack
  */
 
 /**
@@ -66,8 +78,7 @@ export class FakeKeeper {
   takes = () => {};
   /**
    * What an agent answers when it is to profile itself.
-   * @type
-   *   {(instanceId: string, question: any) => { failure: { code: string, message: string } | null, bytes: number, stack: any }}
+   * @type {(instanceId: string, question: any) => ProfileAnswer}
    */
   profiles = () => ({ failure: null, bytes: 7, stack: null });
   /** Profiles that are being waited for: each is done when it is called. @type {(() => void)[]} */

@@ -27,14 +27,28 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
  */
 
 /**
- * Every request is in exactly one bucket.
- * @typedef
- *   {Record<Bucket, number> & { requests: number, latenciesMs: number[], longestGapMs: number, lastOkMono: number }}
- *   Counts  `latenciesMs` of those that are ok.
- * @typedef
- *   {Counts & { startedMono: number, kinds: Map<string, Counts>, failures: Failure[], byPid: Map<number, number>, notes: Map<string, number> }}
- *   Ledger
+ * @typedef {object} Totals
+ * @property {number} requests
+ * @property {number[]} latenciesMs  Of those that are ok.
+ * @property {number} longestGapMs
+ * @property {number} lastOkMono
  */
+
+/**
+ * Every request is in exactly one bucket.
+ * @typedef {Record<Bucket, number> & Totals} Counts
+ */
+
+/**
+ * @typedef {object} Details
+ * @property {number} startedMono
+ * @property {Map<string, Counts>} kinds
+ * @property {Failure[]} failures
+ * @property {Map<number, number>} byPid
+ * @property {Map<string, number>} notes
+ */
+
+/** @typedef {Counts & Details} Ledger */
 
 /** A ledger of which nothing was lost, for toMatchObject(). */
 export const NOTHING_LOST = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };

@@ -9,8 +9,12 @@ const SUFFIXES = { counter: [''], gauge: [''], histogram: ['_bucket', '_sum', '_
  * Units other than the base ones, and short for any: https://prometheus.io/docs/practices/naming/
  * and the linter of client_golang.
  */
-const WRONG_UNITS =
-  /_((?:pico|nano|micro|milli|centi|deci|deca|hecto|kilo|kibi|mega|mibi|mebi|giga|gibi|tera|tebi|peta|pebi)\w+|millis|minutes?|hours?|days?|weeks?|bits?|percent|inch(?:es)?|yards?|miles?|fahrenheit|kelvins?|ergs?|calories|ounces?|pounds?|s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d)(_|$)/;
+const PREFIXED =
+  /(?:pico|nano|micro|milli|centi|deci|deca|hecto|kilo|kibi|mega|mibi|mebi|giga|gibi|tera|tebi|peta|pebi)\w+/;
+const TIMES = /millis|minutes?|hours?|days?|weeks?/;
+const OTHERS = /bits?|percent|inch(?:es)?|yards?|miles?|fahrenheit|kelvins?|ergs?|calories|ounces?|pounds?/;
+const SHORT = /s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d/;
+const WRONG_UNITS = new RegExp(`_(${[PREFIXED, TIMES, OTHERS, SHORT].map(({ source }) => source).join('|')})(_|$)`);
 /** Which word of a name says what TYPE says. */
 const TYPE_IN_NAME = /_(counter|gauge|histogram|summary)(_|$)/;
 const CAMEL = /[a-z][A-Z]/;

@@ -44,6 +44,8 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * @property {boolean} [inPlace]  Run the fixture where it is, because it needs the files around it.
  */
 
+/** @typedef {{ deadlineMs?: number }} Patience */
+
 /**
  * A home of its own, in a folder of its own.
  * @typedef {object} Sandbox
@@ -65,7 +67,7 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * @property {() => Promise<{ keeperPid: number, controlPid: number }>} daemon
  * @property {() => HomeProcess[]} processes
  * @property
- *   {<T>(what: string, predicate: () => T | Promise<T>, o?: { deadlineMs?: number }) => Promise<NonNullable<T>>}
+ *   {<T>(what: string, predicate: () => T | Promise<T>, o?: Patience) => Promise<NonNullable<T>>}
  *   waitFor
  * @property {() => string} logTail
  * @property {() => Promise<void>} close  Kills the daemon and throws when anything is left of it.

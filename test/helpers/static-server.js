@@ -13,10 +13,10 @@ import { waitFor, within } from './wait-for.js';
  * @property {number} port
  * @property {ChildProcess} child
  * @property {() => string} stderr  So far.
- * @property
- *   {(target: string, o?: { method?: string, headers?: Record<string, string> }) => Promise<Answer>}
- *   ask
+ * @property {(target: string, o?: AskOptions) => Promise<Answer>} ask
  */
+
+/** @typedef {{ method?: string, headers?: Record<string, string> }} AskOptions */
 
 /**
  * @typedef {{ status: number, headers: Record<string, string>, body: string, raw: string }} Answer

@@ -76,17 +76,18 @@ export function startTmux(home, { words, columns, rows, env = {} }) {
   const tmux = (/** @type {string[]} */ ...args) =>
     execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env: own, encoding: 'utf8' });
   const given = Object.entries({ NCLUST_HOME: home.home, ...env }).map(([name, value]) => `${name}=${quoted(value)}`);
-  const command = `env ${[...given, nodeUnderTest(), BIN, ...words].map((word) => (/^\w+=/.test(word) ? word : quoted(word))).join(' ')}`;
-  // `stty` tells afterwards how the terminal was left.
-  tmux(
-    'new-session',
-    '-d',
-    '-x',
-    String(columns),
-    '-y',
-    String(rows),
-    `sh -c ${quoted(`echo before; ${command}; echo "ended with $?"; stty -a | tr ";" "\\n" | grep -o -e "-\\?icanon" -e "-\\?echo\\b"; exec sleep 1000`)}`,
-  );
+  const command = [...given, nodeUnderTest(), BIN, ...words]
+    .map((word) => (/^\w+=/.test(word) ? word : quoted(word)))
+    .join(' ');
+  const script = [
+    'echo before',
+    `env ${command}`,
+    'echo "ended with $?"',
+    // How the terminal was left.
+    'stty -a | tr ";" "\\n" | grep -o -e "-\\?icanon" -e "-\\?echo\\b"',
+    'exec sleep 1000',
+  ];
+  tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), `sh -c ${quoted(script.join('; '))}`);
   return {
     text: () => tmux('capture-pane', '-p').replace(/[ \n]+$/, ''),
     /** With its colours. */

@@ -157,7 +157,7 @@ test.each(['return numbers', 'never fire'])('a profile of an app whose timers %s
   expect(await app.hears('answer', ({ seq }) => seq === 3)).toMatchObject({ stack: { resources: expect.any(Array) } });
 });
 
-test('an app whose timers never fire has drained although a WebSocket client does not answer the farewell', async () => {
+test('an app whose timers never fire drains although a WebSocket client does not answer the farewell', async () => {
   const app = worker(
     `${NEVER}${ECHO} server.on('upgrade', (request, socket) => socket.write('HTTP/1.1 101 Switching ` +
       `Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n'));`,
@@ -197,7 +197,9 @@ test.each([
 ])('an app that makes %s of its stacks hears who has its port', async (_what, code, stack) => {
   const app = worker(
     `${code}
-    const server = require('node:http').createServer().on('error', ({ code, port, stack }) => console.log('failed', code, port, Array.isArray(stack) ? 'array' : stack === undefined ? 'undefined' : 'text'));
+    const kind = (stack) => Array.isArray(stack) ? 'array' : stack === undefined ? 'undefined' : 'text';
+    const server = require('node:http').createServer();
+    server.on('error', ({ code, port, stack }) => console.log('failed', code, port, kind(stack)));
     server.listen(7777, () => console.log('listens'));${STAYS}`,
     { settings: { isCluster: true } },
   );
@@ -225,7 +227,8 @@ test.each(['stdout', 'stderr'])(
     const node = Object.getOwnPropertyDescriptor(process, '${name}');
     const own = { write() {} };
     Object.defineProperty(process, '${name}', { configurable: true, get: () => own });
-    for (const isLast of [false, true]) node.get.call(process).write(process.${name} === own ? 'own' + (isLast ? ' still' : '\\n') : 'replaced');`);
+    for (const suffix of ['\\n', ' still'])
+      node.get.call(process).write(process.${name} === own ? 'own' + suffix : 'replaced');`);
     await app.ended();
     expect(app.output()).toBe('own\nown still');
   },

@@ -185,7 +185,7 @@ test('standard input: a pipe and no socket, of which bash would believe that ssh
   expect(keeper.output('one')).not.toContain('sourced');
 });
 
-test('standard input: nothing of it is left open in the keeper when programs have ended, or could not be started', async () => {
+test('the keeper leaves no standard input open after programs have ended or failed to start', async () => {
   const keeper = await realKeeper();
   const files = () => readdirSync(`/proc/${keeper.pid}/fd`).length;
   const round = async (/** @type {string} */ id) => {

@@ -58,7 +58,7 @@ test('a control that hangs in its end is killed, and not started again', async (
   expect(logged).toHaveLength(3);
 });
 
-test('a control that hangs while it boots is killed and started again, and one that got ready is left alone', async () => {
+test('the keeper kills a control that hangs at boot and starts it again, and leaves a ready one alone', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { program, controls, said, logged, events } = started();

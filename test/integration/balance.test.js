@@ -51,7 +51,11 @@ test('a worker that blocks its event loop is given nothing, and gets its share a
   const { keeper, port, pids } = await cluster(`
     if (request.url !== '/block') return answer(request, response);
     response.write(' ');
-    setImmediate(() => { say('blocks'); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000); answer(request, response); });`);
+    setImmediate(() => {
+      say('blocks');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
+      answer(request, response);
+    });`);
   const blocking = ask({ port, path: '/block' });
   await waitFor('the block', () => IDS.some((id) => keeper.output(id).includes('blocks')));
   // Held open, so that the others have more than their share and pass connections on.

@@ -149,6 +149,12 @@ const ACCEPTS = `
     say('upgraded');
   });`;
 
+const SAYS_BYE = `
+  process.on('SIGTERM', () => {
+    for (const socket of sockets) socket.end('bye');
+    server.close(() => process.exit(0));
+  });`;
+
 test('a WebSocket client of an app that does not care gets a clean close: 1001, going away', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
@@ -170,7 +176,7 @@ test('an app with a handler for its signal closes its WebSockets itself', async 
     env: {
       CODE: `
     const sockets = []; ${ACCEPTS} server.listen(${port}, () => say('listens'));
-    process.on('SIGTERM', () => { for (const socket of sockets) socket.end('bye'); server.close(() => process.exit(0)); });`,
+    ${SAYS_BYE}`,
     },
   });
   await keeper.says('one', 'listens');
@@ -232,7 +238,8 @@ test('a client whose TLS handshake comes after the drain began is served', async
   await keeper.spawnNode('one', 'runs-code', {
     env: {
       CODE: `
-    const server = require('node:https').createServer(${tls}, answer).on('connection', () => say('connected')).listen(${port}, () => say('listens'));`,
+    const server = require('node:https').createServer(${tls}, answer);
+    server.on('connection', () => say('connected')).listen(${port}, () => say('listens'));`,
     },
   });
   await keeper.says('one', 'listens');
@@ -250,14 +257,15 @@ test('a client whose TLS handshake comes after the drain began is served', async
   expect(JSON.parse(/** @type {string} */ (await answer))).toMatchObject({ pid: expect.any(Number) });
 });
 
-test('a session of HTTP/2 whose TLS handshake comes after the drain began finishes what it has asked for, and is told to go', async () => {
+test('an HTTP/2 session whose TLS handshake follows the drain finishes its requests, and gets a GOAWAY', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   const tls = tlsOptions();
   await keeper.spawnNode('one', 'runs-code', {
     env: {
       CODE: `
-    require('node:http2').createSecureServer(${tls}, ${SLOW}).on('connection', () => say('connected')).listen(${port}, () => say('listens'));`,
+    const server = require('node:http2').createSecureServer(${tls}, ${SLOW});
+    server.on('connection', () => say('connected')).listen(${port}, () => say('listens'));`,
     },
   });
   await keeper.says('one', 'listens');
@@ -304,7 +312,10 @@ const PATIENCE_MS = 600_000;
 
 const GREETS = `
   const sockets = [];
-  const server = require('node:net').createServer((socket) => { sockets.push(socket); socket.on('close', () => say('connection closed')).resume().write('hello '); });`;
+  const server = require('node:net').createServer((socket) => {
+    sockets.push(socket);
+    socket.on('close', () => say('connection closed')).resume().write('hello ');
+  });`;
 
 test.each(['handover', 'finish'])(
   '%s: a plain TCP client gets what the app does on its signal, and a clean end',
@@ -314,7 +325,7 @@ test.each(['handover', 'finish'])(
     await keeper.spawnNode('one', 'runs-code', {
       env: {
         CODE: `${GREETS} server.listen(${port}, () => say('listens'));
-    process.on('SIGTERM', () => { for (const socket of sockets) socket.end('bye'); server.close(() => process.exit(0)); });`,
+    ${SAYS_BYE}`,
       },
     });
     await keeper.says('one', 'listens');

@@ -279,7 +279,11 @@ test('a keeper whose control died at once starts one of its own', async () => {
     const { spawn } = require('node:child_process');
     const { openSync } = require('node:fs');
     const log = openSync(process.env.NCLUST_HOME + '/nclust.log', 'a');
-    spawn(process.execPath, [process.env.KEEPER], { detached: true, env: { ...process.env, NCLUST_KEEPER_INHERIT: '1' }, stdio: ['ignore', log, log, 'pipe', 'ipc'] });
+    spawn(process.execPath, [process.env.KEEPER], {
+      detached: true,
+      env: { ...process.env, NCLUST_KEEPER_INHERIT: '1' },
+      stdio: ['ignore', log, log, 'pipe', 'ipc'],
+    });
     process.exit(0);`,
     ],
     {
@@ -301,7 +305,10 @@ test('an app that calls process.disconnect() is still stopped in order', async (
   const keeper = await realKeeper();
   const code = `
     process.on('SIGTERM', () => { say('SIGTERM'); process.exit(0); });
-    http.createServer(answer).listen(0, () => { process.on('disconnect', () => say('alone')); process.disconnect(); });`;
+    http.createServer(answer).listen(0, () => {
+      process.on('disconnect', () => say('alone'));
+      process.disconnect();
+    });`;
   await keeper.spawnNode('one', 'runs-code', { mode: 'fork', env: { CODE: code } });
   await keeper.says('one', 'alone');
   await keeper.retire('one', { killTimeoutMs: 4_000 });

@@ -139,7 +139,7 @@ describe('pipelined', () => {
 });
 
 describe('http2', () => {
-  test('a stream that the server has not touched is sent again, and noted; one that broke off is truncated', async () => {
+  test('the client sends an untouched stream again and notes it, and counts a broken one as truncated', async () => {
     let streams = 0;
     const server = createHttp2Server();
     server.on('stream', (stream) => {

@@ -65,7 +65,10 @@ describe.each(MODES)('%s', (mode) => {
       keeper,
       'one',
       `
-      for (const name of ['a', 'b']) http.createServer(answer).on('error', (error) => say(name, error.code)).listen(${port}, () => say(name, 'listens'));`,
+      for (const name of ['a', 'b']) {
+        const server = http.createServer(answer).on('error', (error) => say(name, error.code));
+        server.listen(${port}, () => say(name, 'listens'));
+      }`,
     );
     await keeper.says('one', 'a listens');
     await keeper.says('one', 'b EADDRINUSE');
@@ -105,7 +108,8 @@ describe.each(MODES)('%s', (mode) => {
       'one',
       `
       const abort = new AbortController();
-      http.createServer(answer).on('close', () => say('closed')).listen({ port: ${port}, signal: abort.signal }, () => abort.abort());
+      const server = http.createServer(answer).on('close', () => say('closed'));
+      server.listen({ port: ${port}, signal: abort.signal }, () => abort.abort());
       setInterval(() => {}, 1000);`,
     );
     await keeper.says('one', 'closed');
@@ -153,7 +157,10 @@ describe.each(MODES)('%s', (mode) => {
       'one',
       `
       let left = 50;
-      const next = () => { const server = http.createServer().listen(0, '127.0.0.1', () => server.close(() => (left-- > 0 ? next() : say('done')))); };
+      const next = () => {
+        const closed = () => (left-- > 0 ? next() : say('done'));
+        const server = http.createServer().listen(0, '127.0.0.1', () => server.close(closed));
+      };
       next();
       setInterval(() => {}, 1000);`,
     );
@@ -188,7 +195,10 @@ describe.each(MODES)('%s', (mode) => {
       'one',
       `
       const server = http.createServer(answer).on('close', () => say('close event')).listen(0, () => say('listens'));
-      process.on('SIGTERM', () => { say('SIGTERM'); server.close((error) => { say('closed', error ? error.code : 'well'); process.exit(0); }); });`,
+      process.on('SIGTERM', () => {
+        say('SIGTERM');
+        server.close((error) => { say('closed', error ? error.code : 'well'); process.exit(0); });
+      });`,
     );
     await keeper.says('one', 'listens');
     await keeper.retire('one');
@@ -257,7 +267,10 @@ test('an orphan that calls listen() neither dies nor makes the next keeper busy'
     env: {
       CODE: `
     http.createServer(answer).listen(0, () => say('listens'));
-    process.on('SIGUSR2', () => http.createServer(answer).on('error', (error) => say(error.code)).listen(${port}, () => say('listens late')));`,
+    process.on('SIGUSR2', () => {
+      const server = http.createServer(answer).on('error', (error) => say(error.code));
+      server.listen(${port}, () => say('listens late'));
+    });`,
     },
   });
   await first.event('listening', 'one');

@@ -50,7 +50,9 @@ const ORPHAN = `
     open: (count) => { acts.opened = Array.from({ length: count }, () => fs.openSync('/dev/null')); },
     end: () => end(),
     pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    lost: () => acts.opened.filter((fd) => { try { return !fs.fstatSync(fd).isCharacterDevice(); } catch { return true; } }),
+    lost: () => acts.opened.filter((fd) => {
+      try { return !fs.fstatSync(fd).isCharacterDevice(); } catch { return true; }
+    }),
   };
   process.on('message', async ([act, what]) => process.send({ answer: await acts[act](what) ?? null }));
 `;
@@ -90,7 +92,7 @@ async function orphan({ isLimited = false, out = (home) => join(home, 'out.log')
 }
 
 test.runIf(isLinux)(
-  'what the app opens while its stand-in ends is left alone, although it has the numbers of what the stand-in had closed',
+  'an ending stand-in leaves files of the app alone that have got the numbers of what it had closed',
   async () => {
     const { home, pipe, logFiles, logged, say, threads, filesOpen } = await orphan();
     await say('begin');

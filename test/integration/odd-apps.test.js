@@ -30,7 +30,7 @@ const OWN_CLUSTER = `
   else http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
 `;
 
-test('an app with a node:cluster of its own serves when it is admitted, and the one before accepts nothing more', async () => {
+test('an app with a node:cluster of its own serves once admitted, and the one before accepts no more', async () => {
   const { keeper, port, start } = await running(OWN_CLUSTER, { mode: 'fork' });
   await start('old');
   await keeper.event('listening', 'old');
@@ -68,12 +68,17 @@ async function asksToUpgrade(port) {
   return { socket, said: once(socket, 'data').then(([data]) => String(data)) };
 }
 
-test('an app that upgrades no connections any more answers a request for it as any other, and outlives the client', async () => {
+test('an app that no longer upgrades answers such a request as any other, and outlives the client', async () => {
   const { keeper, port, start } = await running(`
     const server = http.createServer(answer);
-    const upgrade = (request, socket) => socket.end('HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n');
+    const switched = 'HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n';
+    const upgrade = (request, socket) => socket.end(switched);
     server.on('upgrade', upgrade).listen(Number(process.env.PORT), () => say('listens'));
-    process.on('message', (on) => { if (on) server.on('upgrade', upgrade); else server.removeListener('upgrade', upgrade); say('has', server.listenerCount('upgrade')); });
+    process.on('message', (on) => {
+      if (on) server.on('upgrade', upgrade);
+      else server.removeListener('upgrade', upgrade);
+      say('has', server.listenerCount('upgrade'));
+    });
   `);
   await start('one');
   await keeper.says('one', 'listens');
@@ -129,7 +134,10 @@ test.each(['cluster', 'fork'])(
     const { keeper, port, start, exitOf } = await running(
       `
     const server = http.createServer(answer);
-    process.on('SIGTERM', () => server.listen(Number(process.env.PORT), () => { say('listens at', server.address().port); server.close(() => process.exit(7)); }));
+    process.on('SIGTERM', () => server.listen(Number(process.env.PORT), () => {
+      say('listens at', server.address().port);
+      server.close(() => process.exit(7));
+    }));
     setInterval(() => {}, 1000);
     say('boots');
   `,
@@ -189,7 +197,11 @@ test('an app that tries to listen again and again collects no listeners', async 
   const { keeper, port, start } = await running(`
     const server = require('node:net').createServer();
     let tries = 0;
-    server.on('error', () => { tries += 1; if (tries < 13) listen(); else say('listeners', server.listenerCount('listening')); });
+    server.on('error', () => {
+      tries += 1;
+      if (tries < 13) listen();
+      else say('listeners', server.listenerCount('listening'));
+    });
     const listen = () => server.listen({ port: Number(process.env.PORT), exclusive: true });
     listen();
   `);
@@ -204,7 +216,11 @@ test('an app that tries to listen again and again collects no listeners', async 
 test("what an app throws at a connection is the app's, whoever has accepted that", async () => {
   const { keeper, port, start } = await running(`
     process.on('uncaughtException', (error) => say(error.message));
-    require('node:net').createServer((socket) => { socket.on('error', () => {}).end(); throw new Error('thrown at one'); }).listen(Number(process.env.PORT), () => say('listens'));
+    const server = require('node:net').createServer((socket) => {
+      socket.on('error', () => {}).end();
+      throw new Error('thrown at one');
+    });
+    server.listen(Number(process.env.PORT), () => say('listens'));
   `);
   for (const slot of [0, 1]) await start(`worker-${slot}`, { scheduling: 'sticky', slot });
   for (const slot of [0, 1]) await keeper.event('listening', `worker-${slot}`);

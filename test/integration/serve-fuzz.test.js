@@ -230,7 +230,8 @@ function request(random, root) {
   const path = random() < 0.6 ? target(random, root) : pick(['/', '/c.txt', '/a/b/c.txt', '/inside/b/c.txt']);
   return (
     `${random() < 0.85 ? 'GET' : pick(METHODS)} ${Buffer.from(path, 'utf8').toString('latin1')} ` +
-    `${random() < 0.9 ? 'HTTP/1.1' : pick(VERSIONS)}\r\n${Buffer.from(headers.join('\r\n'), 'utf8').toString('latin1')}\r\n\r\n`
+    `${random() < 0.9 ? 'HTTP/1.1' : pick(VERSIONS)}\r\n` +
+    `${Buffer.from(headers.join('\r\n'), 'utf8').toString('latin1')}\r\n\r\n`
   );
 }
 

@@ -81,7 +81,7 @@ test.each([
   if (contentRange) expect(answer.headers['content-range']).toBe(contentRange);
 });
 
-test('If-Range: only the very date of the file, a while ago, stands for the bytes that the client has; anything else gets the whole file', async () => {
+test('If-Range gets a part for the very date of the file, a while ago, and the whole file for all else', async () => {
   const { path } = site();
   const old = new Date(Date.UTC(2024, 4, 1, 12));
   utimesSync(join(path, 'ten.bin'), old, old);

@@ -85,7 +85,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     expect(readdirSync(dirname(path)).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
-  test('a folder that was removed and made again: the next instance makes the path lead to the app again, to those that listen already as well', async () => {
+  test('the next instance restores the path in a folder made anew, for those that listen already as well', async () => {
     const { keeper, path, start } = await begin();
     const old = await start('old');
     await keeper.event('listening', 'old');
@@ -153,7 +153,8 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
       env: {
         CODE: `
       const server = http.createServer(answer);
-      server.listen(${JSON.stringify(path)}, () => server.close(() => server.listen(${JSON.stringify(path)}, () => say('again'))));`,
+      const again = () => server.listen(${JSON.stringify(path)}, () => say('again'));
+      server.listen(${JSON.stringify(path)}, () => server.close(again));`,
       },
     });
     await keeper.says('one', 'again');

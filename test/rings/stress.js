@@ -82,10 +82,18 @@ function once(run) {
   );
 }
 
+/** @typedef {{ fullName: string, status: string, failureMessages: string[] }} TestResult */
+
 /**
- * @param
- *   {{ testResults: { name: string, status: string, message: string, assertionResults: { fullName: string, status: string, failureMessages: string[] }[] }[] }}
- *   report  As vitest writes it.
+ * @typedef {object} FileResult
+ * @property {string} name
+ * @property {string} status
+ * @property {string} message
+ * @property {TestResult[]} assertionResults
+ */
+
+/**
+ * @param {{ testResults: FileResult[] }} report  As vitest writes it.
  * @returns {Map<string, string>}  Titles, each with its error. A file that cannot be loaded is its
  *   own title.
  */

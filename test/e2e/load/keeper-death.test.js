@@ -80,7 +80,7 @@ describe.each([
     expect(await app.instances()).toHaveLength(instances ?? 1);
   });
 
-  test('SIGKILL of both under load: the workers go on serving and logging, and the next command replaces them', async () => {
+  test('workers serve and log on after SIGKILL of keeper and control, and the next command replaces them', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances });
     const old = await app.pids();

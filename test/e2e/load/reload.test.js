@@ -94,7 +94,7 @@ test('scale 1 -> 8 -> 2 loses nothing', async () => {
   await untilNothingIsLeftOver(home);
 });
 
-test('SIGKILL of control in the middle of a reload: the command succeeds, everything is replaced, nothing is lost', async () => {
+test('a reload succeeds, replaces every worker and loses nothing when SIGKILL ends control midway', async () => {
   const home = await sandbox();
   const app = await serve(home, 'serves-all', { instances: 3, flags: ['--min-uptime', '300'] });
   await loseNothing(app, { 'one-shot': 2, 'keep-alive': 2, slow: 1 }, async () => {

@@ -209,7 +209,7 @@ test('apply directly after a start with the same file does nothing, from another
   });
 });
 
-test('the plan is shown first; --dry-run and diff change nothing, start no manager and say by their exit status whether there is something to do', async () => {
+test('apply shows its plan first; --dry-run and diff only tell, by exit status too, and start no manager', async () => {
   const home = await sandbox();
   const config = createConfigFile(home, [
     { name: 'api', script: home.place('keeps-alive'), ...QUICK },
@@ -252,7 +252,7 @@ test('the plan is shown first; --dry-run and diff change nothing, start no manag
   });
 });
 
-test('an app that the file has lost is named, and goes with --prune, after a resurrection too; the others are not asked', async () => {
+test('apply names an app that the file has lost; --prune deletes only that one, after a resurrection too', async () => {
   const home = await sandbox();
   const config = createConfigFile(home, [
     { name: 'api', script: home.place('keeps-alive'), ...QUICK },

@@ -2,6 +2,7 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fixturePath } from '../../helpers/fixtures.js';
+import { pattern } from '../../helpers/pattern.js';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
@@ -258,7 +259,12 @@ describe('what is wrong', () => {
     const result = await home.nclust('start');
     expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
     expect(result.stderr).toMatch(
-      /has 2 faults:\n {2}apps\[1\]\.instances is "many"; accepted: .*\n {2}apps\[1\]\.script is "\.\/missing\.js".*\n {2}"apps\[1\]\.kill_timout" means nothing here; did you mean "kill_timeout"\?/,
+      pattern(
+        /has 2 faults:\n/,
+        / {2}apps\[1\]\.instances is "many"; accepted: .*\n/,
+        / {2}apps\[1\]\.script is "\.\/missing\.js".*\n/,
+        / {2}"apps\[1\]\.kill_timout" means nothing here; did you mean "kill_timeout"\?/,
+      ),
     );
     expect(existsSync(join(home.home, 'nclust.sock'))).toBe(false);
   });

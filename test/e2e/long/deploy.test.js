@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createSite } from '../../helpers/deployment.js';
+import { pattern } from '../../helpers/pattern.js';
 import { takePort } from '../../helpers/ports.js';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 import { sandbox } from '../../helpers/sandbox.js';
@@ -19,7 +20,7 @@ const isLink = (/** @type {string} */ path) => lstatSync(path, { throwIfNoEntry:
 
 const HOOK = (/** @type {string} */ name) => `echo "$(pwd) $WORD" > "$HOME/${name}"`;
 
-test('setup makes a first release that is current; update makes the next one; hooks run where they should', async () => {
+test('setup makes a first release current, update makes the next one, and hooks run where they should', async () => {
   const home = await sandbox();
   const site = createSite(home);
   const first = site.commit({ 'app.js': 'one', 'package.json': '{}' });
@@ -198,7 +199,10 @@ test('two deployments to one host do not mix: the second is told who the first i
     expect(locked).toMatchObject({
       exitStatus: 1,
       stderr: expect.stringMatching(
-        /failed on web1: it is locked by ann@\S+ since \d{4}-[^]*nothing was switched[^]*If it is not there any more: nclust deploy production unlock/,
+        pattern(
+          /failed on web1: it is locked by ann@\S+ since \d{4}-[^]*nothing was switched[^]*/,
+          /If it is not there any more: nclust deploy production unlock/,
+        ),
       ),
     });
   }
@@ -395,7 +399,12 @@ test('two hosts, the second fails: what was made is not switched, or it is said 
     exitStatus: 1,
     stdout: '[web1] at web1\n[web2] at web2\n',
     stderr: expect.stringMatching(
-      /failed on web2: "pre-deploy" ended with 4\.\n {2}web1: nothing was switched.*\n {2}web2: nothing was switched.*\n {2}web3: not begun\./,
+      pattern(
+        /failed on web2: "pre-deploy" ended with 4\.\n/,
+        / {2}web1: nothing was switched.*\n/,
+        / {2}web2: nothing was switched.*\n/,
+        / {2}web3: not begun\./,
+      ),
     ),
   });
   for (const host of ['web1', 'web2', 'web3']) expect(site.current(host)).toBe(before);
@@ -426,7 +435,7 @@ test('two hosts, the second fails: what was made is not switched, or it is said 
   });
 });
 
-test('with --parallel the error names the failed hosts in the order of the config, whichever failed first', async () => {
+test('--parallel names the failed hosts in the order of the config, whichever failed first', async () => {
   const home = await sandbox();
   const site = createSite(home, { hosts: ['web1', 'web2'] });
   site.commit({ 'app.js': '1' });
@@ -517,7 +526,7 @@ test('a deployment that PM2 had made is taken over: its clone stays, and the lin
   });
 });
 
-test('without a post-deploy the apps of the config file are started, then reloaded from the release that is current', async () => {
+test('deploy without a post-deploy starts the apps of the config, then reloads them from the new release', async () => {
   const home = await sandbox();
   const site = createSite(home);
   const port = await takePort();

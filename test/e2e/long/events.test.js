@@ -1,6 +1,7 @@
 import { readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { pattern } from '../../helpers/pattern.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
 /** @param {string} stdout */
@@ -28,10 +29,17 @@ test('why says what keeps an app down, with a manager and without one', async ()
   const told = await home.nclust('why', 'api');
   expect(told).toMatchObject({ exitStatus: 0, stderr: '' });
   expect(told.stdout).toMatch(
-    /^api is errored since .*: it crashed 4 times within .*; last: exit code \d+, ".+"\.\nNext: nclust logs api --err\n/,
+    pattern(
+      /^api is errored since .*: it crashed 4 times within .*; last: exit code \d+, ".+"\.\n/,
+      /Next: nclust logs api --err\n/,
+    ),
   );
   expect(told.stdout).toMatch(
-    /was added \(nclust start\), with 1 instance\n.*instance 0 crashed 4 times within .*\n.*is not started again: 4 unstable exits/,
+    pattern(
+      /was added \(nclust start\), with 1 instance\n/,
+      /.*instance 0 crashed 4 times within .*\n/,
+      /.*is not started again: 4 unstable exits/,
+    ),
   );
   expect(told.stdout).toContain('Last words of instance 0');
   expect((await home.nclust('why', 'api', '--json')).json()).toMatchObject([

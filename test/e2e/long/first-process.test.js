@@ -159,8 +159,11 @@ describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
     const root = join(home.work, 'root');
     mkdirSync(root);
     const inside = `
-      mount --make-rprivate / && mount --rbind / ${root} && mount -o remount,bind,ro ${root} && mount -t proc proc ${root}/proc &&
-      mount -t tmpfs tmpfs ${root}/dev/shm && mount --bind ${root}/tmp ${root}/tmp && mount -o remount,bind,ro ${root}/tmp && exec chroot ${root} "$@"`;
+      mount --make-rprivate / &&
+      mount --rbind / ${root} && mount -o remount,bind,ro ${root} &&
+      mount -t proc proc ${root}/proc && mount -t tmpfs tmpfs ${root}/dev/shm &&
+      mount --bind ${root}/tmp ${root}/tmp && mount -o remount,bind,ro ${root}/tmp &&
+      exec chroot ${root} "$@"`;
     const command = [
       'sh',
       '-c',

@@ -28,7 +28,10 @@ describe('only the owner gets in', () => {
       const net = require('node:net'), fs = require('node:fs');
       const tried = { connect: null, list: null, state: null, log: null };
       for (const [key, path] of [['list', ''], ['state', '/state.json'], ['log', '/logs/http-echo-out.log']]) {
-        try { key === 'list' ? fs.readdirSync(process.argv[1]) : fs.readFileSync(process.argv[1] + path); tried[key] = 'OPEN'; } catch (error) { tried[key] = error.code; }
+        try {
+          key === 'list' ? fs.readdirSync(process.argv[1]) : fs.readFileSync(process.argv[1] + path);
+          tried[key] = 'OPEN';
+        } catch (error) { tried[key] = error.code; }
       }
       const socket = net.connect(process.argv[1] + '/nclust.sock');
       socket.on('connect', () => { tried.connect = 'OPEN'; done(); });

@@ -54,7 +54,7 @@ test('import pm2 --dry-run shows what would be started, without a secret, and st
   expect(home.processes()).toEqual([]);
 });
 
-test('import pm2 takes over the saved list: what ran runs, what was stopped is stopped; a second time it does nothing', async () => {
+test('import pm2 takes over the saved list, running or stopped as it was, and a second time does nothing', async () => {
   const home = await sandbox();
   const { port } = await pm2Home(home);
   const result = await home.nclust('import', 'pm2');

@@ -70,7 +70,8 @@ test('logs tells what several apps have written in the order of time', async () 
 test('logs filters in the manager: by pattern, level, stream and time', async () => {
   const home = await sandbox();
   const code = `
-    for (let n = 1; n <= 100; n++) console.log(JSON.stringify({ level: n % 10 === 0 ? 50 : 30, time: Date.now(), msg: 'request ' + n }));
+    for (let n = 1; n <= 100; n++)
+      console.log(JSON.stringify({ level: n % 10 === 0 ? 50 : 30, time: Date.now(), msg: 'request ' + n }));
     console.error('plain Timeout on stderr');
     setInterval(() => {}, 1 << 30);`;
   await program(home, 'api', code);

@@ -110,7 +110,7 @@ test('attach: what is typed goes to the app, what it writes is shown, and Ctrl-C
   expect(await app.pids()).toEqual([pid]);
 });
 
-test('attach ends with its input, takes a separator in place of the line end, and refuses what has no standard input', async () => {
+test('attach ends with its input, takes a separator for the line end, and refuses an app without stdin', async () => {
   const home = await sandbox();
   await home.app('has-actions', { name: 'api' });
   const session = attach(home, '0', ';');

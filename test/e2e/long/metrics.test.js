@@ -252,7 +252,7 @@ test('a loop that is blocked is seen while it is blocked, and the others are ser
   expect(apps[0].delayMaxMs).toBeGreaterThan(2_000);
 });
 
-test('Prometheus gets /metrics once that is set: without a fault, with the same series after a restart and a reload', async () => {
+test('/metrics serves Prometheus without a fault once set, and keeps its series on restart and reload', async () => {
   const home = await sandbox();
   const app = await home.app('serves-all', { instances: 2 });
   const port = await takePort();

@@ -113,7 +113,7 @@ async function inspectorOf(pid) {
   return [...listeningPorts(pid).values()];
 }
 
-test('a worker of a cluster: its time and its heap go into files that Chrome reads, and the stack of one that turns is seen', async () => {
+test('profile writes CPU and heap of a cluster worker for Chrome, and stack shows where a busy one turns', async () => {
   const home = await sandbox();
   const { app, pid } = await spinner(home, { instances: 1, flags: ['-i', '1'] });
   const idle = await home.nclust('stack', 'api');
@@ -154,7 +154,7 @@ test('a worker of a cluster: its time and its heap go into files that Chrome rea
   expect(await app.pids()).toEqual([pid]);
 });
 
-test('a worker that does not come back to its loop: its stack and a profile, and afterwards it goes on and nobody can get in', async () => {
+test('stack and profile reach a worker with a blocked loop, which then goes on with its inspector shut', async () => {
   const home = await sandbox();
   const { app, pid, free } = await spinner(home);
   await app.get('/spin');

@@ -9,7 +9,10 @@ import { sandbox } from '../../helpers/sandbox.js';
 /** @import { Sandbox } from '../../helpers/sandbox.js' */
 
 const PROGRAM = `const { readFileSync } = require('node:fs');
-require('node:http').createServer((_, response) => response.end([require('./lib/word.js'), readFileSync('word.txt', 'utf8'), require.main.filename].join(' '))).listen(process.env.PORT, () => process.send('ready'));
+const words = () => [require('./lib/word.js'), readFileSync('word.txt', 'utf8'), require.main.filename];
+require('node:http')
+  .createServer((_, response) => response.end(words().join(' ')))
+  .listen(process.env.PORT, () => process.send('ready'));
 `;
 
 /**
@@ -86,7 +89,7 @@ describe.each([
   );
 });
 
-test('a reload onto a release that does not start leaves the old one serving, and the way back is the link', async () => {
+test('a reload onto a release that does not start keeps the old one, and the link leads the way back', async () => {
   const home = await sandbox();
   const port = String(await takePort());
   release(home, 'one');

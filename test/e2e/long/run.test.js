@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fixturePath } from '../../helpers/fixtures.js';
+import { pattern } from '../../helpers/pattern.js';
 import { isRunning } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
@@ -10,7 +11,7 @@ const numbered = (/** @type {string} */ text, /** @type {string} */ stream) =>
 const once = '--no-autorestart';
 
 describe('the output of the apps', () => {
-  test('is all there when an app writes 10,000 lines and exits at once: in order, on the stream it was written to, with its exit code', async () => {
+  test('run gives all 10,000 lines of an app that exits at once, in order, by stream, with its exit code', async () => {
     const home = await sandbox();
     const result = await home.nclust('run', fixturePath('floods-stdout'), once, {
       env: { LINES: '10000', END: 'exit' },
@@ -68,7 +69,10 @@ describe('the output of the apps', () => {
   test.each([
     [
       '--json',
-      /^\{"message":"floods-stdout out 1","timestamp":"[^"]+Z","type":"out","process_id":0,"app_name":"floods-stdout"\}$/,
+      pattern(
+        /^\{"message":"floods-stdout out 1","timestamp":"[^"]+Z","type":"out",/,
+        /"process_id":0,"app_name":"floods-stdout"\}$/,
+      ),
     ],
     ['--format', /^timestamp=\S+ app=floods-stdout id=0 type=out message=floods-stdout out 1$/],
     ['--formatted', /^\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d floods-stdout floods-stdout out 1$/],
@@ -109,7 +113,10 @@ describe('its exit status', () => {
     const result = await home.nclust('run', fixturePath('crashes-at-boot'), '--max-restarts', '2');
     expect(result.exitStatus).toBe(1);
     expect(result.stderr).toMatch(
-      /the database is not there[^]*nclust: "crashes-at-boot" \(id 0\) is given up: it exited with code 1, too often\.\n$/,
+      pattern(
+        /the database is not there[^]*/,
+        /nclust: "crashes-at-boot" \(id 0\) is given up: it exited with code 1, too often\.\n$/,
+      ),
     );
   });
 

@@ -41,7 +41,7 @@ test('a folder and a port: it is an app of its own name, and it serves', async (
   });
 });
 
-test('expose is the same, options of start count, and --port, --host, --ftp and the rest reach the server', async () => {
+test('expose is the same as serve, takes options of start, and hands --port, --host, --ftp to the server', async () => {
   const home = await sandbox();
   site(home);
   mkdirSync(join(home.work, 'dist/files'));
@@ -130,7 +130,9 @@ test('static: and script: "serve" of a config file are served, their paths as th
   writeFileSync(
     join(home.work, 'ecosystem.config.cjs'),
     `module.exports = {
-    apps: [{ name: 'two', script: 'serve', env: { PM2_SERVE_PATH: './dist', PM2_SERVE_PORT: ${two}, PM2_SERVE_SPA: 'true', PM2_SERVE_HOMEPAGE: '/index.html' } }],
+    apps: [{ name: 'two', script: 'serve', env: {
+      PM2_SERVE_PATH: './dist', PM2_SERVE_PORT: ${two}, PM2_SERVE_SPA: 'true', PM2_SERVE_HOMEPAGE: '/index.html',
+    } }],
     static: [{ name: 'one', path: './dist', port: ${one}, basic_auth: { username: 'ann', password: 'secret' } }],
   };\n`,
   );

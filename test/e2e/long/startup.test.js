@@ -160,7 +160,7 @@ describe('a service of the user', () => {
     expect(await home.nclust('startup', 'openrc', '--user-unit')).toMatchObject({ exitStatus: 2, stdout: '' });
   });
 
-  test('brings back what should run after everything was ended, with a newer Node.js when the old one is gone', async () => {
+  test('the service brings back what should run after a full end, on a newer Node.js if the old is gone', async () => {
     const { home } = await withSystemctl();
     // A version manager with one version, which nclust is installed with.
     const versions = join(dirname(home.work), '.nvm/versions/node');

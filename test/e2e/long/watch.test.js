@@ -57,7 +57,7 @@ describe('files that change', () => {
     );
   });
 
-  test('what is ignored changes nothing: node_modules, dotfiles, the log of the app, and what the user names', async () => {
+  test('the watch ignores node_modules, dotfiles, the log of the app, and what the user names', async () => {
     const { home, app, save } = await watched([
       '--watch',
       '--ignore-watch',

@@ -11,6 +11,7 @@ import { soakScale } from '../../helpers/soak.js';
 import { expectLines, writeThroughKills } from '../../helpers/ticks.js';
 
 const MB = 1024 * 1024;
+const killCount = Math.ceil(20 * soakScale);
 
 /**
  * The digest of everything a log file has ever held.
@@ -62,7 +63,7 @@ test(`${1_000 * soakScale} MB through process.stdout, with back-pressure, arrive
   expect(await digestOf(slot.outFile)).toBe(digest);
 });
 
-test(`100 MB/s for ${60 * soakScale} s under a limit of 100 MB: the disk never holds more than that and one file, and control stays below 80 MB`, async () => {
+test(`100 MB/s for ${60 * soakScale} s fill 100 MB and one file at most, and control stays below 80 MB`, async () => {
   const home = await sandbox();
   await home.nclust('set', 'logs.max_total', '0');
   const seconds = Math.ceil(60 * soakScale);
@@ -97,9 +98,9 @@ test(`100 MB/s for ${60 * soakScale} s under a limit of 100 MB: the disk never h
   expect(mostResident).toBeLessThan(80 * MB);
 });
 
-test(`1,000 lines a second: control killed ${Math.ceil(20 * soakScale)} times, fifty rotations and an update lose none and double none`, async () => {
+test(`${killCount} kills of control, 50 rotations and an update lose and double no line of 1,000/s`, async () => {
   const { found, expected } = await writeThroughKills(await sandbox(), {
-    kills: Math.ceil(20 * soakScale),
+    kills: killCount,
     rotations: 50,
   });
   expectLines(found, expected);

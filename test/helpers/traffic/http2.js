@@ -66,9 +66,11 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
 /**
  * @param {Session} session
  * @param {string} path
- * @param
- *   {{ timeoutMs: number, sessionError: () => Error | undefined, isUntouched: (id: number | undefined) => boolean }}
- *   o  `id`: undefined when it was never sent.
+ * @param {object} o
+ * @param {number} o.timeoutMs
+ * @param {() => Error | undefined} o.sessionError
+ * @param {(id: number | undefined) => boolean} o.isUntouched  `id`: undefined when it was never
+ *   sent.
  * @returns {Promise<Outcome | null>}  null when the server has promised not to have touched it.
  */
 function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {

@@ -16,7 +16,9 @@ const ROUTES = `(request, response) => {
   if (pathname === '/half') return void (response.writeHead(200), response.write('half'), say('half'));
   if (pathname === '/big') return void response.end(Buffer.alloc(2e7));
   if (pathname === '/block') for (const until = Date.now() + Number(searchParams.get('ms')); Date.now() < until;);
-  if (pathname === '/garbage') for (const until = Date.now() + Number(searchParams.get('ms')), kept = []; Date.now() < until;) if (kept.push(Array(100).fill({})) > 1_000) kept.length = 0;
+  if (pathname === '/garbage')
+    for (const until = Date.now() + Number(searchParams.get('ms')), kept = []; Date.now() < until;)
+      if (kept.push(Array(100).fill({})) > 1_000) kept.length = 0;
   if (pathname === '/exit') response.on('finish', () => process.exit(3));
   response.statusCode = Number(searchParams.get('status') ?? 200);
   setTimeout(() => response.end('done'), Number(searchParams.get('after') ?? 0));
@@ -167,7 +169,7 @@ test('heap, garbage collection, utilization and connections are told', async () 
   expect(told.handles).toBeGreaterThan(0);
 });
 
-test('a process that makes garbage is told of with the time that it takes to collect it: more and more, and less than has passed', async () => {
+test('a process that makes garbage reports a growing collection time, of less than has passed', async () => {
   const { port, report } = await service();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());

@@ -34,7 +34,7 @@ test('what every collection took is counted, as long as there are few', async ()
   expect(second - first).toBeLessThan(WORK_MS);
 });
 
-test('of a process that collects all the time one report of several is watched, and the others take the same part of their work', async () => {
+test('the watch samples a process that collects all the time, and gives unseen reports the same share', async () => {
   await collect(25);
   const watched = watch.take(WORK_MS);
   await collect(25);
@@ -60,7 +60,7 @@ async function unwatchedFor(times) {
   }
 }
 
-test('the longer a process has collected all the time, the more seldom it is watched; a burst is taken for no more than one report that follows', async () => {
+test('the watch skips more reports the longer a process collects, and extends a burst to only one report', async () => {
   expect(await unwatchedFor(25)).toBe(0);
   const gone = [];
   for (let watched = 0; watched < 4; watched += 1) gone.push(await unwatchedFor(25));

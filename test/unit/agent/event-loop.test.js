@@ -172,7 +172,7 @@ describe('a report', () => {
     return { vitals, reports };
   }
 
-  test('of a loop that is blocked by 30 ms most of the time has that as median and 99th percentile, and the longest block beside it', () => {
+  test('a report of a loop that mostly blocks for 30 ms has them as median and p99, and the longest block', () => {
     const { reports } = measured();
     live(5_000, 30, 1);
     work(400);
@@ -187,7 +187,7 @@ describe('a report', () => {
     expect(max).toBeLessThanOrEqual(400);
   });
 
-  test('of a loop that is blocked at two of three looks has the block as its median, and of one at one of three has none', () => {
+  test('a report has the block as median when it meets two of three looks, and not when it meets one', () => {
     const { reports } = measured();
     live(3_000, 30, 1);
     const medians = [2, 1].map((blocks) => {

@@ -151,7 +151,7 @@ test("a response that was given is nobody's to hold, though its connection stays
   expect(sockets.every((socket) => socket.listenerCount('close') === 1)).toBe(true);
 });
 
-test('nothing is held of requests that began before the counting, or while it was off, and those behind them are timed again', async () => {
+test('the counts hold no request that began before or between them, and time those behind it again', async () => {
   const socket = new EventEmitter();
   startUnseen(socket);
   const behind = new WeakRef(start(socket));
@@ -181,7 +181,7 @@ test('an answer that fails on its way is none, though Node tells of its end', ()
   expect(counts.take()).toMatchObject({ requests: 1, active: 0, aborted: 1, responses: [0, 0, 0, 0, 0], latency: [] });
 });
 
-test('an answer is counted when its connection has ended, and one that waits behind another only when it is given', () => {
+test('the counts take an answer once its connection ends, and one behind another only once it is given', () => {
   const [ended, piped] = [new EventEmitter(), new EventEmitter()];
   start(ended);
   finish(ended, 302);

@@ -21,7 +21,7 @@ const AT_ONCE = [
   'sockets.cjs',
 ];
 
-test('what is asked for later is as it was when the process began, to the last byte, although its folder is gone', () => {
+test('the loader gives later modules to the byte as they were at the start, although the folder is gone', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-later-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(AGENT, folder, { recursive: true });

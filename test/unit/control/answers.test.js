@@ -107,7 +107,7 @@ async function running(fields, behaviour) {
   return rig;
 }
 
-test('a start is answered though one of its instances has done its work since, and somebody else has started that again', async () => {
+test('a start answers though one of its instances has done its work and another command restarts that', async () => {
   const rig = await running({ instances: 2, autorestart: false }, SLOW);
   void rig.call('stop', { targets: ['1'] });
   await rig.turn(10_000);
@@ -123,7 +123,7 @@ test('a start is answered though one of its instances has done its work since, a
   expect([start.state, rig.running()]).toEqual(['done', ['api/0', 'api/1']]);
 });
 
-test('a reload is answered when it has come about, though a restart that somebody asked for since does not', async () => {
+test('a reload answers once it has come about, though a later restart by another client does not', async () => {
   const rig = await running({ instances: 2 }, SLOW);
   rig.keeper.behave = () => WELL;
   const reload = watch(rig.call('reload', { targets: ['1'] }));

@@ -41,7 +41,7 @@ describe('a Node program that loads for longer than minUptime', () => {
     [5_000, { minUptimeMs: 5_000 }],
     [15_000, { minUptimeMs: 15_000 }],
   ])(
-    'or never ends to, as a loop at the top level of an ES module does, is up at minUptime (%i ms) when its event loop turns',
+    'a module whose loading never ends is up at minUptime (%i ms) when its event loop turns',
     async (afterMs, fields) => {
       loadingFor(Infinity);
       const request = watch(rig.start(fields));

@@ -117,7 +117,7 @@ describe('start', () => {
     expect(request.error.message).toContain('exited with code 9');
   });
 
-  test('a second start of a running app is refused, a forced one adds instances, one of a stopped app takes the new spec', async () => {
+  test('start refuses a running app, adds instances when forced, and gives a stopped app the new spec', async () => {
     void rig.start({ env: { A: '1' } });
     await rig.turn();
     await expect(rig.start({})).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_EXISTS' });
@@ -507,7 +507,7 @@ describe('the next control', () => {
     expect(rig.keeper.alive).toEqual([]);
   });
 
-  test('leaves alone what is not in a list that may have lost its last changes, until it is told to end everything', async () => {
+  test('control leaves unlisted processes alone while its list may lack changes, until it has to end all', async () => {
     void rig.start({ instances: 2 });
     await rig.turn();
     rig.store.forget();

@@ -24,7 +24,7 @@ const failure = async (/** @type {Promise<any>} */ promise) =>
     (/** @type {any} */ error) => ({ code: error.code, hint: error.hint }),
   );
 
-test('messages of apps come by their type; others are "process:msg", and what the keeper left out is counted', async () => {
+test('control tells messages of apps by type or as "process:msg", and counts what the keeper left out', async () => {
   const {
     rig,
     ids: [id],
@@ -107,7 +107,7 @@ test('trigger says of each process why there is no reply', async () => {
   ]);
 });
 
-test('an action that was called before its manager died is not called again, and the answer says why there is none', async () => {
+test('control does not repeat an action from before its manager died, and the answer gives the reason', async () => {
   const { rig, ids } = await running();
   rig.keeper.told.set(ids[0], [['axm:action', 'ping', '{"action_name":"ping"}']]);
   rig.keeper.sent.push({ instanceId: ids[0], message: 'ping', token: 'one' });
@@ -154,7 +154,7 @@ test.each([
   expect(await failure(rig.call('sendInput', { target: 'api', input: 'x' }))).toMatchObject({ code: expected });
 });
 
-test('a keeper of an earlier version: every method says so, a list is shown all the same, and process events come', async () => {
+test('each method names an outdated keeper, and a list and the process events come all the same', async () => {
   const { rig } = await running();
   for (const verb of ['hear', 'told', 'send-message', 'write', 'inspect']) rig.keeper.lacks.add(verb);
   const outdated = { code: 'ERR_NCLUST_KEEPER_OUTDATED', hint: 'Replace it with: nclust update' };

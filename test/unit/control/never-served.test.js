@@ -81,7 +81,7 @@ test('the next control counts it no more often than the one that saw it end', as
   expect(await restarts()).toEqual([0, 1]);
 });
 
-test('counters that are reset while it is on trial are zero when it has failed, and count again from there', async () => {
+test('counters that a client resets during a trial are zero after its failure, and count from there', async () => {
   await running();
   rig.keeper.behave = () => ({ listensAfterMs: 10, exitsAfterMs: 900, code: 1 });
   reload();

@@ -87,7 +87,7 @@ test('a keeper of an earlier version is told from a process that cannot be reach
   expect(profile.error.code).toBe('ERR_NCLUST_KEEPER_OUTDATED');
 });
 
-test('a worker that stands still for a snapshot of its heap, and grows, is neither rolled back nor reloaded for its memory', async () => {
+test('control neither rolls back nor reloads a worker that stands still and grows for a heap snapshot', async () => {
   const rig = createRig();
   let bytes = 1;
   rig.senses.readTrees = async (pids) => new Map(pids.map((pid) => [pid, { bytes, pids: [pid] }]));
@@ -145,7 +145,7 @@ test('a snapshot of a new instance in a rollback window does not take the traffi
   expect([snapshot.state, reload.state, reload.error]).toEqual(['done', 'done', null]);
 });
 
-test('the signal that lets a debugger in is not sent to a process that it would end, or that takes it itself', async () => {
+test('control does not send the signal for a debugger to a process that dies of it or takes it itself', async () => {
   const { rig, client } = await running();
   const [child] = rig.keeper.alive;
   const attempt = () => watch(breakIn(rig.desk, { target: '0', isOver: false, isLeftOpen: false }, client));

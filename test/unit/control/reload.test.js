@@ -63,7 +63,7 @@ describe('reload', () => {
     expect(Math.max(...counts.beside)).toBe(1); // One is being started when there is one.
   });
 
-  test('with a higher maxSurge tries so many at once, and no old one goes before the first of them has passed', async () => {
+  test('a higher maxSurge tries so many at once, and retires no old one before the first has passed', async () => {
     const old = await running({ maxSurge: 3 });
     rig.keeper.behave = ({ label }) => ({ bootsAfterMs: 10 + 400 * label.slot, listensAfterMs: 10 + 400 * label.slot });
     const request = reload();
@@ -305,7 +305,7 @@ describe('a bad deploy', () => {
     );
   });
 
-  test('over a restart to bad code, which left one instance crashing and the other on the code before, ends as well', async () => {
+  test('a reload ends as well after a restart that left one instance crashing and one on the old code', async () => {
     const [, old] = await running({ mode: 'cluster', instances: 2 });
     rig.keeper.behave = () => ({ exitsAfterMs: 50, code: 3 });
     const restart = watch(rig.call('restart', { targets: ['api'] }));
@@ -747,7 +747,7 @@ describe('when the keeper dies while a reload is under way', () => {
     expect([request.state, rig.events.filter(({ event }) => event === 'impossible')]).toEqual(['done', []]);
   });
 
-  test('code that fails at its second start stays where it is up, and the command does not call it the old one', async () => {
+  test('new code that fails at its second start stays where it is up, and the command calls it new', async () => {
     rig.keeper.behave = ({ label }) => ({ listensAfterMs: label.slot === 1 ? 5_000 : 10 });
     const request = reload({ env: { V: '2' } });
     await rig.turn(1_500);
@@ -757,7 +757,7 @@ describe('when the keeper dies while a reload is under way', () => {
   });
 });
 
-test('an instance may take until listenTimeout to listen, however short minUptime is and whenever the others have begun to', async () => {
+test('an instance has until listenTimeout to listen, whatever minUptime is and whenever the others began', async () => {
   rig.keeper.behave = ({ label }) => ({ listensAfterMs: label.slot === 0 ? 100 : 500 });
   void rig.start({ instances: 2, minUptimeMs: 300 });
   await rig.turn(400); // One of the two does not listen yet, so no place is known where all do.

@@ -78,7 +78,7 @@ describe('the apps of a file', () => {
   });
 
   describe.each([['start'], ['restart'], ['reload']])('%s of an app that was scaled by hand', (how) => {
-    test('keeps that number as long as the file says what it said before, also when the next control does it', async () => {
+    test('the app keeps that number while the file says what it said before, under the next control too', async () => {
       await renewed([{ instances: 2 }, { name: 'worker' }]);
       await scale('api', 3);
       await scale('api', 4);

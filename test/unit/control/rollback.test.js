@@ -25,7 +25,7 @@ async function live(ms, vitalsOf) {
 }
 const healthy = () => ({ responses: 50 });
 
-test('old instances are parked at cut-over and retired when the window has closed; only then the reload is done', async () => {
+test('a reload parks old instances at cut-over, retires them after the window, and only then is done', async () => {
   const request = reload();
   await rig.turn(1_100);
   expect(of('1').map(({ isParked }) => isParked)).toEqual([true, true]);
@@ -44,7 +44,7 @@ test('old instances are parked at cut-over and retired when the window has close
   });
 });
 
-test('when the event loop of a new instance stops turning inside the window the parked ones take the traffic back', async () => {
+test('parked instances take the traffic back when the event loop of a new one stops inside the window', async () => {
   const request = reload();
   await rig.turn(5_000);
   expect(request.state).toBe('pending');
@@ -72,7 +72,7 @@ test('nobody is watched before a reload with a window, nor after it, nor once pa
   expect(rig.control.world.pulses.size).toBe(0);
 });
 
-test('when a new instance crashes inside the window the parked ones take the traffic back, and all new ones go', async () => {
+test('parked instances take the traffic back and new ones go when a new one crashes inside the window', async () => {
   const pids = rig.keeper.alive.map(({ pid }) => pid);
   const request = reload();
   await rig.turn(5_000);
@@ -185,7 +185,7 @@ test('a canary that fails is no rollback: nothing had been touched', async () =>
   expect(asked('park')).toEqual([]);
 });
 
-test('a parked instance that has died is started again when it is needed, and until it is up the new one serves', async () => {
+test('a rollback starts a parked instance again that has died, and the new one serves until it is up', async () => {
   const request = reload();
   await rig.turn(3_000);
   rig.keeper.exit(of('1')[0].instanceId, { signal: 'SIGKILL' });
@@ -348,7 +348,7 @@ describe('when the keeper dies inside the window', () => {
 
   const orphans = () => rig.keeper.alive.filter(({ isAdopted, isRetiring }) => isAdopted && !isRetiring).length;
 
-  test('what is parked cannot be taken back any more and ends; the new ones are replaced and have a window of their own', async () => {
+  test('the parked instances end for good, and control replaces the new ones, with a window of their own', async () => {
     const request = reload();
     await rig.turn(5_000);
     const parked = of('1').map(({ instanceId }) => instanceId);

@@ -6,6 +6,7 @@ import * as zlib from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSettings } from '../../../daemon/control/settings.js';
 import { createFakeClock } from '../../helpers/fake-clock.js';
+import { pattern } from '../../helpers/pattern.js';
 
 /** The user whom modes hold back, where the tests run as root. */
 const NOBODY = 65_534;
@@ -134,7 +135,12 @@ test('of a file that is partly wrong the rest counts; what is wrong is told, and
   expect(settings.limitsOf(null)).toEqual({ ...DEFAULTS, maxFiles: 4 });
   expect(settings.notices()).toHaveLength(4);
   expect(settings.notices().join('\n')).toMatch(
-    /"logs.max_size" cannot be "much".*\n.*no setting "logs.max_sice" \(Did you mean "logs.max_size"\?\).*\n.*"logs.interval" cannot be \["daily"\].*\n.*no setting "note"/,
+    pattern(
+      /"logs.max_size" cannot be "much".*\n/,
+      /.*no setting "logs.max_sice" \(Did you mean "logs.max_size"\?\).*\n/,
+      /.*"logs.interval" cannot be \["daily"\].*\n/,
+      /.*no setting "note"/,
+    ),
   );
   settings.set('logs.max_age', '7d');
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({

@@ -52,7 +52,7 @@ test('the last of each metric, action and option is kept, heard or not, and pass
   expect(said).toEqual([]);
 });
 
-test('an app that floods is cut at 1,000 messages in a second, told once how many were left out, and others are heard', () => {
+test('the keeper cuts a flood at 1,000 messages a second, tells once how many it left out, hears others', () => {
   const { messages, said, child, read } = createRig();
   const [flood, other] = [child('flood'), child('other')];
   messages.hear(true);
@@ -67,7 +67,7 @@ test('an app that floods is cut at 1,000 messages in a second, told once how man
   expect(said.at(-1)).toMatchObject({ event: 'said', text: '"again"' });
 });
 
-test('no more than 1 MiB waits for a control that does not read, a quarter of it of one app; the next control begins anew', () => {
+test('the keeper holds 1 MiB for a control that does not read, 1/4 per app, and the next begins anew', () => {
   const { messages, said, child } = createRig();
   const apps = Array.from({ length: 20 }, (_, at) => child(`app-${at}`));
   const large = 'x'.repeat(100_000);

@@ -135,7 +135,7 @@ test('a connection goes to the first that answers and has less than the mean, wi
   expect(rig.acts('b')).toEqual(['ask']);
 });
 
-test('the sender hears that it is placed when it is on its way, and the copy of the keeper lives until it was taken', () => {
+test('the sender hears of a placement once it is on its way; the copy of the keeper lives until taken', () => {
   const rig = createRig({ a: 0, b: 0 });
   const handle = rig.overflow('a', 9);
   rig.answer('b', 1);
@@ -356,7 +356,7 @@ test('sticky: nobody is asked, a client comes to the same slot, and the clients 
   expect(Object.keys(rig.said).flatMap(rig.acts)).not.toContain('ask');
 });
 
-test('sticky: clients with addresses of IPv6 are spread, and each comes to the same slot whoever has accepted it', () => {
+test('sticky spreads IPv6 clients, and brings each to the same slot whichever worker accepts it', () => {
   const rig = createRig({ a: 0, b: 0, c: 0, d: 0 }, { scheduling: 'sticky' });
   const idOf = stickyIn(rig);
   const clients = Array.from({ length: 64 }, (_, nth) => `2001:db8::${(nth + 1).toString(16)}`);

@@ -73,12 +73,14 @@ test('sendSignal and pid', async () => {
 test('startOrRestart, startOrReload and startOrGracefulReload: --only, --env, --update-env', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
-  const env = { MODE: 'default' };
-  writeFileSync(
-    join(home.work, 'ecosystem.config.js'),
-    `module.exports = ` +
-      `${JSON.stringify({ apps: ['api', 'worker'].map((name) => ({ name, script: './keeps-alive.js', min_uptime: 100, env, env_production: { MODE: 'production' } })) })}`,
-  );
+  const apps = ['api', 'worker'].map((name) => ({
+    name,
+    script: './keeps-alive.js',
+    min_uptime: 100,
+    env: { MODE: 'default' },
+    env_production: { MODE: 'production' },
+  }));
+  writeFileSync(join(home.work, 'ecosystem.config.js'), `module.exports = ${JSON.stringify({ apps })}`);
   const mode = async (/** @type {number} */ id) =>
     (await home.nclust('env', String(id))).stdout.match(/^MODE: (.*)$/m)?.[1];
   expect(await home.nclust('startOrRestart', 'ecosystem.config.js', '--only', 'api')).toMatchObject(
@@ -130,7 +132,7 @@ test('a target nobody has: every command exits with 1, changes nothing and says 
   );
 });
 
-test('--force, --parallel and the rest that need nobody to ask for them here are taken by what PM2 takes them of', async () => {
+test('commands take --force, --parallel and the other flags of PM2 that nclust does not need', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
   const start = (/** @type {string[]} */ ...flags) =>

@@ -290,7 +290,7 @@ describe('when it ends', () => {
   // Also on a machine that takes its time.
   const LONG = ['--min-uptime', '20000'];
 
-  test('--no-autorestart, --stop-exit-codes, --max-restarts, --exp-backoff-restart-delay, --restart-delay', async () => {
+  test('--no-autorestart, --stop-exit-codes, --max-restarts and both delays govern its restarts', async () => {
     const home = await sandbox();
     expect(await start(home, 'once', 'setTimeout(() => process.exit(5), 300)', '--no-autorestart')).toMatchObject(
       changed('Started "once".'),
@@ -383,16 +383,19 @@ describe('how it starts and stops', () => {
     expect(await slotsOf(home, 'deaf')).toMatchObject([{ lastDeath: { signal: 'SIGKILL' } }]);
   });
 
-  test('--no-treekill: the signal to stop is for the main process, which ends its children as it sees fit', async () => {
+  test('--no-treekill sends the signal to the main process alone, which ends its children as it sees fit', async () => {
     const home = await sandbox();
     // The child says what it got; without the option that is the signal.
     const child =
       'process.on("SIGTERM", () => console.log("child got SIGTERM")); process.on("disconnect", () => { ' +
       'console.log("child was let go"); process.exit(); }); process.send("there"); setInterval(() => {}, 1e6)';
     const code = `
-      const child = require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+      const child = require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}], {
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
       child.on('message', () => say('both are there'));
-      process.on('SIGTERM', () => setTimeout(() => { child.disconnect(); child.on('exit', () => process.exit(0)); }, 100));`;
+      const letGo = () => { child.disconnect(); child.on('exit', () => process.exit(0)); };
+      process.on('SIGTERM', () => setTimeout(letGo, 100));`;
     for (const [name, ...flags] of [['whole'], ['main', '--no-treekill']])
       expect(await start(home, name, code, ...flags)).toMatchObject(changed(`Started "${name}".`));
     const slots = await home.list();

@@ -10,7 +10,7 @@ test('the apps of every framework are reloaded twice, all at once, and lose noth
   expect(losses).toEqual(Object.fromEntries(frameworkApps().map(({ name }) => [name, 0])));
 });
 
-test('Socket.IO, sticky: the session of a client that stays with polling lives as long as no worker is replaced', async () => {
+test('sticky keeps the session of a Socket.IO client that polls as long as no worker is replaced', async () => {
   const home = await sandbox();
   const app = frameworkApps()
     .filter(({ name }) => name === 'socket-io')

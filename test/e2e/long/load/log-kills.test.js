@@ -6,7 +6,7 @@ import { sandbox } from '../../../helpers/sandbox.js';
 import { expectLines, numbered, startTicks, writeThroughKills } from '../../../helpers/ticks.js';
 
 describe('a program that writes 1,000 lines a second', () => {
-  test('loses none and doubles none while control is killed five times, fifty files are rotated, and nclust is updated', async () => {
+  test('its log loses and doubles no line through five kills of control, fifty rotations and an update', async () => {
     const { found, expected } = await writeThroughKills(await sandbox(), { kills: 5, rotations: 50 });
     expectLines(found, expected);
   });

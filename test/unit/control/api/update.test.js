@@ -41,7 +41,7 @@ async function takeBack(rig, why) {
 
 const asked = (rig, verb) => rig.keeper.requests.filter((request) => request.verb === verb).map(({ params }) => params);
 
-test('control only: the keeper is told where from, control ends without an answer, and the next one gives it', async () => {
+test('an update of control alone tells the keeper the new root, and the next control answers for it', async () => {
   const rig = await updatable();
   const token = rig.token();
   const first = update(rig, '/next', token);
@@ -104,7 +104,7 @@ test('a keeper that does not make way: nothing is replaced, and control goes on 
   expect([more.state, rig.running().length, rig.launched]).toEqual(['done', 3, []]);
 });
 
-test('a new keeper that does not come up: one of the version that runs takes over, and the command says so', async () => {
+test('a keeper of the running version takes over when the new one fails to come up, and update says so', async () => {
   const rig = await updatable();
   rig.nextKeeper = (from) => {
     if (from) throw new Error('The keeper ended at once (7).');

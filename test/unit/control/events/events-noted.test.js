@@ -221,7 +221,7 @@ function onDisk() {
   return { rig, lines };
 }
 
-test('a control that adopts what runs tells none of it twice, and what the one before could not tell once', async () => {
+test('a control tells nothing twice of what it adopts, and tells once what the one before could not', async () => {
   const { rig, lines } = onDisk();
   await rig.boot();
   await Promise.all([rig.start({ name: 'api', mode: 'cluster', instances: 2 }), rig.turn()]);

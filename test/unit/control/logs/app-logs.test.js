@@ -255,7 +255,7 @@ test('where the combined file is the only one, who follows gets its lines with t
   expect(readFileSync(logFile, 'utf8')).toHaveLength(32);
 });
 
-test('lines are dated, or records, where the app wants that; who follows gets what is in the file, with its place', () => {
+test('the log dates lines or makes records as the app wants, and followers get both with their places', () => {
   const lines = [];
   const marks = [];
   keeper.follow({

@@ -50,7 +50,8 @@ describe('a record per line', () => {
       ['one', 'two']
         .map(
           (message) =>
-            `{"message":"${message}","timestamp":"${new Date(atMs).toISOString()}","type":"err","process_id":7,"app_name":"my \\"api\\""}\n`,
+            `{"message":"${message}","timestamp":"${new Date(atMs).toISOString()}","type":"err",` +
+            `"process_id":7,"app_name":"my \\"api\\""}\n`,
         )
         .join(''),
     );

@@ -25,7 +25,7 @@ const turn = () =>
     setImmediate(resolve);
   });
 
-test('a pipe that came to its end is read no more, even while its descriptor is already that of something else', async () => {
+test('the reader reads an ended pipe no more, even when something else has its descriptor already', async () => {
   const { pipe, file } = place();
   /** @type {string[]} */
   const taken = [];

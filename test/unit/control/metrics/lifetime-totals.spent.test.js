@@ -27,7 +27,7 @@ test('what an instance used stays with its slot, once, and as its agent knew it 
   expect(memory.spent?.ms).toBe(150);
 });
 
-test('a slot has used what is gone, what ends and what runs; what nobody has looked at yet makes it unknown, and not less', () => {
+test('a slot has used what is gone, what ends and what runs; an unread process makes that unknown', () => {
   const spent = { from: [], ms: 1_000 };
   expect(spentBySlot(world({ spent }))).toEqual(new Map([[3, 1_000]]));
   expect(spentBySlot(world({ spent }, { cpuMs: 20, exit: {} }, { cpuMs: 300 }, { pid: 0 }))).toEqual(

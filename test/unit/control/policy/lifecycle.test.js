@@ -98,7 +98,7 @@ test.each(STATES)('stop reaches down from %s in at most three events, whatever t
   }
 });
 
-test('a seat that is stopping for good is not tried again when its process is gone, one that missed its boot deadline is', () => {
+test('a seat that stops for good stays down, and one that missed its boot deadline gets another try', () => {
   const context = { isWanted: true, trial: late, nowMs: 5_000, policy: makeSpec() };
   const expelled = next(lifeIn('starting'), { type: 'timer' }, context);
   expect(expelled.life).toMatchObject({ state: 'stopping', asked: { cause: 'boot-timeout' } });

@@ -147,7 +147,7 @@ function simulate(random, { count, rollout, failsAlways = false, crashes = true 
   return { seats, fewest, most };
 }
 
-test('where old and new must not meet, all old ones are stopped at once, and nothing starts before the last of them is gone', () => {
+test('a plan that keeps old and new apart stops all old ones at once, and starts none before all are gone', () => {
   const wished = { slots: [...slots(3, 2)], rollout: { maxSurge: 0, maxUnavailable: 1, isClearedFirst: true } };
   expect(ids(plan(wished, [seat(0, 1, 'up'), seat(1, 1, 'backoff')]), 'stop')).toEqual([0, 1]);
   expect(plan(wished, [seat(0, 1, 'stopping')])).toEqual([]);

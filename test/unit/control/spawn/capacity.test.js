@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createRig, watch } from '../control-rig.js';
+import { pattern } from '../../../helpers/pattern.js';
 
 /** @import { SystemLimits } from '../../../../lib/shared/host/system-limits.js' */
 
@@ -26,12 +27,18 @@ test.each([
   [
     'open files',
     { files: KEEPER + 4 * FILES },
-    /Start of "api" was not begun: with 5 instances at once the manager needs at least 31 open files, and may have 28 \(ulimit -n\)\. Nothing was touched\./,
+    pattern(
+      /Start of "api" was not begun: with 5 instances at once the manager needs at least 31 open files, /,
+      /and may have 28 \(ulimit -n\)\. Nothing was touched\./,
+    ),
   ],
   [
     'tasks',
     { tasks: MANAGER + 4 * TASKS },
-    /Start of "api" was not begun: 5 instances at once need at least 42 processes and threads, and the control group may have 36 \(\/sys\/fs\/cgroup\/pids\.max\)/,
+    pattern(
+      /Start of "api" was not begun: 5 instances at once need at least 42 processes and threads, /,
+      /and the control group may have 36 \(\/sys\/fs\/cgroup\/pids\.max\)/,
+    ),
   ],
 ])('a start for which there is no room (%s) is not begun; one that may fit is', async (_what, limits, message) => {
   const { rig, outcome } = await rigWith(limits);
@@ -74,7 +81,7 @@ test('nothing is in the way of less', async () => {
   expect(await outcome(rig.call('stop', { targets: ['api'] }))).toMatchObject({ state: 'done' });
 });
 
-test('a reload needs room for one more, with a rollback window for all once more, and touches nothing without', async () => {
+test('a reload needs room for one more, with a rollback window for all twice, or touches nothing', async () => {
   const { rig, outcome } = await rigWith({ tasks: MANAGER + 4 * TASKS });
   await outcome(rig.start({ instances: 4 }));
   const before = rig.spawned().length;

@@ -49,7 +49,7 @@ const isServed = ({ url }) =>
     () => false,
   );
 
-test('it is served where it is asked for, and the next control serves it at the same address with the same token', async () => {
+test('the dashboard serves where it is asked to, and the next control keeps the address and the token', async () => {
   const first = await web.begin({ listen: '127.0.0.1:0', mayAct: true });
   expect(first).toMatchObject({ isOn: true, host: '127.0.0.1', mayAct: true, isRemote: false, takenPorts: [] });
   expect(first.url).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:${first.port}/#token=[\\w-]{43}$`));

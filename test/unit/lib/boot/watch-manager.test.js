@@ -99,7 +99,7 @@ test.each([
   expect(said).toEqual([]);
 });
 
-test('looks that nobody answers are followed by the next one, whatever the garbage collector takes away meanwhile', async () => {
+test('the watch goes on after looks without an answer, whatever the garbage collector takes meanwhile', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
   let [isSilent, looks] = [false, 0];

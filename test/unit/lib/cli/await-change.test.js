@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { pattern } from '../../../helpers/pattern.js';
 import { waitFor } from '../../../helpers/wait-for.js';
 import { runProgram } from '../../../../lib/cli/program.js';
 import { openServer } from '../rpc-server.js';
@@ -101,7 +102,12 @@ test('a failure takes the place of the block', async () => {
   one.answer({ error: { code: -32_000, message: 'Reload of "api" stopped.', data: failure } });
   expect(await one.done).toBe(1);
   expect(one.stderr()).toMatch(
-    /\u001b\[2A\u001b\[Jnclust: Reload of "api" stopped\.\n {2}api, instance 0 \(id 0\): exited with code 1\n {2}\| no database\nnext: Look\.\n$/,
+    pattern(
+      /\u001b\[2A\u001b\[Jnclust: Reload of "api" stopped\.\n/,
+      / {2}api, instance 0 \(id 0\): exited with code 1\n/,
+      / {2}\| no database\n/,
+      /next: Look\.\n$/,
+    ),
   );
 });
 

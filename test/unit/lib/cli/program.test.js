@@ -9,6 +9,7 @@ import { checkSpec } from '../../../../lib/shared/spec/spec.js';
 import { notificationLine, resultLine } from '../../../../lib/shared/wire/rpc.js';
 import { openServer } from '../rpc-server.js';
 import { slotStatus } from '../slots.js';
+import { pattern } from '../../../helpers/pattern.js';
 
 /** @type {string} */
 let cwd;
@@ -337,7 +338,10 @@ describe('start', () => {
       exitStatus: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /failed\.\n {2}app, instance 0 \(id 3\): exited with code 1\n {2}\| Error: no database\nnext: See: nclust logs app/,
+        pattern(
+          /failed\.\n {2}app, instance 0 \(id 3\): exited with code 1\n/,
+          / {2}\| Error: no database\nnext: See: nclust logs app/,
+        ),
       ),
     });
     const json = await nclust(['start', 'app.js', '--json'], { home });

@@ -105,7 +105,7 @@ describe('a connection that breaks', () => {
     expect(server.callsTo('start')).toHaveLength(5);
   });
 
-  test('by an update is met with more patience: it may take three controls that crash until the one from before is back', async () => {
+  test('a client that updates outlasts three controls that crash, until the one from before is back', async () => {
     const server = await openServer({
       update: (_params, socket) => (server.callsTo('update').length <= 8 ? void socket.destroy() : { slots: [] }),
     });
@@ -266,7 +266,8 @@ describe('a request that nobody waits for any more', () => {
     await expect(given).rejects.toThrow('enough');
     for (const socket of server.sockets)
       socket.write(
-        '{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"late"}}\n{"jsonrpc":"2.0","id":3,"result":{"slots":["kept"]}}\n',
+        '{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"late"}}\n' +
+          '{"jsonrpc":"2.0","id":3,"result":{"slots":["kept"]}}\n',
       );
     expect(await kept).toEqual({ slots: ['kept'] });
     for (const socket of server.sockets) socket.destroy();

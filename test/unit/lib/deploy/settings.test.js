@@ -98,7 +98,7 @@ test.each([[null], [{}], [{ production: 'x' }], [{ staging: LEAST }]])('without 
   expect(() => readDeployment(deploy, 'production', AROUND)).toThrow('no object deploy.production');
 });
 
-test('a key that means nothing is a warning with what may have been meant, and so is an install after the switch', () => {
+test('deploy warns of a key that means nothing, with the likely one, and of an install after the switch', () => {
   expect(read({ 'post-deploi': 'x' }).warnings).toEqual([
     'deploy.production.post-deploi means nothing here; did you mean "post-deploy"?',
   ]);

@@ -205,7 +205,7 @@ test('a process without a name is called app, and nobody else is blamed for it',
   expect([apps.map(({ spec }) => spec.name), warnings]).toEqual([['app'], []]);
 });
 
-test('a variable that no process could be given is left out, with a warning that does not show it; the app comes', () => {
+test('import leaves out a variable that no process can have, warns without its value, and takes the app', () => {
   const { apps, refused, warnings } = taken([
     record({
       env: { PATH: process.env.PATH, GOOD: '1', 'a=b': 'hunter2', '': 'x', NUL: 'hunter\u00002', 'N\u0000': '1' },

@@ -160,7 +160,7 @@ test('logs and history are asked for when the selection rests, and not for every
   await seen.done;
 });
 
-test('a flood of lines makes no more pictures than a trickle, and a terminal that is held gets the newest one', async () => {
+test('a flood of lines makes no more pictures than a trickle, and a held terminal gets the newest one', async () => {
   const seen = play();
   seen.tell(sampled(1_000_000));
   seen.tell({ type: 'log-began', wish: 'w' });

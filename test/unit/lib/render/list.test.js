@@ -18,18 +18,18 @@ const render = (slots, { columns = null, hasColour = false, options = {} } = {})
   renderList({ slots }, { columns, paint: createPaint(hasColour ? 1 : 0), nowMs: NOW, options });
 
 const two = [
-  slotStatus({ id: 1, name: 'worker', status: 'waiting restart', pid: 0, memoryBytes: 0, restarts: 12 }),
-  slotStatus({ id: 0, name: 'api', mode: 'cluster', cpu: 12.34 }),
+  slotStatus({ id: 1, name: 'job', status: 'waiting restart', pid: 0, memoryBytes: 0, restarts: 12 }),
+  slotStatus({ id: 0, name: 'api', mode: 'cluster', pid: 471, cpu: 12.34 }),
 ];
 
 test('the table has the columns of PM2, sorted by name', () => {
   expect(render(two)).toBe(`\
-┌────┬────────┬───────────┬─────────┬─────────┬──────┬────────┬────┬───────────────────┬───────┬────────┬──────┬──────────┐
-│ id │ name   │ namespace │ version │ mode    │ pid  │ uptime │ ↺  │ status            │ cpu   │ mem    │ user │ watching │
-├────┼────────┼───────────┼─────────┼─────────┼──────┼────────┼────┼───────────────────┼───────┼────────┼──────┼──────────┤
-│ 0  │ api    │ default   │ 1.2.3   │ cluster │ 4711 │ 1m     │ 0  │ online            │ 12.3% │ 45.1mb │ root │ disabled │
-│ 1  │ worker │ default   │ 1.2.3   │ fork    │ N/A  │ 0      │ 12 │ waiting restart ! │ 0%    │ 0b     │ root │ disabled │
-└────┴────────┴───────────┴─────────┴─────────┴──────┴────────┴────┴───────────────────┴───────┴────────┴──────┴──────────┘
+┌────┬──────┬───────────┬─────────┬─────────┬─────┬────────┬────┬───────────────────┬───────┬────────┬──────┬──────────┐
+│ id │ name │ namespace │ version │ mode    │ pid │ uptime │ ↺  │ status            │ cpu   │ mem    │ user │ watching │
+├────┼──────┼───────────┼─────────┼─────────┼─────┼────────┼────┼───────────────────┼───────┼────────┼──────┼──────────┤
+│ 0  │ api  │ default   │ 1.2.3   │ cluster │ 471 │ 1m     │ 0  │ online            │ 12.3% │ 45.1mb │ root │ disabled │
+│ 1  │ job  │ default   │ 1.2.3   │ fork    │ N/A │ 0      │ 12 │ waiting restart ! │ 0%    │ 0b     │ root │ disabled │
+└────┴──────┴───────────┴─────────┴─────────┴─────┴────────┴────┴───────────────────┴───────┴────────┴──────┴──────────┘
 `);
 });
 
@@ -40,8 +40,8 @@ test('an empty list is an empty table', () => {
 describe('on a terminal', () => {
   test.each([
     [200, 'watching'],
-    [123, 'watching'],
-    [122, 'memory'],
+    [120, 'watching'],
+    [119, 'memory'],
     [72, 'memory'],
     [60, 'mem'],
     [10, 'mem'],
@@ -76,8 +76,8 @@ test.each([
 
 test('--mini-list is a block per process', () => {
   const text = render(two, { options: { miniList: true } });
-  expect(text).toContain('+--- api\nnamespace : default\nversion : 1.2.3\npid : 4711\n');
-  expect(text).toContain('+--- worker\n');
+  expect(text).toContain('+--- api\nnamespace : default\nversion : 1.2.3\npid : 471\n');
+  expect(text).toContain('+--- job\n');
 });
 
 test('a name cannot write on the terminal, and wide letters keep the frame straight', () => {

@@ -107,7 +107,7 @@ test('what is wrapped loses nothing: words go to the next line', () => {
   expect([...new Set(linesOf(text).map((line) => stringWidth(line)))]).toEqual([50]);
 });
 
-test('a path is never cut: where it is wider than the terminal, there is no frame that the terminal would break', () => {
+test('a table never cuts a path, and has no frame where a path is wider than the terminal', () => {
   const path = '/srv/shop/releases/current/app.js';
   const text = renderTable({
     rows: [

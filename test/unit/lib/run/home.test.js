@@ -49,7 +49,7 @@ test('not where a manager runs', async () => {
   expect(said).toEqual([expect.stringContaining('a manager runs there')]);
 });
 
-test('not where somebody has a list of apps; but what a foreground run left when it was killed is cleared away', async () => {
+test('a run leaves a home with a list of apps alone, and clears away what a killed foreground run left', async () => {
   const given = join(folder, 'home');
   mkdirSync(join(given, 'run'), { recursive: true, mode: 0o700 });
   chmodSync(given, 0o700);

@@ -202,7 +202,7 @@ test('the limit of the home counts what apps that are gone have left, and takes 
   expect(usedBytes()).toBeLessThanOrEqual(350);
 });
 
-test('a file that is larger than the limit of its app by itself costs no plan for each chunk, and what can go later goes', async () => {
+test('the archive makes no plan per chunk of a file above its limit, and removes what can go later', async () => {
   open().hold(path(), NONE);
   rotate(path());
   archive.hold(path('big.log'), { ...NONE, maxTotalBytes: 500 }, 'big');
@@ -216,7 +216,7 @@ test('a file that is larger than the limit of its app by itself costs no plan fo
   expect(kept()).toEqual([]);
 });
 
-test('a home that is full of files that are written to is planned once for all its apps, and again when one is rotated', async () => {
+test('the archive plans a home full of growing files once for all apps, and again after a rotation', async () => {
   const outside = join(folder, 'elsewhere.log');
   open().hold(outside, NONE, 'elsewhere');
   rotate(outside);

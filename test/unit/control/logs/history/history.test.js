@@ -305,7 +305,7 @@ test('who reads more slowly than apps write is told how much it missed, and goes
   expect(client.missedOf).toEqual({ a: client.missed });
 });
 
-test('what is written after somebody has asked for what is kept does not count for it, also when the file is rotated', async () => {
+test('a reader of the history gets nothing written after it has asked, even across a rotation', async () => {
   for (const rotates of [false, true]) {
     rig.write('a', textOf(numbered(0, 50_000)));
     const looking = shown({ lines: 30_000 });

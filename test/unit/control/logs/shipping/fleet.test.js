@@ -95,7 +95,7 @@ test('a target that nobody writes to any more is left, and the others stay as th
   ]);
 });
 
-test('what waits when the last instance goes is sent in the background, for half a minute, and then lost and counted', async () => {
+test('the fleet sends what waits for half a minute after the last instance, and then counts it as lost', async () => {
   wishes.api = [B];
   isQuick = false;
   take(place('i', [B]), 'one\n');

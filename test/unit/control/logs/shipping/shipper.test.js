@@ -105,7 +105,7 @@ test('one that was there for long is tried again at once, one that ends at once 
   expect(journal).toEqual(['shipping-failed', 'shipping-failed']);
 });
 
-test('while nobody takes them at most a MiB of lines waits, the newest, and the rest is counted and told for an hour', () => {
+test('the shipper keeps the newest MiB of waiting lines, counts the rest, and tells of it for an hour', () => {
   const {
     clock,
     links: [link],

@@ -52,7 +52,7 @@ test('moments are 10 ms apart, so that a flood costs nothing', () => {
   expect(read().atOf(799_920) - nowMs).toBeGreaterThan(-10);
 });
 
-test('the longer a file is not rotated, the coarser its times: a month of a steady trickle has room in two megabytes', () => {
+test('times grow coarser the longer a file goes unrotated: 2 MB hold a month of a steady trickle', () => {
   const month = 30 * 24 * 3_600_000;
   let offset = 0;
   // Every 20 ms until the first limits are behind it, and then every second, which is enough.

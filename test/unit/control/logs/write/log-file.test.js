@@ -185,7 +185,7 @@ describe('rotation', () => {
   });
 });
 
-test('a file that somebody removed is made anew within a second, one that was cut short is not rotated too early', () => {
+test('the log makes a removed file anew within a second, and does not rotate a truncated one too early', () => {
   limits.maxSizeBytes = 20;
   append('one two three\n');
   unlinkSync(path);
@@ -239,7 +239,7 @@ test('what cannot be written is lost, counted and told; what comes later begins 
   ]);
 });
 
-test('a line that a full disk has cut off is not glued to the next one, and nothing is put before the first of an emptied file', async () => {
+test('the log breaks the line that a full disk has cut off, and puts nothing first into an emptied file', async () => {
   const real = createDisk();
   let roomBytes = 6;
   disk = {
@@ -332,7 +332,7 @@ describe('while the disk is slow', () => {
     expect([readFileSync(`${path}.1`, 'utf8'), active()]).toEqual(['two\n', 'three\n']);
   });
 
-  test('what waits is written at once when control ends, and what the other thread has written meanwhile not twice', () => {
+  test('a control that ends writes at once what waits, and not twice what the other thread has written', () => {
     const writes = slowDisk();
     append('one\ntwo\n');
     append('three\n');

@@ -125,7 +125,7 @@ describe('a line in parts', () => {
     ]);
   });
 
-  test('whose beginning nobody has seen is shown, whatever the level, where it is not looked for something else', () => {
+  test('a part without a known beginning passes at any level, unless a pattern asks for something else', () => {
     const isWanted = createPartFilter({ level: 'fatal', grep: { source: 'db', flags: '' } });
     expect(['the db', 'the end'].map((text) => isWanted(text, { line: {}, isFirst: false }))).toEqual([true, false]);
   });

@@ -85,7 +85,7 @@ test.each([
   expect(given(fields)).toEqual(env);
 });
 
-test('the same spec, slot and home are the same environment, and the values of secrets are in it only when they are handed in', () => {
+test('the same spec, slot and home give the same environment, with secret values only when handed in', () => {
   const fields = { secrets: { A: { command: 'get a' } }, env: { B: 'e' } };
   expect(given(fields)).toEqual(given(fields));
   expect(given(fields, { A: 'value' })).toEqual({ A: 'value', B: 'e' });
