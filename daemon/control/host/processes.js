@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { promisify } from 'node:util';
-import { readRollup } from '../metrics/host.js';
+import { readRollup } from './private-memory.js';
 
 /** @import { Reading } from '../metrics/usage.js' */
 

@@ -12,7 +12,7 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
 /** @import { Control } from '../control.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { Journal } from '../logs/manager-log.js' */
-/** @import { ReadPrivateMemory } from './host.js' */
+/** @import { ReadPrivateMemory } from '../host/private-memory.js' */
 /** @import { Track } from './reports.js' */
 /** @import { ReadUsage, Usage } from './usage.js' */
 

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * The kernel walks through all mappings of the process for it, and holds them meanwhile: half a
+ * millisecond and more.
+ */
+const EVERY_MS = 10_000;
+
+/** Of so many processes in one look. */
+const READS_MAX = 8;
+
+/** @typedef {{ pssBytes: number | null, privateBytes: number | null }} PrivateMemory */
+
+/**
+ * @typedef {(pids: number[]) => Map<number, PrivateMemory>} ReadPrivateMemory  As far as it is
+ *   known; who asks again knows more.
+ */
+
+/** @type {PrivateMemory} */
+const UNKNOWN = { pssBytes: null, privateBytes: null };
+
+/**
+ * What is a process's own, for those that somebody looks at.
+ * @param {() => number} nowMs
+ * @param {(pid: number) => PrivateMemory} [read]
+ * @returns {ReadPrivateMemory}
+ */
+export function createPrivateMemory(nowMs, read = readRollup) {
+  /** @type {Map<number, PrivateMemory & { atMs: number }>} */
+  const known = new Map();
+  return (pids) => {
+    const now = nowMs();
+    for (const [pid, { atMs }] of known) if (Math.abs(now - atMs) > 2 * EVERY_MS) known.delete(pid);
+    const due = pids.filter((pid) => Math.abs(now - (known.get(pid)?.atMs ?? -Infinity)) >= EVERY_MS);
+    for (const pid of due.slice(0, READS_MAX)) known.set(pid, { ...read(pid), atMs: now });
+    return new Map(
+      pids.map((pid) => [
+        pid,
+        { pssBytes: known.get(pid)?.pssBytes ?? null, privateBytes: known.get(pid)?.privateBytes ?? null },
+      ]),
+    );
+  };
+}
+
+/**
+ * @param {number} pid
+ * @returns {PrivateMemory}
+ */
+export function readRollup(pid) {
+  try {
+    const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
+    const sum = (/** @type {RegExp} */ pattern) =>
+      [...text.matchAll(pattern)].reduce((total, [, kb]) => total + Number(kb) * 1024, 0);
+    return { pssBytes: sum(/^Pss:\s+(\d+) kB/gm), privateBytes: sum(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm) };
+  } catch {
+    return UNKNOWN; // It ended meanwhile, is another user's, or the system does not tell.
+  }
+}
