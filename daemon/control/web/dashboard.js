@@ -1,16 +1,12 @@
-import { networkInterfaces } from 'node:os';
-import { NclustError } from '../../../lib/shared/errors.js';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
 import {
   isLoopback,
-  parseWebListen,
   unservedNotice,
   WEB_HOST,
-  WEB_LISTEN_FORMS,
   WEB_PORT,
-  whyUnserved,
   writeWebAddress,
 } from '../../../lib/shared/settings/listen-address.js';
+import { failed, isAt, isTooFar, reachableHost, readListen, reasonOf, tooFar } from './address.js';
 
 /** @import { Unserved, WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Desk } from '../api/methods.js' */
@@ -278,85 +274,4 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
       takenPorts,
     };
   }
-}
-
-/**
- * @param {string} text
- * @returns {WebAddress}
- */
-function readListen(text) {
-  const address = parseWebListen(text);
-  if (address) return address;
-  throw new NclustError(
-    'ERR_NCLUST_BAD_SETTING',
-    `The dashboard cannot listen on "${text}"; accepted: ${WEB_LISTEN_FORMS}.`,
-    {
-      hint: `Without --listen it is ${WEB_HOST}:${WEB_PORT}, or the next port that is free.`,
-      data: { key: 'web.listen' },
-    },
-  );
-}
-
-/**
- * @param {WebAddress} address
- * @param {WebAddress} wanted
- */
-function isAt(address, wanted) {
-  return address.host === wanted.host && (wanted.port === 0 || address.port === wanted.port);
-}
-
-/**
- * @param {WebAddress} address
- * @param {boolean} allowRemote
- */
-function isTooFar(address, allowRemote) {
-  return !isLoopback(address) && !allowRemote;
-}
-
-/**
- * A server that listens everywhere is reached by one of its addresses.
- * @param {string} host
- */
-function reachableHost(host) {
-  if (host !== '0.0.0.0' && host !== '::') return host;
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? WEB_HOST;
-}
-
-/** @param {WebAddress} address */
-function tooFar(address) {
-  return new NclustError(
-    'ERR_NCLUST_BAD_SETTING',
-    `The dashboard does not listen on "${writeWebAddress(address)}": others could reach that address, and ` +
-      `what it sends is not encrypted.`,
-    {
-      hint:
-        'Leave it on 127.0.0.1 and come through a tunnel (ssh -L 9616:127.0.0.1:9616 host), or allow ' +
-        'it: --allow-remote',
-      data: { key: 'web.listen' },
-    },
-  );
-}
-
-/**
- * @param {WebAddress} address
- * @param {unknown} error
- */
-function failed(address, error) {
-  const reason = reasonOf(error);
-  return new NclustError(
-    'ERR_NCLUST_WEB_FAILED',
-    `The dashboard cannot be served on "${writeWebAddress(address)}": ${whyUnserved(reason)}.`,
-    {
-      hint: 'Choose another one: nclust web --listen 127.0.0.1:0 takes any port that is free.',
-      data: { ...address, reason },
-      cause: error,
-    },
-  );
-}
-
-/** @param {unknown} error */
-function reasonOf(error) {
-  const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-  return code ?? message;
 }

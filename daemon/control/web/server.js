@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isOurName, isOurPage } from './origin.js';
+import { isOurName, isOurPage } from './address.js';
 import { createPages } from './sockets.js';
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */

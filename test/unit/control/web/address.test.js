@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isOurName, isOurPage } from '../../../../daemon/control/web/origin.js';
+import { isOurName, isOurPage } from '../../../../daemon/control/web/address.js';
 
 const LOOPBACK = { host: '127.0.0.1', port: 9616 };
 

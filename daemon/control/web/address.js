@@ -1,0 +1,125 @@
+// Where the dashboard may listen, and by which names a request may call it.
+
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { NclustError } from '../../../lib/shared/errors.js';
+import {
+  isLoopback,
+  parseWebListen,
+  WEB_HOST,
+  WEB_LISTEN_FORMS,
+  WEB_PORT,
+  whyUnserved,
+  writeWebAddress,
+} from '../../../lib/shared/settings/listen-address.js';
+
+/** @import { IncomingHttpHeaders } from 'node:http' */
+/** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
+
+/**
+ * @param {string} text
+ * @returns {WebAddress}
+ */
+export function readListen(text) {
+  const address = parseWebListen(text);
+  if (address) return address;
+  throw new NclustError(
+    'ERR_NCLUST_BAD_SETTING',
+    `The dashboard cannot listen on "${text}"; accepted: ${WEB_LISTEN_FORMS}.`,
+    {
+      hint: `Without --listen it is ${WEB_HOST}:${WEB_PORT}, or the next port that is free.`,
+      data: { key: 'web.listen' },
+    },
+  );
+}
+
+/**
+ * @param {WebAddress} address
+ * @param {WebAddress} wanted
+ */
+export function isAt(address, wanted) {
+  return address.host === wanted.host && (wanted.port === 0 || address.port === wanted.port);
+}
+
+/**
+ * @param {WebAddress} address
+ * @param {boolean} allowRemote
+ */
+export function isTooFar(address, allowRemote) {
+  return !isLoopback(address) && !allowRemote;
+}
+
+/**
+ * A server that listens everywhere is reached by one of its addresses.
+ * @param {string} host
+ */
+export function reachableHost(host) {
+  if (host !== '0.0.0.0' && host !== '::') return host;
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? WEB_HOST;
+}
+
+/** @param {WebAddress} address */
+export function tooFar(address) {
+  return new NclustError(
+    'ERR_NCLUST_BAD_SETTING',
+    `The dashboard does not listen on "${writeWebAddress(address)}": others could reach that address, and ` +
+      `what it sends is not encrypted.`,
+    {
+      hint:
+        'Leave it on 127.0.0.1 and come through a tunnel (ssh -L 9616:127.0.0.1:9616 host), or allow ' +
+        'it: --allow-remote',
+      data: { key: 'web.listen' },
+    },
+  );
+}
+
+/**
+ * @param {WebAddress} address
+ * @param {unknown} error
+ */
+export function failed(address, error) {
+  const reason = reasonOf(error);
+  return new NclustError(
+    'ERR_NCLUST_WEB_FAILED',
+    `The dashboard cannot be served on "${writeWebAddress(address)}": ${whyUnserved(reason)}.`,
+    {
+      hint: 'Choose another one: nclust web --listen 127.0.0.1:0 takes any port that is free.',
+      data: { ...address, reason },
+      cause: error,
+    },
+  );
+}
+
+/** @param {unknown} error */
+export function reasonOf(error) {
+  const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+  return code ?? message;
+}
+
+const EVERY_ADDRESS = new Set(['0.0.0.0', '::']);
+
+/**
+ * Whether a request calls us by a name of ours. A page of somebody else may have a name of its own
+ * lead to this address ("DNS rebinding"), and would then be of the same origin. Any port will do: a
+ * tunnel may have another one.
+ * @param {string | undefined} host  The header.
+ * @param {WebAddress} address  Where we listen.
+ * @returns {host is string}
+ */
+export function isOurName(host, address) {
+  const [, inBrackets, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host ?? '') ?? [];
+  const name = (inBrackets ?? plain ?? '').toLowerCase();
+  if (name === '' || (inBrackets !== undefined && isIP(inBrackets) !== 6)) return false;
+  if (name === address.host) return true;
+  if (EVERY_ADDRESS.has(address.host)) return name === 'localhost' || isIP(name) > 0;
+  return isLoopback(address) && (name === 'localhost' || name === '127.0.0.1' || name === '::1');
+}
+
+/**
+ * Browsers say which page opens a WebSocket; only ours may.
+ * @param {IncomingHttpHeaders} headers
+ */
+export function isOurPage({ host, origin }) {
+  return origin === `http://${host}`;
+}
