@@ -11,7 +11,7 @@ import { NclustError } from '../shared/errors.js';
  * In the order in which they are looked for; PM2's names of them.
  * @type {{ platform: Platform | 'upstart' | 'systemv' | 'smf', probe: string, names: string[] }[]}
  */
-export const PLATFORMS = [
+const PLATFORMS = [
   {
     platform: 'systemd',
     probe: 'systemctl',

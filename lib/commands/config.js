@@ -118,7 +118,8 @@ const PRODUCTION =
 
 /** That of `nclust init`: every line of it is right as it stands. */
 const FULL = `\
-// What "nclust start" runs in this folder. Every attribute: docs/config.md of nclust. PM2 reads it as well.
+// What "nclust start" runs in this folder. PM2 reads it as well.
+// Every attribute: docs/config.md of nclust.
 // With "import { defineConfig } from 'nclust'" in an .mjs file, an editor knows them, too.
 module.exports = {
   apps: [

@@ -20,8 +20,6 @@
 /** From this width on the selected row stands beside the table. */
 const WIDE_COLUMNS = 140;
 
-export const LEAST = { columns: 60, rows: 16 };
-
 /**
  * Where everything stands on a terminal. A smaller one than the least shows what fits.
  * @param {Size} size

@@ -25,7 +25,7 @@ export function renderEnv({ env, differences }, view) {
  * @param {Difference[]} differences
  * @param {Pick<View, 'paint'>} view
  */
-export function renderDifferences(differences, { paint }) {
+function renderDifferences(differences, { paint }) {
   return differences
     .map(
       (one) =>

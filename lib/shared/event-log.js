@@ -32,7 +32,7 @@ export function parseEvents(text) {
  * @param {string} line
  * @returns {LoggedEvent | null}
  */
-export function parseEvent(line) {
+function parseEvent(line) {
   if (!line.startsWith('{')) return null;
   try {
     const entry = JSON.parse(line);

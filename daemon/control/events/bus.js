@@ -106,7 +106,7 @@ export function wordsOf(before, after, event, { begunBy, isOnTrial }) {
  * @param {Pick<Seat, 'id'>} seat  It has not been started yet.
  * @returns {Seat['begunBy']}
  */
-export function beginningOf(world, { id }) {
+function beginningOf(world, { id }) {
   if (memoryOf(world, id).spawns === 0) return 'start';
   const rollout = findSlot(world, id)?.app.rollout;
   if (!rollout || rollout.cause === 'orphan' || rollout.failure) return null;

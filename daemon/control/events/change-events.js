@@ -41,7 +41,7 @@ function renamedFrom({ apps }, { slots }) {
  * @param {AppWish} app
  * @returns {Pick<LoggedEvent, 'app' | 'namespace' | 'generation'>}
  */
-export function placeOf({ spec, generation }) {
+function placeOf({ spec, generation }) {
   return { app: spec.name, namespace: spec.namespace, generation };
 }
 

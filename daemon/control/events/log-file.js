@@ -4,7 +4,7 @@ import { segmentPath } from '../../../lib/shared/event-log.js';
 const NEWLINE = 0x0a;
 
 /** How much is kept: some 40,000 events. */
-export const EVENT_LIMITS = { segmentBytes: 2 * 1024 * 1024, segments: 5 };
+const EVENT_LIMITS = { segmentBytes: 2 * 1024 * 1024, segments: 5 };
 
 /**
  * A file of lines that is rotated before it is larger than a segment may be: events.log,

@@ -30,7 +30,7 @@ const RECALLED_BYTES = 256 * 1024;
  * @param {string} o.path
  * @param {() => number} o.nowMs
  * @param {Journal} o.journal
- * @param {typeof import('./log-file.js').EVENT_LIMITS} [o.limits]
+ * @param {{ segmentBytes: number, segments: number }} [o.limits]
  * @returns {Chronicle}
  */
 export function createChronicle({ path, nowMs, journal, limits }) {

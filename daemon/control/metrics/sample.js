@@ -171,7 +171,7 @@ function appOf({ spec }, workers, standings, nowMs) {
  * @param {number} nowMs
  * @returns {HttpSample | null}
  */
-export function httpOf(standings, nowMs) {
+function httpOf(standings, nowMs) {
   const tracks = standings.flatMap((standing) => standing.tracks);
   const reports = tracks.flatMap(({ last }) => last.http ?? []);
   const served = standings.flatMap((standing) => standing.served ?? []);

@@ -4,7 +4,7 @@
 export const BACKOFF_MAX_MS = 15_000;
 
 /** Unstable exits are counted inside this sliding window, in ms. */
-export const BUDGET_WINDOW_MS = 10 * 60_000;
+const BUDGET_WINDOW_MS = 10 * 60_000;
 
 /**
  * The part of a spec that decides what follows an exit.

@@ -3,7 +3,7 @@
 /** @import { Asked, Life } from '../policy/lifecycle.js' */
 
 /** Deaths kept for each slot. */
-export const DEATHS_KEPT = 10;
+const DEATHS_KEPT = 10;
 
 /**
  * What is known about the past of a slot. It lives in a note in the keeper, so that it survives

@@ -1,7 +1,7 @@
 import { NclustError } from '../../shared/errors.js';
 import { INSTANCES_FORMS } from '../../shared/host/cpus.js';
 import { signalName } from '../../shared/host/signals.js';
-import { BYTES_FORMS, DURATION_FORMS, parseDuration } from '../../shared/units.js';
+import { DURATION_FORMS, parseDuration } from '../../shared/units.js';
 
 // Each turns what was typed, or what a config file holds, into the value of a spec, or throws
 // ERR_NCLUST_USAGE naming the option or key path, what was found and what is accepted.
@@ -205,9 +205,6 @@ export const KINDS = {
   },
   instances: { read: asInstances, accepted: INSTANCES_FORMS, schema: { type: ['integer', 'string'] } },
 };
-
-/** What a size looks like to an editor. */
-export const SIZE = { accepted: BYTES_FORMS, schema: { type: ['integer', 'string'] } };
 
 /**
  * @param {string[]} words

@@ -104,14 +104,6 @@ export function parseLine(line) {
 }
 
 /**
- * @param {RpcMessage} message
- * @returns {string}  The line with its newline.
- */
-export function toLine(message) {
-  return `${JSON.stringify(message)}\n`;
-}
-
-/**
  * @param {string | number} id
  * @param {string} method
  * @param {object} params

@@ -90,7 +90,7 @@ export function readSegmentsOf(paths) {
  * @param {string} folder
  * @returns {string[]}  Empty when it cannot be read.
  */
-export function namesIn(folder) {
+function namesIn(folder) {
   try {
     return readdirSync(folder);
   } catch {
