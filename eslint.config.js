@@ -1,4 +1,5 @@
-// ESLint core rules only, and only those that find mistakes the type checker cannot. Prettier formats.
+// ESLint core rules only, and only those that find mistakes the type checker cannot. Prettier does
+// the format.
 // nobody's business here.
 
 const mistakes = {

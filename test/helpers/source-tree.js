@@ -3,12 +3,14 @@ import { dirname, extname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const SPECIFIER = /\bfrom\s+'([^']+)'|\bimport\s+'([^']+)'|\bimport\('([^']+)'\)|\brequire\('([^']+)'\)/g;
+const SPECIFIER =
+  /\bfrom\s+'([^']+)'|\bimport\s+'([^']+)'|\bimport\(\s*'([^']+)'|\brequire\(\s*'([^']+)'|\blater\(\s*'([^']+)'/g;
 
 /**
  * @typedef {object} SourceFile
  * @property {string} path  From the root of the project, such as "lib/client/client.js".
- * @property {string} code  Without comments.
+ * @property {string} text
+ * @property {string} code  The text without comments.
  */
 
 /**
@@ -20,7 +22,8 @@ export function sourceFiles(...folders) {
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && /^\.[cm]?js$/.test(extname(entry.name)))
       .map((entry) => join(entry.parentPath, entry.name))
-      .map((file) => ({ path: relative(ROOT, file), code: withoutComments(readFileSync(file, 'utf8')) })),
+      .map((file) => ({ path: relative(ROOT, file), text: readFileSync(file, 'utf8') }))
+      .map((file) => ({ ...file, code: withoutComments(file.text) })),
   );
 }
 

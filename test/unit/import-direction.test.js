@@ -1,50 +1,74 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { importsOf, sourceFiles } from '../helpers/source-tree.js';
 
-// Who may import whom. Upgrades depend on it: what the keeper imports can only change with the
-// keeper, which changes least.
-const RULES = [
-  { part: 'bin/', own: ['lib/'], packages: [] },
-  { part: 'lib/shared/', own: ['lib/shared/', 'package.json'], packages: [] },
-  {
-    part: 'lib/',
-    own: ['lib/', 'package.json'],
-    packages: [
-      'chalk',
-      'cli-table3',
-      'commander',
-      'compression',
-      'croner',
-      'dayjs',
-      'json5',
-      'send',
-      'string-width',
-      'ws',
-      'yaml',
-    ],
-  },
-  {
-    part: 'daemon/control/web/page/',
-    own: ['daemon/control/web/page/', 'lib/render/', 'lib/shared/'],
-    packages: ['/uplot.js'],
-  },
-  {
-    part: 'daemon/control/',
-    own: ['daemon/control/', 'lib/shared/'],
-    packages: ['chokidar', 'croner', 'dayjs', 'dotenv', 'picomatch', 'pidusage', 'ws'],
-  },
-  { part: 'daemon/keeper/', own: ['daemon/keeper/'], packages: [] },
-  { part: 'daemon/agent/', own: ['daemon/agent/'], packages: [] },
-];
+// docs/architecture.md has the table: which folder may import which, and why. A row allows the
+// folder itself, and each folder that it names with everything below it. Rows of control name
+// folders of control.
+
+const PACKAGES = {
+  'lib/': [
+    'chalk',
+    'cli-table3',
+    'commander',
+    'compression',
+    'croner',
+    'dayjs',
+    'json5',
+    'send',
+    'string-width',
+    'ws',
+    'yaml',
+  ],
+  'lib/shared/': [],
+  'daemon/control/': ['chokidar', 'croner', 'dayjs', 'dotenv', 'picomatch', 'pidusage', 'ws'],
+  'daemon/control/web/page/': ['/uplot.js'],
+};
+
+const CONTROL = 'daemon/control';
 
 const files = sourceFiles('bin', 'lib', 'daemon');
+const rules = readRules(readFileSync('docs/architecture.md', 'utf8'));
 
-test.each(files.map((file) => [file.path, file]))('%s imports only what its part may import', (path, file) => {
-  const rule = RULES.find(({ part }) => path.startsWith(part));
-  expect(rule, `${path} belongs to no part of the project`).toBeDefined();
-  const strangers = importsOf(file).filter((name) => !isAllowed(name, /** @type {any} */ (rule)));
+test('the table has a row for every folder, and no other', () => {
+  expect([...rules.keys()].sort()).toEqual([...new Set(files.map(({ path }) => dirname(path)))].sort());
+});
+
+test.each(files.map((file) => [file.path, file]))('%s imports only what its folder may import', (path, file) => {
+  const folder = dirname(path);
+  const allowed = rules.get(folder) ?? [];
+  const strangers = importsOf(file).filter((name) => {
+    if (name.startsWith('node:') || name === 'package.json') return false;
+    if (!/^(bin|lib|daemon)\//.test(name)) return !packagesOf(path).includes(name);
+    return dirname(name) !== folder && !allowed.some((one) => name.startsWith(`${one}/`));
+  });
   expect(strangers).toEqual([]);
+});
+
+test('a row names no folder that its files do not import', () => {
+  const idle = [...rules].flatMap(([folder, allowed]) => {
+    const names = files.filter(({ path }) => dirname(path) === folder).flatMap(importsOf);
+    return allowed.filter((one) => !names.some((name) => name.startsWith(`${one}/`))).map((one) => `${folder}: ${one}`);
+  });
+  expect(idle).toEqual([]);
+});
+
+test('no file imports itself by way of others', () => {
+  expect(cyclesOf(new Map(files.map((file) => [file.path, importsOf(file)])))).toEqual([]);
+});
+
+test('no folder imports itself by way of others', () => {
+  const graph = new Map([...rules.keys()].map((folder) => [folder, /** @type {string[]} */ ([])]));
+  for (const file of files) {
+    const folder = dirname(file.path);
+    graph.get(folder)?.push(
+      ...importsOf(file)
+        .map((name) => dirname(name))
+        .filter((name) => name !== folder),
+    );
+  }
+  expect(cyclesOf(graph)).toEqual([]);
 });
 
 test('every import of an own file leads to a file', () => {
@@ -57,24 +81,52 @@ test('every import of an own file leads to a file', () => {
 });
 
 test('what a browser loads needs nothing of Node', () => {
+  const byPath = new Map(files.map((file) => [file.path, importsOf(file)]));
   const loaded = new Set(files.map(({ path }) => path).filter((path) => path.startsWith('daemon/control/web/page/')));
-  for (const path of loaded)
-    for (const name of importsOf(/** @type {any} */ (files.find((file) => file.path === path))))
-      if (name.startsWith('lib/')) loaded.add(name);
-  expect(
-    [...loaded].flatMap((path) =>
-      importsOf(/** @type {any} */ (files.find((file) => file.path === path))).filter((name) =>
-        name.startsWith('node:'),
-      ),
-    ),
-  ).toEqual([]);
+  for (const path of loaded) for (const name of byPath.get(path) ?? []) if (name.startsWith('lib/')) loaded.add(name);
+  expect([...loaded].filter((path) => byPath.get(path)?.some((name) => name.startsWith('node:')))).toEqual([]);
   expect([...loaded].some((path) => path.startsWith('lib/render/'))).toBe(true);
 });
 
 /**
- * @param {string} name
- * @param {{ own: string[], packages: string[] }} rule
+ * Reads the table "Who may import whom".
+ * @param {string} page
+ * @returns {Map<string, string[]>}  By folder: the folders that it may import.
  */
-function isAllowed(name, { own, packages }) {
-  return name.startsWith('node:') || packages.includes(name) || own.some((start) => name.startsWith(start));
+function readRules(page) {
+  const [, section] = page.split('## Who may import whom');
+  const rows = section.split('\n## ')[0].matchAll(/^\| `([^`]+)` \| (.*?) \|/gm);
+  return new Map(
+    [...rows].map(([, folder, cell]) => {
+      const names = [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+      const isInControl = folder.startsWith(CONTROL);
+      return [folder, names.map((name) => (isInControl && !name.startsWith('lib/') ? `${CONTROL}/${name}` : name))];
+    }),
+  );
+}
+
+/** @param {string} path */
+function packagesOf(path) {
+  const rows = Object.entries(PACKAGES).filter(([part]) => path.startsWith(part));
+  return rows.sort(([a], [b]) => b.length - a.length)[0]?.[1] ?? [];
+}
+
+/**
+ * @param {Map<string, string[]>} graph
+ * @returns {string[][]}  Those that can be reached from themselves: each with the way back.
+ */
+function cyclesOf(graph) {
+  return [...graph.keys()].flatMap((start) => {
+    /** @type {string[][]} */
+    const ways = [[start]];
+    const seen = new Set();
+    for (const way of ways)
+      for (const next of graph.get(/** @type {string} */ (way.at(-1))) ?? []) {
+        if (next === start) return [[...way, start]];
+        if (seen.has(next) || !graph.has(next)) continue;
+        seen.add(next);
+        ways.push([...way, next]);
+      }
+    return [];
+  });
 }

@@ -1,0 +1,168 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { importsOf, sourceFiles } from '../helpers/source-tree.js';
+
+const COLUMNS_MAX = 120;
+const PROSE_COLUMNS_MAX = 100;
+const LINES_MAX = 350;
+const LINES_OF_A_PART = 40;
+const FILES_MIN = 2;
+const FILES_MAX = 25;
+
+/** Programs of their own, which a file of another process, the package or a browser starts. */
+const ENTRIES = [
+  'bin/nclust.js',
+  'daemon/agent/agent.cjs',
+  'daemon/control/main.js',
+  'daemon/control/web/page/app.js',
+  'daemon/keeper/main.js',
+  'lib/config/evaluation/force-format.js',
+  'lib/config/evaluation/main.js',
+  'lib/index.js',
+  'lib/pm2.cjs',
+  'lib/serve/main.js',
+];
+
+// The lists below are of exceptions. They can only shrink: an entry that is not needed fails.
+
+/** Longer than LINES_MAX, and why. @type {Record<string, string>} */
+const LONG = {};
+
+/** Short, with one importer, and why it is a file nevertheless. @type {Record<string, string>} */
+const SMALL = {};
+
+/** Exports that only tests and other programs use. @type {Record<string, string[]>} */
+const UNUSED_EXPORTS = {
+  'lib/config/evaluation/force-format.js': ['initialize', 'load'], // Node.js calls them: module.register().
+};
+
+const files = sourceFiles('bin', 'lib', 'daemon');
+const others = sourceFiles('test', 'docs');
+const importers = importersOf(files);
+
+describe('format', () => {
+  test(`no line of code has more than ${COLUMNS_MAX} columns`, () => {
+    expect(
+      linesOf(/\.(c|m)?(js|ts)$/)
+        .filter(({ line }) => line.length > COLUMNS_MAX)
+        .map(placeOf),
+    ).toEqual([]);
+  });
+
+  test(`no comment has more than ${PROSE_COLUMNS_MAX} columns`, () => {
+    const isComment = /^\s*(\/\/|\*)\s(?!\s*(@|\||\{))/;
+    const tooLong = linesOf(/\.(c|m)?(js|ts)$/).filter(
+      ({ line }) => isComment.test(line) && line.length > PROSE_COLUMNS_MAX,
+    );
+    expect(tooLong.map(placeOf)).toEqual([]);
+  });
+
+  test(`no line of a page has more than ${PROSE_COLUMNS_MAX} columns, but for tables and code`, () => {
+    let isFenced = false;
+    const prose = linesOf(/^(?!test\/bench\/).*\.md$/).filter(({ line }) => {
+      if (line.trim().startsWith('```')) isFenced = !isFenced;
+      return !isFenced && !/^(\||#|    |\s*`[^`]+`[.,:;]?$)/.test(line);
+    });
+    expect(prose.filter(({ line }) => line.length > PROSE_COLUMNS_MAX).map(placeOf)).toEqual([]);
+  });
+});
+
+describe('folders and files', () => {
+  test(`a folder has ${FILES_MIN} to ${FILES_MAX} source files`, () => {
+    const folders = tracked(/^(lib|daemon)\/.*\.(c|m)?(js|ts)$/).map((path) => dirname(path));
+    const counts = [...new Set(folders)].map((folder) => ({
+      folder,
+      count: folders.filter((one) => one === folder).length,
+    }));
+    expect(counts.filter(({ count }) => count < FILES_MIN || count > FILES_MAX)).toEqual([]);
+  });
+
+  test(`no source file has more than ${LINES_MAX} lines`, () => {
+    const long = files.filter(({ path }) => lengthOf(path) > LINES_MAX).map(({ path }) => path);
+    expect(long.sort()).toEqual(Object.keys(LONG).sort());
+  });
+
+  test(`a file with one importer and fewer than ${LINES_OF_A_PART} lines is a part of the importer`, () => {
+    const small = files.map(({ path }) => path).filter((path) => lengthOf(path) < LINES_OF_A_PART);
+    const parts = small.filter((path) => importers.get(path)?.size === 1);
+    expect(parts.sort()).toEqual(Object.keys(SMALL).sort());
+  });
+
+  test('every source file is read by another one, or is an entry', () => {
+    const unread = files.map(({ path }) => path).filter((path) => !importers.has(path));
+    expect(unread.sort()).toEqual(ENTRIES);
+  });
+
+  test('every export is used', () => {
+    const unused = files
+      .filter(({ path }) => !ENTRIES.includes(path) || path in UNUSED_EXPORTS)
+      .map(({ path, code }) => [path, exportsOf(code).filter((name) => !isUsed(path, name))])
+      .filter(([, names]) => names.length > 0);
+    expect(Object.fromEntries(unused)).toEqual(UNUSED_EXPORTS);
+  });
+});
+
+/** @typedef {{ path: string, number: number, line: string }} Line */
+
+/** @param {RegExp} pattern */
+function tracked(pattern) {
+  const all = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' }).split('\0');
+  return all.filter((path) => pattern.test(path) && !path.startsWith('test/fixtures/broken/'));
+}
+
+/**
+ * @param {RegExp} pattern
+ * @returns {Line[]}
+ */
+function linesOf(pattern) {
+  return tracked(pattern).flatMap((path) =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .map((line, at) => ({ path, number: at + 1, line })),
+  );
+}
+
+/** @param {Line} line */
+function placeOf({ path, number }) {
+  return `${path}:${number}`;
+}
+
+/** @param {string} path */
+function lengthOf(path) {
+  return readFileSync(path, 'utf8').split('\n').length - 1;
+}
+
+/**
+ * @param {typeof files} sources
+ * @returns {Map<string, Set<string>>}  By file: who imports it.
+ */
+function importersOf(sources) {
+  const found = new Map();
+  for (const file of sources)
+    for (const name of importsOf(file)) found.set(name, (found.get(name) ?? new Set()).add(file.path));
+  return found;
+}
+
+/** @param {string} code */
+function exportsOf(code) {
+  const lists = [...code.matchAll(/^(?:export|module\.exports =) \{([^}]*)\}/gm)].flatMap(([, list]) =>
+    list.split(','),
+  );
+  const named = [...code.matchAll(/^export (?:async )?(?:function\*?|class|const|let) (\w+)/gm)].map(
+    ([, name]) => name,
+  );
+  return [...named, ...lists.map((one) => one.trim().replace(/^.* as |:.*$/g, '')).filter(Boolean)];
+}
+
+/**
+ * By its name in a file that names the other one: types are imported in comments.
+ * @param {string} path
+ * @param {string} name
+ */
+function isUsed(path, name) {
+  const word = new RegExp(`\\b${name}\\b`);
+  const module = `/${basename(path)}'`;
+  return [...files, ...others].some((file) => file.path !== path && file.text.includes(module) && word.test(file.text));
+}
