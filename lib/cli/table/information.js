@@ -109,7 +109,7 @@ export const INFORMATION = [
     load: async () => {
       const [{ why }, { renderWhy, whyData }] = await Promise.all([
         import('../../commands/why.js'),
-        import('../../render/why.js'),
+        import('../../render/why/why.js'),
       ]);
       return { run: why, render: renderWhy, json: whyData };
     },
