@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../../cli/await-change.js';
-import { newToken, outcome } from '../../cli/outcome.js';
+import { outcome } from '../../cli/outcome.js';
+import { newToken } from '../../client/client.js';
 import { keptApps } from '../../client/not-running.js';
 import { findConfig } from '../../config/find.js';
 import {
