@@ -31,7 +31,7 @@ import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file
  * @returns {Promise<Outcome>}
  */
 export async function start(context, targets, options, args) {
-  if (options.daemon === false) return (await import('../run.js')).run(context, targets, options, args);
+  if (options.daemon === false) return (await import('./run.js')).run(context, targets, options, args);
   const words = separateExitCodes(options.stopExitCodes ?? []);
   const watched = separateWatched([...targets, ...words.rest], options.watch, (path) =>
     isFile(resolve(context.cwd, path)),
