@@ -12,6 +12,7 @@ import {
   underHeadings,
 } from './help.js';
 import { COMMANDS, findCommand } from './table/commands.js';
+import { notNeeded } from './table/row.js';
 
 /** @import { StartOption } from '../config/options/options.js' */
 /** @import { Io } from './run-command.js' */
@@ -140,7 +141,7 @@ async function addAction(program, command, row, args, io, onDone) {
   const optionsOfApp = row.takesOptionsOf
     ? (await import('../config/options/options.js')).OPTIONS_OF[row.takesOptionsOf]
     : [];
-  const unneeded = row.words ? (await import('./table/unneeded-options.js')).notNeeded(row, optionsOfApp) : [];
+  const unneeded = row.words ? notNeeded(row, optionsOfApp) : [];
   command.action(async (...given) => {
     const { words, options } = splitGiven(given);
     sayNotNeeded(unneeded, command, io);

@@ -47,8 +47,3 @@ export function summarise(slots) {
   if (counts.size === 0) return 'nothing';
   return [...counts].map(([name, count]) => (count === 1 ? `"${name}"` : `"${name}" (${count} instances)`)).join(', ');
 }
-
-/** @returns {string}  Names one mutation, so that asking twice does it once. */
-export function newToken() {
-  return globalThis.crypto.randomUUID();
-}

@@ -2,6 +2,7 @@ import { fromWire, NclustError, toWire } from '../shared/errors.js';
 import { PROTOCOL, TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
 import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js';
 import { createInbox } from './notification-queue.js';
+import { lost, PendingRequests } from './pending-requests.js';
 
 /** @import { Socket } from 'node:net' */
 /** @import { WireError } from '../shared/errors.js' */
@@ -10,33 +11,8 @@ import { createInbox } from './notification-queue.js';
 
 /**
  * @typedef {(signal?: AbortSignal) => Promise<Socket | null>} Reach  Makes a connection; null when
- *   there is nobody to connect to. The signal ends the attempt: it rejects then.
+ *   no manager runs. The signal ends the attempt: it rejects then.
  */
-
-/**
- * @typedef {object} Pending
- * @property {string} line  Kept, to be sent again word for word.
- * @property {number} sent  How many times.
- * @property {number} maxSends
- * @property {(result: any) => void} resolve
- * @property {(error: unknown) => void} reject
- */
-
-/** A request that meets so many dying controls in a row is probably what kills them. */
-const MAX_SENDS = 5;
-
-/**
- * But an update is meant to outlive controls: the one that is replaced, and three that crash before
- * that is taken back. A dying one may be met twice.
- */
-const MAX_SENDS_OF_UPDATE = 10;
-
-/**
- * These are answered from memory. A control that takes longer hangs, and a command must not hang
- * with it.
- */
-const ANSWERED_AT_ONCE = new Set(['hello', 'list', 'reset', 'unsubscribe']);
-const ANSWER_DEADLINE_MS = 10_000;
 
 /**
  * Opens a client and greets the server.
@@ -47,7 +23,7 @@ const ANSWER_DEADLINE_MS = 10_000;
  * @param {boolean} [o.isHeld]  Whether the connection alone keeps this process alive. Default:
  *   true.
  * @param {AbortSignal} [o.signal]  Ends the opening; it rejects with its reason.
- * @returns {Promise<Client | null>}  Null when nobody was there. The caller closes it. Throws
+ * @returns {Promise<Client | null>}  Null when no manager runs. The caller closes it. Throws
  *   ERR_NCLUST_PROTOCOL_VERSION and what `reach` throws.
  */
 export async function openClient(reach, reachAgain = reach, { isAnyVersion = false, isHeld = true, signal } = {}) {
@@ -66,8 +42,9 @@ export async function openClient(reach, reachAgain = reach, { isAnyVersion = fal
 }
 
 /**
- * One conversation with control. It survives control: a broken connection is made again and what is
- * unanswered is asked again, with the same token, so that nothing is done twice.
+ * One conversation with control, which may outlive control: the client connects again after a
+ * connection broke, and sends unanswered requests again. They carry the same token, so that control
+ * does nothing twice.
  */
 export class Client {
   /** @type {Hello | null} */
@@ -81,13 +58,12 @@ export class Client {
   #reachAgain;
   #socket;
 
-  /** @type {Map<string | number, Pending>} */
-  #pending = new Map();
+  #requests = new PendingRequests({ onChange: () => this.#updateRef(), onAbandoned: () => this.#reaching?.abort() });
 
   #inbox = createInbox();
 
   /**
-   * Requests whose answer is handed out in its place among the notifications.
+   * The requests whose answers are given to the reader of the notifications, in order.
    * @type {Set<string | number>}
    */
   #conversations = new Set();
@@ -119,21 +95,10 @@ export class Client {
     if (this.#state === 'closed') return Promise.reject(lost());
     if (signal?.aborted) return Promise.reject(signal.reason);
     const id = this.#nextId++;
-    /** @type {Promise<any>} */
-    const answer = new Promise((resolve, reject) => {
-      this.#pending.set(id, {
-        line: requestLine(id, method, params),
-        sent: 0,
-        maxSends: method === 'update' ? MAX_SENDS_OF_UPDATE : MAX_SENDS,
-        resolve,
-        reject,
-      });
-      if (this.#state === 'open') this.#send(id);
-      else void this.#reconnect(); // Settles every pending request itself.
-    });
-    this.#rest();
-    const settled = signal ? this.#until(signal, id, answer) : answer;
-    return ANSWERED_AT_ONCE.has(method) ? this.#within(ANSWER_DEADLINE_MS, id, settled) : settled;
+    const answer = this.#requests.add(id, method, { line: requestLine(id, method, params), signal });
+    if (this.#state === 'open') this.#requests.send(id, this.#socket);
+    else void this.#reconnect(); // Settles every pending request itself.
+    return answer;
   }
 
   /**
@@ -143,7 +108,7 @@ export class Client {
    */
   hold(isHeld) {
     this.#isHeld = isHeld;
-    this.#rest();
+    this.#updateRef();
   }
 
   /**
@@ -205,71 +170,13 @@ export class Client {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     this.#socket.destroy();
-    this.#failAll(lost());
+    this.#requests.failAll(lost());
     this.#reaching?.abort();
     this.#inbox.wake();
   }
 
-  /**
-   * @param {number} ms
-   * @param {number} id
-   * @param {Promise<any>} answer
-   */
-  async #within(ms, id, answer) {
-    const timer = setTimeout(() => {
-      const error = new NclustError(
-        'ERR_NCLUST_DAEMON_UNREACHABLE',
-        `The manager is there and did not answer within ${ms / 1_000}s.`,
-        {
-          hint:
-            'Its log is nclust.log in the home. Ending the process "nclust control" is safe: the keeper ' +
-            'starts it again, and no app notices.',
-        },
-      );
-      this.#forget(id, error);
-    }, ms);
-    try {
-      return await answer;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  /**
-   * @param {AbortSignal} signal
-   * @param {number} id
-   * @param {Promise<any>} answer
-   */
-  async #until(signal, id, answer) {
-    const onAbort = () => this.#forget(id, signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      return await answer;
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-    }
-  }
-
-  /**
-   * Nobody waits for this request any more: it is not asked again.
-   * @param {number} id
-   * @param {unknown} error
-   */
-  #forget(id, error) {
-    this.#take(id)?.reject(error);
-    if (this.#pending.size === 0) this.#reaching?.abort();
-  }
-
-  /** @param {string | number} id */
-  #take(id) {
-    const pending = this.#pending.get(id);
-    this.#pending.delete(id);
-    this.#rest();
-    return pending;
-  }
-
-  #rest() {
-    if (this.#isHeld || this.#pending.size > 0) this.#socket.ref();
+  #updateRef() {
+    if (this.#isHeld || this.#requests.size > 0) this.#socket.ref();
     else this.#socket.unref();
   }
 
@@ -302,22 +209,18 @@ export class Client {
     const { message } = parsed;
     if (message.method !== undefined || this.#conversations.has(message.id ?? ''))
       return this.#notify(message, line.length);
-    // An error without an id is about the connection: the server did not understand what it was
-    // sent.
+    // An error without an id is about the connection: the server did not understand a message.
     if (message.id === undefined || message.id === null)
       return message.error ? this.#onFault(message.error) : undefined;
-    const pending = this.#take(message.id);
-    if (!pending) return undefined; // Nobody waits for it any more.
-    if (message.error) pending.reject(fromWire(message.error));
-    else pending.resolve(message.result);
+    this.#requests.settle(message.id, message);
   }
 
   /**
-   * What concerns the connection and no request of its own.
+   * Handles an error that is about the connection and not about one request.
    * @param {WireError} error
    */
   #onFault(error) {
-    this.#failAll(fromWire(error));
+    this.#requests.failAll(fromWire(error));
     if (this.#conversations.size > 0) this.#notify({ jsonrpc: '2.0', error }, 0);
   }
 
@@ -336,56 +239,33 @@ export class Client {
     if (socket !== this.#socket || this.#state !== 'open') return;
     this.#state = 'broken';
     this.#inbox.wake();
-    if (this.#pending.size > 0) void this.#reconnect();
+    if (this.#requests.size > 0) void this.#reconnect();
   }
 
   /** @type {AbortController | null} */
   #reaching = null;
 
-  /** Never rejects: what goes wrong is told to the pending requests. */
+  /** Never rejects: a failure rejects the pending requests. */
   async #reconnect() {
     if (this.#reaching) return;
     const { signal } = (this.#reaching = new AbortController());
     try {
       const socket = await this.#reachAgain(signal);
-      if (!socket) return this.#failAll(lost());
+      if (!socket) return this.#requests.failAll(lost());
       if (this.#state === 'closed') return socket.destroy();
       this.#socket = socket;
       this.#state = 'open';
       this.#listen(socket);
-      this.#rest();
-      for (const id of this.#pending.keys()) this.#send(id);
+      this.#updateRef();
+      this.#requests.sendAll(socket);
     } catch (error) {
-      if (!signal.aborted) this.#failAll(error);
+      if (!signal.aborted) this.#requests.failAll(error);
     } finally {
       this.#reaching = null;
-      // Given up because nobody waited, and since then somebody does.
-      if (this.#state === 'broken' && this.#pending.size > 0) void this.#reconnect();
+      // The attempt was given up because no request waited, and a new one waits since then.
+      if (this.#state === 'broken' && this.#requests.size > 0) void this.#reconnect();
     }
   }
-
-  /** @param {string | number} id */
-  #send(id) {
-    const pending = this.#pending.get(id);
-    if (!pending) return;
-    if (pending.sent === pending.maxSends) return this.#take(id)?.reject(lost());
-    pending.sent += 1;
-    this.#socket.write(pending.line);
-  }
-
-  /** @param {unknown} error */
-  #failAll(error) {
-    const all = [...this.#pending.values()];
-    this.#pending.clear();
-    this.#rest();
-    for (const { reject } of all) reject(error);
-  }
-}
-
-function lost() {
-  return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.', {
-    hint: 'Run the command again.',
-  });
 }
 
 /** @param {Hello} hello */
@@ -398,4 +278,9 @@ function checkProtocol({ protocol, version }) {
       hint: 'Use the nclust that started it, or end it with that one\'s "nclust kill".',
     },
   );
+}
+
+/** @returns {string}  Names one mutation, so that control does it once when it is asked twice. */
+export function newToken() {
+  return globalThis.crypto.randomUUID();
 }

@@ -1,6 +1,5 @@
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
-import { createDeadline } from './deadline.js';
 import { knock } from './try-connect.js';
 
 /** @import { Socket } from 'node:net' */
@@ -150,4 +149,26 @@ function pause() {
   return new Promise((resolve) => {
     setTimeout(resolve, PAUSE_MS);
   });
+}
+
+/**
+ * A deadline as a signal. (On Node 20, `AbortSignal.any` of a timeout can be collected as garbage
+ * before it fires.)
+ * @param {number} ms  From now on. It does not keep the process alive.
+ * @param {AbortSignal} [signal]  Aborts it earlier, with its own reason.
+ * @returns {{ signal: AbortSignal, release: () => void }}  The caller releases it.
+ */
+function createDeadline(ms, signal) {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), ms).unref();
+  const onAbort = () => over.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted) onAbort();
+  return {
+    signal: over.signal,
+    release() {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    },
+  };
 }

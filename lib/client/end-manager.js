@@ -1,11 +1,10 @@
-import { newToken } from '../cli/outcome.js';
+import { readFileSync } from 'node:fs';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
-import { openClient } from './client.js';
+import { newToken, openClient } from './client.js';
 import { connectOnly, connectOrLaunch } from './connect.js';
 import { waitUntilLeft } from './keeper-socket.js';
 import { keptApps } from './not-running.js';
-import { waitForEnd } from './wait-for-exit.js';
 
 /** @import { Context } from '../cli/context.js' */
 /** @import { Client } from './client.js' */
@@ -23,7 +22,7 @@ const END_DEADLINE_MS = 10_000;
 export async function kill(context, _targets, { json }) {
   // Apps may have outlived a manager that died: only a manager finds and ends them.
   const client = (await context.running()) ?? (keptApps(context.home) > 0 ? await startAndLeave(context) : null);
-  if (client) await ask(client, context.home);
+  if (client) await killAndWait(client, context.home);
   if (!json)
     context.talk(
       client ? 'All apps and the manager have ended.' : `No nclust runs in ${context.home}; nothing to end.`,
@@ -42,13 +41,13 @@ async function startAndLeave(context) {
 }
 
 /**
- * The answer is sent just before the end, so the end itself is waited for: whoever starts something
- * next must not meet the old manager. A connection that breaks without anybody to return to means
- * the same as the answer.
+ * Control answers just before it exits. This waits for the exit too, so that the next command does
+ * not meet the old manager. A connection that breaks, with no manager left, means the same as the
+ * answer.
  * @param {Client} client
  * @param {string} home
  */
-async function ask(client, home) {
+async function killAndWait(client, home) {
   const { keeperPid = 0, controlPid = 0 } = client.hello ?? {};
   try {
     await client.request('kill', { token: newToken() });
@@ -57,7 +56,7 @@ async function ask(client, home) {
   }
   await client.close();
   const signal = AbortSignal.timeout(END_DEADLINE_MS);
-  // The keeper that control had when it said hello may have been followed by another one.
+  // Another keeper may have followed the one that control named in its hello.
   const hasLeft = await waitUntilLeft(homePaths(home).run, signal).then(
     () => true,
     () => false,
@@ -76,7 +75,7 @@ async function ask(client, home) {
     );
 }
 
-/** A manager that dies so often before it has ended the apps is killed by that. */
+/** A manager that dies this often before it has ended the apps is killed by the request. */
 const MAX_TRIES = 3;
 
 /**
@@ -91,8 +90,8 @@ export async function endManager(home, signal) {
     const client =
       (await unlessLost(open(home, signal))) ?? (keptApps(home) > 0 ? await launchAndOpen(home, signal) : null);
     if (!client) return { wasRunning: tried > 0 };
-    if (await isEnded(client, signal)) {
-      await untilGone(home, client, signal);
+    if (await tryKill(client, signal)) {
+      await waitUntilGone(home, client, signal);
       return { wasRunning: true };
     }
   }
@@ -108,7 +107,7 @@ export async function endManager(home, signal) {
  * @param {AbortSignal} signal
  * @returns {Promise<boolean>}  False: the manager died before it was done.
  */
-async function isEnded(client, signal) {
+async function tryKill(client, signal) {
   try {
     return (await unlessLost(client.request('kill', { token: newToken() }, { signal }))) !== null;
   } finally {
@@ -121,7 +120,7 @@ async function isEnded(client, signal) {
  * @param {Client} client
  * @param {AbortSignal} signal
  */
-async function untilGone(home, { hello }, signal) {
+async function waitUntilGone(home, { hello }, signal) {
   await waitUntilLeft(homePaths(home).run, signal);
   const pids = [hello?.keeperPid ?? 0, hello?.controlPid ?? 0].filter((pid) => pid > 0);
   if (await waitForEnd(pids, END_DEADLINE_MS)) return;
@@ -153,7 +152,7 @@ async function launchAndOpen(home, signal) {
 /**
  * @template T
  * @param {Promise<T>} answer
- * @returns {Promise<T | null>}  Null: there is nobody to return to.
+ * @returns {Promise<T | null>}  Null: the connection broke, and no manager is left.
  */
 async function unlessLost(answer) {
   try {
@@ -161,5 +160,49 @@ async function unlessLost(answer) {
   } catch (error) {
     if (error instanceof NclustError && error.code === 'ERR_NCLUST_CONNECTION_LOST') return null;
     throw error;
+  }
+}
+
+const LOOK_EVERY_MS = 10;
+
+/**
+ * Waits until processes that are not our children have exited. The system does not announce that, so
+ * this looks again and again.
+ * @param {number[]} pids
+ * @param {number} deadlineMs
+ * @returns {Promise<boolean>}  False when one of them still ran at the deadline.
+ */
+export async function waitForEnd(pids, deadlineMs) {
+  const endMono = performance.now() + deadlineMs;
+  while (pids.some(isRunning)) {
+    if (performance.now() > endMono) return false;
+    await new Promise((resolve) => {
+      setTimeout(resolve, LOOK_EVERY_MS);
+    });
+  }
+  return true;
+}
+
+/** @param {number} pid */
+function isRunning(pid) {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
+  return !isZombie(pid);
+}
+
+/**
+ * If the first process of a container does not collect its orphans, a dead process stays in the
+ * process table for ever.
+ * @param {number} pid
+ */
+function isZombie(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
+  } catch {
+    return false; // Not Linux, or it exited after the signal: the next look finds that.
   }
 }

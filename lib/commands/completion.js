@@ -1,5 +1,4 @@
 import { basename } from 'node:path';
-import { COMMANDS } from '../cli/table/commands.js';
 import { OPTIONS_OF } from '../config/options/options.js';
 import { candidates, SCRIPTS, SHELLS } from '../completion/scripts.js';
 import { install, placeOf, uninstall } from '../completion/install.js';
@@ -7,6 +6,7 @@ import { NclustError } from '../shared/errors.js';
 import { SETTINGS } from '../shared/settings/settings.js';
 
 /** @import { Context } from '../cli/context.js' */
+/** @import { Command } from '../cli/table/row.js' */
 /** @import { Shell, Vocabulary } from '../completion/scripts.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
@@ -15,12 +15,12 @@ import { SETTINGS } from '../shared/settings/settings.js';
  * and `uninstall` put it where the shell looks, `words` is what the shell asks on every TAB.
  * @param {Context} context
  * @param {string[]} words
- * @param {Record<string, any>} _options
  * @param {string[]} args  The command line, for `words`.
+ * @param {Command[]} commands
  * @returns {Promise<{ text: string }>}  Throws ERR_NCLUST_USAGE.
  */
-export async function completion(context, [what, shell], _options, args) {
-  if (what === 'words') return { text: lines(await candidates(args, vocabularyOf(context))) };
+export async function completion(context, [what, shell], args, commands) {
+  if (what === 'words') return { text: lines(await candidates(args, vocabularyOf(context, commands))) };
   if (isShell(what)) return { text: SCRIPTS[what] };
   if (what !== 'install' && what !== 'uninstall') throw usage(what);
   const chosen = shell ?? basename(context.env.SHELL ?? '');
@@ -34,11 +34,12 @@ export async function completion(context, [what, shell], _options, args) {
 
 /**
  * @param {Context} context
+ * @param {Command[]} commands
  * @returns {Vocabulary}
  */
-function vocabularyOf(context) {
+function vocabularyOf(context, commands) {
   return {
-    commands: COMMANDS.filter(({ isHidden }) => !isHidden),
+    commands: commands.filter(({ isHidden }) => !isHidden),
     flagsOf: ({ options = [], takesOptionsOf }) => [
       ...OPTIONS_OF[takesOptionsOf ?? 'none'].flatMap(({ flags }) => flags ?? []),
       ...options.map(([flags]) => flags),

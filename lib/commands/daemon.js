@@ -1,9 +1,8 @@
 import { stayWith } from '../boot/foreground.js';
 import { takeNotifier } from '../boot/systemd.js';
 import { longestKillMs } from '../boot/service.js';
-import { openClient } from '../client/client.js';
+import { newToken, openClient } from '../client/client.js';
 import { connectOnly } from '../client/connect.js';
-import { newToken } from '../cli/outcome.js';
 
 /** @import { Notifier } from '../boot/systemd.js' */
 /** @import { Context } from '../cli/context.js' */

@@ -1,5 +1,6 @@
 import { carryOut } from '../cli/await-change.js';
-import { newToken, outcome } from '../cli/outcome.js';
+import { outcome } from '../cli/outcome.js';
+import { newToken } from '../client/client.js';
 import { keptApps } from '../client/not-running.js';
 import { readLiveList, readSavedList, runningPm2 } from '../import/pm2-list.js';
 import { takeOver } from '../import/take-over.js';

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { carryOut } from '../cli/await-change.js';
-import { newToken } from '../cli/outcome.js';
+import { newToken } from '../client/client.js';
 import { notRunning, sayNotRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 

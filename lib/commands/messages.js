@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
-import { newToken, outcome } from '../cli/outcome.js';
+import { outcome } from '../cli/outcome.js';
+import { newToken } from '../client/client.js';
 import { streamLogs } from '../client/log-stream.js';
 import { nothingThere } from '../client/not-running.js';
 import { oneLine } from '../render/text.js';

@@ -13,7 +13,8 @@ import {
 } from '../serve/settings.js';
 import { checkSpec } from '../shared/spec/spec.js';
 import { NclustError } from '../shared/errors.js';
-import { newToken, outcome } from '../cli/outcome.js';
+import { outcome } from '../cli/outcome.js';
+import { newToken } from '../client/client.js';
 
 /** @import { Context } from '../cli/context.js' */
 /** @import { Outcome } from '../cli/outcome.js' */

@@ -38,60 +38,59 @@ import { NclustError } from '../shared/errors.js';
  * @param {Surroundings} around
  */
 export async function setUp(deployment, around) {
-  const asked = await onHosts(deployment, around, { doing: 'Setting up', script: () => isSetUpScript(deployment) });
-  const fresh = deployment.hosts.filter((_, at) => !asked[at].facts.previous);
-  for (const host of deployment.hosts) if (!fresh.includes(host)) around.talk(`${host} is set up already.`);
-  if (fresh.length === 0) return;
-  await whileLocked(deployment, around, { hosts: fresh, doing: 'Setting up', isFirst: true }, async (lock) => {
-    if (deployment.hooks['pre-setup'] !== '')
-      await onHosts(deployment, around, {
-        doing: 'Setting up',
-        hosts: fresh,
-        script: () => preSetupScript(deployment),
-      });
-    await onHosts(deployment, around, { doing: 'Setting up', hosts: fresh, script: () => fetchScript(deployment) });
-    await publish(deployment, around, {
-      hosts: fresh,
-      ref: deployment.ref,
-      doing: 'Setting up',
-      hookName: 'post-setup',
-      lock,
-    });
+  const doing = 'Setting up';
+  const accounts = await onHosts(deployment, around, { doing, script: () => isSetUpScript(deployment) });
+  const hosts = deployment.hosts.filter((_, at) => !accounts[at].facts.previous);
+  for (const host of deployment.hosts) if (!hosts.includes(host)) around.talk(`${host} is set up already.`);
+  if (hosts.length === 0) return;
+  const { ref, hooks } = deployment;
+  await whileLocked(deployment, around, { hosts, doing, isFirst: true }, async (lock) => {
+    if (hooks['pre-setup'] !== '')
+      await onHosts(deployment, around, { doing, hosts, script: () => preSetupScript(deployment) });
+    await onHosts(deployment, around, { doing, hosts, script: () => fetchScript(deployment) });
+    await publish(deployment, around, { hosts, ref, doing, hookName: 'post-setup', lock });
   });
 }
 
 /**
- * A new release on every host: first all of them are made, then one host after the other switches
- * to its own.
+ * Puts a new release on every host: first every host gets it, then one host after the other
+ * switches to it.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {string} ref
  */
 export async function update(deployment, around, ref) {
-  const local = deployment.hooks['pre-deploy-local'];
-  if (local !== '') {
-    const { code } = await runLocal(local, {
-      cwd: around.folder,
-      env: { ...around.env, ...deployment.env },
-      signal: around.signal,
-      onLine: (line) => around.onLine('local', line),
-    });
-    if (code !== 0)
-      throw new NclustError(
-        'ERR_NCLUST_DEPLOY_FAILED',
-        `Deploying "${deployment.name}" was not begun: "pre-deploy-local" ended with ${code}. Nothing was ` +
-          `touched on any host.`,
-        { data: { code, step: 'pre-deploy-local' } },
-      );
-  }
-  const { hosts } = deployment;
-  await whileLocked(deployment, around, { hosts, doing: 'Deploying', isFirst: false }, (lock) =>
-    publish(deployment, around, { hosts, ref, doing: 'Deploying', hookName: 'post-deploy', lock }),
+  const doing = 'Deploying';
+  const { hosts, hooks } = deployment;
+  if (hooks['pre-deploy-local'] !== '') await runLocalHook(deployment, around);
+  await whileLocked(deployment, around, { hosts, doing, isFirst: false }, (lock) =>
+    publish(deployment, around, { hosts, ref, doing, hookName: 'post-deploy', lock }),
   );
 }
 
 /**
- * Back to the release that was current before, or one earlier.
+ * Runs the hook of this machine, before any host is asked for anything.
+ * @param {Deployment} deployment
+ * @param {Surroundings} around
+ */
+async function runLocalHook({ name, hooks, env }, around) {
+  const step = 'pre-deploy-local';
+  const { code } = await runLocal(hooks[step], {
+    cwd: around.folder,
+    env: { ...around.env, ...env },
+    signal: around.signal,
+    onLine: (line) => around.onLine('local', line),
+  });
+  if (code !== 0)
+    throw new NclustError(
+      'ERR_NCLUST_DEPLOY_FAILED',
+      `Deploying "${name}" was not begun: "${step}" ended with ${code}. Nothing was touched on any host.`,
+      { data: { code, step } },
+    );
+}
+
+/**
+ * Goes back to the release that was current before, or one earlier.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {number} back
@@ -135,7 +134,7 @@ export async function execute(deployment, around, command) {
 }
 
 /**
- * Removes what a deployment has left behind that did not come to its end.
+ * Removes the lock that a deployment which did not finish has left behind.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  */
@@ -145,18 +144,17 @@ export async function unlock(deployment, around) {
     script: () => unlockScript(deployment, null),
     isPlain: true,
   });
-  for (const {
-    host,
-    facts: { unlocked },
-  } of accounts)
+  for (const { host, facts } of accounts) {
+    const owner = facts.unlocked;
     around.talk(
-      unlocked === undefined ? `${host} was not locked.` : `${host} was locked by ${unlocked}, and is not any more.`,
+      owner === undefined ? `${host} was not locked.` : `${host} was locked by ${owner}, and is not any more.`,
     );
+  }
 }
 
 /**
- * Two deployments to a host at a time would fetch into one repository, remove each other's
- * releases, and leave the hosts with different ones.
+ * Locks hosts while a deployment works on them. Two deployments to one host at the same time would
+ * fetch into one repository, remove each other's releases, and leave the hosts with different ones.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {{ hosts: string[], doing: string, isFirst: boolean }} o
@@ -177,16 +175,23 @@ async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) 
     });
     await work(lock);
   } catch (error) {
-    // Also after Ctrl-C, and for hosts that another one has failed for.
-    const calm = { ...around, signal: new AbortController().signal, isParallel: true };
-    await onHosts(deployment, calm, {
-      doing: 'Unlocking',
-      hosts: hosts.filter((host) => held.has(host)),
-      script: () => unlockScript(deployment, lock),
-      isPlain: true,
-    }).catch((failure) => around.talk(failure.message));
+    await unlockHeld(deployment, around, { hosts: hosts.filter((host) => held.has(host)), lock });
     throw error;
   }
+}
+
+/**
+ * Gives locks back after a failure, and after Ctrl-C too: it does not listen to that signal.
+ * @param {Deployment} deployment
+ * @param {Surroundings} around
+ * @param {{ hosts: string[], lock: Lock }} o
+ */
+async function unlockHeld(deployment, around, { hosts, lock }) {
+  const uninterrupted = { ...around, signal: new AbortController().signal, isParallel: true };
+  const script = () => unlockScript(deployment, lock);
+  await onHosts(deployment, uninterrupted, { doing: 'Unlocking', hosts, script, isPlain: true }).catch((failure) =>
+    around.talk(failure.message),
+  );
 }
 
 /**
@@ -198,6 +203,7 @@ function newLock({ who, nowMs }) {
 }
 
 /**
+ * Makes a release of a commit on every host, then lets one host after the other switch to it.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {object} o
@@ -208,42 +214,35 @@ function newLock({ who, nowMs }) {
  * @param {Lock} o.lock
  */
 async function publish(deployment, around, { hosts, ref, doing, hookName, lock }) {
-  // One commit for all: a branch may move while the second host is at work.
-  const [
-    {
-      facts: { commit },
-    },
-  ] = await onHosts(deployment, around, {
-    doing,
-    hosts: hosts.slice(0, 1),
-    script: () => resolveScript(deployment, ref),
-  });
+  // The first host says which commit, because a branch may move before the next one is asked.
+  const resolve = () => resolveScript(deployment, ref);
+  const [resolved] = await onHosts(deployment, around, { doing, hosts: hosts.slice(0, 1), script: resolve });
+  const { commit } = resolved.facts;
   around.talk(`${doing} ${deployment.name}: ${ref} is ${commit}.`);
+
   const time = new Date(around.nowMs).toISOString().replace(/\D/g, '').slice(0, 14);
   const hasHook = hookName === 'post-deploy' && deployment.hooks['pre-deploy'] !== '';
-  const staged = await onHosts(deployment, around, {
-    doing,
-    hosts,
-    script: () => stageScript(deployment, { commit, time, hasHook }),
-  });
-  const releases = new Map(staged.map(({ host, facts }) => [host, facts]));
-  const script = (/** @type {string} */ host) =>
-    activateScript(deployment, { release: releases.get(host)?.release ?? '', hookName, lock });
-  const done = await onHosts(deployment, around, { doing, hosts, script, known: releases });
-  for (const { host, facts } of done) around.talk(`${host} runs ${facts.active}.`);
+  const stage = () => stageScript(deployment, { commit, time, hasHook });
+  const staged = await onHosts(deployment, around, { doing, hosts, script: stage });
+
+  const known = new Map(staged.map(({ host, facts }) => [host, facts]));
+  const activate = (/** @type {string} */ host) =>
+    activateScript(deployment, { release: known.get(host)?.release ?? '', hookName, lock });
+  const activated = await onHosts(deployment, around, { doing, hosts, script: activate, known });
+  for (const { host, facts } of activated) around.talk(`${host} runs ${facts.active}.`);
 }
 
 /**
- * Runs a script on hosts, one after the other or all at once. After a failure no other is begun.
+ * Runs a script on hosts, one after the other or all at once. No host follows one that failed.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {object} o
  * @param {string} o.doing
  * @param {string[]} [o.hosts]
  * @param {(host: string) => string} o.script
- * @param {Map<string, Record<string, string>>} [o.known]  What was heard of each host before.
- * @param {(host: string, facts: Record<string, string>) => void} [o.onFacts]  What was heard,
- *   however it ended.
+ * @param {Map<string, Record<string, string>>} [o.known]  The facts that each host reported before.
+ * @param {(host: string, facts: Record<string, string>) => void} [o.onFacts]  Gets what a host
+ *   reported, also after a failure.
  * @param {boolean} [o.isPlain]  It changes nothing about releases: there is no account of them, and
  *   the exit status is that of the command.
  * @returns {Promise<Account[]>}  Rejects with ERR_NCLUST_DEPLOY_FAILED, which names the failed
@@ -259,7 +258,7 @@ async function onHosts(
   /** @type {{ host: string, code: number }[]} */
   const failed = [];
   /** @param {Account} account */
-  const one = async (account) => {
+  const runOn = async (account) => {
     account.isBegun = true;
     const { code, facts } = await runRemote(deployment, account.host, script(account.host), {
       env: around.env,
@@ -270,9 +269,9 @@ async function onHosts(
     onFacts(account.host, facts);
     if (code !== 0) failed.push({ host: account.host, code });
   };
-  if (around.isParallel) await Promise.all(accounts.map(one));
-  else for (const account of accounts) if (failed.length === 0) await one(account);
-  // In the order of the config, whichever host failed first.
+  if (around.isParallel) await Promise.all(accounts.map(runOn));
+  else for (const account of accounts) if (failed.length === 0) await runOn(account);
+  // The error names hosts in the order of the config.
   failed.sort((a, b) => hosts.indexOf(a.host) - hosts.indexOf(b.host));
   if (failed.length > 0) throw deployFailed({ name: deployment.name, doing, failed, accounts, isPlain });
   return accounts;

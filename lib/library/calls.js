@@ -1,5 +1,4 @@
-import { newToken } from '../cli/outcome.js';
-import { openClient } from '../client/client.js';
+import { newToken, openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';
 import { notRunning } from '../client/not-running.js';
 import { asNclustError, NclustError } from '../shared/errors.js';

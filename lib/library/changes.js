@@ -8,7 +8,7 @@ import { NclustError } from '../shared/errors.js';
 
 /** @import { ConfigExport } from '../config/config-types.js' */
 /** @import { Wanted } from '../config/file/read.js' */
-/** @import { PlanItem, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Method, PlanItem, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { Ask } from './calls.js' */
 
 /** @typedef {(sentence: string) => void} OnWarning */
@@ -24,10 +24,8 @@ import { NclustError } from '../shared/errors.js';
 export async function startGiven(ask, what, { force, onWarning, ...words }) {
   if (isConfig(what)) return renewGiven(ask, 'start', what, { ...words, onWarning });
   const isDescribed = Object.keys(words).length > 0;
-  if (!isDescribed && (await isListed(ask, what)))
-    return (await ask('start', { targets: await readTargets(/** @type {string} */ (what), ask) })).slots;
-  if (typeof what !== 'string')
-    return (await ask('start', { targets: await readTargets(/** @type {number} */ (what), ask) })).slots;
+  if (!isDescribed && (await isListed(ask, what))) return askAbout(ask, 'start', /** @type {Targets} */ (what));
+  if (typeof what !== 'string') return askAbout(ask, 'start', /** @type {Targets} */ (what));
   const { specs, warnings } = await readGiven({ ...words, script: what }, {});
   warnings.forEach(onWarning);
   return (await ask('start', { specs, ...(force ? { force } : {}) })).slots;
@@ -61,8 +59,7 @@ async function renewGiven(ask, how, what, { onWarning, ...choice }) {
  */
 export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
   if (isConfig(what)) return renewGiven(ask, how, what, o);
-  const targets = await readTargets(/** @type {string} */ (what), ask);
-  return (await ask(how, { targets, ...(updateEnv ? { env: snapshot(process.env) } : {}) })).slots;
+  return askAbout(ask, how, /** @type {Targets} */ (what), updateEnv ? { env: snapshot(process.env) } : {});
 }
 
 /**
@@ -73,13 +70,8 @@ export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
  * @returns {Promise<SlotStatus[]>}
  */
 export async function endApps(ask, how, what, choice) {
-  return (
-    await ask(how, {
-      targets: isConfig(what)
-        ? await listedOf(ask, what, choice)
-        : await readTargets(/** @type {string} */ (what), ask),
-    })
-  ).slots;
+  if (!isConfig(what)) return askAbout(ask, how, /** @type {Targets} */ (what));
+  return (await ask(how, { targets: await listedOf(ask, what, choice) })).slots;
 }
 
 /**
@@ -203,6 +195,29 @@ function wanted(what, { env = undefined, only = undefined }) {
  * @typedef {string | number | readonly (string | number)[]} Targets  A name, an id, a namespace,
  *   the path of a script, "all", "/pattern/", or several of them.
  */
+
+/**
+ * @param {Ask} ask
+ * @param {Method} method
+ * @param {Targets} targets
+ * @param {Record<string, unknown>} [more]
+ * @returns {Promise<any>}  The slots in the answer.
+ */
+export async function askAbout(ask, method, targets, more = {}) {
+  return (await ask(method, { targets: await readTargets(targets, ask), ...more })).slots;
+}
+
+/**
+ * Like askAbout(), for a method that takes one target.
+ * @param {Ask} ask
+ * @param {Method} method
+ * @param {string | number} target
+ * @param {Record<string, unknown>} [more]
+ * @returns {Promise<any>}
+ */
+export async function askAboutOne(ask, method, target, more = {}) {
+  return (await ask(method, { target: (await readTargets(target, ask))[0], ...more })).slots;
+}
 
 /**
  * @param {Targets} targets

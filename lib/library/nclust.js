@@ -1,22 +1,21 @@
 import { fileURLToPath } from 'node:url';
 import { endManager } from '../client/end-manager.js';
 import { checkKey, withKey } from '../shared/settings/settings.js';
-import { applyGiven, beginAgain, endApps, readTargets, startGiven } from './changes.js';
-import { createSubscription } from './follow.js';
+import { applyGiven, askAbout, askAboutOne, beginAgain, endApps, readTargets, startGiven } from './changes.js';
+import { createSubscription, followEvents, followLogs } from './follow.js';
 
-/** @import { ShownSetting } from '../shared/settings/settings.js' */
-/** @import { Hello, LogEntry, Method, SlotStatus } from '../shared/wire/protocol.js' */
-/** @import { TriggerReply } from '../shared/wire/protocol.js' */
+/** @import { Nclust as Api } from '../index.js' */
+/** @import { Method, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { CallOptions, Calls, ChangeOptions } from './calls.js' */
 /** @import { Choice, Targets } from './changes.js' */
-/** @import { Beginning, LogWishes, Subscription } from './follow.js' */
+/** @import { Beginning, Subscription } from './follow.js' */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /**
- * The manager of one home, for a program. Every call rejects with a NclustError or resolves, in its
- * time; lib/index.d.ts has the shapes.
- * @implements {Omit<import('../index.js').Nclust, typeof Symbol.asyncDispose>}
+ * The manager of one home, for a program. Every call resolves, or rejects with a NclustError, within
+ * its time limit. lib/index.d.ts describes the calls.
+ * @implements {Omit<Api, typeof Symbol.asyncDispose>}
  */
 export class Nclust {
   #calls;
@@ -38,18 +37,12 @@ export class Nclust {
     return this.#calls.home;
   }
 
-  /**
-   * @param {CallOptions} [o]
-   * @returns {Promise<Hello>}
-   */
+  /** @type {Api['hello']} */
   hello(o = {}) {
     return this.#calls.question('hello', o, (ask) => ask('hello'));
   }
 
-  /**
-   * @param {CallOptions} [o]
-   * @returns {Promise<number>}  How long the answer took, in ms.
-   */
+  /** @type {Api['ping']} */
   ping(o = {}) {
     return this.#calls.question('ping', o, async (ask) => {
       const askedMono = performance.now();
@@ -64,11 +57,8 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   list(targets, o = {}) {
-    return this.#calls.question(
-      'list',
-      o,
-      async (ask) =>
-        (await ask('list', targets === undefined ? {} : { targets: await readTargets(targets, ask) })).slots,
+    return this.#calls.question('list', o, async (ask) =>
+      targets === undefined ? (await ask('list')).slots : askAbout(ask, 'list', targets),
     );
   }
 
@@ -78,25 +68,15 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   describe(targets, o = {}) {
-    return this.#calls.question(
-      'describe',
-      o,
-      async (ask) => (await ask('list', { targets: await readTargets(targets, ask), detail: true })).slots,
-    );
+    return this.#calls.question('describe', o, (ask) => askAbout(ask, 'list', targets, { detail: true }));
   }
 
-  /**
-   * @param {string | number} target
-   * @param {CallOptions} [o]
-   * @returns {Promise<Record<string, string>>}
-   */
+  /** @type {Api['env']} */
   env(target, o = {}) {
-    return this.#calls.question(
-      'env',
-      o,
-      async (ask) =>
-        (await ask('list', { targets: await readTargets(target, ask), detail: true })).slots[0]?.effectiveEnv ?? {},
-    );
+    return this.#calls.question('env', o, async (ask) => {
+      const [slot] = await askAbout(ask, 'list', target, { detail: true });
+      return slot?.effectiveEnv ?? {};
+    });
   }
 
   /**
@@ -151,11 +131,7 @@ export class Nclust {
     );
   }
 
-  /**
-   * @param {unknown} what
-   * @param {ChangeOptions & Choice & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean }}
-   *   [o]
-   */
+  /** @type {Api['apply']} */
   apply(what, o = {}) {
     return this.#calls.call('apply', o, (ask) => applyGiven(ask, what, { ...o, onWarning: this.#onWarning }));
   }
@@ -167,12 +143,7 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   scale(target, instances, o = {}) {
-    return this.#calls.call(
-      'scale',
-      o,
-      async (ask) =>
-        (await ask('scale', { target: (await readTargets(target, ask))[0], instances: String(instances) })).slots,
-    );
+    return this.#calls.call('scale', o, (ask) => askAboutOne(ask, 'scale', target, { instances: String(instances) }));
   }
 
   /**
@@ -181,11 +152,7 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   reset(targets, o = {}) {
-    return this.#calls.call(
-      'reset',
-      o,
-      async (ask) => (await ask('reset', { targets: await readTargets(targets, ask) })).slots,
-    );
+    return this.#calls.call('reset', o, (ask) => askAbout(ask, 'reset', targets));
   }
 
   /**
@@ -195,68 +162,35 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   signal(targets, signal, o = {}) {
-    return this.#calls.call(
-      'signal',
-      o,
-      async (ask) => (await ask('signal', { targets: await readTargets(targets, ask), signal: String(signal) })).slots,
-    );
+    return this.#calls.call('signal', o, (ask) => askAbout(ask, 'signal', targets, { signal: String(signal) }));
   }
 
-  /**
-   * @param {string | number} target
-   * @param {string} line
-   * @param {CallOptions} [o]
-   */
+  /** @type {Api['send']} */
   send(target, line, o = {}) {
-    return this.#calls.call(
-      'send',
-      o,
-      async (ask) =>
-        (await ask('sendInput', { target: (await readTargets(target, ask))[0], input: `${line}\n` })).slots,
-    );
+    return this.#calls.call('send', o, (ask) => askAboutOne(ask, 'sendInput', target, { input: `${line}\n` }));
   }
 
-  /**
-   * @param {Targets} targets
-   * @param {unknown} message
-   * @param {CallOptions} [o]
-   */
+  /** @type {Api['sendMessage']} */
   sendMessage(targets, message, o = {}) {
-    return this.#calls.call(
-      'sendMessage',
-      o,
-      async (ask) => (await ask('sendMessage', { targets: await readTargets(targets, ask), message })).slots,
-    );
+    return this.#calls.call('sendMessage', o, (ask) => askAbout(ask, 'sendMessage', targets, { message }));
   }
 
-  /**
-   * @param {Targets} targets
-   * @param {string} action
-   * @param {unknown} [params]
-   * @param {CallOptions & { replyMs?: number }} [o]
-   * @returns {Promise<TriggerReply[]>}
-   */
+  /** @type {Api['trigger']} */
   trigger(targets, action, params, o = {}) {
     const { replyMs } = o;
-    return this.#calls.call(
-      'trigger',
-      o,
-      async (ask) =>
-        (
-          await ask('trigger', {
-            targets: await readTargets(targets, ask),
-            action,
-            params,
-            ...(replyMs === undefined ? {} : { timeoutMs: replyMs }),
-          })
-        ).replies,
-    );
+    return this.#calls.call('trigger', o, async (ask) => {
+      const timeout = replyMs === undefined ? {} : { timeoutMs: replyMs };
+      const { replies } = await ask('trigger', {
+        targets: await readTargets(targets, ask),
+        action,
+        params,
+        ...timeout,
+      });
+      return replies;
+    });
   }
 
-  /**
-   * @param {string | number} target
-   * @param {CallOptions & { stop?: boolean }} [o]
-   */
+  /** @type {Api['inspect']} */
   inspect(target, o = {}) {
     return this.#calls.call('inspect', o, async (ask) => {
       const { slot, url, was } = await ask('inspect', {
@@ -267,10 +201,7 @@ export class Nclust {
     });
   }
 
-  /**
-   * @param {CallOptions & { force?: boolean }} [o]
-   * @returns {Promise<{ file: string, apps: number }>}
-   */
+  /** @type {Api['save']} */
   save(o = {}) {
     return this.#calls.call('save', o, (ask) => ask('save', { force: o.force === true }));
   }
@@ -283,30 +214,20 @@ export class Nclust {
     return this.#calls.call('resurrect', o, async (ask) => (await ask('resurrect')).slots);
   }
 
-  /**
-   * @param {Targets} [targets]
-   * @param {CallOptions} [o]
-   * @returns {Promise<{ path: string, bytes: number }[]>}
-   */
+  /** @type {Api['flush']} */
   flush(targets, o = {}) {
-    return this.#calls.call(
-      'flush',
-      o,
-      async (ask) =>
-        (await ask('flush', targets === undefined ? {} : { targets: await readTargets(targets, ask) })).files,
-    );
+    return this.#calls.call('flush', o, async (ask) => {
+      const { files } = await ask('flush', targets === undefined ? {} : { targets: await readTargets(targets, ask) });
+      return files;
+    });
   }
 
-  /** @param {CallOptions} [o] */
+  /** @type {Api['reloadLogs']} */
   reloadLogs(o = {}) {
     return this.#calls.call('reloadLogs', o, async (ask) => void (await ask('reloadLogs')));
   }
 
-  /**
-   * @param {string | undefined} [key]
-   * @param {CallOptions} [o]
-   * @returns {Promise<ShownSetting[]>}
-   */
+  /** @type {Api['get']} */
   get(key, o = {}) {
     return this.#calls.question('get', o, async (ask) => {
       if (key !== undefined) checkKey(key);
@@ -315,42 +236,26 @@ export class Nclust {
     });
   }
 
-  /**
-   * @param {string} key
-   * @param {string | number} value
-   * @param {CallOptions} [o]
-   * @returns {Promise<ShownSetting[]>}
-   */
+  /** @type {Api['set']} */
   set(key, value, o = {}) {
     return this.#calls.call('set', o, async (ask) =>
       withKey((await ask('set', { key, value: String(value) })).settings, key),
     );
   }
 
-  /**
-   * @param {string} key
-   * @param {CallOptions} [o]
-   * @returns {Promise<ShownSetting[]>}
-   */
+  /** @type {Api['unset']} */
   unset(key, o = {}) {
     return this.#calls.call('unset', o, async (ask) => withKey((await ask('unset', { key })).settings, key));
   }
 
-  /**
-   * @param {ChangeOptions} [o]
-   * @returns {Promise<{ slots: SlotStatus[], manager: Hello }>}  The manager is that of this
-   *   installation then.
-   */
+  /** @type {Api['update']} */
   update(o = {}) {
     return this.#calls.call('update', o, (ask) =>
       ask('update', { root: ROOT, node: process.execPath, nodeVersion: process.version }),
     );
   }
 
-  /**
-   * @param {CallOptions} [o]
-   * @returns {Promise<{ wasRunning: boolean }>}
-   */
+  /** @type {Api['kill']} */
   kill(o = {}) {
     return this.#calls.call('kill', o, (_, signal) => endManager(this.#calls.home, signal));
   }
@@ -361,21 +266,12 @@ export class Nclust {
    * @returns {Subscription<any>}
    */
   events({ types, signal, onMissed = () => {} } = {}) {
-    return this.#follow(async function* follow(home, beginning) {
-      const { followEvents } = await import('./follow.js');
-      yield* followEvents(home, { types, onMissed }, beginning);
-    }, signal);
+    return this.#follow((o) => followEvents(this.home, { types, onMissed }, o), signal);
   }
 
-  /**
-   * @param {LogWishes & { signal?: AbortSignal }} [o]
-   * @returns {Subscription<LogEntry>}
-   */
+  /** @type {Api['logs']} */
   logs({ signal, ...wishes } = {}) {
-    return this.#follow(async function* follow(home, beginning) {
-      const { followLogs } = await import('./follow.js');
-      yield* followLogs(home, wishes, beginning);
-    }, signal);
+    return this.#follow((o) => followLogs(this.home, wishes, o), signal);
   }
 
   /**
@@ -390,8 +286,8 @@ export class Nclust {
   }
 
   /**
-   * @returns {Promise<void>}  Idempotent. What is under way rejects with ERR_NCLUST_CLOSED;
-   *   iterators end.
+   * @returns {Promise<void>}  Idempotent. Calls that are not answered yet reject with
+   *   ERR_NCLUST_CLOSED, and iterators end.
    */
   async close() {
     for (const subscription of this.#subscriptions) void subscription.return();
@@ -401,11 +297,11 @@ export class Nclust {
 
   /**
    * @template T
-   * @param {(home: string, o: Beginning) => AsyncGenerator<T, void, void>} follow
+   * @param {(o: Beginning) => AsyncGenerator<T, void, void>} follow
    * @param {AbortSignal} [signal]
    */
   #follow(follow, signal) {
-    const subscription = createSubscription((o) => follow(this.#calls.home, o), {
+    const subscription = createSubscription(follow, {
       signal,
       onEnd: () => void this.#subscriptions.delete(subscription),
     });

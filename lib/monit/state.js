@@ -1,7 +1,8 @@
-import { onKey, say } from './input.js';
+import { onKey } from './input.js';
 import { appendLines } from './log-lines.js';
-import { addSample, beginTrend, withHistory } from './trends.js';
+import { say } from './notice.js';
 import { placeSelection } from './rows.js';
+import { addSample, beginTrend, withHistory } from './trends.js';
 
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { MetricsHistory, MetricsSample } from '../shared/metrics.js' */
@@ -24,6 +25,8 @@ import { placeSelection } from './rows.js';
  */
 
 /** @typedef {Ask | { type: 'quit' } | { type: 'suspend' } | { type: 'redraw' }} Effect */
+
+/** @typedef {{ state: State, effects: Effect[] }} Step */
 
 /**
  * Everything that decides what is seen.
@@ -104,7 +107,7 @@ export function firstState(size, nowMs) {
  * What an event makes of a state. Pure: what has to be done besides is in the effects.
  * @param {State} state
  * @param {MonitEvent} event
- * @returns {{ state: State, effects: Effect[] }}
+ * @returns {Step}
  */
 export function step(state, event) {
   if (event.type === 'key') {

@@ -1,6 +1,5 @@
 import { createContext } from '../cli/context.js';
-import { newToken } from '../cli/outcome.js';
-import { openClient } from '../client/client.js';
+import { newToken, openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';
 import { kill } from '../client/end-manager.js';
 import { keptApps } from '../client/not-running.js';

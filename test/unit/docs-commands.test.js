@@ -3,8 +3,8 @@ import { Command, CommanderError, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS, findCommand } from '../../lib/cli/table/commands.js';
 import { OPTIONS_OF } from '../../lib/config/options/options.js';
-import { notNeeded } from '../../lib/cli/table/unneeded-options.js';
-import { renderExamples } from '../../lib/render/examples.js';
+import { notNeeded } from '../../lib/cli/table/row.js';
+import { renderExamples } from '../../lib/commands/examples.js';
 import { SORT_FIELDS } from '../../lib/render/list.js';
 import { splitWords } from './docs-words.js';
 

@@ -18,7 +18,6 @@ const ALLOWED = {
     'a config file that has told what it exports, and may have left something running: no app',
   'lib/deploy/remote.js': 'an ssh of its own: no app',
   'lib/library/pm2/pm2.js': 'a method of this name: no signal',
-  'lib/client/wait-for-exit.js': 'signal 0: whether a process is there',
 };
 
 test('nothing but a retire sends a stop signal', () => {

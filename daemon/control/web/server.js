@@ -181,7 +181,8 @@ const SHARED = [
   'lib/render/event-text.js',
   'lib/render/time.js',
   'lib/render/log-text.js',
-  'lib/render/why-answer.js',
+  'lib/render/why/answer.js',
+  'lib/render/why/fold.js',
   'lib/shared/units.js',
 ];
 

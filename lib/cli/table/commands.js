@@ -1,12 +1,37 @@
-import { APPS } from './apps.js';
+import { APPS, MESSAGES } from './apps.js';
 import { APPLY, CONFIG } from './config-files.js';
-import { INFORMATION } from './information.js';
+import { DIAGNOSIS, INFORMATION } from './information.js';
 import { LOGS } from './logs.js';
-import { BOOT, HELP, HOME } from './manager.js';
-import { MESSAGES } from './messages.js';
+import { BOOT, HOME, PM2_ONLY } from './manager.js';
 import { PUBLISH, RUN } from './run.js';
 
 /** @import { Command } from './row.js' */
+
+/** Commands about the command line itself. @type {Command[]} */
+const HELP = [
+  {
+    name: 'examples',
+    help: 'print command lines for every day',
+    load: async () => {
+      const { renderExamples } = await import('../../commands/examples.js');
+      return { run: async () => ({}), render: renderExamples };
+    },
+  },
+  {
+    name: 'completion',
+    words: '<what> [shell]',
+    brief: 'complete commands, options and apps with the TAB key',
+    help: 'complete commands, options and apps with the TAB key: install, uninstall, or print for bash, zsh or fish',
+    examples: ['nclust completion install', 'nclust completion zsh > ~/.zfunc/_nclust'],
+    load: async () => {
+      const { completion } = await import('../../commands/completion.js');
+      return {
+        run: (context, words, _options, args) => completion(context, words, args, COMMANDS),
+        render: ({ text }) => text,
+      };
+    },
+  },
+];
 
 /** Every command, in the order of the help. @type {Command[]} */
 export const COMMANDS = [
@@ -20,7 +45,9 @@ export const COMMANDS = [
   ...PUBLISH,
   ...HOME,
   ...BOOT,
+  ...DIAGNOSIS,
   ...HELP,
+  ...PM2_ONLY,
 ];
 
 /**

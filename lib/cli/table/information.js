@@ -109,7 +109,7 @@ export const INFORMATION = [
     load: async () => {
       const [{ why }, { renderWhy, whyData }] = await Promise.all([
         import('../../commands/why.js'),
-        import('../../render/why.js'),
+        import('../../render/why/why.js'),
       ]);
       return { run: why, render: renderWhy, json: whyData };
     },
@@ -176,10 +176,7 @@ export const INFORMATION = [
     options: [JSON_OPTION],
     examples: ['kill -USR2 $(nclust pid api)'],
     load: async () => {
-      const [{ slotsNamed }, { pidsOf, renderPids }] = await Promise.all([
-        import('../../commands/list.js'),
-        import('../../commands/list.js'),
-      ]);
+      const { slotsNamed, pidsOf, renderPids } = await import('../../commands/list.js');
       return { run: slotsNamed, render: renderPids, json: pidsOf };
     },
   },
@@ -189,10 +186,7 @@ export const INFORMATION = [
     help: 'print the ids of an app as a list',
     options: [JSON_OPTION],
     load: async () => {
-      const [{ idsNamed }, { idsOf, renderIds }] = await Promise.all([
-        import('../../commands/list.js'),
-        import('../../commands/list.js'),
-      ]);
+      const { idsNamed, idsOf, renderIds } = await import('../../commands/list.js');
       return { run: idsNamed, render: renderIds, json: idsOf };
     },
   },
@@ -208,6 +202,48 @@ export const INFORMATION = [
         import('../../render/environment.js'),
       ]);
       return { run: env, render: renderEnv, json: (data) => data.differences ?? data.env };
+    },
+  },
+];
+
+/** What makes trouble here, and what this machine is. @type {Command[]} */
+export const DIAGNOSIS = [
+  {
+    name: 'doctor',
+    brief: 'look for what makes trouble here, and tell what to do',
+    help: 'look for what is known to make trouble here, and tell what to do',
+    options: [JSON_OPTION],
+    load: load(
+      () => import('../../commands/doctor.js'),
+      'doctor',
+      async () => (await import('../../render/doctor.js')).renderDoctor,
+    ),
+  },
+  {
+    name: 'report',
+    help: 'print what somebody who is asked for help wants to know',
+    options: [JSON_OPTION],
+    load: load(
+      () => import('../../commands/doctor.js'),
+      'report',
+      async () => (await import('../../render/doctor.js')).renderReport,
+    ),
+  },
+  {
+    name: 'slist',
+    aliases: ['sysinfos'],
+    help: 'print what is known of this machine',
+    options: [['-t, --tree', 'for the eye, as a tree'], JSON_OPTION],
+    load: async () => {
+      const [{ doctor }, { renderMachine }] = await Promise.all([
+        import('../../commands/doctor.js'),
+        import('../../render/doctor.js'),
+      ]);
+      return {
+        run: async (context) => ({ ...(await doctor(context)), exitStatus: 0 }),
+        render: renderMachine,
+        json: ({ facts }) => facts,
+      };
     },
   },
 ];

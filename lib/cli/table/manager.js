@@ -98,10 +98,7 @@ export const HOME = [
     help: 'ask whether the manager answers',
     options: [JSON_OPTION],
     load: async () => {
-      const [{ ping }, { renderPing }] = await Promise.all([
-        import('../../commands/manager.js'),
-        import('../../commands/manager.js'),
-      ]);
+      const { ping, renderPing } = await import('../../commands/manager.js');
       return { run: ping, render: renderPing, json: ({ hello }) => hello };
     },
   },
@@ -262,82 +259,18 @@ export const ELSEWHERE = /** @type {const} */ ({
   'profile:mem': 'nclust profile <app> --heap takes the heap of a process of an app.',
 });
 
-/** Commands for help and diagnosis. @type {Command[]} */
-export const HELP = [
-  {
-    name: 'doctor',
-    brief: 'look for what makes trouble here, and tell what to do',
-    help: 'look for what is known to make trouble here, and tell what to do',
-    options: [JSON_OPTION],
-    load: load(
-      () => import('../../commands/doctor.js'),
-      'doctor',
-      async () => (await import('../../render/doctor.js')).renderDoctor,
-    ),
-  },
-  {
-    name: 'report',
-    help: 'print what somebody who is asked for help wants to know',
-    options: [JSON_OPTION],
-    load: load(
-      () => import('../../commands/doctor.js'),
-      'report',
-      async () => (await import('../../render/doctor.js')).renderReport,
-    ),
-  },
-  {
-    name: 'slist',
-    aliases: ['sysinfos'],
-    help: 'print what is known of this machine',
-    options: [['-t, --tree', 'for the eye, as a tree'], JSON_OPTION],
-    load: async () => {
-      const [{ doctor }, { renderMachine }] = await Promise.all([
-        import('../../commands/doctor.js'),
-        import('../../render/doctor.js'),
-      ]);
-      return {
-        run: async (context) => ({ ...(await doctor(context)), exitStatus: 0 }),
-        render: renderMachine,
-        json: ({ facts }) => facts,
-      };
-    },
-  },
-  {
-    name: 'examples',
-    help: 'print command lines for every day',
-    load: async () => {
-      const { renderExamples } = await import('../../render/examples.js');
-      return { run: async () => ({}), render: renderExamples };
-    },
-  },
-  {
-    name: 'completion',
-    words: '<what> [shell]',
-    brief: 'complete commands, options and apps with the TAB key',
-    help: 'complete commands, options and apps with the TAB key: install, uninstall, or print for bash, zsh or fish',
-    examples: ['nclust completion install', 'nclust completion zsh > ~/.zfunc/_nclust'],
-    load: load(
-      () => import('../../commands/completion.js'),
-      'completion',
-      async () =>
-        ({ text }) =>
-          text,
-    ),
-  },
-  ...Object.entries(ELSEWHERE).map(toElsewhere),
-];
-
 /**
- * Scripts and fingers that know them are told what to do; the help does not list them.
- * @param {[name: string, hint: string]} entry
- * @returns {Command}
+ * A row for each command of ELSEWHERE: it says what to use instead. The help does not list them.
+ * @type {Command[]}
  */
-function toElsewhere([name, hint]) {
-  return {
-    name,
-    words: '[words...]',
-    help: `There is no such command in nclust. ${hint}`,
-    isHidden: true,
-    load: async () => ({ run: (await import('../../commands/pm2-only.js')).elsewhere(name, hint), render: () => '' }),
-  };
-}
+export const PM2_ONLY = Object.entries(ELSEWHERE).map(([name, hint]) => ({
+  name,
+  words: '[words...]',
+  help: `There is no such command in nclust. ${hint}`,
+  isHidden: true,
+  load: async () => {
+    const { NclustError } = await import('../../shared/errors.js');
+    const text = `"${name}" is a command of PM2 that nclust does not have.`;
+    return { run: () => Promise.reject(new NclustError('ERR_NCLUST_ELSEWHERE', text, { hint })), render: () => '' };
+  },
+}));

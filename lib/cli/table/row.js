@@ -1,3 +1,4 @@
+/** @import { StartOption } from '../../config/options/options.js' */
 /** @import { View } from '../../render/list.js' */
 /** @import { Context } from '../context.js' */
 
@@ -45,6 +46,35 @@ export const OF_FILE = [
 export const ATTACH = ['--attach', 'then follow the logs, until Ctrl-C'];
 export const TARGETS = '<id|name|namespace|script|/pattern/|all...>';
 export const TARGETS_OR_FILE = '<id|name|namespace|script|config|/pattern/|all...>';
+
+/**
+ * Options of PM2 that nclust does not need: flags as commander reads them, and why.
+ * @type {[flags: string, why: string][]}
+ */
+const NOT_NEEDED = [
+  ['--parallel <number>', 'everything starts at once, as far as the machine allows'],
+  ['-f, --force', 'it is done anyway'],
+  ['-w, --write', 'the list is on disk after every change; "nclust init" writes a configuration file'],
+  ['--no-vizion', 'nothing is started'],
+  ['--no-pmx', 'nothing is loaded into the app that could be left out'],
+  ['--no-automation', 'nothing is loaded into the app that could be left out'],
+  ['--trace', 'preload your own tracing: --node-args="--require ./tracing.js"'],
+  ['--disable-trace', 'nothing is traced'],
+  ['--v8', 'it is measured anyway'],
+  ['--event-loop-inspector', 'it is measured anyway'],
+  ['--deep-monitoring', 'it is measured anyway'],
+];
+
+/**
+ * The options of NOT_NEEDED that a command takes: for PM2 they are options of every command.
+ * @param {Command} row
+ * @param {Pick<StartOption, 'flags'>[]} described  Those of its options that describe an app.
+ */
+export function notNeeded({ takesOptionsOf, words, options = [] }, described) {
+  if (!takesOptionsOf && ![TARGETS, TARGETS_OR_FILE].includes(words ?? '')) return [];
+  const own = [...options.map(([flags]) => flags), ...described.map(({ flags }) => flags)];
+  return NOT_NEEDED.filter(([flags]) => !own.includes(flags));
+}
 
 /**
  * @template {string} Name

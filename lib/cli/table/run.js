@@ -29,7 +29,7 @@ export const RUN = [
       'nclust-runtime app.js         the same; first process of a container',
     ],
     load: load(
-      () => import('../../commands/run.js'),
+      () => import('../../commands/apps/run.js'),
       'run',
       async () => () => '',
     ),

@@ -1,5 +1,6 @@
 import { carryOut } from '../../cli/await-change.js';
-import { newToken, outcome } from '../../cli/outcome.js';
+import { outcome } from '../../cli/outcome.js';
+import { newToken } from '../../client/client.js';
 import { keptApps } from '../../client/not-running.js';
 import { readConfig } from '../../config/file/read.js';
 import { withVersioning } from '../../config/spec/git.js';

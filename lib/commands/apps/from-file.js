@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { carryOut } from '../../cli/await-change.js';
-import { newToken, outcome } from '../../cli/outcome.js';
+import { outcome } from '../../cli/outcome.js';
+import { newToken } from '../../client/client.js';
 import { isConfigName } from '../../config/find.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
@@ -10,6 +11,7 @@ import { reachListed } from './targets.js';
 /** @import { Outcome } from '../../cli/outcome.js' */
 /** @import { Client } from '../../client/client.js' */
 /** @import { Wanted } from '../../config/file/read.js' */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
 /** @import { PlanItem, SlotStatus } from '../../shared/wire/protocol.js' */
 
 const DOING = { start: 'Starting', restart: 'Restarting', reload: 'Reloading' };
@@ -18,23 +20,23 @@ const DONE = { start: 'Started', restart: 'Restarted', reload: 'Reloaded' };
 /**
  * The config file among the words of a command, or "-" for stdin.
  * @param {string[]} words
- * @returns {string | null}  Throws ERR_NCLUST_USAGE when something stands beside it.
+ * @returns {string | null}  Throws ERR_NCLUST_USAGE when other words stand beside it.
  */
 export function fileAmong(words) {
   const file = words.find((word) => word === '-' || isConfigName(word)) ?? null;
   if (file === null || words.length === 1) return file;
+  const others = words.filter((word) => word !== file);
   throw new NclustError(
     'ERR_NCLUST_USAGE',
-    `"${file}" is a config file, and ${
-      words
-        .filter((word) => word !== file)
-        .map((word) => `"${word}"`)
-        .join(', ') || 'it'
-    } stands beside it; accepted: one config file, or targets.`,
-    {
-      hint: 'Give a part of its apps with --only, and run the command once for each file.',
-    },
+    `"${file}" is a config file, and ${quoteAll(others) || 'it'} stands beside it; accepted: one config file, ` +
+      'or targets.',
+    { hint: 'Give a part of its apps with --only, and run the command once for each file.' },
   );
+}
+
+/** @param {string[]} words */
+function quoteAll(words) {
+  return words.map((word) => `"${word}"`).join(', ');
 }
 
 /**
@@ -44,44 +46,51 @@ export function fileAmong(words) {
  * @param {'start' | 'restart' | 'reload'} how
  * @param {string | null} file  Null: the one in this folder.
  * @param {Record<string, any>} options  `env`, `only`, `wait`, `json`.
- * @param {Record<string, any>} read  By key: what the command line says about every app.
+ * @param {Record<string, any>} read  By key: the options of the command line for every app.
  * @returns {Promise<Outcome>}  Throws ERR_NCLUST_BAD_CONFIG and what starting throws.
  */
 export async function renewFromFile(context, how, file, options, read) {
+  const { wait, json } = options;
+  const isCounted = read.instances !== undefined;
+  const config = await readSpecs(context, wantedOf(context, file, options, read));
+  const client = await context.manager();
+  const request = {
+    specs: config.specs,
+    how,
+    ...(config.file === null ? {} : { file: config.file }),
+    ...(isCounted ? { isCounted } : {}),
+    wait,
+    token: newToken(),
+  };
+  const names = config.specs.map(({ name }) => name).join(', ');
+  /** @type {{ slots: SlotStatus[], plan?: PlanItem[] }} */
+  const { slots, plan = [] } = await carryOut(context, client, 'renew', request, `${DOING[how]} ${names}`);
+  if (!json && !isCounted) for (const sentence of plan.flatMap(explainInstances)) context.talk(sentence);
+  return outcome(context, client, slots, { done: wait ? DONE[how] : DOING[how], json });
+}
+
+/**
+ * @param {Context} context
+ * @param {Wanted} wanted
+ * @returns {Promise<{ specs: AppSpec[], file: string | null }>}  At least one spec. Throws
+ *   ERR_NCLUST_APP_NOT_FOUND and what readConfig() throws.
+ */
+async function readSpecs(context, wanted) {
   const { readConfig } = await import('../../config/file/read.js');
-  const config = await readConfig(wantedOf(context, file, options, read));
+  const config = await readConfig(wanted);
   for (const warning of config.warnings) context.talk(warning);
   const { withVersioning } = await import('../../config/spec/git.js');
   const specs = await withVersioning(config.specs);
   if (specs.length === 0) throw noApps(config.file);
-  const client = await context.manager();
-  const request = {
-    specs,
-    how,
-    ...(config.file === null ? {} : { file: config.file }),
-    ...(read.instances === undefined ? {} : { isCounted: true }),
-    wait: options.wait,
-    token: newToken(),
-  };
-  /** @type {{ slots: SlotStatus[], plan?: PlanItem[] }} */
-  const { slots, plan = [] } = await carryOut(
-    context,
-    client,
-    'renew',
-    request,
-    `${DOING[how]} ${specs.map(({ name }) => name).join(', ')}`,
-  );
-  if (!options.json && read.instances === undefined)
-    for (const sentence of plan.flatMap(ofNumber)) context.talk(sentence);
-  return outcome(context, client, slots, { done: options.wait ? DONE[how] : DOING[how], json: options.json });
+  return { specs, file: config.file };
 }
 
 /**
- * A number that nobody has typed just now is no surprise when it is said.
+ * Says how the number of instances changes. The user did not type it just now: a file says it.
  * @param {PlanItem} item
  * @returns {string[]}
  */
-function ofNumber({ name, changes, kept }) {
+function explainInstances({ name, changes, kept }) {
   if (kept)
     return [
       `"${name}" keeps the ${kept.instances} instances it was scaled to; the file says ${kept.file}, as ` +
@@ -93,8 +102,8 @@ function ofNumber({ name, changes, kept }) {
 }
 
 /**
- * The manager and the targets of a command that ends apps: those of the file that are in the list,
- * or the words themselves.
+ * The manager and the targets of a command that ends apps: the apps of the file that are in the
+ * list, or the words themselves.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
@@ -109,23 +118,21 @@ export async function reachTargets(context, words, options) {
   if (names.length === 0) throw noApps(path);
   const { client } = await reachListed(context, names);
   const { slots } = await client.request('list');
-  const there = new Set(slots.map((/** @type {SlotStatus} */ { name }) => name));
-  const missing = names
-    .filter((name) => !there.has(name))
-    .map((name) => `"${name}"`)
-    .join(', ');
-  const isNothing = names.every((name) => !there.has(name));
-  if (isNothing)
+  const listed = new Set(slots.map((/** @type {SlotStatus} */ { name }) => name));
+  const targets = names.filter((name) => listed.has(name));
+  const missing = quoteAll(names.filter((name) => !listed.has(name)));
+  if (targets.length === 0)
     throw new NclustError(
       'ERR_NCLUST_APP_NOT_FOUND',
       `None of the apps of "${path ?? 'stdin'}" is in the list: ${missing}.`,
       { hint: 'See: nclust list' },
     );
   if (missing !== '') context.talk(`Not in the list: ${missing}.`);
-  return { client, targets: names.filter((name) => there.has(name)) };
+  return { client, targets };
 }
 
 /**
+ * Which apps are read from a file, with which options.
  * @param {Context} context
  * @param {string | null} file
  * @param {Record<string, any>} options
@@ -133,17 +140,17 @@ export async function reachTargets(context, words, options) {
  * @returns {Wanted}
  */
 export function wantedOf({ cwd, env: shell, node, talk }, file, { env = null, only = null }, read) {
-  const { interpreterArgs = read.nodeArgs, cwd: folder } = read;
+  const { interpreterArgs = read.nodeArgs } = read;
   const options = {
     ...read,
     ...(interpreterArgs === undefined ? {} : { interpreterArgs }),
-    ...(folder === undefined ? {} : { cwd: resolve(cwd, folder) }),
+    ...(read.cwd === undefined ? {} : { cwd: resolve(cwd, read.cwd) }),
   };
   return { file, env, only, cwd, shell, node, talk, options };
 }
 
 /**
- * What stands behind "--" is for every app of a file.
+ * Adds the words behind "--": they are arguments for every app of a file.
  * @param {Record<string, any>} read
  * @param {string[]} args
  */
@@ -152,7 +159,7 @@ export function withArgs(read, args) {
 }
 
 /**
- * What `--env` and `--only` mean without a file.
+ * Says that `--env` and `--only` change nothing without a file.
  * @param {Context} context
  * @param {Record<string, any>} options
  */

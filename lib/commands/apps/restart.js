@@ -1,5 +1,6 @@
 import { carryOut } from '../../cli/await-change.js';
-import { newToken, outcome } from '../../cli/outcome.js';
+import { outcome } from '../../cli/outcome.js';
+import { newToken } from '../../client/client.js';
 import { readReloadOptions, readRestartOptions, specFields } from '../../config/options/options.js';
 import { snapshot } from '../../config/spec/build.js';
 import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';

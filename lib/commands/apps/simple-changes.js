@@ -1,5 +1,6 @@
 import { carryOut } from '../../cli/await-change.js';
-import { newToken, outcome, summarise } from '../../cli/outcome.js';
+import { outcome, summarise } from '../../cli/outcome.js';
+import { newToken } from '../../client/client.js';
 import { NclustError } from '../../shared/errors.js';
 import { signalName } from '../../shared/host/signals.js';
 import { reachTargets } from './from-file.js';

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../../cli/await-change.js';
-import { newToken, outcome } from '../../cli/outcome.js';
+import { outcome } from '../../cli/outcome.js';
+import { newToken } from '../../client/client.js';
 import { keptApps } from '../../client/not-running.js';
 import { findConfig } from '../../config/find.js';
 import {
@@ -30,7 +31,7 @@ import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file
  * @returns {Promise<Outcome>}
  */
 export async function start(context, targets, options, args) {
-  if (options.daemon === false) return (await import('../run.js')).run(context, targets, options, args);
+  if (options.daemon === false) return (await import('./run.js')).run(context, targets, options, args);
   const words = separateExitCodes(options.stopExitCodes ?? []);
   const watched = separateWatched([...targets, ...words.rest], options.watch, (path) =>
     isFile(resolve(context.cwd, path)),

@@ -1,6 +1,7 @@
 import { eventWords, isAsked } from '../../../../lib/render/event-text.js';
 import { ago, clockTime } from '../../../../lib/render/time.js';
-import { answerOf, crashesOf, foldEvents } from '../../../../lib/render/why-answer.js';
+import { answerOf, crashesOf } from '../../../../lib/render/why/answer.js';
+import { foldEvents } from '../../../../lib/render/why/fold.js';
 import { el } from './dom.js';
 import { counted, delay, percent } from './format.js';
 import { byApp, statusOf } from './rows.js';

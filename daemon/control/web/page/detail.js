@@ -1,4 +1,4 @@
-import { answerOf } from '../../../../lib/render/why-answer.js';
+import { answerOf } from '../../../../lib/render/why/answer.js';
 import { actionsFor } from './actions.js';
 import { eventsAbout, stampOf, timelineOf } from './attention.js';
 import { createCharts } from './charts.js';

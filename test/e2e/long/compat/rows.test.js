@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Option } from 'commander';
 import { OPTIONS_OF } from '../../../../lib/config/options/options.js';
-import { notNeeded } from '../../../../lib/cli/table/unneeded-options.js';
+import { notNeeded } from '../../../../lib/cli/table/row.js';
 import { findCommand } from '../../../../lib/cli/table/commands.js';
 import { ELSEWHERE } from '../../../../lib/cli/table/manager.js';
 import { findAttribute } from '../../../../lib/config/options/schema.js';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { asNclustError, ERRORS, fromFields, fromWire, NclustError, toWire } from '../../../../lib/shared/errors.js';
+import { ERRORS } from '../../../../lib/shared/error-codes.js';
+import { asNclustError, fromFields, fromWire, NclustError, toWire } from '../../../../lib/shared/errors.js';
 
 test('docs/errors.md has the rows of the table, in its order', () => {
   const page = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');

@@ -1,16 +1,16 @@
-import { buildSpec } from '../config/spec/build.js';
-import { isConfigName } from '../config/find.js';
-import { readStartOptions, separateExitCodes } from '../config/options/options.js';
-import { readConfig } from '../config/file/read.js';
-import { runForeground } from '../run/run.js';
-import { takeHome } from '../run/home.js';
-import { listenToSignals, watchZombies } from '../run/first-process.js';
-import { shapeOf } from '../run/output.js';
-import { createSink } from '../run/sink.js';
-import { NclustError } from '../shared/errors.js';
+import { buildSpec } from '../../config/spec/build.js';
+import { isConfigName } from '../../config/find.js';
+import { readStartOptions, separateExitCodes } from '../../config/options/options.js';
+import { readConfig } from '../../config/file/read.js';
+import { runForeground } from '../../run/run.js';
+import { takeHome } from '../../run/home.js';
+import { listenToSignals, watchZombies } from '../../run/first-process.js';
+import { shapeOf } from '../../run/output.js';
+import { createSink } from '../../run/sink.js';
+import { NclustError } from '../../shared/errors.js';
 
-/** @import { Context } from '../cli/context.js' */
-/** @import { AppSpec } from '../shared/spec/spec.js' */
+/** @import { Context } from '../../cli/context.js' */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
 
 const NO_FILE = '/dev/null';
 

@@ -1,20 +1,19 @@
-import { formatDuration } from '../shared/units.js';
-import { count, endOf, eventStyle, eventWords, isAsked, quoted } from './event-text.js';
-import { ago, clockTime, coarse } from './time.js';
+import { count, endOf, isAsked, quoted } from '../event-text.js';
+import { ago, clockTime, coarse } from '../time.js';
+import { subjectOf, within } from './fold.js';
 
-/** @import { Story } from '../commands/why.js' */
-/** @import { LoggedEvent } from '../shared/event-log.js' */
-/** @import { ShownStatus, SlotStatus } from '../shared/wire/protocol.js' */
-/** @import { Style } from './paint.js' */
+/** @import { Story } from '../../commands/why.js' */
+/** @import { LoggedEvent } from '../../shared/event-log.js' */
+/** @import { ShownStatus, SlotStatus } from '../../shared/wire/protocol.js' */
 
-/** Deaths that are further apart belong to different stories. */
+/** Deaths that are further apart are not explained together. */
 const APART_MS = 10 * 60_000;
 
-/** Of several instances the worst is what the question is about. @type {ShownStatus[]} */
+/** The answer is about the instances with the worst status. @type {ShownStatus[]} */
 const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'stopped', 'online'];
 
 /**
- * What a person at night has to know first, in one line.
+ * Says in one line why an app is as it is: the first thing a person needs at night.
  * @param {Story} story
  * @param {{ isRunning: boolean, nowMs: number }} o
  * @returns {{ status: ShownStatus | 'gone' | 'unknown', text: string, next: string | null }}
@@ -26,13 +25,13 @@ export function answerOf({ name, slots, events }, { isRunning, nowMs }) {
   const status = /** @type {ShownStatus} */ (
     WORST_FIRST.find((one) => slots.some((slot) => slot.status === one)) ?? slots[0].status
   );
-  const those = slots.filter((slot) => slot.status === status);
-  const crashes = crashesOfSlots(those, events);
-  const told =
+  const worst = slots.filter((slot) => slot.status === status);
+  const crashes = crashesOfSlots(worst, events);
+  const text =
     status === 'online'
-      ? onlineText(name, those, { crashes, own, nowMs })
-      : downText(name, slots, { those, crashes, own, nowMs });
-  return { status, text: `${told}${rolloutNote(status, own, nowMs)}`, next: nextStep(status, name) };
+      ? onlineText(name, worst, { crashes, own, nowMs })
+      : downText(name, slots, { worst, crashes, own, nowMs });
+  return { status, text: `${text}${rolloutNote(status, own, nowMs)}`, next: nextStep(status, name) };
 }
 
 /**
@@ -44,7 +43,7 @@ function onlineText(name, slots, { crashes, own, nowMs }) {
   const last = crashes.at(-1);
   if (!last) return `${name} is online${since(firstStart(slots), nowMs)}${afterRollout(slots, own)}`;
   const how = `${endOf(last)}${quoted(last)}`;
-  // What died long ago is not what keeps anybody awake.
+  // A crash of long ago does not explain how the app is now.
   if (nowMs - last.at > APART_MS)
     return (
       `${name} is online${since(firstStart(slots), nowMs)}; ` +
@@ -63,17 +62,17 @@ function onlineText(name, slots, { crashes, own, nowMs }) {
 /**
  * @param {string} name
  * @param {SlotStatus[]} slots
- * @param {{ those: SlotStatus[], crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number }} o
- *   `those`: of the slots, all that have the status in question.
+ * @param {{ worst: SlotStatus[], crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number }} o
+ *   `worst`: the slots with the status that the answer is about.
  */
-function downText(name, slots, { those, crashes, own, nowMs }) {
-  const { status } = those[0];
-  const who = those.length === slots.length ? name : `${count(those.length, 'instance')} of ${slots.length} of ${name}`;
-  const about = own.filter(({ id }) => id === undefined || those.some((slot) => slot.id === id));
-  const verb = those.length === slots.length || those.length === 1 ? 'is' : 'are';
+function downText(name, slots, { worst, crashes, own, nowMs }) {
+  const { status } = worst[0];
+  const who = worst.length === slots.length ? name : `${count(worst.length, 'instance')} of ${slots.length} of ${name}`;
+  const about = own.filter(({ id }) => id === undefined || worst.some((slot) => slot.id === id));
+  const verb = worst.length === slots.length || worst.length === 1 ? 'is' : 'are';
   return (
     `${who} ${verb} ` +
-    `${status}${since(sinceOf(status, those, { about, crashes }), nowMs)}${reasonOf(status, those, { about, crashes })}`
+    `${status}${since(sinceOf(status, worst, { about, crashes }), nowMs)}${reasonOf(status, worst, { about, crashes })}`
   );
 }
 
@@ -121,7 +120,7 @@ function firstStart(slots) {
 }
 
 /**
- * What the instances that serve were started for, when it was not the first start of their app.
+ * Says which rollout started the running instances; nothing if it was the first start of the app.
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} own
  */
@@ -182,8 +181,8 @@ function crashNote(crashes) {
 }
 
 /**
- * The crashes that explain how slots are: of the code that is in them, since it was last started,
- * and together. The last of them at the end.
+ * The crashes that explain the state of slots, oldest first: those of their present generation,
+ * since it was last started, without a long pause between them.
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} events
  */
@@ -191,7 +190,7 @@ function crashesOfSlots(slots, events) {
   const all = slots
     .flatMap((slot) => {
       const crashes = crashesOf(events.filter((event) => isOf(slot, event)));
-      // A reset leaves no event, but it zeroes what each crash was counted in.
+      // "nclust reset" leaves no event, but it sets the counter of restarts to zero.
       return slot.status === 'online' ? crashes.slice(Math.max(0, crashes.length - slot.restarts)) : crashes;
     })
     .sort((a, b) => a.at - b.at);
@@ -200,8 +199,8 @@ function crashesOfSlots(slots, events) {
 }
 
 /**
- * Whether an event is about what is in a slot. Beside old instances there may be new ones on trial:
- * those are of another generation, and so is what was before a reload.
+ * Whether an event is about what is in a slot. Events of another generation are not: they belong to
+ * new instances on trial, or to the time before a reload.
  * @param {SlotStatus} slot
  * @param {LoggedEvent} event
  */
@@ -212,12 +211,12 @@ function isOf(slot, { type, app, id, generation, slots }) {
   return type === 'added' || generation === undefined || generation === slot.generation;
 }
 
-/** What a crash before it does not explain any more. */
+/** Events that end a story: a crash before them does not explain the present state. */
 const BEGINNINGS = ['added', 'stop', 'rollout:began', 'manager:ending'];
 
 /**
- * The deaths nobody asked for that belong together, the last of them at the end. What a rollout
- * that came to nothing has tried is not among them, and it separates none.
+ * The latest crashes that belong together, oldest first. A rollout that was halted or rolled back
+ * is skipped: its crashes do not count, and its beginning does not separate others.
  * @param {LoggedEvent[]} events
  */
 export function crashesOf(events) {
@@ -267,139 +266,4 @@ function nextStep(status, name) {
   if (status === 'errored' || status === 'waiting restart') return `nclust logs ${name} --err`;
   if (status === 'launching') return `nclust logs ${name}`;
   return status === 'stopped' ? `nclust start ${name}` : null;
-}
-
-/**
- * One line of a timeline.
- * @typedef {{ at: number, text: string, style: Style | null, events: number }} TimeLine
- */
-
-/** What belongs to a crash and the next attempt. */
-const BETWEEN_CRASHES = new Set(['started', 'ready', 'backoff']);
-
-/**
- * The events of an app as lines, oldest first: what follows from another event is left out, and
- * what repeats itself is one line.
- * @param {LoggedEvent[]} events
- * @returns {TimeLine[]}
- */
-export function foldEvents(events) {
-  const telling = withoutConsequences(events);
-  /** @type {TimeLine[]} */
-  const lines = [];
-  for (let at = 0; at < telling.length;) {
-    const run = runFrom(telling, at);
-    lines.push(run.length > 1 ? lineOfRun(run.filter(({ type }) => type === telling[at].type)) : lineOf(telling[at]));
-    at += run.length;
-  }
-  return lines;
-}
-
-/**
- * A start or a pause whose outcome is known, an instance that was up as a step of a rollout, an end
- * that somebody asked for: another line says so.
- * @param {LoggedEvent[]} events
- */
-function withoutConsequences(events) {
-  const settled = new Set(
-    events.filter(({ type }) => type === 'ready' || type === 'died').map(({ instanceId }) => instanceId),
-  );
-  const steps = new Set(
-    events
-      .filter(({ type }) => type === 'rollout:canary' || type === 'rollout:step')
-      .map(({ instanceId }) => instanceId),
-  );
-  const outcomes = new Map(
-    events.flatMap(({ type, id }, at) => (type === 'started' || type === 'gave-up' ? [[id, at]] : [])),
-  );
-  return events.filter((event, at) => {
-    if (event.type === 'backoff') return at > (outcomes.get(event.id) ?? -1);
-    if (event.type === 'started') return !settled.has(event.instanceId);
-    if (event.type === 'ready') return !steps.has(event.instanceId);
-    return event.type !== 'died' || !isAsked(event) || event.signal === 'SIGKILL';
-  });
-}
-
-/**
- * The events from one on that make one line with it.
- * @param {LoggedEvent[]} events
- * @param {number} from
- * @returns {LoggedEvent[]}
- */
-function runFrom(events, from) {
-  const first = events[from];
-  const isCrash = first.type === 'died' && !isAsked(first);
-  if (!isCrash && first.type !== 'ready' && first.type !== 'rollout:step') return [first];
-  let last = from;
-  for (let at = from + 1; at < events.length; at++) {
-    if (isCrash ? isSameDeath(first, events[at]) : events[at].type === first.type) last = at;
-    else if (!isCrash || !BETWEEN_CRASHES.has(events[at].type)) break;
-  }
-  return events.slice(from, last + 1);
-}
-
-/**
- * @param {LoggedEvent} one
- * @param {LoggedEvent} other
- */
-function isSameDeath(one, other) {
-  return (
-    other.type === 'died' &&
-    !isAsked(other) &&
-    other.cause === one.cause &&
-    other.code === one.code &&
-    other.signal === one.signal
-  );
-}
-
-/**
- * @param {LoggedEvent} event
- * @returns {TimeLine}
- */
-function lineOf(event) {
-  return { at: event.at, text: `${subjectOf([event])}${eventWords(event)}`, style: eventStyle(event), events: 1 };
-}
-
-/**
- * @param {LoggedEvent[]} run  Of one type, several.
- * @returns {TimeLine}
- */
-function lineOfRun(run) {
-  const [first, last] = [run[0], run[run.length - 1]];
-  if (run.length === 1) return lineOf(first);
-  const line = { at: last.at, style: eventStyle(last), events: run.length };
-  if (first.type === 'died')
-    return {
-      ...line,
-      text:
-        `${subjectOf(run)}crashed ${run.length} times within ${within(first.at, last.at)}: ` +
-        `${endOf(last)}${quoted(last)}`,
-    };
-  if (first.type === 'rollout:step')
-    return { ...line, text: `${subjectOf(run)}are up: ${last.step} of ${last.of} replaced` };
-  return { ...line, text: `${subjectOf(run)}${isOne(run) ? 'is' : 'are'} up` };
-}
-
-/**
- * @param {number} fromMs
- * @param {number} toMs
- */
-function within(fromMs, toMs) {
-  return formatDuration(Math.max(1_000, Math.round((toMs - fromMs) / 1_000) * 1_000));
-}
-
-/** @param {LoggedEvent[]} run */
-function isOne(run) {
-  return new Set(run.map(({ slot }) => slot)).size === 1;
-}
-
-/**
- * @param {LoggedEvent[]} run
- * @returns {string}  "instances 0, 1 ", or nothing: what words of an event follow.
- */
-function subjectOf(run) {
-  const slots = [...new Set(run.flatMap(({ slot }) => slot ?? []))].sort((a, b) => a - b);
-  if (slots.length === 0) return '';
-  if (slots.length > 6) return `${count(slots.length, 'instance')} `;
-  return `instance${slots.length === 1 ? '' : 's'} ${slots.join(', ')} `;
 }

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { appsMeant, renderEvents } from '../../../../lib/commands/events.js';
-import { why } from '../../../../lib/commands/why.js';
-import { createPaint } from '../../../../lib/render/paint.js';
-import { renderWhy, whyData } from '../../../../lib/render/why.js';
-import { answerOf, crashesOf, foldEvents } from '../../../../lib/render/why-answer.js';
-import { slotStatus } from '../slots.js';
-import { pattern } from '../../../helpers/pattern.js';
+import { appsMeant, renderEvents } from '../../../../../lib/commands/events.js';
+import { why } from '../../../../../lib/commands/why.js';
+import { createPaint } from '../../../../../lib/render/paint.js';
+import { answerOf, crashesOf } from '../../../../../lib/render/why/answer.js';
+import { foldEvents } from '../../../../../lib/render/why/fold.js';
+import { renderWhy, whyData } from '../../../../../lib/render/why/why.js';
+import { slotStatus } from '../../slots.js';
+import { pattern } from '../../../../helpers/pattern.js';
 
 const NOW = new Date(2026, 10, 21, 14, 5).getTime();
 const MINUTE = 60_000;

@@ -1,14 +1,15 @@
-import { ago, clockTime } from './time.js';
-import { isAsked } from './event-text.js';
-import { renderColumns } from './table.js';
-import { oneLine } from './text.js';
-import { answerOf, foldEvents } from './why-answer.js';
+import { isAsked } from '../event-text.js';
+import { renderColumns } from '../table.js';
+import { oneLine } from '../text.js';
+import { ago, clockTime } from '../time.js';
+import { answerOf } from './answer.js';
+import { foldEvents } from './fold.js';
 
-/** @import { Story } from '../commands/why.js' */
-/** @import { View } from './list.js' */
-/** @import { Paint } from './paint.js' */
+/** @import { Story } from '../../commands/why.js' */
+/** @import { View } from '../list.js' */
+/** @import { Paint } from '../paint.js' */
 
-/** @typedef {Awaited<ReturnType<typeof import('../commands/why.js').why>>} Why */
+/** @typedef {Awaited<ReturnType<typeof import('../../commands/why.js').why>>} Why */
 
 /**
  * @param {Why} data

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { waitForEnd } from '../../../../lib/client/wait-for-exit.js';
+import { waitForEnd } from '../../../../lib/client/end-manager.js';
 
 test('returns when the last process has ended', async () => {
   const child = spawn('sleep', ['1000']);

@@ -1,0 +1,176 @@
+import { fromWire, NclustError } from '../shared/errors.js';
+
+/** @import { Socket } from 'node:net' */
+/** @import { Method } from '../shared/wire/protocol.js' */
+/** @import { RpcMessage } from '../shared/wire/rpc.js' */
+
+/** A request that meets this many dying controls in a row is probably what kills them. */
+const MAX_SENDS = 5;
+
+/**
+ * An update outlives more controls: the one that it replaces, and three that crash before it is
+ * taken back. A dying control may be met twice.
+ */
+const MAX_SENDS_OF_UPDATE = 10;
+
+/**
+ * Control answers these from memory. A control that takes longer hangs, and a command must not hang
+ * with it.
+ */
+const ANSWERED_AT_ONCE = new Set(['hello', 'list', 'reset', 'unsubscribe']);
+const ANSWER_DEADLINE_MS = 10_000;
+
+/**
+ * @typedef {object} Pending
+ * @property {string} line  Kept, to be sent again word for word.
+ * @property {number} sent  How many times.
+ * @property {number} maxSends
+ * @property {(result: any) => void} resolve
+ * @property {(error: unknown) => void} reject
+ */
+
+/** The requests that wait for an answer. They outlive a connection: the next one gets them again. */
+export class PendingRequests {
+  /** @type {Map<string | number, Pending>} */
+  #pending = new Map();
+  #onChange;
+  #onAbandoned;
+
+  /**
+   * @param {object} o
+   * @param {() => void} o.onChange  The number of requests may have changed.
+   * @param {() => void} o.onAbandoned  The caller of the last request waits no longer.
+   */
+  constructor({ onChange, onAbandoned }) {
+    this.#onChange = onChange;
+    this.#onAbandoned = onAbandoned;
+  }
+
+  get size() {
+    return this.#pending.size;
+  }
+
+  /**
+   * Keeps a request; the caller sends it.
+   * @param {number} id
+   * @param {Method} method
+   * @param {object} o
+   * @param {string} o.line
+   * @param {AbortSignal} [o.signal]  Ends the waiting.
+   * @returns {Promise<any>}  The result. Rejects as Client.request() does.
+   */
+  add(id, method, { line, signal }) {
+    /** @type {Promise<any>} */
+    const answer = new Promise((resolve, reject) => {
+      const maxSends = method === 'update' ? MAX_SENDS_OF_UPDATE : MAX_SENDS;
+      this.#pending.set(id, { line, sent: 0, maxSends, resolve, reject });
+    });
+    this.#onChange();
+    const abortable = signal ? this.#rejectOnAbort(signal, id, answer) : answer;
+    return ANSWERED_AT_ONCE.has(method) ? this.#rejectWhenLate(ANSWER_DEADLINE_MS, id, abortable) : abortable;
+  }
+
+  /**
+   * Sends a request, or rejects it if it has been sent often enough.
+   * @param {string | number} id
+   * @param {Socket} socket
+   */
+  send(id, socket) {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    if (pending.sent === pending.maxSends) return this.#take(id)?.reject(lost());
+    pending.sent += 1;
+    socket.write(pending.line);
+  }
+
+  /** @param {Socket} socket */
+  sendAll(socket) {
+    for (const id of this.#pending.keys()) this.send(id, socket);
+  }
+
+  /**
+   * Hands an answer to its caller, or drops it if the caller waits no longer.
+   * @param {string | number} id
+   * @param {RpcMessage} answer
+   */
+  settle(id, { error, result }) {
+    const pending = this.#take(id);
+    if (error) pending?.reject(fromWire(error));
+    else pending?.resolve(result);
+  }
+
+  /** @param {unknown} error */
+  failAll(error) {
+    const all = [...this.#pending.values()];
+    this.#pending.clear();
+    this.#onChange();
+    for (const { reject } of all) reject(error);
+  }
+
+  /**
+   * @param {number} ms
+   * @param {number} id
+   * @param {Promise<any>} answer
+   */
+  async #rejectWhenLate(ms, id, answer) {
+    const timer = setTimeout(() => this.#abandon(id, noAnswer(ms)), ms);
+    try {
+      return await answer;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /**
+   * @param {AbortSignal} signal
+   * @param {number} id
+   * @param {Promise<any>} answer
+   */
+  async #rejectOnAbort(signal, id, answer) {
+    const onAbort = () => this.#abandon(id, signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await answer;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /**
+   * Rejects a request and does not send it again.
+   * @param {number} id
+   * @param {unknown} error
+   */
+  #abandon(id, error) {
+    this.#take(id)?.reject(error);
+    if (this.#pending.size === 0) this.#onAbandoned();
+  }
+
+  /** @param {string | number} id */
+  #take(id) {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    this.#onChange();
+    return pending;
+  }
+}
+
+/** @returns {NclustError}  For a request whose connection broke and cannot be made again. */
+export function lost() {
+  return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.', {
+    hint: 'Run the command again.',
+  });
+}
+
+/** @param {number} ms */
+function noAnswer(ms) {
+  return new NclustError(
+    'ERR_NCLUST_DAEMON_UNREACHABLE',
+    `The manager is there and did not answer within ${ms / 1_000}s.`,
+    {
+      hint:
+        'Its log is nclust.log in the home. Ending the process "nclust control" is safe: the keeper ' +
+        'starts it again, and no app notices.',
+    },
+  );
+}

@@ -1,0 +1,14 @@
+/** @import { State } from './state.js' */
+
+const NOTICE_MS = 6_000;
+
+/**
+ * Shows a notice in the last row, for a few seconds.
+ * @param {State} state
+ * @param {string} text
+ * @param {string} style
+ * @returns {State}
+ */
+export function say(state, text, style) {
+  return { ...state, notice: { text, style, untilMs: state.nowMs + NOTICE_MS } };
+}

@@ -1,0 +1,198 @@
+import { boxesOf } from './layout.js';
+import { say } from './notice.js';
+import { rowsOf, selectedRow, SORT_FIELDS } from './rows.js';
+
+/** @import { Key } from './keys.js' */
+/** @import { Row } from './rows.js' */
+/** @import { Ask, State, Step } from './state.js' */
+
+/**
+ * Handles a key on the table.
+ * @param {State} state
+ * @param {Key} key
+ * @returns {Step}
+ */
+export function onTableKey(state, { name }) {
+  if (name in MOVES) return { state: moveSelection(state, MOVES[name](state)), effects: [] };
+  const ask = askFor(state, name);
+  if (ask?.refusal) return { state: say(state, ask.refusal, 'yellow'), effects: [] };
+  if (ask?.question)
+    return { state: { ...state, question: { text: ask.question, ask: ask.ask }, notice: null }, effects: [] };
+  if (ask?.ask) return { state: say(state, `${ask.ask.doing} ...`, 'yellow'), effects: [ask.ask] };
+  return { state: Object.hasOwn(KEYS, name) ? KEYS[name](state) : state, effects: [] };
+}
+
+/** @type {Record<string, (state: State) => number>} */
+const MOVES = {
+  up: () => -1,
+  k: () => -1,
+  down: () => 1,
+  j: () => 1,
+  pageup: (state) => -pageRows(state),
+  pagedown: pageRows,
+  home: () => -Infinity,
+  g: () => -Infinity,
+  end: () => Infinity,
+  G: () => Infinity,
+};
+
+/** @param {State} state */
+function pageRows(state) {
+  return Math.max(1, boxesOf(state.size).table.height - 1);
+}
+
+/**
+ * @param {State} state
+ * @param {number} by
+ * @returns {State}
+ */
+function moveSelection(state, by) {
+  const rows = rowsOf(state);
+  const at = Math.max(0, Math.min(rows.length - 1, state.at + by));
+  return { ...state, at, selected: rows[at]?.key ?? null };
+}
+
+/** @type {Record<string, (state: State) => State>} */
+const KEYS = {
+  enter: (state) => expand(state, null),
+  ' ': (state) => expand(state, null),
+  right: (state) => expand(state, true),
+  left: (state) => expand(state, false),
+  '*': expandAll,
+  '/': (state) => ({ ...state, input: { kind: 'filter', text: state.filter, before: state.filter } }),
+  escape: (state) => ({ ...state, filter: '', notice: null }),
+  o: (state) => ({
+    ...state,
+    sort: { field: SORT_FIELDS[(SORT_FIELDS.indexOf(state.sort.field) + 1) % SORT_FIELDS.length], isReversed: false },
+  }),
+  O: (state) => ({ ...state, sort: { ...state.sort, isReversed: !state.sort.isReversed } }),
+  t: (state) => ({ ...state, span: state.span === 'minutes' ? 'hours' : 'minutes' }),
+  e: (state) => ({ ...state, panel: state.panel === 'logs' ? 'events' : 'logs' }),
+  l: (state) => ({ ...state, page: 'logs', logs: { ...state.logs, bottomSeq: null, left: 0 } }),
+};
+
+/**
+ * @param {State} state
+ * @param {boolean | null} isWanted  Null: the other way.
+ * @returns {State}
+ */
+function expand(state, isWanted) {
+  const row = selectedRow(state);
+  const name = row?.app?.name ?? row?.worker?.name;
+  if (!row || name === undefined) return state;
+  const app = rowsOf(state).find((one) => one.app?.name === name);
+  if (!app || app.worker || isWanted === app.isExpanded) return state;
+  const flipped = new Set(state.flipped);
+  if (!flipped.delete(name)) flipped.add(name);
+  // When a worker gets hidden, its app is selected.
+  return { ...state, flipped, selected: app.key };
+}
+
+/**
+ * @param {State} state
+ * @returns {State}
+ */
+function expandAll(state) {
+  const apps = rowsOf(state).filter(({ app, worker }) => app && !worker);
+  const isWanted = apps.some(({ isExpanded }) => !isExpanded);
+  const flipped = new Set(state.flipped);
+  for (const { app, isExpanded } of apps)
+    if (app && isExpanded !== isWanted && !flipped.delete(app.name)) flipped.add(app.name);
+  return { ...state, flipped };
+}
+
+/**
+ * @typedef
+ *   {{ ask: Ask, question?: string, refusal?: undefined } | { refusal: string, ask?: undefined, question?: undefined }}
+ *   Asked
+ */
+
+/**
+ * By key. An action that takes something away asks first.
+ * @type {Record<string, 'restart' | 'reload' | 'stop' | 'more' | 'fewer'>}
+ */
+const ACTIONS = { r: 'reload', R: 'restart', s: 'stop', '+': 'more', '=': 'more', '-': 'fewer' };
+
+const WORDS = {
+  restart: ['Restart', 'Restarting', 'Restarted'],
+  reload: ['Reload', 'Reloading', 'Reloaded'],
+  stop: ['Stop', 'Stopping', 'Stopped'],
+};
+
+/**
+ * The request to the manager that a key stands for, about the selected row.
+ * @param {State} state
+ * @param {string} name  Of the key.
+ * @returns {Asked | null}  Null: nothing.
+ */
+function askFor(state, name) {
+  const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : null;
+  const row = selectedRow(state);
+  if (!action || !row) return null;
+  if (!state.manager.isThere) return { refusal: 'The manager is away' };
+  if (action === 'more' || action === 'fewer') return askToScale(row, action);
+  const target = targetOf(state, row);
+  if (target === null) return { refusal: `Another app, or a namespace, has the name of that id: use the command line` };
+  const [verb, doing, done] = WORDS[action];
+  const what = rowLabel(row);
+  return {
+    question: `${verb} ${what}?`,
+    ask: {
+      type: 'ask',
+      method: action,
+      params: { targets: [target] },
+      doing: `${doing} ${what}`,
+      done: `${done} ${what}`,
+    },
+  };
+}
+
+/**
+ * @param {Row} row
+ * @param {'more' | 'fewer'} action
+ * @returns {Asked}
+ */
+function askToScale(row, action) {
+  const target = row.app?.name ?? row.worker?.name ?? '';
+  const what = `"${target}"`;
+  if (action === 'more')
+    return {
+      ask: {
+        type: 'ask',
+        method: 'scale',
+        params: { target, instances: '+1' },
+        doing: `Starting one more of ${what}`,
+        done: `Started one more of ${what}`,
+      },
+    };
+  if (row.app?.workers === 1) return { refusal: `${what} has one instance only; s stops it` };
+  return {
+    question: `Take away one instance of ${what}?`,
+    ask: {
+      type: 'ask',
+      method: 'scale',
+      params: { target, instances: '-1' },
+      doing: `Taking away one of ${what}`,
+      done: `Took away one of ${what}`,
+    },
+  };
+}
+
+/** @param {Row} row */
+function rowLabel({ app, worker, workers }) {
+  if (!app && worker) return `"${worker.name}", id ${worker.id} only`;
+  return `"${app?.name}"${workers.length > 1 ? ` (${workers.length} instances)` : ''}`;
+}
+
+/**
+ * The manager looks for a name before it looks for an id, so an id that is also a name would mean
+ * another app.
+ * @param {Pick<State, 'sample'>} state
+ * @param {Row} row
+ * @returns {string | null}
+ */
+function targetOf({ sample }, { app, worker }) {
+  const target = app ? app.name : String(worker?.id);
+  if (app) return target === 'all' ? null : target;
+  return sample?.apps.some(({ name, namespace }) => name === target || namespace === target) ? null : target;
+}

@@ -1,0 +1,140 @@
+import { formatDuration } from '../../shared/units.js';
+import { count, endOf, eventStyle, eventWords, isAsked, quoted } from '../event-text.js';
+
+/** @import { LoggedEvent } from '../../shared/event-log.js' */
+/** @import { Style } from '../paint.js' */
+
+/**
+ * One line of a timeline.
+ * @typedef {{ at: number, text: string, style: Style | null, events: number }} TimeLine
+ */
+
+/** Events between a crash and the next attempt. */
+const BETWEEN_CRASHES = new Set(['started', 'ready', 'backoff']);
+
+/**
+ * Folds the events of an app into lines, oldest first: an event that another one implies is left
+ * out, and a run of events of one kind becomes one line.
+ * @param {LoggedEvent[]} events
+ * @returns {TimeLine[]}
+ */
+export function foldEvents(events) {
+  const kept = withoutConsequences(events);
+  /** @type {TimeLine[]} */
+  const lines = [];
+  for (let at = 0; at < kept.length;) {
+    const run = runFrom(kept, at);
+    lines.push(run.length > 1 ? lineOfRun(run.filter(({ type }) => type === kept[at].type)) : lineOf(kept[at]));
+    at += run.length;
+  }
+  return lines;
+}
+
+/**
+ * Leaves out a start or a pause whose outcome is known, an instance that got up as a step of a
+ * rollout, and an exit that a user asked for: another line says so.
+ * @param {LoggedEvent[]} events
+ */
+function withoutConsequences(events) {
+  const settled = new Set(
+    events.filter(({ type }) => type === 'ready' || type === 'died').map(({ instanceId }) => instanceId),
+  );
+  const steps = new Set(
+    events
+      .filter(({ type }) => type === 'rollout:canary' || type === 'rollout:step')
+      .map(({ instanceId }) => instanceId),
+  );
+  const outcomes = new Map(
+    events.flatMap(({ type, id }, at) => (type === 'started' || type === 'gave-up' ? [[id, at]] : [])),
+  );
+  return events.filter((event, at) => {
+    if (event.type === 'backoff') return at > (outcomes.get(event.id) ?? -1);
+    if (event.type === 'started') return !settled.has(event.instanceId);
+    if (event.type === 'ready') return !steps.has(event.instanceId);
+    return event.type !== 'died' || !isAsked(event) || event.signal === 'SIGKILL';
+  });
+}
+
+/**
+ * The run of events that begins at an index and makes one line.
+ * @param {LoggedEvent[]} events
+ * @param {number} from
+ * @returns {LoggedEvent[]}
+ */
+function runFrom(events, from) {
+  const first = events[from];
+  const isCrash = first.type === 'died' && !isAsked(first);
+  if (!isCrash && first.type !== 'ready' && first.type !== 'rollout:step') return [first];
+  let last = from;
+  for (let at = from + 1; at < events.length; at++) {
+    if (isCrash ? isSameDeath(first, events[at]) : events[at].type === first.type) last = at;
+    else if (!isCrash || !BETWEEN_CRASHES.has(events[at].type)) break;
+  }
+  return events.slice(from, last + 1);
+}
+
+/**
+ * @param {LoggedEvent} one
+ * @param {LoggedEvent} other
+ */
+function isSameDeath(one, other) {
+  return (
+    other.type === 'died' &&
+    !isAsked(other) &&
+    other.cause === one.cause &&
+    other.code === one.code &&
+    other.signal === one.signal
+  );
+}
+
+/**
+ * @param {LoggedEvent} event
+ * @returns {TimeLine}
+ */
+function lineOf(event) {
+  return { at: event.at, text: `${subjectOf([event])}${eventWords(event)}`, style: eventStyle(event), events: 1 };
+}
+
+/**
+ * @param {LoggedEvent[]} run  All of one type.
+ * @returns {TimeLine}
+ */
+function lineOfRun(run) {
+  const [first, last] = [run[0], run[run.length - 1]];
+  if (run.length === 1) return lineOf(first);
+  const line = { at: last.at, style: eventStyle(last), events: run.length };
+  if (first.type === 'died')
+    return {
+      ...line,
+      text:
+        `${subjectOf(run)}crashed ${run.length} times within ${within(first.at, last.at)}: ` +
+        `${endOf(last)}${quoted(last)}`,
+    };
+  if (first.type === 'rollout:step')
+    return { ...line, text: `${subjectOf(run)}are up: ${last.step} of ${last.of} replaced` };
+  return { ...line, text: `${subjectOf(run)}${isOne(run) ? 'is' : 'are'} up` };
+}
+
+/**
+ * @param {number} fromMs
+ * @param {number} toMs
+ */
+export function within(fromMs, toMs) {
+  return formatDuration(Math.max(1_000, Math.round((toMs - fromMs) / 1_000) * 1_000));
+}
+
+/** @param {LoggedEvent[]} run */
+function isOne(run) {
+  return new Set(run.map(({ slot }) => slot)).size === 1;
+}
+
+/**
+ * @param {LoggedEvent[]} run
+ * @returns {string}  "instances 0, 1 ", or nothing; the words of an event follow.
+ */
+export function subjectOf(run) {
+  const slots = [...new Set(run.flatMap(({ slot }) => slot ?? []))].sort((a, b) => a - b);
+  if (slots.length === 0) return '';
+  if (slots.length > 6) return `${count(slots.length, 'instance')} `;
+  return `instance${slots.length === 1 ? '' : 's'} ${slots.join(', ')} `;
+}
