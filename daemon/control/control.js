@@ -1,28 +1,24 @@
-import { createHearing, readAppMessage } from './app-channel/messages.js';
-import { noteWishes } from './events/process-events.js';
-import { tell } from './keeper-link/tell.js';
-import { createEventBus, tellDeleted } from './events/bus.js';
-import { allNames, EVENTS } from './handlers.js';
-import { FACTS } from './loop/keeper-events.js';
-import { createHandleKeep } from './keeper-link/listener-copies.js';
-import { introduce } from './recovery/meet-keeper.js';
-import { createKeeperLink, KeeperLost } from './keeper-link/link.js';
-import { noteKey } from './state/slot-history.js';
 import { NclustError } from '../../lib/shared/errors.js';
+import { createHearing, publishAppMessage } from './app-channel/messages.js';
+import { createEventBus, tellDeleted } from './events/bus.js';
+import { noteWishes } from './events/process-events.js';
+import { allNames, EVENTS } from './handlers.js';
+import { KeeperSession } from './keeper-link/session.js';
+import { tell } from './keeper-link/tell.js';
+import { FACTS } from './loop/keeper-events.js';
+import { introduce } from './recovery/meet-keeper.js';
 import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
 import { memoryOf, newWorld } from './state/registry.js';
+import { noteKey } from './state/slot-history.js';
 
-/** @import { Port, Snapshot } from './keeper-link/link.js' */
+/** @import { ChildFact, Port, Snapshot } from './keeper-link/link.js' */
 /** @import { ControlEvent, Core, Parts } from './keeper-link/tell.js' */
 /** @import { Receipt } from './requests/outcome.js' */
 /** @import { Change, Desired } from './state/desired.js' */
 /** @import { World } from './state/registry.js' */
 /** @import { Loaded } from './state/store.js' */
 /** @import { Installation } from './update/installation.js' */
-
-/** After a keeper could not be launched the next attempt is this much later, in ms. */
-const RELAUNCH_MS = 1_000;
 
 /**
  * The owner loop: takes events one at a time, updates the records, plans, and has the effects
@@ -31,40 +27,22 @@ const RELAUNCH_MS = 1_000;
 export class Control {
   /** @type {Core} */
   #core;
+  #session;
+  #waiters;
+  #hearing = createHearing((isOn) => this.askKeeper('hear', { isOn }));
   /** @type {ControlEvent[]} */
   #queue = [];
   #isBusy = false;
-  /** Events wait while the records of one keeper are exchanged for those of the next. */
+  /** Events wait until control has exchanged the records of one keeper for those of the next. */
   #isHeld = true;
-  #waiters;
-  #handles = createHandleKeep();
-  #hearing = createHearing((isOn) => this.askKeeper('hear', { isOn }));
-  /** @type {Snapshot | null} */
-  #keeper = null;
+  #follow = () => {};
   #isLeaving = false;
-  /** Clients can connect. */
-  #isOpen = false;
   /** @type {() => void} */
   #sayEnded = () => {};
   /** @type {Promise<void>} */
   #ended = new Promise((resolve) => {
     this.#sayEnded = resolve;
   });
-  #isClosed = false;
-  /** What follows from how things stand. @type {() => void} */
-  #follow = () => {};
-  /**
-   * From where the next keeper is started, when it is to be another one.
-   * @type {Installation | null}
-   */
-  #successor = null;
-  /**
-   * Who waits for the next keeper.
-   * @type {{ resolve: () => void, reject: (error: unknown) => void }[]}
-   */
-  #expecting = [];
-  /** One at a time. @type {Promise<void> | null} */
-  #exchange = null;
 
   /**
    * @param {Parts} parts
@@ -79,6 +57,14 @@ export class Control {
       dispatch: (event) => this.dispatch(event),
       bus: createEventBus(parts.chronicle),
     };
+    this.#session = new KeeperSession(this.#core, {
+      introduce: () => introduce(this.#core),
+      onMet: (snapshot, orphans) => this.#onKeeperMet(snapshot, orphans),
+      onLost: () => this.#onKeeperLost(),
+      onEvent: (event, data) => this.#onKeeperEvent(event, data),
+      hold: () => this.#hold(),
+      resume: () => this.#resume(),
+    });
     this.#waiters = createWaiters(this.world);
     for (const notice of notices) this.world.notices.add(notice);
   }
@@ -91,43 +77,29 @@ export class Control {
     return this.#core.world;
   }
 
-  /** What happens, for whoever follows it. */
+  /** Events of processes and messages of apps, for clients that follow them. */
   get bus() {
     return this.#core.bus;
   }
 
-  /** What apps say comes to the bus while somebody wants it. */
+  /** Has messages of apps come to the bus while a client wants them. */
   get hearing() {
     return this.#hearing;
   }
 
   /** The keeper control works with, as it was when they met. */
   get keeper() {
-    return this.#keeper;
+    return this.#session.snapshot;
   }
 
   /**
    * Meets a keeper: learns what runs, and begins to bring about what is wanted.
    * @param {Port} port
-   * @returns {Promise<void>}  Rejects with KeeperLost when it died meanwhile; the next one is then
-   *   on its way.
+   * @returns {Promise<void>}  Resolves when control works with this keeper or, if it dies before
+   *   that, with a later one.
    */
-  async meet(port) {
-    this.#core.link = createKeeperLink(port, {
-      onEvent: (event, data, handle) => this.#onKeeperEvent(event, data, handle),
-      onLost: () => void this.#meetNext(),
-    });
-    const { snapshot, orphans } = await introduce(this.#core);
-    this.#keeper = snapshot;
-    this.#hearing.again();
-    if (snapshot.isTerminating) this.world.ending ??= 'shutdown';
-    this.#isHeld = false;
-    this.#queue.unshift({
-      type: 'adopted',
-      children: [...snapshot.children, ...orphans],
-      listeners: snapshot.listeners,
-    });
-    this.#drain();
+  meet(port) {
+    return this.#session.meet(port);
   }
 
   /** @param {ControlEvent} event */
@@ -137,8 +109,8 @@ export class Control {
   }
 
   /**
-   * @param {() => void} look  Called at the end of every turn, before anybody is answered:
-   *   something may be wanted or may run that was not before.
+   * @param {() => void} look  Called at the end of every turn, before waiting requests are
+   *   answered, because the wishes or the processes may have changed.
    */
   follow(look) {
     this.#follow = look;
@@ -146,13 +118,12 @@ export class Control {
 
   /** Tells the keeper that clients can connect. */
   announceReady() {
-    this.#isOpen = true;
-    tell(this.#core, 'control-ready', { isAnswering: true });
+    this.#session.announceReady();
   }
 
   /**
-   * Changes what is wanted. On disk before anything acts on it. A token that was seen changes
-   * nothing.
+   * Changes what is wanted, on disk before anything acts on it. A token that was seen before
+   * changes nothing.
    * @param {string} method
    * @param {string} token
    * @param {(desired: Desired) => Change & Pick<Receipt, 'about' | 'root' | 'plan'>} change
@@ -197,10 +168,10 @@ export class Control {
   }
 
   /**
-   * Waits until a mutation has come about.
+   * Waits for the outcome of a mutation.
    * @param {Receipt} receipt
    * @param {AbortSignal} [signal]  Ends the waiting: resolves then.
-   * @param {() => void} [onLook]  Called whenever something may have changed meanwhile.
+   * @param {() => void} [onLook]  Called whenever something may have changed.
    * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely
    *   failed.
    */
@@ -211,7 +182,7 @@ export class Control {
   }
 
   /**
-   * Nothing is wanted any more: everything is retired, then control and keeper leave.
+   * Retires every process; then control and keeper leave.
    * @param {'kill' | 'shutdown'} by
    * @returns {Promise<void>}  Resolves just before they leave.
    */
@@ -255,9 +226,8 @@ export class Control {
    * @param {object} params
    * @returns {Promise<any>}  Rejects with a KeeperRefusal or a KeeperLost.
    */
-  async askKeeper(verb, params) {
-    if (!this.#core.link) throw new KeeperLost();
-    return this.#core.link.request(verb, params);
+  askKeeper(verb, params) {
+    return this.#session.request(verb, params);
   }
 
   /**
@@ -265,48 +235,25 @@ export class Control {
    *   can be started from its own installation; it goes on trying.
    */
   meetsNext() {
-    return new Promise((resolve, reject) => {
-      this.#expecting.push({ resolve, reject });
-    });
+    return this.#session.waitForNext();
   }
 
   /**
-   * Has the keeper make way for one of another installation, which takes over as after a death:
-   * nothing is refused, and every process is replaced.
-   * @param {Installation} successor  When its keeper does not come up, one of our own does.
+   * Replaces the keeper by one of another installation, which takes over as after a death: no
+   * connection is refused, and every process is replaced.
+   * @param {Installation} successor  If its keeper does not come up, control starts one of its own.
    * @returns {Promise<void>}  Resolves when control works with the next keeper. Rejects with a
-   *   KeeperRefusal when this one does not make way, with a KeeperLost when there is none just now.
+   *   KeeperRefusal when this one does not make way, with a KeeperLost when there is none at the
+   *   moment.
    */
   exchangeKeeper(successor) {
-    this.#exchange ??= this.#exchangeKeeper(successor).finally(() => {
-      this.#exchange = null;
-    });
-    return this.#exchange;
+    return this.#session.exchange(successor);
   }
 
-  /** @param {Installation} successor */
-  async #exchangeKeeper(successor) {
-    const { link } = this.#core;
-    if (!link) throw new KeeperLost();
-    this.#successor = successor;
-    this.#isHeld = true; // What is asked of a keeper that is about to leave is lost.
-    try {
-      await link.request('abdicate', {});
-    } catch (error) {
-      if (error instanceof KeeperLost) return this.meetsNext();
-      this.#successor = null;
-      this.#isHeld = false;
-      this.#drain();
-      throw error;
-    }
-    return this.meetsNext();
-  }
-
-  /** Stops looking and acting. Whatever runs goes on. Idempotent. */
+  /** Stops this control; the processes go on. Idempotent. */
   close() {
-    this.#isClosed = true;
-    this.#isHeld = true;
-    this.#core.link?.close();
+    this.#hold();
+    this.#session.close();
     for (const seat of this.world.seats.values()) seat.cancelTimer();
     for (const window of this.world.windows.values()) window.cancel();
   }
@@ -314,6 +261,15 @@ export class Control {
   /** @param {string} token */
   #find(token) {
     return this.world.desired.tokens.find((receipt) => receipt.token === token);
+  }
+
+  #hold() {
+    this.#isHeld = true;
+  }
+
+  #resume() {
+    this.#isHeld = false;
+    this.#drain();
   }
 
   #drain() {
@@ -331,66 +287,39 @@ export class Control {
   }
 
   /**
+   * @param {Snapshot} snapshot
+   * @param {ChildFact[]} orphans
+   */
+  #onKeeperMet(snapshot, orphans) {
+    this.#hearing.again();
+    if (snapshot.isTerminating) this.world.ending ??= 'shutdown';
+    this.#queue.unshift({
+      type: 'adopted',
+      children: [...snapshot.children, ...orphans],
+      listeners: snapshot.listeners,
+    });
+    this.#resume();
+  }
+
+  #onKeeperLost() {
+    this.#hold();
+    // Wishes still count. Facts of the old keeper do not: the next one reports its own.
+    this.#queue = this.#queue.filter((event) => event.type === 'changed');
+  }
+
+  /**
    * @param {string} event
    * @param {any} data
-   * @param {unknown} handle
    */
-  #onKeeperEvent(event, data, handle) {
-    if (event === 'listener') this.#handles.keep(data, handle);
-    else if (event === 'released') this.#handles.drop(data.key);
-    else if (event === 'ask') tell(this.#core, 'answer', {});
-    else if (event === 'said' || event === 'missed') this.#onSaid(data);
+  #onKeeperEvent(event, data) {
+    if (event === 'said' || event === 'missed') publishAppMessage(this.#core, data);
     else if (event === 'terminating')
       void this.end('shutdown'); // Leaving is what follows.
     else if (Object.hasOwn(FACTS, event)) this.dispatch({ type: 'fact', event, data });
   }
 
-  /**
-   * @param {{ instanceId: string, text?: string, count?: number }} data  Of an app. It changes no
-   *   records.
-   */
-  #onSaid({ instanceId, text, count = 1 }) {
-    const { bus, world, parts } = this.#core;
-    const label = world.instances.get(instanceId)?.label;
-    if (!label || !bus.isFollowed) return;
-    const process = { id: label.id, name: label.name, slot: label.slot, instanceId };
-    const at = parts.clock.nowMs();
-    const message =
-      text === undefined ? /** @type {const} */ ({ type: 'process:missed', count }) : readAppMessage(text);
-    if (message) bus.publish({ ...message, isFromApp: true, process, at });
-  }
-
-  /**
-   * The keeper died: its children live on. The next one gets the sockets first, so that connections
-   * are refused to nobody.
-   */
-  async #meetNext() {
-    const { parts } = this.#core;
-    this.#isHeld = true;
-    this.#core.link = null;
-    // Wishes count on; facts about the old keeper's instances are found anew.
-    this.#queue = this.#queue.filter((event) => event.type === 'changed');
-    if (this.#isClosed || this.#isLeaving) return;
-    parts.journal('keeper-lost');
-    const successor = this.#successor;
-    this.#successor = null;
-    try {
-      const port = await parts.launchKeeper(successor);
-      await this.#handles.handOver(port);
-      await this.meet(port);
-      parts.journal('keeper-met', { pid: this.#keeper?.pid, version: this.#keeper?.version });
-      if (this.#isOpen) this.announceReady();
-      for (const { resolve } of this.#expecting.splice(0)) resolve();
-    } catch (error) {
-      if (error instanceof KeeperLost) return; // Its own onLost has begun again.
-      parts.journal('keeper-launch-failed', { message: /** @type {Error} */ (error).message });
-      parts.clock.after(RELAUNCH_MS, () => void this.#meetNext());
-      if (!successor) for (const { reject } of this.#expecting.splice(0)) reject(error);
-    }
-  }
-
   #leaveWhenDone() {
-    const { world, parts, link } = this.#core;
+    const { world, parts } = this.#core;
     if (!world.ending || world.instances.size > 0 || this.#isLeaving) return;
     this.#isLeaving = true;
     const leave = () => {
@@ -398,7 +327,7 @@ export class Control {
       parts.leave(0);
     };
     // The keeper may be gone before its answer is.
-    link?.request('leave', {}).then(leave, leave);
+    this.#session.leave()?.then(leave, leave);
   }
 }
 

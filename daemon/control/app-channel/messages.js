@@ -1,3 +1,4 @@
+/** @import { Core } from '../keeper-link/tell.js' */
 /** @import { Label } from '../state/registry.js' */
 
 /**
@@ -45,6 +46,21 @@ export function readAppMessage(text) {
   const { type, data } = /** @type {{ type?: unknown, data?: unknown }} */ (message ?? {});
   if (typeof type !== 'string' || data === undefined || data === null) return { type: 'process:msg', raw: message };
   return type.startsWith('axm:option:') ? null : { type, data };
+}
+
+/**
+ * Publishes what an app has sent. It changes no records.
+ * @param {Core} core
+ * @param {{ instanceId: string, text?: string, count?: number }} data  From the keeper. Without a
+ *   text: how many messages it has left out.
+ */
+export function publishAppMessage({ bus, world, parts }, { instanceId, text, count = 1 }) {
+  const label = world.instances.get(instanceId)?.label;
+  if (!label || !bus.isFollowed) return;
+  const process = { id: label.id, name: label.name, slot: label.slot, instanceId };
+  const at = parts.clock.nowMs();
+  const message = text === undefined ? /** @type {const} */ ({ type: 'process:missed', count }) : readAppMessage(text);
+  if (message) bus.publish({ ...message, isFromApp: true, process, at });
 }
 
 /**

@@ -3,15 +3,15 @@
 /**
  * Keeps a copy of every listening socket the keeper holds. Control never accepts on them: as long
  * as it has them, the sockets outlive the keeper.
- * @typedef {object} HandleKeep
+ * @typedef {object} ListenerCopies
  * @property {(data: { key: string }, handle: any) => void} keep  Closes the copy it had.
  * @property {(key: string) => void} drop
  * @property {(port: Port) => Promise<void>} handOver  Gives them all to a new keeper; resolves when
  *   it has them, or is gone.
  */
 
-/** @returns {HandleKeep} */
-export function createHandleKeep() {
+/** @returns {ListenerCopies} */
+export function createListenerCopies() {
   /** @type {Map<string, { data: { key: string }, handle: any }>} */
   const kept = new Map();
 

@@ -1,21 +1,21 @@
 import { tell } from '../keeper-link/tell.js';
 import { newLife } from '../policy/lifecycle.js';
 import { plan } from '../policy/plan.js';
-import { watchVitals } from '../rollout/compare.js';
+import { watchInstances } from '../rollout/compare.js';
 import { guard } from '../rollout/supervise.js';
 import { findApp, specOf } from '../state/desired.js';
 import { isScopeOf, memoryOf, scopeOf, seatKey, seatsOf } from '../state/registry.js';
 import { step } from './step.js';
 
 /** @import { Core } from '../keeper-link/tell.js' */
-/** @import { Asked } from '../policy/lifecycle.js' */
-/** @import { SeatFact } from '../policy/plan.js' */
+/** @import { Asked, LifeEvent } from '../policy/lifecycle.js' */
+/** @import { Action, SeatFact, Wished } from '../policy/plan.js' */
 /** @import { AppWish, SlotWish } from '../state/desired.js' */
 /** @import { Seat, World } from '../state/registry.js' */
 
 /**
- * An action may free the next one (a seat that rests is down at once); more rounds than this would
- * be a plan that contradicts itself.
+ * An action may free the next one: a seat that rests is down at once. A plan that needs more rounds
+ * than this contradicts itself.
  */
 const MAX_ROUNDS = 10;
 
@@ -25,44 +25,46 @@ const MAX_ROUNDS = 10;
  * @param {string} name
  */
 export function reconcile(core, name) {
-  // First: should this be the last act of this control, the next one will still see that it is due.
-  if (isBeingCleared(core.world, name)) releaseSockets(core, name);
+  const { world } = core;
+  // First: if this is the last act of this control, the next one still sees that it is due.
+  if (isBeingCleared(world, name)) releaseSockets(core, name);
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    guard(core, name);
-    if (!act(core, name)) break;
+    guard(core, name); // May change what is wanted.
+    const app = findApp(world.desired, name);
+    const actions = plan(wishedOf(world, app), seatsOf(world, name).map(factOf));
+    if (actions.length === 0) break;
+    for (const action of actions) carryOut(core, app, action);
   }
   releaseSockets(core, name);
-  watchVitals(core, name);
+  watchInstances(core, name);
+}
+
+/**
+ * @param {World} world
+ * @param {AppWish | null} app
+ * @returns {Wished}
+ */
+function wishedOf(world, app) {
+  if (!app) return { slots: [], rollout: { maxSurge: 0, maxUnavailable: 1 } };
+  return { slots: app.slots.map((slot) => asWanted(world, slot)), rollout: app.rollout };
 }
 
 /**
  * @param {Core} core
- * @param {string} name
- * @returns {boolean}  Whether anything was done.
+ * @param {AppWish | null} app  As it was when the action was planned.
+ * @param {Action} action
  */
-function act(core, name) {
+function carryOut(core, app, action) {
   const { world } = core;
-  const app = findApp(world.desired, name);
-  const wished = {
-    slots: app ? app.slots.map((slot) => asWanted(world, slot)) : [],
-    rollout: app?.rollout ?? { maxSurge: 0, maxUnavailable: 1 },
-  };
-  const actions = plan(wished, seatsOf(world, name).map(factOf));
-  for (const action of actions) {
-    if (action.do === 'start') step(core, openSeat(world, app, action.id, action.generation), { type: 'start' });
-    else {
-      const seat = world.seats.get(seatKey(action.id, action.generation));
-      if (seat)
-        step(
-          core,
-          seat,
-          action.do === 'stop'
-            ? { type: 'stop', asked: askedFor(world, app, seat), drain: action.drain }
-            : { type: action.do },
-        );
-    }
-  }
-  return actions.length > 0;
+  const { id, generation } = action;
+  const seat = action.do === 'start' ? openSeat(world, app, id, generation) : world.seats.get(seatKey(id, generation));
+  if (!seat) return;
+  /** @type {LifeEvent} */
+  const event =
+    action.do === 'stop'
+      ? { type: 'stop', asked: askedFor(world, app, seat), drain: action.drain }
+      : { type: action.do };
+  step(core, seat, event);
 }
 
 /**
@@ -153,8 +155,8 @@ function askedFor(world, app, seat) {
 }
 
 /**
- * Closes the listening sockets nobody will accept on again: without this, clients of a stopped app
- * would wait in the backlog instead of being refused.
+ * Closes the listening sockets on which no instance will accept again. Without this, clients of a
+ * stopped app would wait in the backlog instead of being refused.
  * @param {Core} core
  * @param {string} name
  */

@@ -7,15 +7,16 @@ import { seatsOf } from '../state/registry.js';
 /** @import { Instance, World } from '../state/registry.js' */
 
 /**
- * What an instance does in a span of time. Only instances of a rollout with a rollback window are
- * watched.
- * @typedef {object} Vitals
+ * What an instance reports of a span of time.
+ * @typedef {object} Span
  * @property {number} responses
  * @property {number} errors  Responses with a status of 500 or more.
  * @property {number} delayP99Ms  Of the event loop.
+ * @property {number} atMs  The end of the span.
  */
 
 /**
+ * An instance in a rollout with a rollback window. No other instance is watched.
  * @typedef {object} Pulse
  * @property {string} name  Of the app.
  * @property {number} slot
@@ -23,57 +24,56 @@ import { seatsOf } from '../state/registry.js';
  * @property {boolean} isWatched
  * @property {boolean} isAsked  Whether its event loop turns; it has not answered yet.
  * @property {boolean} isSilent  It has not answered in time.
- * @property {(Vitals & { atMs: number })[]} spans
+ * @property {Span[]} spans
  */
 
-/** How often an instance tells, in ms. */
-const EVERY_MS = 500;
+/** How often a watched instance reports, in ms. */
+const REPORT_EVERY_MS = 500;
 
-/** New instances are judged by their last 5 s. */
-const RECENT_MS = 5_000;
+/** How many reports of an instance are kept: those of a minute. */
+const SPANS_KEPT = 120;
 
-/** Fewer responses than this prove nothing. */
-const RESPONSES_MIN = 20;
+// The rule is the table in docs/reload.md, "The rollback window".
 
-/**
- * The new instances are worse than the old ones when a figure is more than this many times theirs,
- */
+/** A figure of the new instances is worse above this many times the figure of the old ones. */
 const FACTOR = 3;
 
-/** and more than this, as a share of the responses, */
+/** Errors of the new instances count for this long, in ms. */
+const RECENT_MS = 5_000;
+
+/** A share of errors is known from this many responses on. */
+const RESPONSES_MIN = 20;
+
+/** A share of errors up to this is not worse, however few errors the old instances had. */
 const ERROR_SHARE_MIN = 0.05;
 
 /**
- * (who answered every second request with an error cannot do so three times as often: then it is
- * half of the way to all),
+ * A share of errors is worse beyond this part of the way from the old share to all responses. No
+ * share is three times an old one of a half.
  */
 const WORSE_PART = 0.5;
 
-/**
- * or this, where too little is known of the old ones, because few came or the control that watched
- * them has died;
- */
-const UNMEASURED_SHARE = 0.5;
+/** A share of errors above this is worse when the share of the old instances is not known. */
+const ERROR_SHARE_UNKNOWN = 0.5;
 
-/** or this, in ms, in so many spans in a row. */
+/** A delay of the event loop up to this is not worse, in ms. */
 const DELAY_MIN_MS = 200;
+
+/** A delay is worse when it is above its limit in this many reports in a row. */
 const DELAY_SPANS = 3;
 
 /**
- * A new one whose event loop does not turn tells nothing at all: it is asked, and has so long to
- * answer, in ms.
+ * How long the event loop of a new instance has for an answer, in ms. An instance whose loop stands
+ * still reports nothing, so it has to be asked.
  */
 const SILENT_MS = 3_000;
 
-/** Spans kept of an old instance, as the measure: a minute. */
-const SPANS_KEPT = 120;
-
 /**
- * Has exactly those instances of an app watched whose figures are needed.
+ * Watches exactly those instances of an app whose figures are needed.
  * @param {Core} core
  * @param {string} name
  */
-export function watchVitals(core, name) {
+export function watchInstances(core, name) {
   const { world } = core;
   const rollout = findApp(world.desired, name)?.rollout;
   const isNeeded = Boolean(rollout?.isGuarded && rollout.windowMs && !world.ending);
@@ -96,27 +96,29 @@ export function watchVitals(core, name) {
       isSilent: false,
       spans: [],
     });
-    tell(core, 'watch', { instanceId, everyMs: EVERY_MS });
+    tell(core, 'watch', { instanceId, everyMs: REPORT_EVERY_MS });
   }
   for (const [instanceId, pulse] of world.pulses) {
     if (pulse.name !== name || serving.has(instanceId)) continue;
     if (pulse.isWatched) unwatch(core, instanceId);
     pulse.isWatched = false;
-    // What the old ones were like is the measure until the end.
+    // The figures of the old ones are the measure until the end.
     if (!isNeeded) world.pulses.delete(instanceId);
   }
 }
 
 /**
+ * Takes the report of a watched instance.
  * @param {Core} core
  * @param {Instance} instance
- * @param {Vitals} data
+ * @param {Omit<Span, 'atMs'>} data
  */
 export function vitals(core, { instanceId }, { responses, errors, delayP99Ms }) {
   const pulse = core.world.pulses.get(instanceId);
-  // Asked for by a control that died, for a rollout that is over.
+  // A control that died has asked for it, for a rollout that is over.
   if (!pulse?.isWatched) return unwatch(core, instanceId);
-  pulse.spans = [...pulse.spans, { responses, errors, delayP99Ms, atMs: core.parts.clock.nowMs() }].slice(-SPANS_KEPT);
+  const span = { responses, errors, delayP99Ms, atMs: core.parts.clock.nowMs() };
+  pulse.spans = [...pulse.spans, span].slice(-SPANS_KEPT);
   return undefined;
 }
 
@@ -130,15 +132,15 @@ export function askAround(core, name) {
     const standsStill = () => Boolean(core.world.instances.get(instanceId)?.snapshots);
     if (pulse.name !== name || !pulse.isWatched || pulse.isAsked || standsStill()) continue;
     pulse.isAsked = true;
-    const heard = (/** @type {boolean} */ isLate) => {
+    const onAnswer = (/** @type {boolean} */ isLate) => {
       const isSilent = isLate && !standsStill();
       Object.assign(pulse, { isAsked: false, isSilent });
       if (isSilent) core.dispatch({ type: 'changed', names: [name] });
     };
-    // Any other refusal means that it has ended, which is told in another way.
+    // Any other refusal means that the instance has exited, which the keeper reports by itself.
     core.link?.request('ask', { instanceId, timeoutMs: SILENT_MS }).then(
-      () => heard(false),
-      (error) => heard(error.code === 'ETIMEDOUT'),
+      () => onAnswer(false),
+      (error) => onAnswer(error.code === 'ETIMEDOUT'),
     );
   }
 }
@@ -153,8 +155,8 @@ function unwatch(core, instanceId) {
 }
 
 /**
- * What the new instances of an app do worse than the old ones did, in words; null while they do
- * not.
+ * The figure in which the new instances of an app are worse than the old ones, in words; null when
+ * there is none.
  * @param {World} world
  * @param {AppWish} app
  * @param {number} nowMs
@@ -165,11 +167,11 @@ export function complaintOf(world, app, nowMs) {
   const mine = [...world.pulses.values()].filter((pulse) => pulse.name === app.spec.name);
   const old = mine.filter((pulse) => !generations.has(pulse.generation));
   const renewed = mine.filter((pulse) => generations.has(pulse.generation));
-  return silenceOf(renewed) ?? errorsOf(renewed, old, nowMs) ?? delaysOf(renewed, old);
+  return findSilence(renewed) ?? findErrors(renewed, old, nowMs) ?? findDelay(renewed, old);
 }
 
 /** @param {Pulse[]} renewed */
-function silenceOf(renewed) {
+function findSilence(renewed) {
   const silent = renewed.find((pulse) => pulse.isWatched && pulse.isSilent);
   return silent ? `the event loop of instance ${silent.slot} has not answered for ${SILENT_MS / 1_000}s` : null;
 }
@@ -179,27 +181,40 @@ function silenceOf(renewed) {
  * @param {Pulse[]} old
  * @param {number} nowMs
  */
-function errorsOf(renewed, old, nowMs) {
+function findErrors(renewed, old, nowMs) {
   const recent = sum(renewed.flatMap((pulse) => pulse.spans.filter((span) => span.atMs > nowMs - RECENT_MS)));
   const before = sum(old.flatMap((pulse) => pulse.spans));
-  const share = recent.errors / recent.responses;
-  const isMeasured = before.responses >= RESPONSES_MIN;
-  const shareBefore = isMeasured ? before.errors / before.responses : 0;
-  const limit = isMeasured
-    ? Math.max(ERROR_SHARE_MIN, Math.min(FACTOR * shareBefore, shareBefore + WORSE_PART * (1 - shareBefore)))
-    : UNMEASURED_SHARE;
-  if (recent.responses < RESPONSES_MIN || share <= limit) return null;
+  const share = shareOf(recent);
+  const oldShare = shareOf(before);
+  if (share === null || share <= errorLimit(oldShare)) return null;
   return (
     `the new instances answered ${recent.errors} of their last ${recent.responses} requests with a ` +
-    `status of 500 or more (${percent(share)}; the old ones: ${isMeasured ? percent(shareBefore) : 'not known'})`
+    `status of 500 or more (${percent(share)}; the old ones: ${oldShare === null ? 'not known' : percent(oldShare)})`
   );
+}
+
+/**
+ * @param {Pick<Span, 'responses' | 'errors'>} sums
+ * @returns {number | null}  Null: not known, because there were too few responses.
+ */
+function shareOf({ responses, errors }) {
+  return responses >= RESPONSES_MIN ? errors / responses : null;
+}
+
+/**
+ * The share of errors above which the new instances are worse.
+ * @param {number | null} oldShare
+ */
+function errorLimit(oldShare) {
+  if (oldShare === null) return ERROR_SHARE_UNKNOWN;
+  return Math.max(ERROR_SHARE_MIN, Math.min(FACTOR * oldShare, oldShare + WORSE_PART * (1 - oldShare)));
 }
 
 /**
  * @param {Pulse[]} renewed
  * @param {Pulse[]} old
  */
-function delaysOf(renewed, old) {
+function findDelay(renewed, old) {
   const spans = old.flatMap((pulse) => pulse.spans);
   const before = spans.length > 0 ? spans.reduce((total, span) => total + span.delayP99Ms, 0) / spans.length : 0;
   const limitMs = Math.max(DELAY_MIN_MS, FACTOR * before);
@@ -215,7 +230,7 @@ function delaysOf(renewed, old) {
   );
 }
 
-/** @param {Vitals[]} spans */
+/** @param {Span[]} spans */
 function sum(spans) {
   return spans.reduce(
     (total, { responses, errors }) => ({ responses: total.responses + responses, errors: total.errors + errors }),

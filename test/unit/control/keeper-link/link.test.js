@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { createKeeperLink, KeeperLost, KeeperRefusal } from '../../../../daemon/control/keeper-link/link.js';
-import { createHandleKeep } from '../../../../daemon/control/keeper-link/listener-copies.js';
+import { createListenerCopies } from '../../../../daemon/control/keeper-link/listener-copies.js';
 
 function open() {
   const port = Object.assign(new EventEmitter(), { send: vi.fn() });
@@ -72,7 +72,7 @@ test('a closed link leaves no listener behind', () => {
 });
 
 test('copies of sockets are closed when they are replaced or released, and handed to the next keeper', async () => {
-  const keep = createHandleKeep();
+  const keep = createListenerCopies();
   const handles = [1, 2, 3].map(() => ({ close: vi.fn() }));
   keep.keep({ key: 'a' }, handles[0]);
   keep.keep({ key: 'a' }, handles[1]);
@@ -88,7 +88,7 @@ test('copies of sockets are closed when they are replaced or released, and hande
 });
 
 test('a keeper that dies while it is given the sockets does not hold anybody up', async () => {
-  const keep = createHandleKeep();
+  const keep = createListenerCopies();
   keep.keep({ key: 'a' }, { close: vi.fn() });
   const port = { send: () => {}, on: (_event, listener) => queueMicrotask(listener) };
   await keep.handOver(port);
