@@ -1,7 +1,7 @@
-import { NclustError } from '../../../../lib/shared/errors.js';
-import { askAbout, reachLiving } from '../../app-channel/ask-process.js';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { askAbout, reachLiving } from '../app-channel/ask-process.js';
 
-/** @import { Desk } from '../methods.js' */
+/** @import { Desk } from '../api/methods.js' */
 
 /** @typedef {ReturnType<typeof reachLiving>[number]} Worker */
 

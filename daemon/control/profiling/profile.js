@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { NclustError } from '../../../../lib/shared/errors.js';
-import { BadParams } from '../params.js';
+import { NclustError } from '../../../lib/shared/errors.js';
 import { ask, isHeldUp, oneWorker, orUnknown, place } from './worker.js';
 
-/** @import { Client } from '../connection.js' */
-/** @import { Desk } from '../methods.js' */
+/** @import { Client } from '../api/connection.js' */
+/** @import { Desk } from '../api/methods.js' */
 /** @import { Worker } from './worker.js' */
-
-const KINDS = ['cpu', 'heap', 'heap-sampling'];
 
 /** What it may take to begin, in ms: V8 looks at every function there is. */
 const BEGIN_MS = 15_000;
@@ -30,7 +27,6 @@ const SNAPSHOT_MS = 1_800_000;
  *   can do it.
  */
 export async function takeProfile(desk, { target, kind, durationMs, file }, { signal }) {
-  if (!KINDS.includes(kind)) throw new BadParams('kind', KINDS.map((one) => `"${one}"`).join(' or '));
   const one = oneWorker(desk, target);
   checkNoSnapshot(one);
   if (await isHeldUp(desk, one)) return { slot: place(one), bytes: null };
