@@ -1,56 +1,52 @@
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
-import { ask, isHeldUp, oneWorker, orUnknown, place } from './worker.js';
+import { ask, describeSlot, explainSilence, findWorker, isBlocked } from './worker.js';
 
 /** @import { Client } from '../api/connection.js' */
 /** @import { Desk } from '../api/methods.js' */
 /** @import { Worker } from './worker.js' */
 
-/** What it may take to begin, in ms: V8 looks at every function there is. */
+/** Time limit for the begin of a profile, in ms: V8 walks through all functions. */
 const BEGIN_MS = 15_000;
 
 /**
- * What it may take to end, beyond its span: of a heap with many gigabytes the snapshot takes
- * minutes.
+ * Time limits for the end of a profile, beyond its span, in ms. The snapshot of a heap with many
+ * gigabytes takes minutes.
  */
 const END_MS = 60_000;
 const SNAPSHOT_MS = 1_800_000;
 
 /**
- * Has a worker profile itself into a file that is there and empty.
+ * Makes a worker profile itself into a file that exists and is empty.
  * @param {Desk} desk
- * @param {{ target: string, kind: string, durationMs: number, file: string }} question  Asked again
- *   with the same file, it waits for the same profile.
- * @param {Pick<Client, 'signal'>} client  Its end gives the profile up, and removes the file.
- * @returns {Promise<object>}  `bytes`: null when its event loop is held up: then only a debugger
- *   can do it.
+ * @param {{ target: string, kind: string, durationMs: number, file: string }} question  The same
+ *   question with the same file waits for the same profile.
+ * @param {Pick<Client, 'signal'>} client  If it leaves, the profile is dropped and the file removed.
+ * @returns {Promise<object>}  `bytes` is null if the event loop of the worker is blocked: then only
+ *   a debugger can take the profile.
  */
 export async function takeProfile(desk, { target, kind, durationMs, file }, { signal }) {
-  const one = oneWorker(desk, target);
-  checkNoSnapshot(one);
-  if (await isHeldUp(desk, one)) return { slot: place(one), bytes: null };
-  const consult = (/** @type {object} */ question, /** @type {number} */ timeoutMs) =>
-    ask(desk, one, 'profile', { question: { ...question, file } }, timeoutMs);
-  const { instance } = one;
-  const gone = whenGone(signal);
-  // Nobody may take its silence, or the memory it needs meanwhile, for a fault of the app.
+  const worker = findWorker(desk, target);
+  assertNoSnapshot(worker);
+  if (await isBlocked(desk, worker)) return { slot: describeSlot(worker), bytes: null };
+  const askAgent = (/** @type {object} */ question, /** @type {number} */ timeoutMs) =>
+    ask(desk, worker, 'profile', { question: { ...question, file } }, timeoutMs);
+  const { instance } = worker;
+  const gone = rejectWhenGone(signal);
+  // While the worker takes a snapshot, its silence and its memory are not a fault of the app.
   instance.snapshots = (instance.snapshots ?? 0) + (kind === 'heap' ? 1 : 0);
   try {
-    orFailure(one, await orUnknown(one, consult({ step: 'begin', kind, durationMs }, BEGIN_MS)), file);
-    const { bytes } = orFailure(
-      one,
-      await Promise.race([
-        consult({ step: 'end' }, kind === 'heap' ? SNAPSHOT_MS : durationMs + END_MS),
-        gone.rejection,
-      ]),
-      file,
-    );
-    return { slot: place(one), bytes };
+    const begun = await explainSilence(worker, askAgent({ step: 'begin', kind, durationMs }, BEGIN_MS));
+    unwrap(worker, begun, file);
+    const end = askAgent({ step: 'end' }, kind === 'heap' ? SNAPSHOT_MS : durationMs + END_MS);
+    const { bytes } = unwrap(worker, await Promise.race([end, gone.rejection]), file);
+    return { slot: describeSlot(worker), bytes };
   } catch (error) {
-    // Another one's is left alone; a refusal has begun nothing.
+    // A busy worker takes the profile of another client. After a refusal of the keeper, which is not
+    // a NclustError, there is nothing to drop.
     if (error instanceof NclustError && error.code !== 'ERR_NCLUST_PROFILE_BUSY')
-      void consult({ step: 'drop' }, 0).catch(() => {}); // It has ended, or reads it when it can.
+      void askAgent({ step: 'drop' }, 0).catch(() => {}); // The worker has exited, or reads this later.
     throw error;
   } finally {
     gone.forget();
@@ -59,7 +55,7 @@ export async function takeProfile(desk, { target, kind, durationMs, file }, { si
 }
 
 /** @param {AbortSignal} signal */
-function whenGone(signal) {
+function rejectWhenGone(signal) {
   /** @type {() => void} */
   let onAbort = () => {};
   /** @type {Promise<never>} */
@@ -68,68 +64,66 @@ function whenGone(signal) {
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
-  rejection.catch(() => {}); // Where it is not waited for yet.
+  rejection.catch(() => {}); // It may reject before takeProfile() waits for it.
   return { rejection, forget: () => signal.removeEventListener('abort', onAbort) };
 }
 
-/** What it may take to begin and to end the look, beyond the look itself, in ms. */
+/** Time limit for a stack, beyond its span, in ms. */
 const EXTRA_MS = 10_000;
 
 /**
- * What a worker runs, as it sees itself.
+ * Asks a worker for the stack that it runs.
  * @param {Desk} desk
  * @param {{ target: string, durationMs: number }} question
- * @returns {Promise<object>}  `stack`: null when its event loop is held up: then only a debugger
- *   sees it.
+ * @returns {Promise<object>}  `stack` is null if the event loop of the worker is blocked: then only
+ *   a debugger sees the stack.
  */
 export async function lookAtStack(desk, { target, durationMs }) {
-  const one = oneWorker(desk, target);
-  checkNoSnapshot(one);
-  if (await isHeldUp(desk, one)) return { slot: place(one), stack: null };
-  const { stack } = orFailure(
-    one,
-    await orUnknown(one, ask(desk, one, 'profile', { question: { step: 'stack', durationMs } }, durationMs + EXTRA_MS)),
-  );
-  return { slot: place(one), stack };
+  const worker = findWorker(desk, target);
+  assertNoSnapshot(worker);
+  if (await isBlocked(desk, worker)) return { slot: describeSlot(worker), stack: null };
+  const asked = ask(desk, worker, 'profile', { question: { step: 'stack', durationMs } }, durationMs + EXTRA_MS);
+  const { stack } = unwrap(worker, await explainSilence(worker, asked));
+  return { slot: describeSlot(worker), stack };
 }
 
 /**
- * Lets a debugger into a worker whose event loop is held up: Node takes SIGUSR1 in a thread of its
- * own, and opens the inspector on a free port of 127.0.0.1. When the client says that it is over,
- * or goes, it is shut as soon as the loop turns.
+ * Opens the inspector of a worker whose event loop is blocked: Node handles SIGUSR1 in a thread of
+ * its own, and listens on a free port of 127.0.0.1. The worker closes the inspector as soon as its
+ * loop turns after the client has sent `isOver`, or has left.
  * @param {Desk} desk
- * @param {{ target: string, isOver: boolean, isLeftOpen: boolean }} question  `isLeftOpen`:
- *   somebody had opened it before.
+ * @param {{ target: string, isOver: boolean, isLeftOpen: boolean }} question  `isLeftOpen`: the
+ *   inspector was open before, and stays so.
  * @param {Pick<Client, 'subscriptions' | 'signal'>} client
  * @returns {Promise<object>}
  */
 export async function breakIn(desk, { target, isOver, isLeftOpen }, { subscriptions, signal }) {
-  const one = oneWorker(desk, target);
-  const subscription = `break-in-${one.id}`;
-  // A keeper that is just being replaced has left it an orphan, which control replaces.
-  const shut = () => void ask(desk, one, 'profile', { question: { step: 'shut' } }, 0).catch(() => {});
+  const worker = findWorker(desk, target);
+  const subscription = `break-in-${worker.id}`;
+  // Fails if the keeper is being replaced; then control replaces the worker, too.
+  const shut = () => void ask(desk, worker, 'profile', { question: { step: 'shut' } }, 0).catch(() => {});
   if (isOver || isLeftOpen) {
     subscriptions.delete(subscription);
     if (isOver) shut();
-    return { slot: place(one) };
+    return { slot: describeSlot(worker) };
   }
-  checkListens(one);
-  await checkOwnHandler(desk, one);
-  if (signal.aborted) return { slot: place(one) };
+  assertCatchesSignal(worker);
+  await assertNoOwnHandler(desk, worker);
+  if (signal.aborted) return { slot: describeSlot(worker) };
   subscriptions.set(subscription, shut);
-  await ask(desk, one, 'signal', { signal: 'SIGUSR1' });
-  return { slot: place(one) };
+  await ask(desk, worker, 'signal', { signal: 'SIGUSR1' });
+  return { slot: describeSlot(worker) };
 }
 
 /**
- * The signal would end a process that does not catch it.
- * @param {Worker} one
+ * Throws for a process that does not catch SIGUSR1, because the signal would end it.
+ * @param {Worker} worker
  */
-function checkListens(one) {
-  const { pid } = one.instance;
+function assertCatchesSignal(worker) {
+  const { pid } = worker.instance;
   if (process.platform !== 'linux')
     throw refusal(
-      one,
+      worker,
       'does not answer, and only on Linux can nclust look into a process that does not',
       `See: sample ${pid}`,
     );
@@ -137,7 +131,7 @@ function checkListens(one) {
   const isCaught = ((BigInt(`0x${caught}`) >> BigInt(constants.signals.SIGUSR1 - 1)) & 1n) === 1n;
   if (!isCaught)
     throw refusal(
-      one,
+      worker,
       'does not answer, and does not let a debugger in: it has only just begun, or its Node was started ' +
         'with --disable-sigusr1',
       `See: gdb -p ${pid}`,
@@ -149,26 +143,26 @@ function statusOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/status`, 'utf8');
   } catch {
-    return ''; // It has just ended.
+    return ''; // The process has exited.
   }
 }
 
 /**
  * @param {Desk} desk
- * @param {Worker} one
+ * @param {Worker} worker
  */
-async function checkOwnHandler(desk, one) {
-  const { reports } = await ask(desk, one, 'reports', {});
-  if (!reports[one.instance.instanceId]?.ownsUsr1) return;
+async function assertNoOwnHandler(desk, worker) {
+  const { reports } = await ask(desk, worker, 'reports', {});
+  if (!reports[worker.instance.instanceId]?.ownsUsr1) return;
   throw refusal(
-    one,
+    worker,
     'does not answer, and takes SIGUSR1 itself, with which Node would let a debugger in',
-    `See: gdb -p ${one.instance.pid}`,
+    `See: gdb -p ${worker.instance.pid}`,
   );
 }
 
 /**
- * @param {Worker} one
+ * @param {Worker} worker
  * @param {string} what
  * @param {string} hint
  */
@@ -176,8 +170,8 @@ function refusal({ id, name }, what, hint) {
   return new NclustError('ERR_NCLUST_NOT_REACHABLE', `"${name}" (id ${id}) ${what}.`, { hint, data: { id, name } });
 }
 
-/** What a file system says. */
-const OF_FILES = new Set([
+/** Error codes of a file system. */
+const FILE_ERRORS = new Set([
   'EACCES',
   'EDQUOT',
   'EEXIST',
@@ -193,11 +187,11 @@ const OF_FILES = new Set([
 ]);
 
 /**
- * Whoever takes a snapshot of its heap stands still, and is not held up by its own code.
- * @param {Worker} one
+ * A worker that takes a snapshot of its heap does not answer, but its own code does not block it.
+ * @param {Worker} worker
  */
-function checkNoSnapshot(one) {
-  if (one.instance.snapshots) orFailure(one, { failure: { code: 'EBUSY', message: 'heap' } });
+function assertNoSnapshot(worker) {
+  if (worker.instance.snapshots) unwrap(worker, { failure: { code: 'EBUSY', message: 'heap' } });
 }
 
 /**
@@ -208,7 +202,7 @@ function checkNoSnapshot(one) {
  * @returns {T}  Throws ERR_NCLUST_PROFILE_BUSY, ERR_NCLUST_FILE_UNWRITABLE and
  *   ERR_NCLUST_NOT_REACHABLE for what went wrong in the process.
  */
-function orFailure({ id, name }, answer, file) {
+function unwrap({ id, name }, answer, file) {
   if (!answer.failure) return answer;
   const { code, message } = answer.failure;
   const who = `"${name}" (id ${id})`;
@@ -218,7 +212,7 @@ function orFailure({ id, name }, answer, file) {
       hint: 'Wait for it, or end the command that takes it.',
       data,
     });
-  if (file !== undefined && OF_FILES.has(code)) {
+  if (file !== undefined && FILE_ERRORS.has(code)) {
     throw new NclustError(
       'ERR_NCLUST_FILE_UNWRITABLE',
       `${who} cannot write "${file}" (${code}); nothing of it was kept.`,
