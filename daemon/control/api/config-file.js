@@ -1,32 +1,37 @@
-import { NclustError } from '../../../lib/shared/errors.js';
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
 import { diffSpecs } from '../../../lib/shared/spec/diff.js';
-import { checkSpec, laterFields } from '../../../lib/shared/spec/spec.js';
+import { laterFields } from '../../../lib/shared/spec/spec.js';
+import { waitForApps } from '../apply/outcome.js';
 import { planApply } from '../apply/plan.js';
 import { applySteps } from '../apply/steps.js';
 import { COMING } from '../policy/replace.js';
-import { createTeller } from '../requests/progress.js';
-import { isUp } from '../rollout/supervise.js';
-import { withRoom } from '../spawn/capacity.js';
+import {
+  affectedSlots,
+  assertCapacity,
+  mayServe,
+  readSpawnInputs,
+  rolloutFacts,
+  slotIdsOf,
+} from '../requests/change.js';
 import { NOTHING_FRESH } from '../spawn/environment.js';
 import { keepsScale } from '../state/changes.js';
 import { findApp, replaceApp } from '../state/desired.js';
-import { findSlot, isBeside, isServing, seatKey, seatsOf } from '../state/registry.js';
-import { placesOf, possible, readFresh, roomOf, WAITABLE } from './apps.js';
-import { BadParams, flag, list, optional, readParams, someOf, text, withDefault } from './params.js';
-import { statuses } from './status.js';
+import { findSlot, isServing, seatKey, seatsOf } from '../state/registry.js';
+import { BadParams, CHANGE_PARAMS, flag, list, optional, readParams, someOf, text, withDefault } from './params.js';
+import { acceptFile } from './specs.js';
+import { affectedStatuses } from './status.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { NotUp, PlanItem } from '../../../lib/shared/wire/protocol.js' */
+/** @import { PlanItem } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Applied, ApplyStep, Standing } from '../apply/plan.js' */
 /** @import { Receipt } from '../requests/outcome.js' */
+/** @import { Fresh } from '../spawn/environment.js' */
 /** @import { AppWish, Change, Desired } from '../state/desired.js' */
-/** @import { Client } from './connection.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
 /**
- * The running state becomes what a file says.
+ * Makes the running state equal to a config file.
  * @satisfies {Record<string, MethodBody>}
  */
 export const applying = {
@@ -34,7 +39,7 @@ export const applying = {
   async apply(desk, params, client) {
     const { specs: given, ...o } = readParams(
       {
-        ...WAITABLE,
+        ...CHANGE_PARAMS,
         specs: specList,
         file: optional(text),
         isWhole: withDefault(flag, true),
@@ -44,36 +49,26 @@ export const applying = {
       },
       params,
     );
-    const { control, parts } = desk;
+    const { control } = desk;
     const isSeen = control.hasSeen(o.token);
-    const read = given.map((spec, at) => possible(checkSpec(spec, `specs[${at}]`), desk.paths));
-    refuseTwins(read);
-    // What their files hold is compared, too. Secrets are not: they are asked for only where a new
-    // process needs them.
-    const files = isSeen ? NOTHING_FRESH : await parts.environment.read(read.map((spec) => ({ ...spec, secrets: {} })));
+    const specs = acceptFile(given, desk.paths);
     const applied = {
-      specs: read.map(files.fill),
+      specs: isSeen ? specs : await fillFromFiles(desk, specs),
       file: o.file ?? null,
       isWhole: o.isWhole,
       isPruning: o.prune,
       isShellNew: o.updateEnv,
     };
-    const planned = () => planOf(desk, control.world.desired, applied);
-    if (o.dryRun) return shownPlan(planned());
-    const fresh = isSeen ? NOTHING_FRESH : await readiness(desk, planned().steps);
-    const { left } = planned();
-    const receipt = control.mutate('apply', o.token, (desired) =>
-      fresh.keep(applyPlan(desk, desired, planOf(desk, desired, applied).steps, applied.file)),
-    );
-    if (o.wait) await settledEach(desk, receipt, client, o.progress);
-    return {
-      plan: receipt.plan ?? [],
-      left,
-      slots: statuses(
-        desk,
-        receipt.about.map(({ id }) => id),
-      ),
-    };
+    const planNow = () => planOf(desk, control.world.desired, applied);
+    if (o.dryRun) return showPlan(planNow());
+    const fresh = isSeen ? NOTHING_FRESH : await checkAndRead(desk, planNow().steps);
+    const { left } = planNow();
+    const receipt = control.mutate('apply', o.token, (desired) => {
+      const { steps } = planOf(desk, desired, applied);
+      return fresh.keep(carryOut(desk, desired, steps, applied.file));
+    });
+    if (o.wait) await waitForApps(desk, receipt, client, o.progress);
+    return { plan: receipt.plan ?? [], left, slots: affectedStatuses(desk, receipt) };
   },
 };
 
@@ -83,10 +78,15 @@ function specList(value, path) {
   throw new BadParams(path, 'a list');
 }
 
-/** @param {AppSpec[]} specs */
-function refuseTwins(specs) {
-  const twin = specs.find(({ name }, at) => specs.findIndex((other) => other.name === name) !== at);
-  if (twin) throw new BadParams('specs', `of apps with different names; "${twin.name}" is there twice`);
+/**
+ * Reads env files, because the plan compares their content, too. Leaves secrets out: they are asked
+ * for only if a new process needs them.
+ * @param {Desk} desk
+ * @param {AppSpec[]} specs
+ */
+async function fillFromFiles({ parts }, specs) {
+  const files = await parts.environment.read(specs.map((spec) => ({ ...spec, secrets: {} })));
+  return specs.map(files.fill);
 }
 
 /**
@@ -106,24 +106,24 @@ function planOf({ control, parts }, desired, applied) {
 function standingOf({ world, keeper }, app) {
   const slots = new Map(app.slots.map((slot) => [slot.id, slot]));
   return {
-    // Of a control that has not met a keeper yet nobody knows what serves.
+    // Until control has connected to a keeper, it cannot know which instances are serving.
     isServing: keeper === null ? app.slots.some(({ want }) => want === 'up') : isServing(world, app),
     hasFailed: (id) => world.seats.get(seatKey(id, slots.get(id)?.generation ?? 0))?.life.state === 'failed',
   };
 }
 
 /** @param {ReturnType<typeof planApply>} plan */
-function shownPlan({ steps, left }) {
+function showPlan({ steps, left }) {
   return { plan: steps.map(({ item }) => item), left, slots: [] };
 }
 
 /**
- * Finds out before anything is touched what would keep new instances from starting, and reads what
- * they are given.
+ * Reads the inputs of new instances and checks that they can start, before anything changes.
  * @param {Desk} desk
  * @param {ApplyStep[]} steps
+ * @returns {Promise<Fresh>}
  */
-async function readiness({ parts }, steps) {
+async function checkAndRead({ parts }, steps) {
   const specsOf = (/** @type {ApplyStep['how'][]} */ kinds) =>
     steps.flatMap(({ how, spec }) => (spec && kinds.includes(how) ? [spec] : []));
   const fresh = await parts.environment.read(specsOf(['add', 'renew', 'reload', 'replace']));
@@ -138,28 +138,26 @@ async function readiness({ parts }, steps) {
  * @param {string | null} file
  * @returns {Change & Pick<Receipt, 'about' | 'plan'>}
  */
-function applyPlan(desk, desired, steps, file) {
-  const {
-    control: { world },
-    parts,
-  } = desk;
+function carryOut(desk, desired, steps, file) {
+  const { control, parts } = desk;
   const change = applySteps(desired, steps, {
     file,
     cpus: parts.cpus(),
     nowMs: parts.clock.nowMs(),
-    isUp: (id, generation) => isUp(world, id, generation),
-    isBeside: (app) => isBeside(world, app),
+    ...rolloutFacts(control.world),
   });
-  const apps = steps.flatMap(({ item: { name } }) => findApp(change.desired, name) ?? []);
-  const up = [...change.up, ...underWay(desk, apps, change)];
-  const ids = apps.flatMap((app) => app.slots.map(({ id }) => id));
-  const about = [...placesOf(change.desired, ids), ...placesOf(desired, change.gone)];
-  return withRoom({ ...change, up, about, plan: steps.map(({ item }) => item) }, roomOf('Apply', desk));
+  const names = steps.map(({ item }) => item.name);
+  const apps = names.flatMap((name) => findApp(change.desired, name) ?? []);
+  const awaited = { ...change, up: [...change.up, ...underWay(desk, apps, change)] };
+  assertCapacity(desk, 'Apply', awaited);
+  const changed = affectedSlots(change.desired, slotIdsOf(change.desired, names));
+  const removed = affectedSlots(desired, change.gone);
+  return { ...awaited, about: [...changed, ...removed], plan: steps.map(({ item }) => item) };
 }
 
 /**
- * What somebody else has begun and is not done is waited for as well: then the apps are as the file
- * says.
+ * Slots that another command has begun to start and that are not up yet. Apply waits for them, too,
+ * because only then the apps are as the file says.
  * @param {Desk} desk
  * @param {AppWish[]} apps
  * @param {Change} change
@@ -184,16 +182,15 @@ function underWay({ control: { world } }, apps, { up }) {
 }
 
 /**
- * @typedef {'start' | 'restart' | 'reload'} Way  How those that are in the list get their new
- *   specs.
+ * @typedef {'start' | 'restart' | 'reload'} Way  How apps that are in the list get their new specs.
  */
 
 /** @type {Reader<Way>} */
 const way = (value, path) => someOf(/** @type {const} */ (['start', 'restart', 'reload']))([value], path)[0];
 
 /**
- * The apps of a file, each with a whole spec: those that are in the list begin a new generation,
- * the others start.
+ * The apps of a config file, each with a whole spec: apps that are in the list begin a new
+ * generation, the others start.
  * @satisfies {Record<string, MethodBody>}
  */
 export const renewing = {
@@ -201,7 +198,7 @@ export const renewing = {
   async renew(desk, params, client) {
     const given = readParams(
       {
-        ...WAITABLE,
+        ...CHANGE_PARAMS,
         specs: list,
         how: withDefault(way, 'restart'),
         file: optional(text),
@@ -210,25 +207,17 @@ export const renewing = {
       params,
     );
     const { control, parts } = desk;
-    const specs = given.specs.map((spec, at) => possible(checkSpec(spec, `specs[${at}]`), desk.paths));
-    refuseTwins(specs);
-    const fresh = await readFresh(desk, given.token, () => specs);
+    const { how, token, isCounted } = given;
+    const specs = acceptFile(given.specs, desk.paths);
+    const fresh = await readSpawnInputs(desk, token, () => specs);
     const filled = specs.map(fresh.fill);
     const inList = filled.filter(({ name }) => findApp(control.world.desired, name) !== null);
-    if (given.how === 'reload' && !control.hasSeen(given.token)) await parts.preflight(inList);
-    const receipt = control.mutate(given.how === 'reload' ? 'apply' : given.how, given.token, (desired) =>
-      fresh.keep(
-        renewed(desk, desired, filled, { how: given.how, file: given.file ?? null, isCounted: given.isCounted }),
-      ),
+    if (how === 'reload' && !control.hasSeen(token)) await parts.preflight(inList);
+    const receipt = control.mutate(how === 'reload' ? 'apply' : how, token, (desired) =>
+      fresh.keep(restartApps(desk, desired, filled, { how, file: given.file ?? null, isCounted })),
     );
-    if (given.wait) await settledEach(desk, receipt, client, given.progress);
-    return {
-      plan: receipt.plan ?? [],
-      slots: statuses(
-        desk,
-        receipt.about.map(({ id }) => id),
-      ),
-    };
+    if (given.wait) await waitForApps(desk, receipt, client, given.progress);
+    return { plan: receipt.plan ?? [], slots: affectedStatuses(desk, receipt) };
   },
 };
 
@@ -236,46 +225,38 @@ export const renewing = {
  * @param {Desk} desk
  * @param {Desired} desired
  * @param {AppSpec[]} specs
- * @param {{ how: Way, file: string | null, isCounted: boolean }} o  `isCounted`: the number of
- *   instances was typed.
+ * @param {{ how: Way, file: string | null, isCounted: boolean }} o  `isCounted`: the user typed the
+ *   number of instances.
  * @returns {Change & Pick<Receipt, 'about' | 'plan'>}
  */
-function renewed(desk, desired, specs, { how, file, isCounted }) {
-  const {
-    control: { world },
-    parts,
-  } = desk;
-  const steps = specs.map((spec) =>
-    stepFor(desk, desired, { ...spec, instances: resolveInstances(spec.instances, parts.cpus()) }, { how, isCounted }),
-  );
-  const change = applySteps(desired, steps, {
+function restartApps(desk, desired, specs, { how, file, isCounted }) {
+  const { control, parts } = desk;
+  const steps = specs.map((spec) => {
+    const instances = resolveInstances(spec.instances, parts.cpus());
+    return planStep(control, desired, { ...spec, instances }, { how, isCounted });
+  });
+  const applied = applySteps(desired, steps, {
     file,
     cpus: parts.cpus(),
     nowMs: parts.clock.nowMs(),
-    isUp: (id, generation) => isUp(world, id, generation),
-    isBeside: (app) => isBeside(world, app),
+    ...rolloutFacts(control.world),
   });
-  const named = asBegunBy(how, change.desired, specs);
-  const ids = specs.flatMap(({ name }) => findApp(named, name)?.slots.map(({ id }) => id) ?? []);
-  return withRoom(
-    {
-      ...change,
-      desired: named,
-      about: [...placesOf(named, ids), ...placesOf(desired, change.gone)],
-      plan: steps.map(({ item }) => item),
-    },
-    roomOf(how === 'reload' ? 'Reload' : 'Start', desk),
-  );
+  const names = specs.map(({ name }) => name);
+  const change = { ...applied, desired: recordCommand(applied.desired, names, how) };
+  assertCapacity(desk, how === 'reload' ? 'Reload' : 'Start', change);
+  const changed = affectedSlots(change.desired, slotIdsOf(change.desired, names));
+  const removed = affectedSlots(desired, change.gone);
+  return { ...change, about: [...changed, ...removed], plan: steps.map(({ item }) => item) };
 }
 
 /**
- * @param {Desk} desk
+ * @param {Desk['control']} control
  * @param {Desired} desired
  * @param {AppSpec & { instances: number }} declared
  * @param {{ how: Way, isCounted: boolean }} o
  * @returns {ApplyStep}
  */
-function stepFor({ control: { world, keeper } }, desired, declared, { how, isCounted }) {
+function planStep(control, desired, declared, { how, isCounted }) {
   const app = findApp(desired, declared.name);
   if (!app) return { item: itemOf(declared.name), spec: declared, how: 'add', ids: [] };
   const before = app.slots.length;
@@ -288,11 +269,9 @@ function stepFor({ control: { world, keeper } }, desired, declared, { how, isCou
     ...(isKept ? { kept: { instances: before, file: declared.instances } } : {}),
   };
   const ids = app.slots.map(({ id }) => id);
-  // Sockets belong to a mode: those of the old one have to be gone before the new one can listen.
+  // Sockets belong to a mode: those of the old mode have to be closed before the new one can listen.
   if (diffSpecs(app.spec, spec, { isShellNew: true }).needs.has('replace')) return { item, spec, how: 'replace', ids };
-  // Of a control that has not met a keeper yet nobody knows what serves.
-  const isGuarded = how === 'reload' && (keeper === null || isServing(world, app));
-  return { item, spec, how: isGuarded ? 'reload' : 'renew', ids };
+  return { item, spec, how: how === 'reload' && mayServe(control, app) ? 'reload' : 'renew', ids };
 }
 
 /**
@@ -305,78 +284,15 @@ function itemOf(name, changes = []) {
 }
 
 /**
- * Deaths name the command.
- * @param {Way} by
+ * Records the command that changed the apps, because the deaths of old instances name it.
  * @param {Desired} desired
- * @param {AppSpec[]} specs
+ * @param {string[]} names
+ * @param {Way} by
+ * @returns {Desired}
  */
-function asBegunBy(by, desired, specs) {
-  return specs.reduce((sum, { name }) => {
+function recordCommand(desired, names, by) {
+  return names.reduce((sum, name) => {
     const app = findApp(sum, name);
     return app ? replaceApp(sum, { ...app, by }) : sum;
   }, desired);
-}
-
-/**
- * Waits for every app of a receipt by itself: what becomes of one is no news about the others.
- * @param {Desk} desk
- * @param {Receipt} receipt
- * @param {Client} client
- * @param {boolean} isTold  Of the progress.
- * @returns {Promise<void>}  Rejects with ERR_NCLUST_APPLY_FAILED when all of them are settled and
- *   some have failed.
- */
-async function settledEach(desk, receipt, client, isTold) {
-  const teller = isTold ? createTeller(desk, receipt, client) : null;
-  const names = [...new Set(receipt.about.map(({ name }) => name))];
-  try {
-    const outcomes = await Promise.allSettled(
-      names.map((name) => desk.control.settled(partOf(receipt, name), client.signal, teller?.look)),
-    );
-    const failed = outcomes.flatMap((outcome, at) =>
-      outcome.status === 'rejected' ? [{ name: names[at], error: outcome.reason }] : [],
-    );
-    if (failed.length > 0) throw applyError(failed, receipt.plan ?? []);
-  } finally {
-    teller?.close();
-  }
-}
-
-/**
- * @param {Receipt} receipt
- * @param {string} name
- * @returns {Receipt}
- */
-function partOf(receipt, name) {
-  const ids = new Set(receipt.about.filter((place) => place.name === name).map(({ id }) => id));
-  return { ...receipt, up: receipt.up.filter(({ id }) => ids.has(id)), gone: receipt.gone.filter((id) => ids.has(id)) };
-}
-
-/**
- * @param {{ name: string, error: unknown }[]} failed
- * @param {NonNullable<Receipt['plan']>} plan
- */
-function applyError(failed, plan) {
-  const errors = failed.map(({ error }) => error);
-  const known = errors.filter((error) => error instanceof NclustError);
-  // A fault of ours, or the manager is being ended: nothing about an app.
-  const other = errors.find((error) => !(error instanceof NclustError) || error.code === 'ERR_NCLUST_SHUTTING_DOWN');
-  if (other) return other;
-  const names = failed.map(({ name }) => `"${name}"`).join(', ');
-  const those = failed.length === 1 ? 'is' : 'are';
-  /** @type {NotUp[]} */
-  const slots = known.flatMap(({ data }) => /** @type {{ slots?: NotUp[] }} */ (data ?? {}).slots ?? []);
-  return new NclustError(
-    'ERR_NCLUST_APPLY_FAILED',
-    `${failed.length} of ${plan.length} ${plan.length === 1 ? 'app' : 'apps'} ${those} not as the file ` +
-      `says: ${names}. ${known.map(({ message }) => message).join(' ')}`,
-    {
-      hint: known[0].hint,
-      data: {
-        slots,
-        plan,
-        apps: failed.map(({ name }, at) => ({ name, code: known[at].code, message: known[at].message })),
-      },
-    },
-  );
 }

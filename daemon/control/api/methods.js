@@ -8,7 +8,6 @@ import { messages } from './messages.js';
 import { metrics } from './metrics.js';
 import { profiling } from './profiling.js';
 import { readings } from './status.js';
-import { reloading } from '../requests/reload.js';
 import { settings, web } from './settings.js';
 import { updating } from './update.js';
 import { METHODS } from '../../../lib/shared/wire/protocol.js';
@@ -44,7 +43,6 @@ import { METHODS } from '../../../lib/shared/wire/protocol.js';
 const BODIES = {
   ...readings,
   ...changes,
-  ...reloading,
   ...renewing,
   ...applying,
   ...saving,
