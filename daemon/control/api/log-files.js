@@ -1,6 +1,6 @@
 import { readSegmentsOf, sizeOf } from '../logs/archive/segments.js';
+import { selectIds } from '../requests/change.js';
 import { logFiles } from '../spawn/params.js';
-import { select } from '../state/selectors.js';
 import { optional, readParams, texts } from './params.js';
 import { allIds } from './status.js';
 
@@ -15,7 +15,7 @@ export const tendLogFiles = {
   /** @type {MethodBody} */
   async flush(desk, params) {
     const { targets } = readParams({ targets: optional(texts) }, params);
-    const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
+    const ids = targets ? selectIds(desk.control.world.desired, targets) : allIds(desk);
     const paths = [...filesOf(desk, new Set(ids)), ...(targets ? [] : [desk.paths.daemonLog])];
     const files = weighed(paths);
     await desk.parts.logs.flush(files.map(({ path }) => path));

@@ -1,4 +1,4 @@
-import { applying, renewing } from './config-file.js';
+import { applying } from './config-file.js';
 import { changes } from './apps.js';
 import { UnknownMethod } from './connection.js';
 import { importing, saving } from './saved-list.js';
@@ -8,7 +8,7 @@ import { messages } from './messages.js';
 import { metrics } from './metrics.js';
 import { profiling } from './profiling.js';
 import { readings } from './status.js';
-import { reloading } from '../requests/reload.js';
+import { renewing } from './restart-from-file.js';
 import { settings, web } from './settings.js';
 import { updating } from './update.js';
 import { METHODS } from '../../../lib/shared/wire/protocol.js';
@@ -44,7 +44,6 @@ import { METHODS } from '../../../lib/shared/wire/protocol.js';
 const BODIES = {
   ...readings,
   ...changes,
-  ...reloading,
   ...renewing,
   ...applying,
   ...saving,

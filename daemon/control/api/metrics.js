@@ -1,5 +1,5 @@
 import { SERIES, STEPS, TICK_MS } from '../../../lib/shared/metrics.js';
-import { select } from '../state/selectors.js';
+import { selectIds } from '../requests/change.js';
 import { subscriptionName } from './logs.js';
 import { toldByApps } from './messages.js';
 import { allIds } from './status.js';
@@ -43,7 +43,7 @@ export const metrics = {
       subscription = `metrics-${++lastSubscription}`,
     } = readParams(shape, params);
     const asked = history && readHistory(history);
-    const idsNow = () => targets && select(desk.control.world.desired, targets).map(({ wish }) => wish.id);
+    const idsNow = () => targets && selectIds(desk.control.world.desired, targets);
     await desk.metrics.lookAtNew();
     const ids = idsNow();
     if (asked) checkSize(asked, ids?.length ?? allIds(desk).length);

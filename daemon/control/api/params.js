@@ -107,3 +107,6 @@ export function readParams(shape, given) {
     Object.fromEntries(Object.entries(shape).map(([key, reader]) => [key, reader(given[key], key)]))
   );
 }
+
+/** Parameters of every method that changes what is wanted. */
+export const CHANGE_PARAMS = { wait: withDefault(flag, true), progress: withDefault(flag, false), token: text };

@@ -1,6 +1,8 @@
-import { flag, readParams, text, wholeUpTo, withDefault } from './params.js';
+import { BadParams, flag, readParams, text, wholeUpTo, withDefault } from './params.js';
 
 /** @import { MethodBody } from './methods.js' */
+
+const KINDS = ['cpu', 'heap', 'heap-sampling'];
 
 /** Longest span of a profile, in ms. */
 const SPAN_MAX_MS = 3_600_000;
@@ -8,7 +10,8 @@ const LOOK_MS = 200;
 const LOOK_MAX_MS = 10_000;
 
 /**
- * What a worker does with its time and memory. Hardly ever asked for: what answers is read then.
+ * Profiles and stacks of a worker. Rarely asked for, so the code that answers is loaded on the first
+ * request.
  * @satisfies {Record<string, MethodBody>}
  */
 export const profiling = {
@@ -18,14 +21,15 @@ export const profiling = {
       { target: text, kind: text, durationMs: withDefault(wholeUpTo(SPAN_MAX_MS), 0), file: text },
       params,
     );
-    const { takeProfile } = await import('./profiling/profile.js');
+    if (!KINDS.includes(question.kind)) throw new BadParams('kind', KINDS.map((one) => `"${one}"`).join(' or '));
+    const { takeProfile } = await import('../profiling/profile.js');
     return takeProfile(desk, question, client);
   },
 
   /** @type {MethodBody} */
   async stack(desk, params) {
     const question = readParams({ target: text, durationMs: withDefault(wholeUpTo(LOOK_MAX_MS), LOOK_MS) }, params);
-    const { lookAtStack } = await import('./profiling/profile.js');
+    const { lookAtStack } = await import('../profiling/profile.js');
     return lookAtStack(desk, question);
   },
 
@@ -35,7 +39,7 @@ export const profiling = {
       { target: text, isOver: withDefault(flag, false), isLeftOpen: withDefault(flag, false) },
       params,
     );
-    const { breakIn } = await import('./profiling/profile.js');
+    const { breakIn } = await import('../profiling/profile.js');
     return breakIn(desk, question, client);
   },
 };

@@ -1,13 +1,13 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec, laterFields } from '../../../lib/shared/spec/spec.js';
 import { checkCompression } from '../logs/archive/compression.js';
-import { withRoom } from '../spawn/capacity.js';
+import { assertCapacity, withAffectedSlots } from '../requests/change.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
 import { startSpecs, stop } from '../state/changes.js';
 import { findApp, merge, nothingDesired, replaceApp } from '../state/desired.js';
 import { readSealed, writeInNeed, writeSealed } from '../state/durable-file.js';
-import { about, finish, roomOf, WAITABLE } from './apps.js';
-import { BadParams, flag, list, readParams, record, text, withDefault } from './params.js';
+import { BadParams, CHANGE_PARAMS, flag, list, readParams, record, text, withDefault } from './params.js';
+import { awaitStatuses } from './status.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { AppWish, Change, Desired } from '../state/desired.js' */
@@ -38,9 +38,9 @@ export const saving = {
   async resurrect(desk, params, client) {
     const { wait, token } = readParams({ wait: withDefault(flag, true), token: text }, params);
     const receipt = desk.control.mutate('resurrect', token, (desired) =>
-      about(broughtBack(desk, desired, readDump(desk))),
+      withAffectedSlots(bringBack(desk, desired, readDump(desk))),
     );
-    return { slots: await finish(desk, receipt, wait, client) };
+    return { slots: await awaitStatuses(desk, receipt, client, { wait, progress: false }) };
   },
 
   /** @type {MethodBody} */
@@ -104,7 +104,7 @@ function readDump({ paths }) {
  * @param {AppWish[]} saved
  * @returns {Change}
  */
-function broughtBack({ parts }, desired, saved) {
+function bringBack({ parts }, desired, saved) {
   return saved
     .filter((app) => !findApp(desired, app.spec.name))
     .reduce((sum, app) => {
@@ -145,12 +145,14 @@ function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope
 export const importing = {
   /** @type {MethodBody} */
   async import(desk, params, client) {
-    const { apps, wait, progress, token } = readParams({ ...WAITABLE, apps: list }, params);
+    const { apps, token, ...o } = readParams({ ...CHANGE_PARAMS, apps: list }, params);
     const given = apps.map((app, at) => readApp(desk, app, `apps[${at}]`));
-    const receipt = desk.control.mutate('import', token, (desired) =>
-      withRoom(about(takenIn(desk, desired, given)), roomOf('Import', desk)),
-    );
-    return { slots: await finish(desk, receipt, wait, client, progress) };
+    const receipt = desk.control.mutate('import', token, (desired) => {
+      const change = addImported(desk, desired, given);
+      assertCapacity(desk, 'Import', change);
+      return withAffectedSlots(change);
+    });
+    return { slots: await awaitStatuses(desk, receipt, client, o) };
   },
 };
 
@@ -177,7 +179,7 @@ function readApp({ paths }, app, path) {
  * @param {Given[]} given
  * @returns {Change}  Throws ERR_NCLUST_APP_EXISTS.
  */
-function takenIn({ parts }, desired, given) {
+function addImported({ parts }, desired, given) {
   return given.reduce((sum, { spec, resting }) => {
     const started = startSpecs(sum.desired, [spec], {
       isForced: false,

@@ -1,15 +1,18 @@
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
+import { selectIds } from '../requests/change.js';
+import { waitFor } from '../requests/progress.js';
 import { describeRollback } from '../rollout/reload-error.js';
-import { select } from '../state/selectors.js';
 import { briefStatus, overviewOf, slotStatus } from '../status/slot-status.js';
 import { describeRefusal } from '../update/refusals.js';
 import { toldByApps } from './messages.js';
 import { flag, optional, readParams, text, texts, withDefault } from './params.js';
 
 /** @import { BriefStatus, Hello, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
+/** @import { Receipt } from '../requests/outcome.js' */
 /** @import { World } from '../state/registry.js' */
+/** @import { Client } from './connection.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 /**
@@ -39,7 +42,7 @@ export const readings = {
       params,
     );
     await desk.metrics.lookAtNew();
-    const ids = targets ? select(desk.control.world.desired, targets).map(({ wish }) => wish.id) : allIds(desk);
+    const ids = targets ? selectIds(desk.control.world.desired, targets) : allIds(desk);
     const slots =
       brief && !detail
         ? briefStatuses(desk, ids)
@@ -61,7 +64,7 @@ export const readings = {
   /** @type {MethodBody} */
   reset(desk, params) {
     const { targets } = readParams({ targets: texts }, params);
-    const ids = select(desk.control.world.desired, targets).map(({ wish }) => wish.id);
+    const ids = selectIds(desk.control.world.desired, targets);
     for (const id of ids) desk.control.reset(id);
     return { slots: statuses(desk, ids) };
   },
@@ -70,7 +73,7 @@ export const readings = {
   async signal(desk, params) {
     const { targets, signal } = readParams({ targets: texts, signal: text }, params);
     const name = signalName(signal);
-    const ids = select(desk.control.world.desired, targets).map(({ wish }) => wish.id);
+    const ids = selectIds(desk.control.world.desired, targets);
     await Promise.all(ids.map((id) => desk.control.signal(id, name)));
     return { slots: statuses(desk, ids) };
   },
@@ -95,6 +98,31 @@ function refusals({ keeper }) {
 /** @param {Desk} desk */
 export function allIds({ control }) {
   return control.world.desired.apps.flatMap((app) => app.slots.map((slot) => slot.id));
+}
+
+/**
+ * Waits for a change if the client wants to wait.
+ * @param {Desk} desk
+ * @param {Receipt} receipt
+ * @param {Client} client
+ * @param {{ wait: boolean, progress: boolean }} o
+ * @returns {Promise<SlotStatus[]>}  Of the slots that the change affects.
+ */
+export async function awaitStatuses(desk, receipt, client, { wait, progress }) {
+  if (wait) await waitFor(desk, receipt, client, progress);
+  return affectedStatuses(desk, receipt);
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Receipt} receipt
+ * @returns {SlotStatus[]}
+ */
+export function affectedStatuses(desk, { about }) {
+  return statuses(
+    desk,
+    about.map(({ id }) => id),
+  );
 }
 
 /**

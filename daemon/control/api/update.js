@@ -10,16 +10,15 @@ import {
   refuseWhatWasTakenBack,
   refuseWhenOvertaken,
 } from '../update/refusals.js';
-import { finish, WAITABLE } from './apps.js';
-import { readParams, text } from './params.js';
-import { readings } from './status.js';
+import { CHANGE_PARAMS, readParams, text } from './params.js';
+import { awaitStatuses, readings } from './status.js';
 
 /** @import { Receipt } from '../requests/outcome.js' */
 /** @import { Change, Desired } from '../state/desired.js' */
 /** @import { World } from '../state/registry.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
-const UPDATE = { ...WAITABLE, root: text, node: text, nodeVersion: text };
+const UPDATE = { ...CHANGE_PARAMS, root: text, node: text, nodeVersion: text };
 
 /** @typedef {{ root: string, node: string, nodeVersion: string, token: string }} Wanted */
 
@@ -62,7 +61,7 @@ export const updating = {
     }));
     await inTurn(desk, wanted);
     // Said together: the next control may be one that was taken back.
-    return { slots: await finish(desk, receipt, wanted.wait, client, wanted.progress), manager: readings.hello(desk) };
+    return { slots: await awaitStatuses(desk, receipt, client, wanted), manager: readings.hello(desk) };
   },
 };
 

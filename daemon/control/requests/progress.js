@@ -4,12 +4,100 @@ import { findSlot, occupiedSlots, seatsOfSlot } from '../state/registry.js';
 import { outcomeOf } from './outcome.js';
 
 /** @import { Progress, Waiting, WaitingPhase } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Client } from '../api/connection.js' */
-/** @import { Desk } from '../api/methods.js' */
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { State } from '../policy/lifecycle.js' */
 /** @import { Seat, World } from '../state/registry.js' */
+/** @import { ChangeContext } from './change.js' */
 /** @import { Receipt } from './outcome.js' */
+
+/**
+ * The client that waits for a request.
+ * @typedef {object} WaitingClient
+ * @property {AbortSignal} signal  Aborted when the client is gone.
+ * @property {(method: string, params: object) => void} notify
+ */
+
+/**
+ * Waits until a request has come about, and reports its progress if the client asked for it.
+ * @param {ChangeContext} context
+ * @param {Receipt} receipt
+ * @param {WaitingClient} client
+ * @param {boolean} isReported
+ * @returns {Promise<void>}  Rejects as Control.settled() does.
+ */
+export function waitFor(context, receipt, client, isReported) {
+  return withProgress(context, receipt, client, isReported, (onLook) =>
+    context.control.settled(receipt, client.signal, onLook),
+  );
+}
+
+/**
+ * @template T
+ * @param {ChangeContext} context
+ * @param {Receipt} receipt
+ * @param {WaitingClient} client
+ * @param {boolean} isReported
+ * @param {(onLook?: () => void) => Promise<T>} wait  Calls onLook when something may have changed.
+ * @returns {Promise<T>}
+ */
+export async function withProgress(context, receipt, client, isReported, wait) {
+  const reporter = isReported ? createReporter(context, receipt, client) : null;
+  try {
+    return await wait(reporter?.look);
+  } finally {
+    reporter?.close();
+  }
+}
+
+/** Least time between two reports to a client, in ms. */
+const EVERY_MS = 100;
+
+/**
+ * @param {ChangeContext} context
+ * @param {Receipt} receipt
+ * @param {WaitingClient} client
+ * @returns {{ look: () => void, close: () => void }}  look() reports at once, or when EVERY_MS have
+ *   passed since the last report; only if the progress has changed.
+ */
+function createReporter({ control, parts }, receipt, client) {
+  /** @type {Progress | null} */
+  let reported = null;
+  /** @type {Cancel | null} */
+  let cancel = null;
+  let hasNews = false;
+
+  function report() {
+    const now = progressOf(control.world, receipt, parts.clock.nowMs());
+    if (reported && isSame(reported, now)) return;
+    reported = now;
+    client.notify('progress', now);
+    cancel = parts.clock.after(EVERY_MS, () => {
+      cancel = null;
+      if (hasNews) look();
+    });
+  }
+
+  function look() {
+    hasNews = cancel !== null;
+    if (!cancel) report();
+  }
+
+  return { look, close: () => cancel?.() };
+}
+
+/**
+ * Compares without the elapsed time, which a client can count on its own.
+ * @param {Progress} one
+ * @param {Progress} other
+ */
+function isSame(one, other) {
+  return one.done === other.done && isDeepStrictEqual(one.waiting.map(phaseOf), other.waiting.map(phaseOf));
+}
+
+/** @param {Progress['waiting'][number]} waiting */
+function phaseOf({ id, phase }) {
+  return [id, phase];
+}
 
 /** @type {Partial<Record<State, WaitingPhase>>} */
 const PHASES = {
@@ -22,7 +110,7 @@ const PHASES = {
 };
 
 /**
- * How far a request has come: slots that are as it wants them, and what the others wait for.
+ * How far a request has come: how many slots are as it wants them, and what the others wait for.
  * @param {World} world
  * @param {Receipt} receipt
  * @param {number} nowMs
@@ -45,7 +133,7 @@ function progressOf(world, receipt, nowMs) {
  * @param {World} world
  * @param {Seat} seat
  * @param {number} nowMs
- * @returns {Waiting | null}  Null for one that waits for nothing.
+ * @returns {Waiting | null}  Null if the seat waits for nothing.
  */
 function waitOf(world, seat, nowMs) {
   const phase = PHASES[seat.life.state];
@@ -61,54 +149,4 @@ function waitOf(world, seat, nowMs) {
     leftMs: endsAtMs === null ? null : Math.max(0, endsAtMs - nowMs),
     detail: seat.life.state === 'starting' ? trialOf(world, seat).missing : null,
   };
-}
-
-/** A client is told at most this often, in ms. */
-const EVERY_MS = 100;
-
-/**
- * Tells a client how far its request has come: at once, and whenever something has changed.
- * @param {Desk} desk
- * @param {Receipt} receipt
- * @param {Client} client
- * @returns {{ look: () => void, close: () => void }}
- */
-export function createTeller({ control, parts }, receipt, client) {
-  /** @type {Progress | null} */
-  let told = null;
-  /** @type {Cancel | null} */
-  let cancel = null;
-  let hasNews = false;
-
-  function tell() {
-    const now = progressOf(control.world, receipt, parts.clock.nowMs());
-    if (told && isSame(told, now)) return;
-    told = now;
-    client.notify('progress', now);
-    cancel = parts.clock.after(EVERY_MS, () => {
-      cancel = null;
-      if (hasNews) look();
-    });
-  }
-
-  function look() {
-    hasNews = cancel !== null;
-    if (!cancel) tell();
-  }
-
-  return { look, close: () => cancel?.() };
-}
-
-/**
- * But for the time that has passed, which a client can count by itself.
- * @param {Progress} one
- * @param {Progress} other
- */
-function isSame(one, other) {
-  return one.done === other.done && isDeepStrictEqual(one.waiting.map(what), other.waiting.map(what));
-}
-
-/** @param {Progress['waiting'][number]} waiting */
-function what({ id, phase }) {
-  return [id, phase];
 }

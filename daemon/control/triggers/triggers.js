@@ -93,10 +93,7 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
       return app ? due.choose(app) : [];
     };
     if (control.world.ending || choose(control.world.desired).length === 0) return false;
-    const receipt = await beginReload(
-      { ...desk, triggers: self },
-      { token: randomUUID(), by: due.by, choose, change: (spec) => spec },
-    );
+    const receipt = await beginReload(desk, { token: randomUUID(), by: due.by, choose, change: (spec) => spec });
     await control.settled(receipt);
     return true;
   }

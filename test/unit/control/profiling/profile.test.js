@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { breakIn, lookAtStack, takeProfile } from '../../../daemon/control/api/profiling/profile.js';
-import { createRig, watch } from './control-rig.js';
+import { breakIn, lookAtStack, takeProfile } from '../../../../daemon/control/profiling/profile.js';
+import { createRig, watch } from '../control-rig.js';
 
 /** @param {object} [spec] */
 async function running(spec) {
@@ -77,6 +77,14 @@ test('what is no single Node program is refused with a way on', async () => {
     code: 'ERR_NCLUST_NOT_REACHABLE',
     hint: expect.stringMatching('py-spy dump --pid \\d+'),
   });
+});
+
+test('a profile of an unknown kind is refused before a worker is asked', async () => {
+  const { rig, steps } = await running();
+  const profile = watch(rig.call('profile', { target: 'api', kind: 'disk', file: '/tmp/a' }));
+  await rig.turn(1);
+  expect(profile.error.message).toBe('"kind" has to be "cpu" or "heap" or "heap-sampling".');
+  expect(steps()).toEqual([]);
 });
 
 test('a keeper of an earlier version is told from a process that cannot be reached', async () => {

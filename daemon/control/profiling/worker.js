@@ -1,21 +1,21 @@
-import { NclustError } from '../../../../lib/shared/errors.js';
-import { askAbout, reachLiving } from '../../app-channel/ask-process.js';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { askAbout, reachLiving } from '../app-channel/ask-process.js';
 
-/** @import { Desk } from '../methods.js' */
+/** @import { Desk } from '../api/methods.js' */
 
 /** @typedef {ReturnType<typeof reachLiving>[number]} Worker */
 
-/** A loop that has not answered for so long, in ms, is held up. */
-const KNOCK_MS = 2_000;
+/** An event loop that has not answered for this long, in ms, counts as blocked. */
+const PING_MS = 2_000;
 
 /**
  * @param {Pick<Desk, 'control'>} desk
  * @param {string} target
  * @returns {Worker}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
- *   ERR_NCLUST_BAD_SELECTOR when several are meant, and ERR_NCLUST_NOT_REACHABLE when it is no Node
- *   program.
+ *   ERR_NCLUST_BAD_SELECTOR for several processes, and ERR_NCLUST_NOT_REACHABLE if the process is
+ *   not a Node program.
  */
-export function oneWorker({ control }, target) {
+export function findWorker({ control }, target) {
   const meant = reachLiving(control.world, [target]);
   const [one] = meant;
   if (meant.length > 1) {
@@ -53,13 +53,13 @@ export function ask({ control, parts }, about, verb, params, timeoutMs) {
 }
 
 /**
- * Whether its event loop turns.
+ * Whether the event loop of a worker is blocked.
  * @param {Desk} desk
- * @param {Worker} one
+ * @param {Worker} worker
  */
-export async function isHeldUp(desk, one) {
+export async function isBlocked(desk, worker) {
   try {
-    await ask(desk, one, 'ask', {}, KNOCK_MS);
+    await ask(desk, worker, 'ask', {}, PING_MS);
     return false;
   } catch (error) {
     if (error instanceof NclustError && error.code === 'ERR_NCLUST_NO_REPLY') return true;
@@ -68,13 +68,14 @@ export async function isHeldUp(desk, one) {
 }
 
 /**
- * The first question after a loop has answered: an agent that does not know it keeps silent.
+ * Explains a missing answer of a worker whose event loop is not blocked: an older agent does not
+ * answer questions that it does not know.
  * @template T
- * @param {Worker} one
+ * @param {Worker} worker
  * @param {Promise<T>} answer
  * @returns {Promise<T>}
  */
-export async function orUnknown({ id, name }, answer) {
+export async function explainSilence({ id, name }, answer) {
   try {
     return await answer;
   } catch (error) {
@@ -86,7 +87,7 @@ export async function orUnknown({ id, name }, answer) {
   }
 }
 
-/** @param {Worker} one */
-export function place({ id, name, slot, instance }) {
+/** @param {Worker} worker */
+export function describeSlot({ id, name, slot, instance }) {
   return { id, name, slot, pid: instance.pid };
 }

@@ -1,0 +1,142 @@
+import { resolveInstances } from '../../../lib/shared/host/cpus.js';
+import { diffSpecs } from '../../../lib/shared/spec/diff.js';
+import { laterFields } from '../../../lib/shared/spec/spec.js';
+import { waitForApps } from '../apply/outcome.js';
+import { applySteps } from '../apply/steps.js';
+import {
+  affectedSlots,
+  assertCapacity,
+  mayServe,
+  readSpawnInputs,
+  rolloutFacts,
+  slotIdsOf,
+} from '../requests/change.js';
+import { keepsScale } from '../state/changes.js';
+import { findApp, replaceApp } from '../state/desired.js';
+import { CHANGE_PARAMS, flag, list, optional, readParams, someOf, text, withDefault } from './params.js';
+import { acceptFile } from './specs.js';
+import { affectedStatuses } from './status.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { PlanItem } from '../../../lib/shared/wire/protocol.js' */
+/** @import { ApplyStep } from '../apply/plan.js' */
+/** @import { Receipt } from '../requests/outcome.js' */
+/** @import { Change, Desired } from '../state/desired.js' */
+/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { Reader } from './params.js' */
+
+/**
+ * @typedef {'start' | 'restart' | 'reload'} Way  How apps that are in the list get their new specs.
+ */
+
+/** @type {Reader<Way>} */
+const way = (value, path) => someOf(/** @type {const} */ (['start', 'restart', 'reload']))([value], path)[0];
+
+/**
+ * The apps of a config file, each with a whole spec: apps that are in the list begin a new
+ * generation, the others start.
+ * @satisfies {Record<string, MethodBody>}
+ */
+export const renewing = {
+  /** @type {MethodBody} */
+  async renew(desk, params, client) {
+    const given = readParams(
+      {
+        ...CHANGE_PARAMS,
+        specs: list,
+        how: withDefault(way, 'restart'),
+        file: optional(text),
+        isCounted: withDefault(flag, false),
+      },
+      params,
+    );
+    const { control, parts } = desk;
+    const { how, token, isCounted } = given;
+    const specs = acceptFile(given.specs, desk.paths);
+    const fresh = await readSpawnInputs(desk, token, () => specs);
+    const filled = specs.map(fresh.fill);
+    const inList = filled.filter(({ name }) => findApp(control.world.desired, name) !== null);
+    if (how === 'reload' && !control.hasSeen(token)) await parts.preflight(inList);
+    const receipt = control.mutate(how === 'reload' ? 'apply' : how, token, (desired) =>
+      fresh.keep(restartApps(desk, desired, filled, { how, file: given.file ?? null, isCounted })),
+    );
+    if (given.wait) await waitForApps(desk, receipt, client, given.progress);
+    return { plan: receipt.plan ?? [], slots: affectedStatuses(desk, receipt) };
+  },
+};
+
+/**
+ * @param {Desk} desk
+ * @param {Desired} desired
+ * @param {AppSpec[]} specs
+ * @param {{ how: Way, file: string | null, isCounted: boolean }} o  `isCounted`: the user typed the
+ *   number of instances.
+ * @returns {Change & Pick<Receipt, 'about' | 'plan'>}
+ */
+function restartApps(desk, desired, specs, { how, file, isCounted }) {
+  const { control, parts } = desk;
+  const steps = specs.map((spec) => {
+    const instances = resolveInstances(spec.instances, parts.cpus());
+    return planStep(control, desired, { ...spec, instances }, { how, isCounted });
+  });
+  const applied = applySteps(desired, steps, {
+    file,
+    cpus: parts.cpus(),
+    nowMs: parts.clock.nowMs(),
+    ...rolloutFacts(control.world),
+  });
+  const names = specs.map(({ name }) => name);
+  const change = { ...applied, desired: recordCommand(applied.desired, names, how) };
+  assertCapacity(desk, how === 'reload' ? 'Reload' : 'Start', change);
+  const changed = affectedSlots(change.desired, slotIdsOf(change.desired, names));
+  const removed = affectedSlots(desired, change.gone);
+  return { ...change, about: [...changed, ...removed], plan: steps.map(({ item }) => item) };
+}
+
+/**
+ * @param {Desk['control']} control
+ * @param {Desired} desired
+ * @param {AppSpec & { instances: number }} declared
+ * @param {{ how: Way, isCounted: boolean }} o
+ * @returns {ApplyStep}
+ */
+function planStep(control, desired, declared, { how, isCounted }) {
+  const app = findApp(desired, declared.name);
+  if (!app) return { item: itemOf(declared.name), spec: declared, how: 'add', ids: [] };
+  const before = app.slots.length;
+  const isKept = !isCounted && keepsScale(app, declared.instances);
+  const spec = { ...laterFields(app.spec), ...declared, ...(isKept ? { instances: before } : {}) };
+  const changes =
+    spec.instances === before ? [] : [{ field: 'instances', attribute: 'instances', before, after: spec.instances }];
+  const item = {
+    ...itemOf(spec.name, changes),
+    ...(isKept ? { kept: { instances: before, file: declared.instances } } : {}),
+  };
+  const ids = app.slots.map(({ id }) => id);
+  // Sockets belong to a mode: those of the old mode have to be closed before the new one can listen.
+  if (diffSpecs(app.spec, spec, { isShellNew: true }).needs.has('replace')) return { item, spec, how: 'replace', ids };
+  return { item, spec, how: how === 'reload' && mayServe(control, app) ? 'reload' : 'renew', ids };
+}
+
+/**
+ * @param {string} name
+ * @param {PlanItem['changes']} [changes]
+ * @returns {PlanItem}
+ */
+function itemOf(name, changes = []) {
+  return { name, action: 'start', changes };
+}
+
+/**
+ * Records the command that changed the apps, because the deaths of old instances name it.
+ * @param {Desired} desired
+ * @param {string[]} names
+ * @param {Way} by
+ * @returns {Desired}
+ */
+function recordCommand(desired, names, by) {
+  return names.reduce((sum, name) => {
+    const app = findApp(sum, name);
+    return app ? replaceApp(sum, { ...app, by }) : sum;
+  }, desired);
+}

@@ -1,0 +1,89 @@
+import { filtered } from '../../../lib/shared/spec/environment.js';
+import { checkSpec, checkSpecChange, laterFields } from '../../../lib/shared/spec/spec.js';
+import { checkCompression } from '../logs/archive/compression.js';
+import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
+import { checkCron } from '../triggers/cron.js';
+import { asSwitched } from '../triggers/watch.js';
+import { BadParams } from './params.js';
+
+/** @import { HomePaths } from '../../../lib/shared/paths.js' */
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+
+/**
+ * Checks a spec that a client has sent or changed.
+ * @param {unknown} given
+ * @param {HomePaths} paths
+ * @param {string} [keyPath]
+ * @returns {AppSpec}  Throws ERR_NCLUST_BAD_SETTING if this manager cannot do what the spec asks
+ *   for, ERR_NCLUST_BAD_SPEC if the spec is wrong or would harm the manager.
+ */
+export function acceptSpec(given, paths, keyPath) {
+  const spec = checkSpec(given, keyPath);
+  if (spec.logCompress !== null) checkCompression(spec.logCompress);
+  if (spec.cronRestart !== null) checkCron(spec.cronRestart);
+  return keepOffOwnFiles(spec, paths);
+}
+
+/**
+ * Checks the specs of a config file.
+ * @param {unknown[]} given
+ * @param {HomePaths} paths
+ * @returns {AppSpec[]}  Throws as acceptSpec() does, and BadParams for two apps of one name.
+ */
+export function acceptFile(given, paths) {
+  const specs = given.map((spec, at) => acceptSpec(spec, paths, `specs[${at}]`));
+  const twin = specs.find(({ name }, at) => specs.findIndex((other) => other.name === name) !== at);
+  if (twin) throw new BadParams('specs', `of apps with different names; "${twin.name}" is there twice`);
+  return specs;
+}
+
+/**
+ * @param {HomePaths} paths
+ * @param {object} o
+ * @param {Record<string, string>} [o.env]  The shell that the apps belong to from now on.
+ * @param {Partial<AppSpec>} o.fields  New values for all apps. Names are left out, see rename.js.
+ * @param {Record<string, unknown>} [o.specs]  New values for single apps, by name: an interpreter
+ *   means something else for each script.
+ * @returns {(spec: AppSpec) => AppSpec}  Changes the spec of an app. Throws as acceptSpec() does.
+ */
+export function createSpecChanger(paths, { env, fields, specs = {} }) {
+  const ownFields = new Map(
+    Object.entries(specs).map(([name, given]) => [name, checkOwnFields(given, `specs.${name}`)]),
+  );
+  return (spec) => {
+    const given = { ...fields, ...ownFields.get(spec.name), name: spec.name };
+    const shell = env ? inShell({ ...spec, ...given }, env) : {};
+    const changed = acceptSpec({ ...spec, ...shell, ...asSwitched(given) }, paths);
+    return { ...laterFields(spec), ...changed };
+  };
+}
+
+/**
+ * @param {unknown} given
+ * @param {string} keyPath
+ */
+function checkOwnFields(given, keyPath) {
+  const fields = checkSpecChange(given, keyPath);
+  if (fields.instances !== undefined) throw new BadParams(`${keyPath}.instances`, 'left out here; "scale" changes it');
+  if (fields.name !== undefined)
+    throw new BadParams(`${keyPath}.name`, 'left out here; "spec" has the new name of one app');
+  return fields;
+}
+
+/**
+ * Moves an app to another shell. A variable that this shell does not have is gone. For a variable
+ * that the app declares, too, the value of the shell counts, because a user typed it in front of the
+ * command; unless the app filters it out.
+ * @param {AppSpec} spec
+ * @param {Record<string, string>} shellEnv
+ * @returns {Pick<AppSpec, 'env' | 'shellEnv'>}
+ */
+function inShell({ env, filterEnv }, shellEnv) {
+  const seen = filtered(shellEnv, filterEnv);
+  return {
+    shellEnv,
+    env: Object.fromEntries(
+      Object.entries(env).map(([key, value]) => [key, Object.hasOwn(seen, key) ? seen[key] : value]),
+    ),
+  };
+}

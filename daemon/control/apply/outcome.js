@@ -1,0 +1,67 @@
+import { NclustError } from '../../../lib/shared/errors.js';
+import { withProgress } from '../requests/progress.js';
+
+/** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
+/** @import { ChangeContext } from '../requests/change.js' */
+/** @import { Receipt } from '../requests/outcome.js' */
+/** @import { WaitingClient } from '../requests/progress.js' */
+
+/**
+ * Waits for every app of a receipt, also when one of them fails: the outcome of one app says nothing
+ * about the others.
+ * @param {ChangeContext} context
+ * @param {Receipt} receipt
+ * @param {WaitingClient} client
+ * @param {boolean} isReported  Whether the client gets the progress.
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_APPLY_FAILED when all apps have an outcome and
+ *   some have failed.
+ */
+export async function waitForApps(context, receipt, client, isReported) {
+  const names = [...new Set(receipt.about.map(({ name }) => name))];
+  const outcomes = await withProgress(context, receipt, client, isReported, (onLook) =>
+    Promise.allSettled(names.map((name) => context.control.settled(receiptOf(receipt, name), client.signal, onLook))),
+  );
+  const failed = outcomes.flatMap((outcome, at) =>
+    outcome.status === 'rejected' ? [{ name: names[at], error: outcome.reason }] : [],
+  );
+  if (failed.length > 0) throw applyError(failed, receipt.plan ?? []);
+}
+
+/**
+ * @param {Receipt} receipt
+ * @param {string} name
+ * @returns {Receipt}  The part of one app.
+ */
+function receiptOf(receipt, name) {
+  const ids = new Set(receipt.about.filter((place) => place.name === name).map(({ id }) => id));
+  return { ...receipt, up: receipt.up.filter(({ id }) => ids.has(id)), gone: receipt.gone.filter((id) => ids.has(id)) };
+}
+
+/**
+ * @param {{ name: string, error: unknown }[]} failed
+ * @param {NonNullable<Receipt['plan']>} plan
+ */
+function applyError(failed, plan) {
+  const errors = failed.map(({ error }) => error);
+  const known = errors.filter((error) => error instanceof NclustError);
+  // A bug in nclust, or the manager is being ended: neither says anything about an app.
+  const other = errors.find((error) => !(error instanceof NclustError) || error.code === 'ERR_NCLUST_SHUTTING_DOWN');
+  if (other) return other;
+  const names = failed.map(({ name }) => `"${name}"`).join(', ');
+  const those = failed.length === 1 ? 'is' : 'are';
+  /** @type {NotUp[]} */
+  const slots = known.flatMap(({ data }) => /** @type {{ slots?: NotUp[] }} */ (data ?? {}).slots ?? []);
+  return new NclustError(
+    'ERR_NCLUST_APPLY_FAILED',
+    `${failed.length} of ${plan.length} ${plan.length === 1 ? 'app' : 'apps'} ${those} not as the file ` +
+      `says: ${names}. ${known.map(({ message }) => message).join(' ')}`,
+    {
+      hint: known[0].hint,
+      data: {
+        slots,
+        plan,
+        apps: failed.map(({ name }, at) => ({ name, code: known[at].code, message: known[at].message })),
+      },
+    },
+  );
+}

@@ -1,0 +1,226 @@
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { NclustError } from '../../../lib/shared/errors.js';
+import { ask, describeSlot, explainSilence, findWorker, isBlocked } from './worker.js';
+
+/** @import { Client } from '../api/connection.js' */
+/** @import { Desk } from '../api/methods.js' */
+/** @import { Worker } from './worker.js' */
+
+/** Time limit for the begin of a profile, in ms: V8 walks through all functions. */
+const BEGIN_MS = 15_000;
+
+/**
+ * Time limits for the end of a profile, beyond its span, in ms. The snapshot of a heap with many
+ * gigabytes takes minutes.
+ */
+const END_MS = 60_000;
+const SNAPSHOT_MS = 1_800_000;
+
+/**
+ * Makes a worker profile itself into a file that exists and is empty.
+ * @param {Desk} desk
+ * @param {{ target: string, kind: string, durationMs: number, file: string }} question  The same
+ *   question with the same file waits for the same profile.
+ * @param {Pick<Client, 'signal'>} client  If it leaves, the profile is dropped and the file removed.
+ * @returns {Promise<object>}  `bytes` is null if the event loop of the worker is blocked: then only
+ *   a debugger can take the profile.
+ */
+export async function takeProfile(desk, { target, kind, durationMs, file }, { signal }) {
+  const worker = findWorker(desk, target);
+  assertNoSnapshot(worker);
+  if (await isBlocked(desk, worker)) return { slot: describeSlot(worker), bytes: null };
+  const askAgent = (/** @type {object} */ question, /** @type {number} */ timeoutMs) =>
+    ask(desk, worker, 'profile', { question: { ...question, file } }, timeoutMs);
+  const { instance } = worker;
+  const gone = rejectWhenGone(signal);
+  // While the worker takes a snapshot, its silence and its memory are not a fault of the app.
+  instance.snapshots = (instance.snapshots ?? 0) + (kind === 'heap' ? 1 : 0);
+  try {
+    const begun = await explainSilence(worker, askAgent({ step: 'begin', kind, durationMs }, BEGIN_MS));
+    unwrap(worker, begun, file);
+    const end = askAgent({ step: 'end' }, kind === 'heap' ? SNAPSHOT_MS : durationMs + END_MS);
+    const { bytes } = unwrap(worker, await Promise.race([end, gone.rejection]), file);
+    return { slot: describeSlot(worker), bytes };
+  } catch (error) {
+    // A busy worker takes the profile of another client. After a refusal of the keeper, which is not
+    // a NclustError, there is nothing to drop.
+    if (error instanceof NclustError && error.code !== 'ERR_NCLUST_PROFILE_BUSY')
+      void askAgent({ step: 'drop' }, 0).catch(() => {}); // The worker has exited, or reads this later.
+    throw error;
+  } finally {
+    gone.forget();
+    instance.snapshots -= kind === 'heap' ? 1 : 0;
+  }
+}
+
+/** @param {AbortSignal} signal */
+function rejectWhenGone(signal) {
+  /** @type {() => void} */
+  let onAbort = () => {};
+  /** @type {Promise<never>} */
+  const rejection = new Promise((_, reject) => {
+    onAbort = () => reject(new NclustError('ERR_NCLUST_INTERRUPTED', 'Who asked for the profile has gone.'));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  rejection.catch(() => {}); // It may reject before takeProfile() waits for it.
+  return { rejection, forget: () => signal.removeEventListener('abort', onAbort) };
+}
+
+/** Time limit for a stack, beyond its span, in ms. */
+const EXTRA_MS = 10_000;
+
+/**
+ * Asks a worker for the stack that it runs.
+ * @param {Desk} desk
+ * @param {{ target: string, durationMs: number }} question
+ * @returns {Promise<object>}  `stack` is null if the event loop of the worker is blocked: then only
+ *   a debugger sees the stack.
+ */
+export async function lookAtStack(desk, { target, durationMs }) {
+  const worker = findWorker(desk, target);
+  assertNoSnapshot(worker);
+  if (await isBlocked(desk, worker)) return { slot: describeSlot(worker), stack: null };
+  const asked = ask(desk, worker, 'profile', { question: { step: 'stack', durationMs } }, durationMs + EXTRA_MS);
+  const { stack } = unwrap(worker, await explainSilence(worker, asked));
+  return { slot: describeSlot(worker), stack };
+}
+
+/**
+ * Opens the inspector of a worker whose event loop is blocked: Node handles SIGUSR1 in a thread of
+ * its own, and listens on a free port of 127.0.0.1. The worker closes the inspector as soon as its
+ * loop turns after the client has sent `isOver`, or has left.
+ * @param {Desk} desk
+ * @param {{ target: string, isOver: boolean, isLeftOpen: boolean }} question  `isLeftOpen`: the
+ *   inspector was open before, and stays so.
+ * @param {Pick<Client, 'subscriptions' | 'signal'>} client
+ * @returns {Promise<object>}
+ */
+export async function breakIn(desk, { target, isOver, isLeftOpen }, { subscriptions, signal }) {
+  const worker = findWorker(desk, target);
+  const subscription = `break-in-${worker.id}`;
+  // Fails if the keeper is being replaced; then control replaces the worker, too.
+  const shut = () => void ask(desk, worker, 'profile', { question: { step: 'shut' } }, 0).catch(() => {});
+  if (isOver || isLeftOpen) {
+    subscriptions.delete(subscription);
+    if (isOver) shut();
+    return { slot: describeSlot(worker) };
+  }
+  assertCatchesSignal(worker);
+  await assertNoOwnHandler(desk, worker);
+  if (signal.aborted) return { slot: describeSlot(worker) };
+  subscriptions.set(subscription, shut);
+  await ask(desk, worker, 'signal', { signal: 'SIGUSR1' });
+  return { slot: describeSlot(worker) };
+}
+
+/**
+ * Throws for a process that does not catch SIGUSR1, because the signal would end it.
+ * @param {Worker} worker
+ */
+function assertCatchesSignal(worker) {
+  const { pid } = worker.instance;
+  if (process.platform !== 'linux')
+    throw refusal(
+      worker,
+      'does not answer, and only on Linux can nclust look into a process that does not',
+      `See: sample ${pid}`,
+    );
+  const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(statusOf(pid))?.[1] ?? '0';
+  const isCaught = ((BigInt(`0x${caught}`) >> BigInt(constants.signals.SIGUSR1 - 1)) & 1n) === 1n;
+  if (!isCaught)
+    throw refusal(
+      worker,
+      'does not answer, and does not let a debugger in: it has only just begun, or its Node was started ' +
+        'with --disable-sigusr1',
+      `See: gdb -p ${pid}`,
+    );
+}
+
+/** @param {number} pid */
+function statusOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8');
+  } catch {
+    return ''; // The process has exited.
+  }
+}
+
+/**
+ * @param {Desk} desk
+ * @param {Worker} worker
+ */
+async function assertNoOwnHandler(desk, worker) {
+  const { reports } = await ask(desk, worker, 'reports', {});
+  if (!reports[worker.instance.instanceId]?.ownsUsr1) return;
+  throw refusal(
+    worker,
+    'does not answer, and takes SIGUSR1 itself, with which Node would let a debugger in',
+    `See: gdb -p ${worker.instance.pid}`,
+  );
+}
+
+/**
+ * @param {Worker} worker
+ * @param {string} what
+ * @param {string} hint
+ */
+function refusal({ id, name }, what, hint) {
+  return new NclustError('ERR_NCLUST_NOT_REACHABLE', `"${name}" (id ${id}) ${what}.`, { hint, data: { id, name } });
+}
+
+/** Error codes of a file system. */
+const FILE_ERRORS = new Set([
+  'EACCES',
+  'EDQUOT',
+  'EEXIST',
+  'EFBIG',
+  'EIO',
+  'ELOOP',
+  'EMFILE',
+  'ENOENT',
+  'ENOSPC',
+  'ENOTDIR',
+  'EPERM',
+  'EROFS',
+]);
+
+/**
+ * A worker that takes a snapshot of its heap does not answer, but its own code does not block it.
+ * @param {Worker} worker
+ */
+function assertNoSnapshot(worker) {
+  if (worker.instance.snapshots) unwrap(worker, { failure: { code: 'EBUSY', message: 'heap' } });
+}
+
+/**
+ * @template {{ failure: { code: string, message: string } | null }} T
+ * @param {Pick<Worker, 'id' | 'name'>} about
+ * @param {T} answer  Of an agent.
+ * @param {string} [file]
+ * @returns {T}  Throws ERR_NCLUST_PROFILE_BUSY, ERR_NCLUST_FILE_UNWRITABLE and
+ *   ERR_NCLUST_NOT_REACHABLE for what went wrong in the process.
+ */
+function unwrap({ id, name }, answer, file) {
+  if (!answer.failure) return answer;
+  const { code, message } = answer.failure;
+  const who = `"${name}" (id ${id})`;
+  const data = { id, name };
+  if (code === 'EBUSY')
+    throw new NclustError('ERR_NCLUST_PROFILE_BUSY', `A profile of ${who} is under way (${message}).`, {
+      hint: 'Wait for it, or end the command that takes it.',
+      data,
+    });
+  if (file !== undefined && FILE_ERRORS.has(code)) {
+    throw new NclustError(
+      'ERR_NCLUST_FILE_UNWRITABLE',
+      `${who} cannot write "${file}" (${code}); nothing of it was kept.`,
+      {
+        hint: 'The process itself writes it: choose with --output a folder it may write to, on a disk with room.',
+        data: { ...data, file },
+      },
+    );
+  }
+  throw new NclustError('ERR_NCLUST_NOT_REACHABLE', `${who} cannot be looked into: ${message}.`, { data });
+}

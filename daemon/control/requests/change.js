@@ -1,0 +1,117 @@
+import { withRoom } from '../spawn/capacity.js';
+import { NOTHING_FRESH } from '../spawn/environment.js';
+import { lookAtCheckouts } from '../spawn/git-checkout.js';
+import { isUp } from '../rollout/supervise.js';
+import { findApp } from '../state/desired.js';
+import { isBeside, isServing } from '../state/registry.js';
+import { select } from '../state/selectors.js';
+
+/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { Control } from '../control.js' */
+/** @import { Parts } from '../keeper-link/tell.js' */
+/** @import { Ground } from '../rollout/changes.js' */
+/** @import { Fresh } from '../spawn/environment.js' */
+/** @import { AppWish, Change, Desired } from '../state/desired.js' */
+/** @import { World } from '../state/registry.js' */
+/** @import { Receipt } from './outcome.js' */
+
+// Steps that every request for a change is made of: which slots and apps it is about, what new
+// processes need, whether the system can run them, and what the receipt lists. Methods and triggers
+// build on this folder, so it imports neither.
+
+/**
+ * What a request needs to work out its change.
+ * @typedef {object} ChangeContext
+ * @property {Control} control
+ * @property {Parts} parts
+ */
+
+/**
+ * @param {Desired} desired
+ * @param {string[]} targets
+ * @returns {number[]}  Ids of slots. Throws like select().
+ */
+export function selectIds(desired, targets) {
+  return select(desired, targets).map(({ wish }) => wish.id);
+}
+
+/**
+ * @param {Desired} desired
+ * @param {string[]} names
+ * @returns {number[]}  Ids of all slots of these apps. Names that are not in the list are left out.
+ */
+export function slotIdsOf(desired, names) {
+  return names.flatMap((name) => findApp(desired, name)?.slots.map(({ id }) => id) ?? []);
+}
+
+/**
+ * @param {Pick<Desired, 'apps'>} desired
+ * @param {number[]} ids
+ * @returns {AppSpec[]}  Of the apps that have at least one of these slots.
+ */
+export function specsOf({ apps }, ids) {
+  return apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id))).map((app) => app.spec);
+}
+
+/**
+ * Whether an app may be serving, so that its replacement has to be guarded.
+ * @param {Pick<Control, 'world' | 'keeper'>} control
+ * @param {AppWish} app
+ */
+export function mayServe({ world, keeper }, app) {
+  // Until control has connected to a keeper, it cannot know which instances are serving.
+  return keeper === null || isServing(world, app);
+}
+
+/**
+ * @param {World} world
+ * @returns {Ground}
+ */
+export function rolloutFacts(world) {
+  return { isUp: (id, generation) => isUp(world, id, generation), isBeside: (app) => isBeside(world, app) };
+}
+
+/**
+ * Reads env files, secrets and git checkouts of apps that are about to begin a new generation. Reads
+ * nothing for a request that is sent again, because its first copy has read everything.
+ * @param {ChangeContext} context
+ * @param {string} token
+ * @param {(desired: Desired) => AppSpec[]} choose
+ * @returns {Promise<Fresh>}  Rejects as Environment.read does; then nothing was changed.
+ */
+export async function readSpawnInputs({ control, parts }, token, choose) {
+  if (control.hasSeen(token)) return NOTHING_FRESH;
+  const specs = choose(control.world.desired);
+  const [fresh, inCheckout] = await Promise.all([parts.environment.read(specs), lookAtCheckouts(specs)]);
+  return { ...fresh, fill: (spec) => inCheckout(fresh.fill(spec)) };
+}
+
+/**
+ * @param {ChangeContext} context
+ * @param {string} what  "Start": how the message begins.
+ * @param {Change} change  Throws ERR_NCLUST_PREFLIGHT if the system has no room for its processes.
+ */
+export function assertCapacity({ control: { world, keeper }, parts }, what, change) {
+  withRoom(change, { what, world, limits: parts.systemLimits(keeper?.pid ?? 0) });
+}
+
+/**
+ * Adds the slots that a change starts or ends, for its receipt.
+ * @param {Change} change
+ * @returns {Change & Pick<Receipt, 'about'>}
+ */
+export function withAffectedSlots(change) {
+  const { desired, up, gone } = change;
+  return { ...change, about: affectedSlots(desired, [...up.map(({ id }) => id), ...gone]) };
+}
+
+/**
+ * @param {Desired} desired
+ * @param {number[]} ids
+ * @returns {Receipt['about']}
+ */
+export function affectedSlots({ apps }, ids) {
+  return apps.flatMap((app) =>
+    app.slots.filter((slot) => ids.includes(slot.id)).map(({ id, slot }) => ({ id, slot, name: app.spec.name })),
+  );
+}
