@@ -117,7 +117,7 @@ function obey(channel, sockets, later, vitals) {
     channel.say({ act: 'answer', seq, ...later('./inspector.cjs').inspect(isOn) }),
   );
   channel.on('profile', ({ seq, ...question }) =>
-    later('./inspector.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) =>
+    later('./profile.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) =>
       channel.say({ act: 'answer', seq, ...said }),
     ),
   );

@@ -17,6 +17,7 @@ const LATER = [
   'listen-error',
   'log-fallback',
   'parking',
+  'profile',
   'reconnect',
   'report',
 ];
