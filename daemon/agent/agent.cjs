@@ -9,7 +9,7 @@ const vm = require('node:vm');
 
 /** @import { Channel } from './channel.cjs' */
 /** @import { LogFiles } from './log-fallback.cjs' */
-/** @import { Inherited } from './sockets.cjs' */
+/** @import { Settings, SocketClaims } from './socket-claims.cjs' */
 
 start();
 
@@ -23,14 +23,12 @@ function start() {
   const { later } = loader();
   const { whenBooted } = /** @type {typeof import('./booted.cjs')} */ (later('./booted.cjs'));
   const { createChannel } = /** @type {typeof import('./channel.cjs')} */ (later('./channel.cjs'));
-  const { HeldSockets } = /** @type {typeof import('./sockets.cjs')} */ (later('./sockets.cjs'));
-  const { keepLastWords } = /** @type {typeof import('./blocking-stdio.cjs')} */ (later('./blocking-stdio.cjs'));
+  const { patchListen } = /** @type {typeof import('./listen-patch.cjs')} */ (later('./listen-patch.cjs'));
 
   const channel = createChannel(settings.logFiles);
   keepLastWords();
   anyPort();
-  const sockets = new HeldSockets(channel, settings);
-  sockets.install();
+  const sockets = patchListen(channel, settings);
   obey(channel, sockets, later, beginVitals(channel, sockets, later, settings.metrics !== false));
   channel.say({ act: 'hello' });
   whenBooted(() => void channel.say({ act: 'booted' }));
@@ -53,7 +51,7 @@ function loader() {
 
 /**
  * @param {Channel} channel
- * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
+ * @param {SocketClaims} sockets
  * @param {typeof import('./loader.cjs').later} later
  * @param {boolean} isMeasured
  * @returns
@@ -79,7 +77,7 @@ function beginVitals(channel, { servers }, later, isMeasured) {
 /**
  * What the keeper asks for.
  * @param {Channel} channel
- * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
+ * @param {SocketClaims} sockets
  * @param {typeof import('./loader.cjs').later} later
  * @param {ReturnType<typeof beginVitals>} vitals
  */
@@ -119,13 +117,39 @@ function obey(channel, sockets, later, vitals) {
     channel.say({ act: 'answer', seq, ...later('./inspector.cjs').inspect(isOn) }),
   );
   channel.on('profile', ({ seq, ...question }) =>
-    later('./inspector.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) =>
+    later('./profile.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) =>
       channel.say({ act: 'answer', seq, ...said }),
     ),
   );
   channel.on('unlisten', () => {
     sockets.closeListening({ isForGood: true }, () => channel.say({ act: 'unlistened' }));
   });
+}
+
+/**
+ * Node writes to a pipe asynchronously and drops what is queued at process.exit(): of 100 000 lines
+ * 2 634 arrived. In blocking mode all do. The streams are created when the app first uses them, as
+ * without us: they cost memory and time.
+ */
+function keepLastWords() {
+  for (const name of ['stdout', 'stderr']) {
+    const original = Object.getOwnPropertyDescriptor(process, name);
+    if (!original?.get || !original.configurable) continue;
+    const { get } = original;
+    const first = () => {
+      const stream = get.call(process);
+      try {
+        stream?._handle?.setBlocking?.(true);
+        // The app may have put a stream of its own there, and call this one for what it is.
+        if (Object.getOwnPropertyDescriptor(process, name)?.get === first)
+          Object.defineProperty(process, name, original);
+      } catch {
+        // The app may have replaced what this builds on.
+      }
+      return stream;
+    };
+    Object.defineProperty(process, name, { ...original, get: first });
+  }
 }
 
 /** On SIGUSR1 Node lets a debugger in on 9229, which only one process can have. */
@@ -146,17 +170,7 @@ function hidePreload() {
   if (at !== -1) process.execArgv.splice(at, 2);
 }
 
-/**
- * @typedef {object} Settings
- * @property {boolean} [isCluster]
- * @property {boolean} [isGated]
- * @property {boolean} [metrics]
- * @property {string} [scheduling]
- * @property {Inherited[]} [sockets]
- * @property {LogFiles} [logFiles]
- */
-
-/** @returns {Settings | null} */
+/** @returns {Settings & { metrics?: boolean, logFiles?: LogFiles } | null} */
 function takeSettings() {
   const text = process.env.NCLUST_AGENT;
   delete process.env.NCLUST_AGENT;

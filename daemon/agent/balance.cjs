@@ -7,6 +7,7 @@ const clock = require('./isolation.cjs');
 
 /** @import { Claim } from './bind.cjs' */
 /** @import { Channel } from './channel.cjs' */
+/** @import { SocketClaims } from './socket-claims.cjs' */
 
 /**
  * Above the fair share: at least so many, and this part of the share. Passing on costs more than a
@@ -47,7 +48,7 @@ class Balance {
 
   /**
    * @param {Channel} channel
-   * @param {InstanceType<typeof import('./sockets.cjs').HeldSockets>} sockets
+   * @param {SocketClaims} sockets
    * @param {string} scheduling
    * @param {() => number} [nowMono]
    */
@@ -154,7 +155,7 @@ class Balance {
    * @param {any} client
    */
   #take(seq, claim, client) {
-    const listening = this.#sockets.handleOf(claim);
+    const listening = this.#sockets.findHandle(claim);
     this.#channel.say({ act: listening ? 'took' : 'declined', seq });
     if (!listening) return client?.close();
     // What the app throws is the app's, as with a connection that it has accepted itself.
@@ -162,4 +163,4 @@ class Balance {
   }
 }
 
-module.exports = { Balance };
+module.exports.Balance = Balance;

@@ -18,6 +18,7 @@ const { nowMono } = require('./isolation.cjs');
 
 /** @import { ServerResponse } from 'node:http' */
 /** @import { Socket } from 'node:net' */
+/** @import { SocketClaims } from './socket-claims.cjs' */
 
 /** An active keep-alive client sends its next request sooner. */
 const IDLE_PAUSE_MS = 1_000;
@@ -39,11 +40,7 @@ const SIGNAL_WAIT_MS = 5_000;
  */
 
 /**
- * @typedef {InstanceType<typeof import('./sockets.cjs').HeldSockets>} HeldSockets
- */
-
-/**
- * @param {HeldSockets} sockets
+ * @param {SocketClaims} sockets
  * @param {{ mode: 'handover' | 'finish', byMessage?: boolean, signal?: NodeJS.Signals | null }} o
  *   byMessage: the app gets 'shutdown' in place of its signal. signal: which one, where that was
  *   set.
@@ -59,7 +56,7 @@ function drain(sockets, { mode, byMessage = false, signal = null }, onDrained) {
 
 /**
  * Out of rotation, but ready to come back: connections are handed over, and the process stays.
- * @param {HeldSockets} sockets
+ * @param {SocketClaims} sockets
  * @returns {() => void}  Ends it.
  */
 function park(sockets) {
@@ -73,7 +70,7 @@ function park(sockets) {
 }
 
 /**
- * @param {HeldSockets} sockets
+ * @param {SocketClaims} sockets
  * @param {{ idlePauseMs: number, isForGood: boolean }} o
  * @param {() => void} onEmpty
  * @returns {() => void}  Ends it.

@@ -29,8 +29,8 @@ function createGate() {
       };
       waiting.push(() => {
         delete handle.listen;
-        // The app may have closed it. Its server need not have it any more: the primary of a
-        // node:cluster of the app's own takes it from there.
+        // The app may have closed it. Its server may not have it any more: the primary of the app's
+        // own node:cluster takes it from there.
         if (handle.fd >= 0) handle.listen(backlog);
       });
     },

@@ -7,6 +7,7 @@ const diagnostics = require('node:diagnostics_channel');
 const { nowMono } = require('./isolation.cjs');
 
 /** @import { Guard } from './isolation.cjs' */
+/** @import { Servers } from './servers.cjs' */
 
 const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';
@@ -56,7 +57,7 @@ const TIMED_MAX = 500;
  *
  * Who begins to count while an unseen request is under way takes its answer for that of the one
  * behind it: if the connection then ends, that one is in no sum.
- * @param {InstanceType<typeof import('./servers.cjs').Servers>} servers
+ * @param {Servers} servers
  * @param {Guard} guard
  */
 function createHttpCounts(servers, guard) {

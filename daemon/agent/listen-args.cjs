@@ -73,48 +73,4 @@ function backlogOf(args, options) {
   return options.backlog ?? [args[1], args[2]].find((one) => typeof one === 'number');
 }
 
-/**
- * @param {any} server
- * @param {AbortSignal | undefined} signal
- */
-function closeOnAbort(server, signal) {
-  if (!signal) return;
-  const abort = () => void server.close();
-  if (signal.aborted) return process.nextTick(abort);
-  signal.addEventListener('abort', abort, { once: true });
-  server.once('close', () => signal.removeEventListener('abort', abort));
-}
-
-/**
- * To write them down takes 25 KB, and they are rarely asked for.
- * @param {Function} own  The innermost frame that is not shown.
- * @returns {() => string}  Empty when there are none to show.
- */
-function framesAbove(own) {
-  const here = { stack: '' };
-  Error.captureStackTrace(here, own);
-  return () => {
-    try {
-      return here.stack.split('\n').slice(1).join('\n');
-    } catch {
-      // The app's own Error.prepareStackTrace makes something else of it, or throws.
-      return '';
-    }
-  };
-}
-
-/**
- * @param {any} owner
- * @param {string} name
- * @param {Function} replacement
- */
-function replaceMethod(owner, name, replacement) {
-  const { length, name: shown } = owner[name];
-  Object.defineProperties(replacement, {
-    name: { value: shown, configurable: true },
-    length: { value: length, configurable: true },
-  });
-  owner[name] = replacement;
-}
-
-module.exports = { kindOf, isAlone, portOf, backlogOf, closeOnAbort, framesAbove, replaceMethod };
+module.exports = { kindOf, isAlone, portOf, backlogOf };

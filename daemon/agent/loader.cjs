@@ -9,15 +9,15 @@ const vm = require('node:vm');
 
 const LATER = [
   'bind-path',
-  'close-when-idle',
   'drain',
   'event-loop',
   'gc-watch',
   'http-counts',
   'inspector',
-  'isolation',
   'listen-error',
   'log-fallback',
+  'parking',
+  'profile',
   'reconnect',
   'report',
 ];

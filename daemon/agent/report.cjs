@@ -10,6 +10,7 @@ const { cpuMs, createLoopLoad, createLoopSampler } = require('./event-loop.cjs')
 
 /** @import { HttpReport } from './http-counts.cjs' */
 /** @import { Guard } from './isolation.cjs' */
+/** @import { Servers } from './servers.cjs' */
 
 const { getActiveResourcesInfo } = process;
 const { setImmediate } = globalThis;
@@ -79,7 +80,7 @@ const DELAYS_MAX = 256;
  */
 
 /**
- * @param {InstanceType<typeof import('./servers.cjs').Servers>} servers
+ * @param {Servers} servers
  * @param {(error: unknown) => void} onFault  Nothing is measured any more.
  */
 function createVitals(servers, onFault) {

@@ -85,4 +85,4 @@ function remember(set, one) {
   one.once('close', () => set.delete(one));
 }
 
-module.exports = { Servers };
+module.exports.Servers = Servers;

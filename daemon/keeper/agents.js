@@ -161,7 +161,7 @@ export class AgentDesk {
     if (inTheWay.length > 0) return this.#giveWay(child, message, inTheWay);
     try {
       const listener = this.#listeners.get(child.scope, claim) ?? this.#bindFor(child, claim);
-      // One that is to end waits for its listen() and accepts nothing (agent/sockets.cjs):
+      // One that is to end waits for its listen() and accepts nothing (agent/socket-claims.cjs):
       // unanswered, it would never come to its end.
       if (!child.retirement) listener.users.add(child.instanceId);
       if (this.#listeners.refresh(listener)) this.#rebound(listener, child);

@@ -182,7 +182,7 @@ test('a socket is closed at a quiet moment although the app has neither timers n
     const { later } = require(${JSON.stringify(join(AGENT, 'loader.cjs'))});
     ${NEVER}${NO_PERFORMANCE}
     let isSync = true;
-    later('./close-when-idle.cjs').whenQuiet(() => console.log(isSync ? 'at once' : 'quiet'));
+    later('./parking.cjs').whenQuiet(() => console.log(isSync ? 'at once' : 'quiet'));
     isSync = false;
     globalThis.later(() => {}, 2_000);`;
   const child = spawn(nodeUnderTest(), ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -20,7 +20,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { nodeUnderTest } from '../helpers/sandbox.js';
 import { waitFor, within } from '../helpers/wait-for.js';
 
-const LATER = fileURLToPath(new URL('../../daemon/agent/loader.cjs', import.meta.url));
+const AGENT = fileURLToPath(new URL('../../daemon/agent/', import.meta.url));
 
 /** Of a stand-in. */
 const LOOK_EVERY_MS = 200;
@@ -37,9 +37,7 @@ const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
  */
 const ORPHAN = `
   const fs = require('node:fs');
-  const { later } = require(${JSON.stringify(LATER)});
-  later('./blocking-stdio.cjs').keepLastWords();
-  const { startStandIn } = later('./log-fallback.cjs');
+  const { startStandIn } = require(${JSON.stringify(join(AGENT, 'loader.cjs'))}).later('./log-fallback.cjs');
   let end;
   const files = [];
   const acts = {
@@ -65,9 +63,12 @@ async function orphan({ isLimited = false, out = (home) => join(home, 'out.log')
   execFileSync('mkfifo', [pipe, errPipe]);
   const fds = [pipe, errPipe].map((path) => openSync(path, constants.O_RDWR));
   const logFiles = { out: out(home), err: join(home, 'err.log') };
-  const words = [nodeUnderTest(), '-e', ORPHAN, JSON.stringify({ logFiles, home })];
+  const preload = ['--require', join(AGENT, 'agent.cjs')];
+  const words = [nodeUnderTest(), ...preload, '-e', ORPHAN, JSON.stringify({ logFiles, home })];
   const [file, ...args] = isLimited ? ['/bin/sh', '-c', LIMITED, 'sh', ...words] : words;
-  const app = spawn(file, args, { stdio: ['ignore', ...fds, 'ipc'] });
+  // The agent puts the pipes in blocking mode.
+  const env = { ...process.env, NCLUST_HOME: home, NCLUST_AGENT: JSON.stringify({ metrics: false }) };
+  const app = spawn(file, args, { stdio: ['ignore', ...fds, 'ipc'], env });
   fds.forEach((fd) => closeSync(fd));
   onTestFinished(async () => {
     app.kill('SIGKILL');

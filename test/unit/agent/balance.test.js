@@ -66,7 +66,7 @@ function createRig(scheduling = 'least-connections') {
   };
   rig.balance = new Balance(
     /** @type {any} */ (channel),
-    /** @type {any} */ ({ servers: rig.servers, handleOf: () => (rig.isListening ? server : null) }),
+    /** @type {any} */ ({ servers: rig.servers, findHandle: () => (rig.isListening ? server : null) }),
     scheduling,
     () => performance.now(),
   );

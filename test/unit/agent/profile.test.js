@@ -6,7 +6,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 
 const require = createRequire(import.meta.url);
 const fs = require('node:fs');
-const PROFILE = require.resolve('../../../daemon/agent/inspector.cjs');
+const PROFILE = require.resolve('../../../daemon/agent/profile.cjs');
 const { profile } = require(PROFILE);
 
 /** @type {string} */
@@ -144,4 +144,5 @@ test('of an idle process the stack is empty, and it says what keeps it alive', a
     frames: expect.any(Array),
     resources: expect.any(Array),
   });
+  expect(stack.frames.filter((/** @type {{ url: string }} */ { url }) => url.includes('/daemon/agent/'))).toEqual([]);
 });

@@ -1,0 +1,195 @@
+// Replaces net.Server.prototype.listen: the app calls it as ever, and the socket comes from a claim
+// (socket-claims.cjs). What listens is announced to the keeper.
+'use strict';
+
+const net = require('node:net');
+const path = require('node:path');
+const { backlogOf, kindOf, portOf } = require('./listen-args.cjs');
+const { Servers } = require('./servers.cjs');
+const { SocketClaims } = require('./socket-claims.cjs');
+
+/** @import { Claim } from './bind.cjs' */
+/** @import { Channel } from './channel.cjs' */
+/** @import { Settings } from './socket-claims.cjs' */
+
+/**
+ * @typedef {object} ListenCall  The arguments that the app passed to listen().
+ * @property {any} options
+ * @property {number} port
+ * @property {number | undefined} backlog
+ * @property {() => string} calledAt  Stack frames of the call: an error that comes later still
+ *   shows where the app listens.
+ */
+
+/**
+ * @typedef {object} NodeListen  Node's own listen(). Both announce the server when it listens.
+ * @property {(server: any, ...args: any[]) => net.Server} listen
+ * @property {(server: any, handle: any, claim: Claim, backlog: number | undefined) => void} listenOn
+ *   On a bound handle.
+ */
+
+/**
+ * @param {Channel} channel
+ * @param {Settings} settings
+ * @returns {SocketClaims}
+ */
+function patchListen(channel, settings) {
+  const servers = new Servers();
+  const original = net.Server.prototype.listen;
+  const node = createNodeListen(original, createAnnouncer(channel, servers));
+  const claims = new SocketClaims(channel, servers, node, settings);
+  /**
+   * @this {net.Server}
+   * @param {any[]} args
+   */
+  function listen(...args) {
+    // Node refuses it.
+    if (this.listening) return original.apply(this, /** @type {any} */ (args));
+    const [options, callback] = /** @type {any} */ (net)._normalizeArgs(args);
+    const kind = kindOf(args, options);
+    if (kind === null) return node.listen(this, ...args);
+    if (callback !== null) this.once('listening', callback);
+    const call = {
+      options,
+      port: kind === 'tcp' ? portOf(args, options) : 0,
+      backlog: backlogOf(args, options),
+      calledAt: framesAbove(listen),
+    };
+    closeOnAbort(this, options.signal);
+    if (kind === 'tcp') claimPort(claims, this, call);
+    else claimPath(claims, this, call);
+    return this;
+  }
+  replaceMethod(net.Server.prototype, 'listen', listen);
+  return claims;
+}
+
+/**
+ * @param {SocketClaims} claims
+ * @param {any} server
+ * @param {ListenCall} call
+ */
+function claimPort(claims, server, call) {
+  const { host } = call.options;
+  const listeningId = raiseListeningId(server);
+  if (!host) return claims.claim(server, call, null, 4);
+  // As net.js does it: an address goes through lookup() too.
+  require('node:dns').lookup(host, (error, address, family) => {
+    if (server._listeningId !== listeningId) return;
+    if (error) server.emit('error', error);
+    else claims.claim(server, call, address, family === 6 ? 6 : 4);
+  });
+}
+
+/**
+ * @param {SocketClaims} claims
+ * @param {any} server
+ * @param {ListenCall} call
+ */
+function claimPath(claims, server, call) {
+  raiseListeningId(server);
+  server._pipeName = call.options.path;
+  claims.claim(server, call, path.resolve(call.options.path), 0);
+}
+
+/**
+ * As net.js does it: close() raises it too, and what was asked for before is not wanted any more.
+ * @param {any} server
+ * @returns {number}
+ */
+function raiseListeningId(server) {
+  server._listeningId = (server._listeningId ?? 0) + 1;
+  return server._listeningId;
+}
+
+/**
+ * @param {Function} original
+ * @param {(server: any) => void} announceOnce
+ * @returns {NodeListen}
+ */
+function createNodeListen(original, announceOnce) {
+  /** @type {NodeListen['listen']} */
+  const listen = (server, ...args) => {
+    announceOnce(server);
+    return original.apply(server, args);
+  };
+  return {
+    listen,
+    listenOn(server, handle, { address, family }, backlog) {
+      if (family !== 0) return void listen(server, handle, backlog);
+      // listen() takes a handle of TCP only; this is what it does with one (lib/net.js).
+      announceOnce(server);
+      server._handle = handle;
+      server._listen2(address, -1, -1, backlog);
+    },
+  };
+}
+
+/**
+ * @param {Channel} channel
+ * @param {Servers} servers
+ * @returns {(server: any) => void}  Announces the server when it listens: once, however often it
+ *   tries to.
+ */
+function createAnnouncer(channel, servers) {
+  /** By server. @type {WeakMap<any, () => void>} */
+  const announcers = new WeakMap();
+  const announce = (/** @type {any} */ server) => {
+    servers.add(server);
+    const address = server.address();
+    if (typeof address === 'string') channel.say({ act: 'listening', address, port: 0, family: 'pipe' });
+    else if (address)
+      channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
+  };
+  return (server) => {
+    const onListening = announcers.get(server) ?? (() => announce(server));
+    announcers.set(server, onListening);
+    server.removeListener('listening', onListening).once('listening', onListening);
+  };
+}
+
+/**
+ * @param {any} server
+ * @param {AbortSignal | undefined} signal
+ */
+function closeOnAbort(server, signal) {
+  if (!signal) return;
+  const abort = () => void server.close();
+  if (signal.aborted) return process.nextTick(abort);
+  signal.addEventListener('abort', abort, { once: true });
+  server.once('close', () => signal.removeEventListener('abort', abort));
+}
+
+/**
+ * To write them down takes 25 KB, and they are rarely asked for.
+ * @param {Function} own  The innermost frame that is not shown.
+ * @returns {() => string}  Empty when there are none to show.
+ */
+function framesAbove(own) {
+  const here = { stack: '' };
+  Error.captureStackTrace(here, own);
+  return () => {
+    try {
+      return here.stack.split('\n').slice(1).join('\n');
+    } catch {
+      // The app's own Error.prepareStackTrace makes something else of it, or throws.
+      return '';
+    }
+  };
+}
+
+/**
+ * @param {any} owner
+ * @param {string} name
+ * @param {Function} replacement
+ */
+function replaceMethod(owner, name, replacement) {
+  const { length, name: shown } = owner[name];
+  Object.defineProperties(replacement, {
+    name: { value: shown, configurable: true },
+    length: { value: length, configurable: true },
+  });
+  owner[name] = replacement;
+}
+
+module.exports = { patchListen };

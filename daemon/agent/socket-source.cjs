@@ -1,0 +1,150 @@
+// Where the bound socket of a claim comes from: this process was born with it, binds it and gives
+// the keeper a copy, or gets it from the keeper.
+'use strict';
+
+const { bindAlone, bindBeside, keyOf, openHandle } = require('./bind.cjs');
+const { later } = require('./loader.cjs');
+
+/** @import { Claim } from './bind.cjs' */
+/** @import { Channel } from './channel.cjs' */
+/** @import { Use } from './socket-claims.cjs' */
+
+/**
+ * @typedef {Claim & { fd: number }} Inherited  A socket that this process was born with.
+ * @typedef {{ code: string, message: string }} Refusal
+ * @typedef {(handle: any) => void} OnHandle
+ * @typedef {(refusal: Refusal) => void} OnRefused
+ * @typedef
+ *   {{ use: Use, listeningId: number, release: () => void, onHandle: OnHandle, onRefused: OnRefused }}
+ *   Request  The keeper has not answered it yet.
+ */
+
+class SocketSource {
+  #channel;
+  #isCluster;
+  #inherited;
+  /** @type {Map<number, Request>} */
+  #requests = new Map();
+  #lastSeq = 0;
+
+  /**
+   * @param {Channel} channel
+   * @param {{ isCluster: boolean, inherited: Inherited[] }} o
+   */
+  constructor(channel, { isCluster, inherited }) {
+    this.#channel = channel;
+    this.#isCluster = isCluster;
+    this.#inherited = inherited;
+    channel.on('socket', ({ seq }, handle) => this.#finishRequest(seq, handle, null));
+    channel.on('refused', ({ seq, code, message }) => this.#finishRequest(seq, null, { code, message }));
+    channel.on('released', ({ claim }) => this.#takeInherited(claim)?.close());
+  }
+
+  /**
+   * In fork mode onHandle is called before this returns, if the address is free: listen() has done
+   * its work when it returns, as everywhere else. In cluster mode it is called later, as in every
+   * cluster worker.
+   * @param {Use} use
+   * @param {OnHandle} onHandle
+   * @param {OnRefused} onRefused
+   */
+  obtain(use, onHandle, onRefused) {
+    if (!this.#isCluster && this.#obtainAtOnce(use.claim, onHandle)) return;
+    // Fork mode comes here when the address is taken. The keeper knows by whom: another app, an
+    // orphan that can be asked to let go, or this process before a close().
+    if (this.#channel.isOpen()) this.askKeeper(use, onHandle, onRefused);
+    else bindWithoutKeeper(use, onHandle);
+  }
+
+  /**
+   * @param {Use} use
+   * @param {OnHandle} onHandle
+   * @param {OnRefused} onRefused
+   */
+  askKeeper(use, onHandle, onRefused) {
+    const seq = (this.#lastSeq += 1);
+    const { _listeningId: listeningId } = use.server;
+    this.#requests.set(seq, { use, listeningId, release: this.#channel.hold(), onHandle, onRefused });
+    this.#channel.say({ act: 'listen', seq, claim: use.claim });
+  }
+
+  /** @param {any} server */
+  isAskedFor(server) {
+    return [...this.#requests.values()].some(({ use }) => use.server === server);
+  }
+
+  /** The keeper has died: requests that it has not answered are served without it. */
+  loseKeeper() {
+    for (const [seq, { use, release, onHandle }] of this.#requests) {
+      this.#requests.delete(seq);
+      release();
+      bindWithoutKeeper(use, onHandle);
+    }
+  }
+
+  /**
+   * @param {Claim} claim
+   * @param {OnHandle} onHandle
+   * @returns {boolean}  false: another process has the address.
+   */
+  #obtainAtOnce(claim, onHandle) {
+    const inherited = this.#takeInherited(claim);
+    const handle = this.#channel.isOpen() && (!inherited || isLost(claim)) ? bindAlone(claim) : null;
+    if (handle) {
+      inherited?.close();
+      onHandle(handle);
+      this.#channel.say({ act: 'bound', claim }, handle);
+    } else if (inherited) {
+      this.#channel.say({ act: 'taken', claim });
+      onHandle(inherited);
+    }
+    return Boolean(handle ?? inherited);
+  }
+
+  /**
+   * Each inherited socket is taken once.
+   * @param {Claim} claim
+   * @returns {any}
+   */
+  #takeInherited(claim) {
+    const at = this.#inherited.findIndex((one) => keyOf(one) === keyOf(claim));
+    return at === -1 ? null : openHandle(this.#inherited.splice(at, 1)[0].fd);
+  }
+
+  /**
+   * @param {number} seq
+   * @param {any} handle
+   * @param {Refusal | null} refusal
+   */
+  #finishRequest(seq, handle, refusal) {
+    const request = this.#requests.get(seq);
+    this.#requests.delete(seq);
+    request?.release();
+    // The app has called close() since, or the request ended with the keeper that got it.
+    if (!request || request.use.server._listeningId !== request.listeningId) return handle?.close();
+    if (handle) request.onHandle(handle);
+    else if (refusal) request.onRefused(refusal);
+  }
+}
+
+/**
+ * Binds beside the processes that listen already, where the system can do that (Node 22.12). Where
+ * it cannot, the server stays silent until the next keeper replaces this process: an error would
+ * end it.
+ * @param {Use} use
+ * @param {OnHandle} onHandle
+ */
+function bindWithoutKeeper({ claim }, onHandle) {
+  const handle = bindBeside(claim);
+  if (handle) onHandle(handle);
+}
+
+/**
+ * Whether clients cannot reach a socket any more.
+ * @param {Claim} claim
+ */
+function isLost({ family, address }) {
+  return family === 0 && !later('./bind-path.cjs').restorePath(address ?? '');
+}
+
+module.exports.SocketSource = SocketSource;
