@@ -1,0 +1,101 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = new URL('../../', import.meta.url);
+const PAGES = [
+  'README.md',
+  ...readdirSync(new URL('docs', ROOT))
+    .filter(isPage)
+    .map((name) => `docs/${name}`),
+];
+
+/** A path of this project: Node.js has its own in `lib/internal`. */
+const PATH = /^(?:bin|lib|daemon|test)\/(?!internal\/)[\w./-]*\w\/?$/;
+const NAME = /^\w+\(\)$/;
+
+/**
+ * A sentence, a row of a table, or a line of a picture.
+ * @typedef {{ where: string, paths: string[], names: string[] }} Place
+ */
+
+const PLACES = PAGES.flatMap((page) => [...placesInText(page), ...placesInPictures(page)]);
+
+test('pages name files and functions', () => {
+  expect(new Set(PLACES.flatMap(({ paths }) => paths)).size).toBeGreaterThan(50);
+});
+
+describe.each(PAGES.filter((page) => PLACES.some(({ where, paths }) => paths.length > 0 && isOn(page, where))))(
+  '%s',
+  (page) => {
+    const places = PLACES.filter(({ where }) => isOn(page, where));
+
+    test('each path is there', () => {
+      expect(places.flatMap(({ paths }) => paths).filter((path) => !existsSync(new URL(path, ROOT)))).toEqual([]);
+    });
+
+    test('each function is in a file that is named beside it', () => {
+      const strangers = places.flatMap(({ where, paths, names }) => {
+        const files = paths.filter((path) => /\.\w+$/.test(path) && existsSync(new URL(path, ROOT)));
+        const code = files.map((path) => readFileSync(new URL(path, ROOT), 'utf8')).join('\n');
+        const missing = names.filter(
+          (name) => files.length > 0 && !new RegExp(`\\b${name.slice(0, -2)}\\b`).test(code),
+        );
+        return missing.map((name) => `${where} ${name}`);
+      });
+      expect(strangers).toEqual([]);
+    });
+  },
+);
+
+/**
+ * @param {string} page
+ * @param {string} where
+ */
+function isOn(page, where) {
+  return where.startsWith(`${page}: `);
+}
+
+/** @param {string} name */
+function isPage(name) {
+  return name.endsWith('.md');
+}
+
+/**
+ * @param {string} page
+ * @returns {Place[]}  By sentence, or row of a table.
+ */
+function placesInText(page) {
+  const text = readFileSync(new URL(page, ROOT), 'utf8').replace(/^```[^]*?^```$/gm, '');
+  const blocks = text.split(/\n\s*\n|\n(?=\||\* |- |\d+\. )/);
+  const parts = blocks.flatMap((block) => (block.startsWith('|') ? block : block.split(/(?<=[.;])\s+/)));
+  return parts.map((part) => {
+    const words = [...part.matchAll(/`([^`\n]+)`/g)].map(([, word]) => word);
+    return placeOf(page, part, words);
+  });
+}
+
+/**
+ * @param {string} page
+ * @returns {Place[]}  By line.
+ */
+function placesInPictures(page) {
+  const fences = readFileSync(new URL(page, ROOT), 'utf8').match(/^```[^]*?^```$/gm) ?? [];
+  const lines = fences.flatMap((fence) =>
+    fence.split('\n').filter((line) => /(^|\s)(bin|lib|daemon)\/\S+\.c?js/.test(line)),
+  );
+  return lines.map((line) => placeOf(page, line, line.split(/[\s,:;]+/)));
+}
+
+/**
+ * @param {string} page
+ * @param {string} text
+ * @param {string[]} words
+ * @returns {Place}
+ */
+function placeOf(page, text, words) {
+  return {
+    where: `${page}: ${text.trim().slice(0, 80)}`,
+    paths: words.filter((word) => PATH.test(word)),
+    names: words.filter((word) => NAME.test(word)),
+  };
+}
