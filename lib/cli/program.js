@@ -1,3 +1,6 @@
+// Knows: the command line: words and options to one call, errors to text and an exit status.
+// Must not: do the work of a command, or load the modules of another one.
+// Start at: runProgram(), then command-line.js and run-command.js.
 import { parseCommandLine } from './command-line.js';
 
 /** @import { Io } from './run-command.js' */

@@ -1,3 +1,6 @@
+// Knows: what each command does: its data, and the text where no other command shows the same.
+// Must not: parse the command line, or print its data: cli/run-command.js does.
+// Start at: this file, then apps/start.js for a command that changes something.
 import { inspect } from 'node:util';
 import { SORT_FIELDS } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';

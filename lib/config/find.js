@@ -1,3 +1,6 @@
+// Knows: config files: their names and where they are found; the folders below read them.
+// Must not: run in control: the code of a user runs for a command.
+// Start at: findConfig(), then file/read.js, options/schema.js and spec/build.js.
 import { readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { NclustError } from '../shared/errors.js';

@@ -1,3 +1,6 @@
+// Knows: `nclust monit`: events to state, state to a picture of cells, cells to the terminal.
+// Must not: change an app except through the source, or draw outside of view*.js.
+// Start at: runLoop(), then state.js and view.js; source.js has the connection.
 import { createKeyReader } from './keys.js';
 import { createPalette, difference } from './screen.js';
 import { wishesOf } from './source.js';

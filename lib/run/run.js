@@ -1,3 +1,6 @@
+// Knows: `nclust run`: a manager of its own in the foreground, its output, its exit status.
+// Must not: use the home of the user, or leave a process behind.
+// Start at: this file, then output.js; first-process.js is for pid 1 in a container.
 import { createContext } from '../cli/context.js';
 import { newToken, openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';

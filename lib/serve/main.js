@@ -1,3 +1,6 @@
+// Knows: the program behind `nclust serve`: files of a folder over HTTP.
+// Must not: serve anything outside of its folder, or know of the manager.
+// Start at: this file, then handler.js; path.js decides which file is meant.
 import { statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { resolve } from 'node:path';

@@ -1,3 +1,6 @@
+// Knows: messages between users and apps: how a process is reached, what apps say, actions.
+// Must not: change what is wanted, or keep what an app says beyond what describes it.
+// Start at: reach() and askAbout(), then actions.js; messages.js has what apps say.
 import { NclustError } from '../../../lib/shared/errors.js';
 import { KeeperLost } from '../keeper-link/link.js';
 import { select } from '../state/selectors.js';

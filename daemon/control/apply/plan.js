@@ -1,3 +1,6 @@
+// Knows: what `nclust apply` has to change, app by app, and the steps that do it.
+// Must not: ask the keeper, wait for an outcome, read a file.
+// Start at: planApply(), then applySteps() in steps.js.
 import { isDeepStrictEqual } from 'node:util';
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
 import { diffSpecs } from '../../../lib/shared/spec/diff.js';

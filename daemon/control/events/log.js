@@ -1,3 +1,6 @@
+// Knows: what happened: the log of events in the home, and those who follow events live.
+// Must not: decide anything, or change what is wanted.
+// Start at: createChronicle(), then process-events.js; bus.js has the live ones.
 import { readLastEvents } from '../../../lib/shared/event-log.js';
 import { openEventFile } from './log-file.js';
 

@@ -1,3 +1,7 @@
+// Knows: the machine below control: clock, processes, memory, garbage collection.
+// Must not: know of apps, slots or the keeper.
+// Start at: systemClock(), then processes.js, which reads /proc.
+
 /**
  * Where time comes from. Policy code never calls setTimeout: tests hand in a clock they turn by
  * hand.

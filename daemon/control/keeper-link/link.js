@@ -1,5 +1,8 @@
-// The keeper's protocol seen from control: docs/protocol.md. Control may import nothing of the
-// keeper, so the shapes are told again here.
+// Knows: the conversation with the keeper: requests, events, how the next keeper is launched.
+// Must not: import anything of the keeper, or decide what to ask it.
+// Start at: createKeeperLink(), then session.js, which outlives a keeper; tell.js asks it.
+//
+// So the shapes of docs/protocol.md stand here a second time.
 
 /**
  * Either end of an IPC channel: `process` in a child, a ChildProcess in its parent.

@@ -1,3 +1,6 @@
+// Knows: the way of a line: from the pipe, through its stream, to files and followers.
+// Must not: let an app wait without need, or keep more than a bounded part in memory.
+// Start at: createLogKeeper(), then stream.js; the folders below have one concern each.
 import { truncateSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { createFollowers } from './followers.js';

@@ -1,3 +1,6 @@
+// Knows: what a control that starts finds: its keeper, running processes, orphans.
+// Must not: start what is not wanted, or end what may be wanted.
+// Start at: introduce() in meet-keeper.js, then adopt().
 import { writeNote } from '../keeper-link/tell.js';
 import { EFFECTS, fulfil, newInstance } from '../loop/effects.js';
 import { attachLogs, forgetSlot, retireSurplus } from '../loop/keeper-events.js';

@@ -1,3 +1,6 @@
+// Knows: a guarded reload: its wishes, what an instance must show, when it is halted or taken back.
+// Must not: start or stop a process; the plan does that.
+// Start at: reload() in changes.js, then trialOf() in readiness.js and this file.
 import { describeDeath } from '../policy/death-cause.js';
 import { findApp, replaceApp, specOf } from '../state/desired.js';
 import { memoryOf, seatKey, seatsOfSlot } from '../state/registry.js';

@@ -1,3 +1,6 @@
+// Knows: what a new process needs: environment, secrets, files, room, and checks beforehand.
+// Must not: start it, or change what is wanted.
+// Start at: spawnParams(), then environment.js; preflight.js refuses before anything changes.
 import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
 import { logFile } from '../../../lib/shared/paths.js';
 import { extname } from 'node:path';

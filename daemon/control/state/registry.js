@@ -1,3 +1,6 @@
+// Knows: what is wanted (on disk), what there is (in memory), pure changes of what is wanted.
+// Must not: ask the keeper, wait, or decide what follows.
+// Start at: desired.js, then this file; store.js writes state.json, changes.js has the commands.
 import { COMING } from '../policy/replace.js';
 import { newMemory } from './slot-history.js';
 

@@ -1,3 +1,6 @@
+// Knows: the rows that clients see, made of records, and the pid files.
+// Must not: change a record.
+// Start at: slotStatus(), with SHOWN from state to word.
 import { restartsOf } from '../state/slot-history.js';
 import { instanceEnv, logFiles } from '../spawn/params.js';
 import { isKeptOut } from '../rollout/readiness.js';

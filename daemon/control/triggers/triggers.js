@@ -1,3 +1,6 @@
+// Knows: reloads that no user asked for: watched files, cron, the memory limit.
+// Must not: replace a process by another way than beginReload().
+// Start at: createTriggers(), then reload-queue.js; watch.js, cron.js, memory-limit.js.
 import { randomUUID } from 'node:crypto';
 import { isWatched } from '../../../lib/shared/spec/triggers.js';
 import { beginReload } from '../requests/reload.js';

@@ -1,3 +1,6 @@
+// Knows: the dashboard: its address, its token, and what a page may ask.
+// Must not: let a page call a method that permissions.js does not name, or show a secret.
+// Start at: createWeb(), then permissions.js; server.js has HTTP, sockets.js the WebSockets.
 import { TICK_MS } from '../../../lib/shared/metrics.js';
 import {
   isLoopback,

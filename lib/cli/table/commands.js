@@ -1,3 +1,6 @@
+// Knows: the rows of all commands: names, options, examples, and what to load.
+// Must not: import a command before it is run.
+// Start at: findCommand(), then apps.js; headings.js has the order of the help.
 import { APPS, MESSAGES } from './apps.js';
 import { APPLY, CONFIG } from './config-files.js';
 import { DIAGNOSIS, INFORMATION } from './information.js';

@@ -1,3 +1,6 @@
+// Knows: the commands that change apps: what is asked of the manager, and what is shown.
+// Must not: decide what happens to an app; the manager does.
+// Start at: start(), then restart.js; from-file.js is for config files.
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../../cli/await-change.js';

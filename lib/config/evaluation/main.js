@@ -1,3 +1,6 @@
+// Knows: how the code of a config file is run, in a process of its own.
+// Must not: import anything outside of this folder, or trust what the file returns.
+// Start at: evaluate() below, then import-config.js.
 import { describeError } from './describe-error.js';
 import { importConfig } from './import-config.js';
 import { asPlain } from './plain.js';

@@ -1,3 +1,6 @@
+// Knows: a config file to checked entries, with every fault at once.
+// Must not: run the code of a file in this process; evaluate.js starts another one.
+// Start at: readConfig(), then load.js and entry.js.
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { nearWords } from '../../shared/did-you-mean.js';

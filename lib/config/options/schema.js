@@ -1,3 +1,6 @@
+// Knows: the one table of what an app can be told: names, flags, readers, defaults, help.
+// Must not: read a file, or know of commands.
+// Start at: options.js, then program.js for its rows; findAttribute() is for config files.
 import { START_OPTIONS } from './options.js';
 
 /** @import { StartOption } from './options.js' */

@@ -1,3 +1,6 @@
+// Knows: attributes to a spec: program, interpreter, owner, versioning.
+// Must not: ask the manager, or change a file.
+// Start at: buildSpec(), then interpreter.js; of-entry.js is for entries of config files.
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';

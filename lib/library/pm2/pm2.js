@@ -1,3 +1,6 @@
+// Knows: the library in the shape of PM2: callbacks, its names, its bus.
+// Must not: do anything that the library beside it cannot do.
+// Start at: this file, then calls.js; bus.js has the events.
 import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { constants } from 'node:os';

@@ -1,3 +1,6 @@
+// Knows: rotated log files: their names, compression, and which have to go.
+// Must not: write to a file that an app still writes to.
+// Start at: createArchive(), then planRetention() in retention.js, which is pure.
 import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { timesFileOf } from '../times/format.js';

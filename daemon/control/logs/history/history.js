@@ -1,3 +1,6 @@
+// Knows: what log files hold already, for `nclust logs`: where to begin, and lines merged by time.
+// Must not: change a file, or hold up the event loop for long.
+// Start at: tellHistory(), then start-positions.js and path-reader.js.
 import { MADE_AT } from './contents.js';
 import { breathe, mergeLines, mergeLinesNow } from './merge.js';
 import { createReaderTable } from './start-positions.js';

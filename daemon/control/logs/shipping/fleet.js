@@ -1,3 +1,6 @@
+// Knows: log lines on their way to syslog, HTTP or a command, and what was lost there.
+// Must not: let an app or a log file wait for a target.
+// Start at: createFleet(), then shipper.js; transports.js has the connections.
 import { createLineSplitter } from '../lines.js';
 import { createShipper, createTally } from './shipper.js';
 import { PARTING_MS } from './transports.js';

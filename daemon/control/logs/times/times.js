@@ -1,3 +1,6 @@
+// Knows: when each part of a raw log file was written, and which content a path has.
+// Must not: read or write a log file itself.
+// Start at: createTimes() writes, readTimes() reads; format.js has the bytes.
 import { closeSync, constants, ftruncateSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import {
   createMoments,

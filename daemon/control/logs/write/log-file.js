@@ -1,3 +1,6 @@
+// Knows: appending to log files: rotation, slow and full disks, what was lost.
+// Must not: throw when a disk fails, or lose a line without counting it.
+// Start at: createLogFile(), then open-file.js; file-table.js opens each path once.
 import { createOpenFile } from './open-file.js';
 
 /** @import { Disk } from './disk.js' */

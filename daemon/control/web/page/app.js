@@ -1,3 +1,6 @@
+// Knows: the page in the browser: one store, drawn into tables, charts and dialogs.
+// Must not: import anything of Node.js; words and numbers come from lib/render.
+// Start at: this file, then store.js and table.js; connection.js is the WebSocket.
 import { createActionDialog } from './actions.js';
 import { createConnection } from './connection.js';
 import { createDetail } from './detail.js';
