@@ -1,5 +1,5 @@
 // Knows: data to text, for the terminal and for the dashboard.
-// Must not: read a file, ask the manager, look at the clock.
+// Must not: read a file, or ask the manager.
 // Start at: renderList(), then slots.js and table.js; paint.js has the colours.
 import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, HOME } from './cursor.js';
 import { byName, formatBytes, needsAttention, renderSlots, statusStyle, uptimeOf } from './slots.js';
