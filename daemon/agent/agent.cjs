@@ -1,3 +1,7 @@
+// Knows: what happens inside a Node program: sockets, drain, counts, the way to the keeper.
+// Must not: throw into the app, use its globals, or leave a trace in argv, env or its children.
+// Start at: start() below, then listen-patch.cjs and channel.cjs; drain.cjs ends a process.
+//
 // Preloaded into every Node program that nclust runs. It lets the keeper hold the listening
 // sockets, keeps the last words of a process from being lost, and finishes requests before the
 // process ends. It must never throw into the app and leave no trace in process.argv,

@@ -1,3 +1,6 @@
+// Knows: the queue of events, through which every change of the records goes.
+// Must not: decide what follows from an event, or do anything slow.
+// Start at: mutate() and dispatch(), then handlers.js.
 import { NclustError } from '../../lib/shared/errors.js';
 import { createHearing, publishAppMessage } from './app-channel/messages.js';
 import { createEventBus, tellDeleted } from './events/bus.js';

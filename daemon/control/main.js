@@ -1,3 +1,7 @@
+// Knows: how control is put together: its parts, its signals, its boot.
+// Must not: hold policy; each part has a folder.
+// Start at: boot(), then makeParts().
+//
 // Control's entry: the keeper starts this file, and talks to it over the IPC channel. Each part is
 // built after those that it needs; of two that need each other, the first is handed a function.
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,6 @@
+// Knows: the socket of control: find it, start it, ask, ask again when control died.
+// Must not: know what a method does, or print.
+// Start at: openClient(), then connect.js; log-stream.js and event-tail.js follow.
 import { fromWire, NclustError, toWire } from '../shared/errors.js';
 import { PROTOCOL, TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
 import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js';

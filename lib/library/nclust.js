@@ -1,3 +1,6 @@
+// Knows: what programs can do with a manager: the class Nclust, its calls, its subscriptions.
+// Must not: print, exit, or keep a process alive that only waits.
+// Start at: class Nclust, then calls.js and follow.js; lib/index.d.ts has the shapes.
 import { fileURLToPath } from 'node:url';
 import { endManager } from '../client/end-manager.js';
 import { checkKey, withKey } from '../shared/settings/settings.js';

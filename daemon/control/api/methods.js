@@ -1,3 +1,6 @@
+// Knows: the methods of the socket: parameters to one change or one question, records to an answer.
+// Must not: trust a client, change records except through mutate(), hold policy.
+// Start at: createAnswer(), then apps.js; connection.js has the lines of a client.
 import { applying } from './config-file.js';
 import { changes } from './apps.js';
 import { UnknownMethod } from './connection.js';

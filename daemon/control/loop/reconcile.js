@@ -1,3 +1,6 @@
+// Knows: how a plan is carried out: event -> step of a seat -> effects -> the next plan.
+// Must not: hold rules of its own; policy/ has them.
+// Start at: reconcile(), then step.js and effects.js; keeper-events.js has what the keeper reports.
 import { tell } from '../keeper-link/tell.js';
 import { newLife } from '../policy/lifecycle.js';
 import { plan } from '../policy/plan.js';

@@ -1,3 +1,6 @@
+// Knows: the rules alone: what a seat does next, who is replaced when, how long a restart waits.
+// Must not: import anything but itself, do I/O, look at the clock.
+// Start at: TABLE below, then plan.js.
 import { judgeExit } from './restart-policy.js';
 
 /** @import { Asked, Cell, Context, Life, LifeEvent, State, Step } from './seat.js' */

@@ -1,3 +1,6 @@
+// Knows: a profile, a stack or a debugger of one worker, for a limited time.
+// Must not: leave an inspector open that it has opened.
+// Start at: takeProfile(), then worker.js, which finds and asks the process.
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';

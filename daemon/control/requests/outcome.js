@@ -1,3 +1,6 @@
+// Knows: what a request promised: receipt, progress, outcome; the start of a reload.
+// Must not: remember what happened: it looks at how things stand.
+// Start at: outcomeOf(), then waiters.js; reload.js begins a reload for users and triggers.
 import { describeDeath } from '../policy/death-cause.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';

@@ -1,3 +1,6 @@
+// Knows: what happened to an app, from its events and rows; and what to do next.
+// Must not: ask the manager, or guess what the events do not show.
+// Start at: renderWhy(), then answer.js; fold.js joins events that belong together.
 import { isAsked } from '../event-text.js';
 import { renderColumns } from '../table.js';
 import { oneLine } from '../text.js';
