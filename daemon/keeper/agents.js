@@ -1,5 +1,5 @@
 // What agents tell the keeper, and what it answers.
-import { Rotation } from './balancer.js';
+import { Balancer } from './balancer.js';
 import { claimKey } from './listeners.js';
 
 /** @import { Child } from './child.js' */
@@ -24,7 +24,7 @@ export class AgentDesk {
   #listeners;
   #children;
   #emit;
-  #rotation;
+  #balancer;
   /**
    * Questions that wait for an orphan of the same app to let go of the address.
    * @type {(() => void)[]}
@@ -46,10 +46,10 @@ export class AgentDesk {
     drained: (child, { caught }) => child.retirement?.drained(caught),
     answer: (child, message) => child.answered(message),
     overflow: (child, message, handle) => {
-      if (handle) this.#rotation.overflow(child, /** @type {any} */ (message), handle);
+      if (handle) this.#balancer.onOverflow(child, /** @type {any} */ (message), handle);
     },
-    took: (_, { seq }) => this.#rotation.took(seq),
-    declined: (_, { seq }) => this.#rotation.declined(seq),
+    took: (_, { seq }) => this.#balancer.onAccepted(seq),
+    declined: (_, { seq }) => this.#balancer.onDeclined(seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) =>
       this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections }),
     report: (child, { report }) => {
@@ -72,7 +72,7 @@ export class AgentDesk {
     this.#listeners = listeners;
     this.#children = children;
     this.#emit = emit;
-    this.#rotation = new Rotation({ listeners, children });
+    this.#balancer = new Balancer({ listeners, children });
   }
 
   /**
@@ -103,7 +103,7 @@ export class AgentDesk {
    */
   disconnected(child) {
     if (!child.exit) this.#booted(child);
-    this.#rotation.changed(child.scope);
+    this.#balancer.onRotationChanged(child.scope);
   }
 
   /**
@@ -111,12 +111,12 @@ export class AgentDesk {
    * @param {Child} child
    */
   rotationChanged(child) {
-    this.#rotation.changed(child.scope);
+    this.#balancer.onRotationChanged(child.scope);
   }
 
   /** Connections that are on their way through us arrive, and no new ones come. */
   settle() {
-    return this.#rotation.settle();
+    return this.#balancer.close();
   }
 
   /** An orphan let go, ended or found the door: who waits for it asks again. */
@@ -129,7 +129,7 @@ export class AgentDesk {
   /** @param {Child} child  It has ended. */
   ended(child) {
     for (const { users } of this.#listeners.all()) users.delete(child.instanceId);
-    this.#rotation.ended(child);
+    this.#balancer.onExit(child);
     this.retryWaiting();
   }
 
@@ -139,7 +139,7 @@ export class AgentDesk {
   release(isMeant) {
     for (const { key, scope, claim } of this.#listeners.release(isMeant)) {
       this.#emit('released', { key });
-      this.#rotation.released(scope, (one) => claimKey(scope, one) === key);
+      this.#balancer.onReleased(scope, (one) => claimKey(scope, one) === key);
       // Fork-mode processes were born with a copy of it.
       for (const child of this.#children())
         if (child.scope === scope && child.mode === 'fork') child.tell({ act: 'released', claim });
@@ -277,7 +277,7 @@ export class AgentDesk {
     const isKnown = child.addresses.some((one) => one.address === address && one.port === port);
     if (!isKnown) child.addresses.push({ address, port, family });
     this.#emit('listening', { instanceId: child.instanceId, address, port, family });
-    this.#rotation.changed(child.scope);
+    this.#balancer.onRotationChanged(child.scope);
     clearTimeout(this.#tidyTimers.get(child.scope));
     this.#tidyTimers.set(child.scope, setTimeout(() => this.#tidy(child.scope), UNUSED_AFTER_MS).unref());
   }

@@ -43,11 +43,13 @@ export class Child {
   /** Out of rotation, because its gate is shut or because it is parked. */
   isGated;
   isParked = false;
-  /** Connections that it has open, as it last said, and those that are on their way to it. */
+  /** Connections that it has open, by its last report, and those that are on their way to it. */
   open = 0;
   coming = 0;
+  /** Since when the balancer waits for such a report. @type {number | null} */
+  askedMono = null;
   /**
-   * The fair share that it was last told; null while it is alone.
+   * The fair share that the balancer last sent it; null while it is alone.
    * @type {number | null | undefined}
    */
   share;
@@ -134,6 +136,17 @@ export class Child {
   /** Whether a word to the agent would arrive. */
   get isReachable() {
     return this.#line !== null || this.#process?.connected === true;
+  }
+
+  /** Whether connections go to it. */
+  get isInRotation() {
+    const isOut = this.exit || this.retirement || this.isGated || this.isParked || this.isAdopted;
+    // A worker that called process.disconnect() accepts, but no connection can be sent to it.
+    return this.mode === 'cluster' && !isOut && this.isReachable && this.addresses.length > 0;
+  }
+
+  get load() {
+    return this.open + this.coming;
   }
 
   /** @param {OrphanLine | null} line */
