@@ -1,6 +1,6 @@
-// What agents tell the keeper, and what it answers.
+// What agents ask and report, and what the keeper answers.
 import { Balancer } from './balancer.js';
-import { claimKey } from './listeners.js';
+import { claimKey, describeListener } from './listeners.js';
 
 /** @import { Child } from './child.js' */
 /** @import { BindError, Claim, Handle, Listener, Listeners } from './listeners.js' */
@@ -19,8 +19,7 @@ const AFTER_EXIT = new Set(['overflow', 'took', 'report']);
  * @typedef {{ act?: string, [key: string]: any }} AgentMessage
  */
 
-/** The desk at which agents ask for sockets and tell what became of them. */
-export class AgentDesk {
+export class Agents {
   #listeners;
   #children;
   #emit;
@@ -93,15 +92,15 @@ export class AgentDesk {
    * Gives control its copy.
    * @param {Listener} listener
    */
-  announce({ key, app, scope, claim, bound, handle }) {
-    this.#emit('listener', { key, app, scope, claim, address: bound.address, port: bound.port }, handle);
+  announce(listener) {
+    this.#emit('listener', describeListener(listener), listener.handle);
   }
 
   /**
-   * Nothing more is heard of its agent: who waits for its main module would wait for ever.
+   * Its agent can report nothing more, so control would wait for its main module for ever.
    * @param {Child} child
    */
-  disconnected(child) {
+  onDisconnect(child) {
     if (!child.exit) this.#booted(child);
     this.#balancer.onRotationChanged(child.scope);
   }
@@ -110,24 +109,24 @@ export class AgentDesk {
    * It entered the rotation or left it.
    * @param {Child} child
    */
-  rotationChanged(child) {
+  onRotationChanged(child) {
     this.#balancer.onRotationChanged(child.scope);
   }
 
-  /** Connections that are on their way through us arrive, and no new ones come. */
-  settle() {
+  /** Connections that are on their way through the keeper arrive, and no new ones come. */
+  close() {
     return this.#balancer.close();
   }
 
-  /** An orphan let go, ended or found the door: who waits for it asks again. */
+  /** An orphan released its address, exited or called: who waits for the address asks again. */
   retryWaiting() {
     const retries = this.#waiting;
     this.#waiting = [];
     for (const retry of retries) retry();
   }
 
-  /** @param {Child} child  It has ended. */
-  ended(child) {
+  /** @param {Child} child */
+  onExit(child) {
     for (const { users } of this.#listeners.all()) users.delete(child.instanceId);
     this.#balancer.onExit(child);
     this.retryWaiting();

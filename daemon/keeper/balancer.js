@@ -2,8 +2,10 @@
 // (daemon/agent/balance.cjs) and pass on only what is above their fair share, so that the keeper is
 // not in the way of the rest. No message is sent until a worker has too many:
 //
-//   overflow ----> queue -> ask the other workers for their load -> one that answers and has less than the mean is offered it -> "took": close our copy
-//                              (50 ms; a blocked worker does not answer, and is offered nothing until it does)
+//   overflow ----> queue -> ask the other workers for their load (for 50 ms: a blocked worker does
+//                           not answer, and is offered nothing until it does)
+//                        -> offer it to one that answers and has less than the mean
+//                        -> "took": close our copy
 //
 // The sender closes its copy when the keeper reports that the connection is on its way to a worker
 // ("placed"). If the keeper is killed before that, the sender keeps the connection.
@@ -124,7 +126,8 @@ export class Balancer {
 
   /**
    * From now on every worker keeps what it accepts.
-   * @returns {Promise<void>}  Resolves when connections on their way have arrived, or after CLOSE_MS.
+   * @returns {Promise<void>}  Resolves when connections on their way have arrived, or after
+   *   CLOSE_MS.
    */
   async close() {
     this.#isClosing = true;

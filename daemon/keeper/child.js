@@ -1,4 +1,4 @@
-import { readStat, signalProcess } from './processes.js';
+import { readStat } from './processes.js';
 import { AGENT_CMD } from './protocol.js';
 
 /** @import { ChildProcess, SendHandle, Serializable } from 'node:child_process' */
@@ -76,7 +76,7 @@ export class Child {
    * @param {object} o
    * @param {string} o.instanceId
    * @param {string} o.app
-   * @param {string} o.scope
+   * @param {string} [o.scope]  Default: `app`.
    * @param {unknown} o.label
    * @param {Mode} o.mode
    * @param {number} o.pid
@@ -93,7 +93,7 @@ export class Child {
   constructor(o) {
     this.instanceId = o.instanceId;
     this.app = o.app;
-    this.scope = o.scope;
+    this.scope = o.scope ?? o.app;
     this.label = o.label;
     this.mode = o.mode;
     this.pid = o.pid;
@@ -275,34 +275,4 @@ export class Child {
       ...last,
     };
   }
-}
-
-const LOOK_EVERY_MS = 250;
-
-/**
- * Watches a process that is not one's child, whose death nobody reports: by pid and start time,
- * because pids are used again.
- * @param {number} pid
- * @param {string | null} startTicks
- * @param {() => void} onGone
- * @returns {() => void}  Looks at once; call it when there is a hint.
- */
-export function watchForeign(pid, startTicks, onGone) {
-  const look = () => {
-    if (isAlive(pid, startTicks)) return;
-    clearInterval(timer);
-    onGone();
-  };
-  const timer = setInterval(look, LOOK_EVERY_MS);
-  return look;
-}
-
-/**
- * @param {number} pid
- * @param {string | null} startTicks
- */
-function isAlive(pid, startTicks) {
-  if (startTicks === null || process.platform !== 'linux') return signalProcess(pid, 0) !== 'gone';
-  const stat = readStat(pid);
-  return stat !== null && stat.startTicks === startTicks && stat.state !== 'Z';
 }
