@@ -14,12 +14,12 @@ const INPUT_MAX_BYTES = 64 * 1024;
 
 /**
  * @param {object} o
- * @param {(instanceId: string) => Promise<Child>} o.known  Rejects with ESRCH.
+ * @param {(instanceId: string) => Promise<Child>} o.findChild  Rejects with ESRCH.
  * @param {() => Iterable<Child>} o.children
  * @param {ReturnType<typeof import('./app-messages.js').createAppMessages>} o.messages
  * @returns {Record<string, Verb>}
  */
-export function toApps({ known, children, messages }) {
+export function createAppVerbs({ findChild, children, messages }) {
   const deliveries = createDeliveries();
   return {
     hear({ isOn }) {
@@ -42,7 +42,7 @@ export function toApps({ known, children, messages }) {
       };
     },
     async 'send-message'({ instanceId, message, token }) {
-      const child = await livingOf(known, instanceId);
+      const child = await livingOf(findChild, instanceId);
       if (child.mode === 'exec') throw new KeeperError('ENOTSUP', `instance ${instanceId} is no Node program`);
       return deliveries.once(child, token, () => {
         if (child.waitingChars > CHANNEL_MAX_CHARS)
@@ -52,7 +52,7 @@ export function toApps({ known, children, messages }) {
       });
     },
     async write({ instanceId, text, token }) {
-      const child = await livingOf(known, instanceId);
+      const child = await livingOf(findChild, instanceId);
       const { input } = child;
       if (!input)
         throw new KeeperError('ENOTSUP', `the standard input of instance ${instanceId} is not held by this keeper`);
@@ -64,7 +64,7 @@ export function toApps({ known, children, messages }) {
       });
     },
     async inspect({ instanceId, isOn, timeoutMs }) {
-      const child = await livingOf(known, instanceId);
+      const child = await livingOf(findChild, instanceId);
       const answer = await answered(child, { act: 'inspect', isOn }, timeoutMs);
       if (!answer)
         throw new KeeperError(
@@ -74,7 +74,7 @@ export function toApps({ known, children, messages }) {
       return { url: answer.url ?? null, was: answer.was ?? null };
     },
     async profile({ instanceId, question, timeoutMs }) {
-      const child = await livingOf(known, instanceId);
+      const child = await livingOf(findChild, instanceId);
       const answer = await answered(child, { ...question, act: 'profile' }, timeoutMs);
       if (!answer)
         throw new KeeperError(
@@ -92,13 +92,13 @@ export function toApps({ known, children, messages }) {
 
 /**
  * @param {object} o
- * @param {(instanceId: string) => Promise<Child>} o.known  Rejects with ESRCH.
+ * @param {(instanceId: string) => Promise<Child>} o.findChild  Rejects with ESRCH.
  * @param {(child: Child) => void} o.onChanged  It entered the rotation, or left it.
  * @returns {Record<string, Verb>}
  */
-export function inRotation({ known, onChanged }) {
+export function createRotationVerbs({ findChild, onChanged }) {
   /** @param {string} instanceId */
-  const living = (instanceId) => livingOf(known, instanceId);
+  const living = (instanceId) => livingOf(findChild, instanceId);
 
   return {
     async admit({ instanceId }) {
@@ -131,12 +131,12 @@ export function inRotation({ known, onChanged }) {
 // What control asks about an instance that only a living one can answer.
 
 /**
- * @param {(instanceId: string) => Promise<Child>} known  Rejects with ESRCH.
+ * @param {(instanceId: string) => Promise<Child>} findChild  Rejects with ESRCH.
  * @param {string} instanceId
  * @returns {Promise<Child>}  Rejects with ESRCH when it has ended.
  */
-async function livingOf(known, instanceId) {
-  const child = await known(instanceId);
+async function livingOf(findChild, instanceId) {
+  const child = await findChild(instanceId);
   if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has ended`);
   return child;
 }

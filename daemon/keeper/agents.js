@@ -1,6 +1,6 @@
-// What agents tell the keeper, and what it answers.
-import { Rotation } from './balancer.js';
-import { claimKey } from './listeners.js';
+// What agents ask and report, and what the keeper answers.
+import { Balancer } from './balancer.js';
+import { claimKey, describeListener } from './listeners.js';
 
 /** @import { Child } from './child.js' */
 /** @import { BindError, Claim, Handle, Listener, Listeners } from './listeners.js' */
@@ -19,12 +19,11 @@ const AFTER_EXIT = new Set(['overflow', 'took', 'report']);
  * @typedef {{ act?: string, [key: string]: any }} AgentMessage
  */
 
-/** The desk at which agents ask for sockets and tell what became of them. */
-export class AgentDesk {
+export class Agents {
   #listeners;
   #children;
   #emit;
-  #rotation;
+  #balancer;
   /**
    * Questions that wait for an orphan of the same app to let go of the address.
    * @type {(() => void)[]}
@@ -46,10 +45,10 @@ export class AgentDesk {
     drained: (child, { caught }) => child.retirement?.drained(caught),
     answer: (child, message) => child.answered(message),
     overflow: (child, message, handle) => {
-      if (handle) this.#rotation.overflow(child, /** @type {any} */ (message), handle);
+      if (handle) this.#balancer.onOverflow(child, /** @type {any} */ (message), handle);
     },
-    took: (_, { seq }) => this.#rotation.took(seq),
-    declined: (_, { seq }) => this.#rotation.declined(seq),
+    took: (_, { seq }) => this.#balancer.onAccepted(seq),
+    declined: (_, { seq }) => this.#balancer.onDeclined(seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) =>
       this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections }),
     report: (child, { report }) => {
@@ -72,7 +71,7 @@ export class AgentDesk {
     this.#listeners = listeners;
     this.#children = children;
     this.#emit = emit;
-    this.#rotation = new Rotation({ listeners, children });
+    this.#balancer = new Balancer({ listeners, children });
   }
 
   /**
@@ -93,43 +92,43 @@ export class AgentDesk {
    * Gives control its copy.
    * @param {Listener} listener
    */
-  announce({ key, app, scope, claim, bound, handle }) {
-    this.#emit('listener', { key, app, scope, claim, address: bound.address, port: bound.port }, handle);
+  announce(listener) {
+    this.#emit('listener', describeListener(listener), listener.handle);
   }
 
   /**
-   * Nothing more is heard of its agent: who waits for its main module would wait for ever.
+   * Its agent can report nothing more, so control would wait for its main module for ever.
    * @param {Child} child
    */
-  disconnected(child) {
+  onDisconnect(child) {
     if (!child.exit) this.#booted(child);
-    this.#rotation.changed(child.scope);
+    this.#balancer.onRotationChanged(child.scope);
   }
 
   /**
    * It entered the rotation or left it.
    * @param {Child} child
    */
-  rotationChanged(child) {
-    this.#rotation.changed(child.scope);
+  onRotationChanged(child) {
+    this.#balancer.onRotationChanged(child.scope);
   }
 
-  /** Connections that are on their way through us arrive, and no new ones come. */
-  settle() {
-    return this.#rotation.settle();
+  /** Connections that are on their way through the keeper arrive, and no new ones come. */
+  close() {
+    return this.#balancer.close();
   }
 
-  /** An orphan let go, ended or found the door: who waits for it asks again. */
+  /** An orphan released its address, exited or called: who waits for the address asks again. */
   retryWaiting() {
     const retries = this.#waiting;
     this.#waiting = [];
     for (const retry of retries) retry();
   }
 
-  /** @param {Child} child  It has ended. */
-  ended(child) {
+  /** @param {Child} child */
+  onExit(child) {
     for (const { users } of this.#listeners.all()) users.delete(child.instanceId);
-    this.#rotation.ended(child);
+    this.#balancer.onExit(child);
     this.retryWaiting();
   }
 
@@ -139,7 +138,7 @@ export class AgentDesk {
   release(isMeant) {
     for (const { key, scope, claim } of this.#listeners.release(isMeant)) {
       this.#emit('released', { key });
-      this.#rotation.released(scope, (one) => claimKey(scope, one) === key);
+      this.#balancer.onReleased(scope, (one) => claimKey(scope, one) === key);
       // Fork-mode processes were born with a copy of it.
       for (const child of this.#children())
         if (child.scope === scope && child.mode === 'fork') child.tell({ act: 'released', claim });
@@ -277,7 +276,7 @@ export class AgentDesk {
     const isKnown = child.addresses.some((one) => one.address === address && one.port === port);
     if (!isKnown) child.addresses.push({ address, port, family });
     this.#emit('listening', { instanceId: child.instanceId, address, port, family });
-    this.#rotation.changed(child.scope);
+    this.#balancer.onRotationChanged(child.scope);
     clearTimeout(this.#tidyTimers.get(child.scope));
     this.#tidyTimers.set(child.scope, setTimeout(() => this.#tidy(child.scope), UNUSED_AFTER_MS).unref());
   }

@@ -1,27 +1,24 @@
-// Who gets a connection that a worker has too many of. Workers accept for themselves
-// (daemon/agent/balance.cjs); only what is above the fair share of one comes here, so that the
-// keeper is not in the way of the rest. No message is sent as long as nobody overflows:
+// Which worker gets a connection that another worker has too many of. Workers accept for themselves
+// (daemon/agent/balance.cjs) and pass on only what is above their fair share, so that the keeper is
+// not in the way of the rest. No message is sent until a worker has too many:
 //
-//   overflow ----> queue -> ask the others how many they have
-//                (50 ms; one that is blocked does not answer, and gets nothing until it does)
-//     -> who answers and has less than the mean gets it -> "took": close our copy
+//   overflow ----> queue -> ask the other workers for their load (for 50 ms: a blocked worker does
+//                           not answer, and is offered nothing until it does)
+//                        -> offer it to one that answers and has less than the mean
+//                        -> "took": close our copy
 //
-// The sender closes its copy when it hears that the connection is on its way to somebody
-// ("placed"): should we be killed, it keeps what we had.
-
-import { stickyTarget } from './sticky.js';
+// The sender closes its copy when the keeper reports that the connection is on its way to a worker
+// ("placed"). If the keeper is killed before that, the sender keeps the connection.
+import { leastLoaded, meanLoad, stickyTarget } from './schedules.js';
 
 /** @import { Child } from './child.js' */
 /** @import { Claim, Handle, Listeners } from './listeners.js' */
 
-/** One that has not answered for this long is blocked, and nobody waits for it any more. */
+/** A worker that does not answer for this long is blocked: the balancer stops waiting for it. */
 const BLOCKED_MS = 50;
-const CHANNEL_LOOK_MS = 5;
-/**
- * How long a keeper that makes way waits for connections to arrive. One that a blocked worker has
- * to take may take longer.
- */
-const SETTLE_MS = 1_000;
+const CHANNEL_POLL_MS = 5;
+/** For a keeper that makes way. A blocked worker may take longer to accept a connection. */
+const CLOSE_MS = 1_000;
 
 /**
  * @typedef {object} Waiting  A connection without a worker.
@@ -29,26 +26,28 @@ const SETTLE_MS = 1_000;
  * @property {Claim} claim
  * @property {Handle} handle
  * @property {boolean} isSticky
- * @property {() => void} placed  Tells the sender, once.
+ * @property {() => void} reportPlaced  To the sender, once.
  *
- * @typedef {{ answered: Set<Child>, missing: Set<Child>, timer: NodeJS.Timeout }} Round
+ * @typedef {object} Round  The workers that were asked for their load, while connections wait.
+ * @property {string} scope
+ * @property {Set<Child>} answered  In the order of their answers, which decides between equals.
+ * @property {Set<Child>} awaited
+ * @property {NodeJS.Timeout} timer
  */
 
-export class Rotation {
+export class Balancer {
   #children;
   #listeners;
   /** @type {Waiting[]} */
   #queue = [];
   /**
-   * Given, and not yet taken: our copy lives until it is.
-   * @type {Map<number, Waiting & { to: Child }>}
+   * Sent to a worker that has not accepted yet: our copy lives until it does.
+   * @type {Map<number, Waiting & { worker: Child }>}
    */
-  #given = new Map();
+  #offers = new Map();
   #lastSeq = 0;
-  /** By scope, while connections wait for somebody to answer. @type {Map<string, Round>} */
+  /** By scope. @type {Map<string, Round>} */
   #rounds = new Map();
-  /** Questions that are open, and since when. @type {Map<Child, number>} */
-  #asked = new Map();
   #isClosing = false;
 
   /**
@@ -66,245 +65,225 @@ export class Rotation {
    * @param {{ seq: number, claim: Claim, open: number }} message
    * @param {Handle} handle
    */
-  overflow(child, { seq, claim, open }, handle) {
+  onOverflow(child, { seq, claim, open }, handle) {
     child.open = open;
-    child.share = undefined; // It may have forgotten what it was told, and did not know better.
-    const { scope, scheduling } = child;
-    const placed = once(() => void child.tell({ act: 'placed', seq }));
-    this.#place(
-      { scope, claim, handle, isSticky: scheduling === 'sticky', placed },
-      isInRotation(child) ? child : null,
-    );
+    child.share = undefined; // Its agent may have changed its share: the next one is sent in any case.
+    let isReported = false;
+    const reportPlaced = () => {
+      if (!isReported) child.tell({ act: 'placed', seq });
+      isReported = true;
+    };
+    const { scope, scheduling, isInRotation } = child;
+    const waiting = { scope, claim, handle, isSticky: scheduling === 'sticky', reportPlaced };
+    this.#findWorker(waiting, isInRotation ? child : null);
   }
 
   /** @param {number} seq */
-  took(seq) {
-    const given = this.#arrived(seq);
-    given?.handle.close();
-    if (given) given.to.open += 1;
+  onAccepted(seq) {
+    const offer = this.#endOffer(seq);
+    offer?.handle.close();
+    if (offer) offer.worker.open += 1;
   }
 
   /**
-   * It left the rotation while the connection was on its way.
+   * The worker left the rotation while the connection was on its way.
    * @param {number} seq
    */
-  declined(seq) {
-    const given = this.#arrived(seq);
-    if (given) this.#place(given, null);
-  }
-
-  /** @param {number} seq */
-  #arrived(seq) {
-    const given = this.#given.get(seq);
-    this.#given.delete(seq);
-    if (given) given.to.coming -= 1;
-    return given;
+  onDeclined(seq) {
+    const offer = this.#endOffer(seq);
+    if (offer) this.#findWorker(offer, null);
   }
 
   /**
-   * Who is in rotation may have changed.
+   * A worker may have entered the rotation or left it.
    * @param {string} scope
    */
-  changed(scope) {
-    const members = this.#members(scope);
-    this.#tellShare(members, members.length > 1 ? 0 : null);
-    const waiting = this.#queue.filter((one) => one.scope === scope);
-    this.#queue = this.#queue.filter((one) => one.scope !== scope);
-    for (const one of waiting) this.#place(one, null);
+  onRotationChanged(scope) {
+    const workers = this.#workersOf(scope);
+    this.#sendShare(workers, workers.length > 1 ? 0 : null);
+    for (const waiting of this.#dequeue((one) => one.scope === scope)) this.#findWorker(waiting, null);
+  }
+
+  /** @param {Child} child */
+  onExit(child) {
+    child.askedMono = null;
+    const round = this.#rounds.get(child.scope);
+    round?.answered.delete(child);
+    round?.awaited.delete(child);
+    if (round) this.#assign(round);
+    this.onRotationChanged(child.scope);
+    this.#takeBackOffers(child);
+  }
+
+  /**
+   * The app no longer listens there.
+   * @param {string} scope
+   * @param {(claim: Claim) => boolean} isReleased
+   */
+  onReleased(scope, isReleased) {
+    this.#dequeue((one) => one.scope === scope && isReleased(one.claim)).forEach(drop);
   }
 
   /**
    * From now on every worker keeps what it accepts.
-   * @returns {Promise<void>}  Resolves when what is here has found one.
+   * @returns {Promise<void>}  Resolves when connections on their way have arrived, or after
+   *   CLOSE_MS.
    */
-  async settle() {
+  async close() {
     this.#isClosing = true;
-    this.#tellShare(
-      [...this.#children()].filter((one) => one.mode === 'cluster' && isInRotation(one)),
-      null,
-    );
-    const endMono = performance.now() + SETTLE_MS;
-    while (this.#queue.length + this.#given.size > 0 && performance.now() < endMono) {
-      await new Promise((resolve) => {
-        setTimeout(resolve, CHANNEL_LOOK_MS);
-      });
-    }
-  }
-
-  /** @param {Child} child  It has ended. */
-  ended(child) {
-    this.#asked.delete(child);
-    this.#heard(child);
-    this.changed(child.scope);
-    // What it said before its end may not be read yet: who has taken a connection has perhaps
-    // answered it. Its channel may close without a word.
-    const look = () => {
-      const lost = [...this.#given].filter(([, { to }]) => to === child).map(([seq]) => seq);
-      if (lost.length > 0 && child.isReachable) return void setTimeout(look, CHANNEL_LOOK_MS);
-      for (const seq of lost) this.declined(seq);
-    };
-    look();
-  }
-
-  /**
-   * Nobody listens there any more.
-   * @param {string} scope
-   * @param {(claim: Claim) => boolean} isMeant
-   */
-  released(scope, isMeant) {
-    const isGone = (/** @type {Waiting} */ one) => one.scope === scope && isMeant(one.claim);
-    for (const one of this.#queue.filter(isGone)) drop(one);
-    this.#queue = this.#queue.filter((one) => !isGone(one));
-  }
-
-  /**
-   * @param {string} scope
-   * @returns {Child[]}  Those that accept connections.
-   */
-  #members(scope) {
-    return [...this.#children()].filter((one) => one.scope === scope && one.mode === 'cluster' && isInRotation(one));
+    const workers = [...this.#children()].filter((one) => one.isInRotation);
+    this.#sendShare(workers, null);
+    const endMono = performance.now() + CLOSE_MS;
+    while (this.#queue.length + this.#offers.size > 0 && performance.now() < endMono)
+      await new Promise((resolve) => setTimeout(resolve, CHANNEL_POLL_MS));
   }
 
   /**
    * @param {Waiting} waiting
-   * @param {Child | null} sender  Who has it, and answers: it has just spoken.
+   * @param {Child | null} sender  In rotation; its load came with the connection.
    */
-  #place(waiting, sender) {
+  #findWorker(waiting, sender) {
     const { scope, claim, handle, isSticky } = waiting;
-    if (!this.#listeners.get(scope, claim)) return drop(waiting); // Released: as if it had come a moment later.
-    if (isSticky) return this.#hand(stickyTarget(this.#able(this.#members(scope), waiting), handle), waiting);
+    // The socket was released: the connection is closed, as if it had come a moment later.
+    if (!this.#listeners.get(scope, claim)) return drop(waiting);
+    if (isSticky) return this.#offer(stickyTarget(this.#eligible(this.#workersOf(scope), waiting), handle), waiting);
     this.#queue.push(waiting);
-    const round = this.#rounds.get(scope) ?? this.#begin(scope);
-    if (sender) this.#note(round, sender);
-    this.#askOthers(scope, round);
-    this.#settle(scope, round);
+    const round = this.#rounds.get(scope) ?? this.#startRound(scope);
+    if (sender) {
+      round.answered.add(sender);
+      round.awaited.delete(sender);
+    }
+    this.#askForLoads(round);
+    this.#assign(round);
   }
 
   /**
    * @param {string} scope
    * @returns {Round}
    */
-  #begin(scope) {
-    const round = { answered: new Set(), missing: new Set(), timer: setTimeout(() => this.#giveUp(scope), BLOCKED_MS) };
+  #startRound(scope) {
+    const giveUpOnBlocked = () => {
+      round.awaited.clear();
+      this.#assign(round);
+    };
+    const timer = setTimeout(giveUpOnBlocked, BLOCKED_MS);
+    const round = { scope, answered: new Set(), awaited: new Set(), timer };
     this.#rounds.set(scope, round);
     return round;
   }
 
-  /**
-   * Those that have entered the rotation since the round began, too.
-   * @param {string} scope
-   * @param {Round} round
-   */
-  #askOthers(scope, round) {
-    const others = this.#members(scope).filter(
-      (one) => !round.answered.has(one) && !round.missing.has(one) && this.#ask(one),
-    );
-    for (const one of others) round.missing.add(one);
-    if (others.length > 0) round.timer.refresh();
+  /** @param {Round} round  Asks workers that entered the rotation since it began, too. */
+  #askForLoads({ scope, answered, awaited, timer }) {
+    for (const one of this.#workersOf(scope)) {
+      if (answered.has(one) || awaited.has(one) || !this.#askForLoad(one)) continue;
+      awaited.add(one);
+      timer.refresh();
+    }
   }
 
   /**
    * @param {Child} child
    * @returns {boolean}  Whether its answer may come soon.
    */
-  #ask(child) {
-    const sinceMono = this.#asked.get(child);
-    if (sinceMono !== undefined) return performance.now() - sinceMono < BLOCKED_MS;
-    this.#asked.set(child, performance.now());
+  #askForLoad(child) {
+    if (child.askedMono !== null) return performance.now() - child.askedMono < BLOCKED_MS;
+    child.askedMono = performance.now();
     return child.ask({ act: 'ask' }, () => {
-      this.#asked.delete(child);
+      child.askedMono = null;
       const round = this.#rounds.get(child.scope);
-      if (!round) return;
-      this.#note(round, child);
-      this.#settle(child.scope, round);
+      round?.answered.add(child);
+      round?.awaited.delete(child);
+      if (round) this.#assign(round);
     });
   }
 
   /**
-   * @param {Round} round
-   * @param {Child} child
-   */
-  #note(round, child) {
-    round.answered.add(child);
-    round.missing.delete(child);
-  }
-
-  /** @param {Child} child  It will not answer any more. */
-  #heard(child) {
-    const round = this.#rounds.get(child.scope);
-    if (!round) return;
-    round.answered.delete(child);
-    round.missing.delete(child);
-    this.#settle(child.scope, round);
-  }
-
-  /**
-   * Those that have not answered are blocked.
-   * @param {string} scope
-   */
-  #giveUp(scope) {
-    const round = this.#rounds.get(scope);
-    if (!round) return;
-    round.missing.clear();
-    this.#settle(scope, round);
-  }
-
-  /**
-   * Gives away what can be given now: to one that has less than the mean, or, when nobody is left
-   * to wait for, to the least loaded.
-   * @param {string} scope
+   * Offers the connections that can be assigned now: to a worker that has less than the mean, or,
+   * when no answer is awaited, to the least loaded.
    * @param {Round} round
    */
-  #settle(scope, round) {
-    const members = this.#members(scope);
-    const mine = this.#queue.filter((one) => one.scope === scope);
-    const mean = (members.reduce((sum, one) => sum + loadOf(one), 0) + mine.length) / members.length;
-    const given = new Set();
-    for (const waiting of mine) {
-      const target = leastLoaded(this.#able([...round.answered], waiting));
-      if (!target || (round.missing.size > 0 && loadOf(target) >= mean)) break;
-      // Taken out first: what cannot be handed over is put back.
-      this.#queue = this.#queue.filter((one) => one !== waiting);
-      given.add(waiting);
-      this.#hand(target, waiting);
+  #assign({ scope, answered, awaited, timer }) {
+    const workers = this.#workersOf(scope);
+    const queue = this.#queue.filter((one) => one.scope === scope);
+    const mean = meanLoad(workers, queue.length);
+    let assigned = 0;
+    for (const waiting of queue) {
+      const worker = leastLoaded(this.#eligible([...answered], waiting));
+      if (!worker || (awaited.size > 0 && worker.load >= mean)) break;
+      assigned += 1;
+      this.#queue.splice(this.#queue.indexOf(waiting), 1);
+      this.#offer(worker, waiting);
     }
-    // Whom nobody can take waits for the next one to enter the rotation, or for a blocked one to
-    // answer.
-    if (given.size < mine.length && (round.missing.size > 0 || members.some((one) => this.#asked.has(one)))) return;
-    clearTimeout(round.timer);
+    // A connection that no worker can take waits for a blocked worker to answer, or, without a
+    // round, for the rotation to change.
+    if (assigned < queue.length && (awaited.size > 0 || workers.some(({ askedMono }) => askedMono !== null))) return;
+    clearTimeout(timer);
     this.#rounds.delete(scope);
-    if (members.length > 1)
-      this.#tellShare(members, members.reduce((sum, one) => sum + loadOf(one), 0) / members.length);
+    if (workers.length > 1) this.#sendShare(workers, meanLoad(workers));
+  }
+
+  /**
+   * @param {Child | null} worker  null: the connection waits for one to enter the rotation.
+   * @param {Waiting} waiting
+   */
+  #offer(worker, waiting) {
+    const seq = (this.#lastSeq += 1);
+    if (!worker?.tell({ act: 'connection', seq, claim: waiting.claim }, waiting.handle, waiting.reportPlaced))
+      return void this.#queue.push(waiting);
+    worker.coming += 1;
+    this.#offers.set(seq, { ...waiting, worker });
+  }
+
+  /** @param {number} seq */
+  #endOffer(seq) {
+    const offer = this.#offers.get(seq);
+    this.#offers.delete(seq);
+    if (offer) offer.worker.coming -= 1;
+    return offer;
+  }
+
+  /**
+   * @param {Child} child  Has exited. Its last messages may still be unread, and one may accept a
+   *   connection. Its channel may close without a message.
+   */
+  #takeBackOffers(child) {
+    const lost = [...this.#offers].filter(([, { worker }]) => worker === child).map(([seq]) => seq);
+    if (lost.length > 0 && child.isReachable)
+      return void setTimeout(() => this.#takeBackOffers(child), CHANNEL_POLL_MS);
+    for (const seq of lost) this.onDeclined(seq);
+  }
+
+  /**
+   * @param {(waiting: Waiting) => boolean} isMeant
+   * @returns {Waiting[]}  Those that are no longer in the queue.
+   */
+  #dequeue(isMeant) {
+    const taken = this.#queue.filter(isMeant);
+    this.#queue = this.#queue.filter((one) => !isMeant(one));
+    return taken;
+  }
+
+  /** @param {string} scope */
+  #workersOf(scope) {
+    return [...this.#children()].filter((one) => one.scope === scope && one.isInRotation);
   }
 
   /**
    * @param {Child[]} children
    * @param {Waiting} waiting
    */
-  #able(children, { scope, claim }) {
+  #eligible(children, { scope, claim }) {
     const users = this.#listeners.get(scope, claim)?.users;
-    return children.filter((one) => isInRotation(one) && users?.has(one.instanceId));
+    return children.filter((one) => one.isInRotation && users?.has(one.instanceId));
   }
 
   /**
-   * @param {Child | null} target
-   * @param {Waiting} waiting
+   * @param {Child[]} workers
+   * @param {number | null} mean  Of their loads; null for a worker that is alone.
    */
-  #hand(target, waiting) {
-    const seq = (this.#lastSeq += 1);
-    if (!target?.tell({ act: 'connection', seq, claim: waiting.claim }, waiting.handle, waiting.placed))
-      return void this.#queue.push(waiting);
-    target.coming += 1;
-    this.#given.set(seq, { ...waiting, to: target });
-  }
-
-  /**
-   * @param {Child[]} members
-   * @param {number | null} mean  Of their connections; null for one that is alone.
-   */
-  #tellShare(members, mean) {
+  #sendShare(workers, mean) {
     const share = mean === null || this.#isClosing ? null : Math.ceil(mean);
-    for (const one of members) {
+    for (const one of workers) {
       if (one.share === share || one.scheduling === 'os') continue;
       one.share = share;
       one.tell({ act: 'share', share });
@@ -312,39 +291,8 @@ export class Rotation {
   }
 }
 
-/** @param {Child} child */
-function isInRotation({ exit, retirement, isGated, isParked, addresses, isAdopted, isReachable }) {
-  // One that called process.disconnect() accepts, but nothing can be given to it.
-  return !exit && !retirement && !isGated && !isParked && !isAdopted && isReachable && addresses.length > 0;
-}
-
 /** @param {Waiting} waiting */
-function drop({ handle, placed }) {
+function drop({ handle, reportPlaced }) {
   handle.close();
-  placed();
-}
-
-/** @param {() => void} action */
-function once(action) {
-  let isDone = false;
-  return () => {
-    if (!isDone) action();
-    isDone = true;
-  };
-}
-
-/**
- * Connections that it has, and those on their way to it.
- * @param {Child} child
- */
-function loadOf({ open, coming }) {
-  return open + coming;
-}
-
-/** @param {Child[]} children */
-function leastLoaded(children) {
-  return children.reduce(
-    (/** @type {Child | null} */ least, one) => (least === null || loadOf(one) < loadOf(least) ? one : least),
-    null,
-  );
+  reportPlaced();
 }

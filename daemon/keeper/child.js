@@ -1,4 +1,4 @@
-import { readStat, signalProcess } from './processes.js';
+import { readStat } from './processes.js';
 import { AGENT_CMD } from './protocol.js';
 
 /** @import { ChildProcess, SendHandle, Serializable } from 'node:child_process' */
@@ -43,11 +43,13 @@ export class Child {
   /** Out of rotation, because its gate is shut or because it is parked. */
   isGated;
   isParked = false;
-  /** Connections that it has open, as it last said, and those that are on their way to it. */
+  /** Connections that it has open, by its last report, and those that are on their way to it. */
   open = 0;
   coming = 0;
+  /** Since when the balancer waits for such a report. @type {number | null} */
+  askedMono = null;
   /**
-   * The fair share that it was last told; null while it is alone.
+   * The fair share that the balancer last sent it; null while it is alone.
    * @type {number | null | undefined}
    */
   share;
@@ -74,7 +76,7 @@ export class Child {
    * @param {object} o
    * @param {string} o.instanceId
    * @param {string} o.app
-   * @param {string} o.scope
+   * @param {string} [o.scope]  Default: `app`.
    * @param {unknown} o.label
    * @param {Mode} o.mode
    * @param {number} o.pid
@@ -91,7 +93,7 @@ export class Child {
   constructor(o) {
     this.instanceId = o.instanceId;
     this.app = o.app;
-    this.scope = o.scope;
+    this.scope = o.scope ?? o.app;
     this.label = o.label;
     this.mode = o.mode;
     this.pid = o.pid;
@@ -134,6 +136,17 @@ export class Child {
   /** Whether a word to the agent would arrive. */
   get isReachable() {
     return this.#line !== null || this.#process?.connected === true;
+  }
+
+  /** Whether connections go to it. */
+  get isInRotation() {
+    const isOut = this.exit || this.retirement || this.isGated || this.isParked || this.isAdopted;
+    // A worker that called process.disconnect() accepts, but no connection can be sent to it.
+    return this.mode === 'cluster' && !isOut && this.isReachable && this.addresses.length > 0;
+  }
+
+  get load() {
+    return this.open + this.coming;
   }
 
   /** @param {OrphanLine | null} line */
@@ -262,34 +275,4 @@ export class Child {
       ...last,
     };
   }
-}
-
-const LOOK_EVERY_MS = 250;
-
-/**
- * Watches a process that is not one's child, whose death nobody reports: by pid and start time,
- * because pids are used again.
- * @param {number} pid
- * @param {string | null} startTicks
- * @param {() => void} onGone
- * @returns {() => void}  Looks at once; call it when there is a hint.
- */
-export function watchForeign(pid, startTicks, onGone) {
-  const look = () => {
-    if (isAlive(pid, startTicks)) return;
-    clearInterval(timer);
-    onGone();
-  };
-  const timer = setInterval(look, LOOK_EVERY_MS);
-  return look;
-}
-
-/**
- * @param {number} pid
- * @param {string | null} startTicks
- */
-function isAlive(pid, startTicks) {
-  if (startTicks === null || process.platform !== 'linux') return signalProcess(pid, 0) !== 'gone';
-  const stat = readStat(pid);
-  return stat !== null && stat.startTicks === startTicks && stat.state !== 'Z';
 }

@@ -10,15 +10,15 @@ import { KeeperError, PROTOCOL } from './protocol.js';
  * @typedef {(params: any, handle: Handle | undefined) => unknown | Promise<unknown>} Verb
  */
 
-/**
- * @param {object} o
- * @param {Record<string, Verb>} o.verbs
- * @param {(data: unknown) => void} o.onFatal  Control says why it cannot work, before it exits.
- * @param {Log} o.log
- */
-export function createControlLink({ verbs, onFatal, log }) {
+/** @param {Log} log */
+export function createControlLink(log) {
   /** @type {Peer | null} */
   let peer = null;
+  /** @type {Record<string, Verb>} */
+  let verbs = {};
+  /** @type {(data: any) => void} */
+  let onFatal = () => {};
+  let onDisconnected = () => {};
 
   /**
    * @param {object} message
@@ -66,6 +66,15 @@ export function createControlLink({ verbs, onFatal, log }) {
   };
 
   return {
+    /**
+     * To be called before control is there.
+     * @param {object} o
+     * @param {Record<string, Verb>} o.verbs
+     * @param {(data: any) => void} o.onFatal  Control reports why it cannot work, before it exits.
+     */
+    serve(o) {
+      ({ verbs, onFatal } = o);
+    },
     /** @param {Peer} next */
     connect(next) {
       peer = next;
@@ -75,6 +84,14 @@ export function createControlLink({ verbs, onFatal, log }) {
     },
     disconnect() {
       peer = null;
+      onDisconnected();
+    },
+    /** @returns {Promise<void>}  Resolves when control is not there. */
+    disconnected() {
+      return new Promise((resolve) => {
+        onDisconnected = resolve;
+        if (peer?.pid === undefined) resolve();
+      });
     },
     /**
      * @param {string} name

@@ -8,6 +8,7 @@ import { describeError } from './log.js';
 /** @import { Log } from './log.js' */
 
 const MIN_INTERVAL_MS = 1_000;
+const PARENT_POLL_MS = 100;
 /**
  * A control of another installation that has been started so often, and is not proven, will not be.
  */
@@ -49,13 +50,13 @@ const TRIES = 3;
  * @param {Record<string, string>} o.env  Control's whole environment.
  * @param {string} o.root  Of the installation that control is started from.
  * @param {(peer: Peer) => void} o.onStarted
- * @param {(exit: { code: number | null, signal: string | null }) => void} o.onEnded
+ * @param {() => void} o.onEnded
  * @param {(root: string) => void} o.onMoved  Control is started from there from now on, and the
  *   same agent is there.
  * @param {() => void} o.ask  Asks control whether it is there.
  * @param {Log} o.log
  */
-export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, log }) {
+export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved, ask, log }) {
   /** @type {Trial | null} */
   let trial = null;
   /** @type {ReturnType<typeof watchTrial> | null} */
@@ -64,6 +65,7 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
   /** An installation whose control would not run. @type {{ root: string, why: Reason } | null} */
   let refused = null;
   let lastStartMono = -Infinity;
+  let isReady = false;
   let isStopped = false;
   /** @type {ChildProcess | null} */
   let control = null;
@@ -102,8 +104,7 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
       endBootWatch();
       watch?.end();
       log('control-ended', { pid: control.pid, code, signal });
-      onEnded({ code, signal });
-      restart();
+      controlEnded();
     };
     control.on('exit', ended);
     control.on('error', (error) => {
@@ -117,6 +118,11 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
       control.kill('SIGKILL');
     });
     onStarted(/** @type {Peer} */ (/** @type {unknown} */ (control)));
+  };
+  const controlEnded = () => {
+    isReady = false;
+    onEnded();
+    restart();
   };
   const goBack = (/** @type {Trial} */ { before, earlier, isNewKeeper }, /** @type {Reason} */ why) => {
     trial = earlier;
@@ -136,14 +142,21 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
   };
   return {
     start,
-    restart,
-    /** Where control is started from. */
-    get root() {
-      return root;
+    /** In place of `start`, when control started this keeper because the one before died. */
+    followParent() {
+      // Control may have died before there was a listener for it, and a channel that closes while a
+      // handle waits to be acknowledged never says 'disconnect' (Node 20 to 26).
+      const poll = setInterval(() => {
+        if (process.connected) return;
+        clearInterval(poll);
+        controlEnded();
+      }, PARENT_POLL_MS);
+      onStarted(parentPeer());
     },
-    get refused() {
-      return refused;
+    get isReady() {
+      return isReady;
     },
+    snapshot: () => ({ root, refusedRoot: refused?.root ?? null, refusedWhy: refused?.why ?? null }),
     /**
      * The next control is started from another installation; if it does not run, the one after it
      * from where it was.
@@ -163,6 +176,7 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
      * @param {boolean} isAnswering  Whether it knows the question: an earlier version does not.
      */
     ready(isAnswering) {
+      isReady = true;
       endBootWatch();
       if (!trial) return;
       trial.wasReady = true;
@@ -192,6 +206,19 @@ export function createBabysitter({ env, root, onStarted, onEnded, onMoved, ask, 
       clearTimeout(timer);
     },
   };
+}
+
+function parentPeer() {
+  const parent = {
+    pid: process.ppid,
+    get connected() {
+      return process.connected;
+    },
+    send: process.send?.bind(process),
+    on: process.on.bind(process),
+    once: process.once.bind(process),
+  };
+  return /** @type {Peer} */ (/** @type {unknown} */ (parent));
 }
 
 /** @param {string} root */

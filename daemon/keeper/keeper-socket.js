@@ -24,8 +24,10 @@ import { PROTOCOL } from './protocol.js';
 export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanGone }) {
   /** @type {Set<Socket>} */
   const visitors = new Set();
-  /** @type {object | null} */
+  /** What visitors hear of control. @type {object | null} */
   let news = null;
+  /** Why control cannot work. @type {string | null} */
+  let failure = null;
 
   /** @param {Socket} socket */
   const welcome = (socket) => {
@@ -49,19 +51,30 @@ export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanG
   };
   server.on('connection', welcome);
 
+  /**
+   * To visitors that wait, and to those that come later.
+   * @param
+   *   {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }}
+   *   latest
+   */
+  const announce = (latest) => {
+    news = { v: 1, ...latest };
+    for (const socket of visitors) say(socket, news);
+  };
+
   return {
-    /**
-     * @param
-     *   {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }}
-     *   latest  Told to everybody who waits, and to who comes later.
-     */
-    announce(latest) {
-      news = { v: 1, ...latest };
-      for (const socket of visitors) say(socket, news);
+    /** @param {number} pid */
+    onControlReady(pid) {
+      failure = null;
+      announce({ event: 'control-ready', pid });
     },
-    /** Control is away: who comes now has to wait for the next announcement. */
-    hush() {
+    /** @param {string | null} message  Why control cannot work: it exits next. */
+    onControlFatal(message) {
+      failure = message;
+    },
+    onControlEnded() {
       news = null;
+      if (failure !== null) announce({ event: 'control-failed', message: failure });
     },
   };
 }

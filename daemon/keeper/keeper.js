@@ -1,9 +1,10 @@
-import { inRotation, toApps } from './agent-verbs.js';
-import { AgentDesk } from './agents.js';
+import { createAppVerbs, createRotationVerbs } from './agent-verbs.js';
+import { Agents } from './agents.js';
 import { createAppMessages } from './app-messages.js';
-import { Child, watchForeign } from './child.js';
-import { Listeners } from './listeners.js';
+import { Child } from './child.js';
+import { describeListener, Listeners } from './listeners.js';
 import { describeError } from './log.js';
+import { createOrphans } from './orphans.js';
 import { openInput } from './pipes.js';
 import { createProcessTable } from './processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
@@ -12,7 +13,6 @@ import { spawnProcess } from './spawn.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
 /** @import { Verb } from './control-link.js' */
-/** @import { DoorEvents, OrphanLine } from './keeper-socket.js' */
 /** @import { Handle } from './listeners.js' */
 /** @import { Log } from './log.js' */
 /** @import { Input } from './pipes.js' */
@@ -33,27 +33,21 @@ export class Keeper {
   #children = new Map();
   /** @type {Map<string, unknown>} */
   #notes = new Map();
-  /**
-   * @type {Map<string, OrphanLine>} Agents that found the door before control adopted their
-   *   process.
-   */
-  #orphanLines = new Map();
-  /** @type {Map<string, () => void>} */
-  #lookAfter = new Map();
   #listeners = new Listeners();
   /** @type {Map<string, Promise<unknown>>} Spawns whose process is not in the table yet. */
   #inFlight = new Map();
   #startedAtMs = Date.now();
   #isTerminating = false;
-  #isLeaving = false;
-  #desk;
+  /** Set when the keeper is asked to leave. @type {(() => void) | null} */
+  #onEmpty = null;
+  #agents;
+  #orphans;
   #messages;
   #tools;
   #pipes;
   #version;
   #emit;
   #log;
-  #onEmpty;
 
   /**
    * @param {object} o
@@ -61,17 +55,16 @@ export class Keeper {
    * @param {string} o.version
    * @param {Emit} o.emit  To control.
    * @param {Log} o.log
-   * @param {() => void} o.onEmpty  `leave` was asked for and no process is left.
    */
-  constructor({ pipes, version, emit, log, onEmpty }) {
+  constructor({ pipes, version, emit, log }) {
     this.#pipes = pipes;
     this.#version = version;
     this.#emit = emit;
     this.#log = log;
     this.#tools = { processTable: createProcessTable(), log };
-    this.#onEmpty = onEmpty;
     this.#messages = createAppMessages((name, data, onSent) => emit(name, data, undefined, onSent));
-    this.#desk = new AgentDesk({ listeners: this.#listeners, children: () => this.#children.values(), emit });
+    this.#agents = new Agents({ listeners: this.#listeners, children: () => this.#children.values(), emit });
+    this.#orphans = createOrphans({ childOf: (instanceId) => this.#children.get(instanceId), agents: this.#agents });
   }
 
   /** @returns {Record<string, Verb>} */
@@ -82,7 +75,8 @@ export class Keeper {
       retire: (params) => this.retire(params),
       signal: (params) => this.signal(params),
       forget: ({ instanceId }) => this.forget(instanceId),
-      release: ({ app, scope }) => this.release(app, scope),
+      release: ({ app, scope }) =>
+        this.#agents.release((one) => one.app === app && (scope === undefined || one.scope === scope)),
       note: ({ key, value }) => {
         if (value === null) this.#notes.delete(key);
         else this.#notes.set(key, value);
@@ -91,25 +85,24 @@ export class Keeper {
       inherit: ({ app, scope, claim }, handle) => {
         if (handle) this.#listeners.keep({ app, scope }, claim, handle);
       },
-      leave: () => this.leave(),
-      ...toApps({
-        known: (instanceId) => this.#known(instanceId),
+      ...createAppVerbs({
+        findChild: (instanceId) => this.#findChild(instanceId),
         children: () => this.#children.values(),
         messages: this.#messages,
       }),
-      ...inRotation({
-        known: (instanceId) => this.#known(instanceId),
-        onChanged: (child) => this.#desk.rotationChanged(child),
+      ...createRotationVerbs({
+        findChild: (instanceId) => this.#findChild(instanceId),
+        onChanged: (child) => this.#agents.onRotationChanged(child),
       }),
     };
   }
 
   async snapshot() {
-    // A control that died while we started a process for it must not leave one that nobody knows.
+    // Control may have died while the keeper started a process for it: the next one has to know it.
     await Promise.allSettled(this.#inFlight.values());
     // After the answer: every control keeps a copy of every socket, to hand it to the next keeper
     // should this one be killed.
-    setImmediate(() => this.#listeners.all().forEach((one) => this.#desk.announce(one)));
+    setImmediate(() => this.#listeners.all().forEach((one) => this.#agents.announce(one)));
     return {
       version: this.#version,
       protocol: PROTOCOL,
@@ -117,14 +110,7 @@ export class Keeper {
       startedAtMs: this.#startedAtMs,
       isTerminating: this.#isTerminating,
       children: [...this.#children.values()].map((child) => child.fact()),
-      listeners: this.#listeners.all().map(({ key, app, scope, claim, bound }) => ({
-        key,
-        app,
-        scope,
-        claim,
-        address: bound.address,
-        port: bound.port,
-      })),
+      listeners: this.#listeners.all().map(describeListener),
       notes: Object.fromEntries(this.#notes),
     };
   }
@@ -145,8 +131,8 @@ export class Keeper {
 
   /** @param {SpawnParams} params */
   async #spawn(params) {
-    const { instanceId, app, scope = app, label, mode, slot, scheduling, isGated } = params;
-    if (this.#isTerminating || this.#isLeaving) throw new KeeperError('ELEAVING', 'the keeper is leaving');
+    if (this.#isTerminating || this.#onEmpty) throw new KeeperError('ELEAVING', 'the keeper is leaving');
+    const { instanceId, app, scope = app, mode } = params;
     const pipes = await this.#pipes.acquire();
     /** @type {Input | null} */
     let input = null;
@@ -154,33 +140,13 @@ export class Keeper {
       if (mode !== 'cluster') input = openInput(await this.#pipes.takeOne());
       const sockets = mode === 'fork' ? this.#listeners.ofScope(scope) : [];
       const started = await spawnProcess(params, pipes, input?.fd ?? null, sockets);
-      const pid = started.pid ?? 0;
-      const child = new Child({
-        instanceId,
-        app,
-        scope,
-        label,
-        mode,
-        slot,
-        scheduling,
-        isGated,
-        pid,
-        startedAtMs: Date.now(),
-        outPipe: pipes.outPipe,
-        errPipe: pipes.errPipe,
-        pipes,
-        process: started,
-      });
+      const { outPipe, errPipe } = pipes;
+      const { pid = 0 } = started;
+      const child = new Child({ ...params, pid, startedAtMs: Date.now(), outPipe, errPipe, pipes, process: started });
       child.input = input?.given() ?? null;
       this.#children.set(instanceId, child);
       this.#follow(child, started);
-      return {
-        pid,
-        outPipe: pipes.outPipe,
-        errPipe: pipes.errPipe,
-        startedAtMs: child.startedAtMs,
-        bootedAtMs: child.bootedAtMs,
-      };
+      return { pid, outPipe, errPipe, startedAtMs: child.startedAtMs, bootedAtMs: child.bootedAtMs };
     } catch (error) {
       input?.close();
       this.#pipes.giveBack(pipes);
@@ -194,7 +160,7 @@ export class Keeper {
    */
   #follow(child, started) {
     started.on('internalMessage', (message, handle) => {
-      if (message?.cmd === AGENT_CMD) this.#desk.receive(child, message, handle);
+      if (message?.cmd === AGENT_CMD) this.#agents.receive(child, message, handle);
     });
     started.on('message', (message, handle) => {
       // An app that sends us a socket would leave a copy open here.
@@ -204,7 +170,7 @@ export class Keeper {
       child.isReady = true;
       this.#emit('ready', { instanceId: child.instanceId });
     });
-    started.once('disconnect', () => this.#desk.disconnected(child));
+    started.once('disconnect', () => this.#agents.onDisconnect(child));
     started.on('error', (error) => this.#log('child-error', { instanceId: child.instanceId, ...describeError(error) }));
     if (started.exitCode !== null || started.signalCode !== null)
       this.#onExit(child, started.exitCode, started.signalCode);
@@ -220,9 +186,9 @@ export class Keeper {
     if (child.exit) return;
     const exit = { code, signal, atMs: Date.now() };
     child.ended(exit);
-    this.#lookAfter.delete(child.instanceId);
+    this.#orphans.forget(child.instanceId);
     this.#emit('exited', { instanceId: child.instanceId, ...exit });
-    this.#desk.ended(child);
+    this.#agents.onExit(child);
     sweep(child, this.#tools).then(
       () => this.#emit('gone', { instanceId: child.instanceId, report: child.report }),
       (error) => this.#log('sweep-failed', { instanceId: child.instanceId, ...describeError(error) }),
@@ -231,112 +197,61 @@ export class Keeper {
 
   /** @param {RetireParams} params */
   async retire(params) {
-    const child = await this.#known(params.instanceId);
+    const child = await this.#findChild(params.instanceId);
     if (child.exit) return;
     const isDone = retire(child, params, this.#tools);
-    this.#desk.rotationChanged(child);
+    this.#agents.onRotationChanged(child);
     isDone.catch((error) => this.#log('retire-failed', { instanceId: params.instanceId, ...describeError(error) }));
   }
 
   /** @param {{ instanceId: string, signal: NodeJS.Signals }} params */
   async signal({ instanceId, signal }) {
-    const child = await this.#known(instanceId);
+    const child = await this.#findChild(instanceId);
     if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has ended`);
     process.kill(child.pid, signal);
   }
 
   /** @param {string} instanceId */
   async forget(instanceId) {
-    const child = await this.#known(instanceId);
+    const child = await this.#findChild(instanceId);
     if (!child.isGone) throw new KeeperError('EBUSY', `instance ${instanceId} is not gone yet`);
     this.#children.delete(instanceId);
     if (child.pipes) this.#pipes.giveBack(child.pipes);
     else this.#pipes.remove([child.outPipe, child.errPipe]);
-    if (this.#isLeaving) this.#leaveIfEmpty();
-  }
-
-  /**
-   * @param {string} app
-   * @param {string} [scope]
-   */
-  release(app, scope) {
-    this.#desk.release((one) => one.app === app && (scope === undefined || one.scope === scope));
+    this.#leaveIfEmpty();
   }
 
   /** @param {AdoptParams} params */
   adopt(params) {
-    const {
-      instanceId,
-      app,
-      scope = app,
-      label,
-      mode,
-      pid,
-      startTicks,
-      startedAtMs = Date.now(),
-      outPipe,
-      errPipe,
-    } = params;
+    const { instanceId, startTicks, startedAtMs = Date.now() } = params;
     if (this.#children.has(instanceId)) throw new KeeperError('EEXIST', `instance ${instanceId} exists`);
-    const child = new Child({
-      instanceId,
-      app,
-      scope,
-      label,
-      mode,
-      pid,
-      startTicks,
-      startedAtMs,
-      outPipe,
-      errPipe,
-      pipes: null,
-      process: null,
-    });
+    const child = new Child({ ...params, startedAtMs, isGated: false, pipes: null, process: null });
     this.#children.set(instanceId, child);
-    child.attach(this.#orphanLines.get(instanceId) ?? null);
-    this.#lookAfter.set(
-      instanceId,
-      watchForeign(pid, startTicks, () => this.#onExit(child, null, null)),
-    );
+    this.#orphans.follow(child, startTicks, () => this.#onExit(child, null, null));
   }
 
-  /** @returns {DoorEvents} */
   get doorEvents() {
-    return {
-      onOrphan: (line) => {
-        this.#orphanLines.set(line.instanceId, line);
-        this.#children.get(line.instanceId)?.attach(line);
-        this.#desk.retryWaiting();
-      },
-      onOrphanMessage: (instanceId, message) => {
-        const child = this.#children.get(instanceId);
-        if (child) this.#desk.receive(child, message);
-      },
-      onOrphanGone: (instanceId) => {
-        this.#orphanLines.delete(instanceId);
-        this.#children.get(instanceId)?.attach(null);
-        this.#lookAfter.get(instanceId)?.();
-      },
-    };
+    return this.#orphans.doorEvents;
   }
 
-  /** Control is gone: nobody hears what apps say. */
-  hush() {
+  /** Messages of apps are dropped until the next control asks for them. */
+  onControlEnded() {
     this.#messages.hush();
   }
 
   /**
-   * Before it makes way for another keeper: what is being started is there, and connections on
-   * their way through us have arrived.
+   * For a keeper that makes way for another one.
+   * @returns {Promise<void>}  Resolves when processes that are being started, and connections on
+   *   their way through the keeper, have arrived.
    */
-  async settle() {
+  async close() {
     await Promise.allSettled(this.#inFlight.values());
-    await this.#desk.settle();
+    await this.#agents.close();
   }
 
-  /** Ends the keeper once nothing is left to keep. */
-  leave() {
-    this.#isLeaving = true;
+  /** @param {() => void} onEmpty  Called when no process is left. */
+  leave(onEmpty) {
+    this.#onEmpty = onEmpty;
     this.#leaveIfEmpty();
   }
 
@@ -366,14 +281,14 @@ export class Keeper {
   }
 
   #leaveIfEmpty() {
-    if ([...this.#children.values()].every((child) => child.isGone)) this.#onEmpty();
+    if ([...this.#children.values()].every((child) => child.isGone)) this.#onEmpty?.();
   }
 
   /**
    * A request may follow the spawn of its instance closely: it waits until that is through.
    * @param {string} instanceId
    */
-  async #known(instanceId) {
+  async #findChild(instanceId) {
     await this.#inFlight.get(instanceId)?.catch(() => {}); // Its failure is the answer to the spawn.
     const child = this.#children.get(instanceId);
     if (!child) throw new KeeperError('ESRCH', `no instance ${instanceId}`);

@@ -59,6 +59,19 @@ const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @
 export const claimKey = (scope, { address, port, family, flags, index }) =>
   [scope, address ?? '*', port, family, flags, index].join('|');
 
+/**
+ * What control knows of a socket.
+ * @param {Listener} listener
+ */
+export const describeListener = ({ key, app, scope, claim, bound }) => ({
+  key,
+  app,
+  scope,
+  claim,
+  address: bound.address,
+  port: bound.port,
+});
+
 /** The table of held sockets. */
 export class Listeners {
   /** @type {Map<string, Listener>} */

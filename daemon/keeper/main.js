@@ -1,12 +1,17 @@
-// The keeper's entry. Started by a command when none lives (design: docs/architecture.md), or by a
-// control whose keeper died.
-import { closeSync, fstatSync, readFileSync, writeSync } from 'node:fs';
+// Knows: facts: child processes, listening sockets, pipes, the lock of the home, control.
+// Must not: decide about apps, or import anything but node: modules and its own folder.
+// Start at: keep() below, then keeper.js; retire.js ends processes, agents.js gives sockets.
+//
+// The keeper's entry. A command starts the keeper when none lives, control when its keeper died
+// (design: docs/architecture.md).
+import { createHash } from 'node:crypto';
+import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { keeperDigest } from './code-digest.js';
+import { setFlagsFromString } from 'node:v8';
 import { createControlLink } from './control-link.js';
-import { createBabysitter } from './control-supervisor.js';
-import { createTidy } from './idle-gc.js';
+import { createControlSupervisor } from './control-supervisor.js';
+import { createEnding } from './ending.js';
 import { openDoor } from './keeper-socket.js';
 import { Keeper } from './keeper.js';
 import { claimHome } from './lock.js';
@@ -14,27 +19,19 @@ import { describeError, log, logTo } from './log.js';
 import { createPipePool } from './pipes.js';
 import { lowerOomScore, takeAgentFrom } from './spawn.js';
 
-/** @import { Peer } from './control-supervisor.js' */
+/** @import { Emit } from './keeper.js' */
 /** @import { Claim } from './lock.js' */
 
 const LAUNCHER_FD = 3;
-/**
- * After SIGTERM control stops everything, with the grace of each app. When there is no control by
- * then, the keeper does it.
- */
-const TERMINATE_MS = 15_000;
-const DEFAULT_KILL_TIMEOUT_MS = 10_000;
-const CONTROL_EXIT_MS = 5_000;
-const HOME_LOOK_MS = 3_000;
-const CONTROL_LOOK_MS = 100;
+const IDLE_MS = 2_000;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 async function main() {
-  // Another version asks what this one is, before it makes way.
+  // A manager of another version asks, before it makes way for this one.
   if (process.argv[2] === '--probe')
-    return void writeSync(1, `${JSON.stringify({ version: readVersion(), digest: keeperDigest() })}\n`);
-  const digest = keeperDigest();
+    return void writeSync(1, `${JSON.stringify({ version: readVersion(), digest: digestCode() })}\n`);
+  const digest = digestCode();
   const home = process.env.NCLUST_HOME ?? '';
   const isInherited = process.env.NCLUST_KEEPER_INHERIT === '1';
   const env = takeEnvironment();
@@ -63,154 +60,72 @@ function keep({ env, isInherited, claim, run, digest }) {
   const pipes = createPipePool(run, claim.epoch);
   pipes.fill().catch((error) => log('mkfifo-failed', describeError(error)));
 
-  /** @type {string | null} */
-  let fatal = null;
-  let isControlReady = false;
-  const tidy = createTidy();
-  /** @param {Parameters<typeof link.event>} args */
-  const emit = (...args) => {
-    tidy();
-    link.event(...args);
-  };
-  const keeper = new Keeper({ pipes, version, log, emit, onEmpty: () => void leave() });
+  const link = createControlLink(log);
+  const keeper = new Keeper({ pipes, version, log, emit: withIdleGc(link.event) });
   const door = openDoor(claim.server, version, keeper.doorEvents);
-  const controlReady = ({ isAnswering = false } = {}) => {
-    fatal = null;
-    isControlReady = true;
-    babysitter.ready(isAnswering);
-    pipes.clearAway(keeper.pipesInUse);
-    door.announce({ event: 'control-ready', pid: link.pid ?? 0 });
-    answerLauncher({ ok: true });
-  };
-  const link = createControlLink({
-    verbs: {
-      ...keeper.verbs,
-      snapshot: async () => ({
-        ...(await keeper.snapshot()),
-        digest,
-        root: babysitter.root,
-        refusedRoot: babysitter.refused?.root ?? null,
-        refusedWhy: babysitter.refused?.why ?? null,
-      }),
-      'control-ready': controlReady,
-      answer: () => babysitter.answered(),
-      move: ({ root, before }) => babysitter.move(root, before),
-      abdicate: () => abdicate(),
-    },
-    onFatal: (data) => {
-      fatal = /** @type {{ message?: string }} */ (data)?.message ?? null;
-      answerLauncher({ error: data });
-    },
-    log,
-  });
-  let whenControlEnded = () => {};
-  const onEnded = () => {
-    whenControlEnded();
-    isControlReady = false;
-    link.disconnect();
-    keeper.hush();
-    door.hush();
-    if (fatal !== null) door.announce({ event: 'control-failed', message: fatal });
-  };
-  const babysitter = createBabysitter({
+  const supervisor = createControlSupervisor({
     env,
     root: ROOT,
     log,
-    onStarted: (peer) => link.connect(peer),
-    onEnded,
+    onStarted: link.connect,
+    onEnded: () => {
+      link.disconnect();
+      keeper.onControlEnded();
+      door.onControlEnded();
+    },
     onMoved: takeAgentFrom,
     ask: () => link.event('ask', {}),
   });
-  let isLeaving = false;
-  const leave = async () => {
-    if (isLeaving) return;
-    isLeaving = true;
-    babysitter.stop();
-    await new Promise((resolve) => setImmediate(resolve)); // The answer to the request to leave.
-    await controlEnded();
-    try {
-      pipes.removeAll();
-      claim.leave();
-      log('keeper-left', {});
-    } catch (error) {
-      log('keeper-left-untidily', describeError(error)); // The home was removed under us.
-    }
-    process.exit(0);
-  };
-  /**
-   * The keeper goes last: who waits at the door for the end of the manager is not to meet half of
-   * it.
-   */
-  const controlEnded = () =>
-    new Promise((resolve) => {
-      whenControlEnded = () => resolve(undefined);
-      if (link.pid === null) return whenControlEnded();
-      setTimeout(() => {
-        babysitter.giveUp();
-        whenControlEnded();
-      }, CONTROL_EXIT_MS);
-    });
-  /**
-   * Makes way for another keeper. To everybody else it is as if we had been killed; but what is on
-   * its way to a worker arrives first.
-   */
-  const abdicate = async () => {
-    babysitter.stop();
-    await keeper.settle();
-    log('keeper-abdicated', {});
-    process.exit(0);
-  };
-  let isTerminating = false;
-  const terminate = () => {
-    keeper.terminate();
-    if (isTerminating) return;
-    isTerminating = true;
-    setInterval(() => {
-      if (!isControlReady) void keeper.retireAll(DEFAULT_KILL_TIMEOUT_MS).then(leave);
-    }, TERMINATE_MS);
-  };
-  // Somebody removed the home. The next command would begin a new one beside us, and nobody could
-  // ever stop what we keep.
-  const watch = setInterval(() => {
-    if (claim.isHeld()) return;
-    clearInterval(watch);
-    log('home-removed', {});
-    terminate();
-  }, HOME_LOOK_MS).unref();
-  process
-    .on('SIGTERM', terminate)
-    .on('SIGINT', terminate)
-    .on('SIGHUP', () => {})
-    .on('SIGUSR2', () => {}); // The latter is for control: log files are to be opened anew.
+  const ending = createEnding({ keeper, link, supervisor, pipes, claim });
+  link.serve({
+    verbs: {
+      ...keeper.verbs,
+      snapshot: async () => ({ ...(await keeper.snapshot()), digest, ...supervisor.snapshot() }),
+      'control-ready': ({ isAnswering = false } = {}) => {
+        supervisor.ready(isAnswering);
+        pipes.clearAway(keeper.pipesInUse);
+        door.onControlReady(link.pid ?? 0);
+        answerLauncher({ ok: true });
+      },
+      answer: () => supervisor.answered(),
+      move: ({ root, before }) => supervisor.move(root, before),
+      leave: () => keeper.leave(() => void ending.leave()),
+      abdicate: () => ending.abdicate(),
+    },
+    onFatal: (data) => {
+      door.onControlFatal(data?.message ?? null);
+      answerLauncher({ error: data });
+    },
+  });
+  ending.listen();
 
   log('keeper-started', { pid: process.pid, epoch: claim.epoch, version, node: process.version, isInherited });
-  if (!isInherited) return babysitter.start();
-  // Control may have died before there was a listener for it, and a channel that closes while a
-  // handle waits to be acknowledged never says 'disconnect' (Node 20 to 26).
-  const look = setInterval(() => {
-    if (process.connected) return;
-    clearInterval(look);
-    onEnded();
-    babysitter.restart();
-  }, CONTROL_LOOK_MS);
-  link.connect(/** @type {Peer} */ (/** @type {unknown} */ (withPid(process, process.ppid))));
+  if (!isInherited) return supervisor.start();
+  supervisor.followParent();
   link.event('here', {});
 }
 
 /**
- * @param {NodeJS.Process} channel
- * @param {number} pid  Who is at the other end.
+ * Starting thirty apps leaves garbage, and an idle process does not collect it. See
+ * daemon/control/host/idle-gc.js.
+ * @param {Emit} emit
+ * @returns {Emit}
  */
-function withPid(channel, pid) {
-  return {
-    pid,
-    get connected() {
-      return channel.connected;
-    },
-    send: channel.send?.bind(channel),
-    on: channel.on.bind(channel),
-    once: channel.once.bind(channel),
+function withIdleGc(emit) {
+  /** @type {NodeJS.Timeout | null} */
+  let timer = null;
+  return (...args) => {
+    timer ??= setTimeout(collectGarbage, IDLE_MS).unref();
+    timer.refresh();
+    emit(...args);
   };
+}
+
+function collectGarbage() {
+  if (!globalThis.gc) return;
+  setFlagsFromString('--compact-on-every-full-gc');
+  globalThis.gc();
+  setFlagsFromString('--no-compact-on-every-full-gc');
 }
 
 /**
@@ -261,6 +176,21 @@ function failed(error) {
   log('keeper-failed', describeError(error));
   answerLauncher({ error: { code: error.code, message: error.message } }, 1);
   throw error;
+}
+
+/**
+ * An update replaces the keeper, and with it every worker, only if its code or the agent's has
+ * changed.
+ * @returns {string}  Of the files as they are now: at boot they are the code that runs.
+ */
+function digestCode() {
+  const hash = createHash('sha256');
+  for (const folder of ['agent', 'keeper']) {
+    const path = join(ROOT, 'daemon', folder);
+    for (const name of readdirSync(path).sort())
+      hash.update(`${folder}/${name}\0`).update(readFileSync(join(path, name)));
+  }
+  return hash.digest('hex');
 }
 
 function readVersion() {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Rotation } from '../../../daemon/keeper/balancer.js';
+import { Balancer } from '../../../daemon/keeper/balancer.js';
 import { Child } from '../../../daemon/keeper/child.js';
 
 // Who gets a connection that a worker has too many of. The real thing is in
@@ -22,10 +22,10 @@ function createRig(open, params = {}) {
   const children = new Map();
   const users = new Set();
   const listeners = { get: () => (users.size > 0 ? { users } : undefined) };
-  const rotation = new Rotation({ listeners: /** @type {any} */ (listeners), children: () => children.values() });
+  const balancer = new Balancer({ listeners: /** @type {any} */ (listeners), children: () => children.values() });
   let lastSeq = 0;
   const rig = {
-    rotation,
+    balancer,
     users,
     /** What each was told. */
     said: /** @type {Record<string, any[]>} */ ({}),
@@ -61,7 +61,7 @@ function createRig(open, params = {}) {
       rig.said[id] = [];
       children.set(id, child);
       users.add(id);
-      rotation.changed('api');
+      balancer.onRotationChanged('api');
       return child;
     },
     /** Called when the last connection is on its way. */
@@ -73,14 +73,14 @@ function createRig(open, params = {}) {
      */
     overflow(id, has, handle = newHandle()) {
       lastSeq += 1;
-      rotation.overflow(rig.child(id), { seq: lastSeq, claim: CLAIM, open: has }, handle);
+      balancer.onOverflow(rig.child(id), { seq: lastSeq, claim: CLAIM, open: has }, handle);
       return handle;
     },
     acts: (/** @type {string} */ id) => rig.said[id].map(({ act }) => act).filter((act) => act !== 'share'),
     lastOf: (/** @type {string} */ id, /** @type {string} */ act) => rig.said[id].findLast((one) => one.act === act),
     answer: (/** @type {string} */ id, /** @type {number} */ has) =>
       rig.child(id).answered({ seq: rig.lastOf(id, 'ask').seq, open: has }),
-    took: (/** @type {string} */ id) => rotation.took(rig.lastOf(id, 'connection').seq),
+    took: (/** @type {string} */ id) => balancer.onAccepted(rig.lastOf(id, 'connection').seq),
     /**
      * @param {string} id
      * @param {{ isRead?: boolean }} [o]  Whether all it had said is read.
@@ -90,7 +90,7 @@ function createRig(open, params = {}) {
       child.ended({ code: null, signal: 'SIGKILL', atMs: 0 });
       users.delete(id);
       if (isRead) rig.close(id);
-      rotation.ended(child);
+      balancer.onExit(child);
     },
     /**
      * Its channel.
@@ -216,8 +216,8 @@ test('a connection that was declined goes to another', () => {
   const handle = rig.overflow('a', 9);
   rig.answer('b', 0);
   rig.child('b').isParked = true;
-  rig.rotation.changed('api');
-  rig.rotation.declined(rig.lastOf('b', 'connection').seq);
+  rig.balancer.onRotationChanged('api');
+  rig.balancer.onDeclined(rig.lastOf('b', 'connection').seq);
   rig.answer('c', 0);
   expect(rig.lastOf('c', 'connection')).toMatchObject({ handle });
   expect([rig.child('b').coming, rig.child('c').coming, handle.isClosed]).toEqual([0, 1, false]);
@@ -267,7 +267,7 @@ test('the sender may die: what it passed on is not lost', () => {
 test('with nobody to take it a connection waits for the next worker', () => {
   const rig = createRig({ a: 0 });
   rig.child('a').isParked = true;
-  rig.rotation.changed('api');
+  rig.balancer.onRotationChanged('api');
   const handle = rig.overflow('a', 3);
   vi.advanceTimersByTime(10 * BLOCKED_MS);
   expect([rig.acts('a'), handle.isClosed]).toEqual([[], false]);
@@ -284,7 +284,7 @@ test.each([
 ])('one that is %s is neither asked nor given anything', (_what, fields) => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   Object.assign(rig.child('b'), fields);
-  rig.rotation.changed('api');
+  rig.balancer.onRotationChanged('api');
   const handle = rig.overflow('a', 9);
   rig.answer('c', 8);
   expect([rig.acts('b'), rig.lastOf('c', 'connection').handle]).toEqual([[], handle]);
@@ -303,7 +303,7 @@ test('connections to a socket that was released are closed, and the sender lets 
   const rig = createRig({ a: 0, b: 0 });
   const waiting = rig.overflow('a', 9);
   rig.users.clear();
-  rig.rotation.released('api', ({ port }) => port === CLAIM.port);
+  rig.balancer.onReleased('api', ({ port }) => port === CLAIM.port);
   expect([waiting.isClosed, rig.acts('a')]).toEqual([true, ['placed']]);
   const late = rig.overflow('a', 9);
   expect([late.isClosed, rig.acts('a')]).toEqual([true, ['placed', 'placed']]);
@@ -320,7 +320,7 @@ test('a keeper that makes way tells everybody to keep what comes, and waits for 
   rig.overflow('a', 9);
   rig.answer('b', 0);
   let isSettled = false;
-  const settled = rig.rotation.settle().then(() => {
+  const settled = rig.balancer.close().then(() => {
     isSettled = true;
   });
   expect([rig.lastOf('a', 'share'), rig.lastOf('b', 'share')]).toEqual([

@@ -1,7 +1,23 @@
-// Which slot a client belongs to.
+// Which worker each schedule chooses for a connection (docs/balancing.md).
 
 /** @import { Child } from './child.js' */
 /** @import { Handle } from './listeners.js' */
+
+/** @param {Child[]} children  Of equals the first is chosen. */
+export function leastLoaded(children) {
+  return children.reduce(
+    (/** @type {Child | null} */ least, one) => (least === null || one.load < least.load ? one : least),
+    null,
+  );
+}
+
+/**
+ * @param {Child[]} workers
+ * @param {number} [waiting]  Connections that one of them will get.
+ */
+export function meanLoad(workers, waiting = 0) {
+  return workers.reduce((sum, { load }) => sum + load, waiting) / workers.length;
+}
 
 /**
  * The slot with the highest hash of client and slot (rendezvous hashing): when a slot comes or

@@ -2,14 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createBabysitter } from '../../daemon/keeper/control-supervisor.js';
+import { createControlSupervisor } from '../../daemon/keeper/control-supervisor.js';
 import { waitFor } from '../helpers/wait-for.js';
 
 const HANGS = 'for (;;);';
 const GETS_READY = "process.on('message', () => {}); process.send('ready');";
 
 function started() {
-  const root = mkdtempSync(join(tmpdir(), 'nclust-babysitter-'));
+  const root = mkdtempSync(join(tmpdir(), 'nclust-supervisor-'));
   mkdirSync(join(root, 'daemon/control'), { recursive: true });
   writeFileSync(join(root, 'package.json'), '{"type":"module"}');
   const program = (/** @type {string} */ text) => writeFileSync(join(root, 'daemon/control/main.js'), text);
@@ -20,14 +20,14 @@ function started() {
   const controls = [];
   /** @type {unknown[]} */
   const said = [];
-  const babysitter = createBabysitter({
+  const supervisor = createControlSupervisor({
     env: { PATH: process.env.PATH ?? '' },
     root,
     onStarted: (peer) => {
       controls.push(peer);
       peer.on('message', (message) => {
         said.push(message);
-        if (message === 'ready') babysitter.ready(false);
+        if (message === 'ready') supervisor.ready(false);
       });
     },
     onEnded: () => {},
@@ -36,25 +36,25 @@ function started() {
     log: (event, fields) => void logged.push({ event, ...fields }),
   });
   onTestFinished(() => {
-    babysitter.stop();
+    supervisor.stop();
     for (const control of controls) control.kill('SIGKILL');
     rmSync(root, { recursive: true });
   });
-  babysitter.start();
-  return { babysitter, program, controls, said, logged, events: () => logged.map(({ event }) => event) };
+  supervisor.start();
+  return { supervisor, program, controls, said, logged, events: () => logged.map(({ event }) => event) };
 }
 
 test('a control that hangs in its end is killed, and not started again', async () => {
-  const { controls, logged, babysitter } = started();
-  babysitter.stop();
-  babysitter.giveUp();
+  const { controls, logged, supervisor } = started();
+  supervisor.stop();
+  supervisor.giveUp();
   await waitFor('its end', () => logged.some(({ event }) => event === 'control-ended'));
   expect(logged).toMatchObject([
     { event: 'control-started' },
     { event: 'control-hangs', pid: controls[0].pid },
     { event: 'control-ended', signal: 'SIGKILL' },
   ]);
-  babysitter.giveUp();
+  supervisor.giveUp();
   expect(logged).toHaveLength(3);
 });
 
