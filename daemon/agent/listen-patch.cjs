@@ -24,8 +24,8 @@ const { SocketClaims } = require('./socket-claims.cjs');
 /**
  * @typedef {object} NodeListen  Node's own listen(). Both announce the server when it listens.
  * @property {(server: any, ...args: any[]) => net.Server} listen
- * @property {(server: any, handle: any, claim: Claim, backlog: number | undefined) => void} listenOn
- *   On a bound handle.
+ * @property {(server: any, handle: any, claim: Claim, backlog: number | undefined) => void}
+ *   listenOn On a bound handle.
  */
 
 /**

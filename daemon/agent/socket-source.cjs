@@ -14,9 +14,12 @@ const { later } = require('./loader.cjs');
  * @typedef {{ code: string, message: string }} Refusal
  * @typedef {(handle: any) => void} OnHandle
  * @typedef {(refusal: Refusal) => void} OnRefused
- * @typedef
- *   {{ use: Use, listeningId: number, release: () => void, onHandle: OnHandle, onRefused: OnRefused }}
- *   Request  The keeper has not answered it yet.
+ * @typedef {object} Request  The keeper has not answered it yet.
+ * @property {Use} use
+ * @property {number} listeningId
+ * @property {() => void} release
+ * @property {OnHandle} onHandle
+ * @property {OnRefused} onRefused
  */
 
 class SocketSource {

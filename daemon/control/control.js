@@ -342,11 +342,6 @@ export class Control {
 function changedNames(before, after) {
   const old = new Set(before.apps);
   const now = new Set(after.apps);
-  return [
-    ...new Set(
-      [...before.apps.filter((app) => !now.has(app)), ...after.apps.filter((app) => !old.has(app))].map(
-        (app) => app.spec.name,
-      ),
-    ),
-  ];
+  const changed = [...before.apps, ...after.apps].filter((app) => old.has(app) !== now.has(app));
+  return [...new Set(changed.map((app) => app.spec.name))];
 }

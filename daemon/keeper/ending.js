@@ -1,6 +1,6 @@
-// How the keeper ends. It leaves when control asks and nothing is left to keep, or abdicates to make
-// way for another keeper. When it has to terminate, control stops everything and asks it to leave; if
-// there is no control, the keeper does both itself.
+// How the keeper ends. It leaves when control asks and nothing is left to keep, or abdicates to
+// make way for another keeper. When it has to terminate, control stops everything and asks it to
+// leave; if there is no control, the keeper does both itself.
 import { describeError, log } from './log.js';
 
 /** @import { createControlLink } from './control-link.js' */

@@ -53,8 +53,7 @@ export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanG
 
   /**
    * To visitors that wait, and to those that come later.
-   * @param
-   *   {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }}
+   * @param {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }}
    *   latest
    */
   const announce = (latest) => {

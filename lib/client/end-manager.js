@@ -166,8 +166,8 @@ async function unlessLost(answer) {
 const LOOK_EVERY_MS = 10;
 
 /**
- * Waits until processes that are not our children have exited. The system does not announce that, so
- * this looks again and again.
+ * Waits until processes that are not our children have exited. The system does not announce that,
+ * so this looks again and again.
  * @param {number[]} pids
  * @param {number} deadlineMs
  * @returns {Promise<boolean>}  False when one of them still ran at the deadline.

@@ -29,7 +29,9 @@ const ANSWER_DEADLINE_MS = 10_000;
  * @property {(error: unknown) => void} reject
  */
 
-/** The requests that wait for an answer. They outlive a connection: the next one gets them again. */
+/**
+ * The requests that wait for an answer. They outlive a connection: the next one gets them again.
+ */
 export class PendingRequests {
   /** @type {Map<string | number, Pending>} */
   #pending = new Map();

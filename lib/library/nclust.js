@@ -16,8 +16,8 @@ import { createSubscription, followEvents, followLogs } from './follow.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /**
- * The manager of one home, for a program. Every call resolves, or rejects with a NclustError, within
- * its time limit. lib/index.d.ts describes the calls.
+ * The manager of one home, for a program. Every call resolves, or rejects with a NclustError,
+ * within its time limit. lib/index.d.ts describes the calls.
  * @implements {Omit<Api, typeof Symbol.asyncDispose>}
  */
 export class Nclust {

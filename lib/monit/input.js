@@ -58,8 +58,8 @@ const HELP_MOVES = { down: 1, j: 1, up: -1, k: -1, pagedown: 10, ' ': 10, pageup
 const INPUT_MAX_CHARS = 200;
 
 /**
- * Handles a key for the text that is being typed. The filter of the table applies at once, the other
- * texts when the user has finished them.
+ * Handles a key for the text that is being typed. The filter of the table applies at once, the
+ * other texts when the user has finished them.
  * @param {State} state
  * @param {NonNullable<State['input']>} input
  * @param {Key} key

@@ -9,9 +9,13 @@ import { NclustError } from '../shared/errors.js';
 /** @import { MonitEvent } from './state.js' */
 
 /**
- * @typedef
- *   {{ seq: number, id: number, name: string, text: string, isErr: boolean, atMs: number | null }}
- *   LogLine
+ * @typedef {object} LogLine
+ * @property {number} seq
+ * @property {number} id
+ * @property {string} name
+ * @property {string} text
+ * @property {boolean} isErr
+ * @property {number | null} atMs
  */
 
 /**

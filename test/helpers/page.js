@@ -28,7 +28,7 @@ export function partsOf(url) {
  * @param {string} url
  * @param
  *   {{ origin?: string, headers?: Record<string, string>, token?: string | null, path?: string }}
- *   [o]  `token` null: it is not sent.
+ *   [o] `token` null: it is not sent.
  * @returns {Promise<Page>}  Rejects when the connection is refused, with its `status`; when the
  *   token is, with the `closeCode`.
  */

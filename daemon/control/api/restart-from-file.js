@@ -113,7 +113,8 @@ function planStep(control, desired, declared, { how, isCounted }) {
     ...(isKept ? { kept: { instances: before, file: declared.instances } } : {}),
   };
   const ids = app.slots.map(({ id }) => id);
-  // Sockets belong to a mode: those of the old mode have to be closed before the new one can listen.
+  // Sockets belong to a mode: those of the old mode have to be closed before the new one can
+  // listen.
   if (diffSpecs(app.spec, spec, { isShellNew: true }).needs.has('replace')) return { item, spec, how: 'replace', ids };
   return { item, spec, how: how === 'reload' && mayServe(control, app) ? 'reload' : 'renew', ids };
 }

@@ -72,8 +72,8 @@ function checkOwnFields(given, keyPath) {
 
 /**
  * Moves an app to another shell. A variable that this shell does not have is gone. For a variable
- * that the app declares, too, the value of the shell counts, because a user typed it in front of the
- * command; unless the app filters it out.
+ * that the app declares, too, the value of the shell counts, because a user typed it in front of
+ * the command; unless the app filters it out.
  * @param {AppSpec} spec
  * @param {Record<string, string>} shellEnv
  * @returns {Pick<AppSpec, 'env' | 'shellEnv'>}

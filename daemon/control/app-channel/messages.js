@@ -40,7 +40,7 @@ const DEPTH_MAX = 50;
  * @returns {{ type: string, data: unknown } | { type: 'process:msg', raw: unknown } | null}  Null:
  *   not for others.
  */
-export function readAppMessage(text) {
+function readAppMessage(text) {
   const message = parse(text);
   if (message === undefined) return null;
   const { type, data } = /** @type {{ type?: unknown, data?: unknown }} */ (message ?? {});

@@ -7,8 +7,8 @@ import { withProgress } from '../requests/progress.js';
 /** @import { WaitingClient } from '../requests/progress.js' */
 
 /**
- * Waits for every app of a receipt, also when one of them fails: the outcome of one app says nothing
- * about the others.
+ * Waits for every app of a receipt, also when one of them fails: the outcome of one app says
+ * nothing about the others.
  * @param {ChangeContext} context
  * @param {Receipt} receipt
  * @param {WaitingClient} client

@@ -5,7 +5,7 @@ import { SHOWN } from '../status/slot-status.js';
 /** @import { ProcessEvent, ProcessInEvent } from '../../../lib/shared/wire/protocol.js' */
 /** @import { AppMessage, AppMissed } from '../app-channel/messages.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
-/** @import { Asked, Life, LifeEvent } from '../policy/lifecycle.js' */
+/** @import { Asked, Life, LifeEvent } from '../policy/seat.js' */
 /** @import { Desired } from '../state/desired.js' */
 /** @import { Instance, Label, Seat, World } from '../state/registry.js' */
 /** @import { Chronicle } from './log.js' */

@@ -3,7 +3,7 @@ import { seatKey, seatOfInstance } from '../state/registry.js';
 import { rolloutBegan, wishEvents } from './change-events.js';
 
 /** @import { Core } from '../keeper-link/tell.js' */
-/** @import { Effect, Life, LifeEvent } from '../policy/lifecycle.js' */
+/** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
 /** @import { Desired } from '../state/desired.js' */
 /** @import { Instance, Label, Seat, World } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */

@@ -8,7 +8,7 @@ import { findSlot, memoryOf, openScope, seatOfInstance } from '../state/registry
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
-/** @import { Effect } from '../policy/lifecycle.js' */
+/** @import { Effect } from '../policy/seat.js' */
 /** @import { Values } from '../spawn/secrets.js' */
 /** @import { AppWish } from '../state/desired.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */

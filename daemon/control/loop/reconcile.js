@@ -2,7 +2,7 @@
 // Must not: hold rules of its own; policy/ has them.
 // Start at: reconcile(), then step.js and effects.js; keeper-events.js has what the keeper reports.
 import { tell } from '../keeper-link/tell.js';
-import { newLife } from '../policy/lifecycle.js';
+import { newLife } from '../policy/seat.js';
 import { plan } from '../policy/plan.js';
 import { watchInstances } from '../rollout/compare.js';
 import { guard } from '../rollout/supervise.js';
@@ -11,7 +11,7 @@ import { isScopeOf, memoryOf, scopeOf, seatKey, seatsOf } from '../state/registr
 import { step } from './step.js';
 
 /** @import { Core } from '../keeper-link/tell.js' */
-/** @import { Asked, LifeEvent } from '../policy/lifecycle.js' */
+/** @import { Asked, LifeEvent } from '../policy/seat.js' */
 /** @import { Action, SeatFact, Wished } from '../policy/plan.js' */
 /** @import { AppWish, SlotWish } from '../state/desired.js' */
 /** @import { Seat, World } from '../state/registry.js' */

@@ -8,7 +8,7 @@ import { trialOf } from '../rollout/readiness.js';
 import { isWanted, memoryOf } from '../state/registry.js';
 
 /** @import { Core } from '../keeper-link/tell.js' */
-/** @import { Effect, Life, LifeEvent } from '../policy/lifecycle.js' */
+/** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /**

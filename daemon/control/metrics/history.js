@@ -23,7 +23,7 @@ const FINE_PER_COARSE = 10;
  * @property {(isKept: (key: K) => boolean) => void} forget  The others.
  * @property
  *   {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]}
- *   read  Oldest first.
+ *   read Oldest first.
  * @property {(stepMs: 1000 | 10000) => number} endMs  When the last point was, wall clock.
  */
 

@@ -33,9 +33,9 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
  */
 
 /**
- * @typedef
- *   {{ sample: MetricsSample, latencies: Map<number, { steps: number[], durationMs: number }> }}
- *   Exported  `latencies`: by slot id, ever.
+ * @typedef {object} Exported  `latencies`: by slot id, ever.
+ * @property {MetricsSample} sample
+ * @property {Map<number, { steps: number[], durationMs: number }>} latencies
  */
 
 /**

@@ -2,10 +2,13 @@ import { countFds, createProcTreeReader } from '../host/processes.js';
 import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 
 /**
- * @typedef
- *   {{ cpu: number, memoryBytes: number, processes: number, fds: number | null, cpuMs?: number }}
- *   Usage  `cpu`: percent of one core since it was last read. `cpuMs`: used since it began; missing
- *   where nothing has been read.
+ * @typedef {object} Usage  `cpu`: percent of one core since it was last read. `cpuMs`: used since
+ *   it began; missing where nothing has been read.
+ * @property {number} cpu
+ * @property {number} memoryBytes
+ * @property {number} processes
+ * @property {number | null} fds
+ * @property {number} [cpuMs]
  */
 
 /** @typedef {{ pid: number, isTree: boolean }} Wanted  `isTree`: with everything below it. */
@@ -16,9 +19,13 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
  */
 
 /**
- * @typedef
- *   {{ start: string, cpuMs: number, ageMs: number, memoryBytes: number, processes: number }}
- *   Reading  `start`: with the pid it is an identity; empty if the source does not report it.
+ * @typedef {object} Reading  `start`: with the pid it is an identity; empty if the source does not
+ *   report it.
+ * @property {string} start
+ * @property {number} cpuMs
+ * @property {number} ageMs
+ * @property {number} memoryBytes
+ * @property {number} processes
  */
 
 /**

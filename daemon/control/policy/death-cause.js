@@ -1,5 +1,5 @@
 /** @import { Death, DeathCause } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Asked } from './lifecycle.js' */
+/** @import { Asked } from './seat.js' */
 
 /**
  * @typedef {object} Circumstances

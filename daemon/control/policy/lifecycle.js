@@ -5,8 +5,6 @@ import { judgeExit } from './restart-policy.js';
 
 /** @import { Asked, Cell, Context, Life, LifeEvent, State, Step } from './seat.js' */
 
-export * from './seat.js';
-
 // The only place where the state of a seat changes. State says what is; `want` says what should be.
 // They are never merged.
 //

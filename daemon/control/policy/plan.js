@@ -1,7 +1,7 @@
 import { replaceGuarded } from './canary.js';
 import { clearFirst, isUp, mayStop, replace } from './replace.js';
 
-/** @import { State } from './lifecycle.js' */
+/** @import { State } from './seat.js' */
 
 /**
  * @typedef {object} RolloutPace
@@ -55,8 +55,10 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  * @property {SeatFact[]} old
  */
 /**
- * @typedef
- *   {{ stops: SeatFact[], starts: { id: number, generation: number }[], parks?: SeatFact[] }} Moves
+ * @typedef {object} Moves
+ * @property {SeatFact[]} stops
+ * @property {{ id: number, generation: number }[]} starts
+ * @property {SeatFact[]} [parks]
  */
 
 /**

@@ -1,4 +1,4 @@
-/** @import { State } from './lifecycle.js' */
+/** @import { State } from './seat.js' */
 /** @import { Moves, SeatFact, View, Wished } from './plan.js' */
 
 /**

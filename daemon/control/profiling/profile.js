@@ -25,7 +25,8 @@ const SNAPSHOT_MS = 1_800_000;
  * @param {Desk} desk
  * @param {{ target: string, kind: string, durationMs: number, file: string }} question  The same
  *   question with the same file waits for the same profile.
- * @param {Pick<Client, 'signal'>} client  If it leaves, the profile is dropped and the file removed.
+ * @param {Pick<Client, 'signal'>} client  If it leaves, the profile is dropped and the file
+ *   removed.
  * @returns {Promise<object>}  `bytes` is null if the event loop of the worker is blocked: then only
  *   a debugger can take the profile.
  */
@@ -46,8 +47,8 @@ export async function takeProfile(desk, { target, kind, durationMs, file }, { si
     const { bytes } = unwrap(worker, await Promise.race([end, gone.rejection]), file);
     return { slot: describeSlot(worker), bytes };
   } catch (error) {
-    // A busy worker takes the profile of another client. After a refusal of the keeper, which is not
-    // a NclustError, there is nothing to drop.
+    // A busy worker takes the profile of another client. After a refusal of the keeper, which is
+    // not a NclustError, there is nothing to drop.
     if (error instanceof NclustError && error.code !== 'ERR_NCLUST_PROFILE_BUSY')
       void askAgent({ step: 'drop' }, 0).catch(() => {}); // The worker has exited, or reads this later.
     throw error;

@@ -14,7 +14,7 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 
 /** @import { ChildFact } from '../keeper-link/link.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
-/** @import { Asked } from '../policy/lifecycle.js' */
+/** @import { Asked } from '../policy/seat.js' */
 /** @import { Instance, Label, Seat, World } from '../state/registry.js' */
 /** @import { Memory } from '../state/slot-history.js' */
 

@@ -72,8 +72,8 @@ export function rolloutFacts(world) {
 }
 
 /**
- * Reads env files, secrets and git checkouts of apps that are about to begin a new generation. Reads
- * nothing for a request that is sent again, because its first copy has read everything.
+ * Reads env files, secrets and git checkouts of apps that are about to begin a new generation.
+ * Reads nothing for a request that is sent again, because its first copy has read everything.
  * @param {ChangeContext} context
  * @param {string} token
  * @param {(desired: Desired) => AppSpec[]} choose

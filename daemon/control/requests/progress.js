@@ -5,7 +5,7 @@ import { outcomeOf } from './outcome.js';
 
 /** @import { Progress, Waiting, WaitingPhase } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Cancel } from '../host/clock.js' */
-/** @import { State } from '../policy/lifecycle.js' */
+/** @import { State } from '../policy/seat.js' */
 /** @import { Seat, World } from '../state/registry.js' */
 /** @import { ChangeContext } from './change.js' */
 /** @import { Receipt } from './outcome.js' */

@@ -6,9 +6,11 @@ import { notUpError, outcomeOf } from './outcome.js';
 /** @import { Receipt } from './outcome.js' */
 
 /**
- * @typedef
- *   {{ receipt: Receipt, onLook: () => void, resolve: () => void, reject: (error: Error) => void }}
- *   Waiter
+ * @typedef {object} Waiter
+ * @property {Receipt} receipt
+ * @property {() => void} onLook
+ * @property {() => void} resolve
+ * @property {(error: Error) => void} reject
  */
 
 /**

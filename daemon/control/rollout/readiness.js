@@ -2,7 +2,7 @@ import { COMING } from '../policy/replace.js';
 import { findSlot, isWanted, seatOfInstance, seatsOf } from '../state/registry.js';
 
 /** @import { Address } from '../keeper-link/link.js' */
-/** @import { Trial } from '../policy/lifecycle.js' */
+/** @import { Trial } from '../policy/seat.js' */
 /** @import { Instance, Seat, World } from '../state/registry.js' */
 
 /**

@@ -7,7 +7,7 @@ import { newMemory } from './slot-history.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { Address, Exit } from '../keeper-link/link.js' */
-/** @import { Life } from '../policy/lifecycle.js' */
+/** @import { Life } from '../policy/seat.js' */
 /** @import { Pulse } from '../rollout/compare.js' */
 /** @import { Window } from '../rollout/supervise.js' */
 /** @import { AppWish, Desired, SlotWish } from './desired.js' */

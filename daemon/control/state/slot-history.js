@@ -1,6 +1,6 @@
 /** @import { Death } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Served, Spent } from '../metrics/lifetime-totals.js' */
-/** @import { Asked, Life } from '../policy/lifecycle.js' */
+/** @import { Asked, Life } from '../policy/seat.js' */
 
 /** Deaths kept for each slot. */
 const DEATHS_KEPT = 10;

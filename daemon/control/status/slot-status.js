@@ -12,7 +12,7 @@ import { memoryOf, occupiedSlots } from '../state/registry.js';
 /** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Told } from '../app-channel/messages.js' */
 /** @import { LogKeeper } from '../logs/app-logs.js' */
-/** @import { State } from '../policy/lifecycle.js' */
+/** @import { State } from '../policy/seat.js' */
 /** @import { AppWish, SlotWish } from '../state/desired.js' */
 /** @import { Seat, World } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */

@@ -15,9 +15,11 @@ import { basename, dirname, extname, join } from 'node:path';
  */
 
 /**
- * @typedef
- *   {{ owner: string, plainName: string, compression: Compression | null, endedAtMs: number }}
- *   SegmentName  `owner`: the name of the active file.
+ * @typedef {object} SegmentName  `owner`: the name of the active file.
+ * @property {string} owner
+ * @property {string} plainName
+ * @property {Compression | null} compression
+ * @property {number} endedAtMs
  */
 
 /** @type {Record<Compression, string>} */

@@ -24,8 +24,11 @@ import { readTimes } from '../times/times.js';
 const NOTHING = Buffer.alloc(0);
 
 /**
- * @typedef
- *   {{ content: Content, reader: ContentReader, times: ReadTimes | null, fallbackMs: number }} Open
+ * @typedef {object} Open
+ * @property {Content} content
+ * @property {ContentReader} reader
+ * @property {ReadTimes | null} times
+ * @property {number} fallbackMs
  */
 
 /** Where a path ends is not asked before: it is read until nothing is left. @type {Position} */

@@ -28,9 +28,10 @@
  */
 
 /**
- * @typedef
- *   {{ set: (run: () => void, ms: number) => any, clear: (timer: any) => void, now: () => number }}
- *   Clock
+ * @typedef {object} Clock
+ * @property {(run: () => void, ms: number) => any} set
+ * @property {(timer: any) => void} clear
+ * @property {() => number} now
  */
 
 /** What the manager refuses, in its words. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { EVENTS, newLife, next, STATES, TABLE } from '../../../../daemon/control/policy/lifecycle.js';
+import { next, TABLE } from '../../../../daemon/control/policy/lifecycle.js';
+import { EVENTS, newLife, STATES } from '../../../../daemon/control/policy/seat.js';
 import { makeSpec } from '../make-spec.js';
 
 const asked = { cause: 'stop', by: 'stop' };
