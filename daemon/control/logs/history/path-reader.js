@@ -32,7 +32,7 @@ const NOTHING = Buffer.alloc(0);
  */
 
 /** Where a path ends is not asked before: it is read until nothing is left. @type {Position} */
-export const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
+const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
 
 /**
  * @typedef {object} Tail

@@ -68,5 +68,5 @@ test('control loads nothing of the dashboard before it is wanted', () => {
   expect(seen.size).toBeGreaterThan(100);
   expect(
     [...seen].filter((name) => name === 'ws' || name === 'node:http' || name.startsWith('daemon/control/web/')),
-  ).toEqual(['daemon/control/web/dashboard.js']);
+  ).toEqual(['daemon/control/web/dashboard.js', 'daemon/control/web/address.js']);
 });
