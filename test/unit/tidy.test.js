@@ -101,7 +101,7 @@ describe('folders and files', () => {
   test('every export is used', () => {
     const unused = files
       .filter(({ path }) => !ENTRIES.includes(path))
-      .flatMap(({ path, code }) => exportsOf(code).map((name) => ({ path, name })))
+      .flatMap(({ path, code }) => exportsOf(path, code).map((name) => ({ path, name })))
       .filter(({ path, name }) => !isUsed(path, name));
     expect(unused).toEqual([]);
   });
@@ -148,18 +148,17 @@ function importersOf(sources) {
   return found;
 }
 
-/** @param {string} code */
-function exportsOf(code) {
-  const lists = [...code.matchAll(/^(?:export|module\.exports =) \{([^}]*)\}/gm)].flatMap(([, list]) =>
-    list.split(','),
-  );
+/**
+ * @param {string} path
+ * @param {string} code
+ */
+function exportsOf(path, code) {
+  const list = path.endsWith('.cjs') ? /^module\.exports = \{([^}]*)\}/gm : /^export \{([^}]*)\}/gm;
+  const listed = [...code.matchAll(list)].flatMap(([, names]) => names.split(','));
   const named = [...code.matchAll(/^export (?:async )?(?:function\*?|class|const|let) (\w+)/gm)].map(
     ([, name]) => name,
   );
-  return [
-    ...named,
-    ...lists.map((one) => one.trim().replace(/^.* as |:.*$/g, '')).filter((name) => /^\w+$/.test(name)),
-  ];
+  return [...named, ...listed.map((one) => one.trim().replace(/^.* as |:.*$/g, '')).filter(Boolean)];
 }
 
 /**
