@@ -231,7 +231,7 @@ function mainOf(root) {
 const LOOK_MS = 1_000;
 /**
  * Generous: it takes half a second, and on a machine that has far too much to do ten. Counted and
- * not measured, as in trial.js.
+ * not measured, as below.
  */
 const LOOKS = 30;
 
