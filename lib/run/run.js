@@ -1,4 +1,4 @@
-import { createContext } from '../cli/context.js';
+import { createContext } from '../cli/session/context.js';
 import { newToken, openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';
 import { kill } from '../client/end-manager.js';
@@ -9,7 +9,7 @@ import { outputSocket } from '../shared/wire/output-frame.js';
 import { forced, judge, sayGivenUp } from './exit-status.js';
 import { openOutput } from './output.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from '../client/client.js' */
 /** @import { AppSpec } from '../shared/spec/spec.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */

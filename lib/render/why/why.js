@@ -1,3 +1,6 @@
+// Knows: the text of "nclust why": the answer in one line, and the timeline below it.
+// Must not: read a file or ask the manager; the page of the dashboard loads answer.js and fold.js.
+// Start at: renderWhy(), then answerOf() and foldEvents().
 import { isAsked } from '../event-text.js';
 import { renderColumns } from '../table.js';
 import { oneLine } from '../text.js';
