@@ -15,7 +15,7 @@ import { choosePlatform } from './platforms.js';
 import { planService, USER_UNITS } from './service-plan.js';
 
 /** @import { UserInfo } from 'node:os' */
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Platform } from './platforms.js' */
 /** @import { PlannedFile, ServicePlan } from './service-plan.js' */
 

@@ -1,15 +1,15 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { NclustError } from '../shared/errors.js';
-import { createContext } from './context.js';
+import { createContext } from './session/context.js';
 import { chosenLevel, createPaint } from '../render/paint.js';
 import { resolveHome } from '../shared/paths.js';
 
 /** @import { View } from '../render/list.js' */
 /** @import { ColourLevel, ColourLevels } from '../render/paint.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
-/** @import { Screen } from './await-change.js' */
-/** @import { Context } from './context.js' */
+/** @import { Screen } from './session/await-change.js' */
+/** @import { Context } from './session/context.js' */
 /** @import { Command } from './table/row.js' */
 
 /**

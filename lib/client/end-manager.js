@@ -6,7 +6,7 @@ import { connectOnly, connectOrLaunch } from './connect.js';
 import { waitUntilLeft } from './keeper-socket.js';
 import { keptApps } from './not-running.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from './client.js' */
 
 /** From the answer, when every app is gone, until both processes of the manager have to be gone. */

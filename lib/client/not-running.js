@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 
 /**
  * How many apps the desired state holds, for a home whose manager does not run.

@@ -5,7 +5,7 @@ import { install, placeOf, uninstall } from '../completion/install.js';
 import { NclustError } from '../shared/errors.js';
 import { SETTINGS } from '../shared/settings/settings.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Command } from '../cli/table/row.js' */
 /** @import { Shell, Vocabulary } from '../completion/scripts.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */

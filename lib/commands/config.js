@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { orUnwritable } from '../cli/user-file.js';
+import { orUnwritable } from '../cli/session/user-file.js';
 import { CONFIG_NAMES } from '../config/find.js';
 import { oneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { wantedOf } from './apps/from-file.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 
 /**
  * Writes a config file to begin with.

@@ -5,7 +5,7 @@ import { newToken, openClient } from '../client/client.js';
 import { connectOnly } from '../client/connect.js';
 
 /** @import { Notifier } from '../boot/systemd.js' */
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 
 /** What ending takes beyond the longest kill_timeout. */
 const SLACK_MS = 30_000;

@@ -8,7 +8,7 @@ import { execute, list, revert, setUp, show, unlock, update } from '../deploy/st
 import { NclustError } from '../shared/errors.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Deployment } from '../deploy/settings.js' */
 /** @import { Surroundings } from '../deploy/steps.js' */
 /** @import { View } from '../render/list.js' */

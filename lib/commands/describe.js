@@ -4,7 +4,7 @@ import { snapshot } from '../config/spec/build.js';
 import { declaredDiff, envDiff } from '../config/spec/environment-diff.js';
 import { absoluteScripts } from './apps/targets.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from '../client/client.js' */
 /** @import { LogRequest } from '../client/log-stream.js' */
 /** @import { Difference } from '../config/spec/environment-diff.js' */

@@ -3,7 +3,7 @@ import { gatherFacts } from '../doctor/facts.js';
 import { findings } from '../doctor/findings.js';
 import { homePaths } from '../shared/paths.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Facts } from '../doctor/facts.js' */
 /** @import { Finding } from '../doctor/findings.js' */
 

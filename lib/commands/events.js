@@ -10,7 +10,7 @@ import { NclustError } from '../shared/errors.js';
 import { namePattern } from '../shared/name-pattern.js';
 import { homePaths } from '../shared/paths.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { View } from '../render/list.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */

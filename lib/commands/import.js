@@ -1,5 +1,5 @@
-import { carryOut } from '../cli/await-change.js';
-import { outcome } from '../cli/outcome.js';
+import { carryOut } from '../cli/session/await-change.js';
+import { outcome } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 import { keptApps } from '../client/not-running.js';
 import { readLiveList, readSavedList, runningPm2 } from '../import/pm2-list.js';
@@ -7,7 +7,7 @@ import { takeOver } from '../import/take-over.js';
 import { renderList } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { View } from '../render/list.js' */
 /** @import { AppSpec } from '../shared/spec/spec.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */

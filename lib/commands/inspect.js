@@ -1,6 +1,6 @@
 import { reachListed } from './apps/targets.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 
 /**
  * @typedef {object} Inspected

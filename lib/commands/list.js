@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { SORT_FIELDS } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**

@@ -3,7 +3,7 @@ import { formatBytes } from '../render/slots.js';
 import { oneLine } from '../render/text.js';
 import { reachListed } from './apps/targets.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 
 /**
  * Empties log files and removes what was rotated.

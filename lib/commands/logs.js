@@ -5,7 +5,7 @@ import { sayBefore, sayGap, sayMissed, sayNothing } from '../render/log-notes.js
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts } from './apps/targets.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { LogWishes } from '../config/options/log-query.js' */
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
 

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import { carryOut } from '../cli/await-change.js';
+import { carryOut } from '../cli/session/await-change.js';
 import { newToken } from '../client/client.js';
 import { notRunning, sayNotRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from '../client/client.js' */
 /** @import { Hello, NotUp } from '../shared/wire/protocol.js' */
 

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { outcome } from '../cli/outcome.js';
+import { outcome } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 import { streamLogs } from '../client/log-stream.js';
 import { nothingThere } from '../client/not-running.js';
@@ -7,8 +7,8 @@ import { oneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts, reachListed } from './apps/targets.js';
 
-/** @import { Context } from '../cli/context.js' */
-/** @import { Outcome } from '../cli/outcome.js' */
+/** @import { Context } from '../cli/session/context.js' */
+/** @import { Outcome } from '../cli/session/outcome.js' */
 /** @import { LogEntry, TriggerReply } from '../shared/wire/protocol.js' */
 
 /**

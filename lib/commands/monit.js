@@ -1,7 +1,7 @@
 import { notRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { MetricsSample } from '../shared/metrics.js' */
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);

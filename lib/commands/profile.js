@@ -4,7 +4,7 @@ import { NclustError } from '../shared/errors.js';
 import { DURATION_FORMS, formatDuration, parseDuration } from '../shared/units.js';
 import { reachListed } from './apps/targets.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from '../client/client.js' */
 /** @import { Kind, Output } from '../profile/output-file.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */

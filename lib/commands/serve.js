@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { carryOut } from '../cli/await-change.js';
+import { carryOut } from '../cli/session/await-change.js';
 import { appVersion, buildSpec } from '../config/spec/build.js';
 import { readStartOptions } from '../config/options/options.js';
 import {
@@ -13,11 +13,11 @@ import {
 } from '../serve/settings.js';
 import { checkSpec } from '../shared/spec/spec.js';
 import { NclustError } from '../shared/errors.js';
-import { outcome } from '../cli/outcome.js';
+import { outcome } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 
-/** @import { Context } from '../cli/context.js' */
-/** @import { Outcome } from '../cli/outcome.js' */
+/** @import { Context } from '../cli/session/context.js' */
+/** @import { Outcome } from '../cli/session/outcome.js' */
 /** @import { Wishes } from '../serve/settings.js' */
 
 /**

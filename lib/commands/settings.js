@@ -5,7 +5,7 @@ import { homePaths } from '../shared/paths.js';
 import { unservedSentence } from '../shared/settings/listen-address.js';
 import { checkKey, checkSetting, describeSettings, readSettingsFile, withKey } from '../shared/settings/settings.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { View } from '../render/list.js' */
 /** @import { Cell } from '../render/table.js' */
 /** @import { ShownSetting } from '../shared/settings/settings.js' */

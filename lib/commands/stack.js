@@ -3,7 +3,7 @@ import { NclustError } from '../shared/errors.js';
 import { formatDuration } from '../shared/units.js';
 import { oneWorker } from './profile.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Frame } from '../profile/stack.js' */
 
 /**

@@ -2,7 +2,7 @@ import { checkReach, removeFiles, runCommands, writeFiles } from '../boot/instal
 import { USER_UNITS } from '../boot/service-plan.js';
 import { intend, needsRoot, sudoLine } from '../boot/service.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 
 /**
  * What startup and unstartup have done, or would do.

@@ -9,7 +9,7 @@ import { homePaths } from '../shared/paths.js';
 import { writeWebAddress } from '../shared/settings/listen-address.js';
 import { readSettingsFile, readSettingsText } from '../shared/settings/settings.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 
 /**
  * @typedef {object} WebShown

@@ -2,7 +2,7 @@ import { readEvents } from '../shared/event-log.js';
 import { homePaths } from '../shared/paths.js';
 import { appsMeant, isAbout, readCount, readSince } from './events.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 

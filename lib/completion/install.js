@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { orUnwritable } from '../cli/user-file.js';
+import { orUnwritable } from '../cli/session/user-file.js';
 import { NclustError } from '../shared/errors.js';
 import { SCRIPTS } from './scripts.js';
 

@@ -7,7 +7,7 @@ import { homePaths } from '../shared/paths.js';
 import { readSettingsFile } from '../shared/settings/settings.js';
 import { readVersion } from '../shared/version.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Hello, SlotStatus } from '../shared/wire/protocol.js' */
 
 /**

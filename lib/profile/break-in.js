@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { NclustError } from '../shared/errors.js';
 import { listeningPorts, openDebugger, SilentProcess } from './debugger.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from '../client/client.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { Debugger } from './debugger.js' */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fchownSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { orUnwritable } from '../cli/user-file.js';
+import { orUnwritable } from '../cli/session/user-file.js';
 import { NclustError } from '../shared/errors.js';
 
 const CHUNK_BYTES = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { orUnwritable } from '../cli/user-file.js';
+import { orUnwritable } from '../cli/session/user-file.js';
 import { builtin, within } from './debugger.js';
 
 /** @import { Debugger } from './debugger.js' */

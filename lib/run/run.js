@@ -1,7 +1,7 @@
 // Knows: `nclust run`: a manager of its own in the foreground, its output, its exit status.
 // Must not: use the home of the user, or leave a process behind.
 // Start at: this file, then output.js; first-process.js is for pid 1 in a container.
-import { createContext } from '../cli/context.js';
+import { createContext } from '../cli/session/context.js';
 import { newToken, openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';
 import { kill } from '../client/end-manager.js';
@@ -12,7 +12,7 @@ import { outputSocket } from '../shared/wire/output-frame.js';
 import { forced, judge, sayGivenUp } from './exit-status.js';
 import { openOutput } from './output.js';
 
-/** @import { Context } from '../cli/context.js' */
+/** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from '../client/client.js' */
 /** @import { AppSpec } from '../shared/spec/spec.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */

@@ -1,6 +1,6 @@
 /** @import { StartOption } from '../../config/options/options.js' */
 /** @import { View } from '../../render/list.js' */
-/** @import { Context } from '../context.js' */
+/** @import { Context } from '../session/context.js' */
 
 /**
  * A command and how its data becomes text.

@@ -1,5 +1,5 @@
-import { carryOut } from '../../cli/await-change.js';
-import { outcome } from '../../cli/outcome.js';
+import { carryOut } from '../../cli/session/await-change.js';
+import { outcome } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { keptApps } from '../../client/not-running.js';
 import { readConfig } from '../../config/file/read.js';
@@ -8,7 +8,7 @@ import { createPaint } from '../../render/paint.js';
 import { renderPlan } from '../../render/plan.js';
 import { NclustError } from '../../shared/errors.js';
 
-/** @import { Context } from '../../cli/context.js' */
+/** @import { Context } from '../../cli/session/context.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 /** @import { PlanItem, SlotStatus } from '../../shared/wire/protocol.js' */
 

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
-import { carryOut } from '../../cli/await-change.js';
-import { outcome } from '../../cli/outcome.js';
+import { carryOut } from '../../cli/session/await-change.js';
+import { outcome } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { isConfigName } from '../../config/find.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { reachListed } from './targets.js';
 
-/** @import { Context } from '../../cli/context.js' */
-/** @import { Outcome } from '../../cli/outcome.js' */
+/** @import { Context } from '../../cli/session/context.js' */
+/** @import { Outcome } from '../../cli/session/outcome.js' */
 /** @import { Client } from '../../client/client.js' */
 /** @import { Wanted } from '../../config/file/read.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */

@@ -1,13 +1,13 @@
-import { carryOut } from '../../cli/await-change.js';
-import { outcome } from '../../cli/outcome.js';
+import { carryOut } from '../../cli/session/await-change.js';
+import { outcome } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { readReloadOptions, readRestartOptions, specFields } from '../../config/options/options.js';
 import { snapshot } from '../../config/spec/build.js';
 import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
 import { reachListed } from './targets.js';
 
-/** @import { Context } from '../../cli/context.js' */
-/** @import { Outcome } from '../../cli/outcome.js' */
+/** @import { Context } from '../../cli/session/context.js' */
+/** @import { Outcome } from '../../cli/session/outcome.js' */
 /** @import { Client } from '../../client/client.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */

@@ -9,7 +9,7 @@ import { shapeOf } from '../../run/output.js';
 import { createSink } from '../../run/sink.js';
 import { NclustError } from '../../shared/errors.js';
 
-/** @import { Context } from '../../cli/context.js' */
+/** @import { Context } from '../../cli/session/context.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 
 const NO_FILE = '/dev/null';

@@ -1,11 +1,11 @@
-import { carryOut } from '../../cli/await-change.js';
-import { outcome } from '../../cli/outcome.js';
+import { carryOut } from '../../cli/session/await-change.js';
+import { outcome } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { keptApps } from '../../client/not-running.js';
 import { NclustError } from '../../shared/errors.js';
 
-/** @import { Context } from '../../cli/context.js' */
-/** @import { Outcome } from '../../cli/outcome.js' */
+/** @import { Context } from '../../cli/session/context.js' */
+/** @import { Outcome } from '../../cli/session/outcome.js' */
 /** @import { Client } from '../../client/client.js' */
 
 /**

@@ -1,13 +1,13 @@
-import { carryOut } from '../../cli/await-change.js';
-import { outcome, summarise } from '../../cli/outcome.js';
+import { carryOut } from '../../cli/session/await-change.js';
+import { outcome, summarise } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { NclustError } from '../../shared/errors.js';
 import { signalName } from '../../shared/host/signals.js';
 import { reachTargets } from './from-file.js';
 import { reachListed } from './targets.js';
 
-/** @import { Context } from '../../cli/context.js' */
-/** @import { Outcome } from '../../cli/outcome.js' */
+/** @import { Context } from '../../cli/session/context.js' */
+/** @import { Outcome } from '../../cli/session/outcome.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**

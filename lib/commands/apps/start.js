@@ -3,8 +3,8 @@
 // Start at: start(), then restart.js; from-file.js is for config files.
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { carryOut } from '../../cli/await-change.js';
-import { outcome } from '../../cli/outcome.js';
+import { carryOut } from '../../cli/session/await-change.js';
+import { outcome } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { keptApps } from '../../client/not-running.js';
 import { findConfig } from '../../config/find.js';
@@ -20,8 +20,8 @@ import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
 
-/** @import { Context } from '../../cli/context.js' */
-/** @import { Outcome } from '../../cli/outcome.js' */
+/** @import { Context } from '../../cli/session/context.js' */
+/** @import { Outcome } from '../../cli/session/outcome.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { keptApps, nothingThere } from '../../client/not-running.js';
 
-/** @import { Context } from '../../cli/context.js' */
+/** @import { Context } from '../../cli/session/context.js' */
 /** @import { Client } from '../../client/client.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 

@@ -1,6 +1,6 @@
-// Knows: what happened to an app, from its events and rows; and what to do next.
-// Must not: ask the manager, or guess what the events do not show.
-// Start at: renderWhy(), then answer.js; fold.js joins events that belong together.
+// Knows: the text of "nclust why": the answer in one line, and the timeline below it.
+// Must not: read a file or ask the manager; the page of the dashboard loads answer.js and fold.js.
+// Start at: renderWhy(), then answerOf() and foldEvents().
 import { isAsked } from '../event-text.js';
 import { renderColumns } from '../table.js';
 import { oneLine } from '../text.js';

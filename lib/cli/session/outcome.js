@@ -1,7 +1,7 @@
-import { readVersion } from '../shared/version.js';
+import { readVersion } from '../../shared/version.js';
 
-/** @import { Client } from '../client/client.js' */
-/** @import { SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { Client } from '../../client/client.js' */
+/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 /** @import { Context } from './context.js' */
 
 /**

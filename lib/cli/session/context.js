@@ -1,8 +1,11 @@
-import { openClient } from '../client/client.js';
-import { connectOnly, connectOrLaunch } from '../client/connect.js';
+// Knows: the surroundings of one command: its connections, its terminal, how it shows a change.
+// Must not: parse the command line, or know any command.
+// Start at: createContext(), then carryOut() in await-change.js.
+import { openClient } from '../../client/client.js';
+import { connectOnly, connectOrLaunch } from '../../client/connect.js';
 
-/** @import { Client } from '../client/client.js' */
-/** @import { ColourLevel } from '../render/paint.js' */
+/** @import { Client } from '../../client/client.js' */
+/** @import { ColourLevel } from '../../render/paint.js' */
 /** @import { Screen } from './await-change.js' */
 
 /**

@@ -1,10 +1,10 @@
-import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, up } from '../render/cursor.js';
-import { renderProgress } from '../render/progress.js';
-import { NclustError } from '../shared/errors.js';
+import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, up } from '../../render/cursor.js';
+import { renderProgress } from '../../render/progress.js';
+import { NclustError } from '../../shared/errors.js';
 
-/** @import { Client } from '../client/client.js' */
-/** @import { Paint } from '../render/paint.js' */
-/** @import { Method, Progress } from '../shared/wire/protocol.js' */
+/** @import { Client } from '../../client/client.js' */
+/** @import { Paint } from '../../render/paint.js' */
+/** @import { Method, Progress } from '../../shared/wire/protocol.js' */
 /** @import { Context } from './context.js' */
 
 /**

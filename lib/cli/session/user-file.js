@@ -1,4 +1,4 @@
-import { NclustError } from '../shared/errors.js';
+import { NclustError } from '../../shared/errors.js';
 
 /**
  * Writes a file of the user's.

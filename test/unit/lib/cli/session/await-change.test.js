@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { pattern } from '../../../helpers/pattern.js';
-import { waitFor } from '../../../helpers/wait-for.js';
-import { runProgram } from '../../../../lib/cli/program.js';
-import { openServer } from '../rpc-server.js';
-import { slotStatus } from '../slots.js';
+import { pattern } from '../../../../helpers/pattern.js';
+import { waitFor } from '../../../../helpers/wait-for.js';
+import { runProgram } from '../../../../../lib/cli/program.js';
+import { openServer } from '../../rpc-server.js';
+import { slotStatus } from '../../slots.js';
 
 const slots = [slotStatus(), slotStatus({ id: 1, slot: 1 })];
 
