@@ -31,8 +31,7 @@ const NEWLINE = 0x0a;
  * @property {Position} to  Where the next byte will be: in the next file, when this one has been
  *   rotated.
  * @property {Buffer} bytes
- * @property {object | null} [inside]  What it has in common with parts of the line that were told
- *   already.
+ * @property {Part | null} part  Which part of the line the bytes are. Null: all of it so far.
  * @property {Omit<LogEntry, 'line'>} entry  Without the line: whose it is.
  */
 
@@ -96,8 +95,8 @@ export function createFollowers(nowMs) {
     // For others who follow, the line began elsewhere; or another source has written in between.
     const bytes = missingBytes(tail, source.from);
     const end = bytes > 0 ? endOfCharacters(tail.bytes.subarray(0, bytes)) : 0;
-    const part = tail.inside ? { line: tail.inside, isFirst: false } : null;
-    if (end > 0) follower.take([{ ...tail.entry, line: tail.bytes.toString('utf8', 0, end) }], source.from, [part]);
+    if (end > 0)
+      follower.take([{ ...tail.entry, line: tail.bytes.toString('utf8', 0, end) }], source.from, [tail.part]);
   }
 
   /**
@@ -107,7 +106,7 @@ export function createFollowers(nowMs) {
    */
   function begin(source, tail) {
     source.splitter = createLineSplitter();
-    source.splitter.precede(tail.bytes, tail.inside);
+    source.splitter.precede(tail.bytes, tail.part);
     source.from = { path: tail.path, ...tail.from };
   }
 
@@ -154,10 +153,10 @@ export function createFollowers(nowMs) {
       tell(source, lines, parts, at?.atMs ?? nowMs());
     },
     end(source) {
-      const inside = source.splitter?.inside() ?? null;
+      const part = source.splitter?.heldPart() ?? null;
       const lines = source.splitter?.end() ?? [];
       source.from = null;
-      tell(source, lines, [inside && { line: inside, isFirst: false }], nowMs());
+      tell(source, lines, [part], nowMs());
       forget(source, holding);
     },
   };

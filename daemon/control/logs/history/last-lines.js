@@ -135,8 +135,7 @@ async function fromStream(reader, content, { wanted, timeOf, judge, signal, endB
     if (found.length > 2 * wanted.count) found = found.slice(-wanted.count);
     await breathe();
   }
-  const inside = splitter.inside();
-  if (splitter.heldBytes() > 0) look(splitter.held(), inside && { line: inside, isFirst: false });
+  if (splitter.heldBytes() > 0) look(splitter.held(), splitter.heldPart());
   return found.slice(-wanted.count).reverse();
 }
 

@@ -162,7 +162,7 @@ export class PathReader {
   /**
    * The line that has no end yet, once everything has been taken.
    * @returns
-   *   {{ bytes: Buffer, inside: object | null, from: Position, end: Position, to: Position, atMs: number | null } | null}
+   *   {{ bytes: Buffer, part: Part | null, from: Position, end: Position, to: Position, atMs: number | null } | null}
    */
   tail() {
     const bytes = this.#splitter.held();
@@ -170,7 +170,7 @@ export class PathReader {
       ? null
       : {
           bytes,
-          inside: this.#splitter.inside(),
+          part: this.#splitter.heldPart(),
           from: this.#lineFrom,
           end: this.#end,
           to: { ...this.#at },
@@ -213,7 +213,8 @@ export class PathReader {
   #openAt(content) {
     const reader = tryOpenContent(content, this.#at.offset);
     if (!reader) return false;
-    if (!this.#isBegun && isInsideLine(reader, this.#at.offset)) this.#splitter.precede(NOTHING, {});
+    if (!this.#isBegun && isInsideLine(reader, this.#at.offset))
+      this.#splitter.precede(NOTHING, { line: {}, isFirst: false });
     this.#isBegun = true;
     const times = readTimes(this.#shelf.timesFolder, content.plainPath);
     const isAbout = times?.startedAtMs === content.startedAtMs;
@@ -270,8 +271,7 @@ export class PathReader {
   #endLine() {
     if (!this.#isEnd || this.#splitter.heldBytes() === 0) return false;
     const to = { ...this.#at };
-    const inside = this.#splitter.inside();
-    const part = inside && { line: inside, isFirst: false };
+    const part = this.#splitter.heldPart();
     this.#lines = this.#splitter.end().map((line) => ({ line, part, ...this.#lineTime, to }));
     this.#nextLine = 0;
     this.#lineFrom = to;

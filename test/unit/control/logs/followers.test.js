@@ -40,6 +40,7 @@ const tail = (from, bytes) => ({
   end: { startedAtMs: 1, offset: from + bytes.length },
   to: { startedAtMs: 1, offset: from + bytes.length },
   bytes: Buffer.from(bytes),
+  part: null,
   entry: { id: 0, name: 'a', stream: 'out', atMs: null },
 });
 
