@@ -1,13 +1,12 @@
-import { statSync } from 'node:fs';
-import { contentAfter, findContent, isInsideLine, tryOpenContent, UNKNOWN } from './contents.js';
 import { createLineSplitter } from '../lines.js';
-import { readTimes } from '../times/times.js';
+import { isEmptied, isInsideLine, openContent, readLineTimes } from './content-reader.js';
+import { contentAfter, findContent, UNKNOWN } from './contents.js';
 
 /** @import { Part } from '../../../../lib/shared/logs/filter.js' */
-/** @import { LogEntry, LogStream } from '../../../../lib/shared/wire/protocol.js' */
-/** @import { ReadTimes } from '../times/times.js' */
+/** @import { LogStream } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Position } from '../write/open-file.js' */
-/** @import { Content, ContentReader, Shelf } from './contents.js' */
+/** @import { ContentReader, WrittenAt } from './content-reader.js' */
+/** @import { Content, Shelf } from './contents.js' */
 
 /**
  * A log file and whose it is; of one that several share, the first.
@@ -15,17 +14,14 @@ import { readTimes } from '../times/times.js';
  */
 
 /**
- * `sortMs`: for one whose time is not known, the last change of its file. `to`: where the next line
- * begins. `part`: null for a whole line.
- * @typedef {{ line: string, part: Part | null, atMs: number | null, sortMs: number, to: Position }}
- *   ReadLine
+ * `part`: null for a whole line. `to`: where the next line begins.
+ * @typedef {{ line: string, part: Part | null, to: Position } & WrittenAt} ReadLine
  */
 
 const NOTHING = Buffer.alloc(0);
 
 /**
- * @typedef
- *   {{ content: Content, reader: ContentReader, times: ReadTimes | null, fallbackMs: number }} Open
+ * @typedef {{ content: Content, reader: ContentReader, writtenAt: (offset: number) => WrittenAt }} Open
  */
 
 /** Where a path ends is not asked before: it is read until nothing is left. @type {Position} */
@@ -50,7 +46,7 @@ export class PathReader {
   #end;
   /** Where the line begins that the splitter holds, and when that was. */
   #lineFrom;
-  /** @type {{ atMs: number | null, sortMs: number }} */
+  /** @type {WrittenAt} */
   #lineTime = { atMs: null, sortMs: 0 };
   /** @type {Position} */
   #limit = TO_THE_END;
@@ -126,7 +122,11 @@ export class PathReader {
 
   /** @returns {Promise<boolean>}  Whether there is a line. */
   async fill() {
-    while (!this.next && !this.isExhausted) this.#use(this.#canRead() ? await this.#read() : null);
+    while (!this.next && !this.isExhausted) {
+      const reader = this.#canRead() ? this.#open?.reader : null;
+      const bytes = this.#bytesToRead();
+      this.#use(reader && bytes > 0 ? await reader.read(bytes) : null);
+    }
     return this.next !== undefined;
   }
 
@@ -136,9 +136,10 @@ export class PathReader {
    */
   fillNow() {
     while (!this.next && !this.isExhausted) {
-      const canRead = this.#canRead();
-      if (canRead && this.#open?.content.compression) return false;
-      this.#use(canRead ? /** @type {Buffer | null} */ (this.#read()) : null);
+      const reader = this.#canRead() ? this.#open?.reader : null;
+      if (reader && !reader.readNow) return false;
+      const bytes = this.#bytesToRead();
+      this.#use(reader?.readNow && bytes > 0 ? reader.readNow(bytes) : null);
     }
     return this.next !== undefined;
   }
@@ -186,7 +187,7 @@ export class PathReader {
 
   /** @returns {boolean}  Whether there is something to read from. */
   #begin() {
-    if (this.#open && this.#isEmptied(this.#open)) this.rest();
+    if (this.#open && isEmptied(this.#open.content, this.#open.reader, this.#shelf)) this.rest();
     // What is compressed or removed between a look and opening is found by the second look.
     return this.#open !== null || this.#look() || this.#look();
   }
@@ -211,40 +212,17 @@ export class PathReader {
 
   /** @param {Content} content */
   #openAt(content) {
-    const reader = tryOpenContent(content, this.#at.offset);
+    const reader = openContent(content, this.#at.offset);
     if (!reader) return false;
     if (!this.#isBegun && isInsideLine(reader, this.#at.offset))
       this.#splitter.precede(NOTHING, { line: {}, isFirst: false });
     this.#isBegun = true;
-    const times = readTimes(this.#shelf.timesFolder, content.plainPath);
-    const isAbout = times?.startedAtMs === content.startedAtMs;
-    this.#open = {
-      content,
-      reader,
-      times: isAbout ? times : null,
-      fallbackMs: content.endedAtMs ?? Math.floor(reader.stat().mtimeMs),
-    };
+    this.#open = { content, reader, writtenAt: readLineTimes(content, reader, this.#shelf.timesFolder) };
     return true;
   }
 
-  /**
-   * Whether the file that is open has been cut to nothing, under the same name.
-   * @param {Open} open
-   */
-  #isEmptied({ content, reader }) {
-    if (content.endedAtMs !== null) return false;
-    const now = this.#shelf.positionOf(this.file.path);
-    return (
-      now !== null &&
-      now.startedAtMs !== content.startedAtMs &&
-      statSync(this.file.path, { throwIfNoEntry: false })?.ino === reader.stat().ino
-    );
-  }
-
-  /** @returns {Promise<Buffer | null> | Buffer | null} */
-  #read() {
-    const { reader } = /** @type {Open} */ (this.#open);
-    return this.#isAtLimit() ? null : reader.read(Math.min(this.#chunkBytes, this.leftBytes));
+  #bytesToRead() {
+    return this.#isAtLimit() ? 0 : Math.min(this.#chunkBytes, this.leftBytes);
   }
 
   #isAtLimit() {
@@ -298,24 +276,18 @@ export class PathReader {
 
   /** @param {Buffer} chunk */
   #take(chunk) {
+    const { writtenAt } = /** @type {Open} */ (this.#open);
     const { startedAtMs, offset } = this.#at;
     this.#lines = [];
     this.#nextLine = 0;
-    if (this.#splitter.heldBytes() === 0) this.#lineTime = this.#timeOf(offset);
+    if (this.#splitter.heldBytes() === 0) this.#lineTime = writtenAt(offset);
     this.#splitter.cut(chunk, (bytes, toInChunk, part) => {
       const to = { startedAtMs, offset: offset + toInChunk };
       this.#lines.push({ line: bytes.toString('utf8'), part, ...this.#lineTime, to });
       this.#lineFrom = to;
-      this.#lineTime = this.#timeOf(to.offset);
+      this.#lineTime = writtenAt(to.offset);
     });
     this.#at = { startedAtMs, offset: offset + chunk.length };
     this.#end = { ...this.#at };
-  }
-
-  /** @param {number} offset */
-  #timeOf(offset) {
-    const { times, fallbackMs } = /** @type {Open} */ (this.#open);
-    const atMs = times?.atOf(offset) ?? null;
-    return { atMs, sortMs: atMs ?? fallbackMs };
   }
 }

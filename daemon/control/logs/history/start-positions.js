@@ -1,5 +1,5 @@
 import { readTimes } from '../times/times.js';
-import { backwards, createSegmentList, endOf, findContent, MADE_AT, UNKNOWN } from './contents.js';
+import { createSegmentList, endOf, findContent, MADE_AT, newestFirst, UNKNOWN } from './contents.js';
 import { lastStarts, lineFrom } from './last-lines.js';
 import { breathe } from './merge.js';
 import { PathReader } from './path-reader.js';
@@ -77,7 +77,7 @@ async function startsSince(paths, sinceMs, shelf) {
 async function startSince(path, sinceMs, { shelf, segmentsOf }) {
   /** @type {Content | null} */
   let first = null;
-  for (const content of backwards(path, shelf, segmentsOf)) {
+  for (const content of newestFirst(path, shelf, segmentsOf)) {
     if (content.endedAtMs !== null && content.endedAtMs < sinceMs) break;
     first = content;
   }
@@ -111,7 +111,7 @@ function afterLastMoment({ startedAtMs, endedAtMs }, path, shelf) {
 async function lastOfPath(path, wanted, { shelf, signal, segmentsOf, end }) {
   /** @type {Start[]} */
   let found = [];
-  for (const content of backwards(path, shelf, segmentsOf)) {
+  for (const content of newestFirst(path, shelf, segmentsOf)) {
     if (signal.aborted || found.length >= wanted.count) break;
     if (content.endedAtMs !== null && content.endedAtMs < wanted.sinceMs) break;
     const isLast = content.startedAtMs === end.startedAtMs;
