@@ -3,7 +3,7 @@ import { breathe, mergeLines, mergeLinesNow } from './merge.js';
 import { createReaderTable } from './start-positions.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
-/** @import { Tail } from '../followers.js' */
+/** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Cursor, Shelf } from './contents.js' */
 /** @import { Wanted } from './last-lines.js' */
 /** @import { KeptFile, PathReader, ReadLine } from './path-reader.js' */
@@ -39,7 +39,7 @@ const MEANWHILE_MAX_BYTES = 16 * 1024 * 1024;
  * @property {(page: Page) => Promise<void>} send  Resolves when it is on its way, or nobody there
  *   any more: what is kept is never left out.
  * @property {(page: Page) => void} sendNow  Without waiting.
- * @property {((tails: Tail[]) => void) | null} attach  Null: nobody follows. Called in the turn in
+ * @property {((unfinished: UnfinishedLine[]) => void) | null} attach  Null: nobody follows. Called in the turn in
  *   which everything has been read.
  * @property {AbortSignal} signal
  */
@@ -68,7 +68,7 @@ export async function tellHistory(parts) {
         mergeLinesNow(table.all(), (reader, line) => void pages.add(reader, line));
         if (!pages.isEmpty()) sendNow(pages.turn());
         if (table.all().every((reader) => reader.isExhausted)) {
-          attach(table.tails());
+          attach(table.unfinishedLines());
           break;
         }
       }

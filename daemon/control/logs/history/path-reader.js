@@ -163,7 +163,7 @@ export class PathReader {
   /**
    * The line that has no end yet, once everything has been taken.
    * @returns
-   *   {{ bytes: Buffer, part: Part | null, from: Position, end: Position, to: Position, atMs: number | null } | null}
+   *   {{ bytes: Buffer, part: Part | null, from: Position, end: Position, continuesAt: Position, atMs: number | null } | null}
    */
   tail() {
     const bytes = this.#splitter.held();
@@ -174,7 +174,7 @@ export class PathReader {
           part: this.#splitter.heldPart(),
           from: this.#lineFrom,
           end: this.#end,
-          to: { ...this.#at },
+          continuesAt: { ...this.#at },
           atMs: this.#lineTime.atMs,
         };
   }

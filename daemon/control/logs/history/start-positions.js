@@ -5,7 +5,7 @@ import { breathe } from './merge.js';
 import { PathReader } from './path-reader.js';
 
 /** @import { Segment } from '../archive/segments.js' */
-/** @import { Tail } from '../followers.js' */
+/** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { Content, Cursor, Shelf } from './contents.js' */
 /** @import { HistoryParts } from './history.js' */
@@ -229,8 +229,8 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
       }
       return bytes;
     },
-    /** @returns {Tail[]} */
-    tails() {
+    /** @returns {UnfinishedLine[]} */
+    unfinishedLines() {
       return [...readers.values()].flatMap((reader) => {
         const tail = reader.tail();
         if (!tail) return [];
